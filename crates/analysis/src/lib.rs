@@ -1,0 +1,2 @@
+//! Figures per variant and comparisons between variants.
+#![forbid(unsafe_code)]

@@ -1,0 +1,3 @@
+//! The program `fathom`: arguments, commands, rendering of events; no logic.
+
+fn main() {}

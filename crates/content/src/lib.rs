@@ -1,0 +1,2 @@
+//! What written bytes are: content ids, duplicates, compressible textures.
+#![forbid(unsafe_code)]

@@ -1,0 +1,2 @@
+//! Rules: facts of a result in, findings out.
+#![forbid(unsafe_code)]

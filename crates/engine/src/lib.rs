@@ -1,0 +1,1 @@
+//! Rings, buffers, workers, recording and targets of the load.

@@ -1,0 +1,1 @@
+//! The disposable virtual machine: guest image, kernel, disks, QEMU, both ends of the link.

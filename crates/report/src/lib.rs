@@ -1,0 +1,2 @@
+//! A result as a page, on a terminal, or as JSON.
+#![forbid(unsafe_code)]

@@ -1,0 +1,2 @@
+//! Executes a Plan, here or in a guest.
+#![forbid(unsafe_code)]

@@ -1,0 +1,2 @@
+//! Summaries, quantiles, bootstrap intervals, rank tests and verdicts.
+#![forbid(unsafe_code)]

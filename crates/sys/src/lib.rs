@@ -1,0 +1,1 @@
+//! Safe wrappers over the kernel, the clock, and the interrupt.

@@ -1,0 +1,87 @@
+//! Sizes in bytes. Suffixes are powers of 1024, as everywhere in the block layer.
+
+use crate::quantity::{QuantityError, read_quantity, split};
+
+/// A size in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Bytes(pub u64);
+
+impl Bytes {
+    /// One kibibyte.
+    pub const KIB: u64 = 1 << 10;
+    /// One mebibyte.
+    pub const MIB: u64 = 1 << 20;
+    /// One gibibyte.
+    pub const GIB: u64 = 1 << 30;
+}
+
+impl std::str::FromStr for Bytes {
+    type Err = QuantityError;
+
+    /// Reads `4096`, `4k`, `1.5G`, `12GiB`; the result is a whole number of bytes.
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        let error = || QuantityError {
+            text: text.to_owned(),
+            what: "size",
+            example: "a number with B, k, M, G, T or P (powers of 1024), as in 4k or 1.5G",
+        };
+        let (number, suffix) = split(text).ok_or_else(error)?;
+        let suffix = suffix.to_ascii_lowercase();
+        let shift = match suffix.strip_suffix("ib").or(suffix.strip_suffix('b')).unwrap_or(&suffix) {
+            "" => 0,
+            "k" => 10,
+            "m" => 20,
+            "g" => 30,
+            "t" => 40,
+            "p" => 50,
+            _ => return Err(error()),
+        };
+        let bytes = number * (1u64 << shift) as f64;
+        if bytes.fract() != 0.0 || bytes >= u64::MAX as f64 {
+            return Err(error());
+        }
+        Ok(Self(bytes as u64))
+    }
+}
+
+impl std::fmt::Display for Bytes {
+    /// The largest binary unit that keeps the size exact to two decimals: `4 KiB`, `1.50 GiB`.
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.write_str(&crate::show::bytes(self.0 as f64))
+    }
+}
+
+impl serde::Serialize for Bytes {
+    fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        out.serialize_u64(self.0)
+    }
+}
+
+read_quantity!(Bytes, "a size such as 4096, \"4k\" or \"1.5G\"");
+
+#[cfg(test)]
+mod tests {
+    use super::Bytes;
+
+    #[test]
+    fn reads_every_suffix_as_a_power_of_1024() {
+        for (text, bytes) in [("0", 0), ("4k", 4096), ("1.5G", 3 << 29), ("12GiB", 12 << 30), ("7 MB", 7 << 20)] {
+            assert_eq!(text.parse(), Ok(Bytes(bytes)), "{text}");
+        }
+    }
+
+    #[test]
+    fn refuses_what_is_not_a_size_and_says_how_to_write_one() {
+        for text in ["", "k", "-4k", "4x", "1.3B", "1e400", "99999P"] {
+            let error = text.parse::<Bytes>().expect_err(text);
+            assert!(error.to_string().contains("4k"), "{error}");
+        }
+    }
+
+    #[test]
+    fn travels_through_json_as_a_number_and_is_read_from_text() {
+        assert_eq!(serde_json::to_string(&Bytes(4096)).unwrap(), "4096");
+        assert_eq!(serde_json::from_str::<Bytes>("\"4k\"").unwrap(), Bytes(4096));
+        assert!(serde_json::from_str::<Bytes>("-1").is_err());
+    }
+}

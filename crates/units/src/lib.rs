@@ -1,0 +1,20 @@
+//! Quantities, their parsing and printing; the description of a metric; seeds.
+//!
+//! Everything here is a value with a unit. A quantity is written by people as text (`4k`, `1.5G`,
+//! `90s`, `50%`) and stored by programs as a number in its base unit (bytes, nanoseconds, percent).
+#![forbid(unsafe_code)]
+
+mod bytes;
+mod metric;
+mod nanos;
+mod percent;
+mod quantity;
+mod seed;
+pub mod show;
+
+pub use bytes::Bytes;
+pub use metric::{Better, Metric, Unit};
+pub use nanos::Nanos;
+pub use percent::Percent;
+pub use quantity::QuantityError;
+pub use seed::{Seed, SplitMix64};

@@ -1,0 +1,74 @@
+//! What a shown figure is: its name, unit, direction and meaning.
+
+use serde::{Deserialize, Serialize};
+
+/// One figure that Fathom shows: the entry in its catalogue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Metric {
+    /// The key in JSON, with the unit last (`latency_p99_ns`).
+    pub id: &'static str,
+    /// The name people read.
+    pub name: &'static str,
+    /// The unit of the stored number.
+    pub unit: Unit,
+    /// Which direction is good.
+    pub better: Better,
+    /// One or two sentences: what it is, and what makes it change.
+    pub help: &'static str,
+}
+
+/// The unit of a stored number; decides how it is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// A plain count.
+    Count,
+    /// Blocks of 4096 bytes.
+    Blocks,
+    /// Bytes.
+    Bytes,
+    /// Bytes per second.
+    BytesPerSecond,
+    /// Operations per second.
+    PerSecond,
+    /// Nanoseconds.
+    Nanos,
+    /// Microseconds.
+    Micros,
+    /// Seconds.
+    Seconds,
+    /// Percent of a whole.
+    Percent,
+    /// A ratio without a unit.
+    Ratio,
+}
+
+/// Which direction of a figure is good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Better {
+    /// More is better.
+    Higher,
+    /// Less is better.
+    Lower,
+    /// Neither; it describes.
+    Neither,
+}
+
+impl Unit {
+    /// `value` as people read it, with its unit.
+    pub fn show(self, value: f64) -> String {
+        use crate::show;
+        match self {
+            Self::Count | Self::Blocks => show::count(value),
+            Self::Bytes => show::bytes(value),
+            Self::BytesPerSecond => format!("{}/s", show::bytes(value)),
+            Self::PerSecond => format!("{}/s", show::count(value)),
+            Self::Nanos => show::nanos(value),
+            Self::Micros => show::nanos(value * 1e3),
+            Self::Seconds => show::nanos(value * 1e9),
+            Self::Percent => format!("{} %", show::significant(value, 3)),
+            Self::Ratio => show::significant(value, 3),
+        }
+    }
+}

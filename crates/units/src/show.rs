@@ -1,0 +1,80 @@
+//! Numbers as people read them: three significant digits and the unit that keeps them short.
+
+/// `value` with `digits` significant digits, without needless zeros or exponents.
+pub fn significant(value: f64, digits: usize) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return if value == 0.0 { "0".into() } else { "–".into() };
+    }
+    let magnitude = value.abs().log10().floor() as i32 + 1;
+    let decimals = (digits as i32 - magnitude).clamp(0, 12) as usize;
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// A size: `4 KiB`, `1.5 GiB`.
+pub fn bytes(value: f64) -> String {
+    scaled(value, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB"])
+}
+
+/// A duration given in nanoseconds: `820 ns`, `1.25 ms`, `90 s`, `12 min`.
+pub fn nanos(value: f64) -> String {
+    match value.abs() {
+        v if v >= 600e9 => format!("{} min", significant(value / 60e9, 3)),
+        v if v >= 1e9 => format!("{} s", significant(value / 1e9, 3)),
+        v if v >= 1e6 => format!("{} ms", significant(value / 1e6, 3)),
+        v if v >= 1e3 => format!("{} µs", significant(value / 1e3, 3)),
+        _ => format!("{} ns", significant(value, 3)),
+    }
+}
+
+/// A count: `950`, `12.4k`, `3.1M`. Whole numbers below 100,000 stay whole.
+pub fn count(value: f64) -> String {
+    if value.abs() < 100_000.0 && value.fract() == 0.0 {
+        return format!("{value}");
+    }
+    scaled(value, 1000.0, &["", "k", "M", "G", "T"]).replace(' ', "")
+}
+
+/// A whole number with its thousands apart: `262,144`.
+pub fn grouped(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+fn scaled(value: f64, step: f64, units: &[&str]) -> String {
+    let mut value = value;
+    let mut unit = 0;
+    while value.abs() >= step && unit + 1 < units.len() {
+        value /= step;
+        unit += 1;
+    }
+    let digits = if value.abs() >= 1000.0 { 4 } else { 3 };
+    format!("{} {}", significant(value, digits), units[unit]).trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_durations_and_counts_read_well() {
+        assert_eq!(bytes(4096.0), "4 KiB");
+        assert_eq!(bytes(1.5 * 1024.0 * 1024.0 * 1024.0), "1.5 GiB");
+        assert_eq!(bytes(1023.0 * 1024.0), "1023 KiB");
+        assert_eq!(nanos(1_250_000.0), "1.25 ms");
+        assert_eq!(nanos(90e9), "90 s");
+        assert_eq!(count(950.0), "950");
+        assert_eq!(count(123_456.0), "123k");
+        assert_eq!(grouped(262_144), "262,144");
+        assert_eq!(significant(0.012_34, 3), "0.0123");
+        assert_eq!(significant(120.0, 2), "120");
+        assert_eq!(significant(f64::NAN, 2), "–");
+    }
+}

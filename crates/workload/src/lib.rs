@@ -1,0 +1,2 @@
+//! Operations, mixes, patterns and stop rules: what comes next.
+#![forbid(unsafe_code)]
