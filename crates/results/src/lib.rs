@@ -1,2 +1,9 @@
-//! The data model of a result, writing it safely and reading it for ever.
+//! The data model of a result, writing it safely to a directory or a stream, and reading it for ever.
+//!
+//! A result is a directory (DESIGN §5). Everything that a report needs is in it. While a run goes on it
+//! only grows: files are replaced whole (`put`) or appended to in frames with a checksum (`append`), so
+//! that what a kill leaves behind can be read and says itself that it is incomplete.
 #![forbid(unsafe_code)]
+
+pub mod model;
+pub mod sink;

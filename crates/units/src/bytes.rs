@@ -27,7 +27,8 @@ impl std::str::FromStr for Bytes {
         };
         let (number, suffix) = split(text).ok_or_else(error)?;
         let suffix = suffix.to_ascii_lowercase();
-        let shift = match suffix.strip_suffix("ib").or(suffix.strip_suffix('b')).unwrap_or(&suffix) {
+        let shift = match suffix.strip_suffix("ib").or(suffix.strip_suffix('b')).unwrap_or(&suffix)
+        {
             "" => 0,
             "k" => 10,
             "m" => 20,
@@ -65,7 +66,9 @@ mod tests {
 
     #[test]
     fn reads_every_suffix_as_a_power_of_1024() {
-        for (text, bytes) in [("0", 0), ("4k", 4096), ("1.5G", 3 << 29), ("12GiB", 12 << 30), ("7 MB", 7 << 20)] {
+        for (text, bytes) in
+            [("0", 0), ("4k", 4096), ("1.5G", 3 << 29), ("12GiB", 12 << 30), ("7 MB", 7 << 20)]
+        {
             assert_eq!(text.parse(), Ok(Bytes(bytes)), "{text}");
         }
     }

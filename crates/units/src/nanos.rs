@@ -73,7 +73,12 @@ mod tests {
 
     #[test]
     fn reads_every_unit_and_takes_a_bare_number_for_seconds() {
-        for (text, nanos) in [("90s", 90_000_000_000), ("1.5ms", 1_500_000), ("2m", 120_000_000_000), ("3", 3_000_000_000)] {
+        for (text, nanos) in [
+            ("90s", 90_000_000_000),
+            ("1.5ms", 1_500_000),
+            ("2m", 120_000_000_000),
+            ("3", 3_000_000_000),
+        ] {
             assert_eq!(text.parse(), Ok(Nanos(nanos)), "{text}");
         }
         assert!("10x".parse::<Nanos>().is_err());

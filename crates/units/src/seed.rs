@@ -8,9 +8,9 @@ impl Seed {
     /// The seed of the part called `name`: equal for equal parents and names, unrelated otherwise.
     pub fn derive(self, name: &str) -> Self {
         // FNV-1a over the name, then the finaliser of SplitMix64 over both.
-        let hash = name
-            .bytes()
-            .fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
+        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| {
+            (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)
+        });
         Self(mix(self.0 ^ mix(hash)))
     }
 

@@ -8,7 +8,11 @@ pub fn significant(value: f64, digits: usize) -> String {
     let magnitude = value.abs().log10().floor() as i32 + 1;
     let decimals = (digits as i32 - magnitude).clamp(0, 12) as usize;
     let text = format!("{value:.decimals$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
 }
 
 /// A size: `4 KiB`, `1.5 GiB`.

@@ -1,0 +1,80 @@
+//! Probes: what is read from a layer or the machine while stages run, as data.
+
+use serde::{Deserialize, Serialize};
+
+/// One time series to be sampled.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Probe {
+    /// Its id, which names the samples (`vdo.stats`, `machine.diskstats`, `vdo.threads`).
+    pub id: String,
+    /// What is read.
+    pub source: Source,
+    /// How the text becomes fields: id of a parser in the registry.
+    pub parser: String,
+    /// How often, milliseconds.
+    pub every_ms: u64,
+}
+
+/// Where a text comes from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "from")]
+pub enum Source {
+    /// The answer of a device-mapper target to a message (`stats` to `vg-pool-vpool`).
+    DmMessage {
+        /// Name of the mapped device.
+        node: String,
+        /// The message.
+        message: String,
+    },
+    /// The status line of a device-mapper device.
+    DmStatus {
+        /// Name of the mapped device.
+        node: String,
+    },
+    /// The table line of a device-mapper device.
+    DmTable {
+        /// Name of the mapped device.
+        node: String,
+    },
+    /// A file as it stands (`/proc/diskstats`).
+    File {
+        /// Its path.
+        path: String,
+    },
+    /// CPU time of every thread whose name starts with a prefix: lines `tid comm utime stime` in clock ticks.
+    Threads {
+        /// The prefix (`vdo{vdo.instance}:`).
+        prefix: String,
+    },
+    /// Block nodes, one a line, `name major:minor sysfs-name`, for each of the devices.
+    Diskstats {
+        /// Paths of block devices; each becomes fields `name.reads`, ... .
+        devices: Vec<NamedDevice>,
+    },
+}
+
+/// A block device with the name that its figures carry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedDevice {
+    /// The name (`data`, `vdo`, `vdo-pool`).
+    pub name: String,
+    /// Its path, placeholders allowed.
+    pub path: String,
+}
+
+impl Source {
+    /// The source as a person would type or say it.
+    pub fn show(&self) -> String {
+        match self {
+            Self::DmMessage { node, message } => format!("dmsetup message {node} 0 {message}"),
+            Self::DmStatus { node } => format!("dmsetup status {node}"),
+            Self::DmTable { node } => format!("dmsetup table {node}"),
+            Self::File { path } => path.clone(),
+            Self::Threads { prefix } => format!("/proc/*/stat of threads {prefix}*"),
+            Self::Diskstats { devices } => {
+                let names: Vec<_> = devices.iter().map(|d| d.name.as_str()).collect();
+                format!("/proc/diskstats of {}", names.join(", "))
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Steps: what raises a stack and takes it down, as data.
+//!
+//! A step may name things that are known only at run time by placeholders in braces: `{device.data}` is
+//! bound by the host to the role's block device; a [`Action::Bind`] binds others (`{vdo.instance}`).
+//! `explain` prints steps with their placeholders; the host room executes them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::probe::Source;
+
+/// One step, with what undoes it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// What it is for, a short phrase (`make the VDO pool`).
+    pub about: String,
+    /// What is done.
+    pub action: Action,
+    /// What takes it down again; executed in reverse order of the steps, each even when another failed.
+    /// It is owed as soon as the step has begun: a step that failed half-way is undone too.
+    pub undo: Vec<Action>,
+    /// Longest time it may take, seconds.
+    pub deadline_s: u64,
+}
+
+/// One thing to do to the machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "do")]
+pub enum Action {
+    /// Run a command. No shell: `argv` is what the kernel gets.
+    Command {
+        /// Program and arguments, placeholders allowed.
+        argv: Vec<String>,
+        /// In teardown: fine when the object is not there (any more).
+        #[serde(default)]
+        may_fail: bool,
+    },
+    /// Discard the whole device, so that every cell starts from the same state; falls back to zeroing the
+    /// first and last MiB where the device cannot discard, and says so.
+    Discard {
+        /// The block device.
+        device: String,
+    },
+    /// Flush what the device holds in volatile caches (fsync on the node).
+    Flush {
+        /// The block device.
+        device: String,
+    },
+    /// Read until the condition holds.
+    Wait {
+        /// What is read.
+        source: Source,
+        /// How it is parsed: id of a parser of the layer (`vdo.status`).
+        parser: String,
+        /// What must hold.
+        until: Condition,
+        /// How often it is read, milliseconds.
+        every_ms: u64,
+    },
+    /// Read once and bind fields of the answer to placeholders and facts of the cell.
+    Bind {
+        /// What is read.
+        source: Source,
+        /// How it is parsed into text fields.
+        parser: String,
+        /// Prefix of the names: field `instance` of prefix `vdo` becomes `{vdo.instance}`.
+        prefix: String,
+    },
+}
+
+/// What a wait waits for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Condition {
+    /// A text field equals a value (`index` is `online`).
+    Text {
+        /// The field.
+        field: String,
+        /// What it must be.
+        is: String,
+    },
+    /// A number equals a value (`packer.compressedFragmentsInPacker` is 0).
+    Number {
+        /// The field.
+        field: String,
+        /// What it must be.
+        is: f64,
+    },
+}
+
+impl Action {
+    /// The action as a person would type or say it.
+    pub fn show(&self) -> String {
+        match self {
+            Self::Command { argv, .. } => show_argv(argv),
+            Self::Discard { device } => format!("blkdiscard {device}"),
+            Self::Flush { device } => format!("sync {device}"),
+            Self::Wait { source, until, .. } => format!("wait until {until} in {}", source.show()),
+            Self::Bind { source, prefix, .. } => format!("read {prefix} from {}", source.show()),
+        }
+    }
+}
+
+impl std::fmt::Display for Condition {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        match self {
+            Self::Text { field, is } => write!(f, "{field} is {is}"),
+            Self::Number { field, is } => write!(f, "{field} is {is}"),
+        }
+    }
+}
+
+/// `argv` as it would be typed into a shell.
+pub fn show_argv(argv: &[String]) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=,{}%+@".contains(c);
+    argv.iter()
+        .map(|word| {
+            if !word.is_empty() && word.chars().all(plain) {
+                word.clone()
+            } else {
+                format!("'{}'", word.replace('\'', r"'\''"))
+            }
+        })
+        .collect::<Vec<_>>()
+        .join(" ")
+}

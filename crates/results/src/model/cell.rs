@@ -1,0 +1,97 @@
+//! What one cell did: its state, its stages, the figures of its layers.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Finding, LoadSummary};
+
+/// Where a cell stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CellState {
+    /// Not begun.
+    Pending,
+    /// Begun, and not known to have ended: what a kill leaves.
+    Running,
+    /// All stages ran and the stack is down.
+    Done,
+    /// A step, a stage, the guest or the teardown failed.
+    Failed,
+    /// The user stopped it.
+    Interrupted,
+}
+
+/// Figures of one layer by id, `None` where there are none (`saving_percent`, `data_blocks_used`).
+pub type LayerFigures = BTreeMap<String, Option<f64>>;
+
+/// `cell.json`: everything about a cell that is not a time series.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CellRecord {
+    /// Position in the order of running, from 0.
+    pub index: usize,
+    /// Name of its variant.
+    pub variant: String,
+    /// Repeat, from 1.
+    pub repeat: u32,
+    /// The seed, equal for all variants of one repeat.
+    pub seed: units::Seed,
+    /// Where it stands.
+    pub state: CellState,
+    /// Why it failed or was interrupted, with the remedy.
+    pub reason: Option<String>,
+    /// Start, nanoseconds since the run's epoch.
+    pub start_ns: u64,
+    /// End, nanoseconds since the run's epoch.
+    pub end_ns: Option<u64>,
+    /// Its steps up, waits and steps down in the order they ran.
+    pub steps: Vec<StepRecord>,
+    /// Its stages.
+    pub stages: Vec<StageRecord>,
+    /// Figures of each layer by the layer's name, over the measured stages.
+    pub layers: BTreeMap<String, LayerFigures>,
+    /// What was found out about each layer while it was up (`vdo.instance`, `index memory`), as text.
+    pub facts: BTreeMap<String, String>,
+    /// What teardown left behind; empty when it left nothing; `None` when nobody looked.
+    pub leftovers: Option<Vec<String>>,
+    /// What the doctor noticed about this cell.
+    pub findings: Vec<Finding>,
+}
+
+/// One executed step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepRecord {
+    /// What it was for.
+    pub about: String,
+    /// The command or action as a person would type it.
+    pub command: String,
+    /// Whether it took something down.
+    pub undo: bool,
+    /// Start, nanoseconds since the run's epoch.
+    pub start_ns: u64,
+    /// How long it took, nanoseconds.
+    pub duration_ns: u64,
+    /// Why it failed.
+    pub error: Option<String>,
+}
+
+/// One executed stage.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StageRecord {
+    /// Position in the cell, from 0.
+    pub index: usize,
+    /// `allocate`, `load`, ...
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+    /// Whether its figures are the measured ones.
+    pub measured: bool,
+    /// Start, nanoseconds since the run's epoch.
+    pub start_ns: u64,
+    /// End, nanoseconds since the run's epoch.
+    pub end_ns: Option<u64>,
+    /// What its load did.
+    pub load: Option<LoadSummary>,
+    /// Why it failed.
+    pub error: Option<String>,
+}

@@ -1,0 +1,145 @@
+//! What a run is: its plan in short, the machines it ran on, where its cells stand.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::CellState;
+
+/// Version of the layout of a result; grows with every change that an older reader would misread.
+pub const SCHEMA: u32 = 1;
+
+/// What executed the guest's instructions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Accelerator {
+    /// The lab with hardware virtualisation.
+    Kvm,
+    /// The lab with an emulated CPU: shapes and ratios count, not absolute speed.
+    Tcg,
+    /// No lab: the host itself.
+    None,
+}
+
+/// `manifest.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Version of the layout ([`SCHEMA`]).
+    pub schema: u32,
+    /// Version of the program that wrote it.
+    pub tool_version: String,
+    /// Unique to this run.
+    pub run_id: String,
+    /// The command line that started it.
+    pub command: Vec<String>,
+    /// When it started: UTC, RFC 3339.
+    pub started_utc: String,
+    /// When it ended; `None` while it runs and after a kill.
+    pub ended_utc: Option<String>,
+    /// The seed everything random came from.
+    pub seed: units::Seed,
+    /// What executed the guest.
+    pub accelerator: Accelerator,
+    /// Why not a better one, in words.
+    pub accelerator_reason: Option<String>,
+    /// True when layers and engine were simulated twins: no figure is real.
+    pub simulated: bool,
+    /// The plan in short: what a report needs of it.
+    pub plan: PlanFacts,
+    /// The plan as it travelled, opaque to readers.
+    pub plan_document: serde_json::Value,
+    /// The machine that `fathom` was started on.
+    pub host: MachineFacts,
+    /// The machine inside the lab.
+    pub guest: Option<MachineFacts>,
+    /// The lab: QEMU's command line, drive options, where the time went; opaque to most.
+    pub lab: Option<serde_json::Value>,
+    /// Every cell of the plan in the order of running.
+    pub cells: Vec<CellEntry>,
+    /// How the run ended; `None` while it runs and after a kill.
+    pub outcome: Option<String>,
+}
+
+/// One cell in the manifest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CellEntry {
+    /// Position in the order of running, from 0.
+    pub index: usize,
+    /// Name of its variant.
+    pub variant: String,
+    /// Repeat, from 1.
+    pub repeat: u32,
+    /// Its folder below `cells/`.
+    pub folder: String,
+    /// Where it stands.
+    pub state: CellState,
+    /// Why it failed.
+    pub reason: Option<String>,
+}
+
+/// What is known of a machine, as text by name, in the order it is shown (`kernel`, `cpu`, `memory`, ...).
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct MachineFacts(pub BTreeMap<String, String>);
+
+/// The plan in short.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlanFacts {
+    /// Name of the experiment.
+    pub experiment: String,
+    /// What it is about.
+    pub about: String,
+    /// Where it comes from.
+    pub source: Option<String>,
+    /// Repeats of each variant.
+    pub repeat: u32,
+    /// Its variants in order; the first is the base of comparisons.
+    pub variants: Vec<VariantFacts>,
+    /// What is asked: these metrics get verdicts.
+    pub questions: Vec<AskedMetric>,
+}
+
+/// A metric that the experiment asks about.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AskedMetric {
+    /// Id of the metric (`iops`, `latency_p99_ns`, `saving_percent`).
+    pub metric: String,
+    /// The operation it is of; `None` for a layer's metric.
+    pub operation: Option<String>,
+    /// Relative difference that does not matter (0.03 is 3 %).
+    pub threshold: f64,
+}
+
+/// One variant.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct VariantFacts {
+    /// Its name.
+    pub name: String,
+    /// Its layers from bottom to top, the devices first.
+    pub stack: Vec<LayerFacts>,
+    /// Its stages.
+    pub stages: Vec<StageFacts>,
+}
+
+/// One layer of a stack as configured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LayerFacts {
+    /// Its kind (`vdo`, `linear`, `device`).
+    pub layer: String,
+    /// Its name in the experiment.
+    pub name: String,
+    /// Its settings as text, defaults included.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// One stage as planned.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StageFacts {
+    /// `allocate`, `load`, ...
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+    /// Whether its figures are the measured ones.
+    pub measured: bool,
+    /// The load as asked (`ops`, `pattern`, `block_size`, ...), `null` when it has none.
+    pub load: serde_json::Value,
+}

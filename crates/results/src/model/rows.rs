@@ -1,0 +1,79 @@
+//! What a cell's `rows.log` holds: interval rows of the load, samples of the layers, edges of stages.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::LatencySummary;
+
+/// The fields of one sample: name to value; `None` where the source had no such figure.
+pub type Fields = BTreeMap<String, Option<f64>>;
+
+/// One frame of `rows.log`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "row")]
+pub enum Row {
+    /// What one operation did in one interval.
+    Interval(IntervalRow),
+    /// What one source said at one moment.
+    Sample(SampleRow),
+    /// A stage began or ended.
+    Stage(StageEdge),
+}
+
+/// What one operation did in one interval of a load stage, summed over its jobs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct IntervalRow {
+    /// Index of the stage in the cell.
+    pub stage: usize,
+    /// Operation name as given (`randwrite`).
+    pub operation: String,
+    /// Start, in nanoseconds since the run's epoch.
+    pub start_ns: u64,
+    /// End, in nanoseconds since the run's epoch.
+    pub end_ns: u64,
+    /// I/Os that completed without error.
+    pub ios: u64,
+    /// Bytes they moved.
+    pub bytes: u64,
+    /// I/Os that failed.
+    pub errors: u64,
+    /// Latency of the completed I/Os; `None` when there were none.
+    pub latency: Option<LatencySummary>,
+    /// Their HDR histogram in nanoseconds: V2 with deflate, base64.
+    pub histogram: Option<String>,
+}
+
+/// What one source said at one moment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SampleRow {
+    /// When reading began, in nanoseconds since the run's epoch.
+    pub at_ns: u64,
+    /// Id of the probe (`vdo.stats`, `machine.diskstats`, `vdo.threads`, ...).
+    pub source: String,
+    /// Wall time that reading and parsing took, nanoseconds.
+    pub cost_ns: u64,
+    /// CPU time that reading and parsing took, nanoseconds.
+    pub cost_cpu_ns: u64,
+    /// Set on a sample taken at a defined state: `allocated`, `settled`, `stage_start`, `stage_end`.
+    pub mark: Option<String>,
+    /// The figures; nested names are joined with dots (`packer.compressedBlocksWritten`).
+    pub fields: Fields,
+    /// Why there are none, when reading failed.
+    pub error: Option<String>,
+}
+
+/// A stage began or ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StageEdge {
+    /// Index of the stage in the cell.
+    pub stage: usize,
+    /// Name of the stage.
+    pub name: String,
+    /// Whether its figures are the measured ones.
+    pub measured: bool,
+    /// False at its start, true at its end.
+    pub ended: bool,
+    /// Nanoseconds since the run's epoch.
+    pub at_ns: u64,
+}

@@ -1,0 +1,142 @@
+//! Where a running result goes: a directory, or a stream that ends in one elsewhere.
+//!
+//! A result grows by two operations only. `put` replaces a file whole and atomically; `append` adds to the
+//! end of one. A stream of these operations, applied in order, gives the same directory on the other side;
+//! cut off anywhere, it gives a directory that is readable and incomplete.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::{Component, Path, PathBuf};
+
+/// What can go wrong when a result is written.
+#[derive(Debug, thiserror::Error)]
+pub enum SinkError {
+    /// A file of the result could not be written.
+    #[error("Cannot write {path} of the result")]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The directory of the result exists already.
+    #[error("Result directory {0} exists already; name another with --out or remove it")]
+    Exists(PathBuf),
+    /// A path that would leave the result's directory.
+    #[error("'{0}' is not a path inside a result")]
+    Outside(String),
+    /// The other side of a stream is gone.
+    #[error("The result's receiver is gone: {0}")]
+    Gone(String),
+}
+
+/// Where a running result goes.
+pub trait Sink: Send {
+    /// Replaces the file at `path` (inside the result) by `bytes`, atomically.
+    fn put(&mut self, path: &str, bytes: &[u8]) -> Result<(), SinkError>;
+    /// Adds `bytes` to the file at `path` (inside the result), which comes into being with its first bytes.
+    fn append(&mut self, path: &str, bytes: &[u8]) -> Result<(), SinkError>;
+}
+
+/// A result in a directory.
+#[derive(Debug)]
+pub struct DirSink {
+    root: PathBuf,
+    /// The file appended to last: rows come in long runs for one file.
+    open: Option<(String, File)>,
+}
+
+impl DirSink {
+    /// Makes the directory, which must not exist yet.
+    pub fn create(root: &Path) -> Result<Self, SinkError> {
+        if let Some(parent) = root.parent() {
+            fs::create_dir_all(parent).map_err(|source| write_error(parent, source))?;
+        }
+        match fs::create_dir(root) {
+            Ok(()) => Ok(Self { root: root.to_owned(), open: None }),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                Err(SinkError::Exists(root.to_owned()))
+            }
+            Err(source) => Err(write_error(root, source)),
+        }
+    }
+
+    /// The directory.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    fn place(&self, path: &str) -> Result<PathBuf, SinkError> {
+        let relative = Path::new(path);
+        let inside = relative.components().all(|c| matches!(c, Component::Normal(_)));
+        if path.is_empty() || !inside {
+            return Err(SinkError::Outside(path.to_owned()));
+        }
+        let full = self.root.join(relative);
+        if let Some(folder) = full.parent() {
+            fs::create_dir_all(folder).map_err(|source| write_error(folder, source))?;
+        }
+        Ok(full)
+    }
+}
+
+impl Sink for DirSink {
+    fn put(&mut self, path: &str, bytes: &[u8]) -> Result<(), SinkError> {
+        let full = self.place(path)?;
+        let mut fresh = full.clone().into_os_string();
+        fresh.push(".new");
+        fs::write(&fresh, bytes)
+            .and_then(|()| fs::rename(&fresh, &full))
+            .map_err(|source| write_error(&full, source))
+    }
+
+    fn append(&mut self, path: &str, bytes: &[u8]) -> Result<(), SinkError> {
+        let mut file = match self.open.take() {
+            Some((name, file)) if name == path => file,
+            _ => {
+                let full = self.place(path)?;
+                OpenOptions::new()
+                    .create(true)
+                    .append(true)
+                    .open(&full)
+                    .map_err(|source| write_error(&full, source))?
+            }
+        };
+        file.write_all(bytes).map_err(|source| write_error(&self.root.join(path), source))?;
+        self.open = Some((path.to_owned(), file));
+        Ok(())
+    }
+}
+
+fn write_error(path: &Path, source: std::io::Error) -> SinkError {
+    SinkError::Write { path: path.to_owned(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_directory_must_not_exist_and_nothing_leaves_it() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(matches!(DirSink::create(dir.path()), Err(SinkError::Exists(_))));
+        let mut sink = DirSink::create(&dir.path().join("a/b")).unwrap();
+        for path in ["../x", "/x", "", "a/../../x"] {
+            assert!(matches!(sink.put(path, b""), Err(SinkError::Outside(_))), "{path}");
+        }
+    }
+
+    #[test]
+    fn put_replaces_and_append_adds() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut sink = DirSink::create(&dir.path().join("r")).unwrap();
+        sink.put("m.json", b"one").unwrap();
+        sink.put("m.json", b"two").unwrap();
+        sink.append("cells/0/rows.log", b"a").unwrap();
+        sink.append("other", b"x").unwrap();
+        sink.append("cells/0/rows.log", b"b").unwrap();
+        assert_eq!(fs::read(sink.root().join("m.json")).unwrap(), b"two");
+        assert_eq!(fs::read(sink.root().join("cells/0/rows.log")).unwrap(), b"ab");
+        assert_eq!(fs::read_dir(sink.root()).unwrap().count(), 3);
+    }
+}
