@@ -5,5 +5,12 @@
 //! that what a kill leaves behind can be read and says itself that it is incomplete.
 #![forbid(unsafe_code)]
 
+pub mod frames;
+pub mod histogram;
 pub mod model;
+pub mod read;
+pub mod recover;
+pub mod seal;
 pub mod sink;
+pub mod transcript;
+pub mod writer;

@@ -25,6 +25,16 @@ pub enum SinkError {
     /// A path that would leave the result's directory.
     #[error("'{0}' is not a path inside a result")]
     Outside(String),
+    /// A value that cannot be written as JSON.
+    #[error(
+        "Cannot write {path} of the result as JSON; this is a fault of Fathom, please report it"
+    )]
+    Encode {
+        /// The file inside the result.
+        path: String,
+        /// What the writer said.
+        source: serde_json::Error,
+    },
     /// The other side of a stream is gone.
     #[error("The result's receiver is gone: {0}")]
     Gone(String),
@@ -82,12 +92,7 @@ impl DirSink {
 
 impl Sink for DirSink {
     fn put(&mut self, path: &str, bytes: &[u8]) -> Result<(), SinkError> {
-        let full = self.place(path)?;
-        let mut fresh = full.clone().into_os_string();
-        fresh.push(".new");
-        fs::write(&fresh, bytes)
-            .and_then(|()| fs::rename(&fresh, &full))
-            .map_err(|source| write_error(&full, source))
+        replace(&self.place(path)?, bytes)
     }
 
     fn append(&mut self, path: &str, bytes: &[u8]) -> Result<(), SinkError> {
@@ -106,6 +111,15 @@ impl Sink for DirSink {
         self.open = Some((path.to_owned(), file));
         Ok(())
     }
+}
+
+/// Replaces the file at `full` by `bytes`: a kill leaves the old one or the new one, never a part.
+pub(crate) fn replace(full: &Path, bytes: &[u8]) -> Result<(), SinkError> {
+    let mut fresh = full.to_owned().into_os_string();
+    fresh.push(".new");
+    fs::write(&fresh, bytes)
+        .and_then(|()| fs::rename(&fresh, full))
+        .map_err(|source| write_error(full, source))
 }
 
 fn write_error(path: &Path, source: std::io::Error) -> SinkError {

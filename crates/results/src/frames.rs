@@ -1,0 +1,253 @@
+//! Frames: how rows stand in `rows.log`, so that a cut or a damaged byte costs only the frame it hits.
+//!
+//! A frame is a mark of four bytes, the length of its payload and a CRC-32 over length and payload (both
+//! 32 bits, little end first), and the payload: one row as JSON. The mark begins with a byte that UTF-8
+//! never has, so no payload holds it, and a reader that lost its place finds the next frame by it.
+
+use crate::model::Row;
+
+/// Begins every frame.
+pub const MARK: [u8; 4] = [0xF5, b'F', b'r', 0xF6];
+/// Bytes before the payload.
+pub const HEADER: usize = 12;
+/// The longest payload a reader believes in, bytes.
+pub const LONGEST: usize = 16 << 20;
+
+/// A part of a log that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Damage {
+    /// Where it begins, bytes from the start of the log.
+    pub offset: u64,
+    /// How many bytes were passed over.
+    pub bytes: u64,
+    /// What is wrong with it.
+    pub kind: DamageKind,
+}
+
+/// What is wrong with a part of a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DamageKind {
+    /// The log ends inside a frame: what a kill leaves.
+    CutOff,
+    /// Bytes that are no frame, or whose checksum is wrong.
+    Corrupt,
+    /// A whole frame with a row this version does not know.
+    UnknownRow,
+}
+
+impl std::fmt::Display for Damage {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        let what = match self.kind {
+            DamageKind::CutOff => "the log was cut off inside a row",
+            DamageKind::Corrupt => "bytes are damaged",
+            DamageKind::UnknownRow => "a row is of a kind this version does not know",
+        };
+        write!(f, "{what} ({} bytes lost at byte {})", self.bytes, self.offset)
+    }
+}
+
+/// `row` as a frame.
+///
+/// # Errors
+/// When the row cannot be written as JSON or is longer than [`LONGEST`].
+pub fn encode(row: &Row) -> Result<Vec<u8>, serde_json::Error> {
+    let mut frame = vec![0; HEADER];
+    serde_json::to_writer(&mut frame, row)?;
+    let payload = frame.len() - HEADER;
+    if payload > LONGEST {
+        let error = std::io::Error::other(format!(
+            "a row of {payload} bytes; a frame holds at most {LONGEST}"
+        ));
+        return Err(serde_json::Error::io(error));
+    }
+    let length = (payload as u32).to_le_bytes();
+    let sum = checksum(length, &frame[HEADER..]);
+    frame[..4].copy_from_slice(&MARK);
+    frame[4..8].copy_from_slice(&length);
+    frame[8..12].copy_from_slice(&sum.to_le_bytes());
+    Ok(frame)
+}
+
+/// Every row of `log` that is whole, in order, and what was lost between them.
+pub fn read(log: &[u8]) -> (Vec<Row>, Vec<Damage>) {
+    let (mut rows, mut damage) = (Vec::new(), Vec::new());
+    let mut at = 0;
+    while at < log.len() {
+        match frame_at(&log[at..]) {
+            Frame::Whole(payload) => {
+                let bytes = HEADER + payload.len();
+                match serde_json::from_slice(payload) {
+                    Ok(row) => rows.push(row),
+                    Err(_) => damage.push(lost(at, bytes, DamageKind::UnknownRow)),
+                }
+                at += bytes;
+            }
+            Frame::None(kind) => {
+                let next = next_frame(log, at + 1);
+                // A frame that ends beyond the log is cut off only when nothing whole follows it.
+                let kind = if next == log.len() { kind } else { DamageKind::Corrupt };
+                damage.push(lost(at, next - at, kind));
+                at = next;
+            }
+        }
+    }
+    (rows, damage)
+}
+
+enum Frame<'a> {
+    Whole(&'a [u8]),
+    None(DamageKind),
+}
+
+/// What stands at the start of `bytes`.
+fn frame_at(bytes: &[u8]) -> Frame<'_> {
+    if bytes.len() < HEADER {
+        let mark = bytes.len().min(MARK.len());
+        let cut = bytes[..mark] == MARK[..mark];
+        return Frame::None(if cut { DamageKind::CutOff } else { DamageKind::Corrupt });
+    }
+    let (length, sum) = (word(bytes, 4), word(bytes, 8));
+    let payload = u32::from_le_bytes(length) as usize;
+    if bytes[..4] != MARK || payload > LONGEST {
+        return Frame::None(DamageKind::Corrupt);
+    }
+    match bytes.get(HEADER..HEADER + payload) {
+        None => Frame::None(DamageKind::CutOff),
+        Some(text) if checksum(length, text) == u32::from_le_bytes(sum) => Frame::Whole(text),
+        Some(_) => Frame::None(DamageKind::Corrupt),
+    }
+}
+
+/// Where the next whole frame begins at or after `from`; the log's end when there is none.
+fn next_frame(log: &[u8], from: usize) -> usize {
+    (from..log.len())
+        .filter(|&at| log[at..].starts_with(&MARK))
+        .find(|&at| matches!(frame_at(&log[at..]), Frame::Whole(_)))
+        .unwrap_or(log.len())
+}
+
+fn word(bytes: &[u8], at: usize) -> [u8; 4] {
+    [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]
+}
+
+fn lost(offset: usize, bytes: usize, kind: DamageKind) -> Damage {
+    Damage { offset: offset as u64, bytes: bytes as u64, kind }
+}
+
+fn checksum(length: [u8; 4], payload: &[u8]) -> u32 {
+    let mut sum = crc32fast::Hasher::new();
+    sum.update(&length);
+    sum.update(payload);
+    sum.finalize()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{SampleRow, StageEdge};
+    use proptest::prelude::*;
+
+    fn rows() -> Vec<Row> {
+        let edge =
+            StageEdge { stage: 0, name: "löad".into(), measured: true, ended: false, at_ns: 5 };
+        let sample = |at_ns| SampleRow {
+            at_ns,
+            source: "vdo.stats".into(),
+            cost_ns: 7,
+            cost_cpu_ns: 6,
+            mark: None,
+            fields: [("dataBlocksUsed".into(), Some(12.0)), ("savingPercent".into(), None)].into(),
+            error: None,
+        };
+        vec![
+            Row::Stage(edge.clone()),
+            Row::Sample(sample(u64::MAX)),
+            Row::Sample(sample(17)),
+            Row::Stage(StageEdge { ended: true, ..edge }),
+        ]
+    }
+
+    /// The log, and where each frame ends in it.
+    fn log() -> (Vec<u8>, Vec<usize>) {
+        let (mut log, mut ends) = (Vec::new(), Vec::new());
+        for row in rows() {
+            log.extend(encode(&row).unwrap());
+            ends.push(log.len());
+        }
+        (log, ends)
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        assert_eq!(read(&log().0), (rows(), vec![]));
+        assert_eq!(read(&[]), (vec![], vec![]));
+    }
+
+    #[test]
+    fn a_log_cut_at_any_byte_gives_every_row_before_the_cut_and_says_so() {
+        let (log, ends) = log();
+        for cut in 0..=log.len() {
+            let whole = ends.iter().filter(|&&end| end <= cut).count();
+            let (read, damage) = read(&log[..cut]);
+            assert_eq!(read, rows()[..whole], "cut at {cut}");
+            let rest = cut - if whole == 0 { 0 } else { ends[whole - 1] };
+            let expected = (rest > 0).then(|| lost(cut - rest, rest, DamageKind::CutOff));
+            assert_eq!(damage, Vec::from_iter(expected), "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn any_flipped_bit_costs_its_own_frame_and_no_other() {
+        let (log, ends) = log();
+        for bit in 0..log.len() * 8 {
+            let mut bad = log.clone();
+            bad[bit / 8] ^= 1 << (bit % 8);
+            let hit = ends.iter().position(|&end| bit / 8 < end).unwrap();
+            let mut expected = rows();
+            expected.remove(hit);
+            let (rows, damage) = read(&bad);
+            assert_eq!(rows, expected, "bit {bit}");
+            assert_eq!(damage.len(), 1, "bit {bit}: {damage:?}");
+            let start = if hit == 0 { 0 } else { ends[hit - 1] };
+            assert_eq!(damage[0].offset, start as u64);
+            assert_eq!(damage[0].bytes, (ends[hit] - start) as u64);
+        }
+    }
+
+    #[test]
+    fn a_row_of_a_later_version_is_passed_over_and_counted() {
+        let payload = br#"{"row":"dream"}"#;
+        let length = (payload.len() as u32).to_le_bytes();
+        let mut bytes = MARK.to_vec();
+        bytes.extend(length);
+        bytes.extend(checksum(length, payload).to_le_bytes());
+        bytes.extend(payload);
+        bytes.extend(log().0);
+        let (read, damage) = read(&bytes);
+        assert_eq!(read, rows());
+        assert_eq!(damage, [lost(0, HEADER + payload.len(), DamageKind::UnknownRow)]);
+        assert!(damage[0].to_string().contains("does not know"));
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_false_is_ever_returned(
+            start in 0usize..400, junk in prop::collection::vec(any::<u8>(), 1..40), insert: bool
+        ) {
+            let (log, ends) = log();
+            let start = start.min(log.len() - 1);
+            let mut bad = log.clone();
+            let end = if insert { start } else { (start + junk.len()).min(log.len()) };
+            bad.splice(start..end, junk);
+            let (read, _) = read(&bad);
+            let before = ends.iter().filter(|&&end| end <= start).count();
+            prop_assert_eq!(&read[..before], &rows()[..before]);
+            // What else was read are true rows in their order.
+            let true_rows = rows();
+            let mut rest = true_rows.iter();
+            for row in &read {
+                prop_assert!(rest.any(|r| r == row), "{row:?} was never written");
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Latency histograms as text: reading, merging and summing up what rows and summaries carry.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+
+use crate::model::LatencySummary;
+
+/// Significant digits that every histogram keeps.
+pub const DIGITS: u8 = 3;
+
+/// A histogram that cannot be read, written or merged.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("Histogram cannot be {doing}: {why}; the figures that need it are left out")]
+pub struct HistogramError {
+    /// What was being done to it.
+    doing: &'static str,
+    /// What the codec said.
+    why: String,
+}
+
+fn error(doing: &'static str, why: impl std::fmt::Debug) -> HistogramError {
+    HistogramError { doing, why: format!("{why:?}") }
+}
+
+/// An empty histogram of nanoseconds, three digits, growing as needed.
+pub fn empty() -> Result<Histogram<u64>, HistogramError> {
+    Histogram::new(DIGITS).map_err(|e| error("made", e))
+}
+
+/// Reads V2 (with deflate or without) in base64.
+pub fn decode(text: &str) -> Result<Histogram<u64>, HistogramError> {
+    let bytes = STANDARD.decode(text).map_err(|e| error("read", e))?;
+    Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|e| error("read", e))
+}
+
+/// Writes V2 with deflate in base64.
+pub fn encode(histogram: &Histogram<u64>) -> Result<String, HistogramError> {
+    let mut bytes = Vec::new();
+    V2DeflateSerializer::new().serialize(histogram, &mut bytes).map_err(|e| error("written", e))?;
+    Ok(STANDARD.encode(bytes))
+}
+
+/// All histograms of `texts` in one; `None` when there is none.
+pub fn merge<'a>(
+    texts: impl IntoIterator<Item = &'a str>,
+) -> Result<Option<Histogram<u64>>, HistogramError> {
+    let mut sum: Option<Histogram<u64>> = None;
+    for text in texts {
+        let next = decode(text)?;
+        match &mut sum {
+            None => {
+                let mut all = empty()?;
+                all.add(&next).map_err(|e| error("merged", e))?;
+                sum = Some(all);
+            }
+            Some(all) => all.add(&next).map_err(|e| error("merged", e))?,
+        }
+    }
+    Ok(sum)
+}
+
+/// The summary of a histogram of nanoseconds; `None` when it is empty.
+pub fn summary(histogram: &Histogram<u64>) -> Option<LatencySummary> {
+    (!histogram.is_empty()).then(|| LatencySummary {
+        mean_ns: histogram.mean(),
+        min_ns: histogram.min(),
+        p50_ns: histogram.value_at_quantile(0.5),
+        p99_ns: histogram.value_at_quantile(0.99),
+        p999_ns: histogram.value_at_quantile(0.999),
+        max_ns: histogram.max(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(values: &[u64]) -> Histogram<u64> {
+        let mut h = empty().unwrap();
+        values.iter().for_each(|&v| h.record(v).unwrap());
+        h
+    }
+
+    #[test]
+    fn merged_histograms_are_the_histogram_of_all_values() {
+        let parts = [of(&[1_000, 2_000, 3_000_000]), of(&[5, 90_000_000_000])];
+        let texts: Vec<_> = parts.iter().map(|h| encode(h).unwrap()).collect();
+        let all = merge(texts.iter().map(String::as_str)).unwrap().unwrap();
+        assert_eq!(all, of(&[1_000, 2_000, 3_000_000, 5, 90_000_000_000]));
+        assert_eq!(summary(&all).unwrap().min_ns, 5);
+        assert!(summary(&all).unwrap().max_ns >= 90_000_000_000);
+        assert_eq!(summary(&all).unwrap().p50_ns, all.value_at_quantile(0.5));
+    }
+
+    #[test]
+    fn nothing_gives_no_summary_and_junk_an_error() {
+        assert_eq!(merge([]).unwrap(), None);
+        assert_eq!(summary(&of(&[])), None);
+        for junk in ["", "!", "AAAA", "HISTFAAAAB"] {
+            assert!(decode(junk).unwrap_err().to_string().contains("cannot be read"));
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! Reading a result: whatever a finished or a killed run left, and what is missing from it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use crate::frames::{self, Damage};
+use crate::model::{CellEntry, CellRecord, CellState, Manifest, Row, SCHEMA};
+use crate::recover::{RecoveredStage, recover};
+use crate::transcript::{self, TranscriptEntry};
+use crate::writer::{CELL_RECORD, CELLS, EXPERIMENT, LAB, MANIFEST, ROWS, TRANSCRIPT};
+
+/// A result as read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResultSet {
+    /// Its directory.
+    pub path: PathBuf,
+    /// Its manifest.
+    pub manifest: Manifest,
+    /// The experiment as given; `None` when it was not kept.
+    pub experiment_toml: Option<String>,
+    /// Every cell of the plan in the order of running.
+    pub cells: Vec<CellData>,
+    /// Every external command and action.
+    pub transcript: Vec<TranscriptEntry>,
+    /// Files of the lab by name (`console.log`, `kernel.log`), as text.
+    pub lab_files: BTreeMap<String, String>,
+    /// Why it is not whole; `None` when it is.
+    pub incomplete: Option<String>,
+}
+
+/// A cell as read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CellData {
+    /// What the manifest says of it.
+    pub entry: CellEntry,
+    /// Its record; `None` when there is none or it cannot be read.
+    pub record: Option<CellRecord>,
+    /// Its rows in the order they were written.
+    pub rows: Vec<Row>,
+    /// What of its rows was lost.
+    pub damage: Vec<Damage>,
+    /// For a cell that did not end: its stages as far as rows tell. Empty when the record tells it all.
+    pub recovered: Vec<RecoveredStage>,
+}
+
+impl CellData {
+    /// Where it stands: by its record, which is written before the manifest, else by the manifest.
+    pub fn state(&self) -> CellState {
+        self.record.as_ref().map_or(self.entry.state, |record| record.state)
+    }
+
+    /// Whether its figures count: all stages ran, the stack is down, and there is a record of it.
+    pub fn done(&self) -> bool {
+        self.record.as_ref().is_some_and(|record| record.state == CellState::Done)
+    }
+
+    /// Why it failed or was interrupted.
+    pub fn reason(&self) -> Option<&str> {
+        let record = self.record.as_ref().and_then(|record| record.reason.as_deref());
+        record.or(self.entry.reason.as_deref())
+    }
+}
+
+impl ResultSet {
+    /// Whether nothing is missing from it.
+    pub fn complete(&self) -> bool {
+        self.incomplete.is_none()
+    }
+
+    /// Its cells of one variant, by repeat.
+    pub fn cells_of<'a>(&'a self, variant: &'a str) -> impl Iterator<Item = &'a CellData> {
+        let mut cells: Vec<_> = self.cells.iter().filter(|c| c.entry.variant == variant).collect();
+        cells.sort_by_key(|cell| cell.entry.repeat);
+        cells.into_iter()
+    }
+}
+
+/// Why a directory cannot be read as a result.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// There is nothing at this path.
+    #[error("There is no result at {0}; name the directory that a run wrote (it holds {MANIFEST})")]
+    Missing(PathBuf),
+    /// It is something else.
+    #[error(
+        "{0} is not a result: it holds no {MANIFEST}; name the directory that a run wrote with --out"
+    )]
+    NotAResult(PathBuf),
+    /// A run was killed before it wrote anything.
+    #[error("{0} is empty: its run was cut off before it wrote anything; remove it and run again")]
+    Empty(PathBuf),
+    /// It was written by a later version.
+    #[error(
+        "{path} has layout {found} (written by fathom {written_by}), this fathom reads layouts up to \
+         {SCHEMA}; read it with fathom {written_by} or later"
+    )]
+    Newer {
+        /// The directory.
+        path: PathBuf,
+        /// Version of its layout.
+        found: u64,
+        /// The program that wrote it.
+        written_by: String,
+    },
+    /// The manifest is there and cannot be understood.
+    #[error("{path} is damaged; it is replaced only whole, so something else changed it")]
+    Manifest {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: serde_json::Error,
+    },
+    /// The system refused.
+    #[error("Cannot read {path}")]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+/// Reads the result in `dir`. Whatever a kill can leave after the manifest was first written is readable;
+/// [`ResultSet::incomplete`] says what is missing then.
+pub fn open(dir: &Path) -> Result<ResultSet, ReadError> {
+    let manifest = read_manifest(dir)?;
+    let mut missing = Missing::default();
+    let mut cells = Vec::with_capacity(manifest.cells.len());
+    for entry in &manifest.cells {
+        let cell = read_cell(dir, entry)?;
+        missing.see(&cell);
+        cells.push(cell);
+    }
+    let (transcript, lines_lost) =
+        optional(&dir.join(TRANSCRIPT))?.map_or((Vec::new(), 0), |text| transcript::read(&text));
+    missing.transcript_lines = lines_lost;
+    let incomplete = missing.reason(&manifest);
+    Ok(ResultSet {
+        path: dir.to_owned(),
+        experiment_toml: optional(&dir.join(EXPERIMENT))?.map(|bytes| text(&bytes)),
+        cells,
+        transcript,
+        lab_files: read_lab(&dir.join(LAB))?,
+        incomplete,
+        manifest,
+    })
+}
+
+fn read_manifest(dir: &Path) -> Result<Manifest, ReadError> {
+    let path = dir.join(MANIFEST);
+    let Some(bytes) = optional(&path)? else {
+        return Err(why_no_manifest(dir));
+    };
+    let broken = |source| ReadError::Manifest { path: path.clone(), source };
+    let value: serde_json::Value = serde_json::from_slice(&bytes).map_err(broken)?;
+    let found = value.get("schema").and_then(serde_json::Value::as_u64).unwrap_or(0);
+    if found > u64::from(SCHEMA) {
+        let written_by = value.get("tool_version").and_then(|v| v.as_str()).unwrap_or("unknown");
+        let written_by = written_by.to_owned();
+        return Err(ReadError::Newer { path: dir.to_owned(), found, written_by });
+    }
+    serde_json::from_value(value).map_err(broken)
+}
+
+fn why_no_manifest(dir: &Path) -> ReadError {
+    let entries = match fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return ReadError::Missing(dir.into()),
+        Err(_) => return ReadError::NotAResult(dir.into()),
+    };
+    let fresh = format!("{MANIFEST}.new");
+    let all_ours = entries.flatten().all(|entry| entry.file_name().to_string_lossy() == fresh);
+    if all_ours { ReadError::Empty(dir.into()) } else { ReadError::NotAResult(dir.into()) }
+}
+
+fn read_cell(dir: &Path, entry: &CellEntry) -> Result<CellData, ReadError> {
+    let folder = dir.join(CELLS).join(&entry.folder);
+    let record = optional(&folder.join(CELL_RECORD))?;
+    let record: Option<CellRecord> = record.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let log = optional(&folder.join(ROWS))?.unwrap_or_default();
+    let (rows, damage) = frames::read(&log);
+    let ended = record.as_ref().is_some_and(|record| record.state.ended());
+    let recovered = if ended { Vec::new() } else { recover(&rows) };
+    Ok(CellData { entry: entry.clone(), record, rows, damage, recovered })
+}
+
+fn read_lab(folder: &Path) -> Result<BTreeMap<String, String>, ReadError> {
+    let broken = |source| ReadError::Io { path: folder.to_owned(), source };
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeMap::new()),
+        Err(source) => return Err(broken(source)),
+    };
+    let mut files = BTreeMap::new();
+    for entry in entries {
+        let entry = entry.map_err(broken)?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if entry.path().is_file() && !name.ends_with(".new") {
+            files.extend(optional(&entry.path())?.map(|bytes| (name, text(&bytes))));
+        }
+    }
+    Ok(files)
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A file that may be missing.
+fn optional(path: &Path) -> Result<Option<Vec<u8>>, ReadError> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
+        Err(source) => Err(ReadError::Io { path: path.to_owned(), source }),
+    }
+}
+
+/// What is missing from a result, counted.
+#[derive(Default)]
+struct Missing {
+    all: usize,
+    states: BTreeMap<&'static str, usize>,
+    first_reason: Option<String>,
+    frames: usize,
+    transcript_lines: usize,
+}
+
+impl Missing {
+    fn see(&mut self, cell: &CellData) {
+        self.all += 1;
+        self.frames += cell.damage.len();
+        let state = match cell.state() {
+            CellState::Done if cell.record.is_some() => return,
+            CellState::Done => "without a readable record",
+            CellState::Pending => "not begun",
+            CellState::Running => "cut off while running",
+            CellState::Failed => "failed",
+            CellState::Interrupted => "interrupted",
+        };
+        *self.states.entry(state).or_default() += 1;
+        if self.first_reason.is_none() {
+            self.first_reason = cell.reason().map(str::to_owned);
+        }
+    }
+
+    /// All of it in one sentence without its full stop.
+    fn reason(self, manifest: &Manifest) -> Option<String> {
+        let mut parts = Vec::new();
+        if manifest.outcome.is_none() {
+            parts.push("the run was killed, or still goes on".to_owned());
+        }
+        let lacking: usize = self.states.values().sum();
+        if lacking > 0 {
+            let states: Vec<_> = self.states.iter().map(|(s, n)| format!("{n} {s}")).collect();
+            let why = self.first_reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
+            parts.push(format!(
+                "{lacking} of {} cells give no figures: {}{why}",
+                self.all,
+                states.join(", ")
+            ));
+        }
+        if self.frames > 0 {
+            parts.push(format!("rows are damaged in {} places", self.frames));
+        }
+        if self.transcript_lines > 0 {
+            parts.push(format!("{} lines of the transcript are damaged", self.transcript_lines));
+        }
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+}

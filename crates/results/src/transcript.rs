@@ -1,0 +1,81 @@
+//! The transcript: every external command and action of a run, one JSON line each.
+
+use serde::{Deserialize, Serialize};
+
+/// The most that is kept of an output, bytes.
+pub const OUTPUT_KEPT: usize = 8 << 10;
+
+/// One line of `transcript.jsonl`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct TranscriptEntry {
+    /// Start, nanoseconds since the run's epoch.
+    pub at_ns: u64,
+    /// Index of the cell it was for; `None` outside cells.
+    pub cell: Option<usize>,
+    /// What it was for (`make the VDO pool`).
+    pub about: String,
+    /// Program and arguments of a command; empty for an action that is no command.
+    pub argv: Vec<String>,
+    /// The command or action as a person would type or say it.
+    pub action: String,
+    /// Whether it took something down.
+    pub undo: bool,
+    /// Exit code; `None` for an action, and for a command that was killed or could not be started.
+    pub exit_code: Option<i32>,
+    /// Standard output, as much as is kept ([`bounded`]).
+    pub stdout: String,
+    /// Standard error, as much as is kept.
+    pub stderr: String,
+    /// Why it failed, where that is not the command's own word.
+    pub error: Option<String>,
+    /// How long it took, nanoseconds.
+    pub duration_ns: u64,
+}
+
+/// `output` as text, its middle left out (and that said) when it is longer than [`OUTPUT_KEPT`].
+pub fn bounded(output: &[u8]) -> String {
+    if output.len() <= OUTPUT_KEPT {
+        return String::from_utf8_lossy(output).into_owned();
+    }
+    let half = OUTPUT_KEPT / 2;
+    let (head, tail) = (&output[..half], &output[output.len() - half..]);
+    format!(
+        "{}\n[{} bytes left out]\n{}",
+        String::from_utf8_lossy(head),
+        output.len() - OUTPUT_KEPT,
+        String::from_utf8_lossy(tail)
+    )
+}
+
+/// Every whole line of a transcript; lines that are not entries (a cut-off last one) are counted.
+pub(crate) fn read(text: &[u8]) -> (Vec<TranscriptEntry>, usize) {
+    let mut lost = 0;
+    let lines = text.split(|&b| b == b'\n').filter(|line| !line.is_empty());
+    let entries =
+        lines.filter_map(|line| serde_json::from_slice(line).map_err(|_| lost += 1).ok()).collect();
+    (entries, lost)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_output_keeps_both_ends_and_says_what_is_missing() {
+        let mut output = vec![b'a'; OUTPUT_KEPT];
+        assert_eq!(bounded(&output).len(), OUTPUT_KEPT);
+        output.extend(b"the end");
+        let kept = bounded(&output);
+        assert!(kept.starts_with('a') && kept.ends_with("the end"));
+        assert!(kept.contains("[7 bytes left out]"));
+    }
+
+    #[test]
+    fn a_cut_off_last_line_costs_only_itself() {
+        let entry = TranscriptEntry { action: "lvs".into(), ..Default::default() };
+        let mut text = serde_json::to_vec(&entry).unwrap();
+        text.push(b'\n');
+        text.extend(b"{\"at_ns\":1,");
+        assert_eq!(read(&text), (vec![entry], 1));
+    }
+}
