@@ -1,3 +1,50 @@
 //! The program `fathom`: arguments, commands, rendering of events; no logic.
+//!
+//! As process 1 of a guest the same program is the guest's half of the lab.
+#![forbid(unsafe_code)]
 
-fn main() {}
+mod args;
+mod choices;
+mod commands;
+mod failure;
+mod render;
+mod terminal;
+
+use std::process::ExitCode;
+
+use args::{BenchCommand, Cli, Command, LabCommand};
+use clap::Parser;
+use failure::Failure;
+
+fn main() -> ExitCode {
+    if std::process::id() == 1 {
+        return commands::guest::main();
+    }
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+        }
+    };
+    match execute(cli) {
+        Ok(code) => code,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn execute(cli: Cli) -> Result<ExitCode, Failure> {
+    match cli.command {
+        Command::Lab(LabCommand::Run(args)) => commands::lab::run(&args),
+        Command::Lab(LabCommand::List(args)) => commands::lab::list(args.json),
+        Command::Lab(LabCommand::Shell(args)) => commands::shell::open(&args),
+        Command::Lab(LabCommand::Clean(args)) => commands::lab::clean(args.json),
+        Command::Run(args) => commands::run::run(&args),
+        Command::Load(args) => commands::load::run(*args),
+        Command::Show(args) => commands::show::run(&args),
+        Command::Report(args) => commands::report::run(&args),
+        Command::Doctor(args) => commands::doctor::run(&args),
+        Command::Explain(args) => commands::explain::run(&args),
+        Command::Bench(BenchCommand::Lab(args)) => commands::bench::lab(&args),
+    }
+}

@@ -1,2 +1,42 @@
-//! The experiment file, its variants and stages, and the Plan they become.
+//! The experiment file, its variants and stages, and the Plan they become. Reading and checking a file
+//! touches nothing; the Plan that comes out holds every step, probe and estimate as data, so that `explain`
+//! prints exactly what a run would do.
 #![forbid(unsafe_code)]
+
+mod compose;
+mod diagnostic;
+mod estimate;
+mod explain;
+mod file;
+mod order;
+mod plan;
+mod shipped;
+mod stages;
+mod stacks;
+
+pub use compose::{compose, Choices};
+pub use diagnostic::{nearest, Diagnostic};
+pub use explain::{explain, Explained};
+pub use plan::{CellPlan, DevicePlan, Needs, PlacedLayer, Plan, StagePlan};
+pub use shipped::{shipped, Shipped, SHIPPED};
+
+/// An experiment file that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{file} is not a valid experiment: {}", .mistakes.first().map_or("", |m| m.message.as_str()))]
+pub struct ExperimentError {
+    /// Name of the file, or of the shipped experiment.
+    pub file: String,
+    /// Its text.
+    pub text: String,
+    /// What is wrong with it; never empty.
+    pub mistakes: Vec<Diagnostic>,
+}
+
+impl ExperimentError {
+    /// Every mistake with the line it is on.
+    pub fn render(&self, colour: bool) -> String {
+        let shown: Vec<_> =
+            self.mistakes.iter().map(|m| m.render(&self.file, &self.text, colour)).collect();
+        shown.join("\n\n")
+    }
+}

@@ -1,0 +1,310 @@
+//! What can be typed. Values are checked here as far as they can be checked alone.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use units::{Bytes, Nanos, Percent, Seed};
+
+/// Exit codes, as `--help` shows them.
+const EXIT_CODES: &str = "\
+Exit codes: 0 ok; 2 usage; 3 the environment lacks something (fathom doctor says what); 4 refused, to keep \
+data safe; 5 incomplete data; 6 teardown failed; 130 interrupted.";
+
+/// A performance laboratory for Linux storage layers that deduplicate, compress, thin-provision and cache.
+#[derive(Debug, Parser)]
+#[command(name = "fathom", version, after_help = EXIT_CODES, max_term_width = 100)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run an experiment in the lab, a disposable virtual machine with the real layers in it.
+    #[command(subcommand)]
+    Lab(LabCommand),
+    /// Run an experiment on this machine's devices.
+    Run(RunArgs),
+    /// Load one device or file, and say what it did.
+    Load(Box<LoadArgs>),
+    /// Show a result on the terminal.
+    Show(ShowArgs),
+    /// Make one self-contained page of results.
+    Report(ReportArgs),
+    /// Say what this machine can do, or what is wrong with a result.
+    Doctor(DoctorArgs),
+    /// Print what an experiment would do: commands, time, bytes. Touches nothing.
+    Explain(ExplainArgs),
+    /// Measure Fathom itself.
+    #[command(subcommand)]
+    Bench(BenchCommand),
+}
+
+/// `fathom lab ...`
+#[derive(Debug, Subcommand)]
+pub enum LabCommand {
+    /// Run an experiment in the lab.
+    Run(LabRunArgs),
+    /// List guest images and running labs.
+    List(JsonArgs),
+    /// Open a shell in a fresh guest.
+    Shell(LabShellArgs),
+    /// Remove cached guest images that no lab is using.
+    Clean(JsonArgs),
+}
+
+/// Output for programs.
+#[derive(Debug, Args)]
+pub struct JsonArgs {
+    /// JSON on standard output, people's text on standard error.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What every run takes.
+#[derive(Debug, Args)]
+pub struct Common {
+    /// Name of a shipped experiment, or path of an experiment file.
+    pub experiment: String,
+    /// Directory of the result; it must not exist [default: ./<name>-<utc time>].
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Repeats of each variant, instead of the experiment's.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub repeat: Option<u32>,
+    /// Seed of everything random [default: a fresh one, printed and stored].
+    #[arg(long)]
+    pub seed: Option<Seed>,
+    /// Events as JSON lines on standard output, people's text on standard error.
+    #[arg(long)]
+    pub json: bool,
+    /// Fail or interrupt a cell at a step on purpose, to test teardown.
+    #[arg(long, hide = true, value_name = "FAULT@CELL:STEP")]
+    pub inject: Vec<run::Injection>,
+}
+
+/// `fathom run`
+#[derive(Debug, Args)]
+#[command(after_help = "Example: fathom run vdo-vs-plain --device data=/dev/disk/by-id/nvme-scratch")]
+pub struct RunArgs {
+    #[command(flatten)]
+    pub common: Common,
+    /// Device for a role of the experiment; refused when it is in use or carries a signature.
+    #[arg(long, value_name = "ROLE=PATH", value_parser = role)]
+    pub device: Vec<(String, PathBuf)>,
+    /// The same for a device whose data may be destroyed.
+    #[arg(long, value_name = "ROLE=PATH", value_parser = role)]
+    pub destroy_data: Vec<(String, PathBuf)>,
+    /// Use simulated layers and virtual time: nothing is touched and no figure is real.
+    #[arg(long)]
+    pub simulate: bool,
+    /// Slow the simulation down to this many real seconds for each simulated one.
+    #[arg(long, hide = true, value_name = "FACTOR")]
+    pub pace: Option<f64>,
+}
+
+/// `fathom lab run`
+#[derive(Debug, Args)]
+#[command(after_help = "Example: fathom lab run vdo-vs-plain --repeat 1 --out first-look")]
+pub struct LabRunArgs {
+    #[command(flatten)]
+    pub common: Common,
+    #[command(flatten)]
+    pub machine: GuestArgs,
+    /// Keep the virtual disks as files in this directory.
+    #[arg(long, value_name = "DIR")]
+    pub keep_disks: Option<PathBuf>,
+    /// Give up after this time [default: five times the plan's estimate, at least 10 minutes].
+    #[arg(long)]
+    pub deadline: Option<Nanos>,
+}
+
+/// What the guest is like.
+#[derive(Debug, Args)]
+pub struct GuestArgs {
+    /// Memory of the guest [default: what the layers need, at least 1G].
+    #[arg(long)]
+    pub memory: Option<Bytes>,
+    /// CPUs of the guest [default: those of the host, at most 4].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    pub cpus: Option<u32>,
+    /// Boot with the kernel's own defaults instead of a command line tuned for a fast boot.
+    #[arg(long)]
+    pub plain_command_line: bool,
+    /// Emulate the CPU even where hardware virtualisation works.
+    #[arg(long)]
+    pub tcg: bool,
+    /// Mirror to take Debian's packages from [default: the one this machine uses].
+    #[arg(long, value_name = "URL")]
+    pub mirror: Option<String>,
+}
+
+/// `fathom lab shell`
+#[derive(Debug, Args)]
+pub struct LabShellArgs {
+    /// Raise this experiment's stack first.
+    #[arg(long)]
+    pub experiment: Option<String>,
+    /// The variant whose stack is raised [default: the last].
+    #[arg(long, requires = "experiment")]
+    pub variant: Option<String>,
+    #[command(flatten)]
+    pub machine: GuestArgs,
+}
+
+/// `fathom load`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  fathom load scratch.dat --size 1G --ops randwrite=100 --depth 32 --duration 5s --dedupe 50% --compress 2.5x
+  fathom load /dev/sdx --destroy-data --ops randread=70,randwrite=30 --jobs 4 --depth 16 --duration 60s")]
+pub struct LoadArgs {
+    /// Block device or file. A new file needs --size.
+    pub target: PathBuf,
+    /// Operations and their shares in percent: read, write, randread, randwrite.
+    #[arg(long, value_name = "OP=SHARE,...", default_value = "randread=100")]
+    pub ops: workload::Ops,
+    /// Pattern of all operations: sequential, random, permutation, strided:N.
+    #[arg(long)]
+    pub pattern: Option<workload::Pattern>,
+    /// Size of one I/O.
+    #[arg(long, default_value = "4k")]
+    pub block_size: Bytes,
+    /// Workers.
+    #[arg(long, default_value_t = 1)]
+    pub jobs: u32,
+    /// I/Os in flight per worker.
+    #[arg(long, default_value_t = 32)]
+    pub depth: u32,
+    /// Bytes of the target to use; size of the file when it is new [default: all of it].
+    #[arg(long)]
+    pub size: Option<Bytes>,
+    /// Where the used range starts.
+    #[arg(long)]
+    pub offset: Option<Bytes>,
+    /// Stop after this time [default: 10s, when no other stop is given].
+    #[arg(long)]
+    pub duration: Option<Nanos>,
+    /// Stop after this many bytes.
+    #[arg(long)]
+    pub bytes: Option<Bytes>,
+    /// Stop after this many passes over the range.
+    #[arg(long)]
+    pub passes: Option<u32>,
+    /// Share of written blocks that are duplicates of earlier ones.
+    #[arg(long, value_name = "PERCENT", default_value = "0%")]
+    pub dedupe: Percent,
+    /// How far back duplicates reach, in distinct blocks [default: 16384].
+    #[arg(long, value_name = "BLOCKS")]
+    pub dedupe_window: Option<u64>,
+    /// How far LZ4 compresses a block: 2.5x, 60% or none.
+    #[arg(long, default_value = "none")]
+    pub compress: content::Compress,
+    /// Share of written blocks that are zero.
+    #[arg(long, value_name = "PERCENT", default_value = "0%")]
+    pub zero: Percent,
+    /// Seed of everything random [default: a fresh one, printed and stored].
+    #[arg(long)]
+    pub seed: Option<Seed>,
+    /// Length of an interval row.
+    #[arg(long, default_value = "1s")]
+    pub interval: Nanos,
+    /// Go through the page cache instead of past it.
+    #[arg(long)]
+    pub buffered: bool,
+    /// Write to the target even if it holds data.
+    #[arg(long)]
+    pub destroy_data: bool,
+    /// JSON lines on standard output, people's text on standard error.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `fathom show`
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// Directory of the result.
+    pub result: PathBuf,
+    /// The figures as JSON (docs/json.md).
+    #[arg(long, conflicts_with = "csv")]
+    pub json: bool,
+    /// The result table as CSV.
+    #[arg(long)]
+    pub csv: bool,
+}
+
+/// `fathom report`
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// Directories of results.
+    #[arg(required = true)]
+    pub results: Vec<PathBuf>,
+    /// The page to write.
+    #[arg(short, long, value_name = "FILE.html")]
+    pub output: PathBuf,
+}
+
+/// `fathom doctor`
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Directory of a result; without one, this machine is examined.
+    pub result: Option<PathBuf>,
+    /// JSON on standard output.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `fathom explain`
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// Name of a shipped experiment, or path of an experiment file; without one, the shipped are listed.
+    pub experiment: Option<String>,
+    /// Repeats of each variant, instead of the experiment's.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub repeat: Option<u32>,
+    /// JSON on standard output.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `fathom bench ...`
+#[derive(Debug, Subcommand)]
+pub enum BenchCommand {
+    /// How long the lab takes from the command to the first step of a plan.
+    Lab(BenchLabArgs),
+}
+
+/// `fathom bench lab`
+#[derive(Debug, Args)]
+pub struct BenchLabArgs {
+    /// How many guests to start.
+    #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..))]
+    pub runs: u32,
+    #[command(flatten)]
+    pub machine: GuestArgs,
+    /// JSON on standard output.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Reads `role=path`.
+fn role(text: &str) -> Result<(String, PathBuf), String> {
+    match text.split_once('=') {
+        Some((role, path)) if !role.is_empty() && !path.is_empty() => {
+            Ok((role.to_owned(), path.into()))
+        }
+        _ => Err("write ROLE=PATH, as in data=/dev/disk/by-id/nvme-scratch".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Cli::command().debug_assert();
+    }
+}

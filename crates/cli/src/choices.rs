@@ -1,0 +1,83 @@
+//! What a command needs before it starts: the experiment's text, a seed, a tag, a directory.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use experiment::{Choices, Plan};
+use units::{Bytes, Seed};
+
+use crate::args::Common;
+use crate::failure::Failure;
+
+/// An experiment's file: what errors call it, and its text.
+pub struct Source {
+    pub name: String,
+    pub text: String,
+}
+
+impl Source {
+    /// Finds `experiment`: a path when it looks like one or exists, a shipped name otherwise.
+    pub fn find(experiment: &str) -> Result<Self, Failure> {
+        let path = Path::new(experiment);
+        let is_path = experiment.contains('/') || experiment.ends_with(".toml") || path.is_file();
+        if !is_path {
+            if let Some(shipped) = experiment::shipped(experiment) {
+                return Ok(Self { name: format!("{experiment}.toml"), text: shipped.text.into() });
+            }
+            let names: Vec<_> = experiment::SHIPPED.iter().map(|s| s.name).collect();
+            let near = experiment::nearest(experiment, names.iter().copied());
+            let hint = near.map_or_else(String::new, |n| format!("did you mean '{n}'? "));
+            return Err(Failure::usage(format!("There is no experiment '{experiment}'")).with_help(
+                format!("{hint}Shipped are: {}; or give the path of a file", names.join(", ")),
+            ));
+        }
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            Failure::usage(format!("Cannot read experiment file {experiment}: {error}"))
+                .with_help("give the path of a TOML file, or the name of a shipped experiment")
+        })?;
+        Ok(Self { name: experiment.to_owned(), text })
+    }
+}
+
+/// A seed nobody chose: from the kernel's random bytes.
+pub fn fresh_seed() -> Seed {
+    let mut bytes = [0u8; 8];
+    let read = std::fs::File::open("/dev/urandom")
+        .and_then(|mut file| std::io::Read::read_exact(&mut file, &mut bytes));
+    match read {
+        Ok(()) => Seed(u64::from_le_bytes(bytes)),
+        // Without /dev the time and the process still differ from run to run.
+        Err(_) => Seed(std::process::id().into())
+            .derive(&format!("{:?}", std::time::SystemTime::now())),
+    }
+}
+
+/// Eight hexadecimal digits that no other run has: not from the seed, which may be given twice.
+fn run_tag() -> String {
+    format!("{:08x}", fresh_seed().0 >> 32)
+}
+
+/// The plan that the command asks for.
+pub fn plan(
+    source: &Source,
+    seed: Option<Seed>,
+    repeat: Option<u32>,
+    sizes: BTreeMap<String, Bytes>,
+) -> Result<Plan, Failure> {
+    let choices =
+        Choices { seed: seed.unwrap_or_else(fresh_seed), run_tag: run_tag(), repeat, sizes };
+    Ok(experiment::compose(&source.name, &source.text, &choices)?)
+}
+
+/// The directory of the result, checked before anything is started.
+pub fn result_directory(common: &Common, plan: &Plan) -> Result<PathBuf, Failure> {
+    let dir = common.out.clone().unwrap_or_else(|| {
+        let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
+        PathBuf::from(format!("{}-{now}", plan.facts.experiment))
+    });
+    if dir.exists() {
+        return Err(Failure::usage(format!("Result directory {} exists already", dir.display()))
+            .with_help("name another with --out, or remove it"));
+    }
+    Ok(dir)
+}

@@ -1,0 +1,12 @@
+//! The commands, one file each: from arguments to calls of the libraries, and from their answers to text.
+
+pub mod bench;
+pub mod doctor;
+pub mod explain;
+pub mod guest;
+pub mod lab;
+pub mod load;
+pub mod report;
+pub mod run;
+pub mod shell;
+pub mod show;

@@ -1,0 +1,59 @@
+//! How events look: a live view on a terminal, plain lines elsewhere, JSON lines for programs.
+
+mod load;
+mod run;
+
+pub use load::LoadView;
+pub use run::RunView;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::IsTerminal;
+use units::Nanos;
+
+/// Whether a live view makes sense: standard error is a terminal that can move its cursor.
+fn live() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|t| t != "dumb")
+}
+
+/// A bar of thousandths on standard error; drawn at most ten times a second.
+fn bar() -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::stderr_with_hz(10));
+    // The template is a constant that the tests render.
+    let style = ProgressStyle::with_template("{prefix} ▕{bar:24}▏ {msg}")
+        .unwrap_or_else(|_| ProgressStyle::default_bar());
+    bar.set_style(style.progress_chars("█▉▊▋▌▍▎▏ "));
+    bar
+}
+
+/// Sets a bar to a share of the whole; an unknown share leaves it empty.
+fn set_fraction(bar: &ProgressBar, fraction: Option<f64>) {
+    bar.set_position((fraction.unwrap_or(0.0).clamp(0.0, 1.0) * 1000.0) as u64);
+}
+
+/// `38 s left`, or how long it has gone on where the end is not known.
+fn time_left(remaining_ns: Option<u64>, elapsed_ns: u64) -> String {
+    match remaining_ns {
+        Some(ns) => format!("{} left", whole_seconds(ns)),
+        None => format!("{} so far", whole_seconds(elapsed_ns)),
+    }
+}
+
+fn whole_seconds(ns: u64) -> String {
+    Nanos::from_secs(ns.div_ceil(Nanos::PER_SECOND)).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_template_of_the_bar_is_valid() {
+        assert!(ProgressStyle::with_template("{prefix} ▕{bar:24}▏ {msg}").is_ok());
+    }
+
+    #[test]
+    fn time_left_is_rounded_up_to_whole_seconds() {
+        assert_eq!(time_left(Some(1_200_000_000), 0), "2 s left");
+        assert_eq!(time_left(None, 5_000_000_000), "5 s so far");
+    }
+}

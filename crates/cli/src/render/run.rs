@@ -1,0 +1,155 @@
+//! A run as it goes on.
+
+use std::time::{Duration, Instant};
+
+use indicatif::ProgressBar;
+use results::model::CellState;
+use run::{Event, OperationBrief};
+use units::{Nanos, Unit, show};
+
+use super::{bar, live, set_fraction, time_left};
+use crate::terminal::{Style, json_line, say};
+
+/// How often a plain line is printed while a stage goes on.
+const PLAIN_EVERY: Duration = Duration::from_secs(5);
+
+/// Renders the events of a run.
+pub struct RunView {
+    json: bool,
+    bar: Option<ProgressBar>,
+    style: Style,
+    /// `cell 3/10 vdo r2`.
+    cell: String,
+    cell_started: Instant,
+    last_plain: Instant,
+}
+
+impl RunView {
+    pub fn new(json: bool) -> Self {
+        let now = Instant::now();
+        Self {
+            json,
+            bar: live().then(bar),
+            style: Style::of_stderr(),
+            cell: String::new(),
+            cell_started: now,
+            last_plain: now,
+        }
+    }
+
+    /// A line that stays, above the live view.
+    pub fn line(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| say(text)),
+            None => say(text),
+        }
+    }
+
+    /// What is going on before the first cell.
+    pub fn status(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => {
+                bar.set_prefix("lab");
+                bar.set_message(text.to_owned());
+                bar.tick();
+            }
+            None => say(text),
+        }
+    }
+
+    pub fn event(&mut self, event: &Event) {
+        if self.json {
+            if let Ok(value) = serde_json::to_value(event) {
+                json_line(&value);
+            }
+        }
+        match event {
+            Event::CellStarted { cell, of, variant, repeat } => {
+                self.cell = format!("cell {}/{of} {variant} r{repeat}", cell + 1);
+                self.cell_started = Instant::now();
+                self.show(None, "starting");
+            }
+            Event::Step { about, undo, .. } => {
+                let verb = if *undo { "down: " } else { "" };
+                self.show(None, &format!("{verb}{about}"));
+            }
+            Event::StageStarted { name, .. } => self.show(Some(0.0), name),
+            Event::Progress { stage, elapsed_ns, remaining_ns, fraction, operations, .. } => {
+                let figures = operations.iter().map(figures).collect::<Vec<_>>().join("  ");
+                let left = time_left(*remaining_ns, *elapsed_ns);
+                self.progress(*fraction, &format!("{stage}  {left}  {figures}"));
+            }
+            Event::CellEnded { state, reason, .. } => self.ended(*state, reason.as_deref()),
+            Event::Notice { text, .. } => {
+                self.line(&format!("{} {text}", self.style.note("note:")));
+            }
+        }
+    }
+
+    /// Takes the live view off the terminal.
+    pub fn close(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn ended(&self, state: CellState, reason: Option<&str>) {
+        let took = Nanos(self.cell_started.elapsed().as_nanos() as u64);
+        let word = match state {
+            CellState::Done => self.style.good("done"),
+            CellState::Interrupted => self.style.note("interrupted"),
+            _ => self.style.bad("failed"),
+        };
+        let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
+        self.line(&format!("{} {word} in {took}{reason}", self.cell));
+    }
+
+    fn show(&self, fraction: Option<f64>, text: &str) {
+        if let Some(bar) = &self.bar {
+            bar.set_prefix(self.cell.clone());
+            set_fraction(bar, fraction);
+            bar.set_message(text.to_owned());
+        }
+    }
+
+    fn progress(&mut self, fraction: Option<f64>, text: &str) {
+        if self.bar.is_some() {
+            self.show(fraction, text);
+        } else if self.last_plain.elapsed() >= PLAIN_EVERY {
+            self.last_plain = Instant::now();
+            say(&format!("{} {text}", self.cell));
+        }
+    }
+}
+
+/// One operation in one interval: `randwrite 8.1k/s 31 MiB/s p50 3.1 ms p99 9 ms`.
+pub fn figures(brief: &OperationBrief) -> String {
+    let latency = |ns: Option<u64>| ns.map_or_else(|| "–".into(), |ns| show::nanos(ns as f64));
+    let errors = if brief.errors > 0 { format!(" errors {}", brief.errors) } else { String::new() };
+    format!(
+        "{} {} {} p50 {} p99 {}{errors}",
+        brief.operation,
+        Unit::PerSecond.show(brief.iops.round()),
+        Unit::BytesPerSecond.show(brief.throughput_bytes_per_s),
+        latency(brief.p50_ns),
+        latency(brief.p99_ns),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_reads_as_one_short_line() {
+        let brief = OperationBrief {
+            operation: "randwrite".into(),
+            iops: 8123.4,
+            throughput_bytes_per_s: 8123.4 * 4096.0,
+            p50_ns: Some(3_100_000),
+            p99_ns: None,
+            errors: 2,
+        };
+        assert_eq!(figures(&brief), "randwrite 8123/s 31.7 MiB/s p50 3.1 ms p99 – errors 2");
+    }
+}

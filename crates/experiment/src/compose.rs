@@ -1,0 +1,235 @@
+//! From the file to the Plan.
+
+use std::collections::BTreeMap;
+
+use results::model::{AskedMetric, PlanFacts, VariantFacts};
+use units::{Bytes, Seed};
+
+use crate::diagnostic::{Diagnostic, nearest};
+use crate::file::{File, Question};
+use crate::plan::{CellPlan, DevicePlan, Needs, Plan};
+use crate::stacks::{self, Built, VariantStack};
+use crate::stages::{self, Stage};
+use crate::{ExperimentError, estimate, order};
+
+/// Relative difference that does not matter unless the question says otherwise.
+const THRESHOLD: f64 = 0.03;
+/// More questions than this could not be decided with five repeats a side (Holm's correction).
+const QUESTIONS: usize = 6;
+
+/// What the caller chooses, beside the file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Choices {
+    /// The seed of the run.
+    pub seed: Seed,
+    /// Eight hexadecimal digits, unique to the run.
+    pub run_tag: String,
+    /// Repeats instead of the file's.
+    pub repeat: Option<u32>,
+    /// Sizes of the real devices by role, instead of the file's.
+    pub sizes: BTreeMap<String, Bytes>,
+}
+
+/// Reads, checks and plans the experiment in `text`; `file` names it in errors.
+pub fn compose(file: &str, text: &str, choices: &Choices) -> Result<Plan, ExperimentError> {
+    let fail = |mistakes: Vec<Diagnostic>| ExperimentError {
+        file: file.to_owned(),
+        text: text.to_owned(),
+        mistakes,
+    };
+    let parsed: File =
+        toml::from_str(text).map_err(|e| fail(vec![Diagnostic::from_toml(&e)]))?;
+    let mut mistakes = check_frame(&parsed, text);
+    let devices = device_sizes(&parsed, choices);
+    let variants = stacks::resolve(&parsed, text).unwrap_or_else(|m| {
+        mistakes.extend(m);
+        Vec::new()
+    });
+    let stages = stages::read(&parsed, text).unwrap_or_else(|m| {
+        mistakes.extend(m);
+        Vec::new()
+    });
+    check_questions(&parsed, &stages, &mut mistakes);
+    if !mistakes.is_empty() {
+        return Err(fail(mistakes));
+    }
+    let mut built = Vec::new();
+    for variant in &variants {
+        let stack = stacks::build(variant, &devices, &choices.run_tag, text).map_err(&fail)?;
+        let planned = stages::plan(&stages, &stack, text).map_err(&fail)?;
+        built.push((stack, planned));
+    }
+    Ok(assemble(&parsed, choices, &devices, &variants, &built))
+}
+
+fn assemble(
+    file: &File,
+    choices: &Choices,
+    sizes: &BTreeMap<String, Bytes>,
+    variants: &[VariantStack],
+    built: &[(Built, Vec<crate::StagePlan>)],
+) -> Plan {
+    let repeat = choices.repeat.unwrap_or(*file.repeat.get_ref());
+    let cells = order::interleaved(variants.len(), repeat)
+        .into_iter()
+        .enumerate()
+        .map(|(index, (v, repeat))| {
+            let (stack, stages) = &built[v];
+            CellPlan {
+                index,
+                variant: variants[v].name.clone(),
+                repeat,
+                seed: choices.seed.derive(&format!("repeat {repeat}")),
+                stack: stack.layers.clone(),
+                up: stack.up.clone(),
+                ready: stack.ready.clone(),
+                stages: stages.clone(),
+                settle: stack.settle.clone(),
+                probes: stack.probes.clone(),
+                target: stack.device.clone(),
+                target_bytes: stack.bytes,
+                about: estimate::cell(stages),
+            }
+        })
+        .collect();
+    let needs = built.iter().fold(Needs::default(), |all, (stack, _)| all.with(&stack.needs));
+    Plan {
+        run_tag: choices.run_tag.clone(),
+        seed: choices.seed,
+        facts: facts(file, repeat, variants, built),
+        devices: sizes
+            .iter()
+            .map(|(role, size)| {
+                let stored = built
+                    .iter()
+                    .map(|(stack, stages)| estimate::stored(stack, stages, *size))
+                    .max()
+                    .unwrap_or_default();
+                (role.clone(), DevicePlan { size: *size, stored })
+            })
+            .collect(),
+        needs,
+        cells,
+    }
+}
+
+fn facts(
+    file: &File,
+    repeat: u32,
+    variants: &[VariantStack],
+    built: &[(Built, Vec<crate::StagePlan>)],
+) -> PlanFacts {
+    PlanFacts {
+        experiment: file.name.get_ref().clone(),
+        about: file.about.clone(),
+        source: file.source.clone(),
+        repeat,
+        variants: variants
+            .iter()
+            .zip(built)
+            .map(|(variant, (stack, stages))| VariantFacts {
+                name: variant.name.clone(),
+                stack: stack.facts.clone(),
+                stages: stages.iter().map(stages::facts).collect(),
+            })
+            .collect(),
+        questions: file.question.iter().map(|q| asked(q.get_ref())).collect(),
+    }
+}
+
+fn asked(question: &Question) -> AskedMetric {
+    AskedMetric {
+        metric: question.metric.clone(),
+        operation: question.operation.clone(),
+        threshold: question.threshold.map_or(THRESHOLD, units::Percent::fraction),
+    }
+}
+
+fn device_sizes(file: &File, choices: &Choices) -> BTreeMap<String, Bytes> {
+    file.devices
+        .get_ref()
+        .iter()
+        .map(|(role, device)| {
+            let planned = device.get_ref().size;
+            (role.clone(), choices.sizes.get(role).copied().unwrap_or(planned))
+        })
+        .collect()
+}
+
+/// Checks what needs neither layers nor stages.
+fn check_frame(file: &File, text: &str) -> Vec<Diagnostic> {
+    let mut mistakes = Vec::new();
+    let name = file.name.get_ref();
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_' || c == '.';
+    if name.is_empty() || name.starts_with('.') || !name.chars().all(plain) {
+        mistakes.push(Diagnostic::at(
+            file.name.span(),
+            format!("The experiment's name '{name}' cannot name a folder"),
+            "use letters, digits, '-', '_' and '.'",
+        ));
+    }
+    if *file.repeat.get_ref() == 0 {
+        mistakes.push(Diagnostic::at(
+            file.repeat.span(),
+            "The experiment repeats 0 times",
+            "set repeat to 5 for a verdict, or 1 for a first look",
+        ));
+    }
+    if file.devices.get_ref().is_empty() {
+        mistakes.push(Diagnostic::at(
+            file.devices.span(),
+            "The experiment has no device",
+            "name one: [devices.data] with size = \"12G\"",
+        ));
+    }
+    for device in file.devices.get_ref().values() {
+        let size = device.get_ref().size;
+        if size.0 < 64 * Bytes::MIB || size.0 % 4096 != 0 {
+            mistakes.push(Diagnostic::at(
+                crate::diagnostic::key_span(text, &device.span(), "size"),
+                format!("A device of {size} is too small, or not whole blocks of 4 KiB"),
+                "give at least 64M, in multiples of 4k",
+            ));
+        }
+    }
+    mistakes
+}
+
+/// Questions must name a metric of the catalogue and an operation that is measured.
+fn check_questions(file: &File, stages: &[Stage], mistakes: &mut Vec<Diagnostic>) {
+    if let Some(extra) = file.question.get(QUESTIONS) {
+        mistakes.push(Diagnostic::at(
+            extra.span(),
+            format!("{} questions are asked", file.question.len()),
+            format!("ask at most {QUESTIONS}: with Holm's correction more could never be decided"),
+        ));
+    }
+    let operations: Vec<String> = stages
+        .iter()
+        .filter(|s| s.measured)
+        .flat_map(|s| s.load.iter().flat_map(stages::operations))
+        .collect();
+    for question in &file.question {
+        let asked = question.get_ref();
+        if !layers::metrics().any(|m| m.id == asked.metric) {
+            let near = nearest(&asked.metric, layers::metrics().map(|m| m.id));
+            let help = near.map_or_else(
+                || "docs/json.md lists the metrics".to_owned(),
+                |near| format!("did you mean '{near}'?"),
+            );
+            mistakes.push(Diagnostic::at(
+                question.span(),
+                format!("There is no metric '{}'", asked.metric),
+                help,
+            ));
+        }
+        let unknown = asked.operation.as_ref().filter(|op| !operations.contains(op));
+        if let Some(operation) = unknown {
+            mistakes.push(Diagnostic::at(
+                question.span(),
+                format!("No measured stage does '{operation}'"),
+                format!("measured operations are: {}", operations.join(", ")),
+            ));
+        }
+    }
+}

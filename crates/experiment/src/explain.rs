@@ -1,0 +1,109 @@
+//! What `explain` says: the plan, its commands, its time and bytes, without touching anything.
+
+use serde::Serialize;
+use units::Nanos;
+
+use crate::plan::{CellPlan, Plan, StagePlan};
+
+/// A plan in the order in which a person wants to read it.
+#[derive(Debug, Clone, Serialize)]
+pub struct Explained {
+    /// Name of the experiment.
+    pub experiment: String,
+    /// What it is about.
+    pub about: String,
+    /// About how long all cells take, nanoseconds.
+    pub about_ns: u64,
+    /// I/Os per second that the time rests on where loads end by amount.
+    pub assumed_iops: u64,
+    /// Order of cells: `variant r1`, ...
+    pub order: Vec<String>,
+    /// Devices by role with their size in bytes and the most that is stored on them.
+    pub devices: Vec<ExplainedDevice>,
+    /// One entry for each variant.
+    pub variants: Vec<ExplainedVariant>,
+}
+
+/// One device.
+#[derive(Debug, Clone, Serialize)]
+pub struct ExplainedDevice {
+    /// Its role.
+    pub role: String,
+    /// Its size, bytes.
+    pub size_bytes: u64,
+    /// The most that will be stored on it at any moment, bytes.
+    pub stored_bytes: u64,
+}
+
+/// One variant.
+#[derive(Debug, Clone, Serialize)]
+pub struct ExplainedVariant {
+    /// Its name.
+    pub name: String,
+    /// What raises the stack, in order.
+    pub up: Vec<String>,
+    /// What is waited for.
+    pub ready: Vec<String>,
+    /// What is done to it.
+    pub stages: Vec<String>,
+    /// What takes it down, in order.
+    pub down: Vec<String>,
+    /// What is sampled.
+    pub samples: Vec<String>,
+    /// What the doctor says about the plan beforehand.
+    pub warnings: Vec<String>,
+}
+
+/// Explains a plan.
+pub fn explain(plan: &Plan) -> Explained {
+    Explained {
+        experiment: plan.facts.experiment.clone(),
+        about: plan.facts.about.clone(),
+        about_ns: plan.cells.iter().map(|c| c.about.0).sum(),
+        assumed_iops: crate::estimate::ASSUMED_IOPS,
+        order: plan.cells.iter().map(|c| format!("{} r{}", c.variant, c.repeat)).collect(),
+        devices: plan
+            .devices
+            .iter()
+            .map(|(role, d)| ExplainedDevice {
+                role: role.clone(),
+                size_bytes: d.size.0,
+                stored_bytes: d.stored.0,
+            })
+            .collect(),
+        variants: plan.cells.iter().filter(|c| c.repeat == 1).map(variant).collect(),
+    }
+}
+
+fn variant(cell: &CellPlan) -> ExplainedVariant {
+    let shown = |steps: &[layers::step::Step]| -> Vec<String> {
+        steps.iter().map(|s| s.action.show()).collect()
+    };
+    let mut warnings: Vec<String> = cell
+        .stages
+        .iter()
+        .flat_map(|s| s.load.content.warnings().into_iter().map(|w| w.to_string()))
+        .collect();
+    warnings.dedup();
+    ExplainedVariant {
+        name: cell.variant.clone(),
+        up: shown(&cell.up),
+        ready: shown(&cell.ready),
+        stages: cell.stages.iter().map(stage).collect(),
+        down: cell.up.iter().rev().flat_map(|s| s.undo.iter().map(|a| a.show())).collect(),
+        samples: cell
+            .probes
+            .iter()
+            .map(|p| format!("{} every {}: {}", p.id, Nanos(p.every_ms * 1_000_000), p.source.show()))
+            .collect(),
+        warnings,
+    }
+}
+
+fn stage(stage: &StagePlan) -> String {
+    let amount = stage.ios.map_or_else(String::new, |ios| {
+        format!("{} I/Os of {}, ", units::show::grouped(ios), stage.load.block_size)
+    });
+    let measured = if stage.measured { " (measured)" } else { "" };
+    format!("{}{measured}: {}, {amount}about {}", stage.name, stage.load.describe(), stage.about)
+}

@@ -1,0 +1,113 @@
+//! The Plan: an experiment as data, with every step, probe and estimate in it. It travels as JSON into the
+//! guest, and `explain` prints it; whoever executes it decides nothing.
+
+use std::collections::BTreeMap;
+
+use layers::probe::Probe;
+use layers::step::Step;
+use results::model::PlanFacts;
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Nanos, Seed};
+use workload::LoadSpec;
+
+/// An experiment, ready to be executed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Eight hexadecimal digits, unique to the run: part of the names of what it makes.
+    pub run_tag: String,
+    /// The seed that everything random comes from.
+    pub seed: Seed,
+    /// The plan in short, as results keep it.
+    pub facts: PlanFacts,
+    /// Devices by role.
+    pub devices: BTreeMap<String, DevicePlan>,
+    /// What the machine must have.
+    pub needs: Needs,
+    /// Every cell in the order of running.
+    pub cells: Vec<CellPlan>,
+}
+
+/// A block device that stacks are built on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DevicePlan {
+    /// Size of the virtual disk in the lab; the least that a real device must have.
+    pub size: Bytes,
+    /// The most that will be stored on it at any moment (an upper bound).
+    pub stored: Bytes,
+}
+
+/// What a machine must have to execute the plan.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Needs {
+    /// Debian packages.
+    pub packages: Vec<String>,
+    /// Kernel modules.
+    pub modules: Vec<String>,
+    /// Programs.
+    pub tools: Vec<String>,
+    /// Memory for the layers themselves, bytes.
+    pub memory: Bytes,
+}
+
+/// One variant at one repeat.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CellPlan {
+    /// Position in the order of running, from 0.
+    pub index: usize,
+    /// Name of its variant.
+    pub variant: String,
+    /// Repeat, from 1.
+    pub repeat: u32,
+    /// Equal for all variants of one repeat.
+    pub seed: Seed,
+    /// The layers, for their parsers, figures and simulated twins.
+    pub stack: Vec<PlacedLayer>,
+    /// Steps that raise the stack; they carry what takes it down.
+    pub up: Vec<Step>,
+    /// Waits until the stack is ready to be measured.
+    pub ready: Vec<Step>,
+    /// What is done to it.
+    pub stages: Vec<StagePlan>,
+    /// Flush and waits before figures are read.
+    pub settle: Vec<Step>,
+    /// What is sampled meanwhile.
+    pub probes: Vec<Probe>,
+    /// Path of the device the load goes to, placeholders allowed.
+    pub target: String,
+    /// Its size.
+    pub target_bytes: Bytes,
+    /// About how long it takes.
+    pub about: Nanos,
+}
+
+/// One layer of a stack with its settings.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlacedLayer {
+    /// Its kind (`vdo`).
+    pub kind: String,
+    /// Its name in the experiment.
+    pub name: String,
+    /// The device under it, placeholders allowed.
+    pub below: String,
+    /// Size of that device.
+    pub below_bytes: Bytes,
+    /// Its settings as written.
+    pub settings: toml::Table,
+}
+
+/// One stage of a cell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StagePlan {
+    /// `allocate` or `load`.
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+    /// Whether its figures are the measured ones.
+    pub measured: bool,
+    /// What is done.
+    pub load: LoadSpec,
+    /// I/Os it makes, when that is known beforehand.
+    pub ios: Option<u64>,
+    /// About how long it takes.
+    pub about: Nanos,
+}

@@ -1,0 +1,21 @@
+//! The experiments that come with the program.
+
+/// One experiment that comes with the program.
+#[derive(Debug, Clone, Copy)]
+pub struct Shipped {
+    /// Its name.
+    pub name: &'static str,
+    /// Its file.
+    pub text: &'static str,
+}
+
+/// All of them, by name.
+pub const SHIPPED: &[Shipped] = &[Shipped {
+    name: "vdo-vs-plain",
+    text: include_str!("../../../experiments/vdo-vs-plain.toml"),
+}];
+
+/// The shipped experiment called `name`.
+pub fn shipped(name: &str) -> Option<&'static Shipped> {
+    SHIPPED.iter().find(|s| s.name == name)
+}

@@ -1,0 +1,101 @@
+//! What a run says while it goes on; the program renders it, the guest sends it to the host.
+
+use results::model::{CellState, IntervalRow};
+use serde::{Deserialize, Serialize};
+
+/// One thing that happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "event")]
+pub enum Event {
+    /// A cell began.
+    CellStarted {
+        /// Its position in the order of running, from 0.
+        cell: usize,
+        /// How many cells there are.
+        of: usize,
+        /// Its variant.
+        variant: String,
+        /// Its repeat, from 1.
+        repeat: u32,
+    },
+    /// A step of the cell began.
+    Step {
+        /// The cell.
+        cell: usize,
+        /// What the step is for.
+        about: String,
+        /// Whether it takes something down.
+        undo: bool,
+    },
+    /// A stage of the cell began.
+    StageStarted {
+        /// The cell.
+        cell: usize,
+        /// Name of the stage.
+        name: String,
+        /// Whether its figures are the measured ones.
+        measured: bool,
+    },
+    /// An interval of a load went by.
+    Progress {
+        /// The cell.
+        cell: usize,
+        /// Name of the stage.
+        stage: String,
+        /// Time since the load began, nanoseconds.
+        elapsed_ns: u64,
+        /// Time left, nanoseconds, when it can be known.
+        remaining_ns: Option<u64>,
+        /// Share of the load that is done, 0 to 1, when it can be known.
+        fraction: Option<f64>,
+        /// What each operation did in the interval.
+        operations: Vec<OperationBrief>,
+    },
+    /// A cell ended.
+    CellEnded {
+        /// The cell.
+        cell: usize,
+        /// How.
+        state: CellState,
+        /// Why, when it is not done.
+        reason: Option<String>,
+    },
+    /// Something a person should know.
+    Notice {
+        /// The cell it is about.
+        cell: Option<usize>,
+        /// What, in sentences.
+        text: String,
+    },
+}
+
+/// One operation in one interval, as a live view shows it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OperationBrief {
+    /// Its name.
+    pub operation: String,
+    /// I/Os per second in the interval.
+    pub iops: f64,
+    /// Bytes per second in the interval.
+    pub throughput_bytes_per_s: f64,
+    /// Median latency, nanoseconds.
+    pub p50_ns: Option<u64>,
+    /// 99th percentile of latency, nanoseconds.
+    pub p99_ns: Option<u64>,
+    /// Failed I/Os.
+    pub errors: u64,
+}
+
+impl From<&IntervalRow> for OperationBrief {
+    fn from(row: &IntervalRow) -> Self {
+        let seconds = row.end_ns.saturating_sub(row.start_ns).max(1) as f64 / 1e9;
+        Self {
+            operation: row.operation.clone(),
+            iops: row.ios as f64 / seconds,
+            throughput_bytes_per_s: row.bytes as f64 / seconds,
+            p50_ns: row.latency.map(|l| l.p50_ns),
+            p99_ns: row.latency.map(|l| l.p99_ns),
+            errors: row.errors,
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! The host's side of every run: applies messages to the result's directory and keeps the manifest.
+
+use std::path::Path;
+
+use experiment::Plan;
+use results::model::{Accelerator, CellEntry, CellState, MachineFacts, Manifest, SCHEMA};
+use results::sink::{DirSink, Sink};
+
+use crate::message::{Message, Post};
+use crate::{Event, Outcome, RunError};
+
+/// What is known when a run starts.
+#[derive(Debug, Clone)]
+pub struct Start {
+    /// The command line.
+    pub command: Vec<String>,
+    /// Version of the program.
+    pub tool_version: String,
+    /// What will execute it.
+    pub accelerator: Accelerator,
+    /// Why not a better one.
+    pub accelerator_reason: Option<String>,
+    /// Whether layers and engine are twins.
+    pub simulated: bool,
+    /// The machine it was started on.
+    pub host: MachineFacts,
+    /// The experiment's file.
+    pub experiment_text: String,
+}
+
+/// The manifest and the directory of a running result.
+pub struct Ledger {
+    sink: DirSink,
+    manifest: Manifest,
+    left_behind: bool,
+    on: Box<dyn FnMut(&Event) + Send>,
+}
+
+impl Ledger {
+    /// Makes the directory (which must not exist) and writes the manifest first thing, so that whatever is
+    /// left after a kill says what it is.
+    pub fn begin(
+        dir: &Path,
+        plan: &Plan,
+        start: Start,
+        on: Box<dyn FnMut(&Event) + Send>,
+    ) -> Result<Self, RunError> {
+        let sink = DirSink::create(dir)?;
+        let cells = plan
+            .cells
+            .iter()
+            .map(|cell| CellEntry {
+                index: cell.index,
+                variant: cell.variant.clone(),
+                repeat: cell.repeat,
+                folder: results::cell_folder(cell.index, &cell.variant, cell.repeat),
+                state: CellState::Pending,
+                reason: None,
+            })
+            .collect();
+        let manifest = Manifest {
+            schema: SCHEMA,
+            tool_version: start.tool_version,
+            run_id: plan.run_tag.clone(),
+            command: start.command,
+            started_utc: now_utc(),
+            ended_utc: None,
+            seed: plan.seed,
+            accelerator: start.accelerator,
+            accelerator_reason: start.accelerator_reason,
+            simulated: start.simulated,
+            plan: plan.facts.clone(),
+            plan_document: serde_json::to_value(plan)
+                .map_err(|e| RunError::Plan(e.to_string()))?,
+            host: start.host,
+            guest: None,
+            lab: None,
+            cells,
+            outcome: None,
+        };
+        let mut ledger = Self { sink, manifest, left_behind: false, on };
+        ledger.save()?;
+        ledger.sink.put("experiment.toml", start.experiment_text.as_bytes())?;
+        Ok(ledger)
+    }
+
+    /// Directory of the result.
+    pub fn root(&self) -> &Path {
+        self.sink.root()
+    }
+
+    /// Positions of the cells that have not begun.
+    pub fn pending(&self) -> Vec<usize> {
+        let pending = |c: &&CellEntry| c.state == CellState::Pending;
+        self.manifest.cells.iter().filter(pending).map(|c| c.index).collect()
+    }
+
+    /// Position of the cell that is running.
+    pub fn running(&self) -> Option<usize> {
+        self.manifest.cells.iter().find(|c| c.state == CellState::Running).map(|c| c.index)
+    }
+
+    /// Keeps what is known of the lab.
+    pub fn lab(&mut self, facts: serde_json::Value) -> Result<(), RunError> {
+        self.manifest.lab = Some(facts);
+        self.save()
+    }
+
+    /// Keeps what was found to execute the guest.
+    pub fn accelerator(
+        &mut self,
+        accelerator: Accelerator,
+        reason: Option<String>,
+    ) -> Result<(), RunError> {
+        self.manifest.accelerator = accelerator;
+        self.manifest.accelerator_reason = reason;
+        self.save()
+    }
+
+    /// Replaces a file of the result that is no cell's (`lab/console.log`).
+    pub fn put(&mut self, path: &str, bytes: &[u8]) -> Result<(), RunError> {
+        Ok(self.sink.put(path, bytes)?)
+    }
+
+    /// Adds to a file of the result that is no cell's.
+    pub fn append(&mut self, path: &str, bytes: &[u8]) -> Result<(), RunError> {
+        Ok(self.sink.append(path, bytes)?)
+    }
+
+    /// Marks the running cell as ended from outside: its guest crashed, or never answered.
+    pub fn end_running(&mut self, state: CellState, reason: &str) -> Result<(), RunError> {
+        match self.running() {
+            Some(cell) => {
+                let reason = Some(reason.to_owned());
+                self.post(Message::Event(Event::CellEnded { cell, state, reason }))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Ends the run: the manifest says how.
+    pub fn finish(mut self) -> Result<Outcome, RunError> {
+        let outcome = Outcome::of(self.manifest.cells.iter().map(|c| c.state), self.left_behind);
+        self.manifest.ended_utc = Some(now_utc());
+        self.manifest.outcome = Some(outcome.word().to_owned());
+        self.save()?;
+        Ok(outcome)
+    }
+
+    fn save(&mut self) -> Result<(), RunError> {
+        let text = serde_json::to_vec_pretty(&self.manifest)
+            .map_err(|e| RunError::Plan(e.to_string()))?;
+        Ok(self.sink.put("manifest.json", &text)?)
+    }
+
+    fn event(&mut self, event: &Event) -> Result<(), RunError> {
+        let change = match event {
+            Event::CellStarted { cell, .. } => Some((*cell, CellState::Running, None)),
+            Event::CellEnded { cell, state, reason } => Some((*cell, *state, reason.clone())),
+            _ => None,
+        };
+        if let Some((index, state, reason)) = change {
+            let cell = self
+                .manifest
+                .cells
+                .get_mut(index)
+                .ok_or_else(|| RunError::Language(format!("there is no cell {index}")))?;
+            cell.state = state;
+            cell.reason = reason;
+            let folder = cell.folder.clone();
+            if state != CellState::Running {
+                results::seal(self.sink.root(), &folder).map_err(|source| RunError::Seal {
+                    cell: folder,
+                    source: Box::new(source),
+                })?;
+            }
+            self.save()?;
+        }
+        (self.on)(event);
+        Ok(())
+    }
+}
+
+impl Post for Ledger {
+    fn post(&mut self, message: Message) -> Result<(), RunError> {
+        match message {
+            Message::Put { path, bytes } => self.put(&path, &bytes),
+            Message::Append { path, bytes } => self.append(&path, &bytes),
+            Message::Event(event) => self.event(&event),
+            Message::Machine(facts) => self.machine(facts),
+            Message::LeftBehind(_) => {
+                self.left_behind = true;
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Ledger {
+    fn machine(&mut self, facts: MachineFacts) -> Result<(), RunError> {
+        self.manifest.guest = Some(facts);
+        self.save()
+    }
+}
+
+/// Now, RFC 3339 in UTC, whole seconds.
+fn now_utc() -> String {
+    jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_default().to_string()
+}

@@ -1,0 +1,66 @@
+//! How a run ended, and the exit code that says so.
+
+use results::model::CellState;
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Every cell is done.
+    Complete,
+    /// Some cells failed; what the others measured is kept.
+    Incomplete,
+    /// Something was left behind and has to be removed by hand.
+    TeardownFailed,
+    /// The user stopped it; what was measured is kept.
+    Interrupted,
+}
+
+impl Outcome {
+    /// The outcome of a run whose cells ended so. A failed teardown comes before all others.
+    pub fn of(states: impl IntoIterator<Item = CellState>, left_behind: bool) -> Self {
+        let states: Vec<_> = states.into_iter().collect();
+        if left_behind {
+            Self::TeardownFailed
+        } else if states.contains(&CellState::Interrupted) {
+            Self::Interrupted
+        } else if states.iter().all(|s| *s == CellState::Done) {
+            Self::Complete
+        } else {
+            Self::Incomplete
+        }
+    }
+
+    /// The exit code (DESIGN §10).
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Complete => 0,
+            Self::Incomplete => 5,
+            Self::TeardownFailed => 6,
+            Self::Interrupted => 130,
+        }
+    }
+
+    /// The word that the manifest keeps.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Incomplete => "incomplete",
+            Self::TeardownFailed => "teardown_failed",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_teardown_comes_before_everything_else() {
+        let interrupted = [CellState::Done, CellState::Interrupted];
+        assert_eq!(Outcome::of(interrupted, true).exit_code(), 6);
+        assert_eq!(Outcome::of(interrupted, false).exit_code(), 130);
+        assert_eq!(Outcome::of([CellState::Done, CellState::Failed], false).exit_code(), 5);
+        assert_eq!(Outcome::of([CellState::Done], false).exit_code(), 0);
+    }
+}
