@@ -5,6 +5,8 @@
 //! that what a kill leaves behind can be read and says itself that it is incomplete.
 #![forbid(unsafe_code)]
 
+#[doc(hidden)]
+pub mod fixture;
 pub mod frames;
 pub mod histogram;
 pub mod model;

@@ -1,0 +1,8 @@
+//! A result from its writing to its reading, through every kind of cut.
+
+#[cfg(test)]
+mod kill;
+#[cfg(test)]
+mod reading;
+#[cfg(test)]
+mod sealing;

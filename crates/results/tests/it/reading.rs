@@ -1,0 +1,81 @@
+//! What `open` gives, and what it says when it cannot.
+
+use std::fs;
+
+use results::fixture;
+use results::model::CellState;
+use results::read::{ReadError, open};
+use results::sink::DirSink;
+
+#[test]
+fn a_result_is_read_as_it_was_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = dir.path().join("r");
+    let mut truth = fixture::with(2, 7_600.0);
+    fixture::write(&truth, &mut DirSink::create(&at).unwrap()).unwrap();
+    let read = open(&at).unwrap();
+    truth.path.clone_from(&at);
+    assert!(read.complete());
+    assert!(read == truth, "every row, record and fact");
+    let repeats: Vec<_> = read.cells_of("vdo").map(|cell| cell.entry.repeat).collect();
+    assert_eq!(repeats, [1, 2]);
+}
+
+#[test]
+fn what_is_no_result_is_named_with_what_one_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let missing = open(&dir.path().join("nothing")).unwrap_err();
+    assert!(matches!(missing, ReadError::Missing(_)), "{missing}");
+    assert!(missing.to_string().contains("nothing"));
+    fs::write(dir.path().join("holiday.jpg"), b"").unwrap();
+    let other = open(dir.path()).unwrap_err();
+    assert!(matches!(other, ReadError::NotAResult(_)), "{other}");
+    assert!(other.to_string().contains("holds no manifest.json"));
+    let file = open(&dir.path().join("holiday.jpg")).unwrap_err();
+    assert!(matches!(file, ReadError::NotAResult(_)), "{file}");
+}
+
+#[test]
+fn a_later_layout_is_refused_with_the_version_that_reads_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let manifest = r#"{"schema": 7, "tool_version": "9.1.0", "cells": "other"}"#;
+    fs::write(dir.path().join("manifest.json"), manifest).unwrap();
+    let error = open(dir.path()).unwrap_err();
+    assert!(matches!(error, ReadError::Newer { found: 7, .. }), "{error}");
+    assert!(error.to_string().contains("read it with fathom 9.1.0 or later"), "{error}");
+}
+
+#[test]
+fn a_damaged_manifest_is_not_taken_for_another_kind_of_directory() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("manifest.json"), "{\"schema\": 1").unwrap();
+    assert!(matches!(open(dir.path()), Err(ReadError::Manifest { .. })));
+}
+
+#[test]
+fn a_failed_cell_a_lost_record_and_damaged_rows_make_a_result_incomplete() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = dir.path().join("r");
+    let mut truth = fixture::with(2, 40_000.0);
+    let reason = "the guest crashed".to_owned();
+    truth.cells[1].entry.state = CellState::Failed;
+    truth.cells[1].entry.reason = Some(reason.clone());
+    truth.cells[1].record = None;
+    truth.manifest.cells[1] = truth.cells[1].entry.clone();
+    fixture::write(&truth, &mut DirSink::create(&at).unwrap()).unwrap();
+    let folder = |i: usize| at.join("cells").join(&truth.cells[i].entry.folder);
+    fs::write(folder(0).join("cell.json"), "{").unwrap();
+    let rows = folder(2).join("rows.log");
+    let mut log = fs::read(&rows).unwrap();
+    log[100] ^= 1;
+    fs::write(&rows, log).unwrap();
+    let read = open(&at).unwrap();
+    assert_eq!(
+        read.incomplete.unwrap(),
+        "2 of 4 cells give no figures: 1 failed, 1 without a readable record (the guest crashed); \
+         rows are damaged in 1 places"
+    );
+    assert_eq!(read.cells[1].reason(), Some(reason.as_str()));
+    assert!(!read.cells[0].recovered.is_empty(), "rows still tell of it");
+    assert!(read.cells[3].done());
+}
