@@ -16,3 +16,8 @@ pub mod seal;
 pub mod sink;
 pub mod transcript;
 pub mod writer;
+
+pub use read::{CellData, ReadError, ResultSet, open};
+pub use seal::{SealError, seal};
+pub use transcript::TranscriptEntry;
+pub use writer::cell_folder;
