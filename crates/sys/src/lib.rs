@@ -1,1 +1,12 @@
 //! Safe wrappers over the kernel, the clock, and the interrupt.
+//!
+//! What other crates need of the kernel beyond the standard library stands here behind safe functions:
+//! block-device ioctls, CPU time, ties between a parent's and a child's life. The clock and the interrupt
+//! are here too, because everything that waits needs both.
+
+pub mod block;
+pub mod clock;
+pub mod cpu;
+pub mod interrupt;
+pub mod lifeline;
+pub mod usage;

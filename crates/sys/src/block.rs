@@ -1,0 +1,186 @@
+//! Block devices: size, sector size, discarding, flushing, and what uses them.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+use units::Bytes;
+
+// <linux/fs.h>
+const BLKROGET: libc::c_ulong = 0x125e;
+const BLKSSZGET: libc::c_ulong = 0x1268;
+const BLKDISCARD: libc::c_ulong = 0x1277;
+const BLKGETSIZE64: libc::c_ulong = 0x8008_1272;
+
+/// Major and minor number of a block device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Number {
+    /// The driver's number.
+    pub major: u32,
+    /// The device's number within the driver.
+    pub minor: u32,
+}
+
+impl std::fmt::Display for Number {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(f, "{}:{}", self.major, self.minor)
+    }
+}
+
+/// Whether `file` is a block device.
+pub fn is_block(file: &File) -> io::Result<bool> {
+    Ok(file.metadata()?.file_type().is_block_device())
+}
+
+/// The number of the block device at `path`, links followed; `None` when it is something else.
+pub fn number(path: &Path) -> io::Result<Option<Number>> {
+    let stat = rustix::fs::stat(path)?;
+    let block =
+        rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::BlockDevice;
+    Ok(block.then(|| Number {
+        major: rustix::fs::major(stat.st_rdev),
+        minor: rustix::fs::minor(stat.st_rdev),
+    }))
+}
+
+/// The device's directory below `/sys`.
+pub fn sysfs(number: Number) -> PathBuf {
+    PathBuf::from(format!("/sys/dev/block/{number}"))
+}
+
+/// Names of the devices that are built on this one (LVM, RAID, ...).
+pub fn holders(number: Number) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(sysfs(number).join("holders"))? {
+        names.push(entry?.file_name().to_string_lossy().into_owned());
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Where this device itself is mounted, as the calling process sees it; its partitions are devices of their own.
+pub fn mount_points(number: Number) -> io::Result<Vec<PathBuf>> {
+    Ok(mounts_of(number, &std::fs::read_to_string("/proc/self/mountinfo")?))
+}
+
+/// The mount points of `number` in the text of a `mountinfo`.
+fn mounts_of(number: Number, mountinfo: &str) -> Vec<PathBuf> {
+    let number = number.to_string();
+    mountinfo
+        .lines()
+        .map(|line| line.split(' ').collect::<Vec<_>>())
+        .filter(|fields| fields.get(2) == Some(&number.as_str()))
+        .filter_map(|fields| fields.get(4).map(|at| PathBuf::from(unescape(at))))
+        .collect()
+}
+
+/// Undoes the kernel's octal escapes of space, tab, newline and backslash.
+fn unescape(text: &str) -> String {
+    [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")]
+        .iter()
+        .fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
+}
+
+/// Size of a block device or a file, in bytes.
+pub fn size_bytes(file: &File) -> io::Result<Bytes> {
+    if !is_block(file)? {
+        return Ok(Bytes(file.metadata()?.len()));
+    }
+    let mut size = 0u64;
+    // SAFETY: BLKGETSIZE64 writes one u64.
+    unsafe { ioctl(file, BLKGETSIZE64, (&raw mut size).cast()) }?;
+    Ok(Bytes(size))
+}
+
+/// The device's logical block size: every direct I/O is a multiple of it.
+pub fn logical_block_size(file: &File) -> io::Result<Bytes> {
+    let mut size: libc::c_int = 0;
+    // SAFETY: BLKSSZGET writes one int.
+    unsafe { ioctl(file, BLKSSZGET, (&raw mut size).cast()) }?;
+    Ok(Bytes(size as u64))
+}
+
+/// Whether the device refuses writes.
+pub fn is_read_only(file: &File) -> io::Result<bool> {
+    let mut flag: libc::c_int = 0;
+    // SAFETY: BLKROGET writes one int.
+    unsafe { ioctl(file, BLKROGET, (&raw mut flag).cast()) }?;
+    Ok(flag != 0)
+}
+
+/// Discards the whole device. Fails with `EOPNOTSUPP` where the device has no discard.
+pub fn discard_whole(file: &File) -> io::Result<()> {
+    let mut range = [0u64, size_bytes(file)?.0];
+    // SAFETY: BLKDISCARD reads two u64: start and length in bytes.
+    unsafe { ioctl(file, BLKDISCARD, range.as_mut_ptr().cast()) }
+}
+
+/// Writes everything that is cached for `file` to stable storage, the device's own cache included.
+pub fn flush(file: &File) -> io::Result<()> {
+    Ok(rustix::fs::fsync(file.as_fd())?)
+}
+
+/// # Safety
+/// `argument` must be valid for what `request` reads and writes.
+unsafe fn ioctl(
+    file: &File,
+    request: libc::c_ulong,
+    argument: *mut libc::c_void,
+) -> io::Result<()> {
+    // SAFETY: the descriptor is open as long as `file` lives; the caller vouches for the argument.
+    match unsafe { libc::ioctl(file.as_raw_fd(), request, argument) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_no_block_device_but_has_a_size() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(12_345).unwrap();
+        assert!(!is_block(&file).unwrap());
+        assert_eq!(size_bytes(&file).unwrap(), Bytes(12_345));
+        assert!(logical_block_size(&file).is_err());
+        assert!(discard_whole(&file).is_err());
+        flush(&file).unwrap();
+        assert_eq!(number(Path::new("/dev/null")).unwrap(), None);
+    }
+
+    #[test]
+    fn mount_points_are_found_by_number_and_their_blanks_come_back() {
+        let info = "24 1 254:0 / / rw - ext4 /dev/vda rw\n\
+                    31 24 7:1 / /mnt/a\\040b rw - xfs /dev/loop1 rw\n\
+                    32 24 7:10 / /mnt/c rw - xfs /dev/loop10 rw\n";
+        let of = |minor| mounts_of(Number { major: 7, minor }, info);
+        assert_eq!(of(1), [PathBuf::from("/mnt/a b")]);
+        assert!(of(2).is_empty());
+    }
+
+    #[test]
+    fn a_real_block_device_tells_its_size_and_sectors() {
+        let Some((number, file)) = std::fs::read_dir("/sys/block").ok().and_then(|entries| {
+            entries.flatten().find_map(|entry| {
+                let path = Path::new("/dev").join(entry.file_name());
+                let file = File::open(&path).ok()?;
+                (size_bytes(&file).ok()?.0 > 0).then_some((number(&path).ok()??, file))
+            })
+        }) else {
+            println!("SKIP a_real_block_device_tells_its_size_and_sectors: none can be opened");
+            return;
+        };
+        let sectors = std::fs::read_to_string(sysfs(number).join("size")).unwrap();
+        let sectors: u64 = sectors.trim().parse().unwrap();
+        assert_eq!(size_bytes(&file).unwrap(), Bytes(sectors * 512));
+        assert!(logical_block_size(&file).unwrap().0 >= 512);
+        assert!(is_block(&file).unwrap());
+        holders(number).unwrap();
+        mount_points(number).unwrap();
+        is_read_only(&file).unwrap();
+    }
+}
