@@ -31,7 +31,7 @@ pub enum DamageKind {
     CutOff,
     /// Bytes that are no frame, or whose checksum is wrong.
     Corrupt,
-    /// A whole frame with a row this version does not know.
+    /// A whole frame with no row that this version knows.
     UnknownRow,
 }
 
@@ -46,26 +46,19 @@ impl std::fmt::Display for Damage {
     }
 }
 
-/// `row` as a frame.
-///
-/// # Errors
-/// When the row cannot be written as JSON or is longer than [`LONGEST`].
-pub fn encode(row: &Row) -> Result<Vec<u8>, serde_json::Error> {
+/// `row` as a frame. A row that cannot be written as JSON or is longer than [`LONGEST`] (none that Fathom
+/// makes) becomes an empty frame, which readers count as damage.
+pub fn encode(row: &Row) -> Vec<u8> {
     let mut frame = vec![0; HEADER];
-    serde_json::to_writer(&mut frame, row)?;
-    let payload = frame.len() - HEADER;
-    if payload > LONGEST {
-        let error = std::io::Error::other(format!(
-            "a row of {payload} bytes; a frame holds at most {LONGEST}"
-        ));
-        return Err(serde_json::Error::io(error));
+    if serde_json::to_writer(&mut frame, row).is_err() || frame.len() - HEADER > LONGEST {
+        frame.truncate(HEADER);
     }
-    let length = (payload as u32).to_le_bytes();
+    let length = ((frame.len() - HEADER) as u32).to_le_bytes();
     let sum = checksum(length, &frame[HEADER..]);
     frame[..4].copy_from_slice(&MARK);
     frame[4..8].copy_from_slice(&length);
     frame[8..12].copy_from_slice(&sum.to_le_bytes());
-    Ok(frame)
+    frame
 }
 
 /// Every row of `log` that is whole, in order, and what was lost between them.
@@ -171,10 +164,18 @@ mod tests {
     fn log() -> (Vec<u8>, Vec<usize>) {
         let (mut log, mut ends) = (Vec::new(), Vec::new());
         for row in rows() {
-            log.extend(encode(&row).unwrap());
+            log.extend(encode(&row));
             ends.push(log.len());
         }
         (log, ends)
+    }
+
+    #[test]
+    fn a_row_too_long_for_a_frame_is_counted_as_lost() {
+        let Row::Stage(mut edge) = rows().remove(0) else { panic!("the first is an edge") };
+        edge.name = "x".repeat(LONGEST);
+        let (read, damage) = read(&encode(&Row::Stage(edge)));
+        assert_eq!((read, damage), (vec![], vec![lost(0, HEADER, DamageKind::UnknownRow)]));
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub mod sink;
 pub mod transcript;
 pub mod writer;
 
+pub use frames::{Damage, encode as encode_row};
 pub use read::{CellData, ReadError, ResultSet, open};
 pub use seal::{SealError, seal};
 pub use transcript::TranscriptEntry;

@@ -67,16 +67,14 @@ impl CellWriter {
         Self { folder: format!("{CELLS}/{folder}") }
     }
 
-    /// Adds rows. A row that cannot be written as JSON is an error, and none of `rows` is written then.
+    /// Adds rows.
     pub fn rows(&self, sink: &mut dyn Sink, rows: &[Row]) -> Result<(), SinkError> {
-        let path = format!("{}/{ROWS}", self.folder);
-        let mut bytes = Vec::new();
-        for row in rows {
-            let frame = frames::encode(row)
-                .map_err(|source| SinkError::Encode { path: path.clone(), source })?;
-            bytes.extend(frame);
+        let bytes: Vec<u8> = rows.iter().flat_map(frames::encode).collect();
+        if bytes.is_empty() {
+            Ok(())
+        } else {
+            sink.append(&format!("{}/{ROWS}", self.folder), &bytes)
         }
-        if bytes.is_empty() { Ok(()) } else { sink.append(&path, &bytes) }
     }
 
     /// Writes the cell's record.
