@@ -1,0 +1,51 @@
+//! How long it takes from the command to the first step in the guest: the whole recipe, measured.
+
+use std::time::{Duration, Instant};
+
+use crate::accel::{Accelerator, Wish};
+use crate::cache::Cache;
+use crate::event::Events;
+use crate::facts::Timings;
+use crate::image::{Image, ImageSpec};
+use crate::link::FrameKind;
+use crate::spec::VmSpec;
+use crate::vm::{Received, Vm};
+use crate::{Error, Result};
+
+/// One start.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Start {
+    /// From the look into the cache to the first step in the guest.
+    pub to_first_step: Duration,
+    /// Where the time went.
+    pub timings: Timings,
+}
+
+/// Starts a machine and waits for its first step. `prepare` adds disks and mission; the session must say
+/// [`crate::GuestSession::first_step`]. The start of this process itself (some milliseconds) is not in it.
+pub fn start_once(
+    cache: &Cache,
+    image: &ImageSpec,
+    wish: Wish,
+    prepare: &dyn Fn(&mut VmSpec),
+    events: Events,
+) -> Result<Start> {
+    let began = Instant::now();
+    let image = Image::ready(cache, image, events)?;
+    let accelerator = Accelerator::choose(cache, &image, wish, events)?;
+    let mut spec = VmSpec::new(cache, image, accelerator);
+    prepare(&mut spec);
+    let patience = spec.deadline;
+    let mut vm = Vm::start(spec)?;
+    loop {
+        match vm.recv(patience) {
+            Received::Frame(frame) if frame.kind == FrameKind::FirstStep => {
+                return Ok(Start { to_first_step: began.elapsed(), timings: vm.facts().timings });
+            }
+            Received::Frame(_) | Received::Nothing => {}
+            Received::Ended(end) => {
+                return Err(Error::Qemu { why: format!("{}\n{}", end.ending, end.console_tail) });
+            }
+        }
+    }
+}

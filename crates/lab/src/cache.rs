@@ -1,0 +1,231 @@
+//! The cache directory: guest images, downloaded packages, what was learned about the accelerator.
+//!
+//! ```text
+//! images/<id>/{vmlinux,root.cpio,image.json,lock}   built images; a machine that starts holds the lock (shared)
+//! keys/<key>                                        which image belongs to which needs
+//! packages/                                         apt's lists and archives
+//! build.lock                                        held by the one process that builds
+//! ```
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use rustix::fs::FlockOperation;
+use units::Bytes;
+
+use crate::image::{Image, Manifest};
+use crate::{Error, Result};
+
+/// A cache directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cache {
+    dir: PathBuf,
+}
+
+/// What [`Cache::images`] says about one image.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CachedImage {
+    /// Its id: a hash of its content.
+    pub id: String,
+    /// Its directory.
+    pub path: PathBuf,
+    /// Its size on disk, in bytes.
+    pub size: Bytes,
+    /// Time since it was built.
+    pub age: Duration,
+    /// Time since a machine was last started from it.
+    pub unused_for: Duration,
+    /// Whether a machine holds it right now.
+    pub in_use: bool,
+    /// What is in it; `None` for a directory that is no whole image.
+    pub manifest: Option<Manifest>,
+}
+
+/// What to remove.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clean {
+    /// Every image that is not in use, the packages, what was learned.
+    All,
+    /// Images that no machine was started from for this long.
+    UnusedFor(Duration),
+}
+
+/// What [`Cache::clean`] removed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cleaned {
+    /// Ids of the images that are gone.
+    pub images: Vec<String>,
+    /// Ids of the images that a machine holds, which stay.
+    pub in_use: Vec<String>,
+    /// Bytes that are free again.
+    pub freed: Bytes,
+}
+
+impl Cache {
+    /// The usual one: `$FATHOM_CACHE`, else `$XDG_CACHE_HOME/fathom`, else `~/.cache/fathom`. Made when it is not there.
+    pub fn open() -> Result<Self> {
+        let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+        let dir = set("FATHOM_CACHE")
+            .map(PathBuf::from)
+            .or_else(|| set("XDG_CACHE_HOME").map(|dir| Path::new(&dir).join("fathom")))
+            .or_else(|| set("HOME").map(|dir| Path::new(&dir).join(".cache/fathom")))
+            .ok_or(Error::NoCache)?;
+        Self::at(&dir)
+    }
+
+    /// The one in `dir`, made when it is not there.
+    pub fn at(dir: &Path) -> Result<Self> {
+        fs::create_dir_all(dir).map_err(Error::io("cannot make the cache directory", dir))?;
+        let dir = dir.canonicalize().map_err(Error::io("cannot find the cache directory", dir))?;
+        Ok(Self { dir })
+    }
+
+    /// Its directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// A directory inside, made when it is not there.
+    pub(crate) fn inside(&self, name: &str) -> Result<PathBuf> {
+        let dir = self.dir.join(name);
+        fs::create_dir_all(&dir).map_err(Error::io("cannot make", &dir))?;
+        Ok(dir)
+    }
+
+    /// Every image, the most recently used first.
+    pub fn images(&self) -> Result<Vec<CachedImage>> {
+        let dir = self.inside("images")?;
+        let mut images = Vec::new();
+        for path in entries(&dir)? {
+            if path.is_dir() {
+                images.push(inspect(&path));
+            }
+        }
+        images.sort_by_key(|image| image.unused_for);
+        Ok(images)
+    }
+
+    /// Removes images (and with [`Clean::All`] everything else); what a machine uses stays.
+    pub fn clean(&self, what: Clean) -> Result<Cleaned> {
+        let _build = self.lock_build(&mut || {})?;
+        let mut cleaned = Cleaned::default();
+        for image in self.images()? {
+            let wanted = match what {
+                Clean::All => true,
+                Clean::UnusedFor(time) => image.manifest.is_none() || image.unused_for >= time,
+            };
+            if !wanted {
+                continue;
+            }
+            match lock(&image.path, FlockOperation::NonBlockingLockExclusive) {
+                Ok(_held) => {
+                    remove(&image.path)?;
+                    cleaned.freed.0 += image.size.0;
+                    cleaned.images.push(image.id);
+                }
+                Err(_) => cleaned.in_use.push(image.id),
+            }
+        }
+        self.forget_keys_without_image()?;
+        if what == Clean::All {
+            for name in ["packages", "accelerator.json"] {
+                let path = self.dir.join(name);
+                cleaned.freed.0 += size_of(&path);
+                remove(&path)?;
+            }
+        }
+        Ok(cleaned)
+    }
+
+    /// Waits until no other process builds; `waiting` is called once if it has to.
+    pub(crate) fn lock_build(&self, waiting: &mut dyn FnMut()) -> Result<File> {
+        let path = self.dir.join("build.lock");
+        let file = File::options()
+            .create(true)
+            .append(true)
+            .open(&path)
+            .map_err(Error::io("cannot open", &path))?;
+        if rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            waiting();
+            rustix::fs::flock(&file, FlockOperation::LockExclusive)
+                .map_err(Error::errno("cannot lock the cache for building"))?;
+        }
+        Ok(file)
+    }
+
+    fn forget_keys_without_image(&self) -> Result<()> {
+        for key in entries(&self.inside("keys")?)? {
+            let id = fs::read_to_string(&key).unwrap_or_default();
+            if id.is_empty() || !self.dir.join("images").join(&id).is_dir() {
+                remove(&key)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Holds an image: as long as the file lives, [`Cache::clean`] leaves it alone.
+pub(crate) fn hold(image: &Image) -> Result<File> {
+    let file = lock(&image.dir, FlockOperation::LockShared)?;
+    // The lock file's time is when the image was last used.
+    let now = rustix::fs::Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
+    let times = rustix::fs::Timestamps { last_access: now, last_modification: now };
+    // An image that another user built can be used all the same.
+    let _ = rustix::fs::futimens(&file, &times);
+    Ok(file)
+}
+
+fn lock(image: &Path, how: FlockOperation) -> Result<File> {
+    let path = image.join("lock");
+    let file = File::open(&path).map_err(Error::io("cannot open", &path))?;
+    rustix::fs::flock(&file, how).map_err(Error::errno("cannot lock the image"))?;
+    Ok(file)
+}
+
+fn inspect(path: &Path) -> CachedImage {
+    let since = |file: &str| {
+        fs::metadata(path.join(file))
+            .and_then(|facts| facts.modified())
+            .ok()
+            .and_then(|time| SystemTime::now().duration_since(time).ok())
+            .unwrap_or_default()
+    };
+    CachedImage {
+        id: path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+        path: path.to_path_buf(),
+        size: Bytes(size_of(path)),
+        age: since("image.json"),
+        unused_for: since("lock"),
+        in_use: path.join("lock").exists()
+            && lock(path, FlockOperation::NonBlockingLockExclusive).is_err(),
+        manifest: Manifest::read(path).ok(),
+    }
+}
+
+fn entries(dir: &Path) -> Result<Vec<PathBuf>> {
+    let list = fs::read_dir(dir).map_err(Error::io("cannot list", dir))?;
+    list.map(|entry| entry.map(|entry| entry.path()).map_err(Error::io("cannot list", dir)))
+        .collect()
+}
+
+/// Bytes of a file, or of all files below a directory; 0 for what is not there.
+pub(crate) fn size_of(path: &Path) -> u64 {
+    match fs::symlink_metadata(path) {
+        Ok(facts) if facts.is_dir() => {
+            entries(path).map_or(0, |list| list.iter().map(|path| size_of(path)).sum())
+        }
+        Ok(facts) => facts.len(),
+        Err(_) => 0,
+    }
+}
+
+/// Removes a file or a tree; what is not there is fine.
+pub(crate) fn remove(path: &Path) -> Result<()> {
+    let gone = match fs::symlink_metadata(path) {
+        Ok(facts) if facts.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(_) => Ok(()),
+    };
+    gone.map_err(Error::io("cannot remove", path))
+}

@@ -1,0 +1,224 @@
+//! The files behind the virtual disks: sparse, without a name unless they are to be kept.
+
+use std::fs::File;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+use units::Bytes;
+
+use crate::facts::DiskFacts;
+use crate::qemu::DriveArgument;
+use crate::spec::{Aio, Disk, DiskHome, VmSpec};
+use crate::{Error, Result};
+
+/// Space that must stay free beside what is written: file system metadata, consoles, the result.
+const MARGIN: Bytes = Bytes(256 * Bytes::MIB);
+/// The longest serial number of a virtio disk.
+const LONGEST_ROLE: usize = 20;
+
+/// A disk that is ready for QEMU.
+#[derive(Debug)]
+pub(crate) struct Drive {
+    pub(crate) argument: DriveArgument,
+    pub(crate) facts: DiskFacts,
+    /// What QEMU must inherit.
+    pub(crate) inherited: Option<OwnedFd>,
+}
+
+/// Makes all disks of a machine, after making sure that what will be written fits.
+pub(crate) fn make(spec: &VmSpec) -> Result<Vec<Drive>> {
+    if spec.disks.is_empty() {
+        return Ok(Vec::new());
+    }
+    let home = match &spec.disk_home {
+        DiskHome::Nameless => spec.cache.dir(),
+        DiskHome::Kept(dir) => {
+            std::fs::create_dir_all(dir).map_err(Error::io("cannot make", dir))?;
+            dir.as_path()
+        }
+    };
+    for disk in &spec.disks {
+        check(disk, &spec.disks)?;
+    }
+    check_space(home, spec.will_write)?;
+    let (aio, note) = match spec.aio {
+        Some(aio) => (aio, None),
+        None => usual_aio(),
+    };
+    spec.disks
+        .iter()
+        .map(|disk| make_one(disk, home, spec.disk_home == DiskHome::Nameless, aio, note.clone()))
+        .collect()
+}
+
+/// Refuses when less than `written` and a margin is free in `dir`. The size of sparse disks does not matter.
+pub(crate) fn check_space(dir: &Path, written: Bytes) -> Result<()> {
+    let free = rustix::fs::statvfs(dir).map_err(Error::errno("cannot ask for the free space"))?;
+    let free = Bytes(free.f_bavail.saturating_mul(free.f_frsize));
+    let needed = Bytes(written.0.saturating_add(MARGIN.0));
+    if free < needed {
+        return Err(Error::DiskSpace { dir: dir.to_path_buf(), free, needed });
+    }
+    Ok(())
+}
+
+/// io_uring where this process may use it, else threads and why.
+pub(crate) fn usual_aio() -> (Aio, Option<String>) {
+    match io_uring::IoUring::new(2) {
+        Ok(_ring) => (Aio::IoUring, None),
+        Err(error) => (
+            Aio::Threads,
+            Some(format!("io_uring is not available here ({error}): disks are driven by threads")),
+        ),
+    }
+}
+
+fn check(disk: &Disk, all: &[Disk]) -> Result<()> {
+    let fine = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let bad = |what: String, help: &str| Error::BadSpec { what, help: help.to_owned() };
+    let role = &disk.role;
+    if role.is_empty() || role.len() > LONGEST_ROLE || !role.chars().all(fine) {
+        return Err(bad(
+            format!("a virtual disk cannot have the role {role:?}"),
+            "use at most 20 letters, digits, - and _",
+        ));
+    }
+    if all.iter().filter(|other| other.role == *role).count() > 1 {
+        return Err(bad(
+            format!("two virtual disks have the role {role}"),
+            "give each its own role",
+        ));
+    }
+    if disk.size.0 == 0 || !disk.size.0.is_multiple_of(4096) {
+        return Err(bad(
+            format!("the virtual disk {role} cannot have {} B", disk.size.0),
+            "give it a multiple of 4 KiB",
+        ));
+    }
+    Ok(())
+}
+
+fn make_one(
+    disk: &Disk,
+    home: &Path,
+    nameless: bool,
+    aio: Aio,
+    note: Option<String>,
+) -> Result<Drive> {
+    let path = home.join(format!("{}.img", disk.role));
+    let file = if nameless { nameless_file(home)? } else { kept_file(&path)? };
+    file.set_len(disk.size.0).map_err(Error::io("cannot set the size of a disk in", home))?;
+    let seen = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let direct =
+        rustix::fs::open(&seen, OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC, Mode::empty());
+    let (cache, aio, note) = match direct {
+        Ok(_) => ("none", aio, note),
+        // aio=io_uring works without O_DIRECT; the page cache of the host is then in the way of every measurement.
+        Err(errno) => (
+            "writeback",
+            aio,
+            Some(format!(
+                "the file system of {} refuses direct I/O ({errno}): the host's page cache is between guest and disk",
+                home.display()
+            )),
+        ),
+    };
+    let options = format!("cache={cache},aio={},discard=unmap", aio.name());
+    Ok(Drive {
+        argument: DriveArgument {
+            role: disk.role.clone(),
+            file: if nameless { seen } else { path.display().to_string() },
+            options: options.clone(),
+        },
+        facts: DiskFacts { role: disk.role.clone(), size: disk.size, options, note },
+        inherited: nameless.then(|| file.into()),
+    })
+}
+
+/// A file that is in `dir` but has no name, so that nothing is left whatever happens.
+pub(crate) fn nameless_file(dir: &Path) -> Result<File> {
+    let tmpfile = i32::try_from(OFlags::TMPFILE.bits()).unwrap_or(0);
+    let file = File::options().read(true).write(true).mode(0o600).custom_flags(tmpfile).open(dir);
+    if let Ok(file) = file {
+        return Ok(file);
+    }
+    // A file system without nameless files: named for a moment.
+    let path = dir.join(format!(".fathom-{}-{}", std::process::id(), unique()));
+    let file = kept_file(&path)?;
+    std::fs::remove_file(&path).map_err(Error::io("cannot remove", &path))?;
+    Ok(file)
+}
+
+fn kept_file(path: &Path) -> Result<File> {
+    File::options().read(true).write(true).create_new(true).mode(0o600).open(path).map_err(
+        |source| match source.kind() {
+            std::io::ErrorKind::AlreadyExists => Error::DiskExists { path: path.to_path_buf() },
+            _ => Error::io("cannot make", path)(source),
+        },
+    )
+}
+
+fn unique() -> u64 {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// The name under which a process that inherits `file` opens it.
+pub(crate) fn inherited_name(file: impl AsFd) -> String {
+    format!("/proc/self/fd/{}", file.as_fd().as_raw_fd())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn disk(role: &str, size: u64) -> Disk {
+        Disk { role: role.into(), size: Bytes(size) }
+    }
+
+    #[test]
+    fn a_nameless_disk_is_sparse_and_leaves_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let drive = make_one(&disk("data", 1 << 40), dir.path(), true, Aio::Threads, None).unwrap();
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+        assert!(drive.argument.file.starts_with("/proc/self/fd/"));
+        assert_eq!(drive.facts.size, Bytes(1 << 40));
+    }
+
+    #[test]
+    fn a_kept_disk_never_replaces_another() {
+        let dir = tempfile::tempdir().unwrap();
+        let make = || make_one(&disk("data", 1 << 20), dir.path(), false, Aio::Threads, None);
+        assert!(make().unwrap().argument.file.ends_with("/data.img"));
+        let error = make().unwrap_err();
+        assert!(matches!(error, Error::DiskExists { .. }), "{error}");
+        assert!(error.help().is_some());
+    }
+
+    #[test]
+    fn disks_that_do_not_fit_are_refused_with_figures_and_remedy() {
+        let dir = tempfile::tempdir().unwrap();
+        check_space(dir.path(), Bytes(0)).unwrap();
+        let error = check_space(dir.path(), Bytes(1 << 60)).unwrap_err();
+        let text = error.to_string();
+        assert!(
+            text.contains("free") && text.contains(&dir.path().display().to_string()),
+            "{text}"
+        );
+        assert!(error.help().unwrap().contains("FATHOM_CACHE"));
+    }
+
+    #[test]
+    fn a_role_that_no_disk_can_carry_is_refused() {
+        for role in ["", "a,b", "twenty-one-characters", "a b"] {
+            let disk = disk(role, 4096);
+            assert!(check(&disk, std::slice::from_ref(&disk)).is_err(), "{role}");
+        }
+        let twice = [disk("data", 4096), disk("data", 4096)];
+        assert!(check(&twice[0], &twice).is_err());
+        assert!(check(&disk("data", 4095), &[]).is_err());
+    }
+}

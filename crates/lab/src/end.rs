@@ -1,0 +1,174 @@
+//! How a machine ended, and what it left behind to say why.
+
+use std::fmt;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::time::Duration;
+
+/// How much of the console is shown.
+const TAIL: u64 = 8 << 10;
+/// What the kernel says when it gives up.
+const PANIC: &str = "Kernel panic - not syncing";
+
+/// How a machine ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The session ended well and the guest powered off.
+    Done,
+    /// The session failed, panicked or was killed in the guest.
+    Failed {
+        /// What it said.
+        why: String,
+    },
+    /// The guest's kernel or QEMU crashed, or the guest went off without a word.
+    Crashed {
+        /// What is known about it.
+        why: String,
+    },
+    /// The machine was killed at its deadline.
+    Deadline {
+        /// The deadline, counted from the start.
+        after: Duration,
+    },
+    /// The link broke while the machine still ran; it was killed then.
+    LinkLost {
+        /// What is known about it.
+        why: String,
+    },
+    /// This process killed it.
+    Killed,
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::Done => write!(f, "the guest finished"),
+            Self::Failed { why } => write!(f, "the guest failed: {why}"),
+            Self::Crashed { why } => write!(f, "the guest crashed: {why}"),
+            Self::Deadline { after } => {
+                write!(f, "the guest was killed at its deadline of {} s", after.as_secs())
+            }
+            Self::LinkLost { why } => write!(f, "the link to the guest was lost: {why}"),
+            Self::Killed => write!(f, "the guest was killed"),
+        }
+    }
+}
+
+/// The end of a machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct End {
+    /// How it ended.
+    pub ending: Ending,
+    /// The last 8 KiB of its console.
+    pub console_tail: String,
+    /// What QEMU itself said.
+    pub qemu_said: String,
+    /// How long it ran.
+    pub ran_for: Duration,
+}
+
+/// What is known when a machine is gone, for [`judge`].
+#[derive(Debug, Default)]
+pub(crate) struct Evidence<'a> {
+    pub(crate) done: bool,
+    pub(crate) failed: Option<String>,
+    pub(crate) link_error: Option<String>,
+    /// QEMU ended by itself.
+    pub(crate) by_itself: bool,
+    /// QEMU's exit was 0.
+    pub(crate) cleanly: bool,
+    pub(crate) killed: bool,
+    pub(crate) deadline: Option<Duration>,
+    pub(crate) console: &'a str,
+    pub(crate) qemu_said: &'a str,
+}
+
+/// The verdict: what explains the end best comes first.
+pub(crate) fn judge(seen: &Evidence) -> Ending {
+    let panic = seen
+        .console
+        .lines()
+        .rev()
+        .find_map(|line| line.find(PANIC).map(|at| line[at..].trim().to_owned()));
+    match seen {
+        Evidence { done: true, .. } => Ending::Done,
+        Evidence { failed: Some(why), .. } => Ending::Failed { why: why.clone() },
+        Evidence { deadline: Some(after), .. } => Ending::Deadline { after: *after },
+        Evidence { killed: true, .. } => Ending::Killed,
+        _ => match (panic, seen.by_itself) {
+            (Some(why), _) => Ending::Crashed { why },
+            (None, true) if !seen.cleanly => Ending::Crashed {
+                why: match seen.qemu_said.trim() {
+                    "" => "QEMU ended without a word".to_owned(),
+                    said => format!("QEMU: {said}"),
+                },
+            },
+            (None, true) => {
+                Ending::Crashed { why: "it went off before the session ended".to_owned() }
+            }
+            (None, false) => Ending::LinkLost {
+                why: seen.link_error.clone().unwrap_or_else(|| "the guest closed it".to_owned()),
+            },
+        },
+    }
+}
+
+/// The end of a file that may still be written to.
+pub(crate) fn tail(file: &File) -> String {
+    let length = file.metadata().map_or(0, |facts| facts.len());
+    let start = length.saturating_sub(TAIL);
+    let mut bytes = vec![0; usize::try_from(length - start).unwrap_or(0)];
+    match file.read_at(&mut bytes, start) {
+        Ok(got) => bytes.truncate(got),
+        Err(_) => bytes.clear(),
+    }
+    String::from_utf8_lossy(&bytes).replace('\r', "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_panic_is_a_crash_with_the_kernels_words() {
+        let seen = Evidence {
+            by_itself: true,
+            cleanly: true,
+            console: "[ 2.1] Kernel panic - not syncing: sysrq triggered crash\n[ 2.2] CPU: 0",
+            ..Evidence::default()
+        };
+        assert_eq!(
+            judge(&seen).to_string(),
+            "the guest crashed: Kernel panic - not syncing: sysrq triggered crash"
+        );
+    }
+
+    #[test]
+    fn a_guest_that_goes_off_without_a_word_has_crashed() {
+        let mut seen = Evidence { by_itself: true, cleanly: true, ..Evidence::default() };
+        assert!(matches!(judge(&seen), Ending::Crashed { .. }));
+        seen.done = true;
+        assert_eq!(judge(&seen), Ending::Done);
+    }
+
+    #[test]
+    fn what_qemu_says_is_the_reason_when_it_does_not_start() {
+        let seen = Evidence {
+            by_itself: true,
+            qemu_said: "qemu-system-x86_64: cannot set up guest memory\n",
+            ..Evidence::default()
+        };
+        assert!(judge(&seen).to_string().contains("cannot set up guest memory"));
+    }
+
+    #[test]
+    fn the_deadline_explains_a_silent_guest() {
+        let seen = Evidence { deadline: Some(Duration::from_secs(7)), ..Evidence::default() };
+        assert_eq!(judge(&seen).to_string(), "the guest was killed at its deadline of 7 s");
+    }
+
+    #[test]
+    fn a_link_that_breaks_under_a_running_machine_is_told_apart() {
+        assert!(matches!(judge(&Evidence::default()), Ending::LinkLost { .. }));
+    }
+}

@@ -1,0 +1,169 @@
+//! What can go wrong with the lab, each with the object it is about and, in [`Error::help`], what to do about it.
+
+use std::path::{Path, PathBuf};
+
+use units::Bytes;
+
+/// The result of everything in this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why the lab could not do what was asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A program that the lab starts is not installed.
+    #[error("{program} is not installed, or not on the PATH")]
+    MissingProgram {
+        /// The program's name.
+        program: String,
+        /// The distribution's package that brings it.
+        package: String,
+    },
+    /// There is nowhere to keep images.
+    #[error("no cache directory: neither FATHOM_CACHE, nor XDG_CACHE_HOME, nor HOME is set")]
+    NoCache,
+    /// No Debian mirror could be found in this machine's apt configuration.
+    #[error("no Debian mirror found: this machine's apt sources name none")]
+    NoMirror,
+    /// The keys that verify Debian's packages are not on this machine.
+    #[error("no Debian archive keyring in {}", dir.display())]
+    NoKeyring {
+        /// Where it was looked for.
+        dir: PathBuf,
+    },
+    /// A step of the image build that runs a command failed.
+    #[error("{what} failed: {output}")]
+    Command {
+        /// The command and what it was to do.
+        what: String,
+        /// Its last lines.
+        output: String,
+    },
+    /// A tool that the guest needs is in none of the packages.
+    #[error("the guest needs {tool}, which is in none of the packages {packages}")]
+    MissingTool {
+        /// The tool's name.
+        tool: String,
+        /// The packages that were asked for.
+        packages: String,
+    },
+    /// A kernel module that the guest needs does not exist.
+    #[error("kernel {kernel} has no module {module}")]
+    MissingModule {
+        /// The module's name.
+        module: String,
+        /// The kernel's release.
+        kernel: String,
+    },
+    /// A file of a package is not what it should be.
+    #[error("{}: {why}", path.display())]
+    BadFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The virtual disks would not fit.
+    #[error("{} has {free} free, and the virtual disks need {needed}", dir.display())]
+    DiskSpace {
+        /// The directory that would hold the disks.
+        dir: PathBuf,
+        /// What is free there.
+        free: Bytes,
+        /// What would be written to the disks, with a margin.
+        needed: Bytes,
+    },
+    /// A disk that was to be kept is there already.
+    #[error("{} exists already", path.display())]
+    DiskExists {
+        /// The disk's file.
+        path: PathBuf,
+    },
+    /// The machine's description makes no sense.
+    #[error("{what}")]
+    BadSpec {
+        /// What is wrong, with the value.
+        what: String,
+        /// How to put it right.
+        help: String,
+    },
+    /// The accelerator that was insisted on does not work here.
+    #[error("KVM was asked for and does not work: {why}")]
+    NoKvm {
+        /// Why not.
+        why: String,
+    },
+    /// QEMU went off before the guest came up.
+    #[error("QEMU did not start: {why}")]
+    Qemu {
+        /// What it said.
+        why: String,
+    },
+    /// The link to the other side is gone.
+    #[error("the link between host and guest is gone while {doing}")]
+    Link {
+        /// What was being done.
+        doing: &'static str,
+        /// What the kernel said.
+        source: std::io::Error,
+    },
+    /// What came over the link is not a frame.
+    #[error("the link between host and guest carried something that is no frame: {why}")]
+    BadFrame {
+        /// What was wrong with it.
+        why: String,
+    },
+    /// A file operation failed.
+    #[error("{what} {}: {source}", path.display())]
+    Io {
+        /// What was being done.
+        what: &'static str,
+        /// The file or directory.
+        path: PathBuf,
+        /// What the kernel said.
+        source: std::io::Error,
+    },
+    /// A request to the kernel that concerns no file failed.
+    #[error("{what}: {source}")]
+    System {
+        /// What was being done.
+        what: &'static str,
+        /// What the kernel said.
+        source: std::io::Error,
+    },
+}
+
+impl Error {
+    /// What to do about it, when there is something to do.
+    pub fn help(&self) -> Option<String> {
+        Some(match self {
+            Self::MissingProgram { package, .. } => {
+                format!("install it: apt-get install --no-install-recommends {package}")
+            }
+            Self::NoCache => "set FATHOM_CACHE to a directory with some gigabytes free".into(),
+            Self::NoMirror => "name one: --mirror URL, the directory above dists/ of a Debian archive".into(),
+            Self::NoKeyring { .. } => "install it: apt-get install debian-archive-keyring".into(),
+            Self::DiskSpace { .. } => {
+                "free some space, or set FATHOM_CACHE to (or keep the disks in) a directory on a larger file system".into()
+            }
+            Self::DiskExists { .. } => "keep the disks in another directory, or remove that file".into(),
+            Self::BadSpec { help, .. } => help.clone(),
+            Self::NoKvm { .. } => "leave the choice to the lab: it falls back to emulation".into(),
+            Self::Command { what, .. } if what.starts_with("apt-get") => {
+                "the first build of a guest image needs the Debian mirror; try again when it can be reached, or name another: --mirror URL".into()
+            }
+            _ => return None,
+        })
+    }
+
+    /// An error of a file operation, for use in `map_err`.
+    pub(crate) fn io(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_path_buf();
+        move |source| Self::Io { what, path, source }
+    }
+
+    /// An error of the kernel, for use in `map_err`.
+    pub(crate) fn errno(what: &'static str) -> impl FnOnce(rustix::io::Errno) -> Self {
+        move |errno| Self::System { what, source: errno.into() }
+    }
+}

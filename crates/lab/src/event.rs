@@ -1,0 +1,62 @@
+//! What the lab tells about its progress, handed up by closure; the program renders it.
+
+use std::time::Duration;
+
+use units::Bytes;
+
+/// Something that a person who waits would like to know.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Event {
+    /// A guest image that fits is in the cache; nothing is built.
+    ImageFound {
+        /// The image's id.
+        id: String,
+    },
+    /// Another process builds an image; this one waits for it.
+    WaitingForBuild,
+    /// Package lists are being fetched.
+    FetchingLists {
+        /// The Debian suite.
+        suite: String,
+    },
+    /// Packages are being downloaded, or taken from the cache.
+    FetchingPackages {
+        /// How many packages.
+        packages: usize,
+    },
+    /// Packages are being unpacked.
+    Unpacking {
+        /// How many packages.
+        packages: usize,
+    },
+    /// The kernel, its modules and the tools are being put together.
+    Assembling {
+        /// The kernel's release.
+        kernel: String,
+    },
+    /// A new image is in the cache.
+    ImageBuilt {
+        /// The image's id.
+        id: String,
+        /// Its size on disk.
+        size: Bytes,
+        /// How long the build took.
+        took: Duration,
+    },
+    /// A boot of the guest under KVM is being tried.
+    ProbingKvm {
+        /// How long it may take at most.
+        deadline: Duration,
+    },
+    /// The accelerator is chosen.
+    Accelerator {
+        /// `kvm` or `tcg`.
+        name: &'static str,
+        /// Why, in words.
+        reason: String,
+    },
+}
+
+/// Where events go.
+pub type Events<'a> = &'a mut dyn FnMut(Event);

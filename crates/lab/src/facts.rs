@@ -1,0 +1,65 @@
+//! What stands in a result about the lab it was made in.
+
+use serde::{Deserialize, Serialize};
+use units::Bytes;
+
+/// The machine that a result was made in, and where the time until its first step went.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LabFacts {
+    /// `kvm` or `tcg`.
+    pub accelerator: String,
+    /// Why that one, in words.
+    pub accelerator_reason: String,
+    /// The first line of `qemu-system-x86_64 --version`.
+    pub qemu_version: String,
+    /// QEMU's whole argument list, its own name first.
+    pub qemu_argv: Vec<String>,
+    /// The guest kernel's release, as the guest says; empty until the guest is up.
+    pub kernel: String,
+    /// The guest kernel's command line.
+    pub command_line: String,
+    /// Whether that is the tuned one, whose switches change measured performance.
+    pub tuned_command_line: bool,
+    /// The virtual disks.
+    pub disks: Vec<DiskFacts>,
+    /// The guest's memory in bytes.
+    pub memory: Bytes,
+    /// The guest's processors.
+    pub cpus: u32,
+    /// The guest image's id (a hash of its content).
+    pub image: String,
+    /// The Debian packages the image was made of, as `name version`.
+    pub packages: Vec<String>,
+    /// Where the time until the first step went.
+    pub timings: Timings,
+}
+
+/// One virtual disk.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiskFacts {
+    /// Its role in the experiment; also the disk's serial number in the guest.
+    pub role: String,
+    /// Its size as the guest sees it, in bytes.
+    pub size: Bytes,
+    /// How QEMU drives it: `cache=none,aio=io_uring,discard=unmap`.
+    pub options: String,
+    /// Why not the usual options, when they are not.
+    pub note: Option<String>,
+}
+
+/// Milliseconds from [`crate::Vm::start`] (or, where given, from the command) to each moment; `None` when it never came.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Timings {
+    /// From the start of this process to [`crate::Vm::start`]: the command itself, image, accelerator.
+    pub prepared_ms: Option<f64>,
+    /// Until QEMU ran: disks, initial memory file, fork.
+    pub qemu_started_ms: Option<f64>,
+    /// Until process 1 of the guest said that it is up.
+    pub up_ms: Option<f64>,
+    /// Of which, as the guest's kernel counts: until its process 1 began.
+    pub guest_kernel_ms: Option<f64>,
+    /// Of which, as the guest counts: file systems mounted, modules loaded.
+    pub guest_setup_ms: Option<f64>,
+    /// Until the session began its first step.
+    pub first_step_ms: Option<f64>,
+}

@@ -1,0 +1,234 @@
+//! The session: what the program does in the guest, and its talk with the host.
+
+use std::any::Any;
+use std::fmt::Display;
+use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::{BEGAN, MISSION, Up, init, kernel_log, port, setup};
+use crate::Result;
+use crate::link::{FrameKind, read_frame, write_frame};
+use crate::spec::Purpose;
+
+/// How long the host may take to say that it is there.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Sends to the host; may be cloned and used from any thread.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    port: Arc<Mutex<File>>,
+}
+
+impl Sender {
+    /// Sends opaque bytes; waits while the host does not take them.
+    pub fn payload(&self, bytes: &[u8]) -> Result<()> {
+        self.send(FrameKind::Payload, bytes)
+    }
+
+    /// Says that the first step of the plan begins.
+    pub fn first_step(&self) -> Result<()> {
+        self.send(FrameKind::FirstStep, &[])
+    }
+
+    fn send(&self, kind: FrameKind, bytes: &[u8]) -> Result<()> {
+        let mut port = self.port.lock().unwrap_or_else(PoisonError::into_inner);
+        write_frame(&mut *port, kind, bytes)
+    }
+}
+
+type Listener = Box<dyn Fn(u32) + Send>;
+
+/// What the host has asked for besides payload.
+#[derive(Default)]
+struct Interrupts {
+    count: AtomicU32,
+    listener: Mutex<Option<Listener>>,
+}
+
+/// The program's view of the guest it runs in.
+pub struct GuestSession {
+    sender: Sender,
+    inbox: Receiver<Vec<u8>>,
+    interrupts: Arc<Interrupts>,
+    purpose: Purpose,
+    pub(super) terminal: (u16, u16),
+}
+
+impl GuestSession {
+    /// Something that sends to the host, for other threads.
+    pub fn sender(&self) -> Sender {
+        self.sender.clone()
+    }
+
+    /// Sends opaque bytes; waits while the host does not take them.
+    pub fn payload(&self, bytes: &[u8]) -> Result<()> {
+        self.sender.payload(bytes)
+    }
+
+    /// Says that the first step of the plan begins; the host notes the time.
+    pub fn first_step(&self) -> Result<()> {
+        self.sender.first_step()
+    }
+
+    /// The next payload of the host; `None` when none comes in time, or when the host has said that it is done.
+    pub fn recv(&self, timeout: Duration) -> Option<Vec<u8>> {
+        match self.inbox.recv_timeout(timeout) {
+            Ok(payload) => Some(payload),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
+        }
+    }
+
+    /// How many times the host has asked to stop: once means finish cleanly, twice means now.
+    pub fn interrupts(&self) -> u32 {
+        self.interrupts.count.load(Ordering::Acquire)
+    }
+
+    /// Calls `listener` with the count whenever the host asks to stop, from the thread that reads the link.
+    pub fn on_interrupt(&self, listener: impl Fn(u32) + Send + 'static) {
+        // What was asked before anybody listened counts too.
+        if self.interrupts() > 0 {
+            listener(self.interrupts());
+        }
+        let mut place = self.interrupts.listener.lock().unwrap_or_else(PoisonError::into_inner);
+        *place = Some(Box::new(listener));
+    }
+
+    /// The device node of the disk with this role.
+    pub fn disk(&self, role: &str) -> PathBuf {
+        setup::disk(role)
+    }
+
+    /// What the machine was started for.
+    pub fn purpose(&self) -> Purpose {
+        self.purpose
+    }
+}
+
+/// The session's whole life.
+pub(super) fn run<E: Display>(
+    work: impl FnOnce(&mut GuestSession, &[u8]) -> std::result::Result<(), E>,
+) -> std::result::Result<(), String> {
+    let order = setup::order()?;
+    let mission = std::fs::read(PathBuf::from("/").join(MISSION))
+        .map_err(|error| format!("cannot read the mission: {error}"))?;
+    let port = port::open()?;
+    let mut reading = port.try_clone().map_err(|error| error.to_string())?;
+    wait_for_host(&mut reading)?;
+    let sender = Sender { port: Arc::new(Mutex::new(port)) };
+    sender.send(FrameKind::Up, &up()).map_err(|error| error.to_string())?;
+    let interrupts = Arc::new(Interrupts::default());
+    let inbox = listen(reading, sender.clone(), Arc::clone(&interrupts))?;
+    let mut session = GuestSession {
+        sender: sender.clone(),
+        inbox,
+        interrupts,
+        purpose: order.purpose,
+        terminal: order.terminal,
+    };
+    let outcome = if order.purpose == Purpose::Probe {
+        Ok(())
+    } else {
+        match catch_unwind(AssertUnwindSafe(|| work(&mut session, &mission))) {
+            Ok(outcome) => outcome.map_err(|error| error.to_string()),
+            Err(panic) => Err(panic_text(&*panic)),
+        }
+    };
+    finish(&sender, outcome)
+}
+
+fn finish(
+    sender: &Sender,
+    outcome: std::result::Result<(), String>,
+) -> std::result::Result<(), String> {
+    let told = sender.send(FrameKind::KernelLog, kernel_log::read().as_bytes()).and_then(|()| {
+        match &outcome {
+            Ok(()) => sender.send(FrameKind::Done, &[]),
+            Err(why) => sender.send(FrameKind::Failed, why.as_bytes()),
+        }
+    });
+    outcome.and(told.map_err(|error| error.to_string()))
+}
+
+fn up() -> Vec<u8> {
+    let began: u64 = std::env::var(BEGAN).ok().and_then(|text| text.parse().ok()).unwrap_or(0);
+    let ms = |ns: u64| ns as f64 / 1e6;
+    let up = Up {
+        kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
+        kernel_ms: ms(began),
+        setup_ms: ms(init::monotonic_ns().saturating_sub(began)),
+    };
+    serde_json::to_vec(&up).unwrap_or_default()
+}
+
+/// Waits for the first frame. Until the host's end is known to the guest's driver, reading says "end of file".
+fn wait_for_host(port: &mut File) -> std::result::Result<(), String> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match read_frame(port) {
+            Ok(Some(frame)) if frame.kind == FrameKind::Hello => return Ok(()),
+            Ok(Some(frame)) => {
+                return Err(format!("the host began with {:?} instead of a greeting", frame.kind));
+            }
+            Ok(None) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(2)),
+            Ok(None) => return Err("the host does not answer".into()),
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+}
+
+/// Reads the link in a thread of its own until the host is gone, which takes the machine's power away.
+fn listen(
+    mut port: File,
+    sender: Sender,
+    interrupts: Arc<Interrupts>,
+) -> std::result::Result<Receiver<Vec<u8>>, String> {
+    let (give, take) = channel();
+    let reader = move || {
+        let mut give = Some(give);
+        loop {
+            match read_frame(&mut port) {
+                Ok(Some(frame)) => match frame.kind {
+                    FrameKind::Payload => {
+                        // A session that has stopped reading loses nothing it wanted.
+                        let _ = give.as_ref().map(|give| give.send(frame.payload));
+                    }
+                    FrameKind::Interrupt => {
+                        let count = interrupts.count.fetch_add(1, Ordering::AcqRel) + 1;
+                        let listener =
+                            interrupts.listener.lock().unwrap_or_else(PoisonError::into_inner);
+                        if let Some(listener) = &*listener {
+                            listener(count);
+                        }
+                    }
+                    FrameKind::Finish => give = None,
+                    FrameKind::AskKernelLog => {
+                        let _ = sender.send(FrameKind::KernelLog, kernel_log::read().as_bytes());
+                    }
+                    _ => {}
+                },
+                Ok(None) | Err(_) => {
+                    init::say("the host is gone");
+                    return init::power_off();
+                }
+            }
+        }
+    };
+    std::thread::Builder::new()
+        .name("link".into())
+        .spawn(reader)
+        .map_err(|error| format!("cannot start a thread: {error}"))?;
+    Ok(take)
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied());
+    format!("the program panicked in the guest: {}", text.unwrap_or("without a message"))
+}

@@ -1,0 +1,104 @@
+//! What must be there before the session starts: file systems, modules, directories, the disks.
+
+use std::fs::{self, File};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::mount::{MountFlags, mount};
+
+use super::{ORDER, Order};
+use crate::image::MODULE_LIST;
+
+/// Where a disk is found by its role.
+const BY_ROLE: &str = "/dev/disk/by-role";
+/// How long disks may take to appear.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The node of the disk with this role.
+pub(super) fn disk(role: &str) -> PathBuf {
+    Path::new(BY_ROLE).join(role)
+}
+
+/// The order that the host has put into the root.
+pub(super) fn order() -> Result<Order, String> {
+    let text = fs::read(Path::new("/").join(ORDER))
+        .map_err(|error| format!("cannot read the order: {error}"))?;
+    serde_json::from_slice(&text).map_err(|error| format!("the order is none: {error}"))
+}
+
+/// Everything, in order.
+pub(super) fn prepare() -> Result<(), String> {
+    mount_all()?;
+    let order = order()?;
+    load_modules()?;
+    for dir in ["/run/lock/lvm", "/run/lvm", "/dev/shm", BY_ROLE] {
+        fs::create_dir_all(dir).map_err(|error| format!("cannot make {dir}: {error}"))?;
+    }
+    for role in &order.roles {
+        bind_disk(role)?;
+    }
+    Ok(())
+}
+
+fn mount_all() -> Result<(), String> {
+    let plain = MountFlags::NOSUID;
+    for (kind, place) in [
+        ("devtmpfs", "/dev"),
+        ("proc", "/proc"),
+        ("sysfs", "/sys"),
+        ("tmpfs", "/run"),
+        ("tmpfs", "/tmp"),
+    ] {
+        mount(kind, place, kind, plain, None)
+            .map_err(|error| format!("cannot mount {kind} on {place}: {error}"))?;
+    }
+    fs::create_dir_all("/dev/pts").map_err(|error| format!("cannot make /dev/pts: {error}"))?;
+    // A kernel without pseudo terminals, or without tracing, does all the rest.
+    let _ = mount("devpts", "/dev/pts", "devpts", plain, None);
+    let _ = mount("debugfs", "/sys/kernel/debug", "debugfs", plain, None);
+    Ok(())
+}
+
+fn load_modules() -> Result<(), String> {
+    let list = Path::new("/").join(MODULE_LIST);
+    let list = fs::read_to_string(&list)
+        .map_err(|error| format!("cannot read {}: {error}", list.display()))?;
+    for path in list.lines() {
+        let loaded = File::open(path).map_err(|error| error.to_string()).and_then(|file| {
+            rustix::system::finit_module(&file, c"", 0)
+                .or_else(|errno| match errno {
+                    // It is there already.
+                    rustix::io::Errno::EXIST => Ok(()),
+                    errno => Err(errno),
+                })
+                .map_err(|errno| errno.to_string())
+        });
+        loaded.map_err(|error| format!("cannot load the module {path}: {error}"))?;
+    }
+    Ok(())
+}
+
+/// Waits for the disk whose serial number is `role` and gives it its name.
+fn bind_disk(role: &str) -> Result<(), String> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(node) = find_disk(role) {
+            return symlink(&node, disk(role))
+                .map_err(|error| format!("cannot name the disk {role}: {error}"));
+        }
+        if Instant::now() > deadline {
+            return Err(format!("no disk with the serial number {role} appeared"));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn find_disk(role: &str) -> Option<PathBuf> {
+    let list = fs::read_dir("/sys/block").ok()?;
+    list.flatten().find_map(|entry| {
+        let serial = fs::read_to_string(entry.path().join("serial")).ok()?;
+        let node = Path::new("/dev").join(entry.file_name());
+        (serial.trim() == role && node.exists()).then_some(node)
+    })
+}

@@ -1,0 +1,94 @@
+//! Initial memory file systems: newc cpio archives. The kernel accepts several, one after the other.
+
+use std::collections::BTreeSet;
+
+use cpio::NewcBuilder;
+use cpio::newc::{ModeFileType, trailer};
+
+use crate::{Error, Result};
+
+/// Where one archive ends, the next must begin at a multiple of this.
+const ALIGNMENT: usize = 512;
+
+/// An archive that is being made, in memory. Equal contents give equal bytes: no times, no owners.
+#[derive(Debug, Default)]
+pub(crate) struct Archive {
+    bytes: Vec<u8>,
+    seen: BTreeSet<String>,
+}
+
+impl Archive {
+    /// A file with its directories; `mode` are its permission bits. A path that is there already stays as it is.
+    pub(crate) fn file(&mut self, path: &str, mode: u32, content: &[u8]) -> Result<()> {
+        self.parents(path)?;
+        self.entry(path, ModeFileType::Regular, mode, content)
+    }
+
+    /// A symbolic link with its directories.
+    pub(crate) fn link(&mut self, path: &str, target: &str) -> Result<()> {
+        self.parents(path)?;
+        self.entry(path, ModeFileType::Symlink, 0o777, target.as_bytes())
+    }
+
+    /// A directory with those above it.
+    pub(crate) fn directory(&mut self, path: &str) -> Result<()> {
+        self.parents(path)?;
+        self.entry(path, ModeFileType::Directory, 0o755, &[])
+    }
+
+    /// A character device, for what the kernel opens before any program runs.
+    pub(crate) fn character_device(&mut self, path: &str, major: u32, minor: u32) -> Result<()> {
+        self.parents(path)?;
+        let builder = NewcBuilder::new(path)
+            .mode(0o600)
+            .set_mode_file_type(ModeFileType::Char)
+            .rdev_major(major)
+            .rdev_minor(minor);
+        self.put(path, builder, &[])
+    }
+
+    /// The bytes of the whole archive, padded so that another one can follow.
+    pub(crate) fn finish(mut self) -> Result<Vec<u8>> {
+        trailer(&mut self.bytes).map_err(failed)?;
+        let padded = self.bytes.len().next_multiple_of(ALIGNMENT);
+        self.bytes.resize(padded, 0);
+        Ok(self.bytes)
+    }
+
+    fn parents(&mut self, path: &str) -> Result<()> {
+        for (at, _) in path.match_indices('/') {
+            let parent = &path[..at];
+            if !parent.is_empty() {
+                self.entry(parent, ModeFileType::Directory, 0o755, &[])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, path: &str, kind: ModeFileType, mode: u32, content: &[u8]) -> Result<()> {
+        let builder = NewcBuilder::new(path).mode(mode).set_mode_file_type(kind);
+        self.put(path, builder, content)
+    }
+
+    fn put(&mut self, path: &str, builder: NewcBuilder, content: &[u8]) -> Result<()> {
+        if !self.seen.insert(path.to_owned()) {
+            return Ok(());
+        }
+        let size = u32::try_from(content.len()).map_err(|_| Error::BadFile {
+            path: path.into(),
+            why: format!(
+                "{} B are more than an initial memory file system can hold",
+                content.len()
+            ),
+        })?;
+        let ino = u32::try_from(self.seen.len()).unwrap_or(u32::MAX);
+        let mut writer = builder.ino(ino).nlink(1).write(&mut self.bytes, size);
+        std::io::Write::write_all(&mut writer, content).map_err(failed)?;
+        writer.finish().map_err(failed)?;
+        Ok(())
+    }
+}
+
+fn failed(source: std::io::Error) -> Error {
+    Error::System { what: "cannot make an archive in memory", source }
+}

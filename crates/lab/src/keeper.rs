@@ -1,0 +1,182 @@
+//! The thread that starts QEMU, lives as long as it does, and kills it at the deadline whatever the others do.
+
+use std::os::fd::OwnedFd;
+use std::process::{Child, Command, ExitStatus};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal};
+
+use crate::{Error, Result};
+
+/// A running child and the thread that keeps it.
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    child: Arc<OwnedFd>,
+    exit: Receiver<Exit>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// How the child ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Exit {
+    pub(crate) status: Option<ExitStatus>,
+    /// It was killed at its deadline.
+    pub(crate) at_deadline: bool,
+}
+
+/// Kills the child; may be cloned and used from any thread, also when the child is gone.
+#[derive(Clone, Debug)]
+pub(crate) struct Killer(Arc<OwnedFd>);
+
+impl Killer {
+    pub(crate) fn kill(&self) {
+        // An error means that it is gone already.
+        let _ = rustix::process::pidfd_send_signal(&*self.0, Signal::KILL);
+    }
+}
+
+impl Keeper {
+    /// Starts `command` (tied to the new thread by `sys::lifeline`), to be killed at `deadline`.
+    pub(crate) fn start(mut command: Command, deadline: Instant) -> Result<Self> {
+        let (give, take) = channel();
+        let (give_exit, exit) = channel();
+        let keep = move || {
+            let started = start(&mut command);
+            drop(command);
+            match started {
+                Err(error) => drop(give.send(Err(error))),
+                Ok((mut child, pidfd)) => {
+                    let pidfd = Arc::new(pidfd);
+                    let _ = give.send(Ok(Arc::clone(&pidfd)));
+                    wait(&mut child, &pidfd, deadline, &give_exit);
+                }
+            }
+        };
+        let thread = std::thread::Builder::new()
+            .name("keeper".into())
+            .spawn(keep)
+            .map_err(|source| Error::System { what: "cannot start a thread", source })?;
+        let gone = |_| Error::Qemu { why: "the thread that starts it died".into() };
+        Ok(Self { child: take.recv().map_err(gone)??, exit, thread: Some(thread) })
+    }
+
+    /// Something that kills the child.
+    pub(crate) fn killer(&self) -> Killer {
+        Killer(Arc::clone(&self.child))
+    }
+
+    /// Waits for the child's end; `None` when it still runs after `patience`.
+    pub(crate) fn wait(&self, patience: Duration) -> Option<Exit> {
+        match self.exit.recv_timeout(patience) {
+            Ok(exit) => Some(exit),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => Some(Exit { status: None, at_deadline: false }),
+        }
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.killer().kill();
+        if let Some(thread) = self.thread.take() {
+            // It waits for the child, which is dead or dying.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn start(command: &mut Command) -> Result<(Child, OwnedFd)> {
+    let program = command.get_program().to_owned();
+    let mut child = command.spawn().map_err(Error::io("cannot start", program.as_ref()))?;
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let pidfd = pid.map_or(Err(rustix::io::Errno::SRCH), |pid| {
+        rustix::process::pidfd_open(pid, PidfdFlags::empty())
+    });
+    match pidfd {
+        Ok(pidfd) => Ok((child, pidfd)),
+        Err(errno) => {
+            let _ = child.kill();
+            let _ = child.wait();
+            Err(Error::errno("cannot watch QEMU (a kernel older than 5.3?)")(errno))
+        }
+    }
+}
+
+fn wait(child: &mut Child, pidfd: &OwnedFd, deadline: Instant, give: &Sender<Exit>) {
+    let mut at_deadline = false;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            at_deadline = true;
+            break;
+        }
+        let timeout = Timespec {
+            tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: i64::from(left.subsec_nanos()),
+        };
+        match poll(&mut [PollFd::new(pidfd, PollFlags::IN)], Some(&timeout)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => {}
+            Ok(_) => break,
+            // Not to be able to watch it is no reason to let it run for ever.
+            Err(_) => {
+                at_deadline = true;
+                break;
+            }
+        }
+    }
+    if at_deadline {
+        let _ = rustix::process::pidfd_send_signal(pidfd, Signal::KILL);
+    }
+    let status = child.wait().ok();
+    let _ = give.send(Exit { status, at_deadline });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sleeper(seconds: &str) -> Command {
+        let mut command = Command::new("sleep");
+        command.arg(seconds);
+        sys::lifeline::tie(&mut command, Vec::new());
+        command
+    }
+
+    #[test]
+    fn a_child_is_killed_at_its_deadline() {
+        let began = Instant::now();
+        let keeper = Keeper::start(sleeper("60"), began + Duration::from_millis(200)).unwrap();
+        let exit = keeper.wait(Duration::from_secs(10)).unwrap();
+        assert!(exit.at_deadline && !exit.status.unwrap().success());
+        assert!(began.elapsed() >= Duration::from_millis(200));
+    }
+
+    #[test]
+    fn a_child_that_ends_by_itself_is_not_late() {
+        let keeper = Keeper::start(sleeper("0"), Instant::now() + Duration::from_secs(60)).unwrap();
+        let exit = keeper.wait(Duration::from_secs(10)).unwrap();
+        assert!(!exit.at_deadline && exit.status.unwrap().success());
+    }
+
+    #[test]
+    fn dropping_the_keeper_ends_the_child() {
+        let keeper =
+            Keeper::start(sleeper("60"), Instant::now() + Duration::from_secs(60)).unwrap();
+        let killer = keeper.killer();
+        drop(keeper);
+        let signalled = rustix::process::pidfd_send_signal(&*killer.0, Signal::KILL);
+        assert_eq!(signalled, Err(rustix::io::Errno::SRCH));
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_named() {
+        let mut command = Command::new("/nowhere/qemu");
+        sys::lifeline::tie(&mut command, Vec::new());
+        let error = Keeper::start(command, Instant::now() + Duration::from_secs(1)).unwrap_err();
+        assert!(error.to_string().contains("/nowhere/qemu"), "{error}");
+    }
+}

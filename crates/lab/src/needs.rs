@@ -1,0 +1,69 @@
+//! What an experiment needs in the guest, as plain names: the lab knows no layer.
+
+use serde::{Deserialize, Serialize};
+
+/// Debian packages, kernel modules and programs that must be there in the guest.
+///
+/// A shell (busybox), the kernel, and what the lab itself needs are always there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Needs {
+    /// Debian packages to take programs from (`lvm2`, `vdo`); what they depend on comes with them.
+    pub packages: Vec<String>,
+    /// Kernel modules to load before the first step, without `.ko` (`dm-vdo`); what they depend on comes with them.
+    pub modules: Vec<String>,
+    /// Programs to put in (`lvm`, `dmsetup`), with every link of the same package that points to them.
+    pub tools: Vec<String>,
+}
+
+impl Needs {
+    /// Needs from three lists of names.
+    pub fn new(packages: &[&str], modules: &[&str], tools: &[&str]) -> Self {
+        let own = |names: &[&str]| names.iter().map(ToString::to_string).collect();
+        Self { packages: own(packages), modules: own(modules), tools: own(tools) }
+    }
+
+    /// Adds what `other` needs.
+    pub fn merge(&mut self, other: &Self) {
+        self.packages.extend_from_slice(&other.packages);
+        self.modules.extend_from_slice(&other.modules);
+        self.tools.extend_from_slice(&other.tools);
+    }
+
+    /// The same needs in one form: packages and tools sorted, nothing named twice, modules in the order given.
+    pub(crate) fn canonical(&self) -> Self {
+        let sorted = |names: &[String]| {
+            let mut names = names.to_vec();
+            names.sort();
+            names.dedup();
+            names
+        };
+        let mut modules: Vec<String> = Vec::new();
+        for module in &self.modules {
+            let module = module.replace('_', "-");
+            if !modules.contains(&module) {
+                modules.push(module);
+            }
+        }
+        Self { packages: sorted(&self.packages), modules, tools: sorted(&self.tools) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn order_and_repetition_of_packages_do_not_matter() {
+        let one = Needs::new(&["vdo", "lvm2", "vdo"], &["dm_vdo"], &["lvm"]);
+        let other = Needs::new(&["lvm2", "vdo"], &["dm-vdo"], &["lvm", "lvm"]);
+        assert_eq!(one.canonical(), other.canonical());
+    }
+
+    #[test]
+    fn needs_of_several_layers_add_up() {
+        let mut needs = Needs::new(&["lvm2"], &["dm-mod"], &["lvm"]);
+        needs.merge(&Needs::new(&["vdo"], &["dm-vdo"], &["vdoformat"]));
+        assert_eq!(needs.canonical().packages, ["lvm2", "vdo"]);
+        assert_eq!(needs.canonical().modules, ["dm-mod", "dm-vdo"]);
+    }
+}

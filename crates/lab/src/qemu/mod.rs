@@ -1,0 +1,72 @@
+//! QEMU: where it is, which version, and the arguments it is given.
+
+mod args;
+mod command_line;
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde::{Deserialize, Serialize};
+
+pub(crate) use args::{DriveArgument, Machine};
+pub(crate) use command_line::command_line;
+
+use crate::cache::Cache;
+use crate::{Error, Result};
+
+/// The program's name.
+pub(crate) const PROGRAM: &str = "qemu-system-x86_64";
+/// How every machine of the lab is named, so that it can be found again; the host's process id follows.
+pub(crate) const NAME: &str = "fathom-lab-";
+
+/// QEMU on this machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Qemu {
+    /// The program.
+    pub path: PathBuf,
+    /// The first line that it says about its version.
+    pub version: String,
+    /// Size and time of the program, to see that it is still the same.
+    stamp: (u64, i64),
+}
+
+impl Qemu {
+    /// Finds QEMU on the PATH. Its version is remembered in the cache: asking takes 50 ms.
+    pub fn find(cache: &Cache) -> Result<Self> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let path = std::env::split_paths(&path)
+            .map(|dir| dir.join(PROGRAM))
+            .find(|path| path.is_file())
+            .ok_or_else(missing)?;
+        let facts = fs::metadata(&path).map_err(Error::io("cannot read", &path))?;
+        let stamp = (facts.len(), facts.mtime());
+        let remembered = cache.dir().join("qemu.json");
+        let known =
+            fs::read(&remembered).ok().and_then(|text| serde_json::from_slice::<Self>(&text).ok());
+        if let Some(known) = known.filter(|known| known.path == path && known.stamp == stamp) {
+            return Ok(known);
+        }
+        let found = Self { version: version(&path)?, path, stamp };
+        // A cache that cannot be written costs 50 ms the next time.
+        if let Ok(text) = serde_json::to_vec(&found) {
+            let _ = fs::write(&remembered, text);
+        }
+        Ok(found)
+    }
+}
+
+fn version(path: &std::path::Path) -> Result<String> {
+    let output =
+        Command::new(path).arg("--version").output().map_err(Error::io("cannot start", path))?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    said.lines()
+        .next()
+        .map(str::to_owned)
+        .ok_or_else(|| Error::Qemu { why: format!("{} --version said nothing", path.display()) })
+}
+
+fn missing() -> Error {
+    Error::MissingProgram { program: PROGRAM.to_owned(), package: "qemu-system-x86".to_owned() }
+}

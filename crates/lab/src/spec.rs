@@ -1,0 +1,137 @@
+//! The description of one virtual machine.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use units::Bytes;
+
+use crate::accel::Accelerator;
+use crate::cache::Cache;
+use crate::image::Image;
+
+/// One virtual disk, empty and sparse.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Disk {
+    /// Its role in the experiment (`data`): at most 20 letters, digits, `-` and `_`.
+    pub role: String,
+    /// Its size as the guest sees it, in bytes.
+    pub size: Bytes,
+}
+
+/// Where the bytes of virtual disks are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum DiskHome {
+    /// In files without a name in the cache directory: gone with the machine, however it ends.
+    #[default]
+    Nameless,
+    /// In `<role>.img` in this directory; they stay.
+    Kept(PathBuf),
+}
+
+/// How QEMU reads and writes the files of the disks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aio {
+    /// Through io_uring.
+    IoUring,
+    /// Through a pool of threads.
+    Threads,
+}
+
+impl Aio {
+    /// QEMU's name for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::IoUring => "io_uring",
+            Self::Threads => "threads",
+        }
+    }
+}
+
+/// Which switches the guest's kernel gets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CommandLine {
+    /// Boots fast; some switches change measured performance (no mitigations, no hardening).
+    #[default]
+    Tuned,
+    /// As the distribution's kernel runs by itself.
+    Plain,
+}
+
+/// What the machine is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum Purpose {
+    /// The program's session: the closure given to [`crate::guest::main`] runs.
+    #[default]
+    Session,
+    /// As `Session`, with a console beside the link that [`crate::shell::attach`] connects to the terminal.
+    Shell,
+    /// The lab's own probe of an accelerator: comes up and powers off.
+    Probe,
+}
+
+/// One virtual machine to start: [`VmSpec::new`] gives the usual one, the fields change it.
+#[derive(Clone, Debug)]
+pub struct VmSpec {
+    /// Where nameless disks live.
+    pub cache: Cache,
+    /// What the guest is made of.
+    pub image: Image,
+    /// What runs its instructions.
+    pub accelerator: Accelerator,
+    /// What it is for.
+    pub purpose: Purpose,
+    /// Its memory in bytes.
+    pub memory: Bytes,
+    /// Its processors.
+    pub cpus: u32,
+    /// Its disks; the guest finds them by role.
+    pub disks: Vec<Disk>,
+    /// Where their bytes are.
+    pub disk_home: DiskHome,
+    /// How many bytes will be written to the disks in all; checked against the free space before the start.
+    pub will_write: Bytes,
+    /// How the disks are driven; `None`: io_uring, or threads where that is forbidden.
+    pub aio: Option<Aio>,
+    /// When the machine is killed, whatever it does, counted from its start.
+    pub deadline: Duration,
+    /// The kernel's switches.
+    pub command_line: CommandLine,
+    /// Where the guest's serial console is written to; `None`: a nameless file, whose end is in [`crate::End`].
+    pub console: Option<PathBuf>,
+    /// The program that becomes the guest's process 1: a static one; usually the running one.
+    pub program: PathBuf,
+    /// Opaque bytes for the session, there when it starts.
+    pub mission: Vec<u8>,
+}
+
+impl VmSpec {
+    /// The usual machine: this program, 1 GiB of memory, as many processors as the host has (at most 4), no disks,
+    /// ten minutes.
+    pub fn new(cache: &Cache, image: Image, accelerator: Accelerator) -> Self {
+        let host_cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Self {
+            cache: cache.clone(),
+            image,
+            accelerator,
+            purpose: Purpose::Session,
+            memory: Bytes(Bytes::GIB),
+            cpus: u32::try_from(host_cpus.clamp(1, 4)).unwrap_or(1),
+            disks: Vec::new(),
+            disk_home: DiskHome::Nameless,
+            will_write: Bytes(0),
+            aio: None,
+            deadline: Duration::from_secs(600),
+            command_line: CommandLine::Tuned,
+            console: None,
+            program: PathBuf::from("/proc/self/exe"),
+            mission: Vec::new(),
+        }
+    }
+
+    /// Adds a disk.
+    #[must_use]
+    pub fn with_disk(mut self, role: &str, size: Bytes) -> Self {
+        self.disks.push(Disk { role: role.to_owned(), size });
+        self
+    }
+}

@@ -1,0 +1,156 @@
+//! A running machine, seen from the host.
+
+mod handle;
+mod link;
+mod start;
+
+use std::fs::File;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+pub use handle::Handle;
+use link::State;
+
+use crate::Result;
+use crate::end::{End, Evidence, judge, tail};
+use crate::facts::LabFacts;
+use crate::keeper::{Exit, Keeper};
+use crate::link::Frame;
+use crate::spec::VmSpec;
+
+/// How long QEMU may take to end after the guest has said that it is done.
+const POWER_OFF: Duration = Duration::from_secs(15);
+/// How long QEMU may take to end after the link broke without a word.
+const AFTER_LOSS: Duration = Duration::from_secs(3);
+
+/// What [`Vm::recv`] found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Received {
+    /// A frame of the guest: [`crate::FrameKind::Up`], `FirstStep`, `Payload`, `Done` or `Failed`.
+    Frame(Frame),
+    /// Nothing came in time.
+    Nothing,
+    /// The machine has ended, and every frame that it sent has been given out.
+    Ended(End),
+}
+
+/// A running machine. It is killed at its deadline, when this is dropped, and when this process dies.
+#[derive(Debug)]
+pub struct Vm {
+    // Dropped first: the guest is gone before anything it uses.
+    keeper: Keeper,
+    handle: Handle,
+    frames: Receiver<Frame>,
+    state: Arc<State>,
+    shell: Option<UnixStream>,
+    console: File,
+    qemu_said: File,
+    deadline: Duration,
+    end: Option<End>,
+    /// As long as this is open, the image is not removed.
+    _image: File,
+}
+
+impl Vm {
+    /// Starts the machine that `spec` describes. Returns as soon as QEMU runs; the guest comes up meanwhile.
+    pub fn start(spec: VmSpec) -> Result<Self> {
+        start::start(spec)
+    }
+
+    /// The next frame, waiting at most `timeout`.
+    pub fn recv(&mut self, timeout: Duration) -> Received {
+        if let Some(end) = &self.end {
+            return Received::Ended(end.clone());
+        }
+        match self.frames.recv_timeout(timeout) {
+            Ok(frame) => Received::Frame(frame),
+            Err(RecvTimeoutError::Timeout) => Received::Nothing,
+            Err(RecvTimeoutError::Disconnected) => Received::Ended(self.conclude()),
+        }
+    }
+
+    /// Waits for the end; frames that come meanwhile are given to `frame`.
+    pub fn wait(&mut self, frame: &mut dyn FnMut(Frame)) -> End {
+        loop {
+            match self.recv(Duration::from_secs(3600)) {
+                Received::Frame(received) => frame(received),
+                Received::Nothing => {}
+                Received::Ended(end) => return end,
+            }
+        }
+    }
+
+    /// Something that talks to the guest or kills it, for other threads.
+    pub fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+
+    /// Sends opaque bytes to the session.
+    pub fn send(&self, payload: &[u8]) -> Result<()> {
+        self.handle.send(payload)
+    }
+
+    /// Asks the session to stop, as Ctrl-C would; a second time means at once.
+    pub fn interrupt(&self) -> Result<()> {
+        self.handle.interrupt()
+    }
+
+    /// Kills the machine.
+    pub fn kill(&self) {
+        self.handle.kill();
+    }
+
+    /// What is known about the machine; complete when the first step has begun.
+    pub fn facts(&self) -> LabFacts {
+        self.state.facts()
+    }
+
+    /// The guest's kernel log, as it last sent it: at its end, or after [`Handle::ask_kernel_log`].
+    pub fn kernel_log(&self) -> Option<String> {
+        self.state.kernel_log()
+    }
+
+    /// The end of the guest's console so far.
+    pub fn console_tail(&self) -> String {
+        tail(&self.console)
+    }
+
+    /// The shell's end of the console, once.
+    pub(crate) fn take_shell(&mut self) -> Option<UnixStream> {
+        self.shell.take()
+    }
+
+    /// The link is at its end: waits for QEMU's, and judges.
+    fn conclude(&mut self) -> End {
+        let outcome = self.state.outcome();
+        let patience =
+            if outcome.done || outcome.failed.is_some() { POWER_OFF } else { AFTER_LOSS };
+        let exit = self.keeper.wait(patience);
+        let exit_or_killed = exit.or_else(|| {
+            self.keeper.killer().kill();
+            self.keeper.wait(POWER_OFF)
+        });
+        let console = self.console_tail();
+        let qemu_said = tail(&self.qemu_said);
+        let at_deadline = exit_or_killed.is_some_and(|exit| exit.at_deadline);
+        let ending = judge(&Evidence {
+            done: outcome.done,
+            failed: outcome.failed,
+            link_error: outcome.link_error,
+            by_itself: exit.is_some(),
+            cleanly: exit
+                .and_then(|Exit { status, .. }| status)
+                .is_some_and(|status| status.success()),
+            killed: self.handle.has_killed(),
+            deadline: at_deadline.then_some(self.deadline),
+            console: &console,
+            qemu_said: &qemu_said,
+        });
+        let end =
+            End { ending, console_tail: console, qemu_said, ran_for: self.state.since_start() };
+        self.end = Some(end.clone());
+        end
+    }
+}

@@ -1,0 +1,112 @@
+//! The host's end of the link: a thread that reads frames, notes what concerns the lab, and hands the rest on.
+
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::facts::{LabFacts, Timings};
+use crate::guest::Up;
+use crate::link::{Frame, FrameKind, read_frame};
+use crate::{Error, Result};
+
+/// How many frames may wait for the caller before the guest has to.
+const WAITING: usize = 64;
+
+/// What the reading thread learns.
+#[derive(Debug)]
+pub(super) struct State {
+    began: Instant,
+    facts: Mutex<LabFacts>,
+    outcome: Mutex<Outcome>,
+}
+
+/// What the guest has said about its end.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Outcome {
+    pub(super) done: bool,
+    pub(super) failed: Option<String>,
+    pub(super) link_error: Option<String>,
+    kernel_log: Option<String>,
+}
+
+impl State {
+    pub(super) fn new(began: Instant, facts: LabFacts) -> Self {
+        Self { began, facts: Mutex::new(facts), outcome: Mutex::default() }
+    }
+
+    pub(super) fn facts(&self) -> LabFacts {
+        lock(&self.facts).clone()
+    }
+
+    pub(super) fn outcome(&self) -> Outcome {
+        lock(&self.outcome).clone()
+    }
+
+    pub(super) fn kernel_log(&self) -> Option<String> {
+        lock(&self.outcome).kernel_log.clone()
+    }
+
+    pub(super) fn since_start(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// Sets one moment to now.
+    pub(super) fn mark(&self, moment: impl FnOnce(&mut Timings) -> &mut Option<f64>) {
+        let ms = self.began.elapsed().as_secs_f64() * 1e3;
+        *moment(&mut lock(&self.facts).timings) = Some(ms);
+    }
+
+    fn note(&self, frame: &Frame) {
+        let text = || String::from_utf8_lossy(&frame.payload).into_owned();
+        match frame.kind {
+            FrameKind::Up => {
+                self.mark(|timings| &mut timings.up_ms);
+                if let Ok(up) = serde_json::from_slice::<Up>(&frame.payload) {
+                    let mut facts = lock(&self.facts);
+                    facts.kernel = up.kernel;
+                    facts.timings.guest_kernel_ms = Some(up.kernel_ms);
+                    facts.timings.guest_setup_ms = Some(up.setup_ms);
+                }
+            }
+            FrameKind::FirstStep => self.mark(|timings| &mut timings.first_step_ms),
+            FrameKind::Done => lock(&self.outcome).done = true,
+            FrameKind::Failed => lock(&self.outcome).failed = Some(text()),
+            FrameKind::KernelLog => lock(&self.outcome).kernel_log = Some(text()),
+            _ => {}
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Starts the reading thread; the receiver is disconnected when the link is at its end.
+pub(super) fn listen(link: UnixStream, state: Arc<State>) -> Result<Receiver<Frame>> {
+    let (give, take) = sync_channel(WAITING);
+    std::thread::Builder::new()
+        .name("link".into())
+        .spawn(move || read_all(link, &state, &give))
+        .map_err(|source| Error::System { what: "cannot start a thread", source })?;
+    Ok(take)
+}
+
+fn read_all(mut link: UnixStream, state: &State, give: &SyncSender<Frame>) {
+    loop {
+        match read_frame(&mut link) {
+            Ok(Some(frame)) => {
+                state.note(&frame);
+                if frame.kind != FrameKind::KernelLog && give.send(frame).is_err() {
+                    // Nobody listens any more: the machine is being dropped.
+                    return;
+                }
+            }
+            Ok(None) => return,
+            Err(error) => {
+                lock(&state.outcome).link_error = Some(error.to_string());
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Starting a machine: disks, initial memory, console, sockets, QEMU.
+
+use std::fs::File;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use units::Bytes;
+
+use super::Vm;
+use super::handle::Handle;
+use super::link::{State, listen};
+use crate::accel::Kind;
+use crate::disk::{self, Drive};
+use crate::facts::{LabFacts, Timings};
+use crate::guest::Order;
+use crate::keeper::Keeper;
+use crate::qemu::{Machine, Qemu, command_line};
+use crate::spec::{CommandLine, Purpose, VmSpec};
+use crate::{Error, Result, cache, initrd, shell};
+
+/// Less memory than this does not hold the root and a kernel.
+const LEAST_MEMORY: u64 = 256 * Bytes::MIB;
+
+/// A socket: the host's end, and QEMU's, which it inherits.
+struct Pair {
+    ours: UnixStream,
+    theirs: OwnedFd,
+}
+
+fn pair() -> Result<Pair> {
+    let (ours, theirs) = UnixStream::pair()
+        .map_err(|source| Error::System { what: "cannot make a pair of sockets", source })?;
+    Ok(Pair { ours, theirs: theirs.into() })
+}
+
+pub(super) fn start(spec: VmSpec) -> Result<Vm> {
+    let began = Instant::now();
+    let prepared_ms = since_process_start_ms();
+    check(&spec)?;
+    let image = cache::hold(&spec.image)?;
+    let qemu = Qemu::find(&spec.cache)?;
+    let drives = disk::make(&spec)?;
+    let memory = initrd::make(&spec.image, &spec.program, &order(&spec), &spec.mission)?;
+    let (console, console_end) = console(&spec)?;
+    let (qemu_said, qemu_end) = twice(disk::nameless_file(spec.cache.dir())?)?;
+    let link = pair()?;
+    let shell = (spec.purpose == Purpose::Shell).then(pair).transpose()?;
+
+    let machine = machine(&spec, &drives, &memory, &console_end, &link, shell.as_ref());
+    let arguments = machine.arguments();
+    let mut facts = facts(&spec, &qemu, &machine, &arguments, &drives);
+    facts.timings.prepared_ms = prepared_ms;
+
+    let mut inherited: Vec<OwnedFd> =
+        drives.into_iter().filter_map(|drive| drive.inherited).collect();
+    inherited.extend([memory.into(), console_end.into(), link.theirs]);
+    let (shell_ours, shell_theirs) = shell.map(|pair| (pair.ours, pair.theirs)).unzip();
+    inherited.extend(shell_theirs);
+    let mut command = Command::new(&qemu.path);
+    let qemu_out = qemu_end.try_clone().map_err(cannot_share)?;
+    command.args(&arguments).stdin(Stdio::null()).stdout(qemu_out).stderr(qemu_end);
+    sys::lifeline::tie(&mut command, inherited);
+
+    let keeper = Keeper::start(command, began + spec.deadline)?;
+    let state = Arc::new(State::new(began, facts));
+    state.mark(|timings| &mut timings.qemu_started_ms);
+    let handle = Handle::new(link.ours.try_clone().map_err(cannot_share)?, keeper.killer());
+    // When QEMU is dead already, the end of the link says so.
+    let _ = handle.greet();
+    let frames = listen(link.ours, Arc::clone(&state))?;
+    Ok(Vm {
+        keeper,
+        handle,
+        frames,
+        state,
+        shell: shell_ours,
+        console,
+        qemu_said,
+        deadline: spec.deadline,
+        end: None,
+        _image: image,
+    })
+}
+
+fn check(spec: &VmSpec) -> Result<()> {
+    let bad = |what: String, help: &str| Error::BadSpec { what, help: help.to_owned() };
+    if spec.memory.0 < LEAST_MEMORY {
+        return Err(bad(
+            format!("{} of memory are too little for a guest", spec.memory),
+            "give it at least 256 MiB; a VDO volume needs 1 GiB",
+        ));
+    }
+    if spec.cpus == 0 {
+        return Err(bad("a guest cannot have 0 processors".into(), "give it at least one"));
+    }
+    if spec.deadline < Duration::from_secs(1) {
+        return Err(bad(
+            "a guest's deadline cannot be below one second".into(),
+            "give it more time",
+        ));
+    }
+    Ok(())
+}
+
+fn order(spec: &VmSpec) -> Order {
+    Order {
+        purpose: spec.purpose,
+        roles: spec.disks.iter().map(|disk| disk.role.clone()).collect(),
+        terminal: shell::terminal_size().unwrap_or_default(),
+    }
+}
+
+/// The console's file, to read here and for QEMU to write.
+fn console(spec: &VmSpec) -> Result<(File, File)> {
+    match &spec.console {
+        None => twice(disk::nameless_file(spec.cache.dir())?),
+        Some(path) => twice(
+            File::options()
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(true)
+                .open(path)
+                .map_err(Error::io("cannot make the console's log", path))?,
+        ),
+    }
+}
+
+fn twice(file: File) -> Result<(File, File)> {
+    let other = file.try_clone().map_err(cannot_share)?;
+    Ok((file, other))
+}
+
+fn cannot_share(source: std::io::Error) -> Error {
+    Error::System { what: "cannot duplicate a descriptor", source }
+}
+
+fn machine(
+    spec: &VmSpec,
+    drives: &[Drive],
+    memory: &File,
+    console: &File,
+    link: &Pair,
+    shell: Option<&Pair>,
+) -> Machine {
+    Machine {
+        owner: std::process::id(),
+        kvm: spec.accelerator.kind == Kind::Kvm,
+        memory: spec.memory,
+        cpus: spec.cpus,
+        kernel: spec.image.kernel().display().to_string(),
+        initrd: disk::inherited_name(memory),
+        command_line: command_line(spec.command_line),
+        disks: drives.iter().map(|drive| drive.argument.clone()).collect(),
+        link: link.theirs.as_raw_fd(),
+        shell: shell.map(|pair| pair.theirs.as_raw_fd()),
+        console: disk::inherited_name(console),
+    }
+}
+
+fn facts(
+    spec: &VmSpec,
+    qemu: &Qemu,
+    machine: &Machine,
+    arguments: &[String],
+    drives: &[Drive],
+) -> LabFacts {
+    let program = qemu.path.display().to_string();
+    let manifest = &spec.image.manifest;
+    let packages =
+        manifest.packages.iter().map(|package| format!("{} {}", package.name, package.version));
+    LabFacts {
+        accelerator: spec.accelerator.kind.name().to_owned(),
+        accelerator_reason: spec.accelerator.reason.clone(),
+        qemu_version: qemu.version.clone(),
+        qemu_argv: std::iter::once(program).chain(arguments.iter().cloned()).collect(),
+        kernel: String::new(),
+        command_line: machine.command_line.clone(),
+        tuned_command_line: spec.command_line == CommandLine::Tuned,
+        disks: drives.iter().map(|drive| drive.facts.clone()).collect(),
+        memory: spec.memory,
+        cpus: spec.cpus,
+        image: spec.image.id.clone(),
+        packages: packages.collect(),
+        timings: Timings::default(),
+    }
+}
+
+/// Milliseconds since this process was started, as the kernel counts (in steps of 10 ms).
+fn since_process_start_ms() -> Option<f64> {
+    let stat = std::fs::read_to_string(Path::new("/proc/self/stat")).ok()?;
+    // The name in brackets may hold anything; the start is the 22nd field, the 20th after the name.
+    let ticks: f64 = stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()?;
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    let now_ms = now.tv_sec as f64 * 1e3 + now.tv_nsec as f64 / 1e6;
+    // Linux counts these in hundredths of a second on every architecture that is supported here.
+    Some((now_ms - ticks * 10.0).max(0.0))
+}
