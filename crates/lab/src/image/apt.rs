@@ -134,6 +134,8 @@ pub(super) fn said(mut command: Command, package: &str) -> Result<String> {
 /// A package and its archive's file name from a line `Inst NAME (VERSION ORIGIN [ARCH])` of a simulated installation.
 fn planned(line: &str) -> Option<(Package, String)> {
     let (name, rest) = line.strip_prefix("Inst ")?.split_once(" (")?;
+    // What follows the bracket names packages that would be broken for a moment.
+    let rest = rest.split(')').next()?;
     let version = rest.split_whitespace().next()?;
     let arch = rest.rsplit_once('[')?.1.split(']').next()?;
     let package = Package { name: name.to_owned(), version: version.to_owned() };
