@@ -1,2 +1,54 @@
-//! Figures per variant and comparisons between variants.
+//! Figures per variant and comparisons between variants: what a result says once its repeats are put
+//! together. The replicate is the run on a fresh stack (DESIGN §7); the spread within a run stands apart.
+//! Only cells that ended well count, and of these only the measured stages.
 #![forbid(unsafe_code)]
+
+mod comparisons;
+mod content;
+mod sentence;
+mod values;
+mod variant;
+mod within;
+
+use results::model::Accelerator;
+use results::read::ResultSet;
+
+pub use comparisons::MetricComparison;
+pub use content::AskedAndAchieved;
+pub use sentence::verdict_sentence;
+pub use values::{MetricValues, Point, Scope};
+pub use variant::{Figures, VariantFigures};
+pub use within::RunSpread;
+
+/// What a result says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Analysis {
+    /// Name of the experiment.
+    pub experiment: String,
+    /// What executed it.
+    pub accelerator: Accelerator,
+    /// Whether layers and engine were simulated twins: no figure is real then.
+    pub simulated: bool,
+    /// Why the result is not whole; `None` when it is.
+    pub incomplete: Option<String>,
+    /// Every variant of the plan in its order; the first is the base of comparisons.
+    pub variants: Vec<VariantFigures>,
+    /// Every other variant against the base, in each metric that both have: what is asked first, in the
+    /// order of the questions, then the rest by name.
+    pub comparisons: Vec<MetricComparison>,
+}
+
+/// Puts the repeats of `result` together.
+pub fn analyse(result: &ResultSet) -> Analysis {
+    let plan = &result.manifest.plan;
+    let variants: Vec<_> =
+        plan.variants.iter().map(|facts| variant::figures(result, &facts.name)).collect();
+    Analysis {
+        experiment: plan.experiment.clone(),
+        accelerator: result.manifest.accelerator,
+        simulated: result.manifest.simulated,
+        incomplete: result.incomplete.clone(),
+        comparisons: comparisons::compare_all(&variants, &plan.questions),
+        variants,
+    }
+}

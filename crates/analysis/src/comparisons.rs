@@ -1,0 +1,171 @@
+//! Every other variant against the first, in each metric that both have.
+
+use results::model::AskedMetric;
+use stats::{Comparison, Verdict};
+use units::Better;
+
+use crate::values::{MetricValues, Scope};
+use crate::variant::VariantFigures;
+
+/// With Holm's correction and five repeats a side, more could never be decided.
+const QUESTIONS: usize = 6;
+
+/// One variant against the base in one metric.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MetricComparison {
+    /// Id of the metric.
+    pub metric: String,
+    /// The operation it is of.
+    pub operation: Option<String>,
+    /// The layer it is of, by its name in the experiment.
+    pub layer: Option<String>,
+    /// Name of the base.
+    pub base: String,
+    /// Name of the variant that is held against it.
+    pub new: String,
+    /// Median of the new over median of the base; `None` where it has no meaning.
+    pub ratio: Option<f64>,
+    /// Lower bound of the ratio's 95 % interval.
+    pub low: Option<f64>,
+    /// Upper bound of the ratio's 95 % interval.
+    pub high: Option<f64>,
+    /// Two-sided p-value of the rank test, uncorrected.
+    pub p: Option<f64>,
+    /// The same corrected after Holm for all questions at once: what the verdict rests on. `None` when the
+    /// experiment does not ask.
+    pub p_adjusted: Option<f64>,
+    /// The verdict; `None` when the experiment does not ask.
+    pub verdict: Option<Verdict>,
+    /// Runs of the base.
+    pub n_base: usize,
+    /// Runs of the new variant.
+    pub n_new: usize,
+    /// About how many runs a side would decide; only on an unclear verdict.
+    pub repeats_that_would_decide: Option<u32>,
+    /// The relative difference that does not matter (0.03 is 3 %); `None` when the experiment does not ask.
+    pub threshold: Option<f64>,
+    /// What was computed, in words.
+    pub method: String,
+}
+
+impl MetricComparison {
+    /// What the metric is of.
+    pub fn scope(&self) -> Scope {
+        match (&self.operation, &self.layer) {
+            (Some(operation), _) => Scope::Operation(operation.clone()),
+            (None, Some(layer)) => Scope::Layer(layer.clone()),
+            (None, None) => Scope::Cpu,
+        }
+    }
+
+    /// Whether the experiment asks about it.
+    pub fn asked(&self) -> bool {
+        self.threshold.is_some()
+    }
+}
+
+/// A comparison on its way: it with the question it answers.
+struct Draft<'a> {
+    new: &'a VariantFigures,
+    values: &'a MetricValues,
+    question: Option<(usize, &'a AskedMetric)>,
+    comparison: Comparison,
+    /// The p-value after the correction.
+    adjusted: Option<f64>,
+}
+
+pub(crate) fn compare_all(
+    variants: &[VariantFigures],
+    questions: &[AskedMetric],
+) -> Vec<MetricComparison> {
+    let Some((base, others)) = variants.split_first() else { return Vec::new() };
+    let questions = &questions[..questions.len().min(QUESTIONS)];
+    let mut drafts = Vec::new();
+    for new in others {
+        let pairs = base.values.iter().filter_map(|old| pair(base, new, old, questions));
+        drafts.extend(pairs);
+    }
+    judge(&mut drafts);
+    drafts.sort_by_key(|draft| draft.question.map_or(usize::MAX, |(place, _)| place));
+    drafts.into_iter().map(|draft| draft.finish(&base.name)).collect()
+}
+
+/// The comparison of `new` with the base in the metric of `old`; `None` where there is nothing to compare.
+fn pair<'a>(
+    base: &VariantFigures,
+    new: &'a VariantFigures,
+    old: &MetricValues,
+    questions: &'a [AskedMetric],
+) -> Option<Draft<'a>> {
+    let values = new.values_of(&old.scope, &old.metric)?;
+    let alone = |variant: &VariantFigures| variant.operations.len() == 1;
+    match old.scope {
+        // What was written is held against what was asked, not against another variant.
+        Scope::Content => return None,
+        // Named with the operation, where there is only one.
+        Scope::Cpu if alone(base) && alone(new) => return None,
+        _ => {}
+    }
+    if old.points.is_empty() || values.points.is_empty() {
+        return None;
+    }
+    let question = questions.iter().enumerate().find(|(_, asked)| asks(asked, old));
+    let threshold = question.map_or(0.0, |(_, asked)| asked.threshold);
+    // What the catalogue does not describe is not shown, so it is not compared either.
+    let better = layers::metric(&old.metric)?.better;
+    let comparison = stats::compare(&old.numbers(), &values.numbers(), better, threshold);
+    Some(Draft { new, values, question, comparison, adjusted: None })
+}
+
+/// Whether `asked` is a question about `values`.
+fn asks(asked: &AskedMetric, values: &MetricValues) -> bool {
+    asked.metric == values.metric
+        && match &values.scope {
+            Scope::Operation(name) => asked.operation.as_ref().is_none_or(|op| op == name),
+            Scope::Layer(_) => asked.operation.is_none(),
+            Scope::Cpu => true,
+            Scope::Content => false,
+        }
+}
+
+/// Gives the verdicts on what is asked, with one correction over all of it; takes those on the rest away.
+fn judge(drafts: &mut [Draft]) {
+    let asked: Vec<usize> = (0..drafts.len()).filter(|&i| drafts[i].question.is_some()).collect();
+    let p: Vec<f64> = asked.iter().map(|&i| drafts[i].comparison.p.unwrap_or(f64::NAN)).collect();
+    for (&i, p) in asked.iter().zip(stats::holm(&p)) {
+        let Some((_, question)) = drafts[i].question else { continue };
+        let metric = layers::metric(&drafts[i].values.metric);
+        let better = metric.map_or(Better::Neither, |metric| metric.better);
+        let p = Some(p).filter(|p| p.is_finite());
+        drafts[i].comparison.judge(p, better, question.threshold);
+        drafts[i].adjusted = p;
+    }
+}
+
+impl Draft<'_> {
+    fn finish(self, base: &str) -> MetricComparison {
+        let comparison = self.comparison;
+        let scope = &self.values.scope;
+        let operation = if let Scope::Operation(name) = scope { Some(name.clone()) } else { None };
+        let layer = if let Scope::Layer(name) = scope { Some(name.clone()) } else { None };
+        let asked = self.question.is_some();
+        MetricComparison {
+            metric: self.values.metric.clone(),
+            operation,
+            layer,
+            base: base.to_owned(),
+            new: self.new.name.clone(),
+            ratio: comparison.ratio,
+            low: comparison.low,
+            high: comparison.high,
+            p: comparison.p,
+            p_adjusted: self.adjusted,
+            verdict: comparison.verdict.filter(|_| asked),
+            n_base: comparison.n_base,
+            n_new: comparison.n_new,
+            repeats_that_would_decide: comparison.repeats_that_would_decide.filter(|_| asked),
+            threshold: self.question.map(|(_, question)| question.threshold),
+            method: comparison.method,
+        }
+    }
+}

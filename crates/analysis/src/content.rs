@@ -1,0 +1,38 @@
+//! Content that was asked for against content that was achieved.
+
+use std::collections::BTreeMap;
+
+use results::model::{CellRecord, ContentFigures};
+use stats::Figure;
+
+use crate::values::measured;
+
+/// Content of one variant.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct AskedAndAchieved {
+    /// What was asked; `None` when nothing was written in a measured stage.
+    pub asked: Option<ContentFigures>,
+    /// What was achieved, by metric (`duplicate_percent`, ...), each the median over the runs.
+    pub achieved: BTreeMap<String, Figure>,
+}
+
+/// The first measured load that wrote, as asked.
+pub(crate) fn asked(record: &CellRecord) -> Option<ContentFigures> {
+    measured(record).find_map(|load| load.asked.clone())
+}
+
+/// What the first measured load that wrote achieved, by metric; empty when none wrote.
+pub(crate) fn achieved(record: &CellRecord) -> Vec<(&'static str, Option<f64>)> {
+    let Some(content) = measured(record).find_map(|load| load.achieved.as_ref()) else {
+        return Vec::new();
+    };
+    vec![
+        ("duplicate_percent", content.duplicate_percent),
+        ("lz4_saving_percent", content.lz4_saving_percent),
+        ("zero_percent", content.zero_percent),
+        ("lz4_size_mean_bytes", content.lz4_size_mean_bytes),
+        ("blocks", content.blocks.map(|n| n as f64)),
+        ("blocks_sampled", content.blocks_sampled.map(|n| n as f64)),
+        ("duplicate_error_points", content.duplicate_error_points),
+    ]
+}

@@ -1,0 +1,150 @@
+//! The one sentence on top: what differs, by how much and how surely, in plain words.
+
+use results::model::Accelerator;
+use stats::{Figure, Verdict};
+use units::show;
+
+use crate::variant::{Figures, VariantFigures};
+use crate::{Analysis, MetricComparison};
+
+/// What the experiment found, as a sentence for each variant against the base, after what must be known
+/// before: that the result is incomplete, simulated or from an emulated CPU.
+pub fn verdict_sentence(analysis: &Analysis) -> String {
+    let mut sentences = caveats(analysis);
+    let (base, others) = match analysis.variants.split_first() {
+        Some((base, others)) if analysis.variants.iter().any(|v| v.repeats > 0) => (base, others),
+        _ => {
+            sentences.push("No cell ended well, so there are no figures.".to_owned());
+            return sentences.join(" ");
+        }
+    };
+    let compared = others.iter().filter_map(|new| on_variant(analysis, new));
+    let before = sentences.len();
+    sentences.extend(compared);
+    if sentences.len() == before {
+        let own = std::iter::once(base).chain(others);
+        sentences.extend(own.filter_map(own_figures));
+    }
+    sentences.join(" ")
+}
+
+fn caveats(analysis: &Analysis) -> Vec<String> {
+    let mut caveats = Vec::new();
+    if analysis.simulated {
+        caveats.push("Simulated: no figure here was measured.".to_owned());
+    }
+    if let Some(why) = &analysis.incomplete {
+        caveats.push(format!("Incomplete: {why}."));
+    }
+    if analysis.accelerator == Accelerator::Tcg {
+        caveats
+            .push("On an emulated CPU, where ratios count and absolute speed does not:".to_owned());
+    }
+    caveats
+}
+
+/// What is asked about one variant, and what its layers saved.
+fn on_variant(analysis: &Analysis, new: &VariantFigures) -> Option<String> {
+    let asked = analysis.comparisons.iter().filter(|c| c.new == new.name && c.asked());
+    let mut clauses: Vec<String> =
+        asked.enumerate().map(|(place, comparison)| clause(comparison, place == 0)).collect();
+    clauses.extend(new.layers.values().filter_map(saving));
+    Some(format!("{} {}.", new.name, join(&clauses)?))
+}
+
+/// `wrote at 0.38 x the IOPS of plain [0.36, 0.41] (worse, p = 0.0079, 5 + 5 runs)`.
+fn clause(comparison: &MetricComparison, first: bool) -> String {
+    let c = comparison;
+    let (name, base) = (name(&c.metric), &c.base);
+    let Some(ratio) = c.ratio else {
+        return format!("cannot be compared with {base} in {name}");
+    };
+    let times = format!("{} x the {name}", show::significant(ratio, 2));
+    let rate = matches!(c.metric.as_str(), "iops" | "throughput_bytes_per_s");
+    let what = match (&c.operation, &c.layer) {
+        (Some(operation), _) if rate => format!("{} at {times} of {base}", verb(operation)),
+        (Some(operation), _) if !first => format!("had {times} of {base} ({operation})"),
+        (Some(of), _) | (None, Some(of)) => format!("had {times} of {base} in {of}"),
+        (None, None) => format!("had {times} of {base}"),
+    };
+    let interval = match (c.low, c.high) {
+        (Some(low), Some(high)) => {
+            format!(" [{}, {}]", show::significant(low, 2), show::significant(high, 2))
+        }
+        _ => String::new(),
+    };
+    let runs = first.then(|| format!("{} + {} runs", c.n_base, c.n_new));
+    let sure: Vec<String> = certainty(c).into_iter().chain(runs).collect();
+    format!("{what}{interval} ({})", sure.join(", "))
+}
+
+/// Verdict, p-value and, when these runs do not decide, how many would.
+fn certainty(comparison: &MetricComparison) -> Vec<String> {
+    let mut words = Vec::new();
+    match (comparison.verdict, comparison.threshold) {
+        (Some(Verdict::Same), Some(threshold)) => {
+            words.push(format!("same within {} %", show::significant(threshold * 100.0, 2)));
+        }
+        (Some(verdict), _) => words.push(verdict.to_string()),
+        (None, _) => {}
+    }
+    words.extend(comparison.p.map(|p| match p {
+        p if p < 1e-4 => "p < 0.0001".to_owned(),
+        p => format!("p = {}", show::significant(p, 2)),
+    }));
+    let more = comparison.repeats_that_would_decide;
+    words.extend(more.map(|n| format!("about {n} runs a side would decide")));
+    words
+}
+
+/// `stored 100 data blocks for every 400 written (75 % saved)`.
+fn saving(figures: &Figures) -> Option<String> {
+    let median = |id: &str| figures.get(id).and_then(|figure: &Figure| figure.median);
+    let saved = median("saving_percent")?;
+    let percent = format!("{saved:.1} %");
+    let blocks = median("data_blocks_used").zip(median("logical_blocks_used"));
+    Some(match blocks.filter(|&(data, _)| data > 0.0) {
+        Some((data, logical)) => format!(
+            "stored 100 data blocks for every {} written ({percent} saved)",
+            show::grouped((logical / data * 100.0).round() as u64)
+        ),
+        None => format!("saved {percent} of the blocks written"),
+    })
+}
+
+/// What one variant did by itself, where nothing can be compared.
+fn own_figures(variant: &VariantFigures) -> Option<String> {
+    let mut clauses: Vec<String> = variant
+        .operations
+        .iter()
+        .filter_map(|(operation, figures)| {
+            let figure = figures.get("iops")?;
+            let iops = show::significant(figure.median?, 3);
+            Some(format!("{} at {iops} IOPS ({})", verb(operation), runs(figure.n)))
+        })
+        .collect();
+    clauses.extend(variant.layers.values().filter_map(saving));
+    Some(format!("{} {}.", variant.name, join(&clauses)?))
+}
+
+fn runs(n: usize) -> String {
+    if n == 1 { "1 run".to_owned() } else { format!("median of {n} runs") }
+}
+
+fn verb(operation: &str) -> String {
+    match operation {
+        "write" | "randwrite" => "wrote".to_owned(),
+        "read" | "randread" => "read".to_owned(),
+        other => format!("did {other}"),
+    }
+}
+
+fn name(metric: &str) -> &str {
+    layers::metric(metric).map_or(metric, |metric| metric.name)
+}
+
+/// `a, b and c`; `None` of nothing.
+fn join(clauses: &[String]) -> Option<String> {
+    let (last, rest) = clauses.split_last()?;
+    Some(if rest.is_empty() { last.clone() } else { format!("{} and {last}", rest.join(", ")) })
+}

@@ -1,0 +1,168 @@
+//! The values behind every figure: one per metric and run.
+
+use std::collections::BTreeMap;
+
+use hdrhistogram::Histogram;
+use results::histogram;
+use results::model::{CellRecord, LatencySummary, LoadSummary, OperationSummary};
+use results::read::CellData;
+
+/// What a metric is of.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Scope {
+    /// An operation, by its name as given.
+    Operation(String),
+    /// A layer, by its name in the experiment.
+    Layer(String),
+    /// The CPU time of the whole load.
+    Cpu,
+    /// The content that was written, as measured.
+    Content,
+}
+
+/// The value of one run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Point {
+    /// The repeat.
+    pub repeat: u32,
+    /// The value, in the metric's unit.
+    pub value: f64,
+}
+
+/// The values of one metric, one for each run that has it, by repeat.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MetricValues {
+    /// What it is of.
+    pub scope: Scope,
+    /// Id of the metric.
+    pub metric: String,
+    /// The values.
+    pub points: Vec<Point>,
+}
+
+impl MetricValues {
+    /// The bare numbers.
+    pub fn numbers(&self) -> Vec<f64> {
+        self.points.iter().map(|point| point.value).collect()
+    }
+}
+
+/// The loads of the measured stages of a cell.
+pub(crate) fn measured(record: &CellRecord) -> impl Iterator<Item = &LoadSummary> {
+    record.stages.iter().filter(|stage| stage.measured).filter_map(|stage| stage.load.as_ref())
+}
+
+/// Every metric of `cells`, which are the finished cells of one variant by repeat.
+pub(crate) fn collect(cells: &[&CellData]) -> Vec<MetricValues> {
+    let mut all: BTreeMap<(Scope, String), Vec<Point>> = BTreeMap::new();
+    for cell in cells {
+        let Some(record) = &cell.record else { continue };
+        let repeat = cell.entry.repeat;
+        for (scope, metric, value) in of_cell(record) {
+            let points = all.entry((scope, metric)).or_default();
+            points.extend(value.filter(|v| v.is_finite()).map(|value| Point { repeat, value }));
+        }
+    }
+    let make = |((scope, metric), points)| MetricValues { scope, metric, points };
+    all.into_iter().map(make).collect()
+}
+
+const CPU_PER_IO: &str = "cpu_per_io_us";
+
+type Value = (Scope, String, Option<f64>);
+
+fn of_cell(record: &CellRecord) -> Vec<Value> {
+    let mut values = Vec::new();
+    let operations = operations(record);
+    for (name, operation) in &operations {
+        let scope = Scope::Operation(name.clone());
+        values.extend(operation.metrics().map(|(id, v)| (scope.clone(), id.to_owned(), v)));
+    }
+    let cpu = cpu(record);
+    // Of a load with one operation the CPU time is that operation's.
+    if let (1, Some((name, _))) = (operations.len(), operations.first_key_value()) {
+        let scope = Scope::Operation(name.clone());
+        let per_io = cpu.iter().filter(|(id, _)| *id == CPU_PER_IO);
+        values.extend(per_io.map(|(id, v)| (scope.clone(), (*id).to_owned(), *v)));
+    }
+    values.extend(cpu.iter().map(|(id, v)| (Scope::Cpu, (*id).to_owned(), *v)));
+    for (layer, figures) in &record.layers {
+        let scope = Scope::Layer(layer.clone());
+        values.extend(figures.iter().map(|(id, v)| (scope.clone(), id.clone(), *v)));
+    }
+    let content = crate::content::achieved(record);
+    values.extend(content.into_iter().map(|(id, v)| (Scope::Content, id.to_owned(), v)));
+    values
+}
+
+/// One operation over all measured stages of a cell.
+#[derive(Default)]
+struct Total {
+    ios: u64,
+    bytes: u64,
+    errors: u64,
+    nanos: u64,
+    parts: usize,
+    latency: Option<LatencySummary>,
+    latencies: Option<Histogram<u64>>,
+}
+
+fn operations(record: &CellRecord) -> BTreeMap<String, Total> {
+    let mut totals: BTreeMap<String, Total> = BTreeMap::new();
+    for load in measured(record) {
+        for (name, operation) in &load.operations {
+            totals.entry(name.clone()).or_default().add(operation, load.duration_ns);
+        }
+    }
+    totals
+}
+
+impl Total {
+    fn add(&mut self, operation: &OperationSummary, duration_ns: u64) {
+        self.parts += 1;
+        self.ios += operation.ios;
+        self.bytes += operation.bytes;
+        self.errors += operation.errors.values().sum::<u64>();
+        self.nanos += duration_ns;
+        self.latency = operation.latency;
+        let next = histogram::merge(operation.histogram.as_deref()).ok().flatten();
+        self.latencies = match (self.latencies.take(), next) {
+            (Some(mut all), Some(next)) => all.add(next).ok().map(|()| all),
+            (None, next) if self.parts == 1 => next,
+            // A stage whose latencies are lost leaves no quantiles of all stages.
+            _ => None,
+        };
+    }
+
+    fn metrics(&self) -> impl Iterator<Item = (&'static str, Option<f64>)> {
+        let per_second = |n: u64| (self.nanos > 0).then(|| n as f64 / (self.nanos as f64 / 1e9));
+        // The summary of a single stage is what the load itself measured.
+        let merged = || self.latencies.as_ref().and_then(histogram::summary);
+        let latency = if self.parts == 1 { self.latency } else { merged() };
+        [
+            ("iops", per_second(self.ios)),
+            ("throughput_bytes_per_s", per_second(self.bytes)),
+            ("errors", Some(self.errors as f64)),
+            ("latency_mean_ns", latency.map(|l| l.mean_ns)),
+            ("latency_min_ns", latency.map(|l| l.min_ns as f64)),
+            ("latency_p50_ns", latency.map(|l| l.p50_ns as f64)),
+            ("latency_p99_ns", latency.map(|l| l.p99_ns as f64)),
+            ("latency_p999_ns", latency.map(|l| l.p999_ns as f64)),
+            ("latency_max_ns", latency.map(|l| l.max_ns as f64)),
+        ]
+        .into_iter()
+    }
+}
+
+/// CPU time of all measured loads; nothing when one of them does not know its own.
+fn cpu(record: &CellRecord) -> [(&'static str, Option<f64>); 3] {
+    let loads: Vec<_> = measured(record).collect();
+    let all: Option<Vec<_>> = loads.iter().map(|load| load.cpu).collect();
+    let all = all.filter(|all| !all.is_empty());
+    let user = all.as_ref().map(|all| all.iter().map(|cpu| cpu.user_s).sum::<f64>());
+    let system = all.as_ref().map(|all| all.iter().map(|cpu| cpu.system_s).sum::<f64>());
+    let ios: u64 = loads.iter().flat_map(|l| l.operations.values()).map(|o| o.ios).sum();
+    let total = user.zip(system).map(|(user, system)| user + system);
+    let per_io = total.filter(|_| ios > 0).map(|seconds| seconds * 1e6 / ios as f64);
+    [("cpu_user_s", user), ("cpu_system_s", system), (CPU_PER_IO, per_io)]
+}

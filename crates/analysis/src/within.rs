@@ -1,0 +1,81 @@
+//! The spread within runs, as the thesis tabulates it: how throughput varied from interval to interval.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use results::model::{IntervalRow, Row};
+use results::read::CellData;
+use stats::Spread;
+
+/// The spread of one run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RunSpread {
+    /// The repeat.
+    pub repeat: u32,
+    /// Throughput of the intervals, bytes per second.
+    pub spread: Spread,
+    /// How many independent intervals these are worth: neighbours depend on each other.
+    pub effective_n: f64,
+}
+
+/// Per operation the spread of each of `cells`.
+pub(crate) fn spreads(cells: &[&CellData]) -> BTreeMap<String, Vec<RunSpread>> {
+    let mut spreads: BTreeMap<String, Vec<RunSpread>> = BTreeMap::new();
+    for cell in cells {
+        for (operation, rates) in throughputs(&cell.rows) {
+            if let Some(spread) = stats::spread(&rates) {
+                let effective_n = stats::effective_sample_size(&rates);
+                let run = RunSpread { repeat: cell.entry.repeat, spread, effective_n };
+                spreads.entry(operation).or_default().push(run);
+            }
+        }
+    }
+    spreads
+}
+
+/// Per operation the throughput of each interval of measured stages, bytes per second. An interval of less
+/// than half the usual length (the last one of a stage) is left out: over so short a time a rate means little.
+fn throughputs(rows: &[Row]) -> BTreeMap<String, Vec<f64>> {
+    let measured: BTreeSet<usize> = rows
+        .iter()
+        .filter_map(|row| match row {
+            Row::Stage(edge) if edge.measured => Some(edge.stage),
+            _ => None,
+        })
+        .collect();
+    let mut intervals: BTreeMap<&str, Vec<&IntervalRow>> = BTreeMap::new();
+    for row in rows {
+        if let Row::Interval(row) = row
+            && measured.contains(&row.stage)
+        {
+            intervals.entry(&row.operation).or_default().push(row);
+        }
+    }
+    intervals.into_iter().map(|(name, rows)| (name.to_owned(), rates(&rows))).collect()
+}
+
+fn rates(rows: &[&IntervalRow]) -> Vec<f64> {
+    let seconds = |row: &IntervalRow| row.end_ns.saturating_sub(row.start_ns) as f64 / 1e9;
+    let lengths: Vec<f64> = rows.iter().map(|row| seconds(row)).collect();
+    let usual = stats::quantile(&lengths, 0.5).unwrap_or(0.0);
+    let long = |row: &&&IntervalRow| seconds(row) > 0.0 && seconds(row) >= usual / 2.0;
+    rows.iter().filter(long).map(|row| row.bytes as f64 / seconds(row)).collect()
+}
+
+/// Of each figure of the spread the median over the runs.
+pub(crate) fn typical(operation: &str, runs: &[RunSpread]) -> Option<(String, Spread)> {
+    let median = |figure: fn(&Spread) -> Option<f64>| {
+        let values: Vec<f64> = runs.iter().filter_map(|run| figure(&run.spread)).collect();
+        stats::quantile(&values, 0.5)
+    };
+    let spread = Spread {
+        n: median(|s| Some(s.n as f64))? as usize,
+        median: median(|s| Some(s.median))?,
+        q1: median(|s| Some(s.q1))?,
+        q3: median(|s| Some(s.q3))?,
+        min: median(|s| Some(s.min))?,
+        max: median(|s| Some(s.max))?,
+        mean: median(|s| Some(s.mean))?,
+        std_dev: median(|s| s.std_dev),
+    };
+    Some((operation.to_owned(), spread))
+}

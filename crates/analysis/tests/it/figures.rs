@@ -1,0 +1,139 @@
+//! Figures are medians over the runs that ended well, of what was measured.
+
+use analysis::{Scope, analyse};
+use results::fixture;
+use results::model::{CellState, CpuFigures, Row};
+use results::read::ResultSet;
+
+fn loads(result: &mut ResultSet) -> impl Iterator<Item = &mut results::model::LoadSummary> {
+    result.cells.iter_mut().filter_map(|c| c.record.as_mut()).flat_map(|record| {
+        record.stages.iter_mut().filter(|s| s.measured).filter_map(|s| s.load.as_mut())
+    })
+}
+
+#[test]
+fn a_figure_is_the_median_of_its_runs_and_keeps_their_values() {
+    let result = fixture::result();
+    let analysis = analyse(&result);
+    let vdo = &analysis.variants[1];
+    assert_eq!((vdo.name.as_str(), vdo.repeats, vdo.failed), ("vdo", 5, 0));
+    let mut iops: Vec<f64> = result
+        .cells_of("vdo")
+        .map(|cell| {
+            let load = cell.record.as_ref().unwrap().stages[1].load.as_ref().unwrap();
+            load.operations["randwrite"].ios as f64 / (load.duration_ns as f64 / 1e9)
+        })
+        .collect();
+    let values = vdo.values_of(&Scope::Operation("randwrite".into()), "iops").unwrap();
+    assert_eq!(values.numbers(), iops);
+    assert_eq!(values.points.iter().map(|p| p.repeat).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
+    iops.sort_by(f64::total_cmp);
+    let figure = vdo.operations["randwrite"]["iops"];
+    assert_eq!((figure.median, figure.n), (Some(iops[2]), 5));
+    assert!(figure.low.unwrap() >= iops[0] && figure.high.unwrap() <= iops[4]);
+    assert!(!vdo.operations.contains_key("write"), "allocation is not measured");
+    assert_eq!(vdo.layers["vdo"]["saving_percent"].median, Some(75.0));
+    assert_eq!(vdo.content.asked.as_ref().unwrap().duplicate_percent, Some(50.0));
+    assert_eq!(vdo.content.achieved["duplicate_percent"].median, Some(49.9));
+}
+
+#[test]
+fn cells_that_did_not_end_well_do_not_count_and_are_counted_apart() {
+    let mut result = fixture::result();
+    for (place, state) in [(1, CellState::Failed), (2, CellState::Running)] {
+        result.cells[place].record.as_mut().unwrap().state = state;
+    }
+    result.cells[5].record = None;
+    result.cells[9].record.as_mut().unwrap().state = CellState::Pending;
+    let analysis = analyse(&result);
+    let [plain, vdo] = &analysis.variants[..] else { panic!("two variants") };
+    let lost = |name: &str| {
+        let places: Vec<usize> =
+            [1, 2, 5].into_iter().filter(|&i| result.cells[i].entry.variant == name).collect();
+        places.len()
+    };
+    assert_eq!((plain.failed, vdo.failed), (lost("plain"), lost("vdo")));
+    assert_eq!(plain.repeats + vdo.repeats, 6);
+    assert_eq!(vdo.operations["randwrite"]["iops"].n, vdo.repeats);
+}
+
+#[test]
+fn what_is_not_known_is_no_figure_and_never_zero() {
+    let mut result = fixture::with(2, 7_600.0);
+    for load in loads(&mut result) {
+        load.cpu = None;
+        load.operations.get_mut("randwrite").unwrap().latency = None;
+    }
+    let vdo = result.cells[1].record.as_mut().unwrap().layers.get_mut("vdo").unwrap();
+    vdo.insert("saving_percent".into(), None);
+    let analysis = analyse(&result);
+    let vdo = &analysis.variants[1];
+    assert_eq!(vdo.operations["randwrite"]["cpu_per_io_us"].median, None);
+    assert_eq!(vdo.operations["randwrite"]["latency_p99_ns"].median, None);
+    assert_eq!(vdo.layers["vdo"]["saving_percent"].n, 1);
+    assert!(analysis.comparisons.iter().all(|c| !c.metric.starts_with("latency")));
+}
+
+#[test]
+fn several_measured_stages_of_one_operation_are_one_load() {
+    let mut result = fixture::with(1, 7_600.0);
+    let record = result.cells[0].record.as_mut().unwrap();
+    let mut again = record.stages[1].clone();
+    again.index = 2;
+    let load = again.load.as_mut().unwrap();
+    load.duration_ns *= 3;
+    load.cpu = Some(CpuFigures { user_s: 0.0, system_s: 0.0, per_io_us: Some(0.0) });
+    let first = record.stages[1].load.clone().unwrap();
+    record.stages.push(again);
+    let plain = &analyse(&result).variants[0];
+    let figure = |id: &str| plain.operations["randwrite"][id].median.unwrap();
+    let alone = &first.operations["randwrite"];
+    assert!((figure("iops") / (alone.iops.unwrap() / 2.0) - 1.0).abs() < 1e-9);
+    assert_eq!(figure("latency_p99_ns"), alone.latency.unwrap().p99_ns as f64);
+    assert!(
+        (figure("cpu_per_io_us") / (first.cpu.unwrap().per_io_us.unwrap() / 2.0) - 1.0).abs()
+            < 1e-9
+    );
+}
+
+#[test]
+fn cpu_time_belongs_to_the_operation_only_when_it_is_alone() {
+    let mut result = fixture::with(2, 7_600.0);
+    assert!(analyse(&result).variants[0].operations["randwrite"].contains_key("cpu_per_io_us"));
+    for load in loads(&mut result) {
+        let other = load.operations["randwrite"].clone();
+        load.operations.insert("randread".into(), other);
+    }
+    let analysis = analyse(&result);
+    assert!(!analysis.variants[0].operations["randwrite"].contains_key("cpu_per_io_us"));
+    let cpu: Vec<_> = analysis.comparisons.iter().filter(|c| c.metric == "cpu_per_io_us").collect();
+    assert_eq!(cpu.len(), 1);
+    assert_eq!((cpu[0].operation.as_ref(), cpu[0].scope()), (None, Scope::Cpu));
+}
+
+#[test]
+fn the_thesis_table_is_of_the_intervals_of_measured_stages() {
+    let result = fixture::with(3, 7_600.0);
+    let analysis = analyse(&result);
+    let vdo = &analysis.variants[1];
+    assert_eq!(vdo.within_run.keys().collect::<Vec<_>>(), ["randwrite"]);
+    let cell = result.cells_of("vdo").next().unwrap();
+    let mut rates: Vec<f64> = Vec::new();
+    for row in &cell.rows {
+        if let Row::Interval(row) = row
+            && row.operation == "randwrite"
+            && row.end_ns - row.start_ns > 500_000_000
+        {
+            rates.push(row.bytes as f64 * 1e9 / (row.end_ns - row.start_ns) as f64);
+        }
+    }
+    rates.sort_by(f64::total_cmp);
+    let run = &vdo.within_run["randwrite"][0];
+    assert_eq!((run.repeat, run.spread.n), (1, rates.len()));
+    assert!((run.spread.min / rates[0] - 1.0).abs() < 1e-12);
+    assert!(run.effective_n >= 1.0 && run.effective_n <= rates.len() as f64);
+    let mut medians: Vec<f64> =
+        vdo.within_run["randwrite"].iter().map(|run| run.spread.median).collect();
+    medians.sort_by(f64::total_cmp);
+    assert_eq!(vdo.thesis["randwrite"].median, medians[1]);
+}
