@@ -1,1 +1,24 @@
-//! The data-reduction core: zero blocks, fingerprints, LZ4 sizes, space accounting.
+//! The data-reduction core: zero blocks, fingerprints, LZ4 sizes as the kernel gives them, VDO's packer,
+//! and the census that tells from bytes alone how far they dedupe and compress. Pure and deterministic:
+//! bounded memory, no global state, no access to the machine.
+
+mod achieved;
+mod census;
+mod fingerprint;
+mod lz4;
+mod packer;
+mod pick;
+mod zero;
+
+pub use achieved::Achieved;
+pub use census::{Census, SIZED_BLOCKS};
+pub use fingerprint::Fingerprint;
+pub use lz4::{Lz4, Lz4Error};
+pub use packer::{
+    LARGEST_FRAGMENT, PAYLOAD, Packed, Packer, SLOTS, fragments_per_block, uniform_saving_percent,
+};
+pub use pick::{MAX_SHIFT, picked};
+pub use zero::is_zero;
+
+/// Bytes in a block: what VDO dedupes and compresses at a time.
+pub const BLOCK: usize = 4096;

@@ -1,0 +1,39 @@
+//! What written bytes turned out to be.
+
+use serde::{Deserialize, Serialize};
+
+/// How far written blocks dedupe and compress, measured from their bytes. No data is `None`, never 0.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Achieved {
+    /// Duplicates among all written blocks, percent. A zero block is neither unique nor a duplicate (VDO stores
+    /// none of them), but counts among all.
+    pub duplicate_percent: Option<f64>,
+    /// Standard error of `duplicate_percent` from sampling, points; 0 when every block was seen.
+    pub duplicate_error_points: Option<f64>,
+    /// What LZ4 saves on distinct blocks that are not zero, percent: 100 (1 - mean size / 4096).
+    pub lz4_saving_percent: Option<f64>,
+    /// Zero blocks among all written blocks, percent.
+    pub zero_percent: Option<f64>,
+    /// Mean LZ4 size of a distinct block that is not zero, bytes.
+    pub lz4_size_mean_bytes: Option<f64>,
+    /// Smallest LZ4 size seen, bytes.
+    pub lz4_size_min_bytes: Option<u64>,
+    /// Largest LZ4 size seen, bytes; 4096 for a block that LZ4 cannot make smaller.
+    pub lz4_size_max_bytes: Option<u64>,
+    /// What VDO's packer would save on distinct blocks with these sizes and no flushes, percent.
+    pub packer_saving_percent: Option<f64>,
+    /// Blocks that share a physical block, on average over the shared ones.
+    pub fragments_per_packed_block: Option<f64>,
+    /// Blocks of 4 KiB that were written.
+    pub blocks_written: u64,
+    /// Of these, zero blocks; counted, not sampled.
+    pub blocks_zero: u64,
+    /// Blocks in the sample that the duplicates rest on, zero blocks left out.
+    pub blocks_sampled: u64,
+    /// Distinct blocks in the sample.
+    pub distinct_sampled: u64,
+    /// Distinct blocks whose LZ4 size was taken.
+    pub blocks_sized: u64,
+    /// The sample holds one content in 2^this.
+    pub sample_shift: u32,
+}

@@ -1,0 +1,332 @@
+//! The census: counts copies and sizes among written blocks, in bounded memory, by looking at their bytes only.
+//!
+//! It starts with every block. When it holds more distinct contents than its budget, it doubles its strictness and
+//! drops what no longer passes. Because samples are nested and picked by content, what is left is exactly what a
+//! census with the final strictness from the start would hold.
+
+use std::collections::HashMap;
+
+use crate::achieved::Achieved;
+use crate::lz4::Lz4;
+use crate::packer::Packer;
+use crate::pick::{MAX_SHIFT, passes, pick};
+use crate::{BLOCK, Fingerprint, is_zero};
+
+/// Most blocks whose LZ4 size is taken (their bytes are kept until the end, 8 MiB at most).
+pub const SIZED_BLOCKS: usize = 2048;
+
+/// What is known of one content.
+struct Seen {
+    pick: u64,
+    copies: u64,
+}
+
+/// Whether the size of a block with this number is taken. By other bits than the sample, so that a strict
+/// census still keeps blocks to size.
+fn sized(pick: u64, shift: u32) -> bool {
+    passes(pick.swap_bytes(), shift)
+}
+
+/// Counts what written blocks hold.
+pub struct Census {
+    budget: usize,
+    shift: u32,
+    seen: HashMap<Fingerprint, Seen>,
+    /// Contents whose size will be taken, under a strictness of their own.
+    kept: HashMap<Fingerprint, Kept>,
+    kept_shift: u32,
+    written: u64,
+    zeros: u64,
+}
+
+struct Kept {
+    pick: u64,
+    block: Box<[u8; BLOCK]>,
+}
+
+impl Census {
+    /// A census that holds at most `budget_blocks` distinct contents (some 80 bytes each).
+    pub fn new(budget_blocks: usize) -> Self {
+        Self {
+            budget: budget_blocks.max(1),
+            shift: 0,
+            seen: HashMap::new(),
+            kept: HashMap::new(),
+            kept_shift: 0,
+            written: 0,
+            zeros: 0,
+        }
+    }
+
+    /// The present strictness: blocks that [`crate::picked`] refuses for it need not be handed over.
+    /// It never falls.
+    pub fn shift(&self) -> u32 {
+        self.shift
+    }
+
+    /// Makes the census at least as strict as `shift`: for a caller that handed over no other blocks than these.
+    pub fn tighten_to(&mut self, shift: u32) {
+        let shift = shift.min(MAX_SHIFT);
+        if shift > self.shift {
+            self.shift = shift;
+            self.seen.retain(|_, seen| passes(seen.pick, shift));
+            self.kept.retain(|_, kept| passes(kept.pick, shift));
+        }
+    }
+
+    /// All blocks handed to the kernel, zero blocks and those outside the sample included. Call it for every write:
+    /// percentages are of these.
+    pub fn written(&mut self, blocks: u64) {
+        self.written += blocks;
+    }
+
+    /// Zero blocks that were written. Not to be given to [`Census::add`] as well.
+    pub fn add_zero(&mut self, blocks: u64) {
+        self.zeros += blocks;
+    }
+
+    /// Looks at one written block of 4096 bytes. Zero blocks are counted; others that the sample leaves out are passed over.
+    pub fn add(&mut self, block: &[u8; BLOCK]) {
+        let pick = pick(block);
+        if is_zero(block) {
+            self.zeros += 1;
+        } else if passes(pick, self.shift) {
+            let print = Fingerprint::of(block);
+            let seen = self.seen.entry(print).or_insert(Seen { pick, copies: 0 });
+            seen.copies += 1;
+            if seen.copies == 1 {
+                self.keep(print, pick, block);
+                while self.seen.len() > self.budget && self.shift < MAX_SHIFT {
+                    self.tighten_to(self.shift + 1);
+                }
+            }
+        }
+    }
+
+    fn keep(&mut self, print: Fingerprint, pick: u64, block: &[u8; BLOCK]) {
+        if !sized(pick, self.kept_shift) {
+            return;
+        }
+        self.kept.insert(print, Kept { pick, block: Box::new(*block) });
+        while self.kept.len() > SIZED_BLOCKS && self.kept_shift < MAX_SHIFT {
+            self.kept_shift += 1;
+            let shift = self.kept_shift;
+            self.kept.retain(|_, kept| sized(kept.pick, shift));
+        }
+    }
+
+    /// What was achieved. Takes the LZ4 sizes now, so that nothing slow happens while a load runs.
+    pub fn finish(self) -> Achieved {
+        let sampled: u64 = self.seen.values().map(|seen| seen.copies).sum();
+        let written = self.written.max(sampled + self.zeros);
+        let of_written = |share: f64, of: u64| 100.0 * share * of as f64 / written as f64;
+        let data = written - self.zeros;
+        let mut achieved = Achieved {
+            blocks_written: written,
+            blocks_zero: self.zeros,
+            blocks_sampled: sampled,
+            distinct_sampled: self.seen.len() as u64,
+            sample_shift: self.shift,
+            zero_percent: (written > 0).then(|| of_written(1.0, self.zeros)),
+            ..Achieved::default()
+        };
+        if sampled > 0 {
+            let share = 1.0 - self.seen.len() as f64 / sampled as f64;
+            achieved.duplicate_percent = Some(of_written(share, data));
+            achieved.duplicate_error_points = Some(of_written(self.error(share, sampled), data));
+        } else if written > 0 && data == 0 {
+            achieved.duplicate_percent = Some(0.0);
+            achieved.duplicate_error_points = Some(0.0);
+        }
+        self.measure_sizes(&mut achieved);
+        achieved
+    }
+
+    /// Standard error of the share of duplicates: contents are clusters of copies, `share` a ratio of sums over them
+    /// (Cochran, Sampling Techniques, 3rd ed., 6.4), with the correction for a finite population.
+    fn error(&self, share: f64, sampled: u64) -> f64 {
+        let left_out = 1.0 - 0.5f64.powi(self.shift as i32);
+        let squares: f64 = self
+            .seen
+            .values()
+            .map(|seen| {
+                let copies = seen.copies as f64;
+                (copies - 1.0 - share * copies).powi(2)
+            })
+            .sum();
+        (left_out * squares).sqrt() / sampled as f64
+    }
+
+    fn measure_sizes(&self, achieved: &mut Achieved) {
+        let mut lz4 = Lz4::new();
+        // In the order of their fingerprints: random to the packer, and the same every time.
+        let mut blocks: Vec<_> = self.kept.iter().collect();
+        blocks.sort_by_key(|(print, _)| **print);
+        let sizes: Vec<usize> =
+            blocks.iter().filter_map(|(_, kept)| lz4.size(&kept.block).ok()).collect();
+        if sizes.is_empty() {
+            return;
+        }
+        let mean = sizes.iter().sum::<usize>() as f64 / sizes.len() as f64;
+        let mut packer = Packer::new();
+        sizes.iter().for_each(|&size| packer.add(size));
+        let packed = packer.finish();
+        achieved.blocks_sized = sizes.len() as u64;
+        achieved.lz4_size_mean_bytes = Some(mean);
+        achieved.lz4_size_min_bytes = sizes.iter().min().map(|&size| size as u64);
+        achieved.lz4_size_max_bytes = sizes.iter().max().map(|&size| size as u64);
+        achieved.lz4_saving_percent = Some(100.0 * (1.0 - mean / BLOCK as f64));
+        achieved.packer_saving_percent = packed.saving_percent();
+        achieved.fragments_per_packed_block = (packed.packed_blocks > 0)
+            .then(|| packed.fragments as f64 / packed.packed_blocks as f64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::Seed;
+
+    fn block(id: u64, random: usize) -> [u8; BLOCK] {
+        let mut rng = Seed(id).derive("block").generator();
+        let mut block = [0; BLOCK];
+        block[..random].iter_mut().for_each(|byte| *byte = rng.next_u64() as u8);
+        block
+    }
+
+    fn census(budget: usize, ids: impl Iterator<Item = u64>) -> Achieved {
+        let mut census = Census::new(budget);
+        for id in ids {
+            census.written(1);
+            if id == 0 { census.add_zero(1) } else { census.add(&block(id, 64)) }
+        }
+        census.finish()
+    }
+
+    #[test]
+    fn nothing_written_gives_no_figures() {
+        let achieved = Census::new(10).finish();
+        assert_eq!(achieved, Achieved::default());
+    }
+
+    #[test]
+    fn writes_of_which_none_was_seen_give_no_share_of_duplicates() {
+        let mut census = Census::new(10);
+        census.written(1000);
+        let achieved = census.finish();
+        assert_eq!(achieved.duplicate_percent, None);
+        assert_eq!(achieved.lz4_saving_percent, None);
+        assert_eq!(achieved.zero_percent, Some(0.0));
+    }
+
+    #[test]
+    fn zero_blocks_are_no_duplicates_but_count_among_all() {
+        let achieved = census(100, [0, 0, 0, 0, 1, 1, 2, 3].into_iter());
+        assert_eq!(achieved.duplicate_percent, Some(12.5));
+        assert_eq!(achieved.zero_percent, Some(50.0));
+        assert_eq!(achieved.distinct_sampled, 3);
+        assert_eq!(achieved.duplicate_error_points, Some(0.0));
+        let zeros = census(100, [0; 9].into_iter());
+        assert_eq!((zeros.duplicate_percent, zeros.lz4_saving_percent), (Some(0.0), None));
+    }
+
+    #[test]
+    fn a_zero_block_given_as_a_block_is_counted_as_one() {
+        let mut census = Census::new(10);
+        census.written(2);
+        census.add(&[0; BLOCK]);
+        census.add(&block(1, 10));
+        let achieved = census.finish();
+        assert_eq!((achieved.blocks_zero, achieved.blocks_sampled), (1, 1));
+    }
+
+    #[test]
+    fn memory_stays_within_the_budget_and_the_share_stays_right() {
+        let mut census = Census::new(500);
+        for i in 0..20_000u64 {
+            census.written(1);
+            // Every content twice, far apart.
+            census.add(&block(1 + i % 10_000, 32));
+            assert!(census.seen.len() <= 500 && census.kept.len() <= 500);
+        }
+        let achieved = census.finish();
+        assert!(achieved.sample_shift >= 4, "{achieved:?}");
+        assert!((achieved.duplicate_percent.unwrap() - 50.0).abs() < 1e-9, "{achieved:?}");
+    }
+
+    #[test]
+    fn sizes_come_from_a_bounded_number_of_blocks() {
+        let mut census = Census::new(usize::MAX);
+        (1..=10_000).for_each(|id| census.add(&block(id, 1000 + (id % 2) as usize * 500)));
+        let achieved = census.finish();
+        assert!(
+            (SIZED_BLOCKS as u64 / 2 - 100..=SIZED_BLOCKS as u64).contains(&achieved.blocks_sized)
+        );
+        let mean = achieved.lz4_size_mean_bytes.unwrap();
+        assert!((mean - 1280.0).abs() < 25.0, "{mean}");
+        assert!(achieved.lz4_size_min_bytes.unwrap() < 1040);
+        assert!(achieved.lz4_size_max_bytes.unwrap() > 1520);
+    }
+
+    #[test]
+    fn the_stated_error_covers_the_truth() {
+        let mut outside = 0;
+        for seed in 0..60 {
+            let mut rng = Seed(seed).derive("copies").generator();
+            // Two kinds of content, with about 5 copies and 1: a binomial error would be too small.
+            let ids: Vec<u64> = (0..8000)
+                .map(|i| {
+                    seed << 32
+                        | (1 + if i % 2 == 0 { rng.below(800) } else { 1000 + rng.below(30_000) })
+                })
+                .collect();
+            let distinct = ids.iter().collect::<std::collections::HashSet<_>>().len();
+            let truth = 100.0 * (1.0 - distinct as f64 / ids.len() as f64);
+            let achieved = census(300, ids.into_iter());
+            let error = achieved.duplicate_error_points.unwrap();
+            assert!(error > 0.0);
+            outside += u32::from((achieved.duplicate_percent.unwrap() - truth).abs() > 2.0 * error);
+        }
+        assert!(outside <= 9, "{outside} of 60 beyond two standard errors");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn agrees_with_a_naive_count_of_all_blocks(
+            ids in proptest::collection::vec(0u64..300, 1..1500), budget in 1usize..400, asked in 0u32..4,
+        ) {
+            let mut census = Census::new(budget);
+            let mut copies = HashMap::new();
+            for &id in &ids {
+                census.written(1);
+                let block = block(id, 40);
+                if id == 0 { census.add_zero(1) } else { census.add(&block) }
+                *copies.entry(id).or_insert((0u64, pick(&block))) = {
+                    let (n, p) = copies.get(&id).copied().unwrap_or((0, pick(&block)));
+                    (n + 1, p)
+                };
+            }
+            census.tighten_to(asked);
+            let got = census.finish();
+            let zeros = copies.remove(&0).map_or(0, |(n, _)| n);
+            let sample: Vec<_> = copies.values().filter(|(_, p)| passes(*p, got.sample_shift)).collect();
+            let sampled: u64 = sample.iter().map(|(n, _)| n).sum();
+            proptest::prop_assert!(got.sample_shift >= asked);
+            proptest::prop_assert!(sample.len() <= budget.max(1));
+            proptest::prop_assert_eq!(got.blocks_sampled, sampled);
+            proptest::prop_assert_eq!(got.distinct_sampled, sample.len() as u64);
+            proptest::prop_assert_eq!(got.blocks_zero, zeros);
+            proptest::prop_assert_eq!(got.blocks_written, ids.len() as u64);
+            let all = ids.len() as f64;
+            let expected = (sampled > 0).then(|| {
+                100.0 * (1.0 - sample.len() as f64 / sampled as f64) * (all - zeros as f64) / all
+            });
+            match (got.duplicate_percent, expected) {
+                (Some(got), Some(expected)) => proptest::prop_assert!((got - expected).abs() < 1e-9),
+                (None, None) => {}
+                (Some(got), None) => proptest::prop_assert!(got == 0.0 && zeros == ids.len() as u64),
+                (None, Some(_)) => proptest::prop_assert!(false),
+            }
+        }
+    }
+}

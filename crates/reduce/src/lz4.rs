@@ -1,0 +1,117 @@
+//! LZ4 sizes: the only file with `unsafe` here, over liblz4 1.8.0.
+//!
+//! The kernel's LZ4 gives the sizes of liblz4 1.7.3 to 1.8.0, byte for byte; newer ones differ in one block of
+//! twenty. That is why the version is pinned.
+
+use std::ffi::{c_char, c_int, c_void};
+
+// The library is linked by this crate; it does not declare the two functions that take their memory from the caller.
+use lz4_sys as _;
+
+use crate::BLOCK;
+
+unsafe extern "C" {
+    fn LZ4_sizeofState() -> c_int;
+    fn LZ4_compress_fast_extState(
+        state: *mut c_void,
+        source: *const c_char,
+        dest: *mut c_char,
+        source_size: c_int,
+        dest_size: c_int,
+        acceleration: c_int,
+    ) -> c_int;
+}
+
+/// LZ4_COMPRESSBOUND(4096): with this much room, compression never fails.
+const BOUND: usize = BLOCK + BLOCK / 255 + 16;
+
+/// LZ4 for blocks of 4096 bytes; its memory is taken once.
+pub struct Lz4 {
+    state: Box<[u64]>,
+    out: Box<[u8; BOUND]>,
+}
+
+/// liblz4 gave a size that cannot be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "liblz4 gave {size} for a block of 4096 bytes; this build's liblz4 is not the one it was made for"
+)]
+pub struct Lz4Error {
+    /// What it gave.
+    pub size: i32,
+}
+
+impl Default for Lz4 {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Lz4 {
+    /// Takes the memory that compression needs (about 20 KiB).
+    pub fn new() -> Self {
+        // SAFETY: takes nothing, returns a constant of the library.
+        let bytes = unsafe { LZ4_sizeofState() };
+        let words = usize::try_from(bytes).unwrap_or(0).div_ceil(size_of::<u64>());
+        Self { state: vec![0; words].into_boxed_slice(), out: Box::new([0; BOUND]) }
+    }
+
+    /// The LZ4 size of `block` in bytes as the kernel gives it; 4096 when LZ4 does not make it smaller.
+    pub fn size(&mut self, block: &[u8; BLOCK]) -> Result<usize, Lz4Error> {
+        // SAFETY: the state has the size that the library asks for and the alignment of a u64, as it wants;
+        // source and destination are valid for the lengths given, and do not overlap.
+        let size = unsafe {
+            LZ4_compress_fast_extState(
+                self.state.as_mut_ptr().cast(),
+                block.as_ptr().cast(),
+                self.out.as_mut_ptr().cast(),
+                BLOCK as c_int,
+                BOUND as c_int,
+                1,
+            )
+        };
+        match usize::try_from(size) {
+            Ok(bytes @ 1..=BOUND) => Ok(bytes.min(BLOCK)),
+            _ => Err(Lz4Error { size }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_a_few_bytes_and_noise_is_a_whole_block() {
+        let mut lz4 = Lz4::new();
+        assert_eq!(lz4.size(&[0; BLOCK]), Ok(26));
+        let mut rng = units::Seed(1).generator();
+        let noise = std::array::from_fn(|_| rng.next_u64() as u8);
+        assert_eq!(lz4.size(&noise), Ok(BLOCK));
+    }
+
+    /// Sizes that zram's `lz4` gave on kernel 6.12 and 6.18 lie on this line (see docs/content.md).
+    #[test]
+    fn random_bytes_before_zeros_cost_26_to_37_bytes_more_and_grow_with_them() {
+        let mut lz4 = Lz4::new();
+        let mut rng = units::Seed(2).generator();
+        let mut before = 0;
+        for random in (16..4000).step_by(8) {
+            let block = std::array::from_fn(|i| if i < random { rng.next_u64() as u8 } else { 0 });
+            let size = lz4.size(&block).unwrap();
+            assert!((random + 24..=random + 38).contains(&size), "{random} -> {size}");
+            assert!(size + 3 >= before, "{random}: {size} after {before}");
+            before = size;
+        }
+    }
+
+    #[test]
+    fn what_was_compressed_before_does_not_matter() {
+        let (a, b) =
+            (std::array::from_fn(|i| (i / 7) as u8), std::array::from_fn(|i| (i * i) as u8));
+        let fresh = Lz4::new().size(&b);
+        let mut used = Lz4::new();
+        used.size(&a).unwrap();
+        assert_eq!(used.size(&b), fresh);
+    }
+}

@@ -1,0 +1,67 @@
+//! The sample: blocks picked by what they hold, so that all copies of a block are picked together.
+//!
+//! A sample by position would see a duplicate only when both copies happen to be in it: at one block in
+//! thirteen it finds 4 % of 50 % duplicates. Samples are nested: what passes a shift passes every smaller one.
+
+/// The strictest sample: one block in 2^40.
+pub const MAX_SHIFT: u32 = 40;
+
+/// Bytes at the head of a block that decide.
+const HEAD: usize = 32;
+
+/// Whether a block belongs to the sample of one in 2^`shift` contents. A cheap function of its first 32 bytes:
+/// meant for blocks whose heads differ, as generated content's do. Zero blocks are to be counted apart ([`crate::is_zero`]).
+#[inline]
+pub fn picked(block: &[u8], shift: u32) -> bool {
+    passes(pick(block), shift)
+}
+
+/// The number that decides for a block.
+#[inline]
+pub(crate) fn pick(block: &[u8]) -> u64 {
+    let mut head = [0u8; HEAD];
+    let length = block.len().min(HEAD);
+    head[..length].copy_from_slice(&block[..length]);
+    let (words, _) = head.as_chunks::<8>();
+    words.iter().fold(0, |hash: u64, word| {
+        // Multiply and fold to 64 bits: the high half reaches every bit of the word.
+        let product = u128::from(hash ^ u64::from_le_bytes(*word) ^ 0x2d35_8dcc_aa6c_78a5)
+            * 0x8bb8_4b93_962e_acc9_u128;
+        (product as u64) ^ ((product >> 64) as u64)
+    })
+}
+
+/// Whether a block with this number is in the sample of one in 2^`shift`.
+#[inline]
+pub(crate) fn passes(pick: u64, shift: u32) -> bool {
+    pick.trailing_zeros() >= shift.min(MAX_SHIFT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn picks_about_one_in_two_to_the_shift_and_samples_are_nested() {
+        let mut counts = [0u32; 11];
+        for i in 0..100_000u64 {
+            let mut block = [0u8; 4096];
+            block[..8].copy_from_slice(&i.to_le_bytes());
+            for (shift, count) in counts.iter_mut().enumerate() {
+                let shift = shift as u32;
+                *count += u32::from(picked(&block, shift));
+                assert!(shift == 0 || picked(&block, shift - 1) || !picked(&block, shift));
+            }
+        }
+        for (shift, &count) in counts.iter().enumerate() {
+            let mean = 100_000.0 / f64::from(1 << shift);
+            assert!((f64::from(count) - mean).abs() <= 5.0 * mean.sqrt(), "{shift}: {count}");
+        }
+    }
+
+    #[test]
+    fn short_blocks_are_read_to_their_end_only() {
+        assert!(picked(&[], 0));
+        assert_eq!(picked(&[1, 2, 3], 5), picked(&[1, 2, 3], 5));
+    }
+}
