@@ -85,7 +85,7 @@ fn on_host() -> lab::Result<bool> {
     let accelerator = Accelerator::choose(&cache, &image, wish, &mut say)?;
     let mut spec = VmSpec::new(&cache, image, accelerator);
     prepare(&mut spec);
-    let mut vm = Vm::start(spec)?;
+    let mut vm = Vm::start(&spec)?;
     if mission == "shell" {
         let end = lab::shell::attach(&mut vm, &mut |_| {})?;
         println!("{}", end.ending);

@@ -163,7 +163,7 @@ fn probe(cache: &Cache, image: &Image) -> Result<std::result::Result<Duration, S
     spec.cpus = 1;
     spec.deadline = PROBE;
     let began = Instant::now();
-    let mut vm = Vm::start(spec)?;
+    let mut vm = Vm::start(&spec)?;
     loop {
         match vm.recv(PROBE) {
             Received::Frame(frame) if frame.kind == FrameKind::Up => {

@@ -36,7 +36,7 @@ pub fn start_once(
     let mut spec = VmSpec::new(cache, image, accelerator);
     prepare(&mut spec);
     let patience = spec.deadline;
-    let mut vm = Vm::start(spec)?;
+    let mut vm = Vm::start(&spec)?;
     loop {
         match vm.recv(patience) {
             Received::Frame(frame) if frame.kind == FrameKind::FirstStep => {

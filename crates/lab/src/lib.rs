@@ -28,7 +28,7 @@
 //!     let mut spec = VmSpec::new(&cache, image, accelerator).with_disk("data", Bytes(8 << 30));
 //!     spec.mission = b"the plan".to_vec();
 //!     spec.will_write = Bytes(2 << 30);
-//!     let mut vm = Vm::start(spec)?;
+//!     let mut vm = Vm::start(&spec)?;
 //!     loop {
 //!         match vm.recv(Duration::from_secs(1)) {
 //!             Received::Frame(frame) if frame.kind == FrameKind::Payload => drop(frame.payload),

@@ -55,7 +55,7 @@ pub struct Vm {
 
 impl Vm {
     /// Starts the machine that `spec` describes. Returns as soon as QEMU runs; the guest comes up meanwhile.
-    pub fn start(spec: VmSpec) -> Result<Self> {
+    pub fn start(spec: &VmSpec) -> Result<Self> {
         start::start(spec)
     }
 

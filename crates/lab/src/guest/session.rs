@@ -6,7 +6,7 @@ use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -77,10 +77,7 @@ impl GuestSession {
 
     /// The next payload of the host; `None` when none comes in time, or when the host has said that it is done.
     pub fn recv(&self, timeout: Duration) -> Option<Vec<u8>> {
-        match self.inbox.recv_timeout(timeout) {
-            Ok(payload) => Some(payload),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
-        }
+        self.inbox.recv_timeout(timeout).ok()
     }
 
     /// How many times the host has asked to stop: once means finish cleanly, twice means now.

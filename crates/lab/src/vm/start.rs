@@ -37,22 +37,22 @@ fn pair() -> Result<Pair> {
     Ok(Pair { ours, theirs: theirs.into() })
 }
 
-pub(super) fn start(spec: VmSpec) -> Result<Vm> {
+pub(super) fn start(spec: &VmSpec) -> Result<Vm> {
     let began = Instant::now();
     let prepared_ms = since_process_start_ms();
-    check(&spec)?;
+    check(spec)?;
     let image = cache::hold(&spec.image)?;
     let qemu = Qemu::find(&spec.cache)?;
-    let drives = disk::make(&spec)?;
-    let memory = initrd::make(&spec.image, &spec.program, &order(&spec), &spec.mission)?;
-    let (console, console_end) = console(&spec)?;
+    let drives = disk::make(spec)?;
+    let memory = initrd::make(&spec.image, &spec.program, &order(spec), &spec.mission)?;
+    let (console, console_end) = console(spec)?;
     let (qemu_said, qemu_end) = twice(disk::nameless_file(spec.cache.dir())?)?;
     let link = pair()?;
     let shell = (spec.purpose == Purpose::Shell).then(pair).transpose()?;
 
-    let machine = machine(&spec, &drives, &memory, &console_end, &link, shell.as_ref());
+    let machine = machine(spec, &drives, &memory, &console_end, &link, shell.as_ref());
     let arguments = machine.arguments();
-    let mut facts = facts(&spec, &qemu, &machine, &arguments, &drives);
+    let mut facts = facts(spec, &qemu, &machine, &arguments, &drives);
     facts.timings.prepared_ms = prepared_ms;
 
     let mut inherited: Vec<OwnedFd> =
@@ -147,14 +147,15 @@ fn machine(
     link: &Pair,
     shell: Option<&Pair>,
 ) -> Machine {
+    let kvm = spec.accelerator.kind == Kind::Kvm;
     Machine {
         owner: std::process::id(),
-        kvm: spec.accelerator.kind == Kind::Kvm,
+        kvm,
         memory: spec.memory,
         cpus: spec.cpus,
         kernel: spec.image.kernel().display().to_string(),
         initrd: disk::inherited_name(memory),
-        command_line: command_line(spec.command_line),
+        command_line: command_line(spec.command_line, kvm),
         disks: drives.iter().map(|drive| drive.argument.clone()).collect(),
         link: link.theirs.as_raw_fd(),
         shell: shell.map(|pair| pair.theirs.as_raw_fd()),
