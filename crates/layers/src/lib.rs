@@ -4,5 +4,25 @@
 //! here touches the machine.
 #![forbid(unsafe_code)]
 
+mod figures;
+mod kind;
+mod layer;
+mod linear;
+mod loads;
+mod lvm;
+pub mod machine;
+mod parse;
 pub mod probe;
+mod registry;
+mod settings;
 pub mod step;
+mod twin;
+mod vdo;
+
+pub use figures::{ALLOCATED, FigureFacts, Marks, SETTLED, STAGE_END, STAGE_START};
+pub use kind::{Chart, Key, Kind, Needs, RuleFacts, Series};
+pub use layer::{Allocate, Layer, Place, Raised, fresh};
+pub use parse::{ParseError, Parsed, parse};
+pub use registry::{kind, kinds, metric, metrics};
+pub use settings::SettingError;
+pub use twin::{Twin, TwinAnswer};

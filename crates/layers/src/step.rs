@@ -45,6 +45,12 @@ pub enum Action {
         /// The block device.
         device: String,
     },
+    /// In teardown: remove those of the device-mapper nodes that are still there, in this order. Nothing
+    /// happens when none is.
+    RemoveNodes {
+        /// Names of mapped devices, the topmost first.
+        nodes: Vec<String>,
+    },
     /// Read until the condition holds.
     Wait {
         /// What is read.
@@ -94,6 +100,7 @@ impl Action {
             Self::Command { argv, .. } => show_argv(argv),
             Self::Discard { device } => format!("blkdiscard {device}"),
             Self::Flush { device } => format!("sync {device}"),
+            Self::RemoveNodes { nodes } => format!("dmsetup remove --retry {}", nodes.join(" ")),
             Self::Wait { source, until, .. } => format!("wait until {until} in {}", source.show()),
             Self::Bind { source, prefix, .. } => format!("read {prefix} from {}", source.show()),
         }

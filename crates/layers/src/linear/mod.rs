@@ -1,0 +1,146 @@
+//! `linear`: a plain logical volume, which passes every block through: the base of comparisons.
+
+mod twin;
+
+use std::collections::BTreeMap;
+
+use results::model::LayerFigures;
+use toml::Table;
+use units::Bytes;
+
+use crate::kind::{Key, Kind, Needs};
+use crate::layer::{Layer, Place, Raised};
+use crate::lvm::{self, Group};
+use crate::probe::NamedDevice;
+use crate::settings::{SettingError, Settings, size_text};
+use crate::twin::Twin;
+
+/// Name of the logical volume in its group.
+const VOLUME: &str = "volume";
+
+const KEYS: &[Key] = &[Key {
+    name: "size",
+    default: "all of the device",
+    allowed: "a size such as \"1G\"; lvm rounds it up to 4 MiB",
+    help: "Size of the volume.",
+}];
+
+pub(crate) const KIND: Kind = Kind {
+    name: "linear",
+    about: "A plain logical volume: passes every block through.",
+    keys: KEYS,
+    parse: |table| Ok(Box::new(Linear::read(table)?)),
+    metrics: &[],
+    charts: &[],
+    needs: Needs { packages: &["lvm2"], modules: &["dm-mod"], tools: &["lvm", "dmsetup"] },
+    manual: include_str!("manual.md"),
+    figures: |_| LayerFigures::new(),
+    rules: |_| Vec::new(),
+};
+
+/// A plain logical volume.
+struct Linear {
+    /// Size in bytes; the whole device when not written.
+    size: Option<u64>,
+}
+
+impl Linear {
+    fn read(table: &Table) -> Result<Self, SettingError> {
+        let size = Settings::new(KIND.name, table, KEYS)?.size("size")?;
+        if size == Some(0) {
+            return Err(SettingError::new(
+                "size",
+                "size of layer 'linear' cannot be 0",
+                "write at least 4M, or leave it out for the whole device",
+            ));
+        }
+        Ok(Self { size })
+    }
+
+    fn bytes(&self, below_bytes: u64) -> u64 {
+        self.size.map_or_else(|| lvm::usable(below_bytes), lvm::round_up)
+    }
+}
+
+impl Layer for Linear {
+    fn settings(&self) -> BTreeMap<String, String> {
+        let size = self.size.map_or("all".to_owned(), size_text);
+        BTreeMap::from([("size".to_owned(), size)])
+    }
+
+    fn validate(&self, below_bytes: u64) -> Result<(), SettingError> {
+        let (wanted, usable) = (self.bytes(below_bytes), lvm::usable(below_bytes));
+        if wanted <= usable && wanted > 0 {
+            return Ok(());
+        }
+        Err(SettingError::new(
+            "size",
+            format!(
+                "size {} of layer 'linear' does not fit on a device of {}: lvm can use {} of it",
+                Bytes(wanted),
+                Bytes(below_bytes),
+                Bytes(usable)
+            ),
+            format!("write size = \"{}\" or less, or take a larger device", size_text(usable)),
+        ))
+    }
+
+    fn raise(&self, at: &Place) -> Result<Raised, SettingError> {
+        let group = Group::of(at);
+        let bytes = self.bytes(at.below_bytes);
+        let [how, size] = lvm::size_arguments(self.size.map(lvm::round_up));
+        let mut up = group.up();
+        up.push(group.create(
+            "make the logical volume",
+            &["--type", "linear", &how, &size, "--name", VOLUME, &group.name],
+            VOLUME,
+            &[VOLUME],
+        ));
+        Ok(Raised {
+            up,
+            device: group.path(VOLUME),
+            bytes,
+            nodes: vec![NamedDevice { name: at.name.to_owned(), path: group.path(VOLUME) }],
+            probes: Vec::new(),
+            ready: Vec::new(),
+            settle: vec![lvm::flush(&group.path(VOLUME))],
+            allocate: None,
+            memory_bytes: 0,
+        })
+    }
+
+    fn twin(&self, at: &Place) -> Box<dyn Twin> {
+        Box::new(twin::LinearTwin::new(Group::of(at), at.below))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::step::Action;
+
+    fn place() -> Place<'static> {
+        Place { name: "plain", run_tag: "0badcafe", below: "{device.data}", below_bytes: 7 << 30 }
+    }
+
+    #[test]
+    fn a_volume_larger_than_its_device_is_refused_with_the_largest_that_fits() {
+        let table = "size = \"8G\"".parse().unwrap();
+        let error = (KIND.parse)(&table).unwrap().validate(7 << 30).unwrap_err();
+        assert_eq!(error.key, "size");
+        assert!(error.message.contains("8 GiB") && error.help.contains("7164M"), "{error:?}");
+        assert!((KIND.parse)(&Table::new()).unwrap().validate(7 << 30).is_ok());
+        assert!((KIND.parse)(&Table::new()).unwrap().validate(1 << 20).is_err());
+    }
+
+    #[test]
+    fn every_step_that_makes_something_says_how_to_remove_it() {
+        let raised = (KIND.parse)(&Table::new()).unwrap().raise(&place()).unwrap();
+        assert!(raised.up.iter().all(|step| !step.undo.is_empty()));
+        assert_eq!(raised.device, "/dev/mapper/fathom_0badcafe_plain-volume");
+        let shown: Vec<_> = raised.up.iter().map(|s| s.action.show()).collect();
+        assert_eq!(shown[0], "lvm pvcreate --yes {device.data}");
+        assert!(shown[2].contains("--type linear --extents 100%FREE"), "{}", shown[2]);
+        assert!(matches!(raised.settle[0].action, Action::Flush { .. }));
+    }
+}

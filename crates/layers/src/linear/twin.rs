@@ -1,0 +1,36 @@
+//! The stand-in of a plain logical volume.
+
+use results::model::ContentFigures;
+
+use crate::lvm::{Group, GroupTwin};
+use crate::probe::Source;
+use crate::twin::{Twin, TwinAnswer};
+
+/// A volume group with one volume.
+pub(super) struct LinearTwin(GroupTwin);
+
+impl LinearTwin {
+    pub(super) fn new(group: Group, below: &str) -> Self {
+        Self(GroupTwin::new(group, below, &[super::VOLUME]))
+    }
+}
+
+impl Twin for LinearTwin {
+    fn command(&mut self, argv: &[String]) -> TwinAnswer {
+        self.0.command(argv)
+    }
+
+    fn read(&mut self, _source: &Source) -> Option<String> {
+        None
+    }
+
+    fn remove_nodes(&mut self, nodes: &[String]) -> Vec<String> {
+        self.0.remove_nodes(nodes)
+    }
+
+    fn wrote(&mut self, _blocks: u64, _content: &ContentFigures) {}
+
+    fn leftovers(&self) -> Vec<String> {
+        self.0.leftovers()
+    }
+}

@@ -1,0 +1,53 @@
+//! The catalogue of what loads are measured by.
+
+use units::{Better, Metric, Unit};
+
+const fn latency(id: &'static str, name: &'static str, help: &'static str) -> Metric {
+    Metric { id, name, unit: Unit::Nanos, better: Better::Lower, help }
+}
+
+/// Metrics of one operation of a load.
+pub(crate) static METRICS: &[Metric] = &[
+    Metric {
+        id: "iops",
+        name: "IOPS",
+        unit: Unit::PerSecond,
+        better: Better::Higher,
+        help: "I/Os completed per second over the whole load, all jobs together.",
+    },
+    Metric {
+        id: "throughput_bytes_per_s",
+        name: "throughput",
+        unit: Unit::BytesPerSecond,
+        better: Better::Higher,
+        help: "Bytes moved by completed I/Os per second over the whole load, all jobs together.",
+    },
+    latency(
+        "latency_mean_ns",
+        "mean latency",
+        "Mean time from submission to completion. At a fixed depth it is depth divided by IOPS, and says no more.",
+    ),
+    latency("latency_min_ns", "smallest latency", "Shortest time from submission to completion."),
+    latency("latency_p50_ns", "median latency", "Half of the I/Os took no longer."),
+    latency("latency_p99_ns", "p99 latency", "Ninety-nine of a hundred I/Os took no longer."),
+    latency("latency_p999_ns", "p99.9 latency", "All but one of a thousand I/Os took no longer."),
+    latency(
+        "latency_max_ns",
+        "largest latency",
+        "The longest I/O. One value; it varies much between runs.",
+    ),
+    Metric {
+        id: "errors",
+        name: "failed I/Os",
+        unit: Unit::Count,
+        better: Better::Lower,
+        help: "I/Os that failed or moved fewer bytes than asked.",
+    },
+    Metric {
+        id: "cpu_per_io_us",
+        name: "CPU per I/O",
+        unit: Unit::Micros,
+        better: Better::Lower,
+        help: "CPU time of the load's own threads per completed I/O; the layers' kernel threads are not in it.",
+    },
+];

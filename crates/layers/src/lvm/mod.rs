@@ -1,0 +1,118 @@
+//! What layers on logical volumes share: names, sizes and the steps that make and remove them.
+
+mod twin;
+
+pub(crate) use twin::GroupTwin;
+
+use crate::Place;
+use crate::step::{Action, Step};
+
+/// Size of a physical extent, bytes: lvm's default.
+pub(crate) const EXTENT: u64 = 4 << 20;
+/// What lvm keeps of a physical volume for its own metadata, bytes.
+const HEADER: u64 = 1 << 20;
+
+/// Names of a layer's volume group and what is in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Group {
+    /// The volume group.
+    pub(crate) name: String,
+    below: String,
+}
+
+impl Group {
+    /// The volume group of a layer: `fathom_<tag>_<layer>`.
+    pub(crate) fn of(at: &Place) -> Self {
+        let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+        let layer: String = at.name.chars().take(40).map(plain).collect();
+        Self { name: format!("fathom_{}_{layer}", at.run_tag), below: at.below.to_owned() }
+    }
+
+    /// Name of a volume's device-mapper node. The group's name has no hyphen, which would be doubled.
+    pub(crate) fn node(&self, volume: &str) -> String {
+        format!("{}-{volume}", self.name)
+    }
+
+    /// Path of a volume's block device.
+    pub(crate) fn path(&self, volume: &str) -> String {
+        format!("/dev/mapper/{}", self.node(volume))
+    }
+
+    /// Steps that make the physical volume and the volume group.
+    pub(crate) fn up(&self) -> Vec<Step> {
+        let below = self.below.as_str();
+        vec![
+            Step {
+                about: "make the device a physical volume".into(),
+                action: command(&["lvm", "pvcreate", "--yes", below]),
+                undo: vec![gone(&["lvm", "pvremove", "--yes", below])],
+                deadline_s: 60,
+            },
+            Step {
+                about: "make the volume group".into(),
+                action: command(&["lvm", "vgcreate", "--yes", &self.name, below]),
+                undo: vec![gone(&["lvm", "vgremove", "--yes", "--force", &self.name])],
+                deadline_s: 60,
+            },
+        ]
+    }
+
+    /// A step that makes volumes; they and their nodes (top first) are removed by its undo.
+    pub(crate) fn create(
+        &self,
+        about: &str,
+        arguments: &[&str],
+        volume: &str,
+        nodes: &[&str],
+    ) -> Step {
+        let full = format!("{}/{volume}", self.name);
+        // Nothing may prompt: the device is empty, so there is no signature to be asked about.
+        let quiet = ["lvm", "lvcreate", "--yes", "--wipesignatures", "n", "--zero", "n"];
+        Step {
+            about: about.to_owned(),
+            action: command(&[&quiet, arguments].concat()),
+            undo: vec![
+                gone(&["lvm", "lvremove", "--yes", "--force", &full]),
+                Action::RemoveNodes { nodes: nodes.iter().map(|n| self.node(n)).collect() },
+            ],
+            deadline_s: 120,
+        }
+    }
+}
+
+/// What a volume group on a device of `below_bytes` can give to volumes, bytes.
+pub(crate) fn usable(below_bytes: u64) -> u64 {
+    below_bytes.saturating_sub(HEADER) / EXTENT * EXTENT
+}
+
+/// `bytes` rounded up to whole extents.
+pub(crate) fn round_up(bytes: u64) -> u64 {
+    bytes.div_ceil(EXTENT).saturating_mul(EXTENT)
+}
+
+/// lvm's arguments for the size of a volume: `None` is all that is free, whatever lvm makes of alignment.
+pub(crate) fn size_arguments(bytes: Option<u64>) -> [String; 2] {
+    match bytes {
+        Some(bytes) => ["--size".to_owned(), format!("{bytes}b")],
+        None => ["--extents".to_owned(), "100%FREE".to_owned()],
+    }
+}
+
+fn command(argv: &[&str]) -> Action {
+    Action::Command { argv: argv.iter().map(ToString::to_string).collect(), may_fail: false }
+}
+
+/// A command of teardown: fine when its object is not there.
+fn gone(argv: &[&str]) -> Action {
+    Action::Command { argv: argv.iter().map(ToString::to_string).collect(), may_fail: true }
+}
+
+/// A step that flushes a volume, so that nothing is under way when figures are read.
+pub(crate) fn flush(device: &str) -> Step {
+    Step {
+        about: "flush the volume".into(),
+        action: Action::Flush { device: device.to_owned() },
+        undo: Vec::new(),
+        deadline_s: 120,
+    }
+}

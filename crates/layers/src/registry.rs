@@ -1,0 +1,86 @@
+//! Every kind of layer, one line each, and the catalogue of all metrics.
+
+use units::Metric;
+
+use crate::kind::Kind;
+use crate::{linear, loads, vdo};
+
+static KINDS: [Kind; 2] = [linear::KIND, vdo::KIND];
+
+/// Every kind of layer.
+pub fn kinds() -> &'static [Kind] {
+    &KINDS
+}
+
+/// The kind called `name`.
+pub fn kind(name: &str) -> Option<&'static Kind> {
+    KINDS.iter().find(|kind| kind.name == name)
+}
+
+/// Every metric there is: of loads and of every kind of layer.
+pub fn metrics() -> impl Iterator<Item = &'static Metric> {
+    let common = loads::METRICS.iter();
+    common.chain(KINDS.iter().flat_map(|kind| kind.metrics))
+}
+
+/// The metric with this id.
+pub fn metric(id: &str) -> Option<&'static Metric> {
+    metrics().find(|metric| metric.id == id)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use results::model::LayerFigures;
+
+    use super::*;
+    use crate::FigureFacts;
+
+    #[test]
+    fn no_two_metrics_share_an_id() {
+        let ids: Vec<_> = metrics().map(|m| m.id).collect();
+        assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len());
+    }
+
+    #[test]
+    fn every_kind_gives_exactly_the_figures_it_describes() {
+        for kind in kinds() {
+            let facts = FigureFacts { layer: kind.name, samples: &[], achieved: None };
+            let figures: LayerFigures = (kind.figures)(&facts);
+            let described: BTreeSet<_> = kind.metrics.iter().map(|m| m.id.to_owned()).collect();
+            assert_eq!(
+                figures.keys().cloned().collect::<BTreeSet<_>>(),
+                described,
+                "{}",
+                kind.name
+            );
+            assert!(figures.values().all(Option::is_none), "no samples, no figures: {}", kind.name);
+        }
+    }
+
+    #[test]
+    fn every_setting_stands_in_the_manual() {
+        for kind in kinds() {
+            for key in kind.keys {
+                let item = format!("`{}`", key.name);
+                assert!(kind.manual.contains(&item), "{}: {item}", kind.name);
+            }
+            for metric in kind.metrics {
+                let item = format!("`{}`", metric.id);
+                assert!(kind.manual.contains(&item), "{}: {item}", kind.name);
+            }
+        }
+    }
+
+    #[test]
+    fn every_kind_lives_on_its_defaults_and_shows_all_its_settings() {
+        for kind in kinds() {
+            let layer = (kind.parse)(&toml::Table::new()).unwrap();
+            let shown: Vec<_> = layer.settings().into_keys().collect();
+            let mut keys: Vec<_> = kind.keys.iter().map(|k| k.name.to_owned()).collect();
+            keys.sort();
+            assert_eq!(shown, keys, "{}", kind.name);
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Settings read from a table: unknown keys refused with the nearest known one, every value named in errors.
+
+use std::str::FromStr;
+
+use toml::{Table, Value};
+use units::Bytes;
+
+use crate::kind::Key;
+
+/// A setting that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct SettingError {
+    /// The key as written.
+    pub key: String,
+    /// What is wrong, with key and value.
+    pub message: String,
+    /// What to write instead.
+    pub help: String,
+    /// The known key nearest to an unknown one.
+    pub nearest: Option<String>,
+}
+
+impl SettingError {
+    /// A setting whose value cannot be used.
+    pub(crate) fn new(key: &str, message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { key: key.into(), message: message.into(), help: help.into(), nearest: None }
+    }
+}
+
+/// A table with the keys that it may have.
+pub(crate) struct Settings<'a> {
+    kind: &'a str,
+    table: &'a Table,
+    keys: &'a [Key],
+}
+
+impl<'a> Settings<'a> {
+    /// Takes the table; refuses keys that are not among `keys`.
+    pub(crate) fn new(
+        kind: &'a str,
+        table: &'a Table,
+        keys: &'a [Key],
+    ) -> Result<Self, SettingError> {
+        let known = |name: &str| keys.iter().any(|k| k.name == name);
+        let Some(unknown) = table.keys().find(|k| !known(k)) else {
+            return Ok(Self { kind, table, keys });
+        };
+        let nearest = keys
+            .iter()
+            .map(|k| (strsim::damerau_levenshtein(unknown, k.name), k.name))
+            .min()
+            .filter(|(distance, name)| *distance <= name.len().div_ceil(2))
+            .map(|(_, name)| name.to_owned());
+        let all = keys.iter().map(|k| k.name).collect::<Vec<_>>().join(", ");
+        let near = nearest.as_ref().map_or(String::new(), |n| format!("did you mean '{n}'? "));
+        Err(SettingError {
+            key: unknown.clone(),
+            message: format!("layer '{kind}' has no setting '{unknown}'"),
+            help: format!("{near}It has: {all}"),
+            nearest,
+        })
+    }
+
+    /// A size; `None` when the key is not written.
+    pub(crate) fn size(&self, key: &str) -> Result<Option<u64>, SettingError> {
+        let bytes = match self.table.get(key) {
+            None => return Ok(None),
+            Some(Value::Integer(n)) => u64::try_from(*n).ok(),
+            Some(Value::String(text)) => Bytes::from_str(text).ok().map(|b| b.0),
+            Some(_) => None,
+        };
+        bytes.map(Some).ok_or_else(|| self.refuse(key))
+    }
+
+    /// A whole number from `range`, or `default`.
+    pub(crate) fn number(
+        &self,
+        key: &str,
+        default: u32,
+        range: std::ops::RangeInclusive<u32>,
+    ) -> Result<u32, SettingError> {
+        let number = match self.table.get(key) {
+            None => return Ok(default),
+            Some(Value::Integer(n)) => u32::try_from(*n).ok(),
+            Some(Value::String(text)) => text.parse().ok(),
+            Some(_) => None,
+        };
+        number.filter(|n| range.contains(n)).ok_or_else(|| self.refuse(key))
+    }
+
+    /// On or off, or `default`.
+    pub(crate) fn switch(&self, key: &str, default: bool) -> Result<bool, SettingError> {
+        match self.table.get(key) {
+            None => Ok(default),
+            Some(Value::Boolean(on)) => Ok(*on),
+            Some(Value::String(text)) if text == "on" => Ok(true),
+            Some(Value::String(text)) if text == "off" => Ok(false),
+            Some(_) => Err(self.refuse(key)),
+        }
+    }
+
+    /// The error for a value that is not what the key allows.
+    fn refuse(&self, key: &str) -> SettingError {
+        let allowed = self.keys.iter().find(|k| k.name == key).map_or("", |k| k.allowed);
+        let value = self.table.get(key).map_or(String::new(), ToString::to_string);
+        SettingError::new(
+            key,
+            format!("{key} of layer '{}' cannot be {value}", self.kind),
+            format!("allowed: {allowed}"),
+        )
+    }
+}
+
+/// `on` or `off`.
+pub(crate) fn on_off(on: bool) -> String {
+    if on { "on" } else { "off" }.to_owned()
+}
+
+/// A size as a person would write it in an experiment: the largest whole unit.
+pub(crate) fn size_text(bytes: u64) -> String {
+    let units = [(40, "T"), (30, "G"), (20, "M"), (10, "k")];
+    let fits = |(shift, _): &&(u32, &str)| bytes != 0 && bytes.trailing_zeros() >= *shift;
+    match units.iter().find(fits) {
+        Some((shift, suffix)) => format!("{}{suffix}", bytes >> shift),
+        None => bytes.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEYS: [Key; 2] = [
+        Key { name: "logical_size", default: "", allowed: "a size such as 1G", help: "" },
+        Key { name: "dedupe", default: "on", allowed: "on or off", help: "" },
+    ];
+
+    #[test]
+    fn an_unknown_key_is_refused_with_the_nearest_known_one() {
+        let table = "logical_sise = 1".parse::<Table>().unwrap();
+        let error = Settings::new("vdo", &table, &KEYS).err().unwrap();
+        assert_eq!(error.nearest.as_deref(), Some("logical_size"));
+        assert!(error.help.contains("did you mean 'logical_size'"), "{}", error.help);
+        let table = "zzzzzzzzzzzzzz = 1".parse::<Table>().unwrap();
+        assert_eq!(Settings::new("vdo", &table, &KEYS).err().unwrap().nearest, None);
+    }
+
+    #[test]
+    fn a_wrong_value_is_named_with_what_is_allowed() {
+        let table = "logical_size = true\ndedupe = \"maybe\"".parse::<Table>().unwrap();
+        let settings = Settings::new("vdo", &table, &KEYS).unwrap();
+        let error = settings.size("logical_size").unwrap_err();
+        assert!(error.message.contains("cannot be true") && error.help.contains("1G"));
+        assert!(settings.switch("dedupe", true).is_err());
+    }
+
+    #[test]
+    fn a_size_is_written_in_its_largest_whole_unit() {
+        for (bytes, text) in
+            [(0, "0"), (4096, "4k"), (3 << 29, "1536M"), (1 << 40, "1T"), (4097, "4097")]
+        {
+            assert_eq!(size_text(bytes), text);
+            assert_eq!(text.parse::<Bytes>().unwrap().0, bytes);
+        }
+    }
+}

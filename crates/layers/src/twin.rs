@@ -1,0 +1,59 @@
+//! Simulated twins: what stands in for a layer when nothing real is there.
+//!
+//! A twin answers the same commands and reads in the same words as the real thing, so that the real parsers
+//! read it; what it answers follows from what was written.
+
+use results::model::ContentFigures;
+
+use crate::probe::Source;
+
+/// A layer's stand-in.
+pub trait Twin: Send {
+    /// Answers a command with all placeholders resolved.
+    fn command(&mut self, argv: &[String]) -> TwinAnswer;
+
+    /// The text of a source with all placeholders resolved; `None` when it is not this twin's.
+    fn read(&mut self, source: &Source) -> Option<String>;
+
+    /// A device was flushed.
+    fn flushed(&mut self, _device: &str) {}
+
+    /// Removes the device-mapper nodes among `nodes` that are this twin's; gives those it removed.
+    fn remove_nodes(&mut self, _nodes: &[String]) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// `blocks` blocks of 4 KiB with this content were written to the layer's device, no block twice.
+    fn wrote(&mut self, blocks: u64, content: &ContentFigures);
+
+    /// What is still there of the layer.
+    fn leftovers(&self) -> Vec<String>;
+}
+
+/// What a twin says to a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TwinAnswer {
+    /// The command is for another twin.
+    NotMine,
+    /// The command ran.
+    Ran {
+        /// Its exit code.
+        exit: i32,
+        /// Standard output.
+        stdout: String,
+        /// Standard error.
+        stderr: String,
+    },
+}
+
+impl TwinAnswer {
+    /// A command that worked and said `stdout`.
+    pub fn ok(stdout: impl Into<String>) -> Self {
+        Self::Ran { exit: 0, stdout: stdout.into(), stderr: String::new() }
+    }
+
+    /// A command that failed as lvm fails: exit code 5 and a word on standard error.
+    pub fn failed(stderr: impl Into<String>) -> Self {
+        Self::Ran { exit: 5, stdout: String::new(), stderr: stderr.into() }
+    }
+}

@@ -1,0 +1,195 @@
+//! The figures of a VDO volume, described. All are growth from the end of allocation to the settled stack.
+
+use units::{Better, Metric, Unit};
+
+const fn metric(
+    id: &'static str,
+    name: &'static str,
+    unit: Unit,
+    better: Better,
+    help: &'static str,
+) -> Metric {
+    Metric { id, name, unit, better, help }
+}
+
+use Better::{Higher, Lower, Neither};
+use Unit::{Blocks, Count, Percent, Ratio, Seconds};
+
+/// Every figure.
+pub(super) static METRICS: &[Metric] = &[
+    metric(
+        "data_blocks_used",
+        "data blocks",
+        Blocks,
+        Lower,
+        "Physical blocks of 4 KiB that hold data (dataBlocksUsed).",
+    ),
+    metric(
+        "logical_blocks_used",
+        "logical blocks",
+        Blocks,
+        Neither,
+        "Logical blocks of 4 KiB that are mapped, zero blocks too (logicalBlocksUsed). Blocks that allocation had mapped already do not grow it.",
+    ),
+    metric(
+        "overhead_blocks_used",
+        "overhead blocks",
+        Blocks,
+        Lower,
+        "Blocks taken by metadata (overheadBlocksUsed). It stays put when the block map was allocated before.",
+    ),
+    metric(
+        "saving_percent",
+        "space saved",
+        Percent,
+        Higher,
+        "100 x (1 - data blocks / logical blocks). Zero blocks count as saved.",
+    ),
+    metric(
+        "saving_without_zero_percent",
+        "space saved, zero blocks left out",
+        Percent,
+        Higher,
+        "As the saving, but logical blocks that hold zeros do not count; their share is taken from the content that was written.",
+    ),
+    metric(
+        "compressed_fragments",
+        "compressed fragments",
+        Count,
+        Neither,
+        "Blocks that were written compressed, into a block shared with others.",
+    ),
+    metric(
+        "compressed_blocks",
+        "packed blocks",
+        Blocks,
+        Neither,
+        "Physical blocks that hold compressed fragments.",
+    ),
+    metric(
+        "fragments_per_block",
+        "fragments per packed block",
+        Ratio,
+        Higher,
+        "Compressed fragments divided by packed blocks: for blocks of one size min(14, floor(4060 / LZ4 size)).",
+    ),
+    metric(
+        "duplicates_found",
+        "duplicates found",
+        Blocks,
+        Neither,
+        "Writes that were not stored because their data was there: by advice of the index, or by a write under way at the same time.",
+    ),
+    metric(
+        "duplicates_found_percent",
+        "share of duplicates found",
+        Percent,
+        Neither,
+        "Duplicates found, of all blocks written that are not zero.",
+    ),
+    metric(
+        "dedupe_advice_valid",
+        "valid advice",
+        Count,
+        Neither,
+        "The index named a block, and it held the same data (hashLock.dedupeAdviceValid).",
+    ),
+    metric(
+        "dedupe_advice_stale",
+        "stale advice",
+        Count,
+        Lower,
+        "The index named a block, and it held something else by then (hashLock.dedupeAdviceStale).",
+    ),
+    metric(
+        "concurrent_data_matches",
+        "concurrent matches",
+        Count,
+        Neither,
+        "Equal data in flight at the same time: found without the index (hashLock.concurrentDataMatches).",
+    ),
+    metric(
+        "dedupe_timeouts",
+        "advice that came too late",
+        Count,
+        Lower,
+        "Queries that the index did not answer in time; such blocks are stored again (dedupeAdviceTimeouts).",
+    ),
+    metric(
+        "bios_in_write",
+        "writes in",
+        Count,
+        Neither,
+        "Writes of at most 4 KiB that VDO received (biosIn.write).",
+    ),
+    metric(
+        "bios_out_write",
+        "data writes out",
+        Count,
+        Lower,
+        "Data blocks that VDO wrote (biosOutCompleted.write).",
+    ),
+    metric(
+        "bios_meta_write",
+        "metadata writes out",
+        Count,
+        Lower,
+        "Metadata blocks that VDO wrote, journal and block map pages among them (biosMetaCompleted.write).",
+    ),
+    metric(
+        "bios_journal_write",
+        "journal writes out",
+        Count,
+        Lower,
+        "Blocks of the recovery journal that VDO wrote (biosJournalCompleted.write).",
+    ),
+    metric(
+        "write_amplification",
+        "write amplification",
+        Ratio,
+        Lower,
+        "Data and metadata writes out for each write in. Computed from counters; what vdostats prints is rounded to a whole number.",
+    ),
+    metric(
+        "metadata_writes_per_write",
+        "metadata writes per write",
+        Ratio,
+        Lower,
+        "Metadata writes out for each write in.",
+    ),
+    metric(
+        "block_map_pages_loaded",
+        "block map misses",
+        Count,
+        Lower,
+        "Pages of the block map that had to be read (blockMap.pagesLoaded).",
+    ),
+    metric(
+        "block_map_miss_percent",
+        "block map misses per write",
+        Percent,
+        Lower,
+        "Pages loaded, of writes in. For random writes 1 - cache / leaf pages.",
+    ),
+    metric(
+        "slabs_opened",
+        "slabs opened",
+        Count,
+        Neither,
+        "Slabs that were allocated from for the first time (allocator.slabsOpened).",
+    ),
+    metric(
+        "slabs_reopened",
+        "slabs reopened",
+        Count,
+        Lower,
+        "Slabs that were allocated from again: from here on free space is in pieces (allocator.slabsReopened).",
+    ),
+    metric(
+        "vdo_cpu_s",
+        "CPU of VDO's threads",
+        Seconds,
+        Lower,
+        "CPU time of all kernel threads of the volume.",
+    ),
+];

@@ -1,0 +1,69 @@
+//! What a report draws of a VDO volume over time.
+
+use units::Unit;
+
+use crate::kind::{Chart, Series};
+
+const fn stats(field: &'static str, label: &'static str) -> Series {
+    Series { probe: "stats", field, label }
+}
+
+/// Every chart.
+pub(super) const CHARTS: &[Chart] = &[
+    Chart {
+        id: "space",
+        title: "Blocks used",
+        help: "Logical blocks are what was written, data blocks what it takes on disk. Overhead that grows during the load means that the block map was not allocated before.",
+        series: &[
+            stats("logicalBlocksUsed", "logical"),
+            stats("dataBlocksUsed", "data"),
+            stats("overheadBlocksUsed", "overhead"),
+        ],
+        unit: Unit::Blocks,
+        rate: false,
+    },
+    Chart {
+        id: "duplicates",
+        title: "Duplicates found",
+        help: "By the index (valid advice), or by a write of the same data under way at the same time. Stale advice costs a read and saves nothing.",
+        series: &[
+            stats("hashLock.dedupeAdviceValid", "valid advice"),
+            stats("hashLock.concurrentDataMatches", "concurrent matches"),
+            stats("hashLock.dedupeAdviceStale", "stale advice"),
+        ],
+        unit: Unit::Count,
+        rate: false,
+    },
+    Chart {
+        id: "compression",
+        title: "Compression",
+        help: "Fragments divided by blocks is what one packed block holds.",
+        series: &[
+            stats("packer.compressedFragmentsWritten", "fragments"),
+            stats("packer.compressedBlocksWritten", "packed blocks"),
+        ],
+        unit: Unit::Count,
+        rate: false,
+    },
+    Chart {
+        id: "writes",
+        title: "Writes in and out",
+        help: "What VDO received, and what it wrote of data and of metadata, per second.",
+        series: &[
+            stats("biosIn.write", "in"),
+            stats("biosOutCompleted.write", "data out"),
+            stats("biosMetaCompleted.write", "metadata out"),
+            stats("biosJournalCompleted.write", "of it journal"),
+        ],
+        unit: Unit::PerSecond,
+        rate: true,
+    },
+    Chart {
+        id: "threads",
+        title: "CPU of VDO's threads",
+        help: "Seconds of CPU per second: 1 is a thread that never rests. journalQ, packerQ and dedupeQ cannot be given more threads.",
+        series: &[Series { probe: "threads", field: "*", label: "" }],
+        unit: Unit::Ratio,
+        rate: true,
+    },
+];

@@ -1,0 +1,172 @@
+//! The figures of a VDO volume from its samples.
+
+use results::model::{ContentFigures, LayerFigures};
+
+use crate::figures::{FigureFacts, Marks, ratio};
+
+/// Figures that are the growth of one field of the statistics.
+const GROWTH: [(&str, &str); 16] = [
+    ("data_blocks_used", "dataBlocksUsed"),
+    ("logical_blocks_used", "logicalBlocksUsed"),
+    ("overhead_blocks_used", "overheadBlocksUsed"),
+    ("compressed_fragments", "packer.compressedFragmentsWritten"),
+    ("compressed_blocks", "packer.compressedBlocksWritten"),
+    ("dedupe_advice_valid", "hashLock.dedupeAdviceValid"),
+    ("dedupe_advice_stale", "hashLock.dedupeAdviceStale"),
+    ("concurrent_data_matches", "hashLock.concurrentDataMatches"),
+    ("dedupe_timeouts", "dedupeAdviceTimeouts"),
+    ("bios_in_write", "biosIn.write"),
+    ("bios_out_write", "biosOutCompleted.write"),
+    ("bios_meta_write", "biosMetaCompleted.write"),
+    ("bios_journal_write", "biosJournalCompleted.write"),
+    ("block_map_pages_loaded", "blockMap.pagesLoaded"),
+    ("slabs_opened", "allocator.slabsOpened"),
+    ("slabs_reopened", "allocator.slabsReopened"),
+];
+
+/// Every figure of the catalogue; all `None` when one of the two marked samples is missing.
+pub(super) fn figures(facts: &FigureFacts) -> LayerFigures {
+    let stats = Marks::of(facts.samples, &format!("{}.stats", facts.layer));
+    let mut figures: LayerFigures = GROWTH
+        .iter()
+        .map(|(id, field)| ((*id).to_owned(), stats.and_then(|s| s.growth(field))))
+        .collect();
+    let get = |figures: &LayerFigures, id: &str| figures.get(id).copied().flatten();
+    let sum = |a: Option<f64>, b: Option<f64>| Some(a? + b?);
+    let data = get(&figures, "data_blocks_used");
+    let logical = get(&figures, "logical_blocks_used");
+    let written = get(&figures, "bios_in_write");
+    let meta = get(&figures, "bios_meta_write");
+    let out = sum(get(&figures, "bios_out_write"), meta);
+    let found = sum(get(&figures, "dedupe_advice_valid"), get(&figures, "concurrent_data_matches"));
+    let not_zero = not_zero_share(facts.achieved);
+    let of = |whole: Option<f64>| Some(whole? * not_zero?);
+    let loaded = get(&figures, "block_map_pages_loaded");
+    let fragments = get(&figures, "compressed_fragments");
+    let packed = get(&figures, "compressed_blocks");
+    let percent = |share: Option<f64>| share.map(|s| 100.0 * s);
+    let derived = [
+        ("saving_percent", saving(data, logical)),
+        ("saving_without_zero_percent", saving(data, of(logical))),
+        ("fragments_per_block", ratio(fragments, packed)),
+        ("duplicates_found", found),
+        ("duplicates_found_percent", percent(ratio(found, of(written)))),
+        ("write_amplification", ratio(out, written)),
+        ("metadata_writes_per_write", ratio(meta, written)),
+        ("block_map_miss_percent", percent(ratio(loaded, written))),
+        ("vdo_cpu_s", cpu(facts)),
+    ];
+    figures.extend(derived.map(|(id, value)| (id.to_owned(), value)));
+    figures
+}
+
+/// 100 x (1 - data / logical).
+fn saving(data: Option<f64>, logical: Option<f64>) -> Option<f64> {
+    ratio(data, logical).map(|share| 100.0 * (1.0 - share))
+}
+
+/// Share of written blocks that are not zero. VDO maps zero blocks without storing them and does not count
+/// them apart, so that their number can come from the written content only.
+fn not_zero_share(achieved: Option<&ContentFigures>) -> Option<f64> {
+    Some(1.0 - achieved?.zero_percent? / 100.0)
+}
+
+/// CPU seconds of all threads between the marks.
+fn cpu(facts: &FigureFacts) -> Option<f64> {
+    let marks = Marks::of(facts.samples, &format!("{}.threads", facts.layer))?;
+    let growth: Vec<f64> = marks.after.keys().filter_map(|name| marks.growth(name)).collect();
+    (!growth.is_empty()).then(|| growth.iter().sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use results::model::{Fields, SampleRow};
+
+    use super::*;
+    use crate::figures::{ALLOCATED, SETTLED};
+
+    fn sample(at_ns: u64, source: &str, mark: &str, fields: &[(&str, f64)]) -> SampleRow {
+        SampleRow {
+            at_ns,
+            source: source.into(),
+            cost_ns: 0,
+            cost_cpu_ns: 0,
+            mark: Some(mark.into()),
+            fields: fields.iter().map(|(k, v)| ((*k).to_owned(), Some(*v))).collect::<Fields>(),
+            error: None,
+        }
+    }
+
+    /// 1000 blocks, 10 % zero, half of the rest duplicates, three fragments to a block.
+    fn rows() -> Vec<SampleRow> {
+        let before = [
+            ("dataBlocksUsed", 5.0),
+            ("logicalBlocksUsed", 100.0),
+            ("packer.compressedFragmentsWritten", 0.0),
+            ("packer.compressedBlocksWritten", 0.0),
+            ("hashLock.dedupeAdviceValid", 0.0),
+            ("hashLock.concurrentDataMatches", 0.0),
+            ("biosIn.write", 100.0),
+            ("biosOutCompleted.write", 0.0),
+            ("biosMetaCompleted.write", 50.0),
+        ];
+        let after = [
+            ("dataBlocksUsed", 155.0),
+            ("logicalBlocksUsed", 1100.0),
+            ("packer.compressedFragmentsWritten", 450.0),
+            ("packer.compressedBlocksWritten", 150.0),
+            ("hashLock.dedupeAdviceValid", 400.0),
+            ("hashLock.concurrentDataMatches", 50.0),
+            ("biosIn.write", 1100.0),
+            ("biosOutCompleted.write", 150.0),
+            ("biosMetaCompleted.write", 150.0),
+        ];
+        vec![
+            sample(1, "vdo.stats", ALLOCATED, &before),
+            sample(1, "vdo.threads", ALLOCATED, &[("journalQ", 1.0), ("logQ0", 2.0)]),
+            sample(9, "vdo.stats", SETTLED, &after),
+            sample(9, "vdo.threads", SETTLED, &[("journalQ", 1.5), ("logQ0", 2.25)]),
+        ]
+    }
+
+    fn of(rows: &[SampleRow], achieved: Option<&ContentFigures>) -> LayerFigures {
+        figures(&FigureFacts { layer: "vdo", samples: rows, achieved })
+    }
+
+    #[test]
+    fn the_saving_is_of_growth_and_a_second_one_leaves_zeros_out() {
+        let achieved = ContentFigures { zero_percent: Some(10.0), ..ContentFigures::default() };
+        let figures = of(&rows(), Some(&achieved));
+        let near = |id: &str, want: f64| {
+            let value = figures[id].unwrap();
+            assert!((value - want).abs() < 1e-9, "{id}: {value}");
+        };
+        near("saving_percent", 85.0);
+        near("saving_without_zero_percent", 100.0 * (1.0 - 150.0 / 900.0));
+        near("fragments_per_block", 3.0);
+        near("duplicates_found", 450.0);
+        near("duplicates_found_percent", 50.0);
+        near("write_amplification", 0.25);
+        near("vdo_cpu_s", 0.75);
+    }
+
+    #[test]
+    fn what_cannot_be_known_is_none_and_never_zero() {
+        let figures = of(&rows(), None);
+        assert_eq!(figures["saving_without_zero_percent"], None, "nobody counted the zeros");
+        assert_eq!(figures["slabs_reopened"], None, "the field was not there");
+        let half = of(&rows()[..2], None);
+        assert!(half.values().all(Option::is_none));
+    }
+
+    #[test]
+    fn nothing_packed_has_no_fragments_per_block() {
+        let mut rows = rows();
+        let last = &mut rows[2].fields;
+        last.insert("packer.compressedFragmentsWritten".into(), Some(0.0));
+        last.insert("packer.compressedBlocksWritten".into(), Some(0.0));
+        let figures = of(&rows, None);
+        assert_eq!(figures["compressed_fragments"], Some(0.0));
+        assert_eq!(figures["fragments_per_block"], None);
+    }
+}

@@ -1,0 +1,109 @@
+//! The settings of a VDO volume. Names are lvm's without its prefixes; sizes are sizes, not megabytes.
+
+use crate::kind::Key;
+
+const fn key(
+    name: &'static str,
+    default: &'static str,
+    allowed: &'static str,
+    help: &'static str,
+) -> Key {
+    Key { name, default, allowed, help }
+}
+
+/// Every setting.
+pub(super) const KEYS: &[Key] = &[
+    key(
+        "logical_size",
+        "as large as the pool",
+        "a size such as \"80G\"; lvm rounds it up to 4 MiB",
+        "Size of the volume that VDO offers. It may be many times the pool's size.",
+    ),
+    key(
+        "physical_size",
+        "all of the device",
+        "a size such as \"10G\"; lvm rounds it up to 4 MiB",
+        "Size of the pool that holds data and metadata.",
+    ),
+    key(
+        "block_map_cache",
+        "128M",
+        "whole MiB from 128M, and at least 16M for each logical thread",
+        "Memory for pages of the block map. One page maps 812 blocks; a miss costs a read and a write of a page.",
+    ),
+    key("dedupe", "on", "on or off", "Whether duplicates are looked for in the index."),
+    key(
+        "compression",
+        "on",
+        "on or off",
+        "Whether blocks are compressed with LZ4 and packed, at most 14 into one block of 4060 bytes.",
+    ),
+    key(
+        "ack_threads",
+        "1",
+        "0 to 100",
+        "Threads that acknowledge writes; 0 does it where it arises.",
+    ),
+    key("bio_threads", "4", "1 to 100", "Threads that submit I/O to the pool."),
+    key(
+        "bio_rotation",
+        "64",
+        "1 to 1024",
+        "I/Os sent to one bio thread before the next one's turn.",
+    ),
+    key("cpu_threads", "2", "1 to 100", "Threads that hash and compress."),
+    key(
+        "hash_zone_threads",
+        "1",
+        "0 to 100; 0 only together with logical_threads and physical_threads",
+        "Threads that look for duplicates, each for its part of the fingerprints.",
+    ),
+    key(
+        "logical_threads",
+        "1",
+        "0 to 60; 0 only together with hash_zone_threads and physical_threads",
+        "Threads that look up the block map, each for its part of the addresses.",
+    ),
+    key(
+        "physical_threads",
+        "1",
+        "0 to 16 and no more than there are slabs; 0 only together with logical_threads and hash_zone_threads",
+        "Threads that allocate blocks and count references, each for its slabs.",
+    ),
+    key(
+        "max_discard",
+        "4k",
+        "a multiple of 4k below 4G",
+        "Largest discard that VDO takes as one. Every block of it costs a journal write, one after the other.",
+    ),
+    key(
+        "slab_size",
+        "2G",
+        "a power of two from 128M to 32G",
+        "Unit of allocation. At most 8192 slabs: the pool cannot outgrow 8192 times this.",
+    ),
+    key(
+        "index_memory",
+        "256M",
+        "256M, 512M, 768M or whole G up to 1T",
+        "Memory of the deduplication index, which also sets its size on disk and its window.",
+    ),
+    key(
+        "sparse_index",
+        "off",
+        "on or off",
+        "A window ten times as large for the same memory and ten times the space on disk.",
+    ),
+    key(
+        "minimum_io_size",
+        "4096",
+        "512 or 4096",
+        "Logical block size. 512 turns small writes into read and write.",
+    ),
+    key(
+        "block_map_period",
+        "16380",
+        "1 to 16380",
+        "How many journal blocks may pass before a dirty page of the block map is written.",
+    ),
+];

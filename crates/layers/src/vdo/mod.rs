@@ -1,0 +1,53 @@
+//! `vdo`: a deduplicating and compressing volume through lvm2 on dm-vdo.
+
+mod catalogue;
+mod charts;
+mod figures;
+mod geometry;
+mod keys;
+mod parsers;
+mod raise;
+mod rules;
+mod setup;
+mod texts;
+mod twin;
+mod validity;
+
+pub(crate) use parsers::{parse_config, parse_instance, parse_stats, parse_status};
+
+use crate::kind::{Kind, Needs};
+
+/// Parser of the statistics message: every field, nested names joined with dots.
+pub(crate) const STATS: &str = "vdo.stats";
+/// Parser of the status line: texts `mode`, `recovery`, `index`, `compression`; numbers `used_blocks`, `total_blocks`.
+pub(crate) const STATUS: &str = "vdo.status";
+/// Parser of the configuration message: every field as text.
+pub(crate) const CONFIG: &str = "vdo.config";
+/// Parser of the statistics message that gives the instance's number only, as text `instance`.
+pub(crate) const INSTANCE: &str = "vdo.instance";
+
+/// Name of the volume in its group.
+const VOLUME: &str = "volume";
+/// Name of the pool in its group.
+const POOL: &str = "pool";
+/// Node of the vdo target itself: it answers messages.
+const POOL_NODE: &str = "pool-vpool";
+/// Node of the pool's data device.
+const DATA_NODE: &str = "pool_vdata";
+
+pub(crate) const KIND: Kind = Kind {
+    name: "vdo",
+    about: "A volume that deduplicates and compresses 4 KiB blocks: dm-vdo, made by lvm2.",
+    keys: keys::KEYS,
+    parse: |table| Ok(Box::new(setup::Setup::read(table)?)),
+    metrics: catalogue::METRICS,
+    charts: charts::CHARTS,
+    needs: Needs {
+        packages: &["lvm2", "vdo"],
+        modules: &["dm-mod", "dm-vdo"],
+        tools: &["lvm", "dmsetup", "vdoformat"],
+    },
+    manual: include_str!("manual.md"),
+    figures: figures::figures,
+    rules: rules::rules,
+};

@@ -1,0 +1,115 @@
+//! The settings of one VDO volume, read.
+
+use std::collections::BTreeMap;
+
+use toml::Table;
+
+use super::keys::KEYS;
+use super::{KIND, geometry, raise, twin, validity};
+use crate::layer::{Layer, Place, Raised};
+use crate::lvm;
+use crate::settings::{SettingError, Settings, on_off, size_text};
+use crate::twin::Twin;
+
+const MIB: u64 = 1 << 20;
+
+/// The settings of one VDO volume; sizes in bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Setup {
+    pub(super) logical_size: Option<u64>,
+    pub(super) physical_size: Option<u64>,
+    pub(super) block_map_cache: u64,
+    pub(super) dedupe: bool,
+    pub(super) compression: bool,
+    pub(super) ack_threads: u32,
+    pub(super) bio_threads: u32,
+    pub(super) bio_rotation: u32,
+    pub(super) cpu_threads: u32,
+    pub(super) hash_zone_threads: u32,
+    pub(super) logical_threads: u32,
+    pub(super) physical_threads: u32,
+    pub(super) max_discard: u64,
+    pub(super) slab_size: u64,
+    pub(super) index_memory: u64,
+    pub(super) sparse_index: bool,
+    pub(super) minimum_io_size: u32,
+    pub(super) block_map_period: u32,
+}
+
+impl Setup {
+    /// Reads the settings and checks what can be checked without knowing the device.
+    pub(super) fn read(table: &Table) -> Result<Self, SettingError> {
+        let s = Settings::new(KIND.name, table, KEYS)?;
+        let setup = Self {
+            logical_size: s.size("logical_size")?,
+            physical_size: s.size("physical_size")?,
+            block_map_cache: s.size("block_map_cache")?.unwrap_or(128 * MIB),
+            dedupe: s.switch("dedupe", true)?,
+            compression: s.switch("compression", true)?,
+            ack_threads: s.number("ack_threads", 1, 0..=100)?,
+            bio_threads: s.number("bio_threads", 4, 1..=100)?,
+            bio_rotation: s.number("bio_rotation", 64, 1..=1024)?,
+            cpu_threads: s.number("cpu_threads", 2, 1..=100)?,
+            hash_zone_threads: s.number("hash_zone_threads", 1, 0..=100)?,
+            logical_threads: s.number("logical_threads", 1, 0..=60)?,
+            physical_threads: s.number("physical_threads", 1, 0..=16)?,
+            max_discard: s.size("max_discard")?.unwrap_or(geometry::BLOCK),
+            slab_size: s.size("slab_size")?.unwrap_or(2048 * MIB),
+            index_memory: s.size("index_memory")?.unwrap_or(256 * MIB),
+            sparse_index: s.switch("sparse_index", false)?,
+            minimum_io_size: s.number("minimum_io_size", 4096, 512..=4096)?,
+            block_map_period: s.number("block_map_period", 16380, 1..=16380)?,
+        };
+        validity::alone(&setup)?;
+        Ok(setup)
+    }
+
+    /// Size of the pool on a device of `below_bytes`.
+    pub(super) fn pool_bytes(&self, below_bytes: u64) -> u64 {
+        self.physical_size.map_or_else(|| lvm::usable(below_bytes), lvm::round_up)
+    }
+
+    /// Size of the volume on a device of `below_bytes`.
+    pub(super) fn volume_bytes(&self, below_bytes: u64) -> u64 {
+        lvm::round_up(self.logical_size.unwrap_or_else(|| self.pool_bytes(below_bytes)))
+    }
+}
+
+impl Layer for Setup {
+    fn settings(&self) -> BTreeMap<String, String> {
+        let entries = [
+            ("logical_size", self.logical_size.map_or("as the pool".into(), size_text)),
+            ("physical_size", self.physical_size.map_or("all".into(), size_text)),
+            ("block_map_cache", size_text(self.block_map_cache)),
+            ("dedupe", on_off(self.dedupe)),
+            ("compression", on_off(self.compression)),
+            ("ack_threads", self.ack_threads.to_string()),
+            ("bio_threads", self.bio_threads.to_string()),
+            ("bio_rotation", self.bio_rotation.to_string()),
+            ("cpu_threads", self.cpu_threads.to_string()),
+            ("hash_zone_threads", self.hash_zone_threads.to_string()),
+            ("logical_threads", self.logical_threads.to_string()),
+            ("physical_threads", self.physical_threads.to_string()),
+            ("max_discard", size_text(self.max_discard)),
+            ("slab_size", size_text(self.slab_size)),
+            ("index_memory", size_text(self.index_memory)),
+            ("sparse_index", on_off(self.sparse_index)),
+            ("minimum_io_size", self.minimum_io_size.to_string()),
+            ("block_map_period", self.block_map_period.to_string()),
+        ];
+        entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+    }
+
+    fn validate(&self, below_bytes: u64) -> Result<(), SettingError> {
+        validity::on_device(self, below_bytes)
+    }
+
+    fn raise(&self, at: &Place) -> Result<Raised, SettingError> {
+        self.validate(at.below_bytes)?;
+        Ok(raise::raise(self, at))
+    }
+
+    fn twin(&self, at: &Place) -> Box<dyn Twin> {
+        Box::new(twin::VdoTwin::new(self.clone(), at))
+    }
+}
