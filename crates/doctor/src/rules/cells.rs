@@ -1,0 +1,59 @@
+//! How the cells ended and what they left behind.
+
+use analysis::Analysis;
+use results::model::{CellState, Finding, Severity};
+use results::read::{CellData, ResultSet};
+
+/// Runs of a variant failed.
+pub(crate) fn failed(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
+    let variants = &result.manifest.plan.variants;
+    variants.iter().filter_map(|variant| of_variant(result, &variant.name)).collect()
+}
+
+fn of_variant(result: &ResultSet, name: &str) -> Option<Finding> {
+    let cells: Vec<&CellData> = result.cells_of(name).collect();
+    let failed: Vec<String> = cells
+        .iter()
+        .filter(|cell| cell.state() == CellState::Failed)
+        .map(|cell| {
+            let why = cell.reason().unwrap_or("no reason is recorded");
+            format!("repeat {}: {why}", cell.entry.repeat)
+        })
+        .collect();
+    let message = match failed.len() {
+        0 => return None,
+        n => format!("{n} of {} runs of {name} failed and give no figures.", cells.len()),
+    };
+    Some(Finding {
+        rule: "failed_cells".into(),
+        severity: Severity::Error,
+        subject: Some(name.to_owned()),
+        message,
+        evidence: failed.join("; "),
+        remedy:
+            "Look at the transcript and, in a lab, at the guest's console and kernel log in the \
+                 result; runs that fail under load are part of what a layer does."
+                .into(),
+    })
+}
+
+/// Teardown left something.
+pub(crate) fn leftovers(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for cell in &result.cells {
+        let left = cell.record.as_ref().and_then(|record| record.leftovers.as_ref());
+        let Some(left) = left.filter(|left| !left.is_empty()) else { continue };
+        findings.push(Finding {
+            rule: "leftovers".into(),
+            severity: Severity::Warning,
+            subject: Some(cell.entry.folder.clone()),
+            message: format!(
+                "Teardown of {} repeat {} left something behind.",
+                cell.entry.variant, cell.entry.repeat
+            ),
+            evidence: format!("Left: {}.", left.join(", ")),
+            remedy: format!("fathom clean {}", result.path.display()),
+        });
+    }
+    findings
+}

@@ -1,0 +1,110 @@
+//! Whether what was written is what was asked for.
+
+use analysis::{Analysis, VariantFigures};
+use results::model::{ContentFigures, Finding, Severity};
+use results::read::ResultSet;
+use units::show::significant;
+
+/// A share may be off by this much, percentage points, beyond what sampling explains.
+const SHARE_TOLERANCE: f64 = 1.0;
+/// Standard errors that sampling explains: off by more happens to one sample in about 400.
+const ERRORS: f64 = 3.0;
+/// The mean LZ4 size may be off by this much, bytes: the generator hits each block within 3.
+const SIZE_TOLERANCE: f64 = 3.0;
+
+/// One figure of content that can be held against what was asked.
+struct Held {
+    id: &'static str,
+    name: &'static str,
+    unit: &'static str,
+    asked: fn(&ContentFigures) -> Option<f64>,
+    tolerance: f64,
+    /// Whether it is a share estimated from a sample, with the standard error of the duplicates'.
+    sampled: bool,
+}
+
+const HELD: [Held; 3] = [
+    Held {
+        id: "duplicate_percent",
+        name: "share of duplicates",
+        unit: "%",
+        asked: |asked| asked.duplicate_percent,
+        tolerance: SHARE_TOLERANCE,
+        sampled: true,
+    },
+    Held {
+        id: "zero_percent",
+        name: "share of zero blocks",
+        unit: "%",
+        asked: |asked| asked.zero_percent,
+        tolerance: SHARE_TOLERANCE,
+        sampled: true,
+    },
+    Held {
+        id: "lz4_size_mean_bytes",
+        name: "mean LZ4 size of a block",
+        unit: "B",
+        asked: |asked| asked.lz4_size_mean_bytes,
+        tolerance: SIZE_TOLERANCE,
+        sampled: false,
+    },
+];
+
+/// What was achieved is off what was asked.
+pub(crate) fn off_asked(_: &ResultSet, analysis: &Analysis) -> Vec<Finding> {
+    let pairs = analysis.variants.iter().flat_map(|v| HELD.iter().map(move |held| (v, held)));
+    pairs.filter_map(|(variant, held)| off(variant, held)).collect()
+}
+
+fn off(variant: &VariantFigures, held: &Held) -> Option<Finding> {
+    let median = |id: &str| variant.content.achieved.get(id).and_then(|figure| figure.median);
+    let asked = (held.asked)(variant.content.asked.as_ref()?)?;
+    let achieved = median(held.id)?;
+    let error = if held.sampled { median("duplicate_error_points").unwrap_or(0.0) } else { 0.0 };
+    let allowed = held.tolerance + ERRORS * error;
+    if (achieved - asked).abs() <= allowed {
+        return None;
+    }
+    let Held { name, unit, .. } = held;
+    let show = |value: f64| format!("{} {unit}", significant(value, 4));
+    Some(Finding {
+        rule: "achieved_off_asked".into(),
+        severity: Severity::Error,
+        subject: Some(variant.name.clone()),
+        message: format!("The {name} that {} wrote is not what was asked.", variant.name),
+        evidence: format!(
+            "Asked {}, achieved {} (median of {} runs); up to {} off would be explained by sampling \
+             and rounding.",
+            show(asked),
+            show(achieved),
+            variant.content.achieved.get(held.id).map_or(0, |figure| figure.n),
+            show(allowed)
+        ),
+        remedy: "Read the space figures against what was achieved. With passes over the same blocks, or \
+                 errors, that differs from what was asked; without, it is a fault of Fathom to report."
+            .into(),
+    })
+}
+
+/// Content was asked for, and nobody knows what was written.
+pub(crate) fn not_measured(_: &ResultSet, analysis: &Analysis) -> Vec<Finding> {
+    let unknown = |variant: &&VariantFigures| {
+        let known = |id: &str| {
+            variant.content.achieved.get(id).is_some_and(|figure| figure.median.is_some())
+        };
+        variant.content.asked.is_some() && !HELD.iter().any(|held| known(held.id))
+    };
+    let finding = |variant: &VariantFigures| {
+        Finding {
+        rule: "content_not_measured".into(),
+        severity: Severity::Warning,
+        subject: Some(variant.name.clone()),
+        message: format!("What {} wrote was not measured.", variant.name),
+        evidence: "Content was asked for, and no run says what was achieved.".into(),
+        remedy: "Take the space figures with care, or write more: a short load may hold no block of the \
+                 sample."
+            .into(),
+    }
+    };
+    analysis.variants.iter().filter(unknown).map(finding).collect()
+}

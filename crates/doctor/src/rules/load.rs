@@ -1,0 +1,74 @@
+//! What went wrong in the loads themselves.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use analysis::Analysis;
+use results::model::{Finding, LoadSummary, Severity, StageRecord};
+use results::read::ResultSet;
+
+/// Every load of every finished or failed run, with its variant, repeat and stage.
+fn loads(result: &ResultSet) -> impl Iterator<Item = (&str, u32, &StageRecord, &LoadSummary)> {
+    result.cells.iter().filter_map(|cell| Some((cell, cell.record.as_ref()?))).flat_map(
+        |(cell, record)| {
+            record.stages.iter().filter_map(|stage| {
+                let load = stage.load.as_ref()?;
+                Some((cell.entry.variant.as_str(), cell.entry.repeat, stage, load))
+            })
+        },
+    )
+}
+
+/// I/Os failed.
+pub(crate) fn errors(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
+    let mut kinds: BTreeMap<(&str, &str), BTreeMap<&str, u64>> = BTreeMap::new();
+    let mut ios: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+    for (variant, _, stage, load) in loads(result) {
+        for operation in load.operations.values() {
+            let place = (variant, stage.name.as_str());
+            *ios.entry(place).or_default() += operation.ios;
+            for (kind, count) in operation.errors.iter().filter(|(_, count)| **count > 0) {
+                *kinds.entry(place).or_default().entry(kind).or_default() += count;
+            }
+        }
+    }
+    let finding = |((variant, stage), kinds): ((&str, &str), BTreeMap<&str, u64>)| {
+        let failed: u64 = kinds.values().sum();
+        let good = ios.get(&(variant, stage)).copied().unwrap_or(0);
+        let list: Vec<String> = kinds.iter().map(|(kind, n)| format!("{kind} {n} times")).collect();
+        Finding {
+            rule: "load_errors".into(),
+            severity: Severity::Error,
+            subject: Some(variant.to_owned()),
+            message: format!("{failed} I/Os of stage {stage} of {variant} failed."),
+            evidence: format!("{}; {good} completed.", list.join(", ")),
+            remedy: if kinds.contains_key("ENOSPC") {
+                "The layer ran out of space: give its device more, or write less.".into()
+            } else {
+                "Look at the kernel log and the transcript: rates and latencies leave failed I/Os \
+                 out."
+                    .into()
+            },
+        }
+    };
+    kinds.into_iter().map(finding).collect()
+}
+
+/// A measured load went through the page cache.
+pub(crate) fn page_cache(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
+    let buffered: BTreeSet<(&str, &str)> = loads(result)
+        .filter(|(_, _, stage, load)| stage.measured && !load.engine.direct)
+        .map(|(variant, _, stage, _)| (variant, stage.name.as_str()))
+        .collect();
+    let finding = |(variant, stage): (&str, &str)| Finding {
+        rule: "page_cache".into(),
+        severity: Severity::Warning,
+        subject: Some(variant.to_owned()),
+        message: format!("Stage {stage} of {variant} went through the page cache."),
+        evidence: "The load ran without O_DIRECT.".into(),
+        remedy:
+            "Use a target that takes O_DIRECT (a block device, XFS, ext4), or read the figures as \
+                 those of the page cache."
+                .into(),
+    };
+    buffered.into_iter().map(finding).collect()
+}

@@ -1,0 +1,7 @@
+//! The rules common to all layers.
+
+pub(crate) mod cells;
+pub(crate) mod content;
+pub(crate) mod load;
+pub(crate) mod run;
+pub(crate) mod sampling;

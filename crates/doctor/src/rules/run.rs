@@ -1,0 +1,84 @@
+//! What the run as a whole takes from its figures.
+
+use analysis::Analysis;
+use results::model::{Accelerator, Finding, Severity};
+use results::read::ResultSet;
+
+/// With fewer repeats a side not even complete separation is significant (DESIGN §7).
+const LEAST_REPEATS: usize = 4;
+
+/// Layers and engine were twins.
+pub(crate) fn simulated(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
+    let finding = Finding {
+        rule: "simulated".into(),
+        severity: Severity::Error,
+        subject: None,
+        message: "Layers and engine were simulated, so no figure was measured.".into(),
+        evidence: "The manifest says that the run was simulated.".into(),
+        remedy: "Run the experiment in the lab or on devices for real figures.".into(),
+    };
+    Vec::from_iter(result.manifest.simulated.then_some(finding))
+}
+
+/// The CPU was emulated.
+pub(crate) fn emulated_cpu(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
+    let manifest = &result.manifest;
+    let why = manifest.accelerator_reason.as_deref().unwrap_or("no reason is recorded");
+    let finding = Finding {
+        rule: "emulated_cpu".into(),
+        severity: Severity::Warning,
+        subject: None,
+        message:
+            "The lab's CPU was emulated: shapes, ratios and space count, absolute speed does not."
+                .into(),
+        evidence: format!("Accelerator tcg: {why}."),
+        remedy:
+            "For absolute figures run on a machine that gives KVM (/dev/kvm), or on devices with \
+                 fathom run."
+                .into(),
+    };
+    Vec::from_iter((manifest.accelerator == Accelerator::Tcg).then_some(finding))
+}
+
+/// Something is missing.
+pub(crate) fn incomplete(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
+    let finding = |why: &String| Finding {
+        rule: "incomplete".into(),
+        severity: Severity::Warning,
+        subject: None,
+        message: "The result is incomplete; figures rest on the runs that ended well.".into(),
+        evidence: format!("Missing: {why}."),
+        remedy: "Run the experiment again for a whole result.".into(),
+    };
+    result.incomplete.iter().map(finding).collect()
+}
+
+/// A variant has too few runs for a verdict.
+pub(crate) fn too_few_repeats(result: &ResultSet, analysis: &Analysis) -> Vec<Finding> {
+    let few: Vec<String> = analysis
+        .variants
+        .iter()
+        .filter(|variant| variant.repeats < LEAST_REPEATS)
+        .map(|variant| format!("{} has {}", variant.name, variant.repeats))
+        .collect();
+    if few.is_empty() || analysis.variants.len() < 2 {
+        return Vec::new();
+    }
+    let planned = result.manifest.plan.repeat;
+    let remedy = if planned as usize >= LEAST_REPEATS {
+        "Run again: enough repeats were planned, and not all ended well.".to_owned()
+    } else {
+        format!("Run with --repeat 5; {planned} were planned.")
+    };
+    vec![Finding {
+        rule: "too_few_repeats".into(),
+        severity: Severity::Warning,
+        subject: None,
+        message: "There are too few repeats for any verdict: every one is 'unclear'.".into(),
+        evidence: format!(
+            "Runs that ended well: {}; {LEAST_REPEATS} a side are the least.",
+            few.join(", ")
+        ),
+        remedy,
+    }]
+}

@@ -1,0 +1,87 @@
+//! What sampling cost, and whether it worked.
+
+use std::collections::BTreeMap;
+
+use analysis::Analysis;
+use results::model::{Finding, Row, SampleRow, Severity};
+use results::read::{CellData, ResultSet};
+use units::show;
+
+/// More than this share of one CPU takes from what is measured, percent.
+const AFFORDABLE_PERCENT: f64 = 1.0;
+
+fn samples(cell: &CellData) -> impl Iterator<Item = &SampleRow> {
+    cell.rows.iter().filter_map(|row| match row {
+        Row::Sample(sample) => Some(sample),
+        _ => None,
+    })
+}
+
+/// Samples could not be read.
+pub(crate) fn failed(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
+    let mut sources: BTreeMap<&str, (usize, usize, &str)> = BTreeMap::new();
+    for sample in result.cells.iter().flat_map(samples) {
+        let (all, failed, first) = sources.entry(&sample.source).or_default();
+        *all += 1;
+        if let Some(error) = &sample.error {
+            *failed += 1;
+            if first.is_empty() {
+                *first = error;
+            }
+        }
+    }
+    let finding = |(source, (all, failed, first)): (&str, (usize, usize, &str))| {
+        Finding {
+        rule: "samples_failed".into(),
+        severity: Severity::Warning,
+        subject: Some(source.to_owned()),
+        message: format!("{failed} of {all} samples of {source} could not be read."),
+        evidence: format!("The first said: {first}"),
+        remedy: "Figures and charts of this source have gaps there; see the layer's manual page for what \
+                 the source needs."
+            .into(),
+    }
+    };
+    sources.into_iter().filter(|(_, (_, failed, _))| *failed > 0).map(finding).collect()
+}
+
+/// Sampling took CPU time that the load could have had.
+pub(crate) fn expensive(result: &ResultSet) -> Vec<Finding> {
+    let mut measured_ns = 0;
+    let mut cost_ns: BTreeMap<&str, u64> = BTreeMap::new();
+    for cell in &result.cells {
+        let stages = cell.record.iter().flat_map(|record| &record.stages);
+        let windows: Vec<(u64, u64)> = stages
+            .filter(|stage| stage.measured)
+            .filter_map(|stage| Some((stage.start_ns, stage.end_ns?)))
+            .collect();
+        measured_ns += windows.iter().map(|(start, end)| end.saturating_sub(*start)).sum::<u64>();
+        let within = |s: &&SampleRow| windows.iter().any(|w| (w.0..w.1).contains(&s.at_ns));
+        for sample in samples(cell).filter(within) {
+            *cost_ns.entry(&sample.source).or_default() += sample.cost_cpu_ns;
+        }
+    }
+    let total: u64 = cost_ns.values().sum();
+    let percent = 100.0 * total as f64 / measured_ns.max(1) as f64;
+    if percent <= AFFORDABLE_PERCENT {
+        return Vec::new();
+    }
+    let most = cost_ns.iter().max_by_key(|(_, cost)| **cost);
+    let (source, cost) = most.map_or(("", 0), |(source, cost)| (*source, *cost));
+    vec![Finding {
+        rule: "sampling_expensive".into(),
+        severity: Severity::Warning,
+        subject: Some(source.to_owned()),
+        message: "Sampling took CPU time that the load could have had.".into(),
+        evidence: format!(
+            "{} of CPU in {} of measured stages is {} % of one CPU; {source} took {}.",
+            show::nanos(total as f64),
+            show::nanos(measured_ns as f64),
+            show::significant(percent, 2),
+            show::nanos(cost as f64)
+        ),
+        remedy:
+            "Sample less often, or read the figures as those of a machine that is watched closely."
+                .into(),
+    }]
+}

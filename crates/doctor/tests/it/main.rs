@@ -1,0 +1,4 @@
+//! Every rule fires on what it is for, and on nothing else.
+
+#[cfg(test)]
+mod rules;

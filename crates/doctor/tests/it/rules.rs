@@ -1,0 +1,225 @@
+//! Each test takes a healthy result and spoils one thing.
+
+use analysis::analyse;
+use doctor::examine;
+use results::fixture;
+use results::model::{Accelerator, CellState, Finding, LoadSummary, Row, Severity};
+use results::read::ResultSet;
+
+/// A result in which nothing is wrong.
+fn healthy() -> ResultSet {
+    let mut result = fixture::result();
+    result.manifest.simulated = false;
+    result
+}
+
+/// What the doctor finds after `spoil`.
+fn after(spoil: impl FnOnce(&mut ResultSet)) -> Vec<Finding> {
+    let mut result = healthy();
+    spoil(&mut result);
+    examine(&result, &analyse(&result))
+}
+
+/// The only finding after `spoil`.
+fn only(rule: &str, spoil: impl FnOnce(&mut ResultSet)) -> Finding {
+    let mut findings = after(spoil);
+    let rules: Vec<_> = findings.iter().map(|finding| finding.rule.clone()).collect();
+    assert_eq!(rules, [rule], "{findings:#?}");
+    let finding = findings.remove(0);
+    assert!(!finding.evidence.is_empty() && !finding.remedy.is_empty());
+    finding
+}
+
+fn loads<'a>(
+    result: &'a mut ResultSet,
+    variant: &'a str,
+) -> impl Iterator<Item = &'a mut LoadSummary> {
+    let cells = result.cells.iter_mut().filter(move |cell| cell.entry.variant == variant);
+    cells.filter_map(|cell| cell.record.as_mut()).flat_map(|record| {
+        record.stages.iter_mut().filter(|s| s.measured).filter_map(|s| s.load.as_mut())
+    })
+}
+
+#[test]
+fn a_healthy_result_has_no_findings() {
+    assert_eq!(after(|_| {}), []);
+}
+
+#[test]
+fn a_simulated_run_is_an_error_and_an_emulated_cpu_a_warning() {
+    let simulated = only("simulated", |r| r.manifest.simulated = true);
+    assert_eq!(simulated.severity, Severity::Error);
+    let emulated = only("emulated_cpu", |r| {
+        r.manifest.accelerator = Accelerator::Tcg;
+        r.manifest.accelerator_reason = Some("/dev/kvm is missing".into());
+    });
+    assert_eq!(emulated.severity, Severity::Warning);
+    assert!(emulated.evidence.contains("/dev/kvm is missing"));
+    assert_eq!(after(|r| r.manifest.accelerator = Accelerator::Kvm), []);
+}
+
+#[test]
+fn three_repeats_are_too_few_and_four_are_not() {
+    let with = |n: u32| {
+        move |r: &mut ResultSet| {
+            *r = fixture::with(n, 7_600.0);
+            r.manifest.simulated = false;
+        }
+    };
+    let few = only("too_few_repeats", with(3));
+    assert!(few.evidence.contains("plain has 3, vdo has 3") && few.remedy.contains("--repeat 5"));
+    assert_eq!(after(with(4)), []);
+    let alone = |r: &mut ResultSet| {
+        with(1)(r);
+        r.manifest.plan.variants.truncate(1);
+    };
+    assert_eq!(after(alone), [], "nothing is compared, so nothing is unclear");
+}
+
+#[test]
+fn failed_cells_are_told_with_their_reasons_and_come_before_warnings() {
+    let findings = after(|r| {
+        for place in [0, 3] {
+            let record = r.cells[place].record.as_mut().unwrap();
+            record.state = CellState::Failed;
+            record.reason = Some("the guest crashed".into());
+        }
+        r.incomplete = Some("2 of 10 cells give no figures".into());
+    });
+    let rules: Vec<_> = findings.iter().map(|f| (f.rule.as_str(), f.subject.as_deref())).collect();
+    let expected =
+        [("failed_cells", Some("plain")), ("incomplete", None), ("too_few_repeats", None)];
+    assert_eq!(rules, expected);
+    assert_eq!(findings[0].message, "2 of 5 runs of plain failed and give no figures.");
+    assert_eq!(findings[0].evidence, "repeat 1: the guest crashed; repeat 2: the guest crashed");
+    assert!(findings[2].remedy.contains("enough repeats were planned"));
+}
+
+#[test]
+fn leftovers_are_told_with_the_command_that_cleans_up() {
+    let finding = only("leftovers", |r| {
+        r.cells[4].record.as_mut().unwrap().leftovers = Some(vec!["vg0-pool".into()]);
+    });
+    assert!(finding.evidence.contains("vg0-pool") && finding.remedy.starts_with("fathom clean "));
+}
+
+#[test]
+fn failed_ios_are_counted_by_kind_over_all_runs() {
+    let finding = only("load_errors", |r| {
+        for load in loads(r, "vdo") {
+            let operation = load.operations.get_mut("randwrite").unwrap();
+            operation.errors = [("ENOSPC".into(), 2), ("EIO".into(), 0)].into();
+        }
+    });
+    assert_eq!(finding.message, "10 I/Os of stage random-write of vdo failed.");
+    assert_eq!(finding.evidence, "ENOSPC 10 times; 1310720 completed.");
+    assert!(finding.remedy.contains("ran out of space"));
+}
+
+#[test]
+fn a_load_through_the_page_cache_is_told_when_it_is_measured() {
+    let finding = only("page_cache", |r| loads(r, "plain").for_each(|l| l.engine.direct = false));
+    assert_eq!(finding.subject.as_deref(), Some("plain"));
+    let unmeasured = after(|r| {
+        for cell in &mut r.cells {
+            let stage = &mut cell.record.as_mut().unwrap().stages[0];
+            stage.load.as_mut().unwrap().engine.direct = false;
+        }
+    });
+    assert_eq!(unmeasured, []);
+}
+
+#[test]
+fn duplicates_are_off_only_beyond_what_sampling_explains() {
+    let duplicates = |achieved: f64, error: f64| {
+        move |r: &mut ResultSet| {
+            for load in loads(r, "vdo") {
+                let content = load.achieved.as_mut().unwrap();
+                content.duplicate_percent = Some(achieved);
+                content.duplicate_error_points = Some(error);
+            }
+        }
+    };
+    let finding = only("achieved_off_asked", duplicates(47.0, 0.3));
+    assert_eq!((finding.severity, finding.subject.as_deref()), (Severity::Error, Some("vdo")));
+    assert!(finding.evidence.starts_with("Asked 50 %, achieved 47 % (median of 5 runs)"));
+    assert_eq!(after(duplicates(47.0, 0.8)), [], "a small sample may be off by that");
+    assert_eq!(after(duplicates(49.1, 0.0)), []);
+    only("achieved_off_asked", duplicates(51.1, 0.0));
+}
+
+#[test]
+fn compressed_sizes_are_off_beyond_three_bytes() {
+    let size = |bytes: f64| {
+        move |r: &mut ResultSet| {
+            for load in loads(r, "plain") {
+                load.achieved.as_mut().unwrap().lz4_size_mean_bytes = Some(bytes);
+            }
+        }
+    };
+    let finding = only("achieved_off_asked", size(1644.0));
+    assert!(finding.message.contains("mean LZ4 size of a block that plain wrote"));
+    assert_eq!(after(size(1640.5)), []);
+}
+
+#[test]
+fn content_that_nobody_measured_is_told() {
+    only("content_not_measured", |r| loads(r, "vdo").for_each(|load| load.achieved = None));
+    let nothing_asked = after(|r| {
+        for load in loads(r, "vdo") {
+            (load.achieved, load.asked) = (None, None);
+        }
+    });
+    assert_eq!(nothing_asked, []);
+}
+
+#[test]
+fn samples_that_failed_are_counted_by_source() {
+    let finding = only("samples_failed", |r| {
+        let failed = r.cells[0].rows.iter_mut().find_map(|row| match row {
+            Row::Sample(sample) => Some(sample),
+            _ => None,
+        });
+        failed.unwrap().error = Some("No such device".into());
+    });
+    assert_eq!(finding.subject.as_deref(), Some("machine.diskstats"));
+    assert!(finding.message.starts_with("1 of ") && finding.evidence.contains("No such device"));
+}
+
+#[test]
+fn sampling_is_expensive_above_one_percent_of_a_cpu_and_not_below() {
+    let costly = |nanos: u64| {
+        move |r: &mut ResultSet| {
+            for row in r.cells.iter_mut().flat_map(|cell| &mut cell.rows) {
+                if let Row::Sample(sample) = row
+                    && sample.source == "machine.diskstats"
+                {
+                    sample.cost_cpu_ns = nanos;
+                }
+            }
+        }
+    };
+    let finding = only("sampling_expensive", costly(20_000_000));
+    assert_eq!(finding.subject.as_deref(), Some("machine.diskstats"));
+    assert_eq!(after(costly(5_000_000)), []);
+}
+
+#[test]
+fn findings_made_while_a_cell_ran_are_put_together_per_variant() {
+    let finding = only("cell_rule", |r| {
+        for place in [1, 2] {
+            assert_eq!(r.cells[place].entry.variant, "vdo");
+            r.cells[place].record.as_mut().unwrap().findings = vec![Finding {
+                rule: "cell_rule".into(),
+                severity: if place == 1 { Severity::Note } else { Severity::Warning },
+                subject: Some("vdo".into()),
+                message: "Something.".into(),
+                evidence: format!("Cell {place}."),
+                remedy: "None.".into(),
+            }];
+        }
+    });
+    assert_eq!(finding.severity, Severity::Warning);
+    assert_eq!(finding.evidence, "Cell 2 (in 2 of 5 runs)");
+    assert_eq!(finding.subject.as_deref(), Some("vdo"));
+}
