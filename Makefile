@@ -1,0 +1,29 @@
+# Thin on purpose: what each target does stands in scripts/.
+
+.PHONY: help demo build test bench setup clean
+
+help:
+	@echo "make demo    install what is missing, build, run VDO against the plain disk in the lab, make the page"
+	@echo "make build   install what is missing, build the program"
+	@echo "make test    install what is missing, run every check and test"
+	@echo "make bench   build, measure Fathom itself"
+	@echo "make setup   only install what is missing"
+	@echo "make clean   remove what was built; results and installed packages stay"
+
+demo:
+	@scripts/demo.sh
+
+build:
+	@scripts/build.sh
+
+test:
+	@scripts/test.sh
+
+bench:
+	@scripts/bench.sh
+
+setup:
+	@scripts/setup.sh build lab
+
+clean:
+	@scripts/clean.sh

@@ -1,0 +1,92 @@
+# Debian and Ubuntu packages that Fathom needs. Sourced; defines functions only.
+# shellcheck shell=bash
+
+# Prints "package reason" for each package that is missing for the purposes given:
+# build (the program), lab (virtual machines), test (the tests).
+missing_packages() {
+    local purpose
+    for purpose in "$@"; do
+        case $purpose in
+            build)
+                has cc || echo "gcc C compiler, for LZ4 and for linking"
+                has_static_libc || echo "libc6-dev static C library: the program is one static file"
+                [ -e "$CERTIFICATES" ] || echo "ca-certificates certificates, to fetch crates over https"
+                ;;
+            lab)
+                has qemu-system-x86_64 || echo "qemu-system-x86 virtual machines of the lab"
+                has apt-get || echo "apt fetches the packages of the lab's guest"
+                has_keyring || echo "debian-archive-keyring verifies the packages of the lab's guest"
+                ;;
+            test)
+                has shellcheck || echo "shellcheck checks the scripts"
+                # Ubuntu's package only points to a snap, which does not run everywhere.
+                has chromium || [ "$(os_value ID)" = ubuntu ] || echo "chromium opens the report page"
+                ;;
+        esac
+    done
+}
+
+CERTIFICATES=${FATHOM_CERTIFICATES:-/etc/ssl/certs/ca-certificates.crt}
+KEYRINGS=${FATHOM_KEYRINGS:-/usr/share/keyrings}
+
+has() { command -v "$1" >/dev/null 2>&1; }
+
+has_static_libc() { has cc && [ -e "$(cc -print-file-name=libc.a 2>/dev/null)" ]; }
+
+has_keyring() {
+    [ -e "$KEYRINGS/debian-archive-keyring.gpg" ] || [ -e "$KEYRINGS/debian-archive-keyring.pgp" ]
+}
+
+# Runs a command as root: directly, or with sudo.
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    elif ! has sudo; then
+        say "Not root, and there is no sudo to run: $*"
+        say "help: run that as root, then start again"
+        return 3
+    elif [ -t 0 ] && [ "${CI:-}" != true ]; then
+        sudo "$@"
+    else
+        sudo -n "$@" </dev/null
+    fi
+}
+
+apt_get() {
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 "$@"
+}
+
+# Whether apt's lists know every package named; a bare machine has no lists.
+all_known() {
+    local package
+    for package in "$@"; do
+        apt-cache show --no-all-versions "$package" >/dev/null 2>&1 || return 1
+    done
+}
+
+# Installs the packages named, and refreshes apt's lists only when they do not do.
+# Nothing that is installed is removed for it.
+install_packages() {
+    if all_known "$@"; then
+        apt_get install -y --no-install-recommends --no-remove "$@" >&2 && return 0
+        say "That failed; trying again with fresh package lists."
+    fi
+    apt_get update >&2 || true
+    apt_get install -y --no-install-recommends --no-remove "$@" >&2 && return 0
+    say "Could not install: $*"
+    say "help: see what apt says above; install them by hand, then start again"
+    return 3
+}
+
+# Says what is missing for the purposes given, and installs it.
+see_to_packages() {
+    local missing names name reason
+    missing=$(missing_packages "$@")
+    [ -n "$missing" ] || return 0
+    names=$(cut -d ' ' -f 1 <<<"$missing" | tr '\n' ' ')
+    say "Missing on this machine:"
+    while read -r name reason; do say "  $name ($reason)"; done <<<"$missing"
+    say "Installing with apt-get, without recommended packages: $names"
+    # shellcheck disable=SC2086 # one word for each package
+    install_packages $names
+}

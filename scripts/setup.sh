@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Sees to it that this machine has what Fathom needs: scripts/setup.sh [build] [lab] [test]
+#
+# Says what is missing before it installs anything, and does nothing where nothing is missing.
+# The other scripts source this file and call `setup`, so that they run with the toolchain found.
+# Exit code 3: something is lacking that could not be installed.
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck source=scripts/machine.sh
+. "$ROOT/scripts/machine.sh"
+# shellcheck source=scripts/packages.sh
+. "$ROOT/scripts/packages.sh"
+# shellcheck source=scripts/toolchain.sh
+. "$ROOT/scripts/toolchain.sh"
+
+setup() {
+    check_machine && see_to_packages "$@" && see_to_toolchain
+}
+
+# Where cargo puts the program.
+program() {
+    local target
+    target=$(cargo metadata --format-version 1 --no-deps --offline 2>/dev/null |
+        sed -n 's/.*"target_directory":"\([^"]*\)".*/\1/p')
+    echo "${target:-$ROOT/target}/x86_64-unknown-linux-gnu/release/fathom"
+}
+
+build() {
+    say "Building ..."
+    cargo build --release --locked --package cli
+}
+
+if [ "${BASH_SOURCE[0]}" = "$0" ]; then
+    cd "$ROOT" && setup "$@"
+fi
