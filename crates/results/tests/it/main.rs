@@ -3,6 +3,10 @@
 #[cfg(test)]
 mod kill;
 #[cfg(test)]
+mod manual;
+#[cfg(test)]
+mod old;
+#[cfg(test)]
 mod reading;
 #[cfg(test)]
 mod sealing;
