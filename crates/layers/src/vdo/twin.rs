@@ -69,7 +69,10 @@ pub(super) struct VdoTwin {
 #[derive(Default)]
 struct State {
     written: f64,
-    mapped: f64,
+    /// Mapped by writes of nothing but zeros (allocation), until data is written over them.
+    zeros: f64,
+    /// Mapped by other writes.
+    covered: f64,
     leaves: f64,
     data: f64,
     fragments: f64,
@@ -77,6 +80,13 @@ struct State {
     parked: f64,
     duplicates: f64,
     distinct: f64,
+}
+
+impl State {
+    /// Mapped blocks of a volume of `logical`: blocks of zeros are overwritten in the share that is covered.
+    fn mapped(&self, logical: f64) -> f64 {
+        self.covered + self.zeros * (1.0 - self.covered / logical)
+    }
 }
 
 impl VdoTwin {
@@ -118,7 +128,7 @@ impl VdoTwin {
             "version" => 36.0,
             "dataBlocksUsed" => s.data,
             "overheadBlocksUsed" => self.fixed() + pages,
-            "logicalBlocksUsed" => s.mapped,
+            "logicalBlocksUsed" => s.mapped(self.logical_blocks as f64),
             "physicalBlocks" => self.pool_blocks as f64,
             "logicalBlocks" => self.logical_blocks as f64,
             "blockMapCacheSize" => self.setup.block_map_cache as f64,
@@ -271,7 +281,11 @@ impl Twin for VdoTwin {
         let logical = self.logical_blocks as f64;
         let s = &mut self.state;
         s.written += blocks;
-        s.mapped = (s.mapped + blocks * (1.0 - s.mapped / logical)).min(logical);
+        if zero < blocks {
+            s.covered = (s.covered + blocks).min(logical);
+        } else {
+            s.zeros = (s.zeros + blocks).min(logical);
+        }
         s.leaves = (s.leaves + blocks).min(geometry::leaves(self.logical_blocks * BLOCK) as f64);
         s.duplicates += duplicates;
         s.distinct += distinct;

@@ -31,12 +31,15 @@ pub(super) fn alone(s: &Setup) -> Result<(), SettingError> {
         return refuse("slab_size", s.slab_size, help);
     }
     let quarters = [256 * MIB, 512 * MIB, 768 * MIB].contains(&s.index_memory);
-    let whole = s.index_memory % GIB == 0 && (GIB..=1024 * GIB).contains(&s.index_memory);
+    let whole = s.index_memory.is_multiple_of(GIB) && (GIB..=1024 * GIB).contains(&s.index_memory);
     if !quarters && !whole {
         let help = "write 256M, 512M, 768M or whole G; lvm would silently round it";
         return refuse("index_memory", s.index_memory, help);
     }
-    if s.max_discard == 0 || s.max_discard % geometry::BLOCK != 0 || s.max_discard >= 4 * GIB {
+    if s.max_discard == 0
+        || !s.max_discard.is_multiple_of(geometry::BLOCK)
+        || s.max_discard >= 4 * GIB
+    {
         let help = "write a multiple of 4k below 4G, such as \"16k\"";
         return refuse("max_discard", s.max_discard, help);
     }
@@ -80,7 +83,7 @@ fn zones(s: &Setup) -> Result<(), SettingError> {
 fn cache(s: &Setup) -> Result<(), SettingError> {
     let needed = CACHE_PER_LOGICAL_THREAD * u64::from(s.logical_threads);
     let least = needed.max(SMALLEST_CACHE);
-    if s.block_map_cache >= least && s.block_map_cache % MIB == 0 {
+    if s.block_map_cache >= least && s.block_map_cache.is_multiple_of(MIB) {
         return Ok(());
     }
     let why = if needed > SMALLEST_CACHE {
@@ -177,7 +180,7 @@ mod tests {
             ("index_memory = \"300M\"", "index_memory", "300M", "256M"),
             ("max_discard = \"6k\"", "max_discard", "6k", "multiple of 4k"),
             ("minimum_io_size = 1024", "minimum_io_size", "1k", "512 or 4096"),
-            ("physical_threads = 2", "physical_threads", "2", "= 1"),
+            ("physical_threads = 3", "physical_threads", "3", "= 2"),
             ("physical_size = \"8G\"", "physical_size", "8 GiB", "larger device"),
             ("physical_size = \"1G\"", "physical_size", "1 GiB", "slab_size"),
             ("sparse_index = true", "slab_size", "not one slab", "device of at least"),
