@@ -27,11 +27,8 @@ pub(crate) struct Drive {
     pub(crate) inherited: Option<OwnedFd>,
 }
 
-/// Makes all disks of a machine, after making sure that what will be written fits.
-pub(crate) fn make(spec: &VmSpec) -> Result<Vec<Drive>> {
-    if spec.disks.is_empty() {
-        return Ok(Vec::new());
-    }
+/// The directory of a machine's disks, made when it is not there, after a check that they make sense and fit.
+pub(crate) fn check_all(spec: &VmSpec) -> Result<&Path> {
     let home = match &spec.disk_home {
         DiskHome::Nameless => spec.cache.dir(),
         DiskHome::Kept(dir) => {
@@ -43,6 +40,15 @@ pub(crate) fn make(spec: &VmSpec) -> Result<Vec<Drive>> {
         check(disk, &spec.disks)?;
     }
     check_space(home, spec.will_write)?;
+    Ok(home)
+}
+
+/// Makes all disks of a machine, after making sure that what will be written fits.
+pub(crate) fn make(spec: &VmSpec) -> Result<Vec<Drive>> {
+    if spec.disks.is_empty() {
+        return Ok(Vec::new());
+    }
+    let home = check_all(spec)?;
     let (aio, note) = match spec.aio {
         Some(aio) => (aio, None),
         None => usual_aio(),

@@ -7,6 +7,7 @@ use units::Bytes;
 
 use crate::accel::Accelerator;
 use crate::cache::Cache;
+use crate::Result;
 use crate::image::Image;
 
 /// One virtual disk, empty and sparse.
@@ -126,6 +127,11 @@ impl VmSpec {
             program: PathBuf::from("/proc/self/exe"),
             mission: Vec::new(),
         }
+    }
+
+    /// Whether its disks make sense and what will be written to them fits, before anything is started.
+    pub fn check(&self) -> Result<()> {
+        crate::disk::check_all(self).map(|_| ())
     }
 
     /// Adds a disk.
