@@ -7,6 +7,7 @@
 pub mod block;
 pub mod clock;
 pub mod cpu;
+pub mod dm;
 pub mod interrupt;
 pub mod lifeline;
 pub mod usage;
