@@ -223,3 +223,27 @@ fn findings_made_while_a_cell_ran_are_put_together_per_variant() {
     assert_eq!(finding.evidence, "Cell 2 (in 2 of 5 runs)");
     assert_eq!(finding.subject.as_deref(), Some("vdo"));
 }
+
+#[test]
+fn a_layer_s_own_rules_are_run_on_the_cells_that_have_it() {
+    let unallocated = only("map_unallocated", |r| {
+        for row in r.cells.iter_mut().flat_map(|cell| &mut cell.rows) {
+            if let Row::Sample(sample) = row
+                && sample.source == "vdo.stats"
+                && sample.mark.as_deref() == Some("stage_end")
+            {
+                sample.fields.insert("overheadBlocksUsed".into(), Some(706_637.0));
+            }
+        }
+    });
+    assert_eq!(unallocated.subject.as_deref(), Some("vdo"));
+    assert!(unallocated.evidence.contains("6637 blocks"), "{unallocated:?}");
+    assert!(unallocated.evidence.ends_with("(in 5 of 5 runs)"), "{unallocated:?}");
+    only("content_not_packable", |r| {
+        for record in r.cells.iter_mut().filter_map(|cell| cell.record.as_mut()) {
+            if let Some(figures) = record.layers.get_mut("vdo") {
+                figures.insert("compressed_fragments".into(), Some(0.0));
+            }
+        }
+    });
+}
