@@ -1,2 +1,13 @@
-//! A result as a page, on a terminal, or as JSON.
+//! A result as a page, on a terminal, as JSON or CSV.
+//!
+//! [`view::view`] makes everything that a report says from a result, its analysis and its findings;
+//! [`html::page`], [`terminal::text`], [`json::json`] and [`csv::csv`] render that and nothing else, so they
+//! cannot disagree. Nothing here needs devices, rights or a network.
 #![forbid(unsafe_code)]
+
+pub mod csv;
+pub mod html;
+pub mod json;
+pub mod terminal;
+pub mod view;
+mod wording;

@@ -1,0 +1,125 @@
+//! The charts of a page: a box each, filled with a sketch that the browser replaces, a table behind it, and
+//! all points once as JSON.
+
+use maud::{Markup, PreEscaped, html};
+
+use super::hero::dot;
+use super::sketch::sketch;
+use crate::view::{Axis, Chart, Part, Scale, View};
+use crate::wording::{self, NONE};
+
+/// Rows of the table behind a chart; all points are in the page's JSON.
+const ROWS: usize = 40;
+
+/// What the load saw.
+pub fn load(id: &dyn Fn(&str) -> String, index: usize, view: &View) -> Markup {
+    html! { h2 id=(id("load")) { "The load over time" } (part(index, view, Part::Load)) }
+}
+
+/// What the layers did meanwhile.
+pub fn layers(id: &dyn Fn(&str) -> String, index: usize, view: &View) -> Markup {
+    html! { h2 id=(id("layers")) { "The layers meanwhile" } (part(index, view, Part::Layers)) }
+}
+
+/// What CPUs and devices did meanwhile.
+pub fn machine(id: &dyn Fn(&str) -> String, index: usize, view: &View) -> Markup {
+    html! {
+        h2 id=(id("machine")) { "CPU and devices meanwhile" }
+        (threads(view))
+        (part(index, view, Part::Machine))
+    }
+}
+
+fn part(index: usize, view: &View, part: Part) -> Markup {
+    let charts: Vec<_> = view.charts.iter().filter(|c| c.part == part).collect();
+    html! {
+        @if charts.is_empty() { p.soft { "No samples of this kind were taken." } }
+        @for chart in charts { (figure(index, chart)) }
+    }
+}
+
+fn figure(index: usize, chart: &Chart) -> Markup {
+    html! {
+        figure.chart {
+            figcaption { (chart.title) }
+            p.reading { (chart.reading) }
+            div.plot data-chart={ "r" (index) "-" (chart.id) } role="img" aria-label=(chart.title) { (sketch(chart)) }
+            details { summary { "Table" } (table(chart)) }
+        }
+    }
+}
+
+/// The series that sum up the repeats, at up to [`ROWS`] places.
+fn table(chart: &Chart) -> Markup {
+    let bold: Vec<_> = chart.series.iter().filter(|s| s.bold()).collect();
+    let mut places: Vec<f64> = bold.iter().flat_map(|s| s.x.iter().copied()).collect();
+    places.sort_by(f64::total_cmp);
+    places.dedup();
+    let step = places.len().div_ceil(ROWS).max(1);
+    html! {
+        div.scroll tabindex="0" role="region" aria-label={ "Table of " (chart.title) } { table {
+            thead { tr { th scope="col" { (chart.x.label) } @for series in &bold { th scope="col" { (series.name) } } } }
+            tbody { @for place in places.iter().step_by(step) { tr {
+                th scope="row" { (position(&chart.x, *place)) }
+                @for series in &bold { td {
+                    @let value = series.x.iter().position(|x| x == place).and_then(|i| series.y.get(i).copied().flatten());
+                    (value.map_or(NONE.to_owned(), |v| wording::value(chart.y.unit, v)))
+                } }
+            } } }
+        } }
+    }
+}
+
+fn position(axis: &Axis, place: f64) -> String {
+    match axis.scale {
+        Scale::Nines => {
+            let digits = (place.ceil().max(2.0) - 1.0) as usize;
+            format!("{:.*} %", digits, 100.0 * (1.0 - 10f64.powf(-place)))
+        }
+        Scale::Linear | Scale::Log => axis.unit.show(place),
+    }
+}
+
+/// CPU per thread as bars, complete without a script.
+fn threads(view: &View) -> Markup {
+    let top =
+        view.threads.iter().flat_map(|t| t.percent.iter().flatten()).copied().fold(0.0, f64::max);
+    html! { @if !view.threads.is_empty() {
+        h3 { "CPU of each thread" }
+        p.reading { "Percent of one CPU over the measured stages, median over the repeats. A thread near 100 % is a limit: threads that cannot be \
+                     multiplied (journalQ, packerQ, dedupeQ) then set the pace." }
+        div.scroll tabindex="0" role="region" aria-label="CPU of each thread" { table {
+            thead { tr { th scope="col" { "Thread" } th.text scope="col" style="width:60%" { span.sr { "Bar" } } th scope="col" { "CPU" } } }
+            tbody { @for row in &view.threads { @for (index, percent) in row.percent.iter().enumerate() { @if let Some(percent) = percent { tr {
+                th scope="row" { code { (row.thread) } @if row.percent.iter().flatten().count() > 1 {
+                    " " span.faint { (view.variants.get(index).map_or(NONE, |v| v.name.as_str())) } } }
+                td.text { div.bars style="grid-template-columns:1fr" { i style={ "--c:var(--v" (index % 8) ");width:"
+                    (format!("{:.1}", if top > 0.0 { percent / top * 100.0 } else { 0.0 })) "%" } {} } }
+                td { (units::Unit::Percent.show(*percent)) }
+            } } } } }
+        } }
+        p.soft { @for (index, variant) in view.variants.iter().enumerate() { @if view.threads.iter().any(|t| t.percent.get(index).copied().flatten().is_some()) {
+            (dot(index)) (variant.name) " " } } }
+    } }
+}
+
+/// All points of all charts, for the browser and for whoever recomputes a figure.
+pub fn data(index: usize, view: &View) -> Markup {
+    // `<` is all that could end the element early.
+    let json = serde_json::to_string(&rounded(view)).unwrap_or_default().replace('<', "\\u003c");
+    html! { script.charts type="application/json" data-result={ "r" (index) } { (PreEscaped(json)) } }
+}
+
+/// Charts with seven significant digits, which is more than any instrument here has and half the size.
+fn rounded(view: &View) -> Vec<Chart> {
+    let mut charts = view.charts.clone();
+    for series in charts.iter_mut().flat_map(|c| c.series.iter_mut()) {
+        series.x.iter_mut().for_each(|x| *x = seven_digits(*x));
+        series.y.iter_mut().flatten().for_each(|y| *y = seven_digits(*y));
+    }
+    charts
+}
+
+fn seven_digits(value: f64) -> f64 {
+    format!("{value:.6e}").parse().unwrap_or(value)
+}

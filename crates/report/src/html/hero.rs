@@ -1,0 +1,99 @@
+//! The first screen: what happened, in a sentence, and the asked figures as tiles.
+
+use maud::{Markup, html};
+
+use crate::view::{FigureRow, View};
+use crate::wording;
+
+/// Verdict, notes that must be read first, and one tile for each question.
+pub fn hero(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
+    let fact = |name: &str| view.run.iter().find(|(n, _)| n == name).map(|(_, value)| value);
+    html! {
+        header.top style="padding-left:0;padding-right:0" {
+            p.kicker {
+                b { (view.experiment) }
+                @if let Some(started) = fact("started") { span { (started) } }
+                @for variant in view.variants.iter().enumerate() { (key(variant.0, &variant.1.name, variant.1.repeats)) }
+            }
+            @if let Some(first) = view.verdicts.first() { h1 id=(id("verdict")) { (first.text) } }
+            @if !view.about.is_empty() { p.soft { (view.about) } }
+            @if view.verdicts.len() > 1 {
+                ul.also { @for sentence in &view.verdicts[1..] { li { (sentence.text) } } }
+            }
+        }
+        @for banner in &view.banners {
+            div.banner role="note" { b { (banner.title) ". " } (banner.text) }
+        }
+        div.tiles { @for row in view.figures.iter().filter(|r| r.headline()) { (tile(view, row)) } }
+    }
+}
+
+/// A variant's colour with its name.
+fn key(index: usize, name: &str, repeats: usize) -> Markup {
+    html! { span { (dot(index)) (name) " " span.faint { (repeats) @if repeats == 1 { " repeat" } @else { " repeats" } } } }
+}
+
+/// The dot in a variant's colour.
+pub fn dot(index: usize) -> Markup {
+    html! { i.dot style={ "--c:var(--v" (index % 8) ")" } {} }
+}
+
+/// A verdict as a coloured word with a mark.
+pub fn chip(verdict: Option<&str>) -> Markup {
+    html! { @if let Some(word) = verdict { span.chip.(class(word)) { (wording::verdict(word)) } } }
+}
+
+/// Only words that are verdicts become classes.
+fn class(word: &str) -> &'static str {
+    match word {
+        "better" => "better",
+        "worse" => "worse",
+        "same" => "same",
+        _ => "unclear",
+    }
+}
+
+fn tile(view: &View, row: &FigureRow) -> Markup {
+    let compared: Vec<_> = row.comparisons.iter().flatten().collect();
+    html! {
+        div.tile {
+            h3 { span { (row.label) span.of { (row.scope.name()) } }
+                @if let [one] = compared[..] { (chip(one.verdict.as_deref())) } }
+            @match compared[..] {
+                [one] => {
+                    p.big { (one.ratio.map_or(wording::NONE.to_owned(), wording::ratio)) small { " of " (one.base) } }
+                    p.sure { @if let Some(range) = wording::ratio_interval(one) { "95\u{a0}% interval\u{a0}" (range) } }
+                },
+                _ => @if let Some(figure) = row.values.iter().flatten().next() {
+                    @if row.values.iter().flatten().count() == 1 {
+                        p.big { (wording::value(row.unit, figure.median)) }
+                        p.sure { @if let Some(range) = wording::interval(row.unit, figure) { "95\u{a0}% interval\u{a0}" (range) } }
+                    }
+                },
+            }
+            (bars(view, row))
+        }
+    }
+}
+
+/// One bar per variant with its interval as a whisker; percent on a scale to 100.
+fn bars(view: &View, row: &FigureRow) -> Markup {
+    let values = || row.values.iter().flatten();
+    let least = if row.unit == units::Unit::Percent { 100.0 } else { 0.0 };
+    let top = values().flat_map(|f| [f.median, f.high.unwrap_or(f.median)]).fold(least, f64::max);
+    let share = |value: f64| if top > 0.0 { (100.0 * value / top).clamp(0.0, 100.0) } else { 0.0 };
+    html! {
+        @for (index, variant) in view.variants.iter().enumerate() {
+            @let figure = row.values.get(index).copied().flatten();
+            div.bar style={ "--c:var(--v" (index % 8) ")" } {
+                span { (variant.name) } b { (wording::median(row.unit, figure.as_ref())) }
+                div.track aria-hidden="true" { @if let Some(figure) = figure {
+                    i style={ "width:" (format!("{:.2}", share(figure.median))) "%" } {}
+                    @if let (Some(low), Some(high)) = (figure.low, figure.high) {
+                        u style=(format!("left:{:.2}%;width:{:.2}%", share(low), share(high) - share(low))) {}
+                    }
+                } }
+            }
+        }
+    }
+}

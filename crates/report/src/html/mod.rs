@@ -1,0 +1,99 @@
+//! The page: one file that holds everything, opens from a disk, and asks no other machine for anything.
+//!
+//! Tables, verdicts, the stack and a sketch of each chart are HTML and SVG made here, so the page is
+//! complete without JavaScript and in print. With it, charts that come into view are drawn by plotly, whose
+//! script travels in the page once, packed.
+
+mod cells;
+mod charts;
+mod figures;
+mod hero;
+mod library;
+mod parts;
+mod sketch;
+mod stack;
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use crate::view::View;
+
+const STYLE: &str = include_str!("style.css");
+const SCRIPT: &str = include_str!("script.js");
+
+/// Nothing may be loaded from anywhere: a browser holds the page to it.
+const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:";
+
+/// The whole page for one or more results, in the order given.
+pub fn page(views: &[View]) -> String {
+    let title = match views {
+        [one] => format!("{} – Fathom", one.experiment),
+        many => format!("{} results – Fathom", many.len()),
+    };
+    let markup = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="generator" content="fathom";
+                link rel="icon" href="data:,";
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                @if views.len() > 1 { (contents(views)) }
+                main {
+                    noscript { p {
+                        "JavaScript is off. All tables and sketches of the charts are here; \
+                         with it, the charts can be zoomed and read off."
+                    } }
+                    @for (index, view) in views.iter().enumerate() {
+                        (result(index, view))
+                    }
+                }
+                footer {
+                    "Made by Fathom. This file is complete: it needs no network and no other file."
+                }
+                script id="plotly" type="application/gzip-base64" { (PreEscaped(library::packed())) }
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    };
+    markup.into_string()
+}
+
+fn contents(views: &[View]) -> Markup {
+    html! {
+        header.top {
+            p.kicker { b { "Fathom" } span { (views.len()) " results" } }
+            ol { @for (index, view) in views.iter().enumerate() {
+                li { a href={ "#r" (index) } { (view.experiment) }
+                    @if let Some(first) = view.verdicts.first() { " – " (first.text) } }
+            } }
+        }
+    }
+}
+
+/// The parts of one result, in the order a reader needs them.
+fn result(index: usize, view: &View) -> Markup {
+    let id = |part: &str| format!("r{index}-{part}");
+    html! {
+        section.result id={ "r" (index) } aria-labelledby=(id("verdict")) {
+            (hero::hero(&id, view))
+            (parts::navigation(&id, view))
+            (parts::findings(&id, view))
+            (parts::run_card(&id, view))
+            (stack::stacks(&id, view))
+            (figures::results(&id, view))
+            (charts::load(&id, index, view))
+            (charts::layers(&id, index, view))
+            (charts::machine(&id, index, view))
+            (figures::content(&id, view))
+            (parts::cost(&id, view))
+            (cells::cells(&id, view))
+            (parts::glossary(&id, view))
+            (charts::data(index, view))
+        }
+    }
+}

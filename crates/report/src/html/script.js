@@ -1,0 +1,169 @@
+"use strict";
+// State that a test (or a curious person) can read; mirrored into attributes of <html>.
+const fathom = window.__fathom = { errors: [], drawn: 0, charts: 0 };
+const root = document.documentElement;
+const publish = () => {
+  root.dataset.errors = fathom.errors.join(" | ");
+  root.dataset.drawn = fathom.drawn;
+  root.dataset.charts = fathom.charts;
+};
+const failed = what => { fathom.errors.push(String(what)); publish(); };
+addEventListener("error", e => failed(e.message));
+addEventListener("unhandledrejection", e => failed(e.reason));
+const consoleError = console.error.bind(console);
+console.error = (...words) => { failed(words.join(" ")); consoleError(...words); };
+
+const specs = new Map();
+for (const block of document.querySelectorAll("script.charts"))
+  for (const chart of JSON.parse(block.textContent)) specs.set(block.dataset.result + "-" + chart.id, chart);
+const plots = [...document.querySelectorAll(".plot[data-chart]")];
+fathom.charts = plots.length;
+publish();
+
+// The library is packed once; the first chart that comes into view unpacks it.
+let library;
+const load = () => library ??= (async () => {
+  const packed = atob(document.getElementById("plotly").textContent.trim());
+  const bytes = Uint8Array.from(packed, c => c.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const script = document.createElement("script");
+  script.textContent = await new Response(stream).text();
+  document.head.append(script);
+  return window.Plotly;
+})();
+
+const css = name => getComputedStyle(root).getPropertyValue(name).trim();
+const colour = s => css(s.variant === null ? `--h${s.hue % 10}` : `--v${s.variant % 8}`);
+const scaled = (v, step, units) => {
+  let i = 0;
+  while (Math.abs(v) >= step && i + 1 < units.length) { v /= step; i++; }
+  return [v, units[i]];
+};
+const short = v => v === 0 ? "0" : String(Number(v.toPrecision(3)));
+const show = (unit, v) => {
+  if (v === null || v === undefined) return "–";
+  const bytes = () => { const [n, u] = scaled(v, 1024, ["B", "KiB", "MiB", "GiB", "TiB"]); return short(n) + " " + u; };
+  const time = ns => { const a = Math.abs(ns);
+    return a >= 1e9 ? short(ns / 1e9) + " s" : a >= 1e6 ? short(ns / 1e6) + " ms" : a >= 1e3 ? short(ns / 1e3) + " µs" : short(ns) + " ns"; };
+  switch (unit) {
+    case "bytes": return bytes();
+    case "bytes_per_second": return bytes() + "/s";
+    case "nanos": return time(v);
+    case "micros": return time(v * 1e3);
+    case "seconds": return short(v) + " s";
+    case "percent": return short(v) + " %";
+    case "ratio": return short(v);
+    default: { const [n, u] = scaled(v, 1000, ["", "k", "M", "G"]); return short(n) + u + (unit === "per_second" ? "/s" : ""); }
+  }
+};
+
+// Round positions for about five ticks; powers of two where the unit counts bytes.
+const ticks = (unit, low, high) => {
+  if (!(high > low)) return [low];
+  const raw = (high - low) / 5, base = unit.startsWith("bytes") ? 2 : 10;
+  const power = base ** Math.floor(Math.log(raw) / Math.log(base));
+  const step = base === 2 ? (raw / power > 1.4 ? power * 2 : power) : [1, 2, 2.5, 5, 10].map(m => m * power).find(s => s >= raw);
+  const out = [];
+  for (let t = Math.ceil(low / step) * step; t <= high + step * 1e-6; t += step) out.push(Math.abs(t) < step * 1e-6 ? 0 : t);
+  return out;
+};
+const logTicks = (low, high) => {
+  const out = [];
+  for (let e = Math.floor(Math.log10(low)); e <= Math.log10(high) + 1; e++)
+    for (const m of [1, 2, 5]) { const t = m * 10 ** e; if (t >= low * .8 && t <= high * 1.25) out.push(t); }
+  return out.length > 9 ? out.filter(t => /^1/.test(t.toExponential())) : out;
+};
+const nines = [[0, "0 %"], [.3010299957, "50 %"], [1, "90 %"], [2, "99 %"], [3, "99.9 %"], [4, "99.99 %"], [5, "99.999 %"], [6, "99.9999 %"]];
+const share = x => { const q = 100 * (1 - 10 ** -x); return (x >= 2 ? q.toFixed(Math.ceil(x)) : q.toFixed(1)) + " %"; };
+
+const extent = lists => { let low = Infinity, high = -Infinity;
+  for (const list of lists) for (const v of list) if (v !== null) { if (v < low) low = v; if (v > high) high = v; }
+  return [low, high]; };
+
+const axis = (a, low, high) => {
+  const out = { title: { text: a.label, font: { size: 12.5 }, standoff: 8 }, gridcolor: css("--line"), zeroline: false,
+    linecolor: css("--line"), tickfont: { size: 12 }, automargin: true };
+  if (a.scale === "nines") {
+    const shown = nines.filter(n => n[0] <= high + .05);
+    Object.assign(out, { tickmode: "array", tickvals: shown.map(n => n[0]), ticktext: shown.map(n => n[1]), range: [0, high * 1.02] });
+  } else if (a.scale === "log") {
+    const at = logTicks(low, high);
+    Object.assign(out, { type: "log", tickmode: "array", tickvals: at, ticktext: at.map(t => show(a.unit, t)) });
+  } else {
+    const at = ticks(a.unit, Math.min(0, low), high);
+    Object.assign(out, { tickmode: "array", tickvals: at, ticktext: at.map(t => show(a.unit, t)) });
+  }
+  return out;
+};
+
+const figure = spec => {
+  const stacked = spec.shape === "stacked", repeats = spec.series.some(s => s.repeat !== null);
+  const traces = spec.series.map(s => {
+    const bold = s.repeat === null, c = colour(s);
+    return { type: "scatter", mode: "lines", name: s.name, x: s.x, y: s.y, connectgaps: false,
+      legendgroup: s.variant === null ? "h" + s.hue : "v" + s.variant + "-" + s.hue, showlegend: bold, hoverinfo: bold ? "text" : "skip",
+      text: bold ? s.y.map((y, i) => `${s.name}: ${show(spec.y.unit, y)}${spec.x.scale === "nines" ? " at " + share(s.x[i]) : ""}`) : undefined,
+      opacity: bold ? 1 : .38, stackgroup: stacked ? "one" : undefined, fillcolor: stacked ? c + "99" : undefined,
+      line: { color: c, width: stacked ? .8 : bold ? (repeats ? 2.6 : 2) : 1, dash: !stacked && s.variant !== null && s.hue % 2 ? "dot" : undefined } };
+  });
+  const [xl, xh] = extent(spec.series.map(s => s.x));
+  let [yl, yh] = extent(spec.series.map(s => s.y));
+  if (stacked) {
+    const sums = new Map();
+    for (const s of spec.series) s.x.forEach((x, i) => sums.set(x, (sums.get(x) ?? 0) + (s.y[i] ?? 0)));
+    yh = Math.max(...sums.values());
+  }
+  const x = axis(spec.x, xl, xh);
+  if (spec.x.scale === "linear") x.range = [Math.min(0, xl), xh];
+  const y = axis(spec.y, spec.y.scale === "linear" ? Math.min(0, yl) : yl, yh);
+  if (spec.y.scale === "linear") y.range = [Math.min(0, yl), (yh || 1) * 1.06];
+  const narrow = innerWidth < 600;
+  return [traces, { height: narrow ? 300 : 346, margin: { l: 12, r: 12, t: 8, b: 8 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+    font: { family: css("--sans"), color: css("--soft"), size: 12.5 }, xaxis: x, yaxis: y,
+    modebar: { bgcolor: "rgba(0,0,0,0)", color: css("--faint"), activecolor: css("--ink") },
+    legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: 12.5 } }, hovermode: "x",
+    hoverlabel: { bgcolor: css("--card"), bordercolor: css("--line"), font: { color: css("--ink"), family: css("--sans") } } },
+    { displaylogo: false, responsive: true, showSendToCloud: false, modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"] }];
+};
+
+const draw = async box => {
+  if (box.dataset.state) return;
+  box.dataset.state = "drawing";
+  try {
+    const plotly = await load();
+    const spec = specs.get(box.dataset.chart);
+    const inner = document.createElement("div");
+    box.replaceChildren(inner);
+    await plotly.newPlot(inner, ...figure(spec));
+    box.dataset.state = "drawn";
+    fathom.drawn++;
+    publish();
+  } catch (error) {
+    failed(`${box.dataset.chart}: ${error}`);
+  }
+};
+const redraw = () => { for (const box of plots)
+  if (box.dataset.state === "drawn") window.Plotly.react(box.firstChild, ...figure(specs.get(box.dataset.chart))); };
+
+const seen = new IntersectionObserver(entries => {
+  for (const e of entries) if (e.isIntersecting) { seen.unobserve(e.target); draw(e.target); }
+}, { rootMargin: "300px" });
+// A link to the page that ends in #all draws everything at once: for saving, and for tests.
+if (location.hash === "#all") plots.forEach(draw);
+else plots.forEach(p => seen.observe(p));
+
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+addEventListener("beforeprint", () => { root.dataset.print = ""; plots.forEach(draw); redraw(); });
+addEventListener("afterprint", () => { delete root.dataset.print; redraw(); });
+
+for (const pre of document.querySelectorAll(".copy pre")) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = "Copy";
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(pre.textContent);
+    button.textContent = "Copied";
+    setTimeout(() => { button.textContent = "Copy"; }, 1500);
+  });
+  pre.after(button);
+}

@@ -1,0 +1,95 @@
+//! A chart as a plain SVG: what stands on the page before, or without, JavaScript.
+
+use maud::{Markup, html};
+
+use crate::view::{Chart, Scale, Series, Shape};
+use crate::wording::NONE;
+
+const WIDTH: f64 = 1000.0;
+const HEIGHT: f64 = 346.0;
+/// Room for the labels on the left, the right, above and below.
+const LEFT: f64 = 84.0;
+const RIGHT: f64 = 16.0;
+const TOP: f64 = 30.0;
+const BOTTOM: f64 = 34.0;
+
+/// The chart with its extreme values at the axes.
+pub fn sketch(chart: &Chart) -> Markup {
+    let (Some((x_low, x_high)), Some((y_low, y_high))) = (chart.x_range(), chart.y_range()) else {
+        return html! { p.soft { "No samples of this kind were taken." } };
+    };
+    let stacked = chart.shape == Shape::Stacked;
+    let y_low = if chart.y.scale == Scale::Log { y_low.max(1.0) } else { y_low.min(0.0) };
+    let lines = if stacked { piled(&chart.series) } else { chart.series.clone() };
+    let y_high = lines.iter().flat_map(|s| s.y.iter().flatten()).copied().fold(y_high, f64::max);
+    let at = |series: &Series| path(series, chart, (x_low, x_high), (y_low, y_high));
+    html! {
+        svg.sketch viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } aria-hidden="true" {
+            path d={ "M" (LEFT) " " (TOP) "V" (HEIGHT - BOTTOM) "H" (WIDTH - RIGHT) } fill="none" style="stroke:var(--line)" {}
+            text x=(LEFT - 8.0) y=(TOP + 5.0) font-size="13" text-anchor="end" style="fill:var(--soft)" { (chart.y.unit.show(y_high)) }
+            text x=(LEFT - 8.0) y=(HEIGHT - BOTTOM) font-size="13" text-anchor="end" style="fill:var(--soft)" { (chart.y.unit.show(y_low)) }
+            text x=(WIDTH - RIGHT) y=(HEIGHT - 10.0) font-size="13" text-anchor="end" style="fill:var(--soft)" {
+                (chart.x.label) " to " (right_end(chart, x_high)) }
+            @for (index, series) in lines.iter().filter(|s| s.bold()).enumerate() {
+                text x=(LEFT + 190.0 * index as f64) y="16" font-size="13" style={ "fill:" (colour(series)) } { (series.name) }
+            }
+            @for series in &lines {
+                path d=(at(series)) fill="none" stroke-linejoin="round" style={ "stroke:" (colour(series)) }
+                    stroke-width=(if series.bold() { 2.4 } else { 0.9 }) opacity=(if series.bold() { 1.0 } else { 0.4 }) {}
+            }
+        }
+    }
+}
+
+fn right_end(chart: &Chart, x: f64) -> String {
+    match chart.x.scale {
+        Scale::Nines if x.is_finite() => format!("{:.4} %", 100.0 * (1.0 - 10f64.powf(-x))),
+        Scale::Nines => NONE.to_owned(),
+        Scale::Linear | Scale::Log => chart.x.unit.show(x),
+    }
+}
+
+/// Each series raised by those below it.
+fn piled(series: &[Series]) -> Vec<Series> {
+    let mut base: Vec<f64> = Vec::new();
+    let mut piled = Vec::new();
+    for one in series {
+        base.resize(base.len().max(one.y.len()), 0.0);
+        let mut raised = one.clone();
+        for (y, below) in raised.y.iter_mut().zip(&mut base) {
+            *below += y.unwrap_or(0.0);
+            *y = Some(*below);
+        }
+        piled.push(raised);
+    }
+    piled
+}
+
+/// The CSS colour of a series, the same that the script takes.
+fn colour(series: &Series) -> String {
+    series.variant.map_or_else(
+        || format!("var(--h{})", series.hue % 10),
+        |variant| format!("var(--v{})", variant % 8),
+    )
+}
+
+fn path(series: &Series, chart: &Chart, x: (f64, f64), y: (f64, f64)) -> String {
+    let place = |value: f64, scale: Scale, (low, high): (f64, f64)| {
+        let bend = |v: f64| if scale == Scale::Log { v.max(1.0).ln() } else { v };
+        let span = bend(high) - bend(low);
+        if span > 0.0 { (bend(value) - bend(low)) / span } else { 0.5 }
+    };
+    let mut text = String::new();
+    let mut pen = 'M';
+    for (px, py) in series.x.iter().zip(&series.y) {
+        let Some(py) = py else {
+            pen = 'M';
+            continue;
+        };
+        let right = LEFT + place(*px, chart.x.scale, x) * (WIDTH - LEFT - RIGHT);
+        let down = HEIGHT - BOTTOM - place(*py, chart.y.scale, y) * (HEIGHT - TOP - BOTTOM);
+        text.push_str(&format!("{pen}{right:.1} {down:.1}"));
+        pen = 'L';
+    }
+    text
+}

@@ -1,0 +1,94 @@
+//! Putting a view together from a result, its analysis and its findings.
+
+use std::cmp::Reverse;
+
+use analysis::{Analysis, verdict_sentence};
+use results::model::{CellRecord, Finding};
+use results::read::ResultSet;
+
+use super::{
+    Cell, FigureRow, Scope, Variant, View, commands, facts, figures, latency, layers, machine,
+    sentence, throughput,
+};
+use crate::wording;
+
+/// Everything that a report says about `set`.
+pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View {
+    let plan = &set.manifest.plan;
+    let rows = figures::rows(analysis, &plan.questions);
+    let variants = variants(set, analysis);
+    let mut findings = findings.to_vec();
+    findings.sort_by_key(|f| Reverse(f.severity));
+    let mut charts = throughput::charts(set);
+    charts.extend(latency::charts(set));
+    charts.extend(layers::charts(set));
+    charts.extend(machine::charts(set));
+    let glossary = ::layers::metrics().filter(|m| rows.iter().any(|r| r.metric == m.id)).copied();
+    View {
+        experiment: plan.experiment.clone(),
+        about: plan.about.clone(),
+        accelerator: facts::accelerator(set.manifest.accelerator).to_owned(),
+        simulated: set.manifest.simulated,
+        complete: set.complete(),
+        summary: verdict_sentence(analysis),
+        verdicts: sentence::verdicts(&variants, &rows),
+        banners: facts::banners(set),
+        findings,
+        run: facts::run_card(set),
+        machine: facts::machine(set),
+        glossary: glossary.collect(),
+        spread: figures::spread(analysis),
+        charts,
+        threads: layers::threads(set),
+        samplers: facts::samplers(set),
+        lab_times: facts::lab_times(set),
+        cells: cells(set, analysis, &rows),
+        variants,
+        figures: rows,
+    }
+}
+
+fn variants(set: &ResultSet, analysis: &Analysis) -> Vec<Variant> {
+    let planned = set.manifest.plan.variants.iter();
+    planned
+        .map(|facts| {
+            let own = analysis.variants.iter().find(|v| v.name == facts.name);
+            let achieved = own.into_iter().flat_map(|v| &v.content.achieved);
+            Variant {
+                name: facts.name.clone(),
+                repeats: own.map_or(0, |v| v.repeats),
+                stack: facts.stack.clone(),
+                stages: facts.stages.iter().map(self::facts::stage).collect(),
+                asked: own.and_then(|v| v.content.asked.clone()),
+                achieved: achieved
+                    .filter_map(|(key, f)| Some((key.clone(), figures::figure(f)?)))
+                    .collect(),
+            }
+        })
+        .collect()
+}
+
+/// The cells with the figures that stand on top of the page.
+fn cells(set: &ResultSet, analysis: &Analysis, rows: &[FigureRow]) -> Vec<Cell> {
+    let mut cells = commands::cells(set);
+    for (cell, data) in cells.iter_mut().zip(&set.cells) {
+        let Some(record) = data.record.as_ref().filter(|_| data.done()) else { continue };
+        let asked = rows.iter().filter(|row| row.headline());
+        cell.figures = asked.map(|row| (row.label.clone(), own(analysis, record, row))).collect();
+    }
+    cells
+}
+
+/// What one cell has of a row.
+fn own(analysis: &Analysis, record: &CellRecord, row: &FigureRow) -> String {
+    let scope = match &row.scope {
+        Scope::Operation(name) => analysis::Scope::Operation(name.clone()),
+        Scope::Layer(name) => analysis::Scope::Layer(name.clone()),
+        Scope::Load => analysis::Scope::Cpu,
+    };
+    let variant = analysis.variants.iter().find(|v| v.name == record.variant);
+    let values = variant.and_then(|v| v.values_of(&scope, &row.metric));
+    let points = values.into_iter().flat_map(|v| &v.points);
+    let mut value = points.filter(|p| p.repeat == record.repeat).map(|p| p.value);
+    value.next().map_or(wording::NONE.to_owned(), |v| wording::value(row.unit, v))
+}

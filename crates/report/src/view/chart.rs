@@ -1,0 +1,118 @@
+//! A chart as data: what is drawn, not how. Every renderer draws the same points.
+
+use serde::Serialize;
+
+/// One chart.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Chart {
+    /// Unique in its view (`throughput-randwrite`).
+    pub id: String,
+    /// What it shows.
+    pub title: String,
+    /// Which part of the page it belongs to.
+    #[serde(skip)]
+    pub part: Part,
+    /// How to read it, one or two sentences.
+    #[serde(skip)]
+    pub reading: String,
+    /// How its points are joined.
+    pub shape: Shape,
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical axis.
+    pub y: Axis,
+    /// Its series, drawn in this order.
+    pub series: Vec<Series>,
+}
+
+/// Where on the page a chart stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// What the load saw: throughput, latency.
+    Load,
+    /// What the layers did meanwhile.
+    Layers,
+    /// What the machine did meanwhile: CPU, devices.
+    Machine,
+}
+
+/// How the points of a chart are joined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shape {
+    /// Straight lines; a missing value is a gap.
+    Lines,
+    /// Areas on top of each other.
+    Stacked,
+}
+
+/// One axis.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Axis {
+    /// What is on it, with the unit.
+    pub label: String,
+    /// How its numbers are to be read.
+    pub scale: Scale,
+    /// The unit of the stored numbers; axes and tables print it in people's form.
+    pub unit: units::Unit,
+}
+
+/// How positions on an axis follow from numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scale {
+    /// In proportion.
+    Linear,
+    /// By the logarithm.
+    Log,
+    /// A quantile `q` stands at `-log10(1 - q)`: 90 %, 99 %, 99.9 % are equally far apart.
+    Nines,
+}
+
+/// One line or area.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Series {
+    /// What a legend calls it.
+    pub name: String,
+    /// Index of the variant whose colour it has; `None` takes the colour of `hue`.
+    pub variant: Option<usize>,
+    /// Colour among series that are not variants.
+    pub hue: usize,
+    /// The repeat it is of; `None` for what sums up all repeats.
+    pub repeat: Option<u32>,
+    /// Horizontal positions.
+    pub x: Vec<f64>,
+    /// Vertical positions; `None` where nothing was measured.
+    pub y: Vec<Option<f64>>,
+}
+
+impl Series {
+    /// Whether it sums up all repeats and is drawn bold.
+    pub fn bold(&self) -> bool {
+        self.repeat.is_none()
+    }
+}
+
+impl Chart {
+    /// Whether there is anything to draw.
+    pub fn has_points(&self) -> bool {
+        self.series.iter().any(|s| s.y.iter().any(Option::is_some))
+    }
+
+    /// Least and greatest of all finite values; `None` when there are none.
+    pub fn y_range(&self) -> Option<(f64, f64)> {
+        range(self.series.iter().flat_map(|s| s.y.iter().flatten().copied()))
+    }
+
+    /// Least and greatest horizontal position; `None` when there are none.
+    pub fn x_range(&self) -> Option<(f64, f64)> {
+        range(self.series.iter().flat_map(|s| s.x.iter().copied()))
+    }
+}
+
+fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    values.filter(|v| v.is_finite()).fold(None, |range, v| match range {
+        None => Some((v, v)),
+        Some((low, high)) => Some((f64::min(low, v), f64::max(high, v))),
+    })
+}

@@ -1,0 +1,216 @@
+//! Facts of a run: how it was made, on what, what was asked, what sampling cost.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use results::model::{Accelerator, MachineFacts, Row, StageFacts};
+use results::read::ResultSet;
+use serde_json::Value;
+
+use super::repeats::median;
+use super::{Banner, MachineRow, SamplerRow};
+
+/// The word for an accelerator, as in JSON.
+pub fn accelerator(accelerator: Accelerator) -> &'static str {
+    match accelerator {
+        Accelerator::Kvm => "kvm",
+        Accelerator::Tcg => "tcg",
+        Accelerator::None => "none",
+    }
+}
+
+/// What must be known before any figure is read.
+pub fn banners(set: &ResultSet) -> Vec<Banner> {
+    let mut banners = Vec::new();
+    let mut add =
+        |title: &str, text: String| banners.push(Banner { title: title.to_owned(), text });
+    if set.manifest.simulated {
+        add(
+            "Simulated",
+            "Layers and engine were simulated twins: no figure here was measured.".to_owned(),
+        );
+    }
+    if set.manifest.accelerator == Accelerator::Tcg {
+        let why = set
+            .manifest
+            .accelerator_reason
+            .as_deref()
+            .map(|r| format!(" ({r})"))
+            .unwrap_or_default();
+        add(
+            "Emulated CPU",
+            format!(
+                "The lab's processor was emulated{why}. Shapes, ratios and what the layers counted mean something; absolute speed does not."
+            ),
+        );
+    }
+    if let Some(why) = &set.incomplete {
+        add(
+            "Incomplete",
+            format!("This result is not whole: {why}. Figures rest on the cells that ended."),
+        );
+    }
+    banners
+}
+
+/// Name and value of everything a reader needs to run the same again.
+pub fn run_card(set: &ResultSet) -> Vec<(String, String)> {
+    let manifest = &set.manifest;
+    let order: Vec<_> =
+        manifest.cells.iter().map(|c| format!("{} {}", c.variant, c.repeat)).collect();
+    let reason =
+        manifest.accelerator_reason.as_deref().map(|r| format!(" ({r})")).unwrap_or_default();
+    let mut card = vec![
+        ("experiment", manifest.plan.experiment.clone()),
+        ("source", manifest.plan.source.clone().unwrap_or_default()),
+        ("started", manifest.started_utc.clone()),
+        ("ended", manifest.ended_utc.clone().unwrap_or_else(|| "not ended".to_owned())),
+        ("outcome", manifest.outcome.clone().unwrap_or_else(|| "unknown: cut off".to_owned())),
+        ("command", layers::step::show_argv(&manifest.command)),
+        ("seed", manifest.seed.to_string()),
+        ("repeats of each variant", manifest.plan.repeat.to_string()),
+        ("order of the cells", order.join(", ")),
+        ("accelerator", format!("{}{reason}", accelerator(manifest.accelerator))),
+        ("fathom", manifest.tool_version.clone()),
+        ("run", manifest.run_id.clone()),
+        ("result", set.path.display().to_string()),
+    ];
+    for (key, name) in [
+        ("qemu_version", "QEMU"),
+        ("command_line", "kernel command line of the guest"),
+        ("image", "guest image"),
+    ] {
+        if let Some(text) = lab(set, key).and_then(Value::as_str) {
+            card.push((name, text.to_owned()));
+        }
+    }
+    for disk in lab(set, "disks").and_then(Value::as_array).into_iter().flatten() {
+        card.push(("virtual disk", self::disk(disk)));
+    }
+    if let Some(argv) = lab(set, "qemu_argv").and_then(Value::as_array) {
+        let argv: Vec<_> = argv.iter().filter_map(|a| a.as_str().map(str::to_owned)).collect();
+        card.push(("QEMU's command line", layers::step::show_argv(&argv)));
+    }
+    card.retain(|(_, value)| !value.is_empty());
+    card.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+fn lab<'a>(set: &'a ResultSet, key: &str) -> Option<&'a Value> {
+    set.manifest.lab.as_ref()?.get(key)
+}
+
+/// A JSON value in words: `pattern permutation, block_size 4096, content (dedupe 50, compress 2.5)`.
+fn words(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Object(map) => {
+            let known = map.iter().filter(|(_, v)| !v.is_null());
+            let parts = known.map(|(key, value)| match value {
+                Value::Object(_) => format!("{key} ({})", words(value)),
+                _ => format!("{key} {}", words(value)),
+            });
+            parts.collect::<Vec<_>>().join(", ")
+        }
+        Value::Array(list) => list.iter().map(words).collect::<Vec<_>>().join(" "),
+        other => other.to_string(),
+    }
+}
+
+/// A virtual disk: `data, 7 GiB, cache=none,aio=io_uring`.
+fn disk(disk: &Value) -> String {
+    let text = |key: &str| disk.get(key).and_then(Value::as_str).map(str::to_owned);
+    let size = disk.get("size").and_then(Value::as_f64).map(units::show::bytes);
+    let parts = [text("role"), size, text("options"), text("note")];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// Moments of the lab's start in milliseconds, as seconds, in the order they came.
+pub fn lab_times(set: &ResultSet) -> Vec<(String, f64)> {
+    let timings = lab(set, "timings").and_then(Value::as_object);
+    let known = timings.into_iter().flatten().filter_map(|(name, value)| {
+        let (name, milliseconds) = (name.strip_suffix("_ms")?, value.as_f64()?);
+        Some((name.replace('_', " "), milliseconds / 1e3))
+    });
+    known.collect()
+}
+
+/// Facts of host and guest side by side.
+pub fn machine(set: &ResultSet) -> Vec<MachineRow> {
+    let empty = MachineFacts::default();
+    let (host, guest) = (&set.manifest.host, set.manifest.guest.as_ref().unwrap_or(&empty));
+    let names: BTreeSet<_> = host.0.keys().chain(guest.0.keys()).collect();
+    let mut rows: Vec<_> = names
+        .into_iter()
+        .map(|name| MachineRow {
+            name: name.clone(),
+            host: host.0.get(name).cloned(),
+            guest: guest.0.get(name).cloned(),
+        })
+        .collect();
+    let facts = set.cells.iter().filter_map(|c| c.record.as_ref()).flat_map(|r| &r.facts);
+    let mut of_layers: BTreeMap<&String, BTreeSet<&String>> = BTreeMap::new();
+    for (name, value) in facts {
+        of_layers.entry(name).or_default().insert(value);
+    }
+    rows.extend(of_layers.into_iter().map(|(name, values)| {
+        let text = values.into_iter().cloned().collect::<Vec<_>>().join(", ");
+        let in_guest = set.manifest.guest.is_some();
+        MachineRow {
+            name: name.clone(),
+            host: (!in_guest).then(|| text.clone()),
+            guest: in_guest.then_some(text),
+        }
+    }));
+    rows
+}
+
+/// A stage in words: `load (measured): randwrite 100, 4096 ...`.
+pub fn stage(stage: &StageFacts) -> String {
+    let measured = if stage.measured { ", measured" } else { "" };
+    let name = if stage.name == stage.kind {
+        String::new()
+    } else {
+        format!(" \u{201c}{}\u{201d}", stage.name)
+    };
+    let load =
+        if stage.load.is_null() { String::new() } else { format!(": {}", words(&stage.load)) };
+    format!("{}{name}{measured}{load}", stage.kind)
+}
+
+/// What every sampler cost over the whole result.
+pub fn samplers(set: &ResultSet) -> Vec<SamplerRow> {
+    #[derive(Default)]
+    struct Cost {
+        wall: Vec<f64>,
+        cpu: Vec<f64>,
+        failed: usize,
+        span_ns: f64,
+    }
+    let mut costs: BTreeMap<&str, Cost> = BTreeMap::new();
+    for cell in &set.cells {
+        let mut edges: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+        for row in &cell.rows {
+            let Row::Sample(sample) = row else { continue };
+            let cost = costs.entry(&sample.source).or_default();
+            cost.wall.push(sample.cost_ns as f64);
+            cost.cpu.push(sample.cost_cpu_ns as f64);
+            cost.failed += usize::from(sample.error.is_some());
+            let edge = edges.entry(&sample.source).or_insert((sample.at_ns, sample.at_ns));
+            *edge = (edge.0.min(sample.at_ns), edge.1.max(sample.at_ns));
+        }
+        for (source, (first, last)) in edges {
+            costs.entry(source).or_default().span_ns += (last - first) as f64;
+        }
+    }
+    costs
+        .into_iter()
+        .map(|(source, cost)| SamplerRow {
+            source: source.to_owned(),
+            samples: cost.wall.len(),
+            failed: cost.failed,
+            cpu_percent: (cost.span_ns > 0.0)
+                .then(|| 100.0 * cost.cpu.iter().sum::<f64>() / cost.span_ns),
+            wall_ns: median(cost.wall),
+            cpu_ns: median(cost.cpu),
+        })
+        .collect()
+}

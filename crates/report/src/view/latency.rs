@@ -1,0 +1,81 @@
+//! Latency as a distribution: every quantile on an axis that gives each further nine the same room.
+
+use std::collections::BTreeSet;
+
+use results::histogram;
+use results::model::CellState;
+use results::read::{CellData, ResultSet};
+use units::Unit;
+
+use super::{Axis, Chart, Part, Scale, Series, Shape};
+
+/// Points drawn for each nine of the axis.
+const PER_NINE: usize = 12;
+
+/// One chart for each operation of the measured stages.
+pub fn charts(set: &ResultSet) -> Vec<Chart> {
+    let operations: BTreeSet<String> = set
+        .cells
+        .iter()
+        .flat_map(|cell| histograms(cell).map(|(name, _)| name.to_owned()))
+        .collect();
+    operations.iter().map(|operation| chart(set, operation)).filter(Chart::has_points).collect()
+}
+
+/// Operation and histogram of every measured load of a cell.
+fn histograms(cell: &CellData) -> impl Iterator<Item = (&str, &str)> {
+    let record = cell.record.as_ref().filter(|r| r.state == CellState::Done);
+    let stages = record.into_iter().flat_map(|r| r.stages.iter().filter(|s| s.measured));
+    let loads = stages.filter_map(|s| s.load.as_ref());
+    loads.flat_map(|load| {
+        load.operations
+            .iter()
+            .filter_map(|(name, o)| Some((name.as_str(), o.histogram.as_deref()?)))
+    })
+}
+
+fn chart(set: &ResultSet, operation: &str) -> Chart {
+    let mut series = Vec::new();
+    for (index, variant) in set.manifest.plan.variants.iter().enumerate() {
+        let cells: Vec<_> = set
+            .cells_of(&variant.name)
+            .map(|cell| {
+                let own = histograms(cell).filter(|(name, _)| *name == operation);
+                (cell.entry.repeat, own.map(|(_, text)| text).collect::<Vec<_>>())
+            })
+            .filter(|(_, texts)| !texts.is_empty())
+            .collect();
+        let line = |repeat, texts: &[&str]| line(&variant.name, index, repeat, texts);
+        if cells.len() > 1 {
+            series.extend(cells.iter().filter_map(|(repeat, texts)| line(Some(*repeat), texts)));
+        }
+        let all: Vec<_> = cells.iter().flat_map(|(_, texts)| texts.iter().copied()).collect();
+        series.extend(line(None, &all));
+    }
+    Chart {
+        id: format!("latency-{operation}"),
+        title: format!("Latency percentiles of {operation}"),
+        part: Part::Load,
+        reading: "Read upwards from a share: at 99 % stands the latency that only one I/O in a hundred exceeded. Each step to the right is ten \
+                  times rarer. Bold is all repeats together, thin is each of them; the figures in the tables are medians of the repeats' own \
+                  percentiles."
+            .to_owned(),
+        shape: Shape::Lines,
+        x: Axis { label: "Share of I/Os that were faster".to_owned(), scale: Scale::Nines, unit: Unit::Ratio },
+        y: Axis { label: "Latency".to_owned(), scale: Scale::Log, unit: Unit::Nanos },
+        series,
+    }
+}
+
+/// A histogram's quantiles, as far as its count carries: 1000 I/Os say nothing of the 99.99th.
+fn line(name: &str, variant: usize, repeat: Option<u32>, texts: &[&str]) -> Option<Series> {
+    let histogram = histogram::merge(texts.iter().copied()).ok().flatten()?;
+    let reach = (histogram.len() as f64).log10();
+    let last = (reach * PER_NINE as f64).floor() as usize;
+    let x: Vec<f64> = (0..=last).map(|i| i as f64 / PER_NINE as f64).collect();
+    let y = x
+        .iter()
+        .map(|nines| Some(histogram.value_at_quantile(1.0 - 10f64.powf(-nines)) as f64))
+        .collect();
+    Some(Series { name: name.to_owned(), variant: Some(variant), hue: 0, repeat, x, y })
+}

@@ -1,0 +1,127 @@
+//! What the layers did over time: the charts that each kind of layer describes, drawn from its samples.
+
+use std::collections::BTreeSet;
+
+use layers::{Chart as Described, Kind};
+use results::model::LayerFacts;
+use results::read::ResultSet;
+use units::Unit;
+
+use super::repeats::{Look, median, seconds_axis, with_median};
+use super::samples::{line, mean_rate, samples};
+use super::{Axis, Chart, Part, Scale, Series, Shape, ThreadRow};
+
+/// One chart for every description and every variant with such a layer.
+pub fn charts(set: &ResultSet) -> Vec<Chart> {
+    let mut charts = Vec::new();
+    for (index, variant) in set.manifest.plan.variants.iter().enumerate() {
+        for facts in &variant.stack {
+            let Some(kind) = layers::kind(&facts.layer) else { continue };
+            let own = kind.charts.iter().map(|described| chart(set, index, facts, described));
+            charts.extend(own.filter(Chart::has_points));
+        }
+    }
+    charts
+}
+
+fn chart(set: &ResultSet, variant: usize, layer: &LayerFacts, described: &Described) -> Chart {
+    let of = &set.manifest.plan.variants[variant].name;
+    let per_field = described.series.iter().any(|s| s.field == "*");
+    let mut series = Vec::new();
+    for one in described.series {
+        let source = format!("{}.{}", layer.name, one.probe);
+        let names = match one.field {
+            "*" => fields(set, of, &source).into_iter().map(|f| (f.clone(), f)).collect(),
+            field => vec![(field.to_owned(), one.label.to_owned())],
+        };
+        for (field, name) in names {
+            let look = Look { name, variant: None, hue: series_hue(&series) };
+            let cells = set.cells_of(of).map(|c| line(c, &source, &field, described.rate));
+            let lines = with_median(&look, cells.collect());
+            // Piling up repeats would say nothing: what is stacked is the medians.
+            series.extend(lines.into_iter().filter(|s: &Series| !per_field || s.bold()));
+        }
+    }
+    let title = if layer.name == *of {
+        format!("{}: {}", layer.name, described.title)
+    } else {
+        format!("{} in {of}: {}", layer.name, described.title)
+    };
+    Chart {
+        id: format!("{variant}-{}-{}", layer.name, described.id),
+        title,
+        part: if per_field { Part::Machine } else { Part::Layers },
+        reading: described.help.to_owned(),
+        shape: if per_field { Shape::Stacked } else { Shape::Lines },
+        x: seconds_axis(),
+        y: Axis { label: y_label(described), scale: Scale::Linear, unit: described.unit },
+        series,
+    }
+}
+
+/// The next colour: series of one line share theirs.
+fn series_hue(series: &[Series]) -> usize {
+    series.last().map_or(0, |s| s.hue + 1)
+}
+
+fn y_label(described: &Described) -> String {
+    let unit = match described.unit {
+        Unit::Blocks => "Blocks of 4 KiB",
+        Unit::Bytes => "Bytes",
+        Unit::BytesPerSecond => "Bytes per second",
+        Unit::Percent => "Percent",
+        Unit::Nanos | Unit::Micros | Unit::Seconds => "Time",
+        Unit::Ratio => "Ratio",
+        Unit::Count => "Count",
+        Unit::PerSecond => "Per second",
+    };
+    if described.rate
+        && !matches!(
+            described.unit,
+            Unit::Percent | Unit::Ratio | Unit::BytesPerSecond | Unit::PerSecond
+        )
+    {
+        format!("{unit} per second")
+    } else {
+        unit.to_owned()
+    }
+}
+
+/// Every field that a source of a variant ever had.
+fn fields(set: &ResultSet, variant: &str, source: &str) -> BTreeSet<String> {
+    let cells = set.cells_of(variant);
+    let names = cells.flat_map(|c| samples(c, source).flat_map(|s| s.fields.keys().cloned()));
+    names.collect()
+}
+
+/// CPU of each thread of the layers over what was measured, busiest first.
+pub fn threads(set: &ResultSet) -> Vec<ThreadRow> {
+    let variants = &set.manifest.plan.variants;
+    let mut rows: Vec<ThreadRow> = Vec::new();
+    for (index, variant) in variants.iter().enumerate() {
+        for facts in &variant.stack {
+            let sources = layers::kind(&facts.layer).into_iter().flat_map(thread_probes);
+            for probe in sources {
+                let source = format!("{}.{probe}", facts.name);
+                for thread in fields(set, &variant.name, &source) {
+                    let shares =
+                        set.cells_of(&variant.name).filter_map(|c| mean_rate(c, &source, &thread));
+                    let percent = median(shares.map(|share| share * 100.0).collect());
+                    let row = rows.iter().position(|r| r.thread == thread).unwrap_or_else(|| {
+                        rows.push(ThreadRow { thread, percent: vec![None; variants.len()] });
+                        rows.len() - 1
+                    });
+                    rows[row].percent[index] = percent;
+                }
+            }
+        }
+    }
+    let most = |row: &ThreadRow| row.percent.iter().flatten().copied().fold(0.0, f64::max);
+    rows.sort_by(|a, b| most(b).total_cmp(&most(a)));
+    rows
+}
+
+/// Probes that have a field per thread.
+fn thread_probes(kind: &Kind) -> impl Iterator<Item = &'static str> {
+    kind.charts.iter().flat_map(|c| c.series).filter(|s| s.field == "*").map(|s| s.probe)
+}

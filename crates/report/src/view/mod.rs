@@ -1,0 +1,274 @@
+//! What a report says, as data: one pure function makes it from a result, its analysis and its findings,
+//! and every renderer (page, terminal, JSON, CSV) reads nothing else. So they cannot disagree.
+
+mod build;
+mod chart;
+mod clock;
+mod commands;
+mod facts;
+mod figures;
+mod latency;
+mod layers;
+mod machine;
+mod repeats;
+mod samples;
+mod sentence;
+mod throughput;
+
+pub use build::view;
+pub use chart::{Axis, Chart, Part, Scale, Series, Shape};
+
+use std::collections::BTreeMap;
+
+use results::model::{ContentFigures, Finding, LayerFacts};
+use units::{Better, Metric, Unit};
+
+/// Everything that a report says about one result.
+#[derive(Debug, Clone, PartialEq)]
+pub struct View {
+    /// Name of the experiment.
+    pub experiment: String,
+    /// What it is about.
+    pub about: String,
+    /// What executed the guest: `kvm`, `tcg` or `none`.
+    pub accelerator: String,
+    /// Whether layers and engine were simulated twins: no figure is real then.
+    pub simulated: bool,
+    /// Whether every cell of the plan ended and no row was lost.
+    pub complete: bool,
+    /// What was found, with intervals and how surely, after what must be known before.
+    pub summary: String,
+    /// The same short, one sentence for each variant against the base; the first is the headline.
+    pub verdicts: Vec<Sentence>,
+    /// What must be known before any figure is read.
+    pub banners: Vec<Banner>,
+    /// What the doctor noticed, worst first.
+    pub findings: Vec<Finding>,
+    /// Experiment, seed, date, command, ...: name and value.
+    pub run: Vec<(String, String)>,
+    /// The machines.
+    pub machine: Vec<MachineRow>,
+    /// The variants in order; the first is the base of comparisons.
+    pub variants: Vec<Variant>,
+    /// Every figure of every operation and layer.
+    pub figures: Vec<FigureRow>,
+    /// The thesis table: how throughput was spread over the intervals.
+    pub spread: Vec<SpreadRow>,
+    /// All charts.
+    pub charts: Vec<Chart>,
+    /// CPU per thread of a layer.
+    pub threads: Vec<ThreadRow>,
+    /// What the samplers cost.
+    pub samplers: Vec<SamplerRow>,
+    /// Where the lab's time went: what, and seconds since the command.
+    pub lab_times: Vec<(String, f64)>,
+    /// The cells in the order they ran.
+    pub cells: Vec<Cell>,
+    /// Catalogue entries of all metrics shown.
+    pub glossary: Vec<Metric>,
+}
+
+/// A sentence with its verdict.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sentence {
+    /// The sentence.
+    pub text: String,
+    /// `better`, `worse`, `same`, `unclear`; `None` when nothing was compared.
+    pub verdict: Option<String>,
+}
+
+/// A note above the figures.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Banner {
+    /// Two or three words.
+    pub title: String,
+    /// What it means for the figures.
+    pub text: String,
+}
+
+/// One fact of the machines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MachineRow {
+    /// Its name.
+    pub name: String,
+    /// Its value on the machine `fathom` was started on.
+    pub host: Option<String>,
+    /// Its value in the lab's guest.
+    pub guest: Option<String>,
+}
+
+/// One variant.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Variant {
+    /// Its name.
+    pub name: String,
+    /// Repeats that ended.
+    pub repeats: usize,
+    /// Its layers from bottom to top.
+    pub stack: Vec<LayerFacts>,
+    /// Its stages in words.
+    pub stages: Vec<String>,
+    /// Content that was asked for.
+    pub asked: Option<ContentFigures>,
+    /// Content that was achieved, each the median over the repeats, with its interval.
+    pub achieved: BTreeMap<String, Figure>,
+}
+
+/// One figure of one variant.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct Figure {
+    /// Median over the repeats.
+    pub median: f64,
+    /// Lower end of its 95 % interval; `None` with too few repeats.
+    pub low: Option<f64>,
+    /// Upper end of its 95 % interval; `None` with too few repeats.
+    pub high: Option<f64>,
+    /// Repeats behind it.
+    pub n: usize,
+}
+
+/// What a figure is of.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// An operation, by its name as given.
+    Operation(String),
+    /// The load as a whole, where it has several operations.
+    Load,
+    /// A layer, by its name in the experiment.
+    Layer(String),
+}
+
+impl Scope {
+    /// The name of the operation or layer.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Operation(name) | Self::Layer(name) => name,
+            Self::Load => "load",
+        }
+    }
+}
+
+/// One figure over all variants.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FigureRow {
+    /// What it is of.
+    pub scope: Scope,
+    /// Id of the metric, its key in JSON.
+    pub metric: String,
+    /// What people call it.
+    pub label: String,
+    /// Unit of the stored numbers.
+    pub unit: Unit,
+    /// Which direction is good.
+    pub better: Better,
+    /// Whether the experiment asks about it, so that it gets a verdict.
+    pub asked: bool,
+    /// One per variant; `None` where the variant has no such figure.
+    pub values: Vec<Option<Figure>>,
+    /// One per variant: it against the base; `None` for the base and where nothing can be compared.
+    pub comparisons: Vec<Option<Comparison>>,
+}
+
+impl FigureRow {
+    /// Whether it belongs on the first screen: what the experiment asks about, and the space saved, which is
+    /// what such a layer is there for.
+    pub fn headline(&self) -> bool {
+        self.asked || self.metric == "saving_percent"
+    }
+}
+
+/// One variant against the base.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// Name of the base.
+    pub base: String,
+    /// Name of the variant that is held against it.
+    pub new: String,
+    /// Median of the new over median of the base; `None` when the base is 0.
+    pub ratio: Option<f64>,
+    /// Lower end of the ratio's 95 % interval.
+    pub low: Option<f64>,
+    /// Upper end of the ratio's 95 % interval.
+    pub high: Option<f64>,
+    /// Probability of such a difference by chance.
+    pub p: Option<f64>,
+    /// `better`, `worse`, `same`, `unclear`; `None` when the experiment does not ask.
+    pub verdict: Option<String>,
+    /// Why, and how many repeats would decide.
+    pub because: Option<String>,
+    /// Repeats of the base.
+    pub n_base: usize,
+    /// Repeats of the new.
+    pub n_new: usize,
+}
+
+/// Throughput of a run's intervals, bytes per second; of each figure the median over a variant's runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SpreadRow {
+    /// Index of the variant.
+    pub variant: usize,
+    /// The operation.
+    pub operation: String,
+    /// Intervals of a run.
+    pub intervals: usize,
+    /// Least, lower quartile, median, upper quartile, greatest, standard deviation.
+    pub figures: [Option<f64>; 6],
+}
+
+/// CPU of one thread of a layer over the measured stages.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ThreadRow {
+    /// The thread's name without its instance (`cpuQ0`).
+    pub thread: String,
+    /// Percent of one CPU, median over the repeats, one per variant.
+    pub percent: Vec<Option<f64>>,
+}
+
+/// What one sampler cost.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SamplerRow {
+    /// The probe's id.
+    pub source: String,
+    /// Samples taken.
+    pub samples: usize,
+    /// Samples that failed.
+    pub failed: usize,
+    /// Median wall time of one, nanoseconds.
+    pub wall_ns: Option<f64>,
+    /// Median CPU time of one, nanoseconds.
+    pub cpu_ns: Option<f64>,
+    /// CPU time of all over the time they cover, percent of one CPU.
+    pub cpu_percent: Option<f64>,
+}
+
+/// One cell as it ran.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cell {
+    /// Its variant's index, when the plan names it.
+    pub variant: Option<usize>,
+    /// Its variant's name.
+    pub name: String,
+    /// Repeat, from 1.
+    pub repeat: u32,
+    /// `done`, `failed`, ...
+    pub state: String,
+    /// Why it failed.
+    pub reason: Option<String>,
+    /// Its asked figures: label and value, as text.
+    pub figures: Vec<(String, String)>,
+    /// Its steps.
+    pub steps: Vec<Step>,
+}
+
+/// One step that was executed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// What it was for.
+    pub about: String,
+    /// What a person would type.
+    pub command: String,
+    /// How long it took, nanoseconds.
+    pub duration_ns: u64,
+    /// Why it failed.
+    pub error: Option<String>,
+}

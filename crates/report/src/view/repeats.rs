@@ -1,0 +1,142 @@
+//! From each repeat's own line to the line of their median.
+
+use std::collections::BTreeMap;
+
+use super::{Axis, Scale, Series};
+
+/// The points of one repeat.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Line {
+    /// The repeat.
+    pub repeat: u32,
+    /// Seconds since the start of what was measured, rising.
+    pub x: Vec<f64>,
+    /// Values; `None` where nothing was measured.
+    pub y: Vec<Option<f64>>,
+}
+
+impl Line {
+    /// Adds a point.
+    pub fn push(&mut self, x: f64, y: Option<f64>) {
+        self.x.push(x);
+        self.y.push(y);
+    }
+}
+
+/// How the series of one line of a chart look.
+#[derive(Debug, Clone)]
+pub struct Look {
+    /// What a legend calls it.
+    pub name: String,
+    /// Variant whose colour it has.
+    pub variant: Option<usize>,
+    /// Colour, or for a variant's colour the dash, among its like.
+    pub hue: usize,
+}
+
+/// Each repeat as a thin series and, last, their median as a bold one. A single repeat is bold itself.
+pub fn with_median(look: &Look, lines: Vec<Line>) -> Vec<Series> {
+    let series = |repeat, x, y| Series {
+        name: look.name.clone(),
+        variant: look.variant,
+        hue: look.hue,
+        repeat,
+        x,
+        y,
+    };
+    let mut lines: Vec<_> = lines.into_iter().filter(|l| !l.x.is_empty()).collect();
+    match lines.len() {
+        0 => Vec::new(),
+        1 => lines.pop().map(|l| series(None, l.x, l.y)).into_iter().collect(),
+        _ => {
+            let (x, y) = median_line(&lines);
+            let mut all: Vec<_> =
+                lines.into_iter().map(|l| series(Some(l.repeat), l.x, l.y)).collect();
+            all.push(series(None, x, y));
+            all
+        }
+    }
+}
+
+/// The median over the repeats on a grid of the usual distance between points. Where fewer than half of
+/// the repeats have a value there is none: the line ends where most runs ended.
+fn median_line(lines: &[Line]) -> (Vec<f64>, Vec<Option<f64>>) {
+    let step = step(lines);
+    let mut bins: BTreeMap<i64, Vec<f64>> = BTreeMap::new();
+    for line in lines {
+        let own: BTreeMap<i64, f64> = line
+            .x
+            .iter()
+            .zip(&line.y)
+            .filter_map(|(x, y)| y.map(|y| ((x / step).round() as i64, y)))
+            .collect();
+        own.into_iter().for_each(|(bin, y)| bins.entry(bin).or_default().push(y));
+    }
+    let (Some(first), Some(last)) = (bins.keys().next(), bins.keys().next_back()) else {
+        return (Vec::new(), Vec::new());
+    };
+    let (mut x, mut y): (Vec<_>, Vec<_>) = (*first..=*last)
+        .map(|bin| {
+            let values = bins.get(&bin).filter(|values| values.len() * 2 >= lines.len());
+            (bin as f64 * step, values.and_then(|v| median(v.clone())))
+        })
+        .unzip();
+    let end = y.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
+    x.truncate(end);
+    y.truncate(end);
+    (x, y)
+}
+
+/// The usual distance between points, seconds.
+fn step(lines: &[Line]) -> f64 {
+    let gaps = lines.iter().flat_map(|l| l.x.windows(2).map(|w| w[1] - w[0]));
+    median(gaps.filter(|gap| *gap > 0.0).collect()).unwrap_or(1.0)
+}
+
+/// The median; `None` of nothing.
+pub fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    let upper = values.get(middle)?;
+    Some(if values.len() % 2 == 1 { *upper } else { (values[middle - 1] + upper) / 2.0 })
+}
+
+/// The axis of seconds since the start of what was measured.
+pub fn seconds_axis() -> Axis {
+    Axis {
+        label: "Seconds since the measured stage began".to_owned(),
+        scale: Scale::Linear,
+        unit: units::Unit::Seconds,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(repeat: u32, y: &[Option<f64>]) -> Line {
+        Line { repeat, x: (1..=y.len()).map(|i| i as f64).collect(), y: y.to_vec() }
+    }
+
+    #[test]
+    fn the_median_ends_where_most_repeats_ended_and_keeps_gaps() {
+        let look = Look { name: "plain".into(), variant: Some(0), hue: 0 };
+        let lines = vec![
+            line(1, &[Some(1.0), None, Some(3.0), Some(9.0)]),
+            line(2, &[Some(2.0), None, Some(5.0)]),
+            line(3, &[Some(9.0), Some(1.0), Some(4.0)]),
+        ];
+        let series = with_median(&look, lines);
+        let bold = series.last().unwrap();
+        assert!(bold.bold() && series.len() == 4);
+        assert_eq!(bold.x, [1.0, 2.0, 3.0]);
+        assert_eq!(bold.y, [Some(2.0), None, Some(4.0)]);
+    }
+
+    #[test]
+    fn a_single_repeat_is_its_own_median_and_none_gives_nothing() {
+        let look = Look { name: "plain".into(), variant: Some(0), hue: 0 };
+        assert!(with_median(&look, vec![line(1, &[Some(1.0)])])[0].bold());
+        assert!(with_median(&look, vec![line(1, &[])]).is_empty());
+    }
+}

@@ -1,0 +1,103 @@
+//! What happened, in sentences: built from the figures that the experiment asks about.
+
+use units::show::significant;
+
+use super::{Comparison, FigureRow, Scope, Sentence, Variant};
+use crate::wording;
+
+/// A sentence on each variant against the base; on the only variant's own figures when there is one.
+pub fn verdicts(variants: &[Variant], figures: &[FigureRow]) -> Vec<Sentence> {
+    let asked: Vec<_> = figures.iter().filter(|row| row.headline()).collect();
+    if variants.iter().all(|v| v.repeats == 0) {
+        let text = "No cell ended, so there are no figures yet.".to_owned();
+        return vec![Sentence { text, verdict: None }];
+    }
+    let compared = (1..variants.len()).filter_map(|index| against_base(variants, index, &asked));
+    let sentences: Vec<_> = compared.collect();
+    if sentences.is_empty() { own_figures(variants, &asked) } else { sentences }
+}
+
+/// `With vdo, randwrite ran at 0.39× the IOPS of plain, with 2.6× the p99 latency; 75 % of the space was saved.`
+fn against_base(variants: &[Variant], index: usize, asked: &[&FigureRow]) -> Option<Sentence> {
+    let (base, new) = (&variants.first()?.name, &variants.get(index)?.name);
+    let compared: Vec<_> = asked
+        .iter()
+        .filter_map(|row| Some((*row, row.comparisons.get(index)?.as_ref()?)))
+        .filter(|(_, comparison)| comparison.ratio.is_some())
+        .collect();
+    let mut parts = Vec::new();
+    let mut scopes: Vec<&Scope> = compared.iter().map(|(row, _)| &row.scope).collect();
+    scopes.dedup();
+    for scope in scopes {
+        let own: Vec<_> = compared.iter().filter(|(row, _)| row.scope == *scope).collect();
+        parts.extend(on_scope(scope, base, &own));
+    }
+    for row in asked.iter().filter(|r| r.comparisons.get(index).is_none_or(Option::is_none)) {
+        let Some(Some(figure)) = row.values.get(index) else { continue };
+        let value = wording::value(row.unit, figure.median);
+        parts.push(match row.metric.as_str() {
+            "saving_percent" => format!("{value} of the space was saved"),
+            _ => format!("{} was {value}", row.label),
+        });
+    }
+    let verdict = compared.first().and_then(|(_, comparison)| comparison.verdict.clone());
+    (!parts.is_empty())
+        .then(|| Sentence { text: format!("With {new}, {}.", parts.join("; ")), verdict })
+}
+
+/// All that is asked about one operation or layer.
+fn on_scope(scope: &Scope, base: &str, compared: &[&(&FigureRow, &Comparison)]) -> Option<String> {
+    let ((row, first), rest) = compared.split_first()?;
+    let rate = row.metric == "iops" || row.metric.starts_with("throughput");
+    let verb = if rate { "ran at" } else { "had" };
+    let link = if first.verdict.as_deref() == Some("same") { "as" } else { "of" };
+    let rest: Vec<_> = rest.iter().map(|(row, comparison)| times(row, comparison)).collect();
+    let with = list(&rest).map(|rest| format!(", with {rest}")).unwrap_or_default();
+    Some(format!("{} {verb} {} {link} {base}{with}", scope.name(), times(row, first)))
+}
+
+/// `0.39× the IOPS`, `the same p99 latency`, `0.97× the IOPS (unclear)`.
+fn times(row: &FigureRow, comparison: &Comparison) -> String {
+    let (label, word) = (&row.label, comparison.verdict.as_deref());
+    let ratio = comparison.ratio.map_or(wording::NONE.to_owned(), |r| significant(r, 2));
+    match word {
+        Some("same") => format!("the same {label}"),
+        Some("unclear") => format!("{ratio}× the {label} (unclear)"),
+        _ => format!("{ratio}× the {label}"),
+    }
+}
+
+fn own_figures(variants: &[Variant], asked: &[&FigureRow]) -> Vec<Sentence> {
+    let own = variants.iter().enumerate().filter_map(|(index, variant)| {
+        let clauses: Vec<_> = asked
+            .iter()
+            .filter_map(|row| {
+                let figure = (*row.values.get(index)?)?;
+                let value = wording::value(row.unit, figure.median);
+                Some(format!("{} {} was {value}", row.scope.name(), row.label))
+            })
+            .collect();
+        let text = format!("With {}, {}.", variant.name, list(&clauses)?);
+        Some(Sentence { text, verdict: None })
+    });
+    own.collect()
+}
+
+/// `a, b and c`; `None` of nothing.
+fn list(clauses: &[String]) -> Option<String> {
+    let (last, rest) = clauses.split_last()?;
+    Some(if rest.is_empty() { last.clone() } else { format!("{} and {last}", rest.join(", ")) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clauses_are_joined_as_people_join_them() {
+        let own = |texts: &[&str]| texts.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>();
+        assert_eq!(list(&own(&["a", "b", "c"])).as_deref(), Some("a, b and c"));
+        assert_eq!(list(&own(&["a"])).as_deref(), Some("a"));
+        assert_eq!(list(&[]), None);
+    }
+}

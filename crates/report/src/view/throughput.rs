@@ -1,0 +1,127 @@
+//! What the load saw over time: throughput and latency of each interval, each repeat and their median.
+
+use std::collections::BTreeSet;
+
+use results::model::{IntervalRow, Row};
+use results::read::{CellData, ResultSet};
+use units::Unit;
+
+use super::clock::{Window, seconds, windows};
+use super::repeats::{Line, Look, seconds_axis, with_median};
+use super::{Axis, Chart, Part, Scale, Shape};
+
+/// One pair of charts for every operation of every measured stage.
+pub fn charts(set: &ResultSet) -> Vec<Chart> {
+    let keys = keys(set);
+    let stages: BTreeSet<_> = keys.iter().map(|k| &k.stage).collect();
+    let mut charts = Vec::new();
+    for key in &keys {
+        let of = if stages.len() > 1 {
+            format!("{} in stage {}", key.operation, key.stage)
+        } else {
+            key.operation.clone()
+        };
+        charts.push(throughput(set, key, &of));
+        charts.push(latency(set, key, &of));
+    }
+    charts.retain(Chart::has_points);
+    charts
+}
+
+/// A stage's name and an operation.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    stage: String,
+    operation: String,
+}
+
+fn keys(set: &ResultSet) -> BTreeSet<Key> {
+    let mut keys = BTreeSet::new();
+    for cell in &set.cells {
+        for (window, row) in intervals(cell) {
+            keys.insert(Key { stage: window.name, operation: row.operation.clone() });
+        }
+    }
+    keys
+}
+
+/// The interval rows of measured stages, each with its stage.
+fn intervals(cell: &CellData) -> impl Iterator<Item = (Window, &IntervalRow)> {
+    let windows = windows(cell);
+    cell.rows.iter().filter_map(move |row| match row {
+        Row::Interval(row) => {
+            windows.iter().find(|w| w.stage == row.stage).map(|window| (window.clone(), row))
+        }
+        Row::Sample(_) | Row::Stage(_) => None,
+    })
+}
+
+fn throughput(set: &ResultSet, key: &Key, of: &str) -> Chart {
+    let rate = |row: &IntervalRow| {
+        let length = seconds(row.start_ns, row.end_ns);
+        (length > 0.0).then(|| row.bytes as f64 / length)
+    };
+    Chart {
+        id: format!("throughput-{}-{}", key.stage, key.operation),
+        title: format!("Throughput of {of}"),
+        part: Part::Load,
+        reading: "Thin lines are repeats, the bold line is their median. Each point is one interval, at its end. A line that falls to zero \
+                  is a stall; a gap means that nothing was recorded."
+            .to_owned(),
+        shape: Shape::Lines,
+        x: seconds_axis(),
+        y: Axis { label: "Throughput".to_owned(), scale: Scale::Linear, unit: Unit::BytesPerSecond },
+        series: series(set, key, rate),
+    }
+}
+
+fn latency(set: &ResultSet, key: &Key, of: &str) -> Chart {
+    Chart {
+        id: format!("p99-{}-{}", key.stage, key.operation),
+        title: format!("99th percentile of latency of {of}"),
+        part: Part::Load,
+        reading: "The latency that 99 of 100 I/Os of an interval stayed below. Spikes that come at the same time in all repeats have a \
+                  cause in the layers: look at the charts below at the same second."
+            .to_owned(),
+        shape: Shape::Lines,
+        x: seconds_axis(),
+        y: Axis {
+            label: "Latency, 99th percentile".to_owned(),
+            scale: Scale::Log,
+            unit: Unit::Nanos,
+        },
+        series: series(set, key, |row| row.latency.map(|l| l.p99_ns as f64)),
+    }
+}
+
+fn series(
+    set: &ResultSet,
+    key: &Key,
+    value: impl Fn(&IntervalRow) -> Option<f64>,
+) -> Vec<super::Series> {
+    let variants = set.manifest.plan.variants.iter().enumerate();
+    variants
+        .flat_map(|(index, variant)| {
+            let look = Look { name: variant.name.clone(), variant: Some(index), hue: 0 };
+            let lines = set.cells_of(&variant.name).map(|cell| line(cell, key, &value)).collect();
+            with_median(&look, lines)
+        })
+        .collect()
+}
+
+fn line(cell: &CellData, key: &Key, value: &impl Fn(&IntervalRow) -> Option<f64>) -> Line {
+    let mut line = Line { repeat: cell.entry.repeat, ..Line::default() };
+    let mut last_end: Option<u64> = None;
+    for (window, row) in intervals(cell) {
+        if window.name != key.stage || row.operation != key.operation {
+            continue;
+        }
+        let length = row.end_ns.saturating_sub(row.start_ns);
+        if let Some(end) = last_end.filter(|end| row.start_ns > end + length / 2) {
+            line.push(seconds(window.start_ns, end + (row.start_ns - end) / 2), None);
+        }
+        line.push(seconds(window.start_ns, row.end_ns), value(row));
+        last_end = Some(row.end_ns);
+    }
+    line
+}
