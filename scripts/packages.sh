@@ -53,7 +53,7 @@ as_root() {
 }
 
 apt_get() {
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 "$@"
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 "$@"
 }
 
 # Whether apt's lists know every package named; a bare machine has no lists.
@@ -64,15 +64,15 @@ all_known() {
     done
 }
 
-# Installs the packages named, and refreshes apt's lists only when they do not do.
+# Installs the packages named (apt's errors are shown, not its talk), and refreshes apt's lists only when they do not do.
 # Nothing that is installed is removed for it.
 install_packages() {
     if all_known "$@"; then
-        apt_get install -y --no-install-recommends --no-remove "$@" >&2 && return 0
+        apt_get install -y --no-install-recommends --no-remove "$@" >/dev/null && return 0
         say "That failed; trying again with fresh package lists."
     fi
-    apt_get update >&2 || true
-    apt_get install -y --no-install-recommends --no-remove "$@" >&2 && return 0
+    apt_get update >/dev/null || true
+    apt_get install -y --no-install-recommends --no-remove "$@" >/dev/null && return 0
     say "Could not install: $*"
     say "help: see what apt says above; install them by hand, then start again"
     return 3

@@ -79,7 +79,7 @@ see_to_toolchain() {
         say "There is no Rust toolchain; Fathom needs Rust $minimum or newer (rust-version in Cargo.toml)."
     fi
     if ! has rustup; then
-        all_known bash || apt_get update >&2 || true
+        all_known bash || apt_get update >/dev/null || true
         if distribution_has_rustup; then
             say "Installing this distribution's rustup package."
             install_packages rustup || say "That failed; the official installer is next."
