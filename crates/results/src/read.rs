@@ -46,14 +46,23 @@ pub struct CellData {
 }
 
 impl CellData {
-    /// Where it stands: by its record, which is written before the manifest, else by the manifest.
+    /// Where it stands, by its record and the manifest. They differ in what a kill left (the record is
+    /// written first), and when a guest died: the manifest has the last word on failure then.
     pub fn state(&self) -> CellState {
-        self.record.as_ref().map_or(self.entry.state, |record| record.state)
+        let record = self.record.as_ref().map(|record| record.state);
+        let either = |state| record == Some(state) || self.entry.state == state;
+        match record {
+            _ if either(CellState::Failed) => CellState::Failed,
+            _ if either(CellState::Interrupted) => CellState::Interrupted,
+            Some(CellState::Done) => CellState::Done,
+            _ => self.entry.state,
+        }
     }
 
     /// Whether its figures count: all stages ran, the stack is down, and there is a record of it.
     pub fn done(&self) -> bool {
-        self.record.as_ref().is_some_and(|record| record.state == CellState::Done)
+        let recorded = self.record.as_ref().is_some_and(|record| record.state == CellState::Done);
+        recorded && self.state() == CellState::Done
     }
 
     /// Why it failed or was interrupted.
@@ -234,7 +243,7 @@ impl Missing {
         self.all += 1;
         self.frames += cell.damage.len();
         let state = match cell.state() {
-            CellState::Done if cell.record.is_some() => return,
+            CellState::Done if cell.done() => return,
             CellState::Done => "without a readable record",
             CellState::Pending => "not begun",
             CellState::Running => "cut off while running",

@@ -13,9 +13,9 @@ use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 
 use crate::frames::{self, Damage};
 use crate::histogram::{self, HistogramError};
-use crate::model::{CellRecord, IntervalRow, Row, StageEdge};
-use crate::sink::{DirSink, Sink, SinkError, replace};
-use crate::writer::{CELL_RECORD, CELLS, LATENCY, ROWS};
+use crate::model::{IntervalRow, Row, StageEdge};
+use crate::sink::{SinkError, replace};
+use crate::writer::{CELLS, LATENCY, ROWS};
 
 /// Latencies are stored in nanoseconds; the readable maximum of a line is in milliseconds, as is the custom.
 const NANOS_PER_MILLI: f64 = 1e6;
@@ -104,43 +104,4 @@ fn tag(row: &IntervalRow, edge: Option<&StageEdge>) -> String {
         None => format!("stage-{}:{}", row.stage, row.operation),
     };
     name.replace([',', ' ', '\r', '\n'], "-")
-}
-
-/// A directory that seals each cell as soon as its record says that it has ended.
-#[derive(Debug)]
-pub struct SealingSink {
-    inner: DirSink,
-    /// Cells that could not be sealed, with the reason; the result is whole without.
-    pub failures: Vec<String>,
-}
-
-impl SealingSink {
-    /// Seals what is written to `inner`.
-    pub fn new(inner: DirSink) -> Self {
-        Self { inner, failures: Vec::new() }
-    }
-
-    /// The directory.
-    pub fn root(&self) -> &Path {
-        self.inner.root()
-    }
-}
-
-impl Sink for SealingSink {
-    fn put(&mut self, path: &str, bytes: &[u8]) -> Result<(), SinkError> {
-        self.inner.put(path, bytes)?;
-        let folder = path
-            .strip_prefix(CELLS)
-            .and_then(|rest| rest.strip_prefix('/')?.strip_suffix(CELL_RECORD)?.strip_suffix('/'));
-        let Some(folder) = folder else { return Ok(()) };
-        let ended = serde_json::from_slice::<CellRecord>(bytes).is_ok_and(|r| r.state.ended());
-        if ended && let Err(error) = seal(self.inner.root(), folder) {
-            self.failures.push(format!("{folder}: {error}"));
-        }
-        Ok(())
-    }
-
-    fn append(&mut self, path: &str, bytes: &[u8]) -> Result<(), SinkError> {
-        self.inner.append(path, bytes)
-    }
 }

@@ -42,9 +42,11 @@ fn cells_that_did_not_end_well_do_not_count_and_are_counted_apart() {
     let mut result = fixture::result();
     for (place, state) in [(1, CellState::Failed), (2, CellState::Running)] {
         result.cells[place].record.as_mut().unwrap().state = state;
+        result.cells[place].entry.state = state;
     }
     result.cells[5].record = None;
-    result.cells[9].record.as_mut().unwrap().state = CellState::Pending;
+    result.cells[9].record = None;
+    result.cells[9].entry.state = CellState::Pending;
     let analysis = analyse(&result);
     let [plain, vdo] = &analysis.variants[..] else { panic!("two variants") };
     let lost = |name: &str| {

@@ -6,7 +6,7 @@ use std::path::Path;
 use results::fixture;
 use results::model::Row;
 use results::read::{ReadError, ResultSet, open};
-use results::seal::SealingSink;
+use results::seal;
 use results::sink::{DirSink, Sink, SinkError};
 
 /// Every operation in order.
@@ -26,17 +26,20 @@ impl Sink for Tape {
 
 /// What a kill after `whole` operations and `part` bytes of the next one leaves.
 fn cut(tape: &Tape, whole: usize, part: usize, dir: &Path) {
-    let mut sink = SealingSink::new(DirSink::create(dir).unwrap());
+    let mut sink = DirSink::create(dir).unwrap();
     let play = |sink: &mut dyn Sink, (put, path, bytes): &(bool, String, Vec<u8>)| {
         if *put { sink.put(path, bytes) } else { sink.append(path, bytes) }.unwrap();
     };
-    tape.0[..whole].iter().for_each(|operation| play(&mut sink, operation));
+    for operation in &tape.0[..whole] {
+        play(&mut sink, operation);
+        let folder = operation.1.strip_prefix("cells/").and_then(|p| p.strip_suffix("/cell.json"));
+        folder.iter().for_each(|folder| assert_eq!(seal(dir, folder).unwrap(), []));
+    }
     if let Some((put, path, bytes)) = tape.0.get(whole) {
         // A replacement that was cut off is a file beside the old one.
         let path = if *put { format!("{path}.new") } else { path.clone() };
         play(&mut sink, &(false, path, bytes[..part.min(bytes.len())].to_vec()));
     }
-    assert_eq!(sink.failures, Vec::<String>::new());
 }
 
 fn nothing_false(read: &ResultSet, truth: &ResultSet) {

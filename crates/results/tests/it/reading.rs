@@ -79,3 +79,19 @@ fn a_failed_cell_a_lost_record_and_damaged_rows_make_a_result_incomplete() {
     assert!(!read.cells[0].recovered.is_empty(), "rows still tell of it");
     assert!(read.cells[3].done());
 }
+
+#[test]
+fn a_cell_whose_guest_died_failed_whatever_its_own_record_says() {
+    let mut cell = fixture::with(1, 40_000.0).cells.remove(0);
+    assert!(cell.done());
+    cell.entry.state = CellState::Running;
+    assert!(cell.done(), "the record was written before the manifest");
+    for recorded in [CellState::Running, CellState::Done] {
+        cell.record.as_mut().unwrap().state = recorded;
+        cell.entry.state = CellState::Failed;
+        assert!(cell.state() == CellState::Failed && !cell.done());
+    }
+    cell.record.as_mut().unwrap().state = CellState::Running;
+    cell.entry.state = CellState::Done;
+    assert!(!cell.done(), "there is no record of its end");
+}

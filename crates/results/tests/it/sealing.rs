@@ -12,9 +12,9 @@ fn a_sealed_cell_holds_every_latency_under_its_operation() {
     let dir = tempfile::tempdir().unwrap();
     let at = dir.path().join("r");
     let truth = fixture::with(1, 40_000.0);
-    let mut sink = seal::SealingSink::new(DirSink::create(&at).unwrap());
-    fixture::write(&truth, &mut sink).unwrap();
+    fixture::write(&truth, &mut DirSink::create(&at).unwrap()).unwrap();
     for cell in &truth.cells {
+        seal::seal(&at, &cell.entry.folder).unwrap();
         let log = fs::read(at.join("cells").join(&cell.entry.folder).join("latency.hlog")).unwrap();
         let mut sums = BTreeMap::<String, u64>::new();
         for entry in IntervalLogIterator::new(&log) {
