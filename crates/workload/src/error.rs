@@ -1,0 +1,154 @@
+//! Loads that cannot be run.
+
+use content::ContentError;
+use units::{Bytes, show};
+
+use crate::{OpName, Pattern};
+
+/// What is wrong with a load, by the key whose value is wrong.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum WorkloadError {
+    /// No operation.
+    #[error("ops names no operation")]
+    NoOps,
+    /// Shares do not sum to 100.
+    #[error("ops: the shares sum to {}, not to 100", show::significant(*.sum, 6))]
+    ShareSum {
+        /// Their sum, percent.
+        sum: f64,
+    },
+    /// A share that no deck can keep exactly, or none at all.
+    #[error("ops: {op} = {share} cannot be kept exactly")]
+    Share {
+        /// The operation.
+        op: OpName,
+        /// Its share, percent.
+        share: f64,
+    },
+    /// Nothing ends the load.
+    #[error("nothing ends this load: duration, bytes and passes are all missing")]
+    NoStop,
+    /// A value that has to be above zero.
+    #[error("{key} is 0")]
+    Zero {
+        /// The key.
+        key: &'static str,
+    },
+    /// More than the engine can hold.
+    #[error("{key} is {value}; at most {most} are possible")]
+    TooMany {
+        /// The key.
+        key: &'static str,
+        /// Its value.
+        value: u64,
+        /// The most that is possible.
+        most: u64,
+    },
+    /// A size or offset that is not a multiple of what the target wants.
+    #[error("{key} = {value} is not a multiple of {unit}")]
+    Unaligned {
+        /// The key.
+        key: &'static str,
+        /// Its value.
+        value: Bytes,
+        /// What it has to be a multiple of.
+        unit: Bytes,
+    },
+    /// Blocks of content are larger than I/Os.
+    #[error(
+        "block_size = {block_size} cannot carry content that dedupes, compresses or is zero: content comes in blocks of 4 KiB"
+    )]
+    ContentBlock {
+        /// The block size.
+        block_size: Bytes,
+    },
+    /// Passes were asked for, but the pattern has none.
+    #[error(
+        "passes cannot end a load with the pattern {pattern}, which visits blocks again and again"
+    )]
+    EndlessPass {
+        /// The pattern.
+        pattern: Pattern,
+    },
+    /// `last_block` without a stride.
+    #[error("last_block = true needs a strided pattern")]
+    LastBlock,
+    /// The range reaches beyond the target.
+    #[error("{key} = {value} reaches beyond the end of the target, which has {target}")]
+    Outside {
+        /// The key.
+        key: &'static str,
+        /// Its value.
+        value: Bytes,
+        /// Bytes of the target.
+        target: Bytes,
+    },
+    /// Not one block, or not one for each job, fits into the range.
+    #[error(
+        "the range of {range} holds {blocks} blocks of {block_size}: not one for each of {jobs} jobs"
+    )]
+    TooSmall {
+        /// Bytes of the range.
+        range: Bytes,
+        /// Blocks (or strides) in it.
+        blocks: u64,
+        /// The block size.
+        block_size: Bytes,
+        /// Workers.
+        jobs: u32,
+    },
+    /// The content cannot be written.
+    #[error(transparent)]
+    Content(#[from] ContentError),
+}
+
+impl WorkloadError {
+    /// The key whose value is wrong, as it is written in an experiment.
+    pub fn key(&self) -> &'static str {
+        match self {
+            Self::NoOps | Self::ShareSum { .. } | Self::Share { .. } => "ops",
+            Self::NoStop => "duration",
+            Self::Zero { key }
+            | Self::TooMany { key, .. }
+            | Self::Unaligned { key, .. }
+            | Self::Outside { key, .. } => key,
+            Self::ContentBlock { .. } => "block_size",
+            Self::EndlessPass { .. } => "passes",
+            Self::LastBlock => "last_block",
+            Self::TooSmall { .. } => "size",
+            Self::Content(error) => error.key(),
+        }
+    }
+
+    /// What to do about it.
+    pub fn help(&self) -> String {
+        match self {
+            Self::NoOps => "say what it does, as in ops = { randwrite = 100 }".into(),
+            Self::ShareSum { .. } => {
+                "change the shares so that they sum to 100, as in randwrite = 70, randread = 30".into()
+            }
+            Self::Share { op, .. } => {
+                format!("give {op} a share above 0 in steps of 0.01, or leave it out")
+            }
+            Self::NoStop => "add one of duration (\"60s\"), bytes (\"10G\") or passes (1)".into(),
+            Self::Zero { key } => format!("give {key} a value above 0, or leave it out"),
+            Self::TooMany { key, most, .. } => format!("set {key} to {most} or less"),
+            Self::Unaligned { key, value, unit } => {
+                let down = value.0 / unit.0.max(1) * unit.0;
+                let near = Bytes(if down == 0 { unit.0 } else { down });
+                format!("the nearest {key} is {} bytes ({near})", near.0)
+            }
+            Self::ContentBlock { .. } => {
+                "use a block size that is a multiple of 4k, or leave dedupe, compress and zero out".into()
+            }
+            Self::EndlessPass { .. } => {
+                "set pattern = \"permutation\" (each block once, in random order), or end it by duration or bytes"
+                    .into()
+            }
+            Self::LastBlock => "set pattern = \"strided:N\", or leave last_block out".into(),
+            Self::Outside { .. } => "make offset and size smaller, or use a larger target".into(),
+            Self::TooSmall { .. } => "use a larger size, a smaller block_size, or fewer jobs".into(),
+            Self::Content(error) => error.help(),
+        }
+    }
+}
