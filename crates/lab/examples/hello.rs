@@ -1,7 +1,7 @@
 //! A guest with a VDO volume in it, from the lab's interface alone: what the crate's tests and its users build on.
 //!
-//! `hello [vdo|plain|panic|hang|crash|die|echo|shell] [key=value ...]`; keys: `deadline` (seconds), `times`, `memory`,
-//! `tcg`, `kvm`, `plain`. Says on standard output what came, and how the machine ended.
+//! `hello [vdo|echo|interrupt|hang|crash|die|off|fail|shell] [word or key=value ...]`; keys: `deadline` (seconds),
+//! `times`, `memory` (MiB); words: `tcg`, `kvm`, `plain-command-line`. Says on standard output what came, and how the machine ended.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use std::process::{Command, ExitCode};
@@ -175,7 +175,11 @@ fn in_guest(session: &mut GuestSession, mission: &[u8]) -> Result<(), Failure> {
         "hang" => loop {
             std::thread::sleep(Duration::from_secs(1));
         },
-        "die" => drop(Command::new("kill").args(["-9", &std::process::id().to_string()]).status()?),
+        "die" => drop(
+            Command::new("busybox")
+                .args(["kill", "-9", &std::process::id().to_string()])
+                .status()?,
+        ),
         "off" => drop(Command::new("busybox").args(["poweroff", "-f"]).status()?),
         "fail" => return Err("as it was told to".into()),
         _ => {}

@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal, Read, Write};
 use std::os::unix::net::UnixStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
@@ -12,8 +12,10 @@ use crate::link::Frame;
 use crate::vm::{Received, Vm};
 use crate::{Error, Result};
 
-/// What ends a line of input: sent when the input that is no terminal is at its end.
+/// What the guest's terminal takes for the end of the input (Ctrl-D).
 const END_OF_INPUT: u8 = 0x04;
+/// How often it is sent once an input that is no terminal has ended: a program that does not read yet may lose it.
+const INSISTENCE: Duration = Duration::from_millis(300);
 /// How often the machine's own frames are looked at.
 const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
@@ -27,10 +29,16 @@ pub fn attach(vm: &mut Vm, frame: &mut dyn FnMut(Frame)) -> Result<End> {
     let _raw = RawTerminal::enter()?;
     let mut input_open = true;
     let mut output_open = true;
+    let mut ended = Instant::now();
     loop {
         let (typed, shown) = wait(&console, input_open, output_open)?;
         if typed {
             input_open = pass_input(&console)?;
+        }
+        if !input_open && ended.elapsed() >= INSISTENCE {
+            ended = Instant::now();
+            // A guest that is gone takes no input; its end is seen below.
+            let _ = (&console).write_all(&[END_OF_INPUT]);
         }
         if shown {
             output_open = pass_output(&console)?;
@@ -74,9 +82,8 @@ fn pass_input(mut console: &UnixStream) -> Result<bool> {
     let mut buffer = [0; 4096];
     let got = rustix::io::read(std::io::stdin(), &mut buffer)
         .map_err(Error::errno("cannot read the terminal"))?;
-    let bytes = if got == 0 { &[END_OF_INPUT][..] } else { &buffer[..got] };
     // A guest that is gone takes no input; its end is seen by the caller.
-    Ok(console.write_all(bytes).is_ok() && got > 0)
+    Ok(console.write_all(&buffer[..got]).is_ok() && got > 0)
 }
 
 /// Passes on what the guest shows; false when there will be no more.

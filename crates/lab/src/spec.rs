@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use units::Bytes;
 
+use crate::Result;
 use crate::accel::Accelerator;
 use crate::cache::Cache;
-use crate::Result;
 use crate::image::Image;
 
 /// One virtual disk, empty and sparse.

@@ -46,7 +46,7 @@ fn session(began: u64) -> Result<(), String> {
                     (false, Some(signal)) => {
                         Err(format!("the session was killed by signal {signal}"))
                     }
-                    // It has told the host why, if it could.
+                    // It could not tell the host why, but said it on the console.
                     (false, None) => Err(format!("the session ended with {status}")),
                 };
             }

@@ -106,7 +106,7 @@ impl GuestSession {
     }
 }
 
-/// The session's whole life.
+/// The session's whole life. An error is one that the host could not be told; process 1 tries again.
 pub(super) fn run<E: Display>(
     work: impl FnOnce(&mut GuestSession, &[u8]) -> std::result::Result<(), E>,
 ) -> std::result::Result<(), String> {
@@ -135,20 +135,25 @@ pub(super) fn run<E: Display>(
             Err(panic) => Err(panic_text(&*panic)),
         }
     };
-    finish(&sender, outcome)
+    finish(&sender, &outcome)
 }
 
+/// Tells the host how it went. An error means that the host could not be told.
 fn finish(
     sender: &Sender,
-    outcome: std::result::Result<(), String>,
+    outcome: &std::result::Result<(), String>,
 ) -> std::result::Result<(), String> {
-    let told = sender.send(FrameKind::KernelLog, kernel_log::read().as_bytes()).and_then(|()| {
-        match &outcome {
+    let log = kernel_log::read();
+    sender
+        .send(FrameKind::KernelLog, log.as_bytes())
+        .and_then(|()| match outcome {
             Ok(()) => sender.send(FrameKind::Done, &[]),
             Err(why) => sender.send(FrameKind::Failed, why.as_bytes()),
-        }
-    });
-    outcome.and(told.map_err(|error| error.to_string()))
+        })
+        .map_err(|error| match outcome {
+            Ok(()) => error.to_string(),
+            Err(why) => format!("{why}; and {error}"),
+        })
 }
 
 fn up() -> Vec<u8> {

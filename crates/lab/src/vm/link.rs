@@ -71,7 +71,8 @@ impl State {
             }
             FrameKind::FirstStep => self.mark(|timings| &mut timings.first_step_ms),
             FrameKind::Done => lock(&self.outcome).done = true,
-            FrameKind::Failed => lock(&self.outcome).failed = Some(text()),
+            // What was said first is nearest to the cause.
+            FrameKind::Failed => drop(lock(&self.outcome).failed.get_or_insert_with(text)),
             FrameKind::KernelLog => lock(&self.outcome).kernel_log = Some(text()),
             _ => {}
         }

@@ -1,0 +1,84 @@
+//! Images, accelerators, disks, and several machines.
+
+use std::os::unix::fs::MetadataExt;
+use std::time::Duration;
+
+use lab::{Accelerator, DiskHome, Ending, Error, Event, FrameKind, Image, Received, Vm, Wish};
+use units::Bytes;
+
+use crate::{Lab, until_first_step};
+
+pub(crate) fn an_image_that_is_there_is_found_without_network(lab: &Lab) {
+    let mut events = Vec::new();
+    let began = std::time::Instant::now();
+    // A mirror that does not exist: nothing may ask for it.
+    let mut spec = lab.spec.clone();
+    spec.mirror = Some("http://mirror.invalid/".into());
+    let image = Image::ready(&lab.cache, &spec, &mut |event| events.push(event)).unwrap();
+    assert!(began.elapsed() < Duration::from_millis(500), "{:?}", began.elapsed());
+    assert_eq!(image, lab.image);
+    assert!(matches!(events.as_slice(), [Event::ImageFound { .. }]), "{events:?}");
+}
+
+pub(crate) fn the_accelerator_is_probed_once_and_explained(lab: &Lab) {
+    let mut events = Vec::new();
+    let again =
+        Accelerator::choose(&lab.cache, &lab.image, Wish::Best, &mut |event| events.push(event))
+            .unwrap();
+    assert_eq!(again, lab.accelerator);
+    assert!(!again.reason.is_empty());
+    assert!(!events.iter().any(|event| matches!(event, Event::ProbingKvm { .. })), "{events:?}");
+}
+
+pub(crate) fn two_guests_run_at_once(lab: &Lab) {
+    let spec = lab.machine("interrupt").with_disk("data", Bytes(Bytes::GIB));
+    let mut both = [Vm::start(&spec).unwrap(), Vm::start(&spec).unwrap()];
+    for vm in &mut both {
+        until_first_step(vm);
+    }
+    for vm in &mut both {
+        vm.interrupt().unwrap();
+        vm.interrupt().unwrap();
+        assert_eq!(vm.wait(&mut drop).ending, Ending::Done);
+    }
+}
+
+pub(crate) fn a_kept_disk_stays_and_gives_discarded_space_back(lab: &Lab) {
+    let dir = tempfile::tempdir().unwrap();
+    let mut spec = lab.machine("write").with_disk("data", Bytes(Bytes::GIB));
+    spec.disk_home = DiskHome::Kept(dir.path().to_path_buf());
+    spec.will_write = Bytes(32 * Bytes::MIB);
+    let file = dir.path().join("data.img");
+    let allocated = || std::fs::metadata(&file).unwrap().blocks() * 512;
+    let mut vm = Vm::start(&spec).unwrap();
+    next_payload(&mut vm);
+    assert!(allocated() >= 32 << 20, "{}", allocated());
+    vm.send(b"go on").unwrap();
+    next_payload(&mut vm);
+    assert!(allocated() < 1 << 20, "{}", allocated());
+    vm.send(b"go on").unwrap();
+    assert_eq!(vm.wait(&mut drop).ending, Ending::Done);
+    assert_eq!(std::fs::metadata(&file).unwrap().len(), Bytes::GIB);
+    let error = Vm::start(&spec).unwrap_err();
+    assert!(matches!(error, Error::DiskExists { .. }), "{error}");
+}
+
+fn next_payload(vm: &mut Vm) {
+    loop {
+        match vm.recv(Duration::from_secs(60)) {
+            Received::Frame(frame) if frame.kind == FrameKind::Payload => return,
+            Received::Frame(_) => {}
+            Received::Nothing => panic!("the guest says nothing"),
+            Received::Ended(end) => panic!("{end:#?}"),
+        }
+    }
+}
+
+pub(crate) fn disks_that_cannot_fit_are_refused_before_the_start(lab: &Lab) {
+    let mut spec = lab.machine("nothing").with_disk("data", Bytes(Bytes::GIB));
+    spec.will_write = Bytes(1 << 60);
+    let error = Vm::start(&spec).unwrap_err();
+    assert!(matches!(error, Error::DiskSpace { .. }), "{error}");
+    assert!(error.to_string().contains(&lab.cache.dir().display().to_string()), "{error}");
+    assert!(error.help().is_some());
+}
