@@ -27,7 +27,7 @@ program() {
 
 build() {
     say "Building ..."
-    cargo build --release --locked --package cli
+    cargo build --release --locked --bin fathom
 }
 
 if [ "${BASH_SOURCE[0]}" = "$0" ]; then
