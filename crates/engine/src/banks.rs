@@ -1,0 +1,161 @@
+//! Two tallies per worker, so that one is read while the other is written, without a lock.
+//!
+//! The worker writes into one bank. When an interval ends it moves to the other, if the reader has emptied
+//! that one; else it stays, and what follows counts for the interval it is in. The reader takes a bank that
+//! the worker has left, empties it and hands it back. Each side owns a bank at any moment; two counters say which.
+
+use std::cell::UnsafeCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::error::EngineError;
+use crate::tally::Tally;
+
+struct Bank {
+    tally: Tally,
+    interval: u64,
+}
+
+struct Shared {
+    banks: [UnsafeCell<Bank>; 2],
+    /// Banks that the worker has left so far; it writes into bank `left % 2`.
+    left: AtomicU64,
+    /// Banks that the reader has emptied so far; never above `left`, never more than one behind it when the worker moves.
+    emptied: AtomicU64,
+    /// The interval that the worker's clock has reached, whether it could move or not.
+    reached: AtomicU64,
+}
+
+// SAFETY: the worker touches bank `left % 2` only, and moves on only when `emptied == left`; the reader touches
+// bank `emptied % 2` only while `emptied < left`. As `left - emptied` is 0 or 1, these are never the same bank.
+// The counters are stored with Release after the last touch and loaded with Acquire before the first.
+unsafe impl Sync for Shared {}
+
+/// The worker's side.
+pub(crate) struct Writer(Arc<Shared>);
+
+/// The reader's side.
+pub(crate) struct Reader(Arc<Shared>);
+
+/// Two empty banks for `operations` operations.
+pub(crate) fn pair(operations: usize) -> Result<(Writer, Reader), EngineError> {
+    let bank = || {
+        Ok::<_, EngineError>(UnsafeCell::new(Bank { tally: Tally::new(operations)?, interval: 0 }))
+    };
+    let shared = Arc::new(Shared {
+        banks: [bank()?, bank()?],
+        left: AtomicU64::new(0),
+        emptied: AtomicU64::new(0),
+        reached: AtomicU64::new(0),
+    });
+    Ok((Writer(shared.clone()), Reader(shared)))
+}
+
+impl Writer {
+    /// The bank to write into.
+    #[inline]
+    pub(crate) fn tally(&mut self) -> &mut Tally {
+        let left = self.0.left.load(Ordering::Relaxed);
+        // SAFETY: bank `left % 2` is the worker's (see `Shared`); `&mut self` keeps this reference the only one.
+        unsafe { &mut (*self.0.banks[(left % 2) as usize].get()).tally }
+    }
+
+    /// The worker's clock has reached `interval`: what follows counts for it, if the other bank is free.
+    pub(crate) fn enter(&mut self, interval: u64) {
+        let left = self.0.left.load(Ordering::Relaxed);
+        if self.0.emptied.load(Ordering::Acquire) == left {
+            // SAFETY: the reader has emptied all banks that were left, so that the other bank is nobody's.
+            unsafe { (*self.0.banks[((left + 1) % 2) as usize].get()).interval = interval };
+            self.0.left.store(left + 1, Ordering::Release);
+        }
+        self.0.reached.store(interval, Ordering::Release);
+    }
+
+    /// Nothing more will be written: the last bank is handed to the reader. Gives false while it must be tried again.
+    pub(crate) fn close(&mut self) -> bool {
+        let left = self.0.left.load(Ordering::Relaxed);
+        if self.0.emptied.load(Ordering::Acquire) != left {
+            return false;
+        }
+        self.0.left.store(left + 1, Ordering::Release);
+        self.0.reached.store(u64::MAX, Ordering::Release);
+        true
+    }
+}
+
+impl Reader {
+    /// Hands the bank that the worker has left, if any, to `take` with its interval, and gives it back empty.
+    pub(crate) fn take(&mut self, mut take: impl FnMut(u64, &Tally)) {
+        let emptied = self.0.emptied.load(Ordering::Relaxed);
+        if self.0.left.load(Ordering::Acquire) > emptied {
+            // SAFETY: the worker has left this bank and waits for `emptied` (see `Shared`).
+            let bank = unsafe { &mut *self.0.banks[(emptied % 2) as usize].get() };
+            take(bank.interval, &bank.tally);
+            bank.tally.clear();
+            self.0.emptied.store(emptied + 1, Ordering::Release);
+        }
+    }
+
+    /// The interval that the worker's clock has reached; `u64::MAX` when it has closed.
+    pub(crate) fn reached(&self) -> u64 {
+        self.0.reached.load(Ordering::Acquire)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_from_one_thread_is_read_from_another_and_nothing_is_lost() {
+        let (mut writer, mut reader) = pair(1).unwrap();
+        let worker = std::thread::spawn(move || {
+            for i in 0..200_000u64 {
+                if i % 50 == 0 {
+                    writer.enter(i / 50);
+                    // Let the reader keep up for a while, then run away from it.
+                    while i < 5_000 && writer.0.emptied.load(Ordering::Relaxed) < i / 50 {
+                        std::thread::yield_now();
+                    }
+                }
+                writer.tally().completed(0, i + 1, 1);
+            }
+            while !writer.close() {
+                std::thread::yield_now();
+            }
+        });
+        let (mut all, mut last) = (Tally::new(1).unwrap(), 0);
+        loop {
+            let closed = reader.reached() == u64::MAX;
+            reader.take(|interval, tally| {
+                assert!(interval >= last);
+                last = interval;
+                all.merge(tally);
+            });
+            if closed {
+                break;
+            }
+        }
+        worker.join().unwrap();
+        assert_eq!(all.ios(), 200_000);
+        assert!(last > 1, "the worker never moved");
+    }
+
+    #[test]
+    fn a_worker_whose_reader_sleeps_stays_in_its_bank() {
+        let (mut writer, mut reader) = pair(1).unwrap();
+        writer.tally().completed(0, 1, 1);
+        writer.enter(1);
+        writer.tally().completed(0, 1, 1);
+        writer.enter(2);
+        writer.tally().completed(0, 1, 1);
+        assert_eq!(reader.reached(), 2);
+        assert!(!writer.close());
+        let mut seen = Vec::new();
+        reader.take(|interval, tally| seen.push((interval, tally.ios())));
+        assert!(writer.close());
+        reader.take(|interval, tally| seen.push((interval, tally.ios())));
+        reader.take(|interval, tally| seen.push((interval, tally.ios())));
+        assert_eq!(seen, [(0, 1), (1, 2)]);
+    }
+}

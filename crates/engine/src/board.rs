@@ -1,0 +1,114 @@
+//! What workers and the collecting thread tell each other while a load runs: plain numbers, no lock.
+
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+/// Why a load ends before its duration, bytes or passes are reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Halt {
+    /// Not at all.
+    None,
+    /// The user wished it.
+    Interrupted,
+    /// The target gives nothing but errors, or a worker cannot go on.
+    Errors,
+}
+
+/// What one worker has done so far; on a cache line of its own.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(crate) struct Gauge {
+    /// I/Os that ended, failed ones included.
+    pub ended: AtomicU64,
+    /// Bytes that were moved, or should have been where the I/O failed.
+    pub bytes: AtomicU64,
+    /// I/Os in flight.
+    pub in_flight: AtomicU64,
+}
+
+/// Start, halt, and what every worker has done so far.
+#[derive(Debug)]
+pub(crate) struct Board {
+    start: AtomicU64,
+    halt: AtomicU8,
+    pub gauges: Box<[Gauge]>,
+}
+
+const NOT_YET: u64 = u64::MAX;
+
+impl Board {
+    pub(crate) fn new(workers: usize) -> Self {
+        let gauges = (0..workers).map(|_| Gauge::default()).collect();
+        Self { start: AtomicU64::new(NOT_YET), halt: AtomicU8::new(0), gauges }
+    }
+
+    /// Lets all workers begin; `at_ns` is the common start. They are to be unparked after this.
+    pub(crate) fn begin(&self, at_ns: u64) {
+        self.start.store(at_ns, Ordering::Release);
+    }
+
+    /// Waits, parked, for the common start in nanoseconds; `None` when the load is halted before it begins.
+    pub(crate) fn wait(&self) -> Option<u64> {
+        loop {
+            if self.halted() != Halt::None {
+                return None;
+            }
+            match self.start.load(Ordering::Acquire) {
+                NOT_YET => std::thread::park_timeout(std::time::Duration::from_millis(100)),
+                at_ns => return Some(at_ns),
+            }
+        }
+    }
+
+    /// Asks all workers to end; the first reason stays.
+    pub(crate) fn halt(&self, why: Halt) {
+        let _ = self.halt.compare_exchange(0, why as u8, Ordering::AcqRel, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn halted(&self) -> Halt {
+        match self.halt.load(Ordering::Relaxed) {
+            0 => Halt::None,
+            1 => Halt::Interrupted,
+            _ => Halt::Errors,
+        }
+    }
+
+    /// I/Os that ended, over all workers.
+    pub(crate) fn ended(&self) -> u64 {
+        self.gauges.iter().map(|g| g.ended.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Bytes over all workers.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.gauges.iter().map(|g| g.bytes.load(Ordering::Relaxed)).sum()
+    }
+
+    /// I/Os in flight over all workers.
+    pub(crate) fn in_flight(&self) -> u64 {
+        self.gauges.iter().map(|g| g.in_flight.load(Ordering::Relaxed)).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_reason_to_halt_stays_and_ends_the_wait_for_the_start() {
+        let board = Board::new(1);
+        board.halt(Halt::Errors);
+        board.halt(Halt::Interrupted);
+        assert_eq!(board.halted(), Halt::Errors);
+        assert_eq!(board.wait(), None);
+    }
+
+    #[test]
+    fn all_workers_get_the_same_start() {
+        let board = Board::new(2);
+        std::thread::scope(|scope| {
+            let waiting: Vec<_> = (0..2).map(|_| scope.spawn(|| board.wait())).collect();
+            board.begin(0);
+            assert!(waiting.into_iter().all(|w| w.join().unwrap() == Some(0)));
+        });
+    }
+}

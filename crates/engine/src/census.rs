@@ -1,0 +1,58 @@
+//! The thread that takes the census of what workers write.
+
+use std::time::Duration;
+
+use reduce::Census;
+
+use crate::error::{EngineError, Kind};
+use crate::sample::{Shift, Tap};
+
+/// Blocks (all together, copies included) that the sample is cut down to when the amount is known beforehand, and
+/// contents that it may hold when it is not. The share of duplicates is then right to some 0.2 points.
+pub(crate) const SAMPLE: u64 = 32_768;
+
+/// Blocks that all queues together hold: 32 MiB.
+pub(crate) const QUEUED: usize = 8_192;
+
+/// How long the thread sleeps between two looks at the queues.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// What the thread gives when all workers have ended.
+pub(crate) struct Taken {
+    pub census: Census,
+    /// CPU time that it took, as (user, kernel).
+    pub cpu: (Duration, Duration),
+}
+
+/// Starts the thread over the queues of all workers.
+pub(crate) fn start(
+    mut taps: Vec<Tap>,
+    shift: Shift,
+) -> Result<std::thread::JoinHandle<Taken>, EngineError> {
+    let take = move || {
+        sys::usage::yield_to_others();
+        let mut census = Census::new(SAMPLE as usize);
+        loop {
+            let mut more = false;
+            for tap in &mut taps {
+                census.tighten_to(shift.get());
+                more |= tap.drain(|block| census.add(block));
+                shift.raise(census.shift());
+            }
+            if !more {
+                // A worker may have raised the shift with its last block.
+                census.tighten_to(shift.get());
+                return Taken { census, cpu: sys::usage::thread() };
+            }
+            std::thread::sleep(PAUSE);
+        }
+    };
+    std::thread::Builder::new().name("census".into()).spawn(take).map_err(|e| {
+        EngineError::new(
+            Kind::Environment,
+            "The thread that measures the content cannot be started",
+            "raise the limit of threads (ulimit -u)",
+        )
+        .because(e)
+    })
+}

@@ -1,0 +1,161 @@
+//! Rows and totals: what the workers' banks hold, put together by interval.
+
+use std::collections::BTreeMap;
+
+use results::model::IntervalRow;
+
+use crate::banks::Reader;
+use crate::error::EngineError;
+use crate::pace::Pace;
+use crate::tally::Tally;
+
+/// Puts together what all workers did, interval by interval.
+pub(crate) struct Collector {
+    readers: Vec<Reader>,
+    pace: Pace,
+    stage: usize,
+    names: Vec<String>,
+    /// Intervals that some worker has left and some other has not.
+    pending: BTreeMap<u64, Tally>,
+    /// The first interval without a row.
+    next: u64,
+    total: Tally,
+}
+
+impl Collector {
+    pub(crate) fn new(
+        readers: Vec<Reader>,
+        pace: Pace,
+        stage: usize,
+        names: Vec<String>,
+    ) -> Result<Self, EngineError> {
+        let total = Tally::new(names.len())?;
+        Ok(Self { readers, pace, stage, names, pending: BTreeMap::new(), next: 0, total })
+    }
+
+    /// Takes what the workers have left, and gives the rows of all intervals that every worker is through with.
+    pub(crate) fn rows(&mut self) -> Result<Vec<IntervalRow>, EngineError> {
+        // Read before the banks: what a worker counted for an interval is in a bank that it has left by then.
+        let reached = self.readers.iter().map(Reader::reached).min().unwrap_or(u64::MAX);
+        self.gather();
+        let mut rows = Vec::new();
+        while self.next < reached && reached != u64::MAX {
+            rows.extend(self.row(None)?);
+        }
+        Ok(rows)
+    }
+
+    /// All rows that are left of a load whose last I/O ended at `end_ns`.
+    pub(crate) fn last_rows(&mut self, end_ns: u64) -> Result<Vec<IntervalRow>, EngineError> {
+        self.gather();
+        let mut rows = Vec::new();
+        let held = self.pending.keys().next_back().copied();
+        let last = held.max(Some(self.pace.interval(end_ns)));
+        while Some(self.next) <= last {
+            rows.extend(self.row(Some(end_ns))?);
+        }
+        Ok(rows)
+    }
+
+    /// What was done over all intervals that have rows.
+    pub(crate) fn total(&self) -> &Tally {
+        &self.total
+    }
+
+    /// The same, when nothing more is to come.
+    pub(crate) fn into_total(self) -> Tally {
+        self.total
+    }
+
+    fn gather(&mut self) {
+        for reader in &mut self.readers {
+            reader.take(|interval, tally| match self.pending.get_mut(&interval) {
+                Some(pending) => pending.merge(tally),
+                None => drop(self.pending.insert(interval, tally.clone())),
+            });
+        }
+        while let Some((&first, _)) = self.pending.first_key_value()
+            && first < self.next
+            && let Some(late) = self.pending.remove(&first)
+        {
+            // A worker that could not move in time counted on in an interval whose row is out.
+            match self.pending.get_mut(&self.next) {
+                Some(pending) => pending.merge(&late),
+                None => drop(self.pending.insert(self.next, late)),
+            }
+        }
+    }
+
+    fn row(&mut self, end_ns: Option<u64>) -> Result<Vec<IntervalRow>, EngineError> {
+        let (start_ns, end_ns) = self.pace.span_ns(self.next, end_ns);
+        let tally = match self.pending.remove(&self.next) {
+            Some(tally) => tally,
+            None => Tally::new(self.names.len())?,
+        };
+        self.next += 1;
+        self.total.merge(&tally);
+        Ok(tally.rows(self.stage, &self.names, start_ns, end_ns))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::banks;
+
+    fn pace() -> Pace {
+        Pace { start_ns: 1000, interval_ns: 10, duration_ns: None }
+    }
+
+    fn collector(readers: Vec<Reader>) -> Collector {
+        Collector::new(readers, pace(), 0, vec!["read".into()]).unwrap()
+    }
+
+    #[test]
+    fn a_row_is_given_when_every_worker_is_through_with_its_interval() {
+        let (mut a, reader_a) = banks::pair(1).unwrap();
+        let (mut b, reader_b) = banks::pair(1).unwrap();
+        let mut collector = collector(vec![reader_a, reader_b]);
+        a.tally().completed(0, 5, 10);
+        b.tally().completed(0, 7, 10);
+        a.enter(1);
+        assert_eq!(collector.rows().unwrap(), []);
+        b.enter(1);
+        let rows = collector.rows().unwrap();
+        assert_eq!((rows.len(), rows[0].ios, rows[0].bytes), (1, 2, 20));
+        assert_eq!((rows[0].start_ns, rows[0].end_ns), (1000, 1010));
+    }
+
+    #[test]
+    fn an_interval_in_which_nothing_ended_has_a_row_too_and_the_last_one_is_cut() {
+        let (mut a, reader) = banks::pair(1).unwrap();
+        let mut collector = collector(vec![reader]);
+        a.tally().completed(0, 5, 10);
+        a.enter(3);
+        a.tally().completed(0, 5, 10);
+        let rows = collector.rows().unwrap();
+        assert_eq!(rows.iter().map(|r| r.ios).collect::<Vec<_>>(), [1, 0, 0]);
+        assert!(a.close());
+        let rows = collector.last_rows(1034).unwrap();
+        assert_eq!((rows.len(), rows[0].ios, rows[0].start_ns, rows[0].end_ns), (1, 1, 1030, 1034));
+        assert_eq!(collector.total().ios(), 2);
+    }
+
+    #[test]
+    fn nothing_is_lost_when_a_worker_is_late_with_its_bank() {
+        let (mut a, reader) = banks::pair(1).unwrap();
+        let mut collector = collector(vec![reader]);
+        for interval in 1..=4 {
+            a.tally().completed(0, 5, 1);
+            a.enter(interval);
+        }
+        // The reader slept: I/Os of intervals 1 to 3 are in the bank of interval 1.
+        let rows = collector.rows().unwrap();
+        assert_eq!(rows.iter().map(|r| r.ios).collect::<Vec<_>>(), [1, 0, 0, 0]);
+        a.tally().completed(0, 5, 1);
+        assert!(a.close());
+        let rows = collector.last_rows(1045).unwrap();
+        assert_eq!(rows.iter().map(|r| r.ios).sum::<u64>(), 4);
+        assert_eq!(collector.total().ios(), 5);
+    }
+}

@@ -1,0 +1,46 @@
+//! Why a load could not be run.
+
+/// What kind of trouble it is; decides the exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// What was asked does not fit the target: another wording of the request would work.
+    Usage,
+    /// The machine lacks something: io_uring, memory, a right.
+    Environment,
+    /// The target cannot be opened, is too small, or refuses.
+    Target,
+}
+
+type Source = Box<dyn std::error::Error + Send + Sync>;
+
+/// Why a load could not be run: what failed in words, its remedy, and the cause below it.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct EngineError {
+    kind: Kind,
+    message: String,
+    help: String,
+    source: Option<Source>,
+}
+
+impl EngineError {
+    pub(crate) fn new(kind: Kind, message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), help: help.into(), source: None }
+    }
+
+    pub(crate) fn because(mut self, source: impl Into<Source>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// What kind of trouble it is.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// What to do about it.
+    pub fn help(&self) -> &str {
+        &self.help
+    }
+}

@@ -1,0 +1,223 @@
+//! What was written, seen by its own bytes: a sample of the blocks on their way to the kernel.
+//!
+//! The worker copies blocks that `reduce::picked` passes into a bounded queue, after it filled them and before
+//! it stamps them; a thread of its own, at low priority, takes the census. The fuller a queue gets, the stricter
+//! all workers pick: samples are nested, so that at the end the census keeps what passes the strictest shift
+//! that ever held, and the sample is what that shift alone would have picked.
+//!
+//! A block counts as written when it is handed to the kernel, also when the write fails.
+
+use std::cell::UnsafeCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+
+use reduce::BLOCK;
+
+/// How strictly all workers pick now.
+#[derive(Clone)]
+pub(crate) struct Shift(Arc<AtomicU32>);
+
+impl Shift {
+    /// The shift that picks at most `limit` of `blocks` blocks, if all are different.
+    pub(crate) fn picking(limit: u64, blocks: Option<u64>) -> Self {
+        let blocks = blocks.unwrap_or(0);
+        let shift = (0..reduce::MAX_SHIFT).find(|s| blocks >> s <= limit);
+        Self(Arc::new(AtomicU32::new(shift.unwrap_or(reduce::MAX_SHIFT))))
+    }
+
+    #[inline]
+    pub(crate) fn get(&self) -> u32 {
+        self.0.load(Ordering::Acquire)
+    }
+
+    /// At least `shift` from now on.
+    pub(crate) fn raise(&self, shift: u32) {
+        self.0.fetch_max(shift, Ordering::AcqRel);
+    }
+}
+
+struct Queue {
+    blocks: Box<[UnsafeCell<[u8; BLOCK]>]>,
+    /// Blocks ever put in; written by the worker.
+    put: AtomicUsize,
+    /// Blocks ever taken out; written by the census thread.
+    taken: AtomicUsize,
+    closed: AtomicBool,
+}
+
+// SAFETY: the worker writes places `put` to `taken + length - 1`, the census thread reads places `taken` to
+// `put - 1`; these never overlap, and each counter is stored with Release after the last touch of a place and
+// loaded with Acquire before the first by the other side. Each side exists once (`Sampler`, `Tap`).
+unsafe impl Sync for Queue {}
+// SAFETY: it is plain memory without ties to a thread.
+unsafe impl Send for Queue {}
+
+/// The worker's side.
+pub(crate) struct Sampler {
+    queue: Arc<Queue>,
+    shift: Shift,
+    /// Places used when this worker last made the picking stricter.
+    mark: usize,
+    /// 4 KiB blocks seen, and the zero ones among them.
+    pub counts: Counts,
+}
+
+/// The census thread's side.
+pub(crate) struct Tap(Arc<Queue>);
+
+/// Blocks of 4 KiB that were handed to the kernel.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub all: u64,
+    pub zero: u64,
+}
+
+impl Counts {
+    pub(crate) fn add(&mut self, other: Self) {
+        self.all += other.all;
+        self.zero += other.zero;
+    }
+}
+
+/// A queue of `length` blocks between a worker and the census thread.
+pub(crate) fn queue(length: usize, shift: Shift) -> (Sampler, Tap) {
+    let length = length.next_power_of_two();
+    // Written once now, so that no page is touched for the first time between two I/Os.
+    let blocks = (0..length).map(|_| UnsafeCell::new([1; BLOCK])).collect();
+    let queue = Arc::new(Queue {
+        blocks,
+        put: AtomicUsize::new(0),
+        taken: AtomicUsize::new(0),
+        closed: AtomicBool::new(false),
+    });
+    let mark = (length / 4).max(1);
+    (Sampler { queue: queue.clone(), shift, mark, counts: Counts::default() }, Tap(queue))
+}
+
+impl Sampler {
+    /// Looks at every 4 KiB block of a buffer that is about to be written.
+    #[inline]
+    pub(crate) fn see(&mut self, buffer: &[u8]) {
+        let (blocks, _) = buffer.as_chunks::<BLOCK>();
+        for block in blocks {
+            self.counts.all += 1;
+            if reduce::is_zero(block) {
+                self.counts.zero += 1;
+            } else if reduce::picked(block, self.shift.get()) {
+                self.put(block);
+            }
+        }
+    }
+
+    fn put(&mut self, block: &[u8; BLOCK]) {
+        let length = self.queue.blocks.len();
+        let put = self.queue.put.load(Ordering::Relaxed);
+        let used = put - self.queue.taken.load(Ordering::Acquire);
+        if used == length {
+            // No room for this content: from now on nobody may keep it, nor anything picked like it.
+            let mut shift = self.shift.get();
+            while reduce::picked(block, shift) && shift < reduce::MAX_SHIFT {
+                shift += 1;
+            }
+            self.shift.raise(shift);
+            return;
+        }
+        // From a quarter full on, each further 32nd halves what comes in: a census that is behind gets time, and
+        // the sample loses a half where a full queue would cost it far more.
+        if used >= self.mark {
+            self.shift.raise(self.shift.get() + 1);
+            self.mark = used + (length / 32).max(1);
+        } else if used < length / 8 {
+            self.mark = length / 4;
+        }
+        // SAFETY: the place is free (`used < length`) and therefore the worker's.
+        unsafe { *self.queue.blocks[put & (length - 1)].get() = *block };
+        self.queue.put.store(put + 1, Ordering::Release);
+    }
+}
+
+impl Drop for Sampler {
+    /// Tells the census thread that nothing more comes, however the worker ended.
+    fn drop(&mut self) {
+        self.queue.closed.store(true, Ordering::Release);
+    }
+}
+
+impl Tap {
+    /// Hands every block that is there to `take`, first in first out; tells whether more may come.
+    pub(crate) fn drain(&mut self, mut take: impl FnMut(&[u8; BLOCK])) -> bool {
+        let closed = self.0.closed.load(Ordering::Acquire);
+        let put = self.0.put.load(Ordering::Acquire);
+        let mut taken = self.0.taken.load(Ordering::Relaxed);
+        while taken != put {
+            // SAFETY: the place was put and not taken: it is the census thread's.
+            take(unsafe { &*self.0.blocks[taken & (self.0.blocks.len() - 1)].get() });
+            taken += 1;
+            self.0.taken.store(taken, Ordering::Release);
+        }
+        !closed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(id: u64) -> [u8; BLOCK] {
+        let mut block = [0; BLOCK];
+        block[..8].copy_from_slice(&(id + 1).to_le_bytes());
+        block[4000..4008].copy_from_slice(&id.to_le_bytes());
+        block
+    }
+
+    #[test]
+    fn zero_blocks_are_counted_apart_and_all_others_arrive_in_order() {
+        let (mut sampler, mut tap) = queue(16, Shift::picking(1 << 20, Some(4)));
+        let buffer: Vec<u8> = [block(1), [0; BLOCK], block(2), block(1)].concat();
+        sampler.see(&buffer);
+        assert_eq!(sampler.counts, Counts { all: 4, zero: 1 });
+        drop(sampler);
+        let mut seen = Vec::new();
+        assert!(!tap.drain(|b| seen.push(*b)));
+        assert!(seen == [block(1), block(2), block(1)]);
+    }
+
+    #[test]
+    fn a_census_that_is_behind_gets_a_smaller_sample_that_is_still_consistent() {
+        let shift = Shift::picking(1 << 20, None);
+        let (mut sampler, mut tap) = queue(256, shift.clone());
+        let ids: Vec<u64> = (0..20_000).map(|i| i / 2).collect();
+        ids.iter().for_each(|&id| sampler.see(&block(id)));
+        let mut seen = Vec::new();
+        tap.drain(|b| seen.push(*b));
+        let last = shift.get();
+        seen.retain(|b| reduce::picked(b, last));
+        let expected: Vec<_> =
+            ids.iter().map(|&id| block(id)).filter(|b| reduce::picked(b, last)).collect();
+        assert!(seen == expected, "{} of {} at shift {last}", seen.len(), expected.len());
+        assert!(seen.len() >= 8, "{} at shift {last}", seen.len());
+    }
+
+    #[test]
+    fn blocks_pass_between_threads_unchanged() {
+        let (mut sampler, mut tap) = queue(64, Shift::picking(1 << 40, None));
+        let worker = std::thread::spawn(move || {
+            (0..50_000).for_each(|id| sampler.see(&block(id)));
+        });
+        let mut last = None;
+        while tap.drain(|b| {
+            let id = u64::from_le_bytes(b[4000..4008].try_into().unwrap());
+            assert!(*b == block(id) && last < Some(id));
+            last = Some(id);
+        }) {}
+        worker.join().unwrap();
+        assert!(last.is_some());
+    }
+
+    #[test]
+    fn a_known_amount_is_picked_down_to_the_limit_from_the_start() {
+        for (blocks, shift) in [(None, 0), (Some(100), 0), (Some(101), 1), (Some(1 << 50), 40)] {
+            assert_eq!(Shift::picking(100, blocks).get(), shift);
+        }
+    }
+}

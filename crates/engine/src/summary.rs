@@ -1,0 +1,124 @@
+//! What a load did, put into words and figures.
+
+use std::time::Duration;
+
+use reduce::{Achieved, Census};
+use results::model::{ContentFigures, CpuFigures, EngineFacts, LoadSummary};
+
+use crate::board::Halt;
+use crate::load::Load;
+use crate::outline::Outline;
+use crate::sample::Counts;
+use crate::tally::Tally;
+
+/// How the load was driven.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Driven {
+    pub backend: &'static str,
+    pub direct: bool,
+    pub registered: bool,
+    pub clock: &'static str,
+}
+
+/// Everything that a summary is made of.
+pub(crate) struct Outcome {
+    pub total: Tally,
+    /// First submission and last completion, nanoseconds; `None` when nothing was submitted.
+    pub span_ns: Option<(u64, u64)>,
+    pub halt: Halt,
+    pub by_time: bool,
+    pub counts: Counts,
+    pub census: Census,
+    pub cpu: Option<CpuFigures>,
+    pub driven: Driven,
+    pub notices: Vec<String>,
+}
+
+impl Outcome {
+    pub(crate) fn summary(self, load: &Load, outline: &Outline) -> LoadSummary {
+        let duration_ns = self.span_ns.map_or(0, |(first, last)| last.saturating_sub(first));
+        let achieved = outline.blocks_are_whole().then(|| achieved(self.census, self.counts));
+        let writes = outline.writes;
+        LoadSummary {
+            seed: load.seed,
+            duration_ns,
+            ended_by: ended_by(self.halt, self.by_time, load).to_owned(),
+            operations: self.total.summaries(&outline.names, duration_ns),
+            asked: writes.then(|| asked(load)),
+            achieved: achieved.filter(|_| writes),
+            cpu: self.cpu,
+            engine: EngineFacts {
+                backend: self.driven.backend.into(),
+                jobs: outline.jobs as u32,
+                depth: outline.depth as u32,
+                direct: self.driven.direct,
+                registered: self.driven.registered,
+                clock: self.driven.clock.into(),
+            },
+            notices: self.notices,
+        }
+    }
+}
+
+fn ended_by(halt: Halt, by_time: bool, load: &Load) -> &'static str {
+    match halt {
+        Halt::Interrupted => "interrupted",
+        Halt::Errors => "errors",
+        Halt::None if by_time => "duration",
+        Halt::None if load.spec.bytes.is_some() && load.spec.passes.is_none() => "bytes",
+        Halt::None => "passes",
+    }
+}
+
+fn asked(load: &Load) -> ContentFigures {
+    let expected = load.spec.content.expected();
+    ContentFigures {
+        duplicate_percent: Some(expected.duplicate_percent),
+        lz4_saving_percent: Some(expected.lz4_saving_percent),
+        zero_percent: Some(expected.zero_percent),
+        lz4_size_mean_bytes: Some(load.spec.content.lz4_target_bytes() as f64),
+        ..ContentFigures::default()
+    }
+}
+
+fn achieved(mut census: Census, counts: Counts) -> ContentFigures {
+    census.written(counts.all);
+    census.add_zero(counts.zero);
+    let achieved: Achieved = census.finish();
+    ContentFigures {
+        duplicate_percent: achieved.duplicate_percent,
+        lz4_saving_percent: achieved.lz4_saving_percent,
+        zero_percent: achieved.zero_percent,
+        blocks: Some(achieved.blocks_written),
+        blocks_sampled: Some(achieved.blocks_sampled),
+        duplicate_error_points: achieved.duplicate_error_points,
+        lz4_size_mean_bytes: achieved.lz4_size_mean_bytes,
+    }
+}
+
+/// CPU time as (user, kernel).
+type Cpu = (Duration, Duration);
+
+/// The load's CPU time: what the process used, less what `others` of its threads did.
+pub(crate) fn cpu(process: Cpu, others: &[Cpu], ios: u64) -> CpuFigures {
+    let mut left = process;
+    for other in others {
+        left = (left.0.saturating_sub(other.0), left.1.saturating_sub(other.1));
+    }
+    let (user_s, system_s) = (left.0.as_secs_f64(), left.1.as_secs_f64());
+    let per_io_us = (ios > 0).then(|| (user_s + system_s) * 1e6 / ios as f64);
+    CpuFigures { user_s, system_s, per_io_us }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpu_time_of_others_is_left_out_and_never_makes_it_negative() {
+        let ms = Duration::from_millis;
+        let figures = cpu((ms(30), ms(20)), &[(ms(10), ms(5)), (ms(5), ms(50))], 100);
+        assert_eq!(figures, CpuFigures { user_s: 0.015, system_s: 0.0, per_io_us: Some(150.0) });
+        assert_eq!(cpu((ms(1), ms(1)), &[], 0).per_io_us, None);
+    }
+}

@@ -1,0 +1,200 @@
+//! Opening what the I/O goes to: a block device or a file, past the page cache where that is possible.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use rustix::fs::{FallocateFlags, XattrFlags};
+use units::Bytes;
+
+use crate::error::{EngineError, Kind};
+
+/// The extended attribute that marks a file as made by Fathom, so that it may be overwritten later.
+pub const MADE_BY_FATHOM: &str = "user.fathom.made";
+
+/// File systems that live in the page cache: direct I/O means nothing there (tmpfs, ramfs).
+const IN_MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58f6];
+
+/// How the target is to be opened.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wish {
+    pub reads: bool,
+    pub writes: bool,
+    /// Past the page cache, if possible.
+    pub direct: bool,
+    /// Create a missing file of this size.
+    pub create: Option<Bytes>,
+}
+
+/// An open target.
+#[derive(Debug)]
+pub(crate) struct Target {
+    pub file: File,
+    pub size: Bytes,
+    /// I/O must be a multiple of this, and start at one.
+    pub alignment: u64,
+    pub direct: bool,
+    pub notices: Vec<String>,
+}
+
+impl Target {
+    /// Opens the block device or file at `path`; creates the file when that is wished and it is missing or empty.
+    pub(crate) fn open(path: &Path, wish: Wish) -> Result<Self, EngineError> {
+        let new = is_new(path)?;
+        if let (true, Some(size)) = (new, wish.create) {
+            create(path, size)?;
+        }
+        let (file, mut direct) = open(path, wish)?;
+        let mut notices = Vec::new();
+        let block = sys::block::is_block(&file).map_err(|e| cannot("examined", path, e))?;
+        let size = sys::block::size_bytes(&file).map_err(|e| cannot("measured", path, e))?;
+        if size.0 == 0 {
+            return Err(empty(path, block));
+        }
+        if block && wish.writes && sys::block::is_read_only(&file).unwrap_or(false) {
+            let message = format!("{} is read-only, and the load writes", path.display());
+            return Err(EngineError::new(Kind::Target, message, "blockdev --setrw, or read only"));
+        }
+        if wish.direct && !direct {
+            notices.push(format!(
+                "{} is on a file system that refuses direct I/O: the page cache is in the way, and the figures are those of memory",
+                path.display()
+            ));
+        } else if direct && !block && lives_in_memory(&file) {
+            direct = false;
+            notices.push(format!(
+                "{} lives in the page cache itself (tmpfs): the figures are those of memory",
+                path.display()
+            ));
+        }
+        if wish.reads && !block && (new || has_holes(&file)) {
+            notices.push(format!(
+                "{} has parts that were never written: reads of them need no device",
+                path.display()
+            ));
+        }
+        let alignment = if direct { alignment(&file, block) } else { 1 };
+        Ok(Self { file, size, alignment, direct, notices })
+    }
+}
+
+fn cannot(done: &str, path: &Path, source: io::Error) -> EngineError {
+    let help = match source.kind() {
+        io::ErrorKind::PermissionDenied => "run as root, or choose a target that you own",
+        io::ErrorKind::NotFound => "check the path; a new file needs a size (--size)",
+        _ => "see the cause below",
+    };
+    let message = format!("{} cannot be {done}", path.display());
+    EngineError::new(Kind::Target, message, help).because(source)
+}
+
+fn empty(path: &Path, block: bool) -> EngineError {
+    let help = if block {
+        "choose a device with media in it"
+    } else {
+        "give the size of the file (--size)"
+    };
+    EngineError::new(Kind::Target, format!("{} holds 0 bytes", path.display()), help)
+}
+
+/// Whether there is no file yet, or an empty one.
+fn is_new(path: &Path) -> Result<bool, EngineError> {
+    match std::fs::metadata(path) {
+        Ok(found) => Ok(found.is_file() && found.len() == 0),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
+        Err(error) => Err(cannot("examined", path, error)),
+    }
+}
+
+/// Makes a file of `size` with its room reserved, and marks it. Removes it again when the room is not there.
+fn create(path: &Path, size: Bytes) -> Result<(), EngineError> {
+    let file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)
+        .map_err(|e| cannot("created", path, e))?;
+    let reserved = match rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, size.0) {
+        Err(rustix::io::Errno::OPNOTSUPP) => file.set_len(size.0),
+        other => other.map_err(io::Error::from),
+    };
+    if let Err(error) = reserved {
+        let _ = std::fs::remove_file(path);
+        let message = format!("{} cannot be made {size} large", path.display());
+        let help = "free some room, or use a smaller size";
+        return Err(EngineError::new(Kind::Target, message, help).because(error));
+    }
+    // A file system without user attributes cannot keep the mark: the next run asks before it overwrites.
+    let _ = rustix::fs::fsetxattr(&file, MADE_BY_FATHOM, b"1", XattrFlags::empty());
+    Ok(())
+}
+
+/// Opens `path` as wished; falls back to the page cache where direct I/O is refused. Tells whether it is direct.
+fn open(path: &Path, wish: Wish) -> Result<(File, bool), EngineError> {
+    let with =
+        |flags| OpenOptions::new().read(true).write(wish.writes).custom_flags(flags).open(path);
+    if wish.direct {
+        match with(libc::O_DIRECT) {
+            Ok(file) => return Ok((file, true)),
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {}
+            Err(error) => return Err(cannot("opened", path, error)),
+        }
+    }
+    with(0).map(|file| (file, false)).map_err(|e| cannot("opened", path, e))
+}
+
+fn lives_in_memory(file: &File) -> bool {
+    rustix::fs::fstatfs(file).is_ok_and(|fs| IN_MEMORY.contains(&(fs.f_type as u32)))
+}
+
+fn has_holes(file: &File) -> bool {
+    file.metadata().is_ok_and(|m| m.blocks() * 512 < m.len())
+}
+
+/// What direct I/O on `file` must be aligned to: the device says it; for a file the kernel may (since 6.1), else 512.
+fn alignment(file: &File, block: bool) -> u64 {
+    const SMALLEST: u64 = 512;
+    if block {
+        return sys::block::logical_block_size(file).map_or(SMALLEST, |b| b.0);
+    }
+    let flags = rustix::fs::AtFlags::EMPTY_PATH;
+    match rustix::fs::statx(file, c"", flags, rustix::fs::StatxFlags::DIOALIGN) {
+        Ok(facts) if facts.stx_dio_offset_align > 0 => u64::from(facts.stx_dio_offset_align),
+        _ => SMALLEST,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WISH: Wish = Wish { reads: true, writes: true, direct: true, create: None };
+
+    #[test]
+    fn a_missing_file_is_made_with_its_room_and_found_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("new");
+        let wish = Wish { create: Some(Bytes(1 << 20)), ..WISH };
+        let target = Target::open(&path, wish).unwrap();
+        assert_eq!(target.size, Bytes(1 << 20));
+        assert!(target.notices.iter().any(|n| n.contains("never written")), "{target:?}");
+        let again = Target::open(&path, Wish { create: Some(Bytes(1 << 30)), ..WISH }).unwrap();
+        assert_eq!(again.size, Bytes(1 << 20));
+    }
+
+    #[test]
+    fn what_cannot_be_a_target_is_refused_with_a_remedy() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = Target::open(&folder.path().join("none"), WISH).unwrap_err();
+        assert!(missing.help().contains("--size"), "{missing}");
+        let path = folder.path().join("empty");
+        File::create(&path).unwrap();
+        let empty = Target::open(&path, WISH).unwrap_err();
+        assert!(empty.to_string().contains("0 bytes"), "{empty}");
+        let much = Wish { create: Some(Bytes(1 << 60)), ..WISH };
+        let error = Target::open(&folder.path().join("huge"), much).unwrap_err();
+        assert!(error.help().contains("smaller"), "{error}");
+        assert!(!folder.path().join("huge").exists());
+    }
+}

@@ -1,0 +1,96 @@
+//! The watchdog: says when a target stalls, and when a worker is not to be waited for any longer.
+
+use sys::interrupt::Level;
+
+use crate::pace::Pace;
+
+/// Silence after which the first notice is given; every further one comes after twice the time.
+const STALL_NS: u64 = 10_000_000_000;
+/// How long workers may take to end after they should: longer than they wait for I/Os in flight.
+const GRACE_NS: u64 = 45_000_000_000;
+/// The same when the user wants to stop at once.
+const GRACE_NOW_NS: u64 = 8_000_000_000;
+
+pub(crate) struct Watch {
+    deadline_ns: u64,
+    /// I/Os that had ended when something ended last, and when that was.
+    seen: (u64, u64),
+    next_notice_ns: u64,
+    /// Since when the workers should be ending.
+    ending_since_ns: Option<u64>,
+}
+
+impl Watch {
+    pub(crate) fn new(pace: Pace) -> Self {
+        Self {
+            deadline_ns: pace.deadline_ns(),
+            seen: (0, pace.start_ns),
+            next_notice_ns: STALL_NS,
+            ending_since_ns: None,
+        }
+    }
+
+    /// A notice when nothing has ended for long.
+    pub(crate) fn stalled(&mut self, now_ns: u64, ended: u64, in_flight: u64) -> Option<String> {
+        let (before, since_ns) = self.seen;
+        if ended != before || in_flight == 0 {
+            self.seen = (ended, now_ns);
+            self.next_notice_ns = STALL_NS;
+            return None;
+        }
+        let silent_ns = now_ns.saturating_sub(since_ns);
+        if silent_ns < self.next_notice_ns {
+            return None;
+        }
+        self.next_notice_ns *= 2;
+        Some(format!(
+            "The target stalls: no I/O has completed for {}, {in_flight} are in flight; still waiting (Ctrl-C ends it)",
+            units::Nanos(silent_ns - silent_ns % 1_000_000_000)
+        ))
+    }
+
+    /// Whether workers that have not ended by now are stuck in the kernel.
+    pub(crate) fn is_lost(&mut self, now_ns: u64, halted: bool, level: Level) -> bool {
+        if !halted && now_ns < self.deadline_ns {
+            return false;
+        }
+        let since_ns = *self.ending_since_ns.get_or_insert(now_ns);
+        let grace_ns = if level == Level::Now { GRACE_NOW_NS } else { GRACE_NS };
+        now_ns - since_ns >= grace_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: u64 = 1_000_000_000;
+
+    fn watch(duration_ns: Option<u64>) -> Watch {
+        Watch::new(Pace { start_ns: 0, interval_ns: S, duration_ns })
+    }
+
+    #[test]
+    fn a_stall_is_told_once_and_again_after_twice_the_time() {
+        let mut watch = watch(None);
+        let told: Vec<u64> = (1..=50).filter(|&s| watch.stalled(s * S, 7, 32).is_some()).collect();
+        // The first look sees that 7 have ended.
+        assert_eq!(told, [11, 21, 41]);
+        assert_eq!(watch.stalled(51 * S, 8, 32), None);
+        assert!(watch.stalled(61 * S, 8, 32).unwrap().contains("10 s"));
+        assert_eq!(watch.stalled(500 * S, 8, 0), None);
+    }
+
+    #[test]
+    fn workers_that_should_have_ended_are_given_up_after_a_while() {
+        let mut w = watch(Some(10 * S));
+        assert!(!w.is_lost(9 * S, false, Level::None));
+        assert!(!w.is_lost(10 * S, false, Level::None));
+        assert!(!w.is_lost(54 * S, false, Level::None));
+        assert!(w.is_lost(55 * S, false, Level::None));
+        let mut w = watch(None);
+        assert!(!w.is_lost(1000 * S, false, Level::None));
+        assert!(!w.is_lost(1000 * S, true, Level::Finish));
+        assert!(w.is_lost(1008 * S, true, Level::Now));
+    }
+}
