@@ -229,3 +229,74 @@ pub(crate) fn remove(path: &Path) -> Result<()> {
     };
     gone.map_err(Error::io("cannot remove", path))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A cache with one image of a few bytes that the key `key` leads to.
+    fn cache_with_image() -> (tempfile::TempDir, Cache, Image) {
+        let dir = tempfile::tempdir().unwrap();
+        let cache = Cache::at(dir.path()).unwrap();
+        let image = cache.inside("images").unwrap().join("cafe");
+        fs::create_dir(&image).unwrap();
+        let manifest = Manifest {
+            suite: "trixie".into(),
+            kernel: "6.12".into(),
+            packages: Vec::new(),
+            modules: Vec::new(),
+            tools: Vec::new(),
+            kernel_size: Bytes(3),
+            root_size: Bytes(4),
+        };
+        fs::write(image.join("image.json"), serde_json::to_vec(&manifest).unwrap()).unwrap();
+        fs::write(image.join("vmlinux"), "abc").unwrap();
+        fs::write(image.join("root.cpio"), "defg").unwrap();
+        fs::write(image.join("lock"), "").unwrap();
+        fs::write(cache.inside("keys").unwrap().join("key"), "cafe").unwrap();
+        let image = Image::load(&image).unwrap();
+        (dir, cache, image)
+    }
+
+    #[test]
+    fn an_image_is_listed_with_what_is_in_it() {
+        let (_dir, cache, image) = cache_with_image();
+        let images = cache.images().unwrap();
+        assert_eq!(images.len(), 1);
+        assert_eq!(images[0].id, "cafe");
+        assert_eq!(images[0].manifest.as_ref(), Some(&image.manifest));
+        assert!(!images[0].in_use && images[0].size.0 > 7);
+    }
+
+    #[test]
+    fn an_image_in_use_stays_and_goes_afterwards() {
+        let (_dir, cache, image) = cache_with_image();
+        let held = hold(&image).unwrap();
+        assert!(cache.images().unwrap()[0].in_use);
+        let cleaned = cache.clean(Clean::All).unwrap();
+        assert_eq!((cleaned.images.len(), cleaned.in_use), (0, vec!["cafe".to_owned()]));
+        drop(held);
+        let cleaned = cache.clean(Clean::All).unwrap();
+        assert_eq!(cleaned.images, ["cafe"]);
+        assert!(cleaned.freed.0 > 7);
+        assert!(cache.images().unwrap().is_empty());
+        assert!(!cache.dir().join("keys/key").exists());
+    }
+
+    #[test]
+    fn an_image_that_was_just_used_is_not_unused() {
+        let (_dir, cache, image) = cache_with_image();
+        drop(hold(&image).unwrap());
+        let cleaned = cache.clean(Clean::UnusedFor(Duration::from_secs(3600))).unwrap();
+        assert_eq!(cleaned, Cleaned::default());
+        assert!(cache.dir().join("keys/key").exists());
+    }
+
+    #[test]
+    fn an_image_with_a_file_cut_short_is_none() {
+        let (_dir, _cache, image) = cache_with_image();
+        fs::write(image.root(), "def").unwrap();
+        let error = Image::load(&image.dir).unwrap_err();
+        assert!(error.to_string().contains("has 3 B and should have 4 B"), "{error}");
+    }
+}

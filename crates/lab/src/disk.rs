@@ -39,7 +39,7 @@ pub(crate) fn check_all(spec: &VmSpec) -> Result<&Path> {
     for disk in &spec.disks {
         check(disk, &spec.disks)?;
     }
-    check_space(home, spec.will_write)?;
+    check_space(home, spec.will_write, "the virtual disks")?;
     Ok(home)
 }
 
@@ -60,12 +60,12 @@ pub(crate) fn make(spec: &VmSpec) -> Result<Vec<Drive>> {
 }
 
 /// Refuses when less than `written` and a margin is free in `dir`. The size of sparse disks does not matter.
-pub(crate) fn check_space(dir: &Path, written: Bytes) -> Result<()> {
+pub(crate) fn check_space(dir: &Path, written: Bytes, what: &'static str) -> Result<()> {
     let free = rustix::fs::statvfs(dir).map_err(Error::errno("cannot ask for the free space"))?;
     let free = Bytes(free.f_bavail.saturating_mul(free.f_frsize));
     let needed = Bytes(written.0.saturating_add(MARGIN.0));
     if free < needed {
-        return Err(Error::DiskSpace { dir: dir.to_path_buf(), free, needed });
+        return Err(Error::DiskSpace { what, dir: dir.to_path_buf(), free, needed });
     }
     Ok(())
 }
@@ -207,8 +207,8 @@ mod tests {
     #[test]
     fn disks_that_do_not_fit_are_refused_with_figures_and_remedy() {
         let dir = tempfile::tempdir().unwrap();
-        check_space(dir.path(), Bytes(0)).unwrap();
-        let error = check_space(dir.path(), Bytes(1 << 60)).unwrap_err();
+        check_space(dir.path(), Bytes(0), "nothing").unwrap();
+        let error = check_space(dir.path(), Bytes(1 << 60), "a sea").unwrap_err();
         let text = error.to_string();
         assert!(
             text.contains("free") && text.contains(&dir.path().display().to_string()),

@@ -63,14 +63,16 @@ pub enum Error {
         /// What is wrong with it.
         why: String,
     },
-    /// The virtual disks would not fit.
-    #[error("{} has {free} free, and the virtual disks need {needed}", dir.display())]
+    /// What would be written to the host does not fit.
+    #[error("{} has {free} free, and {what} may need {needed}", dir.display())]
     DiskSpace {
-        /// The directory that would hold the disks.
+        /// What would be written.
+        what: &'static str,
+        /// The directory it would be in.
         dir: PathBuf,
         /// What is free there.
         free: Bytes,
-        /// What would be written to the disks, with a margin.
+        /// What would be written, with a margin.
         needed: Bytes,
     },
     /// A disk that was to be kept is there already.

@@ -12,6 +12,7 @@ use super::assemble::Root;
 use super::modules::Modules;
 use super::{Image, ImageSpec, Manifest, mirror, vmlinux};
 use crate::cache::{Cache, remove};
+use crate::disk::check_space;
 use crate::event::{Event, Events};
 use crate::{Error, Result};
 
@@ -24,12 +25,16 @@ const MODULES: [&str; 1] = ["virtio-blk"];
 /// Programs of every image.
 const TOOLS: [&str; 1] = ["busybox"];
 
+/// What packages, their contents and the image take at most.
+const ROOM: Bytes = Bytes(512 * Bytes::MIB);
+
 /// Builds the image and puts it into the cache under `key`. The caller holds the build lock.
 pub(super) fn build(cache: &Cache, spec: &ImageSpec, key: &str, events: Events) -> Result<Image> {
     let began = Instant::now();
     // What is there is of a build that was killed: whoever holds the lock may remove it.
     let aside = cache.dir().join("building");
     remove(&aside)?;
+    check_space(cache.dir(), ROOM, "building the guest image")?;
     let built = build_aside(cache, spec, &aside, events).and_then(|new| new.publish(cache, key));
     remove(&aside)?;
     let image = built?;

@@ -167,3 +167,20 @@ impl Image {
         self.dir.join("root.cpio")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_key_depends_on_what_is_needed_and_not_on_how_it_is_said() {
+        let key = |packages: &[&str], tools: &[&str]| {
+            ImageSpec::new(Needs::new(packages, &["dm-vdo"], tools)).key()
+        };
+        assert_eq!(key(&["lvm2", "vdo"], &["lvm"]), key(&["vdo", "lvm2", "vdo"], &["lvm"]));
+        assert_ne!(key(&["lvm2", "vdo"], &["lvm"]), key(&["lvm2"], &["vdo", "lvm"]));
+        let mut other = ImageSpec::new(Needs::default());
+        other.suite = "sid".into();
+        assert_ne!(other.key(), ImageSpec::new(Needs::default()).key());
+    }
+}
