@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use results::model::{AskedMetric, PlanFacts, VariantFacts};
 use units::{Bytes, Seed};
 
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::{Diagnostic, key_span, nearest, table_span};
 use crate::file::{File, Question};
 use crate::plan::{CellPlan, DevicePlan, Needs, Plan};
 use crate::stacks::{self, Built, VariantStack};
@@ -49,7 +49,12 @@ pub fn compose(file: &str, text: &str, choices: &Choices) -> Result<Plan, Experi
         mistakes.extend(m);
         Vec::new()
     });
-    check_questions(&parsed, &stages, &mut mistakes);
+    mistakes.extend(too_many_questions(&parsed));
+    if mistakes.is_empty() {
+        for question in &parsed.question {
+            mistakes.extend(check_question(question, &stages, text));
+        }
+    }
     if !mistakes.is_empty() {
         return Err(fail(mistakes));
     }
@@ -92,7 +97,7 @@ fn assemble(
             }
         })
         .collect();
-    let needs = built.iter().fold(Needs::default(), |all, (stack, _)| all.with(&stack.needs));
+    let needs = built.iter().fold(Needs::default(), |all, (stack, _)| all.beside(&stack.needs));
     Plan {
         run_tag: choices.run_tag.clone(),
         seed: choices.seed,
@@ -186,7 +191,7 @@ fn check_frame(file: &File, text: &str) -> Vec<Diagnostic> {
         let size = device.get_ref().size;
         if size.0 < 64 * Bytes::MIB || size.0 % 4096 != 0 {
             mistakes.push(Diagnostic::at(
-                crate::diagnostic::key_span(text, &device.span(), "size"),
+                key_span(text, &table_span(text, &device.span()), "size"),
                 format!("A device of {size} is too small, or not whole blocks of 4 KiB"),
                 "give at least 64M, in multiples of 4k",
             ));
@@ -195,41 +200,41 @@ fn check_frame(file: &File, text: &str) -> Vec<Diagnostic> {
     mistakes
 }
 
-/// Questions must name a metric of the catalogue and an operation that is measured.
-fn check_questions(file: &File, stages: &[Stage], mistakes: &mut Vec<Diagnostic>) {
-    if let Some(extra) = file.question.get(QUESTIONS) {
-        mistakes.push(Diagnostic::at(
-            extra.span(),
-            format!("{} questions are asked", file.question.len()),
-            format!("ask at most {QUESTIONS}: with Holm's correction more could never be decided"),
-        ));
+fn too_many_questions(file: &File) -> Option<Diagnostic> {
+    let extra = file.question.get(QUESTIONS)?;
+    Some(Diagnostic::at(
+        extra.span(),
+        format!("{} questions are asked", file.question.len()),
+        format!("ask at most {QUESTIONS}: with Holm's correction more could never be decided"),
+    ))
+}
+
+/// A question must name a metric of the catalogue and an operation that is measured.
+fn check_question(
+    question: &toml::Spanned<Question>,
+    stages: &[Stage],
+    text: &str,
+) -> Option<Diagnostic> {
+    let span = table_span(text, &question.span());
+    let asked = question.get_ref();
+    if !layers::metrics().any(|m| m.id == asked.metric) {
+        let near = nearest(&asked.metric, layers::metrics().map(|m| m.id));
+        let help = near.map_or_else(
+            || "docs/json.md lists the metrics".to_owned(),
+            |near| format!("did you mean '{near}'?"),
+        );
+        let message = format!("There is no metric '{}'", asked.metric);
+        return Some(Diagnostic::at(key_span(text, &span, "metric"), message, help));
     }
-    let operations: Vec<String> = stages
-        .iter()
-        .filter(|s| s.measured)
-        .flat_map(|s| s.load.iter().flat_map(stages::operations))
-        .collect();
-    for question in &file.question {
-        let asked = question.get_ref();
-        if !layers::metrics().any(|m| m.id == asked.metric) {
-            let near = nearest(&asked.metric, layers::metrics().map(|m| m.id));
-            let help = near.map_or_else(
-                || "docs/json.md lists the metrics".to_owned(),
-                |near| format!("did you mean '{near}'?"),
-            );
-            mistakes.push(Diagnostic::at(
-                question.span(),
-                format!("There is no metric '{}'", asked.metric),
-                help,
-            ));
-        }
-        let unknown = asked.operation.as_ref().filter(|op| !operations.contains(op));
-        if let Some(operation) = unknown {
-            mistakes.push(Diagnostic::at(
-                question.span(),
-                format!("No measured stage does '{operation}'"),
-                format!("measured operations are: {}", operations.join(", ")),
-            ));
-        }
-    }
+    let operation = asked.operation.as_ref()?;
+    let measured = stages.iter().filter(|s| s.measured);
+    let operations: Vec<_> =
+        measured.flat_map(|s| s.load.iter().flat_map(stages::operations)).collect();
+    (!operations.contains(operation)).then(|| {
+        Diagnostic::at(
+            key_span(text, &span, "operation"),
+            format!("No measured stage does '{operation}'"),
+            format!("measured operations are: {}", operations.join(", ")),
+        )
+    })
 }

@@ -51,6 +51,12 @@ impl Diagnostic {
     }
 }
 
+/// A table with its keys: the reader gives the span of `[[header]]` only.
+pub fn table_span(text: &str, header: &Range<usize>) -> Range<usize> {
+    let end = text.get(header.end..).and_then(|rest| rest.find("\n["));
+    header.start..end.map_or(text.len(), |at| header.end + at)
+}
+
 /// The span of `key` inside `within`, or all of `within` when it is not found.
 pub fn key_span(text: &str, within: &Range<usize>, key: &str) -> Range<usize> {
     let end = within.end.min(text.len());

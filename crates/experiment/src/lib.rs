@@ -40,3 +40,6 @@ impl ExperimentError {
         shown.join("\n\n")
     }
 }
+
+#[cfg(test)]
+mod tests;

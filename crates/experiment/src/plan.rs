@@ -49,6 +49,43 @@ pub struct Needs {
     pub memory: Bytes,
 }
 
+impl Needs {
+    /// What one layer needs.
+    pub fn of(needs: &layers::Needs, memory_bytes: u64) -> Self {
+        let own = |names: &[&str]| names.iter().map(|&n| n.to_owned()).collect();
+        Self {
+            packages: own(needs.packages),
+            modules: own(needs.modules),
+            tools: own(needs.tools),
+            memory: Bytes(memory_bytes),
+        }
+    }
+
+    /// These needs and `other`'s on top: memory adds up, as layers of one stack are there at once.
+    pub(crate) fn with(self, other: &Self) -> Self {
+        let memory = Bytes(self.memory.0 + other.memory.0);
+        Self { memory, ..self.beside(other) }
+    }
+
+    /// These needs or `other`'s, of stacks that are never there at once.
+    pub fn beside(mut self, other: &Self) -> Self {
+        let lists = [
+            (&mut self.packages, &other.packages),
+            (&mut self.modules, &other.modules),
+            (&mut self.tools, &other.tools),
+        ];
+        for (own, others) in lists {
+            for name in others {
+                if !own.contains(name) {
+                    own.push(name.clone());
+                }
+            }
+        }
+        self.memory = self.memory.max(other.memory);
+        self
+    }
+}
+
 /// One variant at one repeat.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CellPlan {

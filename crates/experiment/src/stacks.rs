@@ -10,7 +10,7 @@ use results::model::LayerFacts;
 use toml::{Table, Value};
 use units::Bytes;
 
-use crate::diagnostic::{Diagnostic, key_span, nearest};
+use crate::diagnostic::{Diagnostic, key_span, nearest, table_span};
 use crate::file::File;
 use crate::plan::{Needs, PlacedLayer};
 
@@ -104,12 +104,12 @@ fn check_names(variants: &[VariantStack]) -> Vec<Diagnostic> {
 
 /// Splits a `[[stack]]` table into what the experiment reads and what the layer reads.
 fn written(entry: &toml::Spanned<Table>, text: &str) -> Result<WrittenLayer, Diagnostic> {
-    let span = entry.span();
+    let span = table_span(text, &entry.span());
     let mut settings = entry.get_ref().clone();
     let kinds = || layers::kinds().iter().map(|k| k.name);
     let known = kinds().collect::<Vec<_>>().join(", ");
     let kind = text_key(&mut settings, "layer", &span, text)?.ok_or_else(|| {
-        Diagnostic::at(span.clone(), "A layer of the stack does not say which it is", format!("add layer = ...; there are: {known}"))
+        Diagnostic::at(span.start..span.start + 1, "A layer of the stack does not say which it is", format!("add layer = ...; there are: {known}"))
     })?;
     if layers::kind(&kind).is_none() {
         let near = nearest(&kind, kinds()).map_or(String::new(), |n| format!("did you mean '{n}'? "));
@@ -176,7 +176,7 @@ pub(crate) fn build(
     let mut nodes: Vec<NamedDevice> = Vec::new();
     for (position, layer) in variant.layers.iter().enumerate() {
         if position == 0 {
-            built.start(layer, devices, &mut nodes).map_err(one)?;
+            built.start(layer, devices, &mut nodes, text).map_err(one)?;
         } else if let Some(on) = &layer.on {
             return Err(one(Diagnostic::at(
                 key_span(text, &layer.span, "on"),
@@ -212,12 +212,13 @@ impl Built {
         lowest: &WrittenLayer,
         devices: &BTreeMap<String, Bytes>,
         nodes: &mut Vec<NamedDevice>,
+        text: &str,
     ) -> Result<(), Diagnostic> {
         let roles = devices.keys().cloned().collect::<Vec<_>>().join(", ");
         let Some((role, size)) = lowest.on.as_ref().and_then(|on| devices.get_key_value(on)) else {
             let on = lowest.on.as_deref().unwrap_or("nothing");
             return Err(Diagnostic::at(
-                lowest.span.clone(),
+                key_span(text, &lowest.span, "on"),
                 format!("The lowest layer '{}' stands on {on}, which is no device", lowest.name),
                 format!("write on = \"...\" with one of: {roles}"),
             ));

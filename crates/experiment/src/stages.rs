@@ -8,7 +8,7 @@ use toml::{Table, Value};
 use units::{Bytes, Nanos, Percent};
 use workload::LoadSpec;
 
-use crate::diagnostic::{Diagnostic, key_span, nearest};
+use crate::diagnostic::{Diagnostic, key_span, nearest, table_span};
 use crate::estimate;
 use crate::file::File;
 use crate::plan::StagePlan;
@@ -32,7 +32,7 @@ pub(crate) fn read(file: &File, text: &str) -> Result<Vec<Stage>, Vec<Diagnostic
     let mut mistakes = Vec::new();
     let mut stages: Vec<Stage> = Vec::new();
     for entry in &file.stage {
-        match stage(entry.get_ref(), entry.span(), text) {
+        match stage(entry.get_ref(), table_span(text, &entry.span()), text) {
             Ok(stage) => stages.push(stage),
             Err(mistake) => mistakes.push(mistake),
         }
@@ -62,7 +62,7 @@ fn stage(table: &Table, span: Range<usize>, text: &str) -> Result<Stage, Diagnos
         Some(Value::String(kind)) => kind,
         _ => {
             return Err(Diagnostic::at(
-                span,
+                span.start..span.start + "[[stage]]".len(),
                 "A stage does not say what it does",
                 format!("add do = ...; there are: {}", KINDS.join(", ")),
             ));

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod deck;
+mod describe;
 mod error;
 mod op;
 mod ops;

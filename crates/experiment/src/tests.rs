@@ -1,0 +1,134 @@
+//! Tests of the whole way from a file to a plan.
+
+use std::collections::BTreeMap;
+
+use units::{Bytes, Seed};
+
+use crate::{Choices, ExperimentError, Plan, compose, shipped};
+
+fn choices() -> Choices {
+    Choices { seed: Seed(1), run_tag: "0badcafe".into(), repeat: None, sizes: BTreeMap::new() }
+}
+
+fn plan(text: &str) -> Result<Plan, ExperimentError> {
+    compose("test.toml", text, &choices())
+}
+
+/// The shipped experiment with one text replaced; the error's rendering.
+fn refused(from: &str, to: &str) -> String {
+    let text = shipped("vdo-vs-plain").unwrap().text;
+    assert!(text.contains(from), "{from}");
+    plan(&text.replacen(from, to, 1)).unwrap_err().render(false)
+}
+
+#[test]
+fn the_shipped_experiment_becomes_ten_interleaved_cells() {
+    let plan = plan(shipped("vdo-vs-plain").unwrap().text).unwrap();
+    let order: Vec<_> = plan.cells.iter().map(|c| c.variant.as_str()).collect();
+    assert_eq!(order[..4], ["plain", "vdo", "vdo", "plain"]);
+    assert_eq!(plan.cells.len(), 10);
+    assert!(plan.needs.modules.iter().any(|m| m.contains("vdo")), "{:?}", plan.needs);
+    for cell in &plan.cells {
+        let measured: Vec<_> = cell.stages.iter().filter(|s| s.measured).collect();
+        assert_eq!(measured.len(), 1);
+        assert_eq!(measured[0].ios, Some(262_144));
+        assert_eq!(cell.target_bytes, Bytes(Bytes::GIB));
+    }
+    let allocates = |variant: &str| {
+        let cell = plan.cells.iter().find(|c| c.variant == variant).unwrap();
+        cell.stages.iter().filter(|s| s.kind == "allocate").map(|s| s.ios).collect::<Vec<_>>()
+    };
+    assert_eq!(allocates("plain"), []);
+    // ceil(262,144 / 812) leaves; the last block lies in the last of them.
+    assert_eq!(allocates("vdo"), [Some(324)]);
+}
+
+#[test]
+fn a_plan_travels_through_json_unchanged() {
+    let plan = plan(shipped("vdo-vs-plain").unwrap().text).unwrap();
+    let json = serde_json::to_string(&plan).unwrap();
+    assert_eq!(serde_json::from_str::<Plan>(&json).unwrap(), plan);
+}
+
+#[test]
+fn variants_of_one_repeat_share_a_seed_and_repeats_do_not() {
+    let plan = plan(shipped("vdo-vs-plain").unwrap().text).unwrap();
+    for a in &plan.cells {
+        for b in &plan.cells {
+            assert_eq!(a.seed == b.seed, a.repeat == b.repeat);
+        }
+    }
+}
+
+#[test]
+fn set_changes_one_setting_of_one_variant() {
+    let text = r#"
+name = "x"
+about = ""
+[devices.data]
+size = "8G"
+[[stack]]
+layer = "vdo"
+on = "data"
+logical_size = "1G"
+[[variant]]
+name = "a"
+[[variant]]
+name = "b"
+set."vdo.logical_size" = "2G"
+[[stage]]
+do = "load"
+measure = true
+ops = { randwrite = 100 }
+duration = "1s"
+"#;
+    let plan = plan(text).unwrap_or_else(|e| panic!("{}", e.render(false)));
+    let sizes: Vec<_> = plan.cells[..2].iter().map(|c| c.target_bytes.0 >> 30).collect();
+    assert_eq!(sizes, [1, 2]);
+    let wrong = text.replace("vdo.logical_size\"", "vod.logical_size\"");
+    assert!(super::compose("x", &wrong, &choices()).unwrap_err().render(false).contains("layers are: vdo"));
+}
+
+#[test]
+fn every_mistake_names_its_line_and_what_to_write() {
+    for (from, to, line, said) in [
+        ("repeat = 5", "reapeat = 5", ":4", "did you mean 'repeat'"),
+        ("repeat = 5", "repeat = 0", ":4", "set repeat to 5"),
+        ("do = \"allocate\"", "do = \"alocate\"", "do = \"alocate\"", "did you mean 'allocate'"),
+        ("measure = true", "measure = \"yes\"", "measure", "true"),
+        ("measure = true\n", "", "random-write", "measure = true"),
+        ("randwrite = 100", "randwrite = 90", "ops", "100"),
+        ("depth = 32", "depth = 0", "depth = 0", "depth"),
+        ("on = \"data\"", "on = \"disk\"", "on", "data"),
+        ("metric = \"iops\"", "metric = \"iosp\"", "iosp", "did you mean 'iops'"),
+        ("operation = \"randwrite\"", "operation = \"randread\"", "randread", "randwrite"),
+        ("name = \"vdo\"", "name = \"plain\"", "plain", "its own name"),
+        ("size = \"7G\"", "size = \"1k\"", "size", "at least 64M"),
+        ("compress = \"2.5x\"", "compress = \"fast\"", "compress", "2.5x"),
+    ] {
+        let shown = refused(from, to);
+        assert!(shown.contains(line) && shown.contains(said), "{to}:\n{shown}");
+        assert!(shown.contains("test.toml:"), "{to}:\n{shown}");
+    }
+}
+
+#[test]
+fn all_mistakes_are_shown_at_once() {
+    let text = shipped("vdo-vs-plain").unwrap().text;
+    let text = text.replace("do = \"allocate\"", "do = \"x\"").replace("layer = \"linear\"", "layer = \"y\"");
+    assert!(plan(&text).unwrap_err().mistakes.len() >= 2);
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_text_makes_the_reader_fall_over(cut in 0usize..1500, junk in "[\\x20-\\x7e\\n]{0,12}") {
+        let shipped = shipped("vdo-vs-plain").unwrap().text;
+        let at = shipped.len().min(cut);
+        if shipped.is_char_boundary(at) {
+            let text = format!("{}{junk}{}", &shipped[..at], &shipped[at..]);
+            if let Err(error) = plan(&text) {
+                proptest::prop_assert!(!error.render(false).is_empty());
+            }
+        }
+    }
+}
