@@ -3,7 +3,7 @@
 
 # Skips that only other hardware, another kernel or another user avoids. Everything else must run
 # where CI=true, the lab under an emulated CPU above all.
-EXCUSED='needs? (KVM|hardware|root)|this processor|/dev/mapper/control|device-mapper|real_block_device'
+EXCUSED='needs? (KVM|hardware|root)|this processor|/dev/mapper/control|device-mapper|control_node|real_block_device'
 
 # The lines of log $1 that say that a test was skipped, each once.
 skipped() { grep -aE '^SKIP ' "$1" | sort -u; }
