@@ -56,3 +56,68 @@ fn run_with(
         TargetSpec::Simulated(model) => sim::run(load, model, context, on, make),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::Fill;
+
+    /// Gives each content to two ids that follow each other: what asks for no duplicates writes one in two.
+    struct Broken {
+        content: content::Source,
+        block: [u8; content::BLOCK],
+        again: bool,
+    }
+
+    impl Fill for Broken {
+        fn fill(&mut self, buffer: &mut [u8]) {
+            for out in buffer.as_chunks_mut().0 {
+                if !self.again {
+                    self.content.fill_next(&mut self.block);
+                }
+                self.again = !self.again;
+                *out = self.block;
+            }
+        }
+    }
+
+    fn broken(load: &Load, job: u32) -> Box<dyn Fill> {
+        let spec = &load.spec;
+        let content = content::Source::new(&spec.content, load.seed, job, spec.jobs);
+        Box::new(Broken { content, block: [0; content::BLOCK], again: false })
+    }
+
+    fn achieved(target: TargetSpec, clock: &sys::clock::Clock, make: job::MakeFill) -> f64 {
+        let spec = workload::LoadSpec {
+            ops: workload::Ops::only(workload::OpName::Randwrite),
+            pattern: Some(workload::Pattern::Permutation),
+            passes: Some(1),
+            jobs: 2,
+            ..Default::default()
+        };
+        let may_create = Some(units::Bytes(64 << 20));
+        let load = Load { spec, seed: units::Seed(1), target, stage: 0, may_create };
+        let interrupt = sys::interrupt::Interrupt::new();
+        let context = Context { clock, interrupt: &interrupt, foreign_cpu: None };
+        let summary = run_with(&load, &context, &mut |_| {}, make).unwrap();
+        assert_eq!(summary.asked.unwrap().duplicate_percent, Some(0.0));
+        let achieved = summary.achieved.unwrap();
+        assert_eq!(achieved.blocks, Some(16_384));
+        achieved.duplicate_percent.unwrap()
+    }
+
+    #[test]
+    fn a_generator_that_gives_two_ids_one_block_shows_in_what_was_achieved() {
+        let folder = tempfile::tempdir().unwrap();
+        let makes: [(job::MakeFill, f64); 2] = [(&broken, 50.0), (&job::content, 0.0)];
+        for (i, (make, duplicates)) in makes.into_iter().enumerate() {
+            let path = folder.path().join(i.to_string());
+            let real = achieved(TargetSpec::Path(path), &sys::clock::Clock::real(), make);
+            assert!((real - duplicates).abs() < 0.1, "{real} on a file");
+            let model = SimModel { bytes: units::Bytes(64 << 20), ..SimModel::default() };
+            let clock = sys::clock::Clock::simulated(None);
+            let simulated = achieved(TargetSpec::Simulated(model), &clock, make);
+            assert!((simulated - duplicates).abs() < 0.1, "{simulated} in virtual time");
+        }
+    }
+}

@@ -118,6 +118,10 @@ pub(crate) fn run(
         notices.push(notice);
     }
     let missing = ended.len() < crew.threads.len();
+    if !missing {
+        // They have said their last word; a panic after it cannot take anything back.
+        crew.threads.drain(..).for_each(|thread| drop(thread.join()));
+    }
     let (census, census_cpu) = take_census(crew.census, missing)?;
     let (now, ios) = (usage(context), collector.total().ios());
     let since = |now: (Duration, Duration), then: (Duration, Duration)| {

@@ -171,6 +171,10 @@ impl Drop for Ring {
             self.reap(|_, _| {});
         }
         if self.in_flight == 0 {
+            // The kernel ends a ring some time after its descriptor is closed. Whoever takes the target's stack down
+            // now must not find it busy until then, so the file is given back first.
+            let submitter = self.ring.submitter();
+            let _ = (submitter.unregister_files(), submitter.unregister_buffers());
             // SAFETY: dropped once, here, and not used afterwards; nothing is in flight. The ring goes first.
             unsafe {
                 ManuallyDrop::drop(&mut self.ring);

@@ -49,6 +49,10 @@ impl Target {
         let mut notices = Vec::new();
         let block = sys::block::is_block(&file).map_err(|e| cannot("examined", path, e))?;
         let size = sys::block::size_bytes(&file).map_err(|e| cannot("measured", path, e))?;
+        if !block && !file.metadata().is_ok_and(|m| m.is_file()) {
+            let message = format!("{} is neither a block device nor a file", path.display());
+            return Err(EngineError::new(Kind::Target, message, "name a device or a file"));
+        }
         if size.0 == 0 {
             return Err(empty(path, block));
         }

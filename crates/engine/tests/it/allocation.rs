@@ -1,0 +1,95 @@
+//! The loop of a worker allocates nothing once it runs.
+//!
+//! All allocations of threads called `job ...` are counted, by an allocator that asks the kernel for the thread's name.
+//! As other tests have such threads too, the test runs itself alone in a second process.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::support::{Loop, on, run};
+
+struct Counting;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+thread_local! {
+    /// 0: not known yet, 1: a worker, 2: another thread.
+    static WORKER: Cell<u8> = const { Cell::new(0) };
+}
+
+fn count() {
+    let mut kind = WORKER.get();
+    if kind == 0 {
+        let mut name = [0u8; 16];
+        // SAFETY: PR_GET_NAME writes at most 16 bytes.
+        unsafe { libc::prctl(libc::PR_GET_NAME, name.as_mut_ptr()) };
+        kind = if name.starts_with(b"job ") { 1 } else { 2 };
+        // A worker is not called so from its first moment on.
+        if kind == 1 {
+            WORKER.set(kind);
+        }
+    }
+    if kind == 1 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+// SAFETY: hands everything on to the system's allocator; counting does not allocate.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(place, layout) }
+    }
+
+    unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: as the caller promises.
+        unsafe { System.realloc(place, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const ALONE: &str = "FATHOM_TEST_ALONE";
+
+#[test]
+fn a_worker_that_runs_allocates_nothing() {
+    if std::env::var_os(ALONE).is_none() {
+        let status = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "allocation::a_worker_that_runs_allocates_nothing", "--nocapture"])
+            .env(ALONE, "1")
+            .status()
+            .unwrap();
+        return assert!(status.success());
+    }
+    let Some(device) = Loop::new("a_worker_that_runs_allocates_nothing", 16 << 20, &[]) else {
+        return;
+    };
+    let allocations_and_ios = |duration: &str| {
+        let before = ALLOCATIONS.load(Ordering::Relaxed);
+        let told = run(&on(
+            &device.path,
+            &format!(
+                "ops = {{ randread = 50, randwrite = 50 }}\ndepth = 16\ninterval = \"50ms\"\n\
+                 duration = \"{duration}\"\ncontent = {{ dedupe = 30, zero = 5 }}"
+            ),
+        ));
+        let ios: u64 = told.summary().operations.values().map(|o| o.ios).sum();
+        (ALLOCATIONS.load(Ordering::Relaxed) - before, ios)
+    };
+    allocations_and_ios("100ms");
+    let (short, few) = allocations_and_ios("200ms");
+    let (long, many) = allocations_and_ios("1s");
+    assert!(short > 0, "workers are not recognised by their name");
+    assert!(many > few + 1000, "{few}, {many}");
+    assert_eq!(long, short, "{} I/Os more cost allocations", many - few);
+}

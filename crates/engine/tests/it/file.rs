@@ -1,0 +1,91 @@
+//! Files, on a disk and on tmpfs.
+
+use units::Bytes;
+
+use crate::support::{Tmpfs, agree, on, run};
+
+const MIB: u64 = 1 << 20;
+
+#[test]
+fn a_new_file_is_made_written_and_read() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = folder.path().join("target");
+    let mut load = on(
+        &path,
+        "ops = { write = 50, read = 50 }\nblock_size = \"64k\"\npasses = 2\njobs = 3\ndepth = 4",
+    );
+    load.may_create = Some(Bytes(8 * MIB));
+    let told = run(&load);
+    let summary = told.summary();
+    agree(&told);
+    assert_eq!(std::fs::metadata(&path).unwrap().len(), 8 * MIB);
+    let ios: u64 = summary.operations.values().map(|o| o.ios).sum();
+    // Each job takes its part of each pass; 128 blocks are 42 or 43 for each of three.
+    assert_eq!(ios, 256);
+    assert!(summary.notices.iter().any(|n| n.contains("never written")), "{:?}", summary.notices);
+}
+
+#[test]
+fn bytes_end_a_load_exactly() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = folder.path().join("target");
+    let mut load = on(&path, "ops = { randwrite = 100 }\nbytes = \"1M\"\njobs = 3\ndepth = 64");
+    load.may_create = Some(Bytes(4 * MIB));
+    let told = run(&load);
+    assert_eq!(told.summary().ended_by, "bytes");
+    assert_eq!(told.summary().operations["randwrite"].bytes, MIB);
+    agree(&told);
+}
+
+#[test]
+fn tmpfs_is_used_with_a_notice_that_it_is_memory() {
+    let Some(tmpfs) = Tmpfs::new("tmpfs_is_used_with_a_notice_that_it_is_memory", 16 * MIB) else {
+        return;
+    };
+    let mut load = on(&tmpfs.path().join("f"), "ops = { randwrite = 100 }\nbytes = \"1M\"");
+    load.may_create = Some(Bytes(4 * MIB));
+    let told = run(&load);
+    assert!(!told.summary().engine.direct);
+    assert!(told.summary().notices.iter().any(|n| n.contains("memory")), "{:?}", told.events);
+    assert_eq!(told.summary().operations["randwrite"].ios, 256);
+}
+
+#[test]
+fn a_full_file_system_gives_enospc_and_ends_the_load() {
+    let Some(tmpfs) = Tmpfs::new("a_full_file_system_gives_enospc_and_ends_the_load", 4 * MIB)
+    else {
+        return;
+    };
+    let path = tmpfs.path().join("sparse");
+    std::fs::File::create(&path).unwrap().set_len(64 * MIB).unwrap();
+    let told = run(&on(
+        &path,
+        "ops = { randwrite = 100 }\npattern = \"permutation\"\npasses = 1\ndepth = 8",
+    ));
+    let summary = told.summary();
+    agree(&told);
+    let operation = &summary.operations["randwrite"];
+    assert!(operation.errors["ENOSPC"] >= 1000, "{operation:?}");
+    assert!((500..=1024).contains(&operation.ios), "{operation:?}");
+    assert_eq!(summary.ended_by, "errors");
+    // What was handed to the kernel counts as written content, failed or not.
+    let blocks = summary.achieved.as_ref().unwrap().blocks.unwrap();
+    assert_eq!(blocks, operation.ios + operation.errors.values().sum::<u64>());
+}
+
+#[test]
+fn a_file_that_ends_within_the_last_block_uses_whole_blocks_only() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = folder.path().join("odd");
+    std::fs::write(&path, vec![1; 10 * 4096 + 100]).unwrap();
+    let told = run(&on(&path, "ops = { read = 100 }\npasses = 1"));
+    assert_eq!(told.summary().operations["read"].ios, 10);
+    assert!(told.summary().achieved.is_none() && told.summary().asked.is_none());
+}
+
+#[test]
+fn a_directory_is_no_target() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = run(&on(folder.path(), "ops = { read = 100 }\npasses = 1")).result.unwrap_err();
+    assert!(error.to_string().contains("neither a block device nor a file"), "{error}");
+}

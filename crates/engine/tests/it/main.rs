@@ -1,0 +1,10 @@
+//! The engine on real devices and files, and in virtual time, through its public interface only.
+
+// Clippy's own exception for tests covers functions marked as tests only, not what they call.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+mod allocation;
+mod device;
+mod file;
+mod simulated;
+mod support;

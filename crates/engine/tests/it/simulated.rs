@@ -1,0 +1,94 @@
+//! Loads in virtual time.
+
+use std::time::Instant;
+
+use engine::{Event, SimModel, TargetSpec};
+use sys::clock::Clock;
+use sys::interrupt::Level;
+use units::{Bytes, Nanos};
+
+use crate::support::{Told, agree, load, run_with, seconds};
+
+fn simulated(model: SimModel, spec: &str) -> Told {
+    run_with(&load(TargetSpec::Simulated(model), spec), &Clock::simulated(None), |_, _| {})
+}
+
+#[test]
+fn a_quarter_of_a_million_ios_take_less_than_a_second_and_are_what_was_asked() {
+    let start = Instant::now();
+    let told = simulated(
+        SimModel::default(),
+        "ops = { randwrite = 100 }\npattern = \"permutation\"\npasses = 1\n\
+         content = { dedupe = 50, compress = \"2.5x\" }",
+    );
+    let took = start.elapsed();
+    let summary = told.summary();
+    agree(&told);
+    assert_eq!(summary.operations["randwrite"].ios, 262_144);
+    let achieved = summary.achieved.as_ref().unwrap();
+    assert!((achieved.duplicate_percent.unwrap() - 50.0).abs() < 1.0, "{achieved:?}");
+    assert!((achieved.lz4_saving_percent.unwrap() - 60.0).abs() < 0.1, "{achieved:?}");
+    assert_eq!(achieved.blocks, Some(262_144));
+    assert!((4_000..=40_000).contains(&achieved.blocks_sampled.unwrap()), "{achieved:?}");
+    // 32 in flight on 8 servers of 101 µs: all servers are busy, and an I/O waits for three others.
+    let operation = &summary.operations["randwrite"];
+    assert!((operation.iops.unwrap() / (8.0 / 101e-6) - 1.0).abs() < 0.01, "{operation:?}");
+    assert!((operation.latency.unwrap().mean_ns / 404e3 - 1.0).abs() < 0.01, "{operation:?}");
+    assert!(summary.cpu.is_none() && summary.engine.backend == "sim");
+    println!("took {took:?}");
+    assert!(took.as_secs_f64() < 10.0, "{took:?}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_events() {
+    let spec = "ops = { randread = 60, randwrite = 40 }\njobs = 3\nduration = \"500ms\"\n\
+                interval = \"100ms\"\ncontent = { dedupe = 10 }";
+    let (a, b) = (simulated(SimModel::default(), spec), simulated(SimModel::default(), spec));
+    assert!(a.events == b.events);
+    assert_eq!(a.summary(), b.summary());
+    assert_eq!(a.summary().ended_by, "duration");
+    assert_eq!(a.rows.len(), 2 * 5);
+    agree(&a);
+}
+
+#[test]
+fn one_io_in_flight_takes_just_its_service_time() {
+    let model = SimModel { jitter: 0.0, bytes: Bytes(1 << 20), ..SimModel::default() };
+    let told = simulated(model, "ops = { read = 100 }\npasses = 1\ndepth = 1");
+    let latency = told.summary().operations["read"].latency.unwrap();
+    assert!(latency.min_ns.abs_diff(81_000) < 100 && latency.max_ns.abs_diff(81_000) < 100);
+    assert_eq!(told.summary().duration_ns, 256 * 81_000);
+}
+
+#[test]
+fn virtual_time_moves_for_all_and_goes_on_from_where_it_was() {
+    let clock = Clock::simulated(None);
+    clock.advance(Nanos::from_secs(7));
+    let spec = "ops = { randread = 100 }\nduration = \"2.5s\"";
+    let load = load(TargetSpec::Simulated(SimModel::default()), spec);
+    let told = run_with(&load, &clock, |event, _| {
+        if let Event::Intervals { rows, .. } = event {
+            assert_eq!(clock.now().0, rows[0].end_ns, "a row is told when its interval is over");
+        }
+    });
+    let starts: Vec<_> = told.rows.iter().map(|r| seconds(r.start_ns)).collect();
+    assert_eq!(starts, [7.0, 8.0, 9.0]);
+    assert!((9.5..9.6).contains(&clock.now().as_secs_f64()));
+}
+
+#[test]
+fn an_interrupt_ends_it_with_what_was_done() {
+    let spec = "ops = { randwrite = 100 }\nduration = \"3600s\"";
+    let load = load(TargetSpec::Simulated(SimModel::default()), spec);
+    let clock = Clock::simulated(None);
+    let told = run_with(&load, &clock, |event, interrupt| {
+        if matches!(event, Event::Intervals { progress, .. } if progress.elapsed_ns > 2_500_000_000)
+        {
+            interrupt.request(Level::Finish);
+        }
+    });
+    assert_eq!(told.summary().ended_by, "interrupted");
+    agree(&told);
+    assert!((3.0..4.0).contains(&seconds(told.summary().duration_ns)));
+    assert_eq!(clock.now().0, told.rows.last().unwrap().end_ns);
+}

@@ -1,0 +1,158 @@
+//! Loop devices, small file systems, and loads to run on them.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use engine::{Context, EngineError, Event, Load, TargetSpec};
+use results::model::{IntervalRow, LoadSummary};
+use sys::clock::Clock;
+use sys::interrupt::Interrupt;
+use units::{Nanos, Seed};
+use workload::LoadSpec;
+
+/// Says that a test was skipped, the way the test runner looks for.
+pub fn skip(name: &str, reason: &str) {
+    println!("SKIP {name}: {reason}");
+}
+
+/// Whether this process may set up loop devices and mounts.
+pub fn is_root() -> bool {
+    // Root's own files belong to 0.
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata("/proc/self").is_ok_and(|m| m.uid() == 0)
+}
+
+/// A loop device over a sparse file; both are gone when it is dropped.
+pub struct Loop {
+    pub path: PathBuf,
+    pub backing: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+impl Loop {
+    /// A device of `bytes` bytes; `None`, with the skip told, where the machine gives none.
+    pub fn new(test: &str, bytes: u64, options: &[&str]) -> Option<Self> {
+        if !is_root() {
+            skip(test, "loop devices need root");
+            return None;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let backing = folder.path().join("backing");
+        std::fs::File::create(&backing).unwrap().set_len(bytes).unwrap();
+        let output =
+            Command::new("losetup").args(["--find", "--show"]).args(options).arg(&backing).output();
+        match output {
+            Ok(output) if output.status.success() => {
+                let path = PathBuf::from(String::from_utf8(output.stdout).unwrap().trim());
+                Some(Self { path, backing, _folder: folder })
+            }
+            other => {
+                skip(test, &format!("losetup gives no device: {other:?}"));
+                None
+            }
+        }
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").arg("--detach").arg(&self.path).status();
+    }
+}
+
+/// A mounted tmpfs; unmounted when it is dropped.
+pub struct Tmpfs(tempfile::TempDir);
+
+impl Tmpfs {
+    pub fn new(test: &str, bytes: u64) -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let mounted = is_root()
+            && Command::new("mount")
+                .args(["-t", "tmpfs", "-o", &format!("size={bytes}"), "none"])
+                .arg(folder.path())
+                .status()
+                .is_ok_and(|s| s.success());
+        if mounted {
+            Some(Self(folder))
+        } else {
+            skip(test, "tmpfs cannot be mounted (needs root)");
+            None
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl Drop for Tmpfs {
+    fn drop(&mut self) {
+        // A target that is still held after its load would keep a stack from being taken down.
+        let status = Command::new("umount").arg(self.0.path()).status();
+        assert!(status.is_ok_and(|s| s.success()) || std::thread::panicking(), "still held");
+    }
+}
+
+/// A load from TOML keys of a load stage.
+pub fn load(target: TargetSpec, spec: &str) -> Load {
+    let spec: LoadSpec = toml::from_str(spec).unwrap();
+    Load { spec, seed: Seed(42), target, stage: 3, may_create: None }
+}
+
+pub fn on(path: &Path, spec: &str) -> Load {
+    load(TargetSpec::Path(path.to_owned()), spec)
+}
+
+/// Everything that a load told, and what it gave.
+pub struct Told {
+    pub result: Result<LoadSummary, EngineError>,
+    pub rows: Vec<IntervalRow>,
+    pub events: Vec<Event>,
+}
+
+impl Told {
+    pub fn summary(&self) -> &LoadSummary {
+        self.result.as_ref().unwrap()
+    }
+}
+
+/// Runs a load; `look` sees every event and may interrupt.
+pub fn run_with(load: &Load, clock: &Clock, look: impl Fn(&Event, &Interrupt)) -> Told {
+    let interrupt = Interrupt::new();
+    let context = Context { clock, interrupt: &interrupt, foreign_cpu: None };
+    let (mut rows, mut events) = (Vec::new(), Vec::new());
+    let result = engine::run(load, &context, &mut |event| {
+        look(&event, &interrupt);
+        if let Event::Intervals { rows: more, .. } = &event {
+            rows.extend(more.iter().cloned());
+        }
+        events.push(event);
+    });
+    Told { result, rows, events }
+}
+
+pub fn run(load: &Load) -> Told {
+    run_with(load, &Clock::real(), |_, _| {})
+}
+
+/// Rows and summary must tell the same: I/Os, bytes, errors, and the histogram.
+pub fn agree(told: &Told) {
+    let summary = told.summary();
+    for (name, operation) in &summary.operations {
+        let rows: Vec<_> = told.rows.iter().filter(|r| r.operation == *name).collect();
+        assert_eq!(rows.iter().map(|r| r.ios).sum::<u64>(), operation.ios, "{name}");
+        assert_eq!(rows.iter().map(|r| r.bytes).sum::<u64>(), operation.bytes, "{name}");
+        let errors: u64 = operation.errors.values().sum();
+        assert_eq!(rows.iter().map(|r| r.errors).sum::<u64>(), errors, "{name}");
+        let texts = rows.iter().filter_map(|r| r.histogram.as_deref());
+        let merged = results::histogram::merge(texts).unwrap();
+        assert_eq!(merged.as_ref().and_then(results::histogram::summary), operation.latency);
+        for pair in rows.windows(2) {
+            assert_eq!(pair[0].end_ns, pair[1].start_ns, "rows leave a gap");
+        }
+    }
+}
+
+pub fn seconds(nanos: u64) -> f64 {
+    Nanos(nanos).as_secs_f64()
+}
