@@ -1,2 +1,30 @@
-//! The one room that touches the machine: claims, steps and their undo, probes at a cadence.
+//! The one room that touches the machine: claims and safety, executing steps and their undo with a transcript, probes
+//! at a cadence, facts and abilities of the machine. It knows no layer by name: what it does is data from `layers`.
 #![forbid(unsafe_code)]
+
+mod capabilities;
+mod child;
+mod claim;
+mod error;
+mod executor;
+mod facts;
+mod identity;
+mod leftovers;
+mod machine;
+mod names;
+mod samplers;
+mod signatures;
+mod simulated;
+mod sources;
+mod usage;
+
+pub use capabilities::{Capability, CapabilityState, capabilities};
+pub use claim::{Claim, ClaimError, ClaimKind, claim, claim_target};
+pub use error::StepError;
+pub use executor::Executor;
+pub use facts::facts;
+pub use leftovers::leftovers;
+pub use machine::{Machine, Output, RealMachine};
+pub use samplers::{Samplers, TickedSamplers};
+pub use simulated::SimulatedMachine;
+pub use sources::{Reader, SourceReader};

@@ -1,0 +1,246 @@
+//! What this machine can do, each with what to do about it.
+
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use sys::dm::Dm;
+use units::Bytes;
+
+use crate::facts;
+
+/// Whether something can be done here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CapabilityState {
+    /// Yes.
+    Ok,
+    /// In part, or more slowly.
+    Limited,
+    /// No.
+    Missing,
+}
+
+/// One thing that this machine can or cannot do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Capability {
+    /// Its id, for scripts.
+    pub id: &'static str,
+    /// Its name.
+    pub name: &'static str,
+    /// Whether it is there.
+    pub state: CapabilityState,
+    /// What was found.
+    pub detail: String,
+    /// What to do about it; `None` when nothing needs to be done.
+    pub remedy: Option<String>,
+}
+
+use CapabilityState::{Limited, Missing, Ok as Fine};
+
+/// Room that the guest's image and a few virtual disks need.
+const ROOM: Bytes = Bytes(10 * Bytes::GIB);
+
+/// Everything that Fathom can make use of on this machine.
+pub fn capabilities() -> Vec<Capability> {
+    vec![
+        root(),
+        io_uring(),
+        device_mapper(),
+        vdo(),
+        programs("lvm", "LVM tools", &["lvm", "dmsetup"], "lvm2"),
+        programs("vdo_tools", "VDO tools", &["vdoformat"], "vdo"),
+        loop_devices(),
+        qemu(),
+        kvm(),
+        programs(
+            "image_tools",
+            "tools that make the lab's guest",
+            &["apt-get", "dpkg-deb"],
+            "apt dpkg",
+        ),
+        memory(),
+        room(),
+    ]
+}
+
+fn capability(
+    id: &'static str,
+    name: &'static str,
+    state: CapabilityState,
+    detail: impl Into<String>,
+    remedy: &str,
+) -> Capability {
+    let remedy = (state != Fine).then(|| remedy.to_owned());
+    Capability { id, name, state, detail: detail.into(), remedy }
+}
+
+fn root() -> Capability {
+    let root = rustix::process::geteuid().is_root();
+    let (state, detail) = if root { (Fine, "yes") } else { (Limited, "no") };
+    let remedy =
+        "Stacks on this machine's own devices need root (sudo); the lab and loads on files do not.";
+    capability("root", "root", state, detail, remedy)
+}
+
+fn io_uring() -> Capability {
+    let value = facts::file("/proc/sys/kernel/io_uring_disabled");
+    let (state, detail) = match value.as_deref() {
+        Some("0") => (Fine, "allowed to all".to_owned()),
+        Some("1") => (Limited, "allowed to some (kernel.io_uring_disabled = 1)".to_owned()),
+        Some(other) => (Missing, format!("forbidden (kernel.io_uring_disabled = {other})")),
+        None => {
+            // Older kernels have no switch: the system call is there when its symbol is.
+            let symbols = std::fs::read_to_string("/proc/kallsyms").unwrap_or_default();
+            let there = symbols.contains(" __do_sys_io_uring_setup");
+            let state = if there { Fine } else { Limited };
+            (state, "no switch in this kernel; known only when a load starts".to_owned())
+        }
+    };
+    capability("io_uring", "io_uring", state, detail, "sysctl kernel.io_uring_disabled=0")
+}
+
+fn device_mapper() -> Capability {
+    const REMEDY: &str = "modprobe dm-mod; where the kernel has none: fathom lab run";
+    let (state, detail) = match Dm::open().and_then(|dm| dm.names()) {
+        Ok(names) => (Fine, format!("{} devices", names.len())),
+        Err(_) if module("dm-mod") => (Limited, "the module is there and not loaded".to_owned()),
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            (Limited, "there; needs root".to_owned())
+        }
+        Err(_) => (Missing, "this kernel has none".to_owned()),
+    };
+    capability("device_mapper", "device mapper", state, detail, REMEDY)
+}
+
+fn vdo() -> Capability {
+    const REMEDY: &str =
+        "modprobe dm-vdo (Linux 6.9 or newer, or kmod-kvdo); where there is none: fathom lab run";
+    let targets = Dm::open().and_then(|dm| dm.targets()).unwrap_or_default();
+    let loaded = targets.iter().find(|(name, _)| name == "vdo");
+    let (state, detail) = match loaded {
+        Some((_, [a, b, c])) => (Fine, format!("target vdo {a}.{b}.{c}")),
+        None if module("dm-vdo") || module("kvdo") => {
+            (Limited, "the module is there and not loaded".to_owned())
+        }
+        None => (Missing, "this kernel has none".to_owned()),
+    };
+    capability("vdo", "VDO on this machine", state, detail, REMEDY)
+}
+
+/// Whether the running kernel has a module, loaded or not.
+fn module(name: &str) -> bool {
+    let release = rustix::system::uname().release().to_string_lossy().into_owned();
+    let listed = std::fs::read_to_string(format!("/lib/modules/{release}/modules.dep"));
+    let file = format!("/{name}.ko");
+    let (there, loaded) =
+        (listed.unwrap_or_default(), format!("/sys/module/{}", name.replace('-', "_")));
+    there.lines().any(|line| line.split(':').next().is_some_and(|path| path.contains(&file)))
+        || Path::new(&loaded).exists()
+}
+
+/// Where a program is.
+fn program(name: &str) -> Option<PathBuf> {
+    let path = std::env::var("PATH").unwrap_or_default();
+    let system = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
+    let folders = path.split(':').chain(system).filter(|folder| !folder.is_empty());
+    folders.map(|folder| Path::new(folder).join(name)).find(|file| file.is_file())
+}
+
+fn programs(id: &'static str, name: &'static str, names: &[&str], packages: &str) -> Capability {
+    let missing: Vec<_> = names.iter().filter(|n| program(n).is_none()).copied().collect();
+    let (state, detail) = if missing.is_empty() {
+        (Fine, names.join(", "))
+    } else {
+        (Missing, format!("not installed: {}", missing.join(", ")))
+    };
+    capability(id, name, state, detail, &format!("apt-get install {packages}"))
+}
+
+fn loop_devices() -> Capability {
+    let there = Path::new("/dev/loop-control").exists();
+    let (state, detail) = if there { (Fine, "there") } else { (Missing, "none") };
+    capability("loop", "loop devices", state, detail, "modprobe loop")
+}
+
+fn qemu() -> Capability {
+    const NAME: &str = "qemu-system-x86_64";
+    let (state, detail) = match program(NAME) {
+        Some(path) => (Fine, path.display().to_string()),
+        None => (Missing, format!("not installed: {NAME}")),
+    };
+    let remedy = "apt-get install --no-install-recommends qemu-system-x86: the lab runs in it";
+    capability("qemu", "QEMU", state, detail, remedy)
+}
+
+fn kvm() -> Capability {
+    let node = OpenOptions::new().read(true).write(true).open("/dev/kvm");
+    let (state, detail) = match node {
+        Ok(_) => (
+            Fine,
+            "the node can be opened; whether it works is proved by the lab's probe boot".to_owned(),
+        ),
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            (Limited, "there is a node, and you may not open it".to_owned())
+        }
+        Err(_) => (Limited, "no /dev/kvm: the lab emulates the CPU".to_owned()),
+    };
+    let remedy = "Join the group kvm (adduser USER kvm) or switch virtualisation on in the firmware. Without it ratios still count, absolute speed does not.";
+    capability("kvm", "KVM", state, detail, remedy)
+}
+
+fn memory() -> Capability {
+    let bytes = facts::memory();
+    let (state, detail) = match bytes {
+        Some(bytes) if bytes.0 >= 3 * Bytes::GIB => (Fine, bytes.to_string()),
+        Some(bytes) => (Limited, bytes.to_string()),
+        None => (Limited, "unknown".to_owned()),
+    };
+    capability(
+        "memory",
+        "memory",
+        state,
+        detail,
+        "The lab's guest takes 1 to 2 GiB: close other programs.",
+    )
+}
+
+fn room() -> Capability {
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let home = std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
+    let wanted = cache.or(home).unwrap_or_else(std::env::temp_dir);
+    let there = wanted.ancestors().find(|folder| folder.is_dir()).unwrap_or(Path::new("/"));
+    let free = rustix::fs::statvfs(there).ok().map(|fs| Bytes(fs.f_bavail * fs.f_frsize));
+    let (state, detail) = match free {
+        Some(free) if free >= ROOM => (Fine, format!("{free} free below {}", there.display())),
+        Some(free) => (Limited, format!("{free} free below {}", there.display())),
+        None => (Limited, format!("{} cannot be asked", there.display())),
+    };
+    let remedy = "The guest and its virtual disks need some GiB: free room, or set XDG_CACHE_HOME.";
+    capability("room", "room for virtual disks", state, detail, remedy)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn what_is_not_fine_says_what_to_do_and_what_is_fine_does_not() {
+        let all = capabilities();
+        for one in &all {
+            assert_eq!(one.remedy.is_none(), one.state == Fine, "{one:?}");
+            assert!(!one.detail.is_empty());
+        }
+        assert_eq!(all.iter().map(|c| c.id).collect::<BTreeSet<_>>().len(), all.len());
+    }
+
+    #[test]
+    fn a_program_that_nobody_has_is_missing_with_its_package() {
+        let one = programs("x", "x", &["sh", "fathom-no-such"], "some-package");
+        assert_eq!(one.state, Missing);
+        assert!(one.detail.contains("fathom-no-such") && !one.detail.contains("sh,"));
+        assert!(one.remedy.unwrap().contains("some-package"));
+    }
+}

@@ -1,0 +1,202 @@
+//! External commands: own process group, no standard input, a deadline, bounded output.
+
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, Signal, kill_process_group};
+use sys::interrupt::{Interrupt, Level};
+
+use crate::Output;
+
+/// The most that is kept of each output, bytes; what comes after it is read and dropped.
+const KEPT: usize = 4 << 20;
+/// How often an end without a word, the deadline and the interrupt are looked at.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// Runs a command to its end, its deadline, or the wish to stop at once.
+///
+/// # Errors
+/// When it cannot be started.
+pub(crate) fn run(
+    argv: &[String],
+    deadline: Duration,
+    interrupt: &Interrupt,
+) -> io::Result<Output> {
+    let start = Instant::now();
+    let (program, arguments) =
+        argv.split_first().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+    // Programs of the system's administration are not on every user's path.
+    let path = std::env::var("PATH").unwrap_or_default();
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .env("PATH", format!("{path}:/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin"))
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        // Ctrl-C on the terminal is for us, who finish in order; it must not tear lvm out of its work.
+        .process_group(0);
+    let mut child = command.spawn()?;
+    let mut stdout = Pipe::new(child.stdout.take())?;
+    let mut stderr = Pipe::new(child.stderr.take())?;
+    let mut overdue = false;
+    let status = loop {
+        stdout.read();
+        stderr.read();
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        let late = start.elapsed() >= deadline;
+        if late || interrupt.level() == Level::Now {
+            overdue = late;
+            break kill(&mut child)?;
+        }
+        wait_for_output(&stdout, &stderr);
+    };
+    // A grandchild may hold the pipes open for ever: what is there is read, and no more is waited for.
+    stdout.read();
+    stderr.read();
+    Ok(Output {
+        code: status.code(),
+        signal: status.signal(),
+        stdout: String::from_utf8_lossy(&stdout.kept).into_owned(),
+        stderr: String::from_utf8_lossy(&stderr.kept).into_owned(),
+        overdue,
+    })
+}
+
+/// Kills the child and all of its group.
+fn kill(child: &mut Child) -> io::Result<std::process::ExitStatus> {
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        // Fails only when nobody is left in the group.
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    child.wait()
+}
+
+fn wait_for_output(
+    stdout: &Pipe<std::process::ChildStdout>,
+    stderr: &Pipe<std::process::ChildStderr>,
+) {
+    let fds: Vec<_> = [stdout.fd(), stderr.fd()].into_iter().flatten().collect();
+    if fds.is_empty() {
+        // Both are closed: the end is near.
+        std::thread::sleep(Duration::from_millis(1));
+        return;
+    }
+    let mut fds: Vec<_> =
+        fds.into_iter().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
+    let timeout = Timespec { tv_sec: 0, tv_nsec: LOOK.as_nanos() as i64 };
+    // An interrupted wait is a short one.
+    let _ = poll(&mut fds, Some(&timeout));
+}
+
+/// One output of the child, read as it comes.
+struct Pipe<T> {
+    from: Option<T>,
+    kept: Vec<u8>,
+}
+
+impl<T: Read + AsFd> Pipe<T> {
+    fn new(from: Option<T>) -> io::Result<Self> {
+        if let Some(pipe) = &from {
+            rustix::io::ioctl_fionbio(pipe, true)?;
+        }
+        Ok(Self { from, kept: Vec::new() })
+    }
+
+    fn fd(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
+        self.from.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Takes what is there; closes at the end.
+    fn read(&mut self) {
+        let mut buffer = [0u8; 16 << 10];
+        while let Some(pipe) = &mut self.from {
+            match pipe.read(&mut buffer) {
+                Ok(0) => self.from = None,
+                Ok(n) => {
+                    let room = KEPT.saturating_sub(self.kept.len());
+                    self.kept.extend(&buffer[..n.min(room)]);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(_) => self.from = None,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sh(script: &str, deadline: Duration, interrupt: &Interrupt) -> Output {
+        let argv = ["sh", "-c", script].map(str::to_owned);
+        run(&argv, deadline, interrupt).unwrap()
+    }
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn exit_code_and_both_outputs_come_back() {
+        let output = sh("echo out; echo err >&2; exit 3", LONG, &Interrupt::new());
+        assert_eq!((output.code, output.signal), (Some(3), None));
+        assert_eq!((output.stdout.as_str(), output.stderr.as_str()), ("out\n", "err\n"));
+        let missing = run(&["fathom-no-such-program".into()], LONG, &Interrupt::new());
+        assert_eq!(missing.unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn the_deadline_kills_the_whole_group() {
+        let start = Instant::now();
+        let output = sh("sleep 61 & echo $!; wait", Duration::from_millis(200), &Interrupt::new());
+        assert!(output.overdue && output.signal == Some(9));
+        assert!(start.elapsed() < Duration::from_secs(30));
+        let pid = output.stdout.trim();
+        let gone = |pid: &str| {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+            stat.map_or(true, |s| s.contains(") Z "))
+        };
+        let wait = Instant::now();
+        while !gone(pid) {
+            assert!(wait.elapsed() < Duration::from_secs(20), "{pid} lives on");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    #[test]
+    fn a_grandchild_that_keeps_the_pipe_does_not_hold_us_up() {
+        let start = Instant::now();
+        let output = sh("setsid sleep 5 & echo done", LONG, &Interrupt::new());
+        assert_eq!(output.stdout, "done\n");
+        assert!(start.elapsed() < Duration::from_secs(4));
+    }
+
+    #[test]
+    fn the_first_wish_to_stop_lets_a_command_end_and_the_second_does_not() {
+        let interrupt = Interrupt::new();
+        interrupt.request(Level::Finish);
+        assert_eq!(sh("exit 0", LONG, &interrupt).code, Some(0));
+        interrupt.request(Level::Now);
+        assert_eq!(sh("sleep 62", LONG, &interrupt).signal, Some(9));
+    }
+
+    #[test]
+    fn a_command_has_no_input_and_speaks_plainly() {
+        let output = sh("cat; echo $LC_ALL", LONG, &Interrupt::new());
+        assert_eq!(output.stdout, "C\n");
+    }
+
+    #[test]
+    fn endless_output_is_read_and_bounded() {
+        let output = sh("head -c 20000000 /dev/zero", LONG, &Interrupt::new());
+        assert_eq!(output.stdout.len(), KEPT);
+        assert_eq!(output.code, Some(0));
+    }
+}

@@ -1,0 +1,227 @@
+//! Claims: a device or file is written only after it is certain that nobody needs what is on it.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+use units::Bytes;
+
+use crate::{identity, signatures, usage};
+
+/// The extended attribute by which the engine marks files that it made.
+const MADE_BY_FATHOM: &str = "user.fathom.made";
+
+/// A device or file that is ours until this is dropped.
+#[derive(Debug)]
+pub struct Claim {
+    path: PathBuf,
+    bytes: Bytes,
+    identity: String,
+    /// Holds the lock that keeps other claims away; udev too leaves a locked device alone.
+    _lock: Option<File>,
+}
+
+impl Claim {
+    /// The path as it was given.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its size; 0 for a file that is still to be made.
+    pub fn bytes(&self) -> Bytes {
+        self.bytes
+    }
+
+    /// What it is, so that a person can tell it from its neighbours: node, model, serial number, size.
+    pub fn identity(&self) -> &str {
+        &self.identity
+    }
+}
+
+/// What kind of refusal it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ClaimKind {
+    /// The path is not what it should be.
+    Usage,
+    /// The machine does not allow it.
+    Environment,
+    /// Somebody may need what is there.
+    Refused,
+}
+
+/// Why something was not claimed.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct ClaimError {
+    kind: ClaimKind,
+    message: String,
+    help: String,
+    source: Option<io::Error>,
+}
+
+impl ClaimError {
+    fn new(kind: ClaimKind, message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), help: help.into(), source: None }
+    }
+
+    fn refused(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::new(ClaimKind::Refused, message, help)
+    }
+
+    fn io(path: &Path, what: &str, source: io::Error) -> Self {
+        let (kind, help) = match source.kind() {
+            io::ErrorKind::NotFound => (ClaimKind::Usage, "lsblk lists the devices there are"),
+            io::ErrorKind::PermissionDenied => {
+                (ClaimKind::Environment, "run as root, or give a target that you own")
+            }
+            _ => (ClaimKind::Environment, "see the cause below"),
+        };
+        let message = format!("{} cannot be {what}", path.display());
+        Self { source: Some(source), ..Self::new(kind, message, help) }
+    }
+
+    /// What kind of refusal it is: it decides the exit code.
+    pub fn kind(&self) -> ClaimKind {
+        self.kind
+    }
+
+    /// What to do about it.
+    pub fn help(&self) -> &str {
+        &self.help
+    }
+}
+
+/// Claims a block device for an experiment. With `destroy` what is on it may be lost; a device that is mounted or in
+/// use is refused all the same.
+///
+/// # Errors
+/// When it is no block device, is in use, may hold data, or cannot be examined.
+pub fn claim(path: &Path, destroy: bool) -> Result<Claim, ClaimError> {
+    let kind =
+        std::fs::metadata(path).map_err(|e| ClaimError::io(path, "examined", e))?.file_type();
+    if !kind.is_block_device() {
+        let message = format!("{} is no block device", path.display());
+        let help = "give a block device such as /dev/disk/by-id/...; losetup makes one of a file";
+        return Err(ClaimError::new(ClaimKind::Usage, message, help));
+    }
+    block(path, destroy)
+}
+
+/// Claims what a single load writes to: a block device, or a file. A file that does not exist is fine when it may be
+/// made; one with data in it needs the mark of files that Fathom made, or `destroy`.
+///
+/// # Errors
+/// When it is in use, may hold data, or cannot be examined.
+pub fn claim_target(path: &Path, destroy: bool, may_create: bool) -> Result<Claim, ClaimError> {
+    match std::fs::metadata(path) {
+        Ok(found) if found.file_type().is_block_device() => block(path, destroy),
+        Ok(found) if found.is_file() => file(path, destroy),
+        Ok(_) => {
+            let message = format!("{} is neither a file nor a block device", path.display());
+            Err(ClaimError::new(ClaimKind::Usage, message, "give a file or a block device"))
+        }
+        Err(error) if may_create && error.kind() == io::ErrorKind::NotFound => Ok(Claim {
+            path: path.to_owned(),
+            bytes: Bytes(0),
+            identity: format!("{}, a new file", path.display()),
+            _lock: None,
+        }),
+        Err(error) => Err(ClaimError::io(path, "examined", error)),
+    }
+}
+
+fn block(path: &Path, destroy: bool) -> Result<Claim, ClaimError> {
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(path)
+        .map_err(|e| ClaimError::io(path, "opened", e))?;
+    let number = sys::block::number(path).ok().flatten().ok_or_else(|| {
+        ClaimError::refused(
+            format!("{} has no device number", path.display()),
+            "give another device",
+        )
+    })?;
+    let bytes = sys::block::size_bytes(&file).map_err(|e| ClaimError::io(path, "measured", e))?;
+    let identity = identity::of(path, number, bytes);
+    if bytes.0 == 0 {
+        let message = format!("{identity} holds 0 bytes");
+        return Err(ClaimError::new(ClaimKind::Usage, message, "give a device with media in it"));
+    }
+    if sys::block::is_read_only(&file).map_err(|e| ClaimError::io(path, "examined", e))? {
+        let message = format!("{identity} is read-only");
+        return Err(ClaimError::new(
+            ClaimKind::Usage,
+            message,
+            "give another, or blockdev --setrw",
+        ));
+    }
+    lock(&file, &identity)?;
+    let uses =
+        usage::of(path, number).map_err(|e| ClaimError::io(path, "examined for users", e))?;
+    if let Some(first) = uses.first() {
+        return Err(ClaimError::refused(
+            format!("{identity} is in use: {first}"),
+            "give a device that nothing uses; --destroy-data does not change this",
+        ));
+    }
+    exclusive(path, &identity)?;
+    if !destroy {
+        unsigned(path, &file, &identity)?;
+    }
+    Ok(Claim { path: path.to_owned(), bytes, identity, _lock: Some(file) })
+}
+
+/// Keeps other claims away for as long as the file is open.
+fn lock(file: &File, identity: &str) -> Result<(), ClaimError> {
+    flock(file, FlockOperation::NonBlockingLockExclusive).map_err(|error| ClaimError {
+        source: Some(error.into()),
+        ..ClaimError::refused(
+            format!("{identity} is claimed by another run"),
+            "wait for its end, or give another target",
+        )
+    })
+}
+
+/// Opens the device as the kernel's users of whole devices do: it refuses when there is one, wherever it is mounted.
+fn exclusive(path: &Path, identity: &str) -> Result<(), ClaimError> {
+    let opened = OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(path);
+    opened.map(drop).map_err(|error| ClaimError {
+        source: Some(error),
+        ..ClaimError::refused(
+            format!("{identity} is in use by the kernel"),
+            "unmount it, or stop what is built on it (lsblk, dmsetup deps)",
+        )
+    })
+}
+
+/// Refuses a device that carries any signature, or whose content cannot be judged.
+fn unsigned(path: &Path, file: &File, identity: &str) -> Result<(), ClaimError> {
+    let found = signatures::find(path, file)
+        .map_err(|e| ClaimError::io(path, "searched for signatures", e))?;
+    if found.is_empty() {
+        return Ok(());
+    }
+    Err(ClaimError::refused(
+        format!("{identity} holds {}", found.join(", ")),
+        "if that may be lost, bind it with --destroy-data in place of --device (fathom load: add --destroy-data)",
+    ))
+}
+
+fn file(path: &Path, destroy: bool) -> Result<Claim, ClaimError> {
+    let file = File::open(path).map_err(|e| ClaimError::io(path, "opened", e))?;
+    let bytes = sys::block::size_bytes(&file).map_err(|e| ClaimError::io(path, "measured", e))?;
+    let identity = format!("{}, a file of {bytes}", path.display());
+    lock(&file, &identity)?;
+    let mut value = [0u8; 16];
+    let marked = rustix::fs::fgetxattr(&file, MADE_BY_FATHOM, &mut value).is_ok();
+    if bytes.0 > 0 && !marked && !destroy {
+        return Err(ClaimError::refused(
+            format!("{identity}, was not made by Fathom, and writing would destroy what is in it"),
+            "give another name, or add --destroy-data if its content may be lost",
+        ));
+    }
+    Ok(Claim { path: path.to_owned(), bytes, identity, _lock: Some(file) })
+}

@@ -1,0 +1,83 @@
+//! Why a step failed.
+
+use layers::ParseError;
+
+/// Why a step failed.
+#[derive(Debug, thiserror::Error)]
+pub enum StepError {
+    /// A placeholder that nothing has bound.
+    #[error("'{text}' names {{{name}}}, which no step has bound")]
+    Unbound {
+        /// The text with the placeholder.
+        text: String,
+        /// The name in it.
+        name: String,
+    },
+    /// A command ended with an error.
+    #[error("Cannot {about}: '{command}' ended with {ended}{said}")]
+    Command {
+        /// What it was for.
+        about: String,
+        /// The command as typed.
+        command: String,
+        /// Exit code or signal, in words.
+        ended: String,
+        /// What it said last, with a colon before it; empty when it said nothing.
+        said: String,
+    },
+    /// A command could not be started.
+    #[error("Cannot {about}: '{program}' cannot be started; install it, or run this in the lab")]
+    NotStarted {
+        /// What it was for.
+        about: String,
+        /// The program.
+        program: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Something else that was done to the machine failed.
+    #[error("Cannot {about}: {action} failed")]
+    Action {
+        /// What it was for.
+        about: String,
+        /// The action in words.
+        action: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// What was read has another form than its parser reads.
+    #[error("Cannot {about}: what {from} says is not understood")]
+    Parse {
+        /// What it was for.
+        about: String,
+        /// What was read.
+        from: String,
+        /// Why.
+        source: ParseError,
+    },
+    /// It took longer than it may.
+    #[error("Cannot {about}: {action} took longer than {seconds} s{last}")]
+    Deadline {
+        /// What it was for.
+        about: String,
+        /// The command, or what was waited for.
+        action: String,
+        /// The deadline.
+        seconds: u64,
+        /// What was seen last, in parentheses; empty when nothing was.
+        last: String,
+    },
+    /// The user wished to stop.
+    #[error("stopped by the user while about to {about}")]
+    Interrupted {
+        /// What it was for.
+        about: String,
+    },
+}
+
+impl StepError {
+    /// Whether it was the user's wish and no failure.
+    pub fn interrupted(&self) -> bool {
+        matches!(self, Self::Interrupted { .. })
+    }
+}

@@ -1,0 +1,349 @@
+//! Executes steps, remembers what it owes, and undoes it in reverse on every path.
+
+mod undo;
+
+use std::collections::BTreeMap;
+use std::io;
+
+use layers::Parsed;
+use layers::probe::Source;
+use layers::step::{Action, Condition, Step, show_argv};
+use results::TranscriptEntry;
+use results::model::{ContentFigures, StepRecord};
+use sys::clock::Clock;
+use sys::interrupt::{Interrupt, Level};
+use units::Nanos;
+
+use crate::names::{self, Names};
+use crate::{Machine, Output, StepError};
+use undo::Owed;
+
+/// Executes steps on one machine.
+pub struct Executor {
+    machine: Box<dyn Machine>,
+    clock: Clock,
+    interrupt: Interrupt,
+    names: Names,
+    facts: BTreeMap<String, String>,
+    owed: Vec<Owed>,
+    transcript: Vec<TranscriptEntry>,
+}
+
+/// What an action is done for, and within what.
+struct Task<'a> {
+    about: &'a str,
+    deadline_s: u64,
+    interrupt: Interrupt,
+    undo: bool,
+}
+
+impl Executor {
+    /// An executor on `machine`; waits end when `interrupt` asks for anything.
+    pub fn new(machine: impl Machine + 'static, clock: &Clock, interrupt: &Interrupt) -> Self {
+        Self {
+            machine: Box::new(machine),
+            clock: clock.clone(),
+            interrupt: interrupt.clone(),
+            names: Names::new(),
+            facts: BTreeMap::new(),
+            owed: Vec::new(),
+            transcript: Vec::new(),
+        }
+    }
+
+    /// Binds a placeholder: `device.data` is what `{device.data}` stands for from now on.
+    pub fn bind(&mut self, name: &str, value: &str) {
+        self.names.insert(name.to_owned(), value.to_owned());
+    }
+
+    /// What steps found out, by name (`vdo.instance`).
+    pub fn facts(&self) -> &BTreeMap<String, String> {
+        &self.facts
+    }
+
+    /// `text` with its placeholders replaced.
+    ///
+    /// # Errors
+    /// When one of them is not bound.
+    pub fn resolve(&self, text: &str) -> Result<String, StepError> {
+        names::resolve(&self.names, text)
+    }
+
+    /// `source` with its placeholders replaced.
+    ///
+    /// # Errors
+    /// When one of them is not bound.
+    pub fn resolve_source(&self, source: &Source) -> Result<Source, StepError> {
+        names::resolve_source(&self.names, source)
+    }
+
+    /// The text of a source whose names are resolved, from the machine that steps are executed on.
+    ///
+    /// # Errors
+    /// When the machine cannot read it.
+    pub fn read(&mut self, source: &Source) -> io::Result<String> {
+        self.machine.read(source)
+    }
+
+    /// Tells a simulated machine what was written to the top of the stack; a real one knows.
+    pub fn wrote(&mut self, blocks: u64, content: &ContentFigures) {
+        self.machine.wrote(blocks, content);
+    }
+
+    /// Everything that was executed since the last call.
+    pub fn take_transcript(&mut self) -> Vec<TranscriptEntry> {
+        std::mem::take(&mut self.transcript)
+    }
+
+    /// Whether anything is still to be undone.
+    pub fn owes(&self) -> bool {
+        !self.owed.is_empty()
+    }
+
+    /// What is still there of the run with this tag.
+    pub fn leftovers(&mut self, tag: &str) -> Vec<String> {
+        self.machine.leftovers(tag)
+    }
+
+    /// Executes one step. Its undo is owed from the moment it begins: what fails half-way is undone too.
+    pub fn step(&mut self, step: &Step) -> (StepRecord, Result<(), StepError>) {
+        let task = Task {
+            about: &step.about,
+            deadline_s: step.deadline_s,
+            interrupt: self.interrupt.clone(),
+            undo: false,
+        };
+        if self.interrupt.level() != Level::None {
+            let error = StepError::Interrupted { about: step.about.clone() };
+            return (self.record(&task, &step.action, self.clock.now(), Some(&error)), Err(error));
+        }
+        if !step.undo.is_empty() {
+            self.owed.push(Owed {
+                about: step.about.clone(),
+                actions: step.undo.clone(),
+                deadline_s: step.deadline_s,
+            });
+        }
+        let start = self.clock.now();
+        let outcome = self.act(&task, &step.action);
+        (self.record(&task, &step.action, start, outcome.as_ref().err()), outcome)
+    }
+
+    fn record(
+        &self,
+        task: &Task,
+        action: &Action,
+        start: Nanos,
+        error: Option<&StepError>,
+    ) -> StepRecord {
+        let shown = action.show();
+        StepRecord {
+            about: task.about.to_owned(),
+            command: self.resolve(&shown).unwrap_or(shown),
+            undo: task.undo,
+            start_ns: start.0,
+            duration_ns: self.clock.now().0.saturating_sub(start.0),
+            error: error.map(|error| chain(error)),
+        }
+    }
+
+    /// Does one action and writes it into the transcript.
+    fn act(&mut self, task: &Task, action: &Action) -> Result<(), StepError> {
+        if let Action::Command { argv, may_fail } = action {
+            let argv = argv.iter().map(|word| self.resolve(word)).collect::<Result<Vec<_>, _>>()?;
+            return self.command(task, &argv, *may_fail);
+        }
+        let at = self.clock.now();
+        let outcome = match action {
+            Action::Command { .. } => Ok(String::new()),
+            Action::Discard { device } => self.resolve(device).and_then(|device| {
+                let done = self.machine.discard(&device);
+                done.map(Option::unwrap_or_default).map_err(|e| failed(task, action, e))
+            }),
+            Action::Flush { device } => self.resolve(device).and_then(|device| {
+                let done = self.machine.flush(&device);
+                done.map(|()| String::new()).map_err(|e| failed(task, action, e))
+            }),
+            Action::RemoveNodes { nodes } => self
+                .machine
+                .remove_nodes(nodes)
+                .map(|removed| removed.join("\n"))
+                .map_err(|e| failed(task, action, e)),
+            Action::Wait { source, parser, until, every_ms } => {
+                self.wait(task, source, parser, until, Nanos(every_ms * 1_000_000))
+            }
+            Action::Bind { source, parser, prefix } => self.learn(task, source, parser, prefix),
+        };
+        let shown = action.show();
+        let entry = TranscriptEntry {
+            action: self.resolve(&shown).unwrap_or(shown),
+            stdout: outcome.as_ref().map_or_else(|_| String::new(), Clone::clone),
+            error: outcome.as_ref().err().map(|error| chain(error)),
+            ..self.entry(task, at)
+        };
+        self.transcript.push(entry);
+        outcome.map(drop)
+    }
+
+    fn entry(&self, task: &Task, at: Nanos) -> TranscriptEntry {
+        TranscriptEntry {
+            at_ns: at.0,
+            about: task.about.to_owned(),
+            undo: task.undo,
+            duration_ns: self.clock.now().0.saturating_sub(at.0),
+            ..TranscriptEntry::default()
+        }
+    }
+
+    fn command(&mut self, task: &Task, argv: &[String], may_fail: bool) -> Result<(), StepError> {
+        let at = self.clock.now();
+        let ran = self.machine.command(argv, Nanos::from_secs(task.deadline_s), &task.interrupt);
+        let mut entry = TranscriptEntry {
+            argv: argv.to_vec(),
+            action: show_argv(argv),
+            ..self.entry(task, at)
+        };
+        let outcome = match ran {
+            Ok(output) => {
+                entry.exit_code = output.code;
+                entry.stdout = results::transcript::bounded(output.stdout.as_bytes());
+                entry.stderr = results::transcript::bounded(output.stderr.as_bytes());
+                judge(task, argv, may_fail, &output)
+            }
+            Err(source) => Err(StepError::NotStarted {
+                about: task.about.to_owned(),
+                program: argv.first().cloned().unwrap_or_default(),
+                source,
+            }),
+        };
+        entry.error = outcome.as_ref().err().map(|error| chain(error));
+        self.transcript.push(entry);
+        outcome
+    }
+
+    /// Reads until the condition holds; gives what was seen last.
+    fn wait(
+        &mut self,
+        task: &Task,
+        source: &Source,
+        parser: &str,
+        until: &Condition,
+        every: Nanos,
+    ) -> Result<String, StepError> {
+        let source = self.resolve_source(source)?;
+        let end = self.clock.now().0.saturating_add(Nanos::from_secs(task.deadline_s).0);
+        loop {
+            // What cannot be read yet may be readable a moment later: it is reported at the deadline.
+            let seen = match self.parsed(task, &source, parser) {
+                Ok(parsed) if holds(until, &parsed) => return Ok(seen(until, &parsed)),
+                Ok(parsed) => seen(until, &parsed),
+                Err(error) => chain(&error),
+            };
+            if self.clock.now().0 >= end {
+                return Err(StepError::Deadline {
+                    about: task.about.to_owned(),
+                    action: format!("waiting until {until}"),
+                    seconds: task.deadline_s,
+                    last: format!(" (last seen: {seen})"),
+                });
+            }
+            if self.clock.sleep(every, &task.interrupt) != Level::None {
+                return Err(StepError::Interrupted { about: task.about.to_owned() });
+            }
+        }
+    }
+
+    /// Reads once and binds every text field, as placeholder and as fact.
+    fn learn(
+        &mut self,
+        task: &Task,
+        source: &Source,
+        parser: &str,
+        prefix: &str,
+    ) -> Result<String, StepError> {
+        let source = self.resolve_source(source)?;
+        let parsed = self.parsed(task, &source, parser)?;
+        let mut lines = Vec::new();
+        for (field, value) in parsed.texts {
+            let name = format!("{prefix}.{field}");
+            lines.push(format!("{name} = {value}"));
+            self.names.insert(name.clone(), value.clone());
+            self.facts.insert(name, value);
+        }
+        Ok(lines.join("\n"))
+    }
+
+    fn parsed(&mut self, task: &Task, source: &Source, parser: &str) -> Result<Parsed, StepError> {
+        let text = self.machine.read(source).map_err(|error| StepError::Action {
+            about: task.about.to_owned(),
+            action: source.show(),
+            source: error,
+        })?;
+        layers::parse(parser, &text).map_err(|error| StepError::Parse {
+            about: task.about.to_owned(),
+            from: source.show(),
+            source: error,
+        })
+    }
+}
+
+/// An error and its causes in one line.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}
+
+fn failed(task: &Task, action: &Action, source: io::Error) -> StepError {
+    StepError::Action { about: task.about.to_owned(), action: action.show(), source }
+}
+
+/// Whether the way a command ended is a failure.
+fn judge(task: &Task, argv: &[String], may_fail: bool, output: &Output) -> Result<(), StepError> {
+    let (about, command) = (task.about.to_owned(), show_argv(argv));
+    if output.overdue {
+        let (seconds, last) = (task.deadline_s, String::new());
+        return Err(StepError::Deadline { about, action: format!("'{command}'"), seconds, last });
+    }
+    let ended = match (output.code, output.signal) {
+        (Some(0), _) => return Ok(()),
+        (Some(_), _) if may_fail && undo::is_gone(&output.stderr) => return Ok(()),
+        (None, _) if task.interrupt.level() == Level::Now => {
+            return Err(StepError::Interrupted { about });
+        }
+        (Some(code), _) => format!("exit code {code}"),
+        (None, signal) => format!("signal {}", signal.unwrap_or(0)),
+    };
+    let words: Vec<&str> = output.stderr.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
+    let said = match words[..] {
+        [] => String::new(),
+        // The last lines say why; warnings come before them.
+        _ => format!(": {}", words[words.len().saturating_sub(3)..].join("; ")),
+    };
+    Err(StepError::Command { about, command, ended, said })
+}
+
+fn holds(until: &Condition, parsed: &Parsed) -> bool {
+    match until {
+        Condition::Text { field, is } => parsed.texts.get(field) == Some(is),
+        Condition::Number { field, is } => parsed.numbers.get(field) == Some(&Some(*is)),
+    }
+}
+
+fn seen(until: &Condition, parsed: &Parsed) -> String {
+    let absent = || "absent".to_owned();
+    match until {
+        Condition::Text { field, .. } => {
+            format!("{field} is {}", parsed.texts.get(field).cloned().unwrap_or_else(absent))
+        }
+        Condition::Number { field, .. } => {
+            let number = parsed.numbers.get(field).copied().flatten();
+            format!("{field} is {}", number.map_or_else(absent, |n| n.to_string()))
+        }
+    }
+}

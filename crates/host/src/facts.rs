@@ -1,0 +1,114 @@
+//! What is known of the machine, for the result.
+
+use std::path::Path;
+use std::time::Duration;
+
+use results::model::MachineFacts;
+use sys::dm::Dm;
+use sys::interrupt::Interrupt;
+use units::Bytes;
+
+/// Facts of this machine; what cannot be found out is left out.
+pub fn facts() -> MachineFacts {
+    let uname = rustix::system::uname();
+    let text = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();
+    let facts = [
+        ("kernel", Some(format!("{} {}", text(uname.sysname()), text(uname.release())))),
+        ("kernel_build", Some(text(uname.version()))),
+        ("architecture", Some(text(uname.machine()))),
+        ("os", os()),
+        ("cpu", from_cpuinfo("model name")),
+        ("cpu_features", Some(sys::cpu::features())),
+        ("cpus", std::thread::available_parallelism().ok().map(|n| n.to_string())),
+        ("memory", memory().map(|bytes| bytes.to_string())),
+        ("virtualisation", Some(virtualisation())),
+        ("clock_source", file("/sys/devices/system/clocksource/clocksource0/current_clocksource")),
+        ("cpu_governor", file("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
+        ("mitigations", mitigations()),
+        ("device_mapper_targets", targets()),
+        ("dm_vdo_module", file("/sys/module/dm_vdo/version")),
+        ("lvm", lvm()),
+    ];
+    let known = facts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    MachineFacts(known.collect())
+}
+
+/// A file's first line; `None` when it is missing or empty.
+pub(crate) fn file(path: &str) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let line = text.lines().next()?.trim();
+    (!line.is_empty()).then(|| line.to_owned())
+}
+
+fn os() -> Option<String> {
+    let text = std::fs::read_to_string("/etc/os-release").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+    Some(line.trim_matches('"').to_owned())
+}
+
+fn from_cpuinfo(key: &str) -> Option<String> {
+    let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with(key))?;
+    Some(line.split_once(':')?.1.trim().to_owned())
+}
+
+/// Memory of the machine.
+pub(crate) fn memory() -> Option<Bytes> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(Bytes(kib * Bytes::KIB))
+}
+
+/// The hypervisor as the CPU and the firmware tell it, `none` on bare metal.
+fn virtualisation() -> String {
+    let flags = from_cpuinfo("flags").unwrap_or_default();
+    if !flags.split_whitespace().any(|flag| flag == "hypervisor") {
+        return "none".to_owned();
+    }
+    let maker = file("/sys/class/dmi/id/sys_vendor");
+    let product = file("/sys/class/dmi/id/product_name");
+    let names: Vec<_> = [maker, product].into_iter().flatten().collect();
+    if names.is_empty() { "a virtual machine".to_owned() } else { names.join(" ") }
+}
+
+/// Whether the kernel was told to leave out protections that cost speed.
+fn mitigations() -> Option<String> {
+    let line = file("/proc/cmdline")?;
+    let word = line.split_whitespace().find_map(|word| word.strip_prefix("mitigations="))?;
+    Some(word.to_owned())
+}
+
+fn targets() -> Option<String> {
+    let targets = Dm::open().and_then(|dm| dm.targets()).ok()?;
+    let shown: Vec<_> =
+        targets.iter().map(|(name, [a, b, c])| format!("{name} {a}.{b}.{c}")).collect();
+    Some(shown.join(", "))
+}
+
+fn lvm() -> Option<String> {
+    if !Path::new("/dev/mapper/control").exists() {
+        return None;
+    }
+    let argv = ["lvm", "version"].map(str::to_owned);
+    let output = crate::child::run(&argv, Duration::from_secs(10), &Interrupt::new()).ok()?;
+    let line = output.stdout.lines().find_map(|line| line.trim().strip_prefix("LVM version:"))?;
+    Some(line.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_machine_is_described_as_the_kernel_describes_it() {
+        let facts = facts().0;
+        let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+        assert!(facts["kernel"].contains(release.trim()), "{facts:?}");
+        assert!(facts["cpus"].parse::<usize>().unwrap() > 0);
+        for name in ["memory", "virtualisation", "architecture"] {
+            assert!(facts.contains_key(name), "{name}");
+        }
+        assert!(facts.values().all(|value| !value.trim().is_empty()), "{facts:?}");
+    }
+}

@@ -1,0 +1,179 @@
+//! What steps are done to: the real machine, or a simulated one.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use layers::probe::Source;
+use results::model::ContentFigures;
+use sys::dm::Dm;
+use sys::interrupt::Interrupt;
+use units::Nanos;
+
+use crate::sources::{Reader, SourceReader};
+
+/// How a command ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Output {
+    /// Its exit code; `None` when a signal ended it.
+    pub code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// Standard output, bounded.
+    pub stdout: String,
+    /// Standard error, bounded.
+    pub stderr: String,
+    /// Whether it was killed because its deadline had passed.
+    pub overdue: bool,
+}
+
+/// What steps are done to. All names in the arguments are resolved.
+pub trait Machine: Send {
+    /// Runs a command; fails when it cannot be started.
+    fn command(
+        &mut self,
+        argv: &[String],
+        deadline: Nanos,
+        interrupt: &Interrupt,
+    ) -> io::Result<Output>;
+
+    /// Empties a device; what a person should know about how comes back.
+    fn discard(&mut self, device: &str) -> io::Result<Option<String>>;
+
+    /// Writes to stable storage what the device holds in caches.
+    fn flush(&mut self, device: &str) -> io::Result<()>;
+
+    /// The text of a source.
+    fn read(&mut self, source: &Source) -> io::Result<String>;
+
+    /// Removes those device-mapper nodes that are there; gives those it removed.
+    fn remove_nodes(&mut self, nodes: &[String]) -> io::Result<Vec<String>>;
+
+    /// What is still there of the run with this tag.
+    fn leftovers(&mut self, tag: &str) -> Vec<String>;
+
+    /// Tells a simulated machine what was written to the top of its stack; a real one knows.
+    fn wrote(&mut self, _blocks: u64, _content: &ContentFigures) {}
+}
+
+/// This machine.
+#[derive(Default)]
+pub struct RealMachine {
+    reader: Reader,
+    /// Whether lvm was used: only then is it asked what it left.
+    lvm: bool,
+}
+
+impl RealMachine {
+    /// This machine.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl Machine for RealMachine {
+    fn command(
+        &mut self,
+        argv: &[String],
+        deadline: Nanos,
+        interrupt: &Interrupt,
+    ) -> io::Result<Output> {
+        self.lvm |= argv.first().is_some_and(|program| program.ends_with("lvm"));
+        crate::child::run(argv, Duration::from(deadline), interrupt)
+    }
+
+    fn discard(&mut self, device: &str) -> io::Result<Option<String>> {
+        let mut file = OpenOptions::new().read(true).write(true).open(device)?;
+        let refused = match sys::block::discard_whole(&file) {
+            Ok(()) => None,
+            Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Some(error),
+            Err(error) => return Err(error),
+        };
+        let wiped = wipe_ends(&mut file)?;
+        Ok(match (refused, wiped) {
+            (Some(_), _) => Some(format!(
+                "{device} cannot discard: only its first and last MiB were zeroed, and cells do not start from an equally empty device"
+            )),
+            (None, true) => Some(format!(
+                "{device} keeps data after a discard; its first and last MiB were zeroed"
+            )),
+            (None, false) => None,
+        })
+    }
+
+    fn flush(&mut self, device: &str) -> io::Result<()> {
+        // Read-only on purpose: closing a writer makes udev read the device again.
+        sys::block::flush(&File::open(device)?)
+    }
+
+    fn read(&mut self, source: &Source) -> io::Result<String> {
+        self.reader.read(source)
+    }
+
+    fn remove_nodes(&mut self, nodes: &[String]) -> io::Result<Vec<String>> {
+        if !Path::new("/dev/mapper/control").exists() {
+            return Ok(Vec::new());
+        }
+        let dm = Dm::open()?;
+        let there = dm.names()?;
+        let mut removed = Vec::new();
+        let mut failed = None;
+        for node in nodes.iter().filter(|node| there.contains(node)) {
+            match dm.remove(node) {
+                Ok(()) => {
+                    // Where no udev does it, the node in /dev stays; where one does, this finds nothing.
+                    let _ = std::fs::remove_file(format!("/dev/mapper/{node}"));
+                    removed.push(node.clone());
+                }
+                Err(error) => failed = Some(error),
+            }
+        }
+        failed.map_or(Ok(removed), Err)
+    }
+
+    fn leftovers(&mut self, tag: &str) -> Vec<String> {
+        crate::leftovers::of(tag, self.lvm)
+    }
+}
+
+/// Zeroes the first and the last MiB of a device unless they are zero; tells whether it had to.
+fn wipe_ends(file: &mut File) -> io::Result<bool> {
+    const END: u64 = 1 << 20;
+    let size = sys::block::size_bytes(file)?.0;
+    let length = END.min(size);
+    let mut wiped = false;
+    for start in [0, size - length] {
+        let mut buffer = vec![0u8; length as usize];
+        file.seek(SeekFrom::Start(start))?;
+        file.read_exact(&mut buffer)?;
+        if buffer.iter().any(|&byte| byte != 0) {
+            buffer.fill(0);
+            file.seek(SeekFrom::Start(start))?;
+            file.write_all(&buffer)?;
+            wiped = true;
+        }
+    }
+    if wiped {
+        file.sync_all()?;
+    }
+    Ok(wiped)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ends_are_zeroed_only_where_something_is() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.set_len(4 << 20).unwrap();
+        assert!(!wipe_ends(&mut file).unwrap());
+        for at in [512u64, (4 << 20) - 10] {
+            file.seek(SeekFrom::Start(at)).unwrap();
+            file.write_all(b"data").unwrap();
+            assert!(wipe_ends(&mut file).unwrap());
+            assert!(!wipe_ends(&mut file).unwrap());
+        }
+    }
+}

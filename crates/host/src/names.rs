@@ -1,0 +1,73 @@
+//! Placeholders in braces and what they are bound to.
+
+use std::collections::BTreeMap;
+
+use layers::probe::{NamedDevice, Source};
+
+use crate::StepError;
+
+/// Names that were bound, with their values.
+pub(crate) type Names = BTreeMap<String, String>;
+
+/// `text` with every `{name}` replaced; fails on a name that is not bound. A brace without a name is kept.
+pub(crate) fn resolve(names: &Names, text: &str) -> Result<String, StepError> {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(open) = rest.find('{') {
+        let (before, tail) = rest.split_at(open);
+        out.push_str(before);
+        let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+        let name = tail[1..].split_once('}').map(|(name, _)| name);
+        match name.filter(|name| !name.is_empty() && name.chars().all(plain)) {
+            Some(name) => {
+                let unbound =
+                    || StepError::Unbound { text: text.to_owned(), name: name.to_owned() };
+                out.push_str(names.get(name).ok_or_else(unbound)?);
+                rest = &tail[name.len() + 2..];
+            }
+            None => {
+                out.push('{');
+                rest = &tail[1..];
+            }
+        }
+    }
+    out.push_str(rest);
+    Ok(out)
+}
+
+/// `source` with every placeholder replaced.
+pub(crate) fn resolve_source(names: &Names, source: &Source) -> Result<Source, StepError> {
+    let text = |text: &str| resolve(names, text);
+    Ok(match source {
+        Source::DmMessage { node, message } => {
+            Source::DmMessage { node: text(node)?, message: text(message)? }
+        }
+        Source::DmStatus { node } => Source::DmStatus { node: text(node)? },
+        Source::DmTable { node } => Source::DmTable { node: text(node)? },
+        Source::File { path } => Source::File { path: text(path)? },
+        Source::Threads { prefix } => Source::Threads { prefix: text(prefix)? },
+        Source::Diskstats { devices } => {
+            let resolved = devices
+                .iter()
+                .map(|d| Ok(NamedDevice { name: d.name.clone(), path: text(&d.path)? }))
+                .collect::<Result<_, StepError>>()?;
+            Source::Diskstats { devices: resolved }
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_replaced_and_an_unknown_one_is_an_error() {
+        let names =
+            Names::from([("device.data".into(), "/dev/x".into()), ("v.i".into(), "3".into())]);
+        assert_eq!(resolve(&names, "a{device.data}b{v.i}:").unwrap(), "a/dev/xb3:");
+        assert_eq!(resolve(&names, "no names").unwrap(), "no names");
+        assert_eq!(resolve(&names, "{ not a name } {").unwrap(), "{ not a name } {");
+        let error = resolve(&names, "vdo{w.i}:").unwrap_err().to_string();
+        assert!(error.contains("{w.i}"), "{error}");
+    }
+}

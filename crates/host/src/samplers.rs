@@ -1,0 +1,252 @@
+//! Probes read at their cadence: by a thread of their own, or in virtual time by whoever moves it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use layers::probe::{Probe, Source};
+use results::model::{Fields, SampleRow};
+use rustix::time::{ClockId, clock_gettime};
+use sys::clock::Clock;
+
+use crate::sources::{Reader, SourceReader};
+use crate::{Executor, StepError};
+
+/// Resolved probes and when each is due, nanoseconds since the epoch.
+#[derive(Clone)]
+struct Schedule {
+    probes: Vec<Probe>,
+    due_ns: Vec<u64>,
+}
+
+impl Schedule {
+    fn new(probes: &[Probe], executor: &Executor, now_ns: u64) -> Result<Self, StepError> {
+        let probes = probes
+            .iter()
+            .map(|p| Ok(Probe { source: executor.resolve_source(&p.source)?, ..p.clone() }))
+            .collect::<Result<Vec<_>, StepError>>()?;
+        let due_ns = vec![now_ns; probes.len()];
+        Ok(Self { probes, due_ns })
+    }
+
+    /// When the next probe is due.
+    fn next_ns(&self) -> Option<u64> {
+        self.due_ns.iter().min().copied()
+    }
+
+    /// The next probe that is due at `now_ns`, which is then set to its next time; times that were missed are left out.
+    fn take(&mut self, now_ns: u64) -> Option<&Probe> {
+        let due = self.due_ns.iter().enumerate().filter(|(_, due)| **due <= now_ns);
+        let (index, _) = due.min_by_key(|(_, due)| **due)?;
+        let every = (self.probes[index].every_ms * 1_000_000).max(1);
+        let late = now_ns - self.due_ns[index];
+        self.due_ns[index] += every * (late / every + 1);
+        self.probes.get(index)
+    }
+}
+
+/// Reads one probe now: its figures, and what reading cost.
+fn sample(
+    probe: &Probe,
+    mark: Option<&str>,
+    clock: &Clock,
+    read: impl FnOnce(&Source) -> std::io::Result<String>,
+) -> SampleRow {
+    let (at, cpu) = (clock.now().0, thread_cpu_ns());
+    let parsed = read(&probe.source)
+        .map_err(|error| error.to_string())
+        .and_then(|text| layers::parse(&probe.parser, &text).map_err(|error| error.to_string()));
+    let (fields, error) = match parsed {
+        Ok(parsed) => (parsed.numbers, None),
+        Err(error) => (Fields::new(), Some(error)),
+    };
+    SampleRow {
+        at_ns: at,
+        source: probe.id.clone(),
+        cost_ns: clock.now().0.saturating_sub(at),
+        cost_cpu_ns: thread_cpu_ns().saturating_sub(cpu),
+        mark: mark.map(str::to_owned),
+        fields,
+        error,
+    }
+}
+
+/// CPU time of the calling thread, nanoseconds.
+fn thread_cpu_ns() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    (time.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(time.tv_nsec as u64)
+}
+
+/// Samplers of a real machine: one thread that reads every probe at its cadence.
+pub struct Samplers {
+    shared: Arc<Shared>,
+    probes: Vec<Probe>,
+    clock: Clock,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    stopped: Mutex<bool>,
+    wake: Condvar,
+    reader: Mutex<Box<dyn SourceReader>>,
+    user_ns: AtomicU64,
+    system_ns: AtomicU64,
+}
+
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Samplers {
+    /// Starts the thread on this machine's sources; `on` gets every sample, in the thread.
+    ///
+    /// # Errors
+    /// When a probe names a placeholder that no step has bound.
+    pub fn start(
+        probes: &[Probe],
+        executor: &Executor,
+        clock: &Clock,
+        on: impl FnMut(SampleRow) + Send + 'static,
+    ) -> Result<Self, StepError> {
+        Self::with_reader(Box::new(Reader::default()), probes, executor, clock, on)
+    }
+
+    /// The same with sources read by `reader`.
+    ///
+    /// # Errors
+    /// When a probe names a placeholder that no step has bound.
+    pub fn with_reader(
+        reader: Box<dyn SourceReader>,
+        probes: &[Probe],
+        executor: &Executor,
+        clock: &Clock,
+        mut on: impl FnMut(SampleRow) + Send + 'static,
+    ) -> Result<Self, StepError> {
+        let mut schedule = Schedule::new(probes, executor, clock.now().0)?;
+        let probes = schedule.probes.clone();
+        let shared = Arc::new(Shared {
+            stopped: Mutex::new(false),
+            wake: Condvar::new(),
+            reader: Mutex::new(reader),
+            user_ns: AtomicU64::new(0),
+            system_ns: AtomicU64::new(0),
+        });
+        let (theirs, time) = (Arc::clone(&shared), clock.clone());
+        let run = move || theirs.run(&mut schedule, &time, &mut on);
+        let thread = std::thread::Builder::new().name("samplers".into()).spawn(run).ok();
+        Ok(Self { shared, probes, clock: clock.clone(), thread })
+    }
+
+    /// Reads every probe now, in the calling thread, and gives the samples with this mark.
+    pub fn mark(&self, mark: &str) -> Vec<SampleRow> {
+        let mut reader = lock(&self.shared.reader);
+        let read = |probe| sample(probe, Some(mark), &self.clock, |source| reader.read(source));
+        self.probes.iter().map(read).collect()
+    }
+
+    /// CPU time of the thread so far as (user, kernel).
+    pub fn cpu(&self) -> (Duration, Duration) {
+        self.shared.cpu()
+    }
+
+    /// A meter of the same that outlives the borrow.
+    pub fn cpu_meter(&self) -> impl Fn() -> (Duration, Duration) + Send + Sync + 'static {
+        let shared = Arc::clone(&self.shared);
+        move || shared.cpu()
+    }
+
+    /// Ends the thread; a sample that is being read is still handed over.
+    pub fn stop(mut self) {
+        self.end();
+    }
+
+    fn end(&mut self) {
+        *lock(&self.shared.stopped) = true;
+        self.shared.wake.notify_all();
+        if let Some(thread) = self.thread.take() {
+            // A thread that panicked has nothing more to say.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Samplers {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Shared {
+    fn cpu(&self) -> (Duration, Duration) {
+        let of = |counter: &AtomicU64| Duration::from_nanos(counter.load(Ordering::Relaxed));
+        (of(&self.user_ns), of(&self.system_ns))
+    }
+
+    fn run(&self, schedule: &mut Schedule, clock: &Clock, on: &mut dyn FnMut(SampleRow)) {
+        while let Some(next) = schedule.next_ns() {
+            if self.wait_until(next, clock) {
+                return;
+            }
+            while let Some(probe) = schedule.take(clock.now().0) {
+                let row = {
+                    let mut reader = lock(&self.reader);
+                    sample(probe, None, clock, |source| reader.read(source))
+                };
+                on(row);
+                if *lock(&self.stopped) {
+                    break;
+                }
+            }
+            let (user, system) = sys::usage::thread();
+            self.user_ns.store(user.as_nanos() as u64, Ordering::Relaxed);
+            self.system_ns.store(system.as_nanos() as u64, Ordering::Relaxed);
+        }
+    }
+
+    /// Waits for a moment of the clock; true when it is time to stop.
+    fn wait_until(&self, at_ns: u64, clock: &Clock) -> bool {
+        let mut stopped = lock(&self.stopped);
+        loop {
+            let left = at_ns.saturating_sub(clock.now().0);
+            if *stopped || left == 0 {
+                return *stopped;
+            }
+            let woken = self.wake.wait_timeout(stopped, Duration::from_nanos(left));
+            stopped = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+/// Samplers in virtual time: whoever moves the clock asks for what has become due.
+pub struct TickedSamplers {
+    schedule: Schedule,
+    clock: Clock,
+}
+
+impl TickedSamplers {
+    /// Samplers of these probes; all are due now.
+    ///
+    /// # Errors
+    /// When a probe names a placeholder that no step has bound.
+    pub fn new(probes: &[Probe], executor: &Executor, clock: &Clock) -> Result<Self, StepError> {
+        let schedule = Schedule::new(probes, executor, clock.now().0)?;
+        Ok(Self { schedule, clock: clock.clone() })
+    }
+
+    /// Reads every probe that has become due, each once.
+    pub fn tick(&mut self, executor: &mut Executor) -> Vec<SampleRow> {
+        let mut rows = Vec::new();
+        while let Some(probe) = self.schedule.take(self.clock.now().0) {
+            rows.push(sample(probe, None, &self.clock, |source| executor.read(source)));
+        }
+        rows
+    }
+
+    /// Reads every probe now and gives the samples with this mark.
+    pub fn mark(&mut self, executor: &mut Executor, mark: &str) -> Vec<SampleRow> {
+        let mut read =
+            |probe| sample(probe, Some(mark), &self.clock, |source| executor.read(source));
+        self.schedule.probes.iter().map(&mut read).collect()
+    }
+}

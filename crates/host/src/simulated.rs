@@ -1,0 +1,85 @@
+//! The simulated machine: layers' twins answer, time is virtual, nothing is touched.
+
+use std::io;
+
+use layers::machine::MachineTwin;
+use layers::probe::Source;
+use layers::{Twin, TwinAnswer};
+use results::model::ContentFigures;
+use sys::clock::Clock;
+use sys::interrupt::Interrupt;
+use units::Nanos;
+
+use crate::{Machine, Output};
+
+/// Virtual time that a command takes.
+const COMMAND: Nanos = Nanos(50_000_000);
+/// Virtual time that a discard or a flush takes.
+const TOUCH: Nanos = Nanos(5_000_000);
+
+/// A machine made of twins.
+pub struct SimulatedMachine {
+    twins: Vec<Box<dyn Twin>>,
+    clock: Clock,
+}
+
+impl SimulatedMachine {
+    /// A machine that answers as `twins` do, asked in their order (from the bottom of the stack to its top), in the
+    /// time of `clock`; diskstats and CPU are answered for any device.
+    pub fn new(mut twins: Vec<Box<dyn Twin>>, clock: &Clock) -> Self {
+        twins.push(Box::new(MachineTwin::default()));
+        Self { twins, clock: clock.clone() }
+    }
+}
+
+impl Machine for SimulatedMachine {
+    fn command(
+        &mut self,
+        argv: &[String],
+        _deadline: Nanos,
+        interrupt: &Interrupt,
+    ) -> io::Result<Output> {
+        // A paced clock really waits here, so that a test can interrupt in the midst of a command.
+        self.clock.sleep(COMMAND, interrupt);
+        for twin in &mut self.twins {
+            if let TwinAnswer::Ran { exit, stdout, stderr } = twin.command(argv) {
+                return Ok(Output { code: Some(exit), stdout, stderr, ..Output::default() });
+            }
+        }
+        Err(io::Error::new(io::ErrorKind::NotFound, "no twin answers this command"))
+    }
+
+    fn discard(&mut self, _device: &str) -> io::Result<Option<String>> {
+        self.clock.advance(TOUCH);
+        Ok(None)
+    }
+
+    fn flush(&mut self, device: &str) -> io::Result<()> {
+        self.clock.advance(TOUCH);
+        for twin in &mut self.twins {
+            twin.flushed(device);
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, source: &Source) -> io::Result<String> {
+        self.twins
+            .iter_mut()
+            .find_map(|twin| twin.read(source))
+            .ok_or_else(|| io::Error::from_raw_os_error(libc::ENXIO))
+    }
+
+    fn remove_nodes(&mut self, nodes: &[String]) -> io::Result<Vec<String>> {
+        Ok(self.twins.iter_mut().flat_map(|twin| twin.remove_nodes(nodes)).collect())
+    }
+
+    fn leftovers(&mut self, _tag: &str) -> Vec<String> {
+        self.twins.iter().flat_map(|twin| twin.leftovers()).collect()
+    }
+
+    fn wrote(&mut self, blocks: u64, content: &ContentFigures) {
+        for twin in &mut self.twins {
+            twin.wrote(blocks, content);
+        }
+    }
+}

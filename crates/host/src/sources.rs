@@ -1,0 +1,193 @@
+//! Reading what probes name: device-mapper messages, `/proc`, threads, block devices.
+
+use std::fmt::Write;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use layers::probe::{NamedDevice, Source};
+use sys::dm::Dm;
+use sys::interrupt::Interrupt;
+
+/// Gives the texts of sources.
+pub trait SourceReader: Send {
+    /// The text of a source whose names are resolved.
+    fn read(&mut self, source: &Source) -> io::Result<String>;
+}
+
+/// How long `dmsetup` may take where it stands in for the ioctl.
+const DMSETUP_DEADLINE: Duration = Duration::from_secs(10);
+/// After so many reads the list of threads is made anew, although none has gone.
+const READS_PER_LIST: u32 = 30;
+
+/// Reads sources of this machine.
+#[derive(Debug, Default)]
+pub struct Reader {
+    dm: Option<Dm>,
+    threads: Vec<Threads>,
+}
+
+/// Threads of one prefix that were found last.
+#[derive(Debug)]
+struct Threads {
+    prefix: String,
+    ids: Vec<String>,
+    reads: u32,
+}
+
+impl SourceReader for Reader {
+    fn read(&mut self, source: &Source) -> io::Result<String> {
+        match source {
+            Source::DmMessage { node, message } => self.device_mapper(
+                |dm| dm.message(node, message),
+                &["dmsetup", "message", node, "0", message],
+            ),
+            Source::DmStatus { node } => self.device_mapper(
+                |dm| dm.status(node).map(|lines| joined(&lines)),
+                &["dmsetup", "status", "--noflush", node],
+            ),
+            Source::DmTable { node } => self.device_mapper(
+                |dm| dm.table(node).map(|lines| joined(&lines)),
+                &["dmsetup", "table", node],
+            ),
+            Source::File { path } => std::fs::read_to_string(path),
+            Source::Threads { prefix } => Ok(self.threads(prefix)),
+            Source::Diskstats { devices } => diskstats(devices),
+        }
+    }
+}
+
+fn joined(lines: &[sys::dm::TargetLine]) -> String {
+    lines.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+impl Reader {
+    /// Asks by ioctl; where the control node cannot be opened, by `dmsetup`.
+    fn device_mapper(
+        &mut self,
+        ask: impl Fn(&Dm) -> io::Result<String>,
+        argv: &[&str],
+    ) -> io::Result<String> {
+        if self.dm.is_none() {
+            self.dm = Dm::open().ok();
+        }
+        if let Some(dm) = &self.dm {
+            return ask(dm);
+        }
+        let argv: Vec<String> = argv.iter().map(ToString::to_string).collect();
+        let output = crate::child::run(&argv, DMSETUP_DEADLINE, &Interrupt::new())?;
+        match output.code {
+            Some(0) => Ok(output.stdout),
+            _ => Err(io::Error::other(output.stderr.trim().to_owned())),
+        }
+    }
+
+    /// Lines `tid comm utime stime` of all threads of the prefix.
+    fn threads(&mut self, prefix: &str) -> String {
+        let known = match self.threads.iter().position(|t| t.prefix == prefix) {
+            Some(at) => &mut self.threads[at],
+            None => {
+                self.threads.push(Threads { prefix: prefix.into(), ids: Vec::new(), reads: 0 });
+                let last = self.threads.len() - 1;
+                &mut self.threads[last]
+            }
+        };
+        known.reads += 1;
+        if known.reads < READS_PER_LIST && !known.ids.is_empty() {
+            let lines: Vec<_> = known.ids.iter().filter_map(|id| thread(id, prefix)).collect();
+            if lines.len() == known.ids.len() {
+                return lines.concat();
+            }
+        }
+        known.reads = 0;
+        let found: Vec<_> =
+            kernel_threads().filter_map(|id| Some((thread(&id, prefix)?, id))).collect();
+        let (lines, ids): (Vec<_>, Vec<_>) = found.into_iter().unzip();
+        known.ids = ids;
+        lines.concat()
+    }
+}
+
+/// Ids of all processes: kernel threads are among them, each its own.
+fn kernel_threads() -> impl Iterator<Item = String> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| name.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// The line of one thread; `None` when it is gone or has another name.
+fn thread(id: &str, prefix: &str) -> Option<String> {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    let (head, tail) = stat.rsplit_once(')')?;
+    let name = head.split_once('(')?.1;
+    // Fields after the name, counted from `state`: utime is the 12th, stime the 13th (proc(5)).
+    let mut fields = tail.split_whitespace().skip(11);
+    let (user, system) = (fields.next()?, fields.next()?);
+    name.starts_with(prefix).then(|| format!("{id} {name} {user} {system}\n"))
+}
+
+/// A line `name columns` for each device; `name -` for one that is not there.
+fn diskstats(devices: &[NamedDevice]) -> io::Result<String> {
+    let all = std::fs::read_to_string("/proc/diskstats")?;
+    let mut text = String::new();
+    for device in devices {
+        let number = sys::block::number(Path::new(&device.path)).ok().flatten();
+        let columns = number.and_then(|number| {
+            all.lines().find_map(|line| columns_of(line, number.major, number.minor))
+        });
+        // A string takes whatever is written to it.
+        let _ = writeln!(text, "{} {}", device.name, columns.unwrap_or("-"));
+    }
+    Ok(text)
+}
+
+/// What follows `major minor name` in a line of diskstats, when it is of that device.
+fn columns_of(line: &str, major: u32, minor: u32) -> Option<&str> {
+    let (first, rest) = line.trim_start().split_once(char::is_whitespace)?;
+    let (second, rest) = rest.trim_start().split_once(char::is_whitespace)?;
+    let same = first.parse() == Ok(major) && second.parse() == Ok(minor);
+    let (_, columns) = rest.trim_start().split_once(' ')?;
+    same.then_some(columns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_diskstats_line_is_found_by_number_and_not_by_name() {
+        let line = " 254       1 vda1 10 0 80 5 20 0 160 7 0 12 12";
+        assert_eq!(columns_of(line, 254, 1), Some("10 0 80 5 20 0 160 7 0 12 12"));
+        assert_eq!(columns_of(line, 254, 10), None);
+        assert_eq!(columns_of("", 254, 1), None);
+    }
+
+    #[test]
+    fn a_device_that_is_not_there_is_said_to_be_absent() {
+        let devices = [NamedDevice { name: "data".into(), path: "/dev/fathom-none".into() }];
+        assert_eq!(diskstats(&devices).unwrap(), "data -\n");
+    }
+
+    #[test]
+    fn our_own_process_is_found_by_its_name_and_parsed() {
+        let name = std::fs::read_to_string("/proc/self/comm").unwrap();
+        let mut reader = Reader::default();
+        let source = Source::Threads { prefix: name.trim().to_owned() };
+        for _ in 0..2 {
+            let text = reader.read(&source).unwrap();
+            assert!(text.contains(&format!("{} ", std::process::id())), "{text}");
+            layers::parse("machine.threads", &text).unwrap();
+        }
+        let none = Source::Threads { prefix: "fathom no such thread".into() };
+        assert_eq!(reader.read(&none).unwrap(), "");
+    }
+
+    #[test]
+    fn the_machines_own_probes_are_read_and_parsed() {
+        let mut reader = Reader::default();
+        for probe in layers::machine::probes(&[]) {
+            layers::parse(&probe.parser, &reader.read(&probe.source).unwrap()).unwrap();
+        }
+    }
+}
