@@ -10,7 +10,7 @@ pub struct Permutation {
     mask: u64,
     shift: u32,
     add: u64,
-    multiply: [u64; 3],
+    multiply: [u64; 4],
 }
 
 impl Permutation {
@@ -90,24 +90,29 @@ mod tests {
 
     #[test]
     fn the_order_looks_random() {
-        // Value deciles within each decile of the order, and steps between neighbours.
-        for n in [1000u64, 244_140, 262_144, 1_000_003] {
-            let permutation = Permutation::new(n, Seed(n));
-            let mut cells = [[0u64; 10]; 10];
-            let mut steps = [0u64; 10];
-            for i in 0..n {
-                let (x, next) = (permutation.at(i), permutation.at((i + 1) % n));
-                cells[(i * 10 / n) as usize][(x * 10 / n) as usize] += 1;
-                steps[(((next + n - x) % n) * 10 / n) as usize] += 1;
+        // Value deciles within each decile of the order, and steps from one and from 16 entries before.
+        let chi = |counts: &[u64], n: u64| {
+            let mean = n as f64 / counts.len() as f64;
+            counts.iter().map(|&c| (c as f64 - mean).powi(2) / mean).sum::<f64>()
+        };
+        for n in [1000u64, 4096, 65_536, 244_140, 1_000_003] {
+            for seed in 0..10 {
+                let permutation = Permutation::new(n, Seed(seed));
+                let values: Vec<_> = (0..n).map(|i| permutation.at(i)).collect();
+                let (mut cells, mut steps) = ([0; 100], [[0; 10]; 2]);
+                for (i, &x) in (0..n).zip(&values) {
+                    cells[(i * 10 / n * 10 + x * 10 / n) as usize] += 1;
+                    for (steps, back) in steps.iter_mut().zip([1, 16]) {
+                        let before = values[((i + n - back) % n) as usize];
+                        steps[((x + n - before) % n * 10 / n) as usize] += 1;
+                    }
+                }
+                // Limits that random orders stay under 9999 times in 10,000; there are 150 comparisons, all fixed.
+                assert!(chi(&cells, n) < 145.0, "n {n}, seed {seed}: {}", chi(&cells, n));
+                for steps in steps {
+                    assert!(chi(&steps, n) < 34.0, "n {n}, seed {seed}: {}", chi(&steps, n));
+                }
             }
-            let mean = n as f64 / 100.0;
-            let chi: f64 =
-                cells.as_flattened().iter().map(|&c| (c as f64 - mean).powi(2) / mean).sum();
-            // 81 degrees of freedom; a permutation varies a little less than independent draws.
-            assert!(chi < 140.0, "n {n}: {chi}");
-            let mean = n as f64 / 10.0;
-            let chi: f64 = steps.iter().map(|&c| (c as f64 - mean).powi(2) / mean).sum();
-            assert!(chi < 34.0, "n {n}: steps {chi}");
         }
     }
 

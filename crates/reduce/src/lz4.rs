@@ -90,7 +90,6 @@ mod tests {
         assert_eq!(lz4.size(&noise), Ok(BLOCK));
     }
 
-    /// Sizes that zram's `lz4` gave on kernel 6.12 and 6.18 lie on this line (see docs/content.md).
     #[test]
     fn random_bytes_before_zeros_cost_26_to_37_bytes_more_and_grow_with_them() {
         let mut lz4 = Lz4::new();

@@ -13,7 +13,8 @@ impl LoadSpec {
         }
         let jobs = if self.jobs == 1 { "1 job".to_owned() } else { format!("{} jobs", self.jobs) };
         let _ = write!(text, ", {}, {jobs} x depth {}", self.block_size, self.depth);
-        let passes = self.passes.map(|n| if n == 1 { "1 pass".into() } else { format!("{n} passes") });
+        let passes =
+            self.passes.map(|n| if n == 1 { "1 pass".into() } else { format!("{n} passes") });
         let stops = [
             self.duration.map(|time| time.to_string()),
             self.bytes.map(|bytes| bytes.to_string()),

@@ -129,8 +129,10 @@ fn undo_encrypt(state: State, key: State) -> State {
     })
 }
 
-fn bytes(state: State) -> Lane {
-    std::array::from_fn(|i| state[i / 4].to_le_bytes()[i % 4])
+fn bytes([a, b, c, d]: State) -> Lane {
+    let low = u64::from(b) << 32 | u64::from(a);
+    let high = u64::from(d) << 32 | u64::from(c);
+    (u128::from(high) << 64 | u128::from(low)).to_le_bytes()
 }
 
 /// From id to base.

@@ -1,0 +1,291 @@
+//! Loads as people write them, and what their jobs then do.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::collections::HashMap;
+
+use proptest::prelude::{Strategy, prop_assert, prop_assert_eq, prop_oneof, proptest};
+use units::{Bytes, Nanos, Percent, Seed};
+use workload::{LoadSpec, OpName, Ops, Pattern, Range, Stream};
+
+const TARGET: u64 = Bytes::GIB;
+
+fn spec(ops: &str) -> LoadSpec {
+    LoadSpec {
+        ops: ops.parse().unwrap(),
+        duration: Some(Nanos::from_secs(1)),
+        ..LoadSpec::default()
+    }
+}
+
+fn range(blocks: u64) -> Range {
+    Range { start: 0, blocks, block_size: 4096 }
+}
+
+fn stream(spec: &LoadSpec, blocks: u64, seed: u64, job: u32) -> Stream {
+    Stream::new(spec, &range(blocks), Seed(seed), job, spec.jobs)
+}
+
+#[test]
+fn a_stage_of_an_experiment_is_read_as_it_is_written() {
+    let read: LoadSpec = toml::from_str(
+        r#"
+        ops = { write = 100 }
+        pattern = "random"
+        block_size = "4k"
+        jobs = 4
+        depth = 32
+        duration = "60s"
+        content = { dedupe = "25%", compress = "2.5x" }
+        "#,
+    )
+    .unwrap();
+    read.validate().unwrap();
+    assert_eq!(read.ops, Ops::only(OpName::Write));
+    assert_eq!(read.pattern, Some(Pattern::Uniform));
+    assert_eq!((read.jobs, read.depth, read.block_size), (4, 32, Bytes(4096)));
+    assert_eq!(read.duration, Some(Nanos::from_secs(60)));
+    assert_eq!(read.content.lz4_target_bytes(), 1638);
+    let stored = serde_json::to_string(&read).unwrap();
+    assert_eq!(serde_json::from_str::<LoadSpec>(&stored).unwrap(), read);
+}
+
+#[test]
+fn unknown_keys_are_refused_with_those_there_are() {
+    for text in ["opps = { write = 100 }", "content = { dedup = 5 }"] {
+        let error = toml::from_str::<LoadSpec>(text).unwrap_err().to_string();
+        assert!(error.contains("ops") || error.contains("dedupe"), "{error}");
+    }
+}
+
+type Change = fn(&mut LoadSpec);
+
+#[test]
+fn every_mistake_names_its_key_its_value_and_the_remedy() {
+    let cases: &[(Change, &str, &str, &str)] = &[
+        (|s| s.ops = Ops::default(), "ops", "no operation", "randwrite = 100"),
+        (|s| s.ops = "read=60,write=30".parse().unwrap(), "ops", "90", "sum to 100"),
+        (|s| s.ops = "read=100,write=0".parse().unwrap(), "ops", "write = 0", "leave it out"),
+        (|s| s.ops = "read=99.999,write=0.001".parse().unwrap(), "ops", "99.999", "0.01"),
+        (|s| s.duration = None, "duration", "nothing ends", "passes"),
+        (|s| s.duration = Some(Nanos(0)), "duration", "0", "above 0"),
+        (|s| s.depth = 0, "depth", "depth is 0", "above 0"),
+        (|s| s.depth = 100_000, "depth", "100000", "32768"),
+        (|s| s.jobs = 0, "jobs", "jobs is 0", "above 0"),
+        (|s| s.jobs = 5000, "jobs", "5000", "1024"),
+        (|s| s.interval = Nanos(0), "interval", "0", "above 0"),
+        (|s| s.block_size = Bytes(0), "block_size", "0", "above 0"),
+        (|s| s.block_size = Bytes(1000), "block_size", "512", "512 bytes"),
+        (|s| s.block_size = Bytes(Bytes::GIB), "block_size", "1073741824", "67108864"),
+        (|s| s.offset = Some(Bytes(100)), "offset", "512", "512 bytes"),
+        (|s| s.size = Some(Bytes(0)), "size", "0", "above 0"),
+        (|s| s.bytes = Some(Bytes(5000)), "bytes", "4 KiB", "4096 bytes"),
+        (|s| s.passes = Some(0), "passes", "0", "above 0"),
+        (|s| s.passes = Some(1), "passes", "uniform", "permutation"),
+        (|s| s.last_block = true, "last_block", "strided", "strided:N"),
+        (|s| s.content.dedupe = Percent(100.0), "dedupe", "100%", "99%"),
+        (
+            |s| {
+                s.content.dedupe = Percent(10.0);
+                s.block_size = Bytes(512);
+            },
+            "block_size",
+            "512 B",
+            "4k",
+        ),
+    ];
+    for (change, key, message, help) in cases {
+        let mut spec = spec("randwrite=100");
+        change(&mut spec);
+        let error = spec.validate().expect_err(message);
+        assert_eq!(error.key(), *key, "{error}");
+        assert!(error.to_string().contains(message), "{error}");
+        assert!(error.help().contains(help), "{error}: {}", error.help());
+    }
+}
+
+#[test]
+fn ranges_that_do_not_fit_the_target_are_refused() {
+    let cases: &[(Change, &str)] = &[
+        (|s| s.offset = Some(Bytes(TARGET)), "offset"),
+        (|s| s.size = Some(Bytes(TARGET + 4096)), "size"),
+        (
+            |s| {
+                s.offset = Some(Bytes(4096));
+                s.size = Some(Bytes(TARGET));
+            },
+            "size",
+        ),
+        (|s| s.size = Some(Bytes(2048)), "size"),
+        (|s| s.block_size = Bytes(512), "block_size"),
+        (|s| s.offset = Some(Bytes(512)), "offset"),
+        (
+            |s| {
+                s.jobs = 9;
+                s.size = Some(Bytes(8 * 4096));
+                s.pattern = Some(Pattern::Permutation);
+            },
+            "size",
+        ),
+        (
+            |s| {
+                s.jobs = 9;
+                s.pattern = Some(Pattern::Strided { blocks: TARGET / 4096 / 8 });
+            },
+            "size",
+        ),
+    ];
+    for (change, key) in cases {
+        let mut spec = spec("randwrite=100");
+        change(&mut spec);
+        let error = spec.check_target(TARGET, 4096).expect_err(key);
+        assert_eq!(error.key(), *key, "{error}");
+        assert!(!error.help().is_empty());
+    }
+    let mut small = spec("randwrite=100");
+    small.block_size = Bytes(512);
+    assert_eq!(small.check_target(TARGET, 512).unwrap().blocks, TARGET / 512);
+    small.direct = false;
+    small.check_target(TARGET, 4096).unwrap();
+}
+
+#[test]
+fn a_range_holds_whole_blocks_from_its_offset_on() {
+    let mut spec = spec("randwrite=100");
+    spec.offset = Some(Bytes(8192));
+    spec.block_size = Bytes(131_072);
+    let range = spec.check_target(TARGET, 512).unwrap();
+    assert_eq!(range.blocks, (TARGET - 8192) / 131_072);
+    assert_eq!(range.offset(3), 8192 + 3 * 131_072);
+    assert!(range.offset(range.blocks) <= TARGET);
+}
+
+#[test]
+fn a_pass_is_counted_beforehand_as_it_is_run() {
+    for (pattern, blocks) in [
+        (Some(Pattern::Permutation), Some(262_144)),
+        (Some(Pattern::Sequential), Some(262_144)),
+        (Some(Pattern::Strided { blocks: 812 }), Some(323 + 1)),
+        (Some(Pattern::Uniform), None),
+        (None, None),
+    ] {
+        let mut spec = spec("randwrite=100");
+        (spec.pattern, spec.jobs) = (pattern, 3);
+        spec.last_block = matches!(pattern, Some(Pattern::Strided { .. }));
+        assert_eq!(spec.plan_blocks(TARGET), blocks, "{pattern:?}");
+        if let Some(blocks) = blocks {
+            (spec.duration, spec.passes) = (None, Some(2));
+            spec.validate().unwrap();
+            let range = spec.check_target(TARGET, 512).unwrap();
+            let done: usize =
+                (0..3).map(|job| Stream::new(&spec, &range, Seed(1), job, 3).count()).sum();
+            assert_eq!(done as u64, 2 * blocks, "{pattern:?}");
+        }
+    }
+}
+
+#[test]
+fn a_permutation_pass_over_all_jobs_writes_each_block_once() {
+    for jobs in 1..=7 {
+        let mut spec = spec("randwrite=50,randread=50");
+        (spec.pattern, spec.passes, spec.jobs) = (Some(Pattern::Permutation), Some(1), jobs);
+        let mut seen = vec![0u8; 244_140];
+        for job in 0..jobs {
+            stream(&spec, 244_140, 3, job).for_each(|io| seen[io.block as usize] += 1);
+        }
+        assert!(seen.iter().all(|&n| n == 1), "{jobs} jobs");
+    }
+}
+
+#[test]
+fn bytes_end_a_load_over_all_jobs_together() {
+    for (jobs, ios) in [(1, 1000), (3, 1000), (7, 5)] {
+        let mut spec = spec("randwrite=100");
+        (spec.jobs, spec.bytes) = (jobs, Some(Bytes(ios * 4096)));
+        let done: usize = (0..jobs).map(|job| stream(&spec, 100, 1, job).count()).sum();
+        assert_eq!(done as u64, ios);
+        assert_eq!(
+            (0..jobs).map(|job| stream(&spec, 100, 1, job).left().unwrap()).sum::<u64>(),
+            ios
+        );
+    }
+}
+
+#[test]
+fn time_alone_never_ends_a_stream() {
+    let spec = spec("write=100");
+    let mut stream = stream(&spec, 10, 1, 0);
+    assert_eq!(stream.left(), None);
+    let blocks: Vec<_> = stream.by_ref().take(25).map(|io| io.block).collect();
+    assert_eq!(blocks[..12], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1]);
+}
+
+#[test]
+fn operations_keep_their_names_and_have_their_own_patterns() {
+    let spec = spec("read=50,randwrite=50");
+    let ios: Vec<_> = stream(&spec, 1000, 1, 0).take(2000).collect();
+    let reads: Vec<_> = ios.iter().filter(|io| io.op == OpName::Read).map(|io| io.block).collect();
+    assert_eq!(reads, (0..1000).collect::<Vec<_>>());
+    let writes: Vec<_> = ios.iter().filter(|io| io.is_write).map(|io| io.block).collect();
+    assert_eq!(writes.len(), 1000);
+    assert!(writes.windows(2).filter(|w| w[1] == w[0] + 1).count() < 20);
+}
+
+#[test]
+fn streams_follow_from_their_seed() {
+    let spec = LoadSpec { jobs: 2, ..spec("randread=70,randwrite=30") };
+    let ios = |seed, job| stream(&spec, 5000, seed, job).take(3000).collect::<Vec<_>>();
+    assert_eq!(ios(1, 0), ios(1, 0));
+    assert_ne!(ios(1, 0), ios(2, 0));
+    assert_ne!(ios(1, 0), ios(1, 1));
+}
+
+fn any_pattern() -> impl Strategy<Value = Option<Pattern>> {
+    prop_oneof![
+        proptest::strategy::Just(None),
+        proptest::strategy::Just(Some(Pattern::Sequential)),
+        proptest::strategy::Just(Some(Pattern::Uniform)),
+        proptest::strategy::Just(Some(Pattern::Permutation)),
+        (1u64..2000).prop_map(|blocks| Some(Pattern::Strided { blocks })),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn no_io_leaves_the_range_and_shares_are_exact(
+        blocks in 1u64..5000, first in 1u32..100, pattern in any_pattern(), seed: u64, jobs in 1u32..5, decks in 1usize..5,
+    ) {
+        let mut spec = spec(&format!("write={first},randread={}", 100 - first));
+        (spec.pattern, spec.jobs) = (pattern, jobs);
+        if let Ok(range) = spec.check_target(blocks * 4096, 512) {
+            for job in 0..jobs {
+                let mut counts = HashMap::new();
+                for io in Stream::new(&spec, &range, Seed(seed), job, jobs).take(100 * decks) {
+                    prop_assert!(io.block < blocks);
+                    *counts.entry(io.op).or_insert(0) += 1;
+                }
+                prop_assert_eq!(counts[&OpName::Write], first as usize * decks);
+            }
+        }
+    }
+
+    #[test]
+    fn a_pass_visits_what_it_should_once(
+        blocks in 1u64..3000, pattern in any_pattern(), last_block: bool, seed: u64, jobs in 1u32..8,
+    ) {
+        let mut spec = spec("randwrite=100");
+        (spec.pattern, spec.jobs, spec.passes) = (pattern, jobs, Some(1));
+        spec.last_block = last_block && matches!(pattern, Some(Pattern::Strided { .. }));
+        if spec.validate().is_ok() && let Ok(range) = spec.check_target(blocks * 4096, 512) {
+            let mut seen = vec![0; blocks as usize];
+            for job in 0..jobs {
+                Stream::new(&spec, &range, Seed(seed), job, jobs).for_each(|io| seen[io.block as usize] += 1);
+            }
+            let stride = match pattern { Some(Pattern::Strided { blocks }) => blocks, _ => 1 };
+            for (block, &n) in seen.iter().enumerate() {
+                let block = block as u64;
+                let wanted = block.is_multiple_of(stride) || (spec.last_block && block == blocks - 1);
+                prop_assert_eq!(n, u32::from(wanted));
+            }
+        }
+    }
+}
