@@ -65,10 +65,12 @@ impl Executor {
             let outcome = self.act(&task, action);
             let hopeless = match &outcome {
                 Ok(()) => true,
-                // What cannot be named or started now cannot later.
-                Err(error) => {
-                    matches!(error, StepError::Unbound { .. } | StepError::NotStarted { .. })
+                // What cannot be named, or is not installed, will not be a moment later.
+                Err(StepError::Unbound { .. }) => true,
+                Err(StepError::NotStarted { source, .. }) => {
+                    source.kind() == std::io::ErrorKind::NotFound
                 }
+                Err(_) => false,
             };
             if hopeless || self.clock.now().0 >= end {
                 break outcome;

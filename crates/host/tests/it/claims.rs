@@ -1,0 +1,223 @@
+//! Claims on real loop devices and files: what may be lost is never taken by mistake.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use host::{ClaimKind, claim, claim_target};
+
+/// A loop device on a sparse file that goes with this value.
+struct Loop {
+    device: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+impl Loop {
+    /// `None`, and the reason on standard output, where this machine makes no loop devices.
+    fn new(test: &str) -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("fathom-claims-test");
+        File::create(&file).unwrap().set_len(64 << 20).unwrap();
+        let output =
+            Command::new("losetup").args(["--find", "--show", "--partscan"]).arg(&file).output();
+        match output {
+            Ok(output) if output.status.success() => {
+                let device = PathBuf::from(String::from_utf8(output.stdout).unwrap().trim());
+                Some(Self { device, _folder: folder })
+            }
+            other => {
+                println!("SKIP {test}: no loop device: {other:?}");
+                None
+            }
+        }
+    }
+
+    fn write(&self, bytes: &[u8], at: u64) {
+        OpenOptions::new().write(true).open(&self.device).unwrap().write_all_at(bytes, at).unwrap();
+    }
+
+    /// Runs a program on the device; false, and the reason on standard output, when it is not there.
+    fn run(&self, test: &str, program: &str, arguments: &[&str]) -> bool {
+        let done = Command::new(program).args(arguments).arg(&self.device).output();
+        let ok = done.as_ref().is_ok_and(|output| output.status.success());
+        if !ok {
+            println!("SKIP {test}: {program}: {done:?}");
+        }
+        ok
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").arg("--detach").arg(&self.device).status();
+    }
+}
+
+/// What `claim` says of a device, as (refusal, message).
+fn said(device: &Path, destroy: bool) -> Option<(ClaimKind, String)> {
+    claim(device, destroy).err().map(|e| (e.kind(), format!("{e}; {}", e.help())))
+}
+
+#[test]
+fn an_empty_device_is_claimed_with_its_whole_identity_and_by_one_only() {
+    let Some(disk) = Loop::new("an_empty_device_is_claimed") else { return };
+    let mine = claim(&disk.device, false).unwrap();
+    assert_eq!(mine.bytes().0, 64 << 20);
+    assert!(mine.identity().contains("fathom-claims-test"), "{}", mine.identity());
+    assert!(mine.identity().contains("67108864 bytes"), "{}", mine.identity());
+    let (kind, text) = said(&disk.device, true).unwrap();
+    assert_eq!(kind, ClaimKind::Refused);
+    assert!(text.contains("another run"), "{text}");
+    drop(mine);
+    assert_eq!(said(&disk.device, false), None);
+}
+
+#[test]
+fn a_file_system_is_refused_unless_it_may_be_lost() {
+    const NAME: &str = "a_file_system_is_refused_unless_it_may_be_lost";
+    let Some(disk) = Loop::new(NAME) else { return };
+    if !disk.run(NAME, "mkfs.ext4", &["-q"]) {
+        return;
+    }
+    let (kind, text) = said(&disk.device, false).unwrap();
+    assert_eq!(kind, ClaimKind::Refused);
+    assert!(text.contains("ext") && text.contains("--destroy-data"), "{text}");
+    assert_eq!(said(&disk.device, true), None);
+}
+
+#[test]
+fn a_mounted_device_is_refused_even_when_its_data_may_be_lost() {
+    const NAME: &str = "a_mounted_device_is_refused_even_when_its_data_may_be_lost";
+    let Some(disk) = Loop::new(NAME) else { return };
+    if !disk.run(NAME, "mkfs.ext4", &["-q"]) {
+        return;
+    }
+    let at = tempfile::tempdir().unwrap();
+    let mounted = Command::new("mount").arg(&disk.device).arg(at.path()).status();
+    if !mounted.is_ok_and(|status| status.success()) {
+        println!("SKIP {NAME}: mount is refused");
+        return;
+    }
+    let answers = [said(&disk.device, false), said(&disk.device, true)];
+    let _ = Command::new("umount").arg(at.path()).status();
+    for answer in answers {
+        let (kind, text) = answer.unwrap();
+        assert_eq!(kind, ClaimKind::Refused);
+        assert!(text.contains("mounted on"), "{text}");
+    }
+    assert_eq!(said(&disk.device, true), None);
+}
+
+#[test]
+fn a_device_that_is_swap_is_refused_even_when_its_data_may_be_lost() {
+    const NAME: &str = "a_device_that_is_swap_is_refused";
+    let Some(disk) = Loop::new(NAME) else { return };
+    if !disk.run(NAME, "mkswap", &[]) || !disk.run(NAME, "swapon", &[]) {
+        return;
+    }
+    let answer = said(&disk.device, true);
+    assert!(disk.run(NAME, "swapoff", &[]));
+    let (kind, text) = answer.unwrap();
+    assert_eq!(kind, ClaimKind::Refused);
+    assert!(text.contains("swap"), "{text}");
+}
+
+#[test]
+fn a_partition_table_is_refused_and_so_is_the_disk_of_a_mounted_partition() {
+    const NAME: &str = "a_partition_table_is_refused";
+    let Some(disk) = Loop::new(NAME) else { return };
+    let mut table = [0u8; 66];
+    // One Linux partition from sector 2048, 65536 sectors long.
+    table[4] = 0x83;
+    table[8..12].copy_from_slice(&2048u32.to_le_bytes());
+    table[12..16].copy_from_slice(&65536u32.to_le_bytes());
+    table[64..].copy_from_slice(&[0x55, 0xaa]);
+    disk.write(&table, 446);
+    let (kind, text) = said(&disk.device, false).unwrap();
+    assert_eq!(kind, ClaimKind::Refused);
+    assert!(text.contains("partition table"), "{text}");
+
+    // A kernel that cannot read partition tables is told; one that can has found the partition by itself.
+    let _ = Command::new("partx").arg("--add").arg(&disk.device).output();
+    // Where no udev makes the partition's node, one of our own does as well.
+    let at = tempfile::tempdir().unwrap();
+    let part = at.path().join("partition");
+    let name = disk.device.file_name().unwrap().to_str().unwrap();
+    let number = std::fs::read_to_string(format!("/sys/block/{name}/{name}p1/dev"));
+    let number = number.unwrap_or_default();
+    let (major, minor) = number.trim().split_once(':').unwrap_or_default();
+    let node = Command::new("mknod").arg(&part).args(["b", major, minor]).status();
+    if !node.is_ok_and(|status| status.success()) {
+        println!("SKIP {NAME}: no partition of a loop device here");
+        return;
+    }
+    let made = Command::new("mkfs.ext4").arg("-q").arg(&part).status();
+    let mount = at.path().join("mount");
+    std::fs::create_dir(&mount).unwrap();
+    let mounted = Command::new("mount").arg(&part).arg(&mount).status();
+    if !made.is_ok_and(|s| s.success()) || !mounted.is_ok_and(|s| s.success()) {
+        println!("SKIP {NAME}: no partition of a loop device can be mounted here");
+        return;
+    }
+    let answer = said(&disk.device, true);
+    let _ = Command::new("umount").arg(&mount).status();
+    let (kind, text) = answer.unwrap();
+    assert_eq!(kind, ClaimKind::Refused);
+    assert!(text.contains("partition") && text.contains("mounted on"), "{text}");
+}
+
+#[test]
+fn a_loop_device_stands_in_the_way_of_its_backing_device() {
+    const NAME: &str = "a_loop_device_stands_in_the_way_of_its_backing_device";
+    let Some(disk) = Loop::new(NAME) else { return };
+    let output =
+        Command::new("losetup").args(["--find", "--show"]).arg(&disk.device).output().unwrap();
+    if !output.status.success() {
+        println!("SKIP {NAME}: no loop device on a loop device");
+        return;
+    }
+    let upper = String::from_utf8(output.stdout).unwrap();
+    let answer = said(&disk.device, true);
+    let _ = Command::new("losetup").args(["--detach", upper.trim()]).status();
+    let (kind, text) = answer.unwrap();
+    assert_eq!(kind, ClaimKind::Refused);
+    assert!(text.contains("stands on it") || text.contains("in use"), "{text}");
+}
+
+#[test]
+fn what_is_no_block_device_is_a_mistake_and_no_refusal() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    File::create(&file).unwrap();
+    for path in
+        [file.as_path(), folder.path(), Path::new("/dev/null"), Path::new("/dev/fathom-none")]
+    {
+        assert_eq!(said(path, true).unwrap().0, ClaimKind::Usage, "{}", path.display());
+    }
+}
+
+#[test]
+fn a_file_with_data_is_refused_unless_fathom_made_it_or_it_may_be_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("precious");
+    assert!(claim_target(&path, false, true).is_ok(), "a new file");
+    assert_eq!(claim_target(&path, false, false).unwrap_err().kind(), ClaimKind::Usage);
+    let mut file = File::create(&path).unwrap();
+    assert!(claim_target(&path, false, false).is_ok(), "an empty file");
+    file.write_all(b"data").unwrap();
+    let error = claim_target(&path, false, true).unwrap_err();
+    assert_eq!(error.kind(), ClaimKind::Refused);
+    assert!(error.help().contains("--destroy-data"));
+    assert!(claim_target(&path, true, false).is_ok());
+    let flags = rustix::fs::XattrFlags::empty();
+    if rustix::fs::fsetxattr(&file, "user.fathom.made", b"1", flags).is_err() {
+        println!("SKIP a_file_with_data_is_refused: no user attributes here");
+        return;
+    }
+    let first = claim_target(&path, false, false).unwrap();
+    assert_eq!(claim_target(&path, false, false).unwrap_err().kind(), ClaimKind::Refused);
+    drop(first);
+    assert_eq!(claim_target(folder.path(), true, true).unwrap_err().kind(), ClaimKind::Usage);
+}

@@ -1,0 +1,192 @@
+//! Steps and their undo: nothing stays behind, wherever a run fails or is stopped.
+
+use host::{Executor, RealMachine};
+use layers::probe::Source;
+use layers::step::{Action, Condition, Step};
+use sys::clock::Clock;
+use sys::interrupt::{Interrupt, Level};
+
+use crate::stacks::{Wish, executor, raised};
+
+const LAYERS: [&str; 2] = ["linear", "vdo"];
+
+fn step(action: Action, undo: Vec<Action>) -> Step {
+    Step { about: "try something".into(), action, undo, deadline_s: 2 }
+}
+
+fn command(words: &[&str]) -> Action {
+    Action::Command { argv: words.iter().map(ToString::to_string).collect(), may_fail: false }
+}
+
+fn on_this_machine() -> Executor {
+    Executor::new(RealMachine::new(), &Clock::real(), &Interrupt::new())
+}
+
+#[test]
+fn a_whole_stack_goes_up_and_down_and_leaves_nothing() {
+    for kind in LAYERS {
+        let (_, steps, twin) = raised(kind, "");
+        let (mut executor, _, _) = executor(twin, None);
+        for step in &steps {
+            let (record, outcome) = executor.step(step);
+            outcome.unwrap_or_else(|e| panic!("{kind}: {}: {e}", step.about));
+            assert!(!record.command.contains('{'), "{}", record.command);
+        }
+        assert!(executor.owes() && !executor.leftovers("0badcafe").is_empty());
+        let undone = executor.undo_all();
+        assert!(undone.iter().all(|r| r.undo && r.error.is_none()), "{undone:?}");
+        assert_eq!(executor.leftovers("0badcafe"), Vec::<String>::new());
+        assert!(!executor.owes());
+        assert!(executor.undo_all().is_empty(), "what is undone is not undone again");
+    }
+}
+
+#[test]
+fn what_steps_found_out_is_bound_and_kept_as_facts() {
+    let (raised, steps, twin) = raised("vdo", "");
+    let (mut executor, _, _) = executor(twin, None);
+    for step in &steps {
+        executor.step(step).1.unwrap();
+    }
+    assert_eq!(executor.facts()["vdo.instance"], "0");
+    assert_eq!(executor.facts()["vdo.config.index.memorySize"], "0.25");
+    assert!(executor.facts()["vdo.table"].contains("vdo V4"));
+    let source = executor.resolve_source(&raised.probes[2].source).unwrap();
+    assert_eq!(source, Source::Threads { prefix: "vdo0:".into() });
+}
+
+#[test]
+fn undo_runs_in_reverse_order_of_the_steps() {
+    let (_, steps, twin) = raised("vdo", "");
+    let (mut executor, _, _) = executor(twin, None);
+    for step in &steps {
+        executor.step(step).1.unwrap();
+    }
+    let verbs: Vec<_> = executor.undo_all().iter().map(|r| r.command.clone()).collect();
+    let at = |what: &str| verbs.iter().position(|v| v.contains(what)).unwrap();
+    assert!(at("lvremove") < at("dmsetup remove"), "{verbs:?}");
+    assert!(at("dmsetup remove") < at("vgremove") && at("vgremove") < at("pvremove"), "{verbs:?}");
+}
+
+#[test]
+fn a_failure_at_any_call_of_the_machine_leaves_nothing() {
+    for kind in LAYERS {
+        for wish in [Wish::Refuse, Wish::FailAfter] {
+            for at in 0.. {
+                let (_, steps, twin) = raised(kind, "");
+                let (mut executor, _, _) = executor(twin, Some((at, wish)));
+                let failed = steps.iter().any(|step| executor.step(step).1.is_err());
+                executor.undo_all();
+                let left = executor.leftovers("0badcafe");
+                assert_eq!(left, Vec::<String>::new(), "{kind} {wish:?} at call {at}");
+                // Waits go on when one read of them fails; past the last call nothing can fail any more.
+                if !failed && at > 20 {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn an_interrupt_at_any_step_leaves_nothing() {
+    for kind in LAYERS {
+        let count = raised(kind, "").1.len();
+        for at in 0..=count {
+            for level in [Level::Finish, Level::Now] {
+                let (_, steps, twin) = raised(kind, "");
+                let (mut executor, interrupt, _) = executor(twin, None);
+                let mut stopped = false;
+                for (index, step) in steps.iter().enumerate() {
+                    if index == at {
+                        interrupt.request(level);
+                    }
+                    if let Err(error) = executor.step(step).1 {
+                        assert!(error.interrupted() && index == at, "{error}");
+                        stopped = true;
+                        break;
+                    }
+                }
+                assert_eq!(stopped, at < count);
+                executor.undo_all();
+                assert_eq!(executor.leftovers("0badcafe"), Vec::<String>::new(), "{kind} at {at}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_undo_that_fails_once_is_tried_again() {
+    let (_, steps, twin) = raised("linear", "");
+    let calls_up = steps.len();
+    let (mut executor, _, _) = executor(twin, Some((calls_up, Wish::Refuse)));
+    for step in &steps {
+        executor.step(step).1.unwrap();
+    }
+    executor.undo_all();
+    assert_eq!(executor.leftovers("0badcafe"), Vec::<String>::new());
+}
+
+#[test]
+fn each_undo_is_tried_even_when_another_fails() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    let mut executor = on_this_machine();
+    let first = step(command(&["touch", &file("a")]), vec![command(&["rm", &file("a")])]);
+    let second = step(command(&["true"]), vec![command(&["fathom-no-such-program"])]);
+    for step in [first, second] {
+        executor.step(&step).1.unwrap();
+    }
+    let undone = executor.undo_all();
+    assert!(undone[0].error.as_ref().unwrap().contains("fathom-no-such-program"), "{undone:?}");
+    assert_eq!(undone[1].error, None);
+    assert!(!std::path::Path::new(&file("a")).exists());
+}
+
+#[test]
+fn a_command_that_fails_is_quoted_with_its_last_words() {
+    let mut executor = on_this_machine();
+    let failing = command(&["sh", "-c", "echo first >&2; echo the reason >&2; exit 5"]);
+    let (record, outcome) = executor.step(&step(failing, Vec::new()));
+    let text = outcome.unwrap_err().to_string();
+    assert!(text.contains("exit code 5") && text.contains("the reason"), "{text}");
+    assert_eq!(record.error.as_deref(), Some(text.as_str()));
+    let entry = executor.take_transcript().remove(0);
+    assert_eq!((entry.exit_code, entry.stderr.as_str()), (Some(5), "first\nthe reason\n"));
+    assert!(executor.take_transcript().is_empty());
+}
+
+#[test]
+fn a_command_that_hangs_ends_at_its_deadline() {
+    let mut executor = on_this_machine();
+    let error = executor.step(&step(command(&["sleep", "63"]), Vec::new())).1.unwrap_err();
+    assert!(error.to_string().contains("longer than 2 s"), "{error}");
+}
+
+#[test]
+fn a_wait_ends_when_its_condition_holds_or_says_what_it_saw() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("status").display().to_string();
+    let wait = |is: &str| {
+        let action = Action::Wait {
+            source: Source::File { path: path.clone() },
+            parser: "vdo.status".into(),
+            until: Condition::Text { field: "index".into(), is: is.into() },
+            every_ms: 10,
+        };
+        step(action, Vec::new())
+    };
+    std::fs::write(&path, "0 8 vdo /dev/x normal - online online 1 2").unwrap();
+    let mut executor = on_this_machine();
+    executor.step(&wait("online")).1.unwrap();
+    let error = executor.step(&wait("closed")).1.unwrap_err().to_string();
+    assert!(error.contains("last seen: index is online"), "{error}");
+}
+
+#[test]
+fn a_placeholder_that_nothing_bound_is_named() {
+    let mut executor = on_this_machine();
+    let flush = Action::Flush { device: "{device.slow}".into() };
+    let error = executor.step(&step(flush, Vec::new())).1.unwrap_err().to_string();
+    assert!(error.contains("{device.slow}"), "{error}");
+}

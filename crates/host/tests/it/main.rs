@@ -1,0 +1,7 @@
+//! The host room as others use it: executor, samplers and claims, on twins and on loop devices.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
+
+mod claims;
+mod executor;
+mod samplers;
+mod stacks;

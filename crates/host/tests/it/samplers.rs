@@ -1,0 +1,126 @@
+//! Samples and what they cost.
+
+use std::io;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use host::{Executor, RealMachine, Samplers, SourceReader, TickedSamplers};
+use layers::probe::{Probe, Source};
+use results::model::SampleRow;
+use sys::clock::Clock;
+use sys::interrupt::Interrupt;
+use units::Nanos;
+
+use crate::stacks::{executor, raised};
+
+const BURN: Duration = Duration::from_millis(5);
+
+/// A source whose reading takes 5 ms of CPU.
+struct Burner;
+
+impl SourceReader for Burner {
+    fn read(&mut self, _: &Source) -> io::Result<String> {
+        let used = || {
+            let (user, system) = sys::usage::thread();
+            user + system
+        };
+        let start = used();
+        while used() - start < BURN {
+            std::hint::spin_loop();
+        }
+        Ok("cpu  1 0 0 0 0 0 0 0".into())
+    }
+}
+
+fn probe(every_ms: u64) -> Probe {
+    Probe {
+        id: "machine.cpu".into(),
+        source: Source::File { path: "/proc/stat".into() },
+        parser: "machine.cpu".into(),
+        every_ms,
+    }
+}
+
+fn on_this_machine(clock: &Clock) -> Executor {
+    Executor::new(RealMachine::new(), clock, &Interrupt::new())
+}
+
+#[test]
+fn a_sampler_that_burns_5_ms_shows_5_ms() {
+    let clock = Clock::real();
+    let (send, rows) = mpsc::channel::<SampleRow>();
+    let on = move |row| send.send(row).unwrap();
+    let reader = Box::new(Burner);
+    let executor = on_this_machine(&clock);
+    let samplers = Samplers::with_reader(reader, &[probe(30)], &executor, &clock, on).unwrap();
+    let first: Vec<_> =
+        (0..10).map(|_| rows.recv_timeout(Duration::from_secs(30)).unwrap()).collect();
+    let meter = samplers.cpu_meter();
+    samplers.stop();
+    let mut costs: Vec<u64> = first.iter().map(|row| row.cost_cpu_ns).collect();
+    costs.sort_unstable();
+    // Ticks of accounting may make single samples seem cheaper by a little; the median is sound.
+    let median = costs[5];
+    assert!((4_900_000..8_000_000).contains(&median), "{costs:?}");
+    assert!(first.iter().all(|row| row.cost_ns >= row.cost_cpu_ns), "wall time is never less");
+    let (user, system) = meter();
+    assert!(user + system >= BURN * 9, "{user:?} {system:?}");
+}
+
+#[test]
+fn samples_come_at_their_cadence_and_end_with_the_samplers() {
+    let clock = Clock::real();
+    let (send, rows) = mpsc::channel::<SampleRow>();
+    let on = move |row| drop(send.send(row));
+    let samplers = Samplers::start(&[probe(20)], &on_this_machine(&clock), &clock, on).unwrap();
+    let times: Vec<_> =
+        (0..5).map(|_| rows.recv_timeout(Duration::from_secs(30)).unwrap().at_ns).collect();
+    assert!(times.windows(2).all(|pair| pair[1] > pair[0]), "{times:?}");
+    assert!(times[4] - times[0] >= 60_000_000, "{times:?}");
+    let marked = samplers.mark("allocated");
+    assert_eq!(marked[0].mark.as_deref(), Some("allocated"));
+    assert!(marked[0].error.is_none() && marked[0].fields["idle_s"].is_some(), "{marked:?}");
+    let stop = Instant::now();
+    samplers.stop();
+    assert!(stop.elapsed() < Duration::from_secs(5));
+    while rows.try_recv().is_ok() {}
+    assert!(rows.recv().is_err(), "the thread has gone");
+}
+
+#[test]
+fn a_source_that_is_not_there_is_a_sample_with_a_reason_and_no_figures() {
+    let clock = Clock::real();
+    let gone = Probe { source: Source::File { path: "/fathom/none".into() }, ..probe(1000) };
+    let executor = on_this_machine(&clock);
+    let samplers = Samplers::start(&[gone], &executor, &clock, |_| {}).unwrap();
+    let row = samplers.mark("settled").remove(0);
+    assert!(row.error.is_some() && row.fields.is_empty(), "{row:?}");
+}
+
+#[test]
+fn a_probe_whose_name_is_not_bound_does_not_start() {
+    let clock = Clock::real();
+    let threads = Source::Threads { prefix: "vdo{vdo.instance}:".into() };
+    let probe = Probe { source: threads, ..probe(1000) };
+    let error = Samplers::start(&[probe], &on_this_machine(&clock), &clock, |_| {}).err().unwrap();
+    assert!(error.to_string().contains("{vdo.instance}"), "{error}");
+}
+
+#[test]
+fn virtual_time_gives_a_sample_per_cadence_and_skips_what_was_missed() {
+    let (raised, steps, twin) = raised("vdo", "");
+    let (mut executor, _, clock) = executor(twin, None);
+    for step in &steps {
+        executor.step(step).1.unwrap();
+    }
+    let mut samplers = TickedSamplers::new(&raised.probes, &executor, &clock).unwrap();
+    let count = raised.probes.len();
+    assert_eq!(samplers.tick(&mut executor).len(), count);
+    assert_eq!(samplers.tick(&mut executor).len(), 0);
+    clock.advance(Nanos::from_secs(1));
+    assert_eq!(samplers.tick(&mut executor).len(), count);
+    clock.advance(Nanos::from_secs(10));
+    assert_eq!(samplers.tick(&mut executor).len(), count, "ten were missed, one is taken");
+    let marked = samplers.mark(&mut executor, "settled");
+    assert!(marked.iter().all(|row| row.error.is_none()), "{marked:?}");
+}
