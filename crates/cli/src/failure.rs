@@ -76,6 +76,18 @@ impl From<lab::Error> for Failure {
     }
 }
 
+impl From<host::ClaimError> for Failure {
+    fn from(error: host::ClaimError) -> Self {
+        let help = error.help().to_owned();
+        match error.kind() {
+            host::ClaimKind::Usage => Self::usage(error),
+            host::ClaimKind::Environment => Self::environment(error),
+            _ => Self::refused(error),
+        }
+        .with_help(help)
+    }
+}
+
 impl From<experiment::ExperimentError> for Failure {
     fn from(error: experiment::ExperimentError) -> Self {
         let style = crate::terminal::Style::of_stderr();

@@ -7,6 +7,7 @@ mod args;
 mod choices;
 mod commands;
 mod failure;
+mod guests;
 mod render;
 mod terminal;
 
@@ -17,7 +18,7 @@ use clap::Parser;
 use failure::Failure;
 
 fn main() -> ExitCode {
-    if std::process::id() == 1 {
+    if lab::guest::is_guest() {
         return commands::guest::main();
     }
     let cli = match Cli::try_parse() {

@@ -11,6 +11,10 @@ pub enum Fault {
     Fail,
     /// The user's interrupt arrives before the step.
     Interrupt,
+    /// In the lab: the guest's kernel crashes before the step.
+    Crash,
+    /// In the lab: the step never comes.
+    Hang,
 }
 
 /// A fault at one step of one cell.
@@ -24,17 +28,26 @@ pub struct Injection {
     pub fault: Fault,
 }
 
-/// `fail@CELL:STEP` or `interrupt@CELL:STEP`.
+impl Fault {
+    /// Whether only a guest may suffer it.
+    pub fn needs_lab(self) -> bool {
+        matches!(self, Self::Crash | Self::Hang)
+    }
+}
+
+/// `fail@CELL:STEP`, `interrupt@...`, `crash@...` or `hang@...`.
 impl std::str::FromStr for Injection {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("'{text}' is no fault; write fail@CELL:STEP or interrupt@CELL:STEP");
+        let wrong = || format!("'{text}' is no fault; write fail, interrupt, crash or hang, then @CELL:STEP");
         let (fault, place) = text.split_once('@').ok_or_else(wrong)?;
         let (cell, step) = place.split_once(':').ok_or_else(wrong)?;
         let fault = match fault {
             "fail" => Fault::Fail,
             "interrupt" => Fault::Interrupt,
+            "crash" => Fault::Crash,
+            "hang" => Fault::Hang,
             _ => return Err(wrong()),
         };
         let number = |n: &str| n.parse().map_err(|_| wrong());

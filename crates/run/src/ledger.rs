@@ -169,10 +169,7 @@ impl Ledger {
             cell.reason = reason;
             let folder = cell.folder.clone();
             if state != CellState::Running {
-                results::seal(self.sink.root(), &folder).map_err(|source| RunError::Seal {
-                    cell: folder,
-                    source: Box::new(source),
-                })?;
+                self.seal(index, &folder);
             }
             self.save()?;
         }
@@ -197,6 +194,19 @@ impl Post for Ledger {
 }
 
 impl Ledger {
+    /// Seals the cell's series. When that fails its rows are still whole, and sealing can be repeated:
+    /// people are told, and the run goes on.
+    fn seal(&mut self, index: usize, folder: &str) {
+        // A cell that never began has no folder.
+        if !self.sink.root().join("cells").join(folder).exists() {
+            return;
+        }
+        if let Err(error) = results::seal(self.sink.root(), folder) {
+            let text = format!("the series of {folder} are not sealed: {}", crate::chain(&error));
+            (self.on)(&Event::Notice { cell: Some(index), text });
+        }
+    }
+
     fn machine(&mut self, facts: MachineFacts) -> Result<(), RunError> {
         self.manifest.guest = Some(facts);
         self.save()

@@ -11,6 +11,7 @@ mod event;
 pub mod guest;
 mod inject;
 mod ledger;
+mod loader;
 pub mod local;
 mod message;
 mod mission;
@@ -18,10 +19,12 @@ mod outcome;
 mod recorder;
 pub mod remote;
 mod simulated;
+mod watch;
 
 pub use event::{Event, OperationBrief};
 pub use inject::{Fault, Injection};
 pub use ledger::{Ledger, Start};
+pub use message::Message;
 pub use mission::Mission;
 pub use outcome::Outcome;
 
@@ -31,21 +34,40 @@ pub enum RunError {
     /// The result could not be written.
     #[error(transparent)]
     Sink(#[from] results::sink::SinkError),
-    /// A cell's series could not be sealed.
-    #[error("Cannot seal cell {cell} of the result")]
-    Seal {
-        /// Folder of the cell.
-        cell: String,
-        /// What went wrong.
-        source: Box<dyn std::error::Error + Send + Sync>,
-    },
     /// What the guest sent, or was sent, is not what this version speaks.
     #[error("The guest and the host do not understand each other: {0}")]
     Language(String),
+    /// Nobody takes what the run produces any more.
+    #[error("Nobody listens any more: {0}")]
+    Gone(String),
     /// No guest could be started.
     #[error("The guest does not start: {0}")]
     Guest(String),
     /// The plan does not fit this program.
     #[error("The plan does not fit this version of fathom: {0}")]
     Plan(String),
+}
+
+/// An executor of `machine` that knows the block device of each role.
+pub(crate) fn executor(
+    machine: impl host::Machine + 'static,
+    scene: &cell::Scene,
+    devices: &std::collections::BTreeMap<String, String>,
+) -> host::Executor {
+    let mut executor = host::Executor::new(machine, scene.clock, scene.interrupt);
+    for (role, path) in devices {
+        executor.bind(&format!("device.{role}"), path);
+    }
+    executor
+}
+
+/// An error and its causes in one line, for records that keep text.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    text
 }

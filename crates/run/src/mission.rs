@@ -1,7 +1,5 @@
 //! What the guest is told to do.
 
-use std::collections::BTreeMap;
-
 use experiment::Plan;
 use serde::{Deserialize, Serialize};
 
@@ -14,8 +12,6 @@ pub struct Mission {
     pub plan: Plan,
     /// Positions of the cells to run, in order.
     pub cells: Vec<usize>,
-    /// Block device of each role.
-    pub devices: BTreeMap<String, String>,
     /// Faults to be injected, for tests of teardown.
     pub injections: Vec<Injection>,
     /// Instead of running cells: raise this cell's stack, keep it until the user is done, take it down.

@@ -56,7 +56,6 @@ pub trait Guests {
 /// repeated silently.
 pub fn run<G: Guests>(
     plan: &Plan,
-    devices: &std::collections::BTreeMap<String, String>,
     injections: &[Injection],
     guests: &mut G,
     mut ledger: Ledger,
@@ -70,7 +69,6 @@ pub fn run<G: Guests>(
         let mission = Mission {
             plan: plan.clone(),
             cells: cells.clone(),
-            devices: devices.clone(),
             injections: injections.to_vec(),
             hold: None,
         };

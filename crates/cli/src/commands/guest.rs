@@ -1,8 +1,54 @@
-//! Process 1 of the lab's guest: the guest's half of a run.
+//! Process 1 of the lab's guest, and the session it starts: the guest's half of a run.
 
 use std::process::ExitCode;
 
-/// Never returns in a guest: the machine is off when the mission is done.
+use lab::guest::{GuestSession, Sender};
+use sys::interrupt::{Interrupt, Level};
+
+/// The guest's end of the link, as the run sees it.
+#[derive(Clone)]
+struct Up(Sender);
+
+impl run::guest::Link for Up {
+    fn payload(&mut self, bytes: &[u8]) -> Result<(), String> {
+        self.0.payload(bytes).map_err(|error| error.to_string())
+    }
+
+    fn first_step(&mut self) -> Result<(), String> {
+        self.0.first_step().map_err(|error| error.to_string())
+    }
+}
+
+/// In process 1 this never returns: it ends with the machine's power.
 pub fn main() -> ExitCode {
-    ExitCode::FAILURE
+    lab::guest::main(|session: &mut GuestSession, mission: &[u8]| {
+        let interrupt = Interrupt::new();
+        let wish = interrupt.clone();
+        session.on_interrupt(move |count| {
+            wish.request(if count > 1 { Level::Now } else { Level::Finish });
+        });
+        if mission.is_empty() {
+            return shell(session);
+        }
+        let link = Up(session.sender());
+        let disk = |role: &str| session.disk(role).display().to_string();
+        run::guest::serve(mission, link, &interrupt, disk, |target| {
+            say(session, &format!("the stack is up: {target}; leave the shell to take it down"));
+            if let Err(error) = shell(session) {
+                say(session, &error);
+            }
+        })
+        .map_err(|error| error.to_string())
+    })
+}
+
+fn shell(session: &GuestSession) -> Result<(), String> {
+    let _ = session.first_step();
+    lab::guest::shell(session).map(|_| ()).map_err(|error| error.to_string())
+}
+
+fn say(session: &GuestSession, text: &str) {
+    let note = run::guest::notice(text);
+    // Only a comfort: a host that is gone takes the machine's power away anyway.
+    let _ = session.payload(&note);
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use report::View;
+use report::view::View;
 
 use crate::args::ReportArgs;
 use crate::failure::Failure;
@@ -14,12 +14,12 @@ pub fn view_of(path: &Path) -> Result<View, Failure> {
     let result = results::open(path)?;
     let analysis = analysis::analyse(&result);
     let findings = doctor::examine(&result, &analysis);
-    Ok(report::view(&result, &analysis, &findings))
+    Ok(report::view::view(&result, &analysis, &findings))
 }
 
 pub fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     let views = args.results.iter().map(|path| view_of(path)).collect::<Result<Vec<_>, _>>()?;
-    let page = report::page(&views);
+    let page = report::html::page(&views);
     let output = &args.output;
     std::fs::write(output, &page).map_err(|error| {
         Failure::usage(format!("Cannot write {}: {error}", output.display()))

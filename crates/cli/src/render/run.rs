@@ -57,6 +57,34 @@ impl RunView {
         }
     }
 
+    /// What the lab does before the guest is there.
+    pub fn lab(&self, event: &lab::Event) {
+        use lab::Event as Lab;
+        let text = match event {
+            // The usual case is no news.
+            Lab::ImageFound { .. } | Lab::Accelerator { name: "kvm", .. } => return,
+            Lab::WaitingForBuild => "waiting for another process that builds a guest image".into(),
+            Lab::FetchingLists { suite } => format!("building the guest image: package lists of {suite}"),
+            Lab::FetchingPackages { packages } => format!("building the guest image: {packages} packages"),
+            Lab::Unpacking { .. } => "building the guest image: unpacking".into(),
+            Lab::Assembling { kernel } => format!("building the guest image: kernel {kernel}"),
+            Lab::ImageBuilt { size, took, .. } => {
+                let took = Nanos(took.as_nanos() as u64);
+                return self.line(&format!("guest image built in {took} ({size}); later runs reuse it"));
+            }
+            Lab::ProbingKvm { .. } => "trying KVM".into(),
+            Lab::Accelerator { reason, .. } => {
+                let note = self.style.note("note:");
+                return self.line(&format!(
+                    "{note} the guest's CPU is emulated ({reason}); shapes and ratios count, not absolute speed"
+                ));
+            }
+            // Events of a later lab are news of no importance here.
+            _ => return,
+        };
+        self.status(&text);
+    }
+
     pub fn event(&mut self, event: &Event) {
         if self.json {
             if let Ok(value) = serde_json::to_value(event) {

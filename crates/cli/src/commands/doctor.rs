@@ -1,0 +1,68 @@
+//! `fathom doctor`: what this machine can do, or what a result suffers from.
+
+use std::process::ExitCode;
+
+use host::{Capability, CapabilityState};
+use results::model::{Finding, Severity};
+
+use crate::args::DoctorArgs;
+use crate::failure::Failure;
+use crate::terminal::{Style, answer};
+
+pub fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
+    match &args.result {
+        Some(path) => {
+            let result = results::open(path)?;
+            let analysis = analysis::analyse(&result);
+            let findings = doctor::examine(&result, &analysis);
+            show(&findings, args.json, findings_text)
+        }
+        None => show(&host::capabilities(), args.json, capabilities_text),
+    }
+}
+
+fn show<T: serde::Serialize>(
+    items: &[T],
+    json: bool,
+    text: fn(&[T], Style) -> String,
+) -> Result<ExitCode, Failure> {
+    if json {
+        answer(&serde_json::to_string_pretty(items).map_err(Failure::data)?);
+    } else {
+        answer(&text(items, Style::of_stdout()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn findings_text(findings: &[Finding], style: Style) -> String {
+    if findings.is_empty() {
+        return "Nothing found: the figures mean what they say.".into();
+    }
+    let shown = findings.iter().map(|finding| {
+        let word = match finding.severity {
+            Severity::Error => style.bad("error"),
+            Severity::Warning => style.note("warning"),
+            Severity::Note => style.dim("note"),
+        };
+        let subject = finding.subject.as_ref().map_or_else(String::new, |s| format!(" [{s}]"));
+        format!(
+            "{word}{subject} {}\n  evidence: {}\n  do: {}",
+            finding.message, finding.evidence, finding.remedy
+        )
+    });
+    shown.collect::<Vec<_>>().join("\n")
+}
+
+fn capabilities_text(capabilities: &[Capability], style: Style) -> String {
+    let shown = capabilities.iter().map(|capability| {
+        let word = match capability.state {
+            CapabilityState::Ok => style.good("ok     "),
+            CapabilityState::Limited => style.note("limited"),
+            CapabilityState::Missing => style.bad("missing"),
+        };
+        let remedy =
+            capability.remedy.as_ref().map_or_else(String::new, |r| format!("\n          do: {r}"));
+        format!("{word}  {:<24} {}{remedy}", capability.name, capability.detail)
+    });
+    shown.collect::<Vec<_>>().join("\n")
+}

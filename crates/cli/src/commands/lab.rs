@@ -1,0 +1,142 @@
+//! `fathom lab run`, `list` and `clean`.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use lab::cache::Clean;
+use lab::{Cache, DiskHome};
+use results::model::Accelerator;
+use run::{Ledger, Start};
+use serde_json::json;
+use sys::interrupt::Interrupt;
+use units::{Bytes, Nanos};
+
+use crate::args::LabRunArgs;
+use crate::choices::{Source, plan, result_directory};
+use crate::failure::Failure;
+use crate::guests::{LabGuests, prepare};
+use crate::render::RunView;
+use crate::terminal::{Style, answer, say};
+
+/// The deadline is this many times the plan's estimate ...
+const DEADLINE_FACTOR: u64 = 5;
+/// ... and never less than this.
+const LEAST_DEADLINE: Duration = Duration::from_secs(600);
+
+pub fn run(args: &LabRunArgs) -> Result<ExitCode, Failure> {
+    let source = Source::find(&args.common.experiment)?;
+    let plan = plan(&source, args.common.seed, args.common.repeat, BTreeMap::new())?;
+    let out = result_directory(&args.common, &plan)?;
+    let interrupt = Interrupt::new();
+    interrupt.on_signals().map_err(Failure::environment)?;
+    let view = Arc::new(Mutex::new(RunView::new(args.common.json)));
+    let prepared = prepare(&plan.needs, &args.machine, &mut |event| with(&view, |v| v.lab(&event)))?;
+    let accelerator = &prepared.accelerator;
+    let mut spec = prepared.machine(&plan, &args.machine);
+    if let Some(dir) = &args.keep_disks {
+        spec.disk_home = DiskHome::Kept(dir.clone());
+    }
+    let about: u64 = plan.cells.iter().map(|cell| cell.about.0).sum();
+    spec.deadline = args
+        .deadline
+        .map_or_else(|| Duration::from_nanos(about * DEADLINE_FACTOR).max(LEAST_DEADLINE), Into::into);
+    spec.check()?;
+    let start = Start {
+        command: std::env::args().collect(),
+        tool_version: env!("CARGO_PKG_VERSION").into(),
+        accelerator: match accelerator.kind {
+            lab::accel::Kind::Kvm => Accelerator::Kvm,
+            lab::accel::Kind::Tcg => Accelerator::Tcg,
+        },
+        accelerator_reason: Some(accelerator.reason.clone()),
+        simulated: false,
+        host: host::facts(),
+        experiment_text: source.text.clone(),
+    };
+    say(&super::run::headline(&plan, &out, Some(accelerator.kind.name())));
+    let shown = Arc::clone(&view);
+    let ledger = Ledger::begin(&out, &plan, start, Box::new(move |e| with(&shown, |v| v.event(e))))?;
+    let mut guests = LabGuests::new(spec, &out);
+    let injections = &args.common.inject;
+    let outcome = run::remote::run(&plan, injections, &mut guests, ledger, &interrupt);
+    with(&view, |v| v.close());
+    super::run::conclude(outcome?, &out, args.common.json)
+}
+
+/// Works on the view from whichever thread an event comes.
+pub fn with<T>(view: &Mutex<RunView>, work: impl FnOnce(&mut RunView) -> T) -> T {
+    work(&mut view.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+pub fn list(as_json: bool) -> Result<ExitCode, Failure> {
+    let cache = Cache::open()?;
+    let images = cache.images()?;
+    let running = lab::machines::running();
+    if as_json {
+        let images: Vec<_> = images
+            .iter()
+            .map(|i| {
+                json!({"id": i.id, "size_bytes": i.size.0, "age_s": i.age.as_secs(),
+                       "unused_for_s": i.unused_for.as_secs(), "in_use": i.in_use, "contents": i.manifest})
+            })
+            .collect();
+        let machines: Vec<_> = running
+            .iter()
+            .map(|m| json!({"pid": m.pid, "owner": m.owner, "memory": m.memory, "disks": m.disks}))
+            .collect();
+        answer(&json!({"cache": cache.dir(), "images": images, "running": machines}).to_string());
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut text = format!("Guest images in {}:\n", cache.dir().display());
+    if images.is_empty() {
+        text.push_str("  none; the first lab run builds one\n");
+    }
+    for image in &images {
+        let what = image.manifest.as_ref().map_or_else(
+            || "unfinished".to_owned(),
+            |m| format!("{} kernel {}, {} packages", m.suite, m.kernel, m.packages.len()),
+        );
+        text.push_str(&format!(
+            "  {}  {}  {what}, built {} ago{}\n",
+            image.id.get(..12).unwrap_or(&image.id),
+            image.size,
+            Nanos(image.age.as_nanos() as u64),
+            if image.in_use { ", in use" } else { "" },
+        ));
+    }
+    text.push_str("Running labs:\n");
+    if running.is_empty() {
+        text.push_str("  none\n");
+    }
+    for machine in &running {
+        text.push_str(&format!(
+            "  QEMU {} of process {}: memory {}, disks {}\n",
+            machine.pid,
+            machine.owner,
+            machine.memory,
+            machine.disks.join(", "),
+        ));
+    }
+    answer(&text);
+    Ok(ExitCode::SUCCESS)
+}
+
+pub fn clean(as_json: bool) -> Result<ExitCode, Failure> {
+    let cleaned = Cache::open()?.clean(Clean::All)?;
+    if as_json {
+        let Bytes(freed) = cleaned.freed;
+        answer(
+            &json!({"removed": cleaned.images, "in_use": cleaned.in_use, "freed_bytes": freed})
+                .to_string(),
+        );
+        return Ok(ExitCode::SUCCESS);
+    }
+    let style = Style::of_stdout();
+    answer(&format!("{} images removed, {} free again", cleaned.images.len(), cleaned.freed));
+    for id in &cleaned.in_use {
+        answer(&format!("{} image {id} stays: a lab is using it", style.note("note:")));
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,133 @@
+//! `fathom run`: an experiment on this machine's devices, or on simulated ones.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex};
+
+use experiment::Plan;
+use results::model::Accelerator;
+use run::local::{self, Machine};
+use run::{Ledger, Outcome, Start};
+use sys::interrupt::Interrupt;
+use units::{Bytes, Nanos};
+
+use super::lab::with;
+use crate::args::RunArgs;
+use crate::choices::{Source, plan, result_directory};
+use crate::failure::Failure;
+use crate::render::RunView;
+use crate::terminal::{Style, answer, say, width};
+
+pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
+    let source = Source::find(&args.common.experiment)?;
+    // Composed once without devices, so that a mistake in the file is found before any device is looked at.
+    let paper = plan(&source, args.common.seed, args.common.repeat, BTreeMap::new())?;
+    let out = result_directory(&args.common, &paper)?;
+    let interrupt = Interrupt::new();
+    interrupt.on_signals().map_err(Failure::environment)?;
+    let (plan, machine, _claims) = if args.simulate {
+        (paper, Machine::Simulated { pace: args.pace }, Vec::new())
+    } else {
+        let (claims, devices, sizes) = claim(args, &paper)?;
+        let seed = Some(paper.seed);
+        let plan = plan(&source, seed, args.common.repeat, sizes)?;
+        (plan, Machine::Real { devices }, claims)
+    };
+    let start = Start {
+        command: std::env::args().collect(),
+        tool_version: env!("CARGO_PKG_VERSION").into(),
+        accelerator: Accelerator::None,
+        accelerator_reason: None,
+        simulated: args.simulate,
+        host: host::facts(),
+        experiment_text: source.text.clone(),
+    };
+    say(&headline(&plan, &out, None));
+    let view = Arc::new(Mutex::new(RunView::new(args.common.json)));
+    let shown = Arc::clone(&view);
+    let ledger = Ledger::begin(&out, &plan, start, Box::new(move |e| with(&shown, |v| v.event(e))))?;
+    let outcome = local::run(&plan, &machine, &args.common.inject, ledger, &interrupt);
+    with(&view, |v| v.close());
+    conclude(outcome?, &out, args.common.json)
+}
+
+type Claimed = (Vec<host::Claim>, BTreeMap<String, String>, BTreeMap<String, Bytes>);
+
+/// Claims a device for every role, and prints whole identities.
+fn claim(args: &RunArgs, plan: &Plan) -> Result<Claimed, Failure> {
+    let offered = args
+        .device
+        .iter()
+        .map(|d| (d, false))
+        .chain(args.destroy_data.iter().map(|d| (d, true)))
+        .collect::<Vec<_>>();
+    for ((role, path), _) in &offered {
+        if !plan.devices.contains_key(role) {
+            let roles = plan.devices.keys().cloned().collect::<Vec<_>>().join(", ");
+            return Err(Failure::usage(format!("The experiment has no device '{role}' for {}", path.display()))
+                .with_help(format!("its roles are: {roles}")));
+        }
+    }
+    let mut claimed: Claimed = Claimed::default();
+    for (role, planned) in &plan.devices {
+        let mut bound = offered.iter().filter(|((r, _), _)| r == role);
+        let Some(((_, path), destroy)) = bound.next() else {
+            return Err(Failure::usage(format!("No device is given for '{role}'")).with_help(format!(
+                "add --device {role}=PATH with a scratch device of at least {}, or run it in the lab: \
+                 fathom lab run {}",
+                planned.size, args.common.experiment
+            )));
+        };
+        if bound.next().is_some() {
+            return Err(Failure::usage(format!("Two devices are given for '{role}'"))
+                .with_help("name each role once"));
+        }
+        let claim = host::claim(path, *destroy)?;
+        if claim.bytes() < planned.size {
+            return Err(Failure::usage(format!(
+                "{} has {}, and the experiment needs {} for '{role}'",
+                path.display(),
+                claim.bytes(),
+                planned.size
+            ))
+            .with_help("give a larger device, or make [devices] and the stack in the file smaller"));
+        }
+        say(&format!("{role}: {}", claim.identity()));
+        claimed.1.insert(role.clone(), claim.path().display().to_string());
+        claimed.2.insert(role.clone(), claim.bytes());
+        claimed.0.push(claim);
+    }
+    Ok(claimed)
+}
+
+/// What is about to happen, one line.
+pub fn headline(plan: &Plan, out: &Path, accelerator: Option<&str>) -> String {
+    let about: u64 = plan.cells.iter().map(|cell| cell.about.0).sum();
+    let lab = accelerator.map_or_else(String::new, |name| format!(" in the lab ({name})"));
+    format!(
+        "{}{lab}: {} variants x {} repeats = {} cells, about {}; seed {}; result in {}",
+        plan.facts.experiment,
+        plan.facts.variants.len(),
+        plan.facts.repeat,
+        plan.cells.len(),
+        Nanos(about),
+        plan.seed,
+        out.display(),
+    )
+}
+
+/// The summary of a run that has ended, and its exit code.
+pub fn conclude(outcome: Outcome, out: &Path, json: bool) -> Result<ExitCode, Failure> {
+    let view = super::report::view_of(out)?;
+    if json {
+        say(&report::terminal::text(&view, width(), Style::of_stderr().colour()));
+    } else {
+        answer(&report::terminal::text(&view, width(), Style::of_stdout().colour()));
+    }
+    say(&format!(
+        "result in {dir}; fathom report {dir} -o page.html makes a page of it",
+        dir = out.display()
+    ));
+    Ok(ExitCode::from(outcome.exit_code()))
+}

@@ -1,0 +1,180 @@
+//! The lab's machines as the run's guests: the one place where the two meet.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use experiment::{Needs, Plan};
+use lab::{Accelerator, Cache, Ending, Frame, FrameKind, Image, ImageSpec, Received, Vm, VmSpec};
+use run::RunError;
+use run::remote::{Farewell, Guest, Guests, Heard};
+use sys::interrupt::Level;
+use units::Bytes;
+
+use crate::args::GuestArgs;
+use crate::failure::Failure;
+
+/// Memory of a guest beside what its layers take: kernel, root, the program, its buffers.
+const BASE_MEMORY: Bytes = Bytes(640 * Bytes::MIB);
+/// The least memory a guest gets.
+const LEAST_MEMORY: Bytes = Bytes(Bytes::GIB);
+/// Memory grows in steps of this, so that small changes of a plan do not change the machine.
+const MEMORY_STEP: u64 = 256 * Bytes::MIB;
+
+/// The image and accelerator that guests are started with.
+pub struct Prepared {
+    pub cache: Cache,
+    pub image: Image,
+    pub accelerator: Accelerator,
+}
+
+/// Finds or builds the image, and finds the best accelerator.
+pub fn prepare(
+    needs: &Needs,
+    args: &GuestArgs,
+    events: &mut dyn FnMut(lab::Event),
+) -> Result<Prepared, Failure> {
+    let cache = Cache::open()?;
+    let image = Image::ready(&cache, &image_spec(needs, args), events)?;
+    let accelerator = Accelerator::choose(&cache, &image, wish(args), events)?;
+    Ok(Prepared { cache, image, accelerator })
+}
+
+/// What the guest's image is made of.
+pub fn image_spec(needs: &Needs, args: &GuestArgs) -> ImageSpec {
+    let lists = lab::Needs {
+        packages: needs.packages.clone(),
+        modules: needs.modules.clone(),
+        tools: needs.tools.clone(),
+    };
+    ImageSpec { mirror: args.mirror.clone(), ..ImageSpec::new(lists) }
+}
+
+/// What the user wants to execute the guest.
+pub fn wish(args: &GuestArgs) -> lab::Wish {
+    if args.tcg { lab::Wish::Tcg } else { lab::Wish::Best }
+}
+
+impl Prepared {
+    /// A machine without disks.
+    pub fn bare_machine(&self, needs: &Needs, args: &GuestArgs) -> VmSpec {
+        let mut spec = VmSpec::new(&self.cache, self.image.clone(), self.accelerator.clone());
+        spec.memory = args.memory.unwrap_or_else(|| memory(needs.memory));
+        if let Some(cpus) = args.cpus {
+            spec.cpus = cpus;
+        }
+        if args.plain_command_line {
+            spec.command_line = lab::CommandLine::Plain;
+        }
+        spec
+    }
+
+    /// The machine for a plan, without its mission.
+    pub fn machine(&self, plan: &Plan, args: &GuestArgs) -> VmSpec {
+        let mut spec = self.bare_machine(&plan.needs, args);
+        for (role, device) in &plan.devices {
+            spec = spec.with_disk(role, device.size);
+            spec.will_write = Bytes(spec.will_write.0 + device.stored.0);
+        }
+        spec
+    }
+}
+
+fn memory(layers: Bytes) -> Bytes {
+    let wanted = (layers.0 + BASE_MEMORY.0).next_multiple_of(MEMORY_STEP);
+    Bytes(wanted.max(LEAST_MEMORY.0))
+}
+
+/// Starts the lab's machines as guests of a run.
+pub struct LabGuests {
+    spec: VmSpec,
+    /// Folder of the result for what the lab leaves: consoles grow there while guests run.
+    folder: PathBuf,
+    /// How many were started so far.
+    started: usize,
+}
+
+impl LabGuests {
+    /// Guests like `spec`, whose consoles go into `lab/` of the result at `out`.
+    pub fn new(spec: VmSpec, out: &Path) -> Self {
+        Self { spec, folder: out.join("lab"), started: 0 }
+    }
+}
+
+/// One machine as a guest.
+pub struct LabGuest {
+    vm: Vm,
+    number: usize,
+    ended: Option<lab::End>,
+}
+
+impl Guests for LabGuests {
+    type Guest = LabGuest;
+
+    fn start(&mut self, mission: &[u8]) -> Result<LabGuest, RunError> {
+        let mut spec = self.spec.clone();
+        spec.mission = mission.to_vec();
+        self.started += 1;
+        std::fs::create_dir_all(&self.folder).map_err(|source| {
+            RunError::Sink(results::sink::SinkError::Write { path: self.folder.clone(), source })
+        })?;
+        spec.console = Some(self.folder.join(format!("console{}.log", suffix(self.started))));
+        let vm = Vm::start(&spec).map_err(|error| RunError::Guest(with_help(&error)))?;
+        Ok(LabGuest { vm, number: self.started, ended: None })
+    }
+
+    fn facts(&self, guest: &LabGuest) -> serde_json::Value {
+        serde_json::to_value(guest.vm.facts()).unwrap_or_default()
+    }
+
+    fn end(&mut self, guest: LabGuest) -> Farewell {
+        let facts = self.facts(&guest);
+        let name = |what: &str| format!("lab/{what}{}.log", suffix(guest.number));
+        let mut files = Vec::new();
+        if let Some(log) = guest.vm.kernel_log() {
+            files.push((name("kernel"), log.into_bytes()));
+        }
+        let said = guest.ended.map(|end| end.qemu_said).unwrap_or_default();
+        if !said.trim().is_empty() {
+            files.push((name("qemu"), said.into_bytes()));
+        }
+        Farewell { facts, files }
+    }
+}
+
+/// Tells the files of later guests from those of the first.
+fn suffix(number: usize) -> String {
+    if number > 1 { format!("-{number}") } else { String::new() }
+}
+
+fn with_help(error: &lab::Error) -> String {
+    let help = error.help().map_or_else(String::new, |help| format!("; {help}"));
+    format!("{error}{help}")
+}
+
+impl Guest for LabGuest {
+    fn receive(&mut self, patience: Duration) -> Heard {
+        match self.vm.recv(patience) {
+            Received::Frame(Frame { kind: FrameKind::Payload, payload }) => Heard::Payload(payload),
+            Received::Frame(_) | Received::Nothing => Heard::Silence,
+            Received::Ended(end) => {
+                let heard = match &end.ending {
+                    Ending::Done => Heard::Done,
+                    ending => Heard::Gone(ending.to_string()),
+                };
+                self.ended = Some(end);
+                heard
+            }
+        }
+    }
+
+    fn interrupt(&mut self, level: Level) {
+        match level {
+            Level::None => {}
+            // A guest that is gone needs no interrupt; that it is gone is heard by receive.
+            Level::Finish => {
+                let _ = self.vm.interrupt();
+            }
+            Level::Now => self.vm.kill(),
+        }
+    }
+}

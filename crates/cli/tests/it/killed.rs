@@ -1,0 +1,43 @@
+//! Results that `kill -9` cut off: readable, and saying themselves that they are incomplete.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use crate::program::{command, expect, fathom_in, fresh, text};
+
+/// What every reader does with a result that was cut off.
+pub fn check_cut_off(out: &std::path::Path) {
+    let shown = fathom_in(&std::env::temp_dir(), &["show", text(out)]);
+    assert_eq!(shown.code, Some(0), "{}", shown.err);
+    assert!(shown.out.contains("incomplete"), "{}", shown.out);
+    let page = out.with_extension("html");
+    expect(0, &["report", text(out), "-o", text(&page)]);
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("incomplete"), "the page does not say that the result is incomplete");
+}
+
+#[test]
+fn a_result_killed_at_fifty_random_moments_is_readable_and_says_that_it_is_incomplete() {
+    // Ten cells of about eight virtual seconds, slowed down to some seconds in all.
+    let mut moment = units::Seed(0x5eed).generator();
+    let mut cut = 0;
+    for _ in 0..50 {
+        let (_dir, out) = fresh();
+        let mut child = command(&["run", "vdo-vs-plain", "--simulate", "--pace", "0.01", "--out", text(&out)])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        while !out.join("manifest.json").exists() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        std::thread::sleep(Duration::from_micros(moment.below(1_200_000)));
+        child.kill().unwrap();
+        if child.wait().unwrap().success() {
+            continue;
+        }
+        cut += 1;
+        check_cut_off(&out);
+    }
+    assert!(cut >= 25, "only {cut} of 50 runs were cut off; the others had ended already");
+}

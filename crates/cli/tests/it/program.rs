@@ -1,0 +1,62 @@
+//! The built program, as a user runs it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// What a call of the program gave.
+#[derive(Debug)]
+pub struct Answer {
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+/// `fathom` with arguments, without a terminal and without colours.
+pub fn command(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fathom"));
+    command.args(args).stdin(Stdio::null()).env("NO_COLOR", "1");
+    command
+}
+
+/// Runs `fathom` in `dir`.
+pub fn fathom_in(dir: &Path, args: &[&str]) -> Answer {
+    answer(command(args).current_dir(dir).output().unwrap())
+}
+
+/// Runs `fathom` and insists on its exit code.
+pub fn expect(code: i32, args: &[&str]) -> Answer {
+    let answer = fathom_in(&std::env::temp_dir(), args);
+    assert_eq!(answer.code, Some(code), "fathom {args:?}\n{}\n{}", answer.out, answer.err);
+    answer
+}
+
+fn answer(output: Output) -> Answer {
+    Answer {
+        code: output.status.code(),
+        out: String::from_utf8_lossy(&output.stdout).into_owned(),
+        err: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+/// The one JSON value that `fathom` answered with.
+pub fn json(args: &[&str]) -> serde_json::Value {
+    let answer = expect(0, args);
+    serde_json::from_str(&answer.out).unwrap_or_else(|e| panic!("{e}: {}", answer.out))
+}
+
+/// A path as text.
+pub fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// A fresh directory and a path in it that does not exist yet.
+pub fn fresh() -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("result");
+    (dir, out)
+}
+
+/// Says that a test cannot run here; such tests count as skipped.
+pub fn skip(name: &str, reason: &str) {
+    println!("SKIP {name}: {reason}");
+}

@@ -1,0 +1,87 @@
+//! The whole program on simulated twins, in virtual time, without root.
+
+use crate::program::{expect, fathom_in, fresh, json, text};
+
+#[test]
+fn a_simulated_run_ends_complete_and_says_what_it_is() {
+    let (_dir, out) = fresh();
+    let answer = expect(0, &["run", "vdo-vs-plain", "--simulate", "--seed", "7", "--out", text(&out)]);
+    assert!(answer.out.contains("simulated"), "{}", answer.out);
+    let shown = json(&["show", text(&out), "--json"]);
+    assert_eq!(shown["experiment"], "vdo-vs-plain");
+    assert_eq!(shown["accelerator"], "none");
+    assert_eq!(shown["complete"], true);
+    let variants = shown["variants"].as_array().unwrap();
+    assert_eq!(variants.len(), 2);
+    for variant in variants {
+        assert_eq!(variant["repeats"], 5);
+        let iops = &variant["operations"]["randwrite"]["iops"];
+        assert!(iops["low"].as_f64() <= iops["median"].as_f64(), "{iops}");
+        assert_eq!(iops["n"], 5);
+    }
+    // 262,144 blocks, half of them duplicates, two compressed ones in a block.
+    let vdo = &variants[1]["layers"]["vdo"];
+    let used = vdo["data_blocks_used"]["median"].as_f64().unwrap();
+    assert!((used / 65_536.0 - 1.0).abs() < 0.02, "{used}");
+    let findings = shown["findings"].to_string();
+    assert!(findings.contains("simulated"), "{findings}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_figures() {
+    let run = |seed: &str| {
+        let (_dir, out) = fresh();
+        expect(0, &["run", "vdo-vs-plain", "--simulate", "--repeat", "1", "--seed", seed, "--out", text(&out)]);
+        json(&["show", text(&out), "--json"])["variants"].clone()
+    };
+    assert_eq!(run("1"), run("1"));
+    assert_ne!(run("1"), run("2"));
+}
+
+/// Steps, waits and stages of a cell of the larger stack; beyond these an injection never comes.
+fn positions() -> usize {
+    let (_dir, out) = fresh();
+    expect(0, &["run", "vdo-vs-plain", "--simulate", "--repeat", "1", "--out", text(&out)]);
+    let result = results::open(&out).unwrap();
+    let record = result.cells[1].record.as_ref().unwrap();
+    record.steps.iter().filter(|s| !s.undo).count() + record.stages.len()
+}
+
+#[test]
+fn a_run_that_fails_or_is_interrupted_at_any_step_leaves_nothing_behind() {
+    let positions = positions();
+    assert!(positions > 8, "{positions}");
+    for (fault, code, state) in [("fail", 5, "failed"), ("interrupt", 130, "interrupted")] {
+        for position in 0..positions {
+            let (_dir, out) = fresh();
+            let fault = format!("{fault}@1:{position}");
+            let args =
+                ["run", "vdo-vs-plain", "--simulate", "--repeat", "1", "--inject", &fault, "--out", text(&out)];
+            expect(code, &args);
+            let result = results::open(&out).unwrap();
+            let record = result.cells[1].record.as_ref().unwrap();
+            assert_eq!(format!("{:?}", record.state).to_lowercase(), state, "{fault}");
+            assert_eq!(record.leftovers, Some(Vec::new()), "{fault}");
+            assert_eq!(format!("{:?}", result.cells[0].state()), "Done", "{fault}");
+        }
+    }
+}
+
+#[test]
+fn explain_prints_the_commands_that_a_run_executes_and_touches_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let explained = fathom_in(dir.path(), &["explain", "vdo-vs-plain", "--json"]);
+    assert_eq!(explained.code, Some(0), "{}", explained.err);
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    let explained: serde_json::Value = serde_json::from_str(&explained.out).unwrap();
+    let (_dir, out) = fresh();
+    expect(0, &["run", "vdo-vs-plain", "--simulate", "--repeat", "1", "--out", text(&out)]);
+    let record = results::open(&out).unwrap().cells[1].record.clone().unwrap();
+    let executed: Vec<_> = record.steps.iter().filter(|s| !s.undo).map(|s| &s.command).collect();
+    let program = |line: &str| line.split(' ').next().unwrap().to_owned();
+    for (planned, executed) in
+        explained["variants"][1]["up"].as_array().unwrap().iter().zip(&executed)
+    {
+        assert_eq!(program(planned.as_str().unwrap()), program(executed));
+    }
+}

@@ -1,0 +1,321 @@
+//! One cell: a fresh stack, its stages, and the stack taken down again on every path.
+
+use std::collections::BTreeMap;
+
+use experiment::{CellPlan, StagePlan};
+use host::Executor;
+use layers::step::Step;
+use layers::{ALLOCATED, FigureFacts, SETTLED, STAGE_END, STAGE_START};
+use results::model::{
+    CellRecord, CellState, LayerFigures, LoadSummary, Row, SampleRow, StageEdge, StageRecord,
+};
+use sys::clock::Clock;
+use sys::interrupt::{Interrupt, Level};
+
+use crate::Event;
+use crate::inject::{Fault, Injection};
+use crate::loader::Loader;
+use crate::message::Message;
+use crate::recorder::Recorder;
+use crate::watch::Watch;
+
+/// Everything a cell needs that outlives it.
+pub(crate) struct Scene<'a> {
+    /// How many cells the plan has.
+    pub of: usize,
+    /// The run's tag, part of the names of what it makes.
+    pub run_tag: &'a str,
+    pub clock: &'a Clock,
+    pub interrupt: &'a Interrupt,
+    pub recorder: &'a Recorder,
+    pub injections: &'a [Injection],
+    /// What a fault that only a guest may suffer does.
+    pub suffer: &'a dyn Fn(Fault),
+}
+
+/// Why a cell stopped before its end.
+pub(crate) enum Stop {
+    Failed(String),
+    Interrupted,
+}
+
+/// A cell while it runs.
+struct Running<'a> {
+    scene: &'a Scene<'a>,
+    plan: &'a CellPlan,
+    executor: &'a mut Executor,
+    record: CellRecord,
+    /// Steps, waits and stages begun so far: what injections count.
+    position: usize,
+    samples: Vec<SampleRow>,
+}
+
+/// Runs one cell; its record has been handed in when this returns.
+pub(crate) fn run(
+    scene: &Scene,
+    plan: &CellPlan,
+    executor: &mut Executor,
+    loader: &mut dyn Loader,
+) -> CellState {
+    let mut running = Running::begin(scene, plan, executor);
+    let outcome = running.raise().and_then(|()| running.measure(loader));
+    running.finish(outcome)
+}
+
+/// Raises a cell's stack, lets `hold` do what it wants with the target, and takes the stack down.
+pub(crate) fn hold(
+    scene: &Scene,
+    plan: &CellPlan,
+    executor: &mut Executor,
+    hold: impl FnOnce(&str),
+) -> CellState {
+    let mut running = Running::begin(scene, plan, executor);
+    let outcome = running.raise().and_then(|()| running.steps(&plan.ready)).and_then(|()| {
+        hold(&running.resolve(&plan.target)?);
+        Ok(())
+    });
+    running.finish(outcome)
+}
+
+impl<'a> Running<'a> {
+    fn begin(scene: &'a Scene, plan: &'a CellPlan, executor: &'a mut Executor) -> Self {
+        let folder = results::cell_folder(plan.index, &plan.variant, plan.repeat);
+        scene.recorder.open_cell(&folder);
+        scene.recorder.event(Event::CellStarted {
+            cell: plan.index,
+            of: scene.of,
+            variant: plan.variant.clone(),
+            repeat: plan.repeat,
+        });
+        let record = CellRecord {
+            index: plan.index,
+            variant: plan.variant.clone(),
+            repeat: plan.repeat,
+            seed: plan.seed,
+            state: CellState::Running,
+            reason: None,
+            start_ns: scene.clock.now().0,
+            end_ns: None,
+            steps: Vec::new(),
+            stages: Vec::new(),
+            layers: BTreeMap::new(),
+            facts: BTreeMap::new(),
+            leftovers: None,
+            findings: Vec::new(),
+        };
+        scene.recorder.record(&record);
+        Self { scene, plan, executor, record, position: 0, samples: Vec::new() }
+    }
+
+    fn raise(&mut self) -> Result<(), Stop> {
+        self.steps(&self.plan.up)
+    }
+
+    fn measure(&mut self, loader: &mut dyn Loader) -> Result<(), Stop> {
+        let mut watch = Watch::start(self.scene, &self.plan.probes, self.executor)
+            .map_err(Stop::Failed)?;
+        let outcome = self.stages(loader, &mut watch);
+        self.samples = watch.stop();
+        outcome
+    }
+
+    /// All stages. Figures of layers are growth between the marks `allocated` and `settled`.
+    fn stages(&mut self, loader: &mut dyn Loader, watch: &mut Watch) -> Result<(), Stop> {
+        let plan = self.plan;
+        self.steps(&plan.ready)?;
+        let first_measured = plan.stages.iter().position(|s| s.measured).unwrap_or(0);
+        for (index, stage) in plan.stages.iter().enumerate() {
+            if index == first_measured {
+                self.settle(watch, ALLOCATED)?;
+            }
+            self.stage(index, stage, loader, watch)?;
+        }
+        self.settle(watch, SETTLED)
+    }
+
+    /// Brings the stack to rest and reads every layer under `mark`.
+    fn settle(&mut self, watch: &mut Watch, mark: &str) -> Result<(), Stop> {
+        self.steps(&self.plan.settle)?;
+        watch.mark(self.executor, mark);
+        Ok(())
+    }
+
+    fn stage(
+        &mut self,
+        index: usize,
+        stage: &StagePlan,
+        loader: &mut dyn Loader,
+        watch: &mut Watch,
+    ) -> Result<(), Stop> {
+        let injected = self.injected()?;
+        self.scene.recorder.event(Event::StageStarted {
+            cell: self.plan.index,
+            name: stage.name.clone(),
+            measured: stage.measured,
+        });
+        let start_ns = self.edge(index, stage, false);
+        watch.mark(self.executor, STAGE_START);
+        let target = self.resolve(&self.plan.target)?;
+        let outcome = loader.load(self.scene, self.plan, index, &target, self.executor, watch);
+        watch.mark(self.executor, STAGE_END);
+        let end_ns = self.edge(index, stage, true);
+        let (load, stop) = match outcome {
+            Ok(load) => {
+                let stop = self.judge(&load).or(injected.map(Stop::Failed));
+                (Some(load), stop)
+            }
+            Err(reason) => (None, Some(Stop::Failed(format!("stage {}: {reason}", stage.name)))),
+        };
+        let error = match &stop {
+            Some(Stop::Failed(reason)) => Some(reason.clone()),
+            _ => None,
+        };
+        self.record.stages.push(StageRecord {
+            index,
+            kind: stage.kind.clone(),
+            name: stage.name.clone(),
+            measured: stage.measured,
+            start_ns,
+            end_ns: Some(end_ns),
+            load,
+            error,
+        });
+        self.scene.recorder.record(&self.record);
+        stop.map_or(Ok(()), Err)
+    }
+
+    /// A load that ended too early is no measurement of what was asked.
+    fn judge(&self, load: &LoadSummary) -> Option<Stop> {
+        match load.ended_by.as_str() {
+            "interrupted" => Some(Stop::Interrupted),
+            "errors" => {
+                let kinds: Vec<_> = load
+                    .operations
+                    .iter()
+                    .flat_map(|(op, s)| s.errors.iter().map(move |(k, n)| format!("{op} {k} x {n}")))
+                    .collect();
+                Some(Stop::Failed(format!("the load failed: {}", kinds.join(", "))))
+            }
+            _ => None,
+        }
+    }
+
+    fn edge(&self, index: usize, stage: &StagePlan, ended: bool) -> u64 {
+        let at_ns = self.scene.clock.now().0;
+        self.scene.recorder.row(&Row::Stage(StageEdge {
+            stage: index,
+            name: stage.name.clone(),
+            measured: stage.measured,
+            ended,
+            at_ns,
+        }));
+        at_ns
+    }
+
+    fn steps(&mut self, steps: &[Step]) -> Result<(), Stop> {
+        for step in steps {
+            let injected = self.injected()?;
+            self.scene.recorder.event(Event::Step {
+                cell: self.plan.index,
+                about: step.about.clone(),
+                undo: false,
+            });
+            let (record, outcome) = self.executor.step(step);
+            self.record.steps.push(record);
+            self.hand_in_transcript();
+            match outcome {
+                Ok(()) => {}
+                Err(error) if error.interrupted() => return Err(Stop::Interrupted),
+                Err(error) => return Err(Stop::Failed(crate::chain(&error))),
+            }
+            if let Some(reason) = injected {
+                return Err(Stop::Failed(reason));
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts one step, and acts on a wish to stop or a fault that is due here.
+    fn injected(&mut self) -> Result<Option<String>, Stop> {
+        let here = self.position;
+        self.position += 1;
+        let due = self.scene.injections.iter().find(|i| (i.cell, i.step) == (self.plan.index, here));
+        match due.map(|i| i.fault) {
+            Some(Fault::Interrupt) => return Err(Stop::Interrupted),
+            Some(fault @ (Fault::Crash | Fault::Hang)) => (self.scene.suffer)(fault),
+            Some(Fault::Fail) => return Ok(Some(format!("fault injected at step {here}"))),
+            None => {}
+        }
+        if self.scene.interrupt.level() == Level::None { Ok(None) } else { Err(Stop::Interrupted) }
+    }
+
+    fn resolve(&self, text: &str) -> Result<String, Stop> {
+        self.executor.resolve(text).map_err(|error| Stop::Failed(crate::chain(&error)))
+    }
+
+    fn hand_in_transcript(&mut self) {
+        for mut line in self.executor.take_transcript() {
+            line.cell = Some(self.plan.index);
+            self.scene.recorder.transcript(&line);
+        }
+    }
+
+    /// Takes the stack down, whatever happened, and hands the record in.
+    fn finish(mut self, outcome: Result<(), Stop>) -> CellState {
+        let down = self.tear_down();
+        let (state, reason) = match (outcome, down) {
+            (Ok(()), Ok(())) => (CellState::Done, None),
+            (Ok(()), Err(left)) => (CellState::Failed, Some(left)),
+            (Err(Stop::Failed(reason)), Ok(())) => (CellState::Failed, Some(reason)),
+            (Err(Stop::Failed(reason)), Err(left)) => {
+                (CellState::Failed, Some(format!("{reason}; and {left}")))
+            }
+            (Err(Stop::Interrupted), Ok(())) => (CellState::Interrupted, None),
+            (Err(Stop::Interrupted), Err(left)) => (CellState::Interrupted, Some(left)),
+        };
+        self.record.layers = figures(self.plan, &self.samples, &self.record.stages);
+        self.record.facts = self.executor.facts().clone();
+        self.record.state = state;
+        self.record.reason.clone_from(&reason);
+        self.record.end_ns = Some(self.scene.clock.now().0);
+        self.scene.recorder.record(&self.record);
+        self.scene.recorder.event(Event::CellEnded { cell: self.plan.index, state, reason });
+        state
+    }
+
+    /// Undoes every step that began; the error names what is left.
+    fn tear_down(&mut self) -> Result<(), String> {
+        self.scene.recorder.event(Event::Step {
+            cell: self.plan.index,
+            about: "take the stack down".into(),
+            undo: true,
+        });
+        let undone = self.executor.undo_all();
+        self.record.steps.extend(undone);
+        self.hand_in_transcript();
+        let left = self.executor.leftovers(self.scene.run_tag);
+        self.record.leftovers = Some(left.clone());
+        if left.is_empty() {
+            return Ok(());
+        }
+        self.scene.recorder.send(Message::LeftBehind(left.clone()));
+        Err(format!("teardown left behind {}; remove it by hand", left.join(", ")))
+    }
+}
+
+/// What every layer's figures are over the measured stages.
+fn figures(
+    plan: &CellPlan,
+    samples: &[SampleRow],
+    stages: &[StageRecord],
+) -> BTreeMap<String, LayerFigures> {
+    let load = stages.iter().rev().find(|s| s.measured).and_then(|s| s.load.as_ref());
+    let achieved = load.and_then(|l| l.achieved.as_ref());
+    plan.stack
+        .iter()
+        .filter_map(|layer| {
+            let kind = layers::kind(&layer.kind)?;
+            Some((layer.name.clone(), (kind.figures)(&FigureFacts { layer: &layer.name, samples, achieved })))
+        })
+        .collect()
+}

@@ -1,0 +1,100 @@
+//! A run on this machine, or on its simulated twin.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use experiment::Plan;
+use results::model::CellState;
+use sys::clock::Clock;
+use sys::interrupt::{Interrupt, Level};
+
+use crate::cell::{self, Scene};
+use crate::loader::Real;
+use crate::message::{Message, Post};
+use crate::recorder::Recorder;
+use crate::simulated::{self, Twin};
+use crate::{Event, Injection, Ledger, Outcome, RunError};
+
+/// What executes the plan.
+pub enum Machine {
+    /// This machine.
+    Real {
+        /// Block device of each role, claimed.
+        devices: BTreeMap<String, String>,
+    },
+    /// Twins in virtual time; `pace` is real seconds per simulated one, `None` for as fast as it goes.
+    Simulated {
+        /// Real seconds per simulated second.
+        pace: Option<f64>,
+    },
+}
+
+/// The ledger, shared between the recorder of the cells and the end of the run.
+#[derive(Clone)]
+struct Shared(Arc<Mutex<Option<Ledger>>>);
+
+impl Shared {
+    fn with<T>(&self, work: impl FnOnce(&mut Ledger) -> Result<T, RunError>) -> Result<T, RunError> {
+        let mut place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        place.as_mut().map_or_else(|| Err(RunError::Gone("the ledger is closed".into())), work)
+    }
+}
+
+impl Post for Shared {
+    fn post(&mut self, message: Message) -> Result<(), RunError> {
+        self.with(|ledger| ledger.post(message))
+    }
+}
+
+/// Runs every cell of `plan` and ends the ledger.
+pub fn run(
+    plan: &Plan,
+    machine: &Machine,
+    injections: &[Injection],
+    ledger: Ledger,
+    interrupt: &Interrupt,
+) -> Result<Outcome, RunError> {
+    let shared = Shared(Arc::new(Mutex::new(Some(ledger))));
+    let recorder = Recorder::new(Box::new(shared.clone()));
+    let clock = match machine {
+        Machine::Real { .. } => Clock::real(),
+        Machine::Simulated { pace } => Clock::simulated(*pace),
+    };
+    let scene = Scene {
+        of: plan.cells.len(),
+        run_tag: &plan.run_tag,
+        clock: &clock,
+        interrupt,
+        recorder: &recorder,
+        injections,
+        suffer: &|_| {},
+    };
+    for cell in &plan.cells {
+        if interrupt.level() != Level::None {
+            let state = CellState::Interrupted;
+            let reason = Some("stopped before it began".to_owned());
+            recorder.event(Event::CellEnded { cell: cell.index, state, reason });
+            continue;
+        }
+        match machine {
+            Machine::Real { devices } => {
+                let mut executor = crate::executor(host::RealMachine::new(), &scene, devices);
+                cell::run(&scene, cell, &mut executor, &mut Real);
+            }
+            Machine::Simulated { .. } => {
+                let machine = simulated::machine(plan, cell, &clock)?;
+                let devices = simulated::devices(plan);
+                let mut executor = crate::executor(machine, &scene, &devices);
+                cell::run(&scene, cell, &mut executor, &mut Twin);
+            }
+        }
+        if let Some(error) = recorder.failure() {
+            return Err(error);
+        }
+    }
+    if let Some(error) = recorder.failure() {
+        return Err(error);
+    }
+    let ledger = shared.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+    ledger.map_or_else(|| Err(RunError::Gone("the ledger is closed".into())), Ledger::finish)
+}

@@ -1,0 +1,99 @@
+//! The simulated machine of a cell: the twins of its layers, and the engine in virtual time on top.
+
+use std::collections::BTreeMap;
+
+use engine::{Context, Event as Said, SimModel, TargetSpec};
+use experiment::{CellPlan, Plan, StagePlan};
+use host::{Executor, SimulatedMachine};
+use layers::{Place, Twin as LayerTwin};
+use results::model::{ContentFigures, LoadSummary};
+use sys::clock::Clock;
+use units::{Bytes, Nanos};
+
+use crate::RunError;
+use crate::cell::Scene;
+use crate::loader::{Loader, hand_in, load_of};
+use crate::watch::Watch;
+
+/// Devices of a simulated machine: any name will do.
+pub(crate) fn devices(plan: &Plan) -> BTreeMap<String, String> {
+    plan.devices.keys().map(|role| (role.clone(), format!("/dev/simulated-{role}"))).collect()
+}
+
+/// The machine that answers as the twins of the cell's layers do.
+pub(crate) fn machine(
+    plan: &Plan,
+    cell: &CellPlan,
+    clock: &Clock,
+) -> Result<SimulatedMachine, RunError> {
+    let devices = devices(plan);
+    let mut twins: Vec<Box<dyn LayerTwin>> = Vec::new();
+    for layer in &cell.stack {
+        let kind = layers::kind(&layer.kind)
+            .ok_or_else(|| RunError::Plan(format!("there is no layer '{}'", layer.kind)))?;
+        let settings =
+            (kind.parse)(&layer.settings).map_err(|error| RunError::Plan(error.to_string()))?;
+        let mut below = layer.below.clone();
+        for (role, path) in &devices {
+            below = below.replace(&format!("{{device.{role}}}"), path);
+        }
+        twins.push(settings.twin(&Place {
+            name: &layer.name,
+            run_tag: &plan.run_tag,
+            below: &below,
+            below_bytes: layer.below_bytes.0,
+        }));
+    }
+    Ok(SimulatedMachine::new(twins, clock))
+}
+
+/// The engine's twin.
+pub(crate) struct Twin;
+
+impl Loader for Twin {
+    fn load(
+        &mut self,
+        scene: &Scene,
+        plan: &CellPlan,
+        stage: usize,
+        _: &str,
+        executor: &mut Executor,
+        watch: &mut Watch,
+    ) -> Result<LoadSummary, String> {
+        let load = load_of(plan, stage, TargetSpec::Simulated(model(plan)));
+        let context =
+            Context { clock: scene.clock, interrupt: scene.interrupt, foreign_cpu: None };
+        let content = asked(&plan.stages[stage]);
+        engine::run(&load, &context, &mut |said| {
+            if let Said::Intervals { rows, .. } = &said {
+                let writes = rows.iter().filter(|row| row.operation.ends_with("write"));
+                let blocks = writes.map(|row| row.bytes / 4096).sum();
+                executor.wrote(blocks, &content);
+                watch.tick(executor);
+            }
+            hand_in(scene, plan, stage, &said);
+        })
+        .map_err(|error| crate::chain(&error))
+    }
+}
+
+/// Every layer above a plain volume makes the simulated device slower; by how much means nothing.
+fn model(plan: &CellPlan) -> SimModel {
+    let plain = SimModel::default();
+    let slower = plan.stack.iter().filter(|layer| layer.kind != "linear").count() as u64 + 1;
+    SimModel {
+        bytes: Bytes(plan.target_bytes.0),
+        write: Nanos(plain.write.0 * slower),
+        ..plain
+    }
+}
+
+fn asked(stage: &StagePlan) -> ContentFigures {
+    let expected = stage.load.content.expected();
+    ContentFigures {
+        duplicate_percent: Some(expected.duplicate_percent),
+        lz4_saving_percent: Some(expected.lz4_saving_percent),
+        zero_percent: Some(expected.zero_percent),
+        ..ContentFigures::default()
+    }
+}

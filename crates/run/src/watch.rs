@@ -1,0 +1,94 @@
+//! The samplers of a cell, real or in virtual time, seen as one thing: every sample goes into the result and
+//! is kept for the cell's figures.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use host::{Executor, Samplers, TickedSamplers};
+use layers::probe::Probe;
+use results::model::{Row, SampleRow};
+
+use crate::cell::Scene;
+use crate::recorder::Recorder;
+
+/// Samples of one cell on their way into the result.
+#[derive(Clone)]
+struct Stream {
+    recorder: Recorder,
+    seen: Arc<Mutex<Vec<SampleRow>>>,
+}
+
+impl Stream {
+    fn take(&self, sample: SampleRow) {
+        self.recorder.row(&Row::Sample(sample.clone()));
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).push(sample);
+    }
+}
+
+/// The samplers of a cell.
+pub(crate) struct Watch {
+    samplers: Kind,
+    stream: Stream,
+}
+
+enum Kind {
+    /// A thread that reads the machine.
+    Threaded(Samplers),
+    /// Read by whoever moves the virtual clock.
+    Ticked(TickedSamplers),
+}
+
+impl Watch {
+    pub(crate) fn start(
+        scene: &Scene,
+        probes: &[Probe],
+        executor: &Executor,
+    ) -> Result<Self, String> {
+        let stream = Stream { recorder: scene.recorder.clone(), seen: Arc::default() };
+        let samplers = if scene.clock.is_simulated() {
+            TickedSamplers::new(probes, executor, scene.clock).map(Kind::Ticked)
+        } else {
+            let to = stream.clone();
+            Samplers::start(probes, executor, scene.clock, move |sample| to.take(sample))
+                .map(Kind::Threaded)
+        };
+        samplers
+            .map(|samplers| Self { samplers, stream })
+            .map_err(|error| crate::chain(&error))
+    }
+
+    /// Reads every source now, under `mark`.
+    pub(crate) fn mark(&mut self, executor: &mut Executor, mark: &str) {
+        let rows = match &mut self.samplers {
+            Kind::Threaded(samplers) => samplers.mark(mark),
+            Kind::Ticked(samplers) => samplers.mark(executor, mark),
+        };
+        rows.into_iter().for_each(|row| self.stream.take(row));
+    }
+
+    /// In virtual time: reads what has become due.
+    pub(crate) fn tick(&mut self, executor: &mut Executor) {
+        if let Kind::Ticked(samplers) = &mut self.samplers {
+            samplers.tick(executor).into_iter().for_each(|row| self.stream.take(row));
+        }
+    }
+
+    /// CPU time of the samplers so far, which is not the load's.
+    pub(crate) fn cpu_meter(&self) -> Box<dyn Fn() -> (Duration, Duration) + Send + Sync> {
+        match &self.samplers {
+            Kind::Threaded(samplers) => Box::new(samplers.cpu_meter()),
+            Kind::Ticked(_) => Box::new(|| (Duration::ZERO, Duration::ZERO)),
+        }
+    }
+
+    /// Ends the samplers and gives all samples in order of time.
+    pub(crate) fn stop(self) -> Vec<SampleRow> {
+        if let Kind::Threaded(samplers) = self.samplers {
+            samplers.stop();
+        }
+        let mut seen = self.stream.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut samples = std::mem::take(&mut *seen);
+        samples.sort_by_key(|sample| sample.at_ns);
+        samples
+    }
+}
