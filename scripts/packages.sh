@@ -56,11 +56,12 @@ apt_get() {
     as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 "$@"
 }
 
-# Whether apt's lists know every package named; a bare machine has no lists.
+# Whether apt's lists offer every package named; a bare machine has no lists.
 all_known() {
     local package
     for package in "$@"; do
-        apt-cache show --no-all-versions "$package" >/dev/null 2>&1 || return 1
+        # `apt-cache show` also knows names that other packages only mention.
+        LC_ALL=C apt-cache policy "$package" 2>/dev/null | grep -q '^ *Candidate: [^(]' || return 1
     done
 }
 
