@@ -16,10 +16,10 @@ pub fn text(view: &View, width: usize, colour: bool) -> String {
     out.push('\n');
     let bases: Vec<usize> = (1..view.variants.len()).collect();
     if bases.is_empty() {
-        out.push_str(&table(view, &ink, None));
+        out.push_str(&table(view, width, &ink, None));
     }
     for index in bases {
-        out.push_str(&table(view, &ink, Some(index)));
+        out.push_str(&table(view, width, &ink, Some(index)));
     }
     for finding in &view.findings {
         let (word, tint) = match finding.severity {
@@ -44,72 +44,132 @@ pub fn text(view: &View, width: usize, colour: bool) -> String {
     out
 }
 
-/// Base and one variant side by side; the base alone when there is no other.
-fn table(view: &View, ink: &Ink, new: Option<usize>) -> String {
-    let name = |index: usize| view.variants.get(index).map_or(NONE, |v| v.name.as_str()).to_owned();
+/// How much of a line is written when the terminal is narrow.
+#[derive(Clone, Copy, PartialEq, PartialOrd)]
+enum Detail {
+    Bare,
+    Spread,
+    Full,
+}
+
+/// A line of the table: its cells, and the verdict that colours one of them.
+struct Line {
+    cells: Vec<String>,
+    verdict: Option<String>,
+}
+
+/// Base and one variant side by side, in as much detail as fits; the base alone when there is no other.
+fn table(view: &View, width: usize, ink: &Ink, new: Option<usize>) -> String {
+    let mut narrowest = String::new();
+    for detail in [Detail::Full, Detail::Spread, Detail::Bare] {
+        let lines = lines(view, new, detail);
+        if total(&widths(&lines)) <= width || detail == Detail::Bare {
+            narrowest = drawn(&lines, ink, new.is_some());
+            break;
+        }
+    }
+    narrowest
+}
+
+/// The head, a line for every operation or layer, and its figures below it.
+fn lines(view: &View, new: Option<usize>, detail: Detail) -> Vec<Line> {
+    let name = |index: usize| short(view.variants.get(index).map_or(NONE, |v| v.name.as_str()));
     let mut head = vec![String::new(), name(0)];
     if let Some(index) = new {
         head.extend([name(index), "ratio".to_owned(), "verdict".to_owned()]);
     }
     head.push("n".to_owned());
-    let mut lines: Vec<(Vec<String>, Tint)> = vec![(head, Tint::Dim)];
+    let columns = head.len();
+    let mut lines = vec![Line { cells: head, verdict: None }];
+    let mut scope = None;
     for row in &view.figures {
-        let columns = [Some(0), new];
-        if columns.iter().flatten().all(|i| row.values.get(*i).copied().flatten().is_none()) {
+        let shown = [Some(0), new];
+        if shown.iter().flatten().all(|i| row.values.get(*i).copied().flatten().is_none()) {
             continue;
         }
-        lines.push(line(row, new));
+        if scope != Some(&row.scope) {
+            scope = Some(&row.scope);
+            let mut cells = vec![String::new(); columns];
+            cells[0] = short(row.scope.name());
+            lines.push(Line { cells, verdict: None });
+        }
+        lines.push(line(row, new, detail));
     }
-    let columns = lines[0].0.len();
-    let widths: Vec<_> = (0..columns)
-        .map(|c| lines.iter().map(|(cells, _)| cells[c].chars().count()).max().unwrap_or(0))
-        .collect();
+    lines
+}
+
+fn line(row: &FigureRow, new: Option<usize>, detail: Detail) -> Line {
+    let value = |index: usize| row.values.get(index).copied().flatten();
+    let mut cells = vec![format!("  {}", row.label), spread(row, value(0), detail)];
+    let mut counts = value(0).map_or(0, |f| f.n).to_string();
+    let comparison = new.and_then(|index| row.comparisons.get(index)?.as_ref());
+    let verdict = comparison.and_then(|c| c.verdict.clone());
+    if let Some(index) = new {
+        let ratio = comparison.and_then(|c| c.ratio).map_or(NONE.to_owned(), wording::ratio);
+        let range = comparison.and_then(wording::ratio_interval).filter(|_| detail == Detail::Full);
+        cells.push(spread(row, value(index), detail));
+        cells.push(range.map_or(ratio.clone(), |range| format!("{ratio} {range}")));
+        cells.push(verdict.clone().unwrap_or_default());
+        counts = format!("{counts}+{}", value(index).map_or(0, |f| f.n));
+    }
+    cells.push(counts);
+    Line { cells, verdict }
+}
+
+fn widths(lines: &[Line]) -> Vec<usize> {
+    let columns = lines.iter().map(|line| line.cells.len()).max().unwrap_or(0);
+    let of = |column: usize| {
+        lines.iter().map(move |l| l.cells.get(column).map_or(0, |cell| count(cell))).max()
+    };
+    (0..columns).map(|column| of(column).unwrap_or(0)).collect()
+}
+
+fn count(cell: &str) -> usize {
+    cell.chars().count()
+}
+
+/// Width of a line with two spaces between its columns.
+fn total(widths: &[usize]) -> usize {
+    widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1)
+}
+
+fn drawn(lines: &[Line], ink: &Ink, compared: bool) -> String {
+    let widths = widths(lines);
     let mut out = String::from("\n");
-    for (cells, tint) in &lines {
+    for (place, line) in lines.iter().enumerate() {
         let mut text = String::new();
-        for (column, (cell, width)) in cells.iter().zip(&widths).enumerate() {
-            let pad = " ".repeat(width - cell.chars().count());
-            let verdict = new.is_some() && column == 4;
-            let cell = if verdict { ink.paint(*tint, cell) } else { cell.clone() };
+        for (column, (cell, width)) in line.cells.iter().zip(&widths).enumerate() {
+            let pad = " ".repeat(width - count(cell));
+            let verdict = compared && column == 4;
+            let cell =
+                if verdict { ink.paint(tint(line.verdict.as_deref()), cell) } else { cell.clone() };
             text.push_str(&if column == 0 || verdict { cell + &pad } else { pad + &cell });
             text.push_str("  ");
         }
         let text = text.trim_end();
-        let is_head = std::ptr::eq(cells, &lines[0].0);
-        out.push_str(&if is_head { ink.paint(Tint::Dim, text) } else { text.to_owned() });
+        out.push_str(&if place == 0 { ink.paint(Tint::Dim, text) } else { text.to_owned() });
         out.push('\n');
     }
     out.push('\n');
     out
 }
 
-fn line(row: &FigureRow, new: Option<usize>) -> (Vec<String>, Tint) {
-    let value = |index: usize| row.values.get(index).copied().flatten();
-    let mut cells = vec![format!("{} {}", row.scope.name(), row.label), spread(row, value(0))];
-    let mut tint = Tint::Plain;
-    let mut counts = value(0).map_or(0, |f| f.n).to_string();
-    if let Some(index) = new {
-        let comparison = row.comparisons.get(index).and_then(Option::as_ref);
-        let ratio = comparison.and_then(|c| Some((c.ratio?, wording::ratio_interval(c))));
-        cells.push(spread(row, value(index)));
-        cells.push(ratio.map_or(NONE.to_owned(), |(ratio, range)| {
-            format!("{} {}", wording::ratio(ratio), range.unwrap_or_default()).trim_end().to_owned()
-        }));
-        let word = comparison.and_then(|c| c.verdict.as_deref());
-        tint = self::tint(word);
-        cells.push(word.unwrap_or_default().to_owned());
-        counts = format!("{counts}+{}", value(index).map_or(0, |f| f.n));
+/// A name of others in a column: no control characters, and not so long that it takes the table's room.
+fn short(name: &str) -> String {
+    const MOST: usize = 24;
+    let clean: String = name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if clean.chars().count() <= MOST {
+        return clean;
     }
-    cells.push(counts);
-    (cells, tint)
+    clean.chars().take(MOST - 1).chain(['…']).collect()
 }
 
 /// `41.2k/s ± 3 %`: the farther end of the interval, as a share of the median.
-fn spread(row: &FigureRow, figure: Option<Figure>) -> String {
+fn spread(row: &FigureRow, figure: Option<Figure>, detail: Detail) -> String {
     let Some(figure) = figure else { return NONE.to_owned() };
     let value = wording::value(row.unit, figure.median);
     match (figure.low, figure.high) {
-        (Some(low), Some(high)) if figure.median != 0.0 => {
+        (Some(low), Some(high)) if figure.median != 0.0 && detail >= Detail::Spread => {
             let far = f64::max(high - figure.median, figure.median - low) / figure.median.abs();
             let digits = if far >= 0.1 { 2 } else { 1 };
             format!("{value} ± {} %", significant(far * 100.0, digits))

@@ -36,7 +36,7 @@ mod tests {
     fn the_library_is_plotly_alone_and_fits_the_page() {
         let script = script();
         assert!(script.contains("plotly.js v"), "no banner of plotly");
-        assert!(!script.contains("MathJax.startup"), "the typesetter came along");
+        assert!(script.len() < 5_500_000, "{} B: the typesetter came along", script.len());
         assert!((1_000_000..2_200_000).contains(&packed().len()), "{} B", packed().len());
     }
 }

@@ -125,3 +125,33 @@ fn line(cell: &CellData, key: &Key, value: &impl Fn(&IntervalRow) -> Option<f64>
     }
     line
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stall_is_zero_and_what_was_not_recorded_is_a_gap() {
+        let mut set = results::fixture::result();
+        let rows = &mut set.cells[0].rows;
+        let mut seen = 0;
+        rows.retain_mut(|row| match row {
+            Row::Interval(row) if row.operation == "randwrite" => {
+                seen += 1;
+                if seen == 3 {
+                    (row.ios, row.bytes, row.latency) = (0, 0, None);
+                }
+                seen != 5
+            }
+            _ => true,
+        });
+        let charts = charts(&set);
+        let first = &charts[0].series[0];
+        assert_eq!((first.name.as_str(), first.repeat), ("plain", Some(1)));
+        assert_eq!(first.y[2], Some(0.0), "a second without I/O");
+        assert_eq!(first.y[4], None, "a second without a row");
+        assert!(first.y[5].is_some() && first.x[4] > 4.0 && first.x[4] < 5.0, "{:?}", first.x);
+        let latency = charts.iter().find(|c| c.id.starts_with("p99-")).unwrap();
+        assert_eq!(latency.series[0].y[2], None, "no I/O, no latency");
+    }
+}

@@ -1,0 +1,136 @@
+//! JSON and CSV: the keys that are promised, and the figures that they hold.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::given;
+
+/// First column of the table of `docs/json.md` between two marks.
+fn promised(name: &str) -> BTreeSet<String> {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/json.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let rest = page.split_once(&format!("<!-- keys of {name}: begin -->")).unwrap().1;
+    let table = rest.split_once(&format!("<!-- keys of {name}: end -->")).unwrap().0;
+    let rows = table.lines().filter_map(|line| line.strip_prefix("| `"));
+    rows.map(|row| row.split_once('`').unwrap().0.to_owned()).collect()
+}
+
+/// Every path of a document, names and places put in brackets.
+fn paths(value: &Value, path: &str, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(map) if !is_figure(value) => {
+            for (key, value) in map {
+                let step = match path {
+                    "" => key.clone(),
+                    "variants[].operations" => format!("{path}.<operation>"),
+                    "variants[].layers" => format!("{path}.<layer>"),
+                    p if p.ends_with("<operation>")
+                        || p.ends_with("<layer>")
+                        || p.ends_with("].cpu") =>
+                    {
+                        format!("{path}.<metric>")
+                    }
+                    _ => format!("{path}.{key}"),
+                };
+                found.insert(step.clone());
+                paths(value, &step, found);
+            }
+        }
+        Value::Array(list) => list.iter().for_each(|v| paths(v, &format!("{path}[]"), found)),
+        _ => {}
+    }
+}
+
+fn is_figure(value: &Value) -> bool {
+    value.get("median").is_some()
+}
+
+fn document() -> Value {
+    report::json::json(&given::view(&given::two_operations()))
+}
+
+#[test]
+fn every_promised_key_is_written_and_every_written_key_is_promised() {
+    let mut written = BTreeSet::new();
+    let document = document();
+    paths(&document, "", &mut written);
+    assert!(!document["findings"].as_array().unwrap().is_empty(), "no finding to look at");
+    assert_eq!(written, promised("show"));
+    let figure = &document["variants"][1]["layers"]["vdo"]["data_blocks_used"];
+    let keys: BTreeSet<_> = figure.as_object().unwrap().keys().cloned().collect();
+    assert_eq!(keys, promised("figure"));
+}
+
+#[test]
+fn the_figures_that_scripts_rely_on_are_there() {
+    let document = report::json::json(&given::view(&results::fixture::result()));
+    let variants = &document["variants"];
+    for variant in [&variants[0], &variants[1]] {
+        let operation = &variant["operations"]["randwrite"];
+        for key in [
+            "iops",
+            "throughput_bytes_per_s",
+            "latency_p50_ns",
+            "latency_p99_ns",
+            "latency_p999_ns",
+        ] {
+            assert!(operation[key]["median"].as_f64().unwrap() > 0.0, "{key}");
+            assert_eq!(operation[key]["n"], 5, "{key}");
+            assert!(
+                operation[key]["low"].as_f64().unwrap() <= operation[key]["high"].as_f64().unwrap()
+            );
+        }
+        assert_eq!(variant["repeats"], 5);
+        assert_eq!(variant["content"]["asked"]["duplicate_percent"], 50.0);
+        assert_eq!(variant["content"]["achieved"]["duplicate_percent"]["median"], 49.9);
+    }
+    for key in [
+        "data_blocks_used",
+        "logical_blocks_used",
+        "saving_percent",
+        "compressed_fragments",
+        "compressed_blocks",
+        "dedupe_advice_valid",
+    ] {
+        assert!(variants[1]["layers"]["vdo"][key]["median"].as_f64().unwrap() > 0.0, "{key}");
+    }
+    assert_eq!(variants[0]["layers"].get("vdo"), None, "the plain disk has no VDO");
+    let iops = document["comparisons"].as_array().unwrap().iter().find(|c| c["metric"] == "iops");
+    let iops = iops.unwrap();
+    assert_eq!(iops["verdict"], "worse");
+    assert_eq!((&iops["base"], &iops["new"]), (&Value::from("plain"), &Value::from("vdo")));
+    let medians =
+        |i: usize| variants[i]["operations"]["randwrite"]["iops"]["median"].as_f64().unwrap();
+    assert!((iops["ratio"].as_f64().unwrap() - medians(1) / medians(0)).abs() < 1e-9);
+}
+
+#[test]
+fn the_csv_holds_the_same_figures_as_the_json() {
+    let view = given::view(&results::fixture::result());
+    let (csv, json) = (report::csv::csv(&view), report::json::json(&view));
+    let mut lines = csv.lines();
+    let head: Vec<_> = lines.next().unwrap().split(',').collect();
+    let place = |name: &str| head.iter().position(|h| *h == name).unwrap();
+    let mut seen = 0;
+    for line in lines {
+        let fields: Vec<_> = line.split(',').collect();
+        assert_eq!(fields.len(), head.len(), "{line}");
+        let variant = if fields[place("variant")] == "plain" { 0 } else { 1 };
+        let group = if fields[place("scope")] == "layer" { "layers" } else { "operations" };
+        let figure =
+            &json["variants"][variant][group][fields[place("name")]][fields[place("metric")]];
+        let median = figure.get("median").and_then(Value::as_f64);
+        assert_eq!(fields[place("median")].parse().ok(), median, "{line}");
+        seen += 1;
+    }
+    assert_eq!(seen, view.figures.len() * view.variants.len());
+}
+
+#[test]
+fn a_single_repeat_has_no_interval_and_its_verdict_is_unclear() {
+    let document = report::json::json(&given::view(&results::fixture::with(1, 7_600.0)));
+    let iops = &document["variants"][0]["operations"]["randwrite"]["iops"];
+    assert!(iops["median"].is_f64() && iops["low"].is_null() && iops["high"].is_null());
+    assert_eq!(document["comparisons"][0]["verdict"], "unclear");
+}

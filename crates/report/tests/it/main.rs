@@ -1,0 +1,80 @@
+//! A report, from a result to the page in a browser.
+
+#[cfg(test)]
+mod browser;
+#[cfg(test)]
+mod documents;
+#[cfg(test)]
+mod page;
+#[cfg(test)]
+mod recomputed;
+#[cfg(test)]
+mod terminal;
+
+#[cfg(test)]
+mod given {
+    use report::view::View;
+    use results::read::ResultSet;
+
+    /// The view of a result as the program makes it.
+    pub fn view(set: &ResultSet) -> View {
+        let analysis = analysis::analyse(set);
+        let findings = doctor::examine(set, &analysis);
+        report::view::view(set, &analysis, &findings)
+    }
+
+    /// The page of one result.
+    pub fn page(set: &ResultSet) -> String {
+        report::html::page(&[view(set)])
+    }
+
+    /// All charts of a page, from the JSON that it carries.
+    pub fn charts(page: &str) -> Vec<serde_json::Value> {
+        let mut charts = Vec::new();
+        for block in page.split("<script class=\"charts\"").skip(1) {
+            let json = block.split_once('>').unwrap().1.split_once("</script>").unwrap().0;
+            charts.extend(serde_json::from_str::<Vec<serde_json::Value>>(json).unwrap());
+        }
+        charts
+    }
+
+    /// A result whose load has two operations, so that every key there is stands in its JSON.
+    pub fn two_operations() -> ResultSet {
+        let mut set = results::fixture::result();
+        for record in set.cells.iter_mut().filter_map(|cell| cell.record.as_mut()) {
+            for load in record.stages.iter_mut().filter_map(|stage| stage.load.as_mut()) {
+                if let Some(write) = load.operations.get("randwrite").cloned() {
+                    load.operations.insert("randread".to_owned(), write);
+                }
+            }
+        }
+        set
+    }
+
+    /// A result of which every word that others choose tries to break out of the page.
+    pub fn hostile() -> ResultSet {
+        const EVIL: &str =
+            "</script><script>alert(1)</script>\"'><img src=x onerror=alert(1)>\u{1b}[31m";
+        let mut set = results::fixture::result();
+        let evil = |text: &mut String| *text = format!("{EVIL}{text}");
+        let plan = &mut set.manifest.plan;
+        evil(&mut plan.experiment);
+        evil(&mut plan.about);
+        for variant in &mut plan.variants {
+            evil(&mut variant.name);
+            for layer in &mut variant.stack {
+                layer.settings.insert(EVIL.to_owned(), EVIL.to_owned());
+            }
+        }
+        set.manifest.host.0.insert(EVIL.to_owned(), EVIL.to_owned());
+        set.manifest.command.push(EVIL.to_owned());
+        for cell in &mut set.cells {
+            evil(&mut cell.entry.variant);
+            let Some(record) = cell.record.as_mut() else { continue };
+            evil(&mut record.variant);
+            record.reason = Some(EVIL.to_owned());
+            record.steps.iter_mut().for_each(|step| evil(&mut step.command));
+        }
+        set
+    }
+}

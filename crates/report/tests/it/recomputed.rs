@@ -1,0 +1,174 @@
+//! One figure of each chart computed again, from the bytes of `rows.log` and by a second path.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use results::model::{Row, SampleRow};
+use results::read::ResultSet;
+use results::sink::DirSink;
+use serde_json::Value;
+
+use crate::given;
+
+/// The rows of a cell as they lie on the disk, read frame by frame.
+fn rows(dir: &Path, folder: &str) -> Vec<Row> {
+    let log = std::fs::read(dir.join("cells").join(folder).join("rows.log")).unwrap();
+    results::frames::read(&log).0
+}
+
+/// A measured second stage: where it began.
+fn measured_start(rows: &[Row]) -> u64 {
+    let edges = rows.iter().filter_map(|row| match row {
+        Row::Stage(edge) if edge.measured && !edge.ended => Some(edge.at_ns),
+        _ => None,
+    });
+    edges.min().unwrap()
+}
+
+fn close(shown: f64, computed: f64, what: &str) {
+    let distance = (shown - computed).abs() / computed.abs().max(1e-9);
+    assert!(distance < 1e-6, "{what}: the page shows {shown}, the rows say {computed}");
+}
+
+/// The y of a series nearest to `x`.
+fn at(series: &Value, x: f64) -> f64 {
+    let xs: Vec<f64> =
+        series["x"].as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect();
+    let near = |a: &usize, b: &usize| (xs[*a] - x).abs().total_cmp(&(xs[*b] - x).abs());
+    let place = (0..xs.len()).min_by(near).unwrap();
+    assert!((xs[place] - x).abs() < 1e-5, "no point at {x} s");
+    series["y"][place].as_f64().unwrap()
+}
+
+fn series<'a>(chart: &'a Value, name: &str, repeat: Option<u64>) -> &'a Value {
+    let all = chart["series"].as_array().unwrap();
+    let wanted = |s: &&Value| s["name"] == name && s["repeat"].as_u64() == repeat;
+    all.iter().find(wanted).unwrap_or_else(|| panic!("{}: no {name} {repeat:?}", chart["id"]))
+}
+
+struct Given {
+    rows: BTreeMap<(String, u64), Vec<Row>>,
+}
+
+impl Given {
+    fn read(dir: &Path, set: &ResultSet) -> Self {
+        let entries = set.cells.iter().map(|c| &c.entry);
+        let rows = entries
+            .map(|e| ((e.variant.clone(), u64::from(e.repeat)), rows(dir, &e.folder)))
+            .collect();
+        Self { rows }
+    }
+
+    fn of(&self, variant: &str, repeat: u64) -> (&[Row], u64) {
+        let rows = &self.rows[&(variant.to_owned(), repeat)];
+        (rows, measured_start(rows))
+    }
+
+    fn samples(&self, variant: &str, repeat: u64, source: &str) -> Vec<&SampleRow> {
+        let (rows, start) = self.of(variant, repeat);
+        let own = rows.iter().filter_map(|row| match row {
+            Row::Sample(s) if s.source == source && s.at_ns >= start => Some(s),
+            _ => None,
+        });
+        own.collect()
+    }
+
+    /// Fifth interval of the third repeat.
+    fn intervals(&self, chart: &Value, value: impl Fn(&results::model::IntervalRow) -> f64) {
+        for variant in ["plain", "vdo"] {
+            let (rows, start) = self.of(variant, 3);
+            let intervals = rows.iter().filter_map(|row| match row {
+                Row::Interval(i) if i.operation == "randwrite" => Some(i),
+                _ => None,
+            });
+            let fifth = intervals.clone().nth(4).unwrap();
+            let x = (fifth.end_ns - start) as f64 / 1e9;
+            close(at(series(chart, variant, Some(3)), x), value(fifth), variant);
+        }
+    }
+
+    /// The 99th percentile of the second repeat, from the histograms of its intervals.
+    fn percentiles(&self, chart: &Value) {
+        for variant in ["plain", "vdo"] {
+            let texts = self.of(variant, 2).0.iter().filter_map(|row| match row {
+                Row::Interval(i) if i.operation == "randwrite" => i.histogram.as_deref(),
+                _ => None,
+            });
+            let all = results::histogram::merge(texts).unwrap().unwrap();
+            let p99 = all.value_at_quantile(0.99) as f64;
+            close(at(series(chart, variant, Some(2)), 2.0), p99, variant);
+        }
+    }
+
+    /// The tenth sample of a field, or its growth per second since the ninth.
+    fn field(&self, chart: &Value, source: &str, field: &str, name: &str, rate: bool) {
+        let variant = if source.starts_with("vdo") || chart["id"].as_str().unwrap().starts_with('1')
+        {
+            "vdo"
+        } else {
+            "plain"
+        };
+        let samples = self.samples(variant, 1, source);
+        let start = self.of(variant, 1).1;
+        let x = (samples[9].at_ns - start) as f64 / 1e9;
+        let value = |i: usize| samples[i].fields[field].unwrap();
+        let seconds = (samples[9].at_ns - samples[8].at_ns) as f64 / 1e9;
+        let computed = if rate { (value(9) - value(8)) / seconds } else { value(9) };
+        close(at(series(chart, name, Some(1)), x), computed, field);
+    }
+
+    /// The median over the repeats of a thread's CPU seconds per second, around the tenth second.
+    fn threads(&self, chart: &Value) {
+        let mut rates: Vec<f64> = (1..=5)
+            .map(|repeat| {
+                let samples = self.samples("vdo", repeat, "vdo.threads");
+                let value = |i: usize| samples[i].fields["cpuQ0"].unwrap();
+                let seconds = (samples[10].at_ns - samples[9].at_ns) as f64 / 1e9;
+                (value(10) - value(9)) / seconds
+            })
+            .collect();
+        rates.sort_by(f64::total_cmp);
+        let shown = series(chart, "cpuQ0", None);
+        let xs = shown["x"].as_array().unwrap();
+        let place = xs.iter().position(|x| (x.as_f64().unwrap() - 10.0).abs() < 0.3).unwrap();
+        close(shown["y"][place].as_f64().unwrap(), rates[2], "cpuQ0");
+    }
+}
+
+#[test]
+fn one_figure_of_each_chart_equals_what_rows_log_says() {
+    let home = tempfile::tempdir().unwrap();
+    let dir = home.path().join("result");
+    let mut sink = DirSink::create(&dir).unwrap();
+    results::fixture::write(&results::fixture::result(), &mut sink).unwrap();
+    let set = results::open(&dir).unwrap();
+    let given = Given::read(&dir, &set);
+    let page = given::page(&set);
+    let charts = given::charts(&page);
+    assert!(charts.len() >= 8, "{} charts", charts.len());
+    for chart in &charts {
+        let field = |source, field, name, rate| given.field(chart, source, field, name, rate);
+        match chart["id"].as_str().unwrap() {
+            "throughput-random-write-randwrite" => {
+                given.intervals(chart, |i| i.bytes as f64 / ((i.end_ns - i.start_ns) as f64 / 1e9))
+            }
+            "p99-random-write-randwrite" => {
+                given.intervals(chart, |i| i.latency.unwrap().p99_ns as f64);
+            }
+            "latency-randwrite" => given.percentiles(chart),
+            "1-vdo-space" => field("vdo.stats", "dataBlocksUsed", "data", false),
+            "1-vdo-duplicates" => {
+                field("vdo.stats", "hashLock.concurrentDataMatches", "concurrent matches", false);
+            }
+            "1-vdo-compression" => {
+                field("vdo.stats", "packer.compressedBlocksWritten", "packed blocks", false);
+            }
+            "1-vdo-writes" => field("vdo.stats", "biosIn.write", "in", true),
+            "1-vdo-threads" => given.threads(chart),
+            "0-written_bytes" | "1-written_bytes" => {
+                field("machine.diskstats", "data.written_bytes", "data", true);
+            }
+            unknown => panic!("no second path recomputes chart {unknown}: write one"),
+        }
+    }
+}

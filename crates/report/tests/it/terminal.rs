@@ -1,0 +1,43 @@
+//! A result on a terminal.
+
+use report::terminal::text;
+
+use crate::given;
+
+#[test]
+fn the_summary_says_verdict_figures_and_findings_within_the_width() {
+    let view = given::view(&results::fixture::result());
+    for (width, part) in [(120, "[0.374, 0.391]"), (96, "± 2 %"), (60, "0.386×")] {
+        let text = text(&view, width, false);
+        for part in
+            ["0.39", "randwrite", "  IOPS", "worse", "5+5", "  space saved", "simulated", part]
+        {
+            assert!(text.contains(part), "'{part}' is missing from\n{text}");
+        }
+        let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(widest <= width.max(72), "{widest} of {width}\n{text}");
+    }
+    let text = text(&view, 100, false);
+    assert!(!text.contains('\u{1b}'), "colour that nobody asked for");
+}
+
+#[test]
+fn colour_changes_nothing_but_colour() {
+    let view = given::view(&results::fixture::result());
+    let (plain, coloured) = (text(&view, 90, false), text(&view, 90, true));
+    assert_ne!(plain, coloured);
+    let mut bare = String::new();
+    let mut rest = coloured.as_str();
+    while let Some((before, after)) = rest.split_once("\u{1b}[") {
+        bare.push_str(before);
+        rest = after.split_once('m').unwrap().1;
+    }
+    bare.push_str(rest);
+    assert_eq!(bare, plain);
+}
+
+#[test]
+fn names_of_others_cannot_send_codes_to_the_terminal() {
+    let text = text(&given::view(&given::hostile()), 200, false);
+    assert!(!text.contains('\u{1b}'), "{text:?}");
+}
