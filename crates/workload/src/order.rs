@@ -45,8 +45,8 @@ impl Order {
     ) -> Self {
         let (blocks, jobs) = (blocks.max(1), jobs.max(1));
         let pass = Self::pass(pattern, blocks, last_block);
-        // 128 bits: a range of 2^50 blocks times a thousand jobs.
-        let begin = |job: u64| (u128::from(pass) * u128::from(job) / u128::from(jobs)) as u64;
+        // The first jobs take one more each, as they do of `bytes`.
+        let begin = |job: u64| pass / jobs * job + job.min(pass % jobs);
         let (kind, share) = match pattern {
             Pattern::Uniform => {
                 let rng = seed.derive(&format!("uniform {job}")).generator();

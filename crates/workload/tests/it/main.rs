@@ -211,6 +211,22 @@ fn bytes_end_a_load_over_all_jobs_together() {
 }
 
 #[test]
+fn as_many_bytes_as_the_range_has_are_one_pass() {
+    for pattern in [Pattern::Sequential, Pattern::Permutation] {
+        for (blocks, jobs) in [(10, 3), (1000, 7), (4096, 4)] {
+            let mut spec = spec("randwrite=100");
+            (spec.pattern, spec.jobs) = (Some(pattern), jobs);
+            spec.bytes = Some(Bytes(blocks * 4096));
+            let mut seen = vec![0; blocks as usize];
+            for job in 0..jobs {
+                stream(&spec, blocks, 1, job).for_each(|io| seen[io.block as usize] += 1);
+            }
+            assert!(seen.iter().all(|&n| n == 1), "{pattern}: {seen:?}");
+        }
+    }
+}
+
+#[test]
 fn time_alone_never_ends_a_stream() {
     let spec = spec("write=100");
     let mut stream = stream(&spec, 10, 1, 0);
