@@ -88,7 +88,7 @@ fn threads(view: &View) -> Markup {
         h3 { "CPU of each thread" }
         p.reading { "Percent of one CPU over the measured stages, median over the repeats. A thread near 100 % is a limit: threads that cannot be \
                      multiplied (journalQ, packerQ, dedupeQ) then set the pace." }
-        div.scroll tabindex="0" role="region" aria-label="CPU of each thread" { table {
+        div.scroll.close tabindex="0" role="region" aria-label="CPU of each thread" { table {
             thead { tr { th scope="col" { "Thread" } th.text scope="col" style="width:60%" { span.sr { "Bar" } } th scope="col" { "CPU" } } }
             tbody { @for row in &view.threads { @for (index, percent) in row.percent.iter().enumerate() { @if let Some(percent) = percent { tr {
                 th scope="row" { code { (row.thread) } @if row.percent.iter().flatten().count() > 1 {

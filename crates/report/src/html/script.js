@@ -84,7 +84,9 @@ const axis = (a, low, high) => {
   const out = { title: { text: a.label, font: { size: 12.5 }, standoff: 8 }, gridcolor: css("--line"), zeroline: false,
     linecolor: css("--line"), tickfont: { size: 12 }, automargin: true };
   if (a.scale === "nines") {
-    const shown = nines.filter(n => n[0] <= high + .05);
+    const shown = nines.filter(n => n[0] <= high + .05 && (innerWidth > 700 || n[0] >= 1));
+    out.tickangle = 0;
+    if (innerWidth <= 700) out.tickfont.size = 10;
     Object.assign(out, { tickmode: "array", tickvals: shown.map(n => n[0]), ticktext: shown.map(n => n[1]), range: [0, high * 1.02] });
   } else if (a.scale === "log") {
     const at = logTicks(low, high);
@@ -123,7 +125,7 @@ const figure = spec => {
     modebar: { bgcolor: "rgba(0,0,0,0)", color: css("--faint"), activecolor: css("--ink") },
     legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: 12.5 } }, hovermode: "x",
     hoverlabel: { bgcolor: css("--card"), bordercolor: css("--line"), font: { color: css("--ink"), family: css("--sans") } } },
-    { displaylogo: false, responsive: true, showSendToCloud: false, modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"] }];
+    { displaylogo: false, responsive: true, displayModeBar: narrow ? false : "hover", showSendToCloud: false, modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"] }];
 };
 
 const draw = async box => {

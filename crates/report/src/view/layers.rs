@@ -1,6 +1,6 @@
 //! What the layers did over time: the charts that each kind of layer describes, drawn from its samples.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use layers::{Chart as Described, Kind};
 use results::model::LayerFacts;
@@ -42,6 +42,9 @@ fn chart(set: &ResultSet, variant: usize, layer: &LayerFacts, described: &Descri
             series.extend(lines.into_iter().filter(|s: &Series| !per_field || s.bold()));
         }
     }
+    if per_field {
+        series = largest(series);
+    }
     let title = if layer.name == *of {
         format!("{}: {}", layer.name, described.title)
     } else {
@@ -59,12 +62,39 @@ fn chart(set: &ResultSet, variant: usize, layer: &LayerFacts, described: &Descri
     }
 }
 
+/// Most areas that colours can tell apart.
+const AREAS: usize = 9;
+
+/// The series that are most, largest first, and the sum of all others as one more.
+fn largest(mut series: Vec<Series>) -> Vec<Series> {
+    let sum = |s: &Series| s.y.iter().flatten().sum::<f64>();
+    series.sort_by(|a, b| sum(b).total_cmp(&sum(a)));
+    let rest = series.split_off(series.len().min(AREAS));
+    if let [first, ..] = rest.as_slice() {
+        // Samples of one source share their moments; thousandths of a second tell them apart.
+        let mut sums: BTreeMap<i64, (f64, Option<f64>)> = BTreeMap::new();
+        for (x, y) in rest.iter().flat_map(|s| s.x.iter().zip(&s.y)) {
+            let sum = sums.entry((x * 1000.0).round() as i64).or_insert((*x, None));
+            sum.1 = sum.1.into_iter().chain(*y).reduce(|a, b| a + b);
+        }
+        let (x, y) = sums.into_values().unzip();
+        series.push(Series { name: format!("{} others", rest.len()), x, y, ..first.clone() });
+    }
+    for (hue, one) in series.iter_mut().enumerate() {
+        one.hue = hue;
+    }
+    series
+}
+
 /// The next colour: series of one line share theirs.
 fn series_hue(series: &[Series]) -> usize {
     series.last().map_or(0, |s| s.hue + 1)
 }
 
 fn y_label(described: &Described) -> String {
+    if described.rate && described.unit == Unit::Ratio {
+        return "Seconds per second".to_owned();
+    }
     let unit = match described.unit {
         Unit::Blocks => "Blocks of 4 KiB",
         Unit::Bytes => "Bytes",
@@ -124,4 +154,26 @@ pub fn threads(set: &ResultSet) -> Vec<ThreadRow> {
 /// Probes that have a field per thread.
 fn thread_probes(kind: &Kind) -> impl Iterator<Item = &'static str> {
     kind.charts.iter().flat_map(|c| c.series).filter(|s| s.field == "*").map(|s| s.probe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_colours_cannot_tell_apart_is_summed_up() {
+        let one = |n: usize| Series {
+            name: format!("thread {n}"),
+            variant: None,
+            hue: n,
+            repeat: None,
+            x: vec![1.0, 2.0],
+            y: vec![Some(n as f64), if n == 0 { None } else { Some(1.0) }],
+        };
+        let series = largest((0..12).map(one).collect());
+        assert_eq!(series.len(), 10);
+        assert_eq!((series[0].name.as_str(), series[0].hue), ("thread 11", 0));
+        assert_eq!(series[9].name, "3 others");
+        assert_eq!(series[9].y, [Some(0.0 + 1.0 + 2.0), Some(2.0)]);
+    }
 }

@@ -72,7 +72,7 @@ fn device(set: &ResultSet, variant: usize, column: &str, words: &str) -> Chart {
         id: format!("{variant}-{column}"),
         title: format!("Bytes {words} the devices of {of}"),
         part: Part::Machine,
-        reading: "One colour for each block device of the stack, from the disk up, as the kernel's diskstats count. Where a lower device \
+        reading: "One colour for each block device of the stack, as the kernel's diskstats count. Where a lower device \
                   moves more than the one above it, a layer amplifies; where less, it saves."
             .to_owned(),
         shape: Shape::Lines,

@@ -150,7 +150,7 @@ fn one_figure_of_each_chart_equals_what_rows_log_says() {
         let field = |source, field, name, rate| given.field(chart, source, field, name, rate);
         match chart["id"].as_str().unwrap() {
             "throughput-random-write-randwrite" => {
-                given.intervals(chart, |i| i.bytes as f64 / ((i.end_ns - i.start_ns) as f64 / 1e9))
+                given.intervals(chart, |i| i.bytes as f64 / ((i.end_ns - i.start_ns) as f64 / 1e9));
             }
             "p99-random-write-randwrite" => {
                 given.intervals(chart, |i| i.latency.unwrap().p99_ns as f64);
