@@ -38,6 +38,18 @@ pub(super) fn prepare() -> Result<(), String> {
     for role in &order.roles {
         bind_disk(role)?;
     }
+    start_processors()
+}
+
+/// Starts the processors that the command line has held back, now that no device is being mapped any more.
+fn start_processors() -> Result<(), String> {
+    let list = fs::read_dir("/sys/devices/system/cpu").into_iter().flatten().flatten();
+    for switch in list.map(|entry| entry.path().join("online")) {
+        if fs::read_to_string(&switch).is_ok_and(|state| state.trim() == "0") {
+            fs::write(&switch, "1")
+                .map_err(|error| format!("cannot switch on {}: {error}", switch.display()))?;
+        }
+    }
     Ok(())
 }
 

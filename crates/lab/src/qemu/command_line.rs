@@ -33,8 +33,10 @@ const TUNED: [&str; 21] = [
     "8250.nr_uarts=1",
 ];
 
-/// Spares an emulated second processor the measuring of its delay loop, which takes a second when the host is busy.
-const EMULATED: &str = "lpj=8000000";
+/// For an emulated processor. The others start late (process 1 starts them): a second one that runs while the first
+/// maps devices can end QEMU 10 (`iotlb_to_section: Assertion failed`, one start of sixty), and makes the boot slower.
+/// Their delay loops need no measuring, which takes a second when the host is busy.
+const EMULATED: &str = "maxcpus=1 lpj=8000000";
 
 /// The whole command line.
 pub(crate) fn command_line(which: CommandLine, kvm: bool) -> String {

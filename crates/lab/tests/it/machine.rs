@@ -6,7 +6,7 @@ use std::time::Duration;
 use lab::{Accelerator, DiskHome, Ending, Error, Event, FrameKind, Image, Received, Vm, Wish};
 use units::Bytes;
 
-use crate::{Lab, until_first_step};
+use crate::{Lab, payloads, until_first_step};
 
 pub(crate) fn an_image_that_is_there_is_found_without_network(lab: &Lab) {
     let mut events = Vec::new();
@@ -75,10 +75,18 @@ fn next_payload(vm: &mut Vm) {
 }
 
 pub(crate) fn disks_that_cannot_fit_are_refused_before_the_start(lab: &Lab) {
-    let mut spec = lab.machine("nothing").with_disk("data", Bytes(Bytes::GIB));
+    let mut spec = lab.machine("processors").with_disk("data", Bytes(Bytes::GIB));
     spec.will_write = Bytes(1 << 60);
     let error = Vm::start(&spec).unwrap_err();
     assert!(matches!(error, Error::DiskSpace { .. }), "{error}");
     assert!(error.to_string().contains(&lab.cache.dir().display().to_string()), "{error}");
     assert!(error.help().is_some());
+}
+
+pub(crate) fn every_processor_runs_when_the_session_begins(lab: &Lab) {
+    let mut spec = lab.machine("processors");
+    spec.cpus = 3;
+    let (frames, end, _) = lab.run(&spec);
+    assert_eq!(end.ending, Ending::Done, "{end:#?}");
+    assert_eq!(payloads(&frames), [b"0-2\n"]);
 }

@@ -61,6 +61,10 @@ const TESTS: &[Test] = &[
     ("a_killed_session_is_told_by_process_1", ends::a_killed_session_is_told_by_process_1),
     ("a_guest_that_goes_off_early_has_crashed", ends::a_guest_that_goes_off_early_has_crashed),
     ("a_guest_that_is_dropped_is_gone", ends::a_guest_that_is_dropped_is_gone),
+    (
+        "every_processor_runs_when_the_session_begins",
+        machine::every_processor_runs_when_the_session_begins,
+    ),
     ("two_guests_run_at_once", machine::two_guests_run_at_once),
     (
         "a_kept_disk_stays_and_gives_discarded_space_back",
