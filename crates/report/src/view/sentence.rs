@@ -25,12 +25,15 @@ fn against_base(variants: &[Variant], index: usize, asked: &[&FigureRow]) -> Opt
         .filter_map(|row| Some((*row, row.comparisons.get(index)?.as_ref()?)))
         .filter(|(_, comparison)| comparison.ratio.is_some())
         .collect();
+    let unclear = |c: &&Comparison| c.verdict.as_deref() == Some("unclear");
+    // Said once at the end, not after every figure.
+    let all_unclear = !compared.is_empty() && compared.iter().all(|(_, c)| unclear(c));
     let mut parts = Vec::new();
     let mut scopes: Vec<&Scope> = compared.iter().map(|(row, _)| &row.scope).collect();
     scopes.dedup();
     for scope in scopes {
         let own: Vec<_> = compared.iter().filter(|(row, _)| row.scope == *scope).collect();
-        parts.extend(on_scope(scope, base, &own));
+        parts.extend(on_scope(scope, base, &own, all_unclear));
     }
     for row in asked.iter().filter(|r| r.comparisons.get(index).is_none_or(Option::is_none)) {
         let Some(Some(figure)) = row.values.get(index) else { continue };
@@ -41,28 +44,35 @@ fn against_base(variants: &[Variant], index: usize, asked: &[&FigureRow]) -> Opt
         });
     }
     let verdict = compared.first().and_then(|(_, comparison)| comparison.verdict.clone());
+    let end = if all_unclear { " Verdict: unclear." } else { "" };
     (!parts.is_empty())
-        .then(|| Sentence { text: format!("With {new}, {}.", parts.join("; ")), verdict })
+        .then(|| Sentence { text: format!("With {new}, {}.{end}", parts.join("; ")), verdict })
 }
 
 /// All that is asked about one operation or layer.
-fn on_scope(scope: &Scope, base: &str, compared: &[&(&FigureRow, &Comparison)]) -> Option<String> {
+fn on_scope(
+    scope: &Scope,
+    base: &str,
+    compared: &[&(&FigureRow, &Comparison)],
+    all_unclear: bool,
+) -> Option<String> {
     let ((row, first), rest) = compared.split_first()?;
     let rate = row.metric == "iops" || row.metric.starts_with("throughput");
     let verb = if rate { "ran at" } else { "had" };
     let link = if first.verdict.as_deref() == Some("same") { "as" } else { "of" };
-    let rest: Vec<_> = rest.iter().map(|(row, comparison)| times(row, comparison)).collect();
+    let rest: Vec<_> =
+        rest.iter().map(|(row, comparison)| times(row, comparison, all_unclear)).collect();
     let with = list(&rest).map(|rest| format!(", with {rest}")).unwrap_or_default();
-    Some(format!("{} {verb} {} {link} {base}{with}", scope.name(), times(row, first)))
+    Some(format!("{} {verb} {} {link} {base}{with}", scope.name(), times(row, first, all_unclear)))
 }
 
 /// `0.39× the IOPS`, `the same p99 latency`, `0.97× the IOPS (unclear)`.
-fn times(row: &FigureRow, comparison: &Comparison) -> String {
+fn times(row: &FigureRow, comparison: &Comparison, all_unclear: bool) -> String {
     let (label, word) = (&row.label, comparison.verdict.as_deref());
     let ratio = comparison.ratio.map_or(wording::NONE.to_owned(), |r| significant(r, 2));
     match word {
         Some("same") => format!("the same {label}"),
-        Some("unclear") => format!("{ratio}× the {label} (unclear)"),
+        Some("unclear") if !all_unclear => format!("{ratio}× the {label} (unclear)"),
         _ => format!("{ratio}× the {label}"),
     }
 }

@@ -126,3 +126,12 @@ fn several_results_share_a_page_without_sharing_an_id() {
     assert!(ids.contains(&"r1-verdict"));
     assert_eq!(page.matches("<script id=\"plotly\"").count(), 1);
 }
+
+#[test]
+fn what_no_run_decides_is_said_once() {
+    let page = given::page(&results::fixture::with(1, 7_600.0));
+    let headline =
+        page.split_once("<h1 id=\"r0-verdict\">").unwrap().1.split_once("</h1>").unwrap().0;
+    assert!(headline.ends_with("Verdict: unclear."), "{headline}");
+    assert_eq!(headline.matches("unclear").count(), 1, "{headline}");
+}

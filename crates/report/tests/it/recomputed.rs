@@ -117,6 +117,20 @@ impl Given {
         close(at(series(chart, name, Some(1)), x), computed, field);
     }
 
+    /// Seconds that all processors worked between two samples, as percent of one.
+    fn processors(&self, chart: &Value) {
+        for variant in ["plain", "vdo"] {
+            let samples = self.samples(variant, 4, "machine.cpu");
+            let worked = |i: usize| {
+                samples[i].fields["user_s"].unwrap() + samples[i].fields["system_s"].unwrap()
+            };
+            let seconds = (samples[6].at_ns - samples[5].at_ns) as f64 / 1e9;
+            let x = (samples[6].at_ns - self.of(variant, 4).1) as f64 / 1e9;
+            let computed = 100.0 * (worked(6) - worked(5)) / seconds;
+            close(at(series(chart, variant, Some(4)), x), computed, "CPU");
+        }
+    }
+
     /// The median over the repeats of a thread's CPU seconds per second, around the tenth second.
     fn threads(&self, chart: &Value) {
         let mut rates: Vec<f64> = (1..=5)
@@ -135,17 +149,45 @@ impl Given {
     }
 }
 
+/// The made-up result with what it lacks: reads of the disk, and the processors' time.
+fn with_reads_and_processors() -> ResultSet {
+    let mut set = results::fixture::result();
+    for cell in &mut set.cells {
+        let mut rows = Vec::new();
+        for row in cell.rows.drain(..) {
+            let mut processors = None;
+            let row = match row {
+                Row::Sample(mut sample) if sample.source == "machine.diskstats" => {
+                    let now = sample.at_ns as f64;
+                    sample.fields.insert("data.read_bytes".to_owned(), Some((now / 1e3).sqrt()));
+                    let mut cpu = SampleRow { source: "machine.cpu".to_owned(), ..sample.clone() };
+                    let columns = [("user_s", 1.1), ("system_s", 1.3), ("idle_s", 1.0)];
+                    let figure = |power: f64| Some((now / 1e9).powf(power));
+                    cpu.fields = columns.map(|(name, p)| (name.to_owned(), figure(p))).into();
+                    processors = Some(Row::Sample(cpu));
+                    Row::Sample(sample)
+                }
+                other => other,
+            };
+            rows.push(row);
+            rows.extend(processors);
+        }
+        cell.rows = rows;
+    }
+    set
+}
+
 #[test]
 fn one_figure_of_each_chart_equals_what_rows_log_says() {
     let home = tempfile::tempdir().unwrap();
     let dir = home.path().join("result");
     let mut sink = DirSink::create(&dir).unwrap();
-    results::fixture::write(&results::fixture::result(), &mut sink).unwrap();
+    results::fixture::write(&with_reads_and_processors(), &mut sink).unwrap();
     let set = results::open(&dir).unwrap();
     let given = Given::read(&dir, &set);
     let page = given::page(&set);
     let charts = given::charts(&page);
-    assert!(charts.len() >= 8, "{} charts", charts.len());
+    assert!(charts.len() >= 13, "{} charts", charts.len());
     for chart in &charts {
         let field = |source, field, name, rate| given.field(chart, source, field, name, rate);
         match chart["id"].as_str().unwrap() {
@@ -168,6 +210,10 @@ fn one_figure_of_each_chart_equals_what_rows_log_says() {
             "0-written_bytes" | "1-written_bytes" => {
                 field("machine.diskstats", "data.written_bytes", "data", true);
             }
+            "0-read_bytes" | "1-read_bytes" => {
+                field("machine.diskstats", "data.read_bytes", "data", true);
+            }
+            "cpu" => given.processors(chart),
             unknown => panic!("no second path recomputes chart {unknown}: write one"),
         }
     }
