@@ -87,7 +87,9 @@ pub struct Common {
 
 /// `fathom run`
 #[derive(Debug, Args)]
-#[command(after_help = "Example: fathom run vdo-vs-plain --device data=/dev/disk/by-id/nvme-scratch")]
+#[command(
+    after_help = "Example: fathom run vdo-vs-plain --device data=/dev/disk/by-id/nvme-scratch"
+)]
 pub struct RunArgs {
     #[command(flatten)]
     pub common: Common,

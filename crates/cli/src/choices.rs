@@ -27,9 +27,11 @@ impl Source {
             let names: Vec<_> = experiment::SHIPPED.iter().map(|s| s.name).collect();
             let near = experiment::nearest(experiment, names.iter().copied());
             let hint = near.map_or_else(String::new, |n| format!("did you mean '{n}'? "));
-            return Err(Failure::usage(format!("There is no experiment '{experiment}'")).with_help(
-                format!("{hint}Shipped are: {}; or give the path of a file", names.join(", ")),
-            ));
+            return Err(Failure::usage(format!("There is no experiment '{experiment}'"))
+                .with_help(format!(
+                    "{hint}Shipped are: {}; or give the path of a file",
+                    names.join(", ")
+                )));
         }
         let text = std::fs::read_to_string(path).map_err(|error| {
             Failure::usage(format!("Cannot read experiment file {experiment}: {error}"))
@@ -47,8 +49,9 @@ pub fn fresh_seed() -> Seed {
     match read {
         Ok(()) => Seed(u64::from_le_bytes(bytes)),
         // Without /dev the time and the process still differ from run to run.
-        Err(_) => Seed(std::process::id().into())
-            .derive(&format!("{:?}", std::time::SystemTime::now())),
+        Err(_) => {
+            Seed(std::process::id().into()).derive(&format!("{:?}", std::time::SystemTime::now()))
+        }
     }
 }
 

@@ -37,8 +37,7 @@ pub fn compose(file: &str, text: &str, choices: &Choices) -> Result<Plan, Experi
         text: text.to_owned(),
         mistakes,
     };
-    let parsed: File =
-        toml::from_str(text).map_err(|e| fail(vec![Diagnostic::from_toml(&e)]))?;
+    let parsed: File = toml::from_str(text).map_err(|e| fail(vec![Diagnostic::from_toml(&e)]))?;
     let mut mistakes = check_frame(&parsed, text);
     let devices = device_sizes(&parsed, choices);
     let variants = stacks::resolve(&parsed, text).unwrap_or_else(|m| {

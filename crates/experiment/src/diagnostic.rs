@@ -37,9 +37,7 @@ impl Diagnostic {
                 let end = span.end.min(text.len()).max(span.start.min(text.len()));
                 let span = span.start.min(end)..end;
                 title.element(
-                    Snippet::source(text)
-                        .path(file)
-                        .annotation(AnnotationKind::Primary.span(span)),
+                    Snippet::source(text).path(file).annotation(AnnotationKind::Primary.span(span)),
                 )
             }
             None => Group::with_title(title),
@@ -57,17 +55,19 @@ pub fn table_span(text: &str, header: &Range<usize>) -> Range<usize> {
     header.start..end.map_or(text.len(), |at| header.end + at)
 }
 
-/// The span of `key` inside `within`, or all of `within` when it is not found.
+/// The span of `key` inside `within`, or the first line of `within` when it is not found.
 pub fn key_span(text: &str, within: &Range<usize>, key: &str) -> Range<usize> {
     let end = within.end.min(text.len());
     let Some(part) = text.get(within.start..end) else { return within.clone() };
+    let first_line = within.start..within.start + part.find('\n').unwrap_or(part.len());
     part.match_indices(key)
         .map(|(at, _)| at)
         .find(|&at| {
             let boundary = |c: Option<char>| c.is_none_or(|c| !(c.is_alphanumeric() || c == '_'));
-            boundary(part[..at].chars().next_back()) && boundary(part[at + key.len()..].chars().next())
+            boundary(part[..at].chars().next_back())
+                && boundary(part[at + key.len()..].chars().next())
         })
-        .map_or_else(|| within.clone(), |at| within.start + at..within.start + at + key.len())
+        .map_or(first_line, |at| within.start + at..within.start + at + key.len())
 }
 
 /// The known name nearest to `word`, when it is near enough to be meant.
@@ -110,7 +110,8 @@ mod tests {
 
     #[test]
     fn a_mistyped_key_gets_the_nearest_known_one() {
-        let help = unknown_key("unknown field `reapeat`, expected one of `name`, `repeat`").unwrap();
+        let help =
+            unknown_key("unknown field `reapeat`, expected one of `name`, `repeat`").unwrap();
         assert!(help.contains("did you mean 'repeat'"), "{help}");
         assert_eq!(nearest("zzzzzz", ["name", "repeat"]), None);
     }
@@ -124,7 +125,11 @@ mod tests {
 
     #[test]
     fn the_line_is_shown_and_spans_past_the_end_do_no_harm() {
-        let shown = Diagnostic::at(7..900, "Bad", "do better").render("x.toml", "a = 1\nb = 2\n", false);
-        assert!(shown.contains("x.toml:2") && shown.contains("b = 2") && shown.contains("do better"), "{shown}");
+        let shown =
+            Diagnostic::at(7..900, "Bad", "do better").render("x.toml", "a = 1\nb = 2\n", false);
+        assert!(
+            shown.contains("x.toml:2") && shown.contains("b = 2") && shown.contains("do better"),
+            "{shown}"
+        );
     }
 }

@@ -94,7 +94,9 @@ fn variant(cell: &CellPlan) -> ExplainedVariant {
         samples: cell
             .probes
             .iter()
-            .map(|p| format!("{} every {}: {}", p.id, Nanos(p.every_ms * 1_000_000), p.source.show()))
+            .map(|p| {
+                format!("{} every {}: {}", p.id, Nanos(p.every_ms * 1_000_000), p.source.show())
+            })
             .collect(),
         warnings,
     }

@@ -11,14 +11,14 @@ mod file;
 mod order;
 mod plan;
 mod shipped;
-mod stages;
 mod stacks;
+mod stages;
 
-pub use compose::{compose, Choices};
-pub use diagnostic::{nearest, Diagnostic};
-pub use explain::{explain, Explained};
+pub use compose::{Choices, compose};
+pub use diagnostic::{Diagnostic, nearest};
+pub use explain::{Explained, explain};
 pub use plan::{CellPlan, DevicePlan, Needs, PlacedLayer, Plan, StagePlan};
-pub use shipped::{shipped, Shipped, SHIPPED};
+pub use shipped::{SHIPPED, Shipped, shipped};
 
 /// An experiment file that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

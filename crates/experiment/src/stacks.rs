@@ -49,7 +49,8 @@ pub(crate) struct Built {
 /// The variants of the file; one called `default` when it names none.
 pub(crate) fn resolve(file: &File, text: &str) -> Result<Vec<VariantStack>, Vec<Diagnostic>> {
     let mut mistakes = Vec::new();
-    let mut take = |result: Result<WrittenLayer, Diagnostic>| result.map_err(|m| mistakes.push(m)).ok();
+    let mut take =
+        |result: Result<WrittenLayer, Diagnostic>| result.map_err(|m| mistakes.push(m)).ok();
     let mut base = Vec::new();
     for entry in &file.stack {
         base.extend(take(written(entry, text)));
@@ -109,10 +110,15 @@ fn written(entry: &toml::Spanned<Table>, text: &str) -> Result<WrittenLayer, Dia
     let kinds = || layers::kinds().iter().map(|k| k.name);
     let known = kinds().collect::<Vec<_>>().join(", ");
     let kind = text_key(&mut settings, "layer", &span, text)?.ok_or_else(|| {
-        Diagnostic::at(span.start..span.start + 1, "A layer of the stack does not say which it is", format!("add layer = ...; there are: {known}"))
+        Diagnostic::at(
+            span.start..span.start + 1,
+            "A layer of the stack does not say which it is",
+            format!("add layer = ...; there are: {known}"),
+        )
     })?;
     if layers::kind(&kind).is_none() {
-        let near = nearest(&kind, kinds()).map_or(String::new(), |n| format!("did you mean '{n}'? "));
+        let near =
+            nearest(&kind, kinds()).map_or(String::new(), |n| format!("did you mean '{n}'? "));
         return Err(Diagnostic::at(
             key_span(text, &span, "layer"),
             format!("There is no layer '{kind}'"),
@@ -242,24 +248,22 @@ impl Built {
         run_tag: &str,
         text: &str,
     ) -> Result<Vec<NamedDevice>, Diagnostic> {
-        let mistake = |e: layers::SettingError| {
-            Diagnostic {
-                message: e.to_string(),
-                span: Some(key_span(text, &written.span, &e.key)),
-                help: Some(e.help.clone()),
-            }
+        let mistake = |e: layers::SettingError| Diagnostic {
+            message: e.to_string(),
+            span: Some(key_span(text, &written.span, &e.key)),
+            help: Some(e.help.clone()),
         };
         let Some(kind) = layers::kind(&written.kind) else {
-            return Err(Diagnostic::at(written.span.clone(), format!("There is no layer '{}'", written.kind), "see fathom explain --layers"));
+            return Err(Diagnostic::at(
+                written.span.clone(),
+                format!("There is no layer '{}'", written.kind),
+                "see fathom explain --layers",
+            ));
         };
         let layer = (kind.parse)(&written.settings).map_err(mistake)?;
         layer.validate(self.bytes.0).map_err(mistake)?;
-        let place = Place {
-            name: &written.name,
-            run_tag,
-            below: &self.device,
-            below_bytes: self.bytes.0,
-        };
+        let place =
+            Place { name: &written.name, run_tag, below: &self.device, below_bytes: self.bytes.0 };
         let raised = layer.raise(&place).map_err(mistake)?;
         self.layers.push(PlacedLayer {
             kind: written.kind.clone(),
@@ -280,7 +284,8 @@ impl Built {
         self.allocate.extend(raised.allocate.map(|a| (written.name.clone(), a)));
         self.device = raised.device;
         self.bytes = Bytes(raised.bytes);
-        self.needs = std::mem::take(&mut self.needs).with(&Needs::of(&kind.needs, raised.memory_bytes));
+        self.needs =
+            std::mem::take(&mut self.needs).with(&Needs::of(&kind.needs, raised.memory_bytes));
         Ok(raised.nodes)
     }
 }

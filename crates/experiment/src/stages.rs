@@ -148,7 +148,8 @@ pub(crate) fn plan(
     let mut planned = Vec::new();
     for stage in stages {
         let Some(spec) = &stage.load else {
-            planned.extend(stack.allocate.iter().map(|(layer, need)| allocation(layer, need, stack)));
+            planned
+                .extend(stack.allocate.iter().map(|(layer, need)| allocation(layer, need, stack)));
             continue;
         };
         spec.check_target(stack.bytes.0, 512)

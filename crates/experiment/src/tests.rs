@@ -86,7 +86,12 @@ duration = "1s"
     let sizes: Vec<_> = plan.cells[..2].iter().map(|c| c.target_bytes.0 >> 30).collect();
     assert_eq!(sizes, [1, 2]);
     let wrong = text.replace("vdo.logical_size\"", "vod.logical_size\"");
-    assert!(super::compose("x", &wrong, &choices()).unwrap_err().render(false).contains("layers are: vdo"));
+    assert!(
+        super::compose("x", &wrong, &choices())
+            .unwrap_err()
+            .render(false)
+            .contains("layers are: vdo")
+    );
 }
 
 #[test]
@@ -115,7 +120,9 @@ fn every_mistake_names_its_line_and_what_to_write() {
 #[test]
 fn all_mistakes_are_shown_at_once() {
     let text = shipped("vdo-vs-plain").unwrap().text;
-    let text = text.replace("do = \"allocate\"", "do = \"x\"").replace("layer = \"linear\"", "layer = \"y\"");
+    let text = text
+        .replace("do = \"allocate\"", "do = \"x\"")
+        .replace("layer = \"linear\"", "layer = \"y\"");
     assert!(plan(&text).unwrap_err().mistakes.len() >= 2);
 }
 

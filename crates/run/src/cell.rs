@@ -112,8 +112,8 @@ impl<'a> Running<'a> {
     }
 
     fn measure(&mut self, loader: &mut dyn Loader) -> Result<(), Stop> {
-        let mut watch = Watch::start(self.scene, &self.plan.probes, self.executor)
-            .map_err(Stop::Failed)?;
+        let mut watch =
+            Watch::start(self.scene, &self.plan.probes, self.executor).map_err(Stop::Failed)?;
         let outcome = self.stages(loader, &mut watch);
         self.samples = watch.stop();
         outcome
@@ -192,7 +192,9 @@ impl<'a> Running<'a> {
                 let kinds: Vec<_> = load
                     .operations
                     .iter()
-                    .flat_map(|(op, s)| s.errors.iter().map(move |(k, n)| format!("{op} {k} x {n}")))
+                    .flat_map(|(op, s)| {
+                        s.errors.iter().map(move |(k, n)| format!("{op} {k} x {n}"))
+                    })
                     .collect();
                 Some(Stop::Failed(format!("the load failed: {}", kinds.join(", "))))
             }
@@ -239,7 +241,8 @@ impl<'a> Running<'a> {
     fn injected(&mut self) -> Result<Option<String>, Stop> {
         let here = self.position;
         self.position += 1;
-        let due = self.scene.injections.iter().find(|i| (i.cell, i.step) == (self.plan.index, here));
+        let due =
+            self.scene.injections.iter().find(|i| (i.cell, i.step) == (self.plan.index, here));
         match due.map(|i| i.fault) {
             Some(Fault::Interrupt) => return Err(Stop::Interrupted),
             Some(fault @ (Fault::Crash | Fault::Hang)) => (self.scene.suffer)(fault),
@@ -315,7 +318,10 @@ fn figures(
         .iter()
         .filter_map(|layer| {
             let kind = layers::kind(&layer.kind)?;
-            Some((layer.name.clone(), (kind.figures)(&FigureFacts { layer: &layer.name, samples, achieved })))
+            Some((
+                layer.name.clone(),
+                (kind.figures)(&FigureFacts { layer: &layer.name, samples, achieved }),
+            ))
         })
         .collect()
 }

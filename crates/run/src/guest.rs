@@ -1,6 +1,5 @@
 //! The guest's half of a run: executes the mission's cells and sends everything to the host.
 
-
 use std::collections::BTreeMap;
 
 use results::model::CellState;
@@ -99,7 +98,6 @@ fn ended(state: CellState, recorder: &Recorder) -> Result<(), RunError> {
         _ => Ok(()),
     }
 }
-
 
 /// A message that shows people `text`.
 pub fn notice(text: &str) -> Vec<u8> {

@@ -40,7 +40,9 @@ impl std::str::FromStr for Injection {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("'{text}' is no fault; write fail, interrupt, crash or hang, then @CELL:STEP");
+        let wrong = || {
+            format!("'{text}' is no fault; write fail, interrupt, crash or hang, then @CELL:STEP")
+        };
         let (fault, place) = text.split_once('@').ok_or_else(wrong)?;
         let (cell, step) = place.split_once(':').ok_or_else(wrong)?;
         let fault = match fault {

@@ -70,8 +70,7 @@ impl Ledger {
             accelerator_reason: start.accelerator_reason,
             simulated: start.simulated,
             plan: plan.facts.clone(),
-            plan_document: serde_json::to_value(plan)
-                .map_err(|e| RunError::Plan(e.to_string()))?,
+            plan_document: serde_json::to_value(plan).map_err(|e| RunError::Plan(e.to_string()))?,
             host: start.host,
             guest: None,
             lab: None,
@@ -148,8 +147,8 @@ impl Ledger {
     }
 
     fn save(&mut self) -> Result<(), RunError> {
-        let text = serde_json::to_vec_pretty(&self.manifest)
-            .map_err(|e| RunError::Plan(e.to_string()))?;
+        let text =
+            serde_json::to_vec_pretty(&self.manifest).map_err(|e| RunError::Plan(e.to_string()))?;
         Ok(self.sink.put("manifest.json", &text)?)
     }
 

@@ -34,7 +34,10 @@ pub enum Machine {
 struct Shared(Arc<Mutex<Option<Ledger>>>);
 
 impl Shared {
-    fn with<T>(&self, work: impl FnOnce(&mut Ledger) -> Result<T, RunError>) -> Result<T, RunError> {
+    fn with<T>(
+        &self,
+        work: impl FnOnce(&mut Ledger) -> Result<T, RunError>,
+    ) -> Result<T, RunError> {
         let mut place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         place.as_mut().map_or_else(|| Err(RunError::Gone("the ledger is closed".into())), work)
     }

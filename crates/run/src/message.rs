@@ -51,8 +51,9 @@ impl Message {
         let (kind, rest) = bytes.split_first().ok_or_else(|| language("an empty message"))?;
         Ok(match kind {
             0 | 1 => {
-                let (length, rest) =
-                    rest.split_first_chunk::<2>().ok_or_else(|| language("a write without a path"))?;
+                let (length, rest) = rest
+                    .split_first_chunk::<2>()
+                    .ok_or_else(|| language("a write without a path"))?;
                 let length = usize::from(u16::from_le_bytes(*length));
                 let (path, bytes) =
                     rest.split_at_checked(length).ok_or_else(|| language("a path cut short"))?;

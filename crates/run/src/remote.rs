@@ -72,8 +72,7 @@ pub fn run<G: Guests>(
             injections: injections.to_vec(),
             hold: None,
         };
-        let mission =
-            serde_json::to_vec(&mission).map_err(|e| RunError::Plan(e.to_string()))?;
+        let mission = serde_json::to_vec(&mission).map_err(|e| RunError::Plan(e.to_string()))?;
         let mut guest = guests.start(&mission)?;
         let ended = listen(&mut guest, guests, &mut ledger, interrupt);
         let farewell = guests.end(guest);

@@ -61,8 +61,7 @@ impl Loader for Twin {
         watch: &mut Watch,
     ) -> Result<LoadSummary, String> {
         let load = load_of(plan, stage, TargetSpec::Simulated(model(plan)));
-        let context =
-            Context { clock: scene.clock, interrupt: scene.interrupt, foreign_cpu: None };
+        let context = Context { clock: scene.clock, interrupt: scene.interrupt, foreign_cpu: None };
         let content = asked(&plan.stages[stage]);
         engine::run(&load, &context, &mut |said| {
             if let Said::Intervals { rows, .. } = &said {
@@ -81,11 +80,7 @@ impl Loader for Twin {
 fn model(plan: &CellPlan) -> SimModel {
     let plain = SimModel::default();
     let slower = plan.stack.iter().filter(|layer| layer.kind != "linear").count() as u64 + 1;
-    SimModel {
-        bytes: Bytes(plan.target_bytes.0),
-        write: Nanos(plain.write.0 * slower),
-        ..plain
-    }
+    SimModel { bytes: Bytes(plan.target_bytes.0), write: Nanos(plain.write.0 * slower), ..plain }
 }
 
 fn asked(stage: &StagePlan) -> ContentFigures {

@@ -52,9 +52,7 @@ impl Watch {
             Samplers::start(probes, executor, scene.clock, move |sample| to.take(sample))
                 .map(Kind::Threaded)
         };
-        samplers
-            .map(|samplers| Self { samplers, stream })
-            .map_err(|error| crate::chain(&error))
+        samplers.map(|samplers| Self { samplers, stream }).map_err(|error| crate::chain(&error))
     }
 
     /// Reads every source now, under `mark`.

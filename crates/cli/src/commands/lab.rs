@@ -32,16 +32,18 @@ pub fn run(args: &LabRunArgs) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::new();
     interrupt.on_signals().map_err(Failure::environment)?;
     let view = Arc::new(Mutex::new(RunView::new(args.common.json)));
-    let prepared = prepare(&plan.needs, &args.machine, &mut |event| with(&view, |v| v.lab(&event)))?;
+    let prepared =
+        prepare(&plan.needs, &args.machine, &mut |event| with(&view, |v| v.lab(&event)))?;
     let accelerator = &prepared.accelerator;
     let mut spec = prepared.machine(&plan, &args.machine);
     if let Some(dir) = &args.keep_disks {
         spec.disk_home = DiskHome::Kept(dir.clone());
     }
     let about: u64 = plan.cells.iter().map(|cell| cell.about.0).sum();
-    spec.deadline = args
-        .deadline
-        .map_or_else(|| Duration::from_nanos(about * DEADLINE_FACTOR).max(LEAST_DEADLINE), Into::into);
+    spec.deadline = args.deadline.map_or_else(
+        || Duration::from_nanos(about * DEADLINE_FACTOR).max(LEAST_DEADLINE),
+        Into::into,
+    );
     spec.check()?;
     let start = Start {
         command: std::env::args().collect(),
@@ -57,7 +59,8 @@ pub fn run(args: &LabRunArgs) -> Result<ExitCode, Failure> {
     };
     say(&super::run::headline(&plan, &out, Some(accelerator.kind.name())));
     let shown = Arc::clone(&view);
-    let ledger = Ledger::begin(&out, &plan, start, Box::new(move |e| with(&shown, |v| v.event(e))))?;
+    let ledger =
+        Ledger::begin(&out, &plan, start, Box::new(move |e| with(&shown, |v| v.event(e))))?;
     let mut guests = LabGuests::new(spec, &out);
     let injections = &args.common.inject;
     let outcome = run::remote::run(&plan, injections, &mut guests, ledger, &interrupt);

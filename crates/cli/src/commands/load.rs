@@ -101,7 +101,10 @@ fn new_file_size(args: &LoadArgs) -> Result<Option<Bytes>, Failure> {
         return Err(missing("is no block device", "lsblk lists the devices there are"));
     }
     if !args.target.parent().is_none_or(|dir| dir == Path::new("") || dir.is_dir()) {
-        return Err(missing("cannot be made: its directory is not there", "make the directory first"));
+        return Err(missing(
+            "cannot be made: its directory is not there",
+            "make the directory first",
+        ));
     }
     let end = args.size.map(|size| Bytes(size.0 + args.offset.unwrap_or_default().0));
     end.map(Some).ok_or_else(|| missing("is not there", "add --size to make a file of that size"))

@@ -46,7 +46,8 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     say(&headline(&plan, &out, None));
     let view = Arc::new(Mutex::new(RunView::new(args.common.json)));
     let shown = Arc::clone(&view);
-    let ledger = Ledger::begin(&out, &plan, start, Box::new(move |e| with(&shown, |v| v.event(e))))?;
+    let ledger =
+        Ledger::begin(&out, &plan, start, Box::new(move |e| with(&shown, |v| v.event(e))))?;
     let outcome = local::run(&plan, &machine, &args.common.inject, ledger, &interrupt);
     with(&view, |v| v.close());
     conclude(outcome?, &out, args.common.json)
@@ -65,8 +66,11 @@ fn claim(args: &RunArgs, plan: &Plan) -> Result<Claimed, Failure> {
     for ((role, path), _) in &offered {
         if !plan.devices.contains_key(role) {
             let roles = plan.devices.keys().cloned().collect::<Vec<_>>().join(", ");
-            return Err(Failure::usage(format!("The experiment has no device '{role}' for {}", path.display()))
-                .with_help(format!("its roles are: {roles}")));
+            return Err(Failure::usage(format!(
+                "The experiment has no device '{role}' for {}",
+                path.display()
+            ))
+            .with_help(format!("its roles are: {roles}")));
         }
     }
     let mut claimed: Claimed = Claimed::default();
@@ -91,7 +95,9 @@ fn claim(args: &RunArgs, plan: &Plan) -> Result<Claimed, Failure> {
                 claim.bytes(),
                 planned.size
             ))
-            .with_help("give a larger device, or make [devices] and the stack in the file smaller"));
+            .with_help(
+                "give a larger device, or make [devices] and the stack in the file smaller",
+            ));
         }
         say(&format!("{role}: {}", claim.identity()));
         claimed.1.insert(role.clone(), claim.path().display().to_string());

@@ -67,12 +67,8 @@ fn held(plan: &Plan, variant: Option<&str>) -> Result<usize, Failure> {
 }
 
 fn mission(plan: &Plan, hold: usize) -> Result<Vec<u8>, Failure> {
-    let mission = Mission {
-        plan: plan.clone(),
-        cells: Vec::new(),
-        injections: Vec::new(),
-        hold: Some(hold),
-    };
+    let mission =
+        Mission { plan: plan.clone(), cells: Vec::new(), injections: Vec::new(), hold: Some(hold) };
     serde_json::to_vec(&mission).map_err(Failure::data)
 }
 

@@ -38,7 +38,8 @@ impl LoadView {
                         json_line(&interval(row));
                     }
                 }
-                let shown: Vec<_> = rows.iter().map(|row| figures(&OperationBrief::from(row))).collect();
+                let shown: Vec<_> =
+                    rows.iter().map(|row| figures(&OperationBrief::from(row))).collect();
                 let left = time_left(progress.remaining_ns, progress.elapsed_ns);
                 self.progress(progress.fraction, &format!("{left}  {}", shown.join("  ")));
             }
@@ -144,7 +145,8 @@ fn table(summary: &LoadSummary) -> String {
         let latency = |get: fn(&results::model::LatencySummary) -> u64| {
             op.latency.as_ref().map_or_else(|| "–".into(), |l| show::nanos(get(l) as f64))
         };
-        let rate = |unit: Unit, value: Option<f64>| value.map_or_else(|| "–".into(), |v| unit.show(v));
+        let rate =
+            |unit: Unit, value: Option<f64>| value.map_or_else(|| "–".into(), |v| unit.show(v));
         let errors: Vec<_> = op.errors.iter().map(|(kind, n)| format!("{kind} {n}")).collect();
         text.push_str(&format!(
             "{name:<10} {:>10} {:>9} {:>12} {:>9} {:>9} {:>9} {:>9}  {}\n",

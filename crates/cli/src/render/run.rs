@@ -64,13 +64,18 @@ impl RunView {
             // The usual case is no news.
             Lab::ImageFound { .. } | Lab::Accelerator { name: "kvm", .. } => return,
             Lab::WaitingForBuild => "waiting for another process that builds a guest image".into(),
-            Lab::FetchingLists { suite } => format!("building the guest image: package lists of {suite}"),
-            Lab::FetchingPackages { packages } => format!("building the guest image: {packages} packages"),
+            Lab::FetchingLists { suite } => {
+                format!("building the guest image: package lists of {suite}")
+            }
+            Lab::FetchingPackages { packages } => {
+                format!("building the guest image: {packages} packages")
+            }
             Lab::Unpacking { .. } => "building the guest image: unpacking".into(),
             Lab::Assembling { kernel } => format!("building the guest image: kernel {kernel}"),
             Lab::ImageBuilt { size, took, .. } => {
                 let took = Nanos(took.as_nanos() as u64);
-                return self.line(&format!("guest image built in {took} ({size}); later runs reuse it"));
+                return self
+                    .line(&format!("guest image built in {took} ({size}); later runs reuse it"));
             }
             Lab::ProbingKvm { .. } => "trying KVM".into(),
             Lab::Accelerator { reason, .. } => {

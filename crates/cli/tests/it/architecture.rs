@@ -47,7 +47,9 @@ fn every_crate_uses_only_what_the_design_allows() {
     let actual = dependencies();
     let order: Vec<_> = table.iter().map(|(name, _)| name.as_str()).collect();
     for (position, (name, allowed)) in table.iter().enumerate() {
-        let uses = actual.get(name).unwrap_or_else(|| panic!("the design names {name}, which is no crate"));
+        let uses = actual
+            .get(name)
+            .unwrap_or_else(|| panic!("the design names {name}, which is no crate"));
         for used in uses.iter().filter(|used| *used != "units") {
             assert!(
                 allowed.contains(used) || allowed == &["all"],

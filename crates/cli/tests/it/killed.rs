@@ -23,11 +23,12 @@ fn a_result_killed_at_fifty_random_moments_is_readable_and_says_that_it_is_incom
     let mut cut = 0;
     for _ in 0..50 {
         let (_dir, out) = fresh();
-        let mut child = command(&["run", "vdo-vs-plain", "--simulate", "--pace", "0.01", "--out", text(&out)])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut child =
+            command(&["run", "vdo-vs-plain", "--simulate", "--pace", "0.01", "--out", text(&out)])
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
         while !out.join("manifest.json").exists() {
             std::thread::sleep(Duration::from_millis(1));
         }

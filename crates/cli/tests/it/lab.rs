@@ -122,7 +122,12 @@ fn a_result_of_the_lab_says_where_it_comes_from() {
     let vdo = result.cells[1].record.as_ref().unwrap();
     assert!(vdo.facts.keys().any(|name| name.contains("instance")), "{:?}", vdo.facts);
     assert_eq!(vdo.leftovers, Some(Vec::new()));
-    assert!(result.transcript.iter().any(|line| line.argv.first().is_some_and(|a| a.contains("lvcreate"))));
+    assert!(
+        result
+            .transcript
+            .iter()
+            .any(|line| line.argv.first().is_some_and(|a| a.contains("lvcreate")))
+    );
     let sources: std::collections::BTreeSet<_> = result.cells[1]
         .rows
         .iter()
@@ -182,8 +187,17 @@ fn a_guest_that_hangs_is_ended_at_its_deadline() {
     let Some(_turn) = ready("a_guest_that_hangs") else { return };
     let (_file, experiment) = short(1, "4M");
     let (_dir, out) = fresh();
-    let args =
-        ["lab", "run", text(&experiment), "--inject", "hang@0:3", "--deadline", "20s", "--out", text(&out)];
+    let args = [
+        "lab",
+        "run",
+        text(&experiment),
+        "--inject",
+        "hang@0:3",
+        "--deadline",
+        "20s",
+        "--out",
+        text(&out),
+    ];
     let answer = fathom_in(&std::env::temp_dir(), &args);
     assert_eq!(answer.code, Some(5), "{}\n{}", answer.out, answer.err);
     let reason = results::open(&out).unwrap().manifest.cells[0].reason.clone().unwrap();
@@ -218,7 +232,12 @@ fn ctrl_c_stops_the_guest_keeps_what_was_measured_and_leaves_nothing() {
     let rows = || {
         let result = results::open(&out).ok()?;
         let cell = result.cells.first()?;
-        Some(cell.rows.iter().filter(|r| matches!(r, Row::Interval(i) if i.operation == "randwrite")).count())
+        Some(
+            cell.rows
+                .iter()
+                .filter(|r| matches!(r, Row::Interval(i) if i.operation == "randwrite"))
+                .count(),
+        )
     };
     wait_until("some intervals of the load", || rows().is_some_and(|n| n >= 3));
     let pid = rustix::process::Pid::from_child(&host);
@@ -241,7 +260,15 @@ fn two_labs_at_once_both_work_and_need_no_network_any_more() {
     let outs = [dir.path().join("one"), dir.path().join("two")];
     // A mirror that cannot be reached: the image is there, so nobody asks for it.
     let run = |out: &PathBuf| {
-        start(&["lab", "run", text(&experiment), "--mirror", "http://127.0.0.1:9/debian", "--out", text(out)])
+        start(&[
+            "lab",
+            "run",
+            text(&experiment),
+            "--mirror",
+            "http://127.0.0.1:9/debian",
+            "--out",
+            text(out),
+        ])
     };
     // The first run of all builds the image.
     expect(0, &["lab", "run", text(&experiment), "--out", text(&dir.path().join("first"))]);
@@ -260,7 +287,10 @@ fn disks_are_kept_only_when_asked() {
     let (_file, experiment) = short(1, "4M");
     let (dir, out) = fresh();
     let disks = dir.path().join("disks");
-    expect(0, &["lab", "run", text(&experiment), "--keep-disks", text(&disks), "--out", text(&out)]);
+    expect(
+        0,
+        &["lab", "run", text(&experiment), "--keep-disks", text(&disks), "--out", text(&out)],
+    );
     let kept: Vec<_> = std::fs::read_dir(&disks).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(kept, ["data.img"]);
 }

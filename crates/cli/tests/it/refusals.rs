@@ -55,7 +55,7 @@ fn sizes_that_do_not_fit_are_refused_with_the_key_and_what_fits() {
     let (_dir, path) = changed("size = \"1G\"", "size = \"10G\"");
     refused(2, &["explain", text(&path)], &["size", "10G", "help:"]);
     let (_dir, path) = changed("size = \"7G\"", "size = \"3G\"");
-    refused(2, &["lab", "run", text(&path)], &["3G", "help:"]);
+    refused(2, &["lab", "run", text(&path)], &["3 GiB", "help:"]);
     let (_dir, path) = changed("block_size = \"4k\"", "block_size = \"5000\"");
     refused(2, &["explain", text(&path)], &["block_size", "5000", "help:"]);
     let (_dir, path) = changed("randwrite = 100", "randwrite = 90");
@@ -90,11 +90,17 @@ fn a_host_without_the_layers_is_told_what_is_missing_and_shown_the_lab() {
 fn a_guest_kernel_that_cannot_be_had_is_named_with_the_remedy() {
     let cache = tempfile::tempdir().unwrap();
     let dir = tempfile::tempdir().unwrap();
-    let answer = crate::program::command(&["lab", "run", "vdo-vs-plain", "--mirror", "http://127.0.0.1:9/debian"])
-        .current_dir(dir.path())
-        .env("FATHOM_CACHE", cache.path())
-        .output()
-        .unwrap();
+    let answer = crate::program::command(&[
+        "lab",
+        "run",
+        "vdo-vs-plain",
+        "--mirror",
+        "http://127.0.0.1:9/debian",
+    ])
+    .current_dir(dir.path())
+    .env("FATHOM_CACHE", cache.path())
+    .output()
+    .unwrap();
     let err = String::from_utf8_lossy(&answer.stderr);
     assert_eq!(answer.status.code(), Some(3), "{err}");
     assert!(err.contains("--mirror") && err.contains("help:"), "{err}");
@@ -131,7 +137,8 @@ pub struct LoopDevice {
 pub fn loop_device(bytes: u64) -> Option<LoopDevice> {
     let file = tempfile::NamedTempFile::new().unwrap();
     file.as_file().set_len(bytes).unwrap();
-    let output = Command::new("losetup").args(["--find", "--show"]).arg(file.path()).output().ok()?;
+    let output =
+        Command::new("losetup").args(["--find", "--show"]).arg(file.path()).output().ok()?;
     let path = String::from_utf8(output.stdout).unwrap().trim().to_owned();
     (output.status.success() && !path.is_empty()).then_some(LoopDevice { path, _file: file })
 }
@@ -151,7 +158,7 @@ fn a_device_with_a_signature_is_refused_and_keeps_it() {
     if !made.is_ok_and(|status| status.success()) {
         return skip("a_device_with_a_signature", "mkfs.ext4 is not there");
     }
-    let load = ["load", &disk.path, "--ops", "randwrite=100", "--passes", "1"];
+    let load = ["load", &disk.path, "--ops", "write=100", "--passes", "1"];
     refused(4, &load, &[&disk.path, "ext4", "--destroy-data"]);
     let device = format!("data={}", disk.path);
     refused(4, &["run", "vdo-vs-plain", "--device", &device], &["ext4", "--destroy-data"]);
@@ -165,12 +172,16 @@ fn a_mounted_device_is_refused_even_when_its_data_may_be_destroyed() {
         return skip("a_mounted_device", "no loop device can be made (needs root)");
     };
     let dir = tempfile::tempdir().unwrap();
-    let mounted = Command::new("mkfs.ext4").args(["-q", &disk.path]).status().is_ok_and(|s| s.success())
-        && Command::new("mount").args([&disk.path, text(dir.path())]).status().is_ok_and(|s| s.success());
+    let mounted =
+        Command::new("mkfs.ext4").args(["-q", &disk.path]).status().is_ok_and(|s| s.success())
+            && Command::new("mount")
+                .args([&disk.path, text(dir.path())])
+                .status()
+                .is_ok_and(|s| s.success());
     if !mounted {
         return skip("a_mounted_device", "no file system can be mounted");
     }
-    let load = ["load", &disk.path, "--ops", "randwrite=100", "--passes", "1", "--destroy-data"];
+    let load = ["load", &disk.path, "--ops", "write=100", "--passes", "1", "--destroy-data"];
     let answer = fathom_in(&std::env::temp_dir(), &load);
     Command::new("umount").arg(dir.path()).status().unwrap();
     assert_eq!(answer.code, Some(4), "{}", answer.err);
@@ -182,7 +193,7 @@ fn a_file_that_fathom_did_not_make_is_refused_and_keeps_its_bytes() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("thesis.txt");
     fs::write(&file, vec![b'x'; 1 << 20]).unwrap();
-    let load = ["load", text(&file), "--ops", "randwrite=100", "--passes", "1"];
+    let load = ["load", text(&file), "--ops", "write=100", "--passes", "1"];
     refused(4, &load, &["thesis.txt", "--destroy-data"]);
     assert_eq!(fs::read(&file).unwrap(), vec![b'x'; 1 << 20]);
 }

@@ -5,7 +5,8 @@ use crate::program::{expect, fathom_in, fresh, json, text};
 #[test]
 fn a_simulated_run_ends_complete_and_says_what_it_is() {
     let (_dir, out) = fresh();
-    let answer = expect(0, &["run", "vdo-vs-plain", "--simulate", "--seed", "7", "--out", text(&out)]);
+    let answer =
+        expect(0, &["run", "vdo-vs-plain", "--simulate", "--seed", "7", "--out", text(&out)]);
     assert!(answer.out.contains("simulated"), "{}", answer.out);
     let shown = json(&["show", text(&out), "--json"]);
     assert_eq!(shown["experiment"], "vdo-vs-plain");
@@ -31,7 +32,20 @@ fn a_simulated_run_ends_complete_and_says_what_it_is() {
 fn the_same_seed_gives_the_same_figures() {
     let run = |seed: &str| {
         let (_dir, out) = fresh();
-        expect(0, &["run", "vdo-vs-plain", "--simulate", "--repeat", "1", "--seed", seed, "--out", text(&out)]);
+        expect(
+            0,
+            &[
+                "run",
+                "vdo-vs-plain",
+                "--simulate",
+                "--repeat",
+                "1",
+                "--seed",
+                seed,
+                "--out",
+                text(&out),
+            ],
+        );
         json(&["show", text(&out), "--json"])["variants"].clone()
     };
     assert_eq!(run("1"), run("1"));
@@ -55,8 +69,17 @@ fn a_run_that_fails_or_is_interrupted_at_any_step_leaves_nothing_behind() {
         for position in 0..positions {
             let (_dir, out) = fresh();
             let fault = format!("{fault}@1:{position}");
-            let args =
-                ["run", "vdo-vs-plain", "--simulate", "--repeat", "1", "--inject", &fault, "--out", text(&out)];
+            let args = [
+                "run",
+                "vdo-vs-plain",
+                "--simulate",
+                "--repeat",
+                "1",
+                "--inject",
+                &fault,
+                "--out",
+                text(&out),
+            ];
             expect(code, &args);
             let result = results::open(&out).unwrap();
             let record = result.cells[1].record.as_ref().unwrap();
