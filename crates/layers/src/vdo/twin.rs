@@ -12,7 +12,8 @@ use crate::lvm::{Group, GroupTwin};
 use crate::probe::Source;
 use crate::twin::{Twin, TwinAnswer};
 
-/// The statistics that dm-vdo prints (STATISTICS_VERSION 36), groups in braces, in its order.
+/// The statistics that dm-vdo prints (STATISTICS_VERSION 36), groups in braces, in its order; `#` is a group of
+/// counts of I/O, which all have the fields [`BIOS`].
 const TREE: &str = "version dataBlocksUsed overheadBlocksUsed logicalBlocksUsed physicalBlocks \
     logicalBlocks blockMapCacheSize blockSize completeRecoveries readOnlyRecoveries mode inRecoveryMode \
     recoveryPercentage packer{ compressedFragmentsWritten compressedBlocksWritten \
@@ -25,23 +26,29 @@ const TREE: &str = "version dataBlocksUsed overheadBlocksUsed logicalBlocksUsed 
     flushCount } hashLock{ dedupeAdviceValid dedupeAdviceStale concurrentDataMatches \
     concurrentHashCollisions currDedupeQueries } errors{ invalidAdvicePBNCount noSpaceErrorCount \
     readOnlyErrorCount } instance currentVIOsInProgress maxVIOs dedupeAdviceTimeouts flushOut \
-    logicalBlockSize biosIn{ read write emptyFlush discard flush fua } biosOut{ read write } \
-    biosMeta{ read write } biosJournal{ write } biosPageCache{ read write } biosOutCompleted{ read write } \
-    biosMetaCompleted{ read write } biosJournalCompleted{ write } biosPageCacheCompleted{ read write } \
-    memoryUsage{ bytesUsed peakBytesUsed } index{ entriesIndexed postsFound postsNotFound queriesFound \
+    logicalBlockSize biosIn# biosInPartial# biosOut# biosMeta# biosJournal# biosPageCache# biosOutCompleted# \
+    biosMetaCompleted# biosJournalCompleted# biosPageCacheCompleted# biosAcknowledged# \
+    biosAcknowledgedPartial# biosInProgress# memoryUsage{ bytesUsed peakBytesUsed } index{ entriesIndexed postsFound postsNotFound queriesFound \
     queriesNotFound updatesFound updatesNotFound entriesDiscarded }";
 
-/// Threads of a volume and their share of its CPU time.
-const THREADS: [(&str, f64); 9] = [
+/// Fields of a group of counts of I/O.
+const BIOS: &str = "{ read write emptyFlush discard flush fua }";
+
+/// Families of threads with their share of a volume's CPU time.
+const THREADS: [(&str, f64); 13] = [
     ("journalQ", 0.15),
-    ("packerQ", 0.05),
-    ("logQ0", 0.2),
-    ("physQ0", 0.1),
-    ("hashQ0", 0.1),
-    ("bioQ0", 0.1),
-    ("ackQ", 0.05),
-    ("cpuQ0", 0.2),
-    ("dedupeQ", 0.05),
+    ("packerQ", 0.03),
+    ("bioQ", 0.1),
+    ("ackQ", 0.08),
+    ("cpuQ", 0.13),
+    ("physQ", 0.13),
+    ("logQ", 0.14),
+    ("callbackW", 0.04),
+    ("dedupeQ", 0.07),
+    ("hashQ", 0.07),
+    ("reader", 0.01),
+    ("indexW", 0.04),
+    ("writer", 0.01),
 ];
 
 /// Fragments that stay in the packer until a flush.
@@ -164,7 +171,8 @@ impl VdoTwin {
     fn stats(&self) -> String {
         let mut text = String::from("{ ");
         let mut path: Vec<&str> = Vec::new();
-        for word in TREE.split_whitespace() {
+        let tree = TREE.replace('#', BIOS);
+        for word in tree.split_whitespace() {
             // A string takes whatever is written to it.
             let _ = if let Some(group) = word.strip_suffix('{') {
                 path.push(group);
@@ -209,14 +217,35 @@ impl VdoTwin {
         )
     }
 
+    /// Names of the threads of one family, as dm-vdo numbers them: some families always, some only from two on.
+    fn family(&self, name: &str) -> Vec<String> {
+        let setup = &self.setup;
+        let (count, always) = match name {
+            "bioQ" => (setup.bio_threads, true),
+            "physQ" => (setup.physical_threads, true),
+            "logQ" => (setup.logical_threads, true),
+            "hashQ" => (setup.hash_zone_threads, true),
+            "ackQ" => (setup.ack_threads, setup.ack_threads > 1),
+            "cpuQ" => (setup.cpu_threads, setup.cpu_threads > 1),
+            "reader" => return vec![name.to_owned(); 2],
+            _ => (1, false),
+        };
+        let numbered = |i: u32| if always { format!("{name}{i}") } else { name.to_owned() };
+        (0..count).map(numbered).collect()
+    }
+
     fn threads(&self, prefix: &str) -> String {
         let ticks = self.state.written * TICKS_PER_BLOCK;
-        let lines = THREADS.iter().enumerate();
-        lines
-            .map(|(i, (name, share))| {
-                format!("{} {prefix}{name} 0 {}\n", 100 + i, (ticks * share).round())
-            })
-            .collect()
+        let mut text = String::new();
+        for (id, (family, share)) in THREADS.iter().enumerate() {
+            let names = self.family(family);
+            for name in &names {
+                let each = (ticks * share / names.len() as f64).round();
+                // A string takes whatever is written to it.
+                let _ = writeln!(text, "{} {prefix}{name} 0 {each}", 100 + id);
+            }
+        }
+        text
     }
 }
 
@@ -436,6 +465,23 @@ mod tests {
                 assert!(!parsed.texts.is_empty(), "{}", step.about);
             }
         }
+    }
+
+    #[test]
+    fn the_twin_has_the_fields_and_threads_of_a_real_volume_in_their_order() {
+        let (mut twin, raised) = up("");
+        let read = |text: &str| {
+            let leaves = super::super::texts::read(text).unwrap();
+            leaves.into_iter().map(|(name, _)| name).collect::<Vec<_>>()
+        };
+        let said = twin.read(&raised.probes[0].source).unwrap();
+        assert_eq!(read(&said), read(include_str!("stats-6.12.txt")));
+        let threads = |text: &str| {
+            let parsed = parse(crate::machine::THREADS, text).unwrap();
+            parsed.numbers.into_keys().collect::<Vec<_>>()
+        };
+        let said = twin.read(&Source::Threads { prefix: "vdo0:".into() }).unwrap();
+        assert_eq!(threads(&said), threads(include_str!("threads-6.12.txt")));
     }
 
     #[test]
