@@ -174,19 +174,20 @@ fn qemu() -> Capability {
 }
 
 fn kvm() -> Capability {
+    const JOIN: &str = "Join the group kvm (adduser USER kvm). Without KVM ratios still count, absolute speed does not.";
+    const SWITCH: &str = "Switch virtualisation on in the firmware. Without KVM ratios still count, absolute speed does not.";
+    const PROVE: &str =
+        "fathom lab run proves it by a probe boot, and says in the result what it used.";
     let node = OpenOptions::new().read(true).write(true).open("/dev/kvm");
-    let (state, detail) = match node {
-        Ok(_) => (
-            Fine,
-            "the node can be opened; whether it works is proved by the lab's probe boot".to_owned(),
-        ),
+    let (detail, remedy) = match node {
+        // A node that opens proves nothing: nested virtualisation may hang without a word.
+        Ok(_) => ("the node opens; not proved", PROVE),
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-            (Limited, "there is a node, and you may not open it".to_owned())
+            ("there is a node, and you may not open it", JOIN)
         }
-        Err(_) => (Limited, "no /dev/kvm: the lab emulates the CPU".to_owned()),
+        Err(_) => ("no /dev/kvm: the lab emulates the CPU", SWITCH),
     };
-    let remedy = "Join the group kvm (adduser USER kvm) or switch virtualisation on in the firmware. Without it ratios still count, absolute speed does not.";
-    capability("kvm", "KVM", state, detail, remedy)
+    capability("kvm", "KVM", Limited, detail, remedy)
 }
 
 fn memory() -> Capability {

@@ -69,6 +69,11 @@ pub(super) fn slab_overhead(slab_bytes: u64) -> u64 {
     SLAB_JOURNAL + (blocks - SLAB_JOURNAL).div_ceil(COUNTS_PER_BLOCK)
 }
 
+/// Blocks that an empty pool counts as overhead: all that is no data block of a slab, the rest after the last slab too.
+pub(super) fn empty_overhead(pool_blocks: u64, slabs: u64, slab_bytes: u64) -> u64 {
+    pool_blocks.saturating_sub(slabs * (slab_bytes / BLOCK - slab_overhead(slab_bytes)))
+}
+
 /// Leaf pages of the block map of a volume.
 pub(super) fn leaves(logical_bytes: u64) -> u64 {
     (logical_bytes / BLOCK).div_ceil(ENTRIES_PER_PAGE)
@@ -123,6 +128,13 @@ mod tests {
     #[test]
     fn a_slab_loses_its_journal_and_its_counts() {
         assert_eq!((2 * GIB) / BLOCK - slab_overhead(2 * GIB), 523_934);
+    }
+
+    /// Read from real volumes: 10 GiB empty, and 7,511,998,464 bytes with 503 pages of the block map taken off.
+    #[test]
+    fn the_overhead_of_an_empty_pool_is_that_of_real_ones() {
+        assert_eq!(empty_overhead(10 * GIB / BLOCK, 3, 2 * GIB), 1_049_638);
+        assert_eq!(empty_overhead(7_511_998_464 / BLOCK, 2, 2 * GIB), 786_619 - 503);
     }
 
     #[test]

@@ -1,0 +1,157 @@
+//! The twin against the real parsers, figures, and what a real volume said.
+
+use results::model::SampleRow;
+
+use super::*;
+use crate::figures::{ALLOCATED, FigureFacts, SETTLED};
+use crate::kind::Kind;
+use crate::layer::Layer;
+use crate::parse;
+use crate::step::Action;
+
+const KIND: &Kind = &crate::vdo::KIND;
+
+fn place() -> Place<'static> {
+    Place { name: "vdo", run_tag: "00000001", below: "/dev/sim", below_bytes: 7 << 30 }
+}
+
+fn up(text: &str) -> (Box<dyn Twin>, crate::Raised) {
+    let setup = Setup::read(&text.parse().unwrap()).unwrap();
+    let raised = setup.raise(&place()).unwrap();
+    let mut twin = setup.twin(&place());
+    for step in &raised.up {
+        if let Action::Command { argv, .. } = &step.action {
+            assert!(matches!(twin.command(argv), TwinAnswer::Ran { exit: 0, .. }), "{argv:?}");
+        }
+    }
+    (twin, raised)
+}
+
+fn sample(twin: &mut dyn Twin, raised: &crate::Raised, at_ns: u64, mark: &str) -> SampleRow {
+    let probe = &raised.probes[0];
+    let parsed = parse(&probe.parser, &twin.read(&probe.source).unwrap()).unwrap();
+    SampleRow {
+        at_ns,
+        source: probe.id.clone(),
+        cost_ns: 0,
+        cost_cpu_ns: 0,
+        mark: Some(mark.into()),
+        fields: parsed.numbers,
+        error: None,
+    }
+}
+
+#[test]
+fn the_figures_of_a_simulated_pass_are_those_of_its_content() {
+    let (mut twin, raised) = up("logical_size = \"1G\"");
+    let leaves = geometry::leaves(1 << 30);
+    let zero = ContentFigures { zero_percent: Some(100.0), ..Default::default() };
+    twin.wrote(leaves, &zero);
+    let before = sample(twin.as_mut(), &raised, 1, ALLOCATED);
+    let content = ContentFigures {
+        duplicate_percent: Some(50.0),
+        zero_percent: Some(0.0),
+        lz4_size_mean_bytes: Some(1638.0),
+        ..Default::default()
+    };
+    let whole = 1u64 << 18;
+    for _ in 0..64 {
+        twin.wrote(whole / 64, &content);
+    }
+    twin.flushed(&raised.device);
+    let after = sample(twin.as_mut(), &raised, 2, SETTLED);
+    let rows = [before, after];
+    let facts = FigureFacts { layer: "vdo", samples: &rows, achieved: Some(&content) };
+    let figures = (KIND.figures)(&facts);
+    let near = |id: &str, want: f64, by: f64| {
+        let value = figures[id].unwrap();
+        assert!((value - want).abs() <= by, "{id}: {value}, not {want}");
+    };
+    near("saving_percent", 75.0, 0.1);
+    near("fragments_per_block", 2.0, 0.001);
+    near("duplicates_found_percent", 50.0, 0.01);
+    near("overhead_blocks_used", 0.0, 0.0);
+    near("data_blocks_used", whole as f64 / 4.0, 1.0);
+}
+
+#[test]
+fn a_volume_that_neither_dedupes_nor_compresses_saves_nothing() {
+    let (mut twin, raised) = up("dedupe = \"off\"\ncompression = \"off\"");
+    let content = ContentFigures {
+        duplicate_percent: Some(50.0),
+        lz4_saving_percent: Some(60.0),
+        ..Default::default()
+    };
+    twin.wrote(1000, &content);
+    let fields = sample(twin.as_mut(), &raised, 0, SETTLED).fields;
+    assert_eq!(fields["dataBlocksUsed"], Some(1000.0));
+    assert_eq!(fields["hashLock.dedupeAdviceValid"], Some(0.0));
+}
+
+#[test]
+fn allocation_without_a_stage_shows_as_overhead() {
+    let (mut twin, raised) = up("logical_size = \"20G\"");
+    let before = sample(twin.as_mut(), &raised, 0, ALLOCATED).fields;
+    twin.wrote(geometry::leaves(20 << 30), &ContentFigures::default());
+    let after = sample(twin.as_mut(), &raised, 1, SETTLED).fields;
+    let grown = after["overheadBlocksUsed"].unwrap() - before["overheadBlocksUsed"].unwrap();
+    assert_eq!(grown, 6637.0);
+}
+
+#[test]
+fn the_index_opens_and_the_packer_empties_as_steps_wait_for() {
+    let (mut twin, raised) = up("");
+    let Action::Wait { source, parser, .. } = &raised.ready[0].action else { panic!() };
+    let mut index = || parse(parser, &twin.read(source).unwrap()).unwrap().texts["index"].clone();
+    assert_eq!((index().as_str(), index().as_str()), ("opening", "online"));
+    let content = ContentFigures { lz4_saving_percent: Some(60.0), ..Default::default() };
+    twin.wrote(100, &content);
+    let parked = |twin: &mut dyn Twin| sample(twin, &raised, 0, "").fields["packer.compressedFragmentsInPacker"];
+    assert_eq!(parked(twin.as_mut()), Some(3.0));
+    twin.flushed(&raised.device);
+    assert_eq!(parked(twin.as_mut()), Some(0.0));
+}
+
+#[test]
+fn every_probe_and_fact_is_answered_in_words_that_the_real_parsers_read() {
+    let (mut twin, raised) = up("");
+    for probe in &raised.probes {
+        let mut source = probe.source.clone();
+        if let Source::Threads { prefix } = &mut source {
+            *prefix = prefix.replace("{vdo.instance}", "0");
+        }
+        let parsed = parse(&probe.parser, &twin.read(&source).unwrap()).unwrap();
+        assert!(!parsed.numbers.is_empty(), "{}", probe.id);
+    }
+    for step in &raised.up {
+        if let Action::Bind { source, parser, .. } = &step.action {
+            let parsed = parse(parser, &twin.read(source).unwrap()).unwrap();
+            assert!(!parsed.texts.is_empty(), "{}", step.about);
+        }
+    }
+}
+
+#[test]
+fn the_twin_has_the_fields_and_threads_of_a_real_volume_in_their_order() {
+    let (mut twin, raised) = up("");
+    let read = |text: &str| {
+        let leaves = crate::vdo::texts::read(text).unwrap();
+        leaves.into_iter().map(|(name, _)| name).collect::<Vec<_>>()
+    };
+    let said = twin.read(&raised.probes[0].source).unwrap();
+    assert_eq!(read(&said), read(include_str!("../stats-6.12.txt")));
+    let threads = |text: &str| {
+        let parsed = parse(crate::machine::THREADS, text).unwrap();
+        parsed.numbers.into_keys().collect::<Vec<_>>()
+    };
+    let said = twin.read(&Source::Threads { prefix: "vdo0:".into() }).unwrap();
+    assert_eq!(threads(&said), threads(include_str!("../threads-6.12.txt")));
+}
+
+#[test]
+fn a_volume_that_is_down_says_nothing() {
+    let (mut twin, raised) = up("");
+    let Action::Command { argv, .. } = &raised.up[2].undo[0] else { panic!() };
+    assert!(matches!(twin.command(argv), TwinAnswer::Ran { exit: 0, .. }));
+    assert!(raised.probes.iter().all(|p| twin.read(&p.source).is_none()));
+}
