@@ -15,7 +15,7 @@ pub(crate) const SAMPLE: u64 = 32_768;
 pub(crate) const QUEUED: usize = 8_192;
 
 /// How long the thread sleeps between two looks at the queues.
-const PAUSE: Duration = Duration::from_millis(10);
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// What the thread gives when all workers have ended.
 pub(crate) struct Taken {

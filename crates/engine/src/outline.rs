@@ -3,6 +3,7 @@
 use units::Bytes;
 use workload::{Range, Stream};
 
+use crate::census::QUEUED;
 use crate::error::{EngineError, Kind};
 use crate::event::Progress;
 use crate::job::{Job, MakeFill};
@@ -64,9 +65,21 @@ impl Outline {
 
     /// 4 KiB blocks that will be written, about; `None` when time may end the load before.
     pub(crate) fn content_blocks(&self) -> Option<u64> {
+        if !self.writes {
+            return Some(0);
+        }
         let ios = self.ios.filter(|_| self.duration_ns.is_none())?;
         let per_io = (self.block_bytes / reduce::BLOCK) as f64;
         Some((ios as f64 * self.write_share * per_io) as u64)
+    }
+
+    /// Blocks that the queue between one job and the census holds, and whether that is all the job will write.
+    pub(crate) fn queued(&self) -> (usize, bool) {
+        let most = (QUEUED / self.jobs.max(1)).max(64);
+        match self.content_blocks() {
+            Some(blocks) if blocks <= most as u64 => ((blocks as usize).max(1), true),
+            _ => (most, false),
+        }
     }
 
     /// Whether every written buffer is a whole number of 4 KiB blocks, so that what was achieved can be measured.

@@ -11,7 +11,7 @@ use sys::interrupt::Level;
 
 use crate::banks::{self, Reader};
 use crate::board::{Board, Halt};
-use crate::census::{self, QUEUED, SAMPLE, Taken};
+use crate::census::{self, SAMPLE, Taken};
 use crate::collect::Collector;
 use crate::error::{EngineError, Kind};
 use crate::event::{Event, Started};
@@ -118,8 +118,9 @@ pub(crate) fn run(
         notices.push(notice);
     }
     let missing = ended.len() < crew.threads.len();
-    if !missing {
-        // They have said their last word; a panic after it cannot take anything back.
+    if !missing && sum.unfinished == 0 {
+        // They have said their last word; a panic after it cannot take anything back. A thread that gave I/Os up
+        // is not joined: the kernel does not let it end before they do.
         crew.threads.drain(..).for_each(|thread| drop(thread.join()));
     }
     let (census, census_cpu) = take_census(crew.census, missing)?;
@@ -177,9 +178,9 @@ fn hire(
     make: MakeFill,
 ) -> Result<(Crew, Vec<Reader>), EngineError> {
     let shift = Shift::picking(SAMPLE, outline.content_blocks());
-    let queued = if outline.writes { QUEUED / outline.jobs } else { 1 };
+    let (length, holds_all) = outline.queued();
     let (samplers, taps): (Vec<_>, Vec<_>) =
-        (0..outline.jobs).map(|_| sample::queue(queued, shift.clone())).unzip();
+        (0..outline.jobs).map(|_| sample::queue(length, holds_all, shift.clone())).unzip();
     let jobs = outline.make_jobs(load, samplers, make);
     let board = Arc::new(Board::new(outline.jobs));
     let (sender, words) = channel();
@@ -232,14 +233,16 @@ fn watch(
     notices: &mut Vec<String>,
     on: &mut dyn FnMut(Event),
 ) -> Result<Vec<Ended>, EngineError> {
-    let mut ended = Vec::new();
+    let (mut ended, mut failed) = (Vec::new(), Vec::new());
     let mut watch = Watch::new(pace);
-    while ended.len() < crew.threads.len() {
-        match crew.words.recv_timeout(LOOK) {
+    let look = LOOK.min(Duration::from_nanos(pace.interval_ns / 4)).max(Duration::from_millis(1));
+    while ended.len() + failed.len() < crew.threads.len() {
+        match crew.words.recv_timeout(look) {
             Ok(Word::Ended(Ok(end))) => ended.push(end),
+            // The others write on until they have seen it: their ends are waited for all the same.
             Ok(Word::Ended(Err(error))) => {
                 crew.board.halt(Halt::Errors);
-                return Err(error);
+                failed.push(error);
             }
             Ok(Word::Ready(_)) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Err(lost()),
@@ -259,7 +262,7 @@ fn watch(
             notices.push(notice);
         }
         if watch.is_lost(now_ns, crew.board.halted() != Halt::None, level) {
-            let missing = crew.threads.len() - ended.len();
+            let missing = crew.threads.len() - ended.len() - failed.len();
             notices.push(format!(
                 "{missing} of {} workers did not come back from the kernel; what they did since their last interval is not counted",
                 crew.threads.len()
@@ -267,7 +270,7 @@ fn watch(
             break;
         }
     }
-    Ok(ended)
+    failed.pop().map_or(Ok(ended), Err)
 }
 
 /// What the census thread counted. When a worker is lost, its queue never closes: then nothing is known.

@@ -79,8 +79,12 @@ impl Counts {
     }
 }
 
-/// A queue of `length` blocks between a worker and the census thread.
-pub(crate) fn queue(length: usize, shift: Shift) -> (Sampler, Tap) {
+/// The mark of a queue that need never make anybody stricter.
+const NEVER: usize = usize::MAX;
+
+/// A queue of `length` blocks between a worker and the census thread; `holds_all` when the worker will not write more
+/// blocks than that.
+pub(crate) fn queue(length: usize, holds_all: bool, shift: Shift) -> (Sampler, Tap) {
     let length = length.next_power_of_two();
     // Written once now, so that no page is touched for the first time between two I/Os.
     let blocks = (0..length).map(|_| UnsafeCell::new([1; BLOCK])).collect();
@@ -90,7 +94,7 @@ pub(crate) fn queue(length: usize, shift: Shift) -> (Sampler, Tap) {
         taken: AtomicUsize::new(0),
         closed: AtomicBool::new(false),
     });
-    let mark = (length / 4).max(1);
+    let mark = if holds_all { NEVER } else { (length / 2).max(1) };
     (Sampler { queue: queue.clone(), shift, mark, counts: Counts::default() }, Tap(queue))
 }
 
@@ -122,13 +126,13 @@ impl Sampler {
             self.shift.raise(shift);
             return;
         }
-        // From a quarter full on, each further 32nd halves what comes in: a census that is behind gets time, and
+        // From half full on, each further 32nd halves what comes in: a census that is behind gets time, and
         // the sample loses a half where a full queue would cost it far more.
         if used >= self.mark {
             self.shift.raise(self.shift.get() + 1);
             self.mark = used + (length / 32).max(1);
-        } else if used < length / 8 {
-            self.mark = length / 4;
+        } else if used < length / 4 && self.mark != NEVER {
+            self.mark = length / 2;
         }
         // SAFETY: the place is free (`used < length`) and therefore the worker's.
         unsafe { *self.queue.blocks[put & (length - 1)].get() = *block };
@@ -172,7 +176,7 @@ mod tests {
 
     #[test]
     fn zero_blocks_are_counted_apart_and_all_others_arrive_in_order() {
-        let (mut sampler, mut tap) = queue(16, Shift::picking(1 << 20, Some(4)));
+        let (mut sampler, mut tap) = queue(16, false, Shift::picking(1 << 20, Some(4)));
         let buffer: Vec<u8> = [block(1), [0; BLOCK], block(2), block(1)].concat();
         sampler.see(&buffer);
         assert_eq!(sampler.counts, Counts { all: 4, zero: 1 });
@@ -185,7 +189,7 @@ mod tests {
     #[test]
     fn a_census_that_is_behind_gets_a_smaller_sample_that_is_still_consistent() {
         let shift = Shift::picking(1 << 20, None);
-        let (mut sampler, mut tap) = queue(256, shift.clone());
+        let (mut sampler, mut tap) = queue(256, false, shift.clone());
         let ids: Vec<u64> = (0..20_000).map(|i| i / 2).collect();
         ids.iter().for_each(|&id| sampler.see(&block(id)));
         let mut seen = Vec::new();
@@ -200,7 +204,7 @@ mod tests {
 
     #[test]
     fn blocks_pass_between_threads_unchanged() {
-        let (mut sampler, mut tap) = queue(64, Shift::picking(1 << 40, None));
+        let (mut sampler, mut tap) = queue(64, false, Shift::picking(1 << 40, None));
         let worker = std::thread::spawn(move || {
             (0..50_000).for_each(|id| sampler.see(&block(id)));
         });

@@ -12,7 +12,7 @@ use sys::interrupt::Level;
 use units::{Nanos, SplitMix64};
 
 use crate::board::Halt;
-use crate::census::{QUEUED, SAMPLE};
+use crate::census::SAMPLE;
 use crate::error::EngineError;
 use crate::event::{Event, Started};
 use crate::job::{Job, MakeFill, Next};
@@ -143,8 +143,9 @@ pub(crate) fn run(
     let outline = Outline::of(load, model.bytes, 512, "the simulated device")?;
     let jobs = outline.jobs;
     let shift = Shift::picking(SAMPLE, outline.content_blocks());
+    let (length, holds_all) = outline.queued();
     let (samplers, taps): (Vec<_>, Vec<_>) =
-        (0..jobs).map(|_| sample::queue(QUEUED / jobs, shift.clone())).unzip();
+        (0..jobs).map(|_| sample::queue(length, holds_all, shift.clone())).unzip();
     let pace = Pace {
         start_ns: context.clock.now().0,
         interval_ns: outline.interval_ns,

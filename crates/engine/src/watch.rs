@@ -49,14 +49,14 @@ impl Watch {
         ))
     }
 
-    /// Whether workers that have not ended by now are stuck in the kernel.
+    /// Whether workers that have not ended by now are stuck in the kernel: nothing ends any more.
     pub(crate) fn is_lost(&mut self, now_ns: u64, halted: bool, level: Level) -> bool {
         if !halted && now_ns < self.deadline_ns {
             return false;
         }
         let since_ns = *self.ending_since_ns.get_or_insert(now_ns);
         let grace_ns = if level == Level::Now { GRACE_NOW_NS } else { GRACE_NS };
-        now_ns - since_ns >= grace_ns
+        now_ns - since_ns.max(self.seen.1) >= grace_ns
     }
 }
 

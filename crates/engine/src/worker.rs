@@ -27,7 +27,8 @@ const FAILURES: u64 = 1_000;
 const FAILING_NS: u64 = 10_000_000_000;
 /// How often one I/O that the kernel turns away (EAGAIN, EINTR) is asked again.
 const RETRIES: u32 = 1_000;
-/// How long I/Os in flight are waited for at the end, nanoseconds; and when the user wants to stop at once.
+/// How long the next of the I/Os in flight is waited for at the end, nanoseconds; and all of them when the user wants
+/// to stop at once.
 const DRAIN_NS: u64 = 30_000_000_000;
 const DRAIN_NOW_NS: u64 = 2_000_000_000;
 
@@ -121,6 +122,10 @@ impl Worker {
             self.setting.board.halt(Halt::Errors);
         }
         self.outcome.unfinished = self.ring.in_flight();
+        if let (true, Some((_, last))) = (self.outcome.unfinished > 0, &mut self.outcome.span_ns) {
+            // The time that was spent waiting in vain is part of the load.
+            *last = self.setting.clock.now().0;
+        }
         self.outcome.overflowed = self.ring.overflowed();
         self.outcome.counts = self.job.counts();
         while !self.banks.close() {
@@ -152,11 +157,16 @@ impl Worker {
                 self.banks.enter(interval);
                 edge_ns = pace.edge_ns(interval);
             }
-            self.take(now_ns);
+            let progressed = self.take(now_ns);
             if drain_since_ns.is_none() && self.is_over(now_ns, pace.deadline_ns()) {
                 drain_since_ns = Some(now_ns);
             }
-            if drain_since_ns.is_some_and(|since| now_ns >= since + self.patience_ns()) {
+            let level = self.setting.interrupt.level();
+            if progressed && drain_since_ns.is_some() && level != Level::Now {
+                drain_since_ns = Some(now_ns);
+            }
+            let patience_ns = if level == Level::Now { DRAIN_NOW_NS } else { DRAIN_NS };
+            if drain_since_ns.is_some_and(|since| now_ns >= since + patience_ns) {
                 return Ok(());
             }
         }
@@ -190,12 +200,12 @@ impl Worker {
         self.outcome.span_ns.get_or_insert((now_ns, now_ns));
     }
 
-    /// Takes every completion that is there, all with the stamp `now_ns`.
-    fn take(&mut self, now_ns: u64) {
+    /// Takes every completion that is there, all with the stamp `now_ns`; tells whether there was any.
+    fn take(&mut self, now_ns: u64) -> bool {
         let reaped = &mut self.reaped;
         self.ring.reap(|slot, result| reaped.push((slot, result)));
         if self.reaped.is_empty() {
-            return;
+            return false;
         }
         let before = self.ended;
         for at in 0..self.reaped.len() {
@@ -210,6 +220,7 @@ impl Worker {
             // Everything was turned away: the kernel is short of something, which asking at once does not mend.
             std::thread::sleep(Duration::from_millis(1));
         }
+        true
     }
 
     fn complete(&mut self, slot: usize, result: i32, now_ns: u64) {
@@ -254,11 +265,6 @@ impl Worker {
             board.halt(Halt::Errors);
         }
         board.halted() != Halt::None
-    }
-
-    fn patience_ns(&self) -> u64 {
-        let now = self.setting.interrupt.level() == Level::Now;
-        if now { DRAIN_NOW_NS } else { DRAIN_NS }
     }
 
     fn publish(&self) {

@@ -1,8 +1,11 @@
 //! Files, on a disk and on tmpfs.
 
+use engine::Event;
+use sys::clock::Clock;
+use sys::interrupt::Level;
 use units::Bytes;
 
-use crate::support::{Tmpfs, agree, on, run};
+use crate::support::{Frozen, Tmpfs, agree, on, run, run_with};
 
 const MIB: u64 = 1 << 20;
 
@@ -71,6 +74,63 @@ fn a_full_file_system_gives_enospc_and_ends_the_load() {
     // What was handed to the kernel counts as written content, failed or not.
     let blocks = summary.achieved.as_ref().unwrap().blocks.unwrap();
     assert_eq!(blocks, operation.ios + operation.errors.values().sum::<u64>());
+}
+
+#[test]
+fn a_short_write_is_counted_and_its_rest_submitted_again() {
+    let Some(tmpfs) =
+        Tmpfs::new("a_short_write_is_counted_and_its_rest_submitted_again", 4 * MIB + 4096)
+    else {
+        return;
+    };
+    let path = tmpfs.path().join("sparse");
+    std::fs::File::create(&path).unwrap().set_len(8 * MIB).unwrap();
+    // The last write that finds room finds less than it needs: what is left of it then fails.
+    let told = run(&on(&path, "ops = { write = 100 }\npasses = 1\ndepth = 1\nblock_size = \"1M\""));
+    let operation = &told.summary().operations["write"];
+    assert_eq!((operation.ios, operation.errors["ENOSPC"]), (4, 4), "{:?}", told.summary());
+    let notices = &told.summary().notices;
+    assert!(notices.iter().any(|n| n.starts_with("1 transfers moved less")), "{notices:?}");
+}
+
+#[test]
+fn a_target_that_shrinks_under_the_load_gives_short_reads_not_full_ones() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = folder.path().join("target");
+    let file = std::fs::File::create(&path).unwrap();
+    std::io::Write::write_all(&mut &file, &vec![1; 4 << 20]).unwrap();
+    let load = on(&path, "ops = { read = 100 }\npasses = 1\ndepth = 4");
+    let told = run_with(&load, &Clock::real(), |event, _| {
+        if matches!(event, Event::Started(_)) {
+            file.set_len(2 << 20).unwrap();
+        }
+    });
+    let operation = &told.summary().operations["read"];
+    assert_eq!((operation.ios, operation.errors["short"]), (512, 512), "{operation:?}");
+}
+
+#[test]
+fn a_target_that_stalls_is_given_up_when_the_user_wants_to_stop_at_once() {
+    let name = "a_target_that_stalls_is_given_up_when_the_user_wants_to_stop_at_once";
+    let Some(frozen) = Frozen::new(name) else { return };
+    let mut load = on(
+        &frozen.path().join("target"),
+        "ops = { randwrite = 100 }\nduration = \"600s\"\ndepth = 4\ninterval = \"100ms\"",
+    );
+    load.may_create = Some(Bytes(MIB));
+    let start = std::time::Instant::now();
+    let told = run_with(&load, &Clock::real(), |event, interrupt| match event {
+        Event::Started(_) => frozen.freeze(true),
+        Event::Intervals { .. } => interrupt.request(Level::Now),
+        Event::Notice(_) => {}
+    });
+    frozen.freeze(false);
+    let summary = told.summary();
+    assert!(start.elapsed().as_secs() < 60);
+    assert_eq!(summary.ended_by, "interrupted");
+    assert_eq!(summary.operations["randwrite"].ios, 0);
+    let said = |text: &str| summary.notices.iter().any(|n| n.contains(text));
+    assert!(said("4 I/Os never completed"), "{:?}", summary.notices);
 }
 
 #[test]

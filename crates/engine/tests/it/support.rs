@@ -93,6 +93,47 @@ impl Drop for Tmpfs {
     }
 }
 
+/// A file system on a loop device that can be frozen: writes to it stay in the kernel until it is thawed.
+pub struct Frozen {
+    folder: tempfile::TempDir,
+    _device: Loop,
+}
+
+impl Frozen {
+    pub fn new(test: &str) -> Option<Self> {
+        let device = Loop::new(test, 32 << 20, &[])?;
+        let folder = tempfile::tempdir().unwrap();
+        let done = |command: &str, arguments: &[&std::ffi::OsStr]| {
+            Command::new(command).args(arguments).output().is_ok_and(|o| o.status.success())
+        };
+        let quiet = std::ffi::OsStr::new("-q");
+        let ready = done("mkfs.ext4", &[quiet, device.path.as_os_str()])
+            && done("mount", &[device.path.as_os_str(), folder.path().as_os_str()]);
+        if !ready {
+            skip(test, "no ext4 can be made and mounted");
+        }
+        ready.then_some(Self { folder, _device: device })
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn freeze(&self, frozen: bool) {
+        let flag = if frozen { "-f" } else { "-u" };
+        let status = Command::new("fsfreeze").arg(flag).arg(self.path()).status();
+        assert!(status.unwrap().success(), "fsfreeze {flag}");
+    }
+}
+
+impl Drop for Frozen {
+    fn drop(&mut self) {
+        // Thawed whatever happened. Lazily unmounted: a ring that was given up holds its file until the process ends.
+        let _ = Command::new("fsfreeze").arg("-u").arg(self.path()).output();
+        let _ = Command::new("umount").arg("-l").arg(self.path()).status();
+    }
+}
+
 /// A load from TOML keys of a load stage.
 pub fn load(target: TargetSpec, spec: &str) -> Load {
     let spec: LoadSpec = toml::from_str(spec).unwrap();
