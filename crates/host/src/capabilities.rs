@@ -129,7 +129,7 @@ fn vdo() -> Capability {
 }
 
 /// Whether the running kernel has a module, loaded or not.
-fn module(name: &str) -> bool {
+pub(crate) fn module(name: &str) -> bool {
     let release = rustix::system::uname().release().to_string_lossy().into_owned();
     let listed = std::fs::read_to_string(format!("/lib/modules/{release}/modules.dep"));
     let file = format!("/{name}.ko");
@@ -140,7 +140,7 @@ fn module(name: &str) -> bool {
 }
 
 /// Where a program is.
-fn program(name: &str) -> Option<PathBuf> {
+pub(crate) fn program(name: &str) -> Option<PathBuf> {
     let path = std::env::var("PATH").unwrap_or_default();
     let system = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
     let folders = path.split(':').chain(system).filter(|folder| !folder.is_empty());

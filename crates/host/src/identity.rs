@@ -16,7 +16,8 @@ pub(crate) fn of(path: &Path, number: Number, bytes: Bytes) -> String {
     let read = |name: &str| {
         let text = std::fs::read_to_string(root.join(name)).ok()?;
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        (!text.is_empty()).then_some(text)
+        // A bare number (virtio's 0x1af4) names nobody.
+        (!text.is_empty() && !text.starts_with("0x")).then_some(text)
     };
     let either = |a: &str, b: &str| read(a).or_else(|| read(b));
     // A partition's facts stand with its disk.
