@@ -24,7 +24,7 @@ pub(crate) type MakeFill<'a> = &'a dyn Fn(&Load, u32) -> Box<dyn Fill>;
 /// The source that loads have outside of tests.
 pub(crate) fn content(load: &Load, job: u32) -> Box<dyn Fill> {
     let spec = &load.spec;
-    Box::new(content::Source::new(&spec.content, load.stage_seed(), job, spec.jobs))
+    Box::new(content::Source::new(&spec.content, load.seed, job, spec.jobs))
 }
 
 /// One I/O to be done.
@@ -57,7 +57,7 @@ impl Job {
         let spec = &load.spec;
         let place = |op| spec.ops.names().position(|o| o == op).unwrap_or_default();
         Self {
-            stream: Stream::new(spec, &range, load.stage_seed(), number, spec.jobs),
+            stream: Stream::new(spec, &range, load.seed, number, spec.jobs),
             range,
             places: OpName::ALL.map(place),
             fill: make(load, number),

@@ -14,7 +14,8 @@ use workload::LoadSpec;
 pub struct Load {
     /// Operations, pattern, depth, content, when to stop.
     pub spec: LoadSpec,
-    /// Everything random comes from it.
+    /// Everything random comes from it. Stages of one cell need seeds of their own: with the same seed a later
+    /// one would write the content of an earlier one again.
     pub seed: Seed,
     /// What the I/O goes to.
     pub target: TargetSpec,
@@ -22,14 +23,6 @@ pub struct Load {
     pub stage: usize,
     /// Creates the target as a file of this size when it does not exist.
     pub may_create: Option<Bytes>,
-}
-
-impl Load {
-    /// The seed of what this stage does and writes: stages of one cell share nothing, so that what a later one
-    /// writes is no duplicate of what an earlier one wrote.
-    pub fn stage_seed(&self) -> Seed {
-        self.seed.derive(&format!("stage {}", self.stage))
-    }
 }
 
 /// What the I/O goes to.

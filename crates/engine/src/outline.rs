@@ -46,7 +46,7 @@ impl Outline {
         spec.validate().map_err(unfit)?;
         let alignment = u32::try_from(alignment).unwrap_or(u32::MAX);
         let range = spec.check_target(size.0, alignment).map_err(unfit)?;
-        let stream = |job| Stream::new(spec, &range, load.stage_seed(), job, spec.jobs);
+        let stream = |job| Stream::new(spec, &range, load.seed, job, spec.jobs);
         let writes = spec.ops.shares().filter(|(op, _)| op.is_write());
         Ok(Self {
             range,

@@ -29,6 +29,7 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let (plan, machine, _claims) = if args.simulate {
         (paper, Machine::Simulated { pace: args.pace }, Vec::new())
     } else {
+        check_needs(args, &paper)?;
         let (claims, devices, sizes) = claim(args, &paper)?;
         let seed = Some(paper.seed);
         let plan = plan(&source, seed, args.common.repeat, sizes)?;
@@ -51,6 +52,19 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let outcome = local::run(&plan, &machine, &args.common.inject, ledger, &interrupt);
     with(&view, |v| v.close());
     conclude(outcome?, &out, args.common.json)
+}
+
+/// The layers must be there before any device is looked at.
+fn check_needs(args: &RunArgs, plan: &Plan) -> Result<(), Failure> {
+    let missing = host::missing(&plan.needs.modules, &plan.needs.tools);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::environment(format!("This machine lacks {}", missing.join(", "))).with_help(format!(
+        "apt-get install {} and a kernel that has the modules; or run it in the lab: fathom lab run {}",
+        plan.needs.packages.join(" "),
+        args.common.experiment
+    )))
 }
 
 type Claimed = (Vec<host::Claim>, BTreeMap<String, String>, BTreeMap<String, Bytes>);

@@ -160,8 +160,6 @@ fn a_device_with_a_signature_is_refused_and_keeps_it() {
     }
     let load = ["load", &disk.path, "--ops", "write=100", "--passes", "1"];
     refused(4, &load, &[&disk.path, "ext4", "--destroy-data"]);
-    let device = format!("data={}", disk.path);
-    refused(4, &["run", "vdo-vs-plain", "--device", &device], &["ext4", "--destroy-data"]);
     let there = Command::new("blkid").args(["-p", &disk.path]).output().unwrap();
     assert!(String::from_utf8_lossy(&there.stdout).contains("ext4"));
 }

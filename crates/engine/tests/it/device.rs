@@ -18,8 +18,8 @@ fn expected(load: &Load, bytes: u64) -> Vec<u8> {
     let range = spec.check_target(bytes, 512).unwrap();
     let mut device = vec![0; bytes as usize];
     for job in 0..spec.jobs {
-        let mut source = content::Source::new(&spec.content, load.stage_seed(), job, spec.jobs);
-        for io in Stream::new(spec, &range, load.stage_seed(), job, spec.jobs) {
+        let mut source = content::Source::new(&spec.content, load.seed, job, spec.jobs);
+        for io in Stream::new(spec, &range, load.seed, job, spec.jobs) {
             let at = range.offset(io.block) as usize;
             source.fill_next(&mut device[at..at + range.block_size as usize]);
         }
