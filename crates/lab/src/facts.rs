@@ -28,6 +28,10 @@ pub struct LabFacts {
     pub cpus: u32,
     /// The guest image's id (a hash of its content).
     pub image: String,
+    /// How fast the guest's clock ran against the host's, from up to done: 1 is right; `None` until the guest is done.
+    /// Every duration and rate that was measured in the guest is wrong by this factor.
+    #[serde(default)]
+    pub guest_clock_rate: Option<f64>,
     /// The Debian packages the image was made of, as `name version`.
     pub packages: Vec<String>,
     /// Where the time until the first step went.

@@ -10,4 +10,5 @@ pub mod cpu;
 pub mod dm;
 pub mod interrupt;
 pub mod lifeline;
+pub mod ticks;
 pub mod usage;

@@ -48,6 +48,8 @@ pub(crate) struct Up {
     pub(crate) kernel_ms: f64,
     /// Milliseconds from then to the moment this is sent.
     pub(crate) setup_ms: f64,
+    /// Nanoseconds of the guest's monotonic clock when this is sent.
+    pub(crate) clock_ns: u64,
 }
 
 /// Whether this process runs in a guest of the lab, so that `main` must hand over to [`main`] before anything else.

@@ -147,7 +147,7 @@ fn finish(
     sender
         .send(FrameKind::KernelLog, log.as_bytes())
         .and_then(|()| match outcome {
-            Ok(()) => sender.send(FrameKind::Done, &[]),
+            Ok(()) => sender.send(FrameKind::Done, &init::monotonic_ns().to_le_bytes()),
             Err(why) => sender.send(FrameKind::Failed, why.as_bytes()),
         })
         .map_err(|error| match outcome {
@@ -159,10 +159,12 @@ fn finish(
 fn up() -> Vec<u8> {
     let began: u64 = std::env::var(BEGAN).ok().and_then(|text| text.parse().ok()).unwrap_or(0);
     let ms = |ns: u64| ns as f64 / 1e6;
+    let clock_ns = init::monotonic_ns();
     let up = Up {
+        clock_ns,
         kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
         kernel_ms: ms(began),
-        setup_ms: ms(init::monotonic_ns().saturating_sub(began)),
+        setup_ms: ms(clock_ns.saturating_sub(began)),
     };
     serde_json::to_vec(&up).unwrap_or_default()
 }

@@ -13,12 +13,17 @@ use crate::{Error, Result};
 /// How many frames may wait for the caller before the guest has to.
 const WAITING: usize = 64;
 
+/// How long a session must last for the clocks to be compared.
+const COMPARABLE: Duration = Duration::from_secs(1);
+
 /// What the reading thread learns.
 #[derive(Debug)]
 pub(super) struct State {
     began: Instant,
     facts: Mutex<LabFacts>,
     outcome: Mutex<Outcome>,
+    /// When the guest was up, by the host's clock and by the guest's (in nanoseconds).
+    up: Mutex<Option<(Instant, u64)>>,
 }
 
 /// What the guest has said about its end.
@@ -32,7 +37,7 @@ pub(super) struct Outcome {
 
 impl State {
     pub(super) fn new(began: Instant, facts: LabFacts) -> Self {
-        Self { began, facts: Mutex::new(facts), outcome: Mutex::default() }
+        Self { began, facts: Mutex::new(facts), outcome: Mutex::default(), up: Mutex::default() }
     }
 
     pub(super) fn facts(&self) -> LabFacts {
@@ -57,12 +62,26 @@ impl State {
         *moment(&mut lock(&self.facts).timings) = Some(ms);
     }
 
+    /// Notes how fast the guest's clock ran, from what it showed at both ends of the session.
+    fn compare_clocks(&self, done: &[u8]) {
+        let (Some((host, guest)), Ok(done)) = (*lock(&self.up), <[u8; 8]>::try_from(done)) else {
+            return;
+        };
+        let (host, guest) = (host.elapsed(), u64::from_le_bytes(done).saturating_sub(guest));
+        // Below that, the way of the frames is too large a part of it.
+        if host >= COMPARABLE {
+            let rate = guest as f64 / 1e9 / host.as_secs_f64();
+            lock(&self.facts).guest_clock_rate = Some(rate);
+        }
+    }
+
     fn note(&self, frame: &Frame) {
         let text = || String::from_utf8_lossy(&frame.payload).into_owned();
         match frame.kind {
             FrameKind::Up => {
                 self.mark(|timings| &mut timings.up_ms);
                 if let Ok(up) = serde_json::from_slice::<Up>(&frame.payload) {
+                    *lock(&self.up) = Some((Instant::now(), up.clock_ns));
                     let mut facts = lock(&self.facts);
                     facts.kernel = up.kernel;
                     facts.timings.guest_kernel_ms = Some(up.kernel_ms);
@@ -70,7 +89,10 @@ impl State {
                 }
             }
             FrameKind::FirstStep => self.mark(|timings| &mut timings.first_step_ms),
-            FrameKind::Done => lock(&self.outcome).done = true,
+            FrameKind::Done => {
+                lock(&self.outcome).done = true;
+                self.compare_clocks(&frame.payload);
+            }
             // What was said first is nearest to the cause.
             FrameKind::Failed => drop(lock(&self.outcome).failed.get_or_insert_with(text)),
             FrameKind::KernelLog => lock(&self.outcome).kernel_log = Some(text()),

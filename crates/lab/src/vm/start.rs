@@ -21,6 +21,7 @@ use crate::keeper::Keeper;
 use crate::qemu::{Machine, Qemu, command_line};
 use crate::spec::{CommandLine, Purpose, VmSpec};
 use crate::{Error, Result, cache, initrd, shell};
+use sys::ticks::Moment;
 
 /// Less memory than this does not hold the root and a kernel.
 const LEAST_MEMORY: u64 = 256 * Bytes::MIB;
@@ -39,6 +40,7 @@ fn pair() -> Result<Pair> {
 
 pub(super) fn start(spec: &VmSpec) -> Result<Vm> {
     let began = Instant::now();
+    let moment = Moment::now();
     let prepared_ms = since_process_start_ms();
     check(spec)?;
     let image = cache::hold(&spec.image)?;
@@ -50,7 +52,7 @@ pub(super) fn start(spec: &VmSpec) -> Result<Vm> {
     let link = pair()?;
     let shell = (spec.purpose == Purpose::Shell).then(pair).transpose()?;
 
-    let machine = machine(spec, &drives, &memory, &console_end, &link, shell.as_ref());
+    let machine = machine(spec, moment, &drives, &memory, &console_end, &link, shell.as_ref());
     let arguments = machine.arguments();
     let mut facts = facts(spec, &qemu, &machine, &arguments, &drives);
     facts.timings.prepared_ms = prepared_ms;
@@ -141,6 +143,7 @@ fn cannot_share(source: std::io::Error) -> Error {
 
 fn machine(
     spec: &VmSpec,
+    moment: Moment,
     drives: &[Drive],
     memory: &File,
     console: &File,
@@ -148,6 +151,7 @@ fn machine(
     shell: Option<&Pair>,
 ) -> Machine {
     let kvm = spec.accelerator.kind == Kind::Kvm;
+    let tsc_khz = if kvm { None } else { moment.rate_khz() };
     Machine {
         owner: std::process::id(),
         kvm,
@@ -155,7 +159,7 @@ fn machine(
         cpus: spec.cpus,
         kernel: spec.image.kernel().display().to_string(),
         initrd: disk::inherited_name(memory),
-        command_line: command_line(spec.command_line, kvm),
+        command_line: command_line(spec.command_line, kvm, tsc_khz),
         disks: drives.iter().map(|drive| drive.argument.clone()).collect(),
         link: link.theirs.as_raw_fd(),
         shell: shell.map(|pair| pair.theirs.as_raw_fd()),
@@ -186,6 +190,7 @@ fn facts(
         memory: spec.memory,
         cpus: spec.cpus,
         image: spec.image.id.clone(),
+        guest_clock_rate: None,
         packages: packages.collect(),
         timings: Timings::default(),
     }
