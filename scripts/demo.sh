@@ -19,8 +19,7 @@ status=$?
 if [ ! -e "$result/manifest.json" ]; then
     exit "$((status == 0 ? 5 : status))"
 fi
-echo
-"$fathom" show "$result" || status=$((status == 0 ? $? : status))
+# `lab run` has printed the summary (`fathom show` prints it again).
 if "$fathom" report "$result" -o "$page"; then
     echo
     echo "Result: $ROOT/$result"
