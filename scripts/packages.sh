@@ -19,6 +19,9 @@ missing_packages() {
                 ;;
             test)
                 has shellcheck || echo "shellcheck checks the scripts"
+                has python3 || echo "python3 reads a result without Fathom, as its manual shows"
+                has_system mkfs.ext4 || echo "e2fsprogs file systems that must not be overwritten"
+                has_system losetup || echo "mount loop devices"
                 # Ubuntu's package only points to a snap, which does not run everywhere.
                 has chromium || [ "$(os_value ID)" = ubuntu ] || echo "chromium opens the report page"
                 ;;
@@ -30,6 +33,9 @@ CERTIFICATES=${FATHOM_CERTIFICATES:-/etc/ssl/certs/ca-certificates.crt}
 KEYRINGS=${FATHOM_KEYRINGS:-/usr/share/keyrings}
 
 has() { command -v "$1" >/dev/null 2>&1; }
+
+# Programs of the system are not on every user's PATH.
+has_system() { has "$1" || [ -x "/usr/sbin/$1" ] || [ -x "/sbin/$1" ]; }
 
 has_static_libc() { has cc && [ -e "$(cc -print-file-name=libc.a 2>/dev/null)" ]; }
 

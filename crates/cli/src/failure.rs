@@ -32,6 +32,12 @@ impl Failure {
         Self { code: 5, error: error.into(), help: None }
     }
 
+    /// Stopped by the user before anything was measured: exit code 130.
+    pub fn interrupted() -> Self {
+        let error = "Interrupted before anything was measured; nothing is left behind";
+        Self { code: 130, error: error.into(), help: None }
+    }
+
     /// Adds what to do about it.
     #[must_use]
     pub fn with_help(mut self, help: impl Into<String>) -> Self {

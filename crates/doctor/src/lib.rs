@@ -14,13 +14,14 @@ use results::read::ResultSet;
 type Rule = fn(&ResultSet, &Analysis) -> Vec<Finding>;
 
 /// Every common rule. Within one severity, findings keep this order.
-const RULES: [Rule; 11] = [
+const RULES: [Rule; 12] = [
     rules::run::simulated,
     rules::run::incomplete,
     rules::cells::failed,
     rules::load::errors,
     rules::content::off_asked,
     rules::content::not_measured,
+    rules::run::guest_clock,
     rules::run::emulated_cpu,
     rules::run::too_few_repeats,
     rules::load::page_cache,

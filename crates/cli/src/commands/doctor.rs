@@ -3,6 +3,9 @@
 use std::process::ExitCode;
 
 use host::{Capability, CapabilityState};
+use lab::accel::{Accelerator, Kind};
+use lab::cache::{Cache, CachedImage};
+use lab::image::Image;
 use results::model::{Finding, Severity};
 
 use crate::args::DoctorArgs;
@@ -17,8 +20,40 @@ pub fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
             let findings = doctor::examine(&result, &analysis);
             show(&findings, args.json, findings_text)
         }
-        None => show(&host::capabilities(), args.json, capabilities_text),
+        None => show(&capabilities(), args.json, capabilities_text),
     }
+}
+
+/// What the host can do, and what the lab has found out about it.
+fn capabilities() -> Vec<Capability> {
+    let mut all = host::capabilities();
+    let Ok(cache) = Cache::open() else { return all };
+    let newest =
+        cache.images().ok().and_then(|images| images.into_iter().find(|i| i.manifest.is_some()));
+    let (state, detail, remedy) = match &newest {
+        Some(CachedImage { manifest: Some(manifest), size, .. }) => (
+            CapabilityState::Ok,
+            format!("{} kernel {}, {size}", manifest.suite, manifest.kernel),
+            None,
+        ),
+        _ => {
+            let remedy =
+                "nothing: the first fathom lab run builds it in some seconds, with the network";
+            (CapabilityState::Limited, "not built yet".to_owned(), Some(remedy.to_owned()))
+        }
+    };
+    all.push(Capability { id: "lab_image", name: "lab image", state, detail, remedy });
+    let image = newest.and_then(|i| Some(Image { id: i.id, dir: i.path, manifest: i.manifest? }));
+    if let Some(known) = image.and_then(|image| Accelerator::known(&cache, &image)) {
+        // What a probe boot has shown says more than whether the node opens.
+        for kvm in all.iter_mut().filter(|c| c.id == "kvm") {
+            kvm.detail.clone_from(&known.reason);
+            if known.kind == Kind::Kvm {
+                (kvm.state, kvm.remedy) = (CapabilityState::Ok, None);
+            }
+        }
+    }
+    all
 }
 
 fn show<T: serde::Serialize>(

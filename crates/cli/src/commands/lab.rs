@@ -10,7 +10,7 @@ use lab::{Cache, DiskHome};
 use results::model::Accelerator;
 use run::{Ledger, Start};
 use serde_json::json;
-use sys::interrupt::Interrupt;
+use sys::interrupt::{Interrupt, Level};
 use units::{Bytes, Nanos};
 
 use crate::args::LabRunArgs;
@@ -32,8 +32,12 @@ pub fn run(args: &LabRunArgs) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::new();
     interrupt.on_signals().map_err(Failure::environment)?;
     let view = Arc::new(Mutex::new(RunView::new(args.common.json)));
-    let prepared =
-        prepare(&plan.needs, &args.machine, &mut |event| with(&view, |v| v.lab(&event)))?;
+    let prepared = prepare(&plan.needs, &args.machine, &mut |event| with(&view, |v| v.lab(&event)));
+    // Ctrl-C reaches the children of an image build too; what they say of it is not the point.
+    if interrupt.level() != Level::None {
+        return Err(Failure::interrupted());
+    }
+    let prepared = prepared?;
     let accelerator = &prepared.accelerator;
     let mut spec = prepared.machine(&plan, &args.machine);
     if let Some(dir) = &args.keep_disks {

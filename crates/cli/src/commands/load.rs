@@ -30,7 +30,8 @@ pub fn run(args: LoadArgs) -> Result<ExitCode, Failure> {
         }
     }
     let may_create = new_file_size(&args)?;
-    let _claim = writes(&spec)
+    let _claim = spec
+        .writes()
         .then(|| host::claim_target(&args.target, args.destroy_data, may_create.is_some()))
         .transpose()?;
     let interrupt = Interrupt::new();
@@ -64,7 +65,7 @@ fn spec(args: &LoadArgs) -> LoadSpec {
     let defaults = ContentSpec::default();
     LoadSpec {
         ops: args.ops.clone(),
-        pattern: args.pattern.clone(),
+        pattern: args.pattern,
         block_size: args.block_size,
         jobs: args.jobs,
         depth: args.depth,
@@ -83,10 +84,6 @@ fn spec(args: &LoadArgs) -> LoadSpec {
         interval: args.interval,
         ..Default::default()
     }
-}
-
-fn writes(spec: &LoadSpec) -> bool {
-    spec.writes()
 }
 
 /// The size of the file to be made, when the target is not there yet.

@@ -4,6 +4,8 @@ mod architecture;
 mod documents;
 mod killed;
 mod lab;
+mod load;
+mod page;
 mod program;
 mod refusals;
 mod simulated;

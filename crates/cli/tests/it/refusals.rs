@@ -138,14 +138,14 @@ pub fn loop_device(bytes: u64) -> Option<LoopDevice> {
     let file = tempfile::NamedTempFile::new().unwrap();
     file.as_file().set_len(bytes).unwrap();
     let output =
-        Command::new("losetup").args(["--find", "--show"]).arg(file.path()).output().ok()?;
+        Command::new("/sbin/losetup").args(["--find", "--show"]).arg(file.path()).output().ok()?;
     let path = String::from_utf8(output.stdout).unwrap().trim().to_owned();
     (output.status.success() && !path.is_empty()).then_some(LoopDevice { path, _file: file })
 }
 
 impl Drop for LoopDevice {
     fn drop(&mut self) {
-        let _ = Command::new("losetup").args(["--detach", &self.path]).status();
+        let _ = Command::new("/sbin/losetup").args(["--detach", &self.path]).status();
     }
 }
 
@@ -154,13 +154,13 @@ fn a_device_with_a_signature_is_refused_and_keeps_it() {
     let Some(disk) = loop_device(64 << 20) else {
         return skip("a_device_with_a_signature", "no loop device can be made (needs root)");
     };
-    let made = Command::new("mkfs.ext4").args(["-q", &disk.path]).status();
+    let made = Command::new("/sbin/mkfs.ext4").args(["-q", &disk.path]).status();
     if !made.is_ok_and(|status| status.success()) {
         return skip("a_device_with_a_signature", "mkfs.ext4 is not there");
     }
     let load = ["load", &disk.path, "--ops", "write=100", "--passes", "1"];
     refused(4, &load, &[&disk.path, "ext4", "--destroy-data"]);
-    let there = Command::new("blkid").args(["-p", &disk.path]).output().unwrap();
+    let there = Command::new("/sbin/blkid").args(["-p", &disk.path]).output().unwrap();
     assert!(String::from_utf8_lossy(&there.stdout).contains("ext4"));
 }
 
@@ -170,12 +170,14 @@ fn a_mounted_device_is_refused_even_when_its_data_may_be_destroyed() {
         return skip("a_mounted_device", "no loop device can be made (needs root)");
     };
     let dir = tempfile::tempdir().unwrap();
-    let mounted =
-        Command::new("mkfs.ext4").args(["-q", &disk.path]).status().is_ok_and(|s| s.success())
-            && Command::new("mount")
-                .args([&disk.path, text(dir.path())])
-                .status()
-                .is_ok_and(|s| s.success());
+    let mounted = Command::new("/sbin/mkfs.ext4")
+        .args(["-q", &disk.path])
+        .status()
+        .is_ok_and(|s| s.success())
+        && Command::new("mount")
+            .args([&disk.path, text(dir.path())])
+            .status()
+            .is_ok_and(|s| s.success());
     if !mounted {
         return skip("a_mounted_device", "no file system can be mounted");
     }

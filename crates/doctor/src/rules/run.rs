@@ -40,6 +40,26 @@ pub(crate) fn emulated_cpu(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     Vec::from_iter((manifest.accelerator == Accelerator::Tcg).then_some(finding))
 }
 
+/// How far the guest's clock may be off: what a wrong guess of its rate costs is far more.
+const CLOCK_TOLERANCE: f64 = 0.05;
+
+/// The guest's clock ran at another speed than the host's.
+pub(crate) fn guest_clock(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
+    let rate = result.manifest.lab.as_ref().and_then(|lab| lab["guest_clock_rate"].as_f64());
+    let wrong = rate.filter(|rate| (rate - 1.0).abs() > CLOCK_TOLERANCE);
+    let finding = wrong.map(|rate| Finding {
+        rule: "guest_clock".into(),
+        severity: Severity::Error,
+        subject: None,
+        message:
+            "The guest's clock ran at another speed than the host's: times and rates are wrong."
+                .into(),
+        evidence: format!("A second of the host was {rate:.2} s in the guest."),
+        remedy: "Run again on a machine that is not overloaded.".into(),
+    });
+    Vec::from_iter(finding)
+}
+
 /// Something is missing.
 pub(crate) fn incomplete(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     let finding = |why: &String| Finding {

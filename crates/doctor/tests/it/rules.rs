@@ -59,6 +59,19 @@ fn a_simulated_run_is_an_error_and_an_emulated_cpu_a_warning() {
 }
 
 #[test]
+fn a_guest_clock_that_runs_wrong_is_an_error_and_a_small_error_of_it_is_none() {
+    let ran = |rate: f64| {
+        move |r: &mut ResultSet| {
+            r.manifest.lab = Some(serde_json::json!({"guest_clock_rate": rate}))
+        }
+    };
+    let wrong = only("guest_clock", ran(2.1));
+    assert_eq!(wrong.severity, Severity::Error);
+    assert!(wrong.evidence.contains("2.10"), "{}", wrong.evidence);
+    assert_eq!(after(ran(0.99)), []);
+}
+
+#[test]
 fn three_repeats_are_too_few_and_four_are_not() {
     let with = |n: u32| {
         move |r: &mut ResultSet| {

@@ -1,82 +1,15 @@
 //! The page in a real browser: no word on its console, every chart drawn.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
-
 use results::read::ResultSet;
 
+use crate::chromium::{NAMES, attribute, browser, check_page, opened};
 use crate::given;
 
-const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "chrome"];
-
-fn browser() -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    let places: Vec<_> = std::env::split_paths(&path).collect();
-    let files = NAMES.iter().flat_map(|name| places.iter().map(move |place| place.join(name)));
-    files.into_iter().find(|file| file.is_file())
-}
-
-/// The document after its scripts have run, and what the browser logged.
-fn opened(browser: &Path, page: &str, fragment: &str) -> (String, String) {
-    let home = tempfile::tempdir().unwrap();
-    let file = home.path().join("page.html");
-    std::fs::write(&file, page).unwrap();
-    let log = std::fs::File::create(home.path().join("log")).unwrap();
-    let dom = std::fs::File::create(home.path().join("dom")).unwrap();
-    let mut child = Command::new(browser)
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"])
-        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
-        .args(["--enable-logging=stderr", "--v=0", "--virtual-time-budget=60000"])
-        .args(["--window-size=1280,1000", "--dump-dom"])
-        .arg(format!("--user-data-dir={}", home.path().join("profile").display()))
-        .arg(format!("file://{}{fragment}", file.display()))
-        .stdin(Stdio::null())
-        .stdout(dom)
-        .stderr(log)
-        .spawn()
-        .unwrap();
-    let deadline = Instant::now() + Duration::from_secs(120);
-    while child.try_wait().unwrap().is_none() {
-        if Instant::now() > deadline {
-            child.kill().unwrap();
-            child.wait().unwrap();
-            panic!("{} did not end", browser.display());
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    let read = |name: &str| {
-        String::from_utf8_lossy(&std::fs::read(home.path().join(name)).unwrap()).into_owned()
-    };
-    (read("dom"), read("log"))
-}
-
-fn attribute(dom: &str, name: &str) -> String {
-    let root = dom.split_once("<html").unwrap().1.split_once('>').unwrap().0;
-    let rest =
-        root.split_once(&format!("{name}=\"")).unwrap_or_else(|| panic!("{name} in {root}")).1;
-    rest.split_once('"').unwrap().0.to_owned()
-}
-
-/// Opens a result's page with all charts drawn and looks at its console.
+/// Opens the page of results with all charts drawn and looks at its console.
 fn check(test: &str, sets: &[ResultSet]) {
-    let Some(browser) = browser() else {
-        println!("SKIP {test}: none of {} is in PATH", NAMES.join(", "));
-        return;
-    };
     let views: Vec<_> = sets.iter().map(given::view).collect();
     let page = report::html::page(&views);
-    let (dom, log) = opened(&browser, &page, "#all");
-    let charts = given::charts(&page).len();
-    assert!(charts > 0);
-    assert_eq!(attribute(&dom, "data-errors"), "", "{log}");
-    assert_eq!(attribute(&dom, "data-charts"), charts.to_string());
-    assert_eq!(attribute(&dom, "data-drawn"), charts.to_string(), "{log}");
-    let console: Vec<_> = log.lines().filter(|line| line.contains("CONSOLE")).collect();
-    assert!(console.is_empty(), "{console:#?}");
-    let boxes = dom.matches("data-state=\"drawn\"").count();
-    assert_eq!(boxes, charts, "charts that hold a plot");
-    assert!(dom.matches("class=\"main-svg\"").count() >= charts, "plots with lines");
+    check_page(test, &page, given::charts(&page).len());
 }
 
 #[test]

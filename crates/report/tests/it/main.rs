@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod browser;
 #[cfg(test)]
+mod chromium;
+#[cfg(test)]
 mod documents;
 #[cfg(test)]
 mod page;
