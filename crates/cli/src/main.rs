@@ -28,24 +28,24 @@ fn main() -> ExitCode {
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
         }
     };
-    match execute(cli) {
+    match execute(&cli) {
         Ok(code) => code,
         Err(failure) => failure.report(),
     }
 }
 
-fn execute(cli: Cli) -> Result<ExitCode, Failure> {
-    match cli.command {
-        Command::Lab(LabCommand::Run(args)) => commands::lab::run(&args),
+fn execute(cli: &Cli) -> Result<ExitCode, Failure> {
+    match &cli.command {
+        Command::Lab(LabCommand::Run(args)) => commands::lab::run(args),
         Command::Lab(LabCommand::List(args)) => commands::lab::list(args.json),
-        Command::Lab(LabCommand::Shell(args)) => commands::shell::open(&args),
+        Command::Lab(LabCommand::Shell(args)) => commands::shell::open(args),
         Command::Lab(LabCommand::Clean(args)) => commands::lab::clean(args.json),
-        Command::Run(args) => commands::run::run(&args),
-        Command::Load(args) => commands::load::run(*args),
-        Command::Show(args) => commands::show::run(&args),
-        Command::Report(args) => commands::report::run(&args),
-        Command::Doctor(args) => commands::doctor::run(&args),
-        Command::Explain(args) => commands::explain::run(&args),
-        Command::Bench(BenchCommand::Lab(args)) => commands::bench::lab(&args),
+        Command::Run(args) => commands::run::run(args),
+        Command::Load(args) => commands::load::run(args),
+        Command::Show(args) => commands::show::run(args),
+        Command::Report(args) => commands::report::run(args),
+        Command::Doctor(args) => commands::doctor::run(args),
+        Command::Explain(args) => commands::explain::run(args),
+        Command::Bench(BenchCommand::Lab(args)) => commands::bench::lab(args),
     }
 }

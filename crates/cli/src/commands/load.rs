@@ -20,8 +20,8 @@ use crate::terminal::{Style, say};
 /// How long a load runs when nobody says when to stop.
 const DURATION: Nanos = Nanos::from_secs(10);
 
-pub fn run(args: LoadArgs) -> Result<ExitCode, Failure> {
-    let spec = spec(&args);
+pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
+    let spec = spec(args);
     spec.validate().map_err(workload_failure)?;
     let style = Style::of_stderr();
     if spec.writes() {
@@ -29,7 +29,7 @@ pub fn run(args: LoadArgs) -> Result<ExitCode, Failure> {
             say(&format!("{} {warning}", style.note("warning:")));
         }
     }
-    let may_create = new_file_size(&args)?;
+    let may_create = new_file_size(args)?;
     let _claim = spec
         .writes()
         .then(|| host::claim_target(&args.target, args.destroy_data, may_create.is_some()))

@@ -40,10 +40,10 @@ pub fn open(args: &LabShellArgs) -> Result<ExitCode, Failure> {
     with(&view, |v| v.close());
     let mut vm = Vm::start(&spec)?;
     let end = lab::shell::attach(&mut vm, &mut |frame| {
-        if frame.kind == FrameKind::Payload {
-            if let Ok(run::Message::Event(event)) = run::Message::decode(&frame.payload) {
-                with(&view, |v| v.event(&event));
-            }
+        if frame.kind == FrameKind::Payload
+            && let Ok(run::Message::Event(event)) = run::Message::decode(&frame.payload)
+        {
+            with(&view, |v| v.event(&event));
         }
     })?;
     match end.ending {

@@ -91,10 +91,10 @@ impl RunView {
     }
 
     pub fn event(&mut self, event: &Event) {
-        if self.json {
-            if let Ok(value) = serde_json::to_value(event) {
-                json_line(&value);
-            }
+        if self.json
+            && let Ok(value) = serde_json::to_value(event)
+        {
+            json_line(&value);
         }
         match event {
             Event::CellStarted { cell, of, variant, repeat } => {

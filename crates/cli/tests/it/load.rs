@@ -15,7 +15,7 @@ fn room() -> tempfile::TempDir {
 
 /// Every line that a load printed for programs.
 fn lines(answer: &Answer) -> Vec<Value> {
-    let parsed = answer.out.lines().map(|line| serde_json::from_str(line));
+    let parsed = answer.out.lines().map(serde_json::from_str);
     parsed.collect::<Result<_, _>>().unwrap_or_else(|e| panic!("{e}: {}", answer.out))
 }
 

@@ -1,11 +1,20 @@
 //! Tests of the whole program. What needs the lab, a browser or root says so when it cannot run.
 
+#[cfg(test)]
 mod architecture;
+#[cfg(test)]
 mod documents;
+#[cfg(test)]
 mod killed;
+#[cfg(test)]
 mod lab;
+#[cfg(test)]
 mod load;
+#[cfg(test)]
 mod page;
+#[cfg(test)]
 mod program;
+#[cfg(test)]
 mod refusals;
+#[cfg(test)]
 mod simulated;

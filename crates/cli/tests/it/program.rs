@@ -20,7 +20,7 @@ pub fn command(args: &[&str]) -> Command {
 
 /// Runs `fathom` in `dir`.
 pub fn fathom_in(dir: &Path, args: &[&str]) -> Answer {
-    answer(command(args).current_dir(dir).output().unwrap())
+    answer(&command(args).current_dir(dir).output().unwrap())
 }
 
 /// Runs `fathom` and insists on its exit code.
@@ -30,7 +30,7 @@ pub fn expect(code: i32, args: &[&str]) -> Answer {
     answer
 }
 
-fn answer(output: Output) -> Answer {
+fn answer(output: &Output) -> Answer {
     Answer {
         code: output.status.code(),
         out: String::from_utf8_lossy(&output.stdout).into_owned(),
