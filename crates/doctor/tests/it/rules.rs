@@ -62,7 +62,7 @@ fn a_simulated_run_is_an_error_and_an_emulated_cpu_a_warning() {
 fn a_guest_clock_that_runs_wrong_is_an_error_and_a_small_error_of_it_is_none() {
     let ran = |rate: f64| {
         move |r: &mut ResultSet| {
-            r.manifest.lab = Some(serde_json::json!({"guest_clock_rate": rate}))
+            r.manifest.lab = Some(serde_json::json!({"guest_clock_rate": rate}));
         }
     };
     let wrong = only("guest_clock", ran(2.1));
