@@ -67,12 +67,13 @@ fn samples<'a>(rows: &'a [Row], source: &str) -> Vec<&'a SampleRow> {
     own.collect()
 }
 
-/// The value of a chart's series of the first repeat at `x`.
+/// The value of a chart's series of the only repeat at `x`.
 fn shown(charts: &[Value], id: &str, name: &str, x: f64) -> f64 {
     let chart = charts.iter().find(|c| c["id"].as_str().unwrap().contains(id));
     let chart = chart.unwrap_or_else(|| panic!("no chart {id}"));
     let all = chart["series"].as_array().unwrap();
-    let series = all.iter().find(|s| s["name"] == name && s["repeat"] == 1);
+    let series =
+        all.iter().find(|s| s["name"] == name && (s["repeat"] == 1 || s["repeat"].is_null()));
     let series = series.unwrap_or_else(|| panic!("{id} has no series {name}"));
     let xs = series["x"].as_array().unwrap();
     let at = xs.iter().position(|n| (n.as_f64().unwrap() - x).abs() < 1e-5);
