@@ -24,7 +24,7 @@ pub(crate) fn run(result: &ResultSet) -> Vec<Finding> {
     findings
 }
 
-/// Findings of the layers of one cell, and those that were made while it ran; each rule once per subject.
+/// Findings of the layers of one cell; each rule once per subject.
 fn of_cell(stack: &[LayerFacts], cell: &CellData, record: &CellRecord) -> Vec<Finding> {
     let samples: Vec<SampleRow> = cell
         .rows
@@ -36,7 +36,7 @@ fn of_cell(stack: &[LayerFacts], cell: &CellData, record: &CellRecord) -> Vec<Fi
         .collect();
     let load = || record.stages.iter().filter(|s| s.measured).filter_map(|s| s.load.as_ref());
     let none = LayerFigures::new();
-    let mut findings = record.findings.clone();
+    let mut findings = Vec::new();
     for layer in stack {
         let Some(kind) = layers::kind(&layer.layer) else { continue };
         findings.extend((kind.rules)(&layers::RuleFacts {
@@ -50,7 +50,8 @@ fn of_cell(stack: &[LayerFacts], cell: &CellData, record: &CellRecord) -> Vec<Fi
         }));
     }
     let mut seen = std::collections::BTreeSet::new();
-    findings.retain(|finding| seen.insert((finding.rule.clone(), finding.subject.clone())));
+    findings
+        .retain(|finding: &Finding| seen.insert((finding.rule.clone(), finding.subject.clone())));
     findings
 }
 

@@ -193,6 +193,7 @@ pub(crate) fn facts(stage: &StagePlan) -> StageFacts {
         kind: stage.kind.clone(),
         name: stage.name.clone(),
         measured: stage.measured,
+        about: stage.load.describe(),
         load: serde_json::to_value(&stage.load).unwrap_or_default(),
     }
 }

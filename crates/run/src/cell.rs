@@ -101,7 +101,6 @@ impl<'a> Running<'a> {
             layers: BTreeMap::new(),
             facts: BTreeMap::new(),
             leftovers: None,
-            findings: Vec::new(),
         };
         scene.recorder.record(&record);
         Self { scene, plan, executor, record, position: 0, samples: Vec::new() }

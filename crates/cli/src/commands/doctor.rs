@@ -24,6 +24,10 @@ pub fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
     }
 }
 
+/// What can be done about an emulated guest.
+const WITHOUT_KVM: &str =
+    "the lab emulates the CPU: ratios count; for absolute speed use a machine whose KVM works";
+
 /// What the host can do, and what the lab has found out about it.
 fn capabilities() -> Vec<Capability> {
     let mut all = host::capabilities();
@@ -48,9 +52,10 @@ fn capabilities() -> Vec<Capability> {
         // What a probe boot has shown says more than whether the node opens.
         for kvm in all.iter_mut().filter(|c| c.id == "kvm") {
             kvm.detail.clone_from(&known.reason);
-            if known.kind == Kind::Kvm {
-                (kvm.state, kvm.remedy) = (CapabilityState::Ok, None);
-            }
+            (kvm.state, kvm.remedy) = match known.kind {
+                Kind::Kvm => (CapabilityState::Ok, None),
+                Kind::Tcg => (CapabilityState::Limited, Some(WITHOUT_KVM.to_owned())),
+            };
         }
     }
     all
@@ -97,7 +102,7 @@ fn capabilities_text(capabilities: &[Capability], style: Style) -> String {
         };
         let remedy =
             capability.remedy.as_ref().map_or_else(String::new, |r| format!("\n          do: {r}"));
-        format!("{word}  {:<24} {}{remedy}", capability.name, capability.detail)
+        format!("{word}  {:<32} {}{remedy}", capability.name, capability.detail)
     });
     shown.collect::<Vec<_>>().join("\n")
 }

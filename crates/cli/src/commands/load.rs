@@ -95,7 +95,7 @@ fn new_file_size(args: &LoadArgs) -> Result<Option<Bytes>, Failure> {
         Failure::usage(format!("{} {why}", args.target.display())).with_help(help)
     };
     if args.target.starts_with("/dev") && !args.target.starts_with("/dev/shm") {
-        return Err(missing("is no block device", "lsblk lists the devices there are"));
+        return Err(missing("is not there", "lsblk lists the devices there are"));
     }
     if !args.target.parent().is_none_or(|dir| dir == Path::new("") || dir.is_dir()) {
         return Err(missing(

@@ -218,26 +218,6 @@ fn sampling_is_expensive_above_one_percent_of_a_cpu_and_not_below() {
 }
 
 #[test]
-fn findings_made_while_a_cell_ran_are_put_together_per_variant() {
-    let finding = only("cell_rule", |r| {
-        for place in [1, 2] {
-            assert_eq!(r.cells[place].entry.variant, "vdo");
-            r.cells[place].record.as_mut().unwrap().findings = vec![Finding {
-                rule: "cell_rule".into(),
-                severity: if place == 1 { Severity::Note } else { Severity::Warning },
-                subject: Some("vdo".into()),
-                message: "Something.".into(),
-                evidence: format!("Cell {place}."),
-                remedy: "None.".into(),
-            }];
-        }
-    });
-    assert_eq!(finding.severity, Severity::Warning);
-    assert_eq!(finding.evidence, "Cell 2 (in 2 of 5 runs)");
-    assert_eq!(finding.subject.as_deref(), Some("vdo"));
-}
-
-#[test]
 fn a_layer_s_own_rules_are_run_on_the_cells_that_have_it() {
     let unallocated = only("map_unallocated", |r| {
         for row in r.cells.iter_mut().flat_map(|cell| &mut cell.rows) {

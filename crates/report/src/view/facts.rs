@@ -98,23 +98,6 @@ fn lab<'a>(set: &'a ResultSet, key: &str) -> Option<&'a Value> {
     set.manifest.lab.as_ref()?.get(key)
 }
 
-/// A JSON value in words: `pattern permutation, block_size 4096, content (dedupe 50, compress 2.5)`.
-fn words(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Object(map) => {
-            let known = map.iter().filter(|(_, v)| !v.is_null());
-            let parts = known.map(|(key, value)| match value {
-                Value::Object(_) => format!("{key} ({})", words(value)),
-                _ => format!("{key} {}", words(value)),
-            });
-            parts.collect::<Vec<_>>().join(", ")
-        }
-        Value::Array(list) => list.iter().map(words).collect::<Vec<_>>().join(" "),
-        other => other.to_string(),
-    }
-}
-
 /// A virtual disk: `data, 7 GiB, cache=none,aio=io_uring`.
 fn disk(disk: &Value) -> String {
     let text = |key: &str| disk.get(key).and_then(Value::as_str).map(str::to_owned);
@@ -163,7 +146,7 @@ pub fn machine(set: &ResultSet) -> Vec<MachineRow> {
     rows
 }
 
-/// A stage in words: `load (measured): randwrite 100, 4096 ...`.
+/// A stage in words: `load “random-write”, measured: randwrite=100, permutation, ...`.
 pub fn stage(stage: &StageFacts) -> String {
     let measured = if stage.measured { ", measured" } else { "" };
     let name = if stage.name == stage.kind {
@@ -171,9 +154,7 @@ pub fn stage(stage: &StageFacts) -> String {
     } else {
         format!(" \u{201c}{}\u{201d}", stage.name)
     };
-    let load =
-        if stage.load.is_null() { String::new() } else { format!(": {}", words(&stage.load)) };
-    format!("{}{name}{measured}{load}", stage.kind)
+    format!("{}{name}{measured}: {}", stage.kind, stage.about)
 }
 
 /// What every sampler cost over the whole result.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Finding, LoadSummary};
+use super::LoadSummary;
 
 /// Where a cell stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -54,8 +54,6 @@ pub struct CellRecord {
     pub facts: BTreeMap<String, String>,
     /// What teardown left behind; empty when it left nothing; `None` when nobody looked.
     pub leftovers: Option<Vec<String>>,
-    /// What the doctor noticed about this cell.
-    pub findings: Vec<Finding>,
 }
 
 /// One executed step.

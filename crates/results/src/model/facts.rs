@@ -140,6 +140,8 @@ pub struct StageFacts {
     pub name: String,
     /// Whether its figures are the measured ones.
     pub measured: bool,
+    /// What it does, in words.
+    pub about: String,
     /// The load as asked (`ops`, `pattern`, `block_size`, ...), `null` when it has none.
     pub load: serde_json::Value,
 }
