@@ -61,10 +61,31 @@ pub fn run<G: Guests>(
     mut ledger: Ledger,
     interrupt: &Interrupt,
 ) -> Result<Outcome, RunError> {
+    let ended = run_cells(plan, injections, guests, &mut ledger, interrupt);
+    let (state, reason) = match &ended {
+        Ok(()) => (CellState::Interrupted, "stopped before it began".to_owned()),
+        Err(error) => (CellState::Failed, error.to_string()),
+    };
+    for cell in ledger.pending() {
+        let reason = Some(reason.clone());
+        ledger.post(Message::Event(crate::Event::CellEnded { cell, state, reason }))?;
+    }
+    let outcome = ledger.finish()?;
+    ended.map(|()| outcome)
+}
+
+/// Guest after guest, until no cell is pending or the user wants to stop.
+fn run_cells<G: Guests>(
+    plan: &Plan,
+    injections: &[Injection],
+    guests: &mut G,
+    ledger: &mut Ledger,
+    interrupt: &Interrupt,
+) -> Result<(), RunError> {
     loop {
         let cells = ledger.pending();
         if cells.is_empty() || interrupt.level() != Level::None {
-            break;
+            return Ok(());
         }
         let mission = Mission {
             plan: plan.clone(),
@@ -74,26 +95,24 @@ pub fn run<G: Guests>(
         };
         let mission = serde_json::to_vec(&mission).map_err(|e| RunError::Plan(e.to_string()))?;
         let mut guest = guests.start(&mission)?;
-        let ended = listen(&mut guest, guests, &mut ledger, interrupt);
+        let ended = listen(&mut guest, guests, ledger, interrupt);
         let farewell = guests.end(guest);
         ledger.lab(farewell.facts)?;
         for (path, bytes) in &farewell.files {
             ledger.put(path, bytes)?;
         }
-        if let Err(reason) = ended? {
-            if ledger.running().is_none() && ledger.pending() == cells {
-                // It never came as far as a cell: the next guest would not either.
-                return Err(RunError::Guest(reason));
-            }
-            ledger.end_running(CellState::Failed, &reason)?;
+        let reason = ended?.err();
+        let stopped = interrupt.level() != Level::None;
+        if !stopped && ledger.running().is_none() && ledger.pending() == cells {
+            // It never came as far as a cell: the next guest would not either.
+            let reason = reason.unwrap_or_else(|| "it ended without running a cell".to_owned());
+            return Err(RunError::Guest(reason));
+        }
+        if let Some(reason) = reason {
+            let state = if stopped { CellState::Interrupted } else { CellState::Failed };
+            ledger.end_running(state, &reason)?;
         }
     }
-    for cell in ledger.pending() {
-        let reason = Some("stopped before it began".to_owned());
-        let state = CellState::Interrupted;
-        ledger.post(Message::Event(crate::Event::CellEnded { cell, state, reason }))?;
-    }
-    ledger.finish()
 }
 
 /// Applies what the guest sends until it is off. The inner error says why it is gone too early.

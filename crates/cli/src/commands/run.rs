@@ -17,7 +17,7 @@ use crate::args::RunArgs;
 use crate::choices::{Source, plan, result_directory};
 use crate::failure::Failure;
 use crate::render::RunView;
-use crate::terminal::{Style, answer, say, width};
+use crate::terminal::{Style, answer, json_line, say, width};
 
 pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let source = Source::find(&args.common.experiment)?;
@@ -141,6 +141,9 @@ pub fn headline(plan: &Plan, out: &Path, accelerator: Option<&str>) -> String {
 pub fn conclude(outcome: Outcome, out: &Path, json: bool) -> Result<ExitCode, Failure> {
     let view = super::report::view_of(out)?;
     if json {
+        json_line(&serde_json::json!({
+            "event": "ended", "outcome": outcome.word(), "exit_code": outcome.exit_code(), "result": out,
+        }));
         say(&report::terminal::text(&view, width(), Style::of_stderr().colour()));
     } else {
         answer(&report::terminal::text(&view, width(), Style::of_stdout().colour()));

@@ -108,3 +108,20 @@ fn explain_prints_the_commands_that_a_run_executes_and_touches_nothing() {
         assert_eq!(program(planned.as_str().unwrap()), program(executed));
     }
 }
+
+#[test]
+fn a_run_for_programs_tells_its_events_line_by_line_and_how_it_ended() {
+    let (_dir, out) = fresh();
+    let args =
+        ["run", "vdo-vs-plain", "--simulate", "--repeat", "1", "--json", "--out", text(&out)];
+    let answer = expect(0, &args);
+    let lines: Vec<serde_json::Value> =
+        answer.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let count = |event: &str| lines.iter().filter(|line| line["event"] == event).count();
+    assert_eq!((count("cell_started"), count("cell_ended")), (2, 2));
+    assert!(count("progress") > 4 && count("step") > 8);
+    let last = lines.last().unwrap();
+    assert_eq!((&last["event"], &last["outcome"]), (&"ended".into(), &"complete".into()));
+    assert_eq!(last["result"], text(&out));
+    assert!(answer.err.contains("IOPS"), "people read the table on standard error");
+}
