@@ -126,15 +126,20 @@ pub fn headline(plan: &Plan, out: &Path, accelerator: Option<&str>) -> String {
     let about: u64 = plan.cells.iter().map(|cell| cell.about.0).sum();
     let lab = accelerator.map_or_else(String::new, |name| format!(" in the lab ({name})"));
     format!(
-        "{}{lab}: {} variants x {} repeats = {} cells, about {}; seed {}; result in {}",
+        "{}{lab}: {} x {} = {} cells, about {}; seed {}; result in {}",
         plan.facts.experiment,
-        plan.facts.variants.len(),
-        plan.facts.repeat,
+        counted(plan.facts.variants.len(), "variant"),
+        counted(plan.facts.repeat as usize, "repeat"),
         plan.cells.len(),
         Nanos(about),
         plan.seed,
         out.display(),
     )
+}
+
+/// `1 variant`, `2 variants`.
+fn counted(n: usize, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }
 
 /// The summary of a run that has ended, and its exit code.

@@ -39,7 +39,10 @@ fn time_left(remaining_ns: Option<u64>, elapsed_ns: u64) -> String {
 }
 
 fn whole_seconds(ns: u64) -> String {
-    Nanos::from_secs(ns.div_ceil(Nanos::PER_SECOND)).to_string()
+    match ns.div_ceil(Nanos::PER_SECOND) {
+        0 => "0 s".to_owned(),
+        seconds => Nanos::from_secs(seconds).to_string(),
+    }
 }
 
 #[cfg(test)]
@@ -55,5 +58,6 @@ mod tests {
     fn time_left_is_rounded_up_to_whole_seconds() {
         assert_eq!(time_left(Some(1_200_000_000), 0), "2 s left");
         assert_eq!(time_left(None, 5_000_000_000), "5 s so far");
+        assert_eq!(time_left(Some(0), 1), "0 s left");
     }
 }
