@@ -68,7 +68,7 @@ pub struct JsonArgs {
 pub struct Common {
     /// Name of a shipped experiment, or path of an experiment file.
     pub experiment: String,
-    /// Directory of the result; it must not exist [default: ./<name>-<utc time>].
+    /// Directory of the result; it must not exist [default: ./NAME-UTCTIME].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Repeats of each variant, instead of the experiment's.

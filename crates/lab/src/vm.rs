@@ -107,7 +107,7 @@ impl Vm {
         self.state.facts()
     }
 
-    /// The guest's kernel log, as it last sent it: at its end, or after [`Handle::ask_kernel_log`].
+    /// The guest's kernel log, as it last sent it: at its end, or when it was asked for.
     pub fn kernel_log(&self) -> Option<String> {
         self.state.kernel_log()
     }

@@ -62,7 +62,9 @@ fn a_sampler_that_burns_5_ms_shows_5_ms() {
     // Ticks of accounting may make single samples seem cheaper by a little; the median is sound.
     let median = costs[5];
     assert!((4_900_000..8_000_000).contains(&median), "{costs:?}");
-    assert!(first.iter().all(|row| row.cost_ns >= row.cost_cpu_ns), "wall time is never less");
+    // The same inaccuracy the other way round: CPU time may seem a little longer than wall time.
+    let slack = 1_000_000;
+    assert!(first.iter().all(|row| row.cost_ns + slack >= row.cost_cpu_ns), "{first:?}");
     let (user, system) = meter();
     assert!(user + system >= BURN * 9, "{user:?} {system:?}");
 }
