@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use experiment::{Needs, Plan};
-use lab::{Accelerator, Cache, Ending, Frame, FrameKind, Image, ImageSpec, Received, Vm, VmSpec};
+use lab::{
+    Accelerator, Cache, DiskHome, Ending, Frame, FrameKind, Image, ImageSpec, Received, Vm, VmSpec,
+};
 use run::RunError;
 use run::remote::{Farewell, Guest, Guests, Heard};
 use sys::interrupt::Level;
@@ -117,6 +119,10 @@ impl Guests for LabGuests {
         std::fs::create_dir_all(&self.folder).map_err(|source| {
             RunError::Sink(results::sink::SinkError::Write { path: self.folder.clone(), source })
         })?;
+        if let (DiskHome::Kept(dir), 2..) = (&mut spec.disk_home, self.started) {
+            // What the guest before left is kept too.
+            dir.push(format!("guest{}", suffix(self.started)));
+        }
         spec.console = Some(self.folder.join(format!("console{}.log", suffix(self.started))));
         let vm = Vm::start(&spec).map_err(|error| RunError::Guest(with_help(&error)))?;
         Ok(LabGuest { vm, number: self.started, ended: None })
