@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use host::{Executor, RealMachine, Samplers, SourceReader, TickedSamplers};
 use layers::probe::{Probe, Source};
 use results::model::SampleRow;
+use rustix::time::{ClockId, clock_gettime};
 use sys::clock::Clock;
 use sys::interrupt::Interrupt;
 use units::Nanos;
@@ -20,9 +21,10 @@ struct Burner;
 
 impl SourceReader for Burner {
     fn read(&mut self, _: &Source) -> io::Result<String> {
+        // The fine clock: what getrusage says grows by whole ticks of some milliseconds.
         let used = || {
-            let (user, system) = sys::usage::thread();
-            user + system
+            let time = clock_gettime(ClockId::ThreadCPUTime);
+            Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
         };
         let start = used();
         while used() - start < BURN {
@@ -59,14 +61,13 @@ fn a_sampler_that_burns_5_ms_shows_5_ms() {
     samplers.stop();
     let mut costs: Vec<u64> = first.iter().map(|row| row.cost_cpu_ns).collect();
     costs.sort_unstable();
-    // Ticks of accounting may make single samples seem cheaper by a little; the median is sound.
     let median = costs[5];
-    assert!((4_900_000..8_000_000).contains(&median), "{costs:?}");
+    assert!(costs[0] >= 5_000_000 && median < 8_000_000, "{costs:?}");
     // The same inaccuracy the other way round: CPU time may seem a little longer than wall time.
     let slack = 1_000_000;
     assert!(first.iter().all(|row| row.cost_ns + slack >= row.cost_cpu_ns), "{first:?}");
     let (user, system) = meter();
-    assert!(user + system >= BURN * 9, "{user:?} {system:?}");
+    assert!(user + system >= BURN * 8, "{user:?} {system:?}");
 }
 
 #[test]
