@@ -173,9 +173,9 @@ mod tests {
     #[test]
     fn a_grandchild_that_keeps_the_pipe_does_not_hold_us_up() {
         let start = Instant::now();
-        let output = sh("setsid sleep 5 & echo done", LONG, &Interrupt::new());
+        let output = sh("setsid sleep 60 & echo done", LONG, &Interrupt::new());
         assert_eq!(output.stdout, "done\n");
-        assert!(start.elapsed() < Duration::from_secs(4));
+        assert!(start.elapsed() < Duration::from_secs(30));
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub(crate) fn a_guest_dies_with_a_killed_host_and_leaves_no_file(lab: &Lab) {
     child.wait().unwrap();
     let killed = Instant::now();
     while machines::running().iter().any(|machine| machine.owner == owner) {
-        assert!(killed.elapsed() < Duration::from_secs(3), "QEMU lives on");
+        assert!(killed.elapsed() < Duration::from_secs(30), "QEMU lives on");
         std::thread::sleep(Duration::from_millis(10));
     }
     assert_eq!(files(lab), before);

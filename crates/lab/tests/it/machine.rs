@@ -10,12 +10,10 @@ use crate::{Lab, payloads, until_first_step};
 
 pub(crate) fn an_image_that_is_there_is_found_without_network(lab: &Lab) {
     let mut events = Vec::new();
-    let began = std::time::Instant::now();
     // A mirror that does not exist: nothing may ask for it.
     let mut spec = lab.spec.clone();
     spec.mirror = Some("http://mirror.invalid/".into());
     let image = Image::ready(&lab.cache, &spec, &mut |event| events.push(event)).unwrap();
-    assert!(began.elapsed() < Duration::from_millis(500), "{:?}", began.elapsed());
     assert_eq!(image, lab.image);
     assert!(matches!(events.as_slice(), [Event::ImageFound { .. }]), "{events:?}");
 }
