@@ -5,6 +5,7 @@ use std::path::Path;
 use experiment::Plan;
 use results::model::{Accelerator, CellEntry, CellState, MachineFacts, Manifest, SCHEMA};
 use results::sink::{DirSink, Sink};
+use results::writer::{write_experiment, write_manifest};
 
 use crate::message::{Message, Post};
 use crate::{Event, Outcome, RunError};
@@ -79,7 +80,7 @@ impl Ledger {
         };
         let mut ledger = Self { sink, manifest, left_behind: false, on };
         ledger.save()?;
-        ledger.sink.put("experiment.toml", start.experiment_text.as_bytes())?;
+        write_experiment(&mut ledger.sink, &start.experiment_text)?;
         Ok(ledger)
     }
 
@@ -147,9 +148,7 @@ impl Ledger {
     }
 
     fn save(&mut self) -> Result<(), RunError> {
-        let text =
-            serde_json::to_vec_pretty(&self.manifest).map_err(|e| RunError::Plan(e.to_string()))?;
-        Ok(self.sink.put("manifest.json", &text)?)
+        Ok(write_manifest(&mut self.sink, &self.manifest)?)
     }
 
     fn event(&mut self, event: &Event) -> Result<(), RunError> {

@@ -3,6 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use results::model::{CellRecord, Row};
+use results::sink::{Sink, SinkError};
+use results::writer::{CellWriter, append_transcript};
 
 use crate::message::{Message, Post};
 use crate::{Event, RunError};
@@ -13,41 +15,50 @@ pub(crate) struct Recorder(Arc<Mutex<Desk>>);
 
 struct Desk {
     post: Box<dyn Post>,
-    folder: String,
+    cell: CellWriter,
     /// The first thing that could not be handed in: reported once, at the end of the cell.
     failed: Option<RunError>,
 }
 
-impl Recorder {
-    pub(crate) fn new(post: Box<dyn Post>) -> Self {
-        Self(Arc::new(Mutex::new(Desk { post, folder: String::new(), failed: None })))
+/// A desk takes what is written into the result as messages.
+impl Sink for Box<dyn Post> {
+    fn put(&mut self, path: &str, bytes: &[u8]) -> Result<(), SinkError> {
+        self.post(Message::Put { path: path.to_owned(), bytes: bytes.to_vec() }).map_err(lost)
     }
 
-    /// The folder (inside the result) that rows go to from now on.
+    fn append(&mut self, path: &str, bytes: &[u8]) -> Result<(), SinkError> {
+        self.post(Message::Append { path: path.to_owned(), bytes: bytes.to_vec() }).map_err(lost)
+    }
+}
+
+fn lost(error: RunError) -> SinkError {
+    match error {
+        RunError::Sink(error) => error,
+        other => SinkError::Gone(other.to_string()),
+    }
+}
+
+impl Recorder {
+    pub(crate) fn new(post: Box<dyn Post>) -> Self {
+        let cell = CellWriter::new("");
+        Self(Arc::new(Mutex::new(Desk { post, cell, failed: None })))
+    }
+
+    /// The folder below `cells/` that rows and the record go to from now on.
     pub(crate) fn open_cell(&self, folder: &str) {
-        self.with(|desk| desk.folder = format!("cells/{folder}"));
+        self.with(|desk| desk.cell = CellWriter::new(folder));
     }
 
     pub(crate) fn row(&self, row: &Row) {
-        let bytes = results::encode_row(row);
-        self.with(|desk| {
-            let path = format!("{}/rows.log", desk.folder);
-            desk.send(Message::Append { path, bytes });
-        });
+        self.hand_in(|desk| Ok(desk.cell.rows(&mut desk.post, std::slice::from_ref(row))?));
     }
 
     pub(crate) fn transcript(&self, line: &results::TranscriptEntry) {
-        let mut bytes = serde_json::to_vec(line).unwrap_or_default();
-        bytes.push(b'\n');
-        self.send(Message::Append { path: "transcript.jsonl".into(), bytes });
+        self.hand_in(|desk| Ok(append_transcript(&mut desk.post, line)?));
     }
 
     pub(crate) fn record(&self, record: &CellRecord) {
-        let bytes = serde_json::to_vec_pretty(record).unwrap_or_default();
-        self.with(|desk| {
-            let path = format!("{}/cell.json", desk.folder);
-            desk.send(Message::Put { path, bytes });
-        });
+        self.hand_in(|desk| Ok(desk.cell.record(&mut desk.post, record)?));
     }
 
     pub(crate) fn event(&self, event: Event) {
@@ -55,7 +66,7 @@ impl Recorder {
     }
 
     pub(crate) fn send(&self, message: Message) {
-        self.with(|desk| desk.send(message));
+        self.hand_in(|desk| desk.post.post(message));
     }
 
     /// What could not be handed in since the last call.
@@ -63,15 +74,16 @@ impl Recorder {
         self.with(|desk| desk.failed.take())
     }
 
+    /// Hands one thing in, unless something before it failed.
+    fn hand_in(&self, work: impl FnOnce(&mut Desk) -> Result<(), RunError>) {
+        self.with(|desk| {
+            if desk.failed.is_none() {
+                desk.failed = work(desk).err();
+            }
+        });
+    }
+
     fn with<T>(&self, work: impl FnOnce(&mut Desk) -> T) -> T {
         work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl Desk {
-    fn send(&mut self, message: Message) {
-        if self.failed.is_none() {
-            self.failed = self.post.post(message).err();
-        }
     }
 }
