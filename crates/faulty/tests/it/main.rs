@@ -1,0 +1,3 @@
+//! The mounted file, driven by plain system calls.
+#[cfg(test)]
+mod mounted;
