@@ -18,7 +18,7 @@ pub fn identify(block: &[u8; BLOCK]) -> Option<ContentId> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Path;
+    use crate::{Generator, Layout};
     use units::Seed;
 
     #[test]
@@ -27,7 +27,8 @@ mod tests {
         let mut block = [0; BLOCK];
         for round in 0..5000u64 {
             let id = if round % 2 == 0 { round + 1 } else { rng.next_u64() };
-            Path::best().fill(id, 16 + rng.below(4080) as usize, &mut block);
+            let layout = Layout::head(16 + rng.below(4080) as usize);
+            Generator::best().fill(ContentId(id), layout, &mut block);
             assert_eq!(identify(&block), Some(ContentId(id)));
         }
     }
@@ -35,7 +36,7 @@ mod tests {
     #[test]
     fn a_bit_flipped_in_the_head_is_no_content() {
         let mut block = [0; BLOCK];
-        Path::best().fill(99, BLOCK, &mut block);
+        Generator::best().fill(ContentId(99), Layout::head(BLOCK), &mut block);
         for bit in 0..128 {
             block[bit / 8] ^= 1 << (bit % 8);
             assert_eq!(identify(&block), None, "bit {bit}");

@@ -17,7 +17,7 @@ mod warning;
 
 pub use compress::Compress;
 pub use error::ContentError;
-pub use fill::Path;
+pub use fill::{Generator, Layout, Mismatch, Path};
 pub use identity::identify;
 pub use permutation::Permutation;
 pub use reduce::BLOCK;

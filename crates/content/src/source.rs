@@ -3,7 +3,7 @@
 use reduce::BLOCK;
 use units::Seed;
 
-use crate::fill::Path;
+use crate::fill::{Generator, Layout, Mismatch, Path};
 use crate::schedule::{Cursor, Next, Schedule};
 use crate::{ContentSpec, texture};
 
@@ -27,8 +27,8 @@ pub struct Source {
     first: u64,
     /// From one content of the job to the next.
     step: u64,
-    random: usize,
-    path: Path,
+    layout: Layout,
+    generator: Generator,
 }
 
 impl Source {
@@ -40,15 +40,14 @@ impl Source {
     /// The same, made by `path`; the bytes are equal. `path` has to be one of [`Path::available`]; another falls
     /// back to the best.
     pub fn with_path(spec: &ContentSpec, seed: Seed, job: u32, jobs: u32, path: Path) -> Self {
-        let path = if Path::available().contains(&path) { path } else { Path::best() };
         // The upper half of all ids, with room above: no content ever gets the id of zero.
         let start = 1 << 63 | seed.derive("content").0 >> 2;
         Self {
             cursor: Cursor::new(Schedule::new(spec), seed.derive(&format!("duplicates {job}"))),
             first: start + u64::from(job),
             step: u64::from(jobs.max(1)),
-            random: texture::calibrate(spec.lz4_target_bytes()).random,
-            path,
+            layout: Layout::head(texture::calibrate(spec.lz4_target_bytes()).random),
+            generator: Generator::with_path(path),
         }
     }
 
@@ -66,11 +65,16 @@ impl Source {
     /// Fills `block` with the bytes of `id`: a pure function of the id and of how far blocks compress.
     #[inline]
     pub fn fill(&self, id: ContentId, block: &mut [u8; BLOCK]) {
-        if id == ContentId::ZERO {
-            block.fill(0);
-        } else {
-            self.path.fill(id.0, self.random, block);
-        }
+        self.generator.fill(id, self.layout, block);
+    }
+
+    /// Whether `block` holds the bytes of `id`, found out without a second buffer.
+    ///
+    /// # Errors
+    /// The first byte that differs.
+    #[inline]
+    pub fn matches(&self, id: ContentId, block: &[u8; BLOCK]) -> Result<(), Mismatch> {
+        self.generator.matches(id, self.layout, block)
     }
 
     /// Fills a buffer with the next contents, one for every 4096 bytes; a rest gets the head of one more.
@@ -90,11 +94,11 @@ impl Source {
 
     /// How the bytes are made.
     pub fn path(&self) -> Path {
-        self.path
+        self.generator.path()
     }
 
     /// Random bytes at the head of each block that is not zero.
     pub fn random_bytes(&self) -> usize {
-        self.random
+        self.layout.random_bytes()
     }
 }

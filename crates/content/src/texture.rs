@@ -2,7 +2,8 @@
 
 use reduce::{BLOCK, Lz4};
 
-use crate::fill::Path;
+use crate::ContentId;
+use crate::fill::{Generator, Layout};
 
 /// How far the LZ4 size of a block may lie from the one asked for, bytes.
 pub(crate) const TOLERANCE: usize = 3;
@@ -40,7 +41,7 @@ pub(crate) fn calibrate(target: usize) -> Texture {
 fn typical_size(lz4: &mut Lz4, random: usize) -> usize {
     let mut block = [0; BLOCK];
     let mut sizes: [usize; TRIED as usize] = std::array::from_fn(|i| {
-        Path::best().fill(i as u64 + 1, random, &mut block);
+        Generator::best().fill(ContentId(i as u64 + 1), Layout::head(random), &mut block);
         lz4.size(&block).unwrap_or(BLOCK)
     });
     sizes.sort_unstable();
@@ -68,7 +69,7 @@ mod tests {
             let mut exact = 0;
             for id in 1000..2000 {
                 let mut block = [0; BLOCK];
-                Path::best().fill(id, texture.random, &mut block);
+                Generator::best().fill(ContentId(id), Layout::head(texture.random), &mut block);
                 let size = lz4.size(&block).unwrap();
                 assert!(size.abs_diff(target) <= TOLERANCE, "{target}: block {id} has {size}");
                 exact += u32::from(size == texture.lz4_bytes);
@@ -82,7 +83,7 @@ mod tests {
         let mut lz4 = Lz4::new();
         for id in 1..1000 {
             let mut block = [0; BLOCK];
-            Path::best().fill(id, BLOCK, &mut block);
+            Generator::best().fill(ContentId(id), Layout::head(BLOCK), &mut block);
             assert_eq!(lz4.size(&block), Ok(BLOCK));
         }
     }

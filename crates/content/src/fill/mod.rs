@@ -7,9 +7,18 @@
 
 #[cfg(target_arch = "x86_64")]
 mod aesni;
+mod layout;
 pub(crate) mod portable;
+#[cfg(test)]
+mod tests;
+#[cfg(target_arch = "x86_64")]
+mod vaes256;
+#[cfg(target_arch = "x86_64")]
+mod vaes512;
 
-use reduce::BLOCK;
+pub use layout::Layout;
+
+use crate::ContentId;
 
 /// A lane of 16 bytes.
 pub(crate) type Lane = [u8; 16];
@@ -31,6 +40,8 @@ pub(crate) const PAIR_KEYS: [u128; 2] =
 /// Keys of the two lanes: encryption, decryption.
 pub(crate) const LANE_KEYS: [u128; 2] =
     [0x0801_f2e2_858e_fc16_6369_20d8_7157_4e69, 0xa458_fea3_f493_3d7e_0d95_748f_728e_b658];
+/// Bytes of a pair of lanes.
+const PAIR: usize = 32;
 /// Bytes that are made at a time: eight pairs.
 pub(crate) const BATCH: usize = 256;
 
@@ -41,16 +52,26 @@ pub enum Path {
     Portable,
     /// The AES instructions of x86-64, 128 bits wide.
     AesNi,
+    /// The same, 256 bits wide.
+    Vaes256,
+    /// The same, 512 bits wide.
+    Vaes512,
 }
 
 impl Path {
     /// The paths that this processor has, slowest first.
     pub fn available() -> &'static [Self] {
+        const ALL: [Path; 4] = [Path::Portable, Path::AesNi, Path::Vaes256, Path::Vaes512];
         #[cfg(target_arch = "x86_64")]
-        if std::arch::is_x86_feature_detected!("aes") {
-            return &[Self::Portable, Self::AesNi];
+        {
+            use std::arch::is_x86_feature_detected as has;
+            let aes = has!("aes");
+            let vaes_256 = aes && has!("vaes") && has!("avx2");
+            let vaes_512 = vaes_256 && has!("avx512f");
+            &ALL[..1 + usize::from(aes) + usize::from(vaes_256) + usize::from(vaes_512)]
         }
-        &[Self::Portable]
+        #[cfg(not(target_arch = "x86_64"))]
+        &ALL[..1]
     }
 
     /// The fastest path that this processor has.
@@ -58,144 +79,159 @@ impl Path {
         Self::available().last().copied().unwrap_or(Self::Portable)
     }
 
-    /// Fills a block: `random` incompressible bytes (at most a block), zeros after them.
-    #[inline]
-    pub(crate) fn fill(self, id: u64, random: usize, block: &mut [u8; BLOCK]) {
-        let random = random.min(BLOCK);
-        let (batches, _) = block[..random.next_multiple_of(BATCH)].as_chunks_mut::<BATCH>();
+    /// The name of the path, as figures of the bench give it.
+    pub fn name(self) -> &'static str {
         match self {
-            #[cfg(target_arch = "x86_64")]
-            Self::AesNi => aesni::fill(id, batches),
-            _ => portable::fill(id, batches),
+            Self::Portable => "portable",
+            Self::AesNi => "aes-ni",
+            Self::Vaes256 => "vaes-256",
+            Self::Vaes512 => "vaes-512",
         }
-        block[random..].fill(0);
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use units::Seed;
+/// The first place where a block is not what its content says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mismatch {
+    /// Offset of the first wrong byte in the block.
+    pub offset: usize,
+    /// What stands there.
+    pub found: u8,
+    /// What should.
+    pub expected: u8,
+}
 
-    fn made(path: Path, id: u64, random: usize) -> [u8; BLOCK] {
-        let mut block = [0xee; BLOCK];
-        path.fill(id, random, &mut block);
-        block
+/// Makes blocks, and compares blocks with what they should be, by a path that the processor has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Generator {
+    /// One of [`Path::available`]: that the instructions exist rests on it.
+    path: Path,
+}
+
+impl Generator {
+    /// By the fastest path of this processor.
+    pub fn best() -> Self {
+        Self { path: Path::best() }
     }
 
-    #[test]
-    fn every_path_makes_the_same_bytes() {
-        let mut rng = Seed(1).generator();
-        if Path::available().len() == 1 {
-            println!("SKIP every_path_makes_the_same_bytes: this processor has one path only");
+    /// By `path`; by the fastest one where this processor does not have it.
+    pub fn with_path(path: Path) -> Self {
+        if Path::available().contains(&path) { Self { path } } else { Self::best() }
+    }
+
+    /// The path that makes the bytes.
+    pub fn path(self) -> Path {
+        self.path
+    }
+
+    /// Fills `block`, of any length, with the bytes of `id`. The zero content gives zeros whatever the layout says.
+    #[inline]
+    pub fn fill(self, id: ContentId, layout: Layout, block: &mut [u8]) {
+        if id == ContentId::ZERO {
+            block.fill(0);
+            return;
         }
-        for round in 0..2000 {
-            let id = if round < 64 { 1 << round } else { rng.next_u64() };
-            let random = rng.below(BLOCK as u64 + 1) as usize;
-            for &path in Path::available() {
-                let block = made(path, id, random);
-                assert!(block == made(Path::Portable, id, random), "{path:?} {id:#x} {random}");
-                assert!(block[random..].iter().all(|&byte| byte == 0));
-            }
-        }
-    }
-
-    #[test]
-    fn the_bytes_are_those_of_every_release() {
-        let print = reduce::Fingerprint::of(&made(Path::best(), 42, BLOCK));
-        assert_eq!(format!("{:032x}", print.0), GOLDEN);
-    }
-
-    /// Fingerprint of block 42. Results of one seed are comparable between releases only while it stays.
-    const GOLDEN: &str = "9578a656d46b093c77a310b6db0737b2";
-
-    #[test]
-    fn fewer_random_bytes_are_the_head_of_more() {
-        let whole = made(Path::best(), 7, BLOCK);
-        for random in [0, 1, 16, 255, 256, 257, 1600, 4095] {
-            assert!(made(Path::best(), 7, random)[..random] == whole[..random]);
-        }
-    }
-
-    /// Dense and strided ids, as loads make them.
-    fn ids(count: u64) -> impl Iterator<Item = u64> {
-        (0..count / 2).chain((0..count / 2).map(|i| i << 32 | 1 << 63))
-    }
-
-    #[test]
-    fn byte_values_are_even() {
-        let mut counts = [0u64; 256];
-        for id in ids(4096) {
-            made(Path::best(), id, BLOCK).iter().for_each(|&byte| counts[usize::from(byte)] += 1);
-        }
-        let mean = counts.iter().sum::<u64>() as f64 / 256.0;
-        let chi: f64 = counts.iter().map(|&n| (n as f64 - mean).powi(2) / mean).sum();
-        // 255 degrees of freedom: 99.99 % lie between 179 and 347.
-        assert!((179.0..347.0).contains(&chi), "chi-square {chi}");
-    }
-
-    #[test]
-    fn lanes_of_neighbours_share_half_their_bits() {
-        // XOR of neighbouring lanes, of lanes two apart (same kind), and of the same lane in blocks with near ids.
-        let mut sums = [[0u32; 128]; 3];
-        let mut n = 0u32;
-        let lane = |block: &[u8; BLOCK], at: usize| {
-            u128::from_le_bytes(std::array::from_fn(|i| block[16 * at + i]))
-        };
-        for id in ids(256) {
-            let (a, b) = (made(Path::best(), id, BLOCK), made(Path::best(), id ^ 1, BLOCK));
-            for at in 0..254 {
-                let x = lane(&a, at);
-                for (kind, y) in
-                    [lane(&a, at + 1), lane(&a, at + 2), lane(&b, at)].iter().enumerate()
-                {
-                    let difference = x ^ y;
-                    (0..128).for_each(|bit| sums[kind][bit] += (difference >> bit & 1) as u32);
-                }
-                n += 1;
-            }
-        }
-        // 384 counts of n coins: beyond 4.5 standard deviations once in 400 runs of unlucky constants; ids are fixed.
-        let (mean, deviation) = (f64::from(n) / 2.0, f64::from(n).sqrt() / 2.0);
-        for (kind, bits) in sums.iter().enumerate() {
-            for (bit, &ones) in bits.iter().enumerate() {
-                let z = (f64::from(ones) - mean) / deviation;
-                assert!(z.abs() < 4.5, "kind {kind} bit {bit}: {z}");
-            }
+        for (at, random, zeros) in layout.runs(block.len()) {
+            self.fill_run(id.0, at, &mut block[at..at + random + zeros], random);
         }
     }
 
-    #[test]
-    fn lanes_are_linearly_independent() {
-        // 1024 bits of a block against 1024 blocks and lanes: rank over GF(2) within 8 of full, as of random bits.
-        for offset in [0usize, 16, 1024, 3904] {
-            let mut rows: Vec<[u64; 16]> = (0..1024u64)
-                .map(|i| {
-                    let block = made(Path::best(), i / 2, BLOCK);
-                    let start = offset + (i % 2) as usize * 64;
-                    std::array::from_fn(|w| {
-                        u64::from_le_bytes(std::array::from_fn(|b| block[start + 8 * w + b]))
-                    })
-                })
-                .collect();
-            assert!(rank(&mut rows) >= 1016, "offset {offset}");
+    /// Whether `block` holds the bytes of `id`: made again piece by piece in registers, and compared there.
+    ///
+    /// # Errors
+    /// The first byte that differs.
+    #[inline]
+    pub fn matches(self, id: ContentId, layout: Layout, block: &[u8]) -> Result<(), Mismatch> {
+        let layout = if id == ContentId::ZERO { Layout::head(0) } else { layout };
+        for (at, random, zeros) in layout.runs(block.len()) {
+            self.matches_run(id.0, at, &block[at..at + random + zeros], random)?;
+        }
+        Ok(())
+    }
+
+    /// One run, which starts `at` bytes into the block.
+    #[inline]
+    fn fill_run(self, id: u64, at: usize, bytes: &mut [u8], random: usize) {
+        let whole = random.next_multiple_of(BATCH);
+        let whole = if whole <= bytes.len() { whole } else { random / BATCH * BATCH };
+        let (head, rest) = bytes.split_at_mut(whole);
+        let (batches, _) = head.as_chunks_mut::<BATCH>();
+        if !batches.is_empty() {
+            self.batches(id, at, batches);
+        }
+        if random > whole {
+            let piece = self.batch(id, at + whole);
+            let (random, zeros) = rest.split_at_mut(random - whole);
+            random.copy_from_slice(&piece[..random.len()]);
+            zeros.fill(0);
+        } else {
+            bytes[random..].fill(0);
         }
     }
 
-    fn rank(rows: &mut [[u64; 16]]) -> usize {
-        let mut rank = 0;
-        for bit in 0..1024 {
-            let set = |row: &[u64; 16]| row[bit / 64] >> (bit % 64) & 1 == 1;
-            let Some(pivot) = (rank..rows.len()).find(|&r| set(&rows[r])) else { continue };
-            rows.swap(rank, pivot);
-            let pivot = rows[rank];
-            for row in &mut rows[rank + 1..] {
-                if set(row) {
-                    row.iter_mut().zip(pivot).for_each(|(a, b)| *a ^= b);
-                }
-            }
-            rank += 1;
+    #[inline]
+    fn matches_run(self, id: u64, at: usize, bytes: &[u8], random: usize) -> Result<(), Mismatch> {
+        let (made, zeros) = bytes.split_at(random);
+        let (batches, rest) = made.as_chunks::<BATCH>();
+        if let Some(wrong) = self.wrong_batch(id, at, batches) {
+            let offset = at + wrong * BATCH;
+            return first_difference(offset, &batches[wrong], &self.batch(id, offset));
         }
-        rank
+        if !rest.is_empty() {
+            let offset = at + random - rest.len();
+            first_difference(offset, rest, &self.batch(id, offset))?;
+        }
+        if reduce::is_zero(zeros) {
+            return Ok(());
+        }
+        let wrong = zeros.iter().position(|&byte| byte != 0).unwrap_or_default();
+        Err(Mismatch { offset: at + random + wrong, found: zeros[wrong], expected: 0 })
+    }
+
+    /// The batch at `offset`, a multiple of [`BATCH`].
+    fn batch(self, id: u64, offset: usize) -> [u8; BATCH] {
+        let mut piece = [[0; BATCH]];
+        self.batches(id, offset, &mut piece);
+        let [piece] = piece;
+        piece
+    }
+
+    /// Fills the batches from `offset` on.
+    #[inline]
+    fn batches(self, id: u64, offset: usize, batches: &mut [[u8; BATCH]]) {
+        let first = (offset / PAIR) as u64;
+        match self.path {
+            #[cfg(target_arch = "x86_64")]
+            Path::AesNi => aesni::fill(id, first, batches),
+            #[cfg(target_arch = "x86_64")]
+            Path::Vaes256 => vaes256::fill(id, first, batches),
+            #[cfg(target_arch = "x86_64")]
+            Path::Vaes512 => vaes512::fill(id, first, batches),
+            _ => portable::fill(id, first, batches),
+        }
+    }
+
+    /// Number of the first of the batches from `offset` on that differs from what it should be.
+    #[inline]
+    fn wrong_batch(self, id: u64, offset: usize, batches: &[[u8; BATCH]]) -> Option<usize> {
+        let first = (offset / PAIR) as u64;
+        match self.path {
+            #[cfg(target_arch = "x86_64")]
+            Path::AesNi => aesni::wrong(id, first, batches),
+            #[cfg(target_arch = "x86_64")]
+            Path::Vaes256 => vaes256::wrong(id, first, batches),
+            #[cfg(target_arch = "x86_64")]
+            Path::Vaes512 => vaes512::wrong(id, first, batches),
+            _ => portable::wrong(id, first, batches),
+        }
+    }
+}
+
+/// Compares `found` with the head of `expected`.
+#[cold]
+fn first_difference(at: usize, found: &[u8], expected: &[u8]) -> Result<(), Mismatch> {
+    match found.iter().zip(expected).position(|(a, b)| a != b) {
+        None => Ok(()),
+        Some(n) => Err(Mismatch { offset: at + n, found: found[n], expected: expected[n] }),
     }
 }

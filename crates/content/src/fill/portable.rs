@@ -1,6 +1,6 @@
 //! AES rounds from tables, and their inverses. Same bytes as the instructions, for any machine.
 
-use super::{BASE_KEYS, BATCH, LANE_KEYS, Lane, MARK, PAIR_KEYS, STEP};
+use super::{BASE_KEYS, BATCH, LANE_KEYS, Lane, MARK, PAIR, PAIR_KEYS, STEP};
 
 /// A state as four columns, little endian.
 pub(crate) type State = [u32; 4];
@@ -153,23 +153,38 @@ pub(crate) fn invert(lane: Lane) -> Option<u64> {
     (mark == MARK).then(|| u64::from(start[1]) << 32 | u64::from(start[0]))
 }
 
-/// Fills whole batches with the bytes of `id`.
-pub(crate) fn fill(id: u64, batches: &mut [[u8; BATCH]]) {
+/// The pairs of `id` from number `first` on, for ever.
+fn pairs(id: u64, first: u64) -> impl Iterator<Item = [Lane; 2]> {
     let base = base(id);
-    let mut low = u64::from(base[1]) << 32 | u64::from(base[0]);
-    let mut high = u64::from(base[3]) << 32 | u64::from(base[2]);
-    for batch in batches {
-        let (lanes, _) = batch.as_chunks_mut::<16>();
-        let (pairs, _) = lanes.as_chunks_mut::<2>();
-        for [first, second] in pairs {
-            let counter = key(u128::from(high) << 64 | u128::from(low));
-            let pair = PAIR_KEYS.iter().fold(counter, |state, &round| encrypt(state, key(round)));
-            *first = bytes(encrypt(pair, key(LANE_KEYS[0])));
-            *second = bytes(decrypt(pair, key(LANE_KEYS[1])));
-            low = low.wrapping_add(STEP[0]);
-            high = high.wrapping_add(STEP[1]);
-        }
+    let start = |low: u32, high: u32, step: u64| {
+        (u64::from(high) << 32 | u64::from(low)).wrapping_add(step.wrapping_mul(first))
+    };
+    let mut low = start(base[0], base[1], STEP[0]);
+    let mut high = start(base[2], base[3], STEP[1]);
+    std::iter::repeat_with(move || {
+        let counter = key(u128::from(high) << 64 | u128::from(low));
+        let pair = PAIR_KEYS.iter().fold(counter, |state, &round| encrypt(state, key(round)));
+        low = low.wrapping_add(STEP[0]);
+        high = high.wrapping_add(STEP[1]);
+        [bytes(encrypt(pair, key(LANE_KEYS[0]))), bytes(decrypt(pair, key(LANE_KEYS[1])))]
+    })
+}
+
+/// Fills whole batches with the bytes of `id` from pair `first` on.
+pub(super) fn fill(id: u64, first: u64, batches: &mut [[u8; BATCH]]) {
+    let (lanes, _) = batches.as_flattened_mut().as_chunks_mut::<16>();
+    let (places, _) = lanes.as_chunks_mut::<2>();
+    for (place, pair) in places.iter_mut().zip(pairs(id, first)) {
+        *place = pair;
     }
+}
+
+/// Number of the first batch that is not as [`fill`] would make it.
+pub(super) fn wrong(id: u64, first: u64, batches: &[[u8; BATCH]]) -> Option<usize> {
+    let (lanes, _) = batches.as_flattened().as_chunks::<16>();
+    let (places, _) = lanes.as_chunks::<2>();
+    let differs = |(place, pair): (&[Lane; 2], [Lane; 2])| *place != pair;
+    places.iter().zip(pairs(id, first)).position(differs).map(|pair| pair / (BATCH / PAIR))
 }
 
 #[cfg(test)]

@@ -1,0 +1,79 @@
+//! Where in a block random bytes stand, and where zeros.
+
+/// The places of a block's random bytes; all others are zero. A random byte depends on the id and on its offset only, so
+/// layouts that share a place share its byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Layout {
+    random: usize,
+    run: usize,
+    period: usize,
+}
+
+impl Layout {
+    /// Runs start at multiples of this many bytes, which is what a path makes at a time.
+    pub const GRAIN: usize = super::BATCH;
+
+    /// `random` random bytes (all of a block when it is shorter), then zeros.
+    pub const fn head(random: usize) -> Self {
+        Self { random, run: usize::MAX, period: usize::MAX }
+    }
+
+    /// Chunks of `chunk` bytes, in turn random and zero, until `random` random bytes have been given out; zeros after them.
+    /// `chunk` is rounded up to whole [`GRAIN`](Self::GRAIN)s.
+    pub const fn interleaved(random: usize, chunk: usize) -> Self {
+        let chunk = if chunk == 0 {
+            1
+        } else if chunk > 1 << 30 {
+            1 << 30
+        } else {
+            chunk
+        };
+        let chunk = chunk.next_multiple_of(Self::GRAIN);
+        Self { random, run: chunk, period: 2 * chunk }
+    }
+
+    /// Random bytes of a block that is long enough to hold them.
+    pub const fn random_bytes(self) -> usize {
+        self.random
+    }
+
+    /// The runs of a block of `length` bytes: offset of the first byte, random bytes, zero bytes after them.
+    #[inline]
+    pub(super) fn runs(self, length: usize) -> impl Iterator<Item = (usize, usize, usize)> {
+        let (mut at, mut left) = (0, self.random);
+        std::iter::from_fn(move || {
+            if at >= length {
+                return None;
+            }
+            let random = left.min(self.run).min(length - at);
+            left -= random;
+            let end = if left == 0 { length } else { at.saturating_add(self.period).min(length) };
+            let start = std::mem::replace(&mut at, end);
+            Some((start, random, end - start - random))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn runs(layout: Layout, length: usize) -> Vec<(usize, usize, usize)> {
+        layout.runs(length).collect()
+    }
+
+    #[test]
+    fn a_head_is_one_run() {
+        assert_eq!(runs(Layout::head(100), 4096), [(0, 100, 3996)]);
+        assert_eq!(runs(Layout::head(0), 512), [(0, 0, 512)]);
+        assert_eq!(runs(Layout::head(9999), 512), [(0, 512, 0)]);
+    }
+
+    #[test]
+    fn chunks_take_turns_until_the_random_bytes_are_given_out() {
+        let layout = Layout::interleaved(1300, 512);
+        assert_eq!(runs(layout, 4096), [(0, 512, 512), (1024, 512, 512), (2048, 276, 1772)]);
+        assert_eq!(runs(layout, 1536), [(0, 512, 512), (1024, 512, 0)]);
+        assert_eq!(Layout::interleaved(1300, 500), layout);
+    }
+}
