@@ -276,6 +276,36 @@ pub struct ExplainArgs {
 pub enum BenchCommand {
     /// How long the lab takes from the command to the first step of a plan.
     Lab(BenchLabArgs),
+    /// The load engine beside fio: same targets, same depths, interleaved repeats.
+    Engine(BenchEngineArgs),
+}
+
+/// Whom the engine is measured against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Peer {
+    /// The best that fio can do on the target.
+    Fio,
+}
+
+/// `fathom bench engine`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  fathom bench engine --quick
+  fathom bench engine --against fio --only null,zram --depth 32 --out against-fio")]
+pub struct BenchEngineArgs {
+    /// Whom the engine is measured against.
+    #[arg(long, value_enum, default_value = "fio")]
+    pub against: Peer,
+    /// The fio to use [default: the first on the search path].
+    #[arg(long, value_name = "PATH")]
+    pub fio: Option<PathBuf>,
+    /// A few minutes: fewer cases, shorter runs, fewer repeats.
+    #[arg(long)]
+    pub quick: bool,
+    /// JSON on standard output, people's text on standard error.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `fathom bench lab`

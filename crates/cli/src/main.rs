@@ -47,5 +47,6 @@ fn execute(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Doctor(args) => commands::doctor::run(args),
         Command::Explain(args) => commands::explain::run(args),
         Command::Bench(BenchCommand::Lab(args)) => commands::bench::lab(args),
+        Command::Bench(BenchCommand::Engine(args)) => commands::bench::engine(args),
     }
 }

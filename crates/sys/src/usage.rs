@@ -7,6 +7,12 @@ pub fn process() -> (Duration, Duration) {
     of(libc::RUSAGE_SELF)
 }
 
+/// CPU time of all children that ended and were waited for, as (user, kernel): all their threads, the kernel's
+/// io_uring workers included.
+pub fn children() -> (Duration, Duration) {
+    of(libc::RUSAGE_CHILDREN)
+}
+
 /// CPU time of the calling thread as (user, kernel).
 pub fn thread() -> (Duration, Duration) {
     of(libc::RUSAGE_THREAD)
@@ -20,7 +26,7 @@ pub fn yield_to_others() {
 
 fn of(who: libc::c_int) -> (Duration, Duration) {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the pointer is valid for one rusage; a failure, which these two constants rule out, leaves it zeroed.
+    // SAFETY: the pointer is valid for one rusage; a failure, which these constants rule out, leaves it zeroed.
     unsafe { libc::getrusage(who, usage.as_mut_ptr()) };
     // SAFETY: rusage is plain numbers, for which zero bytes are a value.
     let usage = unsafe { usage.assume_init() };

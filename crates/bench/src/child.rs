@@ -1,0 +1,166 @@
+//! A program as a child, measured from outside.
+
+use std::ffi::OsString;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use sys::interrupt::{Interrupt, Level};
+
+use crate::BenchError;
+use crate::cpu::{Moment, Used};
+
+/// How often the interrupt and the child's end are looked at.
+const LOOK: Duration = Duration::from_millis(20);
+/// How much of what a failed program said is kept, bytes.
+const SAID: usize = 800;
+
+/// A command line, as a person would type it.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Line {
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+}
+
+impl Line {
+    /// `program` with `arguments`.
+    pub fn new(program: &Path, arguments: Vec<String>) -> Self {
+        Self { program: program.to_owned(), arguments }
+    }
+}
+
+impl std::fmt::Display for Line {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(f, "{}", self.program.display())?;
+        for argument in &self.arguments {
+            let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./:,%+@".contains(c);
+            if argument.chars().all(plain) {
+                write!(f, " {argument}")?;
+            } else {
+                write!(f, " '{}'", argument.replace('\'', r"'\''"))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a program printed and what it cost.
+#[derive(Debug, Clone)]
+pub struct Ran {
+    /// Standard output.
+    pub stdout: String,
+    /// From start to end.
+    pub wall: Duration,
+    /// CPU time, the program's own and the rest of the machine's.
+    pub used: Used,
+}
+
+/// Runs `line` to its end. It has no standard input, dies with this thread, and is killed when `interrupt` asks for anything.
+///
+/// No other child of this process may end meanwhile: its CPU time would be taken for this one's.
+pub fn run(line: &Line, interrupt: &Interrupt) -> Result<Ran, BenchError> {
+    let mut command = Command::new(&line.program);
+    let arguments = line.arguments.iter().map(OsString::from);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.env("LC_ALL", "C");
+    sys::lifeline::tie(&mut command, Vec::new());
+    let (before, start) = (Moment::now(), Instant::now());
+    let mut child = command
+        .spawn()
+        .map_err(|source| BenchError::Start { program: line.program.clone(), source })?;
+    let stdout = reader(child.stdout.take());
+    let stderr = reader(child.stderr.take());
+    let status = wait(&mut child, interrupt);
+    let wall = start.elapsed();
+    let used = before.until(Moment::now());
+    let stdout = stdout.join().unwrap_or_default();
+    let stderr = stderr.join().unwrap_or_default();
+    let status = status
+        .map_err(|source| BenchError::Start { program: line.program.clone(), source })?
+        .ok_or(BenchError::Interrupted)?;
+    if status.success() {
+        return Ok(Ran { stdout, wall, used });
+    }
+    let said = if stderr.trim().is_empty() { &stdout } else { &stderr };
+    Err(BenchError::Failed {
+        line: line.to_string(),
+        status: status.to_string(),
+        said: tail(said.trim()).to_owned(),
+    })
+}
+
+/// Waits for the end of `child`; `None` when it was killed because of the interrupt.
+fn wait(
+    child: &mut Child,
+    interrupt: &Interrupt,
+) -> std::io::Result<Option<std::process::ExitStatus>> {
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if interrupt.level() != Level::None {
+            child.kill()?;
+            child.wait()?;
+            return Ok(None);
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+fn reader(pipe: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(mut pipe) = pipe {
+            // A pipe that breaks gives what came until then; what is missing shows when it is read.
+            let _ = pipe.read_to_end(&mut bytes);
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}
+
+fn tail(text: &str) -> &str {
+    let mut from = text.len().saturating_sub(SAID);
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    &text[from..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sh(script: &str) -> Line {
+        Line::new(Path::new("sh"), vec!["-c".into(), script.into()])
+    }
+
+    #[test]
+    fn what_a_child_prints_and_costs_is_known_and_a_failure_says_why() {
+        let ran = run(&sh("echo out; echo err >&2"), &Interrupt::new()).unwrap();
+        assert_eq!(ran.stdout, "out\n");
+        let error =
+            run(&sh("echo the reason >&2; exit 3"), &Interrupt::new()).unwrap_err().to_string();
+        assert!(error.contains("the reason") && error.contains('3'), "{error}");
+        let missing = Line::new(Path::new("/no/such/program"), vec![]);
+        assert!(matches!(run(&missing, &Interrupt::new()), Err(BenchError::Start { .. })));
+    }
+
+    #[test]
+    fn an_interrupt_kills_the_child() {
+        let interrupt = Interrupt::new();
+        interrupt.request(Level::Finish);
+        assert!(matches!(run(&sh("sleep 600"), &interrupt), Err(BenchError::Interrupted)));
+    }
+
+    #[test]
+    fn a_line_can_be_pasted_into_a_shell() {
+        assert_eq!(sh("echo it's").to_string(), r"sh -c 'echo it'\''s'");
+        let plain =
+            Line::new(Path::new("fio"), vec!["--bs=4k".into(), "--filename=/dev/loop0".into()]);
+        assert_eq!(plain.to_string(), "fio --bs=4k --filename=/dev/loop0");
+    }
+}

@@ -1,0 +1,72 @@
+//! What can go wrong when a comparison is set up or run.
+
+use std::path::PathBuf;
+
+/// What can go wrong when a comparison is set up or run.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// A program is not there.
+    #[error("There is no program {0} on this machine")]
+    NoProgram(String),
+    /// A program could not be started.
+    #[error("Cannot start {program}")]
+    Start {
+        /// The program.
+        program: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A program failed.
+    #[error("{line} failed ({status}): {said}")]
+    Failed {
+        /// Its command line.
+        line: String,
+        /// How it ended.
+        status: String,
+        /// The end of what it said.
+        said: String,
+    },
+    /// What a program printed is not what it should be.
+    #[error("{line} printed something that cannot be read: {why}")]
+    Output {
+        /// Its command line.
+        line: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A target could not be made or taken away.
+    #[error("Cannot {what} {target}")]
+    Target {
+        /// What was tried.
+        what: &'static str,
+        /// The target or the file in the way.
+        target: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The user wants it to stop.
+    #[error("Interrupted")]
+    Interrupted,
+    /// The result could not be written.
+    #[error(transparent)]
+    Result(#[from] results::sink::SinkError),
+}
+
+impl BenchError {
+    /// What to do about it.
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            Self::NoProgram(_) => {
+                Some("install it (Debian: apt install fio), or name it with --fio PATH")
+            }
+            Self::Start { .. } => Some("look whether the file is there and may be executed"),
+            Self::Failed { .. } | Self::Output { .. } => {
+                Some("run the printed command line by itself; it says more")
+            }
+            Self::Target { .. } => {
+                Some("run as root for loop and zram, or name a target with --target")
+            }
+            Self::Interrupted | Self::Result(_) => None,
+        }
+    }
+}

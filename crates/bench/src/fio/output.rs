@@ -1,0 +1,121 @@
+//! What fio says: its JSON, of which only what is compared is read.
+
+use serde::Deserialize;
+
+/// What one job did, by its own account.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Said {
+    /// I/Os that completed.
+    pub ios: u64,
+    /// I/Os per second of the job's own running time.
+    pub iops: f64,
+    /// Mean of the total latency, nanoseconds.
+    pub latency_mean_ns: Option<f64>,
+    /// Median of the completion latency, nanoseconds.
+    pub latency_p50_ns: Option<f64>,
+    /// 99th percentile of the completion latency, nanoseconds.
+    pub latency_p99_ns: Option<f64>,
+    /// CPU time of the job's own thread per I/O, microseconds: what fio counts, io_uring's workers left out.
+    pub own_cpu_per_io_us: Option<f64>,
+    /// The job's running time, nanoseconds.
+    pub duration_ns: u64,
+    /// Failed jobs.
+    pub errors: u64,
+}
+
+#[derive(Deserialize)]
+struct Document {
+    jobs: Vec<Job>,
+}
+
+#[derive(Deserialize)]
+struct Job {
+    error: i64,
+    read: Direction,
+    write: Direction,
+    job_runtime: u64,
+    usr_cpu: f64,
+    sys_cpu: f64,
+}
+
+#[derive(Deserialize)]
+struct Direction {
+    total_ios: u64,
+    iops: f64,
+    runtime: u64,
+    clat_ns: Latency,
+    lat_ns: Latency,
+}
+
+#[derive(Deserialize)]
+struct Latency {
+    mean: f64,
+    #[serde(default)]
+    percentile: std::collections::BTreeMap<String, f64>,
+}
+
+/// Reads fio's JSON of one job. fio may print notes before it: what stands before the first brace is left out.
+pub fn parse(text: &str) -> Result<Said, String> {
+    let from = text.find('{').ok_or("it holds no JSON")?;
+    let document: Document =
+        serde_json::from_str(&text[from..]).map_err(|error| error.to_string())?;
+    let [job] = document.jobs.as_slice() else {
+        return Err(format!("it tells of {} jobs, not of one", document.jobs.len()));
+    };
+    let ios = job.read.total_ios + job.write.total_ios;
+    let main = if job.read.total_ios >= job.write.total_ios { &job.read } else { &job.write };
+    let percentile = |p: &str| main.clat_ns.percentile.get(p).copied();
+    let cpu_s = (job.usr_cpu + job.sys_cpu) / 100.0 * job.job_runtime as f64 / 1e3;
+    Ok(Said {
+        ios,
+        iops: job.read.iops + job.write.iops,
+        latency_mean_ns: (main.total_ios > 0).then_some(main.lat_ns.mean),
+        latency_p50_ns: percentile("50.000000"),
+        latency_p99_ns: percentile("99.000000"),
+        own_cpu_per_io_us: (ios > 0).then(|| cpu_s * 1e6 / ios as f64),
+        duration_ns: job.read.runtime.max(job.write.runtime) * 1_000_000,
+        errors: u64::from(job.error != 0),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn direction(ios: u64, iops: f64) -> String {
+        let latency = r#"{"mean": 247.5, "percentile": {"50.000000": 203, "99.000000": 322}}"#;
+        format!(
+            r#"{{"total_ios": {ios}, "iops": {iops}, "runtime": 1000, "clat_ns": {latency}, "lat_ns": {latency}}}"#
+        )
+    }
+
+    fn document(error: i64, reads: u64, writes: u64) -> String {
+        format!(
+            r#"note: both iodepth >= 1 and synchronous I/O engine are selected
+{{"fio version": "fio-3.33", "jobs": [{{"error": {error}, "read": {}, "write": {}, "job_runtime": 1000, "usr_cpu": 60.0, "sys_cpu": 20.0}}]}}"#,
+            direction(reads, reads as f64),
+            direction(writes, writes as f64)
+        )
+    }
+
+    #[test]
+    fn notes_before_the_json_are_no_hindrance() {
+        let said = parse(&document(0, 800_000, 0)).unwrap();
+        assert_eq!((said.ios, said.iops, said.errors), (800_000, 800_000.0, 0));
+        assert_eq!((said.latency_p50_ns, said.latency_p99_ns), (Some(203.0), Some(322.0)));
+        assert_eq!(said.own_cpu_per_io_us, Some(1.0));
+    }
+
+    #[test]
+    fn both_directions_count_and_a_failure_shows() {
+        let said = parse(&document(5, 700, 300)).unwrap();
+        assert_eq!((said.ios, said.iops, said.errors), (1000, 1000.0, 1));
+        assert_eq!(parse(&document(0, 0, 0)).unwrap().own_cpu_per_io_us, None);
+    }
+
+    #[test]
+    fn what_is_no_result_is_refused_with_a_reason() {
+        assert!(parse("fio: unknown option").unwrap_err().contains("no JSON"));
+        assert!(parse(r#"{"jobs": []}"#).unwrap_err().contains("0 jobs"));
+    }
+}

@@ -1,0 +1,15 @@
+//! Fathom measured against itself and against fio.
+//!
+//! Each contestant is a program with a command line that a person can type, started as a child of its own and
+//! measured by the same code from outside: what it says in its JSON (I/Os, latency), and what the kernel says it
+//! cost (CPU time of all its threads, the kernel's io_uring workers included; CPU time of kernel threads meanwhile).
+//! Repeats are interleaved, figures are ratios of neighbours, and what the rest of the machine used is kept beside them.
+#![forbid(unsafe_code)]
+
+pub mod child;
+pub mod cpu;
+mod error;
+pub mod fio;
+pub mod repeats;
+
+pub use error::BenchError;
