@@ -5,11 +5,11 @@
 //! the worker has left, empties it and hands it back. Each side owns a bank at any moment; two counters say which.
 
 use std::cell::UnsafeCell;
+use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::error::EngineError;
-use crate::tally::Tally;
+use crate::tally::{Shape, Tally};
 
 struct Bank {
     tally: Tally,
@@ -32,53 +32,70 @@ struct Shared {
 unsafe impl Sync for Shared {}
 
 /// The worker's side.
-pub(crate) struct Writer(Arc<Shared>);
+pub(crate) struct Writer {
+    shared: Arc<Shared>,
+    /// The bank that is the worker's now, so that nothing has to be looked up per I/O.
+    tally: NonNull<Tally>,
+}
+
+// SAFETY: the pointer leads into `shared`, which lives as long as this value and may be used from any thread.
+unsafe impl Send for Writer {}
 
 /// The reader's side.
 pub(crate) struct Reader(Arc<Shared>);
 
-/// Two empty banks for `operations` operations.
-pub(crate) fn pair(operations: usize) -> Result<(Writer, Reader), EngineError> {
-    let bank = || {
-        Ok::<_, EngineError>(UnsafeCell::new(Bank { tally: Tally::new(operations)?, interval: 0 }))
-    };
+/// Two empty banks.
+pub(crate) fn pair(shape: Shape) -> (Writer, Reader) {
+    let bank = || UnsafeCell::new(Bank { tally: Tally::new(shape), interval: 0 });
     let shared = Arc::new(Shared {
-        banks: [bank()?, bank()?],
+        banks: [bank(), bank()],
         left: AtomicU64::new(0),
         emptied: AtomicU64::new(0),
         reached: AtomicU64::new(0),
     });
-    Ok((Writer(shared.clone()), Reader(shared)))
+    (Writer { tally: shared.tally(0), shared: shared.clone() }, Reader(shared))
+}
+
+impl Shared {
+    /// Where the tally of bank `number % 2` is.
+    fn tally(&self, number: u64) -> NonNull<Tally> {
+        let bank = self.banks[(number % 2) as usize].get();
+        // SAFETY: the pointer of a cell is never null and points to a whole bank; no reference is made.
+        unsafe { NonNull::new_unchecked(&raw mut (*bank).tally) }
+    }
 }
 
 impl Writer {
     /// The bank to write into.
     #[inline]
     pub(crate) fn tally(&mut self) -> &mut Tally {
-        let left = self.0.left.load(Ordering::Relaxed);
-        // SAFETY: bank `left % 2` is the worker's (see `Shared`); `&mut self` keeps this reference the only one.
-        unsafe { &mut (*self.0.banks[(left % 2) as usize].get()).tally }
+        // SAFETY: this is bank `left % 2`, the worker's (see `Shared`); `&mut self` keeps this reference the only one.
+        unsafe { self.tally.as_mut() }
     }
 
     /// The worker's clock has reached `interval`: what follows counts for it, if the other bank is free.
     pub(crate) fn enter(&mut self, interval: u64) {
-        let left = self.0.left.load(Ordering::Relaxed);
-        if self.0.emptied.load(Ordering::Acquire) == left {
+        let left = self.shared.left.load(Ordering::Relaxed);
+        if self.shared.emptied.load(Ordering::Acquire) == left {
             // SAFETY: the reader has emptied all banks that were left, so that the other bank is nobody's.
-            unsafe { (*self.0.banks[((left + 1) % 2) as usize].get()).interval = interval };
-            self.0.left.store(left + 1, Ordering::Release);
+            unsafe { (*self.shared.banks[((left + 1) % 2) as usize].get()).interval = interval };
+            self.tally = self.shared.tally(left + 1);
+            self.shared.left.store(left + 1, Ordering::Release);
         }
-        self.0.reached.store(interval, Ordering::Release);
+        self.shared.reached.store(interval, Ordering::Release);
     }
 
-    /// Nothing more will be written: the last bank is handed to the reader. Gives false while it must be tried again.
+    /// Nothing more will be written: the last bank is handed to the reader. Gives false while it must be tried again;
+    /// once it gave true, nothing may be written any more.
     pub(crate) fn close(&mut self) -> bool {
-        let left = self.0.left.load(Ordering::Relaxed);
-        if self.0.emptied.load(Ordering::Acquire) != left {
+        let left = self.shared.left.load(Ordering::Relaxed);
+        if self.shared.emptied.load(Ordering::Acquire) != left {
             return false;
         }
-        self.0.left.store(left + 1, Ordering::Release);
-        self.0.reached.store(u64::MAX, Ordering::Release);
+        // From here on the worker's bank is the other, which is empty: a stray write is lost, and harmless.
+        self.tally = self.shared.tally(left + 1);
+        self.shared.left.store(left + 1, Ordering::Release);
+        self.shared.reached.store(u64::MAX, Ordering::Release);
         true
     }
 }
@@ -105,26 +122,27 @@ impl Reader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tally::tests::{io, plain};
 
     #[test]
     fn what_is_written_from_one_thread_is_read_from_another_and_nothing_is_lost() {
-        let (mut writer, mut reader) = pair(1).unwrap();
+        let (mut writer, mut reader) = pair(plain(1));
         let worker = std::thread::spawn(move || {
             for i in 0..200_000u64 {
                 if i % 50 == 0 {
                     writer.enter(i / 50);
                     // Let the reader keep up for a while, then run away from it.
-                    while i < 5_000 && writer.0.emptied.load(Ordering::Relaxed) < i / 50 {
+                    while i < 5_000 && writer.shared.emptied.load(Ordering::Relaxed) < i / 50 {
                         std::thread::yield_now();
                     }
                 }
-                writer.tally().completed(0, i + 1, 1);
+                writer.tally().completed(&io(0, i + 1, 1));
             }
             while !writer.close() {
                 std::thread::yield_now();
             }
         });
-        let (mut all, mut last) = (Tally::new(1).unwrap(), 0);
+        let (mut all, mut last) = (Tally::new(plain(1)), 0);
         loop {
             let closed = reader.reached() == u64::MAX;
             reader.take(|interval, tally| {
@@ -143,12 +161,12 @@ mod tests {
 
     #[test]
     fn a_worker_whose_reader_sleeps_stays_in_its_bank() {
-        let (mut writer, mut reader) = pair(1).unwrap();
-        writer.tally().completed(0, 1, 1);
+        let (mut writer, mut reader) = pair(plain(1));
+        writer.tally().completed(&io(0, 1, 1));
         writer.enter(1);
-        writer.tally().completed(0, 1, 1);
+        writer.tally().completed(&io(0, 1, 1));
         writer.enter(2);
-        writer.tally().completed(0, 1, 1);
+        writer.tally().completed(&io(0, 1, 1));
         assert_eq!(reader.reached(), 2);
         assert!(!writer.close());
         let mut seen = Vec::new();

@@ -7,7 +7,8 @@ use results::model::IntervalRow;
 use crate::banks::Reader;
 use crate::error::EngineError;
 use crate::pace::Pace;
-use crate::tally::Tally;
+use crate::record::{Long, Worst};
+use crate::tally::{Shape, Tally};
 
 /// Puts together what all workers did, interval by interval.
 pub(crate) struct Collector {
@@ -15,6 +16,9 @@ pub(crate) struct Collector {
     pace: Pace,
     stage: usize,
     names: Vec<String>,
+    shape: Shape,
+    /// The worst I/Os of each worker so far.
+    worst: Vec<Worst>,
     /// Intervals that some worker has left and some other has not.
     pending: BTreeMap<u64, Tally>,
     /// The first interval without a row.
@@ -28,9 +32,11 @@ impl Collector {
         pace: Pace,
         stage: usize,
         names: Vec<String>,
-    ) -> Result<Self, EngineError> {
-        let total = Tally::new(names.len())?;
-        Ok(Self { readers, pace, stage, names, pending: BTreeMap::new(), next: 0, total })
+        shape: Shape,
+    ) -> Self {
+        let worst = vec![Worst::new(shape.worst); readers.len()];
+        let total = Tally::new(shape);
+        Self { readers, pace, stage, names, shape, worst, pending: BTreeMap::new(), next: 0, total }
     }
 
     /// Takes what the workers have left, and gives the rows of all intervals that every worker is through with.
@@ -62,16 +68,24 @@ impl Collector {
         &self.total
     }
 
-    /// The same, when nothing more is to come.
+    /// The worst I/Os of all workers, longest first.
+    pub(crate) fn worst(&self) -> Vec<Long> {
+        Worst::of_all(self.shape.worst, self.worst.iter())
+    }
+
+    /// What was done, when nothing more is to come.
     pub(crate) fn into_total(self) -> Tally {
         self.total
     }
 
     fn gather(&mut self) {
-        for reader in &mut self.readers {
-            reader.take(|interval, tally| match self.pending.get_mut(&interval) {
-                Some(pending) => pending.merge(tally),
-                None => drop(self.pending.insert(interval, tally.clone())),
+        for (reader, worst) in self.readers.iter_mut().zip(&mut self.worst) {
+            reader.take(|interval, tally| {
+                worst.copy_from(&tally.worst);
+                match self.pending.get_mut(&interval) {
+                    Some(pending) => pending.merge(tally),
+                    None => drop(self.pending.insert(interval, tally.clone())),
+                }
             });
         }
         while let Some((&first, _)) = self.pending.first_key_value()
@@ -88,13 +102,10 @@ impl Collector {
 
     fn row(&mut self, end_ns: Option<u64>) -> Result<Vec<IntervalRow>, EngineError> {
         let (start_ns, end_ns) = self.pace.span_ns(self.next, end_ns);
-        let tally = match self.pending.remove(&self.next) {
-            Some(tally) => tally,
-            None => Tally::new(self.names.len())?,
-        };
+        let tally = self.pending.remove(&self.next).unwrap_or_else(|| Tally::new(self.shape));
         self.next += 1;
         self.total.merge(&tally);
-        Ok(tally.rows(self.stage, &self.names, start_ns, end_ns))
+        tally.rows(self.stage, &self.names, start_ns, end_ns)
     }
 }
 
@@ -102,22 +113,23 @@ impl Collector {
 mod tests {
     use super::*;
     use crate::banks;
+    use crate::tally::tests::{io, plain};
 
     fn pace() -> Pace {
         Pace { start_ns: 1000, interval_ns: 10, duration_ns: None }
     }
 
     fn collector(readers: Vec<Reader>) -> Collector {
-        Collector::new(readers, pace(), 0, vec!["read".into()]).unwrap()
+        Collector::new(readers, pace(), 0, vec!["read".into()], plain(1))
     }
 
     #[test]
     fn a_row_is_given_when_every_worker_is_through_with_its_interval() {
-        let (mut a, reader_a) = banks::pair(1).unwrap();
-        let (mut b, reader_b) = banks::pair(1).unwrap();
+        let (mut a, reader_a) = banks::pair(plain(1));
+        let (mut b, reader_b) = banks::pair(plain(1));
         let mut collector = collector(vec![reader_a, reader_b]);
-        a.tally().completed(0, 5, 10);
-        b.tally().completed(0, 7, 10);
+        a.tally().completed(&io(0, 5, 10));
+        b.tally().completed(&io(0, 7, 10));
         a.enter(1);
         assert_eq!(collector.rows().unwrap(), []);
         b.enter(1);
@@ -128,11 +140,11 @@ mod tests {
 
     #[test]
     fn an_interval_in_which_nothing_ended_has_a_row_too_and_the_last_one_is_cut() {
-        let (mut a, reader) = banks::pair(1).unwrap();
+        let (mut a, reader) = banks::pair(plain(1));
         let mut collector = collector(vec![reader]);
-        a.tally().completed(0, 5, 10);
+        a.tally().completed(&io(0, 5, 10));
         a.enter(3);
-        a.tally().completed(0, 5, 10);
+        a.tally().completed(&io(0, 5, 10));
         let rows = collector.rows().unwrap();
         assert_eq!(rows.iter().map(|r| r.ios).collect::<Vec<_>>(), [1, 0, 0]);
         assert!(a.close());
@@ -143,16 +155,16 @@ mod tests {
 
     #[test]
     fn nothing_is_lost_when_a_worker_is_late_with_its_bank() {
-        let (mut a, reader) = banks::pair(1).unwrap();
+        let (mut a, reader) = banks::pair(plain(1));
         let mut collector = collector(vec![reader]);
         for interval in 1..=4 {
-            a.tally().completed(0, 5, 1);
+            a.tally().completed(&io(0, 5, 1));
             a.enter(interval);
         }
         // The reader slept: I/Os of intervals 1 to 3 are in the bank of interval 1.
         let rows = collector.rows().unwrap();
         assert_eq!(rows.iter().map(|r| r.ios).collect::<Vec<_>>(), [1, 0, 0, 0]);
-        a.tally().completed(0, 5, 1);
+        a.tally().completed(&io(0, 5, 1));
         assert!(a.close());
         let rows = collector.last_rows(1045).unwrap();
         assert_eq!(rows.iter().map(|r| r.ios).sum::<u64>(), 4);

@@ -16,6 +16,7 @@ mod load;
 mod outline;
 mod pace;
 mod real;
+mod record;
 mod ring;
 mod sample;
 mod sim;
@@ -28,6 +29,7 @@ mod worker;
 pub use error::{EngineError, Kind};
 pub use event::{Event, Progress, Started};
 pub use load::{Context, ForeignCpu, Load, SimModel, TargetSpec};
+pub use record::Recording;
 pub use target::MADE_BY_FATHOM;
 
 use results::model::LoadSummary;
@@ -96,7 +98,14 @@ mod tests {
             ..Default::default()
         };
         let may_create = Some(units::Bytes(64 << 20));
-        let load = Load { spec, seed: units::Seed(1), target, stage: 0, may_create };
+        let load = Load {
+            spec,
+            seed: units::Seed(1),
+            target,
+            stage: 0,
+            may_create,
+            recording: Recording::default(),
+        };
         let interrupt = sys::interrupt::Interrupt::new();
         let context = Context { clock, interrupt: &interrupt, foreign_cpu: None };
         let summary = run_with(&load, &context, &mut |_| {}, make).unwrap();

@@ -9,6 +9,8 @@ use sys::interrupt::Interrupt;
 use units::{Bytes, Nanos, Seed};
 use workload::LoadSpec;
 
+use crate::record::Recording;
+
 /// One load: what to do, from which seed, to which target.
 #[derive(Debug, Clone)]
 pub struct Load {
@@ -23,6 +25,8 @@ pub struct Load {
     pub stage: usize,
     /// Creates the target as a file of this size when it does not exist.
     pub may_create: Option<Bytes>,
+    /// What is recorded beyond counts and latencies.
+    pub recording: Recording,
 }
 
 /// What the I/O goes to.

@@ -9,6 +9,7 @@ use crate::event::Progress;
 use crate::job::{Job, MakeFill};
 use crate::load::Load;
 use crate::sample::Sampler;
+use crate::tally::Shape;
 
 /// A load on a target of known size.
 #[derive(Debug, Clone)]
@@ -61,6 +62,17 @@ impl Outline {
             ios: (0..spec.jobs).map(|job| stream(job).left()).sum(),
             write_share: writes.map(|(_, share)| share.fraction()).sum(),
         })
+    }
+
+    /// What recording keeps apart.
+    pub(crate) fn shape(&self, load: &Load) -> Shape {
+        Shape {
+            operations: self.names.len(),
+            targets: 1,
+            split: load.recording.split_latency,
+            open: false,
+            worst: load.recording.worst,
+        }
     }
 
     /// 4 KiB blocks that will be written, about; `None` when time may end the load before.

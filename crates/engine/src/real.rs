@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use results::model::LoadSummary;
 use sys::interrupt::Level;
+use sys::stamps::Stamps;
 
 use crate::banks::{self, Reader};
 use crate::board::{Board, Halt};
@@ -19,6 +20,7 @@ use crate::job::{Job, MakeFill};
 use crate::load::{Context, Load};
 use crate::outline::Outline;
 use crate::pace::Pace;
+use crate::record::Recorder;
 use crate::ring::Ring;
 use crate::sample::{self, Counts, Shift};
 use crate::summary::{self, Driven, Outcome};
@@ -85,7 +87,8 @@ pub(crate) fn run(
 ) -> Result<LoadSummary, EngineError> {
     let target = Target::open(path, wish(load))?;
     let outline = Outline::of(load, target.size, target.alignment, &path.display().to_string())?;
-    let (mut crew, readers) = hire(load, &outline, &target, context, make)?;
+    let stamps = Stamps::of(context.clock);
+    let (mut crew, readers) = hire(load, &outline, &target, context, &stamps, make)?;
     crew.muster()?;
     let mut notices = target.notices.clone();
     if !crew.registered {
@@ -95,10 +98,11 @@ pub(crate) fn run(
     }
     notices.iter().for_each(|n| on(Event::Notice(n.clone())));
     let used = usage(context);
-    let start_ns = context.clock.now().0;
+    let start_ns = stamps.now_ns();
     let pace =
         Pace { start_ns, interval_ns: outline.interval_ns, duration_ns: outline.duration_ns };
-    let mut collector = Collector::new(readers, pace, outline.stage, outline.names.clone())?;
+    let shape = outline.shape(load);
+    let mut collector = Collector::new(readers, pace, outline.stage, outline.names.clone(), shape);
     on(Event::Started(Started {
         target: target.size,
         backend: "io_uring".into(),
@@ -130,6 +134,7 @@ pub(crate) fn run(
     };
     let others = [since(now.1, used.1), census_cpu];
     let outcome = Outcome {
+        worst: collector.worst(),
         total: collector.into_total(),
         span_ns: sum.span_ns,
         halt: crew.board.halted(),
@@ -141,11 +146,11 @@ pub(crate) fn run(
             backend: "io_uring",
             direct: target.direct,
             registered: crew.registered,
-            clock: "CLOCK_MONOTONIC",
+            clock: stamps.check(),
         },
         notices,
     };
-    Ok(outcome.summary(load, &outline))
+    outcome.summary(load, &outline)
 }
 
 fn wish(load: &Load) -> Wish {
@@ -175,6 +180,7 @@ fn hire(
     outline: &Outline,
     target: &Target,
     context: &Context,
+    stamps: &Stamps,
     make: MakeFill,
 ) -> Result<(Crew, Vec<Reader>), EngineError> {
     let shift = Shift::picking(SAMPLE, outline.content_blocks());
@@ -185,10 +191,12 @@ fn hire(
     let board = Arc::new(Board::new(outline.jobs));
     let (sender, words) = channel();
     let census = census::start(taps, shift)?;
+    let shape = outline.shape(load);
     let mut crew = Crew { board, threads: Vec::new(), words, census, registered: true };
     let mut readers = Vec::new();
     for (index, job) in jobs.into_iter().enumerate() {
-        let (writer, reader) = banks::pair(outline.names.len())?;
+        let (writer, reader) = banks::pair(shape);
+        let recorder = Recorder::new(writer, shape, index as u16);
         readers.push(reader);
         let file = target.file.try_clone().map_err(|e| {
             let help = "raise the limit of open files (ulimit -n)";
@@ -198,7 +206,7 @@ fn hire(
         let setting = Setting {
             index,
             board: crew.board.clone(),
-            clock: context.clock.clone(),
+            stamps: stamps.clone(),
             interrupt: context.interrupt.clone(),
             interval_ns: outline.interval_ns,
             duration_ns: outline.duration_ns,
@@ -208,7 +216,7 @@ fn hire(
         let work = move || {
             let ready = |ring: Ring, job: Job| {
                 let _ = sender.send(Word::Ready(ring.is_registered()));
-                Worker::new(setting, ring, job, writer, alignment).run()
+                Worker::new(setting, ring, job, recorder, alignment).run()
             };
             let ended = Ring::new(file, depth, length).and_then(|ring| ready(ring, job));
             let _ = Sender::send(&sender, Word::Ended(ended));

@@ -19,9 +19,10 @@ use crate::job::{Job, MakeFill, Next};
 use crate::load::{Context, Load, SimModel};
 use crate::outline::Outline;
 use crate::pace::Pace;
+use crate::record::{Completion, Worst};
 use crate::sample::{self, Counts, Shift, Tap};
 use crate::summary::{Driven, Outcome};
-use crate::tally::Tally;
+use crate::tally::{Shape, Tally};
 
 /// I/Os between two looks at the interrupt and at the blocks that were sampled.
 const LOOK: u64 = 1_024;
@@ -35,7 +36,23 @@ struct Flight {
     job: usize,
     start_ns: u64,
     operation: usize,
+    offset: u64,
     bytes: u32,
+}
+
+impl Flight {
+    fn completion(&self) -> Completion {
+        Completion {
+            operation: self.operation,
+            offset: self.offset,
+            length: self.bytes,
+            intended_ns: self.start_ns,
+            submit_ns: self.start_ns,
+            submitted_ns: self.start_ns,
+            reaped_ns: self.end_ns,
+            ..Completion::default()
+        }
+    }
 }
 
 struct Device {
@@ -101,6 +118,7 @@ impl Simulation<'_> {
             job,
             start_ns: now_ns,
             operation: next.operation,
+            offset: next.transfer.offset,
             bytes: next.transfer.length,
         }));
         self.submitted += 1;
@@ -171,12 +189,14 @@ pub(crate) fn run(
         direct: false,
         start_ns: pace.start_ns,
     }));
-    let (total, end_ns) = drive(&mut simulation, &outline, on)?;
+    let shape = outline.shape(load);
+    let (total, end_ns) = drive(&mut simulation, &outline, shape, on)?;
     simulation.look();
     simulation.census.tighten_to(simulation.shift.get());
     let mut counts = Counts::default();
     simulation.jobs.iter().for_each(|job| counts.add(job.counts()));
     let outcome = Outcome {
+        worst: Worst::of_all(shape.worst, std::iter::once(&total.worst)),
         total,
         span_ns: (simulation.submitted > 0).then_some((pace.start_ns, end_ns)),
         halt: simulation.halt,
@@ -184,29 +204,36 @@ pub(crate) fn run(
         counts,
         census: simulation.census,
         cpu: None::<CpuFigures>,
-        driven: Driven { backend: "sim", direct: false, registered: false, clock: "virtual" },
+        driven: Driven {
+            backend: "sim",
+            direct: false,
+            registered: false,
+            clock: Default::default(),
+        },
         notices: Vec::new(),
     };
-    Ok(outcome.summary(load, &outline))
+    outcome.summary(load, &outline)
 }
 
 /// Lets all I/Os happen in order of their ends; gives what was done and when the last one ended.
 fn drive(
     simulation: &mut Simulation,
     outline: &Outline,
+    shape: Shape,
     on: &mut dyn FnMut(Event),
 ) -> Result<(Tally, u64), EngineError> {
     let pace = simulation.pace;
-    let mut total = Tally::new(outline.names.len())?;
-    let mut tally = Tally::new(outline.names.len())?;
+    let mut total = Tally::new(shape);
+    let mut tally = Tally::new(shape);
     let (mut interval, mut edge_ns, mut end_ns) = (0, pace.edge_ns(0), pace.start_ns);
     let mut bytes = 0;
     let mut close = |tally: &mut Tally, interval, end, bytes| {
         let (start_ns, end_ns) = pace.span_ns(interval, end);
-        let rows = tally.rows(outline.stage, &outline.names, start_ns, end_ns);
+        let rows = tally.rows(outline.stage, &outline.names, start_ns, end_ns)?;
         total.merge(tally);
         tally.clear();
         on(Event::Intervals { rows, progress: outline.progress(end_ns - pace.start_ns, bytes) });
+        Ok::<(), EngineError>(())
     };
     for job in (0..simulation.jobs.len()).cycle().take(simulation.jobs.len() * outline.depth) {
         simulation.submit(job, pace.start_ns);
@@ -214,16 +241,20 @@ fn drive(
     while let Some(Reverse(flight)) = simulation.flights.pop() {
         while flight.end_ns >= edge_ns {
             simulation.pass(edge_ns);
-            close(&mut tally, interval, None, bytes);
+            close(&mut tally, interval, None, bytes)?;
             interval += 1;
             edge_ns = pace.edge_ns(interval);
         }
         end_ns = flight.end_ns;
-        tally.completed(flight.operation, end_ns - flight.start_ns, u64::from(flight.bytes));
+        tally.completed(&flight.completion());
+        if tally.worst.concerns(end_ns - flight.start_ns) {
+            tally.worst.add(&flight.completion(), flight.job as u16);
+        }
         bytes += u64::from(flight.bytes);
         simulation.submit(flight.job, end_ns);
     }
     simulation.pass(end_ns);
-    close(&mut tally, interval, Some(end_ns), bytes);
+    close(&mut tally, interval, Some(end_ns), bytes)?;
+    total.worst = tally.worst;
     Ok((total, end_ns))
 }

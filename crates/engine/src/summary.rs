@@ -3,26 +3,30 @@
 use std::time::Duration;
 
 use reduce::{Achieved, Census};
-use results::model::{ContentFigures, CpuFigures, EngineFacts, LoadSummary};
+use results::model::{ClockFacts, ContentFigures, CpuFigures, EngineFacts, LoadSummary, WorstIo};
 
 use crate::board::Halt;
+use crate::error::EngineError;
 use crate::load::Load;
 use crate::outline::Outline;
+use crate::record::Long;
 use crate::sample::Counts;
 use crate::tally::Tally;
 
 /// How the load was driven.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Driven {
     pub backend: &'static str,
     pub direct: bool,
     pub registered: bool,
-    pub clock: &'static str,
+    /// The clock behind the latencies; `None` in virtual time.
+    pub clock: Option<sys::stamps::Check>,
 }
 
 /// Everything that a summary is made of.
 pub(crate) struct Outcome {
     pub total: Tally,
+    pub worst: Vec<Long>,
     /// First submission and last completion, nanoseconds; `None` when nothing was submitted.
     pub span_ns: Option<(u64, u64)>,
     pub halt: Halt,
@@ -35,28 +39,58 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    pub(crate) fn summary(self, load: &Load, outline: &Outline) -> LoadSummary {
+    pub(crate) fn summary(
+        self,
+        load: &Load,
+        outline: &Outline,
+    ) -> Result<LoadSummary, EngineError> {
         let duration_ns = self.span_ns.map_or(0, |(first, last)| last.saturating_sub(first));
         let achieved = outline.blocks_are_whole().then(|| achieved(self.census, self.counts));
         let writes = outline.writes;
-        LoadSummary {
-            seed: load.seed,
+        Ok(LoadSummary {
             duration_ns,
             ended_by: ended_by(self.halt, self.by_time, load).to_owned(),
-            operations: self.total.summaries(&outline.names, duration_ns),
+            operations: self.total.summaries(&outline.names, duration_ns)?,
             asked: writes.then(|| asked(load)),
             achieved: achieved.filter(|_| writes),
             cpu: self.cpu,
-            engine: EngineFacts {
-                backend: self.driven.backend.into(),
-                jobs: outline.jobs as u32,
-                depth: outline.depth as u32,
-                direct: self.driven.direct,
-                registered: self.driven.registered,
-                clock: self.driven.clock.into(),
-            },
+            engine: facts(&self.driven, outline),
+            worst: self.worst.iter().map(|long| worst(long, outline)).collect(),
             notices: self.notices,
-        }
+            ..LoadSummary::empty(load.seed)
+        })
+    }
+}
+
+fn facts(driven: &Driven, outline: &Outline) -> EngineFacts {
+    let clock = driven.clock.as_ref();
+    EngineFacts {
+        backend: driven.backend.into(),
+        jobs: outline.jobs as u32,
+        depth: outline.depth as u32,
+        direct: driven.direct,
+        registered: driven.registered,
+        clock: clock.map_or("virtual", |check| check.source.name()).into(),
+        clock_check: clock.map(|check| ClockFacts {
+            reason: check.reason.clone(),
+            tsc_hz: check.tsc_hz,
+            cpus_apart_ns: check.cpus_apart_ns,
+            cpus: check.cpus,
+            drift_ppm: check.drift_ppm,
+        }),
+        ..EngineFacts::default()
+    }
+}
+
+fn worst(long: &Long, outline: &Outline) -> WorstIo {
+    WorstIo {
+        latency_ns: long.latency_ns,
+        at_ns: long.at_ns,
+        offset: long.offset,
+        length: long.length,
+        operation: outline.names.get(usize::from(long.operation)).cloned().unwrap_or_default(),
+        target: None,
+        job: long.job.into(),
     }
 }
 

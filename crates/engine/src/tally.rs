@@ -1,172 +1,172 @@
-//! What operations did: counts, errors by kind, latencies.
+//! What operations did on targets: counts, errors by kind, latencies.
+
+use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
 use results::model::{IntervalRow, OperationSummary};
 
-use crate::error::{EngineError, Kind};
+use crate::error::EngineError;
+use crate::record::{Buckets, Completion, Errors, Worst};
 
-/// The longest latency that is told apart, nanoseconds: one hour. Longer ones count as this long.
-const LONGEST_NS: u64 = 3_600_000_000_000;
-
-/// Kinds of errors that one tally keeps apart; further kinds share the last place.
-const KINDS: usize = 12;
-
-/// The place for a transfer that ended before its full length without an error number.
-pub(crate) const SHORT: i32 = -1;
-
-/// Failed I/Os by error number, in a fixed place so that counting never allocates.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Errors([(i32, u64); KINDS]);
-
-impl Errors {
-    /// Counts `count` failures of the kind `errno` ([`SHORT`], or a positive error number).
-    pub(crate) fn add(&mut self, errno: i32, count: u64) {
-        let last = KINDS - 1;
-        let at = self.0.iter().position(|&(e, n)| e == errno || n == 0).unwrap_or(last);
-        if self.0[at].1 == 0 {
-            self.0[at].0 = errno;
-        } else if self.0[at].0 != errno {
-            self.0[at].0 = 0;
-        }
-        self.0[at].1 += count;
-    }
-
-    pub(crate) fn total(&self) -> u64 {
-        self.0.iter().map(|&(_, n)| n).sum()
-    }
-
-    fn merge(&mut self, other: &Self) {
-        for &(errno, count) in other.0.iter().filter(|&&(_, n)| n > 0) {
-            self.add(errno, count);
-        }
-    }
-
-    /// Counts by name (`ENOSPC`, `short`, `other`).
-    pub(crate) fn by_name(&self) -> std::collections::BTreeMap<String, u64> {
-        let mut names = std::collections::BTreeMap::new();
-        for &(errno, count) in self.0.iter().filter(|&&(_, n)| n > 0) {
-            *names.entry(name(errno)).or_default() += count;
-        }
-        names
-    }
+/// What is to be kept apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shape {
+    /// Operations of the load.
+    pub operations: usize,
+    /// Targets of the load.
+    pub targets: usize,
+    /// Whether submission and completion are kept apart.
+    pub split: bool,
+    /// Whether the load is an open loop, so that I/Os can be late.
+    pub open: bool,
+    /// How many of the worst I/Os are kept.
+    pub worst: usize,
 }
 
-/// The name of an error number as programmers write it.
-fn name(errno: i32) -> String {
-    let known = match errno {
-        SHORT => "short",
-        0 => "other",
-        libc::EIO => "EIO",
-        libc::ENOSPC => "ENOSPC",
-        libc::EINVAL => "EINVAL",
-        libc::EAGAIN => "EAGAIN",
-        libc::EINTR => "EINTR",
-        libc::ENOMEM => "ENOMEM",
-        libc::EPERM => "EPERM",
-        libc::EACCES => "EACCES",
-        libc::EROFS => "EROFS",
-        libc::EFBIG => "EFBIG",
-        libc::EDQUOT => "EDQUOT",
-        libc::EBUSY => "EBUSY",
-        libc::ENODEV => "ENODEV",
-        libc::ENXIO => "ENXIO",
-        libc::EBADF => "EBADF",
-        libc::EFAULT => "EFAULT",
-        libc::ETIMEDOUT => "ETIMEDOUT",
-        libc::ECANCELED => "ECANCELED",
-        libc::EOPNOTSUPP => "EOPNOTSUPP",
-        libc::EILSEQ => "EILSEQ",
-        libc::ENODATA => "ENODATA",
-        libc::EREMOTEIO => "EREMOTEIO",
-        libc::ENOLINK => "ENOLINK",
-        libc::EBADE => "EBADE",
-        libc::ESTALE => "ESTALE",
-        _ => return format!("errno {errno}"),
-    };
-    known.to_owned()
-}
-
-/// What one operation did.
+/// What one operation did on one target.
 #[derive(Debug, Clone)]
 pub(crate) struct OpTally {
-    latency: Histogram<u64>,
+    latency: Buckets,
     bytes: u64,
     errors: Errors,
+    /// Submission and completion apart.
+    split: Option<(Buckets, Buckets)>,
+    lateness: Option<Buckets>,
 }
 
 impl OpTally {
-    fn new() -> Result<Self, EngineError> {
-        let latency = Histogram::new_with_bounds(1, LONGEST_NS, results::histogram::DIGITS)
-            .map_err(|e| {
-                EngineError::new(
-                    Kind::Environment,
-                    "A latency histogram cannot be made",
-                    "this is a fault of fathom; please report it",
-                )
-                .because(e)
-            })?;
-        Ok(Self { latency, bytes: 0, errors: Errors::default() })
+    fn new(shape: Shape) -> Self {
+        Self {
+            latency: Buckets::new(),
+            bytes: 0,
+            errors: Errors::default(),
+            split: shape.split.then(|| (Buckets::new(), Buckets::new())),
+            lateness: shape.open.then(Buckets::new),
+        }
     }
 
     /// I/Os that completed without error.
     pub(crate) fn ios(&self) -> u64 {
-        self.latency.len()
+        self.latency.total()
     }
 
     fn merge(&mut self, other: &Self) {
-        if other.ios() > 0 {
-            // Both have the same fixed bounds, so that nothing can fall outside.
-            let _ = self.latency.add(&other.latency);
-        }
+        self.latency.merge(&other.latency);
         self.bytes += other.bytes;
         self.errors.merge(&other.errors);
+        if let (Some((a, b)), Some((c, d))) = (&mut self.split, &other.split) {
+            a.merge(c);
+            b.merge(d);
+        }
+        if let (Some(into), Some(from)) = (&mut self.lateness, &other.lateness) {
+            into.merge(from);
+        }
+    }
+
+    fn clear(&mut self) {
+        self.latency.clear();
+        self.bytes = 0;
+        self.errors = Errors::default();
+        if let Some((submission, completion)) = &mut self.split {
+            submission.clear();
+            completion.clear();
+        }
+        if let Some(lateness) = &mut self.lateness {
+            lateness.clear();
+        }
+    }
+
+    fn summary(&self, duration_ns: u64) -> Result<OperationSummary, EngineError> {
+        let per_second =
+            |n: u64| (duration_ns > 0 && n > 0).then(|| n as f64 * 1e9 / duration_ns as f64);
+        let latency = self.latency.histogram()?;
+        let (ios, short) = (latency.len(), |buckets: Option<&Buckets>| {
+            let histogram = buckets.map(Buckets::histogram).transpose()?;
+            Ok::<_, EngineError>(histogram.as_ref().and_then(results::histogram::summary))
+        });
+        Ok(OperationSummary {
+            ios,
+            bytes: self.bytes,
+            errors: self.errors.by_name(),
+            iops: per_second(ios),
+            throughput_bytes_per_s: per_second(self.bytes),
+            latency: results::histogram::summary(&latency),
+            histogram: encoded(&latency),
+            submission: short(self.split.as_ref().map(|s| &s.0))?,
+            completion: short(self.split.as_ref().map(|s| &s.1))?,
+            lateness: short(self.lateness.as_ref())?,
+        })
     }
 }
 
-/// What every operation of a load did, by its index in the load.
+/// What every operation of a load did on every target, and the worst I/Os.
 #[derive(Debug, Clone)]
-pub(crate) struct Tally(Vec<OpTally>);
+pub(crate) struct Tally {
+    shape: Shape,
+    /// By target, then by operation.
+    parts: Box<[OpTally]>,
+    /// The worst that this worker has seen since the load began, not only in this tally's time.
+    pub worst: Worst,
+}
 
 impl Tally {
-    pub(crate) fn new(operations: usize) -> Result<Self, EngineError> {
-        (0..operations).map(|_| OpTally::new()).collect::<Result<_, _>>().map(Self)
+    pub(crate) fn new(shape: Shape) -> Self {
+        let parts = (0..shape.operations * shape.targets).map(|_| OpTally::new(shape)).collect();
+        Self { shape, parts, worst: Worst::new(shape.worst) }
     }
 
-    /// An I/O of `bytes` completed after `latency_ns`.
+    /// An I/O completed without error.
     #[inline]
-    pub(crate) fn completed(&mut self, operation: usize, latency_ns: u64, bytes: u64) {
-        let tally = &mut self.0[operation];
-        tally.latency.saturating_record(latency_ns);
-        tally.bytes += bytes;
+    pub(crate) fn completed(&mut self, io: &Completion) {
+        let part = &mut self.parts[io.target * self.shape.operations + io.operation];
+        part.latency.add(io.latency_ns());
+        part.bytes += u64::from(io.length);
+    }
+
+    /// What is only counted when the load asks for it.
+    #[inline]
+    pub(crate) fn extras(&mut self, io: &Completion) {
+        let part = &mut self.parts[io.target * self.shape.operations + io.operation];
+        if let Some((submission, completion)) = &mut part.split {
+            submission.add(io.submitted_ns.saturating_sub(io.submit_ns));
+            completion.add(io.reaped_ns.saturating_sub(io.submitted_ns));
+        }
+        if let Some(lateness) = &mut part.lateness {
+            lateness.add(io.submit_ns.saturating_sub(io.intended_ns));
+        }
     }
 
     /// An I/O failed.
-    pub(crate) fn failed(&mut self, operation: usize, errno: i32) {
-        self.0[operation].errors.add(errno, 1);
+    pub(crate) fn failed(&mut self, io: &Completion) {
+        self.parts[io.target * self.shape.operations + io.operation].errors.add(io.error, 1);
     }
 
+    /// Adds what `other` counted; the worst I/Os stay as they are.
     pub(crate) fn merge(&mut self, other: &Self) {
-        self.0.iter_mut().zip(&other.0).for_each(|(into, from)| into.merge(from));
+        self.parts.iter_mut().zip(&other.parts).for_each(|(into, from)| into.merge(from));
     }
 
     pub(crate) fn clear(&mut self) {
-        for tally in &mut self.0 {
-            if tally.ios() > 0 {
-                tally.latency.reset();
-            }
-            tally.bytes = 0;
-            tally.errors = Errors::default();
-        }
+        self.parts.iter_mut().for_each(OpTally::clear);
     }
 
     /// I/Os that completed, of all operations.
     pub(crate) fn ios(&self) -> u64 {
-        self.0.iter().map(OpTally::ios).sum()
+        self.parts.iter().map(OpTally::ios).sum()
     }
 
     /// I/Os that failed, of all operations.
     pub(crate) fn errors(&self) -> u64 {
-        self.0.iter().map(|t| t.errors.total()).sum()
+        self.parts.iter().map(|t| t.errors.total()).sum()
+    }
+
+    /// What one operation did on all targets.
+    fn over_targets(&self, operation: usize) -> OpTally {
+        let mut sum = OpTally::new(self.shape);
+        for target in 0..self.shape.targets {
+            sum.merge(&self.parts[target * self.shape.operations + operation]);
+        }
+        sum
     }
 
     /// One row for each operation over the interval from `start_ns` to `end_ns`.
@@ -176,42 +176,48 @@ impl Tally {
         names: &[String],
         start_ns: u64,
         end_ns: u64,
-    ) -> Vec<IntervalRow> {
-        let row = |(tally, name): (&OpTally, &String)| IntervalRow {
-            stage,
-            operation: name.clone(),
-            start_ns,
-            end_ns,
-            ios: tally.ios(),
-            bytes: tally.bytes,
-            errors: tally.errors.total(),
-            latency: results::histogram::summary(&tally.latency),
-            histogram: encoded(&tally.latency),
+    ) -> Result<Vec<IntervalRow>, EngineError> {
+        let row = |(operation, name): (usize, &String)| {
+            let tally = self.over_targets(operation);
+            let latency = tally.latency.histogram()?;
+            Ok(IntervalRow {
+                stage,
+                operation: name.clone(),
+                start_ns,
+                end_ns,
+                ios: latency.len(),
+                bytes: tally.bytes,
+                errors: tally.errors.total(),
+                latency: results::histogram::summary(&latency),
+                histogram: encoded(&latency),
+            })
         };
-        self.0.iter().zip(names).map(row).collect()
+        names.iter().enumerate().map(row).collect()
     }
 
-    /// The summary of each operation over `duration_ns`.
+    /// The summary of each operation over `duration_ns`, all targets together.
     pub(crate) fn summaries(
         &self,
         names: &[String],
         duration_ns: u64,
-    ) -> std::collections::BTreeMap<String, OperationSummary> {
-        let per_second =
-            |n: u64| (duration_ns > 0 && n > 0).then(|| n as f64 * 1e9 / duration_ns as f64);
-        let summary = |(tally, name): (&OpTally, &String)| {
-            let summary = OperationSummary {
-                ios: tally.ios(),
-                bytes: tally.bytes,
-                errors: tally.errors.by_name(),
-                iops: per_second(tally.ios()),
-                throughput_bytes_per_s: per_second(tally.bytes),
-                latency: results::histogram::summary(&tally.latency),
-                histogram: encoded(&tally.latency),
-            };
-            (name.clone(), summary)
+    ) -> Result<BTreeMap<String, OperationSummary>, EngineError> {
+        let summary = |(operation, name): (usize, &String)| {
+            Ok((name.clone(), self.over_targets(operation).summary(duration_ns)?))
         };
-        self.0.iter().zip(names).map(summary).collect()
+        names.iter().enumerate().map(summary).collect()
+    }
+
+    /// The summary of each operation on the target at place `target`.
+    pub(crate) fn summaries_of(
+        &self,
+        target: usize,
+        names: &[String],
+        duration_ns: u64,
+    ) -> Result<BTreeMap<String, OperationSummary>, EngineError> {
+        let parts = &self.parts[target * self.shape.operations..][..self.shape.operations];
+        let summary =
+            |(part, name): (&OpTally, &String)| Ok((name.clone(), part.summary(duration_ns)?));
+        parts.iter().zip(names).map(summary).collect()
     }
 }
 
@@ -220,51 +226,87 @@ fn encoded(latency: &Histogram<u64>) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+    use crate::record::{LONGEST_NS, SHORT};
 
-    #[test]
-    fn errors_are_counted_by_kind_and_none_is_lost_when_kinds_run_out() {
-        let mut errors = Errors::default();
-        for errno in 1..=30 {
-            errors.add(errno, u64::from(errno.unsigned_abs()));
-        }
-        errors.add(libc::EIO, 1);
-        assert_eq!(errors.total(), 30 * 31 / 2 + 1);
-        let names = errors.by_name();
-        assert_eq!(names["EIO"], 6);
-        assert_eq!(names.values().sum::<u64>(), errors.total());
-        assert!(names.contains_key("other"), "{names:?}");
+    /// Nothing but `operations` operations on one target.
+    pub(crate) fn plain(operations: usize) -> Shape {
+        Shape { operations, targets: 1, split: false, open: false, worst: 0 }
+    }
+
+    /// An I/O that took `latency_ns`.
+    pub(crate) fn io(operation: usize, latency_ns: u64, length: u32) -> Completion {
+        Completion { operation, length, reaped_ns: latency_ns, ..Completion::default() }
+    }
+
+    fn failure(operation: usize, error: i32) -> Completion {
+        Completion { operation, error, ..Completion::default() }
     }
 
     #[test]
     fn merged_tallies_are_the_tally_of_all_ios() {
-        let (mut a, mut b) = (Tally::new(2).unwrap(), Tally::new(2).unwrap());
-        a.completed(0, 1_000, 4096);
-        b.completed(0, 9_000_000, 4096);
-        b.completed(1, 5, 512);
-        b.failed(1, libc::ENOSPC);
-        b.failed(0, SHORT);
+        let (mut a, mut b) = (Tally::new(plain(2)), Tally::new(plain(2)));
+        a.completed(&io(0, 1_000, 4096));
+        b.completed(&io(0, 9_000_000, 4096));
+        b.completed(&io(1, 5, 512));
+        b.failed(&failure(1, libc::ENOSPC));
+        b.failed(&failure(0, SHORT));
         a.merge(&b);
         assert_eq!((a.ios(), a.errors()), (3, 2));
         let names = ["read".to_owned(), "write".to_owned()];
-        let summary = a.summaries(&names, 2_000_000_000);
+        let summary = a.summaries(&names, 2_000_000_000).unwrap();
         assert_eq!(summary["read"].bytes, 8192);
         assert_eq!(summary["read"].iops, Some(1.0));
         assert_eq!(summary["read"].errors["short"], 1);
         assert_eq!(summary["write"].errors["ENOSPC"], 1);
+        assert!(summary["read"].submission.is_none() && summary["read"].lateness.is_none());
         a.clear();
-        let rows = a.rows(3, &names, 7, 8);
+        let rows = a.rows(3, &names, 7, 8).unwrap();
         assert_eq!((rows.len(), rows[0].ios, rows[0].errors, rows[0].bytes), (2, 0, 0, 0));
         assert_eq!((rows[1].stage, rows[1].start_ns, rows[1].end_ns), (3, 7, 8));
         assert!(rows.iter().all(|r| r.latency.is_none() && r.histogram.is_none()));
     }
 
     #[test]
+    fn every_target_has_its_own_figures_and_rows_are_their_sum() {
+        let mut tally = Tally::new(Shape { targets: 2, ..plain(1) });
+        tally.completed(&io(0, 100, 4096));
+        tally.completed(&Completion { target: 1, ..io(0, 1_000, 512) });
+        tally.completed(&Completion { target: 1, ..io(0, 2_000, 512) });
+        let names = ["read".to_owned()];
+        let of = |target| tally.summaries_of(target, &names, 1).unwrap()["read"].clone();
+        assert_eq!((of(0).ios, of(0).bytes, of(1).ios, of(1).bytes), (1, 4096, 2, 1024));
+        assert_eq!(of(1).latency.unwrap().min_ns, 1_000);
+        let sum = &tally.summaries(&names, 1).unwrap()["read"];
+        assert_eq!((sum.ios, sum.bytes, sum.latency.unwrap().min_ns), (3, 5120, 100));
+        assert_eq!(tally.rows(0, &names, 0, 1).unwrap()[0].ios, 3);
+    }
+
+    #[test]
+    fn lateness_and_the_parts_of_a_latency_are_told_apart_when_they_are_asked_for() {
+        let mut tally = Tally::new(Shape { split: true, open: true, ..plain(1) });
+        let io = Completion {
+            intended_ns: 100,
+            submit_ns: 130,
+            submitted_ns: 137,
+            reaped_ns: 1_137,
+            ..Completion::default()
+        };
+        tally.completed(&io);
+        tally.extras(&io);
+        let summary = &tally.summaries(&["read".to_owned()], 1).unwrap()["read"];
+        let max = |l: Option<results::model::LatencySummary>| l.unwrap().max_ns;
+        assert_eq!(max(summary.latency), 1_037);
+        assert_eq!((max(summary.lateness), max(summary.submission)), (30, 7));
+        assert_eq!(max(summary.completion), 1_000);
+    }
+
+    #[test]
     fn a_latency_beyond_an_hour_counts_as_an_hour() {
-        let mut tally = Tally::new(1).unwrap();
-        tally.completed(0, u64::MAX, 1);
-        let rows = tally.rows(0, &["read".to_owned()], 0, 1);
+        let mut tally = Tally::new(plain(1));
+        tally.completed(&io(0, u64::MAX, 1));
+        let rows = tally.rows(0, &["read".to_owned()], 0, 1).unwrap();
         let longest = rows[0].latency.unwrap().max_ns;
         assert!((LONGEST_NS..LONGEST_NS + LONGEST_NS / 500).contains(&longest), "{longest}");
     }

@@ -7,17 +7,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use sys::clock::Clock;
 use sys::interrupt::{Interrupt, Level};
+use sys::stamps::Stamps;
 
-use crate::banks::Writer;
 use crate::board::{Board, Halt};
 use crate::error::EngineError;
 use crate::job::Job;
 use crate::pace::Pace;
+use crate::record::{Completion, Recorder, SHORT};
 use crate::ring::{Ring, Transfer};
 use crate::sample::Counts;
-use crate::tally::SHORT;
 
 /// The longest wait for a completion, after which the worker looks at the clock and at the board.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -36,7 +35,7 @@ const DRAIN_NOW_NS: u64 = 2_000_000_000;
 pub(crate) struct Setting {
     pub index: usize,
     pub board: Arc<Board>,
-    pub clock: Clock,
+    pub stamps: Stamps,
     pub interrupt: Interrupt,
     pub interval_ns: u64,
     pub duration_ns: Option<u64>,
@@ -74,7 +73,7 @@ pub(crate) struct Worker {
     setting: Setting,
     ring: Ring,
     job: Job,
-    banks: Writer,
+    recorder: Recorder,
     slots: Box<[Slot]>,
     free: Vec<usize>,
     /// Slots that were pushed and not yet stamped.
@@ -93,7 +92,7 @@ impl Worker {
         setting: Setting,
         ring: Ring,
         job: Job,
-        banks: Writer,
+        recorder: Recorder,
         alignment: u64,
     ) -> Self {
         let depth = ring.depth();
@@ -101,7 +100,7 @@ impl Worker {
             setting,
             ring,
             job,
-            banks,
+            recorder,
             slots: vec![Slot::default(); depth].into_boxed_slice(),
             free: (0..depth).rev().collect(),
             fresh: Vec::with_capacity(depth),
@@ -124,11 +123,11 @@ impl Worker {
         self.outcome.unfinished = self.ring.in_flight();
         if let (true, Some((_, last))) = (self.outcome.unfinished > 0, &mut self.outcome.span_ns) {
             // The time that was spent waiting in vain is part of the load.
-            *last = self.setting.clock.now().0;
+            *last = self.setting.stamps.now_ns();
         }
         self.outcome.overflowed = self.ring.overflowed();
         self.outcome.counts = self.job.counts();
-        while !self.banks.close() {
+        while !self.recorder.close() {
             std::thread::sleep(Duration::from_millis(1));
         }
         result.map(|()| std::mem::take(&mut self.outcome))
@@ -143,7 +142,7 @@ impl Worker {
         self.succeeded_ns = start_ns;
         loop {
             if drain_since_ns.is_none() && !self.refill() {
-                drain_since_ns = Some(self.setting.clock.now().0);
+                drain_since_ns = Some(self.setting.stamps.now_ns());
             }
             if self.ring.in_flight() == 0 {
                 return Ok(());
@@ -151,10 +150,10 @@ impl Worker {
             self.publish();
             self.stamp();
             self.ring.turn(PATIENCE)?;
-            let now_ns = self.setting.clock.now().0;
+            let now_ns = self.setting.stamps.now_ns();
             if now_ns >= edge_ns {
                 let interval = pace.interval(now_ns);
-                self.banks.enter(interval);
+                self.recorder.enter(interval);
                 edge_ns = pace.edge_ns(interval);
             }
             let progressed = self.take(now_ns);
@@ -193,7 +192,7 @@ impl Worker {
         if self.fresh.is_empty() {
             return;
         }
-        let now_ns = self.setting.clock.now().0;
+        let now_ns = self.setting.stamps.now_ns();
         for slot in self.fresh.drain(..) {
             self.slots[slot].stamp_ns = now_ns;
         }
@@ -224,12 +223,11 @@ impl Worker {
     }
 
     fn complete(&mut self, slot: usize, result: i32, now_ns: u64) {
-        let Slot { transfer, operation, stamp_ns, attempts } = self.slots[slot];
+        let Slot { transfer, attempts, .. } = self.slots[slot];
         let left = transfer.length - transfer.done;
         let moved = u32::try_from(result).unwrap_or(0);
         if moved == left {
-            let latency_ns = now_ns.saturating_sub(stamp_ns);
-            self.banks.tally().completed(operation, latency_ns, u64::from(transfer.length));
+            self.recorder.record(&Self::completion(self.slots[slot], now_ns, 0));
             self.failures = 0;
             self.succeeded_ns = now_ns;
         } else if moved > 0 && moved < left && u64::from(moved).is_multiple_of(self.alignment) {
@@ -241,12 +239,27 @@ impl Worker {
             self.slots[slot].attempts += 1;
             return self.ring.push(slot, transfer);
         } else {
-            self.banks.tally().failed(operation, if result < 0 { -result } else { SHORT });
+            let error = if result < 0 { -result } else { SHORT };
+            self.recorder.record(&Self::completion(self.slots[slot], now_ns, error));
             self.failures += 1;
         }
         self.ended += 1;
         self.bytes += u64::from(transfer.length);
         self.free.push(slot);
+    }
+
+    fn completion(slot: Slot, reaped_ns: u64, error: i32) -> Completion {
+        Completion {
+            operation: slot.operation,
+            target: 0,
+            offset: slot.transfer.offset,
+            length: slot.transfer.length,
+            intended_ns: slot.stamp_ns,
+            submit_ns: slot.stamp_ns,
+            submitted_ns: slot.stamp_ns,
+            reaped_ns,
+            error,
+        }
     }
 
     /// Whether nothing more is to be submitted.

@@ -104,6 +104,7 @@ impl Sum {
             throughput_bytes_per_s: seconds.map(|s| self.bytes as f64 / s),
             latency: latencies.as_ref().and_then(histogram::summary),
             histogram: latencies.as_ref().and_then(|h| histogram::encode(h).ok()),
+            ..OperationSummary::default()
         }
     }
 }

@@ -56,6 +56,7 @@ pub(crate) fn load_of(plan: &CellPlan, stage: usize, target: TargetSpec) -> Load
         target,
         stage,
         may_create: None,
+        recording: engine::Recording::default(),
     }
 }
 

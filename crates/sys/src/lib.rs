@@ -10,5 +10,7 @@ pub mod cpu;
 pub mod dm;
 pub mod interrupt;
 pub mod lifeline;
+pub mod stamps;
 pub mod ticks;
+mod tsc;
 pub mod usage;

@@ -38,8 +38,14 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
     interrupt.on_signals().map_err(Failure::environment)?;
     let seed = args.seed.unwrap_or_else(fresh_seed);
     say(&format!("load on {}: {}, seed {seed}", args.target.display(), spec.describe()));
-    let load =
-        Load { spec, seed, target: TargetSpec::Path(args.target.clone()), stage: 0, may_create };
+    let load = Load {
+        spec,
+        seed,
+        target: TargetSpec::Path(args.target.clone()),
+        stage: 0,
+        may_create,
+        recording: engine::Recording::default(),
+    };
     let clock = Clock::real();
     let context = Context { clock: &clock, interrupt: &interrupt, foreign_cpu: None };
     let mut view = LoadView::new(args.json);

@@ -137,7 +137,14 @@ impl Drop for Frozen {
 /// A load from TOML keys of a load stage.
 pub fn load(target: TargetSpec, spec: &str) -> Load {
     let spec: LoadSpec = toml::from_str(spec).unwrap();
-    Load { spec, seed: Seed(42), target, stage: 3, may_create: None }
+    Load {
+        spec,
+        seed: Seed(42),
+        target,
+        stage: 3,
+        may_create: None,
+        recording: engine::Recording::default(),
+    }
 }
 
 pub fn on(path: &Path, spec: &str) -> Load {

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::EngineFacts;
+
 /// Latency of a set of I/Os, all in nanoseconds, from an HDR histogram with three digits.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LatencySummary {
@@ -22,7 +24,7 @@ pub struct LatencySummary {
 }
 
 /// What one operation did over a whole load.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct OperationSummary {
     /// I/Os that completed without error.
     pub ios: u64,
@@ -34,10 +36,19 @@ pub struct OperationSummary {
     pub iops: Option<f64>,
     /// Bytes per second over the load's duration.
     pub throughput_bytes_per_s: Option<f64>,
-    /// Latency of the completed I/Os.
+    /// Latency of the completed I/Os, from the intended start (open loop) or the submission (closed loop).
     pub latency: Option<LatencySummary>,
     /// The whole HDR histogram in nanoseconds: V2 with deflate, base64.
     pub histogram: Option<String>,
+    /// Time that the submitting call took; `None` unless it was asked for.
+    #[serde(default)]
+    pub submission: Option<LatencySummary>,
+    /// Time from the return of the submitting call to the completion; `None` unless it was asked for.
+    #[serde(default)]
+    pub completion: Option<LatencySummary>,
+    /// How much later than intended I/Os were submitted; `None` in a closed loop.
+    #[serde(default)]
+    pub lateness: Option<LatencySummary>,
 }
 
 /// How far content dedupes and compresses: what was asked, or what was achieved.
@@ -71,23 +82,6 @@ pub struct CpuFigures {
     pub per_io_us: Option<f64>,
 }
 
-/// How the load was driven.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct EngineFacts {
-    /// `io_uring`, `sim`, ...
-    pub backend: String,
-    /// Workers.
-    pub jobs: u32,
-    /// I/Os in flight per worker.
-    pub depth: u32,
-    /// Whether the page cache was passed by (O_DIRECT).
-    pub direct: bool,
-    /// Whether buffers and files were registered with the ring.
-    pub registered: bool,
-    /// The clock behind the latencies.
-    pub clock: String,
-}
-
 /// What a whole load did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadSummary {
@@ -95,10 +89,13 @@ pub struct LoadSummary {
     pub seed: units::Seed,
     /// First submission to last completion, nanoseconds.
     pub duration_ns: u64,
-    /// Why it ended: `duration`, `bytes`, `passes`, `interrupted`, `errors`.
+    /// Why it ended: `duration`, `bytes`, `ios`, `passes`, `steady`, `interrupted`, `errors`.
     pub ended_by: String,
-    /// Per operation, by its name as given.
+    /// Per operation, by its name as given, over all targets.
     pub operations: BTreeMap<String, OperationSummary>,
+    /// The same for each target, when there are several.
+    #[serde(default)]
+    pub targets: Vec<TargetSummary>,
     /// Content that was asked for; `None` when nothing was to be written.
     pub asked: Option<ContentFigures>,
     /// Content that was achieved, measured from the bytes handed to the kernel.
@@ -107,6 +104,122 @@ pub struct LoadSummary {
     pub cpu: Option<CpuFigures>,
     /// How it was driven.
     pub engine: EngineFacts,
+    /// The I/Os that took longest, longest first.
+    #[serde(default)]
+    pub worst: Vec<WorstIo>,
+    /// The log of every I/O, when one was asked for.
+    #[serde(default)]
+    pub io_log: Option<IoLogFacts>,
+    /// Whether the figures settled; `None` when nobody asked.
+    #[serde(default)]
+    pub steady: Option<SteadyFacts>,
+    /// What was verified; `None` when nobody asked.
+    #[serde(default)]
+    pub verify: Option<VerifyFigures>,
     /// What a person should know about it, in sentences.
     pub notices: Vec<String>,
+}
+
+impl LoadSummary {
+    /// The summary of a load from `seed` that did nothing yet.
+    pub fn empty(seed: units::Seed) -> Self {
+        Self {
+            seed,
+            duration_ns: 0,
+            ended_by: String::new(),
+            operations: BTreeMap::new(),
+            targets: Vec::new(),
+            asked: None,
+            achieved: None,
+            cpu: None,
+            engine: EngineFacts::default(),
+            worst: Vec::new(),
+            io_log: None,
+            steady: None,
+            verify: None,
+            notices: Vec::new(),
+        }
+    }
+}
+
+/// What one of several targets did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TargetSummary {
+    /// The target as it was given.
+    pub target: String,
+    /// Per operation, by its name as given.
+    pub operations: BTreeMap<String, OperationSummary>,
+}
+
+/// One I/O that took long.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorstIo {
+    /// Its latency, nanoseconds.
+    pub latency_ns: u64,
+    /// When it was submitted, or should have been (open loop), in nanoseconds since the run's epoch.
+    pub at_ns: u64,
+    /// Where on the target, bytes.
+    pub offset: u64,
+    /// How much, bytes.
+    pub length: u32,
+    /// Its operation as given.
+    pub operation: String,
+    /// Its target as given, when there are several.
+    pub target: Option<String>,
+    /// The worker that drove it, from 0.
+    pub job: u32,
+}
+
+/// What became of the log of every I/O.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IoLogFacts {
+    /// The file.
+    pub path: String,
+    /// I/Os in it.
+    pub recorded: u64,
+    /// I/Os that are not: the disk did not keep up.
+    pub dropped: u64,
+    /// Why the log ended early; `None` when it did not.
+    pub error: Option<String>,
+}
+
+/// Whether the figures of a load settled.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SteadyFacts {
+    /// What was watched: `iops`, `throughput` or `latency`.
+    pub metric: String,
+    /// When the window in which it settled ended, nanoseconds since the load's start; `None` when it never settled.
+    pub settled_ns: Option<u64>,
+    /// Length of the window, nanoseconds.
+    pub window_ns: u64,
+    /// Drift over the last whole window by the straight line through it, percent of its mean; `None` before one was full.
+    pub slope_percent: Option<f64>,
+    /// Largest less smallest value of that window, percent of its mean.
+    pub spread_percent: Option<f64>,
+    /// Drift that was allowed, percent.
+    pub slope_limit_percent: f64,
+    /// Spread that was allowed, percent.
+    pub spread_limit_percent: f64,
+}
+
+/// What reads found when they were checked against what the address must hold.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct VerifyFigures {
+    /// Blocks that were checked.
+    pub checked: u64,
+    /// Blocks that held what they must hold.
+    pub correct: u64,
+    /// Blocks that nobody had written, so that nothing could be checked.
+    pub unwritten: u64,
+    /// Blocks made of two writes.
+    pub torn: u64,
+    /// Blocks that held an older write of the same address.
+    pub stale: u64,
+    /// Blocks that held the data of another address.
+    pub misplaced: u64,
+    /// Blocks that held nothing that was ever written.
+    pub corrupt: u64,
+    /// The first wrong blocks, in sentences.
+    pub first: Vec<String>,
 }

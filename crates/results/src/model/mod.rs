@@ -1,18 +1,21 @@
 //! What a result says, as plain data: facts, rows, summaries, findings.
 
 mod cell;
+mod engine;
 mod facts;
 mod finding;
 mod load;
 mod rows;
 
 pub use cell::{CellRecord, CellState, LayerFigures, StageRecord, StepRecord};
+pub use engine::{ClockFacts, DepthFigures, EngineFacts, ProbeFigure};
 pub use facts::{
     Accelerator, AskedMetric, CellEntry, LayerFacts, MachineFacts, Manifest, PlanFacts, SCHEMA,
     StageFacts, VariantFacts,
 };
 pub use finding::{Finding, Severity};
 pub use load::{
-    ContentFigures, CpuFigures, EngineFacts, LatencySummary, LoadSummary, OperationSummary,
+    ContentFigures, CpuFigures, IoLogFacts, LatencySummary, LoadSummary, OperationSummary,
+    SteadyFacts, TargetSummary, VerifyFigures, WorstIo,
 };
 pub use rows::{Fields, IntervalRow, Row, SampleRow, StageEdge};

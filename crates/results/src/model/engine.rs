@@ -1,0 +1,77 @@
+//! How a load was driven: backend, depth, clock.
+
+use serde::{Deserialize, Serialize};
+
+/// How the load was driven.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct EngineFacts {
+    /// `io_uring`, `libaio`, `sync`, `null`, `sim`.
+    pub backend: String,
+    /// Workers.
+    pub jobs: u32,
+    /// I/Os in flight per worker that were asked for.
+    pub depth: u32,
+    /// Whether the page cache was passed by (O_DIRECT).
+    pub direct: bool,
+    /// Whether buffers and files were registered with the ring.
+    pub registered: bool,
+    /// The clock behind the latencies: `TSC`, `CLOCK_MONOTONIC` or `virtual`.
+    pub clock: String,
+    /// Why this backend: in words; empty in results of earlier versions.
+    #[serde(default)]
+    pub chosen: String,
+    /// What the probe measured before it chose; empty when nothing was probed.
+    #[serde(default)]
+    pub probe: Vec<ProbeFigure>,
+    /// I/Os in flight per worker as they really were.
+    #[serde(default)]
+    pub in_flight: Option<DepthFigures>,
+    /// I/Os per submitting call; `None` when nothing counted them.
+    #[serde(default)]
+    pub submitted_per_call: Option<f64>,
+    /// Completions per look at them.
+    #[serde(default)]
+    pub reaped_per_call: Option<f64>,
+    /// How far the clock can be trusted; `None` in virtual time.
+    #[serde(default)]
+    pub clock_check: Option<ClockFacts>,
+}
+
+/// What the probe measured of one backend.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ProbeFigure {
+    /// The backend.
+    pub backend: String,
+    /// Reads that were probed.
+    pub ios: u64,
+    /// I/Os per second.
+    pub iops: Option<f64>,
+    /// CPU time per I/O of the whole process, microseconds.
+    pub cpu_per_io_us: Option<f64>,
+    /// What else was seen (`RWF_NOWAIT is refused`).
+    pub note: String,
+}
+
+/// I/Os in flight of one worker, seen by each submission.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct DepthFigures {
+    /// Mean.
+    pub mean: f64,
+    /// Most.
+    pub max: u32,
+}
+
+/// How far the clock behind the latencies can be trusted.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ClockFacts {
+    /// Why this clock (`the kernel's clocksource is hpet`).
+    pub reason: String,
+    /// Ticks per second of the TSC; `None` when it is not used.
+    pub tsc_hz: Option<f64>,
+    /// How far CPUs disagree at most, nanoseconds, as far as it can be told.
+    pub cpus_apart_ns: Option<u64>,
+    /// CPUs that were compared.
+    pub cpus: Option<u32>,
+    /// Drift against CLOCK_MONOTONIC over the load, parts per million; `None` when the load was too short to tell.
+    pub drift_ppm: Option<f64>,
+}

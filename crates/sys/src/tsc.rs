@@ -1,0 +1,183 @@
+//! The CPU's time-stamp counter: whether it can be trusted, how fast it runs, whether all CPUs agree.
+
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+/// The clock source that the kernel keeps its time by.
+pub(crate) const CURRENT: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+
+/// How long the rate is measured.
+const MEASURED: Duration = Duration::from_millis(20);
+/// Pairs of readings of which the closest counts.
+const TRIES: u32 = 64;
+/// CPUs may be this far apart, nanoseconds, on top of what the readings leave open.
+const APART_NS: u64 = 1_000;
+/// CPUs that are compared at most, spread over all of them.
+const CPUS: usize = 64;
+
+/// A counter that can be trusted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Tsc {
+    /// Ticks per second.
+    pub hz: f64,
+    /// Nanoseconds per tick times 2^32.
+    scale: u64,
+    /// How far the counters of the CPUs may be apart, nanoseconds.
+    pub apart_ns: u64,
+    /// How many CPUs were compared.
+    pub cpus: u32,
+}
+
+impl Tsc {
+    /// Nanoseconds that `ticks` last.
+    #[inline]
+    pub(crate) fn nanos(&self, ticks: u64) -> u64 {
+        ((u128::from(ticks) * u128::from(self.scale)) >> 32) as u64
+    }
+}
+
+/// The counter, measured once per process; or why it is not used.
+pub(crate) fn trusted() -> Result<Tsc, &'static str> {
+    static MEASUREMENT: OnceLock<Result<Tsc, &'static str>> = OnceLock::new();
+    *MEASUREMENT.get_or_init(measure)
+}
+
+fn measure() -> Result<Tsc, &'static str> {
+    if !is_invariant() {
+        return Err("the CPU has no time-stamp counter of constant rate");
+    }
+    let current = std::fs::read_to_string(CURRENT)
+        .map_err(|_| "the kernel does not say what it keeps its time by")?;
+    if current.trim() != "tsc" {
+        return Err("the kernel does not keep its time by the time-stamp counter");
+    }
+    let epoch = Instant::now();
+    let clock = || epoch.elapsed().as_nanos() as u64;
+    let (first, first_ns) = pair(clock);
+    std::thread::sleep(MEASURED);
+    let (last, last_ns) = pair(clock);
+    let (ticks, nanos) = (last.wrapping_sub(first), last_ns.saturating_sub(first_ns));
+    if ticks == 0 || nanos == 0 {
+        return Err("the time-stamp counter stands still");
+    }
+    let hz = ticks as f64 * 1e9 / nanos as f64;
+    let scale = ((u128::from(nanos) << 32) / u128::from(ticks)) as u64;
+    let alone = Tsc { hz, scale, apart_ns: 0, cpus: 1 };
+    // In a thread of its own: the caller's stays on the CPUs it may use.
+    let compared = std::thread::spawn(move || compare(&alone, first, first_ns, epoch)).join();
+    let (apart_ns, cpus) =
+        compared.unwrap_or(Err("the counters of the CPUs could not be compared"))?;
+    Ok(Tsc { apart_ns, cpus, ..alone })
+}
+
+/// How far the counters of the CPUs are apart, and how many there were.
+fn compare(
+    tsc: &Tsc,
+    first: u64,
+    first_ns: u64,
+    epoch: Instant,
+) -> Result<(u64, u32), &'static str> {
+    let failed = "the counters of the CPUs could not be compared";
+    let allowed = sched_getaffinity(None).map_err(|_| failed)?;
+    let all: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
+    let step = all.len().div_ceil(CPUS).max(1);
+    let (mut low, mut high, mut cpus) = (i64::MAX, i64::MIN, 0);
+    for &cpu in all.iter().step_by(step) {
+        let mut only = CpuSet::new();
+        only.set(cpu);
+        if sched_setaffinity(None, &only).is_err() {
+            continue;
+        }
+        let (tick, clock_ns) = pair(|| epoch.elapsed().as_nanos() as u64);
+        let off = (first_ns + tsc.nanos(tick.wrapping_sub(first))) as i64 - clock_ns as i64;
+        (low, high, cpus) = (low.min(off), high.max(off), cpus + 1);
+    }
+    if cpus == 0 {
+        return Err(failed);
+    }
+    let apart_ns = (high - low).unsigned_abs();
+    // The rate was measured over a short time only: what it may be off by adds up while the CPUs are visited.
+    let slack_ns = APART_NS + epoch.elapsed().as_nanos() as u64 / 20_000;
+    if apart_ns > slack_ns {
+        return Err("the counters of the CPUs disagree");
+    }
+    Ok((apart_ns, cpus))
+}
+
+/// A tick and the time of `clock` at it: of several tries the one between whose two ticks least went by.
+pub(crate) fn pair(clock: impl Fn() -> u64) -> (u64, u64) {
+    let mut best = (u64::MAX, 0, 0);
+    for _ in 0..TRIES {
+        let before = read();
+        let now_ns = clock();
+        let width = read().wrapping_sub(before);
+        if width < best.0 {
+            best = (width, before.wrapping_add(width / 2), now_ns);
+        }
+    }
+    (best.1, best.2)
+}
+
+/// The counter's tick now.
+#[inline]
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn read() -> u64 {
+    // SAFETY: every x86-64 CPU has the instruction; it only reads a register. A kernel that forbids it to processes
+    // does not keep its time by it through the vDSO either, and `trusted` is asked before.
+    unsafe { core::arch::x86_64::_rdtsc() }
+}
+
+/// There is no such counter; nobody asks, as `trusted` fails.
+#[inline]
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) fn read() -> u64 {
+    0
+}
+
+/// Whether the CPU says that its counter runs at one rate always (CPUID 8000_0007h, EDX bit 8).
+#[cfg(target_arch = "x86_64")]
+fn is_invariant() -> bool {
+    // Older compilers call the instruction unsafe, newer ones do not.
+    #[allow(unused_unsafe)]
+    let cpuid = |leaf: u32| {
+        // SAFETY: every x86-64 CPU has the instruction; it only reads.
+        unsafe { core::arch::x86_64::__cpuid(leaf) }
+    };
+    cpuid(0x8000_0000).eax >= 0x8000_0007 && cpuid(0x8000_0007).edx & (1 << 8) != 0
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn is_invariant() -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_of_hours_turn_into_nanoseconds_without_overflow() {
+        let tsc = Tsc { hz: 2.5e9, scale: (4 << 32) / 10, apart_ns: 0, cpus: 1 };
+        let day = 86_400 * 2_500_000_000u64;
+        let nanos = tsc.nanos(day * 365);
+        let expected = 86_400 * 1_000_000_000u64 * 365;
+        assert!(nanos.abs_diff(expected) < expected / 1_000_000_000, "{nanos}");
+    }
+
+    #[test]
+    fn the_rate_is_measured_to_a_hundred_parts_per_million() {
+        let Ok(tsc) = trusted() else {
+            println!("SKIP the_rate_is_measured: {}", trusted().unwrap_err());
+            return;
+        };
+        let epoch = Instant::now();
+        let clock = || epoch.elapsed().as_nanos() as u64;
+        let (first, first_ns) = pair(clock);
+        std::thread::sleep(Duration::from_millis(100));
+        let (last, last_ns) = pair(clock);
+        let (by_ticks, by_clock) = (tsc.nanos(last - first) as f64, (last_ns - first_ns) as f64);
+        assert!((by_ticks / by_clock - 1.0).abs() < 1e-4, "{by_ticks} {by_clock}");
+    }
+}
