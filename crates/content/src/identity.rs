@@ -1,24 +1,37 @@
 //! Which content a block holds, from its bytes alone: no header is needed, and none dilutes the data.
 
-use reduce::BLOCK;
-
 use crate::ContentId;
-use crate::fill::portable;
+use crate::fill::invert;
 
-/// The content whose block starts as `block` does: a zero block is [`ContentId::ZERO`]; `None` when the first 16 bytes
-/// are those of no content. Says nothing about the rest of the block.
-pub fn identify(block: &[u8; BLOCK]) -> Option<ContentId> {
-    if reduce::is_zero(block) {
-        return Some(ContentId::ZERO);
+/// Bytes of a lane, the piece that names a content.
+pub const LANE: usize = 16;
+/// Bytes from one lane that names its content to the next.
+pub const LANE_STEP: usize = 32;
+
+/// The content whose block starts as `block` does, which may be the head of one: zeros are [`ContentId::ZERO`]; `None`
+/// when the first 16 bytes are those of no content. Says nothing about the rest of the block.
+#[inline]
+pub fn identify(block: &[u8]) -> Option<ContentId> {
+    let lane = block.first_chunk::<LANE>()?;
+    if *lane == [0; LANE] {
+        // No content starts like this, so that only zeros are left.
+        return reduce::is_zero(block).then_some(ContentId::ZERO);
     }
-    let lane = std::array::from_fn(|i| block[i]);
-    portable::invert(lane).map(ContentId)
+    invert::invert(*lane, 0).map(ContentId)
+}
+
+/// The content of whose block these bytes, `offset` bytes into it (a multiple of [`LANE_STEP`]), are random ones; `None` when they
+/// are of no content. Zeros are of none.
+#[inline]
+pub fn identify_lane(lane: &[u8; LANE], offset: usize) -> Option<ContentId> {
+    invert::invert(*lane, (offset / LANE_STEP) as u64).map(ContentId)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Generator, Layout};
+    use crate::fill::portable;
+    use crate::{BLOCK, Generator, Layout};
     use units::Seed;
 
     #[test]
@@ -44,9 +57,24 @@ mod tests {
         }
     }
 
+    #[test]
+    fn every_even_lane_names_its_content_and_only_where_it_belongs() {
+        let mut block = [0; BLOCK];
+        for id in [1, 77, 1 << 63 | 12345] {
+            Generator::best().fill(ContentId(id), Layout::head(BLOCK), &mut block);
+            for offset in (0..BLOCK).step_by(LANE_STEP) {
+                let lane = block[offset..].first_chunk().unwrap();
+                assert_eq!(identify_lane(lane, offset), Some(ContentId(id)), "{offset}");
+                assert_eq!(identify_lane(lane, offset ^ 64), None);
+                assert_eq!(portable::invert(*lane, (offset / LANE_STEP) as u64), Some(id));
+            }
+        }
+        assert_eq!(identify_lane(&[0; LANE], 64), None);
+    }
+
     /// A content whose first lane is all zero would make a zero block of it where few bytes are random.
     #[test]
     fn no_content_starts_with_16_zero_bytes() {
-        assert_eq!(portable::invert([0; 16]), None);
+        assert_eq!(portable::invert([0; 16], 0), None);
     }
 }

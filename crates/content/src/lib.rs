@@ -18,7 +18,7 @@ mod warning;
 pub use compress::Compress;
 pub use error::ContentError;
 pub use fill::{Generator, Layout, Mismatch, Path};
-pub use identity::identify;
+pub use identity::{LANE, LANE_STEP, identify, identify_lane};
 pub use permutation::Permutation;
 pub use reduce::BLOCK;
 pub use source::{ContentId, Source};

@@ -7,6 +7,7 @@
 
 #[cfg(target_arch = "x86_64")]
 mod aesni;
+pub(crate) mod invert;
 mod layout;
 pub(crate) mod portable;
 #[cfg(test)]

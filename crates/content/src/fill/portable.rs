@@ -141,12 +141,16 @@ fn base(id: u64) -> State {
     BASE_KEYS.iter().fold(start, |state, &round| encrypt(state, key(round)))
 }
 
-/// The id whose block starts with `lane`; `None` when no block does.
-pub(crate) fn invert(lane: Lane) -> Option<u64> {
+/// The id of which `lane` is the even lane of pair number `pair`; `None` when it is that of none.
+pub(crate) fn invert(lane: Lane, pair: u64) -> Option<u64> {
     let state = key(u128::from_le_bytes(lane));
-    let counter = [LANE_KEYS[0], PAIR_KEYS[1], PAIR_KEYS[0]]
+    let [a, b, c, d] = [LANE_KEYS[0], PAIR_KEYS[1], PAIR_KEYS[0]]
         .iter()
         .fold(state, |state, &round| undo_encrypt(state, key(round)));
+    let back = |low: u32, high: u32, step: u64| {
+        u128::from((u64::from(high) << 32 | u64::from(low)).wrapping_sub(step.wrapping_mul(pair)))
+    };
+    let counter = key(back(c, d, STEP[1]) << 64 | back(a, b, STEP[0]));
     let start =
         BASE_KEYS.iter().rev().fold(counter, |state, &round| undo_encrypt(state, key(round)));
     let mark = u64::from(start[3]) << 32 | u64::from(start[2]);
