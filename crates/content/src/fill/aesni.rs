@@ -2,8 +2,8 @@
 
 use std::arch::x86_64::{
     __m128i, _mm_add_epi64, _mm_aesdec_si128, _mm_aesenc_si128, _mm_cmpeq_epi8, _mm_loadu_si128,
-    _mm_movemask_epi8, _mm_or_si128, _mm_set_epi64x, _mm_setzero_si128, _mm_storeu_si128,
-    _mm_xor_si128,
+    _mm_movemask_epi8, _mm_or_si128, _mm_set_epi64x, _mm_set1_epi8, _mm_setzero_si128,
+    _mm_storeu_si128, _mm_xor_si128,
 };
 
 use super::{BASE_KEYS, BATCH, LANE_KEYS, MARK, PAIR, PAIR_KEYS, STEP};
@@ -110,4 +110,32 @@ fn wrong_with_aes(id: u64, first: u64, batches: &[[u8; BATCH]]) -> Option<usize>
         }
     }
     None
+}
+
+/// Stores `value` into every byte.
+#[inline]
+pub(super) fn store(value: u8, bytes: &mut [u8]) {
+    // SAFETY: as for `fill`.
+    unsafe { store_narrow(value, bytes) }
+}
+
+#[target_feature(enable = "sse2")]
+fn store_narrow(value: u8, bytes: &mut [u8]) {
+    const WIDTH: usize = size_of::<__m128i>();
+    if bytes.len() < WIDTH {
+        bytes.fill(value);
+        return;
+    }
+    let (address, last) = (bytes.as_ptr().addr(), bytes.len() - WIDTH);
+    let vector = _mm_set1_epi8(value.cast_signed());
+    let mut place = |at: usize| {
+        debug_assert!(at + WIDTH <= bytes.len());
+        // SAFETY: `at` is at most the length less the width; the store asks for no alignment.
+        unsafe { _mm_storeu_si128(bytes.as_mut_ptr().add(at).cast(), vector) };
+    };
+    // The first and the last store may overlap others; those between are aligned, so none crosses a cache line.
+    place(0);
+    let first = WIDTH - address % WIDTH;
+    (first..=last).step_by(WIDTH).for_each(&mut place);
+    place(last);
 }

@@ -129,7 +129,7 @@ impl Generator {
     #[inline]
     pub fn fill(self, id: ContentId, layout: Layout, block: &mut [u8]) {
         if id == ContentId::ZERO {
-            block.fill(0);
+            self.store(0, block);
             return;
         }
         for (at, random, zeros) in layout.runs(block.len()) {
@@ -150,6 +150,20 @@ impl Generator {
         Ok(())
     }
 
+    /// Stores `value` into every byte, by the widest instructions of the path: the limit of what a fill can reach.
+    #[inline]
+    pub fn store(self, value: u8, bytes: &mut [u8]) {
+        match self.path {
+            #[cfg(target_arch = "x86_64")]
+            Path::AesNi => aesni::store(value, bytes),
+            #[cfg(target_arch = "x86_64")]
+            Path::Vaes256 => vaes256::store(value, bytes),
+            #[cfg(target_arch = "x86_64")]
+            Path::Vaes512 => vaes512::store(value, bytes),
+            _ => bytes.fill(value),
+        }
+    }
+
     /// One run, which starts `at` bytes into the block.
     #[inline]
     fn fill_run(self, id: u64, at: usize, bytes: &mut [u8], random: usize) {
@@ -164,9 +178,9 @@ impl Generator {
             let piece = self.batch(id, at + whole);
             let (random, zeros) = rest.split_at_mut(random - whole);
             random.copy_from_slice(&piece[..random.len()]);
-            zeros.fill(0);
+            self.store(0, zeros);
         } else {
-            bytes[random..].fill(0);
+            self.store(0, &mut bytes[random..]);
         }
     }
 

@@ -63,6 +63,20 @@ fn every_path_finds_the_first_wrong_byte() {
 }
 
 #[test]
+fn every_path_stores_every_length_at_every_place() {
+    for &path in Path::available() {
+        for (length, shift) in (0..300).flat_map(|length| [(length, 0), (length, length % 67)]) {
+            let mut space = [0xee; 500];
+            Generator::with_path(path).store(7, &mut space[shift..shift + length]);
+            let (before, rest) = space.split_at(shift);
+            let (stored, after) = rest.split_at(length);
+            assert!(stored.iter().all(|&byte| byte == 7), "{path:?} {length} {shift}");
+            assert!(before.iter().chain(after).all(|&byte| byte == 0xee), "{path:?} {length}");
+        }
+    }
+}
+
+#[test]
 fn a_path_that_the_processor_lacks_falls_back_to_the_best() {
     for path in [Path::Portable, Path::AesNi, Path::Vaes256, Path::Vaes512] {
         let taken = Generator::with_path(path).path();

@@ -3,8 +3,8 @@
 use std::arch::x86_64::{
     __m256i, _mm_aesenc_si128, _mm256_add_epi64, _mm256_aesdec_epi128, _mm256_aesenc_epi128,
     _mm256_broadcastsi128_si256, _mm256_loadu_si256, _mm256_or_si256, _mm256_permute2x128_si256,
-    _mm256_set_epi64x, _mm256_setzero_si256, _mm256_storeu_si256, _mm256_testz_si256,
-    _mm256_xor_si256,
+    _mm256_set_epi64x, _mm256_set1_epi8, _mm256_setzero_si256, _mm256_storeu_si256,
+    _mm256_testz_si256, _mm256_xor_si256,
 };
 
 use super::aesni::{halves, key};
@@ -117,4 +117,32 @@ fn wrong_wide(id: u64, first: u64, batches: &[[u8; BATCH]]) -> Option<usize> {
         }
     }
     None
+}
+
+/// Stores `value` into every byte.
+#[inline]
+pub(super) fn store(value: u8, bytes: &mut [u8]) {
+    // SAFETY: as for `fill`.
+    unsafe { store_wide(value, bytes) }
+}
+
+#[target_feature(enable = "avx2")]
+fn store_wide(value: u8, bytes: &mut [u8]) {
+    const WIDTH: usize = size_of::<__m256i>();
+    if bytes.len() < WIDTH {
+        bytes.fill(value);
+        return;
+    }
+    let (address, last) = (bytes.as_ptr().addr(), bytes.len() - WIDTH);
+    let vector = _mm256_set1_epi8(value.cast_signed());
+    let mut place = |at: usize| {
+        debug_assert!(at + WIDTH <= bytes.len());
+        // SAFETY: `at` is at most the length less the width; the store asks for no alignment.
+        unsafe { _mm256_storeu_si256(bytes.as_mut_ptr().add(at).cast(), vector) };
+    };
+    // The first and the last store may overlap others; those between are aligned, so none crosses a cache line.
+    place(0);
+    let first = WIDTH - address % WIDTH;
+    (first..=last).step_by(WIDTH).for_each(&mut place);
+    place(last);
 }

@@ -3,8 +3,8 @@
 use std::arch::x86_64::{
     __m512i, _mm_aesenc_si128, _mm512_add_epi64, _mm512_aesdec_epi128, _mm512_aesenc_epi128,
     _mm512_broadcast_i32x4, _mm512_loadu_si512, _mm512_or_si512, _mm512_permutex2var_epi64,
-    _mm512_set_epi64, _mm512_setzero_si512, _mm512_storeu_si512, _mm512_test_epi64_mask,
-    _mm512_xor_si512,
+    _mm512_set_epi64, _mm512_set1_epi8, _mm512_setzero_si512, _mm512_storeu_si512,
+    _mm512_test_epi64_mask, _mm512_xor_si512,
 };
 
 use super::aesni::{halves, key};
@@ -132,4 +132,32 @@ fn wrong_wide(id: u64, first: u64, batches: &[[u8; BATCH]]) -> Option<usize> {
         }
     }
     None
+}
+
+/// Stores `value` into every byte.
+#[inline]
+pub(super) fn store(value: u8, bytes: &mut [u8]) {
+    // SAFETY: as for `fill`.
+    unsafe { store_wide(value, bytes) }
+}
+
+#[target_feature(enable = "avx512f")]
+fn store_wide(value: u8, bytes: &mut [u8]) {
+    const WIDTH: usize = size_of::<__m512i>();
+    if bytes.len() < WIDTH {
+        bytes.fill(value);
+        return;
+    }
+    let (address, last) = (bytes.as_ptr().addr(), bytes.len() - WIDTH);
+    let vector = _mm512_set1_epi8(value.cast_signed());
+    let mut place = |at: usize| {
+        debug_assert!(at + WIDTH <= bytes.len());
+        // SAFETY: `at` is at most the length less the width; the store asks for no alignment.
+        unsafe { _mm512_storeu_si512(bytes.as_mut_ptr().add(at).cast(), vector) };
+    };
+    // The first and the last store may overlap others; those between are aligned, so none crosses a cache line.
+    place(0);
+    let first = WIDTH - address % WIDTH;
+    (first..=last).step_by(WIDTH).for_each(&mut place);
+    place(last);
 }
