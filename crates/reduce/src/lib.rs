@@ -8,6 +8,7 @@ mod fingerprint;
 mod lz4;
 mod packer;
 mod pick;
+mod sizer;
 mod zero;
 
 pub use achieved::Achieved;

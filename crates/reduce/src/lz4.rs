@@ -9,6 +9,7 @@ use std::ffi::{c_char, c_int, c_void};
 use lz4_sys as _;
 
 use crate::BLOCK;
+use crate::sizer::Sizer;
 
 unsafe extern "C" {
     fn LZ4_sizeofState() -> c_int;
@@ -29,6 +30,7 @@ const BOUND: usize = BLOCK + BLOCK / 255 + 16;
 pub struct Lz4 {
     state: Box<[u64]>,
     out: Box<[u8; BOUND]>,
+    sizer: Sizer,
 }
 
 /// liblz4 gave a size that cannot be.
@@ -53,11 +55,18 @@ impl Lz4 {
         // SAFETY: takes nothing, returns a constant of the library.
         let bytes = unsafe { LZ4_sizeofState() };
         let words = usize::try_from(bytes).unwrap_or(0).div_ceil(size_of::<u64>());
-        Self { state: vec![0; words].into_boxed_slice(), out: Box::new([0; BOUND]) }
+        Self { state: vec![0; words].into_boxed_slice(), out: Box::new([0; BOUND]), sizer: Sizer::default() }
     }
 
-    /// The LZ4 size of `block` in bytes as the kernel gives it; 4096 when LZ4 does not make it smaller.
+    /// The LZ4 size of `block` in bytes as the kernel gives it; 4096 when LZ4 does not make it smaller. Equal to
+    /// [`Lz4::library_size`], without making the output.
+    #[inline]
     pub fn size(&mut self, block: &[u8; BLOCK]) -> Result<usize, Lz4Error> {
+        Ok(self.sizer.size(block).min(BLOCK))
+    }
+
+    /// The same size by compressing the block with liblz4.
+    pub fn library_size(&mut self, block: &[u8; BLOCK]) -> Result<usize, Lz4Error> {
         // SAFETY: the state has the size that the library asks for and the alignment of a u64, as it wants;
         // source and destination are valid for the lengths given, and do not overlap.
         let size = unsafe {
@@ -101,6 +110,44 @@ mod tests {
             assert!((random + 24..=random + 38).contains(&size), "{random} -> {size}");
             assert!(size + 3 >= before, "{random}: {size} after {before}");
             before = size;
+        }
+    }
+
+    /// Blocks of many kinds: noise, runs, words, copies from near and far, all of one byte.
+    fn mixed(seed: u64) -> [u8; BLOCK] {
+        let mut rng = units::Seed(seed).generator();
+        let letters = 1 + rng.below(256);
+        let (copy, longest) = (rng.below(101), 4 + rng.below(200));
+        let mut block = [0; BLOCK];
+        let mut at = 0;
+        while at < BLOCK {
+            let length = (1 + rng.below(longest) as usize).min(BLOCK - at);
+            if at > 0 && rng.below(100) < copy {
+                let from = rng.below(at as u64) as usize;
+                (0..length).for_each(|i| block[at + i] = block[from + i]);
+            } else {
+                block[at..at + length].iter_mut().for_each(|b| *b = rng.below(letters) as u8);
+            }
+            at += length;
+        }
+        block
+    }
+
+    #[test]
+    fn sizes_without_output_equal_the_librarys() {
+        let mut lz4 = Lz4::new();
+        for seed in 0..20_000 {
+            let block = mixed(seed);
+            assert_eq!(lz4.size(&block), lz4.library_size(&block), "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn sizes_of_this_programs_own_pages_equal_the_librarys() {
+        let program = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        let mut lz4 = Lz4::new();
+        for (i, block) in program.as_chunks::<BLOCK>().0.iter().enumerate() {
+            assert_eq!(lz4.size(block), lz4.library_size(block), "page {i}");
         }
     }
 
