@@ -3,18 +3,24 @@
 //! bounded memory, no global state, no access to the machine.
 
 mod achieved;
+mod bins;
 mod census;
 mod fingerprint;
+pub mod index;
 mod lz4;
+mod model;
 mod packer;
 mod pick;
 mod sizer;
+pub mod space;
 mod zero;
 
 pub use achieved::Achieved;
+pub use bins::{Bins, Fragment};
 pub use census::{Census, SIZED_BLOCKS};
 pub use fingerprint::Fingerprint;
 pub use lz4::{Lz4, Lz4Error};
+pub use model::{Figures, Model, Outcome, Policy, REFERENCES, Reuse, Written};
 pub use packer::{
     LARGEST_FRAGMENT, PAYLOAD, Packed, Packer, SLOTS, fragments_per_block, uniform_saving_percent,
 };

@@ -36,7 +36,7 @@ pub struct Lz4 {
 /// liblz4 gave a size that cannot be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "liblz4 gave {size} for a block of 4096 bytes; this build's liblz4 is not the one it was made for"
+    "liblz4 gave {size} as a compressed size; this build's liblz4 is not the one it was made for"
 )]
 pub struct Lz4Error {
     /// What it gave.
@@ -55,7 +55,11 @@ impl Lz4 {
         // SAFETY: takes nothing, returns a constant of the library.
         let bytes = unsafe { LZ4_sizeofState() };
         let words = usize::try_from(bytes).unwrap_or(0).div_ceil(size_of::<u64>());
-        Self { state: vec![0; words].into_boxed_slice(), out: Box::new([0; BOUND]), sizer: Sizer::default() }
+        Self {
+            state: vec![0; words].into_boxed_slice(),
+            out: Box::new([0; BOUND]),
+            sizer: Sizer::default(),
+        }
     }
 
     /// The LZ4 size of `block` in bytes as the kernel gives it; 4096 when LZ4 does not make it smaller. Equal to
@@ -63,6 +67,32 @@ impl Lz4 {
     #[inline]
     pub fn size(&mut self, block: &[u8; BLOCK]) -> Result<usize, Lz4Error> {
         Ok(self.sizer.size(block).min(BLOCK))
+    }
+
+    /// Bytes that liblz4 makes of `text` of any length, in one piece; its own length when LZ4 does not make it smaller.
+    /// Takes memory for the output.
+    pub fn size_of(&mut self, text: &[u8]) -> Result<usize, Lz4Error> {
+        let room = text.len() + text.len() / 255 + 16;
+        let (Ok(length), Ok(bound)) = (c_int::try_from(text.len()), c_int::try_from(room)) else {
+            return Err(Lz4Error { size: c_int::MAX });
+        };
+        let mut out = vec![0u8; room];
+        // SAFETY: the state is what the library asks for; source and destination are valid for the lengths given, and
+        // do not overlap.
+        let size = unsafe {
+            LZ4_compress_fast_extState(
+                self.state.as_mut_ptr().cast(),
+                text.as_ptr().cast(),
+                out.as_mut_ptr().cast(),
+                length,
+                bound,
+                1,
+            )
+        };
+        match usize::try_from(size) {
+            Ok(bytes) if (1..=room).contains(&bytes) => Ok(bytes.min(text.len())),
+            _ => Err(Lz4Error { size }),
+        }
     }
 
     /// The same size by compressing the block with liblz4.
@@ -149,6 +179,16 @@ mod tests {
         for (i, block) in program.as_chunks::<BLOCK>().0.iter().enumerate() {
             assert_eq!(lz4.size(block), lz4.library_size(block), "page {i}");
         }
+    }
+
+    #[test]
+    fn a_text_of_any_length_has_a_size_and_a_block_the_same_as_ever() {
+        let mut lz4 = Lz4::new();
+        let block = mixed(9);
+        assert_eq!(lz4.size_of(&block), lz4.size(&block));
+        assert!(lz4.size_of(&[7; 131_072]).unwrap() < 700);
+        assert_eq!(lz4.size_of(b"abc"), Ok(3));
+        assert_eq!(lz4.size_of(&[]), Ok(0));
     }
 
     #[test]

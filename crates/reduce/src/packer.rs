@@ -1,8 +1,8 @@
 //! VDO's packer: which LZ4 fragments share a physical block.
 //!
-//! After `packer.c` of dm-vdo: 16 bins kept in the order of their free space; a fragment goes to the fullest bin
-//! that has room; when none has, the fullest bin is written out, unless it holds less than the new fragment takes, in
-//! which case the new block is written as it is. A bin with one fragment is not worth compressing either.
+//! The rules are those of [`Bins`]; here is what follows from sizes alone.
+
+use crate::bins::{Bins, Fragment};
 
 /// Bytes for fragments in a physical block: 4096 less a header of 36.
 pub const PAYLOAD: usize = 4060;
@@ -10,8 +10,6 @@ pub const PAYLOAD: usize = 4060;
 pub const SLOTS: usize = 14;
 /// The largest LZ4 size that the packer takes; anything above is stored as it is.
 pub const LARGEST_FRAGMENT: usize = PAYLOAD - 1;
-/// Bins that are open at a time.
-const BINS: usize = 16;
 
 /// Blocks that share a physical block when all have the LZ4 size `lz4_bytes`: min(14, 4060 / size), and 1 where the
 /// packer can do nothing.
@@ -43,6 +41,16 @@ impl Packed {
         self.packed_blocks + self.whole_blocks
     }
 
+    /// Counts one physical block that holds this many.
+    fn count(&mut self, fragments: usize) {
+        if fragments < 2 {
+            self.whole_blocks += 1;
+        } else {
+            self.packed_blocks += 1;
+            self.fragments += fragments as u64;
+        }
+    }
+
     /// Share of blocks saved, percent; `None` when there were none.
     pub fn saving_percent(&self) -> Option<f64> {
         (self.blocks > 0)
@@ -50,26 +58,11 @@ impl Packed {
     }
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Bin {
-    free: usize,
-    slots: usize,
-}
-
-const EMPTY: Bin = Bin { free: PAYLOAD, slots: 0 };
-
-/// The packer's bins, fed with LZ4 sizes in the order of writing.
-#[derive(Debug, Clone)]
+/// The packer fed with LZ4 sizes alone, in the order of writing.
+#[derive(Debug, Clone, Default)]
 pub struct Packer {
-    /// Fullest first.
-    bins: [Bin; BINS],
+    bins: Bins,
     done: Packed,
-}
-
-impl Default for Packer {
-    fn default() -> Self {
-        Self { bins: [EMPTY; BINS], done: Packed::default() }
-    }
 }
 
 impl Packer {
@@ -81,49 +74,20 @@ impl Packer {
     /// Gives the packer a block whose LZ4 size is `lz4_bytes`.
     pub fn add(&mut self, lz4_bytes: usize) {
         self.done.blocks += 1;
-        let at = match self.bins.iter().position(|bin| bin.free >= lz4_bytes) {
-            _ if lz4_bytes > LARGEST_FRAGMENT => None,
-            Some(at) => Some(at),
-            // Giving up on this block wastes no more than writing the fullest bin out would.
-            None if lz4_bytes >= PAYLOAD - self.bins[0].free => None,
-            None => {
-                self.write_out(0);
-                Some(0)
-            }
-        };
-        let Some(at) = at else {
-            self.done.whole_blocks += 1;
-            return;
-        };
-        self.bins[at].free -= lz4_bytes;
-        self.bins[at].slots += 1;
-        if self.bins[at].slots == SLOTS || self.bins[at].free == 0 {
-            self.write_out(at);
-        }
-        self.bins.sort_by_key(|bin| bin.free);
+        let done = &mut self.done;
+        self.bins.add(Fragment { lz4_bytes, tag: 0 }, &mut |block| done.count(block.len()));
     }
 
     /// Writes every bin out, as a flush does.
     pub fn flush(&mut self) {
-        (0..BINS).for_each(|at| self.write_out(at));
+        let done = &mut self.done;
+        self.bins.flush(&mut |block| done.count(block.len()));
     }
 
     /// Flushes, and says what became of all blocks.
     pub fn finish(mut self) -> Packed {
         self.flush();
         self.done
-    }
-
-    fn write_out(&mut self, at: usize) {
-        let bin = std::mem::replace(&mut self.bins[at], EMPTY);
-        match bin.slots {
-            0 => {}
-            1 => self.done.whole_blocks += 1,
-            slots => {
-                self.done.packed_blocks += 1;
-                self.done.fragments += slots as u64;
-            }
-        }
     }
 }
 

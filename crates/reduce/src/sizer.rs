@@ -33,11 +33,7 @@ pub struct Sizer {
 
 impl Default for Sizer {
     fn default() -> Self {
-        Self {
-            table: Box::new([0; 1 << HASH_BITS]),
-            base: 0,
-            text: Box::new([0; BLOCK + MARGIN]),
-        }
+        Self { table: Box::new([0; 1 << HASH_BITS]), base: 0, text: Box::new([0; BLOCK + MARGIN]) }
     }
 }
 

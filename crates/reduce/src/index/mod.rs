@@ -1,0 +1,12 @@
+//! The dedupe index: which fingerprints are still remembered, and where their blocks are.
+//!
+//! After UDS, the index of dm-vdo. Records go into the open chapter; a full chapter is closed, and the oldest is
+//! forgotten. A record that is found in a closed chapter moves to the open one, so that what is used stays.
+
+mod geometry;
+mod lookup;
+mod window;
+
+pub use geometry::{Geometry, IndexMemory};
+pub use lookup::{Advice, Index};
+pub use window::{Chapter, Window};

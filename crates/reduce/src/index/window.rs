@@ -1,0 +1,111 @@
+//! The window: which chapter is open, and whether a record of an older one is still found.
+
+use super::Geometry;
+
+/// The number of a chapter, counted from the first that was ever open.
+pub type Chapter = u32;
+
+/// One name in this many stays in memory for the sparse part of an index (UDS, `config.c`).
+const SAMPLE_RATE: u64 = 32;
+/// Sparse chapters whose names are all in memory at a time (UDS, `config.c`).
+const CACHED_CHAPTERS: usize = 7;
+
+/// Where the window of an index stands. It holds no records: whoever holds them keeps the chapter of each.
+#[derive(Debug, Clone)]
+pub struct Window {
+    geometry: Geometry,
+    pub(super) open: Chapter,
+    /// Records in the open chapter.
+    filled: u64,
+    /// Sparse chapters in memory, the last used at the end.
+    cached: Vec<Chapter>,
+}
+
+impl Window {
+    /// An empty index.
+    pub fn new(geometry: Geometry) -> Self {
+        Self { geometry, open: 0, filled: 0, cached: Vec::new() }
+    }
+
+    /// The shape of the index.
+    pub fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+
+    /// The chapter that takes new records.
+    pub fn open_chapter(&self) -> Chapter {
+        self.open
+    }
+
+    /// The oldest chapter that is remembered.
+    pub fn oldest_chapter(&self) -> Chapter {
+        let chapters = Chapter::try_from(self.geometry.chapters()).unwrap_or(Chapter::MAX);
+        (self.open + 1).saturating_sub(chapters)
+    }
+
+    /// Whether a record of this chapter is found. `name` is any number spread evenly that belongs to the content: in the
+    /// sparse part, names that are multiples of 32 are found at once, and bring their chapter's other names into memory.
+    pub fn finds(&mut self, chapter: Chapter, name: u64) -> bool {
+        let age = u64::from(self.open.saturating_sub(chapter));
+        if age < self.geometry.dense_chapters() {
+            return true;
+        }
+        if age >= self.geometry.chapters() {
+            return false;
+        }
+        let cached = self.cached.iter().position(|&c| c == chapter);
+        if cached.is_none() && !name.is_multiple_of(SAMPLE_RATE) {
+            return false;
+        }
+        match cached {
+            Some(at) => _ = self.cached.remove(at),
+            None if self.cached.len() == CACHED_CHAPTERS => _ = self.cached.remove(0),
+            None => {}
+        }
+        self.cached.push(chapter);
+        true
+    }
+
+    /// Takes `records` into the open chapter, new ones or such that moved there from an older chapter; gives the chapter
+    /// that holds them (the one that was open before, when they fill it).
+    pub fn put(&mut self, records: u64) -> Chapter {
+        let into = self.open;
+        self.filled += records;
+        let full = self.filled / self.geometry.records_per_chapter();
+        self.filled %= self.geometry.records_per_chapter();
+        self.open = self.open.saturating_add(Chapter::try_from(full).unwrap_or(Chapter::MAX));
+        into
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::IndexMemory;
+
+    #[test]
+    fn a_dense_index_forgets_a_whole_chapter_when_it_opens_one_too_many() {
+        let mut window = Window::new(Geometry::DEFAULT);
+        assert_eq!(window.put(1), 0);
+        window.put(Geometry::DEFAULT.window_blocks() - 2);
+        assert_eq!(window.open_chapter(), 1023);
+        assert!(window.finds(0, 1));
+        window.put(1);
+        assert_eq!((window.open_chapter(), window.oldest_chapter()), (1024, 1));
+        assert!(!window.finds(0, 1) && window.finds(1, 1));
+    }
+
+    #[test]
+    fn the_sparse_part_finds_one_name_in_32_and_then_its_neighbours() {
+        let geometry = Geometry { memory: IndexMemory::SMALLEST, sparse: true };
+        let mut window = Window::new(geometry);
+        window.put(600 * geometry.records_per_chapter());
+        assert!(window.finds(100, 7), "dense part");
+        assert!(!window.finds(5, 7), "no hook yet");
+        assert!(window.finds(5, 64));
+        assert!(window.finds(5, 7));
+        (10..17).for_each(|chapter| assert!(window.finds(chapter, 0)));
+        assert!(!window.finds(5, 7), "seven others were used since");
+        assert!(window.finds(12, 9));
+    }
+}

@@ -1,0 +1,199 @@
+//! What a model counted.
+
+use super::table::Entry;
+use crate::BLOCK;
+use crate::index::{Geometry, IndexMemory};
+
+/// Steps of `2^n` in distances.
+const STEPS: usize = 48;
+/// Chapters of the smallest index, in which ages are counted.
+const CHAPTERS: u64 = 1024;
+
+/// Duplicates of contents that were written about equally often and came again at about equal distances.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reuse {
+    /// log2 of how often such a content was written, rounded down.
+    pub copies_log2: u8,
+    /// log2 of the distinct blocks between one write of such a content and the next, on average, rounded down.
+    pub distance_log2: u8,
+    /// Such contents.
+    pub contents: f64,
+    /// Their duplicates.
+    pub duplicates: f64,
+}
+
+/// What a model counted. Where contents or sizes were sampled, counts stand for all.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figures {
+    /// Zero blocks.
+    pub zeros: u64,
+    /// Blocks that are not zero; counted, not sampled.
+    pub data: u64,
+    /// Blocks whose content was never written before.
+    pub unique: u64,
+    /// All other blocks that are not zero.
+    pub duplicates: u64,
+    /// Of the duplicates, those that the index did not find.
+    pub missed: u64,
+    /// Of the duplicates, those stored again because their block could take no more references.
+    pub capped: u64,
+    /// Blocks that were stored: unique, missed and capped ones.
+    pub stored: u64,
+    /// Duplicates by log2 of the distinct blocks since their content was last written.
+    pub distances: [u64; STEPS],
+    /// Duplicates by the age of their record, in windows of the smallest index (the first is within one).
+    pub windows: Vec<u64>,
+    /// Contents in the sample at its end, and all that passed through it.
+    pub contents: u64,
+    /// Standard error of the share of duplicates among data blocks, as a fraction; 0 when nothing was sampled.
+    pub duplicate_error: f64,
+    /// Blocks by their LZ4 size (the last: not made smaller), one for each content.
+    pub sizes: Box<[f64; BLOCK + 1]>,
+    /// Contents whose size was taken.
+    pub sized: u64,
+    /// Stored copies that passed through the packer, in truth and as they count.
+    pub packed_sample: u64,
+    /// What they count for.
+    pub packed_weight: f64,
+    /// Physical blocks that they take.
+    pub physical: f64,
+    /// Of the copies, those that share a physical block.
+    pub fragments: f64,
+    /// Physical blocks that are shared.
+    pub compressed_blocks: f64,
+    /// Copies that left the packer because their content was written again meanwhile.
+    pub cancelled: f64,
+    /// Sum of the squares of weight and cost, for the error.
+    squares: [f64; 3],
+    /// Contents by how often and how far apart they were written.
+    pub reuse: Vec<Reuse>,
+    /// Contents by log2 of how often they were written.
+    pub references: [f64; 40],
+}
+
+impl Default for Figures {
+    fn default() -> Self {
+        Self {
+            zeros: 0,
+            data: 0,
+            unique: 0,
+            duplicates: 0,
+            missed: 0,
+            capped: 0,
+            stored: 0,
+            distances: [0; STEPS],
+            windows: Vec::new(),
+            contents: 0,
+            duplicate_error: 0.0,
+            sizes: Box::new([0.0; BLOCK + 1]),
+            sized: 0,
+            packed_sample: 0,
+            packed_weight: 0.0,
+            physical: 0.0,
+            fragments: 0.0,
+            compressed_blocks: 0.0,
+            cancelled: 0.0,
+            squares: [0.0; 3],
+            reuse: Vec::new(),
+            references: [0.0; 40],
+        }
+    }
+}
+
+impl Figures {
+    /// Mean LZ4 size of a distinct block, bytes; `None` when none was taken.
+    pub fn lz4_size_mean_bytes(&self) -> Option<f64> {
+        let weight: f64 = self.sizes.iter().sum();
+        let bytes: f64 = self.sizes.iter().enumerate().map(|(size, n)| size as f64 * n).sum();
+        (weight > 0.0).then(|| bytes / weight)
+    }
+
+    /// Physical blocks for each stored block; `None` when no size was taken.
+    pub fn physical_share(&self) -> Option<f64> {
+        (self.packed_weight > 0.0).then(|| self.physical / self.packed_weight)
+    }
+
+    /// Standard error of [`Figures::physical_share`], from the spread of what sampled copies cost; 0 when all were taken.
+    pub fn physical_share_error(&self) -> f64 {
+        let Some(share) = self.physical_share() else { return 0.0 };
+        let [weights, crossed, costs] = self.squares;
+        // Sum of w (w - 1) (cost - share)^2: copies picked one in w, each on its own.
+        let spread = costs - 2.0 * share * crossed + share * share * weights;
+        spread.max(0.0).sqrt() / self.packed_weight
+    }
+
+    /// Duplicates that an index with this memory would miss, from the ages of records in the one that was modelled.
+    /// `None` when the ages do not tell: a sparse index finds some and not others.
+    pub fn missed_with(&self, index: Geometry) -> u64 {
+        let within = usize::try_from(index.window_blocks() / Geometry::DEFAULT.window_blocks());
+        self.windows.iter().skip(within.unwrap_or(usize::MAX)).sum()
+    }
+
+    pub(super) fn note_age(&mut self, chapters: u64, index: Geometry, each: u64) {
+        let records = chapters * index.records_per_chapter();
+        let smallest = Geometry { memory: IndexMemory::SMALLEST, sparse: false };
+        let window = (records / (CHAPTERS * smallest.records_per_chapter())) as usize;
+        if self.windows.len() <= window {
+            self.windows.resize(window + 1, 0);
+        }
+        self.windows[window] += each;
+    }
+
+    pub(super) fn note_size(&mut self, size: u16, weight: f64) {
+        self.sizes[usize::from(size).min(BLOCK)] += weight;
+        self.sized += 1;
+    }
+
+    pub(super) fn note_stored(&mut self, weight: f64) {
+        self.packed_sample += 1;
+        self.packed_weight += weight;
+    }
+
+    pub(super) fn note_placed(&mut self, weight: f64, cost: f64, together: usize) {
+        self.physical += weight * cost;
+        if together > 1 {
+            self.fragments += weight;
+            self.compressed_blocks += weight * cost;
+        }
+        let spread = weight * (weight - 1.0);
+        self.squares[0] += spread;
+        self.squares[1] += spread * cost;
+        self.squares[2] += spread * cost * cost;
+    }
+
+    /// What can be said of contents only at the end.
+    pub(super) fn sum_up<'a>(&mut self, entries: impl Iterator<Item = &'a Entry>, shift: u32) {
+        let each = (1u64 << shift) as f64;
+        let counted = (self.unique + self.duplicates) as f64;
+        let share = if counted > 0.0 { self.duplicates as f64 / counted } else { 0.0 };
+        let mut squares = 0.0;
+        let mut copies_seen = 0.0;
+        let mut cells = std::collections::BTreeMap::new();
+        for entry in entries {
+            let copies = f64::from(entry.copies);
+            copies_seen += copies;
+            squares += (copies - 1.0 - share * copies).powi(2);
+            let bucket = entry.copies.max(1).ilog2();
+            self.references[bucket as usize] += each;
+            if entry.copies > 1 {
+                let cell = cells.entry((bucket as u8, (entry.distance / 1024) as u8));
+                let sums: &mut (f64, f64) = cell.or_default();
+                sums.0 += each;
+                sums.1 += each * (copies - 1.0);
+            }
+        }
+        self.reuse = cells
+            .into_iter()
+            .map(|((copies_log2, distance_log2), (contents, duplicates))| Reuse {
+                copies_log2,
+                distance_log2,
+                contents,
+                duplicates,
+            })
+            .collect();
+        // Contents are clusters of copies, the share a ratio of sums over them (Cochran, Sampling Techniques, 6.4).
+        if shift > 0 && copies_seen > 0.0 {
+            self.duplicate_error = ((1.0 - 1.0 / each) * squares).sqrt() / copies_seen;
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! A model of one volume: blocks in the order of writing go in, what they come to on VDO comes out.
+//!
+//! It knows contents by their names (64 bits of a fingerprint), keeps for each when it was last written and where its last
+//! copy is, and applies the index with its window, the limit of references and the packer. Its memory is bounded: when
+//! the table is full, it goes on with a sample of the contents, picked by name, in which a sampled content has all its
+//! copies; what is counted then counts for as many as the sample leaves out (Horvitz and Thompson 1952).
+
+mod figures;
+mod place;
+mod table;
+
+pub use figures::{Figures, Reuse};
+
+use place::{Places, UNSIZED};
+use table::{Entry, Table, sampled};
+
+use crate::index::{Geometry, Window};
+
+/// References to one physical block that VDO can count.
+pub const REFERENCES: u32 = 254;
+/// The chapter of a content that the index never took.
+const NEVER: u32 = u32::MAX;
+
+/// How the volume is set up, and how much memory the model may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policy {
+    /// The dedupe index.
+    pub index: Geometry,
+    /// References that a physical block can have.
+    pub references: u32,
+    /// Blocks at the start that were written with deduplication off.
+    pub forgotten_blocks: u64,
+    /// Memory for the table of contents, bytes.
+    pub memory_bytes: u64,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            index: Geometry::DEFAULT,
+            references: REFERENCES,
+            forgotten_blocks: 0,
+            memory_bytes: 1 << 30,
+        }
+    }
+}
+
+/// One block that is not zero, as it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Written {
+    /// Its name: 64 bits of a good fingerprint; 0 is taken for 1.
+    pub name: u64,
+    /// Its LZ4 size, when it was taken.
+    pub lz4_bytes: Option<u16>,
+    /// Sizes are taken of one content in 2^this.
+    pub size_shift: u8,
+}
+
+/// What became of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The sample leaves it out.
+    Passed,
+    /// Its content was never written before.
+    New,
+    /// A duplicate that is stored once.
+    Duplicate,
+    /// A duplicate that is stored again: the index had forgotten it, or its block was full of references.
+    Again,
+}
+
+/// The model.
+#[derive(Debug, Clone)]
+pub struct Model {
+    policy: Policy,
+    table: Table,
+    window: Window,
+    places: Places,
+    figures: Figures,
+    /// Blocks written so far, zero blocks among them.
+    position: u64,
+    /// Distinct blocks so far.
+    distinct: u64,
+}
+
+impl Model {
+    /// An empty volume.
+    pub fn new(policy: Policy) -> Self {
+        Self {
+            policy,
+            table: Table::new(policy.memory_bytes),
+            window: Window::new(policy.index),
+            places: Places::default(),
+            figures: Figures::default(),
+            position: 0,
+            distinct: 0,
+        }
+    }
+
+    /// The sample holds one content in 2^this: each counts for as many.
+    pub fn shift(&self) -> u32 {
+        self.table.shift()
+    }
+
+    /// Zero blocks that were written.
+    pub fn zeros(&mut self, blocks: u64) {
+        self.position += blocks;
+        self.figures.zeros += blocks;
+    }
+
+    /// Fetches what the next blocks will be looked up in. Only speed depends on it; the number means nothing.
+    #[inline]
+    pub fn touch(&self, names: impl Iterator<Item = u64>) -> u64 {
+        self.table.touch(names)
+    }
+
+    /// Writes the next block.
+    #[inline]
+    pub fn write(&mut self, block: Written) -> Outcome {
+        let name = block.name.max(1);
+        let position = self.position;
+        self.position += 1;
+        self.figures.data += 1;
+        self.table.reserve();
+        let shift = self.table.shift();
+        if !sampled(name, shift) {
+            return Outcome::Passed;
+        }
+        let each = 1u64 << shift;
+        let entry = self.table.entry(name);
+        entry.copies += 1;
+        let indexed = position >= self.policy.forgotten_blocks;
+        let outcome = if entry.copies == 1 {
+            self.distinct += each;
+            self.figures.unique += each;
+            self.figures.contents += 1;
+            Outcome::New
+        } else {
+            let distance = (self.distinct - entry.last).max(1);
+            note_distance(entry, distance);
+            self.figures.duplicates += each;
+            self.figures.distances[distance.ilog2() as usize] += each;
+            let age = match entry.chapter {
+                NEVER => None,
+                chapter => Some(self.window.open_chapter() - chapter),
+            };
+            if indexed && let Some(age) = age {
+                self.figures.note_age(u64::from(age), self.policy.index, each);
+            }
+            let found = indexed && age.is_some() && self.window.finds(entry.chapter, name);
+            if !found {
+                self.figures.missed += each;
+                Outcome::Again
+            } else if self.places.share(entry, distance, self.policy.references) {
+                Outcome::Duplicate
+            } else {
+                self.figures.capped += each;
+                Outcome::Again
+            }
+        };
+        entry.last = self.distinct;
+        if !indexed {
+            entry.chapter = NEVER;
+        } else if entry.chapter != self.window.open_chapter() || entry.copies == 1 {
+            entry.chapter = self.window.put(each);
+        }
+        if outcome != Outcome::Duplicate {
+            self.figures.stored += each;
+            entry.place = match block.lz4_bytes {
+                None => UNSIZED,
+                Some(size) => {
+                    let weight = (each << block.size_shift) as f64;
+                    if outcome == Outcome::New {
+                        self.figures.note_size(size, weight);
+                    }
+                    self.places.store(size, weight, &mut self.figures)
+                }
+            };
+        }
+        outcome
+    }
+
+    /// Writes out what the packer still holds, and says what all came to.
+    pub fn finish(mut self) -> Figures {
+        self.places.flush(&mut self.figures);
+        self.figures.sum_up(self.table.entries(), self.table.shift());
+        self.figures
+    }
+}
+
+fn note_distance(entry: &mut Entry, distance: u64) {
+    let (new, mean) = ((distance as f64).log2() * 1024.0, f64::from(entry.distance));
+    entry.distance = (mean + (new - mean) / f64::from(entry.copies - 1)).round() as u16;
+}
+
+#[cfg(test)]
+mod tests;
