@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::VerifyFigures;
+
 use super::EngineFacts;
 
 /// Latency of a set of I/Os, all in nanoseconds, from an HDR histogram with three digits.
@@ -200,26 +202,4 @@ pub struct SteadyFacts {
     pub slope_limit_percent: f64,
     /// Spread that was allowed, percent.
     pub spread_limit_percent: f64,
-}
-
-/// What reads found when they were checked against what the address must hold.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct VerifyFigures {
-    /// Blocks that were checked.
-    pub checked: u64,
-    /// Blocks that held what they must hold.
-    pub correct: u64,
-    /// Blocks that nobody had written, so that nothing could be checked.
-    pub unwritten: u64,
-    /// Blocks made of two writes.
-    pub torn: u64,
-    /// Blocks that held an older write of the same address.
-    pub stale: u64,
-    /// Blocks that held the data of another address.
-    pub misplaced: u64,
-    /// Blocks that held nothing that was ever written.
-    pub corrupt: u64,
-    /// The first wrong blocks, in sentences.
-    pub first: Vec<String>,
 }

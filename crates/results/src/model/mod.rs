@@ -6,6 +6,7 @@ mod facts;
 mod finding;
 mod load;
 mod rows;
+mod verify;
 
 pub use cell::{CellRecord, CellState, LayerFigures, StageRecord, StepRecord};
 pub use engine::{ClockFacts, DepthFigures, EngineFacts, ProbeFigure};
@@ -16,6 +17,7 @@ pub use facts::{
 pub use finding::{Finding, Severity};
 pub use load::{
     ContentFigures, CpuFigures, IoLogFacts, LatencySummary, LoadSummary, OperationSummary,
-    SteadyFacts, TargetSummary, VerifyFigures, WorstIo,
+    SteadyFacts, TargetSummary, WorstIo,
 };
 pub use rows::{Fields, IntervalRow, Row, SampleRow, StageEdge};
+pub use verify::{VerifyFigures, WrongBlock, WrongKind};

@@ -1,0 +1,172 @@
+//! What verification found.
+
+use serde::{Deserialize, Serialize};
+
+/// How a block is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WrongKind {
+    /// Nearly one content: bits or sectors of it are spoilt.
+    Corrupt,
+    /// Some sectors of one content, the others of another.
+    Torn,
+    /// A whole block that this address held before: a write was lost.
+    Stale,
+    /// A whole block whose home is another address.
+    Misplaced,
+    /// Zeros where there was data.
+    Zeros,
+    /// Nothing that this program writes with this content.
+    Foreign,
+}
+
+impl WrongKind {
+    /// All kinds.
+    pub const ALL: [Self; 6] =
+        [Self::Corrupt, Self::Torn, Self::Stale, Self::Misplaced, Self::Zeros, Self::Foreign];
+
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Corrupt => "corrupt",
+            Self::Torn => "torn",
+            Self::Stale => "stale",
+            Self::Misplaced => "misplaced",
+            Self::Zeros => "zeros",
+            Self::Foreign => "foreign",
+        }
+    }
+}
+
+/// A block that is not what its address must hold.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WrongBlock {
+    /// When it was read, nanoseconds since the run's epoch.
+    pub at_ns: u64,
+    /// Number of the target in the load, from 0.
+    pub target: u32,
+    /// Where on the target, bytes.
+    pub offset: u64,
+    /// Size of the block, bytes.
+    pub length: u32,
+    /// How it is wrong.
+    pub kind: WrongKind,
+    /// Content id that must stand there, in hexadecimal; `None` where only its short hash was kept.
+    pub expected: Option<String>,
+    /// Content id that stands there, or of which most of it is; `None` for zeros and for what is nobody's.
+    pub found: Option<String>,
+    /// Sectors of 512 bytes that are wrong, counted from 0 within the block.
+    pub sectors: Vec<u32>,
+    /// Bits that are wrong, counted from 0 within the block; at most 16 of them.
+    pub bits: Vec<u32>,
+    /// Where a misplaced block belongs: number of the target and offset in bytes, the first of `homes`.
+    pub home: Option<(u32, u64)>,
+    /// Addresses that hold this content by what was written.
+    pub homes: u64,
+}
+
+/// What reads found when they were checked against what the address must hold.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct VerifyFigures {
+    /// Blocks that were checked.
+    pub checked: u64,
+    /// Blocks that held what they must hold.
+    pub correct: u64,
+    /// Blocks that nobody had written, whose write failed, or that were discarded where that promises nothing: anything may
+    /// stand there.
+    pub unwritten: u64,
+    /// Blocks that changed several times while they were read, so that nothing can be said.
+    pub unsure: u64,
+    /// Bytes that were read and do not make up a whole block, so that they were not checked.
+    pub partial_bytes: u64,
+    /// Blocks made of two writes.
+    pub torn: u64,
+    /// Blocks that held an older write of the same address.
+    pub stale: u64,
+    /// Blocks that held the data of another address.
+    pub misplaced: u64,
+    /// Blocks of which bits or sectors are spoilt.
+    pub corrupt: u64,
+    /// Blocks that held zeros where there was data.
+    pub zeros: u64,
+    /// Blocks that held nothing that was ever written.
+    pub foreign: u64,
+    /// The first wrong blocks.
+    pub wrong: Vec<WrongBlock>,
+    /// The first of them, in sentences.
+    pub first: Vec<String>,
+}
+
+impl VerifyFigures {
+    /// Blocks that were wrong, of any kind.
+    pub fn wrong_blocks(&self) -> u64 {
+        WrongKind::ALL.iter().map(|&kind| self.count(kind)).sum()
+    }
+
+    /// Blocks that were wrong in one way.
+    pub fn count(&self, kind: WrongKind) -> u64 {
+        match kind {
+            WrongKind::Corrupt => self.corrupt,
+            WrongKind::Torn => self.torn,
+            WrongKind::Stale => self.stale,
+            WrongKind::Misplaced => self.misplaced,
+            WrongKind::Zeros => self.zeros,
+            WrongKind::Foreign => self.foreign,
+        }
+    }
+
+    /// Counts one more.
+    pub fn add(&mut self, kind: WrongKind) {
+        *match kind {
+            WrongKind::Corrupt => &mut self.corrupt,
+            WrongKind::Torn => &mut self.torn,
+            WrongKind::Stale => &mut self.stale,
+            WrongKind::Misplaced => &mut self.misplaced,
+            WrongKind::Zeros => &mut self.zeros,
+            WrongKind::Foreign => &mut self.foreign,
+        } += 1;
+    }
+
+    /// Adds the counts of `other`; its list of blocks is not taken over.
+    pub fn add_counts(&mut self, other: &Self) {
+        self.checked += other.checked;
+        self.correct += other.correct;
+        self.unwritten += other.unwritten;
+        self.unsure += other.unsure;
+        self.partial_bytes += other.partial_bytes;
+        self.torn += other.torn;
+        self.stale += other.stale;
+        self.misplaced += other.misplaced;
+        self.corrupt += other.corrupt;
+        self.zeros += other.zeros;
+        self.foreign += other.foreign;
+    }
+}
+
+impl std::fmt::Display for WrongBlock {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        let (kind, length) = (self.kind.word(), self.length);
+        write!(f, "{kind}: {length} bytes at {} of target {}", self.offset, self.target)?;
+        if let Some(expected) = &self.expected {
+            write!(f, ", expected {expected}")?;
+        }
+        if let Some(found) = &self.found {
+            write!(f, ", found {found}")?;
+        }
+        if let Some((target, offset)) = self.home {
+            write!(f, ", which belongs to {offset} of target {target}")?;
+        }
+        if self.homes > 1 {
+            write!(f, " (or to {} others)", self.homes - 1)?;
+        }
+        let all = self.length.div_ceil(512);
+        if !self.sectors.is_empty() && (self.sectors.len() as u32) < all {
+            write!(f, ", sectors {:?} of {all}", self.sectors)?;
+        }
+        if !self.bits.is_empty() {
+            write!(f, ", bits {:?}", self.bits)?;
+        }
+        Ok(())
+    }
+}
