@@ -6,11 +6,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use results::iolog::Header;
 use results::model::LoadSummary;
 use sys::interrupt::Level;
 use sys::stamps::Stamps;
 
-use crate::banks::{self, Reader};
+use crate::banks::Reader;
 use crate::board::{Board, Halt};
 use crate::census::{self, SAMPLE, Taken};
 use crate::collect::Collector;
@@ -20,7 +21,7 @@ use crate::job::{Job, MakeFill};
 use crate::load::{Context, Load};
 use crate::outline::Outline;
 use crate::pace::Pace;
-use crate::record::Recorder;
+use crate::record::{Desk, IoLog};
 use crate::ring::Ring;
 use crate::sample::{self, Counts, Shift};
 use crate::summary::{self, Driven, Outcome};
@@ -86,9 +87,10 @@ pub(crate) fn run(
     make: MakeFill,
 ) -> Result<LoadSummary, EngineError> {
     let target = Target::open(path, wish(load))?;
-    let outline = Outline::of(load, target.size, target.alignment, &path.display().to_string())?;
+    let object = path.display().to_string();
+    let outline = Outline::of(load, target.size, target.alignment, &object)?;
     let stamps = Stamps::of(context.clock);
-    let (mut crew, readers) = hire(load, &outline, &target, context, &stamps, make)?;
+    let (mut crew, readers, log) = hire(load, &outline, &target, context, &stamps, &object, make)?;
     crew.muster()?;
     let mut notices = target.notices.clone();
     if !crew.registered {
@@ -132,9 +134,12 @@ pub(crate) fn run(
     let since = |now: (Duration, Duration), then: (Duration, Duration)| {
         (now.0.saturating_sub(then.0), now.1.saturating_sub(then.1))
     };
-    let others = [since(now.1, used.1), census_cpu];
+    let (io_log, log_cpu) = log.map(IoLog::finish).unzip();
+    let others = [since(now.1, used.1), census_cpu, log_cpu.unwrap_or_default()];
     let outcome = Outcome {
         worst: collector.worst(),
+        io_log,
+        targets: vec![object.clone()],
         total: collector.into_total(),
         span_ns: sum.span_ns,
         halt: crew.board.halted(),
@@ -181,8 +186,9 @@ fn hire(
     target: &Target,
     context: &Context,
     stamps: &Stamps,
+    object: &str,
     make: MakeFill,
-) -> Result<(Crew, Vec<Reader>), EngineError> {
+) -> Result<(Crew, Vec<Reader>, Option<IoLog>), EngineError> {
     let shift = Shift::picking(SAMPLE, outline.content_blocks());
     let (length, holds_all) = outline.queued();
     let (samplers, taps): (Vec<_>, Vec<_>) =
@@ -191,13 +197,10 @@ fn hire(
     let board = Arc::new(Board::new(outline.jobs));
     let (sender, words) = channel();
     let census = census::start(taps, shift)?;
-    let shape = outline.shape(load);
+    let header = Header { operations: outline.names.clone(), targets: vec![object.to_owned()] };
+    let desk = Desk::open(&load.recording, outline.shape(load), outline.jobs, &header)?;
     let mut crew = Crew { board, threads: Vec::new(), words, census, registered: true };
-    let mut readers = Vec::new();
-    for (index, job) in jobs.into_iter().enumerate() {
-        let (writer, reader) = banks::pair(shape);
-        let recorder = Recorder::new(writer, shape, index as u16);
-        readers.push(reader);
+    for (index, (job, recorder)) in jobs.into_iter().zip(desk.recorders).enumerate() {
         let file = target.file.try_clone().map_err(|e| {
             let help = "raise the limit of open files (ulimit -n)";
             EngineError::new(Kind::Environment, "The target cannot be opened again", help)
@@ -228,7 +231,7 @@ fn hire(
             EngineError::new(Kind::Environment, "A worker cannot be started", help).because(e)
         })?);
     }
-    Ok((crew, readers))
+    Ok((crew, desk.readers, desk.log))
 }
 
 /// Gives rows and notices until all workers have ended, or until those that have not are given up.

@@ -197,6 +197,8 @@ pub(crate) fn run(
     simulation.jobs.iter().for_each(|job| counts.add(job.counts()));
     let outcome = Outcome {
         worst: Worst::of_all(shape.worst, std::iter::once(&total.worst)),
+        io_log: None,
+        targets: vec!["the simulated device".into()],
         total,
         span_ns: (simulation.submitted > 0).then_some((pace.start_ns, end_ns)),
         halt: simulation.halt,

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use reduce::{Achieved, Census};
-use results::model::{ClockFacts, ContentFigures, CpuFigures, EngineFacts, LoadSummary, WorstIo};
+use results::model::{
+    ClockFacts, ContentFigures, CpuFigures, EngineFacts, IoLogFacts, LoadSummary, TargetSummary,
+    WorstIo,
+};
 
 use crate::board::Halt;
 use crate::error::EngineError;
@@ -26,7 +29,10 @@ pub(crate) struct Driven {
 /// Everything that a summary is made of.
 pub(crate) struct Outcome {
     pub total: Tally,
+    /// What the load's targets are called, in their order.
+    pub targets: Vec<String>,
     pub worst: Vec<Long>,
+    pub io_log: Option<IoLogFacts>,
     /// First submission and last completion, nanoseconds; `None` when nothing was submitted.
     pub span_ns: Option<(u64, u64)>,
     pub halt: Halt,
@@ -40,13 +46,14 @@ pub(crate) struct Outcome {
 
 impl Outcome {
     pub(crate) fn summary(
-        self,
+        mut self,
         load: &Load,
         outline: &Outline,
     ) -> Result<LoadSummary, EngineError> {
         let duration_ns = self.span_ns.map_or(0, |(first, last)| last.saturating_sub(first));
         let achieved = outline.blocks_are_whole().then(|| achieved(self.census, self.counts));
         let writes = outline.writes;
+        self.notices.extend(self.io_log.as_ref().and_then(missing));
         Ok(LoadSummary {
             duration_ns,
             ended_by: ended_by(self.halt, self.by_time, load).to_owned(),
@@ -55,10 +62,39 @@ impl Outcome {
             achieved: achieved.filter(|_| writes),
             cpu: self.cpu,
             engine: facts(&self.driven, outline),
-            worst: self.worst.iter().map(|long| worst(long, outline)).collect(),
+            targets: self.targets_apart(outline, duration_ns)?,
+            worst: self.worst.iter().map(|long| self.worst(long, outline)).collect(),
+            io_log: self.io_log,
             notices: self.notices,
             ..LoadSummary::empty(load.seed)
         })
+    }
+
+    /// The figures of each target, when there are several.
+    fn targets_apart(
+        &self,
+        outline: &Outline,
+        duration_ns: u64,
+    ) -> Result<Vec<TargetSummary>, EngineError> {
+        let several = self.targets.iter().enumerate().filter(|_| self.targets.len() > 1);
+        let apart = several.map(|(place, name)| {
+            let operations = self.total.summaries_of(place, &outline.names, duration_ns)?;
+            Ok(TargetSummary { target: name.clone(), operations })
+        });
+        apart.collect()
+    }
+
+    fn worst(&self, long: &Long, outline: &Outline) -> WorstIo {
+        let target = self.targets.get(usize::from(long.target));
+        WorstIo {
+            latency_ns: long.latency_ns,
+            at_ns: long.at_ns,
+            offset: long.offset,
+            length: long.length,
+            operation: outline.names.get(usize::from(long.operation)).cloned().unwrap_or_default(),
+            target: target.filter(|_| self.targets.len() > 1).cloned(),
+            job: long.job.into(),
+        }
     }
 }
 
@@ -82,16 +118,14 @@ fn facts(driven: &Driven, outline: &Outline) -> EngineFacts {
     }
 }
 
-fn worst(long: &Long, outline: &Outline) -> WorstIo {
-    WorstIo {
-        latency_ns: long.latency_ns,
-        at_ns: long.at_ns,
-        offset: long.offset,
-        length: long.length,
-        operation: outline.names.get(usize::from(long.operation)).cloned().unwrap_or_default(),
-        target: None,
-        job: long.job.into(),
-    }
+/// What to say about a log that does not hold every I/O.
+fn missing(log: &IoLogFacts) -> Option<String> {
+    let why = match &log.error {
+        Some(error) => error,
+        None if log.dropped > 0 => "it could not be written as fast as they came",
+        None => return None,
+    };
+    Some(format!("{} I/Os are missing from the log {}: {why}", log.dropped, log.path))
 }
 
 fn ended_by(halt: Halt, by_time: bool, load: &Load) -> &'static str {

@@ -9,6 +9,8 @@
 pub mod fixture;
 pub mod frames;
 pub mod histogram;
+pub mod hlog;
+pub mod iolog;
 pub mod model;
 pub mod read;
 pub mod recover;

@@ -5,7 +5,9 @@
 
 mod buckets;
 mod completion;
+mod desk;
 mod errors;
+mod log;
 mod recorder;
 mod worst;
 
@@ -15,7 +17,9 @@ pub(crate) use buckets::Buckets;
 #[cfg(test)]
 pub(crate) use buckets::LONGEST_NS;
 pub(crate) use completion::{Completion, SHORT};
+pub(crate) use desk::Desk;
 pub(crate) use errors::Errors;
+pub(crate) use log::{Input, IoLog};
 pub(crate) use recorder::Recorder;
 pub(crate) use worst::{Long, Worst};
 

@@ -1,7 +1,7 @@
 //! The worker's side of recording.
 
 use crate::banks::Writer;
-use crate::record::{Completion, Worst};
+use crate::record::{Completion, Input, Worst};
 use crate::tally::Shape;
 
 /// Counts what one worker does.
@@ -9,14 +9,16 @@ pub(crate) struct Recorder {
     banks: Writer,
     worst: Worst,
     job: u16,
+    log: Option<Input>,
     /// Whether anything is kept but counts and latencies.
     extras: bool,
 }
 
 impl Recorder {
-    /// The recorder of worker number `job`, which writes into `banks`.
-    pub(crate) fn new(banks: Writer, shape: Shape, job: u16) -> Self {
-        Self { banks, worst: Worst::new(shape.worst), job, extras: shape.split || shape.open }
+    /// The recorder of worker number `job`, which writes into `banks`, and into `log` if there is one.
+    pub(crate) fn new(banks: Writer, shape: Shape, job: u16, log: Option<Input>) -> Self {
+        let extras = shape.split || shape.open || log.is_some();
+        Self { banks, worst: Worst::new(shape.worst), job, log, extras }
     }
 
     /// Counts one I/O that has ended.
@@ -30,13 +32,24 @@ impl Recorder {
             self.worst.add(io, self.job);
         }
         if self.extras {
-            self.banks.tally().extras(io);
+            self.extras(io);
+        }
+    }
+
+    #[inline(never)]
+    fn extras(&mut self, io: &Completion) {
+        self.banks.tally().extras(io);
+        if let Some(log) = &mut self.log {
+            log.put(io);
         }
     }
 
     #[cold]
     fn failed(&mut self, io: &Completion) {
         self.banks.tally().failed(io);
+        if let Some(log) = &mut self.log {
+            log.put(io);
+        }
     }
 
     /// The worker's clock has reached `interval`: what follows counts for it, if the other bank is free.

@@ -54,10 +54,10 @@ impl Worst {
     fn insert(&mut self, long: Long) {
         if self.list.len() < self.room {
             self.list.push(long);
-        } else if let Some(least) = self.list.iter_mut().min_by_key(|l| l.latency_ns) {
-            if long.latency_ns > least.latency_ns {
-                *least = long;
-            }
+        } else if let Some(least) = self.list.iter_mut().min_by_key(|l| l.latency_ns)
+            && long.latency_ns > least.latency_ns
+        {
+            *least = long;
         }
         if self.list.len() == self.room {
             self.floor_ns = self.list.iter().map(|l| l.latency_ns).min().unwrap_or(u64::MAX);

@@ -74,15 +74,23 @@ fn a_worker_that_runs_allocates_nothing() {
     let Some(device) = Loop::new("a_worker_that_runs_allocates_nothing", 16 << 20, &[]) else {
         return;
     };
+    let folder = tempfile::tempdir().unwrap();
     let allocations_and_ios = |duration: &str| {
         let before = ALLOCATIONS.load(Ordering::Relaxed);
-        let told = run(&on(
+        let mut load = on(
             &device.path,
             &format!(
                 "ops = {{ randread = 50, randwrite = 50 }}\ndepth = 16\ninterval = \"50ms\"\n\
                  duration = \"{duration}\"\ncontent = {{ dedupe = 30, zero = 5 }}"
             ),
-        ));
+        );
+        // Everything that recording can do.
+        load.recording = engine::Recording {
+            io_log: Some(folder.path().join("log")),
+            split_latency: true,
+            worst: 100,
+        };
+        let told = run(&load);
         let ios: u64 = told.summary().operations.values().map(|o| o.ios).sum();
         (ALLOCATIONS.load(Ordering::Relaxed) - before, ios)
     };

@@ -6,5 +6,6 @@
 mod allocation;
 mod device;
 mod file;
+mod recording;
 mod simulated;
 mod support;

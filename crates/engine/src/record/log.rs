@@ -1,0 +1,279 @@
+//! The log of every I/O: workers put records into bounded queues, a thread of its own writes them to disk.
+//!
+//! A worker never waits: what finds its queue full is dropped, and counted. A queue has one writer and one reader
+//! and no lock.
+
+use std::cell::UnsafeCell;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use results::iolog::{self, Closing, Header, IoRecord, RECORD};
+use results::model::IoLogFacts;
+
+use crate::error::{EngineError, Kind};
+use crate::record::Completion;
+
+/// Records that all queues together hold: 20 MiB.
+const QUEUED: usize = 1 << 19;
+/// Records that are written at once.
+const BATCH: usize = 4096;
+/// How long the thread sleeps when all queues are empty.
+const PAUSE: Duration = Duration::from_millis(2);
+
+struct Queue {
+    places: Box<[UnsafeCell<IoRecord>]>,
+    /// Records ever put in; written by the worker.
+    put: AtomicUsize,
+    /// Records ever taken out; written by the thread.
+    taken: AtomicUsize,
+    /// Records that found no room; written by the worker.
+    dropped: AtomicU64,
+}
+
+// SAFETY: the worker writes places `put` to `taken + length - 1`, the thread reads places `taken` to `put - 1`; these
+// never overlap, and each counter is stored with Release after the last touch of a place and loaded with Acquire
+// before the first by the other side. Each side exists once (`Input`, `Output`).
+unsafe impl Sync for Queue {}
+
+/// The worker's side.
+pub(crate) struct Input {
+    queue: Arc<Queue>,
+    job: u16,
+}
+
+/// The thread's side.
+struct Output(Arc<Queue>);
+
+fn queue(length: usize, job: u16) -> (Input, Output) {
+    let length = length.next_power_of_two();
+    // Written once now, so that no page is touched for the first time between two I/Os.
+    let blank = IoRecord { length: 1, ..IoRecord::default() };
+    let places = (0..length).map(|_| UnsafeCell::new(blank)).collect();
+    let queue = Arc::new(Queue {
+        places,
+        put: AtomicUsize::new(0),
+        taken: AtomicUsize::new(0),
+        dropped: AtomicU64::new(0),
+    });
+    (Input { queue: queue.clone(), job }, Output(queue))
+}
+
+impl Input {
+    /// Puts one I/O in, or counts it as dropped.
+    #[inline]
+    pub(crate) fn put(&mut self, io: &Completion) {
+        let length = self.queue.places.len();
+        let put = self.queue.put.load(Ordering::Relaxed);
+        if put - self.queue.taken.load(Ordering::Acquire) == length {
+            let dropped = self.queue.dropped.load(Ordering::Relaxed);
+            return self.queue.dropped.store(dropped + 1, Ordering::Relaxed);
+        }
+        let record = IoRecord {
+            start_ns: io.intended_ns,
+            latency_ns: io.latency_ns(),
+            offset: io.offset,
+            length: io.length,
+            error: io.error,
+            job: self.job,
+            operation: io.operation as u16,
+            target: io.target as u16,
+        };
+        // SAFETY: the place is free, and therefore the worker's (see `Queue`).
+        unsafe { *self.queue.places[put & (length - 1)].get() = record };
+        self.queue.put.store(put + 1, Ordering::Release);
+    }
+}
+
+impl Output {
+    /// Moves at most `most` records into `bytes`; tells how many there were.
+    fn take(&mut self, most: usize, bytes: &mut Vec<u8>) -> usize {
+        let put = self.0.put.load(Ordering::Acquire);
+        let taken = self.0.taken.load(Ordering::Relaxed);
+        let count = (put - taken).min(most);
+        for at in taken..taken + count {
+            // SAFETY: the place was put and not taken: it is the thread's (see `Queue`).
+            let record = unsafe { &*self.0.places[at & (self.0.places.len() - 1)].get() };
+            bytes.extend_from_slice(&record.encode());
+        }
+        self.0.taken.store(taken + count, Ordering::Release);
+        count
+    }
+}
+
+/// What the thread gives at its end.
+struct Written {
+    recorded: u64,
+    lost: u64,
+    error: Option<std::io::Error>,
+    /// CPU time that it took, as (user, kernel).
+    cpu: (Duration, Duration),
+}
+
+/// The thread that writes.
+pub(crate) struct IoLog {
+    path: PathBuf,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<Written>>,
+}
+
+/// Starts the log at `path`, which is replaced, for `workers` workers; gives the worker's sides.
+pub(crate) fn start(
+    path: &Path,
+    header: &Header,
+    workers: usize,
+) -> Result<(Vec<Input>, IoLog), EngineError> {
+    let refused = |error: std::io::Error| {
+        let help = "name a file in a directory that you may write to";
+        let message = format!("The log of I/Os cannot be written to {}", path.display());
+        EngineError::new(Kind::Usage, message, help).because(error)
+    };
+    let mut file = File::create(path).map_err(refused)?;
+    iolog::begin(&mut file, header).map_err(refused)?;
+    let length = (QUEUED / workers.max(1)).max(1024);
+    let (inputs, outputs): (Vec<_>, Vec<_>) =
+        (0..workers).map(|job| queue(length, job as u16)).unzip();
+    let stop = Arc::new(AtomicBool::new(false));
+    let told = stop.clone();
+    let write = move || write(file, outputs, &told);
+    let thread = std::thread::Builder::new().name("io log".into()).spawn(write).map_err(refused)?;
+    Ok((inputs, IoLog { path: path.to_owned(), stop, thread: Some(thread) }))
+}
+
+/// Writes until it is told to stop and nothing is left.
+fn write(mut file: File, mut outputs: Vec<Output>, stop: &AtomicBool) -> Written {
+    let mut bytes = Vec::with_capacity(BATCH * RECORD);
+    let mut written = Written { recorded: 0, lost: 0, error: None, cpu: Default::default() };
+    loop {
+        // Looked at before the queues: what was put before the stop is found after it.
+        let last = stop.load(Ordering::Acquire);
+        let mut busy = false;
+        for output in &mut outputs {
+            bytes.clear();
+            let count = output.take(BATCH, &mut bytes);
+            busy |= count == BATCH;
+            if written.error.is_none() {
+                written.error = file.write_all(&bytes).err();
+            }
+            match written.error {
+                None => written.recorded += count as u64,
+                Some(_) => written.lost += count as u64,
+            }
+        }
+        if last && !busy {
+            break;
+        }
+        if !busy {
+            std::thread::sleep(PAUSE);
+        }
+    }
+    let dropped: u64 = outputs.iter().map(|o| o.0.dropped.load(Ordering::Acquire)).sum();
+    written.lost += dropped;
+    if written.error.is_none() {
+        let closing = Closing { recorded: written.recorded, dropped: written.lost };
+        written.error = iolog::close(&mut file, closing).err();
+    }
+    written.cpu = sys::usage::thread();
+    written
+}
+
+impl IoLog {
+    /// Ends the log when all workers have ended, or are given up; gives what became of it, and the CPU time it took.
+    pub(crate) fn finish(mut self) -> (IoLogFacts, (Duration, Duration)) {
+        self.stop.store(true, Ordering::Release);
+        let path = self.path.display().to_string();
+        match self.thread.take().map(JoinHandle::join) {
+            Some(Ok(written)) => {
+                let (recorded, dropped) = (written.recorded, written.lost);
+                let error = written.error.map(|e| e.to_string());
+                (IoLogFacts { path, recorded, dropped, error }, written.cpu)
+            }
+            _ => {
+                let error = Some("its thread ended before its time".to_owned());
+                (IoLogFacts { path, recorded: 0, dropped: 0, error }, Default::default())
+            }
+        }
+    }
+}
+
+impl Drop for IoLog {
+    /// Lets the thread end, also when the load never began.
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::BufReader;
+
+    fn header() -> Header {
+        Header { operations: vec!["read".into()], targets: vec!["x".into()] }
+    }
+
+    fn io(n: u64) -> Completion {
+        Completion { offset: n * 4096, length: 4096, reaped_ns: n, ..Completion::default() }
+    }
+
+    #[test]
+    fn what_several_workers_put_is_in_the_file_or_counted_as_dropped() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        let (inputs, log) = start(&path, &header(), 3).unwrap();
+        let workers: Vec<_> = inputs
+            .into_iter()
+            .map(|mut input| {
+                std::thread::spawn(move || (0..300_000).for_each(|n| input.put(&io(n))))
+            })
+            .collect();
+        workers.into_iter().for_each(|w| w.join().unwrap());
+        let (facts, _) = log.finish();
+        assert_eq!(facts.recorded + facts.dropped, 900_000, "{facts:?}");
+        assert!(facts.error.is_none() && facts.recorded >= QUEUED as u64 / 4, "{facts:?}");
+        let mut reader = iolog::Reader::new(BufReader::new(File::open(&path).unwrap())).unwrap();
+        let (mut last, mut count) = ([None; 3], 0);
+        for record in reader.by_ref() {
+            let record = record.unwrap();
+            let n = Some(record.offset / 4096);
+            assert!(last[usize::from(record.job)] < n && Some(record.latency_ns) == n);
+            last[usize::from(record.job)] = n;
+            count += 1;
+        }
+        let closing = Closing { recorded: facts.recorded, dropped: facts.dropped };
+        assert_eq!((count, reader.closing()), (facts.recorded, Some(closing)));
+    }
+
+    #[test]
+    fn a_full_queue_drops_and_counts_and_never_waits() {
+        let (mut input, mut output) = queue(8, 0);
+        (0..20).for_each(|n| input.put(&io(n)));
+        assert_eq!(output.0.dropped.load(Ordering::Relaxed), 12);
+        let mut bytes = Vec::new();
+        assert_eq!(output.take(100, &mut bytes), 8);
+        input.put(&io(20));
+        assert_eq!((output.take(100, &mut bytes), bytes.len()), (1, 9 * RECORD));
+    }
+
+    #[test]
+    fn a_disk_that_is_full_is_told_and_what_is_lost_is_counted() {
+        let full = Path::new("/dev/full");
+        if !full.exists() {
+            return println!("SKIP a_disk_that_is_full_is_told: there is no /dev/full");
+        }
+        // The header is refused at once.
+        let error = start(full, &header(), 1).err().unwrap();
+        assert!(error.to_string().contains("/dev/full") && error.kind() == Kind::Usage);
+        // A disk that fills up later.
+        let (mut input, output) = queue(64, 0);
+        (0..10).for_each(|n| input.put(&io(n)));
+        let file = File::options().write(true).open(full).unwrap();
+        let written = write(file, vec![output], &AtomicBool::new(true));
+        assert_eq!((written.recorded, written.lost), (0, 10));
+        assert!(written.error.is_some());
+    }
+}

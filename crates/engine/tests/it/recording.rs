@@ -1,0 +1,68 @@
+//! What is recorded of a load beyond counts: the worst I/Os, the log of every I/O, the clock.
+
+use std::io::BufReader;
+
+use results::iolog::{IoRecord, Reader};
+
+use crate::support::{Loop, agree, on, run};
+
+fn log_of(path: &std::path::Path) -> Vec<IoRecord> {
+    let file = std::fs::File::open(path).unwrap();
+    let mut reader = Reader::new(BufReader::new(file)).unwrap();
+    assert_eq!(reader.header().operations, ["randread", "randwrite"]);
+    let records: Vec<_> = reader.by_ref().collect::<Result<_, _>>().unwrap();
+    assert_eq!(reader.closing().unwrap().recorded, records.len() as u64);
+    records
+}
+
+#[test]
+fn the_log_holds_every_io_and_the_worst_of_them_are_in_the_summary() {
+    let Some(device) = Loop::new("the_log_holds_every_io", 16 << 20, &[]) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log");
+    let spec = "ops = { randread = 50, randwrite = 50 }\ndepth = 8\njobs = 2\nbytes = \"8M\"";
+    let mut load = on(&device.path, spec);
+    load.recording.io_log = Some(path.clone());
+    load.recording.worst = 5;
+    let told = run(&load);
+    agree(&told);
+    let summary = told.summary();
+    let facts = summary.io_log.as_ref().unwrap();
+    assert_eq!((facts.recorded, facts.dropped, &facts.error), (2048, 0, &None));
+    let records = log_of(&path);
+    for (n, name) in ["randread", "randwrite"].into_iter().enumerate() {
+        let of: Vec<_> = records.iter().filter(|r| usize::from(r.operation) == n).collect();
+        assert_eq!(of.len() as u64, summary.operations[name].ios);
+        let longest = of.iter().map(|r| r.latency_ns).max().unwrap();
+        let told = summary.operations[name].latency.unwrap().max_ns;
+        assert!(told >= longest && told <= longest + longest / 500, "{told} {longest}");
+    }
+    assert!(records.iter().all(|r| r.length == 4096 && r.offset % 4096 == 0 && r.error == 0));
+    assert!(records.iter().any(|r| r.job == 0) && records.iter().any(|r| r.job == 1));
+    let mut latencies: Vec<u64> = records.iter().map(|r| r.latency_ns).collect();
+    latencies.sort_by_key(|&l| std::cmp::Reverse(l));
+    let worst: Vec<u64> = summary.worst.iter().map(|w| w.latency_ns).collect();
+    assert_eq!(worst, latencies[..5]);
+    for long in &summary.worst {
+        let same = |r: &&IoRecord| (r.start_ns, r.offset) == (long.at_ns, long.offset);
+        assert_eq!(records.iter().find(same).unwrap().latency_ns, long.latency_ns);
+    }
+}
+
+#[test]
+fn the_clock_behind_the_latencies_is_told_with_how_far_it_can_be_trusted() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut load = on(&folder.path().join("x"), "ops = { randread = 100 }\nduration = \"200ms\"");
+    load.may_create = Some(units::Bytes(1 << 20));
+    let told = run(&load);
+    let engine = &told.summary().engine;
+    let check = engine.clock_check.as_ref().unwrap();
+    assert!(!check.reason.is_empty());
+    match engine.clock.as_str() {
+        "TSC" => {
+            assert!(check.tsc_hz.unwrap() > 1e8 && check.cpus.unwrap() >= 1);
+            assert!(check.drift_ppm.unwrap().abs() < 1_000.0, "{check:?}");
+        }
+        other => assert_eq!(other, "CLOCK_MONOTONIC"),
+    }
+}

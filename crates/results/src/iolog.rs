@@ -1,0 +1,257 @@
+//! The log of every I/O: a small header, then 40 bytes for each I/O, little end first.
+//!
+//! `docs/results.md` shows the layout. A log that was cut off is readable up to its last whole record, and has no
+//! closing record; so its reader knows that it was cut off, and how many I/Os a complete one left out.
+
+use std::io::{self, BufRead, Read, Write};
+
+use serde::{Deserialize, Serialize};
+
+/// How a log begins.
+pub const MAGIC: [u8; 8] = *b"FATHOMIO";
+/// Version of the layout.
+const VERSION: u32 = 1;
+/// Length of a record.
+pub const RECORD: usize = 40;
+/// The operation of the closing record.
+const CLOSING: u16 = u16::MAX;
+/// The longest header that is believed.
+const LONGEST_HEADER: u32 = 1 << 20;
+
+/// What a log is of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    /// Names of the operations, in the order that records count them.
+    pub operations: Vec<String>,
+    /// The targets, in the order that records count them.
+    pub targets: Vec<String>,
+}
+
+/// One I/O.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct IoRecord {
+    /// When it was submitted, or should have been (open loop), in nanoseconds since the run's epoch.
+    pub start_ns: u64,
+    /// From there to its completion, nanoseconds.
+    pub latency_ns: u64,
+    /// Where on the target, bytes.
+    pub offset: u64,
+    /// How much, bytes.
+    pub length: u32,
+    /// 0, or the number of its error; -1 when it moved less than asked.
+    pub error: i32,
+    /// The worker that drove it, from 0.
+    pub job: u16,
+    /// Place of its operation in the header.
+    pub operation: u16,
+    /// Place of its target in the header.
+    pub target: u16,
+}
+
+impl IoRecord {
+    /// Its bytes in the log.
+    pub fn encode(&self) -> [u8; RECORD] {
+        let mut bytes = [0; RECORD];
+        bytes[..8].copy_from_slice(&self.start_ns.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.latency_ns.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.offset.to_le_bytes());
+        bytes[24..28].copy_from_slice(&self.length.to_le_bytes());
+        bytes[28..32].copy_from_slice(&self.error.to_le_bytes());
+        bytes[32..34].copy_from_slice(&self.job.to_le_bytes());
+        bytes[34..36].copy_from_slice(&self.operation.to_le_bytes());
+        bytes[36..38].copy_from_slice(&self.target.to_le_bytes());
+        bytes
+    }
+
+    fn decode(bytes: &[u8; RECORD]) -> Self {
+        let long = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
+        let word = |at: usize| std::array::from_fn(|i| bytes[at + i]);
+        let short = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
+        Self {
+            start_ns: long(0),
+            latency_ns: long(8),
+            offset: long(16),
+            length: u32::from_le_bytes(word(24)),
+            error: i32::from_le_bytes(word(28)),
+            job: short(32),
+            operation: short(34),
+            target: short(36),
+        }
+    }
+}
+
+/// How a complete log ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Closing {
+    /// I/Os in it.
+    pub recorded: u64,
+    /// I/Os that are not in it: the disk did not keep up.
+    pub dropped: u64,
+}
+
+/// Writes the beginning of a log.
+pub fn begin(out: &mut impl Write, header: &Header) -> io::Result<()> {
+    let text = serde_json::to_vec(header)?;
+    out.write_all(&MAGIC)?;
+    out.write_all(&VERSION.to_le_bytes())?;
+    out.write_all(&(text.len() as u32).to_le_bytes())?;
+    out.write_all(&text)
+}
+
+/// Writes the end of a log.
+pub fn close(out: &mut impl Write, closing: Closing) -> io::Result<()> {
+    let (start_ns, latency_ns) = (closing.recorded, closing.dropped);
+    let last = IoRecord { start_ns, latency_ns, operation: CLOSING, ..IoRecord::default() };
+    out.write_all(&last.encode())
+}
+
+/// Why a log cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum IoLogError {
+    /// It is something else.
+    #[error("This is no log of I/Os: it does not begin with FATHOMIO")]
+    NotALog,
+    /// It was written by a later version.
+    #[error("This log of I/Os has layout {0}; this fathom reads layout {VERSION}")]
+    Newer(u32),
+    /// Its header is damaged.
+    #[error("The header of this log of I/Os is damaged")]
+    Header,
+    /// The system refused.
+    #[error("The log of I/Os cannot be read")]
+    Io(#[from] io::Error),
+}
+
+/// Reads a log, record by record.
+#[derive(Debug)]
+pub struct Reader<R> {
+    input: R,
+    header: Header,
+    closing: Option<Closing>,
+}
+
+impl<R: BufRead> Reader<R> {
+    /// Reads the header of a log.
+    pub fn new(mut input: R) -> Result<Self, IoLogError> {
+        let mut fixed = [0; 16];
+        input.read_exact(&mut fixed).map_err(|_| IoLogError::NotALog)?;
+        if fixed[..8] != MAGIC {
+            return Err(IoLogError::NotALog);
+        }
+        let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|i| fixed[at + i]));
+        if word(8) != VERSION {
+            return Err(IoLogError::Newer(word(8)));
+        }
+        if word(12) > LONGEST_HEADER {
+            return Err(IoLogError::Header);
+        }
+        let mut text = Vec::new();
+        (&mut input).take(word(12).into()).read_to_end(&mut text)?;
+        let header = serde_json::from_slice(&text).map_err(|_| IoLogError::Header)?;
+        Ok(Self { input, header, closing: None })
+    }
+
+    /// What the log is of.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// How the log ended, once all records were read; `None` for one that was cut off.
+    pub fn closing(&self) -> Option<Closing> {
+        self.closing
+    }
+}
+
+impl<R: BufRead> Iterator for Reader<R> {
+    type Item = io::Result<IoRecord>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.closing.is_some() {
+            return None;
+        }
+        let mut bytes = [0; RECORD];
+        match self.input.read_exact(&mut bytes) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return None,
+            Err(error) => return Some(Err(error)),
+        }
+        let record = IoRecord::decode(&bytes);
+        if record.operation == CLOSING {
+            let (recorded, dropped) = (record.start_ns, record.latency_ns);
+            self.closing = Some(Closing { recorded, dropped });
+            return None;
+        }
+        Some(Ok(record))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn header() -> Header {
+        Header { operations: vec!["randread".into()], targets: vec!["/dev/x".into()] }
+    }
+
+    fn log(records: &[IoRecord], closing: Option<Closing>) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        begin(&mut bytes, &header()).unwrap();
+        records.iter().for_each(|r| bytes.extend(r.encode()));
+        closing.into_iter().for_each(|c| close(&mut bytes, c).unwrap());
+        bytes
+    }
+
+    fn record() -> impl Strategy<Value = IoRecord> {
+        let place = (any::<u64>(), any::<u32>(), any::<i32>());
+        (any::<u64>(), any::<u64>(), place, any::<u16>(), 0u16..CLOSING, any::<u16>()).prop_map(
+            |(start_ns, latency_ns, (offset, length, error), job, operation, target)| IoRecord {
+                start_ns,
+                latency_ns,
+                offset,
+                length,
+                error,
+                job,
+                operation,
+                target,
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_written_is_read(records in prop::collection::vec(record(), 0..50)) {
+            let closing = Closing { recorded: records.len() as u64, dropped: 3 };
+            let bytes = log(&records, Some(closing));
+            let mut reader = Reader::new(bytes.as_slice()).unwrap();
+            prop_assert_eq!(reader.header(), &header());
+            let read: Vec<_> = reader.by_ref().collect::<Result<_, _>>().unwrap();
+            prop_assert_eq!(read, records);
+            prop_assert_eq!(reader.closing(), Some(closing));
+        }
+
+        #[test]
+        fn a_log_that_was_cut_off_is_readable_and_says_so(
+            records in prop::collection::vec(record(), 1..20), cut in 1usize..RECORD,
+        ) {
+            let bytes = log(&records, None);
+            let mut reader = Reader::new(&bytes[..bytes.len() - cut]).unwrap();
+            let read: Vec<_> = reader.by_ref().collect::<Result<_, _>>().unwrap();
+            prop_assert_eq!(&read[..], &records[..records.len() - 1]);
+            prop_assert_eq!(reader.closing(), None);
+        }
+    }
+
+    #[test]
+    fn what_is_no_log_is_refused() {
+        for junk in [&b""[..], b"FATHOM", b"something else altogether"] {
+            assert!(matches!(Reader::new(junk), Err(IoLogError::NotALog)));
+        }
+        let mut later = log(&[], None);
+        later[8] = 9;
+        assert!(matches!(Reader::new(later.as_slice()), Err(IoLogError::Newer(9))));
+        let mut damaged = log(&[], None);
+        damaged[16] = b'!';
+        assert!(matches!(Reader::new(damaged.as_slice()), Err(IoLogError::Header)));
+    }
+}
