@@ -51,6 +51,8 @@ impl Outcome {
         outline: &Outline,
     ) -> Result<LoadSummary, EngineError> {
         let duration_ns = self.span_ns.map_or(0, |(first, last)| last.saturating_sub(first));
+        let targets = self.targets_apart(outline, duration_ns)?;
+        let worst = self.worst.iter().map(|long| self.worst(long, outline)).collect();
         let achieved = outline.blocks_are_whole().then(|| achieved(self.census, self.counts));
         let writes = outline.writes;
         self.notices.extend(self.io_log.as_ref().and_then(missing));
@@ -62,8 +64,8 @@ impl Outcome {
             achieved: achieved.filter(|_| writes),
             cpu: self.cpu,
             engine: facts(&self.driven, outline),
-            targets: self.targets_apart(outline, duration_ns)?,
-            worst: self.worst.iter().map(|long| self.worst(long, outline)).collect(),
+            targets,
+            worst,
             io_log: self.io_log,
             notices: self.notices,
             ..LoadSummary::empty(load.seed)
