@@ -6,10 +6,21 @@
 //! Repeats are interleaved, figures are ratios of neighbours, and what the rest of the machine used is kept beside them.
 #![forbid(unsafe_code)]
 
+pub mod case;
 pub mod child;
+pub mod contest;
 pub mod cpu;
 mod error;
 pub mod fio;
+pub mod goal;
+pub mod ours;
+pub mod outcome;
+pub mod proportion;
+pub mod record;
 pub mod repeats;
+mod said;
+pub mod suite;
+pub mod target;
 
 pub use error::BenchError;
+pub use said::Said;

@@ -11,7 +11,7 @@ use crate::BenchError;
 use crate::child::{self, Line};
 
 pub use job::{Candidate, Engine, FioJob, candidates};
-pub use output::{Said, parse};
+pub use output::parse;
 
 /// A fio that can be run.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

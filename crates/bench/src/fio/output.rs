@@ -2,26 +2,7 @@
 
 use serde::Deserialize;
 
-/// What one job did, by its own account.
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Said {
-    /// I/Os that completed.
-    pub ios: u64,
-    /// I/Os per second of the job's own running time.
-    pub iops: f64,
-    /// Mean of the total latency, nanoseconds.
-    pub latency_mean_ns: Option<f64>,
-    /// Median of the completion latency, nanoseconds.
-    pub latency_p50_ns: Option<f64>,
-    /// 99th percentile of the completion latency, nanoseconds.
-    pub latency_p99_ns: Option<f64>,
-    /// CPU time of the job's own thread per I/O, microseconds: what fio counts, io_uring's workers left out.
-    pub own_cpu_per_io_us: Option<f64>,
-    /// The job's running time, nanoseconds.
-    pub duration_ns: u64,
-    /// Failed jobs.
-    pub errors: u64,
-}
+use crate::Said;
 
 #[derive(Deserialize)]
 struct Document {
@@ -75,6 +56,7 @@ pub fn parse(text: &str) -> Result<Said, String> {
         own_cpu_per_io_us: (ios > 0).then(|| cpu_s * 1e6 / ios as f64),
         duration_ns: job.read.runtime.max(job.write.runtime) * 1_000_000,
         errors: u64::from(job.error != 0),
+        backend: None,
     })
 }
 

@@ -1,0 +1,162 @@
+//! What is compared: one access pattern, mix and depth on one target.
+
+use serde::{Deserialize, Serialize};
+
+use crate::fio::FioJob;
+use crate::target::{Kind, Target};
+
+/// In what order blocks are touched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Access {
+    /// One after the other.
+    Sequential,
+    /// Every block as likely as any other, each draw by itself (fio: `norandommap`).
+    Uniform,
+    /// Every block once in a pass, in random order (fio: its random map).
+    Permutation,
+    /// Normally distributed places, 5 % standard deviation (fio: `normal:5`).
+    Normal,
+    /// Zipf of 1.2, popular blocks side by side (fio: `zipf:1.2`, which always scatters).
+    Zipf,
+    /// Zipf of 1.2, popular blocks scattered (fio: `zipf:1.2`).
+    ZipfScattered,
+}
+
+/// Reads, writes, or both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mix {
+    /// Reads only.
+    Reads,
+    /// Writes only, of content that nothing can shrink (fio: `refill_buffers`).
+    Writes,
+    /// 70 % reads, 30 % writes.
+    Mixed,
+}
+
+/// One comparison.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Case {
+    /// Name of its target.
+    pub target: String,
+    /// In what order blocks are touched.
+    pub access: Access,
+    /// Reads, writes or both.
+    pub mix: Mix,
+    /// I/Os in flight.
+    pub depth: u32,
+}
+
+impl Case {
+    /// A name for tables and folders: `zram uniform reads depth 32`.
+    pub fn name(&self) -> String {
+        let access = match self.access {
+            Access::Sequential => "sequential",
+            Access::Uniform => "uniform",
+            Access::Permutation => "permutation",
+            Access::Normal => "normal",
+            Access::Zipf => "zipf",
+            Access::ZipfScattered => "scattered zipf",
+        };
+        let mix = match self.mix {
+            Mix::Reads => "reads",
+            Mix::Writes => "writes",
+            Mix::Mixed => "mixed",
+        };
+        format!("{} {access} {mix} depth {}", self.target, self.depth)
+    }
+
+    /// The same for fio.
+    pub fn fio(&self, target: &Target, millis: Option<u64>) -> FioJob {
+        let rw = match (self.mix, self.access) {
+            (Mix::Reads, Access::Sequential) => "read",
+            (Mix::Writes, Access::Sequential) => "write",
+            (Mix::Mixed, Access::Sequential) => "rw",
+            (Mix::Reads, _) => "randread",
+            (Mix::Writes, _) => "randwrite",
+            (Mix::Mixed, _) => "randrw",
+        };
+        let distribution = match self.access {
+            Access::Uniform => Some("--norandommap"),
+            Access::Normal => Some("--random_distribution=normal:5"),
+            Access::Zipf | Access::ZipfScattered => Some("--random_distribution=zipf:1.2"),
+            Access::Sequential | Access::Permutation => None,
+        };
+        let mut more: Vec<String> = distribution.iter().map(ToString::to_string).collect();
+        if self.mix == Mix::Mixed {
+            more.push("--rwmixread=70".into());
+        }
+        // Without it fio writes much the same page over and over, which costs nothing and tests nothing.
+        if self.mix != Mix::Reads {
+            more.push("--refill_buffers".into());
+        }
+        let (path, size) = (target.path.clone(), target.size);
+        FioJob { path, size, rw, more, depth: self.depth, direct: target.direct, millis }
+    }
+}
+
+/// The cases of a comparison on these targets. A quick one leaves out writes but at one depth, and most of sequential.
+pub fn cases(targets: &[Target], quick: bool, depths: &[u32]) -> Vec<Case> {
+    let mut all = Vec::new();
+    for target in targets {
+        let mut add = |access, mix, depth| {
+            if depths.is_empty() || depths.contains(&depth) {
+                all.push(Case { target: target.name.clone(), access, mix, depth });
+            }
+        };
+        if target.kind == Kind::Null {
+            for depth in [1, 32, 128] {
+                add(Access::Uniform, Mix::Reads, depth);
+                add(Access::Permutation, Mix::Reads, depth);
+            }
+            for access in [Access::Sequential, Access::Normal, Access::Zipf, Access::ZipfScattered]
+            {
+                add(access, Mix::Reads, 128);
+            }
+            add(Access::Uniform, Mix::Mixed, 128);
+            continue;
+        }
+        for depth in [1, 32, 128] {
+            add(Access::Uniform, Mix::Reads, depth);
+            if !quick || depth == 32 {
+                add(Access::Sequential, Mix::Reads, depth);
+            }
+            if target.made && (!quick || depth == 32) {
+                add(Access::Uniform, Mix::Writes, depth);
+            }
+            if target.made && !quick {
+                add(Access::Sequential, Mix::Writes, depth);
+            }
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_that_was_not_made_here_is_only_read() {
+        let target = |made| Target { made, ..Target::example() };
+        let writes = |made| cases(&[target(made)], false, &[]).iter().any(|c| c.mix != Mix::Reads);
+        assert!(writes(true) && !writes(false));
+    }
+
+    #[test]
+    fn all_depths_and_both_orders_are_compared_and_names_are_unique() {
+        let all = cases(&[Target::example(), Target::null()], false, &[]);
+        for depth in [1, 32, 128] {
+            for access in [Access::Uniform, Access::Sequential] {
+                assert!(
+                    all.iter()
+                        .any(|c| c.depth == depth && c.access == access && c.target != "null")
+                );
+            }
+        }
+        let names: std::collections::BTreeSet<_> = all.iter().map(Case::name).collect();
+        assert_eq!(names.len(), all.len());
+        assert!(cases(&[Target::null()], true, &[128]).iter().all(|case| case.depth == 128));
+    }
+}

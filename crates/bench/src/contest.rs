@@ -1,0 +1,176 @@
+//! One contestant on one case: its command line, its runs, what they cost.
+
+use serde::{Deserialize, Serialize};
+use sys::interrupt::Interrupt;
+
+use crate::case::Case;
+use crate::child::{self, Line};
+use crate::cpu::Used;
+use crate::fio::{Candidate, Fio, parse};
+use crate::ours::{self, Fathom};
+use crate::target::Target;
+use crate::{BenchError, Said};
+
+/// A run is disturbed when others used more than this share of all CPUs meanwhile.
+pub const DISTURBED: f64 = 0.15;
+
+/// Who runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Who {
+    /// Fathom's engine with this backend.
+    Fathom(String),
+    /// fio, driven this way.
+    Fio(Candidate),
+}
+
+impl Who {
+    /// A word for tables.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Fathom(backend) if backend == "auto" => "fathom".into(),
+            Self::Fathom(backend) => format!("fathom {backend}"),
+            Self::Fio(candidate) => format!("fio {}", candidate.name()),
+        }
+    }
+}
+
+/// One run of one contestant.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// What it says of itself.
+    pub said: Said,
+    /// Where CPU time went meanwhile.
+    pub used: Used,
+    /// CPU time of all its threads per I/O, starting left out, microseconds.
+    pub cpu_per_io_us: f64,
+    /// The same with kernel threads and interrupts, microseconds. On a busy machine others' are in it.
+    pub system_per_io_us: f64,
+    /// What others used of all CPUs, 0 to 1.
+    pub foreign_share: f64,
+    /// How often the run was repeated because others disturbed it.
+    pub again: u32,
+}
+
+impl Sample {
+    /// Whether others used too much.
+    pub fn disturbed(&self) -> bool {
+        self.foreign_share > DISTURBED
+    }
+}
+
+/// A contestant on a case, ready to run.
+#[derive(Debug, Clone)]
+pub struct Contestant {
+    /// Who it is.
+    pub who: Who,
+    /// The command line of a run.
+    pub line: Line,
+    start: Line,
+    /// CPU time of starting and ending, seconds.
+    pub start_s: f64,
+}
+
+/// The two programs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Programs {
+    /// Ours.
+    pub fathom: Fathom,
+    /// The peer.
+    pub fio: Fio,
+}
+
+impl Contestant {
+    /// `who` on `case`, for runs of `millis` milliseconds.
+    pub fn new(programs: &Programs, who: &Who, target: &Target, case: &Case, millis: u64) -> Self {
+        let line = |millis| match who {
+            Who::Fathom(backend) => programs.fathom.line(target, case, backend, millis),
+            Who::Fio(candidate) => case.fio(target, millis).line(&programs.fio, *candidate),
+        };
+        Self { who: who.clone(), line: line(Some(millis)), start: line(None), start_s: 0.0 }
+    }
+
+    /// Measures what starting costs: a run of a single I/O, the least of `times`.
+    pub fn measure_start(&mut self, times: usize, interrupt: &Interrupt) -> Result<(), BenchError> {
+        let mut least = f64::INFINITY;
+        for _ in 0..times {
+            least = least.min(child::run(&self.start, interrupt)?.used.process_s);
+        }
+        self.start_s = least;
+        Ok(())
+    }
+
+    /// Runs once; again, at most `patience` times, while others disturb it. The least disturbed run counts.
+    pub fn run(&self, patience: u32, interrupt: &Interrupt) -> Result<Sample, BenchError> {
+        let mut best = self.once(interrupt)?;
+        for again in 1..=patience {
+            if !best.disturbed() {
+                break;
+            }
+            let next = self.once(interrupt)?;
+            if next.foreign_share < best.foreign_share {
+                best = next;
+            }
+            best.again = again;
+        }
+        Ok(best)
+    }
+
+    fn once(&self, interrupt: &Interrupt) -> Result<Sample, BenchError> {
+        let ran = child::run(&self.line, interrupt)?;
+        let said = match self.who {
+            Who::Fathom(_) => ours::parse(&ran.stdout),
+            Who::Fio(_) => parse(&ran.stdout),
+        }
+        .map_err(|why| BenchError::Output { line: self.line.to_string(), why })?;
+        if said.ios == 0 || said.errors > 0 {
+            let why = format!("{} I/Os, {} errors", said.ios, said.errors);
+            return Err(BenchError::Output { line: self.line.to_string(), why });
+        }
+        let per_io = |seconds: f64| (seconds - self.start_s).max(0.0) * 1e6 / said.ios as f64;
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from) as f64;
+        Ok(Sample {
+            cpu_per_io_us: per_io(ran.used.process_s),
+            system_per_io_us: per_io(ran.used.system_s()),
+            foreign_share: ran.used.foreign_s / (ran.wall.as_secs_f64() * cpus).max(f64::EPSILON),
+            said,
+            used: ran.used,
+            again: 0,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn pretender(text: &str) -> Contestant {
+        let sh = |script: String| Line::new(Path::new("sh"), vec!["-c".into(), script]);
+        let line = sh(format!("echo '{text}'"));
+        Contestant { who: Who::Fathom("auto".into()), start: line.clone(), line, start_s: 0.0 }
+    }
+
+    fn summary(errors: &str) -> String {
+        format!(
+            r#"{{"event":"summary","duration_ns":1000000000,"operations":{{"read":{{"ios":500,"errors":{errors}}}}}}}"#
+        )
+    }
+
+    #[test]
+    fn a_run_is_measured_and_its_start_can_be_left_out() {
+        let mut one = pretender(&summary("{}"));
+        let sample = one.run(0, &Interrupt::new()).unwrap();
+        assert_eq!((sample.said.ios, sample.said.iops), (500, 500.0));
+        one.measure_start(1, &Interrupt::new()).unwrap();
+        one.start_s += 1.0;
+        assert_eq!(one.run(0, &Interrupt::new()).unwrap().cpu_per_io_us, 0.0);
+    }
+
+    #[test]
+    fn a_run_with_failed_ios_is_no_figure() {
+        let error = pretender(&summary(r#"{"EIO":3}"#)).run(0, &Interrupt::new()).unwrap_err();
+        assert!(error.to_string().contains("3 errors"), "{error}");
+    }
+}

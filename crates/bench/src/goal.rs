@@ -1,0 +1,122 @@
+//! What is to be reached, and whether it was.
+
+use serde::{Deserialize, Serialize};
+use stats::Figure;
+
+use crate::case::Case;
+use crate::target::{Kind, Target};
+
+/// An interval of a ratio that is wider than this share of its median decides nothing "within noise".
+const WIDEST: f64 = 0.3;
+
+/// What a ratio of ours to fio's best must be.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Goal {
+    /// The whole interval at most this.
+    AtMost(f64),
+    /// Not above this beyond the interval.
+    NotAbove(f64),
+    /// Not below this beyond the interval.
+    NotBelow(f64),
+}
+
+/// Whether a goal was reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Word {
+    /// The interval says yes.
+    Reached,
+    /// The interval says no.
+    NotReached,
+    /// The interval crosses the goal, or is too wide to say anything, or there is none.
+    Undecided,
+}
+
+impl Word {
+    /// As it is printed.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Reached => "reached",
+            Self::NotReached => "NOT reached",
+            Self::Undecided => "undecided",
+        }
+    }
+}
+
+impl Goal {
+    /// As it is printed: `<= 0.3`.
+    pub fn text(self) -> String {
+        match self {
+            Self::AtMost(limit) => format!("<= {limit}"),
+            Self::NotAbove(limit) => format!("<= {limit} within noise"),
+            Self::NotBelow(limit) => format!(">= {limit} within noise"),
+        }
+    }
+
+    /// Whether `ratio` reaches it.
+    pub fn judge(self, ratio: &Figure) -> Word {
+        let (Some(median), Some(interval)) = (ratio.median, ratio.interval()) else {
+            return Word::Undecided;
+        };
+        let (yes, no) = match self {
+            Self::AtMost(limit) => (interval.high <= limit, interval.low > limit),
+            Self::NotAbove(limit) => (interval.low <= limit, interval.low > limit),
+            Self::NotBelow(limit) => (interval.high >= limit, interval.high < limit),
+        };
+        // "Within noise" is no licence: noise that hides any difference proves nothing. An interval that
+        // lies on the good side as a whole needs no such care.
+        let wide = interval.high - interval.low > WIDEST * median;
+        let good = match self {
+            Self::AtMost(_) => true,
+            Self::NotAbove(limit) => interval.high <= limit,
+            Self::NotBelow(limit) => interval.low >= limit,
+        };
+        match (yes, no) {
+            (true, _) if good || !wide => Word::Reached,
+            (_, true) => Word::NotReached,
+            _ => Word::Undecided,
+        }
+    }
+}
+
+/// The goal of the CPU time per I/O, and of the IOPS where there is one.
+pub fn goals(case: &Case, target: &Target) -> (Goal, Option<Goal>) {
+    match target.kind {
+        Kind::Null => (Goal::AtMost(0.3), None),
+        _ if target.later && case.depth < 32 => (Goal::NotAbove(1.0), Some(Goal::NotBelow(1.0))),
+        _ => (Goal::AtMost(0.7), Some(Goal::NotBelow(1.0))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figure(values: &[f64]) -> Figure {
+        stats::figure(values)
+    }
+
+    #[test]
+    fn an_interval_that_crosses_the_goal_decides_nothing() {
+        let goal = Goal::AtMost(0.7);
+        assert_eq!(goal.judge(&figure(&[0.5, 0.6, 0.65])), Word::Reached);
+        assert_eq!(goal.judge(&figure(&[0.8, 0.75, 0.9])), Word::NotReached);
+        assert_eq!(goal.judge(&figure(&[0.65, 0.69, 0.75])), Word::Undecided);
+        assert_eq!(goal.judge(&figure(&[0.5])), Word::Undecided);
+        assert_eq!(goal.judge(&figure(&[])), Word::Undecided);
+    }
+
+    #[test]
+    fn within_noise_means_that_the_noise_is_small() {
+        let goal = Goal::NotBelow(1.0);
+        assert_eq!(goal.judge(&figure(&[0.97, 0.99, 1.01])), Word::Reached);
+        assert_eq!(goal.judge(&figure(&[0.5, 0.99, 1.5])), Word::Undecided);
+        assert_eq!(goal.judge(&figure(&[1.2, 1.8, 2.5])), Word::Reached);
+        assert_eq!(goal.judge(&figure(&[0.90, 0.95, 0.97])), Word::NotReached);
+        let goal = Goal::NotAbove(1.0);
+        assert_eq!(goal.judge(&figure(&[1.02, 0.99, 1.05])), Word::Reached);
+        assert_eq!(goal.judge(&figure(&[1.02, 1.04, 1.05])), Word::NotReached);
+        assert_eq!(goal.judge(&figure(&[0.9, 1.6, 2.0])), Word::Undecided);
+    }
+}

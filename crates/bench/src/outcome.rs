@@ -1,0 +1,113 @@
+//! What a comparison found, case by case, as it is printed and kept (`bench.json`).
+
+use serde::{Deserialize, Serialize};
+use stats::Figure;
+
+use crate::case::Case;
+use crate::contest::{Programs, Sample, Who};
+use crate::goal::{Goal, Word};
+use crate::proportion::Proportion;
+use crate::target::Target;
+
+/// Version of the layout of `bench.json`.
+pub const SCHEMA: u32 = 1;
+
+/// One way of driving the load in the short round.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Tried {
+    /// Who.
+    pub who: Who,
+    /// As it is called in tables.
+    pub name: String,
+    /// Its command line.
+    pub line: String,
+    /// What the short round measured; `None` when it failed.
+    pub sample: Option<Sample>,
+    /// Why it failed.
+    pub error: Option<String>,
+}
+
+/// One contestant of the interleaved repeats.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Side {
+    /// Who.
+    pub who: Who,
+    /// As it is called in tables.
+    pub name: String,
+    /// Its command line.
+    pub line: String,
+    /// CPU time of its start, which is left out, seconds.
+    pub start_s: f64,
+    /// One run per repeat.
+    pub samples: Vec<Sample>,
+    /// Median of the IOPS over repeats.
+    pub iops: Figure,
+    /// Median of the CPU time of all its threads per I/O, microseconds.
+    pub cpu_per_io_us: Figure,
+    /// The same with kernel threads and interrupts, microseconds.
+    pub system_per_io_us: Figure,
+}
+
+impl Side {
+    /// What drove the load most often, where the contestant chooses itself.
+    pub fn backend(&self) -> Option<&str> {
+        self.samples.iter().rev().find_map(|sample| sample.said.backend.as_deref())
+    }
+}
+
+/// One ratio of ours to fio's best, repeat by repeat.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ratio {
+    /// The fio it is held against.
+    pub against: String,
+    /// Median of the ratios within each repeat, with its interval.
+    pub ratio: Figure,
+    /// What it should be.
+    pub goal: Option<Goal>,
+    /// Whether it is.
+    pub word: Option<Word>,
+}
+
+/// One case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CaseOutcome {
+    /// The case.
+    pub case: Case,
+    /// Its name.
+    pub name: String,
+    /// Every way of driving that was tried in the short round.
+    pub tried: Vec<Tried>,
+    /// Ours, then the best of fio's.
+    pub sides: Vec<Side>,
+    /// CPU time per I/O, all threads, against the cheapest fio.
+    pub cpu: Ratio,
+    /// CPU time per I/O with kernel threads and interrupts, against the cheapest fio. No goal: others' work is in it.
+    pub system: Ratio,
+    /// IOPS against the fastest fio.
+    pub iops: Ratio,
+    /// Runs that others disturbed, of all.
+    pub disturbed: (usize, usize),
+}
+
+/// What a comparison found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// Version of the layout.
+    pub schema: u32,
+    /// The programs.
+    pub programs: Programs,
+    /// Kernel, CPUs.
+    pub machine: String,
+    /// The targets.
+    pub targets: Vec<Target>,
+    /// What was left out, and why.
+    pub left_out: Vec<String>,
+    /// The cases that were done.
+    pub cases: Vec<CaseOutcome>,
+    /// Cases that failed, and why.
+    pub failed: Vec<String>,
+    /// fio's figures against the proportions that are known of it.
+    pub proportions: Vec<Proportion>,
+    /// Whether the user stopped it.
+    pub interrupted: bool,
+}

@@ -1,0 +1,114 @@
+//! fio against what is known of fio: a comparison on a machine where fio itself behaves oddly must say so.
+//!
+//! The expected proportions were measured with fio 3.33 on a quiet machine of two CPUs (kernel 6.18). Other machines
+//! may differ for good reasons; a disagreement is shown with the measured ratio and never hidden.
+
+use serde::{Deserialize, Serialize};
+
+use crate::case::{Access, Mix};
+use crate::contest::{Sample, Who};
+use crate::fio::{Candidate, Engine};
+use crate::outcome::CaseOutcome;
+
+/// A factor that two machines may differ by and still agree.
+const AGREES: f64 = 1.6;
+
+/// One proportion between two figures of fio.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Proportion {
+    /// What it is.
+    pub about: String,
+    /// What is known of fio.
+    pub expected: f64,
+    /// What was measured here.
+    pub measured: f64,
+    /// Whether the two agree within a factor of 1.6.
+    pub agrees: bool,
+}
+
+/// One figure of fio: on which target, how, what.
+#[derive(Clone, Copy)]
+struct Point(&'static str, Access, u32, Engine, u32);
+
+type Get = fn(&Sample) -> f64;
+
+const IOPS: (&str, Get) = ("IOPS", |sample| sample.said.iops);
+const CPU: (&str, Get) = ("CPU per I/O", |sample| sample.cpu_per_io_us);
+
+/// Top, bottom, their figure, and the proportion that is known.
+const KNOWN: [(Point, Point, (&str, Get), f64); 10] = {
+    use Access::{Permutation, Uniform};
+    use Engine::{IoUring, IoUringFixed, Libaio, Null, Psync};
+    [
+        (
+            Point("null", Permutation, 32, Null, 1),
+            Point("null", Permutation, 1, Null, 1),
+            CPU,
+            1.38,
+        ),
+        (Point("null", Uniform, 1, Null, 1), Point("null", Permutation, 1, Null, 1), CPU, 0.83),
+        (Point("zram", Uniform, 1, Psync, 1), Point("zram", Uniform, 1, IoUring, 1), IOPS, 31.5),
+        (Point("tmpfs", Uniform, 1, Psync, 1), Point("tmpfs", Uniform, 1, IoUring, 1), IOPS, 44.6),
+        (Point("zram", Uniform, 32, Libaio, 1), Point("zram", Uniform, 32, Psync, 1), IOPS, 0.58),
+        (
+            Point("loop", Uniform, 32, IoUringFixed, 1),
+            Point("loop", Uniform, 32, IoUring, 1),
+            IOPS,
+            1.19,
+        ),
+        (
+            Point("loop", Uniform, 128, IoUringFixed, 16),
+            Point("loop", Uniform, 128, IoUring, 1),
+            IOPS,
+            1.87,
+        ),
+        (
+            Point("loop", Uniform, 128, Libaio, 16),
+            Point("loop", Uniform, 128, Libaio, 1),
+            CPU,
+            0.52,
+        ),
+        (Point("ext4", Uniform, 32, IoUring, 1), Point("ext4", Uniform, 1, IoUring, 1), IOPS, 4.7),
+        (
+            Point("ext4", Uniform, 128, IoUringFixed, 16),
+            Point("ext4", Uniform, 128, IoUring, 1),
+            CPU,
+            0.57,
+        ),
+    ]
+};
+
+/// Every known proportion whose two figures were measured.
+pub fn proportions(cases: &[CaseOutcome]) -> Vec<Proportion> {
+    let known = KNOWN.iter();
+    let found = known.filter_map(|(top, bottom, (what, get), expected)| {
+        let measured = get(find(cases, *top)?) / get(find(cases, *bottom)?);
+        let about = format!("{what}: {} / {}", top.name(), bottom.name());
+        let agrees = (measured / expected).max(expected / measured) <= AGREES;
+        Some(Proportion { about, expected: *expected, measured, agrees })
+    });
+    found.collect()
+}
+
+impl Point {
+    fn name(self) -> String {
+        let Self(target, access, depth, engine, batch) = self;
+        let how = Candidate { engine, batch, whole: false }.name();
+        let map = if access == Access::Permutation { " with map" } else { "" };
+        format!("{target} depth {depth} {how}{map}")
+    }
+}
+
+fn find(
+    cases: &[CaseOutcome],
+    Point(target, access, depth, engine, batch): Point,
+) -> Option<&Sample> {
+    let case = cases.iter().map(|outcome| (&outcome.case, outcome)).find(|(case, _)| {
+        case.target == target
+            && case.access == access
+            && case.depth == depth
+            && case.mix == Mix::Reads
+    });
+    let who = Who::Fio(Candidate { engine, batch, whole: false });
+    case?.1.tried.iter().find(|tried| tried.who == who)?.sample.as_ref()
+}

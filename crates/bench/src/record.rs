@@ -1,0 +1,169 @@
+//! A comparison as results that `fathom report` draws: one for each case, its engines as variants, its repeats as cells.
+
+use std::path::{Path, PathBuf};
+
+use results::model::{CellRecord, MachineFacts, Manifest, SCHEMA};
+use results::sink::{DirSink, Sink, SinkError};
+use results::writer::{CellWriter, cell_folder, write_experiment, write_manifest};
+use serde_json::{Value, json};
+
+use crate::BenchError;
+use crate::contest::Sample;
+use crate::outcome::{CaseOutcome, Outcome, Side};
+use crate::repeats::order;
+
+/// The whole comparison, in the directory above those of its cases.
+pub const WHOLE: &str = "bench.json";
+
+/// What is known of the run besides its figures.
+#[derive(Debug, Clone)]
+pub struct About {
+    /// The command line.
+    pub command: Vec<String>,
+    /// Version of the program.
+    pub tool_version: String,
+    /// The machine.
+    pub machine: MachineFacts,
+    /// What executed a guest: `none` on the host, else `kvm` or `tcg`.
+    pub accelerator: String,
+}
+
+/// Writes `bench.json` and a result for each case into `root`, which must not exist; gives the results' directories.
+pub fn write(root: &Path, outcome: &Outcome, about: &About) -> Result<Vec<PathBuf>, BenchError> {
+    let mut sink = DirSink::create(root)?;
+    sink.put(WHOLE, &encode(WHOLE, outcome)?)?;
+    let mut made = Vec::new();
+    for (index, case) in outcome.cases.iter().enumerate() {
+        let folder = root.join(format!("{:02}-{}", index + 1, case.name.replace([' ', '/'], "-")));
+        one(&folder, case, outcome, about)?;
+        made.push(folder);
+    }
+    Ok(made)
+}
+
+fn encode(path: &str, value: &impl serde::Serialize) -> Result<Vec<u8>, SinkError> {
+    serde_json::to_vec_pretty(value)
+        .map_err(|source| SinkError::Encode { path: path.to_owned(), source })
+}
+
+/// Fields that the model gains later have defaults: through JSON this needs no change then.
+fn model<T: serde::de::DeserializeOwned>(path: &str, value: Value) -> Result<T, SinkError> {
+    serde_json::from_value(value)
+        .map_err(|source| SinkError::Encode { path: path.to_owned(), source })
+}
+
+fn one(
+    folder: &Path,
+    case: &CaseOutcome,
+    outcome: &Outcome,
+    about: &About,
+) -> Result<(), BenchError> {
+    let mut sink = DirSink::create(folder)?;
+    // fio is the base: a ratio of 0.5 of CPU time is then ours over fio's, as everywhere here.
+    let sides: Vec<&Side> = case.sides.iter().skip(1).chain(case.sides.first()).collect();
+    let repeats = sides.iter().map(|side| side.samples.len()).min().unwrap_or(0);
+    let mut cells = Vec::new();
+    let mut now = 0;
+    for repeat in 0..repeats {
+        for place in order(sides.len(), repeat) {
+            let (side, sample) = (sides[place], &sides[place].samples[repeat]);
+            let index = cells.len();
+            let path = cell_folder(index, &side.name, repeat as u32 + 1);
+            let record = cell(index, side, repeat, sample, now);
+            now = record["end_ns"].as_u64().unwrap_or(now);
+            let record: CellRecord = model("cell.json", record)?;
+            CellWriter::new(&path).record(&mut sink, &record)?;
+            cells.push(json!({"index": index, "variant": side.name, "repeat": repeat + 1,
+                              "folder": path, "state": "done", "reason": null}));
+        }
+    }
+    let manifest: Manifest =
+        model("manifest.json", manifest(case, outcome, about, &sides, repeats, &cells))?;
+    write_manifest(&mut sink, &manifest)?;
+    write_experiment(&mut sink, &experiment(case))?;
+    Ok(())
+}
+
+fn operation(case: &CaseOutcome) -> &'static str {
+    use crate::case::{Access, Mix};
+    match (case.case.mix, case.case.access) {
+        (Mix::Reads, Access::Sequential) => "read",
+        (Mix::Writes, Access::Sequential) => "write",
+        (Mix::Reads, _) => "randread",
+        (Mix::Writes, _) => "randwrite",
+        (Mix::Mixed, _) => "mixed",
+    }
+}
+
+fn cell(index: usize, side: &Side, repeat: usize, sample: &Sample, start_ns: u64) -> Value {
+    let said = &sample.said;
+    let end_ns = start_ns + said.duration_ns;
+    let bytes = said.ios * 4096;
+    let cpu_s = sample.cpu_per_io_us * said.ios as f64 / 1e6;
+    let latency = said.latency_mean_ns.map(|mean| {
+        let p = |value: Option<f64>| value.unwrap_or(mean) as u64;
+        // Neither program tells all of these in one form; what is not told is left at the nearest that is.
+        json!({"mean_ns": mean, "min_ns": 0, "p50_ns": p(said.latency_p50_ns),
+               "p99_ns": p(said.latency_p99_ns), "p999_ns": p(said.latency_p99_ns),
+               "max_ns": p(said.latency_p99_ns)})
+    });
+    let load = json!({
+        "seed": 1, "duration_ns": said.duration_ns, "ended_by": "duration",
+        "operations": {"all": {
+            "ios": said.ios, "bytes": bytes, "errors": {}, "iops": said.iops,
+            "throughput_bytes_per_s": said.iops * 4096.0, "latency": latency, "histogram": null,
+        }},
+        "asked": null, "achieved": null,
+        "cpu": {"user_s": cpu_s, "system_s": 0.0, "per_io_us": sample.cpu_per_io_us},
+        "engine": {"backend": said.backend.as_deref().unwrap_or(&side.name), "jobs": 1, "depth": 0,
+                   "direct": true, "registered": false, "clock": ""},
+        "notices": [format!("{:.1} % of all CPUs were used by others meanwhile", 100.0 * sample.foreign_share)],
+    });
+    json!({
+        "index": index, "variant": side.name, "repeat": repeat + 1, "seed": 1, "state": "done",
+        "reason": null, "start_ns": start_ns, "end_ns": end_ns, "steps": [{
+            "about": "run the load as a child of its own", "command": side.line, "undo": false,
+            "start_ns": start_ns, "duration_ns": said.duration_ns, "error": null}],
+        "stages": [{"index": 0, "kind": "load", "name": "load", "measured": true, "start_ns": start_ns,
+                    "end_ns": end_ns, "load": load, "error": null}],
+        "layers": {}, "facts": {}, "leftovers": [],
+    })
+}
+
+fn manifest(
+    case: &CaseOutcome,
+    outcome: &Outcome,
+    about: &About,
+    sides: &[&Side],
+    repeats: usize,
+    cells: &[Value],
+) -> Value {
+    let load = json!({"ops": {operation(case): 100}, "block_size": 4096, "jobs": 1, "depth": case.case.depth});
+    let variants: Vec<_> = sides
+        .iter()
+        .map(|side| {
+            json!({"name": side.name, "stack": [{"layer": "device", "name": case.case.target, "settings": {}}],
+                   "stages": [{"kind": "load", "name": "load", "measured": true, "about": side.line, "load": load}]})
+        })
+        .collect();
+    let asked = |metric: &str| json!({"metric": metric, "operation": "all", "threshold": 0.03});
+    let now = jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_default().to_string();
+    json!({
+        "schema": SCHEMA, "tool_version": about.tool_version, "run_id": format!("{:08x}", std::process::id()),
+        "command": about.command, "started_utc": now, "ended_utc": now, "seed": 1,
+        "accelerator": about.accelerator, "accelerator_reason": null, "simulated": false,
+        "plan": {"experiment": format!("engine: {}", case.name),
+                 "about": format!("Fathom's load engine beside {}, both as children measured from outside",
+                                  outcome.programs.fio.describe()),
+                 "source": null, "repeat": repeats, "variants": variants,
+                 "questions": [asked("iops"), asked("cpu_per_io_us")]},
+        "plan_document": null, "host": about.machine, "guest": null, "lab": null,
+        "cells": cells, "outcome": if outcome.interrupted { "interrupted" } else { "complete" },
+    })
+}
+
+/// The command lines, where a result keeps its experiment.
+fn experiment(case: &CaseOutcome) -> String {
+    let lines = case.sides.iter().map(|side| format!("# {}\n# {}\n", side.name, side.line));
+    format!("# A case of fathom bench engine: {}\n{}", case.name, lines.collect::<String>())
+}

@@ -1,0 +1,26 @@
+//! What a contestant says of itself, whoever it is.
+
+use serde::{Deserialize, Serialize};
+
+/// What one run did, by the contestant's own account.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Said {
+    /// I/Os that completed without error.
+    pub ios: u64,
+    /// I/Os per second of the load's own running time.
+    pub iops: f64,
+    /// Mean latency, nanoseconds.
+    pub latency_mean_ns: Option<f64>,
+    /// Median latency, nanoseconds.
+    pub latency_p50_ns: Option<f64>,
+    /// 99th percentile of the latency, nanoseconds.
+    pub latency_p99_ns: Option<f64>,
+    /// The load's running time, nanoseconds.
+    pub duration_ns: u64,
+    /// I/Os or jobs that failed.
+    pub errors: u64,
+    /// CPU time per I/O by its own account, microseconds. fio counts the job's thread only.
+    pub own_cpu_per_io_us: Option<f64>,
+    /// What drove the load (`io_uring`), where it chooses itself.
+    pub backend: Option<String>,
+}

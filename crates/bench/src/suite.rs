@@ -1,0 +1,283 @@
+//! A whole comparison: every case, its short round, its interleaved repeats.
+
+use std::time::{Duration, Instant};
+
+use stats::Figure;
+use sys::interrupt::{Interrupt, Level};
+
+use crate::case::Case;
+use crate::contest::{Contestant, Programs, Sample, Who};
+use crate::fio::candidates;
+use crate::goal;
+use crate::outcome::{CaseOutcome, Outcome, Ratio, SCHEMA, Side, Tried};
+use crate::proportion::proportions;
+use crate::repeats::{order, ratio};
+use crate::target::{Kind, Target};
+use crate::{BenchError, child};
+
+/// A fio may be the cheapest only when it reaches this share of the fastest one's IOPS: idling is cheap too.
+const CHEAP_BUT_FAST: f64 = 0.8;
+/// How often the start of a contestant of the repeats is measured; the least counts.
+const STARTS: usize = 3;
+
+/// How long and how often.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pace {
+    /// Milliseconds of a run in the short round.
+    pub short: u64,
+    /// Milliseconds of a run that counts.
+    pub run: u64,
+    /// Repeats.
+    pub repeats: usize,
+    /// How often a disturbed run is repeated at most.
+    pub patience: u32,
+}
+
+impl Pace {
+    /// A few minutes in all.
+    pub const QUICK: Self = Self { short: 400, run: 1000, repeats: 4, patience: 0 };
+    /// What the figures need.
+    pub const FULL: Self = Self { short: 1000, run: 3000, repeats: 7, patience: 2 };
+
+    /// About how long one case takes.
+    pub fn estimate(self, case: &Case) -> Duration {
+        let tried = candidates(case.depth, case.target == "null").len() as u64 + 3;
+        let millis = tried * (self.short + 60) + 3 * self.repeats as u64 * (self.run + 60) + 700;
+        Duration::from_millis(millis)
+    }
+}
+
+/// What a comparison tells while it runs.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// A case begins.
+    Case {
+        /// Its name.
+        name: String,
+        /// Its place, from 1.
+        index: usize,
+        /// How many there are.
+        of: usize,
+        /// About how long the rest takes.
+        left: Duration,
+    },
+    /// A run of a case is over.
+    Run {
+        /// Who ran.
+        name: String,
+        /// What it did.
+        sample: &'a Sample,
+    },
+    /// A case is done.
+    Done(&'a CaseOutcome),
+    /// Something a person should know.
+    Note(String),
+}
+
+/// What is compared, and how.
+#[derive(Debug, Clone)]
+pub struct Suite {
+    /// The programs.
+    pub programs: Programs,
+    /// The targets that the cases name.
+    pub targets: Vec<Target>,
+    /// What is compared.
+    pub cases: Vec<Case>,
+    /// How long and how often.
+    pub pace: Pace,
+    /// Fathom's backends that are tried beside `auto` in the short round.
+    pub backends: Vec<String>,
+    /// What was left out before it began, and why.
+    pub left_out: Vec<String>,
+}
+
+impl Suite {
+    /// Writes every made target once, so that reads find data.
+    pub fn fill(&self, interrupt: &Interrupt) -> Result<(), BenchError> {
+        let mut made = self.targets.iter().filter(|t| t.made && t.kind != Kind::Null);
+        made.try_for_each(|t| child::run(&self.programs.fathom.fill(t), interrupt).map(drop))
+    }
+
+    /// Runs all cases. A case that fails is told and left out; an interrupt ends it with what is there.
+    pub fn run(&self, interrupt: &Interrupt, on: &mut dyn FnMut(Event)) -> Outcome {
+        let mut outcome = Outcome {
+            schema: SCHEMA,
+            programs: self.programs.clone(),
+            machine: machine(),
+            targets: self.targets.clone(),
+            left_out: self.left_out.clone(),
+            cases: Vec::new(),
+            failed: Vec::new(),
+            proportions: Vec::new(),
+            interrupted: false,
+        };
+        let (start, mut estimated) = (Instant::now(), Duration::ZERO);
+        let total: Duration = self.cases.iter().map(|case| self.pace.estimate(case)).sum();
+        for (index, case) in self.cases.iter().enumerate() {
+            // What the cases so far took beyond their estimate, the rest will take too.
+            let pace = start.elapsed().as_secs_f64().max(0.1) / estimated.as_secs_f64().max(0.1);
+            let factor = if index == 0 { 1.0 } else { pace };
+            let left = (total - estimated).mul_f64(factor);
+            on(Event::Case { name: case.name(), index: index + 1, of: self.cases.len(), left });
+            estimated += self.pace.estimate(case);
+            match self.case(case, interrupt, on) {
+                Ok(done) => {
+                    on(Event::Done(&done));
+                    outcome.cases.push(done);
+                }
+                Err(_) if interrupt.level() != Level::None => break,
+                Err(error) => {
+                    let text = format!("{}: {error}", case.name());
+                    on(Event::Note(text.clone()));
+                    outcome.failed.push(text);
+                }
+            }
+        }
+        outcome.interrupted = interrupt.level() != Level::None;
+        outcome.proportions = proportions(&outcome.cases);
+        outcome
+    }
+
+    fn case(
+        &self,
+        case: &Case,
+        interrupt: &Interrupt,
+        on: &mut dyn FnMut(Event),
+    ) -> Result<CaseOutcome, BenchError> {
+        let missing = || BenchError::NoProgram(format!("target {}", case.target));
+        let target = self.targets.iter().find(|t| t.name == case.target).ok_or_else(missing)?;
+        let tried = self.short_round(case, target, interrupt, on)?;
+        let mut players = vec![Who::Fathom("auto".into())];
+        players.extend(finalists(&tried));
+        let contestant =
+            |who: &Who| Contestant::new(&self.programs, who, target, case, self.pace.run);
+        let mut contestants: Vec<_> = players.iter().map(contestant).collect();
+        for contestant in &mut contestants {
+            contestant.measure_start(STARTS, interrupt)?;
+        }
+        let mut samples = vec![Vec::new(); contestants.len()];
+        for repeat in 0..self.pace.repeats {
+            for place in order(contestants.len(), repeat) {
+                let sample = contestants[place].run(self.pace.patience, interrupt)?;
+                on(Event::Run { name: contestants[place].who.name(), sample: &sample });
+                samples[place].push(sample);
+            }
+        }
+        let sides =
+            contestants.iter().zip(samples).map(|(one, samples)| side(one, samples)).collect();
+        judge(case, target, tried, sides)
+    }
+
+    /// Every way of driving once, briefly. Some may fail (an engine that this fio or kernel lacks); they are kept with
+    /// their reason.
+    fn short_round(
+        &self,
+        case: &Case,
+        target: &Target,
+        interrupt: &Interrupt,
+        on: &mut dyn FnMut(Event),
+    ) -> Result<Vec<Tried>, BenchError> {
+        let fio = candidates(case.depth, target.kind == Kind::Null).into_iter().map(Who::Fio);
+        let backends = if target.kind == Kind::Null { &[][..] } else { &self.backends };
+        let ours = backends.iter().map(|backend| Who::Fathom(backend.clone()));
+        let mut tried = Vec::new();
+        for who in fio.chain(ours) {
+            let mut one = Contestant::new(&self.programs, &who, target, case, self.pace.short);
+            let run = one.measure_start(1, interrupt).and_then(|()| one.run(0, interrupt));
+            if let Err(BenchError::Interrupted) = run {
+                return Err(BenchError::Interrupted);
+            }
+            if let Ok(sample) = &run {
+                on(Event::Run { name: who.name(), sample });
+            }
+            let (name, line) = (who.name(), one.line.to_string());
+            let error = run.as_ref().err().map(ToString::to_string);
+            tried.push(Tried { who, name, line, sample: run.ok(), error });
+        }
+        Ok(tried)
+    }
+}
+
+/// The fastest fio, and the cheapest of those that are nearly as fast; the next fastest when they are one.
+///
+/// Both go into the repeats, so that neither a lucky short round nor a choice of what counts as best favours us.
+fn finalists(tried: &[Tried]) -> Vec<Who> {
+    let fio = tried.iter().filter(|one| matches!(one.who, Who::Fio(_)));
+    let mut done: Vec<_> = fio.filter_map(|one| Some((&one.who, one.sample.as_ref()?))).collect();
+    done.sort_by(|a, b| b.1.said.iops.total_cmp(&a.1.said.iops));
+    let Some(&(fastest, first)) = done.first() else { return Vec::new() };
+    let near = done.iter().filter(|(_, s)| s.said.iops >= CHEAP_BUT_FAST * first.said.iops);
+    let cheapest = near.min_by(|a, b| a.1.cpu_per_io_us.total_cmp(&b.1.cpu_per_io_us));
+    let second = cheapest.map(|(who, _)| *who).filter(|who| *who != fastest);
+    let second = second.or_else(|| done.get(1).map(|(who, _)| *who));
+    [Some(fastest), second].into_iter().flatten().cloned().collect()
+}
+
+fn side(one: &Contestant, samples: Vec<Sample>) -> Side {
+    let figure =
+        |get: fn(&Sample) -> f64| stats::figure(&samples.iter().map(get).collect::<Vec<_>>());
+    Side {
+        who: one.who.clone(),
+        name: one.who.name(),
+        line: one.line.to_string(),
+        start_s: one.start_s,
+        iops: figure(|s| s.said.iops),
+        cpu_per_io_us: figure(|s| s.cpu_per_io_us),
+        system_per_io_us: figure(|s| s.system_per_io_us),
+        samples,
+    }
+}
+
+/// Holds ours against the fastest fio in IOPS and against the cheapest in CPU time.
+fn judge(
+    case: &Case,
+    target: &Target,
+    tried: Vec<Tried>,
+    sides: Vec<Side>,
+) -> Result<CaseOutcome, BenchError> {
+    let (ours, theirs) = match sides.split_first() {
+        Some((ours, theirs)) if !theirs.is_empty() => (ours, theirs),
+        _ => {
+            let why = tried.iter().find_map(|one| one.error.clone()).unwrap_or_default();
+            return Err(BenchError::Output { line: "fio".into(), why });
+        }
+    };
+    let median = |figure: &Figure| figure.median.unwrap_or(f64::NAN);
+    let most = theirs.iter().max_by(|a, b| median(&a.iops).total_cmp(&median(&b.iops)));
+    let fastest = most.unwrap_or(&theirs[0]);
+    let quick = |side: &&Side| median(&side.iops) >= CHEAP_BUT_FAST * median(&fastest.iops);
+    let cheapest = |get: fn(&Side) -> &Figure| {
+        let least = theirs.iter().filter(quick);
+        least.min_by(|a, b| median(get(a)).total_cmp(&median(get(b)))).unwrap_or(fastest)
+    };
+    let values = |side: &Side, get: fn(&Sample) -> f64| -> Vec<_> {
+        side.samples.iter().map(|sample| Some(get(sample))).collect()
+    };
+    let against = |peer: &Side, get: fn(&Sample) -> f64, goal: Option<goal::Goal>| {
+        let ratio = ratio(&values(ours, get), &values(peer, get));
+        let word = goal.map(|goal| goal.judge(&ratio));
+        Ratio { against: peer.name.clone(), ratio, goal, word }
+    };
+    let (cpu, iops) = goal::goals(case, target);
+    let samples = sides.iter().flat_map(|side| &side.samples);
+    let disturbed = samples.clone().filter(|sample| sample.disturbed()).count();
+    Ok(CaseOutcome {
+        name: case.name(),
+        cpu: against(cheapest(|s| &s.cpu_per_io_us), |s| s.cpu_per_io_us, Some(cpu)),
+        system: against(cheapest(|s| &s.system_per_io_us), |s| s.system_per_io_us, None),
+        iops: against(fastest, |s| s.said.iops, iops),
+        disturbed: (disturbed, samples.count()),
+        case: case.clone(),
+        tried,
+        sides,
+    })
+}
+
+fn machine() -> String {
+    let uname = rustix::system::uname();
+    let cpus = std::thread::available_parallelism().map_or(0, usize::from);
+    let model = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = model.lines().find_map(|line| line.strip_prefix("model name"));
+    let model = model.map_or("", |rest| rest.trim_start_matches([' ', '\t', ':']));
+    format!("Linux {}, {cpus} CPUs, {model}", uname.release().to_string_lossy())
+}

@@ -1,0 +1,250 @@
+//! What the load goes to: made for the comparison and taken away again, or the user's own, which is only read.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde::{Deserialize, Serialize};
+
+use crate::BenchError;
+
+/// What a target is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Nothing: the cost of the load generator itself.
+    Null,
+    /// A loop device over a file on tmpfs, with direct I/O.
+    Loop,
+    /// A compressed device in memory.
+    Zram,
+    /// A file on the file system of the scratch directory.
+    File,
+    /// A file on tmpfs.
+    Tmpfs,
+    /// What the user named.
+    Own,
+}
+
+/// What the load goes to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Target {
+    /// What it is.
+    pub kind: Kind,
+    /// What it is called in tables.
+    pub name: String,
+    /// Its path; `None` for nothing at all.
+    pub path: Option<String>,
+    /// Bytes of it that are used.
+    pub size: u64,
+    /// Whether it was made for the comparison, and may be written.
+    pub made: bool,
+    /// Whether the page cache is passed by.
+    pub direct: bool,
+    /// Whether I/Os complete later, by an interrupt or another thread, and not within the submitting call.
+    pub later: bool,
+}
+
+impl Target {
+    /// Nothing: 16 GiB of it.
+    pub fn null() -> Self {
+        let name = "null".to_owned();
+        Self {
+            kind: Kind::Null,
+            name,
+            path: None,
+            size: 16 << 30,
+            made: false,
+            direct: true,
+            later: false,
+        }
+    }
+
+    /// A device or file of the user's own, of `size` bytes. It is never written.
+    pub fn own(path: &Path, size: u64) -> Self {
+        let name =
+            path.file_name().map_or_else(|| "own".into(), |n| n.to_string_lossy().into_owned());
+        let later = !["zram", "ram", "pmem"].iter().any(|memory| name.starts_with(memory));
+        let path = Some(path.display().to_string());
+        Self { kind: Kind::Own, name, path, size, made: false, direct: true, later }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn example() -> Self {
+        let (name, path) = ("loop".to_owned(), Some("/dev/loop0".to_owned()));
+        Self { kind: Kind::Loop, name, path, size: 1 << 28, made: true, direct: true, later: true }
+    }
+}
+
+/// A target with what must be taken away when it is dropped.
+#[derive(Debug)]
+pub struct Made {
+    /// The target.
+    pub target: Target,
+    undo: Vec<Undo>,
+}
+
+#[derive(Debug)]
+enum Undo {
+    File(PathBuf),
+    Loop(String),
+    Zram(String),
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        for undo in self.undo.drain(..).rev() {
+            // Nothing is left to tell when taking away fails: the device then stays and `losetup -a` or `zramctl` shows it.
+            match undo {
+                Undo::File(path) => drop(fs::remove_file(path)),
+                Undo::Loop(device) => {
+                    let _ = Command::new("losetup").args(["--detach", &device]).status();
+                }
+                Undo::Zram(number) => {
+                    let _ = fs::write(format!("/sys/block/zram{number}/reset"), "1");
+                    let _ = fs::write("/sys/class/zram-control/hot_remove", &number);
+                }
+            }
+        }
+    }
+}
+
+/// Makes targets of `size` bytes.
+#[derive(Debug, Clone)]
+pub struct Maker {
+    /// Bytes of each target.
+    pub size: u64,
+    /// Directory for files; its file system gives the target `file` its name.
+    pub scratch: PathBuf,
+    /// A directory on tmpfs.
+    pub memory: PathBuf,
+}
+
+impl Maker {
+    /// Makes the target of this kind; it is empty still. `Err` says why this machine or this user cannot have it.
+    pub fn make(&self, kind: Kind) -> Result<Made, BenchError> {
+        match kind {
+            Kind::Null | Kind::Own => Ok(Made { target: Target::null(), undo: Vec::new() }),
+            Kind::File => self.file(kind, &self.scratch),
+            Kind::Tmpfs => self.file(kind, &self.memory),
+            Kind::Loop => self.looped(),
+            Kind::Zram => self.zram(),
+        }
+    }
+
+    fn target(&self, kind: Kind, name: String, path: &Path) -> Target {
+        let path = Some(path.display().to_string());
+        let later = !matches!(kind, Kind::Zram | Kind::Tmpfs);
+        Target { kind, name, path, size: self.size, made: true, direct: true, later }
+    }
+
+    fn file(&self, kind: Kind, folder: &Path) -> Result<Made, BenchError> {
+        let system = file_system(folder).unwrap_or_else(|| "file".into());
+        let memory = ["tmpfs", "ramfs"].contains(&system.as_str());
+        if (kind == Kind::Tmpfs) != memory {
+            let why = format!("{} is on {system}", folder.display());
+            return Err(failed("use as a target", folder, std::io::Error::other(why)));
+        }
+        let path = self.backing(folder, &system)?;
+        Ok(Made { target: self.target(kind, system, &path), undo: vec![Undo::File(path)] })
+    }
+
+    fn looped(&self) -> Result<Made, BenchError> {
+        let backing = self.backing(&self.memory, "loop")?;
+        let mut undo = vec![Undo::File(backing.clone())];
+        let output = Command::new("losetup")
+            .args(["--find", "--show", "--direct-io=on"])
+            .arg(&backing)
+            .output();
+        let device = match output {
+            Ok(output) if output.status.success() => {
+                String::from_utf8_lossy(&output.stdout).trim().to_owned()
+            }
+            other => {
+                let why = match other {
+                    Ok(output) => String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+                    Err(error) => error.to_string(),
+                };
+                drop(Made { target: Target::null(), undo });
+                return Err(failed(
+                    "make a loop device over",
+                    &backing,
+                    std::io::Error::other(why),
+                ));
+            }
+        };
+        undo.push(Undo::Loop(device.clone()));
+        Ok(Made { target: self.target(Kind::Loop, "loop".into(), Path::new(&device)), undo })
+    }
+
+    fn zram(&self) -> Result<Made, BenchError> {
+        let control = Path::new("/sys/class/zram-control/hot_add");
+        let number =
+            fs::read_to_string(control).map_err(|e| failed("make a zram device by", control, e))?;
+        let number = number.trim().to_owned();
+        let device = format!("/dev/zram{number}");
+        let made = Made {
+            target: self.target(Kind::Zram, "zram".into(), Path::new(&device)),
+            undo: vec![Undo::Zram(number.clone())],
+        };
+        let size = format!("/sys/block/zram{number}/disksize");
+        fs::write(&size, self.size.to_string()).map_err(|e| failed("set", Path::new(&size), e))?;
+        Ok(made)
+    }
+
+    /// An empty file of the right size.
+    fn backing(&self, folder: &Path, name: &str) -> Result<PathBuf, BenchError> {
+        let path = folder.join(format!("fathom-bench-{}-{name}", std::process::id()));
+        fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&path)
+            .and_then(|file| file.set_len(self.size))
+            .map_err(|error| failed("make the file", &path, error))?;
+        Ok(path)
+    }
+}
+
+fn failed(what: &'static str, target: &Path, source: std::io::Error) -> BenchError {
+    BenchError::Target { what, target: target.display().to_string(), source }
+}
+
+/// The kind of the file system that `folder` is on.
+fn file_system(folder: &Path) -> Option<String> {
+    let folder = fs::canonicalize(folder).ok()?;
+    let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
+    let mounted = mounts.lines().filter_map(|line| {
+        let mut words = line.split(' ').skip(1);
+        Some((words.next()?, words.next()?))
+    });
+    let above = mounted.filter(|(point, _)| folder.starts_with(point));
+    above.max_by_key(|(point, _)| point.len()).map(|(_, kind)| kind.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_was_made_is_gone_when_its_target_is_dropped() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().to_owned();
+        let maker = Maker { size: 1 << 20, scratch: path.clone(), memory: path.clone() };
+        let on_memory = file_system(&path).is_some_and(|kind| kind == "tmpfs");
+        let kind = if on_memory { Kind::Tmpfs } else { Kind::File };
+        let made = maker.make(kind).unwrap();
+        let file = PathBuf::from(made.target.path.clone().unwrap());
+        assert_eq!(fs::metadata(&file).unwrap().len(), 1 << 20);
+        drop(made);
+        assert!(!file.exists());
+        let wrong = maker.make(if on_memory { Kind::File } else { Kind::Tmpfs });
+        assert!(wrong.unwrap_err().to_string().contains("use as a target"));
+    }
+
+    #[test]
+    fn devices_of_memory_complete_at_once_and_others_later() {
+        assert!(!Target::own(Path::new("/dev/zram3"), 1).later);
+        assert!(Target::own(Path::new("/dev/mapper/vdo"), 1).later);
+        assert!(!Target::own(Path::new("/dev/sda"), 1).made);
+    }
+}
