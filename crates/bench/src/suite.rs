@@ -17,6 +17,8 @@ use crate::{BenchError, child};
 
 /// A fio may be the cheapest only when it reaches this share of the fastest one's IOPS: idling is cheap too.
 const CHEAP_BUT_FAST: f64 = 0.8;
+/// The same where others take the CPU away, so that IOPS say little.
+const CHEAP_WHILE_DISTURBED: f64 = 0.3;
 /// How often the start of a contestant of the repeats is measured; the least counts.
 const STARTS: usize = 3;
 
@@ -206,7 +208,9 @@ fn finalists(tried: &[Tried]) -> Vec<Who> {
     let mut done: Vec<_> = fio.filter_map(|one| Some((&one.who, one.sample.as_ref()?))).collect();
     done.sort_by(|a, b| b.1.said.iops.total_cmp(&a.1.said.iops));
     let Some(&(fastest, first)) = done.first() else { return Vec::new() };
-    let near = done.iter().filter(|(_, s)| s.said.iops >= CHEAP_BUT_FAST * first.said.iops);
+    let quiet = done.iter().all(|(_, sample)| !sample.disturbed());
+    let share = if quiet { CHEAP_BUT_FAST } else { CHEAP_WHILE_DISTURBED };
+    let near = done.iter().filter(|(_, s)| s.said.iops >= share * first.said.iops);
     let cheapest = near.min_by(|a, b| a.1.cpu_per_io_us.total_cmp(&b.1.cpu_per_io_us));
     let second = cheapest.map(|(who, _)| *who).filter(|who| *who != fastest);
     let second = second.or_else(|| done.get(1).map(|(who, _)| *who));
@@ -245,7 +249,9 @@ fn judge(
     let median = |figure: &Figure| figure.median.unwrap_or(f64::NAN);
     let most = theirs.iter().max_by(|a, b| median(&a.iops).total_cmp(&median(&b.iops)));
     let fastest = most.unwrap_or(&theirs[0]);
-    let quick = |side: &&Side| median(&side.iops) >= CHEAP_BUT_FAST * median(&fastest.iops);
+    let quiet = sides.iter().flat_map(|side| &side.samples).all(|sample| !sample.disturbed());
+    let share = if quiet { CHEAP_BUT_FAST } else { CHEAP_WHILE_DISTURBED };
+    let quick = |side: &&Side| median(&side.iops) >= share * median(&fastest.iops);
     let cheapest = |get: fn(&Side) -> &Figure| {
         let least = theirs.iter().filter(quick);
         least.min_by(|a, b| median(get(a)).total_cmp(&median(get(b)))).unwrap_or(fastest)
@@ -280,4 +286,91 @@ fn machine() -> String {
     let model = model.lines().find_map(|line| line.strip_prefix("model name"));
     let model = model.map_or("", |rest| rest.trim_start_matches([' ', '\t', ':']));
     format!("Linux {}, {cpus} CPUs, {model}", uname.release().to_string_lossy())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Said;
+    use crate::cpu::Used;
+    use crate::fio::{Candidate, Engine};
+
+    fn sample(iops: f64, cpu_per_io_us: f64, foreign_share: f64) -> Sample {
+        let said = Said { ios: 1000, iops, ..Said::default() };
+        let (used, system_per_io_us) = (Used::default(), cpu_per_io_us);
+        Sample { said, used, cpu_per_io_us, system_per_io_us, foreign_share, again: 0 }
+    }
+
+    fn tried(engine: Engine, sample: Option<Sample>) -> Tried {
+        let who = Who::Fio(Candidate { engine, batch: 1, whole: false });
+        Tried { name: who.name(), who, line: String::new(), sample, error: None }
+    }
+
+    fn engines(tried: &[Tried]) -> Vec<Engine> {
+        let finalists = finalists(tried).into_iter();
+        finalists.map(|who| if let Who::Fio(c) = who { c.engine } else { Engine::Null }).collect()
+    }
+
+    #[test]
+    fn the_fastest_and_the_cheapest_fio_go_into_the_repeats() {
+        let mut all = vec![
+            tried(Engine::IoUring, Some(sample(100.0, 3.0, 0.0))),
+            tried(Engine::Libaio, Some(sample(90.0, 2.0, 0.0))),
+            tried(Engine::Psync, Some(sample(50.0, 1.0, 0.0))),
+            tried(Engine::Pvsync2, None),
+        ];
+        assert_eq!(
+            engines(&all),
+            [Engine::IoUring, Engine::Libaio],
+            "half the IOPS is not as good"
+        );
+        all[2].sample = Some(sample(50.0, 1.0, 0.9));
+        assert_eq!(
+            engines(&all),
+            [Engine::IoUring, Engine::Psync],
+            "IOPS say little when disturbed"
+        );
+        all[0].sample = Some(sample(100.0, 0.5, 0.0));
+        all[2].sample = None;
+        assert_eq!(
+            engines(&all),
+            [Engine::IoUring, Engine::Libaio],
+            "the next fastest where both are one"
+        );
+        assert!(engines(&all[3..]).is_empty());
+    }
+
+    #[test]
+    fn cpu_is_held_against_the_cheapest_and_iops_against_the_fastest() {
+        let side = |who: Who, iops, cpu| {
+            let samples = vec![sample(iops, cpu, 0.0); 4];
+            let one = Side {
+                name: who.name(),
+                who,
+                line: String::new(),
+                start_s: 0.0,
+                iops: stats::figure(&[iops; 4]),
+                cpu_per_io_us: stats::figure(&[cpu; 4]),
+                system_per_io_us: stats::figure(&[cpu; 4]),
+                samples,
+            };
+            one
+        };
+        let fio = |engine| Who::Fio(Candidate { engine, batch: 1, whole: false });
+        let sides = vec![
+            side(Who::Fathom("auto".into()), 100.0, 1.0),
+            side(fio(Engine::IoUring), 100.0, 4.0),
+            side(fio(Engine::Libaio), 90.0, 2.0),
+        ];
+        let target = Target::example();
+        let (access, mix) = (crate::case::Access::Uniform, crate::case::Mix::Reads);
+        let case = Case { target: target.name.clone(), access, mix, depth: 32 };
+        let outcome = judge(&case, &target, Vec::new(), sides).unwrap();
+        assert_eq!((outcome.cpu.ratio.median, outcome.iops.ratio.median), (Some(0.5), Some(1.0)));
+        assert_eq!(
+            (outcome.cpu.word, outcome.iops.word),
+            (Some(goal::Word::Reached), Some(goal::Word::Reached))
+        );
+        assert!(judge(&case, &target, Vec::new(), Vec::new()).is_err());
+    }
 }

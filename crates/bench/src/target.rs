@@ -84,6 +84,13 @@ pub struct Made {
     undo: Vec<Undo>,
 }
 
+impl From<Target> for Made {
+    /// A target that was there before and stays.
+    fn from(target: Target) -> Self {
+        Self { target, undo: Vec::new() }
+    }
+}
+
 #[derive(Debug)]
 enum Undo {
     File(PathBuf),
@@ -124,7 +131,7 @@ impl Maker {
     /// Makes the target of this kind; it is empty still. `Err` says why this machine or this user cannot have it.
     pub fn make(&self, kind: Kind) -> Result<Made, BenchError> {
         match kind {
-            Kind::Null | Kind::Own => Ok(Made { target: Target::null(), undo: Vec::new() }),
+            Kind::Null | Kind::Own => Ok(Target::null().into()),
             Kind::File => self.file(kind, &self.scratch),
             Kind::Tmpfs => self.file(kind, &self.memory),
             Kind::Loop => self.looped(),

@@ -290,9 +290,13 @@ pub enum Peer {
 /// `fathom bench engine`
 #[derive(Debug, Args)]
 #[command(after_help = "\
+Makes a loop device over tmpfs, a zram device (both need root), a file in --dir and one on tmpfs, and removes them
+again; a --target of yours is only read.
+
 Examples:
   fathom bench engine --quick
-  fathom bench engine --against fio --only null,zram --depth 32 --out against-fio")]
+  fathom bench engine --only null,zram --depth 1,32 --repeat 9 --out against-fio
+  fathom bench engine --target /dev/nvme0n1")]
 pub struct BenchEngineArgs {
     /// Whom the engine is measured against.
     #[arg(long, value_enum, default_value = "fio")]
@@ -303,6 +307,36 @@ pub struct BenchEngineArgs {
     /// A few minutes: fewer cases, shorter runs, fewer repeats.
     #[arg(long)]
     pub quick: bool,
+    /// Targets to make, comma separated: null, loop, zram, file, tmpfs [default: all, or none with --target].
+    #[arg(long, value_delimiter = ',', value_name = "KIND,...", value_parser = ["null", "loop", "zram", "file", "tmpfs"])]
+    pub only: Vec<String>,
+    /// A block device or file of your own; it is only read. Can be given several times.
+    #[arg(long, value_name = "PATH")]
+    pub target: Vec<PathBuf>,
+    /// Depths, comma separated, among 1, 32 and 128 [default: all three].
+    #[arg(long, value_delimiter = ',', value_name = "DEPTH,...", value_parser = clap::value_parser!(u32).range(1..))]
+    pub depth: Vec<u32>,
+    /// Cases whose name holds this text only (`zram uniform reads`).
+    #[arg(long, value_name = "TEXT")]
+    pub case: Option<String>,
+    /// Size of the targets that are made [default: 1G, quick 256M].
+    #[arg(long)]
+    pub size: Option<Bytes>,
+    /// Length of a run that counts [default: 3s, quick 1s].
+    #[arg(long)]
+    pub duration: Option<Nanos>,
+    /// Repeats [default: 7, quick 4].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub repeat: Option<u32>,
+    /// Directory for the file on a disk.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub dir: PathBuf,
+    /// Directory of the results; it must not exist [default: ./engine-vs-fio-UTCTIME].
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print every run and every command line.
+    #[arg(short, long)]
+    pub verbose: bool,
     /// JSON on standard output, people's text on standard error.
     #[arg(long)]
     pub json: bool,

@@ -1,6 +1,6 @@
 //! `fathom report`: one self-contained page of results.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use report::view::View;
@@ -17,8 +17,21 @@ pub fn view_of(path: &Path) -> Result<View, Failure> {
     Ok(report::view::view(&result, &analysis, &findings))
 }
 
+/// The results in a directory of results, by name (what `fathom bench engine` leaves); else `path` itself.
+fn results_in(path: &Path) -> Vec<PathBuf> {
+    let is_result = |path: &Path| path.join(results::writer::MANIFEST).is_file();
+    let inside = std::fs::read_dir(path).into_iter().flatten().flatten();
+    let mut inside: Vec<_> = inside.map(|entry| entry.path()).filter(|p| is_result(p)).collect();
+    if is_result(path) || inside.is_empty() {
+        return vec![path.to_owned()];
+    }
+    inside.sort();
+    inside
+}
+
 pub fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
-    let views = args.results.iter().map(|path| view_of(path)).collect::<Result<Vec<_>, _>>()?;
+    let paths: Vec<PathBuf> = args.results.iter().flat_map(|path| results_in(path)).collect();
+    let views = paths.iter().map(|path| view_of(path)).collect::<Result<Vec<_>, _>>()?;
     let page = report::html::page(&views);
     let output = &args.output;
     std::fs::write(output, &page).map_err(|error| {

@@ -2,6 +2,7 @@
 
 mod engine;
 mod lab;
+mod table;
 
 pub use engine::engine;
 pub use lab::lab;

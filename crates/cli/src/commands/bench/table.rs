@@ -1,0 +1,133 @@
+//! A comparison told while it runs, and its table.
+
+use bench::outcome::{CaseOutcome, Outcome, Ratio};
+use bench::suite::Event;
+use serde_json::json;
+use stats::Figure;
+use units::Nanos;
+
+use crate::terminal::{json_line, say};
+
+/// Tells how a comparison goes on.
+pub struct Narrator {
+    verbose: bool,
+    json: bool,
+}
+
+impl Narrator {
+    pub fn new(verbose: bool, json: bool) -> Self {
+        Self { verbose, json }
+    }
+
+    pub fn event(&mut self, event: &Event) {
+        match event {
+            Event::Case { name, index, of, left } => {
+                let left = Nanos(left.as_secs() * 1_000_000_000);
+                say(&format!("[{index}/{of}, about {left} left] {name}"));
+                if self.json {
+                    json_line(&json!({"event": "case", "name": name, "index": index, "of": of}));
+                }
+            }
+            Event::Run { name, sample } if self.verbose => say(&format!(
+                "    {name:<32} {:>10.0} IOPS  {:>8.3} us/IO  {:>8.3} us/IO system  others {:>4.1} %",
+                sample.said.iops,
+                sample.cpu_per_io_us,
+                sample.system_per_io_us,
+                100.0 * sample.foreign_share,
+            )),
+            Event::Run { .. } => {}
+            Event::Done(case) => say(&row(case)),
+            Event::Note(text) => say(&format!("    note: {text}")),
+        }
+    }
+}
+
+/// The whole table; with the command lines when `verbose`.
+pub fn text(outcome: &Outcome, verbose: bool) -> String {
+    let mut text = format!("{}\n{}\n", outcome.machine, outcome.programs.fio.describe());
+    text.push_str(
+        "CPU per I/O is of all threads of the process, io_uring's workers included, starting left out; \
+         'system' adds kernel threads and interrupts.\nRatios are fathom / fio's best, median over repeats \
+         with its 95 % interval: CPU against the cheapest, IOPS against the fastest.\n\n",
+    );
+    for case in &outcome.cases {
+        text.push_str(&format!("{}\n{}\n", case.name, row(case)));
+        if verbose {
+            text.push_str(&lines(case));
+        }
+    }
+    if !outcome.proportions.is_empty() {
+        text.push_str("\nfio against what is known of fio:\n");
+    }
+    for p in &outcome.proportions {
+        let word = if p.agrees { "agrees" } else { "DISAGREES" };
+        let line =
+            format!("  {:<9} {}: {:.2}, known {:.2}\n", word, p.about, p.measured, p.expected);
+        text.push_str(&line);
+    }
+    for why in outcome.left_out.iter().chain(&outcome.failed) {
+        text.push_str(&format!("note: {why}\n"));
+    }
+    if outcome.interrupted {
+        text.push_str("note: stopped by the user; the cases above are whole\n");
+    }
+    text
+}
+
+/// Two lines of a case: figures, then ratios and goals.
+fn row(case: &CaseOutcome) -> String {
+    let number = |figure: &Figure, digits: usize| {
+        figure.median.map_or_else(|| "–".into(), |v| format!("{v:.digits$}"))
+    };
+    let mut text = String::new();
+    for side in &case.sides {
+        let name = match side.backend() {
+            Some(backend) => format!("{} ({backend})", side.name),
+            None => side.name.clone(),
+        };
+        text.push_str(&format!(
+            "    {name:<34} {:>9} IOPS  {:>7} us/IO  {:>7} us/IO system\n",
+            number(&side.iops, 0),
+            number(&side.cpu_per_io_us, 3),
+            number(&side.system_per_io_us, 3),
+        ));
+    }
+    text.push_str(&format!("    CPU    {}\n", ratio(&case.cpu)));
+    text.push_str(&format!("    system {}\n", ratio(&case.system)));
+    text.push_str(&format!("    IOPS   {}", ratio(&case.iops)));
+    if case.disturbed.0 > 0 {
+        let (some, all) = case.disturbed;
+        text.push_str(&format!("\n    {some} of {all} runs were disturbed by others"));
+    }
+    text
+}
+
+fn ratio(ratio: &Ratio) -> String {
+    let figure = &ratio.ratio;
+    let part = |value: Option<f64>| value.map_or_else(|| "–".into(), |v| format!("{v:.2}"));
+    let mut text =
+        format!("{:>5} [{}, {}]", part(figure.median), part(figure.low), part(figure.high));
+    if let (Some(goal), Some(word)) = (ratio.goal, ratio.word) {
+        text.push_str(&format!("  goal {}: {}", goal.text(), word.text()));
+    }
+    text.push_str(&format!("  (against {})", ratio.against));
+    text
+}
+
+/// Every command line that was tried.
+fn lines(case: &CaseOutcome) -> String {
+    let mut text = String::new();
+    for tried in &case.tried {
+        let what = match (&tried.sample, &tried.error) {
+            (Some(sample), _) => {
+                format!("{:.0} IOPS, {:.3} us/IO", sample.said.iops, sample.cpu_per_io_us)
+            }
+            (None, error) => error.clone().unwrap_or_default(),
+        };
+        text.push_str(&format!("      {}: {what}\n        {}\n", tried.name, tried.line));
+    }
+    if let Some(ours) = case.sides.first() {
+        text.push_str(&format!("      {}\n        {}\n", ours.name, ours.line));
+    }
+    text
+}
