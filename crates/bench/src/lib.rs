@@ -9,6 +9,7 @@
 pub mod case;
 pub mod child;
 pub mod contest;
+pub mod content;
 pub mod cpu;
 mod error;
 pub mod fio;

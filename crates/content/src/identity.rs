@@ -5,8 +5,8 @@ use crate::fill::invert;
 
 /// Bytes of a lane, the piece that names a content.
 pub const LANE: usize = 16;
-/// Bytes from one lane that names its content to the next.
-pub const LANE_STEP: usize = 32;
+/// Bytes from one lane that names its content to the next: every lane does.
+pub const LANE_STEP: usize = LANE;
 
 /// The content whose block starts as `block` does, which may be the head of one: zeros are [`ContentId::ZERO`]; `None`
 /// when the first 16 bytes are those of no content. Says nothing about the rest of the block.
@@ -24,7 +24,7 @@ pub fn identify(block: &[u8]) -> Option<ContentId> {
 /// are of no content. Zeros are of none.
 #[inline]
 pub fn identify_lane(lane: &[u8; LANE], offset: usize) -> Option<ContentId> {
-    invert::invert(*lane, (offset / LANE_STEP) as u64).map(ContentId)
+    invert::invert(*lane, offset / LANE_STEP).map(ContentId)
 }
 
 #[cfg(test)]
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn every_even_lane_names_its_content_and_only_where_it_belongs() {
+    fn every_lane_names_its_content_and_only_where_it_belongs() {
         let mut block = [0; BLOCK];
         for id in [1, 77, 1 << 63 | 12345] {
             Generator::best().fill(ContentId(id), Layout::head(BLOCK), &mut block);
@@ -66,7 +66,7 @@ mod tests {
                 let lane = block[offset..].first_chunk().unwrap();
                 assert_eq!(identify_lane(lane, offset), Some(ContentId(id)), "{offset}");
                 assert_eq!(identify_lane(lane, offset ^ 64), None);
-                assert_eq!(portable::invert(*lane, (offset / LANE_STEP) as u64), Some(id));
+                assert_eq!(portable::invert(*lane, offset / LANE_STEP), Some(id));
             }
         }
         assert_eq!(identify_lane(&[0; LANE], 64), None);

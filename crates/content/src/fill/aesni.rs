@@ -1,4 +1,4 @@
-//! The AES pair with the AES instructions of x86-64, a pair at a time.
+//! The AES fan with the AES instructions of x86-64, a counter in a vector; and what the wider paths take from here.
 
 use std::arch::x86_64::{
     __m128i, _mm_add_epi64, _mm_aesdec_si128, _mm_aesenc_si128, _mm_cmpeq_epi8, _mm_loadu_si128,
@@ -6,107 +6,132 @@ use std::arch::x86_64::{
     _mm_storeu_si128, _mm_xor_si128,
 };
 
-use super::{BASE_KEYS, BATCH, LANE_KEYS, MARK, PAIR, PAIR_KEYS, STEP};
+use super::{BASE_KEYS, BATCH, CHAINS, COUNTERS, KINDS, LANE_KEYS, Lane, MARK, STEM_KEYS, STEP};
 
-/// Pairs in a batch.
-const PAIRS: usize = BATCH / PAIR;
-/// Pairs that are made at a time: enough that the rounds of one hide the latency of another, few enough for 16 registers.
-const TOGETHER: usize = 4;
+/// Bytes of a vector.
+const WIDTH: usize = size_of::<__m128i>();
+/// Vectors that hold the counters of a batch.
+const VECTORS: usize = COUNTERS * size_of::<Lane>() / WIDTH;
 
-/// Fills whole batches with the bytes of `id` from pair `first` on. Only for a processor that has the instructions.
+/// Fills whole batches with the bytes of `id` from counter `first` on. Only for a processor that has the instructions.
 #[inline]
 pub(super) fn fill(id: u64, first: u64, batches: &mut [[u8; BATCH]]) {
     // SAFETY: `Generator` holds `Path::AesNi` only when `Path::available` lists it.
-    unsafe { fill_with_aes(id, first, batches) }
+    unsafe { fill_narrow(id, first, batches) }
 }
 
 /// Number of the first batch that is not as [`fill`] would make it. Only for a processor that has the instructions.
 #[inline]
 pub(super) fn wrong(id: u64, first: u64, batches: &[[u8; BATCH]]) -> Option<usize> {
     // SAFETY: as for `fill`.
-    unsafe { wrong_with_aes(id, first, batches) }
-}
-
-#[inline]
-#[target_feature(enable = "sse2")]
-pub(super) fn halves(low: u64, high: u64) -> __m128i {
-    _mm_set_epi64x(high.cast_signed(), low.cast_signed())
+    unsafe { wrong_narrow(id, first, batches) }
 }
 
 #[inline]
 #[target_feature(enable = "sse2")]
 pub(super) fn key(key: u128) -> __m128i {
-    halves(key as u64, (key >> 64) as u64)
+    _mm_set_epi64x((key >> 64) as i64, key as i64)
 }
 
-/// What makes pairs, [`TOGETHER`] after [`TOGETHER`].
+/// From id to base.
+#[inline]
+#[target_feature(enable = "aes,sse2")]
+pub(super) fn base(id: u64) -> __m128i {
+    let start = key(u128::from(MARK) << 64 | u128::from(id));
+    BASE_KEYS.into_iter().fold(start, |state, round| _mm_aesenc_si128(state, key(round)))
+}
+
+/// What counter number `n` is more than the base.
+#[inline]
+#[target_feature(enable = "sse2")]
+pub(super) fn steps(n: u64) -> __m128i {
+    let [low, high] = STEP.map(|step| step.wrapping_mul(n).cast_signed());
+    _mm_set_epi64x(high, low)
+}
+
+/// What makes one batch after the other.
 struct Maker {
-    counters: [__m128i; TOGETHER],
+    counters: [__m128i; VECTORS],
     stride: __m128i,
-    pair: [__m128i; 2],
-    lane: [__m128i; 2],
+    stem: [__m128i; 2],
+    lane: [__m128i; KINDS],
 }
 
 impl Maker {
     #[inline]
     #[target_feature(enable = "aes,sse2")]
     fn new(id: u64, first: u64) -> Self {
-        let mut base = halves(id, MARK);
-        for round in BASE_KEYS {
-            base = _mm_aesenc_si128(base, key(round));
-        }
-        let step = |n: u64| halves(STEP[0].wrapping_mul(n), STEP[1].wrapping_mul(n));
+        let start = _mm_add_epi64(base(id), steps(first));
         Self {
-            counters: std::array::from_fn(|n| {
-                _mm_add_epi64(base, step(first.wrapping_add(n as u64)))
-            }),
-            stride: step(TOGETHER as u64),
-            pair: [key(PAIR_KEYS[0]), key(PAIR_KEYS[1])],
-            lane: [key(LANE_KEYS[0]), key(LANE_KEYS[1])],
+            counters: std::array::from_fn(|n| _mm_add_epi64(start, steps(n as u64))),
+            stride: steps(COUNTERS as u64),
+            stem: [key(STEM_KEYS[0]), key(STEM_KEYS[1])],
+            lane: [
+                key(LANE_KEYS[0]),
+                key(LANE_KEYS[1]),
+                key(LANE_KEYS[2]),
+                key(LANE_KEYS[3]),
+                key(LANE_KEYS[4]),
+                key(LANE_KEYS[5]),
+                key(LANE_KEYS[6]),
+                key(LANE_KEYS[7]),
+            ],
         }
     }
 
+    /// Hands the next batch to `put`, vector by vector with their numbers: all lanes of a kind, then of the next of its chain.
     #[inline]
     #[target_feature(enable = "aes,sse2")]
-    fn next(&mut self) -> [[__m128i; 2]; TOGETHER] {
-        let mut pairs = [[_mm_setzero_si128(); 2]; TOGETHER];
-        for (counter, lanes) in self.counters.iter_mut().zip(&mut pairs) {
-            let pair = _mm_aesenc_si128(_mm_aesenc_si128(*counter, self.pair[0]), self.pair[1]);
+    fn next(&mut self, mut put: impl FnMut(usize, __m128i)) {
+        let mut stems = self.counters;
+        for stem in &mut stems {
+            *stem = _mm_aesenc_si128(_mm_aesenc_si128(*stem, self.stem[0]), self.stem[1]);
+        }
+        for counter in &mut self.counters {
             *counter = _mm_add_epi64(*counter, self.stride);
-            *lanes = [_mm_aesenc_si128(pair, self.lane[0]), _mm_aesdec_si128(pair, self.lane[1])];
         }
-        pairs
-    }
-}
-
-#[target_feature(enable = "aes,sse2")]
-fn fill_with_aes(id: u64, first: u64, batches: &mut [[u8; BATCH]]) {
-    let mut maker = Maker::new(id, first);
-    let (groups, _) = batches.as_flattened_mut().as_chunks_mut::<{ TOGETHER * PAIR }>();
-    for group in groups {
-        let (places, _) = group.as_chunks_mut::<16>();
-        for (place, lane) in places.iter_mut().zip(maker.next().as_flattened()) {
-            // SAFETY: `place` is 16 bytes; the store asks for no alignment.
-            unsafe { _mm_storeu_si128(place.as_mut_ptr().cast(), *lane) };
+        for chain in CHAINS {
+            let mut lanes = stems;
+            for kind in chain {
+                for (n, lane) in lanes.iter_mut().enumerate() {
+                    *lane = if kind.is_multiple_of(2) {
+                        _mm_aesenc_si128(*lane, self.lane[kind])
+                    } else {
+                        _mm_aesdec_si128(*lane, self.lane[kind])
+                    };
+                    put(kind * VECTORS + n, *lane);
+                }
+            }
         }
     }
 }
 
 #[target_feature(enable = "aes,sse2")]
-fn wrong_with_aes(id: u64, first: u64, batches: &[[u8; BATCH]]) -> Option<usize> {
+fn fill_narrow(id: u64, first: u64, batches: &mut [[u8; BATCH]]) {
     let mut maker = Maker::new(id, first);
-    let (groups, _) = batches.as_flattened().as_chunks::<{ TOGETHER * PAIR }>();
-    for (n, group) in groups.iter().enumerate() {
-        let (places, _) = group.as_chunks::<16>();
+    for batch in batches {
+        let (places, _) = batch.as_chunks_mut::<WIDTH>();
+        maker.next(|n, lanes| {
+            // SAFETY: the place is as wide as a vector; the store asks for no alignment.
+            unsafe { _mm_storeu_si128(places[n].as_mut_ptr().cast(), lanes) };
+        });
+    }
+}
+
+#[target_feature(enable = "aes,sse2")]
+fn wrong_narrow(id: u64, first: u64, batches: &[[u8; BATCH]]) -> Option<usize> {
+    let mut maker = Maker::new(id, first);
+    for (n, batch) in batches.iter().enumerate() {
+        let (places, _) = batch.as_chunks::<WIDTH>();
         let mut difference = _mm_setzero_si128();
-        for (place, lane) in places.iter().zip(maker.next().as_flattened()) {
-            // SAFETY: `place` is 16 bytes; the load asks for no alignment.
-            let found = unsafe { _mm_loadu_si128(place.as_ptr().cast()) };
-            difference = _mm_or_si128(difference, _mm_xor_si128(found, *lane));
-        }
+        maker.next(|n, lanes| {
+            // SAFETY: the place is as wide as a vector; the load asks for no alignment.
+            let found = unsafe { _mm_loadu_si128(places[n].as_ptr().cast()) };
+            difference = _mm_or_si128(difference, _mm_xor_si128(found, lanes));
+        });
         let same = _mm_cmpeq_epi8(difference, _mm_setzero_si128());
         if _mm_movemask_epi8(same) != 0xffff {
-            return Some(n / (PAIRS / TOGETHER));
+            return Some(n);
         }
     }
     None
@@ -121,21 +146,30 @@ pub(super) fn store(value: u8, bytes: &mut [u8]) {
 
 #[target_feature(enable = "sse2")]
 fn store_narrow(value: u8, bytes: &mut [u8]) {
-    const WIDTH: usize = size_of::<__m128i>();
     if bytes.len() < WIDTH {
         bytes.fill(value);
         return;
     }
-    let (address, last) = (bytes.as_ptr().addr(), bytes.len() - WIDTH);
     let vector = _mm_set1_epi8(value.cast_signed());
-    let mut place = |at: usize| {
-        debug_assert!(at + WIDTH <= bytes.len());
+    let (start, last) = (bytes.as_mut_ptr(), bytes.len() - WIDTH);
+    let put = |at: usize| {
+        debug_assert!(at <= last);
         // SAFETY: `at` is at most the length less the width; the store asks for no alignment.
-        unsafe { _mm_storeu_si128(bytes.as_mut_ptr().add(at).cast(), vector) };
+        unsafe { _mm_storeu_si128(start.add(at).cast(), vector) };
     };
-    // The first and the last store may overlap others; those between are aligned, so none crosses a cache line.
-    place(0);
-    let first = WIDTH - address % WIDTH;
-    (first..=last).step_by(WIDTH).for_each(&mut place);
-    place(last);
+    // The first and the last store may overlap others; those between are aligned, so that none crosses a cache line.
+    put(0);
+    let mut at = WIDTH - start.addr() % WIDTH;
+    while at + 3 * WIDTH <= last {
+        put(at);
+        put(at + WIDTH);
+        put(at + 2 * WIDTH);
+        put(at + 3 * WIDTH);
+        at += 4 * WIDTH;
+    }
+    while at <= last {
+        put(at);
+        at += WIDTH;
+    }
+    put(last);
 }

@@ -2,47 +2,66 @@
 
 use super::{Lane, portable};
 
-/// The id of which `lane` is the even lane of pair number `pair`; `None` when it is that of none.
+/// The id whose block has `lane` as its lane number `number` (the 16 bytes at `16 * number`); `None` when no block does.
 #[inline]
-pub(crate) fn invert(lane: Lane, pair: u64) -> Option<u64> {
+pub(crate) fn invert(lane: Lane, number: usize) -> Option<u64> {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("aes") {
         // SAFETY: the processor has the instructions, which was asked just now.
-        return unsafe { aes::invert(lane, pair) };
+        return unsafe { aes::invert(lane, number) };
     }
-    portable::invert(lane, pair)
+    portable::invert(lane, number)
 }
 
 #[cfg(target_arch = "x86_64")]
 mod aes {
     use std::arch::x86_64::{
-        __m128i, _mm_aesdeclast_si128, _mm_aesimc_si128, _mm_cvtsi128_si64, _mm_loadu_si128,
-        _mm_set_epi64x, _mm_setzero_si128, _mm_sub_epi64, _mm_unpackhi_epi64, _mm_xor_si128,
+        __m128i, _mm_aesdeclast_si128, _mm_aesenclast_si128, _mm_aesimc_si128, _mm_cvtsi128_si64,
+        _mm_loadu_si128, _mm_setzero_si128, _mm_sub_epi64, _mm_unpackhi_epi64, _mm_xor_si128,
     };
 
     use super::Lane;
-    use crate::fill::{BASE_KEYS, LANE_KEYS, MARK, PAIR_KEYS, STEP};
+    use crate::fill::aesni::{key, steps};
+    use crate::fill::{BASE_KEYS, LANE_KEYS, MARK, STEM_KEYS, parent, portable};
 
     /// Undoes one `aesenc`: the inverse of MixColumns, then those of ShiftRows and SubBytes.
     #[inline]
     #[target_feature(enable = "aes,sse2")]
-    fn undo(state: __m128i, key: u128) -> __m128i {
-        let key = _mm_set_epi64x((key >> 64) as i64, key as i64);
-        _mm_aesdeclast_si128(_mm_aesimc_si128(_mm_xor_si128(state, key)), _mm_setzero_si128())
+    fn undo_encrypt(state: __m128i, round: u128) -> __m128i {
+        let mixed = _mm_aesimc_si128(_mm_xor_si128(state, key(round)));
+        _mm_aesdeclast_si128(mixed, _mm_setzero_si128())
     }
 
+    /// Undoes one `aesdec`. The inverse of MixColumns three times is MixColumns, for four times it is nothing.
     #[inline]
     #[target_feature(enable = "aes,sse2")]
-    pub(super) fn invert(lane: Lane, pair: u64) -> Option<u64> {
+    fn undo_decrypt(state: __m128i, round: u128) -> __m128i {
+        let mixed = _mm_aesimc_si128(_mm_xor_si128(state, key(round)));
+        let mixed = _mm_aesimc_si128(_mm_aesimc_si128(mixed));
+        _mm_aesenclast_si128(mixed, _mm_setzero_si128())
+    }
+
+    #[target_feature(enable = "aes,sse2")]
+    pub(super) fn invert(lane: Lane, number: usize) -> Option<u64> {
+        let (mut kind, counter) = portable::place(number);
         // SAFETY: the lane is 16 bytes; the load asks for no alignment.
         let mut state = unsafe { _mm_loadu_si128(lane.as_ptr().cast()) };
-        for key in [LANE_KEYS[0], PAIR_KEYS[1], PAIR_KEYS[0]] {
-            state = undo(state, key);
+        loop {
+            let round = LANE_KEYS[kind];
+            state = if kind.is_multiple_of(2) {
+                undo_encrypt(state, round)
+            } else {
+                undo_decrypt(state, round)
+            };
+            let Some(next) = parent(kind) else { break };
+            kind = next;
         }
-        let [low, high] = STEP.map(|step| step.wrapping_mul(pair).cast_signed());
-        state = _mm_sub_epi64(state, _mm_set_epi64x(high, low));
-        for key in BASE_KEYS.into_iter().rev() {
-            state = undo(state, key);
+        for round in STEM_KEYS.into_iter().rev() {
+            state = undo_encrypt(state, round);
+        }
+        state = _mm_sub_epi64(state, steps(counter));
+        for round in BASE_KEYS.into_iter().rev() {
+            state = undo_encrypt(state, round);
         }
         let mark = _mm_cvtsi128_si64(_mm_unpackhi_epi64(state, state)).cast_unsigned();
         (mark == MARK).then(|| _mm_cvtsi128_si64(state).cast_unsigned())

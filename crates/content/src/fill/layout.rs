@@ -71,9 +71,9 @@ mod tests {
 
     #[test]
     fn chunks_take_turns_until_the_random_bytes_are_given_out() {
-        let layout = Layout::interleaved(1300, 512);
-        assert_eq!(runs(layout, 4096), [(0, 512, 512), (1024, 512, 512), (2048, 276, 1772)]);
-        assert_eq!(runs(layout, 1536), [(0, 512, 512), (1024, 512, 0)]);
-        assert_eq!(Layout::interleaved(1300, 500), layout);
+        let layout = Layout::interleaved(2600, 1024);
+        assert_eq!(runs(layout, 8192), [(0, 1024, 1024), (2048, 1024, 1024), (4096, 552, 3544)]);
+        assert_eq!(runs(layout, 3072), [(0, 1024, 1024), (2048, 1024, 0)]);
+        assert_eq!(Layout::interleaved(2600, 1000), layout);
     }
 }

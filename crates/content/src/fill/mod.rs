@@ -1,9 +1,9 @@
-//! Incompressible bytes from a content id: the *AES pair*.
+//! Incompressible bytes from a content id: the *AES fan*.
 //!
 //! Four AES rounds turn the id into a 128-bit base. Counters run from there in steps of a dense odd constant, two
-//! rounds mix each, and the block gets two lanes of 16 bytes from each: one more round of encryption, and one of
-//! *decryption*. That makes two AES rounds for 16 bytes, where a plain counter needs four to look random. Every path gives the
-//! same bytes, and the first 16 bytes give the id back (see `identity.rs`), so a block identifies itself.
+//! rounds make a stem of each, and eight lanes of 16 bytes grow from the stem, in two chains: one more round of encryption, one of
+//! *decryption*, in turn. That makes 1.25 AES rounds for 16 bytes, where a plain counter needs four to look random.
+//! Every path gives the same bytes, and any lane gives the id back (see `identity.rs`), so a block identifies itself.
 
 #[cfg(target_arch = "x86_64")]
 mod aesni;
@@ -35,16 +35,38 @@ pub(crate) const BASE_KEYS: [u128; 4] = [
 ];
 /// What is added to each half of a counter from one to the next: dense and odd.
 pub(crate) const STEP: [u64; 2] = [0x9216_d5d9_8979_fb1b, 0xd131_0ba6_98df_b5ad];
-/// Keys of the two rounds from counter to pair.
-pub(crate) const PAIR_KEYS: [u128; 2] =
+/// Keys of the two rounds from counter to stem.
+pub(crate) const STEM_KEYS: [u128; 2] =
     [0x2ffd_72db_d01a_dfb7_b8e1_afed_6a26_7e96, 0xba7c_9045_f12c_7f99_24a1_9947_b391_6cf7];
-/// Keys of the two lanes: encryption, decryption.
-pub(crate) const LANE_KEYS: [u128; 2] =
-    [0x0801_f2e2_858e_fc16_6369_20d8_7157_4e69, 0xa458_fea3_f493_3d7e_0d95_748f_728e_b658];
-/// Bytes of a pair of lanes.
-const PAIR: usize = 32;
-/// Bytes that are made at a time: eight pairs.
-pub(crate) const BATCH: usize = 256;
+/// Keys of the lanes: a lane of an even kind is an encryption, one of an odd kind a decryption.
+pub(crate) const LANE_KEYS: [u128; KINDS] = [
+    0x0801_f2e2_858e_fc16_6369_20d8_7157_4e69,
+    0xa458_fea3_f493_3d7e_0d95_748f_728e_b658,
+    0x718b_cd58_8215_4aee_7b54_a41d_c25a_59b5,
+    0x9c30_d539_2af2_6013_c5d1_b023_2860_85f0,
+    0xca41_7918_b8db_38ef_8e79_dcb0_603a_180e,
+    0x6c9e_0e8b_b01e_8a3e_d715_77c1_bd31_4b27,
+    0x78af_2fda_5560_5c60_e655_25f3_aa55_ab94,
+    0x5748_9862_63e8_1440_55ca_396a_2aab_10b6,
+];
+/// Lanes that are made from each counter.
+pub(crate) const KINDS: usize = 8;
+/// Counters of a batch. Their lanes of the first kind stand first, then those of the second: no path has to shuffle.
+pub(crate) const COUNTERS: usize = 4;
+/// Bytes that are made at a time.
+pub(crate) const BATCH: usize = KINDS * COUNTERS * size_of::<Lane>();
+
+/// How lanes grow: each kind from the one before it in its chain, the first from the stem. Encryption and decryption take turns.
+pub(crate) const CHAINS: [[usize; KINDS / 2]; 2] = [[0, 3, 4, 7], [1, 2, 5, 6]];
+
+/// The kind that lanes of `kind` are made from; `None` for the stem.
+pub(crate) const fn parent(kind: usize) -> Option<usize> {
+    match kind {
+        0 | 1 => None,
+        even if even % 2 == 0 => Some(even - 1),
+        odd => Some(odd - 3),
+    }
+}
 
 /// A way to make the bytes; all make the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -214,7 +236,7 @@ impl Generator {
     /// Fills the batches from `offset` on.
     #[inline]
     fn batches(self, id: u64, offset: usize, batches: &mut [[u8; BATCH]]) {
-        let first = (offset / PAIR) as u64;
+        let first = (offset / BATCH * COUNTERS) as u64;
         match self.path {
             #[cfg(target_arch = "x86_64")]
             Path::AesNi => aesni::fill(id, first, batches),
@@ -229,7 +251,7 @@ impl Generator {
     /// Number of the first of the batches from `offset` on that differs from what it should be.
     #[inline]
     fn wrong_batch(self, id: u64, offset: usize, batches: &[[u8; BATCH]]) -> Option<usize> {
-        let first = (offset / PAIR) as u64;
+        let first = (offset / BATCH * COUNTERS) as u64;
         match self.path {
             #[cfg(target_arch = "x86_64")]
             Path::AesNi => aesni::wrong(id, first, batches),

@@ -1,6 +1,6 @@
 //! AES rounds from tables, and their inverses. Same bytes as the instructions, for any machine.
 
-use super::{BASE_KEYS, BATCH, LANE_KEYS, Lane, MARK, PAIR, PAIR_KEYS, STEP};
+use super::{BASE_KEYS, BATCH, COUNTERS, KINDS, LANE_KEYS, Lane, MARK, STEM_KEYS, STEP, parent};
 
 /// A state as four columns, little endian.
 pub(crate) type State = [u32; 4];
@@ -141,24 +141,61 @@ fn base(id: u64) -> State {
     BASE_KEYS.iter().fold(start, |state, &round| encrypt(state, key(round)))
 }
 
-/// The id of which `lane` is the even lane of pair number `pair`; `None` when it is that of none.
-pub(crate) fn invert(lane: Lane, pair: u64) -> Option<u64> {
-    let state = key(u128::from_le_bytes(lane));
-    let [a, b, c, d] = [LANE_KEYS[0], PAIR_KEYS[1], PAIR_KEYS[0]]
-        .iter()
-        .fold(state, |state, &round| undo_encrypt(state, key(round)));
+/// Undoes [`decrypt`].
+fn undo_decrypt(state: State, key: State) -> State {
+    let mixed: State = std::array::from_fn(|c| {
+        let column = state[c] ^ key[c];
+        // The inverse S-box first cancels the S-box inside the table: what is left is MixColumns.
+        (0..4).fold(0, |sum, b| {
+            let x = INVERSE_SBOX[(column >> (8 * b)) as usize & 0xff];
+            sum ^ ENCRYPT[usize::from(x)].rotate_left(8 * b)
+        })
+    });
+    std::array::from_fn(|c| {
+        u32::from_le_bytes(std::array::from_fn(|b| SBOX[byte(mixed, c + b, b)]))
+    })
+}
+
+/// The id whose block has `lane` as its lane number `number`; `None` when no block does.
+pub(crate) fn invert(lane: Lane, number: usize) -> Option<u64> {
+    let (mut kind, counter) = place(number);
+    let mut state = key(u128::from_le_bytes(lane));
+    loop {
+        let undo = if kind.is_multiple_of(2) { undo_encrypt } else { undo_decrypt };
+        state = undo(state, key(LANE_KEYS[kind]));
+        let Some(next) = parent(kind) else { break };
+        kind = next;
+    }
+    let at = STEM_KEYS.iter().rev().fold(state, |state, &round| undo_encrypt(state, key(round)));
     let back = |low: u32, high: u32, step: u64| {
-        u128::from((u64::from(high) << 32 | u64::from(low)).wrapping_sub(step.wrapping_mul(pair)))
+        let half = u64::from(high) << 32 | u64::from(low);
+        u128::from(half.wrapping_sub(step.wrapping_mul(counter)))
     };
-    let counter = key(back(c, d, STEP[1]) << 64 | back(a, b, STEP[0]));
-    let start =
-        BASE_KEYS.iter().rev().fold(counter, |state, &round| undo_encrypt(state, key(round)));
+    let base = key(back(at[2], at[3], STEP[1]) << 64 | back(at[0], at[1], STEP[0]));
+    let start = BASE_KEYS.iter().rev().fold(base, |state, &round| undo_encrypt(state, key(round)));
     let mark = u64::from(start[3]) << 32 | u64::from(start[2]);
     (mark == MARK).then(|| u64::from(start[1]) << 32 | u64::from(start[0]))
 }
 
-/// The pairs of `id` from number `first` on, for ever.
-fn pairs(id: u64, first: u64) -> impl Iterator<Item = [Lane; 2]> {
+/// Kind and counter of the lane at `16 * number`.
+pub(crate) fn place(number: usize) -> (usize, u64) {
+    let (batch, lane) = (number / (KINDS * COUNTERS), number % (KINDS * COUNTERS));
+    (lane / COUNTERS, (batch * COUNTERS + lane % COUNTERS) as u64)
+}
+
+/// The lanes of a stem.
+fn fan(stem: State) -> [State; KINDS] {
+    let mut lanes = [stem; KINDS];
+    for kind in 0..KINDS {
+        let from = parent(kind).map_or(stem, |parent| lanes[parent]);
+        let round = if kind.is_multiple_of(2) { encrypt } else { decrypt };
+        lanes[kind] = round(from, key(LANE_KEYS[kind]));
+    }
+    lanes
+}
+
+/// The batches of `id` from counter `first` on, for ever.
+fn batches(id: u64, first: u64) -> impl Iterator<Item = [[Lane; COUNTERS]; KINDS]> {
     let base = base(id);
     let start = |low: u32, high: u32, step: u64| {
         (u64::from(high) << 32 | u64::from(low)).wrapping_add(step.wrapping_mul(first))
@@ -166,29 +203,34 @@ fn pairs(id: u64, first: u64) -> impl Iterator<Item = [Lane; 2]> {
     let mut low = start(base[0], base[1], STEP[0]);
     let mut high = start(base[2], base[3], STEP[1]);
     std::iter::repeat_with(move || {
-        let counter = key(u128::from(high) << 64 | u128::from(low));
-        let pair = PAIR_KEYS.iter().fold(counter, |state, &round| encrypt(state, key(round)));
-        low = low.wrapping_add(STEP[0]);
-        high = high.wrapping_add(STEP[1]);
-        [bytes(encrypt(pair, key(LANE_KEYS[0]))), bytes(decrypt(pair, key(LANE_KEYS[1])))]
+        let mut batch = [[[0; 16]; COUNTERS]; KINDS];
+        for n in 0..COUNTERS as u64 {
+            let half = |half: u64, step: u64| u128::from(half.wrapping_add(step.wrapping_mul(n)));
+            let counter = key(half(high, STEP[1]) << 64 | half(low, STEP[0]));
+            let stem = STEM_KEYS.iter().fold(counter, |state, &round| encrypt(state, key(round)));
+            for (kind, lane) in fan(stem).into_iter().enumerate() {
+                batch[kind][n as usize] = bytes(lane);
+            }
+        }
+        low = low.wrapping_add(STEP[0].wrapping_mul(COUNTERS as u64));
+        high = high.wrapping_add(STEP[1].wrapping_mul(COUNTERS as u64));
+        batch
     })
 }
 
-/// Fills whole batches with the bytes of `id` from pair `first` on.
-pub(super) fn fill(id: u64, first: u64, batches: &mut [[u8; BATCH]]) {
-    let (lanes, _) = batches.as_flattened_mut().as_chunks_mut::<16>();
-    let (places, _) = lanes.as_chunks_mut::<2>();
-    for (place, pair) in places.iter_mut().zip(pairs(id, first)) {
-        *place = pair;
+/// Fills whole batches with the bytes of `id` from counter `first` on.
+pub(super) fn fill(id: u64, first: u64, places: &mut [[u8; BATCH]]) {
+    for (place, batch) in places.iter_mut().zip(batches(id, first)) {
+        place.copy_from_slice(batch.as_flattened().as_flattened());
     }
 }
 
 /// Number of the first batch that is not as [`fill`] would make it.
-pub(super) fn wrong(id: u64, first: u64, batches: &[[u8; BATCH]]) -> Option<usize> {
-    let (lanes, _) = batches.as_flattened().as_chunks::<16>();
-    let (places, _) = lanes.as_chunks::<2>();
-    let differs = |(place, pair): (&[Lane; 2], [Lane; 2])| *place != pair;
-    places.iter().zip(pairs(id, first)).position(differs).map(|pair| pair / (BATCH / PAIR))
+pub(super) fn wrong(id: u64, first: u64, places: &[[u8; BATCH]]) -> Option<usize> {
+    let mut expected = batches(id, first);
+    places.iter().position(|place| {
+        expected.next().is_none_or(|batch| place != batch.as_flattened().as_flattened())
+    })
 }
 
 #[cfg(test)]
@@ -209,5 +251,6 @@ mod tests {
         let round_key = lane(0xa0fa_fe17_8854_2cb1_23a3_3939_2a6c_7605);
         assert_eq!(encrypt(start, round_key), lane(0xa49c_7ff2_689f_352b_6b5b_ea43_026a_5049));
         assert_eq!(undo_encrypt(encrypt(start, round_key), round_key), start);
+        assert_eq!(undo_decrypt(decrypt(start, round_key), round_key), start);
     }
 }

@@ -1,21 +1,21 @@
-//! The AES pair 256 bits wide: two pairs, 64 bytes, at a time.
+//! The AES fan 256 bits wide: two counters in a vector.
 
 use std::arch::x86_64::{
-    __m256i, _mm_aesenc_si128, _mm256_add_epi64, _mm256_aesdec_epi128, _mm256_aesenc_epi128,
-    _mm256_broadcastsi128_si256, _mm256_loadu_si256, _mm256_or_si256, _mm256_permute2x128_si256,
-    _mm256_set_epi64x, _mm256_set1_epi8, _mm256_setzero_si256, _mm256_storeu_si256,
-    _mm256_testz_si256, _mm256_xor_si256,
+    __m256i, _mm_add_epi64, _mm256_add_epi64, _mm256_aesdec_epi128, _mm256_aesenc_epi128,
+    _mm256_broadcastsi128_si256, _mm256_loadu_si256, _mm256_or_si256, _mm256_set_epi64x,
+    _mm256_set1_epi8, _mm256_setzero_si256, _mm256_storeu_si256, _mm256_testz_si256,
+    _mm256_xor_si256,
 };
 
-use super::aesni::{halves, key};
-use super::{BASE_KEYS, BATCH, LANE_KEYS, MARK, PAIR, PAIR_KEYS, STEP};
+use super::aesni::{base, key, steps};
+use super::{BATCH, CHAINS, COUNTERS, KINDS, LANE_KEYS, Lane, STEM_KEYS, STEP};
 
-/// Pairs in a vector.
-const WIDE: usize = 2;
-/// Vectors of counters in a batch.
-const VECTORS: usize = BATCH / PAIR / WIDE;
+/// Bytes of a vector.
+const WIDTH: usize = size_of::<__m256i>();
+/// Vectors that hold the counters of a batch.
+const VECTORS: usize = COUNTERS * size_of::<Lane>() / WIDTH;
 
-/// Fills whole batches with the bytes of `id` from pair `first` on. Only for a processor that has the instructions.
+/// Fills whole batches with the bytes of `id` from counter `first` on. Only for a processor that has the instructions.
 #[inline]
 pub(super) fn fill(id: u64, first: u64, batches: &mut [[u8; BATCH]]) {
     // SAFETY: `Generator` holds `Path::Vaes256` only when `Path::available` lists it.
@@ -33,53 +33,59 @@ pub(super) fn wrong(id: u64, first: u64, batches: &[[u8; BATCH]]) -> Option<usiz
 struct Maker {
     counters: [__m256i; VECTORS],
     stride: __m256i,
-    pair: [__m256i; 2],
-    lane: [__m256i; 2],
+    stem: [__m256i; 2],
+    lane: [__m256i; KINDS],
 }
 
 impl Maker {
     #[inline]
     #[target_feature(enable = "aes,avx2,vaes")]
     fn new(id: u64, first: u64) -> Self {
-        let mut base = halves(id, MARK);
-        for round in BASE_KEYS {
-            base = _mm_aesenc_si128(base, key(round));
-        }
-        let base = _mm256_broadcastsi128_si256(base);
-        let steps = |from: u64| {
-            let step =
-                |n: u64, half: usize| STEP[half].wrapping_mul(from.wrapping_add(n)).cast_signed();
-            _mm256_set_epi64x(step(1, 1), step(1, 0), step(0, 1), step(0, 0))
-        };
-        let counters = std::array::from_fn(|v| {
-            _mm256_add_epi64(base, steps(first.wrapping_add((v * WIDE) as u64)))
-        });
-        let whole = |half: usize| STEP[half].wrapping_mul((VECTORS * WIDE) as u64);
+        let start = _mm256_broadcastsi128_si256(_mm_add_epi64(base(id), steps(first)));
+        let step = |n: u64, half: usize| STEP[half].wrapping_mul(n).cast_signed();
+        let fan =
+            |n: u64| _mm256_set_epi64x(step(n + 1, 1), step(n + 1, 0), step(n, 1), step(n, 0));
         Self {
-            counters,
-            stride: _mm256_broadcastsi128_si256(halves(whole(0), whole(1))),
-            pair: [wide_key(PAIR_KEYS[0]), wide_key(PAIR_KEYS[1])],
-            lane: [wide_key(LANE_KEYS[0]), wide_key(LANE_KEYS[1])],
+            counters: [_mm256_add_epi64(start, fan(0)), _mm256_add_epi64(start, fan(2))],
+            stride: _mm256_broadcastsi128_si256(steps(COUNTERS as u64)),
+            stem: [wide_key(STEM_KEYS[0]), wide_key(STEM_KEYS[1])],
+            lane: [
+                wide_key(LANE_KEYS[0]),
+                wide_key(LANE_KEYS[1]),
+                wide_key(LANE_KEYS[2]),
+                wide_key(LANE_KEYS[3]),
+                wide_key(LANE_KEYS[4]),
+                wide_key(LANE_KEYS[5]),
+                wide_key(LANE_KEYS[6]),
+                wide_key(LANE_KEYS[7]),
+            ],
         }
     }
 
-    /// The next batch, in order.
+    /// Hands the next batch to `put`, vector by vector with their numbers: all lanes of a kind, then of the next of its chain.
     #[inline]
     #[target_feature(enable = "aes,avx2,vaes")]
-    fn next(&mut self) -> [[__m256i; 2]; VECTORS] {
-        let mut batch = [[_mm256_setzero_si256(); 2]; VECTORS];
-        for (counter, lanes) in self.counters.iter_mut().zip(&mut batch) {
-            let pair = _mm256_aesenc_epi128(*counter, self.pair[0]);
-            let pair = _mm256_aesenc_epi128(pair, self.pair[1]);
-            *counter = _mm256_add_epi64(*counter, self.stride);
-            let one = _mm256_aesenc_epi128(pair, self.lane[0]);
-            let two = _mm256_aesdec_epi128(pair, self.lane[1]);
-            *lanes = [
-                _mm256_permute2x128_si256::<0x20>(one, two),
-                _mm256_permute2x128_si256::<0x31>(one, two),
-            ];
+    fn next(&mut self, mut put: impl FnMut(usize, __m256i)) {
+        let mut stems = self.counters;
+        for stem in &mut stems {
+            *stem = _mm256_aesenc_epi128(_mm256_aesenc_epi128(*stem, self.stem[0]), self.stem[1]);
         }
-        batch
+        for counter in &mut self.counters {
+            *counter = _mm256_add_epi64(*counter, self.stride);
+        }
+        for chain in CHAINS {
+            let mut lanes = stems;
+            for kind in chain {
+                for (n, lane) in lanes.iter_mut().enumerate() {
+                    *lane = if kind.is_multiple_of(2) {
+                        _mm256_aesenc_epi128(*lane, self.lane[kind])
+                    } else {
+                        _mm256_aesdec_epi128(*lane, self.lane[kind])
+                    };
+                    put(kind * VECTORS + n, *lane);
+                }
+            }
+        }
     }
 }
 
@@ -93,11 +99,11 @@ fn wide_key(of: u128) -> __m256i {
 fn fill_wide(id: u64, first: u64, batches: &mut [[u8; BATCH]]) {
     let mut maker = Maker::new(id, first);
     for batch in batches {
-        let (places, _) = batch.as_chunks_mut::<32>();
-        for (place, vector) in places.iter_mut().zip(maker.next().as_flattened()) {
-            // SAFETY: `place` is 32 bytes; the store asks for no alignment.
-            unsafe { _mm256_storeu_si256(place.as_mut_ptr().cast(), *vector) };
-        }
+        let (places, _) = batch.as_chunks_mut::<WIDTH>();
+        maker.next(|n, lanes| {
+            // SAFETY: the place is as wide as a vector; the store asks for no alignment.
+            unsafe { _mm256_storeu_si256(places[n].as_mut_ptr().cast(), lanes) };
+        });
     }
 }
 
@@ -105,13 +111,13 @@ fn fill_wide(id: u64, first: u64, batches: &mut [[u8; BATCH]]) {
 fn wrong_wide(id: u64, first: u64, batches: &[[u8; BATCH]]) -> Option<usize> {
     let mut maker = Maker::new(id, first);
     for (n, batch) in batches.iter().enumerate() {
-        let (places, _) = batch.as_chunks::<32>();
+        let (places, _) = batch.as_chunks::<WIDTH>();
         let mut difference = _mm256_setzero_si256();
-        for (place, vector) in places.iter().zip(maker.next().as_flattened()) {
-            // SAFETY: `place` is 32 bytes; the load asks for no alignment.
-            let found = unsafe { _mm256_loadu_si256(place.as_ptr().cast()) };
-            difference = _mm256_or_si256(difference, _mm256_xor_si256(found, *vector));
-        }
+        maker.next(|n, lanes| {
+            // SAFETY: the place is as wide as a vector; the load asks for no alignment.
+            let found = unsafe { _mm256_loadu_si256(places[n].as_ptr().cast()) };
+            difference = _mm256_or_si256(difference, _mm256_xor_si256(found, lanes));
+        });
         if _mm256_testz_si256(difference, difference) == 0 {
             return Some(n);
         }
@@ -128,21 +134,30 @@ pub(super) fn store(value: u8, bytes: &mut [u8]) {
 
 #[target_feature(enable = "avx2")]
 fn store_wide(value: u8, bytes: &mut [u8]) {
-    const WIDTH: usize = size_of::<__m256i>();
     if bytes.len() < WIDTH {
         bytes.fill(value);
         return;
     }
-    let (address, last) = (bytes.as_ptr().addr(), bytes.len() - WIDTH);
     let vector = _mm256_set1_epi8(value.cast_signed());
-    let mut place = |at: usize| {
-        debug_assert!(at + WIDTH <= bytes.len());
+    let (start, last) = (bytes.as_mut_ptr(), bytes.len() - WIDTH);
+    let put = |at: usize| {
+        debug_assert!(at <= last);
         // SAFETY: `at` is at most the length less the width; the store asks for no alignment.
-        unsafe { _mm256_storeu_si256(bytes.as_mut_ptr().add(at).cast(), vector) };
+        unsafe { _mm256_storeu_si256(start.add(at).cast(), vector) };
     };
-    // The first and the last store may overlap others; those between are aligned, so none crosses a cache line.
-    place(0);
-    let first = WIDTH - address % WIDTH;
-    (first..=last).step_by(WIDTH).for_each(&mut place);
-    place(last);
+    // The first and the last store may overlap others; those between are aligned, so that none crosses a cache line.
+    put(0);
+    let mut at = WIDTH - start.addr() % WIDTH;
+    while at + 3 * WIDTH <= last {
+        put(at);
+        put(at + WIDTH);
+        put(at + 2 * WIDTH);
+        put(at + 3 * WIDTH);
+        at += 4 * WIDTH;
+    }
+    while at <= last {
+        put(at);
+        at += WIDTH;
+    }
+    put(last);
 }

@@ -1,21 +1,19 @@
-//! The AES pair 512 bits wide: four pairs, 128 bytes, at a time.
+//! The AES fan 512 bits wide: four counters at a time.
 
 use std::arch::x86_64::{
-    __m512i, _mm_aesenc_si128, _mm512_add_epi64, _mm512_aesdec_epi128, _mm512_aesenc_epi128,
-    _mm512_broadcast_i32x4, _mm512_loadu_si512, _mm512_or_si512, _mm512_permutex2var_epi64,
-    _mm512_set_epi64, _mm512_set1_epi8, _mm512_setzero_si512, _mm512_storeu_si512,
-    _mm512_test_epi64_mask, _mm512_xor_si512,
+    __m512i, _mm_add_epi64, _mm512_add_epi64, _mm512_aesdec_epi128, _mm512_aesenc_epi128,
+    _mm512_broadcast_i32x4, _mm512_loadu_si512, _mm512_or_si512, _mm512_set_epi64,
+    _mm512_set1_epi8, _mm512_setzero_si512, _mm512_storeu_si512, _mm512_test_epi64_mask,
+    _mm512_xor_si512,
 };
 
-use super::aesni::{halves, key};
-use super::{BASE_KEYS, BATCH, LANE_KEYS, MARK, PAIR, PAIR_KEYS, STEP};
+use super::aesni::{base, key, steps};
+use super::{BATCH, COUNTERS, KINDS, LANE_KEYS, STEM_KEYS, STEP};
 
-/// Pairs in a vector.
-const WIDE: usize = 4;
-/// Vectors of counters in a batch.
-const VECTORS: usize = BATCH / PAIR / WIDE;
+/// Bytes of a vector.
+const WIDTH: usize = size_of::<__m512i>();
 
-/// Fills whole batches with the bytes of `id` from pair `first` on. Only for a processor that has the instructions.
+/// Fills whole batches with the bytes of `id` from counter `first` on. Only for a processor that has the instructions.
 #[inline]
 pub(super) fn fill(id: u64, first: u64, batches: &mut [[u8; BATCH]]) {
     // SAFETY: `Generator` holds `Path::Vaes512` only when `Path::available` lists it.
@@ -31,70 +29,61 @@ pub(super) fn wrong(id: u64, first: u64, batches: &[[u8; BATCH]]) -> Option<usiz
 
 /// What makes one batch after the other.
 struct Maker {
-    counters: [__m512i; VECTORS],
+    counters: __m512i,
     stride: __m512i,
-    pair: [__m512i; 2],
-    lane: [__m512i; 2],
-    /// Which 64-bit words of encrypted (0-7) and decrypted (8-15) lanes make the first and the second vector.
-    order: [__m512i; 2],
+    stem: [__m512i; 2],
+    lane: [__m512i; KINDS],
 }
 
 impl Maker {
     #[inline]
     #[target_feature(enable = "aes,avx2,vaes,avx512f")]
     fn new(id: u64, first: u64) -> Self {
-        let mut base = halves(id, MARK);
-        for round in BASE_KEYS {
-            base = _mm_aesenc_si128(base, key(round));
-        }
-        let base = _mm512_broadcast_i32x4(base);
-        let steps = |from: u64| {
-            let step =
-                |n: u64, half: usize| STEP[half].wrapping_mul(from.wrapping_add(n)).cast_signed();
-            _mm512_set_epi64(
-                step(3, 1),
-                step(3, 0),
-                step(2, 1),
-                step(2, 0),
-                step(1, 1),
-                step(1, 0),
-                step(0, 1),
-                step(0, 0),
-            )
-        };
-        let counters = std::array::from_fn(|v| {
-            _mm512_add_epi64(base, steps(first.wrapping_add((v * WIDE) as u64)))
-        });
-        let whole = |half: usize| STEP[half].wrapping_mul((VECTORS * WIDE) as u64);
+        let start = _mm512_broadcast_i32x4(_mm_add_epi64(base(id), steps(first)));
+        let step = |n: u64, half: usize| STEP[half].wrapping_mul(n).cast_signed();
+        let fan = _mm512_set_epi64(
+            step(3, 1),
+            step(3, 0),
+            step(2, 1),
+            step(2, 0),
+            step(1, 1),
+            step(1, 0),
+            0,
+            0,
+        );
         Self {
-            counters,
-            stride: _mm512_broadcast_i32x4(halves(whole(0), whole(1))),
-            pair: [wide_key(PAIR_KEYS[0]), wide_key(PAIR_KEYS[1])],
-            lane: [wide_key(LANE_KEYS[0]), wide_key(LANE_KEYS[1])],
-            order: [
-                _mm512_set_epi64(11, 10, 3, 2, 9, 8, 1, 0),
-                _mm512_set_epi64(15, 14, 7, 6, 13, 12, 5, 4),
+            counters: _mm512_add_epi64(start, fan),
+            stride: _mm512_broadcast_i32x4(steps(COUNTERS as u64)),
+            stem: [wide_key(STEM_KEYS[0]), wide_key(STEM_KEYS[1])],
+            lane: [
+                wide_key(LANE_KEYS[0]),
+                wide_key(LANE_KEYS[1]),
+                wide_key(LANE_KEYS[2]),
+                wide_key(LANE_KEYS[3]),
+                wide_key(LANE_KEYS[4]),
+                wide_key(LANE_KEYS[5]),
+                wide_key(LANE_KEYS[6]),
+                wide_key(LANE_KEYS[7]),
             ],
         }
     }
 
-    /// The next batch, in order.
+    /// The next batch, a vector for each kind of lane.
     #[inline]
     #[target_feature(enable = "aes,avx2,vaes,avx512f")]
-    fn next(&mut self) -> [[__m512i; 2]; VECTORS] {
-        let mut batch = [[_mm512_setzero_si512(); 2]; VECTORS];
-        for (counter, lanes) in self.counters.iter_mut().zip(&mut batch) {
-            let pair = _mm512_aesenc_epi128(*counter, self.pair[0]);
-            let pair = _mm512_aesenc_epi128(pair, self.pair[1]);
-            *counter = _mm512_add_epi64(*counter, self.stride);
-            let one = _mm512_aesenc_epi128(pair, self.lane[0]);
-            let two = _mm512_aesdec_epi128(pair, self.lane[1]);
-            *lanes = [
-                _mm512_permutex2var_epi64(one, self.order[0], two),
-                _mm512_permutex2var_epi64(one, self.order[1], two),
-            ];
-        }
-        batch
+    fn next(&mut self) -> [__m512i; KINDS] {
+        let stem = _mm512_aesenc_epi128(self.counters, self.stem[0]);
+        let stem = _mm512_aesenc_epi128(stem, self.stem[1]);
+        self.counters = _mm512_add_epi64(self.counters, self.stride);
+        let zero = _mm512_aesenc_epi128(stem, self.lane[0]);
+        let one = _mm512_aesdec_epi128(stem, self.lane[1]);
+        let two = _mm512_aesenc_epi128(one, self.lane[2]);
+        let three = _mm512_aesdec_epi128(zero, self.lane[3]);
+        let four = _mm512_aesenc_epi128(three, self.lane[4]);
+        let five = _mm512_aesdec_epi128(two, self.lane[5]);
+        let six = _mm512_aesenc_epi128(five, self.lane[6]);
+        let seven = _mm512_aesdec_epi128(four, self.lane[7]);
+        [zero, one, two, three, four, five, six, seven]
     }
 }
 
@@ -108,10 +97,10 @@ fn wide_key(of: u128) -> __m512i {
 fn fill_wide(id: u64, first: u64, batches: &mut [[u8; BATCH]]) {
     let mut maker = Maker::new(id, first);
     for batch in batches {
-        let (places, _) = batch.as_chunks_mut::<64>();
-        for (place, vector) in places.iter_mut().zip(maker.next().as_flattened()) {
-            // SAFETY: `place` is 64 bytes; the store asks for no alignment.
-            unsafe { _mm512_storeu_si512(place.as_mut_ptr().cast(), *vector) };
+        let (places, _) = batch.as_chunks_mut::<WIDTH>();
+        for (place, lanes) in places.iter_mut().zip(maker.next()) {
+            // SAFETY: `place` is as wide as a vector; the store asks for no alignment.
+            unsafe { _mm512_storeu_si512(place.as_mut_ptr().cast(), lanes) };
         }
     }
 }
@@ -120,12 +109,12 @@ fn fill_wide(id: u64, first: u64, batches: &mut [[u8; BATCH]]) {
 fn wrong_wide(id: u64, first: u64, batches: &[[u8; BATCH]]) -> Option<usize> {
     let mut maker = Maker::new(id, first);
     for (n, batch) in batches.iter().enumerate() {
-        let (places, _) = batch.as_chunks::<64>();
+        let (places, _) = batch.as_chunks::<WIDTH>();
         let mut difference = _mm512_setzero_si512();
-        for (place, vector) in places.iter().zip(maker.next().as_flattened()) {
-            // SAFETY: `place` is 64 bytes; the load asks for no alignment.
+        for (place, lanes) in places.iter().zip(maker.next()) {
+            // SAFETY: `place` is as wide as a vector; the load asks for no alignment.
             let found = unsafe { _mm512_loadu_si512(place.as_ptr().cast()) };
-            difference = _mm512_or_si512(difference, _mm512_xor_si512(found, *vector));
+            difference = _mm512_or_si512(difference, _mm512_xor_si512(found, lanes));
         }
         if _mm512_test_epi64_mask(difference, difference) != 0 {
             return Some(n);
@@ -143,21 +132,30 @@ pub(super) fn store(value: u8, bytes: &mut [u8]) {
 
 #[target_feature(enable = "avx512f")]
 fn store_wide(value: u8, bytes: &mut [u8]) {
-    const WIDTH: usize = size_of::<__m512i>();
     if bytes.len() < WIDTH {
         bytes.fill(value);
         return;
     }
-    let (address, last) = (bytes.as_ptr().addr(), bytes.len() - WIDTH);
     let vector = _mm512_set1_epi8(value.cast_signed());
-    let mut place = |at: usize| {
-        debug_assert!(at + WIDTH <= bytes.len());
+    let (start, last) = (bytes.as_mut_ptr(), bytes.len() - WIDTH);
+    let put = |at: usize| {
+        debug_assert!(at <= last);
         // SAFETY: `at` is at most the length less the width; the store asks for no alignment.
-        unsafe { _mm512_storeu_si512(bytes.as_mut_ptr().add(at).cast(), vector) };
+        unsafe { _mm512_storeu_si512(start.add(at).cast(), vector) };
     };
-    // The first and the last store may overlap others; those between are aligned, so none crosses a cache line.
-    place(0);
-    let first = WIDTH - address % WIDTH;
-    (first..=last).step_by(WIDTH).for_each(&mut place);
-    place(last);
+    // The first and the last store may overlap others; those between are aligned, so that none crosses a cache line.
+    put(0);
+    let mut at = WIDTH - start.addr() % WIDTH;
+    while at + 3 * WIDTH <= last {
+        put(at);
+        put(at + WIDTH);
+        put(at + 2 * WIDTH);
+        put(at + 3 * WIDTH);
+        at += 4 * WIDTH;
+    }
+    while at <= last {
+        put(at);
+        at += WIDTH;
+    }
+    put(last);
 }
