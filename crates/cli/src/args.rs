@@ -173,7 +173,7 @@ pub struct LoadArgs {
     pub pattern: Option<workload::Pattern>,
     /// Size of one I/O.
     #[arg(long, default_value = "4k")]
-    pub block_size: Bytes,
+    pub block_size: workload::BlockSize,
     /// Workers.
     #[arg(long, default_value_t = 1)]
     pub jobs: u32,

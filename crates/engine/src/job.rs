@@ -1,6 +1,6 @@
 //! What one worker does next, and the bytes it writes.
 
-use workload::{OpName, Range, Stream};
+use workload::{OpName, Stream};
 
 use crate::load::Load;
 use crate::ring::Transfer;
@@ -38,7 +38,6 @@ pub(crate) struct Next {
 /// The operations and the content of one worker.
 pub(crate) struct Job {
     stream: Stream,
-    range: Range,
     /// Index in the load of each operation, by its place in [`OpName::ALL`].
     places: [usize; OpName::ALL.len()],
     fill: Box<dyn Fill>,
@@ -46,19 +45,18 @@ pub(crate) struct Job {
 }
 
 impl Job {
-    /// Job number `number` of `load` on `range`.
+    /// Job number `number` of `load`, which does what `stream` says.
     pub(crate) fn new(
         load: &Load,
-        range: Range,
+        stream: Stream,
         number: u32,
         sampler: Sampler,
         make: MakeFill,
     ) -> Self {
         let spec = &load.spec;
-        let place = |op| spec.ops.names().position(|o| o == op).unwrap_or_default();
+        let place = |op| spec.operations().position(|o| o == op).unwrap_or_default();
         Self {
-            stream: Stream::new(spec, &range, load.seed, number, spec.jobs),
-            range,
+            stream,
             places: OpName::ALL.map(place),
             fill: make(load, number),
             sampler,
@@ -70,10 +68,9 @@ impl Job {
     pub(crate) fn next(&mut self) -> Option<Next> {
         let io = self.stream.next()?;
         let transfer = Transfer {
-            write: io.is_write,
-            offset: self.range.offset(io.block),
-            // No I/O is larger than 64 MiB.
-            length: self.range.block_size as u32,
+            write: io.op.is_write(),
+            offset: io.offset,
+            length: io.length,
             done: 0,
         };
         Some(Next { operation: self.places[io.op as usize], transfer })

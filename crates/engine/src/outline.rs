@@ -1,7 +1,7 @@
 //! A load on a given target, in numbers: what the backends share.
 
 use units::Bytes;
-use workload::{Range, Stream};
+use workload::{Amount, OpKind, Range, Stream};
 
 use crate::census::QUEUED;
 use crate::error::{EngineError, Kind};
@@ -24,8 +24,10 @@ pub(crate) struct Outline {
     pub interval_ns: u64,
     pub duration_ns: Option<u64>,
     pub writes: bool,
-    /// I/Os of all jobs together; `None` when only time ends the load.
-    ios: Option<u64>,
+    /// What all jobs do together; `None` when only time ends the load.
+    amount: Option<Amount>,
+    /// Whether all I/Os are whole blocks of content.
+    whole: bool,
     /// Share of writes among I/Os, 0 to 1.
     write_share: f64,
 }
@@ -47,19 +49,27 @@ impl Outline {
         spec.validate().map_err(unfit)?;
         let alignment = u32::try_from(alignment).unwrap_or(u32::MAX);
         let range = spec.check_target(size.0, alignment).map_err(unfit)?;
-        let stream = |job| Stream::new(spec, &range, load.seed, job, spec.jobs);
+        let unable = |kind| !matches!(kind, OpKind::Read | OpKind::Write);
+        if let Some(op) = spec.operations().find(|op| unable(op.kind())) {
+            let help = "leave it out of ops and sync".to_owned();
+            return Err(EngineError::new(Kind::Usage, format!("{object} cannot do {op}"), help));
+        }
         let writes = spec.ops.shares().filter(|(op, _)| op.is_write());
         Ok(Self {
             range,
-            names: spec.ops.names().map(|name| name.to_string()).collect(),
+            names: spec.operations().map(|name| name.to_string()).collect(),
             stage: load.stage,
             jobs: spec.jobs as usize,
-            depth: spec.depth as usize,
-            block_bytes: range.block_size as usize,
+            depth: spec.depth_ios() as usize,
+            block_bytes: spec.largest_io().0 as usize,
             interval_ns: spec.interval.0,
             duration_ns: spec.duration.map(|d| d.0),
-            writes: spec.writes(),
-            ios: (0..spec.jobs).map(|job| stream(job).left()).sum(),
+            writes: spec.has_content(),
+            amount: spec.amount(&range),
+            whole: spec.ops.names().all(|op| {
+                let mut sizes = spec.block_size_of(op).sizes();
+                sizes.all(|size| size.0.is_multiple_of(reduce::BLOCK as u64))
+            }),
             write_share: writes.map(|(_, share)| share.fraction()).sum(),
         })
     }
@@ -80,9 +90,8 @@ impl Outline {
         if !self.writes {
             return Some(0);
         }
-        let ios = self.ios.filter(|_| self.duration_ns.is_none())?;
-        let per_io = (self.block_bytes / reduce::BLOCK) as f64;
-        Some((ios as f64 * self.write_share * per_io) as u64)
+        let amount = self.amount.filter(|_| self.duration_ns.is_none())?;
+        Some((amount.bytes as f64 / reduce::BLOCK as f64 * self.write_share) as u64)
     }
 
     /// Blocks that the queue between one job and the census holds, and whether that is all the job will write.
@@ -96,7 +105,7 @@ impl Outline {
 
     /// Whether every written buffer is a whole number of 4 KiB blocks, so that what was achieved can be measured.
     pub(crate) fn blocks_are_whole(&self) -> bool {
-        self.block_bytes.is_multiple_of(reduce::BLOCK)
+        self.whole
     }
 
     /// One job for each sampler.
@@ -106,15 +115,14 @@ impl Outline {
         samplers: Vec<Sampler>,
         make: MakeFill,
     ) -> Vec<Job> {
-        (0..)
-            .zip(samplers)
-            .map(|(n, sampler)| Job::new(load, self.range, n, sampler, make))
-            .collect()
+        let streams = Stream::for_jobs(&load.spec, &self.range, load.seed);
+        let jobs = (0..).zip(streams).zip(samplers);
+        jobs.map(|((n, stream), sampler)| Job::new(load, stream, n, sampler, make)).collect()
     }
 
     /// How far the load has come when `bytes` are done after `elapsed_ns`.
     pub(crate) fn progress(&self, elapsed_ns: u64, bytes: u64) -> Progress {
-        let total = self.ios.map(|ios| ios * self.block_bytes as u64);
+        let total = self.amount.map(|amount| amount.bytes);
         Progress::of(elapsed_ns, self.duration_ns, bytes, total)
     }
 }

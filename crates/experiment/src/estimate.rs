@@ -13,17 +13,11 @@ pub(crate) const ASSUMED_IOPS: u64 = 8_000;
 /// Raising a stack, waiting for it, and taking it down.
 const STACK: Nanos = Nanos::from_secs(6);
 
-/// I/Os of a load that ends by bytes or passes.
-pub(crate) fn ios(spec: &LoadSpec, target: Bytes) -> Option<u64> {
-    let by_bytes = spec.bytes.map(|bytes| bytes.0 / spec.block_size.0.max(1));
-    let by_passes =
-        spec.passes.and_then(|n| spec.plan_blocks(target.0).map(|blocks| blocks * u64::from(n)));
-    [by_bytes, by_passes].into_iter().flatten().min()
-}
-
 /// About how long a load takes.
 pub(crate) fn load(spec: &LoadSpec, target: Bytes) -> Nanos {
-    let by_ios = ios(spec, target).map(|ios| Nanos(ios * Nanos::PER_SECOND / ASSUMED_IOPS));
+    let by_ios = spec
+        .plan(target.0)
+        .map(|amount| Nanos(amount.ios.saturating_mul(Nanos::PER_SECOND) / ASSUMED_IOPS));
     [spec.duration, by_ios].into_iter().flatten().min().unwrap_or_default()
 }
 
@@ -36,7 +30,7 @@ pub(crate) fn cell(stages: &[StagePlan]) -> Nanos {
 pub(crate) fn stored(stack: &Built, stages: &[StagePlan], size: Bytes) -> Bytes {
     let written: u64 = stages
         .iter()
-        .map(|stage| stage.ios.map_or(stack.bytes.0, |ios| ios * stage.load.block_size.0))
+        .map(|stage| stage.bytes.unwrap_or(stack.bytes).0)
         .sum();
     Bytes((written + written / 4 + 512 * Bytes::MIB).min(size.0))
 }

@@ -145,6 +145,9 @@ pub struct StagePlan {
     pub load: LoadSpec,
     /// I/Os it makes, when that is known beforehand.
     pub ios: Option<u64>,
+    /// Bytes of them, when that is known beforehand.
+    #[serde(default)]
+    pub bytes: Option<Bytes>,
     /// About how long it takes.
     pub about: Nanos,
 }

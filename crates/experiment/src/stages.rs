@@ -158,7 +158,8 @@ pub(crate) fn plan(
             kind: stage.kind.clone(),
             name: stage.name.clone(),
             measured: stage.measured,
-            ios: estimate::ios(spec, stack.bytes),
+            ios: spec.plan(stack.bytes.0).map(|amount| amount.ios),
+            bytes: spec.plan(stack.bytes.0).map(|amount| Bytes(amount.bytes)),
             about: estimate::load(spec, stack.bytes),
             load: spec.clone(),
         });
@@ -170,8 +171,8 @@ pub(crate) fn plan(
 fn allocation(layer: &str, need: &layers::Allocate, stack: &Built) -> StagePlan {
     let load = LoadSpec {
         ops: workload::Ops::only(workload::OpName::Write),
-        pattern: Some(workload::Pattern::Strided { blocks: need.stride_bytes / need.block_bytes }),
-        block_size: Bytes(need.block_bytes),
+        pattern: Some(workload::Pattern::Strided { blocks: need.stride_bytes / need.block_bytes, shift: false }),
+        block_size: Bytes(need.block_bytes).into(),
         passes: Some(1),
         last_block: need.last_block,
         content: content::ContentSpec { zero: Percent(100.0), ..Default::default() },
@@ -181,7 +182,8 @@ fn allocation(layer: &str, need: &layers::Allocate, stack: &Built) -> StagePlan 
         kind: "allocate".into(),
         name: format!("allocate {layer}"),
         measured: false,
-        ios: estimate::ios(&load, stack.bytes),
+        ios: load.plan(stack.bytes.0).map(|amount| amount.ios),
+        bytes: load.plan(stack.bytes.0).map(|amount| Bytes(amount.bytes)),
         about: Nanos::from_secs(3),
         load,
     }
@@ -200,5 +202,5 @@ pub(crate) fn facts(stage: &StagePlan) -> StageFacts {
 
 /// Names of the operations of a load.
 pub(crate) fn operations(spec: &LoadSpec) -> Vec<String> {
-    spec.ops.names().map(|name| name.to_string()).collect()
+    spec.operations().map(|name| name.to_string()).collect()
 }

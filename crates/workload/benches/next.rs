@@ -9,7 +9,7 @@ use workload::{LoadSpec, Range, Stream};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut out = std::io::stdout().lock();
-    let range = Range { start: 0, blocks: 244_140, block_size: 4096 };
+    let range = Range { start: 0, bytes: 244_140 * 4096 };
     for ops in ["randread=100", "read=65,write=20,randread=10,randwrite=5"] {
         for pattern in ["uniform", "permutation", "sequential", "strided:812"] {
             let spec = LoadSpec {

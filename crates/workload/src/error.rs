@@ -3,6 +3,7 @@
 use content::ContentError;
 use units::{Bytes, show};
 
+use crate::text;
 use crate::{OpName, Pattern};
 
 /// What is wrong with a load, by the key whose value is wrong.
@@ -12,21 +13,25 @@ pub enum WorkloadError {
     #[error("ops names no operation")]
     NoOps,
     /// Shares do not sum to 100.
-    #[error("ops: the shares sum to {}, not to 100", show::significant(*.sum, 6))]
+    #[error("{key}: the shares sum to {}, not to 100", show::significant(*.sum, 6))]
     ShareSum {
+        /// The key.
+        key: &'static str,
         /// Their sum, percent.
         sum: f64,
     },
     /// A share that no deck can keep exactly, or none at all.
-    #[error("ops: {op} = {share} cannot be kept exactly")]
+    #[error("{key}: {part} = {share} cannot be kept exactly")]
     Share {
-        /// The operation.
-        op: OpName,
+        /// The key.
+        key: &'static str,
+        /// The operation or size.
+        part: String,
         /// Its share, percent.
         share: f64,
     },
     /// Nothing ends the load.
-    #[error("nothing ends this load: duration, bytes and passes are all missing")]
+    #[error("nothing ends this load: duration, bytes, ios, passes and steady are all missing")]
     NoStop,
     /// A value that has to be above zero.
     #[error("{key} is 0")]
@@ -68,11 +73,33 @@ pub enum WorkloadError {
     )]
     EndlessPass {
         /// The pattern.
-        pattern: Pattern,
+        pattern: Box<Pattern>,
     },
     /// `last_block` without a stride.
     #[error("last_block = true needs a strided pattern")]
     LastBlock,
+    /// A value that makes no sense, by itself or beside another.
+    #[error("{key} = {value} makes no sense: {why}")]
+    Senseless {
+        /// The key.
+        key: &'static str,
+        /// Its value.
+        value: String,
+        /// What is wrong with it.
+        why: &'static str,
+        /// What to do about it.
+        help: &'static str,
+    },
+    /// Something is said of an operation that the load does not have, or that cannot have it.
+    #[error("each.{op} says what cannot be: {why}")]
+    Own {
+        /// The operation.
+        op: OpName,
+        /// What is wrong with it.
+        why: &'static str,
+        /// What to do about it.
+        help: &'static str,
+    },
     /// The range reaches beyond the target.
     #[error("{key} = {value} reaches beyond the end of the target, which has {target}")]
     Outside {
@@ -85,17 +112,27 @@ pub enum WorkloadError {
     },
     /// Not one block, or not one for each job, fits into the range.
     #[error(
-        "the range of {range} holds {blocks} blocks of {block_size}: not one for each of {jobs} jobs"
+        "the range of {range} holds {blocks} places for I/Os of {block_size}: not one for each of {jobs} jobs"
     )]
     TooSmall {
         /// Bytes of the range.
         range: Bytes,
-        /// Blocks (or strides) in it.
+        /// Places in it.
         blocks: u64,
-        /// The block size.
+        /// The largest I/O.
         block_size: Bytes,
         /// Workers.
         jobs: u32,
+    },
+    /// Zones do not fill the range, or one of them has no block.
+    #[error(
+        "pattern = {pattern}: the zones do not fill the range of {range} with a block or more each"
+    )]
+    Zones {
+        /// The pattern.
+        pattern: Box<Pattern>,
+        /// Bytes of the range.
+        range: Bytes,
     },
     /// The content cannot be written.
     #[error(transparent)]
@@ -106,16 +143,21 @@ impl WorkloadError {
     /// The key whose value is wrong, as it is written in an experiment.
     pub fn key(&self) -> &'static str {
         match self {
-            Self::NoOps | Self::ShareSum { .. } | Self::Share { .. } => "ops",
+            Self::NoOps => "ops",
             Self::NoStop => "duration",
-            Self::Zero { key }
+            Self::ShareSum { key, .. }
+            | Self::Share { key, .. }
+            | Self::Senseless { key, .. }
+            | Self::Zero { key }
             | Self::TooMany { key, .. }
             | Self::Unaligned { key, .. }
             | Self::Outside { key, .. } => key,
             Self::ContentBlock { .. } => "block_size",
             Self::EndlessPass { .. } => "passes",
             Self::LastBlock => "last_block",
+            Self::Own { .. } => "each",
             Self::TooSmall { .. } => "size",
+            Self::Zones { .. } => "pattern",
             Self::Content(error) => error.key(),
         }
     }
@@ -127,27 +169,35 @@ impl WorkloadError {
             Self::ShareSum { .. } => {
                 "change the shares so that they sum to 100, as in randwrite = 70, randread = 30".into()
             }
-            Self::Share { op, .. } => {
-                format!("give {op} a share above 0 in steps of 0.01, or leave it out")
+            Self::Share { part, .. } => {
+                format!("give {part} a share above 0 in steps of 0.01, or leave it out")
             }
-            Self::NoStop => "add one of duration (\"60s\"), bytes (\"10G\") or passes (1)".into(),
+            Self::NoStop => {
+                "add one of duration (\"60s\"), bytes (\"10G\"), ios (100000), passes (1) or steady (\"iops:5%:60s\")"
+                    .into()
+            }
             Self::Zero { key } => format!("give {key} a value above 0, or leave it out"),
             Self::TooMany { key, most, .. } => format!("set {key} to {most} or less"),
             Self::Unaligned { key, value, unit } => {
                 let down = value.0 / unit.0.max(1) * unit.0;
                 let near = Bytes(if down == 0 { unit.0 } else { down });
-                format!("the nearest {key} is {} bytes ({near})", near.0)
+                let short = text::size(near);
+                format!("the nearest {key} is {} bytes ({near}): write \"{short}\"", near.0)
             }
             Self::ContentBlock { .. } => {
                 "use a block size that is a multiple of 4k, or leave dedupe, compress and zero out".into()
             }
             Self::EndlessPass { .. } => {
-                "set pattern = \"permutation\" (each block once, in random order), or end it by duration or bytes"
+                "set pattern = \"permutation\" (each block once, in random order), or end it by duration, bytes or ios"
                     .into()
             }
             Self::LastBlock => "set pattern = \"strided:N\", or leave last_block out".into(),
+            Self::Senseless { help, .. } | Self::Own { help, .. } => (*help).into(),
             Self::Outside { .. } => "make offset and size smaller, or use a larger target".into(),
             Self::TooSmall { .. } => "use a larger size, a smaller block_size, or fewer jobs".into(),
+            Self::Zones { .. } => {
+                "let the sizes sum to 100 %, or give the last zone the rest, as in zones:90%/1G,10%/rest".into()
+            }
             Self::Content(error) => error.help(),
         }
     }

@@ -1,22 +1,49 @@
-//! Operations, mixes, patterns and stop rules: what comes next. A [`LoadSpec`] says what is asked for, a [`Stream`]
-//! what one job of it does, I/O after I/O, from a seed alone.
+//! Operations, mixes, patterns, arrivals and stop rules: what comes next. A [`LoadSpec`] says what is asked for, a
+//! [`Stream`] what one job of it does, I/O after I/O, from a seed alone.
 #![forbid(unsafe_code)]
 
+mod amount;
+mod block_size;
+mod choices;
 mod deck;
 mod describe;
+mod each;
 mod error;
+mod lane;
 mod op;
 mod ops;
 mod order;
 mod pattern;
+mod pauses;
+mod permutation;
 mod range;
+mod rate;
+mod seeds;
+mod sizes;
 mod spec;
+mod steady;
 mod stream;
+mod text;
+mod validate;
+mod walk;
+mod zones;
 
+pub use amount::Amount;
+pub use block_size::BlockSize;
+pub use choices::{Arrival, Backend, DepthUnit, Hot, Share, Verify};
+pub use each::{Each, Own};
 pub use error::WorkloadError;
-pub use op::OpName;
+pub use op::{OpKind, OpName};
 pub use ops::Ops;
 pub use pattern::Pattern;
+pub use pauses::{Sync, SyncHow, Think};
+pub use permutation::Permutation;
 pub use range::Range;
+pub use rate::{Limit, Rate};
 pub use spec::LoadSpec;
+pub use steady::{Steady, SteadyMetric};
 pub use stream::{Io, Stream};
+pub use zones::{Extent, Zone, Zones};
+
+/// I/Os that are made at a time.
+pub const BATCH: usize = 64;

@@ -14,20 +14,76 @@ pub enum OpName {
     Randread,
     /// Writes at random unless a pattern is set.
     Randwrite,
+    /// Gives blocks back to the target, one after the other unless a pattern is set.
+    Discard,
+    /// Gives blocks back to the target, at random unless a pattern is set.
+    Randdiscard,
+    /// Has the target zero blocks itself, one after the other unless a pattern is set.
+    Writezeroes,
+    /// Has the target zero blocks itself, at random unless a pattern is set.
+    Randwritezeroes,
+    /// Makes what was written durable; has neither place nor size.
+    Flush,
+}
+
+/// What an operation asks of the target, whatever its order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OpKind {
+    /// Moves bytes from the target.
+    Read,
+    /// Moves bytes to the target.
+    Write,
+    /// Gives a range back.
+    Discard,
+    /// Zeroes a range without moving bytes.
+    WriteZeroes,
+    /// Makes what was written durable.
+    Flush,
 }
 
 impl OpName {
     /// All operations.
-    pub const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Randread, Self::Randwrite];
+    pub const ALL: [Self; 9] = [
+        Self::Read,
+        Self::Write,
+        Self::Randread,
+        Self::Randwrite,
+        Self::Discard,
+        Self::Randdiscard,
+        Self::Writezeroes,
+        Self::Randwritezeroes,
+        Self::Flush,
+    ];
 
-    /// Whether it changes the target.
+    /// What it asks of the target.
+    pub const fn kind(self) -> OpKind {
+        match self {
+            Self::Read | Self::Randread => OpKind::Read,
+            Self::Write | Self::Randwrite => OpKind::Write,
+            Self::Discard | Self::Randdiscard => OpKind::Discard,
+            Self::Writezeroes | Self::Randwritezeroes => OpKind::WriteZeroes,
+            Self::Flush => OpKind::Flush,
+        }
+    }
+
+    /// Whether it moves bytes to the target.
     pub const fn is_write(self) -> bool {
-        matches!(self, Self::Write | Self::Randwrite)
+        matches!(self.kind(), OpKind::Write)
+    }
+
+    /// Whether it changes what the target holds.
+    pub const fn changes(self) -> bool {
+        matches!(self.kind(), OpKind::Write | OpKind::Discard | OpKind::WriteZeroes)
+    }
+
+    /// Whether it goes to a place and has a size.
+    pub const fn has_place(self) -> bool {
+        !matches!(self, Self::Flush)
     }
 
     /// Whether its own pattern is random.
     pub const fn is_random(self) -> bool {
-        matches!(self, Self::Randread | Self::Randwrite)
+        matches!(self, Self::Randread | Self::Randwrite | Self::Randdiscard | Self::Randwritezeroes)
     }
 
     /// The name in files, flags and results.
@@ -37,6 +93,11 @@ impl OpName {
             Self::Write => "write",
             Self::Randread => "randread",
             Self::Randwrite => "randwrite",
+            Self::Discard => "discard",
+            Self::Randdiscard => "randdiscard",
+            Self::Writezeroes => "writezeroes",
+            Self::Randwritezeroes => "randwritezeroes",
+            Self::Flush => "flush",
         }
     }
 }
@@ -55,7 +116,7 @@ impl std::str::FromStr for OpName {
         found.ok_or_else(|| units::QuantityError {
             text: text.to_owned(),
             what: "operation",
-            example: "read, write, randread or randwrite",
+            example: "read, write, discard, writezeroes (one after the other), randread, randwrite, randdiscard, randwritezeroes (at random) or flush",
         })
     }
 }

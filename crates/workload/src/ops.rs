@@ -27,7 +27,7 @@ impl Ops {
     }
 
     /// The operations and their shares, in order.
-    pub fn shares(&self) -> impl Iterator<Item = (OpName, Percent)> + '_ {
+    pub fn shares(&self) -> impl Iterator<Item = (OpName, Percent)> + Clone + '_ {
         self.0.iter().copied()
     }
 

@@ -1,21 +1,16 @@
 //! What load is asked for.
 
-use content::{BLOCK, ContentSpec};
+use content::ContentSpec;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Nanos};
+use units::{Bytes, Nanos, Seed};
 
-use crate::deck::SHARE_STEPS;
-use crate::order::Order;
-use crate::{Ops, Pattern, Range, WorkloadError};
-
-/// Most workers.
-const MOST_JOBS: u32 = 1024;
-/// Most I/Os in flight per worker: what an io_uring can hold.
-const MOST_DEPTH: u32 = 32_768;
-/// Sectors of the block layer: no I/O is smaller.
-const SECTOR: u64 = 512;
-/// The largest I/O.
-const LARGEST: u64 = 64 * Bytes::MIB;
+use crate::block_size::divisor;
+use crate::deck;
+use crate::sizes::Sizes;
+use crate::{
+    Arrival, Backend, BlockSize, DepthUnit, Each, Hot, Limit, OpName, Ops, Pattern, Rate, Share,
+    Steady, Sync, Think, Verify,
+};
 
 /// A load as asked for; keys are those of a load stage in an experiment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -23,14 +18,38 @@ const LARGEST: u64 = 64 * Bytes::MIB;
 pub struct LoadSpec {
     /// Operations and their shares.
     pub ops: Ops,
+    /// What single operations have of their own.
+    #[serde(skip_serializing_if = "Each::is_empty")]
+    pub each: Each,
     /// Pattern of all operations; without it, each has its own (random or one after the other).
     pub pattern: Option<Pattern>,
+    /// Where blocks are that the pattern visits often; without it, where the pattern puts them.
+    pub hot: Option<Hot>,
     /// Size of one I/O.
-    pub block_size: Bytes,
+    pub block_size: BlockSize,
+    /// I/Os start at multiples of this, counted from the start of the range; without it, of what all sizes are
+    /// multiples of.
+    pub align: Option<Bytes>,
+    /// How jobs divide the work.
+    pub share: Share,
     /// Workers.
     pub jobs: u32,
-    /// I/Os in flight per worker.
+    /// I/Os in flight per worker, or 4 KiB units.
     pub depth: u32,
+    /// What depth counts.
+    pub depth_unit: DepthUnit,
+    /// I/Os that are submitted together: so many have to be free before the next are submitted.
+    pub batch: u32,
+    /// A pause of each job between I/Os.
+    pub think: Option<Think>,
+    /// Open loop: I/Os are meant to start at this rate, over all jobs, whatever the target does.
+    pub rate: Option<Rate>,
+    /// When they are meant to start.
+    pub arrival: Arrival,
+    /// Closed loop: not more than this, over all jobs.
+    pub limit: Option<Limit>,
+    /// What happens in this time at the start counts in no figure.
+    pub ramp: Option<Nanos>,
     /// Where the used range of the target starts; its start when missing.
     pub offset: Option<Bytes>,
     /// Length of the used range; to the end of the target when missing.
@@ -39,8 +58,20 @@ pub struct LoadSpec {
     pub duration: Option<Nanos>,
     /// Stop after this many bytes, over all jobs.
     pub bytes: Option<Bytes>,
+    /// Stop after this many I/Os, over all jobs.
+    pub ios: Option<u64>,
     /// Stop after this many passes over the range.
     pub passes: Option<u32>,
+    /// Stop when a metric has settled.
+    pub steady: Option<Steady>,
+    /// Stop when more I/Os than this have failed.
+    pub max_errors: Option<u64>,
+    /// How and how often writes are made durable.
+    pub sync: Option<Sync>,
+    /// How the target is driven.
+    pub backend: Backend,
+    /// When what was written is checked.
+    pub verify: Verify,
     /// What is written.
     pub content: ContentSpec,
     /// Past the page cache (O_DIRECT).
@@ -55,15 +86,32 @@ impl Default for LoadSpec {
     fn default() -> Self {
         Self {
             ops: Ops::default(),
+            each: Each::default(),
             pattern: None,
-            block_size: Bytes(4096),
+            hot: None,
+            block_size: BlockSize::default(),
+            align: None,
+            share: Share::default(),
             jobs: 1,
             depth: 32,
+            depth_unit: DepthUnit::default(),
+            batch: 1,
+            think: None,
+            rate: None,
+            arrival: Arrival::default(),
+            limit: None,
+            ramp: None,
             offset: None,
             size: None,
             duration: None,
             bytes: None,
+            ios: None,
             passes: None,
+            steady: None,
+            max_errors: None,
+            sync: None,
+            backend: Backend::default(),
+            verify: Verify::default(),
             content: ContentSpec::default(),
             direct: true,
             interval: Nanos::from_secs(1),
@@ -73,141 +121,101 @@ impl Default for LoadSpec {
 }
 
 impl LoadSpec {
-    /// Whether this load makes sense on some target. The first mistake, with its key and what to do.
-    pub fn validate(&self) -> Result<(), WorkloadError> {
-        self.validate_ops()?;
-        self.validate_numbers()?;
-        if self.duration.is_none() && self.bytes.is_none() && self.passes.is_none() {
-            return Err(WorkloadError::NoStop);
-        }
-        if self.passes.is_some()
-            && let Some(pattern) = self.patterns().find(|pattern| !pattern.has_passes())
-        {
-            return Err(WorkloadError::EndlessPass { pattern });
-        }
-        if self.last_block && !matches!(self.pattern, Some(Pattern::Strided { .. })) {
-            return Err(WorkloadError::LastBlock);
-        }
-        if self.writes() {
-            self.content.validate()?;
-            if !self.content.is_plain() && !self.block_size.0.is_multiple_of(BLOCK as u64) {
-                return Err(WorkloadError::ContentBlock { block_size: self.block_size });
-            }
-        }
-        Ok(())
+    /// All operations that have figures: those of the mix, and `flush` where a cadence adds it.
+    pub fn operations(&self) -> impl Iterator<Item = OpName> + '_ {
+        let mixed = self.ops.names().any(|op| op == OpName::Flush);
+        let added = self.sync.is_some_and(Sync::adds_flushes) && !mixed;
+        self.ops.names().chain(added.then_some(OpName::Flush))
     }
 
-    fn validate_ops(&self) -> Result<(), WorkloadError> {
-        if self.ops.is_empty() {
-            return Err(WorkloadError::NoOps);
-        }
-        for (op, share) in self.ops.shares() {
-            let steps = share.0 * SHARE_STEPS;
-            if steps < 0.5 || (steps - steps.round()).abs() > 1e-6 {
-                return Err(WorkloadError::Share { op, share: share.0 });
-            }
-        }
-        let sum = self.ops.shares().map(|(_, share)| share.0).sum::<f64>();
-        if (sum - 100.0).abs() > 1e-6 {
-            return Err(WorkloadError::ShareSum { sum });
-        }
-        Ok(())
-    }
-
-    fn validate_numbers(&self) -> Result<(), WorkloadError> {
-        let numbers = [
-            ("jobs", Some(u64::from(self.jobs))),
-            ("depth", Some(u64::from(self.depth))),
-            ("block_size", Some(self.block_size.0)),
-            ("size", self.size.map(|n| n.0)),
-            ("duration", self.duration.map(|n| n.0)),
-            ("bytes", self.bytes.map(|n| n.0)),
-            ("passes", self.passes.map(u64::from)),
-            ("interval", Some(self.interval.0)),
-        ];
-        if let Some((key, _)) = numbers.into_iter().find(|(_, value)| *value == Some(0)) {
-            return Err(WorkloadError::Zero { key });
-        }
-        let most = [
-            ("jobs", u64::from(self.jobs), u64::from(MOST_JOBS)),
-            ("depth", u64::from(self.depth), u64::from(MOST_DEPTH)),
-            ("block_size", self.block_size.0, LARGEST),
-        ];
-        if let Some((key, value, most)) = most.into_iter().find(|(_, value, most)| value > most) {
-            return Err(WorkloadError::TooMany { key, value, most });
-        }
-        let aligned = |key, value: Bytes, unit: u64| match value.0.is_multiple_of(unit) {
-            true => Ok(()),
-            false => Err(WorkloadError::Unaligned { key, value, unit: Bytes(unit) }),
-        };
-        aligned("block_size", self.block_size, SECTOR)?;
-        aligned("offset", self.offset.unwrap_or_default(), SECTOR)?;
-        aligned("bytes", self.bytes.unwrap_or_default(), self.block_size.0)
-    }
-
-    /// The part of a target of `target_bytes` bytes that this load uses. `logical_block` is the smallest I/O of the
-    /// target, bytes (512 or 4096 for block devices).
-    pub fn check_target(
-        &self,
-        target_bytes: u64,
-        logical_block: u32,
-    ) -> Result<Range, WorkloadError> {
-        let unit = if self.direct { u64::from(logical_block.max(1)) } else { 1 };
-        let (target, offset) = (Bytes(target_bytes), self.offset.unwrap_or_default());
-        for (key, value) in [("block_size", self.block_size), ("offset", offset)] {
-            if !value.0.is_multiple_of(unit) {
-                return Err(WorkloadError::Unaligned { key, value, unit: Bytes(unit) });
-            }
-        }
-        if self.offset.is_some() && offset.0 >= target_bytes {
-            return Err(WorkloadError::Outside { key: "offset", value: offset, target });
-        }
-        let room = target_bytes - offset.0;
-        let size = self.size.unwrap_or(Bytes(room));
-        if size.0 > room {
-            return Err(WorkloadError::Outside { key: "size", value: size, target });
-        }
-        let block_size = self.block_size.0.max(1);
-        let range = Range { start: offset.0, blocks: size.0 / block_size, block_size };
-        // Patterns that are split need a block for each job.
-        let least = self.patterns().filter_map(|p| self.pass(p, range.blocks)).min();
-        let places = least.unwrap_or(range.blocks);
-        if range.blocks == 0 || (least.is_some() && places < u64::from(self.jobs)) {
-            return Err(WorkloadError::TooSmall {
-                range: size,
-                blocks: places,
-                block_size: self.block_size,
-                jobs: self.jobs,
-            });
-        }
-        Ok(range)
-    }
-
-    /// I/Os in one pass over a target of `target_bytes` bytes, all jobs together; `None` when the pattern has no
-    /// passes, or the range does not fit.
-    pub fn plan_blocks(&self, target_bytes: u64) -> Option<u64> {
-        let range = self.check_target(target_bytes, 1).ok()?;
-        self.patterns()
-            .map(|pattern| self.pass(pattern, range.blocks))
-            .try_fold(0, |longest: u64, pass| pass.map(|pass| longest.max(pass)))
-    }
-
-    /// Whether it writes.
+    /// Whether it changes what the target holds: writes, discards or zeroes.
     pub fn writes(&self) -> bool {
-        self.ops.names().any(|op| op.is_write())
+        self.ops.names().any(OpName::changes)
     }
 
-    /// Patterns in use.
-    pub(crate) fn patterns(&self) -> impl Iterator<Item = Pattern> + '_ {
-        self.ops.names().map(|op| self.pattern_of(op.is_random()))
+    /// Whether it moves bytes to the target, so that `content` matters.
+    pub fn has_content(&self) -> bool {
+        self.ops.names().any(OpName::is_write)
     }
 
-    pub(crate) fn pattern_of(&self, random: bool) -> Pattern {
-        let own = if random { Pattern::Uniform } else { Pattern::Sequential };
-        self.pattern.unwrap_or(own)
+    /// The largest I/O of all operations, bytes.
+    pub fn largest_io(&self) -> Bytes {
+        let placed = self.ops.names().filter(|op| op.has_place());
+        placed.map(|op| self.block_size_of(op).largest()).max().unwrap_or_default()
     }
 
-    fn pass(&self, pattern: Pattern, blocks: u64) -> Option<u64> {
-        pattern.has_passes().then(|| Order::pass(pattern, blocks, self.last_block))
+    /// I/Os in flight per worker: `depth`, or how many of the largest fit into that many units of 4 KiB, at least one.
+    pub fn depth_ios(&self) -> u32 {
+        match self.depth_unit {
+            DepthUnit::Ios => self.depth,
+            DepthUnit::Blocks4k => {
+                let ios = u64::from(self.depth) * 4096 / self.largest_io().0.max(1);
+                u32::try_from(ios).unwrap_or(u32::MAX).max(1)
+            }
+        }
+    }
+
+    /// Whether the number of I/Os or bytes ends it; else only time, errors or a settled metric do.
+    pub fn has_amount(&self) -> bool {
+        self.bytes.is_some() || self.ios.is_some() || self.passes.is_some()
+    }
+
+    /// The block size of an operation.
+    pub fn block_size_of(&self, op: OpName) -> &BlockSize {
+        let own = self.each.of(op).and_then(|own| own.block_size.as_ref());
+        own.unwrap_or(&self.block_size)
+    }
+
+    /// The pattern of an operation that has a place.
+    pub fn pattern_of(&self, op: OpName) -> Pattern {
+        let own = self.each.of(op).and_then(|own| own.pattern.as_ref());
+        let unless = if op.is_random() { Pattern::Uniform } else { Pattern::Sequential };
+        own.or(self.pattern.as_ref()).cloned().unwrap_or(unless)
+    }
+
+    /// What the starts of an operation's I/Os are multiples of, counted from the start of the range, bytes.
+    pub fn align_of(&self, op: OpName) -> u64 {
+        self.align.map_or_else(|| self.block_size_of(op).common(), |align| align.0.max(1))
+    }
+
+    /// Where the hot blocks of an operation are; contiguous where no block is hotter than another.
+    pub fn hot_of(&self, op: OpName) -> Hot {
+        self.hot.or(self.pattern_of(op).own_hot()).unwrap_or_default()
+    }
+
+    /// Operations that have a place and a size.
+    pub(crate) fn placed(&self) -> impl Iterator<Item = OpName> + '_ {
+        self.ops.names().filter(|op| op.has_place())
+    }
+
+    /// The first operation of the mix that goes over the range in one order with `op`: those with the same pattern, and
+    /// nothing of their own.
+    pub(crate) fn head_of(&self, op: OpName) -> OpName {
+        let pattern = self.pattern_of(op);
+        let same = |other: &OpName| {
+            *other == op
+                || (self.each.of(op).is_none()
+                    && self.each.of(*other).is_none()
+                    && self.pattern_of(*other) == pattern)
+        };
+        self.placed().find(same).unwrap_or(op)
+    }
+
+    /// I/Os of one job after which the shares of operations and of block sizes are exact, and again after as many.
+    pub fn deck_len(&self) -> u64 {
+        let steps = |share: f64| deck::steps(share).unwrap_or_default();
+        let common =
+            self.ops.shares().fold(0, |common, (_, share)| divisor(common, steps(share.0)));
+        let cards = |op: OpName| {
+            let shares = self.ops.shares().filter(|(other, _)| self.head_of(*other) == op);
+            shares.map(|(_, share)| steps(share.0) / common.max(1)).sum::<u64>()
+        };
+        let all = self.ops.shares().map(|(_, share)| steps(share.0) / common.max(1)).sum::<u64>();
+        let heads = self.placed().filter(|&op| self.head_of(op) == op);
+        let decks = heads.map(|op| {
+            let sizes = Sizes::new(self.block_size_of(op), self.align_of(op), Seed(0)).deck_len();
+            sizes / divisor(sizes, cards(op)).max(1)
+        });
+        all * decks.fold(1, |decks, more| decks / divisor(decks, more).max(1) * more)
     }
 }

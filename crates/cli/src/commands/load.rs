@@ -71,8 +71,8 @@ fn spec(args: &LoadArgs) -> LoadSpec {
     let defaults = ContentSpec::default();
     LoadSpec {
         ops: args.ops.clone(),
-        pattern: args.pattern,
-        block_size: args.block_size,
+        pattern: args.pattern.clone(),
+        block_size: args.block_size.clone(),
         jobs: args.jobs,
         depth: args.depth,
         offset: args.offset,

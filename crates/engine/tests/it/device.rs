@@ -20,8 +20,8 @@ fn expected(load: &Load, bytes: u64) -> Vec<u8> {
     for job in 0..spec.jobs {
         let mut source = content::Source::new(&spec.content, load.seed, job, spec.jobs);
         for io in Stream::new(spec, &range, load.seed, job, spec.jobs) {
-            let at = range.offset(io.block) as usize;
-            source.fill_next(&mut device[at..at + range.block_size as usize]);
+            let at = io.offset as usize;
+            source.fill_next(&mut device[at..at + io.length as usize]);
         }
     }
     device

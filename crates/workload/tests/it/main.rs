@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use proptest::prelude::{Strategy, prop_assert, prop_assert_eq, prop_oneof, proptest};
 use units::{Bytes, Nanos, Percent, Seed};
-use workload::{LoadSpec, OpName, Ops, Pattern, Range, Stream};
+use workload::{Amount, Io, LoadSpec, OpName, Ops, Pattern, Range, Stream};
 
 const TARGET: u64 = Bytes::GIB;
 
@@ -18,7 +18,12 @@ fn spec(ops: &str) -> LoadSpec {
 }
 
 fn range(blocks: u64) -> Range {
-    Range { start: 0, blocks, block_size: 4096 }
+    Range { start: 0, bytes: blocks * 4096 }
+}
+
+fn block(io: &Io) -> usize {
+    assert!(io.offset.is_multiple_of(4096));
+    (io.offset / 4096) as usize
 }
 
 fn stream(spec: &LoadSpec, blocks: u64, seed: u64, job: u32) -> Stream {
@@ -42,7 +47,7 @@ fn a_stage_of_an_experiment_is_read_as_it_is_written() {
     read.validate().unwrap();
     assert_eq!(read.ops, Ops::only(OpName::Write));
     assert_eq!(read.pattern, Some(Pattern::Uniform));
-    assert_eq!((read.jobs, read.depth, read.block_size), (4, 32, Bytes(4096)));
+    assert_eq!((read.jobs, read.depth, read.block_size.clone()), (4, 32, Bytes(4096).into()));
     assert_eq!(read.duration, Some(Nanos::from_secs(60)));
     assert_eq!(read.content.lz4_target_bytes(), 1638);
     let stored = serde_json::to_string(&read).unwrap();
@@ -73,9 +78,9 @@ fn every_mistake_names_its_key_its_value_and_the_remedy() {
         (|s| s.jobs = 0, "jobs", "jobs is 0", "above 0"),
         (|s| s.jobs = 5000, "jobs", "5000", "1024"),
         (|s| s.interval = Nanos(0), "interval", "0", "above 0"),
-        (|s| s.block_size = Bytes(0), "block_size", "0", "above 0"),
-        (|s| s.block_size = Bytes(1000), "block_size", "512", "512 bytes"),
-        (|s| s.block_size = Bytes(Bytes::GIB), "block_size", "1073741824", "67108864"),
+        (|s| s.block_size = Bytes(0).into(), "block_size", "0", "above 0"),
+        (|s| s.block_size = Bytes(1000).into(), "block_size", "512", "512 bytes"),
+        (|s| s.block_size = Bytes(Bytes::GIB).into(), "block_size", "1073741824", "67108864"),
         (|s| s.offset = Some(Bytes(100)), "offset", "512", "512 bytes"),
         (|s| s.size = Some(Bytes(0)), "size", "0", "above 0"),
         (|s| s.bytes = Some(Bytes(5000)), "bytes", "4 KiB", "4096 bytes"),
@@ -86,7 +91,7 @@ fn every_mistake_names_its_key_its_value_and_the_remedy() {
         (
             |s| {
                 s.content.dedupe = Percent(10.0);
-                s.block_size = Bytes(512);
+                s.block_size = Bytes(512).into();
             },
             "block_size",
             "512 B",
@@ -116,7 +121,7 @@ fn ranges_that_do_not_fit_the_target_are_refused() {
             "size",
         ),
         (|s| s.size = Some(Bytes(2048)), "size"),
-        (|s| s.block_size = Bytes(512), "block_size"),
+        (|s| s.block_size = Bytes(512).into(), "block_size"),
         (|s| s.offset = Some(Bytes(512)), "offset"),
         (
             |s| {
@@ -129,7 +134,7 @@ fn ranges_that_do_not_fit_the_target_are_refused() {
         (
             |s| {
                 s.jobs = 9;
-                s.pattern = Some(Pattern::Strided { blocks: TARGET / 4096 / 8 });
+                s.pattern = Some(Pattern::Strided { blocks: TARGET / 4096 / 8, shift: false });
             },
             "size",
         ),
@@ -142,8 +147,8 @@ fn ranges_that_do_not_fit_the_target_are_refused() {
         assert!(!error.help().is_empty());
     }
     let mut small = spec("randwrite=100");
-    small.block_size = Bytes(512);
-    assert_eq!(small.check_target(TARGET, 512).unwrap().blocks, TARGET / 512);
+    small.block_size = Bytes(512).into();
+    assert_eq!(small.check_target(TARGET, 512).unwrap().bytes, TARGET);
     small.direct = false;
     small.check_target(TARGET, 4096).unwrap();
 }
@@ -152,35 +157,38 @@ fn ranges_that_do_not_fit_the_target_are_refused() {
 fn a_range_holds_whole_blocks_from_its_offset_on() {
     let mut spec = spec("randwrite=100");
     spec.offset = Some(Bytes(8192));
-    spec.block_size = Bytes(131_072);
+    spec.block_size = Bytes(131_072).into();
     let range = spec.check_target(TARGET, 512).unwrap();
-    assert_eq!(range.blocks, (TARGET - 8192) / 131_072);
-    assert_eq!(range.offset(3), 8192 + 3 * 131_072);
-    assert!(range.offset(range.blocks) <= TARGET);
+    assert_eq!((range.start, range.end()), (8192, TARGET));
+    spec.pattern = Some(Pattern::Sequential);
+    let ios: Vec<_> = Stream::new(&spec, &range, Seed(1), 0, 1).take(8192).collect();
+    assert_eq!((ios[3].offset, ios[3].length), (8192 + 3 * 131_072, 131_072));
+    // The rest at the end, smaller than a block, is not used: block 8191 is the first again.
+    assert_eq!(ios.iter().map(|io| io.offset).max(), Some(8192 + 8190 * 131_072));
+    assert_eq!((ios[8190].pass, ios[8191].pass, ios[8191].offset), (0, 1, 8192));
 }
 
 #[test]
 fn a_pass_is_counted_beforehand_as_it_is_run() {
     for (pattern, blocks) in [
-        (Some(Pattern::Permutation), Some(262_144)),
-        (Some(Pattern::Sequential), Some(262_144)),
-        (Some(Pattern::Strided { blocks: 812 }), Some(323 + 1)),
-        (Some(Pattern::Uniform), None),
-        (None, None),
+        ("permutation", 262_144),
+        ("sequential", 262_144),
+        ("interleaved:5", 262_144),
+        ("strided:812", 323 + 1),
     ] {
         let mut spec = spec("randwrite=100");
-        (spec.pattern, spec.jobs) = (pattern, 3);
-        spec.last_block = matches!(pattern, Some(Pattern::Strided { .. }));
-        assert_eq!(spec.plan_blocks(TARGET), blocks, "{pattern:?}");
-        if let Some(blocks) = blocks {
-            (spec.duration, spec.passes) = (None, Some(2));
-            spec.validate().unwrap();
-            let range = spec.check_target(TARGET, 512).unwrap();
-            let done: usize =
-                (0..3).map(|job| Stream::new(&spec, &range, Seed(1), job, 3).count()).sum();
-            assert_eq!(done as u64, 2 * blocks, "{pattern:?}");
-        }
+        (spec.pattern, spec.jobs) = (Some(pattern.parse().unwrap()), 3);
+        (spec.duration, spec.passes) = (None, Some(2));
+        spec.last_block = pattern.starts_with("strided");
+        spec.validate().unwrap();
+        let range = spec.check_target(TARGET, 512).unwrap();
+        let amount = Amount { ios: 2 * blocks, bytes: 2 * blocks * 4096 };
+        assert_eq!(spec.plan(TARGET), Some(amount), "{pattern}");
+        let done: usize =
+            Stream::for_jobs(&spec, &range, Seed(1)).into_iter().map(|s| s.count()).sum();
+        assert_eq!(done as u64, amount.ios, "{pattern}");
     }
+    assert_eq!(spec("randwrite=100").plan(TARGET), None);
 }
 
 #[test]
@@ -190,7 +198,7 @@ fn a_permutation_pass_over_all_jobs_writes_each_block_once() {
         (spec.pattern, spec.passes, spec.jobs) = (Some(Pattern::Permutation), Some(1), jobs);
         let mut seen = vec![0u8; 244_140];
         for job in 0..jobs {
-            stream(&spec, 244_140, 3, job).for_each(|io| seen[io.block as usize] += 1);
+            stream(&spec, 244_140, 3, job).for_each(|io| seen[block(&io)] += 1);
         }
         assert!(seen.iter().all(|&n| n == 1), "{jobs} jobs");
     }
@@ -215,11 +223,11 @@ fn as_many_bytes_as_the_range_has_are_one_pass() {
     for pattern in [Pattern::Sequential, Pattern::Permutation] {
         for (blocks, jobs) in [(10, 3), (1000, 7), (4096, 4)] {
             let mut spec = spec("randwrite=100");
-            (spec.pattern, spec.jobs) = (Some(pattern), jobs);
+            (spec.pattern, spec.jobs) = (Some(pattern.clone()), jobs);
             spec.bytes = Some(Bytes(blocks * 4096));
             let mut seen = vec![0; blocks as usize];
             for job in 0..jobs {
-                stream(&spec, blocks, 1, job).for_each(|io| seen[io.block as usize] += 1);
+                stream(&spec, blocks, 1, job).for_each(|io| seen[block(&io)] += 1);
             }
             assert!(seen.iter().all(|&n| n == 1), "{pattern}: {seen:?}");
         }
@@ -231,7 +239,7 @@ fn time_alone_never_ends_a_stream() {
     let spec = spec("write=100");
     let mut stream = stream(&spec, 10, 1, 0);
     assert_eq!(stream.left(), None);
-    let blocks: Vec<_> = stream.by_ref().take(25).map(|io| io.block).collect();
+    let blocks: Vec<_> = stream.by_ref().take(25).map(|io| io.offset / 4096).collect();
     assert_eq!(blocks[..12], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1]);
 }
 
@@ -239,9 +247,11 @@ fn time_alone_never_ends_a_stream() {
 fn operations_keep_their_names_and_have_their_own_patterns() {
     let spec = spec("read=50,randwrite=50");
     let ios: Vec<_> = stream(&spec, 1000, 1, 0).take(2000).collect();
-    let reads: Vec<_> = ios.iter().filter(|io| io.op == OpName::Read).map(|io| io.block).collect();
+    let reads: Vec<_> =
+        ios.iter().filter(|io| io.op == OpName::Read).map(|io| io.offset / 4096).collect();
     assert_eq!(reads, (0..1000).collect::<Vec<_>>());
-    let writes: Vec<_> = ios.iter().filter(|io| io.is_write).map(|io| io.block).collect();
+    let writes: Vec<_> =
+        ios.iter().filter(|io| io.op.is_write()).map(|io| io.offset / 4096).collect();
     assert_eq!(writes.len(), 1000);
     assert!(writes.windows(2).filter(|w| w[1] == w[0] + 1).count() < 20);
 }
@@ -261,7 +271,7 @@ fn any_pattern() -> impl Strategy<Value = Option<Pattern>> {
         proptest::strategy::Just(Some(Pattern::Sequential)),
         proptest::strategy::Just(Some(Pattern::Uniform)),
         proptest::strategy::Just(Some(Pattern::Permutation)),
-        (1u64..2000).prop_map(|blocks| Some(Pattern::Strided { blocks })),
+        (1u64..2000).prop_map(|blocks| Some(Pattern::Strided { blocks, shift: false })),
     ]
 }
 
@@ -276,7 +286,7 @@ proptest! {
             for job in 0..jobs {
                 let mut counts = HashMap::new();
                 for io in Stream::new(&spec, &range, Seed(seed), job, jobs).take(100 * decks) {
-                    prop_assert!(io.block < blocks);
+                    prop_assert!(io.offset + 4096 <= blocks * 4096);
                     *counts.entry(io.op).or_insert(0) += 1;
                 }
                 prop_assert_eq!(counts[&OpName::Write], first as usize * decks);
@@ -289,14 +299,14 @@ proptest! {
         blocks in 1u64..3000, pattern in any_pattern(), last_block: bool, seed: u64, jobs in 1u32..8,
     ) {
         let mut spec = spec("randwrite=100");
-        (spec.pattern, spec.jobs, spec.passes) = (pattern, jobs, Some(1));
+        (spec.pattern, spec.jobs, spec.passes) = (pattern.clone(), jobs, Some(1));
         spec.last_block = last_block && matches!(pattern, Some(Pattern::Strided { .. }));
         if spec.validate().is_ok() && let Ok(range) = spec.check_target(blocks * 4096, 512) {
             let mut seen = vec![0; blocks as usize];
             for job in 0..jobs {
-                Stream::new(&spec, &range, Seed(seed), job, jobs).for_each(|io| seen[io.block as usize] += 1);
+                Stream::new(&spec, &range, Seed(seed), job, jobs).for_each(|io| seen[block(&io)] += 1);
             }
-            let stride = match pattern { Some(Pattern::Strided { blocks }) => blocks, _ => 1 };
+            let stride = match pattern { Some(Pattern::Strided { blocks, .. }) => blocks, _ => 1 };
             for (block, &n) in seen.iter().enumerate() {
                 let block = block as u64;
                 let wanted = block.is_multiple_of(stride) || (spec.last_block && block == blocks - 1);

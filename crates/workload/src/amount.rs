@@ -1,0 +1,38 @@
+//! How much a load does, before it does it.
+
+use units::Seed;
+
+use crate::{LoadSpec, Range, Share, Stream};
+
+/// What a load does in all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Amount {
+    /// I/Os of the mix, of all jobs.
+    pub ios: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+}
+
+impl LoadSpec {
+    /// What the load does on `range`, all jobs together; `None` when only time or a settled metric ends it.
+    pub fn amount(&self, range: &Range) -> Option<Amount> {
+        if !self.has_amount() {
+            return None;
+        }
+        let jobs = if self.share == Share::Shared { 1 } else { self.jobs.max(1) };
+        let mut amount = Amount { ios: 0, bytes: 0 };
+        for job in 0..jobs {
+            // What is drawn differs with the seed, how much there is does not.
+            let stream = Stream::new(self, range, Seed(0), job, self.jobs);
+            amount.ios = amount.ios.saturating_add(stream.total_ios()?);
+            amount.bytes = amount.bytes.saturating_add(stream.total_bytes()?);
+        }
+        Some(amount)
+    }
+
+    /// What the load does on a target of `target_bytes` bytes, about: to the I/O where several sizes come in random
+    /// order. `None` when only time ends it, or the load does not fit.
+    pub fn plan(&self, target_bytes: u64) -> Option<Amount> {
+        self.amount(&self.check_target(target_bytes, 1).ok()?)
+    }
+}

@@ -1,0 +1,138 @@
+//! What single operations have of their own.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use units::QuantityError;
+
+use crate::{BlockSize, OpName, Pattern};
+
+/// What one operation has in place of the load's.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Own {
+    /// Its block size.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block_size: Option<BlockSize>,
+    /// Its pattern.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<Pattern>,
+}
+
+/// Block sizes and patterns of single operations.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Each(BTreeMap<OpName, Own>);
+
+impl Each {
+    /// What `op` has of its own.
+    pub fn of(&self, op: OpName) -> Option<&Own> {
+        self.0.get(&op)
+    }
+
+    /// Operations that have something of their own.
+    pub fn names(&self) -> impl Iterator<Item = OpName> + '_ {
+        self.0.keys().copied()
+    }
+
+    /// Whether no operation has.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Takes over what `other` says; fails with the operation of which both say the same thing.
+    pub fn merge(&mut self, other: Self) -> Result<(), OpName> {
+        for (op, own) in other.0 {
+            let mine = self.0.entry(op).or_default();
+            let sizes = [(own.block_size.is_some(), mine.block_size.is_some())];
+            let patterns = (own.pattern.is_some(), mine.pattern.is_some());
+            if sizes.contains(&(true, true)) || patterns == (true, true) {
+                return Err(op);
+            }
+            mine.block_size = own.block_size.or(mine.block_size.take());
+            mine.pattern = own.pattern.or(mine.pattern.take());
+        }
+        Ok(())
+    }
+}
+
+impl std::str::FromStr for Each {
+    type Err = QuantityError;
+
+    /// Reads `randread.block_size=64k;write.pattern=zipf:1.2`.
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        let error = || QuantityError {
+            text: text.to_owned(),
+            what: "setting of one operation",
+            example: "OPERATION.block_size=SIZE or OPERATION.pattern=PATTERN, several apart by ;",
+        };
+        let mut each = Self::default();
+        for part in text.split(';').filter(|_| !text.trim().is_empty()) {
+            let (name, value) = part.split_once('=').ok_or_else(error)?;
+            let (op, key) = name.split_once('.').ok_or_else(error)?;
+            let mut own = Own::default();
+            match key.trim().replace('-', "_").as_str() {
+                "block_size" => own.block_size = Some(value.parse()?),
+                "pattern" => own.pattern = Some(value.parse()?),
+                _ => return Err(error()),
+            }
+            each.merge(Self(BTreeMap::from([(op.parse()?, own)]))).map_err(|_| error())?;
+        }
+        Ok(each)
+    }
+}
+
+impl fmt::Display for Each {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let mut apart = "";
+        for (op, own) in &self.0 {
+            if let Some(size) = &own.block_size {
+                write!(f, "{apart}{op}.block_size={size}")?;
+                apart = ";";
+            }
+            if let Some(pattern) = &own.pattern {
+                write!(f, "{apart}{op}.pattern={pattern}")?;
+                apart = ";";
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_and_table_say_the_same_of_an_operation() {
+        let text = "write.block_size=4k=50,64k=50;randread.block_size=8k;randread.pattern=zipf:1.2";
+        let each: Each = text.parse().unwrap();
+        assert_eq!(each.to_string(), text);
+        let table: Each = toml::from_str(
+            "randread = { block_size = \"8k\", pattern = \"zipf:1.2\" }\nwrite.block_size = \"4k=50,64k=50\"",
+        )
+        .unwrap();
+        assert_eq!(table, each);
+        let json = serde_json::to_string(&each).unwrap();
+        assert_eq!(serde_json::from_str::<Each>(&json).unwrap(), each);
+        assert_eq!("".parse(), Ok(Each::default()));
+    }
+
+    #[test]
+    fn refuses_what_is_said_twice_or_of_nothing() {
+        for text in [
+            "read",
+            "read.block_size",
+            "read=4k",
+            "reed.block_size=4k",
+            "read.size=4k",
+            "read.block_size=4k;",
+            "read.block_size=4k;read.block_size=8k",
+            "read.pattern=rnd",
+        ] {
+            assert!(text.parse::<Each>().is_err(), "{text}");
+        }
+        assert!(toml::from_str::<Each>("read.depth = 4").is_err());
+    }
+}

@@ -1,0 +1,135 @@
+//! Pauses between I/Os, and writes that are made durable at a cadence.
+
+use std::fmt;
+
+use units::{Nanos, QuantityError};
+
+use crate::text::{self, as_text};
+
+/// A pause of a job after each so many I/Os.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Think {
+    /// How long.
+    pub time: Nanos,
+    /// After how many I/Os of a job.
+    pub every: u32,
+}
+
+impl std::str::FromStr for Think {
+    type Err = QuantityError;
+
+    /// Reads `1ms` (after each I/O) and `1ms:8` (after each eight).
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        let (time, every) = text.split_once(':').unwrap_or((text, "1"));
+        match (time.parse(), every.trim().parse()) {
+            (Ok(time), Ok(every)) if every > 0 => Ok(Self { time, every }),
+            _ => Err(QuantityError {
+                text: text.to_owned(),
+                what: "think time",
+                example: "a duration, and after how many I/Os if not after each, as in 1ms or 1ms:8",
+            }),
+        }
+    }
+}
+
+impl fmt::Display for Think {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(&text::duration(self.time))?;
+        if self.every == 1 { Ok(()) } else { write!(f, ":{}", self.every) }
+    }
+}
+
+as_text!(Think, "a think time such as \"1ms\" or \"1ms:8\"");
+
+/// How writes are made durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SyncHow {
+    /// By `fsync` after some of a job's writes.
+    Fsync,
+    /// By `fdatasync` after some of a job's writes.
+    Fdatasync,
+    /// By the flag FUA (`RWF_DSYNC`) on some of a job's writes.
+    Fua,
+    /// By opening the target with `O_DSYNC`: all writes.
+    Dsync,
+}
+
+impl SyncHow {
+    const ALL: [(Self, &str); 4] = [
+        (Self::Fsync, "fsync"),
+        (Self::Fdatasync, "fdatasync"),
+        (Self::Fua, "fua"),
+        (Self::Dsync, "dsync"),
+    ];
+}
+
+/// How, and after how many operations that change the target, a job makes them durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Sync {
+    /// By which means.
+    pub how: SyncHow,
+    /// After how many writes (discards and zeroed ranges count too) of a job; 1 with `dsync`.
+    pub every: u32,
+}
+
+impl Sync {
+    /// Whether a flush of its own follows writes: it counts under the name `flush`.
+    pub fn adds_flushes(self) -> bool {
+        matches!(self.how, SyncHow::Fsync | SyncHow::Fdatasync)
+    }
+}
+
+impl std::str::FromStr for Sync {
+    type Err = QuantityError;
+
+    /// Reads `fdatasync:32`, `fsync`, `fua`, `fua:8`, `dsync`.
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        let (how, every) = text.split_once(':').unwrap_or((text, "1"));
+        let how = SyncHow::ALL.iter().find(|(_, name)| *name == how.trim()).map(|(how, _)| *how);
+        match (how, every.trim().parse()) {
+            (Some(SyncHow::Dsync), Ok(1)) => Ok(Self { how: SyncHow::Dsync, every: 1 }),
+            (Some(how), Ok(every)) if every > 0 && how != SyncHow::Dsync => Ok(Self { how, every }),
+            _ => Err(QuantityError {
+                text: text.to_owned(),
+                what: "sync cadence",
+                example: "fsync:N, fdatasync:N or fua:N (every N writes of a job; 1 unless given), or dsync",
+            }),
+        }
+    }
+}
+
+impl fmt::Display for Sync {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let name =
+            SyncHow::ALL.iter().find(|(how, _)| *how == self.how).map_or("", |(_, name)| name);
+        f.write_str(name)?;
+        if self.every == 1 { Ok(()) } else { write!(f, ":{}", self.every) }
+    }
+}
+
+as_text!(Sync, "a sync cadence such as \"fdatasync:32\", \"fua\" or \"dsync\"");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_and_cadences_are_read_back_from_what_they_print() {
+        for text in ["1ms", "1500us:8", "0ns"] {
+            assert_eq!(text.parse::<Think>().unwrap().to_string(), text);
+        }
+        for text in ["fsync", "fdatasync:32", "fua", "fua:8", "dsync"] {
+            assert_eq!(text.parse::<Sync>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn refuses_what_is_neither_and_says_how_to_write_one() {
+        for text in ["", "1ms:", "1ms:0", "8:1ms", "1ms:8:8"] {
+            assert!(text.parse::<Think>().unwrap_err().to_string().contains("1ms:8"));
+        }
+        for text in ["", "sync", "fsync:0", "fsync:", "dsync:2", "fua:-1"] {
+            assert!(text.parse::<Sync>().unwrap_err().to_string().contains("fdatasync:N"));
+        }
+    }
+}
