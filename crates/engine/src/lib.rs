@@ -23,6 +23,7 @@ mod sim;
 mod summary;
 mod tally;
 mod target;
+mod verify;
 mod watch;
 mod worker;
 

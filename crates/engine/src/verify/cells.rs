@@ -1,0 +1,240 @@
+//! Words of all blocks of a target, in 4 bytes or in 1 byte each.
+
+use std::alloc::{Layout, alloc_zeroed};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32};
+
+use content::ContentId;
+
+use super::word::{FIRST, Tag, Word, mix};
+use crate::error::{EngineError, Kind as ErrorKind};
+
+/// Bytes of state per block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Width {
+    /// Four: contents are told apart by 16 bits, and what was there before is known.
+    #[default]
+    Four,
+    /// One: contents are told apart by one value in 119.
+    One,
+}
+
+/// Counters of changes. Blocks share them: a counter may count too much, never too little.
+const COUNTERS: usize = 1 << 18;
+/// In one byte: a write is in flight; see the list of overlaps.
+const BUSY: u8 = 0x80;
+const MAPPED: u8 = 0x7f;
+
+/// A block as it was at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Seen {
+    pub(crate) word: Word,
+    count: u16,
+}
+
+/// One cell per block. Zero-filled memory, which the kernel gives when it is first touched.
+pub(crate) struct Cells {
+    cells: Kind,
+    /// Changes of blocks, modulo 65536.
+    counters: Box<[AtomicU16]>,
+}
+
+enum Kind {
+    Four(Box<[AtomicU32]>),
+    One(Box<[AtomicU8]>),
+}
+
+impl Cells {
+    pub(crate) fn new(width: Width, blocks: u64) -> Result<Self, EngineError> {
+        let cells = match width {
+            Width::Four => Kind::Four(zeroed(blocks)?),
+            Width::One => Kind::One(zeroed(blocks)?),
+        };
+        Ok(Self { cells, counters: zeroed(COUNTERS as u64)? })
+    }
+
+    pub(crate) fn width(&self) -> Width {
+        match self.cells {
+            Kind::Four(_) => Width::Four,
+            Kind::One(_) => Width::One,
+        }
+    }
+
+    /// Blocks that there are.
+    pub(crate) fn len(&self) -> usize {
+        match &self.cells {
+            Kind::Four(words) => words.len(),
+            Kind::One(bytes) => bytes.len(),
+        }
+    }
+
+    /// The tag by which `id`, which is not zero, is known here.
+    #[inline]
+    pub(crate) fn tag(&self, id: ContentId) -> Tag {
+        let hash = mix(id);
+        match self.cells {
+            Kind::Four(_) => ((hash >> 48) as Tag).max(FIRST),
+            Kind::One(_) => FIRST + ((hash >> 32) * 119 >> 32) as Tag,
+        }
+    }
+
+    /// The word of `block`.
+    #[inline]
+    pub(crate) fn load(&self, block: usize) -> Word {
+        match &self.cells {
+            Kind::Four(words) => Word(words[block].load(Acquire)),
+            Kind::One(bytes) => decoded(bytes[block].load(Acquire)),
+        }
+    }
+
+    /// `block` at the beginning of a read. The counter first: it may be too old, never too new.
+    #[inline]
+    pub(crate) fn see(&self, block: usize) -> Seen {
+        let count = self.counters[counter(block)].load(Acquire);
+        Seen { word: self.load(block), count }
+    }
+
+    /// Changes of `block` since `before`, now that it is `now`; `None` when there were many.
+    pub(crate) fn changes(&self, block: usize, before: Seen, now: Word) -> Option<u32> {
+        let counted =
+            u32::from(self.counters[counter(block)].load(Acquire).wrapping_sub(before.count));
+        match self.cells {
+            // The word counts modulo 16, and for this block alone.
+            Kind::Four(_) => (counted < 16).then(|| now.changes_since(before.word)),
+            Kind::One(_) => (counted < 16).then_some(counted),
+        }
+    }
+
+    /// Puts `new`, which is a change, in place of `old`; false when something else stands there.
+    #[inline]
+    pub(crate) fn change(&self, block: usize, old: Word, new: Word) -> bool {
+        // Before the cell, so that whoever sees the new cell sees that something changed.
+        self.counters[counter(block)].fetch_add(1, AcqRel);
+        self.swap(block, old, new)
+    }
+
+    /// The same where nothing changes but that the write is no longer in flight.
+    #[inline]
+    pub(crate) fn swap(&self, block: usize, old: Word, new: Word) -> bool {
+        match &self.cells {
+            Kind::Four(words) => {
+                words[block].compare_exchange(old.0, new.0, AcqRel, Acquire).is_ok()
+            }
+            Kind::One(bytes) => {
+                bytes[block].compare_exchange(encoded(old), encoded(new), AcqRel, Acquire).is_ok()
+            }
+        }
+    }
+
+    /// Puts `new`, which is a change, there, whatever stands there.
+    pub(crate) fn store(&self, block: usize, new: Word) {
+        self.counters[counter(block)].fetch_add(1, AcqRel);
+        match &self.cells {
+            Kind::Four(words) => words[block].store(new.0, Release),
+            Kind::One(bytes) => bytes[block].store(encoded(new), Release),
+        }
+    }
+
+    /// Blocks at rest with `tag`, at most `most`, and whether that is all.
+    pub(crate) fn find(&self, tag: Tag, most: usize) -> Vec<usize> {
+        let at = |block: &usize| {
+            let word = match &self.cells {
+                Kind::Four(words) => Word(words[*block].load(Relaxed)),
+                Kind::One(bytes) => decoded(bytes[*block].load(Relaxed)),
+            };
+            word.tag() == tag && !word.is_mapped()
+        };
+        (0..self.len()).filter(at).take(most).collect()
+    }
+}
+
+#[inline]
+fn counter(block: usize) -> usize {
+    ((block as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize % COUNTERS
+}
+
+#[inline]
+fn decoded(byte: u8) -> Word {
+    if byte == MAPPED {
+        return Word(0).mapped().with_changes(0);
+    }
+    let resting = Word::resting(Tag::from(byte & !BUSY));
+    if byte & BUSY == 0 {
+        resting
+    } else {
+        resting.begun(resting.tag()).with_changes(0).forgetful()
+    }
+}
+
+#[inline]
+fn encoded(word: Word) -> u8 {
+    if word.is_mapped() {
+        return MAPPED;
+    }
+    word.tag() as u8 | if word.is_busy() { BUSY } else { 0 }
+}
+
+/// An atomic number that may start as zero bytes.
+trait Zeroable {}
+impl Zeroable for AtomicU8 {}
+impl Zeroable for AtomicU16 {}
+impl Zeroable for AtomicU32 {}
+
+fn zeroed<T: Zeroable>(count: u64) -> Result<Box<[T]>, EngineError> {
+    let refused = || {
+        EngineError::new(
+            ErrorKind::Environment,
+            format!(
+                "Verification needs {} bytes of memory, which cannot be had",
+                count * size_of::<T>() as u64
+            ),
+            "use a smaller range, or 1 byte per block",
+        )
+    };
+    let count = usize::try_from(count).map_err(|_| refused())?;
+    let layout = Layout::array::<T>(count).map_err(|_| refused())?;
+    if layout.size() == 0 {
+        return Ok(Box::new([]));
+    }
+    // SAFETY: the layout has a size.
+    let start = unsafe { alloc_zeroed(layout) }.cast::<T>();
+    if start.is_null() {
+        return Err(refused());
+    }
+    // SAFETY: the memory is of this layout, zeroed, which is a value of `T`, and owned by nobody else.
+    Ok(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(start, count)) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_widths_keep_contents_and_flags() {
+        for width in [Width::Four, Width::One] {
+            let cells = Cells::new(width, 100).unwrap();
+            let tag = cells.tag(ContentId(5));
+            let start = cells.load(7);
+            let (seen, begun) = (cells.see(7), start.begun(tag));
+            assert!(cells.change(7, start, begun));
+            let busy = cells.load(7);
+            assert!(busy.is_busy() && busy.tag() == tag);
+            assert_eq!(cells.changes(7, seen, busy), Some(1));
+            assert!(cells.swap(7, busy, busy.ended(tag)));
+            assert_eq!(cells.find(tag, 9), [7]);
+            let rest = cells.load(7);
+            assert!(cells.change(7, rest, rest.mapped()) && cells.load(7).is_mapped());
+        }
+    }
+
+    #[test]
+    fn tags_are_spread_over_all_values() {
+        for (width, values) in [(Width::Four, 65_528), (Width::One, 119)] {
+            let cells = Cells::new(width, 1).unwrap();
+            let tags: std::collections::HashSet<_> =
+                (1..2_000_000).map(|id| cells.tag(ContentId(id))).collect();
+            assert_eq!(tags.len(), values);
+            assert!(tags.iter().all(|&tag| tag >= FIRST && (width == Width::Four || tag < 127)));
+        }
+    }
+}

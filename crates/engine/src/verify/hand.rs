@@ -1,0 +1,212 @@
+//! One job's part in verification: what its I/Os write and read.
+
+use std::sync::Arc;
+
+use content::{ContentId, identify};
+use results::model::VerifyFigures;
+
+use super::cells::Seen;
+use super::table::Fit;
+use super::verifier::Verifier;
+use super::word::{DISCARDED, Tag, UNCERTAIN, Word, ZERO};
+
+/// What an I/O in flight does to its blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Doing {
+    #[default]
+    Nothing,
+    Reading,
+    Changing,
+}
+
+/// One I/O in flight.
+#[derive(Debug, Clone, Copy, Default)]
+struct Slot {
+    doing: Doing,
+    target: usize,
+    offset: u64,
+    length: u64,
+    /// Its first block, by the table.
+    first: usize,
+    /// Blocks it touches that the table knows.
+    blocks: usize,
+}
+
+/// What one job tells the verifier. It has a slot for each of its I/Os in flight.
+pub(crate) struct Hand {
+    verifier: Arc<Verifier>,
+    slots: Vec<Slot>,
+    /// For each slot: what its blocks were when it began to read them.
+    seen: Vec<Seen>,
+    /// For each slot: what its writes made of its blocks, and what they write.
+    words: Vec<(Word, Tag)>,
+    /// Blocks that one slot may touch.
+    most: usize,
+    figures: VerifyFigures,
+}
+
+impl Hand {
+    /// For `depth` I/Os of up to `length` bytes.
+    pub(crate) fn new(verifier: Arc<Verifier>, depth: usize, length: usize) -> Self {
+        let most = length / verifier.unit() + 2;
+        Self {
+            slots: vec![Slot::default(); depth],
+            seen: vec![Seen::default(); depth * most],
+            words: vec![(Word(0), 0); depth * most],
+            most,
+            verifier,
+            figures: VerifyFigures::default(),
+        }
+    }
+
+    /// What was found so far, in numbers.
+    pub(crate) fn figures(&self) -> &VerifyFigures {
+        &self.figures
+    }
+
+    fn occupy(
+        &mut self,
+        slot: usize,
+        doing: Doing,
+        target: usize,
+        offset: u64,
+        length: u64,
+    ) -> Slot {
+        let (first, blocks) = self.verifier.blocks(target, offset, length);
+        let blocks = blocks.min(self.most);
+        let slot_is = Slot { doing, target, offset, length, first, blocks };
+        self.slots[slot] = slot_is;
+        slot_is
+    }
+
+    /// A read is about to be submitted.
+    #[inline]
+    pub(crate) fn read(&mut self, slot: usize, target: usize, offset: u64, length: u64) {
+        let Slot { first, blocks, .. } = self.occupy(slot, Doing::Reading, target, offset, length);
+        let table = &self.verifier.targets[target].table;
+        let seen = &mut self.seen[slot * self.most..][..blocks];
+        for (block, seen) in (first..).zip(seen) {
+            *seen = table.look(block);
+        }
+    }
+
+    /// A write is about to be submitted; [`Hand::writes`] follows for each of its contents.
+    #[inline]
+    pub(crate) fn write(&mut self, slot: usize, target: usize, offset: u64, length: u64) {
+        let blocks = self.occupy(slot, Doing::Changing, target, offset, length).blocks;
+        self.words[slot * self.most..][..blocks].fill((Word(0), UNCERTAIN));
+    }
+
+    /// `id` stands `at` bytes from the start of the write, `length` bytes of it.
+    #[inline]
+    pub(crate) fn writes(&mut self, slot: usize, at: u64, length: usize, id: ContentId) {
+        let Slot { target, offset, first, .. } = self.slots[slot];
+        if let Some(block) = self.verifier.whole(target, offset + at, length) {
+            let tag = self.verifier.targets[target].table.tag(id);
+            self.words[slot * self.most + block - first].1 = tag;
+        }
+    }
+
+    /// All contents of the write have been told: from now on reads may see it. Before it is submitted.
+    #[inline]
+    pub(crate) fn begin(&mut self, slot: usize) {
+        let Slot { target, first, blocks, .. } = self.slots[slot];
+        let table = &self.verifier.targets[target].table;
+        let words = &mut self.words[slot * self.most..][..blocks];
+        for (block, (word, tag)) in (first..).zip(words) {
+            *word = table.begin(block, *tag);
+        }
+    }
+
+    /// Zeros are about to be written without data (`zeroes`), or a range is about to be discarded.
+    pub(crate) fn clear(
+        &mut self,
+        slot: usize,
+        target: usize,
+        offset: u64,
+        length: u64,
+        zeroes: bool,
+    ) {
+        self.write(slot, target, offset, length);
+        let Slot { first, blocks, .. } = self.slots[slot];
+        let tag = if zeroes { ZERO } else { DISCARDED };
+        for block in first..first + blocks {
+            if self.verifier.covers(target, block, offset, length) {
+                self.words[slot * self.most + block - first].1 = tag;
+            }
+        }
+        self.begin(slot);
+    }
+
+    /// The I/O of `slot` has ended; `done` when all of it was moved without error. `buffer` holds what was read.
+    #[inline]
+    pub(crate) fn ended(&mut self, slot: usize, done: bool, buffer: &[u8], now_ns: u64) {
+        let is = std::mem::take(&mut self.slots[slot]);
+        match is.doing {
+            Doing::Nothing => {}
+            Doing::Changing => {
+                let table = &self.verifier.targets[is.target].table;
+                let words = &self.words[slot * self.most..][..is.blocks];
+                for (block, &(begun, tag)) in (is.first..).zip(words) {
+                    table.end(block, begun, tag, done);
+                }
+            }
+            Doing::Reading if done => self.check(slot, is, buffer, now_ns),
+            Doing::Reading => {}
+        }
+    }
+
+    fn check(&mut self, slot: usize, is: Slot, buffer: &[u8], now_ns: u64) {
+        let unit = self.verifier.unit();
+        let mut whole = 0;
+        for n in 0..is.blocks {
+            let block = is.first + n;
+            if !self.verifier.covers(is.target, block, is.offset, is.length) {
+                continue;
+            }
+            whole += unit as u64;
+            let at = (self.verifier.offset(is.target, block) - is.offset) as usize;
+            let before = self.seen[slot * self.most + n];
+            if let Some(bytes) = buffer.get(at..at + unit) {
+                self.check_block(is.target, block, before, bytes, now_ns);
+            }
+        }
+        self.figures.partial_bytes += is.length - whole;
+    }
+
+    #[inline]
+    fn check_block(
+        &mut self,
+        target: usize,
+        block: usize,
+        before: Seen,
+        bytes: &[u8],
+        now_ns: u64,
+    ) {
+        let figures = &mut self.figures;
+        figures.checked += 1;
+        let table = &self.verifier.targets[target].table;
+        if let Some(id) = identify(bytes)
+            && self.verifier.makers.matches(id, bytes)
+            && table.fit(block, before, table.tag(id)) == Fit::Right
+        {
+            figures.correct += 1;
+            return;
+        }
+        match self.verifier.explain(target, block, before, bytes, now_ns) {
+            Ok(Fit::Unchecked) => figures.unwritten += 1,
+            Ok(Fit::Right) => figures.correct += 1,
+            Ok(Fit::Unsure | Fit::Wrong) => figures.unsure += 1,
+            Err(kind) => figures.add(kind),
+        }
+    }
+}
+
+impl Drop for Hand {
+    /// I/Os that never ended leave their blocks in doubt.
+    fn drop(&mut self) {
+        for slot in 0..self.slots.len() {
+            self.ended(slot, false, &[], 0);
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! What a block is that does not hold what it must: whose it is, sector by sector.
+//!
+//! Slow on purpose: only blocks that are not plainly right come here.
+
+use content::{ContentId, LANE, LANE_STEP, identify_lane};
+
+use super::makers::Makers;
+
+/// Bytes of a sector, the least that a device writes at once.
+pub(crate) const SECTOR: usize = 512;
+/// Contents that are told apart in one block.
+const MOST: usize = 8;
+/// Wrong bits that are listed.
+const BITS: usize = 16;
+
+/// One content of which parts stand in a block.
+#[derive(Debug, Clone)]
+struct Candidate {
+    id: ContentId,
+    made: Vec<u8>,
+    /// Sectors that are all its.
+    own: Vec<bool>,
+}
+
+/// What a block is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Likeness {
+    /// One content, whole.
+    Whole(ContentId),
+    /// Whole sectors of several: whose each is.
+    Mixed(Vec<ContentId>),
+    /// Of `id`, but for these sectors and bits (the first 16).
+    Spoilt { id: ContentId, sectors: Vec<u32>, bits: Vec<u32> },
+    /// Nothing that is known.
+    Nothing,
+}
+
+/// What `block` is. `may` says whether the address may hold a content: it breaks ties.
+pub(crate) fn judge(block: &[u8], makers: &Makers, may: &dyn Fn(ContentId) -> bool) -> Likeness {
+    let mut candidates = candidates(block, makers);
+    if let Some(whole) = candidates.iter().find(|c| c.own.iter().all(|&own| own)) {
+        return Likeness::Whole(whole.id);
+    }
+    let sectors = block.len().div_ceil(SECTOR);
+    let known = |sector: &usize| candidates.iter().any(|c| c.own[*sector]);
+    if candidates.len() > 1 && (0..sectors).all(|sector| known(&sector)) {
+        return Likeness::Mixed(owners(&candidates, sectors));
+    }
+    if candidates.len() == 1 && !may(ContentId::ZERO) {
+        candidates.extend(mended(block, makers));
+    }
+    // The one that may stand there and shares most sectors; zeros only where zeros are meant.
+    let own = |c: &&Candidate| c.own.iter().filter(|&&own| own).count();
+    let meant = candidates.iter().filter(|c| may(c.id)).max_by_key(own);
+    let any = || candidates.iter().filter(|c| c.id != ContentId::ZERO).max_by_key(own);
+    let Some(nearest) = meant.or_else(any) else { return Likeness::Nothing };
+    if nearest.id == ContentId::ZERO && own(&nearest) == 0 && sectors > 1 {
+        return Likeness::Nothing;
+    }
+    let wrong = |sector: &u32| !nearest.own[*sector as usize];
+    let differs = |&bit: &u32| {
+        let at = bit as usize / 8;
+        (block[at] ^ nearest.made[at]) >> (bit % 8) & 1 == 1
+    };
+    Likeness::Spoilt {
+        id: nearest.id,
+        sectors: (0..sectors as u32).filter(wrong).collect(),
+        bits: (0..block.len() as u32 * 8).filter(differs).take(BITS).collect(),
+    }
+}
+
+/// Whose each sector is; a sector that several share belongs to its neighbour's owner.
+fn owners(candidates: &[Candidate], sectors: usize) -> Vec<ContentId> {
+    let mut owners: Vec<ContentId> = Vec::with_capacity(sectors);
+    for sector in 0..sectors {
+        let has = |c: &&Candidate| c.own[sector];
+        let last = owners.last().copied();
+        let same = candidates.iter().filter(has).find(|c| Some(c.id) == last);
+        let owner = same.or_else(|| candidates.iter().find(has)).map_or(ContentId::ZERO, |c| c.id);
+        owners.push(owner);
+    }
+    owners
+}
+
+/// The contents whose lanes stand in `block`, and zeros.
+fn candidates(block: &[u8], makers: &Makers) -> Vec<Candidate> {
+    let mut ids = Vec::new();
+    for sector in (0..block.len()).step_by(SECTOR) {
+        let end = block.len().min(sector + SECTOR);
+        let lanes = (sector..end.saturating_sub(LANE - 1)).step_by(LANE_STEP);
+        let named = |at: usize| block[at..].first_chunk().and_then(|lane| identify_lane(lane, at));
+        for id in lanes.filter_map(named) {
+            if !ids.contains(&id) && ids.len() < MOST {
+                ids.push(id);
+            }
+        }
+    }
+    ids.push(ContentId::ZERO);
+    ids.into_iter().map(|id| candidate(id, block, makers)).collect()
+}
+
+fn candidate(id: ContentId, block: &[u8], makers: &Makers) -> Candidate {
+    let shares = |made: &Vec<u8>| -> Vec<bool> {
+        block.chunks(SECTOR).zip(made.chunks(SECTOR)).map(|(a, b)| a == b).collect()
+    };
+    let all = makers.made(id, block.len()).into_iter().map(|made| (shares(&made), made));
+    let (own, made) =
+        all.max_by_key(|(own, _)| own.iter().filter(|&&o| o).count()).unwrap_or_default();
+    Candidate { id, made, own }
+}
+
+/// The content of a block whose only lane is spoilt in one or two bits: found by trying them.
+fn mended(block: &[u8], makers: &Makers) -> Option<Candidate> {
+    let lane = u128::from_le_bytes(*block.first_chunk()?);
+    let bits = LANE * 8;
+    let flip = |mask: u128| identify_lane(&(lane ^ mask).to_le_bytes(), 0);
+    let one = (0..bits).find_map(|a| flip(1 << a));
+    let id = one.or_else(|| (0..bits).find_map(|a| (0..a).find_map(|b| flip(1 << a | 1 << b))))?;
+    Some(candidate(id, block, makers))
+}
+
+#[cfg(test)]
+mod tests {
+    use content::{BLOCK, Layout};
+
+    use super::*;
+
+    fn makers(random: usize) -> Makers {
+        Makers::new(move |_| Layout::head(random))
+    }
+
+    fn made(id: u64, random: usize) -> Vec<u8> {
+        makers(random).made(ContentId(id), BLOCK).remove(0)
+    }
+
+    fn verdict(block: &[u8], random: usize, meant: u64) -> Likeness {
+        judge(block, &makers(random), &|id| id == ContentId(meant))
+    }
+
+    #[test]
+    fn whole_blocks_are_known_by_any_texture() {
+        for random in [16, 100, 1600, BLOCK] {
+            assert_eq!(verdict(&made(5, random), random, 9), Likeness::Whole(ContentId(5)));
+        }
+        assert_eq!(verdict(&[0; BLOCK], 100, 9), Likeness::Whole(ContentId::ZERO));
+        assert_eq!(verdict(&[7; BLOCK], 100, 9), Likeness::Nothing);
+    }
+
+    #[test]
+    fn sectors_of_two_contents_are_told_apart() {
+        for cut in 1..8 {
+            let mut block = made(5, BLOCK);
+            block[cut * SECTOR..].copy_from_slice(&made(6, BLOCK)[cut * SECTOR..]);
+            let Likeness::Mixed(owners) = verdict(&block, BLOCK, 5) else { panic!("{cut}") };
+            let expected: Vec<_> = (0..8).map(|s| ContentId(if s < cut { 5 } else { 6 })).collect();
+            assert_eq!(owners, expected);
+        }
+        let mut block = made(5, 1600);
+        block[..1024].copy_from_slice(&made(6, 1600)[..1024]);
+        let Likeness::Mixed(owners) = verdict(&block, 1600, 5) else { panic!() };
+        assert_eq!(owners[1..3], [ContentId(6), ContentId(5)]);
+    }
+
+    #[test]
+    fn spoilt_bits_are_named_wherever_they_are() {
+        for random in [16, 40, 600, BLOCK] {
+            for bits in [vec![3], vec![0, 127], vec![20_000], vec![5, 32_767]] {
+                let mut block = made(5, random);
+                bits.iter().for_each(|&bit: &u32| block[bit as usize / 8] ^= 1 << (bit % 8));
+                let found = verdict(&block, random, 5);
+                let Likeness::Spoilt { id, sectors, bits: wrong } = found else {
+                    panic!("{found:?}")
+                };
+                assert_eq!((id, &wrong), (ContentId(5), &bits), "{random}");
+                let mut expected: Vec<_> = bits.iter().map(|bit| bit / 4096).collect();
+                expected.dedup();
+                assert_eq!(sectors, expected);
+            }
+        }
+        let mut zeros = vec![0; BLOCK];
+        zeros[600] = 4;
+        let expected = Likeness::Spoilt { id: ContentId::ZERO, sectors: vec![1], bits: vec![4802] };
+        assert_eq!(verdict(&zeros, 100, 0), expected);
+    }
+}

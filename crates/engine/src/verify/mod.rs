@@ -1,0 +1,23 @@
+//! Verification: reads are checked against what their address must hold.
+//!
+//! A table holds a short hash (a *tag*) of the content that each block must hold. A block that was read names its
+//! own content (its first 16 bytes are the encrypted id), is compared with the bytes of that id, and the id's tag with the
+//! table. Nothing is put into the data for this.
+
+mod cells;
+mod hand;
+mod judge;
+mod makers;
+mod overlap;
+mod table;
+mod verifier;
+mod word;
+
+pub use cells::Width;
+pub(crate) use hand::Hand;
+pub(crate) use makers::Makers;
+pub use table::Promises;
+pub(crate) use verifier::Verifier;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,139 @@
+//! A block that several writes went to at once: which contents it may hold.
+
+use super::word::{Tag, UNCERTAIN};
+
+/// Contents that are kept apart; with more, the block may hold anything until it rests.
+const MOST: usize = 256;
+
+/// One write, or what was there before all writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Version {
+    tag: Tag,
+    begun: u64,
+    /// `None` while it is in flight.
+    ended: Option<u64>,
+}
+
+/// What a block may hold.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Overlap {
+    versions: Vec<Version>,
+    /// Moments so far: each beginning and each end is one.
+    moments: u64,
+    in_flight: usize,
+    /// No write has ended yet, and what was there before is not known.
+    pub(crate) forgot: bool,
+}
+
+impl Overlap {
+    /// A block at rest that may hold any of `tags`.
+    pub(crate) fn resting(tags: &[Tag]) -> Self {
+        let version = |&tag| Version { tag, begun: 0, ended: Some(0) };
+        let versions = tags.iter().map(version).collect();
+        Self { versions, moments: 1, in_flight: 0, forgot: false }
+    }
+
+    /// A block with a write of `tag` in flight over something unknown.
+    pub(crate) fn busy(tag: Tag) -> Self {
+        let mut overlap = Self { forgot: true, ..Self::default() };
+        overlap.begin(tag);
+        overlap
+    }
+
+    pub(crate) fn begin(&mut self, tag: Tag) {
+        if self.versions.len() >= MOST {
+            // Nothing is told apart any more until the block rests.
+            self.versions.retain(|version| version.ended.is_none());
+            self.versions.push(Version { tag: UNCERTAIN, begun: u64::MAX, ended: Some(u64::MAX) });
+        }
+        self.versions.push(Version { tag, begun: self.moments, ended: None });
+        self.moments += 1;
+        self.in_flight += 1;
+    }
+
+    /// A write of `tag` has ended; `done` when it did what it should.
+    pub(crate) fn end(&mut self, tag: Tag, done: bool) {
+        let ending = |version: &&mut Version| version.tag == tag && version.ended.is_none();
+        let Some(version) = self.versions.iter_mut().find(ending) else { return };
+        version.ended = Some(self.moments);
+        let begun = version.begun;
+        if !done {
+            version.tag = UNCERTAIN;
+        }
+        self.moments += 1;
+        self.in_flight -= 1;
+        if done {
+            self.forgot = false;
+            // Whatever had ended when this one began is gone.
+            self.versions.retain(|version| version.ended.is_none_or(|ended| ended >= begun));
+        }
+    }
+
+    /// Whether no write is in flight.
+    pub(crate) fn rests(&self) -> bool {
+        self.in_flight == 0
+    }
+
+    /// What it may hold.
+    pub(crate) fn tags(&self) -> impl Iterator<Item = Tag> + '_ {
+        self.versions.iter().map(|version| version.tag)
+    }
+
+    /// The one content it must hold: when it rests and nothing else is possible.
+    pub(crate) fn settled(&self) -> Option<Tag> {
+        if self.tags().any(|tag| tag == UNCERTAIN) {
+            return self.rests().then_some(UNCERTAIN);
+        }
+        let first = self.tags().next()?;
+        (self.rests() && self.tags().all(|tag| tag == first)).then_some(first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tags(overlap: &Overlap) -> Vec<Tag> {
+        overlap.tags().collect()
+    }
+
+    #[test]
+    fn a_write_that_begins_after_the_end_of_another_replaces_it_when_it_ends() {
+        let mut overlap = Overlap::busy(10);
+        overlap.begin(11);
+        overlap.end(11, true);
+        assert_eq!(tags(&overlap), [10, 11]);
+        overlap.begin(12);
+        overlap.end(12, true);
+        assert_eq!(tags(&overlap), [10, 12], "10 is still in flight");
+        overlap.end(10, true);
+        assert_eq!((tags(&overlap), overlap.settled()), (vec![10, 12], None));
+        overlap.begin(13);
+        assert_eq!(tags(&overlap), [10, 12, 13]);
+        overlap.end(13, true);
+        assert_eq!(overlap.settled(), Some(13));
+    }
+
+    #[test]
+    fn a_failed_write_leaves_anything() {
+        let mut overlap = Overlap::busy(10);
+        overlap.begin(11);
+        overlap.end(10, false);
+        overlap.end(11, true);
+        assert_eq!(overlap.settled(), Some(UNCERTAIN));
+    }
+
+    #[test]
+    fn a_block_that_never_rests_takes_bounded_memory() {
+        let mut overlap = Overlap::busy(8);
+        for tag in 9..5000 {
+            overlap.begin(tag);
+            overlap.end(tag - 1, true);
+            assert!(overlap.versions.len() < 4);
+        }
+        (0..1000).for_each(|tag| overlap.begin(tag + 6000));
+        (0..1000).for_each(|tag| overlap.end(tag + 6000, true));
+        overlap.end(4999, true);
+        assert_eq!(overlap.settled(), Some(UNCERTAIN));
+    }
+}

@@ -1,0 +1,364 @@
+//! What every block of a target must hold, shared by all jobs.
+//!
+//! A write marks its blocks before it is submitted and after it ended, by one atomic exchange each. Only blocks that are
+//! written by two writes at once take a lock: what they may hold stands in a list.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use content::ContentId;
+
+use super::cells::{Cells, Seen, Width};
+use super::overlap::Overlap;
+use super::word::{DISCARDED, FIRST, NEVER, Tag, UNCERTAIN, Word, ZERO};
+use crate::error::EngineError;
+
+/// Blocks that may stand in one shard of the list of overlaps.
+const OVERLAPS: usize = 4096;
+const SHARDS: usize = 64;
+
+/// Whether a content is what a block may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Fit {
+    /// It is not.
+    Wrong,
+    /// It changed too often while it was read to say.
+    Unsure,
+    /// The block may hold anything.
+    Unchecked,
+    /// It is.
+    Right,
+}
+
+/// What is known of a device before and after a discard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Promises {
+    /// Discarded blocks read as zeros.
+    pub discard_zeroes: bool,
+    /// Blocks that were never written read as zeros: the file was made for this.
+    pub fresh: bool,
+}
+
+/// The table of one target.
+pub(crate) struct Table {
+    pub(crate) cells: Cells,
+    pub(crate) promises: Promises,
+    overlaps: Box<[Mutex<HashMap<usize, Overlap>>]>,
+}
+
+impl Table {
+    /// A table of `blocks` blocks that nobody wrote.
+    pub(crate) fn new(width: Width, blocks: u64, promises: Promises) -> Result<Self, EngineError> {
+        let overlaps = (0..SHARDS).map(|_| Mutex::default()).collect();
+        Ok(Self { cells: Cells::new(width, blocks)?, promises, overlaps })
+    }
+
+    /// The tag of a content.
+    #[inline]
+    pub(crate) fn tag(&self, id: ContentId) -> Tag {
+        if id == ContentId::ZERO { ZERO } else { self.cells.tag(id) }
+    }
+
+    /// What is known of `block` now, for a read that begins.
+    #[inline]
+    pub(crate) fn look(&self, block: usize) -> Seen {
+        self.cells.see(block)
+    }
+
+    /// A write of `tag` to `block` begins. Gives what [`Table::end`] needs.
+    #[inline]
+    pub(crate) fn begin(&self, block: usize, tag: Tag) -> Word {
+        let word = self.cells.load(block);
+        if !word.is_busy() && !word.is_mapped() {
+            let begun = word.begun(tag);
+            if self.cells.change(block, word, begun) {
+                return begun;
+            }
+        }
+        self.begin_overlap(block, tag)
+    }
+
+    /// The write of `tag` that began with `begun` has ended; `done` when it did what it should.
+    #[inline]
+    pub(crate) fn end(&self, block: usize, begun: Word, tag: Tag, done: bool) {
+        let left = if done { tag } else { UNCERTAIN };
+        if begun.is_mapped() || !self.cells.swap(block, begun, begun.ended(left)) {
+            self.end_overlap(block, tag, done);
+        }
+    }
+
+    fn shard(&self, block: usize) -> MutexGuard<'_, HashMap<usize, Overlap>> {
+        self.overlaps[block % SHARDS].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    #[cold]
+    fn begin_overlap(&self, block: usize, tag: Tag) -> Word {
+        let mut shard = self.shard(block);
+        loop {
+            let word = self.cells.load(block);
+            if !word.is_busy() && !word.is_mapped() {
+                // The other one ended meanwhile.
+                let begun = word.begun(tag);
+                if self.cells.change(block, word, begun) {
+                    return begun;
+                }
+                continue;
+            }
+            let mapped = word.mapped();
+            if !self.cells.change(block, word, mapped) {
+                continue;
+            }
+            let overlap = shard.entry(block).or_default();
+            if !word.is_mapped() {
+                *overlap = Overlap::busy(word.tag());
+            }
+            overlap.begin(tag);
+            return mapped;
+        }
+    }
+
+    #[cold]
+    fn end_overlap(&self, block: usize, tag: Tag, done: bool) {
+        let mut shard = self.shard(block);
+        let full = shard.len() > OVERLAPS;
+        let Some(overlap) = shard.get_mut(&block) else { return };
+        overlap.end(tag, done);
+        let changed = self.cells.load(block).mapped();
+        let settled = overlap.settled().or_else(|| (full && overlap.rests()).then_some(UNCERTAIN));
+        match settled {
+            Some(tag) => {
+                self.cells.store(block, Word::resting(tag).with_changes(changed.changes()));
+                shard.remove(&block);
+            }
+            None => self.cells.store(block, changed),
+        }
+    }
+
+    /// Whether a read of `block` may have found the content of `found` ([`ZERO`] for zeros), when the block was `before` at its
+    /// start.
+    #[inline]
+    pub(crate) fn fit(&self, block: usize, before: Seen, found: Tag) -> Fit {
+        let now = self.cells.load(block);
+        let fit = if now.is_mapped() { Fit::Wrong } else { self.fits(now.tag(), found) };
+        if fit == Fit::Right { fit } else { self.fit_moving(block, before, now, found).max(fit) }
+    }
+
+    /// The same for what is not plainly right: the block may have been written meanwhile.
+    fn fit_moving(&self, block: usize, before: Seen, now: Word, found: Tag) -> Fit {
+        let changes = self.cells.changes(block, before, now);
+        let mut best = Fit::Wrong;
+        for word in [before.word, now] {
+            if !word.is_mapped() {
+                best = best.max(self.fits(word.tag(), found));
+            }
+            if word.is_busy() {
+                best = best.max(self.fits_before(word, found));
+            }
+        }
+        if changes == Some(2) && !now.is_mapped() {
+            best = best.max(self.fits_before(now, found));
+        }
+        if best > Fit::Unsure {
+            return best;
+        }
+        let mut unsure = best == Fit::Unsure || changes.is_none_or(|changes| changes > 2);
+        if before.word.is_mapped() || now.is_mapped() {
+            match self.shard(block).get(&block) {
+                Some(overlap) => {
+                    best = overlap.tags().map(|tag| self.fits(tag, found)).max().unwrap_or(best);
+                    unsure |= overlap.forgot;
+                }
+                None => unsure = true,
+            }
+            unsure |= changes != Some(0) || self.cells.load(block) != now;
+        }
+        if best == Fit::Wrong && unsure { Fit::Unsure } else { best }
+    }
+
+    /// Whether a block that was replaced may have been the content of `found`.
+    fn fits_before(&self, word: Word, found: Tag) -> Fit {
+        match word.before() {
+            Some(before) if before < FIRST => self.fits(before, found),
+            Some(_) if word.may_have_been(found) => Fit::Right,
+            Some(_) => Fit::Wrong,
+            None => Fit::Unsure,
+        }
+    }
+
+    /// Whether a block at rest with `expected` may hold the content of `found`.
+    #[inline]
+    fn fits(&self, expected: Tag, found: Tag) -> Fit {
+        let zeros = |promised: bool| match (promised, found == ZERO) {
+            (true, true) => Fit::Right,
+            (true, false) => Fit::Wrong,
+            (false, _) => Fit::Unchecked,
+        };
+        match expected {
+            _ if expected == found => Fit::Right,
+            NEVER => zeros(self.promises.fresh),
+            DISCARDED if found == ZERO => Fit::Right,
+            DISCARDED => zeros(self.promises.discard_zeroes),
+            UNCERTAIN => Fit::Unchecked,
+            _ => Fit::Wrong,
+        }
+    }
+
+    /// Whether writes were in flight at any moment since `before`.
+    pub(crate) fn moved_since(&self, block: usize, before: Seen) -> bool {
+        let now = self.cells.load(block);
+        let in_flight = || self.shard(block).get(&block).is_some_and(|overlap| !overlap.rests());
+        let changed = now != before.word || self.cells.changes(block, before, now) != Some(0);
+        changed || now.is_busy() || now.is_mapped() && in_flight()
+    }
+
+    /// Blocks that may hold one of several contents, with these; what never ended may be anything.
+    pub(crate) fn overlaps(&self) -> Vec<(usize, Vec<Tag>)> {
+        let all = self.overlaps.iter().flat_map(|shard| {
+            let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            let tags = |overlap: &Overlap| match overlap.rests() {
+                true => overlap.tags().collect(),
+                false => vec![UNCERTAIN],
+            };
+            shard.iter().map(|(&block, overlap)| (block, tags(overlap))).collect::<Vec<_>>()
+        });
+        all.collect()
+    }
+
+    /// Takes up a block from a state file that may hold any of `tags`.
+    pub(crate) fn restore_overlap(&self, block: usize, tags: &[Tag]) {
+        self.cells.store(block, Word(0).mapped());
+        self.shard(block).insert(block, Overlap::resting(tags));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(width: Width) -> Table {
+        Table::new(width, 16, Promises::default()).unwrap()
+    }
+
+    fn ids(table: &Table, count: u64) -> Vec<Tag> {
+        let mut tags: Vec<_> = (1..1000).map(|n| table.tag(ContentId(n))).collect();
+        tags.sort_unstable();
+        tags.dedup();
+        tags.truncate(count as usize);
+        tags
+    }
+
+    #[test]
+    fn a_block_at_rest_holds_its_content_and_nothing_else() {
+        for width in [Width::Four, Width::One] {
+            let table = table(width);
+            let tags = ids(&table, 3);
+            assert_eq!(table.fit(3, table.look(3), tags[0]), Fit::Unchecked);
+            let begun = table.begin(3, tags[0]);
+            table.end(3, begun, tags[0], true);
+            let before = table.look(3);
+            assert_eq!(table.fit(3, before, tags[0]), Fit::Right);
+            assert_eq!(table.fit(3, before, tags[1]), Fit::Wrong);
+            assert_eq!(table.fit(3, before, ZERO), Fit::Wrong);
+        }
+    }
+
+    #[test]
+    fn a_read_accepts_every_write_that_was_in_flight_while_it_was() {
+        let table = table(Width::Four);
+        let tags = ids(&table, 5);
+        let write = |tag| {
+            let begun = table.begin(0, tag);
+            table.end(0, begun, tag, true);
+        };
+        write(tags[0]);
+        let before = table.look(0);
+        let begun = table.begin(0, tags[1]);
+        assert_eq!(
+            [0, 1, 2].map(|n| table.fit(0, before, tags[n])),
+            [Fit::Right, Fit::Right, Fit::Wrong]
+        );
+        let late = table.look(0);
+        table.end(0, begun, tags[1], true);
+        assert_eq!(
+            [0, 1, 2].map(|n| table.fit(0, before, tags[n])),
+            [Fit::Right, Fit::Right, Fit::Wrong]
+        );
+        assert_eq!(
+            [0, 1, 2].map(|n| table.fit(0, late, tags[n])),
+            [Fit::Right, Fit::Right, Fit::Wrong]
+        );
+        write(tags[2]);
+        assert_eq!(
+            [0, 1, 2, 3].map(|n| table.fit(0, before, tags[n])),
+            [Fit::Right, Fit::Right, Fit::Right, Fit::Wrong]
+        );
+        write(tags[3]);
+        assert_eq!(
+            [0, 1, 4].map(|n| table.fit(0, before, tags[n])),
+            [Fit::Right, Fit::Unsure, Fit::Unsure]
+        );
+        assert_eq!([2, 3].map(|n| table.fit(0, table.look(0), tags[n])), [Fit::Wrong, Fit::Right]);
+    }
+
+    #[test]
+    fn overlapping_writes_leave_any_of_them_until_the_next_one() {
+        for width in [Width::Four, Width::One] {
+            let table = table(width);
+            let tags = ids(&table, 5);
+            for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2]] {
+                let begun = [0, 1, 2].map(|n| table.begin(1, tags[n]));
+                order.iter().for_each(|&n| table.end(1, begun[n], tags[n], true));
+                let fits = |n: usize| table.fit(1, table.look(1), tags[n]);
+                assert_eq!(
+                    [0, 1, 2, 3].map(fits),
+                    [Fit::Right, Fit::Right, Fit::Right, Fit::Wrong]
+                );
+                let begun = table.begin(1, tags[3]);
+                assert_eq!(
+                    [0, 2, 3, 4].map(fits),
+                    [Fit::Right, Fit::Right, Fit::Right, Fit::Wrong]
+                );
+                table.end(1, begun, tags[3], true);
+                assert_eq!(
+                    [0, 2, 3, 4].map(fits),
+                    [Fit::Wrong, Fit::Wrong, Fit::Right, Fit::Wrong]
+                );
+                assert!(!table.look(1).word.is_mapped());
+            }
+        }
+    }
+
+    #[test]
+    fn an_overlap_that_outlives_others_is_not_forgotten() {
+        let table = table(Width::Four);
+        let tags = ids(&table, 5);
+        let long = table.begin(1, tags[0]);
+        for n in 1..4 {
+            let begun = table.begin(1, tags[n]);
+            table.end(1, begun, tags[n], true);
+        }
+        table.end(1, long, tags[0], true);
+        let fits = |n: usize| table.fit(1, table.look(1), tags[n]);
+        assert_eq!([0, 1, 3, 4].map(fits), [Fit::Right, Fit::Wrong, Fit::Right, Fit::Wrong]);
+    }
+
+    #[test]
+    fn a_failed_write_leaves_anything_and_a_discard_what_the_device_promises() {
+        for promised in [false, true] {
+            let promises = Promises { discard_zeroes: promised, fresh: promised };
+            let table = Table::new(Width::Four, 4, promises).unwrap();
+            let fit = |found| table.fit(0, table.look(0), found);
+            let (zeros, other) = match promised {
+                true => (Fit::Right, Fit::Wrong),
+                false => (Fit::Unchecked, Fit::Unchecked),
+            };
+            assert_eq!((fit(ZERO), fit(77)), (zeros, other), "never written");
+            let begun = table.begin(0, DISCARDED);
+            table.end(0, begun, DISCARDED, true);
+            assert_eq!((fit(ZERO), fit(77)), (Fit::Right, other), "discarded");
+            let begun = table.begin(0, 99);
+            table.end(0, begun, 99, false);
+            assert_eq!((fit(99), fit(77)), (Fit::Unchecked, Fit::Unchecked), "failed");
+        }
+    }
+}

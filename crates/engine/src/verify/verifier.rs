@@ -1,0 +1,214 @@
+//! What all jobs of a load share to verify it.
+
+use std::sync::{Mutex, PoisonError};
+
+use content::ContentId;
+use results::model::{VerifyFigures, WrongBlock, WrongKind};
+
+use super::cells::{Seen, Width};
+use super::judge::{Likeness, SECTOR, judge};
+use super::makers::Makers;
+use super::table::{Fit, Promises, Table};
+use super::word::{DISCARDED, NEVER, Tag, Word, ZERO, lower};
+use crate::error::EngineError;
+
+/// Wrong blocks that are kept; all are counted.
+const KEPT: usize = 1000;
+/// Addresses that are looked for as the home of a block.
+const HOMES: usize = 64;
+/// A tag that no content and no state has.
+const NOBODY: Tag = 4;
+
+/// One target: its blocks from the start on.
+pub(crate) struct Area {
+    pub(crate) table: Table,
+}
+
+/// What is known of the contents of all targets of a load, and what was found to be wrong.
+pub(crate) struct Verifier {
+    pub(crate) targets: Vec<Area>,
+    pub(crate) makers: Makers,
+    unit: usize,
+    wrong: Mutex<Vec<WrongBlock>>,
+}
+
+impl Verifier {
+    /// For targets of these sizes in bytes, in blocks of `unit` bytes. A rest at the end of a target is not verified.
+    pub(crate) fn new(
+        targets: &[(u64, Promises)],
+        unit: usize,
+        width: Width,
+        makers: Makers,
+    ) -> Result<Self, EngineError> {
+        let area = |&(bytes, promises): &(u64, Promises)| {
+            Table::new(width, bytes / unit as u64, promises).map(|table| Area { table })
+        };
+        let targets = targets.iter().map(area).collect::<Result<_, _>>()?;
+        Ok(Self { targets, makers, unit, wrong: Mutex::default() })
+    }
+
+    /// Size of a block, bytes.
+    #[inline]
+    pub(crate) fn unit(&self) -> usize {
+        self.unit
+    }
+
+    /// First block that a range touches, and how many.
+    #[inline]
+    pub(crate) fn blocks(&self, target: usize, offset: u64, length: u64) -> (usize, usize) {
+        let unit = self.unit as u64;
+        let all = self.targets[target].table.cells.len();
+        let first = ((offset / unit) as usize).min(all);
+        let end = ((offset + length).div_ceil(unit) as usize).min(all);
+        (first, end - first)
+    }
+
+    /// The block that `length` bytes from `offset` on are, if they are one.
+    #[inline]
+    pub(crate) fn whole(&self, target: usize, offset: u64, length: usize) -> Option<usize> {
+        let block = (offset / self.unit as u64) as usize;
+        let aligned = offset.is_multiple_of(self.unit as u64) && length == self.unit;
+        (aligned && block < self.targets[target].table.cells.len()).then_some(block)
+    }
+
+    /// Where `block` starts, bytes.
+    #[inline]
+    pub(crate) fn offset(&self, _target: usize, block: usize) -> u64 {
+        block as u64 * self.unit as u64
+    }
+
+    /// Whether all of `block` lies in the range.
+    #[inline]
+    pub(crate) fn covers(&self, target: usize, block: usize, offset: u64, length: u64) -> bool {
+        let start = self.offset(target, block);
+        start >= offset && start + self.unit as u64 <= offset + length
+    }
+
+    /// The wrong blocks that were kept, in order of time, with the counts of all hands.
+    pub(crate) fn figures<'a>(
+        &self,
+        hands: impl Iterator<Item = &'a VerifyFigures>,
+    ) -> VerifyFigures {
+        let mut all = VerifyFigures::default();
+        hands.for_each(|figures| all.add_counts(figures));
+        all.wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        all.wrong.sort_by_key(|wrong| wrong.at_ns);
+        all.first = all.wrong.iter().take(5).map(ToString::to_string).collect();
+        all
+    }
+
+    /// Why a block that is not plainly right may be right all the same; or how it is wrong, which is kept.
+    #[cold]
+    pub(crate) fn explain(
+        &self,
+        target: usize,
+        block: usize,
+        before: Seen,
+        bytes: &[u8],
+        now_ns: u64,
+    ) -> Result<Fit, WrongKind> {
+        let table = &self.targets[target].table;
+        if table.fit(block, before, NOBODY) == Fit::Unchecked {
+            return Ok(Fit::Unchecked);
+        }
+        let fit = |id: ContentId| table.fit(block, before, table.tag(id));
+        let likeness = judge(bytes, &self.makers, &|id| fit(id) >= Fit::Unchecked);
+        let kept = self.wrong.lock().unwrap_or_else(PoisonError::into_inner).len();
+        let mut wrong = WrongBlock {
+            at_ns: now_ns,
+            target: target as u32,
+            offset: self.offset(target, block),
+            length: self.unit as u32,
+            kind: WrongKind::Foreign,
+            expected: None,
+            found: None,
+            sectors: Vec::new(),
+            bits: Vec::new(),
+            home: None,
+            homes: 0,
+        };
+        match likeness {
+            Likeness::Whole(id) => {
+                let fit = fit(id);
+                if fit != Fit::Wrong {
+                    return Ok(fit);
+                }
+                self.name_whole(&mut wrong, id, table.look(block).word, kept < KEPT);
+            }
+            Likeness::Mixed(owners) => {
+                let worst = owners.iter().map(|&id| fit(id)).min().unwrap_or(Fit::Wrong);
+                if worst != Fit::Wrong && table.moved_since(block, before) {
+                    return Ok(worst);
+                }
+                self.name_mixed(&mut wrong, &owners, &fit);
+            }
+            Likeness::Spoilt { id, sectors, bits } => {
+                wrong.kind = WrongKind::Corrupt;
+                wrong.found = name(id);
+                wrong.expected = name(id).filter(|_| fit(id) == Fit::Right);
+                (wrong.sectors, wrong.bits) = (sectors, bits);
+            }
+            Likeness::Nothing => wrong.sectors = (0..self.unit.div_ceil(SECTOR) as u32).collect(),
+        }
+        let kind = wrong.kind;
+        let mut list = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
+        if list.len() < KEPT {
+            list.push(wrong);
+        }
+        Err(kind)
+    }
+
+    /// A whole block of `id` that must not stand there.
+    fn name_whole(&self, wrong: &mut WrongBlock, id: ContentId, word: Word, search: bool) {
+        wrong.found = name(id);
+        wrong.sectors = (0..self.unit.div_ceil(SECTOR) as u32).collect();
+        let table = &self.targets[wrong.target as usize].table;
+        let tag = table.tag(id);
+        let was = word
+            .before()
+            .is_some_and(|before| before == lower(tag) || tag == ZERO && before == DISCARDED);
+        wrong.kind = if was && word.tag() != NEVER {
+            WrongKind::Stale
+        } else if id == ContentId::ZERO {
+            WrongKind::Zeros
+        } else if table.cells.width() == Width::One {
+            // One byte tells too few contents apart to say whose a block is.
+            WrongKind::Stale
+        } else {
+            if search {
+                self.find_home(wrong, tag);
+            }
+            if wrong.homes > 0 || !search { WrongKind::Misplaced } else { WrongKind::Stale }
+        };
+    }
+
+    fn find_home(&self, wrong: &mut WrongBlock, tag: Tag) {
+        for (number, area) in (0..).zip(&self.targets) {
+            for block in area.table.cells.find(tag, HOMES) {
+                wrong.homes += 1;
+                wrong.home = wrong.home.or(Some((number, self.offset(number as usize, block))));
+            }
+        }
+    }
+
+    /// Whole sectors of several contents.
+    fn name_mixed(
+        &self,
+        wrong: &mut WrongBlock,
+        owners: &[ContentId],
+        fit: &dyn Fn(ContentId) -> Fit,
+    ) {
+        wrong.kind = WrongKind::Torn;
+        let meant = owners.iter().copied().find(|&id| fit(id) == Fit::Right);
+        wrong.expected = meant.and_then(name);
+        let other = |id: &&ContentId| Some(**id) != meant;
+        wrong.found = owners.iter().find(other).copied().and_then(name);
+        let sectors = (0..).zip(owners).filter(|(_, id)| other(id)).map(|(sector, _)| sector);
+        wrong.sectors = sectors.collect();
+    }
+}
+
+/// An id as people see it; none for zeros.
+fn name(id: ContentId) -> Option<String> {
+    (id != ContentId::ZERO).then(|| format!("{:016x}", id.0))
+}
