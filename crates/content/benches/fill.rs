@@ -45,7 +45,7 @@ fn main() -> std::io::Result<()> {
     for (name, spec) in [("unique", ContentSpec::default()), ("50 % duplicates", duplicates)] {
         let mut source = Source::new(&spec, Seed(1), 0, 1);
         let ns = least(1_000_000, |_| {
-            black_box(source.next_id());
+            black_box(source.next_id(0));
         });
         writeln!(out, "next id, {name}: {ns:.1} ns")?;
     }

@@ -1,26 +1,44 @@
 //! What written bytes are: content ids, how often they come again, and the bytes that each stands for.
 //!
-//! Every block of 4 KiB is a pure function of a 64-bit [`ContentId`] (and of how far blocks compress, which is the
-//! same for all blocks of a load). A [`Source`] says which id comes next, so that the shares of duplicates and of
-//! zero blocks are exact, and fills buffers with what the ids stand for.
+//! Every block is a pure function of a 64-bit [`ContentId`] and of the [`ContentSpec`]. [`Contents`] are made of a spec
+//! once for a target; a [`Source`] of them says which id a job writes next, so that the shares of duplicates, of
+//! zero blocks and of LZ4 sizes are exact, and fills buffers with what the ids stand for.
 
 mod compress;
+mod contents;
+mod distance;
 mod error;
 mod fill;
+mod id;
 mod identity;
+mod keys;
+mod live;
 mod permutation;
-mod schedule;
+mod profile;
+mod rounds;
+mod saving;
+mod share;
+mod sizes;
 mod source;
 mod spec;
+mod strata;
+mod streams;
 mod texture;
+mod validate;
 mod warning;
+mod written;
 
-pub use compress::Compress;
+pub use compress::{Compress, SizeShare};
+pub use contents::{Contents, Part};
+pub use distance::{Distance, DistanceShare, Popularity};
 pub use error::ContentError;
 pub use fill::{Generator, Layout, Mismatch, Path};
+pub use id::{ContentId, Kind, Parts};
 pub use identity::{LANE, LANE_STEP, identify, identify_lane};
+pub use keys::{Domain, Scope, Texture};
 pub use permutation::Permutation;
+pub use profile::{Profile, ProfileBlocks, ProfileReuse, ProfileSize, ProfileSource};
 pub use reduce::BLOCK;
-pub use source::{ContentId, Source};
+pub use source::Source;
 pub use spec::{ContentSpec, Expected};
 pub use warning::Warning;

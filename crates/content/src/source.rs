@@ -1,71 +1,125 @@
-//! A job's content: which id comes next, and the bytes of an id.
+//! What one job writes: which id comes next.
 
-use reduce::BLOCK;
+use std::sync::atomic::Ordering;
+
 use units::Seed;
 
-use crate::fill::{Generator, Layout, Mismatch, Path};
-use crate::schedule::{Cursor, Next, Schedule};
-use crate::{ContentSpec, texture};
+use crate::contents::Order;
+use crate::live::Held;
+use crate::rounds::Place;
+use crate::written::Next;
+use crate::{ContentId, ContentSpec, Contents, Kind, Layout, Mismatch, Part, Path};
 
-/// What a block holds. Equal ids are equal bytes within a load; other ids are other bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ContentId(pub u64);
-
-impl ContentId {
-    /// The content of a zero block.
-    pub const ZERO: Self = Self(0);
-}
+/// Positions that a job takes at a time where all jobs take theirs from one counter.
+const CHUNK: u64 = 16;
 
 /// What one job writes: content ids in order, and the bytes that they stand for. Deterministic from what it is made of.
 ///
-/// Each job refers to its own blocks only. So the share of duplicates is right (within one block a job) whatever
-/// the jobs' speeds are, and jobs that stop at different moments leave no duplicate without its original.
+/// With [`crate::Domain::Job`], each job refers to its own blocks only. So the share of duplicates is right (within one
+/// block a job) whatever the jobs' speeds are, and jobs that stop at different moments leave no duplicate without its
+/// original. In the other domains jobs take chunks of one order; at the end a job may leave a part of a chunk unwritten.
 #[derive(Debug, Clone)]
 pub struct Source {
-    cursor: Cursor,
-    /// Id of the job's first content.
-    first: u64,
-    /// From one content of the job to the next.
-    step: u64,
-    layout: Layout,
-    generator: Generator,
+    contents: Contents,
+    job: u32,
+    lane: u16,
+    position: u64,
+    /// End of the positions that are this job's.
+    end: u64,
+    place: Place,
 }
 
 impl Source {
-    /// The content of job number `job` of `jobs` (counted from 0) under `seed`.
+    /// The content of job number `job` of `jobs` (counted from 0) under `seed`, on a target of unknown size. For a spec
+    /// that was validated: what cannot be is cut to what can. Where jobs share an order, use [`Contents::source`].
     pub fn new(spec: &ContentSpec, seed: Seed, job: u32, jobs: u32) -> Self {
         Self::with_path(spec, seed, job, jobs, Path::best())
     }
 
-    /// The same, made by `path`; the bytes are equal. `path` has to be one of [`Path::available`]; another falls
-    /// back to the best.
+    /// The same, made by `path`.
     pub fn with_path(spec: &ContentSpec, seed: Seed, job: u32, jobs: u32, path: Path) -> Self {
-        // The upper half of all ids, with room above: no content ever gets the id of zero.
-        let start = 1 << 63 | seed.derive("content").0 >> 2;
+        let part = Part { generator: 0, jobs, blocks: 0 };
+        Contents::build(spec, seed, part, path).source(job)
+    }
+
+    pub(crate) fn of(contents: Contents, job: u32) -> Self {
+        let shared = contents.0.shared;
         Self {
-            cursor: Cursor::new(Schedule::new(spec), seed.derive(&format!("duplicates {job}"))),
-            first: start + u64::from(job),
-            step: u64::from(jobs.max(1)),
-            layout: Layout::head(texture::calibrate(spec.lz4_target_bytes()).random),
-            generator: Generator::with_path(path),
+            job,
+            lane: if shared { 0 } else { job as u16 },
+            position: 0,
+            end: if shared { 0 } else { u64::MAX },
+            place: Place::default(),
+            contents,
         }
     }
 
-    /// The content of the next block.
+    /// The content that this is of.
+    pub fn contents(&self) -> &Contents {
+        &self.contents
+    }
+
+    /// Blocks that this job has got so far, where each job has an order of its own: the state that a restart needs. Where
+    /// jobs share one, see [`Contents::position`].
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Goes on from `position`; the rest of a chunk is given up.
+    pub fn seek(&mut self, position: u64) {
+        if self.contents.0.shared {
+            self.contents.seek(position);
+            self.end = self.position;
+        } else {
+            self.position = position;
+        }
+    }
+
+    /// The content of the next block, which goes to block number `address` of the target. The address decides in the live
+    /// scope, and does not matter in the written one.
     #[inline]
-    pub fn next_id(&mut self) -> ContentId {
-        match self.cursor.next() {
-            Next::Zero => ContentId::ZERO,
-            Next::New(content) | Next::Again(content) => {
-                ContentId(self.first.wrapping_add(content.wrapping_mul(self.step)))
+    pub fn next_id(&mut self, address: u64) -> ContentId {
+        if self.position == self.end {
+            self.position = self.contents.0.counter.fetch_add(CHUNK, Ordering::Relaxed);
+            self.end = self.position + CHUNK;
+        }
+        let position = self.position;
+        self.position += 1;
+        self.at(position, address)
+    }
+
+    /// The content that `position` in this job's order of writing has at block number `address`.
+    #[inline]
+    pub fn id_at(&mut self, position: u64, address: u64) -> ContentId {
+        self.at(position, address)
+    }
+
+    #[inline]
+    fn at(&mut self, position: u64, address: u64) -> ContentId {
+        let inner = &*self.contents.0;
+        match &inner.order {
+            Order::Written(written) => match written.at(position, &mut self.place) {
+                Next::Zero => ContentId::ZERO,
+                Next::New(ordinal) => self.contents.id_of(Kind::New, self.lane, ordinal),
+                Next::Again(ordinal) => self.contents.again(self.lane, ordinal),
+                Next::Pool(ordinal) => self.contents.id_of(Kind::Pool, self.lane, ordinal),
+            },
+            Order::Live(live) => {
+                // A number that no other write of any job has.
+                let write = position * u64::from(inner.jobs) + u64::from(self.job);
+                match live.at(address, write) {
+                    Held::Zero => ContentId::ZERO,
+                    Held::New(size) => self.contents.id_of(Kind::New, size, write),
+                    Held::Pool(content) => self.contents.id_of(Kind::Pool, 0, content),
+                }
             }
         }
     }
 
-    /// Fills `block` with the bytes of `id`: a pure function of the id and of how far blocks compress.
+    /// Fills `block`, a whole block or the head of one, with the bytes of `id`.
     #[inline]
-    pub fn fill(&self, id: ContentId, block: &mut [u8; BLOCK]) {
-        self.generator.fill(id, self.layout, block);
+    pub fn fill(&self, id: ContentId, block: &mut [u8]) {
+        self.contents.fill(id, block);
     }
 
     /// Whether `block` holds the bytes of `id`, found out without a second buffer.
@@ -73,32 +127,39 @@ impl Source {
     /// # Errors
     /// The first byte that differs.
     #[inline]
-    pub fn matches(&self, id: ContentId, block: &[u8; BLOCK]) -> Result<(), Mismatch> {
-        self.generator.matches(id, self.layout, block)
+    pub fn matches(&self, id: ContentId, block: &[u8]) -> Result<(), Mismatch> {
+        self.contents.matches(id, block)
     }
 
-    /// Fills a buffer with the next contents, one for every 4096 bytes; a rest gets the head of one more.
+    /// Fills a buffer that goes to the target from block number `address` on with the next contents, and tells the id of
+    /// each block with its number in the buffer; a rest gets the head of one more.
+    #[inline]
+    pub fn fill_at(
+        &mut self,
+        address: u64,
+        buffer: &mut [u8],
+        mut told: impl FnMut(usize, ContentId),
+    ) {
+        let unit = self.contents.0.unit;
+        for (n, block) in buffer.chunks_mut(unit).enumerate() {
+            let id = self.next_id(address + n as u64);
+            self.contents.fill(id, block);
+            told(n, id);
+        }
+    }
+
+    /// Fills a buffer with the next contents, as if blocks were written to the target in order.
     pub fn fill_next(&mut self, buffer: &mut [u8]) {
-        let (blocks, rest) = buffer.as_chunks_mut::<BLOCK>();
-        for block in blocks {
-            let id = self.next_id();
-            self.fill(id, block);
-        }
-        if !rest.is_empty() {
-            let mut block = [0; BLOCK];
-            let id = self.next_id();
-            self.fill(id, &mut block);
-            rest.copy_from_slice(&block[..rest.len()]);
-        }
+        self.fill_at(self.position, buffer, |_, _| {});
     }
 
     /// How the bytes are made.
     pub fn path(&self) -> Path {
-        self.generator.path()
+        self.contents.path()
     }
 
-    /// Random bytes at the head of each block that is not zero.
-    pub fn random_bytes(&self) -> usize {
-        self.layout.random_bytes()
+    /// Where in a block of `id` random bytes stand.
+    pub fn layout(&self, id: ContentId) -> Layout {
+        self.contents.layout(id)
     }
 }

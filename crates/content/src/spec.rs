@@ -2,110 +2,155 @@
 
 use reduce::{BLOCK, fragments_per_block};
 use serde::{Deserialize, Serialize};
-use units::Percent;
+use units::{Bytes, Percent};
 
-use crate::schedule::Schedule;
-use crate::texture::{self, TOLERANCE};
-use crate::{Compress, ContentError, Warning};
+use crate::{Compress, ContentError, Distance, Domain, Popularity, ProfileSource, Scope, Texture};
 
-/// References to one physical block that VDO can count.
-const MOST_REFERENCES: u64 = 254;
+/// How far back duplicates reach unless told otherwise, in distinct blocks.
+const WINDOW: u64 = 16_384;
 
 /// The content of written blocks, as asked for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ContentSpec {
-    /// Duplicates of earlier blocks, share of all written blocks.
+    /// Duplicates of earlier blocks: share of all written blocks, or of all that addresses hold (see `scope`).
     pub dedupe: Percent,
-    /// How far back a duplicate may reach, in distinct blocks.
-    pub window: u64,
-    /// How far LZ4 compresses every block that is not zero.
+    /// What shares are of.
+    #[serde(skip_serializing_if = "is_default")]
+    pub scope: Scope,
+    /// How far back duplicates reach; within the window when `None`. Written scope only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub distance: Option<Distance>,
+    /// How far back a duplicate of the distance `recent` may reach, in distinct blocks; 16384 when `None`.
+    pub window: Option<u64>,
+    /// How unequally often contents come again.
+    #[serde(skip_serializing_if = "is_default")]
+    pub popularity: Popularity,
+    /// Whose content duplicates may be of.
+    #[serde(skip_serializing_if = "is_default")]
+    pub domain: Domain,
+    /// How far LZ4 compresses the blocks that are not zero.
     pub compress: Compress,
-    /// Zero blocks, share of all written blocks.
+    /// What VDO's packer is to save on distinct blocks that are not zero. In the live scope: after random overwrites.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vdo_saving: Option<Percent>,
+    /// Where in a compressible block its random bytes stand.
+    #[serde(skip_serializing_if = "is_default")]
+    pub texture: Texture,
+    /// Zero blocks: share of all written blocks, or of all that addresses hold.
     pub zero: Percent,
+    /// The block that duplicates, zeros and sizes count in: a power of two from 512 B on.
+    #[serde(skip_serializing_if = "is_default_block")]
+    pub block: Bytes,
+    /// Duplicates are out of line with blocks by this much.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub misaligned: Option<Bytes>,
+    /// Reproduces the reducibility of real data; no other key but `domain`, `texture` may stand beside it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<ProfileSource>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+fn is_default_block(block: &Bytes) -> bool {
+    block.0 == BLOCK as u64
 }
 
 impl Default for ContentSpec {
     fn default() -> Self {
-        Self { dedupe: Percent(0.0), window: 16_384, compress: Compress::None, zero: Percent(0.0) }
+        Self {
+            dedupe: Percent(0.0),
+            scope: Scope::Written,
+            distance: None,
+            window: None,
+            popularity: Popularity::Uniform,
+            domain: Domain::Job,
+            compress: Compress::None,
+            vdo_saving: None,
+            texture: Texture::Tail,
+            zero: Percent(0.0),
+            block: Bytes(BLOCK as u64),
+            misaligned: None,
+            profile: None,
+        }
     }
 }
 
 /// What an ask comes to when it is met.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Expected {
-    /// Duplicates among all written blocks, percent.
+    /// Duplicates among all written blocks (live scope: among all that addresses hold), percent.
     pub duplicate_percent: f64,
     /// What LZ4 saves on distinct blocks that are not zero, percent.
     pub lz4_saving_percent: f64,
+    /// Mean LZ4 size of distinct blocks that are not zero, bytes.
+    pub lz4_size_mean_bytes: f64,
     /// Zero blocks among all written blocks, percent.
     pub zero_percent: f64,
-    /// Blocks that VDO's packer puts into one physical block; 1 when it can do nothing.
+    /// Blocks that VDO's packer puts into one physical block, where all have one size; 1 when it can do nothing.
     pub fragments_per_block: u32,
+    /// What VDO's packer saves on distinct blocks that are not zero, written once and without flushes, percent;
+    /// `None` for blocks that are not of 4096 bytes.
+    pub packer_saving_percent: Option<f64>,
 }
 
 impl ContentSpec {
-    /// Whether this content can be written.
-    pub fn validate(&self) -> Result<(), ContentError> {
-        let dedupe = self.dedupe.0;
-        if dedupe > 0.0 && dedupe + self.zero.0 >= 100.0 || self.zero.0 > 100.0 {
-            return Err(ContentError::NothingUnique { dedupe: self.dedupe, zero: self.zero });
-        }
-        if self.window == 0 {
-            return Err(ContentError::NoWindow);
-        }
-        let bytes = self.lz4_target_bytes();
-        let texture = texture::calibrate(bytes);
-        if texture.lz4_bytes.abs_diff(bytes) > TOLERANCE {
-            return Err(ContentError::Unreachable {
-                asked: self.compress,
-                bytes,
-                nearest: match texture.lz4_bytes {
-                    BLOCK => Compress::None,
-                    bytes => self.compress.with_bytes(bytes),
-                },
-            });
-        }
-        Ok(())
+    /// How far back a duplicate of the distance `recent` may reach, in distinct blocks.
+    pub fn window_blocks(&self) -> u64 {
+        self.window.unwrap_or(WINDOW)
     }
 
-    /// What will not do what people expect of it.
-    pub fn warnings(&self) -> Vec<Warning> {
-        let mut warnings = Vec::new();
-        let bytes = self.lz4_target_bytes();
-        let fragments = fragments_per_block(bytes);
-        if bytes < BLOCK && fragments < 2 {
-            warnings.push(Warning::CompressNotPackable {
-                asked: self.compress.to_string(),
-                lz4_bytes: bytes,
-                nearest: self.compress.with_bytes(reduce::PAYLOAD / 2).to_string(),
-            });
-        }
-        let references = Schedule::new(self).most_references() * u64::from(fragments);
-        if references > MOST_REFERENCES {
-            warnings.push(Warning::ReferencesCapped { references, most: MOST_REFERENCES });
-        }
-        warnings
+    /// The block that duplicates, zeros and sizes count in, bytes.
+    pub fn unit(&self) -> usize {
+        usize::try_from(self.block.0).unwrap_or(BLOCK)
     }
 
-    /// The LZ4 size of every block that is not zero, bytes; 4096 when LZ4 is to gain nothing.
+    /// The mean LZ4 size of blocks that are not zero, bytes (rounded); the whole block when LZ4 is to gain nothing.
     pub fn lz4_target_bytes(&self) -> usize {
-        self.compress.lz4_bytes()
+        self.sizes().mean_bytes().round() as usize
     }
 
     /// What the written blocks will be found to be.
     pub fn expected(&self) -> Expected {
-        let bytes = self.lz4_target_bytes();
+        let sizes = self.sizes();
+        let mean = sizes.mean_bytes();
+        let (duplicate, zero) = self.shares();
         Expected {
-            duplicate_percent: self.dedupe.0,
-            lz4_saving_percent: 100.0 * (1.0 - bytes as f64 / BLOCK as f64),
-            zero_percent: self.zero.0,
-            fragments_per_block: fragments_per_block(bytes),
+            duplicate_percent: 100.0 * duplicate,
+            lz4_saving_percent: 100.0 * (1.0 - mean / self.unit() as f64),
+            lz4_size_mean_bytes: mean,
+            zero_percent: 100.0 * zero,
+            fragments_per_block: if self.unit() == BLOCK {
+                fragments_per_block(mean.round() as usize)
+            } else {
+                1
+            },
+            packer_saving_percent: (self.unit() == BLOCK).then(|| sizes.packer_saving_percent()),
         }
+    }
+
+    /// Reads the profile, when one is named and was not read yet; a path is relative to `folder`. To be called before
+    /// [`ContentSpec::validate`].
+    ///
+    /// # Errors
+    /// The file cannot be read, or holds no profile that can be used.
+    pub fn load_profile(&mut self, folder: &std::path::Path) -> Result<(), ContentError> {
+        self.profile.as_mut().map_or(Ok(()), |profile| profile.load(folder))
     }
 
     /// Whether blocks are all unique, none compressible, none zero.
     pub fn is_plain(&self) -> bool {
-        self.dedupe.0 == 0.0 && self.zero.0 == 0.0 && self.lz4_target_bytes() == BLOCK
+        let compresses = self.compress != Compress::None || self.vdo_saving.is_some();
+        self.dedupe.0 == 0.0 && self.zero.0 == 0.0 && !compresses && self.profile.is_none()
+    }
+
+    /// Shares of duplicates and of zero blocks among all blocks.
+    pub(crate) fn shares(&self) -> (f64, f64) {
+        match self.profile.as_ref().and_then(ProfileSource::loaded) {
+            Some(profile) => (profile.blocks.duplicate_share(), profile.blocks.zero_share()),
+            None => (self.dedupe.fraction(), self.zero.fraction()),
+        }
     }
 }

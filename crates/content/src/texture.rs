@@ -2,55 +2,124 @@
 
 use reduce::{BLOCK, Lz4};
 
-use crate::ContentId;
 use crate::fill::{Generator, Layout};
+use crate::{ContentId, Texture};
 
 /// How far the LZ4 size of a block may lie from the one asked for, bytes.
 pub(crate) const TOLERANCE: usize = 3;
 /// Fewest random bytes: the head that identifies a block.
 const LEAST: usize = 16;
 /// Blocks that are tried for each number of random bytes; the middle one counts.
-const TRIED: u64 = 5;
+const TRIED: usize = 5;
+/// The same where there are many sizes to find.
+const TRIED_OF_MANY: usize = 1;
 
-/// A texture and what LZ4 makes of it.
+/// A layout and what LZ4 makes of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Texture {
-    /// Random bytes at the head of a block.
-    pub random: usize,
+pub(crate) struct Calibrated {
+    pub layout: Layout,
     /// LZ4 size of most blocks, bytes.
     pub lz4_bytes: usize,
 }
 
-/// The texture whose LZ4 size is nearest to `target` bytes, found by trying: size grows with the number of random bytes.
-pub(crate) fn calibrate(target: usize) -> Texture {
-    let whole = Texture { random: BLOCK, lz4_bytes: BLOCK };
-    if target >= BLOCK {
-        return whole;
-    }
-    let mut lz4 = Lz4::new();
-    let mut size = |random| Texture { random, lz4_bytes: typical_size(&mut lz4, random) };
-    let (mut low, mut high) = (LEAST, BLOCK);
-    while low < high {
-        let middle = low.midpoint(high);
-        if size(middle).lz4_bytes < target { low = middle + 1 } else { high = middle }
-    }
-    let (at, below) = (size(low), size(low.saturating_sub(1).max(LEAST)));
-    if at.lz4_bytes.abs_diff(target) <= below.lz4_bytes.abs_diff(target) { at } else { below }
+/// The layouts of one texture in blocks of one size.
+pub(crate) struct Textures {
+    unit: usize,
+    texture: Texture,
+    lz4: Lz4,
+    block: Vec<u8>,
+    tried: usize,
 }
 
-fn typical_size(lz4: &mut Lz4, random: usize) -> usize {
-    let mut block = [0; BLOCK];
-    let mut sizes: [usize; TRIED as usize] = std::array::from_fn(|i| {
-        Generator::best().fill(ContentId(i as u64 + 1), Layout::head(random), &mut block);
-        lz4.size(&block).unwrap_or(BLOCK)
-    });
-    sizes.sort_unstable();
-    sizes[sizes.len() / 2]
+impl Textures {
+    pub fn new(unit: usize, texture: Texture) -> Self {
+        Self { unit, texture, lz4: Lz4::new(), block: vec![0; unit], tried: TRIED }
+    }
+
+    /// Incompressible.
+    pub fn whole(&self) -> Calibrated {
+        Calibrated { layout: Layout::head(self.unit), lz4_bytes: self.unit }
+    }
+
+    /// The layout whose LZ4 size is nearest to `target` bytes.
+    pub fn of_size(&mut self, target: usize) -> Calibrated {
+        self.search(target, LEAST).1
+    }
+
+    /// The layouts for sizes in ascending order.
+    pub fn of_sizes(&mut self, sorted: &[u32]) -> Vec<Layout> {
+        self.tried = TRIED_OF_MANY;
+        let mut found = Vec::with_capacity(sorted.len());
+        let mut last = (0, LEAST, self.whole());
+        for &size in sorted {
+            if size != last.0 || found.is_empty() {
+                let (random, calibrated) = self.search(size as usize, last.1);
+                last = (size, random, calibrated);
+            }
+            found.push(last.2.layout);
+        }
+        self.tried = TRIED;
+        found
+    }
+
+    /// The number of random bytes, `least` or more, whose size is nearest to `target`, found by trying: size grows
+    /// with the number of random bytes.
+    fn search(&mut self, target: usize, least: usize) -> (usize, Calibrated) {
+        if target >= self.unit {
+            return (self.unit, self.whole());
+        }
+        let (mut low, mut high, mut step) = (least, least, 1);
+        while high < self.unit && self.tried(high).lz4_bytes < target {
+            (low, high, step) = (high + 1, (high + step).min(self.unit), step * 2);
+        }
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.tried(middle).lz4_bytes < target { low = middle + 1 } else { high = middle }
+        }
+        let before = low.saturating_sub(1).max(LEAST);
+        let (at, below) = (self.tried(low), self.tried(before));
+        if at.lz4_bytes.abs_diff(target) <= below.lz4_bytes.abs_diff(target) {
+            (low, at)
+        } else {
+            (before, below)
+        }
+    }
+
+    fn layout(&self, random: usize) -> Layout {
+        match self.texture {
+            Texture::Tail => Layout::head(random),
+            Texture::Interleaved(chunk) => {
+                let chunk = (chunk.0 as usize).clamp(Layout::GRAIN, self.unit);
+                let run = random.div_ceil(self.unit / chunk).max(LEAST);
+                Layout::chunks(random, run, chunk)
+            }
+        }
+    }
+
+    fn tried(&mut self, random: usize) -> Calibrated {
+        let layout = self.layout(random);
+        let mut sizes = [self.unit; TRIED];
+        for (i, size) in sizes.iter_mut().enumerate().take(self.tried) {
+            Generator::best().fill(ContentId(i as u64 + 1), layout, &mut self.block);
+            // liblz4's error is a size that cannot be: as good as incompressible.
+            *size = match <&[u8; BLOCK]>::try_from(self.block.as_slice()) {
+                Ok(block) => self.lz4.size(block).unwrap_or(self.unit),
+                Err(_) => self.lz4.size_of(&self.block).unwrap_or(self.unit),
+            };
+        }
+        let sizes = &mut sizes[..self.tried];
+        sizes.sort_unstable();
+        Calibrated { layout, lz4_bytes: sizes[sizes.len() / 2] }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn calibrate(target: usize) -> Calibrated {
+        Textures::new(BLOCK, Texture::Tail).of_size(target)
+    }
 
     #[test]
     fn nearly_every_size_is_reached_within_the_tolerance() {
@@ -69,7 +138,7 @@ mod tests {
             let mut exact = 0;
             for id in 1000..2000 {
                 let mut block = [0; BLOCK];
-                Generator::best().fill(ContentId(id), Layout::head(texture.random), &mut block);
+                Generator::best().fill(ContentId(id), texture.layout, &mut block);
                 let size = lz4.size(&block).unwrap();
                 assert!(size.abs_diff(target) <= TOLERANCE, "{target}: block {id} has {size}");
                 exact += u32::from(size == texture.lz4_bytes);

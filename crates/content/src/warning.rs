@@ -23,6 +23,34 @@ pub enum Warning {
         /// References that VDO can count.
         most: u64,
     },
+    /// Duplicates come so soon that compression of a larger record finds them too.
+    NearDuplicates {
+        /// Distinct blocks that duplicates reach back.
+        blocks: u64,
+        /// Distinct blocks in a record of 128 KiB.
+        record_blocks: u64,
+    },
+    /// The cap on references is so near to their mean that each content has to be repeated at once.
+    CapMeansPrevious {
+        /// The cap.
+        most: u64,
+        /// The least cap that leaves distances free.
+        enough: u64,
+    },
+    /// Flushes cost saving: they send blocks on before they found company.
+    FlushesCost {
+        /// New blocks between two flushes.
+        every_blocks: u64,
+        /// What the packer saves without flushes, percent.
+        without_percent: f64,
+        /// What it saves with them, percent.
+        with_percent: f64,
+    },
+    /// Sizes of a distribution lie where LZ4 cannot have them.
+    SizesCut {
+        /// Share of blocks whose size was cut to what can be had, percent.
+        percent: f64,
+    },
 }
 
 impl std::fmt::Display for Warning {
@@ -37,6 +65,25 @@ impl std::fmt::Display for Warning {
                 f,
                 "duplicates are so many that a physical block would be referred to up to {references} times; \
                  VDO counts at most {most} and stores more copies"
+            ),
+            Self::NearDuplicates { blocks, record_blocks } => write!(
+                f,
+                "duplicates reach back {blocks} distinct blocks or less: a layer that compresses records of 128 KiB \
+                 ({record_blocks} blocks) will find them as compressibility"
+            ),
+            Self::CapMeansPrevious { most, enough } => write!(
+                f,
+                "popularity = cap:{most} leaves no room for distances: every content is repeated at once; \
+                 from cap:{enough} on duplicates reach back as asked"
+            ),
+            Self::FlushesCost { every_blocks, without_percent, with_percent } => write!(
+                f,
+                "a flush after every {every_blocks} new blocks leaves VDO's packer a saving of {with_percent:.1}% \
+                 instead of {without_percent:.1}%"
+            ),
+            Self::SizesCut { percent } => write!(
+                f,
+                "{percent:.1}% of the sizes in compress lie where LZ4 cannot have them, and are cut to the nearest"
             ),
         }
     }

@@ -68,7 +68,6 @@ fn exit_code(summary: &LoadSummary) -> u8 {
 
 fn spec(args: &LoadArgs) -> LoadSpec {
     let unbounded = args.duration.is_none() && args.bytes.is_none() && args.passes.is_none();
-    let defaults = ContentSpec::default();
     LoadSpec {
         ops: args.ops.clone(),
         pattern: args.pattern.clone(),
@@ -82,9 +81,10 @@ fn spec(args: &LoadArgs) -> LoadSpec {
         passes: args.passes,
         content: ContentSpec {
             dedupe: args.dedupe,
-            window: args.dedupe_window.unwrap_or(defaults.window),
-            compress: args.compress,
+            window: args.dedupe_window,
+            compress: args.compress.clone(),
             zero: args.zero,
+            ..ContentSpec::default()
         },
         direct: !args.buffered,
         interval: args.interval,

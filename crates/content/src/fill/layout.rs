@@ -32,6 +32,13 @@ impl Layout {
         Self { random, run: chunk, period: 2 * chunk }
     }
 
+    /// Chunks of `chunk` bytes (rounded up to whole [`GRAIN`](Self::GRAIN)s), each with at most `run` random bytes at its
+    /// head and zeros after them, until `random` random bytes have been given out.
+    pub const fn chunks(random: usize, run: usize, chunk: usize) -> Self {
+        let period = Self::interleaved(random, chunk).run;
+        Self { random, run: if run < period { run } else { period }, period }
+    }
+
     /// Random bytes of a block that is long enough to hold them.
     pub const fn random_bytes(self) -> usize {
         self.random
@@ -75,5 +82,9 @@ mod tests {
         assert_eq!(runs(layout, 8192), [(0, 1024, 1024), (2048, 1024, 1024), (4096, 552, 3544)]);
         assert_eq!(runs(layout, 3072), [(0, 1024, 1024), (2048, 1024, 0)]);
         assert_eq!(Layout::interleaved(2600, 1000), layout);
+        assert_eq!(
+            runs(Layout::chunks(250, 100, 1024), 4096),
+            [(0, 100, 924), (1024, 100, 924), (2048, 50, 1998)]
+        );
     }
 }

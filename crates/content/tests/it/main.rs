@@ -128,7 +128,7 @@ fn a_generator_that_maps_two_ids_to_one_block_is_found_out() {
     let mut census = Census::new(2000);
     let mut block = [0; BLOCK];
     for _ in 0..40_000 {
-        let ContentId(id) = source.next_id();
+        let ContentId(id) = source.next_id(0);
         source.fill(ContentId(id & !1), &mut block);
         census.written(1);
         census.add(&block);
@@ -143,7 +143,7 @@ fn content_is_a_function_of_seed_and_job() {
     let spec = spec(30.0, 5.0, "3x");
     let ids = |seed, job, jobs| {
         let mut source = Source::new(&spec, Seed(seed), job, jobs);
-        (0..5000).map(|_| source.next_id()).collect::<Vec<_>>()
+        (0..5000).map(|_| source.next_id(0)).collect::<Vec<_>>()
     };
     assert_eq!(ids(1, 0, 2), ids(1, 0, 2));
     let set = |seed, job| {
@@ -177,7 +177,7 @@ fn blocks_identify_themselves_and_none_is_zero_by_accident() {
     let mut source = Source::new(&spec, Seed(1), 0, 1);
     let mut block = [0; BLOCK];
     for _ in 0..10_000 {
-        let id = source.next_id();
+        let id = source.next_id(0);
         source.fill(id, &mut block);
         assert_eq!(identify(&block), Some(id));
         assert_eq!(reduce::is_zero(&block), id == ContentId::ZERO);
@@ -192,10 +192,10 @@ fn io_of_any_size_is_filled_to_its_end() {
         let mut source = Source::new(&spec, Seed(1), 0, 1);
         source.fill_next(&mut buffer);
         assert!(buffer.chunks(64).all(|chunk| chunk.iter().any(|&byte| byte != 0)), "{size}");
-        assert_eq!(source.next_id(), {
+        assert_eq!(source.next_id(0), {
             let mut other = Source::new(&spec, Seed(1), 0, 1);
-            (0..size.div_ceil(BLOCK)).for_each(|_| _ = other.next_id());
-            other.next_id()
+            (0..size.div_ceil(BLOCK)).for_each(|_| _ = other.next_id(0));
+            other.next_id(0)
         });
     }
 }
@@ -228,7 +228,7 @@ fn asks_that_cannot_be_met_are_refused_with_what_can() {
         (spec(100.0, 0.0, "none"), "99%"),
         (spec(60.0, 40.0, "none"), "59%"),
         (spec(0.0, 0.0, "400x"), "x"),
-        (ContentSpec { window: 0, ..spec(10.0, 0.0, "none") }, "16384"),
+        (ContentSpec { window: Some(0), ..spec(10.0, 0.0, "none") }, "16384"),
     ] {
         let error = spec.validate().expect_err(needed);
         assert!(error.help().contains(needed), "{error}: {}", error.help());

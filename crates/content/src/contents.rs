@@ -1,0 +1,234 @@
+//! The content of one target: made once from the spec, shared by all jobs that write it and by those that verify it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use reduce::BLOCK;
+use units::Seed;
+
+use crate::fill::{Generator, Layout, Mismatch, Path};
+use crate::id::Ids;
+use crate::live::Live;
+use crate::sizes::{Layouts, Sizes};
+use crate::texture::Textures;
+use crate::written::Written;
+use crate::{ContentError, ContentId, ContentSpec, Domain, Kind, Parts, Scope, Source};
+
+/// What a content is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// Number of the target (or of the stage, where stages share a seed), below [`Parts::GENERATORS`]. Contents with other
+    /// numbers never share an id.
+    pub generator: u16,
+    /// Jobs that write it, below [`Parts::LANES`]. With [`Domain::All`]: those of all targets.
+    pub jobs: u32,
+    /// Blocks of the target (in units of the content's block); 0 when that is not known. The live scope wants to know.
+    pub blocks: u64,
+}
+
+/// Which block stands where.
+#[derive(Debug)]
+pub(crate) enum Order {
+    Written(Written),
+    Live(Live),
+}
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub order: Order,
+    ids: Ids,
+    generator: u16,
+    pub jobs: u32,
+    pub unit: usize,
+    /// All jobs take positions from one counter.
+    pub shared: bool,
+    pub counter: AtomicU64,
+    layouts: Layouts,
+    /// Contents of a pool are not packed with others.
+    plain_pool: bool,
+    /// Duplicates are out of line with blocks by this many bytes; 0 when they are not.
+    shift: usize,
+    filler: Generator,
+}
+
+/// The content of one target. Cheap to clone; clones are the same content and share its counter.
+#[derive(Debug, Clone)]
+pub struct Contents(pub(crate) Arc<Inner>);
+
+impl Contents {
+    /// The content of `part` under `seed`. Finds textures by trying, which takes some milliseconds.
+    ///
+    /// # Errors
+    /// A content that cannot be written, a profile that was not read, more jobs than ids tell apart.
+    pub fn new(spec: &ContentSpec, seed: Seed, part: Part) -> Result<Self, ContentError> {
+        Self::with_path(spec, seed, part, Path::best())
+    }
+
+    /// The same, made by `path`; the bytes are equal. A path that the processor lacks falls back to the best.
+    ///
+    /// # Errors
+    /// As [`Contents::new`].
+    pub fn with_path(
+        spec: &ContentSpec,
+        seed: Seed,
+        part: Part,
+        path: Path,
+    ) -> Result<Self, ContentError> {
+        spec.validate()?;
+        let Part { generator, jobs, blocks } = part;
+        if jobs > u32::from(Parts::LANES) || generator >= Parts::GENERATORS {
+            return Err(ContentError::TooMany { jobs, generator });
+        }
+        if spec.scope == Scope::Live && spec.dedupe.0 > 0.0 {
+            let live = Live::new(spec, blocks, spec.sizes().most_sharing(), seed);
+            if live.references(spec) < 2.0 {
+                return Err(ContentError::PoolTooSmall { dedupe: spec.dedupe, blocks });
+            }
+        }
+        Ok(Self::build(spec, seed, part, path))
+    }
+
+    /// For a spec that was validated: what cannot be is cut to what can.
+    pub(crate) fn build(spec: &ContentSpec, seed: Seed, part: Part, path: Path) -> Self {
+        let Part { generator, jobs, blocks } = part;
+        let (sizes, unit) = (spec.sizes(), spec.unit());
+        let plain_pool = matches!(sizes, Sizes::Mixed(_)) && spec.scope == Scope::Live;
+        let order_seed = seed.derive(&format!("duplicates {generator}"));
+        let order = match spec.scope {
+            Scope::Written => Order::Written(Written::new(spec, order_seed)),
+            Scope::Live => {
+                let sharing = if plain_pool { 1 } else { sizes.most_sharing() };
+                Order::Live(Live::new(spec, blocks, sharing, order_seed))
+            }
+        };
+        Self(Arc::new(Inner {
+            order,
+            ids: Ids::new(seed),
+            generator,
+            jobs: jobs.max(1),
+            unit,
+            shared: spec.scope == Scope::Written && spec.domain != Domain::Job,
+            counter: AtomicU64::new(0),
+            layouts: Layouts::new(&sizes, &mut Textures::new(unit, spec.texture), seed),
+            plain_pool,
+            shift: spec.misaligned.map_or(0, |by| by.0 as usize),
+            filler: Generator::with_path(path),
+        }))
+    }
+
+    /// What job number `job`, counted from 0, writes.
+    pub fn source(&self, job: u32) -> Source {
+        Source::of(self.clone(), job)
+    }
+
+    /// The block that contents count in, bytes.
+    pub fn unit(&self) -> usize {
+        self.0.unit
+    }
+
+    /// How the bytes are made.
+    pub fn path(&self) -> Path {
+        self.0.filler.path()
+    }
+
+    /// The position in the order of writing that the next job gets, where all jobs take theirs from one counter
+    /// (`domain` target or all). All of the state that a restart needs then; else see [`Source::position`].
+    pub fn position(&self) -> u64 {
+        self.0.counter.load(Ordering::Relaxed)
+    }
+
+    /// Goes on from a position where an earlier run stopped.
+    pub fn seek(&self, position: u64) {
+        self.0.counter.store(position, Ordering::Relaxed);
+    }
+
+    /// Where an id comes from; `None` for zero and for ids of another seed.
+    #[inline]
+    pub fn parts(&self, id: ContentId) -> Option<Parts> {
+        self.0.ids.parts(id)
+    }
+
+    /// The id with these parts.
+    #[inline]
+    pub fn id(&self, parts: Parts) -> ContentId {
+        self.0.ids.id(parts)
+    }
+
+    #[inline]
+    pub(crate) fn id_of(&self, kind: Kind, lane: u16, ordinal: u64) -> ContentId {
+        self.id(Parts { generator: self.0.generator, kind, lane, ordinal })
+    }
+
+    /// The content's own lane and kind of id for an ordinal that comes again.
+    #[inline]
+    pub(crate) fn again(&self, lane: u16, ordinal: u64) -> ContentId {
+        self.id_of(if self.0.shift == 0 { Kind::New } else { Kind::Shifted }, lane, ordinal)
+    }
+
+    /// Where in a block of `id` random bytes stand. For a shifted content, where they stand in the two blocks it is of.
+    #[inline]
+    pub fn layout(&self, id: ContentId) -> Layout {
+        if let Layouts::One(layout) = &self.0.layouts {
+            return *layout;
+        }
+        let Some(parts) = self.parts(id) else { return Layout::head(self.0.unit) };
+        if parts.kind == Kind::Pool && self.0.plain_pool {
+            return self.0.layouts.of_pool(&parts);
+        }
+        let by_lane = parts.kind == Kind::New && matches!(self.0.order, Order::Live(_));
+        self.0.layouts.of(&parts, by_lane)
+    }
+
+    /// Fills `block`, a whole block or the head of one, with the bytes of `id`: a pure function of the id and of the spec.
+    #[inline]
+    pub fn fill(&self, id: ContentId, block: &mut [u8]) {
+        if self.0.shift != 0 && self.is_shifted(id) {
+            return self.fill_shifted(id, block);
+        }
+        self.0.filler.fill(id, self.layout(id), block);
+    }
+
+    fn is_shifted(&self, id: ContentId) -> bool {
+        self.parts(id).is_some_and(|parts| parts.kind == Kind::Shifted)
+    }
+
+    /// The tail of the content with this ordinal, and the head of the next.
+    #[cold]
+    fn fill_shifted(&self, id: ContentId, block: &mut [u8]) {
+        let Some(parts) = self.parts(id) else { return };
+        let first = self.id(Parts { kind: Kind::New, ..parts });
+        let second = self.id(Parts { kind: Kind::New, ordinal: parts.ordinal + 1, ..parts });
+        let shift = self.0.shift;
+        let mut whole = vec![0; self.0.unit];
+        self.0.filler.fill(first, self.layout(first), &mut whole);
+        whole.copy_within(shift.., 0);
+        let tail = self.0.unit - shift;
+        let mut next = vec![0; self.0.unit];
+        self.0.filler.fill(second, self.layout(second), &mut next);
+        whole[tail..].copy_from_slice(&next[..shift]);
+        let length = block.len().min(self.0.unit);
+        block[..length].copy_from_slice(&whole[..length]);
+    }
+
+    /// Whether `block`, a whole block or the head of one, holds the bytes of `id`.
+    ///
+    /// # Errors
+    /// The first byte that differs.
+    #[inline]
+    pub fn matches(&self, id: ContentId, block: &[u8]) -> Result<(), Mismatch> {
+        if self.0.shift != 0 && self.is_shifted(id) {
+            let mut made = vec![0; block.len()];
+            self.fill_shifted(id, &mut made);
+            let differs = made.iter().zip(block).position(|(a, b)| a != b);
+            return differs.map_or(Ok(()), |offset| {
+                Err(Mismatch { offset, found: block[offset], expected: made[offset] })
+            });
+        }
+        self.0.filler.matches(id, self.layout(id), block)
+    }
+
+    /// Blocks of 4 KiB, what VDO and the census look at.
+    pub fn has_vdo_blocks(&self) -> bool {
+        self.0.unit == BLOCK
+    }
+}

@@ -1,0 +1,125 @@
+//! Keys of a content that are one of a few words.
+
+use serde::{Deserialize, Serialize};
+use units::{Bytes, QuantityError};
+
+/// Reads and writes a type as text by its `FromStr` and `Display`.
+macro_rules! as_text {
+    ($type:ty, $expecting:literal) => {
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+                out.collect_str(self)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+                struct Visitor;
+                impl serde::de::Visitor<'_> for Visitor {
+                    type Value = $type;
+                    fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+                        f.write_str($expecting)
+                    }
+                    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$type, E> {
+                        text.parse().map_err(E::custom)
+                    }
+                }
+                input.deserialize_str(Visitor)
+            }
+        }
+    };
+}
+pub(crate) use as_text;
+
+/// What the shares of duplicates and of zero blocks are of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// Of what is written, in the order of writing.
+    #[default]
+    Written,
+    /// Of what the addresses hold, however often they are overwritten.
+    Live,
+}
+
+/// Whose content duplicates may be of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Domain {
+    /// Of the same job.
+    #[default]
+    Job,
+    /// Of all jobs on the same target.
+    Target,
+    /// Of all jobs on all targets of the load.
+    All,
+}
+
+/// Where in a compressible block its random bytes stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Texture {
+    /// Random bytes, then zeros.
+    #[default]
+    Tail,
+    /// In chunks of this size, each of random bytes and then zeros in the same proportion.
+    Interleaved(Bytes),
+}
+
+impl std::str::FromStr for Scope {
+    type Err = QuantityError;
+
+    /// Reads `written` or `live`.
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        match text.trim() {
+            "written" => Ok(Self::Written),
+            "live" => Ok(Self::Live),
+            _ => Err(unknown(text, "scope", "written or live")),
+        }
+    }
+}
+
+impl std::str::FromStr for Domain {
+    type Err = QuantityError;
+
+    /// Reads `job`, `target` or `all`.
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        match text.trim() {
+            "job" => Ok(Self::Job),
+            "target" => Ok(Self::Target),
+            "all" => Ok(Self::All),
+            _ => Err(unknown(text, "domain", "job, target or all")),
+        }
+    }
+}
+
+impl std::str::FromStr for Texture {
+    type Err = QuantityError;
+
+    /// Reads `tail` or `interleaved:1k`.
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        let error = || unknown(text, "texture", "tail, or interleaved:CHUNK as in interleaved:512");
+        match text.trim().split_once(':') {
+            None if text.trim() == "tail" => Ok(Self::Tail),
+            Some(("interleaved", chunk)) => {
+                chunk.parse().map(Self::Interleaved).map_err(|_| error())
+            }
+            _ => Err(error()),
+        }
+    }
+}
+
+impl std::fmt::Display for Texture {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        match self {
+            Self::Tail => f.write_str("tail"),
+            Self::Interleaved(chunk) => write!(f, "interleaved:{}", chunk.0),
+        }
+    }
+}
+
+as_text!(Texture, "a texture: \"tail\" or \"interleaved:512\"");
+
+/// The error for a word that is none of a few.
+pub(crate) fn unknown(text: &str, what: &'static str, example: &'static str) -> QuantityError {
+    QuantityError { text: text.to_owned(), what, example }
+}

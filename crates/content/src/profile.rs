@@ -1,0 +1,265 @@
+//! Profiles: how far real data dedupes and compresses, without a byte of it.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::ContentError;
+
+/// How far some data dedupes and compresses.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    /// [`Profile::VERSION`].
+    pub fathom_profile: u32,
+    /// The block that everything counts in, bytes.
+    pub block_bytes: u64,
+    /// Blocks by kind.
+    pub blocks: ProfileBlocks,
+    /// LZ4 sizes of the distinct blocks that are not zero.
+    pub sizes: Vec<ProfileSize>,
+    /// Contents that come more than once.
+    pub reuse: Vec<ProfileReuse>,
+    /// What VDO's packer saves on the distinct blocks in their own order, written once and without flushes, percent;
+    /// tells how far blocks of like sizes stand together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packer_saving_percent: Option<f64>,
+}
+
+/// Blocks of a profile by kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProfileBlocks {
+    /// All: the sum of the others.
+    pub total: u64,
+    /// Zero.
+    pub zero: u64,
+    /// Of a content that an earlier block has.
+    pub duplicate: u64,
+    /// Of a content that no earlier block has.
+    pub unique: u64,
+}
+
+/// Distinct blocks of one LZ4 size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProfileSize {
+    /// LZ4 size, bytes; that of the block where LZ4 gains nothing.
+    pub lz4_bytes: u32,
+    /// Distinct blocks of this size.
+    pub blocks: u64,
+}
+
+/// Contents that come about equally often and about equally far apart. Contents that come once stand in no row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProfileReuse {
+    /// Fewest copies of a content, its first included.
+    pub copies_from: u64,
+    /// Most copies of a content.
+    pub copies_to: u64,
+    /// Nearest, in distinct blocks: contents that came for the first time since the content came last, plus 1.
+    pub distance_from: u64,
+    /// Farthest, in distinct blocks.
+    pub distance_to: u64,
+    /// Such contents.
+    pub contents: u64,
+    /// Their duplicates: all copies but the first.
+    pub duplicates: u64,
+}
+
+impl ProfileBlocks {
+    fn share(self, of: u64) -> f64 {
+        if self.total == 0 { 0.0 } else { of as f64 / self.total as f64 }
+    }
+
+    /// Duplicates among all blocks, a fraction; 0 where there are no blocks.
+    pub fn duplicate_share(self) -> f64 {
+        self.share(self.duplicate)
+    }
+
+    /// Zero blocks among all blocks, a fraction; 0 where there are no blocks.
+    pub fn zero_share(self) -> f64 {
+        self.share(self.zero)
+    }
+}
+
+impl Profile {
+    /// The version that is written, and the only one that is read so far.
+    pub const VERSION: u32 = 1;
+
+    /// Reads a profile.
+    ///
+    /// # Errors
+    /// It is no profile, one of another version, or one whose figures contradict each other. `name` goes into the message.
+    pub fn read(json: &str, name: &str) -> Result<Self, ContentError> {
+        #[derive(Deserialize)]
+        struct Version {
+            fathom_profile: Option<u64>,
+        }
+        let damaged = |why: String| ContentError::ProfileDamaged { profile: name.to_owned(), why };
+        let version: Version = serde_json::from_str(json).map_err(|e| damaged(e.to_string()))?;
+        match version.fathom_profile {
+            None => return Err(damaged("the key fathom_profile is missing".into())),
+            Some(version) if version != u64::from(Self::VERSION) => {
+                return Err(ContentError::ProfileVersion { profile: name.to_owned(), version });
+            }
+            Some(_) => {}
+        }
+        let profile: Self = serde_json::from_str(json).map_err(|e| damaged(e.to_string()))?;
+        profile.contradiction().map_or(Ok(profile), |why| Err(damaged(why)))
+    }
+
+    /// The profile as it is stored.
+    ///
+    /// # Errors
+    /// None that values of this type can cause.
+    pub fn to_json(&self) -> Result<String, serde_json::Error> {
+        serde_json::to_string_pretty(self)
+    }
+
+    fn contradiction(&self) -> Option<String> {
+        let blocks = &self.blocks;
+        let sum = [blocks.zero, blocks.duplicate, blocks.unique]
+            .iter()
+            .try_fold(0u64, |sum, &n| sum.checked_add(n));
+        if sum != Some(blocks.total) {
+            return Some("zero, duplicate and unique blocks do not sum to total".into());
+        }
+        if blocks.total == 0 {
+            return Some("it holds no blocks".into());
+        }
+        let unit = self.block_bytes;
+        if !unit.is_power_of_two() || !(512..=1 << 30).contains(&unit) {
+            return Some(format!("block_bytes = {unit} is no power of two from 512 on"));
+        }
+        if blocks.unique == 0 && blocks.duplicate > 0 {
+            return Some("there are duplicates of nothing".into());
+        }
+        if blocks.unique > 0 && self.sizes.iter().all(|size| size.blocks == 0) {
+            return Some("sizes is empty".into());
+        }
+        if let Some(size) =
+            self.sizes.iter().find(|s| u64::from(s.lz4_bytes) > unit || s.lz4_bytes == 0)
+        {
+            return Some(format!("an LZ4 size of {} B for blocks of {unit} B", size.lz4_bytes));
+        }
+        let inverted = |row: &&ProfileReuse| {
+            row.copies_from > row.copies_to || row.distance_from > row.distance_to
+        };
+        if let Some(row) = self.reuse.iter().find(inverted) {
+            return Some(format!("a row of reuse runs backwards: {row:?}"));
+        }
+        let duplicates: u128 = self.reuse.iter().map(|row| u128::from(row.duplicates)).sum();
+        let contents: u128 = self.reuse.iter().map(|row| u128::from(row.contents)).sum();
+        // Rows may be estimates from a sample: what they cannot be is more than there is.
+        let slack = |n: u64| u128::from(n) + u128::from(n) / 50 + 64;
+        if duplicates > slack(blocks.duplicate) || contents > slack(blocks.unique) {
+            return Some("reuse has more contents or duplicates than there are".into());
+        }
+        (blocks.duplicate > 0 && duplicates == 0)
+            .then(|| "reuse says nothing of the duplicates".into())
+    }
+}
+
+/// A profile, or where to find it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum ProfileSource {
+    /// In this file, not read yet.
+    File(PathBuf),
+    /// Read.
+    Loaded(Box<Profile>),
+}
+
+impl ProfileSource {
+    /// The profile, when it was read.
+    pub fn loaded(&self) -> Option<&Profile> {
+        match self {
+            Self::File(_) => None,
+            Self::Loaded(profile) => Some(profile),
+        }
+    }
+
+    /// Reads the file, relative to `folder`, unless that was done.
+    ///
+    /// # Errors
+    /// The file cannot be read, or holds no profile that can be used.
+    pub fn load(&mut self, folder: &Path) -> Result<(), ContentError> {
+        let Self::File(file) = self else { return Ok(()) };
+        let path = folder.join(&*file);
+        let name = path.display().to_string();
+        let json = std::fs::read_to_string(&path).map_err(|e| ContentError::ProfileUnread {
+            profile: name.clone(),
+            why: e.to_string(),
+        })?;
+        *self = Self::Loaded(Box::new(Profile::read(&json, &name)?));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn profile() -> Profile {
+        Profile {
+            fathom_profile: 1,
+            block_bytes: 4096,
+            blocks: ProfileBlocks { total: 100, zero: 10, duplicate: 40, unique: 50 },
+            sizes: vec![ProfileSize { lz4_bytes: 2000, blocks: 50 }],
+            reuse: vec![ProfileReuse {
+                copies_from: 2,
+                copies_to: 3,
+                distance_from: 1,
+                distance_to: 63,
+                contents: 20,
+                duplicates: 40,
+            }],
+            packer_saving_percent: None,
+        }
+    }
+
+    #[test]
+    fn a_profile_is_read_back_as_it_was_written() {
+        let json = profile().to_json().unwrap();
+        assert_eq!(Profile::read(&json, "p").unwrap(), profile());
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("p.json"), &json).unwrap();
+        let mut source: ProfileSource = serde_json::from_str("\"p.json\"").unwrap();
+        source.load(folder.path()).unwrap();
+        assert_eq!(source.loaded(), Some(&profile()));
+        let travelled = serde_json::to_string(&source).unwrap();
+        assert_eq!(serde_json::from_str::<ProfileSource>(&travelled).unwrap(), source);
+        let mut missing = ProfileSource::File("nowhere.json".into());
+        let error = missing.load(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("nowhere.json"), "{error}");
+    }
+
+    #[test]
+    fn what_is_no_profile_or_another_version_or_damaged_is_refused() {
+        let json = profile().to_json().unwrap();
+        let other = json.replace("\"fathom_profile\": 1", "\"fathom_profile\": 7");
+        assert!(matches!(
+            Profile::read(&other, "p"),
+            Err(ContentError::ProfileVersion { version: 7, .. })
+        ));
+        for (from, to) in [
+            ("\"total\": 100", "\"total\": 101"),
+            ("\"fathom_profile\"", "\"something\""),
+            ("\"lz4_bytes\": 2000", "\"lz4_bytes\": 5000"),
+            ("\"lz4_bytes\": 2000", "\"lz4_bytes\": 0"),
+            ("\"distance_to\": 63", "\"distance_to\": 0"),
+            ("\"duplicates\": 40", "\"duplicates\": 4000"),
+            ("\"duplicates\": 40", "\"duplicates\": 0"),
+            ("\"block_bytes\": 4096", "\"block_bytes\": 1000"),
+            ("\"contents\"", "\"content\""),
+            ("}", ""),
+        ] {
+            assert!(json.contains(from), "{from}");
+            let error = Profile::read(&json.replace(from, to), "p.json").expect_err(to);
+            assert!(error.to_string().contains("p.json"), "{error}");
+            assert!(error.help().contains("fathom estimate"), "{}", error.help());
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! Duplicates in rounds: a round refers to the blocks that were new in the round before, in a permuted order and as
+//! often as their popularity says. Rounds grow until they are as long as the window allows. So references are spread
+//! as asked, reach neither too near nor too far, and need a table of a few rounds at the beginning, no other memory.
+//!
+//! Growth costs references: a round that is longer than the one before refers to its contents more often. Rounds
+//! double, so that the contents of the beginning are referred to twice as often as later ones, unless a cap allows less.
+
+use units::Seed;
+
+use crate::strata::mix;
+use crate::written::Shares;
+use crate::{Permutation, Popularity};
+
+/// Most rounds of the beginning; they grow so slowly only under a cap that leaves next to no room.
+const MOST_GROWING: usize = 1024;
+/// Rounds grow no longer than this many duplicates.
+const LONGEST: u64 = 1 << 50;
+/// Ranks whose weight is summed exactly; beyond, by the integral.
+const EXACT_RANKS: usize = 64;
+
+#[derive(Debug, Clone, Copy)]
+struct Round {
+    /// First duplicate.
+    start: u64,
+    /// First content referred to.
+    first: u64,
+    /// Contents referred to.
+    contents: u64,
+}
+
+/// All rounds.
+#[derive(Debug, Clone)]
+pub(crate) struct Rounds {
+    shares: Shares,
+    seed: Seed,
+    growing: Vec<Round>,
+    /// First duplicate after the growing rounds, and the length of all rounds from there.
+    settled: u64,
+    length: u64,
+    /// Most contents that a round refers to.
+    widest: u64,
+    zipf: Option<Zipf>,
+}
+
+/// Where a caller stands: what it looked up last.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    start: u64,
+    end: u64,
+    number: u64,
+    first: u64,
+    contents: u64,
+    pass: u64,
+    order: Permutation,
+    ranks: Permutation,
+}
+
+impl Default for Place {
+    fn default() -> Self {
+        let none = Permutation::new(1, Seed(0));
+        Self {
+            start: 0,
+            end: 0,
+            number: 0,
+            first: 0,
+            contents: 1,
+            pass: u64::MAX,
+            order: none,
+            ranks: none,
+        }
+    }
+}
+
+impl Rounds {
+    /// Rounds within `window` distinct blocks; `None` when a cap on references leaves no room for them to grow.
+    pub fn new(shares: Shares, popularity: Popularity, window: u64, seed: Seed) -> Option<Self> {
+        let per_new = shares.again_per_new();
+        let widest = window.div_ceil(2).max(1);
+        let longest = ((window / 2) as f64 * per_new).min(LONGEST as f64).max(1.0) as u64;
+        let most_each = match popularity {
+            Popularity::Cap(most) => Some(most.saturating_sub(1)),
+            _ => None,
+        };
+        // A cap that leaves no room: contents that all come as often as they may leave none for rounds to grow by.
+        if most_each.is_some_and(|most| per_new > 0.97 * most as f64) {
+            return None;
+        }
+        let mut rounds = Self {
+            shares,
+            seed,
+            growing: Vec::new(),
+            settled: 0,
+            length: longest,
+            widest,
+            zipf: match popularity {
+                Popularity::Zipf(theta) => Some(Zipf::new(theta)),
+                _ => None,
+            },
+        };
+        rounds.grow(longest, most_each)?;
+        Some(rounds)
+    }
+
+    fn grow(&mut self, longest: u64, most_each: Option<u64>) -> Option<()> {
+        let (mut start, mut length, mut before) = (0u64, 1u64, 0);
+        loop {
+            let round = self.range(start, before);
+            let room = most_each.map_or(u64::MAX, |most| round.contents.saturating_mul(most));
+            if room == 0 || self.growing.len() == MOST_GROWING {
+                return None;
+            }
+            length = length.min(room).min(longest);
+            self.growing.push(round);
+            before = self.shares.new_before(start);
+            start += length;
+            if length == longest && self.growing.len() > 1 {
+                self.settled = start;
+                return Some(());
+            }
+            // Under a cap, as long as the next range allows: it is what was new in the round that just ended.
+            length = if most_each.is_some() { u64::MAX } else { length.saturating_mul(2) };
+        }
+    }
+
+    /// The round that starts with duplicate `start`, when the one before began after `before` contents.
+    fn range(&self, start: u64, before: u64) -> Round {
+        let new = self.shares.new_before(start).max(1);
+        // At least the newest content, at most half a window of them. The first block is always new.
+        let first = before.max(new.saturating_sub(self.widest)).min(new - 1);
+        Round { start, first, contents: new - first }
+    }
+
+    /// How often a content is referred to at most, once rounds have grown.
+    pub fn most_references(&self) -> u64 {
+        let contents = self.widest.min(1 << 50) as f64;
+        match &self.zipf {
+            Some(zipf) => (self.length as f64 * zipf.share(1, contents as u64)).ceil() as u64,
+            None => self.shares.again_per_new().ceil() as u64,
+        }
+    }
+
+    /// The content that duplicate number `duplicate` is of.
+    #[inline]
+    pub fn at(&self, duplicate: u64, place: &mut Place) -> u64 {
+        if duplicate.wrapping_sub(place.start) >= place.end.wrapping_sub(place.start) {
+            self.find(duplicate, place);
+        }
+        let position = duplicate - place.start;
+        if self.zipf.is_some() {
+            return self.popular(position, place);
+        }
+        let (pass, at) = (position / place.contents, position % place.contents);
+        if pass != place.pass {
+            place.pass = pass;
+            place.order = Permutation::new(place.contents, self.part(place.number, pass));
+        }
+        place.first + place.order.at(at)
+    }
+
+    fn popular(&self, position: u64, place: &mut Place) -> u64 {
+        let length = place.end - place.start;
+        if place.pass != 0 {
+            place.pass = 0;
+            place.order = Permutation::new(length, self.part(place.number, 0));
+            place.ranks = Permutation::new(place.contents, self.part(place.number, 1));
+        }
+        // Each rank has a stretch of the round, as long as it is popular; the order of the round is permuted.
+        let at = (place.order.at(position) as f64 + 0.5) / length as f64;
+        let rank = self.zipf.as_ref().map_or(0, |zipf| zipf.rank(at, place.contents));
+        place.first + place.ranks.at(rank)
+    }
+
+    #[cold]
+    fn find(&self, duplicate: u64, place: &mut Place) {
+        let number = match duplicate.checked_sub(self.settled) {
+            Some(beyond) => self.growing.len() as u64 + beyond / self.length,
+            None => self.growing.partition_point(|round| round.start <= duplicate) as u64 - 1,
+        };
+        let start = |number: u64| match self.growing.get(number as usize) {
+            Some(round) => round.start,
+            None => self.settled + (number - self.growing.len() as u64) * self.length,
+        };
+        let round = match self.growing.get(number as usize) {
+            Some(round) => *round,
+            None => self.range(start(number), self.shares.new_before(start(number - 1))),
+        };
+        *place = Place {
+            start: round.start,
+            end: start(number + 1),
+            number,
+            first: round.first,
+            contents: round.contents,
+            ..Place::default()
+        };
+    }
+
+    fn part(&self, round: u64, pass: u64) -> Seed {
+        Seed(mix(self.seed.0 ^ mix(round << 20 ^ pass)))
+    }
+}
+
+/// The nth of some contents in proportion to n^-theta.
+#[derive(Debug, Clone)]
+struct Zipf {
+    theta: f64,
+    /// Sums of the first weights.
+    sums: Vec<f64>,
+}
+
+impl Zipf {
+    fn new(theta: f64) -> Self {
+        let mut sum = 0.0;
+        let weight = |n: usize| {
+            sum += (n as f64).powf(-theta);
+            sum
+        };
+        Self { theta, sums: (1..=EXACT_RANKS).map(weight).collect() }
+    }
+
+    /// The integral of x^-theta from the end of the exact ranks to the middle above `n`.
+    fn beyond(&self, n: f64) -> f64 {
+        let (from, to) = (EXACT_RANKS as f64 + 0.5, n + 0.5);
+        let power = 1.0 - self.theta;
+        if power.abs() < 1e-9 {
+            (to / from).ln()
+        } else {
+            (to.powf(power) - from.powf(power)) / power
+        }
+    }
+
+    /// Weight of the first `n` ranks.
+    fn sum(&self, n: u64) -> f64 {
+        match self.sums.get((n as usize).saturating_sub(1)) {
+            Some(sum) => *sum,
+            None => self.sums[EXACT_RANKS - 1] + self.beyond(n as f64),
+        }
+    }
+
+    /// Share of the rank `n`, counted from 1, among `contents`.
+    fn share(&self, n: u64, contents: u64) -> f64 {
+        let before = if n > 1 { self.sum(n - 1) } else { 0.0 };
+        (self.sum(n) - before) / self.sum(contents.max(1))
+    }
+
+    /// The rank, counted from 0, at the fraction `at` of the whole weight of `contents`.
+    fn rank(&self, at: f64, contents: u64) -> u64 {
+        let weight = at * self.sum(contents);
+        let rank = match self.sums.last() {
+            Some(&last) if weight > last => {
+                let (from, power) = (EXACT_RANKS as f64 + 0.5, 1.0 - self.theta);
+                let rest = weight - last;
+                let to = if power.abs() < 1e-9 {
+                    from * rest.exp()
+                } else {
+                    (rest * power + from.powf(power)).powf(1.0 / power)
+                };
+                (to - 0.5).ceil() as u64 - 1
+            }
+            _ => self.sums.partition_point(|&sum| sum < weight) as u64,
+        };
+        rank.min(contents - 1)
+    }
+}

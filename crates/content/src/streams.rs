@@ -1,0 +1,305 @@
+//! Duplicates in streams: each stream has its share of the new blocks and of the duplicates, and its duplicates come a
+//! given distance after their content was last written. So a histogram of distances, or the distances and numbers of
+//! copies of real data, are reproduced with two tables of 4096 entries.
+//!
+//! The kth copy of a content comes when the stream has written k lags more of new blocks; which of a window of contents
+//! comes first is permuted. Until a lag of new blocks has been written there is nothing that far back: duplicates are
+//! then of any earlier block of the stream.
+
+use units::Seed;
+
+use crate::strata::{STRATUM, Strata, mix};
+use crate::written::{Next, Shares};
+use crate::{DistanceShare, Permutation, Profile};
+
+/// Parts that shares of a stream are kept to.
+const WHOLE: u64 = 1_000_000_000;
+/// New blocks of a stream between copies below which its order is too coarse for its distance.
+const COARSE: f64 = 4.0;
+/// Contents that have fewer than this many of 4096 new blocks are kept as a set that comes again and again.
+const FEW: f64 = 2.0;
+
+/// One kind of duplicates, before shares are rounded to 4096ths.
+#[derive(Debug, Clone, Copy)]
+struct Cell {
+    /// Nearest and farthest, distinct blocks.
+    from: u64,
+    to: u64,
+    /// Contents that come again in this way.
+    contents: f64,
+    /// Duplicates.
+    duplicates: f64,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Reach {
+    /// This far back among all new blocks.
+    Near { from: u64, to: u64 },
+    /// In the stream: `windows` windows of `window` contents for each copy.
+    Lag { window: u64, windows: u64 },
+    /// One of a set, the `first`th of all sets.
+    Pool { first: u64, contents: u64 },
+}
+
+#[derive(Debug, Clone)]
+struct Stream {
+    reach: Reach,
+    /// New blocks of 4096, at these places.
+    places: Vec<u16>,
+    /// Duplicates of 4096.
+    duplicates: u64,
+    /// Duplicates before new block v of the stream: v x `per` / `of`.
+    per: u64,
+    of: u64,
+}
+
+/// All streams.
+#[derive(Debug, Clone)]
+pub(crate) struct Streams {
+    seed: u64,
+    streams: Vec<Stream>,
+    /// For each of 4096 duplicates: its stream, and its number among those of the stream.
+    turns: Vec<(u16, u16)>,
+}
+
+impl Streams {
+    /// Streams with the distances that are asked for; contents come equally often in all of them.
+    pub fn of_distances(distances: &[DistanceShare], shares: Shares, seed: Seed) -> Self {
+        let cells: Vec<_> = distances
+            .iter()
+            .map(|d| Cell { from: d.from, to: d.to, contents: d.weight, duplicates: d.weight })
+            .collect();
+        let weights: f64 = cells.iter().map(|c| c.contents).sum();
+        Self::new(&cells, weights, shares, seed)
+    }
+
+    /// Streams with the distances and copies of `profile`.
+    pub fn of_profile(profile: &Profile, shares: Shares, seed: Seed) -> Self {
+        let cells: Vec<_> = Self::cells(profile).collect();
+        let pooled: f64 =
+            cells.iter().filter(|c| Self::is_pool(c, profile)).map(|c| c.contents).sum();
+        let contents = (profile.blocks.unique as f64 - pooled).max(1.0);
+        Self::new(&cells, contents, shares, seed)
+    }
+
+    fn cells(profile: &Profile) -> impl Iterator<Item = Cell> {
+        profile.reuse.iter().filter(|row| row.duplicates > 0).map(|row| Cell {
+            from: row.distance_from.max(1),
+            to: row.distance_to.max(row.distance_from).max(1),
+            contents: row.contents as f64,
+            duplicates: row.duplicates as f64,
+        })
+    }
+
+    fn is_pool(cell: &Cell, profile: &Profile) -> bool {
+        cell.contents * STRATUM as f64 / (profile.blocks.unique.max(1) as f64) < FEW
+            && cell.duplicates > 4.0 * cell.contents
+    }
+
+    /// Contents of `profile` that are kept as sets: the first copy of each stands where a duplicate would.
+    pub fn pooled(profile: &Profile) -> u64 {
+        Self::cells(profile).filter(|c| Self::is_pool(c, profile)).map(|c| c.contents as u64).sum()
+    }
+
+    fn new(cells: &[Cell], contents: f64, shares: Shares, seed: Seed) -> Self {
+        let of_all = STRATUM as f64 / contents;
+        let mut pool = 0;
+        let mut reaches = Vec::new();
+        let mut news = Vec::new();
+        for cell in cells {
+            let new = cell.contents * of_all;
+            let (middle, half) =
+                ((cell.from + cell.to) as f64 / 2.0, (cell.to - cell.from) as f64 / 2.0);
+            let per_new = new / STRATUM as f64;
+            if new < FEW && cell.duplicates > 4.0 * cell.contents {
+                let contents = (cell.contents as u64).max(1);
+                reaches.push(Reach::Pool { first: pool, contents });
+                pool += contents;
+                news.push(0.0);
+            } else if middle * per_new < COARSE || new < 1.0 {
+                reaches.push(Reach::Near { from: cell.from, to: cell.to });
+                news.push(0.0);
+            } else {
+                // As wide as the range allows, around its middle.
+                let widest = (0.9 * half * per_new).max(1.0);
+                let windows = (middle * per_new / widest).ceil().max(1.0);
+                let window = (middle * per_new / windows).round().max(1.0);
+                reaches.push(Reach::Lag { window: window as u64, windows: windows as u64 });
+                news.push(new);
+            }
+        }
+        let duplicates: Vec<_> = cells.iter().map(|c| c.duplicates).collect();
+        Self::build(&reaches, &news, &duplicates, shares, seed)
+    }
+
+    fn build(
+        reaches: &[Reach],
+        news: &[f64],
+        duplicates: &[f64],
+        shares: Shares,
+        seed: Seed,
+    ) -> Self {
+        let (news, duplicates) =
+            (rounded(news, STRATUM as f64), rounded(duplicates, duplicates.iter().sum()));
+        let again = (shares.again().fraction() * WHOLE as f64).round() as u64;
+        let new_turns = deal(&news, Strata::new(seed.derive("streams of new blocks")));
+        let turns = deal(&duplicates, Strata::new(seed.derive("streams of duplicates")));
+        let mut streams: Vec<_> = reaches
+            .iter()
+            .zip(news.iter().zip(&duplicates))
+            .map(|(&reach, (&new, &duplicates))| Stream {
+                reach,
+                places: Vec::with_capacity(new as usize),
+                duplicates,
+                per: duplicates * again,
+                of: new * (WHOLE - again),
+            })
+            .collect();
+        for (place, turn) in new_turns.iter().enumerate() {
+            if let Some((stream, _)) = turn {
+                streams[usize::from(*stream)].places.push(place as u16);
+            }
+        }
+        // Shares of duplicates sum to all: every turn is some stream's, unless there are none at all.
+        let turns = turns.into_iter().map(Option::unwrap_or_default).collect();
+        Self { seed: seed.0, streams, turns }
+    }
+
+    /// What duplicate number `duplicate` is, when `new` contents have been written.
+    pub fn at(&self, duplicate: u64, new: u64) -> Next {
+        let (stratum, turn) = (duplicate / STRATUM, self.turns[(duplicate % STRATUM) as usize]);
+        let draw = mix(self.seed ^ mix(duplicate));
+        let Some(stream) = self.streams.get(usize::from(turn.0)) else {
+            return Next::Again(new - 1);
+        };
+        let number = stratum * stream.duplicates + u64::from(turn.1);
+        match stream.reach {
+            Reach::Pool { first, contents } => {
+                let order = Permutation::new(contents, Seed(self.seed ^ mix(number / contents)));
+                Next::Pool(first + order.at(number % contents))
+            }
+            Reach::Near { from, to } => {
+                let back = from + draw % (to - from + 1);
+                Next::Again(if back <= new { new - back } else { draw % new })
+            }
+            Reach::Lag { window, windows } => {
+                let content = stream.lagging(number, window, windows, draw, self.seed);
+                Next::Again(if content < new { content } else { new - 1 - draw % new.min(16) })
+            }
+        }
+    }
+}
+
+impl Stream {
+    /// The content, by its number among all, of the stream's duplicate `number`.
+    fn lagging(&self, number: u64, window: u64, windows: u64, draw: u64, seed: u64) -> u64 {
+        let (per, of) = (u128::from(self.per.max(1)), u128::from(self.of.max(1)));
+        // The stream has written this many new blocks, and this is the kth duplicate since.
+        let new = (u128::from(number) * of / per) as u64;
+        let copy = number - ((u128::from(new) * per).div_ceil(of) as u64).min(number);
+        let content = match (new / window).checked_sub((copy + 1) * windows) {
+            Some(at) => {
+                let order = Permutation::new(window, Seed(mix(seed ^ mix(at << 16 ^ copy))));
+                at * window + order.at(new % window)
+            }
+            None => draw % new.max(1),
+        };
+        let each = self.places.len().max(1) as u64;
+        let place = self.places.get((content % each) as usize).copied().unwrap_or_default();
+        content / each * STRATUM + u64::from(place)
+    }
+}
+
+/// Whole 4096ths nearest to `weights` of `whole`, which sum to as many as the weights do (largest remainder).
+fn rounded(weights: &[f64], whole: f64) -> Vec<u64> {
+    let scale = if whole > 0.0 { STRATUM as f64 / whole } else { 0.0 };
+    let exact: Vec<f64> = weights.iter().map(|w| w * scale).collect();
+    let mut parts: Vec<u64> = exact.iter().map(|e| e.floor() as u64).collect();
+    let all = exact.iter().sum::<f64>().round() as u64;
+    let mut order: Vec<usize> = (0..parts.len()).collect();
+    order.sort_by(|&a, &b| exact[b].fract().total_cmp(&exact[a].fract()));
+    let missing = all.saturating_sub(parts.iter().sum()) as usize;
+    order.into_iter().take(missing).for_each(|i| parts[i] += 1);
+    parts
+}
+
+/// Deals 4096 turns out to streams with these shares, evenly: the stream, and its number among the stream's turns.
+fn deal(shares: &[u64], strata: Strata) -> Vec<Option<(u16, u16)>> {
+    let ends: Vec<u64> = shares
+        .iter()
+        .scan(0, |sum, share| {
+            *sum += share;
+            Some(*sum)
+        })
+        .collect();
+    let mut counts = vec![0u16; shares.len()];
+    (0..STRATUM)
+        .map(|turn| {
+            let at = strata.at(turn);
+            let stream = ends.partition_point(|&end| end <= at);
+            let count = counts.get_mut(stream)?;
+            *count += 1;
+            Some((stream as u16, *count - 1))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ContentSpec, Distance};
+    use std::collections::HashMap;
+    use units::Percent;
+
+    /// Distances from the last writing, in distinct blocks, and copies of each content.
+    fn observe(spec: &ContentSpec, skip: u64, take: u64) -> (Vec<u64>, HashMap<u64, u64>) {
+        let written = crate::written::Written::new(spec, Seed(4));
+        let mut place = crate::rounds::Place::default();
+        let (mut new, mut last, mut distances) = (0, HashMap::new(), Vec::new());
+        let mut copies = HashMap::new();
+        for n in 0..take {
+            match written.at(n, &mut place) {
+                Next::New(content) => {
+                    new += 1;
+                    last.insert(content, new);
+                    copies.insert(content, 1);
+                }
+                Next::Again(content) => {
+                    let before = last.insert(content, new).unwrap();
+                    if n >= skip {
+                        distances.push((new - before + 1).max(1));
+                    }
+                    *copies.get_mut(&content).unwrap() += 1;
+                }
+                _ => {}
+            }
+        }
+        (distances, copies)
+    }
+
+    #[test]
+    fn distances_are_those_of_the_histogram() {
+        for (text, dedupe) in [
+            ("1..63=20,64..1023=30,1024..16383=50", 50.0),
+            ("64..127=50,8192..16383=50", 80.0),
+            ("256..511=100", 25.0),
+            ("1..1=100", 50.0),
+        ] {
+            let distance: Distance = text.parse().unwrap();
+            let Distance::Histogram(asked) = distance.clone() else { panic!() };
+            let spec = ContentSpec {
+                dedupe: Percent(dedupe),
+                distance: Some(distance),
+                ..ContentSpec::default()
+            };
+            let (found, _) = observe(&spec, 400_000, 800_000);
+            let whole: f64 = asked.iter().map(|a| a.weight).sum();
+            for a in asked {
+                let within = found.iter().filter(|&&d| (a.from..=a.to).contains(&d)).count();
+                let (got, wanted) = (within as f64 / found.len() as f64, a.weight / whole);
+                println!("{text} {dedupe}: {}..{} {got:.4}", a.from, a.to);
+                assert!((got - wanted).abs() < 0.02, "{text} {dedupe}: {}..{} {got}", a.from, a.to);
+            }
+        }
+    }
+}

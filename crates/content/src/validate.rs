@@ -1,0 +1,318 @@
+//! Whether a content can be written, and what is doubtful about it.
+
+use reduce::BLOCK;
+use units::{Bytes, Percent};
+
+use crate::sizes::Sizes;
+use crate::texture::{TOLERANCE, Textures};
+use crate::written::Written;
+use crate::{
+    Compress, ContentError, ContentSpec, Distance, Domain, Layout, Popularity, ProfileSource,
+    Scope, Texture, Warning, saving,
+};
+
+/// References to one physical block that VDO can count.
+const MOST_REFERENCES: u64 = 254;
+/// Records that other layers compress at a time, bytes.
+const RECORD: u64 = 128 * Bytes::KIB;
+/// Largest block.
+const LARGEST: u64 = 64 * Bytes::MIB;
+/// New blocks after which a flush costs less than this many points is not worth a word.
+const FLUSH_POINTS: f64 = 0.1;
+
+impl ContentSpec {
+    /// Whether this content can be written.
+    pub fn validate(&self) -> Result<(), ContentError> {
+        self.validate_block()?;
+        self.validate_profile()?;
+        self.validate_scope()?;
+        self.validate_duplicates()?;
+        self.validate_saving()?;
+        self.validate_compress()
+    }
+
+    fn validate_block(&self) -> Result<(), ContentError> {
+        let block = self.block;
+        if !block.0.is_power_of_two() || !(512..=LARGEST).contains(&block.0) {
+            return Err(ContentError::Block { block });
+        }
+        match self.misaligned {
+            Some(by) if by.0 == 0 || by.0 >= block.0 => {
+                return Err(ContentError::Misaligned { by, block });
+            }
+            _ => {}
+        }
+        match self.texture {
+            Texture::Interleaved(chunk)
+                if !chunk.0.is_power_of_two()
+                    || !(Layout::GRAIN as u64..=block.0 / 2).contains(&chunk.0) =>
+            {
+                Err(ContentError::Chunk { chunk: chunk.0, block: block.0 })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn validate_profile(&self) -> Result<(), ContentError> {
+        let Some(profile) = &self.profile else { return Ok(()) };
+        let others = [
+            ("dedupe", self.dedupe.0 > 0.0),
+            ("zero", self.zero.0 > 0.0),
+            ("compress", self.compress != Compress::None),
+            ("vdo_saving", self.vdo_saving.is_some()),
+            ("distance", self.distance.is_some()),
+            ("window", self.window.is_some()),
+            ("popularity", self.popularity != Popularity::Uniform),
+            ("misaligned", self.misaligned.is_some()),
+            ("scope", self.scope == Scope::Live),
+        ];
+        if let Some((key, _)) = others.into_iter().find(|(_, given)| *given) {
+            let why = "the profile says it all, in the order of writing";
+            return Err(ContentError::Contradiction { key, beside: "profile", why });
+        }
+        match profile.loaded() {
+            None => Err(ContentError::ProfileUnread {
+                profile: match profile {
+                    ProfileSource::File(path) => path.display().to_string(),
+                    ProfileSource::Loaded(_) => String::new(),
+                },
+                why: "nobody has loaded it".into(),
+            }),
+            Some(profile) if profile.block_bytes != self.block.0 => {
+                Err(ContentError::Contradiction {
+                    key: "block",
+                    beside: "profile",
+                    why: "the profile was taken with blocks of another size",
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn validate_scope(&self) -> Result<(), ContentError> {
+        if self.scope == Scope::Written {
+            return Ok(());
+        }
+        let refused =
+            |key, why| Err(ContentError::Contradiction { key, beside: "scope = \"live\"", why });
+        if self.distance.is_some() || self.window.is_some() {
+            let key = if self.distance.is_some() { "distance" } else { "window" };
+            return refused(
+                key,
+                "live duplicates are of a pool that is drawn from at each write, \
+                 so that overwrites keep their share; how far back they reach follows from that",
+            );
+        }
+        if self.popularity != Popularity::Uniform {
+            return refused(
+                "popularity",
+                "a pool content that is rarely drawn would die out at times",
+            );
+        }
+        if self.domain == Domain::All {
+            return refused("domain", "the share is of what one target's addresses hold");
+        }
+        if self.misaligned.is_some() {
+            return refused("misaligned", "a pool content has no neighbour to be shifted into");
+        }
+        Ok(())
+    }
+
+    fn validate_duplicates(&self) -> Result<(), ContentError> {
+        let dedupe = self.dedupe.0;
+        if dedupe > 0.0 && dedupe + self.zero.0 >= 100.0 || self.zero.0 > 100.0 {
+            return Err(ContentError::NothingUnique { dedupe: self.dedupe, zero: self.zero });
+        }
+        let near = match &self.distance {
+            Some(Distance::Previous) => Some("distance = \"previous\""),
+            Some(Distance::All) => Some("distance = \"all\""),
+            Some(Distance::Histogram(_)) => Some("distance, a histogram"),
+            Some(Distance::Recent) | None => None,
+        };
+        if let (Some(beside), Some(_)) = (near, self.window) {
+            let why = "a window belongs to distance = \"recent\"";
+            return Err(ContentError::Contradiction { key: "window", beside, why });
+        }
+        if self.window == Some(0) {
+            return Err(ContentError::NoWindow);
+        }
+        match (&self.distance, self.popularity) {
+            (_, Popularity::Uniform) => Ok(()),
+            (Some(Distance::Previous), _) => Err(ContentError::Contradiction {
+                key: "popularity",
+                beside: "distance = \"previous\"",
+                why: "repeating the newest content repeats all equally often",
+            }),
+            (Some(Distance::Histogram(_)), _) => Err(ContentError::Contradiction {
+                key: "popularity",
+                beside: "distance, a histogram",
+                why: "distances of a histogram come with contents that are equally popular",
+            }),
+            (_, Popularity::Cap(most)) if self.again_per_new() > (most - 1) as f64 + 1e-9 => {
+                Err(ContentError::Contradiction {
+                    key: "popularity",
+                    beside: "dedupe",
+                    why: "so many duplicates need contents that come more often than the cap allows",
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn again_per_new(&self) -> f64 {
+        let (again, zero) = self.shares();
+        again / (1.0 - zero - again).max(f64::MIN_POSITIVE)
+    }
+
+    fn validate_saving(&self) -> Result<(), ContentError> {
+        let Some(asked) = self.vdo_saving else { return Ok(()) };
+        if self.compress != Compress::None {
+            return Err(ContentError::Contradiction {
+                key: "vdo_saving",
+                beside: "compress",
+                why: "each of them says how large compressed blocks are",
+            });
+        }
+        if self.unit() != BLOCK {
+            return Err(ContentError::Contradiction {
+                key: "vdo_saving",
+                beside: "block",
+                why: "VDO compresses and packs blocks of 4 KiB",
+            });
+        }
+        let live = self.scope == Scope::Live;
+        let most = saving::most(live) * self.new_among_distinct();
+        // What is asked for with few digits may mean the most itself.
+        if asked.fraction() > most + 5e-4 {
+            let nearest = Percent((1000.0 * most).floor() / 10.0);
+            let why = if live {
+                "under random overwrites a physical block stays until the last of its 14 fragments is dead"
+            } else {
+                "a physical block holds at most 14 fragments"
+            };
+            return Err(ContentError::SavingUnreachable { asked, nearest, why });
+        }
+        Ok(())
+    }
+
+    fn validate_compress(&self) -> Result<(), ContentError> {
+        let unit = self.unit();
+        let Some(bytes) = self.compress.lz4_bytes(unit) else { return self.validate_sizes(unit) };
+        let lz4_bytes = Textures::new(unit, self.texture).of_size(bytes).lz4_bytes;
+        if lz4_bytes.abs_diff(bytes) <= TOLERANCE {
+            return Ok(());
+        }
+        Err(ContentError::Unreachable {
+            asked: self.compress.clone(),
+            bytes,
+            unit,
+            nearest: if lz4_bytes == unit {
+                Compress::None
+            } else {
+                self.compress.with_bytes(lz4_bytes, unit)
+            },
+        })
+    }
+
+    /// Sizes that were listed have to be what LZ4 can give; the ends of a normal distribution are cut.
+    fn validate_sizes(&self, unit: usize) -> Result<(), ContentError> {
+        let asked: Vec<usize> = match &self.compress {
+            Compress::Sizes(shares) => shares.iter().map(|s| s.lz4_bytes as usize).collect(),
+            Compress::Normal { mean_bytes, .. } => vec![mean_bytes.round() as usize],
+            _ => Vec::new(),
+        };
+        let mut textures = Textures::new(unit, self.texture);
+        for bytes in asked {
+            let lz4_bytes = textures.of_size(bytes).lz4_bytes;
+            if bytes > unit || lz4_bytes.abs_diff(bytes) > TOLERANCE {
+                let nearest = Compress::Sizes(vec![crate::SizeShare {
+                    lz4_bytes: lz4_bytes as u32,
+                    weight: 100.0,
+                }]);
+                let asked = self.compress.clone();
+                return Err(ContentError::Unreachable { asked, bytes, unit, nearest });
+            }
+        }
+        Ok(())
+    }
+
+    /// What will not do what people expect of it. Costs of flushes are another question: [`ContentSpec::flush_warning`].
+    pub fn warnings(&self) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        let (sizes, unit) = (self.sizes(), self.unit());
+        if let (Sizes::One(bytes), BLOCK) = (&sizes, unit)
+            && *bytes < BLOCK
+            && sizes.most_sharing() < 2
+        {
+            warnings.push(Warning::CompressNotPackable {
+                asked: self.compress.to_string(),
+                lz4_bytes: *bytes,
+                nearest: self.compress.with_bytes(reduce::PAYLOAD / 2, BLOCK).to_string(),
+            });
+        }
+        self.warn_of_duplicates(&sizes, &mut warnings);
+        if let (Compress::Normal { .. }, Sizes::Many { sorted, .. }) = (&self.compress, &sizes) {
+            let least = Textures::new(unit, self.texture).of_size(1).lz4_bytes;
+            let cut = sorted
+                .iter()
+                .filter(|&&size| (size as usize) < least || size as usize >= unit)
+                .count();
+            let percent = 100.0 * cut as f64 / sorted.len() as f64;
+            if percent > 0.1 {
+                warnings.push(Warning::SizesCut { percent });
+            }
+        }
+        warnings
+    }
+
+    fn warn_of_duplicates(&self, sizes: &Sizes, warnings: &mut Vec<Warning>) {
+        let (again, _) = self.shares();
+        if again <= 0.0 || self.scope == Scope::Live {
+            return;
+        }
+        let written = Written::new(self, units::Seed(0));
+        let sharing = if self.unit() == BLOCK { sizes.most_sharing() } else { 1 };
+        let references = written.most_references().unwrap_or(0).saturating_mul(sharing);
+        if references > MOST_REFERENCES {
+            warnings.push(Warning::ReferencesCapped { references, most: MOST_REFERENCES });
+        }
+        if let (true, Popularity::Cap(most)) = (Written::capped_to_previous(self), self.popularity)
+        {
+            let enough = (self.again_per_new() / 0.97).floor() as u64 + 2;
+            warnings.push(Warning::CapMeansPrevious { most, enough });
+        }
+        let reach = match &self.distance {
+            Some(Distance::Previous) => Some(1),
+            Some(Distance::Recent) | None => Some(self.window_blocks()),
+            Some(Distance::All) => None,
+            Some(Distance::Histogram(shares)) => shares.iter().map(|share| share.from).min(),
+        };
+        let profile = self.profile.as_ref().and_then(ProfileSource::loaded).is_some();
+        let record_blocks = RECORD / self.block.0;
+        match reach {
+            Some(blocks) if blocks < record_blocks && !profile && self.misaligned.is_none() => {
+                warnings.push(Warning::NearDuplicates { blocks, record_blocks });
+            }
+            _ => {}
+        }
+    }
+
+    /// What it costs VDO's packer when a flush follows every `every_blocks` written blocks, zero blocks and duplicates
+    /// included; `None` where that is next to nothing. With O_DSYNC or FUA on every write (`every_blocks` = 1) it
+    /// saves nothing.
+    pub fn flush_warning(&self, every_blocks: u64) -> Option<Warning> {
+        if self.unit() != BLOCK {
+            return None;
+        }
+        let (again, zero) = self.shares();
+        let new = (every_blocks as f64 * (1.0 - again - zero)).round().max(1.0) as u64;
+        let sizes = self.sizes();
+        let without_percent = sizes.packer_saving_percent();
+        let with_percent = sizes.saving_with_flushes_percent(new);
+        (without_percent - with_percent > FLUSH_POINTS).then_some(Warning::FlushesCost {
+            every_blocks: new,
+            without_percent,
+            with_percent,
+        })
+    }
+}
