@@ -74,7 +74,8 @@ pub enum ContentError {
     },
     /// A chunk that does not divide a block into several.
     #[error(
-        "content has texture = interleaved:{chunk}: a chunk is a power of two from 256 B to half a block of {block} B"
+        "content has texture = interleaved:{chunk}: a chunk is a power of two from {} B to half a block of {block} B",
+        crate::Layout::GRAIN
     )]
     Chunk {
         /// What was asked for, bytes.
@@ -162,7 +163,7 @@ impl ContentError {
             Self::Misaligned { block, .. } => {
                 format!("write misaligned = {}, or leave it out", (block.0 / 8).max(1))
             }
-            Self::Chunk { .. } => "write texture = \"interleaved:512\", or \"tail\"".into(),
+            Self::Chunk { .. } => "write texture = \"interleaved:1k\", or \"tail\"".into(),
             Self::TooMany { .. } => "use fewer jobs, or domain = \"target\", where jobs share their content".into(),
             Self::ProfileUnread { .. } => {
                 "name a file that fathom estimate --profile FILE wrote; a path is relative to the experiment's file".into()

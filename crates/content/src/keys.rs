@@ -97,7 +97,7 @@ impl std::str::FromStr for Texture {
 
     /// Reads `tail` or `interleaved:1k`.
     fn from_str(text: &str) -> Result<Self, QuantityError> {
-        let error = || unknown(text, "texture", "tail, or interleaved:CHUNK as in interleaved:512");
+        let error = || unknown(text, "texture", "tail, or interleaved:CHUNK as in interleaved:1k");
         match text.trim().split_once(':') {
             None if text.trim() == "tail" => Ok(Self::Tail),
             Some(("interleaved", chunk)) => {
@@ -117,7 +117,7 @@ impl std::fmt::Display for Texture {
     }
 }
 
-as_text!(Texture, "a texture: \"tail\" or \"interleaved:512\"");
+as_text!(Texture, "a texture: \"tail\" or \"interleaved:1k\"");
 
 /// The error for a word that is none of a few.
 pub(crate) fn unknown(text: &str, what: &'static str, example: &'static str) -> QuantityError {
