@@ -175,7 +175,7 @@ impl Space {
                 };
                 let mut source = Source::with_path(&spec, Seed(self.next), 0, 1, path);
                 self.fastest(move |_, block| {
-                    let id = source.next_id();
+                    let id = source.next_id(0);
                     source.fill(id, block);
                 })
             }
