@@ -16,7 +16,7 @@ fn spec(dedupe: f64, compress: &str) -> ContentSpec {
 }
 
 fn verifier(bytes: u64, width: Width, source: &Source) -> Arc<Verifier> {
-    let random = source.random_bytes();
+    let random = source.layout(ContentId(1)).random_bytes();
     let makers = Makers::new(move |_| Layout::head(random));
     Arc::new(Verifier::new(&[(bytes, Promises::default())], BLOCK, width, makers).unwrap())
 }
@@ -43,8 +43,8 @@ impl Bench {
         let length = blocks * BLOCK;
         self.hand.write(0, 0, offset, length as u64);
         let buffer = &mut self.buffer[..length];
-        for (n, block) in buffer.as_chunks_mut().0.iter_mut().enumerate() {
-            let id = self.source.next_id();
+        for (n, block) in buffer.as_chunks_mut::<BLOCK>().0.iter_mut().enumerate() {
+            let id = self.source.next_id(0);
             self.source.fill(id, block);
             self.hand.writes(0, (n * BLOCK) as u64, BLOCK, id);
         }
@@ -93,7 +93,7 @@ fn a_hundred_blocks_of_each_fault_are_found_and_named() {
         ];
         for (what, kind) in whats {
             let mut bench = Bench::new(blocks, spec, Width::Four);
-            if what == What::Torn(1) && bench.source.random_bytes() <= 512 {
+            if what == What::Torn(1) && bench.source.layout(ContentId(1)).random_bytes() <= 512 {
                 // All its data is in the first sector: nothing is torn off.
                 continue;
             }
@@ -183,7 +183,7 @@ fn one_byte_per_block_finds_what_four_find_but_one_stale_block_in_119() {
 fn discarded_and_zeroed_blocks_are_checked_for_what_the_device_promises() {
     for promised in [false, true] {
         let source = Source::new(&spec(0.0, "none"), Seed(9), 0, 1);
-        let random = source.random_bytes();
+        let random = source.layout(ContentId(1)).random_bytes();
         let makers = Makers::new(move |_| Layout::head(random));
         let promises = Promises { discard_zeroes: promised, fresh: false };
         let size = 16 * BLOCK as u64;
