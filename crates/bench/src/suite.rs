@@ -23,7 +23,7 @@ const CHEAP_WHILE_DISTURBED: f64 = 0.3;
 const STARTS: usize = 3;
 
 /// How long and how often.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Pace {
     /// Milliseconds of a run in the short round.
     pub short: u64,
@@ -344,7 +344,7 @@ mod tests {
     fn cpu_is_held_against_the_cheapest_and_iops_against_the_fastest() {
         let side = |who: Who, iops, cpu| {
             let samples = vec![sample(iops, cpu, 0.0); 4];
-            let one = Side {
+            Side {
                 name: who.name(),
                 who,
                 line: String::new(),
@@ -353,8 +353,7 @@ mod tests {
                 cpu_per_io_us: stats::figure(&[cpu; 4]),
                 system_per_io_us: stats::figure(&[cpu; 4]),
                 samples,
-            };
-            one
+            }
         };
         let fio = |engine| Who::Fio(Candidate { engine, batch: 1, whole: false });
         let sides = vec![

@@ -69,6 +69,11 @@ impl Target {
         Self { kind: Kind::Own, name, path, size, made: false, direct: true, later }
     }
 
+    /// A device that was made for the comparison elsewhere, and may be written.
+    pub fn lent(name: &str, path: &str, size: u64) -> Self {
+        Self { name: name.to_owned(), size, made: true, ..Self::own(Path::new(path), size) }
+    }
+
     #[cfg(test)]
     pub(crate) fn example() -> Self {
         let (name, path) = ("loop".to_owned(), Some("/dev/loop0".to_owned()));

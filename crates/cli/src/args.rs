@@ -287,6 +287,29 @@ pub enum Peer {
     Fio,
 }
 
+/// What the engine is measured on in the lab.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum LabTarget {
+    /// A VDO volume.
+    Vdo,
+    /// A linear volume of device-mapper.
+    Linear,
+    /// The kernel's null block device.
+    #[value(alias = "null_blk")]
+    NullBlk,
+}
+
+impl LabTarget {
+    /// As it is called in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Vdo => "dm-vdo",
+            Self::Linear => "dm-linear",
+            Self::NullBlk => "null_blk",
+        }
+    }
+}
+
 /// `fathom bench engine`
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -334,6 +357,18 @@ pub struct BenchEngineArgs {
     /// Directory of the results; it must not exist [default: ./engine-vs-fio-UTCTIME].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Compare on real layers in guests of the lab instead, with the fio of the guest's distribution.
+    #[arg(long, conflicts_with_all = ["only", "target", "fio", "size"])]
+    pub lab: bool,
+    /// Layers to compare on, comma separated.
+    #[arg(
+        long,
+        requires = "lab",
+        value_enum,
+        value_delimiter = ',',
+        default_value = "vdo,linear,null-blk"
+    )]
+    pub target_layer: Vec<LabTarget>,
     /// Print every run and every command line.
     #[arg(short, long)]
     pub verbose: bool,

@@ -5,6 +5,8 @@ use std::process::ExitCode;
 use lab::guest::{GuestSession, Sender};
 use sys::interrupt::{Interrupt, Level};
 
+use super::bench::in_guest::{self, Order};
+
 /// The guest's end of the link, as the run sees it.
 #[derive(Clone)]
 struct Up(Sender);
@@ -31,6 +33,9 @@ pub fn main() -> ExitCode {
             return shell(session);
         }
         let link = Up(session.sender());
+        if let Ok(order) = serde_json::from_slice::<Order>(mission) {
+            return compare(session, &order, link, &interrupt);
+        }
         let disk = |role: &str| session.disk(role).display().to_string();
         run::guest::serve(mission, link, &interrupt, disk, |target| {
             say(session, &format!("the stack is up: {target}; leave the shell to take it down"));
@@ -40,6 +45,25 @@ pub fn main() -> ExitCode {
         })
         .map_err(|error| error.to_string())
     })
+}
+
+/// Runs a comparison with fio on the stack that the order names.
+fn compare(
+    session: &GuestSession,
+    order: &Order,
+    link: Up,
+    interrupt: &Interrupt,
+) -> Result<(), String> {
+    let mission = serde_json::to_vec(&order.mission).map_err(|error| error.to_string())?;
+    let disk = |role: &str| session.disk(role).display().to_string();
+    let mut outcome = Ok(());
+    let held = run::guest::serve(&mission, link, interrupt, disk, |target| {
+        let done = in_guest::compare(order, target, interrupt, &mut |text| say(session, text));
+        outcome = done.and_then(|message| {
+            session.payload(&message.encode()).map_err(|error| error.to_string())
+        });
+    });
+    outcome.and(held.map_err(|error| error.to_string()))
 }
 
 fn shell(session: &GuestSession) -> Result<(), String> {

@@ -8,6 +8,7 @@ use bench::case::cases;
 use bench::contest::Programs;
 use bench::fio::Fio;
 use bench::ours::Fathom;
+use bench::outcome::Outcome;
 use bench::record::{self, About};
 use bench::suite::{Pace, Suite};
 use bench::target::{Kind, Made, Maker, Target};
@@ -33,6 +34,9 @@ pub fn engine(args: &BenchEngineArgs) -> Result<ExitCode, Failure> {
         let help = "name another with --out or remove it";
         return Err(Failure::usage(format!("{} exists already", out.display())).with_help(help));
     }
+    if args.lab {
+        return super::in_lab::in_lab(args, &interrupt);
+    }
     let program = std::env::current_exe().map_err(Failure::environment)?;
     let fio = Fio::find(args.fio.as_deref()).map_err(failure)?;
     let programs = Programs { fathom: Fathom { program }, fio };
@@ -40,10 +44,25 @@ pub fn engine(args: &BenchEngineArgs) -> Result<ExitCode, Failure> {
     let (made, left_out) = targets(args)?;
     let suite = suite(args, programs, &made, left_out)?;
     suite.fill(&interrupt).map_err(failure)?;
-    let mut narrator = Narrator::new(args.verbose, args.json);
-    let outcome = suite.run(&interrupt, &mut |event| narrator.event(&event));
+    let narrator = Narrator::new(args.verbose);
+    let outcome = suite.run(&interrupt, &mut |event| {
+        if let Some(line) = narrator.line(&event) {
+            say(&line);
+        }
+    });
     // The devices are gone before anything is written or said.
     drop(made);
+    finish(&outcome, &out, args, "none", &interrupt)
+}
+
+/// Writes the results and says what was found; `accelerator` executed the guest, if there was one.
+pub fn finish(
+    outcome: &Outcome,
+    out: &Path,
+    args: &BenchEngineArgs,
+    accelerator: &str,
+    interrupt: &Interrupt,
+) -> Result<ExitCode, Failure> {
     if outcome.cases.is_empty() {
         return Err(match outcome.failed.first() {
             _ if outcome.interrupted => Failure::interrupted(),
@@ -55,13 +74,13 @@ pub fn engine(args: &BenchEngineArgs) -> Result<ExitCode, Failure> {
         command: std::env::args().collect(),
         tool_version: env!("CARGO_PKG_VERSION").into(),
         machine: host::facts(),
-        accelerator: "none".into(),
+        accelerator: accelerator.into(),
     };
-    record::write(&out, &outcome, &about).map_err(failure)?;
-    let text = table::text(&outcome, args.verbose);
+    record::write(out, outcome, &about).map_err(failure)?;
+    let text = table::text(outcome, args.verbose);
     if args.json {
         say(text.trim_end());
-        answer(&serde_json::to_string(&outcome).map_err(Failure::data)?);
+        answer(&serde_json::to_string(outcome).map_err(Failure::data)?);
     } else {
         answer(&text);
     }
@@ -70,9 +89,17 @@ pub fn engine(args: &BenchEngineArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(if interrupt.level() == Level::None { 0 } else { 130 }))
 }
 
-fn default_directory() -> PathBuf {
+pub fn default_directory() -> PathBuf {
     let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
     PathBuf::from(format!("engine-vs-fio-{now}"))
+}
+
+/// How long and how often, as asked.
+pub fn pace(args: &BenchEngineArgs) -> Pace {
+    let mut pace = if args.quick { Pace::QUICK } else { Pace::FULL };
+    pace.repeats = args.repeat.map_or(pace.repeats, |n| n as usize);
+    pace.run = args.duration.map_or(pace.run, |time| time.0 / 1_000_000);
+    pace
 }
 
 /// The targets, and what this machine or this user cannot have.
@@ -136,9 +163,7 @@ fn suite(
         return Err(Failure::usage("No case is left to compare")
             .with_help("--only, --depth and --case leave nothing; depths are 1, 32 and 128"));
     }
-    let mut pace = if args.quick { Pace::QUICK } else { Pace::FULL };
-    pace.repeats = args.repeat.map_or(pace.repeats, |n| n as usize);
-    pace.run = args.duration.map_or(pace.run, |time| time.0 / 1_000_000);
+    let pace = pace(args);
     let backends = ["io_uring", "libaio", "sync"].map(str::to_owned).to_vec();
     Ok(Suite { programs, targets, cases, pace, backends, left_out })
 }

@@ -1,6 +1,8 @@
 //! `fathom bench ...`: Fathom measured.
 
 mod engine;
+pub mod in_guest;
+mod in_lab;
 mod lab;
 mod table;
 

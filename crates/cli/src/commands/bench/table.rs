@@ -2,43 +2,38 @@
 
 use bench::outcome::{CaseOutcome, Outcome, Ratio};
 use bench::suite::Event;
-use serde_json::json;
 use stats::Figure;
 use units::Nanos;
 
-use crate::terminal::{json_line, say};
-
-/// Tells how a comparison goes on.
+/// Puts into words how a comparison goes on.
 pub struct Narrator {
     verbose: bool,
-    json: bool,
 }
 
 impl Narrator {
-    pub fn new(verbose: bool, json: bool) -> Self {
-        Self { verbose, json }
+    /// With every run when `verbose`.
+    pub fn new(verbose: bool) -> Self {
+        Self { verbose }
     }
 
-    pub fn event(&mut self, event: &Event) {
-        match event {
+    /// What to say of `event`, if anything.
+    pub fn line(&self, event: &Event) -> Option<String> {
+        Some(match event {
             Event::Case { name, index, of, left } => {
                 let left = Nanos(left.as_secs() * 1_000_000_000);
-                say(&format!("[{index}/{of}, about {left} left] {name}"));
-                if self.json {
-                    json_line(&json!({"event": "case", "name": name, "index": index, "of": of}));
-                }
+                format!("[{index}/{of}, about {left} left] {name}")
             }
-            Event::Run { name, sample } if self.verbose => say(&format!(
+            Event::Run { name, sample } if self.verbose => format!(
                 "    {name:<32} {:>10.0} IOPS  {:>8.3} us/IO  {:>8.3} us/IO system  others {:>4.1} %",
                 sample.said.iops,
                 sample.cpu_per_io_us,
                 sample.system_per_io_us,
                 100.0 * sample.foreign_share,
-            )),
-            Event::Run { .. } => {}
-            Event::Done(case) => say(&row(case)),
-            Event::Note(text) => say(&format!("    note: {text}")),
-        }
+            ),
+            Event::Run { .. } => return None,
+            Event::Done(case) => row(case),
+            Event::Note(text) => format!("    note: {text}"),
+        })
     }
 }
 

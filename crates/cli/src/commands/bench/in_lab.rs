@@ -1,0 +1,133 @@
+//! `fathom bench engine --lab`: the same comparison on real layers, in guests.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use bench::outcome::Outcome;
+use experiment::Plan;
+use lab::{Ending, FrameKind, Received, Vm};
+use run::{Event, Message, Mission};
+use sys::interrupt::{Interrupt, Level};
+use units::Bytes;
+
+use super::engine::{default_directory, finish, pace};
+use super::in_guest::{OUTCOME, Order};
+use crate::args::{BenchEngineArgs, GuestArgs, LabTarget};
+use crate::choices::{Source, plan};
+use crate::failure::Failure;
+use crate::guests::{Prepared, prepare};
+use crate::render::RunView;
+use crate::terminal::say;
+
+/// The experiment whose stacks are raised: a linear volume, and VDO.
+const EXPERIMENT: &str = "vdo-vs-plain";
+/// Memory for fio and its libraries, beside what layers take.
+const FIO_MEMORY: u64 = 512 * Bytes::MIB;
+/// A guest that is older than this hangs.
+const DEADLINE: Duration = Duration::from_secs(3600);
+/// How long one look at the link may take.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// Runs the comparison in one guest for each layer.
+pub fn in_lab(args: &BenchEngineArgs, interrupt: &Interrupt) -> Result<ExitCode, Failure> {
+    let out = args.out.clone().unwrap_or_else(default_directory);
+    let machine =
+        GuestArgs { memory: None, cpus: None, plain_command_line: true, tcg: false, mirror: None };
+    let mut plan = plan(&Source::find(EXPERIMENT)?, None, Some(1), BTreeMap::new())?;
+    plan.needs.packages.push("fio".into());
+    plan.needs.tools.push("fio".into());
+    plan.needs.modules.push("null_blk".into());
+    plan.needs.memory.0 += FIO_MEMORY;
+    let view = RunView::new(false);
+    let prepared = prepare(&plan.needs, &machine, &mut |event| view.lab(&event))?;
+    view.close();
+    let kind = prepared.accelerator.kind.name();
+    say(&format!("guests under {kind}: {}", prepared.accelerator.reason));
+    let mut whole: Option<Outcome> = None;
+    for layer in &args.target_layer {
+        if interrupt.level() != Level::None {
+            break;
+        }
+        let part = one(&plan, *layer, args, &machine, &prepared, interrupt)?;
+        match &mut whole {
+            None => whole = Some(part),
+            Some(whole) => {
+                whole.targets.extend(part.targets);
+                whole.cases.extend(part.cases);
+                whole.failed.extend(part.failed);
+                whole.proportions.extend(part.proportions);
+                whole.interrupted |= part.interrupted;
+            }
+        }
+    }
+    let outcome = whole.ok_or_else(Failure::interrupted)?;
+    finish(&outcome, &out, args, kind, interrupt)
+}
+
+fn one(
+    plan: &Plan,
+    layer: LabTarget,
+    args: &BenchEngineArgs,
+    machine: &GuestArgs,
+    prepared: &Prepared,
+    interrupt: &Interrupt,
+) -> Result<Outcome, Failure> {
+    // null_blk needs no stack; the plain one is raised all the same, and left alone.
+    let variant = if layer == LabTarget::Vdo { "vdo" } else { "plain" };
+    let held = plan.cells.iter().find(|cell| cell.variant == variant).map(|cell| cell.index);
+    let mission =
+        Mission { plan: plan.clone(), cells: Vec::new(), injections: Vec::new(), hold: held };
+    let order = Order {
+        mission,
+        layer: layer.name().into(),
+        pace: pace(args),
+        depths: args.depth.clone(),
+        case: args.case.clone(),
+        verbose: args.verbose,
+    };
+    let mut spec = prepared.machine(plan, machine);
+    spec.mission = serde_json::to_vec(&order).map_err(Failure::data)?;
+    spec.deadline = DEADLINE;
+    say(&format!("{}: starting its guest", layer.name()));
+    let mut vm = Vm::start(&spec)?;
+    let mut outcome = None;
+    let mut told = Level::None;
+    loop {
+        if interrupt.level() > told {
+            told = interrupt.level();
+            // A guest that is gone needs no interrupt.
+            let _ = vm.interrupt();
+        }
+        match vm.recv(PATIENCE) {
+            Received::Frame(frame) if frame.kind == FrameKind::Payload => {
+                take(&frame.payload, &mut outcome);
+            }
+            Received::Frame(_) | Received::Nothing => {}
+            Received::Ended(end) => {
+                return match (end.ending, outcome) {
+                    (Ending::Done, Some(outcome)) => Ok(outcome),
+                    (ending, _) => {
+                        say(end.console_tail.trim_end());
+                        Err(Failure::data(format!("{} gave no result: {ending}", layer.name())))
+                    }
+                };
+            }
+        }
+    }
+}
+
+/// Shows what the guest says, and keeps its outcome.
+fn take(payload: &[u8], outcome: &mut Option<Outcome>) {
+    match Message::decode(payload) {
+        Ok(Message::Event(Event::Notice { text, .. })) => say(&text),
+        Ok(Message::Put { path, bytes }) if Path::new(&path) == Path::new(OUTCOME) => {
+            match serde_json::from_slice(&bytes) {
+                Ok(read) => *outcome = Some(read),
+                Err(error) => say(&format!("the guest's outcome cannot be read: {error}")),
+            }
+        }
+        _ => {}
+    }
+}
