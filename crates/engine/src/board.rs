@@ -23,6 +23,8 @@ pub(crate) struct Gauge {
     pub bytes: AtomicU64,
     /// I/Os in flight.
     pub in_flight: AtomicU64,
+    /// I/Os that failed.
+    pub failed: AtomicU64,
 }
 
 /// Start, halt, and what every worker has done so far.

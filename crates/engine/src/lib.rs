@@ -4,21 +4,25 @@
 //! one call, stamps again and reaps. A second backend runs the same operations and content in virtual time.
 //! What a layer is, the engine does not know: it gets a path, a [`workload::LoadSpec`] and a seed.
 
+mod backend;
 mod banks;
 mod board;
-mod buffers;
 mod census;
+mod choice;
 mod collect;
+mod crew;
+mod ended;
 mod error;
 mod event;
+mod gate;
 mod job;
 mod load;
 mod outline;
 mod pace;
 mod real;
 mod record;
-mod ring;
 mod sample;
+mod shares;
 mod sim;
 mod summary;
 mod tally;
@@ -27,9 +31,10 @@ mod verify;
 mod watch;
 mod worker;
 
+pub use choice::{Choice, Driver};
 pub use error::{EngineError, Kind};
 pub use event::{Event, Progress, Started};
-pub use load::{Context, ForeignCpu, Load, SimModel, TargetSpec};
+pub use load::{Aim, Context, ForeignCpu, Load, SimModel, TargetSpec};
 pub use record::Recording;
 pub use target::MADE_BY_FATHOM;
 
@@ -54,10 +59,31 @@ fn run_with(
     on: &mut dyn FnMut(Event),
     make: job::MakeFill,
 ) -> Result<LoadSummary, EngineError> {
-    match &load.target {
-        TargetSpec::Path(path) => real::run(load, path, context, on, make),
-        TargetSpec::Simulated(model) => sim::run(load, model, context, on, make),
+    if load.targets.iter().any(|aim| matches!(aim.target, TargetSpec::Simulated(_))) {
+        return sim::run(load, context, on, make);
     }
+    let choice = match &load.choice {
+        Some(choice) => choice.clone(),
+        None => probe(&load.targets, &load.spec)?,
+    };
+    real::run(load, &choice, context, on, make)
+}
+
+/// Chooses how `spec` is driven on `targets`; what it asks for decides, and where it leaves it open (`auto`) a short probe
+/// that only reads. Variants of one experiment share one choice ([`Load::choice`]).
+pub fn probe(targets: &[Aim], spec: &workload::LoadSpec) -> Result<Choice, EngineError> {
+    if targets.iter().any(|aim| matches!(aim.target, TargetSpec::Simulated(_))) {
+        return Ok(Choice::given(Driver::Sim, "the target is simulated"));
+    }
+    if targets.iter().any(|aim| matches!(aim.target, TargetSpec::Null { .. })) {
+        return Ok(Choice::given(Driver::Null, "the target is null"));
+    }
+    let driver = match spec.backend {
+        workload::Backend::Auto | workload::Backend::IoUring => Driver::IoUring,
+        workload::Backend::Libaio => Driver::Libaio,
+        workload::Backend::Sync => Driver::Sync,
+    };
+    Ok(Choice::given(driver, "asked for"))
 }
 
 #[cfg(test)]
@@ -84,7 +110,7 @@ mod tests {
         }
     }
 
-    fn broken(load: &Load, job: u32) -> Box<dyn Fill> {
+    fn broken(load: &Load, job: u32, _: usize) -> Box<dyn Fill> {
         let spec = &load.spec;
         let content = content::Source::new(&spec.content, load.seed, job, spec.jobs);
         Box::new(Broken { content, block: [0; content::BLOCK], again: false })
@@ -102,7 +128,8 @@ mod tests {
         let load = Load {
             spec,
             seed: units::Seed(1),
-            target,
+            targets: target.alone(),
+            choice: None,
             stage: 0,
             may_create,
             recording: Recording::default(),

@@ -6,9 +6,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use sys::clock::Clock;
 use sys::interrupt::Interrupt;
-use units::{Bytes, Nanos, Seed};
+use units::{Bytes, Nanos, Percent, Seed};
 use workload::LoadSpec;
 
+use crate::choice::Choice;
 use crate::record::Recording;
 
 /// One load: what to do, from which seed, to which target.
@@ -19,14 +20,33 @@ pub struct Load {
     /// Everything random comes from it. Stages of one cell need seeds of their own: with the same seed a later
     /// one would write the content of an earlier one again.
     pub seed: Seed,
-    /// What the I/O goes to.
-    pub target: TargetSpec,
+    /// What the I/O goes to: one or more targets of the same kind.
+    pub targets: Vec<Aim>,
     /// Index of the stage in its cell, for the rows.
     pub stage: usize,
     /// Creates the target as a file of this size when it does not exist.
     pub may_create: Option<Bytes>,
     /// What is recorded beyond counts and latencies.
     pub recording: Recording,
+    /// How the target is driven, when that was chosen before (once for all variants of an experiment); else the load's own
+    /// `backend` says it, and a probe where that is `auto`.
+    pub choice: Option<Choice>,
+}
+
+impl Load {
+    /// The seed of what goes to the target of that place: targets get contents and places of their own.
+    pub(crate) fn seed_of(&self, target: usize) -> Seed {
+        if target == 0 { self.seed } else { self.seed.derive(&format!("target {target}")) }
+    }
+}
+
+/// One target of a load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Aim {
+    /// What it is.
+    pub target: TargetSpec,
+    /// Its part of the load's I/Os, in relation to the other targets'.
+    pub share: Percent,
 }
 
 /// What the I/O goes to.
@@ -34,8 +54,29 @@ pub struct Load {
 pub enum TargetSpec {
     /// A block device or a file.
     Path(PathBuf),
+    /// Nothing at all: I/Os end inside the process as soon as they are submitted.
+    Null {
+        /// Size that it pretends to have.
+        bytes: Bytes,
+    },
     /// Nothing real: a model in virtual time.
     Simulated(SimModel),
+}
+
+impl TargetSpec {
+    /// This target alone.
+    pub fn alone(self) -> Vec<Aim> {
+        vec![Aim { target: self, share: Percent(100.0) }]
+    }
+
+    /// Its name in results and messages.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Path(path) => path.display().to_string(),
+            Self::Null { .. } => "null".to_owned(),
+            Self::Simulated(_) => "simulated".to_owned(),
+        }
+    }
 }
 
 /// A device in virtual time: `channels` servers behind one queue, each busy with one I/O at a time.

@@ -1,7 +1,7 @@
 //! A load on a given target, in numbers: what the backends share.
 
 use units::Bytes;
-use workload::{Amount, OpKind, Range, Stream};
+use workload::{Amount, LoadSpec, Range, Stream};
 
 use crate::census::QUEUED;
 use crate::error::{EngineError, Kind};
@@ -14,7 +14,10 @@ use crate::tally::Shape;
 /// A load on a target of known size.
 #[derive(Debug, Clone)]
 pub(crate) struct Outline {
-    pub range: Range,
+    /// The part of each target that is used.
+    pub ranges: Vec<Range>,
+    /// Targets as they were given.
+    pub targets: Vec<String>,
     /// Operations as given, in the order of their indices.
     pub names: Vec<String>,
     pub stage: usize,
@@ -23,6 +26,10 @@ pub(crate) struct Outline {
     pub block_bytes: usize,
     pub interval_ns: u64,
     pub duration_ns: Option<u64>,
+    /// Time at the start that is not measured, nanoseconds.
+    pub ramp_ns: u64,
+    /// I/Os that are submitted together, at least.
+    pub batch: usize,
     pub writes: bool,
     /// What all jobs do together; `None` when only time ends the load.
     amount: Option<Amount>,
@@ -33,30 +40,27 @@ pub(crate) struct Outline {
 }
 
 impl Outline {
-    /// `load` on a target of `size` whose I/O must be aligned to `alignment` bytes. `object` names the target in errors.
-    pub(crate) fn of(
-        load: &Load,
-        size: Bytes,
-        alignment: u64,
-        object: &str,
-    ) -> Result<Self, EngineError> {
+    /// `load` on targets of these sizes, whose I/O must be aligned to so many bytes.
+    pub(crate) fn of(load: &Load, sizes: &[(Bytes, u64)]) -> Result<Self, EngineError> {
         let spec = &load.spec;
-        let unfit = |error: workload::WorkloadError| {
+        let unfit = |object: &str, error: workload::WorkloadError| {
             let help = error.help();
             EngineError::new(Kind::Usage, format!("The load does not fit {object}"), help)
                 .because(error)
         };
-        spec.validate().map_err(unfit)?;
-        let alignment = u32::try_from(alignment).unwrap_or(u32::MAX);
-        let range = spec.check_target(size.0, alignment).map_err(unfit)?;
-        let unable = |kind| !matches!(kind, OpKind::Read | OpKind::Write);
-        if let Some(op) = spec.operations().find(|op| unable(op.kind())) {
-            let help = "leave it out of ops and sync".to_owned();
-            return Err(EngineError::new(Kind::Usage, format!("{object} cannot do {op}"), help));
-        }
+        let targets: Vec<_> = load.targets.iter().map(|aim| aim.target.name()).collect();
+        let first = targets.first().map_or("no target", String::as_str);
+        spec.validate().map_err(|e| unfit(first, e))?;
+        let range = |(name, &(size, alignment)): (&String, &(Bytes, u64))| {
+            let alignment = u32::try_from(alignment).unwrap_or(u32::MAX);
+            spec.check_target(size.0, alignment).map_err(|e| unfit(name, e))
+        };
+        let ranges: Vec<_> = targets.iter().zip(sizes).map(range).collect::<Result<_, _>>()?;
         let writes = spec.ops.shares().filter(|(op, _)| op.is_write());
-        Ok(Self {
-            range,
+        let write_share = writes.map(|(_, share)| share.fraction()).sum();
+        let outline = Self {
+            targets,
+            ranges,
             names: spec.operations().map(|name| name.to_string()).collect(),
             stage: load.stage,
             jobs: spec.jobs as usize,
@@ -64,23 +68,51 @@ impl Outline {
             block_bytes: spec.largest_io().0 as usize,
             interval_ns: spec.interval.0,
             duration_ns: spec.duration.map(|d| d.0),
+            ramp_ns: spec.ramp.unwrap_or_default().0,
+            batch: spec.batch.max(1) as usize,
             writes: spec.has_content(),
-            amount: spec.amount(&range),
+            amount: None,
             whole: spec.ops.names().all(|op| {
                 let mut sizes = spec.block_size_of(op).sizes();
                 sizes.all(|size| size.0.is_multiple_of(reduce::BLOCK as u64))
             }),
-            write_share: writes.map(|(_, share)| share.fraction()).sum(),
-        })
+            write_share,
+        };
+        let amounts = outline.ranges.iter().enumerate();
+        let amounts = amounts.map(|(at, range)| outline.part(load, at).amount(range));
+        let amount = amounts.reduce(|a, b| {
+            let (a, b) = a.zip(b)?;
+            Some(Amount { ios: a.ios + b.ios, bytes: a.bytes + b.bytes })
+        });
+        Ok(Self { amount: amount.flatten(), ..outline })
+    }
+
+    /// What is to be done on the target of that place: of amounts, its share.
+    fn part(&self, load: &Load, target: usize) -> LoadSpec {
+        let mut part = load.spec.clone();
+        let all: f64 = load.targets.iter().map(|aim| aim.share.0).sum();
+        let share = load.targets[target].share.0 / all;
+        if share < 1.0 {
+            let unit = load.spec.largest_io().0.max(1);
+            let of = |n: u64| (n as f64 * share).round() as u64;
+            part.ios = part.ios.map(|ios| of(ios).max(1));
+            part.bytes = part.bytes.map(|bytes| Bytes(of(bytes.0 / unit).max(1) * unit));
+        }
+        part
+    }
+
+    /// Bytes of all targets together that are used.
+    pub(crate) fn bytes(&self) -> Bytes {
+        Bytes(self.ranges.iter().map(|range| range.bytes).sum())
     }
 
     /// What recording keeps apart.
     pub(crate) fn shape(&self, load: &Load) -> Shape {
         Shape {
             operations: self.names.len(),
-            targets: 1,
+            targets: load.targets.len(),
             split: load.recording.split_latency,
-            open: false,
+            open: load.spec.rate.is_some(),
             worst: load.recording.worst,
         }
     }
@@ -115,9 +147,16 @@ impl Outline {
         samplers: Vec<Sampler>,
         make: MakeFill,
     ) -> Vec<Job> {
-        let streams = Stream::for_jobs(&load.spec, &self.range, load.seed);
-        let jobs = (0..).zip(streams).zip(samplers);
-        jobs.map(|((n, stream), sampler)| Job::new(load, stream, n, sampler, make)).collect()
+        let streams = |target: usize| {
+            let (part, seed) = (self.part(load, target), load.seed_of(target));
+            Stream::for_jobs(&part, &self.ranges[target], seed).into_iter()
+        };
+        let mut streams: Vec<_> = (0..self.ranges.len()).map(streams).collect();
+        let job = |(number, sampler)| {
+            let streams = streams.iter_mut().filter_map(Iterator::next).collect();
+            Job::new(load, streams, number, sampler, make)
+        };
+        (0..).zip(samplers).map(job).collect()
     }
 
     /// How far the load has come when `bytes` are done after `elapsed_ns`.

@@ -11,14 +11,19 @@ use results::model::{CpuFigures, LoadSummary};
 use sys::interrupt::Level;
 use units::{Nanos, SplitMix64};
 
+use crate::backend::Verb;
 use crate::board::Halt;
 use crate::census::SAMPLE;
+use crate::choice::{Choice, Driver};
+use crate::ended::{Depth, Ended, Sum};
 use crate::error::EngineError;
 use crate::event::{Event, Started};
+use crate::gate::Ask;
 use crate::job::{Job, MakeFill, Next};
-use crate::load::{Context, Load, SimModel};
+use crate::load::{Context, Load, SimModel, TargetSpec};
 use crate::outline::Outline;
 use crate::pace::Pace;
+use crate::real;
 use crate::record::{Completion, Worst};
 use crate::sample::{self, Counts, Shift, Tap};
 use crate::summary::{Driven, Outcome};
@@ -27,30 +32,41 @@ use crate::tally::{Shape, Tally};
 /// I/Os between two looks at the interrupt and at the blocks that were sampled.
 const LOOK: u64 = 1_024;
 
-/// One I/O in the model, ordered by when it ends.
+/// Something that happens in the model, ordered by when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Flight {
-    end_ns: u64,
-    /// Breaks ties in the order of submission.
+struct Moment {
+    at_ns: u64,
+    /// Breaks ties in the order in which they were made.
     number: u64,
     job: usize,
+    /// The I/O that ends; `None` when the job only wants to look again.
+    flight: Option<Flight>,
+}
+
+/// One I/O in the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Flight {
     start_ns: u64,
+    intended_ns: u64,
     operation: usize,
-    offset: u64,
+    target: u16,
+    slot: usize,
     bytes: u32,
+    offset: u64,
 }
 
 impl Flight {
-    fn completion(&self) -> Completion {
+    fn completion(&self, reaped_ns: u64) -> Completion {
         Completion {
             operation: self.operation,
+            target: self.target.into(),
             offset: self.offset,
             length: self.bytes,
-            intended_ns: self.start_ns,
+            intended_ns: self.intended_ns,
             submit_ns: self.start_ns,
             submitted_ns: self.start_ns,
-            reaped_ns: self.end_ns,
-            ..Completion::default()
+            reaped_ns,
+            error: 0,
         }
     }
 }
@@ -70,8 +86,10 @@ impl Device {
 
     /// When an I/O that is submitted at `now_ns` ends.
     fn serve(&mut self, next: &Next, now_ns: u64) -> u64 {
-        let base = if next.transfer.write { self.model.write } else { self.model.read };
-        let blocks = f64::from(next.transfer.length) / reduce::BLOCK as f64;
+        let moved = if next.transfer.verb.moves() { next.transfer.length } else { 0 };
+        let base =
+            if next.transfer.verb == Verb::Read { self.model.read } else { self.model.write };
+        let blocks = f64::from(moved) / reduce::BLOCK as f64;
         let mean = base.0 as f64 + blocks * self.model.per_block.0 as f64;
         let spread = self.model.jitter.clamp(0.0, 1.0) * (2.0 * self.random.unit() - 1.0);
         let service = ((mean * (1.0 + spread)) as u64).max(1);
@@ -85,46 +103,86 @@ impl Device {
 struct Simulation<'a> {
     context: &'a Context<'a>,
     pace: Pace,
+    batch: usize,
     jobs: Vec<Job>,
+    /// Free slots of each job.
+    free: Vec<Vec<usize>>,
     taps: Vec<Tap>,
     shift: Shift,
     census: Census,
-    device: Device,
-    flights: BinaryHeap<Reverse<Flight>>,
+    devices: Vec<Device>,
+    moments: BinaryHeap<Reverse<Moment>>,
     buffer: Vec<u8>,
+    depth: Vec<Depth>,
+    in_flight: Vec<usize>,
+    made: u64,
     submitted: u64,
     halt: Halt,
     by_time: bool,
 }
 
 impl Simulation<'_> {
-    /// Submits the next I/O of `job` at `now_ns`, if there is one and the load is not over.
-    fn submit(&mut self, job: usize, now_ns: u64) {
-        if self.halt != Halt::None {
+    /// Submits what `job` may start at `now_ns`, unless the load is over.
+    fn refill(&mut self, job: usize, now_ns: u64) {
+        if self.free[job].len() < self.batch && self.in_flight[job] > 0 {
             return;
         }
-        if now_ns >= self.pace.deadline_ns() {
-            self.by_time = true;
-            return;
+        let before = self.in_flight[job];
+        while let Some(&slot) = self.free[job].last() {
+            if self.halt != Halt::None {
+                break;
+            }
+            if now_ns >= self.pace.deadline_ns() {
+                self.by_time = true;
+                break;
+            }
+            match self.jobs[job].next(now_ns) {
+                Ask::Io(next) => {
+                    self.free[job].pop();
+                    self.submit(job, slot, next, now_ns);
+                }
+                Ask::NotBefore(at_ns) => {
+                    self.happens(at_ns.max(now_ns + 1), job, None);
+                    break;
+                }
+                Ask::Over => break,
+            }
         }
-        let Some(next) = self.jobs[job].next() else { return };
-        if next.transfer.write {
-            self.jobs[job].fill(&mut self.buffer[..next.transfer.length as usize]);
-        }
-        let end_ns = self.device.serve(&next, now_ns);
-        self.flights.push(Reverse(Flight {
-            end_ns,
-            number: self.submitted,
-            job,
+        let (now, fresh) = (self.in_flight[job], self.in_flight[job] - before);
+        self.depth[job].submitting(now_ns, fresh, now);
+    }
+
+    fn submit(&mut self, job: usize, slot: usize, next: Next, now_ns: u64) {
+        let Next { operation, transfer, intended_ns } = next;
+        self.jobs[job].prepare(slot, &transfer, &mut self.buffer);
+        let end_ns = self.devices[usize::from(transfer.target)].serve(&next, now_ns);
+        let flight = Flight {
             start_ns: now_ns,
-            operation: next.operation,
-            offset: next.transfer.offset,
-            bytes: next.transfer.length,
-        }));
+            intended_ns: if intended_ns == 0 { now_ns } else { intended_ns },
+            operation,
+            target: transfer.target,
+            slot,
+            bytes: transfer.length,
+            offset: transfer.offset,
+        };
+        self.happens(end_ns, job, Some(flight));
+        self.in_flight[job] += 1;
         self.submitted += 1;
         if self.submitted.is_multiple_of(LOOK) {
             self.look();
         }
+    }
+
+    fn happens(&mut self, at_ns: u64, job: usize, flight: Option<Flight>) {
+        self.moments.push(Reverse(Moment { at_ns, number: self.made, job, flight }));
+        self.made += 1;
+    }
+
+    /// An I/O of `job` ends at `now_ns`.
+    fn ends(&mut self, job: usize, flight: &Flight, now_ns: u64) {
+        self.depth[job].reaped(now_ns, 1, self.in_flight[job]);
+        self.in_flight[job] -= 1;
+        self.free[job].push(flight.slot);
     }
 
     fn look(&mut self) {
@@ -150,55 +208,78 @@ impl Simulation<'_> {
     }
 }
 
-/// Runs `load` on `model`.
+fn models(load: &Load) -> Result<Vec<&SimModel>, EngineError> {
+    let mut models = Vec::new();
+    for aim in &load.targets {
+        match &aim.target {
+            TargetSpec::Simulated(model) => models.push(model),
+            _ => return Err(real::mixed()),
+        }
+    }
+    Ok(models)
+}
+
+/// Runs `load`, whose targets are models.
 pub(crate) fn run(
     load: &Load,
-    model: &SimModel,
     context: &Context,
     on: &mut dyn FnMut(Event),
     make: MakeFill,
 ) -> Result<LoadSummary, EngineError> {
-    let outline = Outline::of(load, model.bytes, 512, "the simulated device")?;
+    let models = models(load)?;
+    let sizes: Vec<_> = models.iter().map(|model| (model.bytes, 512)).collect();
+    let outline = Outline::of(load, &sizes)?;
     let jobs = outline.jobs;
     let shift = Shift::picking(SAMPLE, outline.content_blocks());
     let (length, holds_all) = outline.queued();
     let (samplers, taps): (Vec<_>, Vec<_>) =
         (0..jobs).map(|_| sample::queue(length, holds_all, shift.clone())).unzip();
+    let begin_ns = context.clock.now().0;
     let pace = Pace {
-        start_ns: context.clock.now().0,
+        start_ns: begin_ns + outline.ramp_ns,
         interval_ns: outline.interval_ns,
         duration_ns: outline.duration_ns,
     };
+    let random = |at| load.seed_of(at).derive("simulated target").generator();
     let mut simulation = Simulation {
         context,
         pace,
+        batch: outline.batch.min(outline.depth),
         jobs: outline.make_jobs(load, samplers, make),
+        free: (0..jobs).map(|_| (0..outline.depth).rev().collect()).collect(),
         taps,
         shift,
         census: Census::new(SAMPLE as usize),
-        device: Device::new(model, load.seed.derive("simulated target").generator()),
-        flights: BinaryHeap::new(),
+        devices: models.iter().enumerate().map(|(at, m)| Device::new(m, random(at))).collect(),
+        moments: BinaryHeap::new(),
         buffer: vec![0; outline.block_bytes],
+        depth: vec![Depth::default(); jobs],
+        in_flight: vec![0; jobs],
+        made: 0,
         submitted: 0,
         halt: Halt::None,
         by_time: false,
     };
     on(Event::Started(Started {
-        target: model.bytes,
-        backend: "sim".into(),
+        target: outline.bytes(),
+        backend: Driver::Sim.name().into(),
         direct: false,
-        start_ns: pace.start_ns,
+        start_ns: begin_ns,
     }));
     let shape = outline.shape(load);
-    let (total, end_ns) = drive(&mut simulation, &outline, shape, on)?;
+    let (total, end_ns) = drive(&mut simulation, &outline, shape, begin_ns, on)?;
     simulation.look();
     simulation.census.tighten_to(simulation.shift.get());
     let mut counts = Counts::default();
-    simulation.jobs.iter().for_each(|job| counts.add(job.counts()));
+    simulation.jobs.iter_mut().for_each(|job| counts.add(job.take_counts()));
+    let ended: Vec<_> =
+        simulation.depth.iter().map(|&depth| Ended { depth, ..Ended::default() }).collect();
+    let sum = Sum::of(&ended);
+    let (submitted_per_call, reaped_per_call) = sum.per_call();
     let outcome = Outcome {
         worst: Worst::of_all(shape.worst, std::iter::once(&total.worst)),
         io_log: None,
-        targets: vec!["the simulated device".into()],
+        targets: outline.targets.clone(),
         total,
         span_ns: (simulation.submitted > 0).then_some((pace.start_ns, end_ns)),
         halt: simulation.halt,
@@ -207,21 +288,25 @@ pub(crate) fn run(
         census: simulation.census,
         cpu: None::<CpuFigures>,
         driven: Driven {
-            backend: "sim",
+            choice: Choice::given(Driver::Sim, "the target is simulated"),
             direct: false,
             registered: false,
-            clock: Default::default(),
+            clock: None,
+            in_flight: (simulation.submitted > 0).then(|| sum.in_flight(jobs)),
+            submitted_per_call,
+            reaped_per_call,
         },
         notices: Vec::new(),
     };
     outcome.summary(load, &outline)
 }
 
-/// Lets all I/Os happen in order of their ends; gives what was done and when the last one ended.
+/// Lets everything happen in order; gives what was done and when the last I/O ended.
 fn drive(
     simulation: &mut Simulation,
     outline: &Outline,
     shape: Shape,
+    begin_ns: u64,
     on: &mut dyn FnMut(Event),
 ) -> Result<(Tally, u64), EngineError> {
     let pace = simulation.pace;
@@ -237,23 +322,32 @@ fn drive(
         on(Event::Intervals { rows, progress: outline.progress(end_ns - pace.start_ns, bytes) });
         Ok::<(), EngineError>(())
     };
-    for job in (0..simulation.jobs.len()).cycle().take(simulation.jobs.len() * outline.depth) {
-        simulation.submit(job, pace.start_ns);
+    for job in 0..simulation.jobs.len() {
+        simulation.refill(job, begin_ns);
     }
-    while let Some(Reverse(flight)) = simulation.flights.pop() {
-        while flight.end_ns >= edge_ns {
+    while let Some(Reverse(Moment { at_ns, job, flight, .. })) = simulation.moments.pop() {
+        while at_ns >= edge_ns {
             simulation.pass(edge_ns);
             close(&mut tally, interval, None, bytes)?;
             interval += 1;
             edge_ns = pace.edge_ns(interval);
         }
-        end_ns = flight.end_ns;
-        tally.completed(&flight.completion());
-        if tally.worst.concerns(end_ns - flight.start_ns) {
-            tally.worst.add(&flight.completion(), flight.job as u16);
-        }
+        let Some(flight) = flight else {
+            simulation.refill(job, at_ns);
+            continue;
+        };
+        simulation.ends(job, &flight, at_ns);
+        end_ns = end_ns.max(at_ns);
         bytes += u64::from(flight.bytes);
-        simulation.submit(flight.job, end_ns);
+        if at_ns >= pace.start_ns {
+            let completion = flight.completion(at_ns);
+            tally.completed(&completion);
+            tally.extras(&completion);
+            if tally.worst.concerns(completion.latency_ns()) {
+                tally.worst.add(&completion, job as u16);
+            }
+        }
+        simulation.refill(job, at_ns);
     }
     simulation.pass(end_ns);
     close(&mut tally, interval, Some(end_ns), bytes)?;

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use reduce::{Achieved, Census};
 use results::model::{
-    ClockFacts, ContentFigures, CpuFigures, EngineFacts, IoLogFacts, LoadSummary, TargetSummary,
-    WorstIo,
+    ClockFacts, ContentFigures, CpuFigures, DepthFigures, EngineFacts, IoLogFacts, LoadSummary,
+    TargetSummary, WorstIo,
 };
 
 use crate::board::Halt;
+use crate::choice::Choice;
 use crate::error::EngineError;
 use crate::load::Load;
 use crate::outline::Outline;
@@ -19,11 +20,15 @@ use crate::tally::Tally;
 /// How the load was driven.
 #[derive(Debug, Clone)]
 pub(crate) struct Driven {
-    pub backend: &'static str,
+    pub choice: Choice,
     pub direct: bool,
     pub registered: bool,
     /// The clock behind the latencies; `None` in virtual time.
     pub clock: Option<sys::stamps::Check>,
+    /// I/Os in flight per job.
+    pub in_flight: Option<DepthFigures>,
+    pub submitted_per_call: Option<f64>,
+    pub reaped_per_call: Option<f64>,
 }
 
 /// Everything that a summary is made of.
@@ -103,7 +108,12 @@ impl Outcome {
 fn facts(driven: &Driven, outline: &Outline) -> EngineFacts {
     let clock = driven.clock.as_ref();
     EngineFacts {
-        backend: driven.backend.into(),
+        backend: driven.choice.driver.name().into(),
+        chosen: driven.choice.reason.clone(),
+        probe: driven.choice.figures.clone(),
+        in_flight: driven.in_flight,
+        submitted_per_call: driven.submitted_per_call,
+        reaped_per_call: driven.reaped_per_call,
         jobs: outline.jobs as u32,
         depth: outline.depth as u32,
         direct: driven.direct,

@@ -31,6 +31,8 @@ pub(crate) struct Wish {
 #[derive(Debug)]
 pub(crate) struct Target {
     pub file: File,
+    /// A block device, not a file.
+    pub block: bool,
     pub size: Bytes,
     /// I/O must be a multiple of this, and start at one.
     pub alignment: u64,
@@ -79,7 +81,7 @@ impl Target {
             ));
         }
         let alignment = if direct { alignment(&file, block) } else { 1 };
-        Ok(Self { file, size, alignment, direct, notices })
+        Ok(Self { file, block, size, alignment, direct, notices })
     }
 }
 

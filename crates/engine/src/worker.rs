@@ -1,7 +1,7 @@
-//! One worker: keeps its ring at its depth until the load ends, then waits for what is in flight.
+//! One worker: keeps its backend at its depth until the load ends, then waits for what is in flight.
 //!
-//! Each turn: fill the buffers of free slots; stamp; submit and wait for one completion, one system call;
-//! stamp; take all completions. After warm-up a turn allocates nothing, takes no lock and makes no other call.
+//! Each turn: fill the buffers of free slots; stamp; submit and wait; stamp; take all completions. After warm-up a turn
+//! allocates nothing and makes no other system call; only threads that share a job lock it.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -10,13 +10,14 @@ use std::time::Duration;
 use sys::interrupt::{Interrupt, Level};
 use sys::stamps::Stamps;
 
+use crate::backend::{Backend, Reaped, Transfer, Wait};
 use crate::board::{Board, Halt};
+use crate::ended::{Depth, Ended};
 use crate::error::EngineError;
-use crate::job::Job;
+use crate::gate::Ask;
+use crate::job::Hold;
 use crate::pace::Pace;
 use crate::record::{Completion, Recorder, SHORT};
-use crate::ring::{Ring, Transfer};
-use crate::sample::Counts;
 
 /// The longest wait for a completion, after which the worker looks at the clock and at the board.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -33,100 +34,105 @@ const DRAIN_NOW_NS: u64 = 2_000_000_000;
 
 /// What a worker shares with the rest, and its limits.
 pub(crate) struct Setting {
+    /// Which of all workers it is.
     pub index: usize,
+    /// The number of its first slot among those of its job.
+    pub first_slot: usize,
     pub board: Arc<Board>,
     pub stamps: Stamps,
     pub interrupt: Interrupt,
     pub interval_ns: u64,
     pub duration_ns: Option<u64>,
-}
-
-/// How a worker ended.
-#[derive(Debug, Default)]
-pub(crate) struct Ended {
-    /// First stamp before a submission and last stamp after reaping, nanoseconds; `None` when nothing was submitted.
-    pub span_ns: Option<(u64, u64)>,
-    /// Ended because the duration was over.
-    pub by_time: bool,
-    /// Blocks handed to the kernel.
-    pub counts: Counts,
-    /// Transfers that moved less than asked, whose rest was submitted again.
-    pub short: u64,
-    /// I/Os that were turned away and asked again.
-    pub retried: u64,
-    /// I/Os that never completed.
-    pub unfinished: usize,
-    /// Completions that the kernel lost.
-    pub overflowed: u32,
+    /// Time at the start that is not measured.
+    pub ramp_ns: u64,
+    /// I/Os that are submitted together, at least.
+    pub batch: usize,
+    /// Whether a stamp is taken after each submitting call.
+    pub split: bool,
+    /// What the rest of a short transfer must be aligned to, by target, bytes.
+    pub alignments: Box<[u64]>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Slot {
     transfer: Transfer,
-    operation: usize,
-    stamp_ns: u64,
+    operation: u32,
     attempts: u32,
+    /// 0 until it is stamped, unless the load says when it should have started.
+    intended_ns: u64,
+    stamp_ns: u64,
+    /// Just after the submitting call, where the load asks for it.
+    submitted_ns: u64,
 }
 
 /// A worker that is ready to begin.
-pub(crate) struct Worker {
+pub(crate) struct Worker<B, J> {
     setting: Setting,
-    ring: Ring,
-    job: Job,
+    backend: B,
+    job: J,
     recorder: Recorder,
     slots: Box<[Slot]>,
-    free: Vec<usize>,
+    free: Vec<u32>,
     /// Slots that were pushed and not yet stamped.
-    fresh: Vec<usize>,
-    reaped: Vec<(usize, i32)>,
-    alignment: u64,
+    fresh: Vec<u32>,
+    reaped: Vec<Reaped>,
+    /// Whether the job wants to know what ended.
+    watched: bool,
+    measured_from_ns: u64,
     ended: u64,
     bytes: u64,
     failures: u64,
     succeeded_ns: u64,
+    depth: Depth,
     outcome: Ended,
 }
 
-impl Worker {
-    pub(crate) fn new(
-        setting: Setting,
-        ring: Ring,
-        job: Job,
-        recorder: Recorder,
-        alignment: u64,
-    ) -> Self {
-        let depth = ring.depth();
+/// What is left to be submitted.
+enum Left {
+    /// More, when slots are free again.
+    More,
+    /// The next one not before this time, nanoseconds.
+    NotBefore(u64),
+    Nothing,
+}
+
+impl<B: Backend, J: Hold> Worker<B, J> {
+    pub(crate) fn new(setting: Setting, backend: B, mut job: J, recorder: Recorder) -> Self {
+        let depth = backend.depth();
         Self {
+            watched: job.with(|job| job.watches()),
             setting,
-            ring,
+            backend,
             job,
             recorder,
             slots: vec![Slot::default(); depth].into_boxed_slice(),
-            free: (0..depth).rev().collect(),
+            free: (0..depth as u32).rev().collect(),
             fresh: Vec::with_capacity(depth),
-            reaped: Vec::with_capacity(depth),
-            alignment,
+            reaped: Vec::with_capacity(2 * depth),
+            measured_from_ns: 0,
             ended: 0,
             bytes: 0,
             failures: 0,
             succeeded_ns: 0,
+            depth: Depth::default(),
             outcome: Ended::default(),
         }
     }
 
-    /// Runs the load to its end. An error is the ring's, not the target's.
+    /// Runs the load to its end. An error is the backend's, not the target's.
     pub(crate) fn run(mut self) -> Result<Ended, EngineError> {
         let result = self.drive();
         if result.is_err() {
             self.setting.board.halt(Halt::Errors);
         }
-        self.outcome.unfinished = self.ring.in_flight();
+        self.outcome.unfinished = self.backend.in_flight();
         if let (true, Some((_, last))) = (self.outcome.unfinished > 0, &mut self.outcome.span_ns) {
             // The time that was spent waiting in vain is part of the load.
             *last = self.setting.stamps.now_ns();
         }
-        self.outcome.overflowed = self.ring.overflowed();
-        self.outcome.counts = self.job.counts();
+        self.outcome.overflowed = self.backend.overflowed();
+        self.outcome.depth = self.depth;
+        self.outcome.counts = self.job.with(|job| job.take_counts());
         while !self.recorder.close() {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -135,22 +141,38 @@ impl Worker {
 
     fn drive(&mut self) -> Result<(), EngineError> {
         let Some(start_ns) = self.setting.board.wait() else { return Ok(()) };
-        let (interval_ns, duration_ns) = (self.setting.interval_ns, self.setting.duration_ns);
-        let pace = Pace { start_ns, interval_ns, duration_ns };
+        let Setting { interval_ns, duration_ns, ramp_ns, .. } = self.setting;
+        self.measured_from_ns = start_ns + ramp_ns;
+        let pace = Pace { start_ns: self.measured_from_ns, interval_ns, duration_ns };
         let mut edge_ns = pace.edge_ns(0);
         let mut drain_since_ns = None;
         self.succeeded_ns = start_ns;
+        let mut now_ns = start_ns;
         loop {
-            if drain_since_ns.is_none() && !self.refill() {
-                drain_since_ns = Some(self.setting.stamps.now_ns());
+            let mut wait = Wait { completions: 1, patience: PATIENCE };
+            if drain_since_ns.is_none() {
+                match self.refill(now_ns) {
+                    Left::More => wait.completions = self.wanted(),
+                    Left::NotBefore(at_ns) => {
+                        wait.patience = Duration::from_nanos(at_ns - now_ns).min(PATIENCE);
+                    }
+                    Left::Nothing => drain_since_ns = Some(now_ns),
+                }
             }
-            if self.ring.in_flight() == 0 {
+            if self.backend.in_flight() > 0 {
+                self.publish();
+                self.stamp();
+                if self.setting.split && !self.fresh.is_empty() {
+                    self.submit()?;
+                }
+                self.fresh.clear();
+                self.backend.turn(wait)?;
+            } else if drain_since_ns.is_some() {
                 return Ok(());
+            } else {
+                std::thread::sleep(wait.patience);
             }
-            self.publish();
-            self.stamp();
-            self.ring.turn(PATIENCE)?;
-            let now_ns = self.setting.stamps.now_ns();
+            now_ns = self.setting.stamps.now_ns();
             if now_ns >= edge_ns {
                 let interval = pace.interval(now_ns);
                 self.recorder.enter(interval);
@@ -160,56 +182,98 @@ impl Worker {
             if drain_since_ns.is_none() && self.is_over(now_ns, pace.deadline_ns()) {
                 drain_since_ns = Some(now_ns);
             }
-            let level = self.setting.interrupt.level();
-            if progressed && drain_since_ns.is_some() && level != Level::Now {
-                drain_since_ns = Some(now_ns);
-            }
-            let patience_ns = if level == Level::Now { DRAIN_NOW_NS } else { DRAIN_NS };
-            if drain_since_ns.is_some_and(|since| now_ns >= since + patience_ns) {
-                return Ok(());
+            if let Some(since_ns) = &mut drain_since_ns {
+                let level = self.setting.interrupt.level();
+                if progressed && level != Level::Now {
+                    *since_ns = now_ns;
+                }
+                let patience_ns = if level == Level::Now { DRAIN_NOW_NS } else { DRAIN_NS };
+                if now_ns >= *since_ns + patience_ns {
+                    return Ok(());
+                }
             }
         }
     }
 
-    /// Fills every free slot with the next I/O; false when there is none left.
-    fn refill(&mut self) -> bool {
-        while let Some(&slot) = self.free.last() {
-            let Some(next) = self.job.next() else { return false };
-            if next.transfer.write {
-                self.job.fill(&mut self.ring.slot(slot)[..next.transfer.length as usize]);
-            }
-            self.free.pop();
-            let (transfer, operation) = (next.transfer, next.operation);
-            self.slots[slot] = Slot { transfer, operation, stamp_ns: 0, attempts: 0 };
-            self.ring.push(slot, transfer);
-            self.fresh.push(slot);
+    /// Completions that have to come before a batch can be submitted.
+    fn wanted(&self) -> usize {
+        let missing = self.setting.batch.saturating_sub(self.free.len());
+        missing.clamp(1, self.backend.in_flight().max(1))
+    }
+
+    /// Fills free slots with the next I/Os, as many as may start at `now_ns`.
+    fn refill(&mut self, now_ns: u64) -> Left {
+        if self.free.len() < self.setting.batch && self.backend.in_flight() > 0 {
+            return Left::More;
         }
-        true
+        let Self { setting, backend, job, slots, free, fresh, .. } = self;
+        job.with(|job| {
+            while let Some(&slot) = free.last() {
+                let next = match job.next(now_ns) {
+                    Ask::Io(next) => next,
+                    Ask::NotBefore(at_ns) => return Left::NotBefore(at_ns),
+                    Ask::Over => return Left::Nothing,
+                };
+                let at = slot as usize;
+                job.prepare(setting.first_slot + at, &next.transfer, backend.slot(at));
+                free.pop();
+                slots[at] = Slot {
+                    transfer: next.transfer,
+                    operation: next.operation as u32,
+                    attempts: 0,
+                    intended_ns: next.intended_ns,
+                    stamp_ns: 0,
+                    submitted_ns: 0,
+                };
+                backend.push(at, &next.transfer);
+                fresh.push(slot);
+            }
+            Left::More
+        })
     }
 
     /// Gives every I/O that was filled since the last turn its stamp: one clock read, just before they are submitted.
+    #[inline]
     fn stamp(&mut self) {
+        let now_ns = self.setting.stamps.now_ns();
+        self.depth.submitting(now_ns, self.fresh.len(), self.backend.in_flight());
         if self.fresh.is_empty() {
             return;
         }
-        let now_ns = self.setting.stamps.now_ns();
-        for slot in self.fresh.drain(..) {
-            self.slots[slot].stamp_ns = now_ns;
+        for &slot in &self.fresh {
+            let slot = &mut self.slots[slot as usize];
+            slot.stamp_ns = now_ns;
+            if slot.intended_ns == 0 {
+                slot.intended_ns = now_ns;
+            }
         }
-        self.outcome.span_ns.get_or_insert((now_ns, now_ns));
+        if self.outcome.span_ns.is_none() {
+            self.outcome.span_ns = Some((now_ns.max(self.measured_from_ns), now_ns));
+        }
+    }
+
+    /// Submits without waiting, and gives what was submitted a stamp after the call.
+    fn submit(&mut self) -> Result<(), EngineError> {
+        self.backend.turn(Wait { completions: 0, patience: Duration::ZERO })?;
+        let now_ns = self.setting.stamps.now_ns();
+        for &slot in &self.fresh {
+            self.slots[slot as usize].submitted_ns = now_ns;
+        }
+        Ok(())
     }
 
     /// Takes every completion that is there, all with the stamp `now_ns`; tells whether there was any.
     fn take(&mut self, now_ns: u64) -> bool {
-        let reaped = &mut self.reaped;
-        self.ring.reap(|slot, result| reaped.push((slot, result)));
+        let before = self.backend.in_flight();
+        self.backend.reap(&mut self.reaped);
+        self.depth.reaped(now_ns, self.reaped.len(), before);
         if self.reaped.is_empty() {
             return false;
         }
         let before = self.ended;
         for at in 0..self.reaped.len() {
-            let (slot, result) = self.reaped[at];
-            self.complete(slot, result, now_ns);
+            let Reaped { slot, result } = self.reaped[at];
+            self.complete(slot as usize, result, now_ns);
         }
         self.reaped.clear();
         if let Some((_, last)) = &mut self.outcome.span_ns {
@@ -222,44 +286,67 @@ impl Worker {
         true
     }
 
+    #[inline]
     fn complete(&mut self, slot: usize, result: i32, now_ns: u64) {
-        let Slot { transfer, attempts, .. } = self.slots[slot];
-        let left = transfer.length - transfer.done;
-        let moved = u32::try_from(result).unwrap_or(0);
-        if moved == left {
-            self.recorder.record(&Self::completion(self.slots[slot], now_ns, 0));
+        let length = self.slots[slot].transfer.length;
+        if result == self.slots[slot].transfer.left() as i32 {
+            self.record(slot, now_ns, 0);
             self.failures = 0;
             self.succeeded_ns = now_ns;
-        } else if moved > 0 && moved < left && u64::from(moved).is_multiple_of(self.alignment) {
+        } else {
+            let Some(error) = self.go_on(slot, result) else { return };
+            self.record(slot, now_ns, error);
+            self.failures += 1;
+            self.setting.board.gauges[self.setting.index].failed.fetch_add(1, Ordering::Relaxed);
+        }
+        self.ended += 1;
+        self.bytes += u64::from(length);
+        self.free.push(slot as u32);
+    }
+
+    /// Submits what is left of an I/O that was not done in full; its error when it is not to be asked again.
+    #[cold]
+    fn go_on(&mut self, slot: usize, result: i32) -> Option<i32> {
+        let Slot { mut transfer, attempts, .. } = self.slots[slot];
+        let moved = u32::try_from(result).unwrap_or(0);
+        let alignment = self.setting.alignments[usize::from(transfer.target)];
+        if moved > 0 && moved < transfer.left() && u64::from(moved).is_multiple_of(alignment) {
             self.outcome.short += 1;
-            self.slots[slot].transfer.done += moved;
-            return self.ring.push(slot, self.slots[slot].transfer);
+            transfer.done += moved;
+            self.slots[slot].transfer = transfer;
         } else if [-libc::EAGAIN, -libc::EINTR].contains(&result) && attempts < RETRIES {
             self.outcome.retried += 1;
             self.slots[slot].attempts += 1;
-            return self.ring.push(slot, transfer);
         } else {
-            let error = if result < 0 { -result } else { SHORT };
-            self.recorder.record(&Self::completion(self.slots[slot], now_ns, error));
-            self.failures += 1;
+            return Some(if result < 0 { -result } else { SHORT });
         }
-        self.ended += 1;
-        self.bytes += u64::from(transfer.length);
-        self.free.push(slot);
+        self.backend.push(slot, &transfer);
+        None
     }
 
-    fn completion(slot: Slot, reaped_ns: u64, error: i32) -> Completion {
-        Completion {
-            operation: slot.operation,
-            target: 0,
-            offset: slot.transfer.offset,
-            length: slot.transfer.length,
-            intended_ns: slot.stamp_ns,
-            submit_ns: slot.stamp_ns,
-            submitted_ns: slot.stamp_ns,
+    #[inline]
+    fn record(&mut self, slot: usize, reaped_ns: u64, error: i32) {
+        let Slot { transfer, operation, intended_ns, stamp_ns, submitted_ns, .. } =
+            self.slots[slot];
+        if self.watched {
+            let buffer = self.backend.slot(slot);
+            let number = self.setting.first_slot + slot;
+            self.job.with(|job| job.ended(number, &transfer, error, buffer));
+        }
+        if reaped_ns < self.measured_from_ns {
+            return;
+        }
+        self.recorder.record(&Completion {
+            operation: operation as usize,
+            target: transfer.target.into(),
+            offset: transfer.offset,
+            length: transfer.length,
+            intended_ns,
+            submit_ns: stamp_ns,
+            submitted_ns,
             reaped_ns,
             error,
-        }
+        });
     }
 
     /// Whether nothing more is to be submitted.
@@ -272,18 +359,21 @@ impl Worker {
         if self.setting.interrupt.level() != Level::None {
             board.halt(Halt::Interrupted);
         }
-        let failing = now_ns.saturating_sub(self.succeeded_ns) >= FAILING_NS
-            && self.failures >= self.slots.len() as u64;
-        if self.failures >= FAILURES || failing {
-            board.halt(Halt::Errors);
+        if self.failures > 0 {
+            let failing = now_ns.saturating_sub(self.succeeded_ns) >= FAILING_NS
+                && self.failures >= self.slots.len() as u64;
+            if self.failures >= FAILURES || failing {
+                board.halt(Halt::Errors);
+            }
         }
         board.halted() != Halt::None
     }
 
+    #[inline]
     fn publish(&self) {
         let gauge = &self.setting.board.gauges[self.setting.index];
         gauge.ended.store(self.ended, Ordering::Relaxed);
         gauge.bytes.store(self.bytes, Ordering::Relaxed);
-        gauge.in_flight.store(self.ring.in_flight() as u64, Ordering::Relaxed);
+        gauge.in_flight.store(self.backend.in_flight() as u64, Ordering::Relaxed);
     }
 }

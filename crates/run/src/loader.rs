@@ -53,7 +53,8 @@ pub(crate) fn load_of(plan: &CellPlan, stage: usize, target: TargetSpec) -> Load
     Load {
         spec: planned.load.clone(),
         seed: plan.seed.derive(&format!("stage {}", planned.name)),
-        target,
+        targets: target.alone(),
+        choice: None,
         stage,
         may_create: None,
         recording: engine::Recording::default(),

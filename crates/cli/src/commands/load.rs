@@ -41,7 +41,8 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
     let load = Load {
         spec,
         seed,
-        target: TargetSpec::Path(args.target.clone()),
+        targets: TargetSpec::Path(args.target.clone()).alone(),
+        choice: None,
         stage: 0,
         may_create,
         recording: engine::Recording::default(),

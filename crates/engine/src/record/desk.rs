@@ -18,25 +18,25 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    /// Makes `workers` recorders of this shape. `header` says what a log is of.
+    /// Makes recorders of this shape for so many jobs of so many workers each. `header` says what a log is of.
     pub(crate) fn open(
         recording: &Recording,
         shape: Shape,
-        workers: usize,
+        (jobs, workers): (usize, usize),
         header: &Header,
     ) -> Result<Self, EngineError> {
         let (mut inputs, log) = match &recording.io_log {
             None => (Vec::new(), None),
             Some(path) => {
-                let (inputs, log) = log::start(path, header, workers)?;
+                let (inputs, log) = log::start(path, header, jobs * workers)?;
                 (inputs, Some(log))
             }
         };
         let mut inputs = inputs.drain(..);
         let (mut recorders, mut readers) = (Vec::new(), Vec::new());
-        for job in 0..workers {
+        for worker in 0..jobs * workers {
             let (writer, reader) = banks::pair(shape);
-            recorders.push(Recorder::new(writer, shape, job as u16, inputs.next()));
+            recorders.push(Recorder::new(writer, shape, (worker / workers) as u16, inputs.next()));
             readers.push(reader);
         }
         Ok(Self { recorders, readers, log })

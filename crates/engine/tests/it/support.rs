@@ -140,7 +140,8 @@ pub fn load(target: TargetSpec, spec: &str) -> Load {
     Load {
         spec,
         seed: Seed(42),
-        target,
+        targets: target.alone(),
+        choice: None,
         stage: 3,
         may_create: None,
         recording: engine::Recording::default(),

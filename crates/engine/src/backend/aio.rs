@@ -1,0 +1,237 @@
+//! The kernel's older queue, libaio's, by its system calls: one call submits all that was pushed, one takes what has ended.
+//!
+//! It knows reads, writes and syncs; discards and zeroes are done by a call of their own while the worker waits.
+
+use std::mem::ManuallyDrop;
+use std::time::{Duration, Instant};
+
+use crate::backend::calls::{self, errno};
+use crate::backend::{Backend, Buffers, Files, Reaped, Transfer, Verb, Wait};
+use crate::error::{EngineError, Kind};
+
+/// How long dropping a queue waits for what is still in flight before it leaves the memory to the kernel.
+const DROP_DEADLINE: Duration = Duration::from_secs(5);
+
+const PREAD: u16 = 0;
+const PWRITE: u16 = 1;
+const FSYNC: u16 = 2;
+const FDSYNC: u16 = 3;
+
+/// The kernel's `struct iocb` on machines that store the lowest byte first.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+struct Request {
+    data: u64,
+    key: u32,
+    flags: i32,
+    opcode: u16,
+    priority: i16,
+    fd: u32,
+    buffer: u64,
+    bytes: u64,
+    offset: i64,
+    reserved: u64,
+    request_flags: u32,
+    event_fd: u32,
+}
+
+/// The kernel's `struct io_event`.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+struct Ended {
+    data: u64,
+    request: u64,
+    result: i64,
+    more: i64,
+}
+
+pub(crate) struct Aio {
+    context: libc::c_ulong,
+    files: Files,
+    buffers: ManuallyDrop<Buffers>,
+    requests: Box<[Request]>,
+    /// Slots that were pushed and not submitted, as pointers to their requests.
+    pushed: Vec<*mut Request>,
+    /// Slots whose work was done by a call of its own.
+    done: Vec<Reaped>,
+    ended: Box<[Ended]>,
+    arrived: usize,
+    in_kernel: usize,
+}
+
+// SAFETY: the pointers lead into `requests`, which this value owns and which never moves.
+unsafe impl Send for Aio {}
+
+impl Aio {
+    /// A queue for `depth` I/Os of up to `length` bytes.
+    pub(crate) fn new(files: Files, depth: usize, length: usize) -> Result<Self, EngineError> {
+        let buffers = Buffers::new(depth, length)?;
+        let mut context: libc::c_ulong = 0;
+        // SAFETY: the kernel writes one number to `context`.
+        let made =
+            unsafe { libc::syscall(libc::SYS_io_setup, depth as libc::c_uint, &raw mut context) };
+        if made < 0 {
+            return Err(unusable(errno()));
+        }
+        Ok(Self {
+            context,
+            files,
+            buffers: ManuallyDrop::new(buffers),
+            requests: vec![Request::default(); depth].into_boxed_slice(),
+            pushed: Vec::with_capacity(depth),
+            done: Vec::with_capacity(depth),
+            ended: vec![Ended::default(); depth].into_boxed_slice(),
+            arrived: 0,
+            in_kernel: 0,
+        })
+    }
+
+    /// Submits what was pushed. What the kernel refuses ends with its error.
+    fn submit(&mut self) {
+        let mut from = 0;
+        while from < self.pushed.len() {
+            let rest = &mut self.pushed[from..];
+            // SAFETY: the pointers lead to requests of slots in flight, which stay until they are reaped.
+            let taken = unsafe {
+                libc::syscall(
+                    libc::SYS_io_submit,
+                    self.context,
+                    rest.len() as libc::c_long,
+                    rest.as_mut_ptr(),
+                )
+            };
+            if taken > 0 {
+                from += taken as usize;
+                self.in_kernel += taken as usize;
+                continue;
+            }
+            // The first of the rest was refused; the others are tried again.
+            // SAFETY: as above.
+            let slot = unsafe { (*rest[0]).data } as u32;
+            self.done
+                .push(Reaped { slot, result: if taken < 0 { -errno() } else { -libc::EAGAIN } });
+            from += 1;
+        }
+        self.pushed.clear();
+    }
+
+    /// Takes what has ended into `ended`, waiting for `least` for at most `patience`.
+    fn collect(&mut self, least: usize, patience: Duration) -> Result<(), EngineError> {
+        let mut time = libc::timespec {
+            tv_sec: patience.as_secs() as libc::time_t,
+            tv_nsec: patience.subsec_nanos().into(),
+        };
+        // SAFETY: the kernel writes at most as many events as `ended` has places, and reads the time.
+        let got = unsafe {
+            libc::syscall(
+                libc::SYS_io_getevents,
+                self.context,
+                least as libc::c_long,
+                self.ended.len() as libc::c_long,
+                self.ended.as_mut_ptr(),
+                &raw mut time,
+            )
+        };
+        if got >= 0 {
+            self.arrived = got as usize;
+            return Ok(());
+        }
+        match errno() {
+            libc::EINTR => Ok(()),
+            error => Err(unusable(error)),
+        }
+    }
+}
+
+impl Backend for Aio {
+    fn depth(&self) -> usize {
+        self.requests.len()
+    }
+
+    #[inline]
+    fn in_flight(&self) -> usize {
+        self.pushed.len() + self.done.len() + self.in_kernel
+    }
+
+    #[inline]
+    fn slot(&mut self, slot: usize) -> &mut [u8] {
+        self.buffers.slot(slot)
+    }
+
+    #[inline]
+    fn push(&mut self, slot: usize, transfer: &Transfer) {
+        let opcode = match transfer.verb {
+            Verb::Read => PREAD,
+            Verb::Write => PWRITE,
+            Verb::Fsync => FSYNC,
+            Verb::Fdatasync => FDSYNC,
+            Verb::Discard | Verb::WriteZeroes => {
+                let result = calls::change(&self.files, transfer);
+                return self.done.push(Reaped { slot: slot as u32, result });
+            }
+        };
+        let memory = self.buffers.address(slot).wrapping_add(transfer.done as usize);
+        let moves = transfer.verb.moves();
+        let request = &mut self.requests[slot];
+        *request = Request {
+            data: slot as u64,
+            opcode,
+            fd: self.files.fd(transfer.target) as u32,
+            buffer: if moves { memory as u64 } else { 0 },
+            bytes: if moves { transfer.left().into() } else { 0 },
+            offset: if moves { transfer.at() as i64 } else { 0 },
+            flags: if transfer.durable && transfer.is_write() { libc::RWF_DSYNC } else { 0 },
+            ..Request::default()
+        };
+        self.pushed.push(request);
+    }
+
+    fn turn(&mut self, wait: Wait) -> Result<(), EngineError> {
+        self.submit();
+        if self.in_kernel == 0 {
+            return Ok(());
+        }
+        let least = wait.completions.saturating_sub(self.done.len()).min(self.in_kernel);
+        self.collect(least, wait.patience)
+    }
+
+    #[inline]
+    fn reap(&mut self, into: &mut Vec<Reaped>) {
+        into.append(&mut self.done);
+        for ended in &self.ended[..self.arrived] {
+            into.push(Reaped { slot: ended.data as u32, result: ended.result as i32 });
+        }
+        self.in_kernel -= self.arrived;
+        self.arrived = 0;
+    }
+}
+
+impl Drop for Aio {
+    /// Waits for what is in flight. What does not end in time keeps its memory: the kernel may still write to it.
+    fn drop(&mut self) {
+        let start = Instant::now();
+        while self.in_kernel > 0 && start.elapsed() < DROP_DEADLINE {
+            if self.collect(1, Duration::from_millis(50)).is_err() {
+                break;
+            }
+            self.in_kernel -= self.arrived;
+            self.arrived = 0;
+        }
+        if self.in_kernel == 0 {
+            // SAFETY: the context was made by `new`, nothing is in flight, and it is not used afterwards.
+            unsafe { libc::syscall(libc::SYS_io_destroy, self.context) };
+            // SAFETY: dropped once, here; nothing in the kernel leads to it any more.
+            unsafe { ManuallyDrop::drop(&mut self.buffers) };
+        }
+    }
+}
+
+fn unusable(error: i32) -> EngineError {
+    let help = match error {
+        libc::EAGAIN => "raise fs.aio-max-nr, or use a smaller depth",
+        libc::ENOSYS => "the kernel was built without it: use --backend io_uring or sync",
+        _ => "use --backend io_uring or sync",
+    };
+    EngineError::new(Kind::Environment, "The kernel gives no queue for libaio", help)
+        .because(std::io::Error::from_raw_os_error(error))
+}

@@ -1,0 +1,84 @@
+//! The system calls behind each verb, one at a time: what the synchronous backend does, and what the others do for verbs that
+//! their queue does not know.
+
+use std::os::fd::RawFd;
+
+use crate::backend::{Files, Transfer, Verb};
+
+/// `BLKDISCARD`: `_IO(0x12, 119)`.
+const BLKDISCARD: libc::c_ulong = 0x1277;
+/// `BLKZEROOUT`: `_IO(0x12, 127)`.
+const BLKZEROOUT: libc::c_ulong = 0x127f;
+
+/// Does what `transfer` says with `memory`, which holds at least its length; gives bytes moved or a negative error number.
+///
+/// # Safety
+///
+/// `memory` must be valid for reads and writes of `transfer.length` bytes, and nobody else may use it meanwhile.
+#[inline]
+pub(crate) unsafe fn perform(files: &Files, transfer: &Transfer, memory: *mut u8) -> i32 {
+    let fd = files.fd(transfer.target);
+    let result = match transfer.verb {
+        Verb::Read | Verb::Write => {
+            // SAFETY: as the caller promises; `done` is less than the length.
+            return unsafe { move_bytes(fd, transfer, memory.add(transfer.done as usize)) };
+        }
+        Verb::Discard | Verb::WriteZeroes => return change(files, transfer),
+        // SAFETY: a call without pointers.
+        Verb::Fsync => unsafe { libc::fsync(fd) },
+        // SAFETY: a call without pointers.
+        Verb::Fdatasync => unsafe { libc::fdatasync(fd) },
+    };
+    transfer.moved(if result < 0 { -errno() } else { 0 })
+}
+
+/// # Safety
+///
+/// As for [`perform`], from where the rest of the transfer starts.
+#[inline]
+unsafe fn move_bytes(fd: RawFd, transfer: &Transfer, memory: *mut u8) -> i32 {
+    let (left, at) = (transfer.left() as usize, transfer.at() as libc::off_t);
+    // SAFETY: as the caller promises.
+    let moved = unsafe {
+        match (transfer.verb, transfer.durable) {
+            (Verb::Read, _) => libc::pread(fd, memory.cast(), left, at),
+            (_, false) => libc::pwrite(fd, memory.cast(), left, at),
+            (_, true) => {
+                let part = libc::iovec { iov_base: memory.cast(), iov_len: left };
+                libc::pwritev2(fd, &raw const part, 1, at, libc::RWF_DSYNC)
+            }
+        }
+    };
+    // No I/O is larger than 64 MiB.
+    if moved < 0 { -errno() } else { moved as i32 }
+}
+
+/// Discards or zeroes a range without moving bytes.
+pub(crate) fn change(files: &Files, transfer: &Transfer) -> i32 {
+    let fd = files.fd(transfer.target);
+    let (at, left) = (transfer.at(), u64::from(transfer.left()));
+    let result = if files.is_block(transfer.target) {
+        let range = [at, left];
+        let request = if transfer.verb == Verb::Discard { BLKDISCARD } else { BLKZEROOUT };
+        // SAFETY: the request reads two 64-bit numbers from `range`.
+        unsafe { libc::ioctl(fd, request as _, range.as_ptr()) }
+    } else {
+        // SAFETY: a call without pointers.
+        unsafe { libc::fallocate(fd, mode(transfer.verb), at as libc::off_t, left as libc::off_t) }
+    };
+    transfer.moved(if result < 0 { -errno() } else { 0 })
+}
+
+/// The mode of `fallocate` for a verb on a file, or for zeroes on a block device.
+pub(crate) const fn mode(verb: Verb) -> libc::c_int {
+    match verb {
+        Verb::Discard => libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE,
+        _ => libc::FALLOC_FL_ZERO_RANGE | libc::FALLOC_FL_KEEP_SIZE,
+    }
+}
+
+/// The error number of the call that has just failed.
+#[inline]
+pub(crate) fn errno() -> i32 {
+    std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
+}

@@ -1,0 +1,77 @@
+//! How I/O reaches a target: one file per backend, behind one narrow interface.
+//!
+//! A worker fills the memory of a free slot, pushes what is to be done with it, takes a turn (submits what was pushed and
+//! waits), and reaps what has ended. Workers are compiled for each backend, so that no I/O goes through a table of functions.
+//! A slot's memory belongs to the backend from `push` until it was reaped.
+
+mod aio;
+mod buffers;
+mod calls;
+mod files;
+mod null;
+mod sync;
+mod transfer;
+mod uring;
+
+use std::time::Duration;
+
+pub(crate) use aio::Aio;
+pub(crate) use buffers::Buffers;
+pub(crate) use files::{Files, TargetFile};
+pub(crate) use null::Null;
+pub(crate) use sync::Inline;
+pub(crate) use transfer::{Transfer, Verb};
+pub(crate) use uring::Ring;
+
+use crate::error::EngineError;
+
+/// One I/O that a backend is through with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Reaped {
+    pub slot: u32,
+    /// Bytes that were moved, or a negative error number. What moves no bytes gives its length when it succeeded.
+    pub result: i32,
+}
+
+/// What a turn waits for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wait {
+    /// So many completions; none when it is only to be submitted.
+    pub completions: usize,
+    /// But not longer than this.
+    pub patience: Duration,
+}
+
+/// A way to drive a target with up to `depth` I/Os in flight.
+pub(crate) trait Backend: Sized {
+    /// Slots that there are.
+    fn depth(&self) -> usize;
+
+    /// I/Os that were pushed and not reaped.
+    fn in_flight(&self) -> usize;
+
+    /// The memory of a slot that is not in flight.
+    fn slot(&mut self, slot: usize) -> &mut [u8];
+
+    /// Queues `transfer` from or to the memory of `slot`; nothing reaches the kernel before the next turn.
+    fn push(&mut self, slot: usize, transfer: &Transfer);
+
+    /// Submits what was pushed and waits, in as few system calls as can be. At least one I/O must be in flight.
+    ///
+    /// Signals, a timeout and a kernel that is short of something end the wait early; only a backend that cannot work
+    /// at all is an error, never a failed I/O.
+    fn turn(&mut self, wait: Wait) -> Result<(), EngineError>;
+
+    /// Adds every I/O that has ended to `into`; their slots' memory is the caller's again.
+    fn reap(&mut self, into: &mut Vec<Reaped>);
+
+    /// Completions that the kernel had to drop because their queue was full.
+    fn overflowed(&mut self) -> u32 {
+        0
+    }
+
+    /// Whether buffers and files are registered with the kernel, both.
+    fn is_registered(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,66 @@
+//! What a backend is asked to do.
+
+/// What is done with a range of the target.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Verb {
+    /// Moves bytes from the target.
+    #[default]
+    Read,
+    /// Moves bytes to the target.
+    Write,
+    /// Gives the range back to the target.
+    Discard,
+    /// Has the target zero the range itself.
+    WriteZeroes,
+    /// Makes what was written durable, with all that is known about the file (`fsync`).
+    Fsync,
+    /// Makes what was written durable (`fdatasync`).
+    Fdatasync,
+}
+
+impl Verb {
+    /// Whether bytes go between memory and target, so that less than all can be moved.
+    pub(crate) const fn moves(self) -> bool {
+        matches!(self, Self::Read | Self::Write)
+    }
+}
+
+/// What is to be done for a slot.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Transfer {
+    pub verb: Verb,
+    /// Whether a write is durable when it ends (FUA, `RWF_DSYNC`).
+    pub durable: bool,
+    /// Place of its target in the load's.
+    pub target: u16,
+    /// How much in all, bytes.
+    pub length: u32,
+    /// How much of it was moved by earlier attempts, bytes.
+    pub done: u32,
+    /// Where in the target, bytes.
+    pub offset: u64,
+}
+
+impl Transfer {
+    /// What is left to be moved, bytes.
+    #[inline]
+    pub(crate) const fn left(&self) -> u32 {
+        self.length - self.done
+    }
+
+    /// Where what is left starts in the target, bytes.
+    #[inline]
+    pub(crate) const fn at(&self) -> u64 {
+        self.offset + self.done as u64
+    }
+
+    /// What a backend reports for a call that gave `result`: calls that move no bytes give 0 when they succeed.
+    #[inline]
+    pub(crate) const fn moved(&self, result: i32) -> i32 {
+        if result == 0 && !self.verb.moves() { self.length as i32 } else { result }
+    }
+
+    pub(crate) const fn is_write(&self) -> bool {
+        matches!(self.verb, Verb::Write)
+    }
+}

@@ -1,0 +1,356 @@
+//! One io_uring with its files and its buffers: a slot's memory is lent to the kernel from `push` to `reap`.
+
+use std::io;
+use std::mem::ManuallyDrop;
+use std::time::{Duration, Instant};
+
+use io_uring::types::{Fd, Fixed, FsyncFlags, SubmitArgs, Timespec};
+use io_uring::{IoUring, opcode, squeue};
+
+use crate::backend::{Backend, Buffers, Files, Reaped, Transfer, Verb, Wait, calls};
+use crate::error::{EngineError, Kind};
+
+/// How long dropping a ring waits for what is still in flight before it leaves the memory to the kernel.
+const DROP_DEADLINE: Duration = Duration::from_secs(5);
+
+/// `BLOCK_URING_CMD_DISCARD`: `_IO(0x12, 0)`, since Linux 6.12.
+const BLOCK_DISCARD: u32 = 0x1200;
+
+/// A ring, the files it works on and the buffers it works with.
+pub(crate) struct Ring {
+    ring: ManuallyDrop<IoUring>,
+    buffers: ManuallyDrop<Buffers>,
+    files: Files,
+    /// What is in flight for each slot; `None` when its memory is the caller's.
+    lent: Box<[Option<Transfer>]>,
+    in_flight: usize,
+    registered_buffers: bool,
+    registered_files: bool,
+    /// Whether the kernel is believed to know discards of block devices as commands of the ring.
+    discards: bool,
+    /// I/Os that were done by a call of their own.
+    done: Vec<Reaped>,
+}
+
+impl Ring {
+    /// A ring for `depth` I/Os of up to `length` bytes. Takes what newer kernels offer and does without where they do not.
+    pub(crate) fn new(files: Files, depth: usize, length: usize) -> Result<Self, EngineError> {
+        let buffers = Buffers::new(depth, length)?;
+        let ring = set_up(depth)?;
+        // SAFETY: the mapping outlives the ring, or is left to the kernel for ever (see `Drop`).
+        let registered_buffers = unsafe { ring.submitter().register_buffers(&[buffers.iovec()]) };
+        let registered_files = ring.submitter().register_files(&files.fds()).is_ok();
+        Ok(Self {
+            ring: ManuallyDrop::new(ring),
+            buffers: ManuallyDrop::new(buffers),
+            files,
+            lent: vec![None; depth].into_boxed_slice(),
+            in_flight: 0,
+            registered_buffers: registered_buffers.is_ok(),
+            registered_files,
+            discards: true,
+            done: Vec::with_capacity(depth),
+        })
+    }
+
+    #[inline]
+    fn entry(&self, slot: usize, transfer: &Transfer) -> squeue::Entry {
+        let memory = self.buffers.address(slot).wrapping_add(transfer.done as usize);
+        let (at, left) = (transfer.at(), transfer.left());
+        let flags = if transfer.durable { libc::RWF_DSYNC } else { 0 };
+        macro_rules! of {
+            ($fd:expr) => {
+                match transfer.verb {
+                    Verb::Read if self.registered_buffers => {
+                        opcode::ReadFixed::new($fd, memory, left, 0).offset(at).build()
+                    }
+                    Verb::Read => opcode::Read::new($fd, memory, left).offset(at).build(),
+                    Verb::Write if self.registered_buffers => {
+                        opcode::WriteFixed::new($fd, memory.cast_const(), left, 0)
+                            .offset(at)
+                            .rw_flags(flags)
+                            .build()
+                    }
+                    Verb::Write => opcode::Write::new($fd, memory.cast_const(), left)
+                        .offset(at)
+                        .rw_flags(flags)
+                        .build(),
+                    Verb::Fsync => opcode::Fsync::new($fd).build(),
+                    Verb::Fdatasync => opcode::Fsync::new($fd).flags(FsyncFlags::DATASYNC).build(),
+                    Verb::Discard if self.files.is_block(transfer.target) => {
+                        let mut command = [0; 16];
+                        command[..8].copy_from_slice(&u64::from(left).to_ne_bytes());
+                        opcode::UringCmd16::new($fd, BLOCK_DISCARD)
+                            .addr(Some(at))
+                            .cmd(command)
+                            .build()
+                    }
+                    Verb::Discard | Verb::WriteZeroes => opcode::Fallocate::new($fd, left.into())
+                        .offset(at)
+                        .mode(calls::mode(transfer.verb))
+                        .build(),
+                }
+            };
+        }
+        if self.registered_files {
+            of!(Fixed(transfer.target.into()))
+        } else {
+            of!(Fd(self.files.fd(transfer.target)))
+        }
+    }
+}
+
+impl Backend for Ring {
+    fn depth(&self) -> usize {
+        self.lent.len()
+    }
+
+    #[inline]
+    fn in_flight(&self) -> usize {
+        self.in_flight
+    }
+
+    #[inline]
+    fn slot(&mut self, slot: usize) -> &mut [u8] {
+        assert!(self.lent[slot].is_none(), "slot {slot} belongs to the kernel");
+        self.buffers.slot(slot)
+    }
+
+    #[inline]
+    fn push(&mut self, slot: usize, transfer: &Transfer) {
+        assert!(self.lent[slot].is_none(), "slot {slot} belongs to the kernel");
+        let fits = transfer.length as usize <= self.buffers.length();
+        assert!(fits && (transfer.left() > 0 || !transfer.verb.moves()), "{transfer:?}");
+        self.lent[slot] = Some(*transfer);
+        self.in_flight += 1;
+        if transfer.verb == Verb::Discard && !self.discards && self.files.is_block(transfer.target)
+        {
+            let result = calls::change(&self.files, transfer);
+            return self.done.push(Reaped { slot: slot as u32, result });
+        }
+        let entry = self.entry(slot, transfer).user_data(slot as u64);
+        // SAFETY: the slot's memory stays mapped and is not touched until its completion is reaped (`lent`);
+        // the files stay open as long as the ring. There is room: the queue has an entry for each slot, and
+        // `turn` empties it or leaves entries of slots that are lent.
+        let pushed = unsafe { self.ring.submission().push(&entry) };
+        assert!(pushed.is_ok(), "the queue has an entry for each slot");
+    }
+
+    #[inline]
+    fn turn(&mut self, wait: Wait) -> Result<(), EngineError> {
+        let patience = Timespec::from(wait.patience);
+        let arguments = SubmitArgs::new().timespec(&patience);
+        let least = if self.done.is_empty() { wait.completions.min(self.in_flight) } else { 0 };
+        match self.ring.submitter().submit_with_args(least, &arguments) {
+            Ok(_) => Ok(()),
+            Err(error) => match error.raw_os_error() {
+                Some(libc::ETIME | libc::EINTR) => Ok(()),
+                Some(libc::EAGAIN | libc::EBUSY) => {
+                    // No memory for requests, or completions to take first: ask again, but not in a hot loop.
+                    if self.ring.completion().is_empty() {
+                        std::thread::sleep(Duration::from_millis(1));
+                    }
+                    Ok(())
+                }
+                _ => Err(unusable(error)),
+            },
+        }
+    }
+
+    #[inline]
+    fn reap(&mut self, into: &mut Vec<Reaped>) {
+        for done in self.done.drain(..) {
+            self.lent[done.slot as usize] = None;
+            self.in_flight -= 1;
+            into.push(done);
+        }
+        let Self { ring, lent, in_flight, files, discards, .. } = self;
+        for entry in ring.completion() {
+            let slot = entry.user_data() as u32;
+            let Some(transfer) = lent.get_mut(slot as usize).and_then(Option::take) else {
+                continue;
+            };
+            *in_flight -= 1;
+            let mut result = transfer.moved(entry.result());
+            if result == -libc::EOPNOTSUPP && transfer.verb == Verb::Discard {
+                // The kernel does not know the command; a call of its own does it, or says why not.
+                *discards = false;
+                result = calls::change(files, &transfer);
+            }
+            into.push(Reaped { slot, result });
+        }
+    }
+
+    /// 0, as the queue holds all slots twice, and the kernel keeps what does not fit (`IORING_FEAT_NODROP`).
+    fn overflowed(&mut self) -> u32 {
+        self.ring.completion().overflow()
+    }
+
+    fn is_registered(&self) -> bool {
+        self.registered_buffers && self.registered_files
+    }
+}
+
+impl Drop for Ring {
+    /// Waits for what is in flight. What does not end in time keeps its memory: the kernel may still write to it.
+    fn drop(&mut self) {
+        let (start, mut ended) = (Instant::now(), Vec::with_capacity(self.lent.len()));
+        while self.in_flight > 0 && start.elapsed() < DROP_DEADLINE {
+            let wait = Wait { completions: 1, patience: Duration::from_millis(50) };
+            if self.turn(wait).is_err() {
+                break;
+            }
+            self.reap(&mut ended);
+            ended.clear();
+        }
+        if self.in_flight == 0 {
+            // The kernel ends a ring some time after its descriptor is closed. Whoever takes the target's stack down
+            // now must not find it busy until then, so the file is given back first.
+            let submitter = self.ring.submitter();
+            let _ = (submitter.unregister_files(), submitter.unregister_buffers());
+            // SAFETY: dropped once, here, and not used afterwards; nothing is in flight. The ring goes first.
+            unsafe {
+                ManuallyDrop::drop(&mut self.ring);
+                ManuallyDrop::drop(&mut self.buffers);
+            }
+        }
+    }
+}
+
+/// The best ring that the kernel gives.
+fn set_up(depth: usize) -> Result<IoUring, EngineError> {
+    let entries = u32::try_from(depth).unwrap_or(u32::MAX).next_power_of_two();
+    let builder = || {
+        let mut builder = IoUring::builder();
+        builder.setup_cqsize(entries.saturating_mul(2)).dontfork();
+        builder
+    };
+    let ring = builder()
+        .setup_single_issuer()
+        .setup_defer_taskrun()
+        .setup_submit_all()
+        .build(entries)
+        .or_else(|_| builder().setup_coop_taskrun().setup_submit_all().build(entries))
+        .or_else(|_| builder().build(entries))
+        .map_err(unusable)?;
+    if ring.params().is_feature_ext_arg() && ring.params().is_feature_nodrop() {
+        Ok(ring)
+    } else {
+        Err(unusable(io::Error::from_raw_os_error(libc::ENOSYS)))
+    }
+}
+
+fn unusable(source: io::Error) -> EngineError {
+    let help = match source.raw_os_error() {
+        Some(libc::EPERM | libc::EACCES) => {
+            "allow it: sysctl kernel.io_uring_disabled=0, and no seccomp filter against it"
+        }
+        Some(libc::ENOMEM) => {
+            "raise the limit of locked memory (ulimit -l), or use a smaller depth"
+        }
+        Some(libc::EINVAL) => "use a smaller depth: the kernel allows at most 32768",
+        _ => "a kernel from 5.11 on with io_uring is needed",
+    };
+    EngineError::new(Kind::Environment, "The kernel gives no io_uring", help).because(source)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::FileExt;
+
+    use super::*;
+    use crate::backend::TargetFile;
+
+    fn files(bytes: u64) -> Files {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(bytes).unwrap();
+        Files::new(vec![TargetFile { file, block: false }])
+    }
+
+    fn ring(bytes: u64, depth: usize) -> Ring {
+        Ring::new(files(bytes), depth, 4096).unwrap()
+    }
+
+    fn transfer(write: bool, offset: u64) -> Transfer {
+        let verb = if write { Verb::Write } else { Verb::Read };
+        Transfer { verb, offset, length: 4096, ..Transfer::default() }
+    }
+
+    const WAIT: Wait = Wait { completions: 1, patience: Duration::from_secs(10) };
+
+    fn wait(ring: &mut Ring) -> Vec<(u32, i32)> {
+        let mut seen = Vec::new();
+        while ring.in_flight() > 0 {
+            ring.turn(WAIT).unwrap();
+            ring.reap(&mut seen);
+        }
+        seen.sort_unstable_by_key(|r| r.slot);
+        seen.iter().map(|r| (r.slot, r.result)).collect()
+    }
+
+    #[test]
+    fn what_is_written_is_read_back_with_and_without_registration() {
+        for registered in [true, false] {
+            let mut ring = ring(1 << 20, 3);
+            assert!(ring.is_registered());
+            (ring.registered_buffers, ring.registered_files) = (registered, registered);
+            for slot in 0..3 {
+                ring.slot(slot).fill(slot as u8 + 1);
+                ring.push(slot, &transfer(true, slot as u64 * 8192));
+            }
+            assert_eq!(wait(&mut ring), [(0, 4096), (1, 4096), (2, 4096)]);
+            for slot in 0..3 {
+                ring.push(slot, &transfer(false, (2 - slot as u64) * 8192));
+            }
+            wait(&mut ring);
+            assert!((0..3).all(|s| ring.slot(s).iter().all(|&b| b == 3 - s as u8)));
+        }
+    }
+
+    #[test]
+    fn the_rest_of_a_short_transfer_goes_to_the_right_place() {
+        let mut ring = ring(8192, 1);
+        for (i, byte) in ring.slot(0).iter_mut().enumerate() {
+            *byte = (i / 512) as u8;
+        }
+        ring.push(0, &Transfer { done: 1024, ..transfer(true, 4096) });
+        assert_eq!(wait(&mut ring), [(0, 3072)]);
+        let mut bytes = [9; 4096];
+        let file = ring.files.file(0);
+        file.read_exact_at(&mut bytes, 4096).unwrap();
+        assert!(bytes[..1024].iter().all(|&b| b == 0));
+        assert!(bytes[1024..].iter().enumerate().all(|(i, &b)| b == (i / 512) as u8 + 2));
+    }
+
+    #[test]
+    #[should_panic(expected = "belongs to the kernel")]
+    fn memory_that_is_in_flight_cannot_be_had() {
+        let mut ring = ring(8192, 1);
+        ring.push(0, &transfer(false, 0));
+        ring.slot(0);
+    }
+
+    #[test]
+    fn dropping_a_ring_waits_for_what_is_in_flight() {
+        let files = files(1 << 20);
+        let mut ring = Ring::new(files.try_clone().unwrap(), 64, 4096).unwrap();
+        for slot in 0..64 {
+            ring.slot(slot).fill(7);
+            ring.push(slot, &transfer(true, slot as u64 * 4096));
+        }
+        ring.turn(Wait { completions: 1, patience: Duration::ZERO }).unwrap();
+        drop(ring);
+        let mut bytes = vec![0; 64 * 4096];
+        files.file(0).read_exact_at(&mut bytes, 0).unwrap();
+        assert!(bytes.iter().all(|&b| b == 7));
+    }
+
+    #[test]
+    fn a_wait_without_anything_to_wait_for_ends_in_time() {
+        let mut ring = ring(8192, 1);
+        let start = Instant::now();
+        ring.turn(Wait { completions: 1, patience: Duration::from_millis(20) }).unwrap();
+        assert!(start.elapsed() < Duration::from_secs(5));
+        assert_eq!(ring.overflowed(), 0);
+    }
+}

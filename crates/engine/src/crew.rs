@@ -1,0 +1,292 @@
+//! The workers of a load on real targets, and how they are started and waited for.
+
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use results::iolog::Header;
+use sys::interrupt::Level;
+use sys::stamps::Stamps;
+
+use crate::backend::{Aio, Backend, Files, Inline, Null, Ring};
+use crate::banks::Reader;
+use crate::board::{Board, Halt};
+use crate::census::{self, SAMPLE, Taken};
+use crate::choice::Driver;
+use crate::collect::Collector;
+use crate::ended::Ended;
+use crate::error::{EngineError, Kind};
+use crate::event::Event;
+use crate::job::{Hold, MakeFill};
+use crate::load::{Context, Load};
+use crate::outline::Outline;
+use crate::pace::Pace;
+use crate::record::{Desk, IoLog, Recorder};
+use crate::sample::{self, Shift};
+use crate::watch::Watch;
+use crate::worker::{Setting, Worker};
+
+/// How often the collecting thread looks around.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What a worker tells the collecting thread.
+enum Word {
+    /// Its backend and buffers stand; whether they are registered.
+    Ready(bool),
+    Ended(Result<Ended, EngineError>),
+}
+
+/// The workers of a load.
+pub(crate) struct Crew {
+    pub board: Arc<Board>,
+    threads: Vec<JoinHandle<()>>,
+    words: Receiver<Word>,
+    sender: Sender<Word>,
+    census: JoinHandle<Taken>,
+    /// Whether every worker's buffers and files are registered.
+    pub registered: bool,
+    /// The most I/Os that all workers together were seen to have in flight.
+    pub seen_in_flight: u64,
+}
+
+/// What the census thread took, and the CPU time that it needed.
+pub(crate) type CensusTaken = (reduce::Census, (Duration, Duration));
+
+fn lost() -> EngineError {
+    EngineError::new(
+        Kind::Environment,
+        "A worker ended before its time",
+        "this is a fault of fathom; please report it",
+    )
+}
+
+/// What all workers of a load are made of.
+pub(crate) struct Plan<'a> {
+    pub load: &'a Load,
+    pub outline: &'a Outline,
+    pub driver: Driver,
+    pub files: &'a Files,
+    /// What I/O on each target must be aligned to, bytes.
+    pub alignments: &'a [u64],
+    pub context: &'a Context<'a>,
+    pub stamps: &'a Stamps,
+}
+
+impl Plan<'_> {
+    /// Workers of one job: a thread for each I/O in flight where one thread can have only one.
+    fn workers_of_a_job(&self) -> usize {
+        if self.driver == Driver::Sync { self.outline.depth } else { 1 }
+    }
+
+    fn setting(&self, index: usize, first_slot: usize, board: &Arc<Board>) -> Setting {
+        Setting {
+            index,
+            first_slot,
+            board: board.clone(),
+            stamps: self.stamps.clone(),
+            interrupt: self.context.interrupt.clone(),
+            interval_ns: self.outline.interval_ns,
+            duration_ns: self.outline.duration_ns,
+            ramp_ns: self.outline.ramp_ns,
+            batch: self.outline.batch.min(self.outline.depth),
+            split: self.load.recording.split_latency,
+            alignments: self.alignments.into(),
+        }
+    }
+}
+
+/// A crew, what it records into, and the log of its I/Os.
+pub(crate) type Hired = (Crew, Vec<Reader>, Option<IoLog>);
+
+impl Crew {
+    /// Starts all workers, and the thread that takes the census.
+    pub(crate) fn hire(plan: &Plan, make: MakeFill) -> Result<Hired, EngineError> {
+        let (outline, shape) = (plan.outline, plan.outline.shape(plan.load));
+        let shift = Shift::picking(SAMPLE, outline.content_blocks());
+        let (length, holds_all) = outline.queued();
+        let (samplers, taps): (Vec<_>, Vec<_>) =
+            (0..outline.jobs).map(|_| sample::queue(length, holds_all, shift.clone())).unzip();
+        let jobs = outline.make_jobs(plan.load, samplers, make);
+        let per_job = plan.workers_of_a_job();
+        let board = Arc::new(Board::new(outline.jobs * per_job));
+        let (sender, words) = channel();
+        let census = census::start(taps, shift)?;
+        let header = Header { operations: outline.names.clone(), targets: outline.targets.clone() };
+        let desk = Desk::open(&plan.load.recording, shape, (outline.jobs, per_job), &header)?;
+        let mut recorders = desk.recorders.into_iter();
+        let mut crew = Self {
+            board,
+            threads: Vec::new(),
+            words,
+            sender,
+            census,
+            registered: true,
+            seen_in_flight: 0,
+        };
+        for (number, job) in jobs.into_iter().enumerate() {
+            if per_job == 1 {
+                let Some(recorder) = recorders.next() else { return Err(lost()) };
+                crew.enlist(plan, (number, number, 0), job, recorder)?;
+                continue;
+            }
+            let job = Arc::new(Mutex::new(job));
+            for (slot, recorder) in recorders.by_ref().take(per_job).enumerate() {
+                let place = (number, number * per_job + slot, slot);
+                crew.enlist(plan, place, job.clone(), recorder)?;
+            }
+        }
+        Ok((crew, desk.readers, desk.log))
+    }
+
+    /// Starts the worker that is number `place.1` of all, in job `place.0`, with slots from `place.2` on.
+    fn enlist(
+        &mut self,
+        plan: &Plan,
+        place: (usize, usize, usize),
+        job: impl Hold + 'static,
+        recorder: Recorder,
+    ) -> Result<(), EngineError> {
+        let setting = plan.setting(place.1, place.2, &self.board);
+        let (depth, length) = (plan.outline.depth, plan.outline.block_bytes);
+        let files = plan.files.try_clone()?;
+        match plan.driver {
+            Driver::Libaio => {
+                let backend = move || Aio::new(files, depth, length);
+                self.start(place.0, backend, setting, job, recorder)
+            }
+            Driver::Sync => {
+                let backend = move || Inline::new(files, length);
+                self.start(place.0, backend, setting, job, recorder)
+            }
+            Driver::Null => {
+                let backend = move || Null::new(depth, length);
+                self.start(place.0, backend, setting, job, recorder)
+            }
+            Driver::IoUring | Driver::Sim => {
+                let backend = move || Ring::new(files, depth, length);
+                self.start(place.0, backend, setting, job, recorder)
+            }
+        }
+    }
+
+    fn start<B: Backend>(
+        &mut self,
+        number: usize,
+        backend: impl FnOnce() -> Result<B, EngineError> + Send + 'static,
+        setting: Setting,
+        job: impl Hold + 'static,
+        recorder: Recorder,
+    ) -> Result<(), EngineError> {
+        let sender = self.sender.clone();
+        let work = move || {
+            let ended = backend().and_then(|backend| {
+                let _ = sender.send(Word::Ready(backend.is_registered()));
+                Worker::new(setting, backend, job, recorder).run()
+            });
+            let _ = Sender::send(&sender, Word::Ended(ended));
+        };
+        let thread = std::thread::Builder::new().name(format!("job {number}")).spawn(work);
+        self.threads.push(thread.map_err(|e| {
+            self.board.halt(Halt::Errors);
+            let help =
+                "use fewer jobs or a smaller depth, or raise the limit of threads (ulimit -u)";
+            EngineError::new(Kind::Environment, "A worker cannot be started", help).because(e)
+        })?);
+        Ok(())
+    }
+
+    /// Waits until every worker is ready.
+    pub(crate) fn muster(&mut self) -> Result<(), EngineError> {
+        for _ in 0..self.threads.len() {
+            match self.words.recv() {
+                Ok(Word::Ready(registered)) => self.registered &= registered,
+                Ok(Word::Ended(Err(error))) => {
+                    self.board.halt(Halt::Errors);
+                    return Err(error);
+                }
+                Ok(Word::Ended(Ok(_))) | Err(_) => return Err(lost()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets all workers begin; `at_ns` is the common start.
+    pub(crate) fn begin(&self, at_ns: u64) {
+        self.board.begin(at_ns);
+        self.threads.iter().for_each(|t| t.thread().unpark());
+    }
+
+    /// Gives rows and notices until all workers have ended, or until those that have not are given up.
+    pub(crate) fn watch(
+        &mut self,
+        plan: &Plan,
+        pace: Pace,
+        collector: &mut Collector,
+        notices: &mut Vec<String>,
+        on: &mut dyn FnMut(Event),
+    ) -> Result<Vec<Ended>, EngineError> {
+        let (mut ended, mut failed) = (Vec::new(), Vec::new());
+        let mut watch = Watch::new(pace);
+        let look =
+            LOOK.min(Duration::from_nanos(pace.interval_ns / 4)).max(Duration::from_millis(1));
+        while ended.len() + failed.len() < self.threads.len() {
+            match self.words.recv_timeout(look) {
+                Ok(Word::Ended(Ok(end))) => ended.push(end),
+                // The others write on until they have seen it: their ends are waited for all the same.
+                Ok(Word::Ended(Err(error))) => {
+                    self.board.halt(Halt::Errors);
+                    failed.push(error);
+                }
+                Ok(Word::Ready(_)) | Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Err(lost()),
+            }
+            let level = plan.context.interrupt.level();
+            if level != Level::None {
+                self.board.halt(Halt::Interrupted);
+            }
+            let in_flight = self.board.in_flight();
+            self.seen_in_flight = self.seen_in_flight.max(in_flight);
+            let now_ns = plan.context.clock.now().0;
+            let rows = collector.rows()?;
+            if !rows.is_empty() {
+                let elapsed_ns = now_ns.saturating_sub(pace.start_ns);
+                let progress = plan.outline.progress(elapsed_ns, self.board.bytes());
+                on(Event::Intervals { rows, progress });
+            }
+            if let Some(notice) = watch.stalled(now_ns, self.board.ended(), in_flight) {
+                on(Event::Notice(notice.clone()));
+                notices.push(notice);
+            }
+            if watch.is_lost(now_ns, self.board.halted() != Halt::None, level) {
+                let missing = self.threads.len() - ended.len() - failed.len();
+                notices.push(format!(
+                    "{missing} of {} workers did not come back from the kernel; what they did since their last interval is not counted",
+                    self.threads.len()
+                ));
+                break;
+            }
+        }
+        failed.pop().map_or(Ok(ended), Err)
+    }
+
+    /// Lets the crew go when `ended` of its workers have said their last word and gave up `unfinished` I/Os; what the census
+    /// thread counted. When a worker is lost, its queue never closes: then nothing is known.
+    pub(crate) fn dismiss(
+        self,
+        ended: usize,
+        unfinished: usize,
+    ) -> Result<CensusTaken, EngineError> {
+        let missing = ended < self.threads.len();
+        if !missing && unfinished == 0 {
+            // They have said their last word; a panic after it cannot take anything back. A thread that gave I/Os up
+            // is not joined: the kernel does not let it end before they do.
+            self.threads.into_iter().for_each(|thread| drop(thread.join()));
+        }
+        if missing {
+            return Ok((reduce::Census::new(1), Default::default()));
+        }
+        let taken = self.census.join().map_err(|_| lost())?;
+        Ok((taken.census, taken.cpu))
+    }
+}

@@ -1,0 +1,170 @@
+//! How workers ended, one by one and all together.
+
+use results::model::DepthFigures;
+
+use crate::sample::Counts;
+
+/// I/Os in flight over time, and calls.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Depth {
+    /// I/Os in flight times the nanoseconds they were.
+    area: u128,
+    /// Since when they are as many as they are.
+    since_ns: u64,
+    first_ns: u64,
+    in_flight: usize,
+    pub most: usize,
+    /// Calls that submitted something, and what they submitted.
+    calls: u64,
+    submitted: u64,
+    /// Looks that found completions, and how many.
+    looks: u64,
+    reaped: u64,
+}
+
+impl Depth {
+    /// `fresh` I/Os are about to be submitted; then `in_flight` are on their way.
+    #[inline]
+    pub(crate) fn submitting(&mut self, now_ns: u64, fresh: usize, in_flight: usize) {
+        if self.first_ns == 0 {
+            (self.first_ns, self.since_ns) = (now_ns, now_ns);
+        }
+        self.pass(now_ns);
+        self.in_flight = in_flight;
+        self.most = self.most.max(in_flight);
+        self.calls += u64::from(fresh > 0);
+        self.submitted += fresh as u64;
+    }
+
+    /// `reaped` of `before` I/Os have ended.
+    #[inline]
+    pub(crate) fn reaped(&mut self, now_ns: u64, reaped: usize, before: usize) {
+        self.pass(now_ns);
+        self.in_flight = before - reaped.min(before);
+        self.looks += u64::from(reaped > 0);
+        self.reaped += reaped as u64;
+    }
+
+    #[inline]
+    fn pass(&mut self, now_ns: u64) {
+        self.area += self.in_flight as u128 * u128::from(now_ns.saturating_sub(self.since_ns));
+        self.since_ns = now_ns;
+    }
+
+    /// The mean over the time from the first submission on; `None` when there was none.
+    pub(crate) fn mean(&self) -> Option<f64> {
+        let span_ns = self.since_ns.saturating_sub(self.first_ns);
+        (span_ns > 0).then(|| self.area as f64 / span_ns as f64)
+    }
+}
+
+/// How a worker ended.
+#[derive(Debug, Default)]
+pub(crate) struct Ended {
+    /// First stamp before a submission and last stamp after reaping, nanoseconds; `None` when nothing was submitted.
+    pub span_ns: Option<(u64, u64)>,
+    /// Ended because the duration was over.
+    pub by_time: bool,
+    /// Blocks handed to the kernel.
+    pub counts: Counts,
+    /// Transfers that moved less than asked, whose rest was submitted again.
+    pub short: u64,
+    /// I/Os that were turned away and asked again.
+    pub retried: u64,
+    /// I/Os that never completed.
+    pub unfinished: usize,
+    /// Completions that the kernel lost.
+    pub overflowed: u32,
+    pub depth: Depth,
+}
+
+/// How all workers together ended.
+#[derive(Default)]
+pub(crate) struct Sum {
+    pub span_ns: Option<(u64, u64)>,
+    pub by_time: bool,
+    pub counts: Counts,
+    short: u64,
+    retried: u64,
+    pub unfinished: usize,
+    overflowed: u64,
+    /// Mean I/Os in flight over all workers.
+    pub depth_mean: f64,
+    /// The most that one worker had in flight.
+    pub depth_most: usize,
+    calls: (u64, u64),
+    looks: (u64, u64),
+}
+
+impl Sum {
+    pub(crate) fn of(ended: &[Ended]) -> Self {
+        let mut sum = Self::default();
+        for end in ended {
+            sum.span_ns = match (sum.span_ns, end.span_ns) {
+                (Some((a, b)), Some((c, d))) => Some((a.min(c), b.max(d))),
+                (one, other) => one.or(other),
+            };
+            sum.by_time |= end.by_time;
+            sum.counts.add(end.counts);
+            sum.short += end.short;
+            sum.retried += end.retried;
+            sum.unfinished += end.unfinished;
+            sum.overflowed += u64::from(end.overflowed);
+            sum.depth_mean += end.depth.mean().unwrap_or_default();
+            sum.depth_most = sum.depth_most.max(end.depth.most);
+            sum.calls = (sum.calls.0 + end.depth.calls, sum.calls.1 + end.depth.submitted);
+            sum.looks = (sum.looks.0 + end.depth.looks, sum.looks.1 + end.depth.reaped);
+        }
+        sum
+    }
+
+    /// I/Os per submitting call and completions per look that found any.
+    pub(crate) fn per_call(&self) -> (Option<f64>, Option<f64>) {
+        let per = |(calls, all): (u64, u64)| (calls > 0).then(|| all as f64 / calls as f64);
+        (per(self.calls), per(self.looks))
+    }
+
+    /// I/Os in flight per job.
+    pub(crate) fn in_flight(&self, jobs: usize) -> DepthFigures {
+        let mean = self.depth_mean / jobs.max(1) as f64;
+        DepthFigures { mean, max: self.depth_most as u32 }
+    }
+
+    pub(crate) fn notices(&self) -> Vec<String> {
+        let said = |count: u64, text: &str| (count > 0).then(|| format!("{count} {text}"));
+        [
+            said(self.short, "transfers moved less than asked; their rest was submitted again"),
+            said(
+                self.retried,
+                "times the kernel turned an I/O away (EAGAIN, EINTR); it was asked again",
+            ),
+            said(
+                self.unfinished as u64,
+                "I/Os never completed and were given up; they are not counted",
+            ),
+            said(self.overflowed, "completions were lost by the kernel (queue overflow)"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mean_depth_is_that_over_time() {
+        let mut depth = Depth::default();
+        depth.submitting(1_000, 4, 4);
+        depth.reaped(2_000, 3, 4);
+        depth.submitting(3_000, 1, 2);
+        depth.reaped(5_000, 2, 2);
+        // 4 for 1 µs, 1 for 1 µs, 2 for 2 µs.
+        assert_eq!((depth.mean(), depth.most), (Some(9.0 / 4.0), 4));
+        let sum = Sum::of(&[Ended { depth, ..Ended::default() }]);
+        assert_eq!(sum.per_call(), (Some(2.5), Some(2.5)));
+        assert_eq!(Depth::default().mean(), None);
+    }
+}
