@@ -27,7 +27,7 @@ mod sim;
 mod summary;
 mod tally;
 mod target;
-mod verify;
+pub mod verify;
 mod watch;
 mod worker;
 

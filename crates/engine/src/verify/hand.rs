@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use content::{ContentId, identify};
+use content::ContentId;
 use results::model::VerifyFigures;
 
 use super::cells::Seen;
@@ -33,7 +33,7 @@ struct Slot {
 }
 
 /// What one job tells the verifier. It has a slot for each of its I/Os in flight.
-pub(crate) struct Hand {
+pub struct Hand {
     verifier: Arc<Verifier>,
     slots: Vec<Slot>,
     /// For each slot: what its blocks were when it began to read them.
@@ -47,7 +47,7 @@ pub(crate) struct Hand {
 
 impl Hand {
     /// For `depth` I/Os of up to `length` bytes.
-    pub(crate) fn new(verifier: Arc<Verifier>, depth: usize, length: usize) -> Self {
+    pub fn new(verifier: Arc<Verifier>, depth: usize, length: usize) -> Self {
         let most = length / verifier.unit() + 2;
         Self {
             slots: vec![Slot::default(); depth],
@@ -60,7 +60,7 @@ impl Hand {
     }
 
     /// What was found so far, in numbers.
-    pub(crate) fn figures(&self) -> &VerifyFigures {
+    pub fn figures(&self) -> &VerifyFigures {
         &self.figures
     }
 
@@ -81,7 +81,7 @@ impl Hand {
 
     /// A read is about to be submitted.
     #[inline]
-    pub(crate) fn read(&mut self, slot: usize, target: usize, offset: u64, length: u64) {
+    pub fn read(&mut self, slot: usize, target: usize, offset: u64, length: u64) {
         let Slot { first, blocks, .. } = self.occupy(slot, Doing::Reading, target, offset, length);
         let table = &self.verifier.targets[target].table;
         let seen = &mut self.seen[slot * self.most..][..blocks];
@@ -92,14 +92,14 @@ impl Hand {
 
     /// A write is about to be submitted; [`Hand::writes`] follows for each of its contents.
     #[inline]
-    pub(crate) fn write(&mut self, slot: usize, target: usize, offset: u64, length: u64) {
+    pub fn write(&mut self, slot: usize, target: usize, offset: u64, length: u64) {
         let blocks = self.occupy(slot, Doing::Changing, target, offset, length).blocks;
         self.words[slot * self.most..][..blocks].fill((Word(0), UNCERTAIN));
     }
 
     /// `id` stands `at` bytes from the start of the write, `length` bytes of it.
     #[inline]
-    pub(crate) fn writes(&mut self, slot: usize, at: u64, length: usize, id: ContentId) {
+    pub fn writes(&mut self, slot: usize, at: u64, length: usize, id: ContentId) {
         let Slot { target, offset, first, .. } = self.slots[slot];
         if let Some(block) = self.verifier.whole(target, offset + at, length) {
             let tag = self.verifier.targets[target].table.tag(id);
@@ -109,7 +109,7 @@ impl Hand {
 
     /// All contents of the write have been told: from now on reads may see it. Before it is submitted.
     #[inline]
-    pub(crate) fn begin(&mut self, slot: usize) {
+    pub fn begin(&mut self, slot: usize) {
         let Slot { target, first, blocks, .. } = self.slots[slot];
         let table = &self.verifier.targets[target].table;
         let words = &mut self.words[slot * self.most..][..blocks];
@@ -119,14 +119,7 @@ impl Hand {
     }
 
     /// Zeros are about to be written without data (`zeroes`), or a range is about to be discarded.
-    pub(crate) fn clear(
-        &mut self,
-        slot: usize,
-        target: usize,
-        offset: u64,
-        length: u64,
-        zeroes: bool,
-    ) {
+    pub fn clear(&mut self, slot: usize, target: usize, offset: u64, length: u64, zeroes: bool) {
         self.write(slot, target, offset, length);
         let Slot { first, blocks, .. } = self.slots[slot];
         let tag = if zeroes { ZERO } else { DISCARDED };
@@ -140,7 +133,7 @@ impl Hand {
 
     /// The I/O of `slot` has ended; `done` when all of it was moved without error. `buffer` holds what was read.
     #[inline]
-    pub(crate) fn ended(&mut self, slot: usize, done: bool, buffer: &[u8], now_ns: u64) {
+    pub fn ended(&mut self, slot: usize, done: bool, buffer: &[u8], now_ns: u64) {
         let is = std::mem::take(&mut self.slots[slot]);
         match is.doing {
             Doing::Nothing => {}
@@ -186,8 +179,7 @@ impl Hand {
         let figures = &mut self.figures;
         figures.checked += 1;
         let table = &self.verifier.targets[target].table;
-        if let Some(id) = identify(bytes)
-            && self.verifier.makers.matches(id, bytes)
+        if let Some(id) = self.verifier.makers.whole(target, bytes)
             && table.fit(block, before, table.tag(id)) == Fit::Right
         {
             figures.correct += 1;

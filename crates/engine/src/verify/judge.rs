@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     fn makers(random: usize) -> Makers {
-        Makers::new(move |_| Layout::head(random))
+        Makers::of(super::super::makers::Plain(Layout::head(random)))
     }
 
     fn made(id: u64, random: usize) -> Vec<u8> {

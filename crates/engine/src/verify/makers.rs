@@ -2,47 +2,101 @@
 
 use std::sync::Arc;
 
-use content::{ContentId, Generator, Layout};
+use content::{ContentId, Contents, Generator, Layout};
 
-type Of = Arc<dyn Fn(ContentId) -> Layout + Send + Sync>;
-
-/// Knows what bytes an id stands for. Loads may differ in how far their blocks compress.
-#[derive(Clone)]
-pub(crate) struct Makers {
-    generator: Generator,
-    now: Of,
-    earlier: Vec<Of>,
-}
-
-impl Makers {
-    /// Contents whose layout is `layout`.
-    pub(crate) fn new(layout: impl Fn(ContentId) -> Layout + Send + Sync + 'static) -> Self {
-        Self { generator: Generator::best(), now: Arc::new(layout), earlier: Vec::new() }
-    }
-
-    /// These, and those of an earlier load.
-    pub(crate) fn and_earlier(
-        mut self,
-        layout: impl Fn(ContentId) -> Layout + Send + Sync + 'static,
-    ) -> Self {
-        self.earlier.push(Arc::new(layout));
-        self
+/// Knows what bytes its ids stand for.
+pub trait Maker: Send + Sync {
+    /// The content that the head of `block` names.
+    fn identify(&self, block: &[u8]) -> Option<ContentId> {
+        content::identify(block)
     }
 
     /// Whether `block` holds the bytes of `id`.
-    #[inline]
-    pub(crate) fn matches(&self, id: ContentId, block: &[u8]) -> bool {
-        self.generator.matches(id, (self.now)(id), block).is_ok()
-            || self.earlier.iter().any(|of| self.generator.matches(id, of(id), block).is_ok())
+    fn matches(&self, id: ContentId, block: &[u8]) -> bool;
+
+    /// Fills `block` with the bytes of `id`.
+    fn fill(&self, id: ContentId, block: &mut [u8]);
+
+    /// Whether it is this one that makes `id`.
+    fn makes(&self, id: ContentId) -> bool;
+}
+
+/// Contents that differ in nothing but their id: all have one layout.
+#[derive(Debug, Clone, Copy)]
+pub struct Plain(pub Layout);
+
+impl Maker for Plain {
+    fn matches(&self, id: ContentId, block: &[u8]) -> bool {
+        Generator::best().matches(id, self.0, block).is_ok()
     }
 
-    /// The bytes of `id`, `length` of them, as each load would make them.
+    fn fill(&self, id: ContentId, block: &mut [u8]) {
+        Generator::best().fill(id, self.0, block);
+    }
+
+    fn makes(&self, _: ContentId) -> bool {
+        true
+    }
+}
+
+impl Maker for Contents {
+    fn matches(&self, id: ContentId, block: &[u8]) -> bool {
+        Contents::matches(self, id, block).is_ok()
+    }
+
+    fn fill(&self, id: ContentId, block: &mut [u8]) {
+        Contents::fill(self, id, block);
+    }
+
+    fn makes(&self, id: ContentId) -> bool {
+        self.parts(id).is_some()
+    }
+}
+
+/// All contents that may stand on the targets of a load: of each target, then of loads before it.
+#[derive(Clone)]
+pub struct Makers(Vec<Arc<dyn Maker>>);
+
+impl Makers {
+    /// Contents of this maker alone.
+    pub fn of(maker: impl Maker + 'static) -> Self {
+        Self(vec![Arc::new(maker)])
+    }
+
+    /// Contents of these makers: one for each target, then those of earlier loads.
+    pub fn new(makers: Vec<Arc<dyn Maker>>) -> Self {
+        Self(makers)
+    }
+
+    /// The content that `block` holds, whole; that of target `target` first. `None` when it is not whole.
+    #[inline]
+    pub fn whole(&self, target: usize, block: &[u8]) -> Option<ContentId> {
+        let own = self.0.get(target).or_else(|| self.0.first())?;
+        match own.identify(block) {
+            Some(id) if own.matches(id, block) => Some(id),
+            _ if self.0.len() > 1 => self.whole_of_others(block),
+            _ => None,
+        }
+    }
+
+    #[cold]
+    fn whole_of_others(&self, block: &[u8]) -> Option<ContentId> {
+        self.0.iter().find_map(|maker| maker.identify(block).filter(|&id| maker.matches(id, block)))
+    }
+
+    /// The bytes of `id`, `length` of them, as each maker would make them; those that make it, if any do.
     pub(crate) fn made(&self, id: ContentId, length: usize) -> Vec<Vec<u8>> {
-        let made = |of: &Of| {
+        let made = |maker: &Arc<dyn Maker>| {
             let mut block = vec![0; length];
-            self.generator.fill(id, of(id), &mut block);
+            maker.fill(id, &mut block);
             block
         };
-        std::iter::once(&self.now).chain(&self.earlier).map(made).collect()
+        let own: Vec<_> = self.0.iter().filter(|maker| maker.makes(id)).map(made).collect();
+        if own.is_empty() { self.0.iter().map(made).collect() } else { own }
+    }
+
+    /// Whether any of them makes `id`.
+    pub(crate) fn make(&self, id: ContentId) -> bool {
+        id == ContentId::ZERO || self.0.iter().any(|maker| maker.makes(id))
     }
 }

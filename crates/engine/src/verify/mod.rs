@@ -14,10 +14,10 @@ mod verifier;
 mod word;
 
 pub use cells::Width;
-pub(crate) use hand::Hand;
-pub(crate) use makers::Makers;
+pub use hand::Hand;
+pub use makers::{Maker, Makers, Plain};
 pub use table::Promises;
-pub(crate) use verifier::Verifier;
+pub use verifier::Verifier;
 
 #[cfg(test)]
 mod tests;

@@ -16,8 +16,7 @@ fn spec(dedupe: f64, compress: &str) -> ContentSpec {
 }
 
 fn verifier(bytes: u64, width: Width, source: &Source) -> Arc<Verifier> {
-    let random = source.layout(ContentId(1)).random_bytes();
-    let makers = Makers::new(move |_| Layout::head(random));
+    let makers = Makers::of(source.contents().clone());
     Arc::new(Verifier::new(&[(bytes, Promises::default())], BLOCK, width, makers).unwrap())
 }
 
@@ -183,8 +182,7 @@ fn one_byte_per_block_finds_what_four_find_but_one_stale_block_in_119() {
 fn discarded_and_zeroed_blocks_are_checked_for_what_the_device_promises() {
     for promised in [false, true] {
         let source = Source::new(&spec(0.0, "none"), Seed(9), 0, 1);
-        let random = source.layout(ContentId(1)).random_bytes();
-        let makers = Makers::new(move |_| Layout::head(random));
+        let makers = Makers::of(source.contents().clone());
         let promises = Promises { discard_zeroes: promised, fresh: false };
         let size = 16 * BLOCK as u64;
         let verifier = Verifier::new(&[(size, promises)], BLOCK, Width::Four, makers).unwrap();

@@ -25,7 +25,7 @@ pub(crate) struct Area {
 }
 
 /// What is known of the contents of all targets of a load, and what was found to be wrong.
-pub(crate) struct Verifier {
+pub struct Verifier {
     pub(crate) targets: Vec<Area>,
     pub(crate) makers: Makers,
     unit: usize,
@@ -34,7 +34,7 @@ pub(crate) struct Verifier {
 
 impl Verifier {
     /// For targets of these sizes in bytes, in blocks of `unit` bytes. A rest at the end of a target is not verified.
-    pub(crate) fn new(
+    pub fn new(
         targets: &[(u64, Promises)],
         unit: usize,
         width: Width,
@@ -49,7 +49,7 @@ impl Verifier {
 
     /// Size of a block, bytes.
     #[inline]
-    pub(crate) fn unit(&self) -> usize {
+    pub fn unit(&self) -> usize {
         self.unit
     }
 
@@ -85,10 +85,7 @@ impl Verifier {
     }
 
     /// The wrong blocks that were kept, in order of time, with the counts of all hands.
-    pub(crate) fn figures<'a>(
-        &self,
-        hands: impl Iterator<Item = &'a VerifyFigures>,
-    ) -> VerifyFigures {
+    pub fn figures<'a>(&self, hands: impl Iterator<Item = &'a VerifyFigures>) -> VerifyFigures {
         let mut all = VerifyFigures::default();
         hands.for_each(|figures| all.add_counts(figures));
         all.wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -167,7 +164,9 @@ impl Verifier {
         let was = word
             .before()
             .is_some_and(|before| before == lower(tag) || tag == ZERO && before == DISCARDED);
-        wrong.kind = if was && word.tag() != NEVER {
+        wrong.kind = if !self.makers.make(id) {
+            WrongKind::Foreign
+        } else if was && word.tag() != NEVER {
             WrongKind::Stale
         } else if id == ContentId::ZERO {
             WrongKind::Zeros
