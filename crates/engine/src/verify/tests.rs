@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use content::{BLOCK, ContentId, ContentSpec, Layout, Source};
+use content::{BLOCK, ContentId, ContentSpec, Source};
 use faulty::{Fault, On, Store, What, When};
 use results::model::{VerifyFigures, WrongKind};
 use units::{Percent, Seed, SplitMix64};
