@@ -3,13 +3,24 @@
 #![forbid(unsafe_code)]
 
 mod amount;
+mod arrivals;
+mod beat;
 mod block_size;
+#[cfg(test)]
+mod chi;
 mod choices;
 mod deck;
 mod describe;
 mod each;
 mod error;
 mod lane;
+mod law;
+#[cfg(test)]
+mod law_tests;
+mod limiter;
+mod maker;
+mod math;
+mod normal;
 mod op;
 mod ops;
 mod order;
@@ -26,13 +37,16 @@ mod stream;
 mod text;
 mod validate;
 mod walk;
+mod zipf;
 mod zones;
 
 pub use amount::Amount;
+pub use arrivals::Arrivals;
 pub use block_size::BlockSize;
 pub use choices::{Arrival, Backend, DepthUnit, Hot, Share, Verify};
 pub use each::{Each, Own};
 pub use error::WorkloadError;
+pub use limiter::{Limiter, Pauses};
 pub use op::{OpKind, OpName};
 pub use ops::Ops;
 pub use pattern::Pattern;

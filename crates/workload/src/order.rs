@@ -2,6 +2,7 @@
 
 use units::Seed;
 
+use crate::law::Law;
 use crate::permutation::Permutation;
 use crate::walk::Walk;
 use crate::{BATCH, Hot, Pattern, seeds};
@@ -13,8 +14,8 @@ pub(crate) enum Order {
     Walked { walk: Walk, share: u64 },
     /// Each place once in a pass, in random order; the order of a pass is the same for all jobs.
     Permuted { permutation: Permutation, pass: u64, seed: Seed, job: u64, jobs: u64, share: u64 },
-    /// Each place as likely.
-    Uniform { places: u64, seed: Seed },
+    /// Drawn by a law; hot places are scattered by a permutation.
+    Drawn { law: Law, scattered: Option<Permutation>, seed: Seed },
     /// One place.
     Single { place: u64 },
 }
@@ -24,10 +25,10 @@ impl Order {
     /// Jobs that divide a pass have the seed `common`; each draws from `own`.
     pub(crate) fn new(
         pattern: &Pattern,
-        places: u64,
+        (places, align): (u64, u64),
         last_block: bool,
         (common, own): (Seed, Seed),
-        _hot: (Hot, Seed),
+        (hot, hot_seed): (Hot, Seed),
         (job, jobs): (u64, u64),
     ) -> (Self, Option<u64>) {
         let places = places.max(1);
@@ -44,7 +45,11 @@ impl Order {
                 (permuted, Some(share))
             }
             Pattern::Single { block } => (Self::Single { place: (*block).min(places - 1) }, None),
-            _ => (Self::Uniform { places, seed: own }, None),
+            _ => {
+                let scattered = (hot == Hot::Scattered && pattern.own_hot().is_some())
+                    .then(|| Permutation::new(places, hot_seed));
+                (Self::Drawn { law: Law::new(pattern, places, align), scattered, seed: own }, None)
+            }
         }
     }
 
@@ -76,9 +81,11 @@ impl Order {
                     (pass, at) = (pass + 1, 0);
                 }
             }
-            Self::Uniform { places, seed } => {
-                let mut rng = seeds::nth(*seed, number).generator();
-                out.fill_with(|| rng.below(*places));
+            Self::Drawn { law, scattered, seed } => {
+                law.batch(&mut seeds::nth(*seed, number).generator(), out);
+                if let Some(permutation) = scattered {
+                    permutation.apply(out);
+                }
             }
             Self::Single { place } => out.fill(*place),
         }

@@ -297,9 +297,6 @@ fn validate_rate(key: &'static str, rate: Rate) -> Result<(), WorkloadError> {
 
 fn validate_pattern(pattern: &Pattern) -> Result<(), WorkloadError> {
     let wrong = |why, help| Err(senseless("pattern", pattern, why, help));
-    if pattern.own_hot().is_some() {
-        return wrong("not there yet", "use random");
-    }
     match pattern {
         Pattern::Zipf { theta } if !(*theta > 0.0 && *theta <= 50.0) => {
             wrong("theta has to be above 0 and at most 50", "use a theta such as 0.99 or 1.2")

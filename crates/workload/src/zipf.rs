@@ -1,0 +1,143 @@
+//! The zipf law over 1..=n for any exponent, without tables of n: rejection-inversion (W. Hörmann and G. Derflinger,
+//! "Rejection-inversion to generate variates from monotone discrete distributions", ACM TOMACS 6 (3), 1996).
+//!
+//! With h(x) = x^-theta and H its integral, a point is drawn uniformly between H(1.5) - 1 and H(n + 1/2) and taken back
+//! through H; it falls to the nearest rank k and is accepted where it lies in the last k^-theta of the interval of k. That
+//! makes each rank as likely as k^-theta exactly. Instead of H itself its power x^(1-theta) is drawn, which keeps the tail
+//! fine for exponents above 1; close to 1, where that power is nearly constant, H is.
+
+use std::f64::consts::LOG2_E;
+
+use units::SplitMix64;
+
+use crate::BATCH;
+use crate::math::{exp2, log1p_over, log2, open_unit};
+
+/// Ranks whose bound is kept; beyond it, one bound on the distance from the rank does for all.
+const KEPT: u64 = 1024;
+/// Ranks from which on every point is accepted.
+const SURE: u64 = 1 << 26;
+/// How close to 1 an exponent is treated as such.
+const NEAR_ONE: f64 = 1e-3;
+/// Points that are drawn to replace those that were rejected.
+const AGAIN: usize = 4;
+
+/// A zipf law.
+#[derive(Debug, Clone)]
+pub(crate) struct Zipf {
+    n: u64,
+    theta: f64,
+    /// 1 - theta.
+    q: f64,
+    /// Coordinates grow with the rank; they run from `top` (beyond the last rank) down by `span`.
+    top: f64,
+    span: f64,
+    /// The least coordinate that is accepted for ranks 1, 2, ...
+    least: Box<[f64]>,
+    /// How far below its rank a point may lie that is accepted whatever the rank, beyond the ranks that are kept.
+    close: f64,
+}
+
+impl Zipf {
+    /// The law over 1..=`n` with the exponent `theta` (above 0).
+    pub(crate) fn new(n: u64, theta: f64) -> Self {
+        let n = n.max(1);
+        let mut law = Self {
+            n,
+            theta,
+            q: 1.0 - theta,
+            top: 0.0,
+            span: 0.0,
+            least: Box::new([]),
+            // The interval of k is longer than k^-theta by about k^-theta * theta (theta + 1) / (24 k^2); four times that.
+            close: 0.5 - theta * (theta + 1.0) / (6.0 * (KEPT * KEPT) as f64),
+        };
+        law.top = law.coordinate(n as f64 + 0.5, 0.0);
+        // The interval of rank 1 is cut to its probability from the start.
+        law.span = law.top - law.coordinate(1.5, 1.0);
+        law.least = (1..=n.min(KEPT)).map(|k| law.bound(k as f64)).collect();
+        law
+    }
+
+    fn is_near_one(&self) -> bool {
+        self.q.abs() < NEAR_ONE
+    }
+
+    /// The coordinate of H(x) - `less`.
+    fn coordinate(&self, x: f64, less: f64) -> f64 {
+        if self.is_near_one() {
+            // H(x) = (x^q - 1) / q = ln(x) (1 + z/2 + z^2/6 + ...) with z = q ln(x).
+            let z = self.q * x.ln();
+            let series = (1..12).rev().fold(1.0, |sum, k| 1.0 + sum * z / f64::from(k + 1));
+            x.ln() * series - less
+        } else {
+            self.q.signum() * (x.powf(self.q) - self.q * less)
+        }
+    }
+
+    /// The least coordinate at which rank `k` is accepted.
+    fn bound(&self, k: f64) -> f64 {
+        self.coordinate(k + 0.5, k.powf(-self.theta))
+    }
+
+    /// Points between the coordinates' ends, and where they lie among the ranks.
+    #[inline]
+    fn points<const N: usize>(&self, rng: &mut SplitMix64) -> ([f64; N], [f64; N]) {
+        let mut at = [0.0; N];
+        for at in &mut at {
+            *at = open_unit(rng.next_u64());
+        }
+        for at in &mut at {
+            *at = self.top - *at * self.span;
+        }
+        let mut x = [0.0; N];
+        if self.q == 0.0 {
+            for (x, at) in x.iter_mut().zip(&at) {
+                *x = exp2(at * LOG2_E);
+            }
+        } else if self.is_near_one() {
+            for (x, at) in x.iter_mut().zip(&at) {
+                *x = exp2(at * log1p_over(self.q * at) * LOG2_E);
+            }
+        } else {
+            let (sign, inverse) = (self.q.signum(), 1.0 / self.q);
+            for (x, at) in x.iter_mut().zip(&at) {
+                *x = exp2(log2(sign * at) * inverse);
+            }
+        }
+        (at, x)
+    }
+
+    /// Draws ranks, counted from 0, into `out` from `done` on; gives how many there are then.
+    #[inline]
+    fn round<const N: usize>(
+        &self,
+        rng: &mut SplitMix64,
+        out: &mut [u64; BATCH],
+        mut done: usize,
+    ) -> usize {
+        let (at, x) = self.points::<N>(rng);
+        for (at, x) in at.into_iter().zip(x) {
+            if done == BATCH {
+                break;
+            }
+            let k = ((x + 0.5) as i64 as u64).clamp(1, self.n);
+            let accepted = match self.least.get((k - 1) as usize) {
+                Some(least) => at >= *least,
+                // Far out fewer than one point in 10^13 is to be rejected, and doubles are too coarse to tell which.
+                None => k as f64 - x <= self.close || k > SURE || at >= self.bound(k as f64),
+            };
+            out[done] = k - 1;
+            done += usize::from(accepted);
+        }
+        done
+    }
+
+    /// Fills `out` with ranks, counted from 0.
+    pub(crate) fn batch(&self, rng: &mut SplitMix64, out: &mut [u64; BATCH]) {
+        let mut done = self.round::<BATCH>(rng, out, 0);
+        while done < BATCH {
+            done = self.round::<AGAIN>(rng, out, done);
+        }
+    }
+}
