@@ -41,6 +41,8 @@ pub struct Progress {
     pub fraction: Option<f64>,
     /// Estimate of the time left, nanoseconds; `None` when it cannot be known.
     pub remaining_ns: Option<u64>,
+    /// CPU time per I/O since the last rows, microseconds; `None` where it cannot be known.
+    pub cpu_per_io_us: Option<f64>,
 }
 
 impl Progress {
@@ -57,7 +59,7 @@ impl Progress {
         let fraction = by_time.into_iter().chain(by_bytes).reduce(f64::max);
         let remaining_ns =
             fraction.filter(|&f| f > 0.0).map(|f| (elapsed_ns as f64 * (1.0 - f) / f) as u64);
-        Self { elapsed_ns, fraction, remaining_ns }
+        Self { elapsed_ns, fraction, remaining_ns, cpu_per_io_us: None }
     }
 }
 

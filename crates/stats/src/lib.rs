@@ -16,6 +16,7 @@ mod normal;
 mod quantile;
 mod rank;
 mod spread;
+mod steady;
 mod verdict;
 
 pub use autocorrelation::effective_sample_size;
@@ -25,4 +26,5 @@ pub use holm::holm;
 pub use quantile::quantile;
 pub use rank::{RankTest, rank_test};
 pub use spread::{Spread, spread};
+pub use steady::{SteadyRule, Window, window};
 pub use verdict::{Verdict, decide};

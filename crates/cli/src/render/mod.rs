@@ -1,6 +1,7 @@
 //! How events look: a live view on a terminal, plain lines elsewhere, JSON lines for programs.
 
 mod load;
+mod panel;
 mod run;
 
 pub use load::LoadView;

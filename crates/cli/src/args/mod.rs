@@ -1,9 +1,14 @@
 //! What can be typed. Values are checked here as far as they can be checked alone.
 
+mod content;
+mod load;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
-use units::{Bytes, Nanos, Percent, Seed};
+use units::{Bytes, Nanos, Seed};
+
+pub use load::{LoadArgs, TargetArg};
 
 /// Exit codes, as `--help` shows them.
 const EXIT_CODES: &str = "\
@@ -27,7 +32,7 @@ pub enum Command {
     Lab(LabCommand),
     /// Run an experiment on this machine's devices.
     Run(RunArgs),
-    /// Load one device or file, and say what it did.
+    /// Load devices or files, and say what they did.
     Load(Box<LoadArgs>),
     /// Show a result on the terminal.
     Show(ShowArgs),
@@ -156,78 +161,10 @@ pub struct LabShellArgs {
     pub machine: GuestArgs,
 }
 
-/// `fathom load`
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  fathom load scratch.dat --size 1G --ops randwrite=100 --depth 32 --duration 5s --dedupe 50% --compress 2.5x
-  fathom load /dev/sdx --destroy-data --ops randread=70,randwrite=30 --jobs 4 --depth 16 --duration 60s")]
-pub struct LoadArgs {
-    /// Block device or file. A new file needs --size.
-    pub target: PathBuf,
-    /// Operations and their shares in percent: read, write, randread, randwrite.
-    #[arg(long, value_name = "OP=SHARE,...", default_value = "randread=100")]
-    pub ops: workload::Ops,
-    /// Pattern of all operations: sequential, random, permutation, strided:N.
-    #[arg(long)]
-    pub pattern: Option<workload::Pattern>,
-    /// Size of one I/O.
-    #[arg(long, default_value = "4k")]
-    pub block_size: workload::BlockSize,
-    /// Workers.
-    #[arg(long, default_value_t = 1)]
-    pub jobs: u32,
-    /// I/Os in flight per worker.
-    #[arg(long, default_value_t = 32)]
-    pub depth: u32,
-    /// Bytes of the target to use; size of the file when it is new [default: all of it].
-    #[arg(long)]
-    pub size: Option<Bytes>,
-    /// Where the used range starts.
-    #[arg(long)]
-    pub offset: Option<Bytes>,
-    /// Stop after this time [default: 10s, when no other stop is given].
-    #[arg(long)]
-    pub duration: Option<Nanos>,
-    /// Stop after this many bytes.
-    #[arg(long)]
-    pub bytes: Option<Bytes>,
-    /// Stop after this many passes over the range.
-    #[arg(long)]
-    pub passes: Option<u32>,
-    /// Share of written blocks that are duplicates of earlier ones.
-    #[arg(long, value_name = "PERCENT", default_value = "0%")]
-    pub dedupe: Percent,
-    /// How far back duplicates reach, in distinct blocks [default: 16384].
-    #[arg(long, value_name = "BLOCKS")]
-    pub dedupe_window: Option<u64>,
-    /// How far LZ4 compresses a block: 2.5x, 60% or none.
-    #[arg(long, default_value = "none")]
-    pub compress: content::Compress,
-    /// Share of written blocks that are zero.
-    #[arg(long, value_name = "PERCENT", default_value = "0%")]
-    pub zero: Percent,
-    /// Seed of everything random [default: a fresh one, printed and stored].
-    #[arg(long)]
-    pub seed: Option<Seed>,
-    /// Length of an interval row.
-    #[arg(long, default_value = "1s")]
-    pub interval: Nanos,
-    /// Go through the page cache instead of past it.
-    #[arg(long)]
-    pub buffered: bool,
-    /// Write to the target even if it holds data.
-    #[arg(long)]
-    pub destroy_data: bool,
-    /// JSON lines on standard output, people's text on standard error.
-    #[arg(long)]
-    pub json: bool,
-}
-
 /// `fathom show`
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// Directory of the result.
+    /// Directory of the result, or a log of I/Os (`fathom load --io-log`), which is shown as CSV.
     pub result: PathBuf,
     /// The figures as JSON (docs/json.md).
     #[arg(long, conflicts_with = "csv")]

@@ -1,0 +1,338 @@
+//! What `fathom load` takes: every key of a load stage is an option here, with dashes for underscores.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use units::{Bytes, Nanos, Percent, Seed};
+use workload::LoadSpec;
+
+use super::content::ContentArgs;
+
+/// How long a load runs when nobody says when to stop.
+const DURATION: Nanos = Nanos::from_secs(10);
+
+const EXAMPLES: &str = "\
+Examples:
+  A new file, written at random, half of it duplicates that LZ4 shrinks to 40 %:
+    fathom load scratch.dat --size 1G --ops randwrite=100 --duration 5s --dedupe 50% --compress 2.5x
+  A mix on a device whose data may go, with two block sizes:
+    fathom load /dev/sdx --destroy-data --ops randread=70,randwrite=30 --block-size 4k=80,64k=20 --jobs 4
+  What the engine itself costs:
+    fathom load null --size 16G --ops randread=100 --depth 128 --duration 3s
+  Open loop: 5000 I/Os a second whatever the target does, latency from when each should have begun:
+    fathom load /dev/sdx --ops randread=100 --rate 5000/s --arrival poisson --duration 60s
+  Two devices, 70 % of the I/Os on the first, every I/O in a log:
+    fathom load /dev/sdx=70 /dev/sdy=30 --ops randread=100 --io-log ios.fio && fathom show ios.fio
+  Read back and check what was written:
+    fathom load scratch.dat --size 1G --ops randwrite=50,randread=50 --verify both --passes 2
+
+Exit codes: 0 ok; 2 usage; 3 the environment lacks something; 4 refused, to keep data safe; 5 the target gave \
+nothing but errors, or nothing was measured, or a block was wrong; 130 interrupted.";
+
+/// `fathom load`
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct LoadArgs {
+    /// Block devices or files, each with its share of the I/Os if not equal; `null` is no target at all. New files and
+    /// `null` need --size.
+    #[arg(required = true, value_name = "TARGET[=SHARE]")]
+    pub targets: Vec<TargetArg>,
+    #[command(flatten)]
+    pub io: IoArgs,
+    #[command(flatten)]
+    pub pace: PaceArgs,
+    #[command(flatten)]
+    pub stop: StopArgs,
+    #[command(flatten)]
+    pub content: ContentArgs,
+    #[command(flatten)]
+    pub verify: VerifyArgs,
+    #[command(flatten)]
+    pub record: RecordArgs,
+    /// Write to the target even if it holds data.
+    #[arg(long)]
+    pub destroy_data: bool,
+    /// Seed of everything random [default: a fresh one, printed and stored].
+    #[arg(long)]
+    pub seed: Option<Seed>,
+    /// JSON lines on standard output, people's text on standard error (docs/json.md).
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What is done, and where.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Operations and places")]
+pub struct IoArgs {
+    /// Operations and their shares in percent: read, write, randread, randwrite, discard, randdiscard, writezeroes,
+    /// randwritezeroes, flush.
+    #[arg(long, value_name = "OP=SHARE,...", default_value = "randread=100")]
+    pub ops: workload::Ops,
+    /// Block size or pattern of single operations: `write.block_size=64k;randread.pattern=zipf:1.2`.
+    #[arg(long, value_name = "OP.KEY=VALUE;...", default_value = "")]
+    pub each: workload::Each,
+    /// Pattern of all operations: sequential, interleaved, strided:N, random, permutation, zipf:T, pareto:H, normal:S%,
+    /// zones:..., single [default: random or sequential by the operation's name].
+    #[arg(long, value_name = "PATTERN")]
+    pub pattern: Option<workload::Pattern>,
+    /// Where often visited blocks are: scattered or contiguous.
+    #[arg(long, value_name = "WHERE")]
+    pub hot: Option<workload::Hot>,
+    /// Size of one I/O: 4k, sizes with shares (4k=50,64k=50), or a range (4k..64k).
+    #[arg(long, value_name = "SIZE", default_value = "4k")]
+    pub block_size: workload::BlockSize,
+    /// I/Os start at multiples of this [default: what all sizes are multiples of].
+    #[arg(long, value_name = "BYTES")]
+    pub align: Option<Bytes>,
+    /// Bytes of the target to use; size of the file when it is new [default: all of it].
+    #[arg(long, value_name = "BYTES")]
+    pub size: Option<Bytes>,
+    /// Where the used range starts.
+    #[arg(long, value_name = "BYTES")]
+    pub offset: Option<Bytes>,
+    /// With a stride: visit the last block of the range too.
+    #[arg(long)]
+    pub last_block: bool,
+    /// How and how often writes are made durable: fsync:N, fdatasync:N, fua:N, dsync.
+    #[arg(long, value_name = "HOW[:N]")]
+    pub sync: Option<workload::Sync>,
+    /// Go through the page cache instead of past it.
+    #[arg(long)]
+    pub buffered: bool,
+}
+
+/// How hard.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Depth and pace")]
+pub struct PaceArgs {
+    /// Workers.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub jobs: u32,
+    /// How jobs divide the work: split, shared, own, parts.
+    #[arg(long, value_name = "HOW", default_value = "split")]
+    pub share: workload::Share,
+    /// I/Os in flight per worker.
+    #[arg(long, value_name = "N", default_value_t = 32)]
+    pub depth: u32,
+    /// What depth counts: ios, or 4k for units of 4 KiB.
+    #[arg(long, value_name = "UNIT", default_value = "ios")]
+    pub depth_unit: workload::DepthUnit,
+    /// I/Os that are submitted together.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub batch: u32,
+    /// A pause of each job between I/Os, or after every N: 1ms, 1ms:8.
+    #[arg(long, value_name = "TIME[:N]")]
+    pub think: Option<workload::Think>,
+    /// Open loop: start I/Os at this rate over all jobs, whatever the target does: 5000/s, 100M/s.
+    #[arg(long, value_name = "RATE")]
+    pub rate: Option<workload::Rate>,
+    /// When the I/Os of a rate begin: fixed (equal distances) or poisson.
+    #[arg(long, value_name = "KIND", default_value = "fixed")]
+    pub arrival: workload::Arrival,
+    /// Closed loop: not more than this over all jobs: 5000/s, 100M/s, or both with a comma.
+    #[arg(long, value_name = "RATE")]
+    pub limit: Option<workload::Limit>,
+    /// How the target is driven: auto (a short probe that reads), io_uring, libaio, sync.
+    #[arg(long, value_name = "NAME", default_value = "auto")]
+    pub backend: workload::Backend,
+}
+
+/// When it ends.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Start and end")]
+pub struct StopArgs {
+    /// What happens in this time at the start counts in no figure.
+    #[arg(long, value_name = "TIME")]
+    pub ramp: Option<Nanos>,
+    /// Stop after this time [default: 10s, when no other stop is given].
+    #[arg(long, value_name = "TIME")]
+    pub duration: Option<Nanos>,
+    /// Stop after this many bytes, over all jobs.
+    #[arg(long, value_name = "BYTES")]
+    pub bytes: Option<Bytes>,
+    /// Stop after this many I/Os, over all jobs.
+    #[arg(long, value_name = "N")]
+    pub ios: Option<u64>,
+    /// Stop after this many passes over the range.
+    #[arg(long, value_name = "N")]
+    pub passes: Option<u32>,
+    /// Stop when a metric has settled: METRIC:TOLERANCE:WINDOW, as in iops:5%:60s.
+    #[arg(long, value_name = "RULE")]
+    pub steady: Option<workload::Steady>,
+    /// Stop when more I/Os than this have failed.
+    #[arg(long, value_name = "N")]
+    pub max_errors: Option<u64>,
+}
+
+/// What is checked.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Verification")]
+pub struct VerifyArgs {
+    /// Check what was written: read (whatever is read while the load runs), after (a pass after it), both, off.
+    #[arg(long, value_name = "WHEN", num_args = 0..=1, default_missing_value = "both", default_value = "off")]
+    pub verify: workload::Verify,
+    /// Keep what the target must hold in this file, so that a later load can verify it.
+    #[arg(long, value_name = "FILE")]
+    pub verify_state: Option<PathBuf>,
+}
+
+/// What is kept.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Recording")]
+pub struct RecordArgs {
+    /// Length of an interval row.
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    pub interval: Nanos,
+    /// Keep submission and completion latency apart (one more reading of the clock per call).
+    #[arg(long)]
+    pub split_latency: bool,
+    /// How many of the I/Os that took longest are kept.
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=10_000))]
+    pub worst: u32,
+    /// Write the latencies of every interval to FILE, an interval log that HdrHistogram's tools open.
+    #[arg(long, value_name = "FILE")]
+    pub latency_log: Option<PathBuf>,
+    /// Write every I/O to FILE (40 bytes each); `fathom show FILE` makes CSV of it.
+    #[arg(long, value_name = "FILE")]
+    pub io_log: Option<PathBuf>,
+}
+
+/// One target as it was typed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TargetArg {
+    /// A path, or `null`.
+    pub path: PathBuf,
+    /// Its share in relation to the others; equal when missing.
+    pub share: Option<Percent>,
+}
+
+impl TargetArg {
+    /// Whether it is no target at all.
+    pub fn is_null(&self) -> bool {
+        self.path == Path::new("null")
+    }
+}
+
+impl std::str::FromStr for TargetArg {
+    type Err = String;
+
+    /// Reads `PATH` and `PATH=SHARE`. What is there under its whole name is taken for it.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let whole = || Ok(Self { path: text.into(), share: None });
+        if text.is_empty() {
+            return Err("a target needs a name: a device, a file, or null".into());
+        }
+        let Some((path, share)) = text.rsplit_once('=') else { return whole() };
+        if Path::new(text).exists() {
+            return whole();
+        }
+        match share.parse::<Percent>() {
+            Ok(share) if share.0 > 0.0 && !path.is_empty() => {
+                Ok(Self { path: path.into(), share: Some(share) })
+            }
+            _ => Err(format!("'{share}' is no share: write TARGET=SHARE, as in /dev/sdx=70")),
+        }
+    }
+}
+
+impl LoadArgs {
+    /// The load that is asked for.
+    pub fn spec(&self) -> LoadSpec {
+        let (io, pace, stop) = (&self.io, &self.pace, &self.stop);
+        let bounded = stop.duration.is_some()
+            || stop.bytes.is_some()
+            || stop.ios.is_some()
+            || stop.passes.is_some();
+        LoadSpec {
+            ops: io.ops.clone(),
+            each: io.each.clone(),
+            pattern: io.pattern.clone(),
+            hot: io.hot,
+            block_size: io.block_size.clone(),
+            align: io.align,
+            share: pace.share,
+            jobs: pace.jobs,
+            depth: pace.depth,
+            depth_unit: pace.depth_unit,
+            batch: pace.batch,
+            think: pace.think,
+            rate: pace.rate,
+            arrival: pace.arrival,
+            limit: pace.limit,
+            ramp: stop.ramp,
+            offset: io.offset,
+            size: io.size,
+            duration: if bounded { stop.duration } else { Some(DURATION) },
+            bytes: stop.bytes,
+            ios: stop.ios,
+            passes: stop.passes,
+            steady: stop.steady,
+            max_errors: stop.max_errors,
+            sync: io.sync,
+            backend: pace.backend,
+            verify: self.verify.verify,
+            content: self.content.spec(),
+            direct: !io.buffered,
+            interval: self.record.interval,
+            last_block: io.last_block,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{CommandFactory, Parser};
+
+    fn load(args: &[&str]) -> Result<Box<LoadArgs>, clap::Error> {
+        let all = [&["fathom", "load"], args].concat();
+        super::super::Cli::try_parse_from(all).map(|cli| match cli.command {
+            super::super::Command::Load(args) => args,
+            other => panic!("{other:?}"),
+        })
+    }
+
+    #[test]
+    fn every_key_of_a_load_stage_is_an_option_and_without_options_the_defaults_hold() {
+        let command = super::super::Cli::command();
+        let command = command.find_subcommand("load").unwrap();
+        let flags: Vec<_> = command.get_arguments().filter_map(|a| a.get_long()).collect();
+        let keys = serde_json::to_value(LoadSpec::default()).unwrap();
+        // Left out of the text of a load that has none.
+        let keys = keys.as_object().unwrap().keys().map(String::as_str).chain(["each"]);
+        for key in keys {
+            let flag = match key {
+                "direct" => "buffered".to_owned(),
+                "content" => continue,
+                key => key.replace('_', "-"),
+            };
+            assert!(flags.contains(&flag.as_str()), "{key} has no option");
+        }
+        let expected = LoadSpec {
+            ops: "randread=100".parse().unwrap(),
+            duration: Some(DURATION),
+            ..LoadSpec::default()
+        };
+        assert_eq!(load(&["x"]).unwrap().spec(), expected);
+    }
+
+    #[test]
+    fn a_target_may_have_a_share_and_a_name_with_an_equals_sign() {
+        let of = |text: &str| text.parse::<TargetArg>();
+        assert_eq!(of("a=70").unwrap().share, Some(Percent(70.0)));
+        assert_eq!(of("a").unwrap(), TargetArg { path: "a".into(), share: None });
+        assert!(of("a=b").unwrap_err().contains("'b'") && of("").is_err() && of("=5").is_err());
+        let folder = tempfile::tempdir().unwrap();
+        let odd = folder.path().join("x=5");
+        std::fs::write(&odd, "").unwrap();
+        assert_eq!(of(odd.to_str().unwrap()).unwrap().path, odd);
+        assert!(of("null=5").unwrap().is_null());
+    }
+
+    #[test]
+    fn verify_alone_checks_while_the_load_runs_and_after_it() {
+        assert_eq!(load(&["x", "--verify"]).unwrap().verify.verify, workload::Verify::Both);
+        assert_eq!(load(&["x", "--verify", "read"]).unwrap().verify.verify, workload::Verify::Read);
+        assert_eq!(load(&["x"]).unwrap().verify.verify, workload::Verify::Off);
+    }
+}

@@ -1,0 +1,90 @@
+//! A load for programs (docs/json.md).
+
+use engine::{Progress, Started};
+use results::model::{ContentFigures, IntervalRow, LatencySummary, LoadSummary, OperationSummary};
+use serde_json::{Map, Value, json};
+
+/// The target is open, the first I/O follows.
+pub fn started(started: &Started) -> Value {
+    json!({
+        "event": "started", "backend": started.backend,
+        "target_bytes": started.target.0, "direct": started.direct,
+    })
+}
+
+/// How far it has come.
+pub fn progress(progress: &Progress) -> Value {
+    json!({
+        "event": "progress", "elapsed_ns": progress.elapsed_ns, "fraction": progress.fraction,
+        "remaining_ns": progress.remaining_ns, "cpu_per_io_us": progress.cpu_per_io_us,
+    })
+}
+
+/// One operation in one interval.
+pub fn interval(row: &IntervalRow) -> Value {
+    let seconds = row.end_ns.saturating_sub(row.start_ns).max(1) as f64 / 1e9;
+    json!({
+        "event": "interval", "operation": row.operation,
+        "start_ns": row.start_ns, "end_ns": row.end_ns,
+        "ios": row.ios, "bytes": row.bytes, "errors": row.errors,
+        "iops": row.ios as f64 / seconds, "throughput_bytes_per_s": row.bytes as f64 / seconds,
+        "latency_p50_ns": row.latency.map(|l| l.p50_ns), "latency_p99_ns": row.latency.map(|l| l.p99_ns),
+    })
+}
+
+/// The last line.
+pub fn summary(summary: &LoadSummary) -> Value {
+    let targets: Vec<Value> = summary
+        .targets
+        .iter()
+        .map(|t| json!({"target": t.target, "operations": operations(t.operations.iter())}))
+        .collect();
+    json!({
+        "event": "summary",
+        "schema": results::model::SCHEMA,
+        "seed": summary.seed,
+        "ended_by": summary.ended_by,
+        "duration_ns": summary.duration_ns,
+        "operations": operations(summary.operations.iter()),
+        "targets": targets,
+        "content": summary.asked.as_ref().map(|asked| json!({
+            "asked": content(asked), "achieved": summary.achieved.as_ref().map(content),
+        })),
+        "cpu": summary.cpu,
+        "engine": summary.engine,
+        "worst": summary.worst,
+        "steady": summary.steady,
+        "verify": summary.verify,
+        "io_log": summary.io_log,
+        "notices": summary.notices,
+    })
+}
+
+fn operations<'a>(
+    all: impl Iterator<Item = (&'a String, &'a OperationSummary)>,
+) -> Map<String, Value> {
+    all.map(|(name, op)| (name.clone(), operation(op))).collect()
+}
+
+fn operation(op: &OperationSummary) -> Value {
+    let latency = |get: fn(&LatencySummary) -> Value| op.latency.as_ref().map(get);
+    json!({
+        "ios": op.ios,
+        "bytes": op.bytes,
+        "errors": op.errors,
+        "iops": op.iops,
+        "throughput_bytes_per_s": op.throughput_bytes_per_s,
+        "latency_mean_ns": latency(|l| json!(l.mean_ns)),
+        "latency_p50_ns": latency(|l| json!(l.p50_ns)),
+        "latency_p99_ns": latency(|l| json!(l.p99_ns)),
+        "latency_p999_ns": latency(|l| json!(l.p999_ns)),
+        "latency_max_ns": latency(|l| json!(l.max_ns)),
+        "submission": op.submission,
+        "completion": op.completion,
+        "lateness": op.lateness,
+    })
+}
+
+fn content(figures: &ContentFigures) -> Value {
+    serde_json::to_value(figures).unwrap_or_default()
+}

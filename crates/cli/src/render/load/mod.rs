@@ -1,0 +1,115 @@
+//! A single load as it goes on, and its summary.
+
+mod json;
+mod live;
+mod table;
+
+use std::io::{IsTerminal, Stderr};
+use std::time::{Duration, Instant};
+
+use engine::{Event, Progress};
+use results::model::{IntervalRow, LoadSummary};
+use run::OperationBrief;
+
+use super::panel::{Panel, size_of_stderr};
+use super::run::figures;
+use super::{live, time_left};
+use crate::terminal::{Style, answer, json_line, say};
+
+/// How often a plain line is printed at most.
+const PLAIN_EVERY: Duration = Duration::from_millis(900);
+
+/// Renders the events of a load.
+pub struct LoadView {
+    json: bool,
+    style: Style,
+    panel: Option<Panel<Stderr>>,
+    board: live::Board,
+    last_plain: Option<Instant>,
+}
+
+impl LoadView {
+    pub fn new(json: bool) -> Self {
+        // Lines for programs and a live view on one terminal would write over each other.
+        let alone = !(json && std::io::stdout().is_terminal());
+        let panel = (live() && alone).then(|| Panel::new(std::io::stderr(), size_of_stderr));
+        let (style, board) = (Style::of_stderr(), live::Board::default());
+        Self { json, style, panel, board, last_plain: None }
+    }
+
+    pub fn event(&mut self, event: &Event) {
+        match event {
+            Event::Started(started) => {
+                if self.json {
+                    json_line(&json::started(started));
+                }
+            }
+            Event::Intervals { rows, progress } => {
+                if self.json {
+                    rows.iter().for_each(|row| json_line(&json::interval(row)));
+                    json_line(&json::progress(progress));
+                }
+                self.intervals(rows, progress);
+            }
+            Event::Notice(text) => {
+                if self.json {
+                    json_line(&serde_json::json!({"event": "notice", "text": text}));
+                }
+                self.say(&format!("{} {text}", self.style.note("note:")));
+            }
+        }
+    }
+
+    /// A line that stays.
+    fn say(&mut self, line: &str) {
+        match &mut self.panel {
+            Some(panel) => {
+                panel.say(line);
+                let lines = self.board.lines(panel.columns());
+                panel.draw(&lines);
+            }
+            None => say(line),
+        }
+    }
+
+    fn intervals(&mut self, rows: &[IntervalRow], progress: &Progress) {
+        self.board.update(rows, progress);
+        if let Some(panel) = &mut self.panel {
+            let lines = self.board.lines(panel.columns());
+            return panel.draw(&lines);
+        }
+        if rows.is_empty() || self.last_plain.is_some_and(|at| at.elapsed() < PLAIN_EVERY) {
+            return;
+        }
+        self.last_plain = Some(Instant::now());
+        let shown: Vec<_> =
+            rows.iter().map(|row| figures(&OperationBrief::from(row))).collect();
+        let left = time_left(progress.remaining_ns, progress.elapsed_ns);
+        say(&format!("{left}  {}", shown.join("  ")));
+    }
+
+    /// Takes the live view off the terminal.
+    pub fn close(&mut self) {
+        if let Some(panel) = &mut self.panel {
+            panel.clear();
+        }
+    }
+
+    /// The last word: a table for people, the summary line for programs.
+    pub fn summary(&self, summary: &LoadSummary) {
+        let text = table::table(summary);
+        if self.json {
+            say(text.trim_end());
+            json_line(&json::summary(summary));
+        } else {
+            answer(&text);
+        }
+    }
+}
+
+impl Drop for LoadView {
+    /// Nothing is left on the terminal, however the load ended.
+    fn drop(&mut self) {
+        self.close();
+    }
+}

@@ -1,0 +1,170 @@
+//! What a load did, for people.
+
+use std::fmt::Write;
+
+use results::model::{
+    ContentFigures, LatencySummary, LoadSummary, OperationSummary, SteadyFacts, VerifyFigures,
+};
+use units::{Nanos, Unit, show};
+
+/// The worst I/Os that are listed.
+const LISTED: usize = 3;
+
+/// The whole text.
+pub fn table(summary: &LoadSummary) -> String {
+    let mut text = format!(
+        "{:<15} {:>10} {:>9} {:>12} {:>9} {:>9} {:>9} {:>9}  errors\n",
+        "operation", "I/Os", "IOPS", "throughput", "p50", "p99", "p99.9", "max"
+    );
+    for (name, op) in &summary.operations {
+        text.push_str(&operation(name, op));
+    }
+    for target in &summary.targets {
+        let _ = writeln!(text, "on {}", target.target);
+        for (name, op) in &target.operations {
+            text.push_str(&operation(&format!("  {name}"), op));
+        }
+    }
+    for (name, op) in &summary.operations {
+        parts(&mut text, name, op);
+    }
+    content(&mut text, summary);
+    if let Some(verify) = &summary.verify {
+        verified(&mut text, verify);
+    }
+    worst(&mut text, summary);
+    driven(&mut text, summary);
+    if let Some(steady) = &summary.steady {
+        settled(&mut text, steady);
+    }
+    if let Some(log) = &summary.io_log {
+        let (recorded, dropped) = (show::grouped(log.recorded), show::grouped(log.dropped));
+        let _ = writeln!(text, "I/O log    {}: {recorded} I/Os, {dropped} dropped", log.path);
+    }
+    let _ = writeln!(
+        text,
+        "ended by {} after {}; seed {}",
+        summary.ended_by,
+        Nanos(summary.duration_ns),
+        summary.seed
+    );
+    text
+}
+
+fn ns(value: u64) -> String {
+    show::nanos(value as f64)
+}
+
+fn or_dash(value: Option<String>) -> String {
+    value.unwrap_or_else(|| "–".into())
+}
+
+fn operation(name: &str, op: &OperationSummary) -> String {
+    let latency = |get: fn(&LatencySummary) -> u64| or_dash(op.latency.as_ref().map(|l| ns(get(l))));
+    let rate = |unit: Unit, value: Option<f64>| or_dash(value.map(|v| unit.show(v)));
+    let errors: Vec<_> = op.errors.iter().map(|(kind, n)| format!("{kind} {n}")).collect();
+    format!(
+        "{name:<15} {:>10} {:>9} {:>12} {:>9} {:>9} {:>9} {:>9}  {}\n",
+        show::grouped(op.ios),
+        rate(Unit::PerSecond, op.iops.map(f64::round)),
+        rate(Unit::BytesPerSecond, op.throughput_bytes_per_s),
+        latency(|l| l.p50_ns),
+        latency(|l| l.p99_ns),
+        latency(|l| l.p999_ns),
+        latency(|l| l.max_ns),
+        if errors.is_empty() { "none".to_owned() } else { errors.join(", ") },
+    )
+}
+
+/// Submission, completion and lateness of an operation, where they were kept.
+fn parts(text: &mut String, name: &str, op: &OperationSummary) {
+    let all =
+        [("submission", op.submission), ("completion", op.completion), ("lateness", op.lateness)];
+    for (part, latency) in all {
+        if let Some(l) = latency {
+            let (p50, p99, max) = (ns(l.p50_ns), ns(l.p99_ns), ns(l.max_ns));
+            let _ = writeln!(text, "{part:<10} of {name}: p50 {p50}, p99 {p99}, max {max}");
+        }
+    }
+}
+
+fn content(text: &mut String, summary: &LoadSummary) {
+    let (Some(asked), Some(achieved)) = (&summary.asked, &summary.achieved) else { return };
+    let pair = |name: &str, get: fn(&ContentFigures) -> Option<f64>| {
+        let show = |v: Option<f64>| or_dash(v.map(|v| Unit::Percent.show(v)));
+        format!("{name} {} (asked {})", show(get(achieved)), show(get(asked)))
+    };
+    let _ = writeln!(
+        text,
+        "content    {}, {}, {}",
+        pair("duplicates", |c| c.duplicate_percent),
+        pair("LZ4 saving", |c| c.lz4_saving_percent),
+        pair("zero", |c| c.zero_percent),
+    );
+}
+
+fn worst(text: &mut String, summary: &LoadSummary) {
+    let listed: Vec<_> = summary
+        .worst
+        .iter()
+        .take(LISTED)
+        .map(|w| {
+            let on = w.target.as_ref().map(|t| format!(" on {t}")).unwrap_or_default();
+            format!("{} {} at LBA {}{on}", ns(w.latency_ns), w.operation, w.offset / 512)
+        })
+        .collect();
+    if !listed.is_empty() {
+        let _ = writeln!(text, "longest    {}", listed.join(", "));
+    }
+}
+
+fn driven(text: &mut String, summary: &LoadSummary) {
+    let engine = &summary.engine;
+    let mut words = vec![engine.backend.clone()];
+    if !engine.chosen.is_empty() {
+        words.push(format!("({})", engine.chosen));
+    }
+    words.push(format!("{} x depth {}", engine.jobs, engine.depth));
+    if let Some(depth) = engine.in_flight {
+        words.push(format!("(in flight {})", show::significant(depth.mean, 3)));
+    }
+    words.push(format!("clock {}", engine.clock));
+    let _ = writeln!(text, "engine     {}", words.join(" "));
+    if let Some(cpu) = summary.cpu {
+        let per_io = or_dash(cpu.per_io_us.map(|us| Unit::Micros.show(us)));
+        let (user, kernel) = (show::nanos(cpu.user_s * 1e9), show::nanos(cpu.system_s * 1e9));
+        let _ = writeln!(text, "CPU        {per_io} per I/O ({user} user, {kernel} kernel)");
+    }
+}
+
+fn settled(text: &mut String, steady: &SteadyFacts) {
+    let percent = |v: Option<f64>| or_dash(v.map(|v| Unit::Percent.show(v)));
+    let when = match steady.settled_ns {
+        Some(at) => format!("settled after {}", Nanos(at)),
+        None => "never settled".to_owned(),
+    };
+    let _ = writeln!(
+        text,
+        "steady     {} {when}: drift {} (at most {}), spread {} (at most {}) over {}",
+        steady.metric,
+        percent(steady.slope_percent),
+        percent(Some(steady.slope_limit_percent)),
+        percent(steady.spread_percent),
+        percent(Some(steady.spread_limit_percent)),
+        Nanos(steady.window_ns),
+    );
+}
+
+fn verified(text: &mut String, verify: &VerifyFigures) {
+    let wrong = verify.torn + verify.stale + verify.misplaced + verify.corrupt;
+    let _ = writeln!(
+        text,
+        "verified   {} blocks, {} wrong ({} torn, {} stale, {} misplaced, {} corrupt)",
+        show::grouped(verify.checked),
+        show::grouped(wrong),
+        verify.torn,
+        verify.stale,
+        verify.misplaced,
+        verify.corrupt,
+    );
+}

@@ -1,0 +1,123 @@
+//! Whether a series has settled: drift and spread over a window.
+
+use crate::spread::mean;
+
+/// What a window of values shows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Window {
+    /// What the straight line through the values gains from the first to the last, percent of their mean; negative
+    /// when it falls. Least squares.
+    pub slope_percent: f64,
+    /// Largest less smallest value, percent of the mean.
+    pub spread_percent: f64,
+}
+
+/// When a series counts as settled.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SteadyRule {
+    /// Values in a window; at least 2.
+    pub window: usize,
+    /// The drift that is allowed either way, percent of the mean.
+    pub slope_percent: f64,
+    /// The spread that is allowed, percent of the mean.
+    pub spread_percent: f64,
+}
+
+impl Default for SteadyRule {
+    /// Five values that drift by 10 % and spread by 20 % at most: the rule of SNIA's Solid State Storage Performance
+    /// Test Specification 2.0.1 (2018), 2.1.24.
+    fn default() -> Self {
+        Self { window: 5, slope_percent: 10.0, spread_percent: 20.0 }
+    }
+}
+
+/// What `values` show as one window; `None` for less than two, for values that are not finite, and when their
+/// mean is not above 0: nothing can be said in percent of it then.
+pub fn window(values: &[f64]) -> Option<Window> {
+    let n = values.len();
+    let centre = mean(values);
+    if n < 2 || values.iter().any(|v| !v.is_finite()) || centre <= 0.0 {
+        return None;
+    }
+    let middle = (n - 1) as f64 / 2.0;
+    let at = |i: usize| i as f64 - middle;
+    let (products, squares) = values
+        .iter()
+        .enumerate()
+        .fold((0.0, 0.0), |(p, s), (i, v)| (p + at(i) * (v - centre), s + at(i) * at(i)));
+    let gained = products / squares * (n - 1) as f64;
+    let (low, high) =
+        values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &v| (l.min(v), h.max(v)));
+    Some(Window {
+        slope_percent: gained / centre * 100.0,
+        spread_percent: (high - low) / centre * 100.0,
+    })
+}
+
+impl SteadyRule {
+    /// What the last whole window of `values` shows; `None` before there is one.
+    pub fn last(&self, values: &[f64]) -> Option<Window> {
+        values.len().checked_sub(self.window.max(2)).and_then(|from| window(&values[from..]))
+    }
+
+    /// Whether a window keeps the rule.
+    pub fn holds(&self, window: &Window) -> bool {
+        window.slope_percent.abs() <= self.slope_percent
+            && window.spread_percent <= self.spread_percent
+    }
+
+    /// The number of values after which the series had first settled; `None` when it never did.
+    pub fn settled(&self, values: &[f64]) -> Option<usize> {
+        let size = self.window.max(2);
+        values
+            .windows(size)
+            .position(|part| window(part).is_some_and(|w| self.holds(&w)))
+            .map(|first| first + size)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULE: SteadyRule = SteadyRule { window: 4, slope_percent: 10.0, spread_percent: 20.0 };
+
+    #[test]
+    fn slope_and_spread_are_those_of_the_definition() {
+        let w = window(&[90.0, 100.0, 110.0]).unwrap();
+        assert!((w.slope_percent - 20.0).abs() < 1e-9 && (w.spread_percent - 20.0).abs() < 1e-9);
+        let w = window(&[110.0, 90.0, 90.0, 110.0]).unwrap();
+        assert!(w.slope_percent.abs() < 1e-9 && (w.spread_percent - 20.0).abs() < 1e-9);
+        // y = 2, 4, 5, 4, 5: the line gains 0.6 a step.
+        let w = window(&[2.0, 4.0, 5.0, 4.0, 5.0]).unwrap();
+        assert!((w.slope_percent - 60.0).abs() < 1e-9 && (w.spread_percent - 75.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_series_settles_when_its_start_has_left_the_window() {
+        let series = [400.0, 300.0, 200.0, 150.0, 104.0, 100.0, 98.0, 101.0, 100.0];
+        assert_eq!(RULE.settled(&series), Some(8));
+        assert!(RULE.holds(&RULE.last(&series).unwrap()));
+        assert_eq!(RULE.settled(&series[..7]), None);
+    }
+
+    #[test]
+    fn a_drift_within_the_spread_and_a_spread_without_a_drift_are_both_found() {
+        let drift = [92.0, 97.0, 103.0, 108.0];
+        let w = window(&drift).unwrap();
+        assert!(w.spread_percent <= RULE.spread_percent && w.slope_percent > RULE.slope_percent);
+        assert!(!RULE.holds(&w));
+        let saw = [80.0, 120.0, 120.0, 80.0];
+        assert!(!RULE.holds(&window(&saw).unwrap()));
+    }
+
+    #[test]
+    fn nothing_is_said_of_too_few_values_of_nothing_and_of_what_is_no_number() {
+        assert_eq!(RULE.last(&[1.0, 1.0, 1.0]), None);
+        assert_eq!(RULE.settled(&[]), None);
+        assert_eq!(window(&[0.0, 0.0, 0.0]), None);
+        assert_eq!(window(&[1.0, f64::NAN]), None);
+        assert_eq!(RULE.settled(&[0.0; 20]), None);
+        assert_eq!(RULE.settled(&[5.0; 4]), Some(4));
+    }
+}
