@@ -4,6 +4,9 @@ use std::io::{self, Write};
 
 use crate::model::IntervalRow;
 
+/// How a log begins.
+pub const MARK: &[u8] = b"#[Fathom: latencies of ";
+
 /// An interval log: one line per operation and interval, tagged with the operation; values in nanoseconds.
 #[derive(Debug)]
 pub struct IntervalLog<W> {
@@ -14,7 +17,8 @@ impl<W: Write> IntervalLog<W> {
     /// Writes the beginning of a log about `what`.
     pub fn begin(mut out: W, what: &str) -> io::Result<Self> {
         let what = what.replace(['\r', '\n'], " ");
-        writeln!(out, "#[Fathom: latencies of {what}, values in nanoseconds]")?;
+        out.write_all(MARK)?;
+        writeln!(out, "{what}, values in nanoseconds]")?;
         writeln!(out, "#[Times are seconds since the load was prepared]")?;
         writeln!(out, "#[BaseTime: 0.000 (seconds since epoch)]")?;
         writeln!(out, "#[MaxValueDivisor: 1000000.000]")?;

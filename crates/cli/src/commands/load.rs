@@ -1,116 +1,150 @@
-//! `fathom load`: one load on one device or file.
+//! `fathom load`: one load on devices and files.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use content::ContentSpec;
-use engine::{Context, Load, TargetSpec};
+use engine::{Aim, Context, Event, Load, Recording, TargetSpec};
 use results::model::LoadSummary;
 use sys::clock::Clock;
 use sys::interrupt::Interrupt;
-use units::{Bytes, Nanos};
-use workload::LoadSpec;
+use units::{Bytes, Percent};
 
-use crate::args::LoadArgs;
+use super::logs::{self, LatencyLog};
+use crate::args::{LoadArgs, TargetArg};
 use crate::choices::fresh_seed;
 use crate::failure::Failure;
 use crate::render::LoadView;
 use crate::terminal::{Style, say};
 
-/// How long a load runs when nobody says when to stop.
-const DURATION: Nanos = Nanos::from_secs(10);
-
 pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
-    let spec = spec(args);
+    let mut spec = args.spec();
+    if spec.has_content() {
+        // A profile is named as a file; relative to where the command is typed.
+        spec.content.load_profile(Path::new(".")).map_err(|e| workload_failure(e.into()))?;
+    }
     spec.validate().map_err(workload_failure)?;
     let style = Style::of_stderr();
-    if spec.writes() {
-        for warning in spec.content.warnings() {
+    if spec.has_content() {
+        let flushes = spec.sync.and_then(|sync| spec.content.flush_warning(sync.every.into()));
+        for warning in spec.content.warnings().into_iter().chain(flushes) {
             say(&format!("{} {warning}", style.note("warning:")));
         }
     }
-    let may_create = new_file_size(args)?;
-    let _claim = spec
-        .writes()
-        .then(|| host::claim_target(&args.target, args.destroy_data, may_create.is_some()))
-        .transpose()?;
+    let may_create = new_size(args)?;
+    let recording = recording(args)?;
+    let mut claims = Vec::new();
+    for target in args.targets.iter().filter(|t| spec.writes() && !t.is_null()) {
+        let fresh = may_create.is_some() && !target.path.exists();
+        claims.push(host::claim_target(&target.path, args.destroy_data, fresh)?);
+    }
+    let names: Vec<_> = args.targets.iter().map(|t| t.path.display().to_string()).collect();
+    let names = names.join(", ");
+    let mut log = match &args.record.latency_log {
+        Some(path) => Some(LatencyLog::create(path, &format!("a load on {names}"))?),
+        None => None,
+    };
     let interrupt = Interrupt::new();
     interrupt.on_signals().map_err(Failure::environment)?;
     let seed = args.seed.unwrap_or_else(fresh_seed);
-    say(&format!("load on {}: {}, seed {seed}", args.target.display(), spec.describe()));
-    let load = Load {
-        spec,
-        seed,
-        targets: TargetSpec::Path(args.target.clone()).alone(),
-        choice: None,
-        stage: 0,
-        may_create,
-        recording: engine::Recording::default(),
-    };
+    say(&format!("load on {names}: {}, seed {seed}", spec.describe()));
+    let targets = aims(args, may_create);
+    let load = Load { spec, seed, targets, stage: 0, may_create, recording, choice: None };
     let clock = Clock::real();
     let context = Context { clock: &clock, interrupt: &interrupt, foreign_cpu: None };
     let mut view = LoadView::new(args.json);
-    let outcome = engine::run(&load, &context, &mut |event| view.event(&event));
+    let outcome = engine::run(&load, &context, &mut |event| {
+        let trouble = match (&mut log, &event) {
+            (Some(log), Event::Intervals { rows, .. }) => log.add(rows),
+            _ => None,
+        };
+        view.event(&event);
+        if let Some(text) = trouble {
+            view.event(&Event::Notice(text));
+        }
+    });
     view.close();
     let summary = outcome.map_err(engine_failure)?;
     view.summary(&summary);
     Ok(ExitCode::from(exit_code(&summary)))
 }
 
-/// 130 after Ctrl-C, 5 when the target's errors ended the load or nothing was measured.
+/// 130 after Ctrl-C; 5 when the target's errors ended the load, nothing was measured, or a block was wrong.
 fn exit_code(summary: &LoadSummary) -> u8 {
+    let wrong = |v: &results::model::VerifyFigures| v.torn + v.stale + v.misplaced + v.corrupt > 0;
     match summary.ended_by.as_str() {
         "interrupted" => 130,
         "errors" => 5,
+        _ if summary.verify.as_ref().is_some_and(wrong) => 5,
         _ if summary.operations.values().all(|op| op.ios == 0) => 5,
         _ => 0,
     }
 }
 
-fn spec(args: &LoadArgs) -> LoadSpec {
-    let unbounded = args.duration.is_none() && args.bytes.is_none() && args.passes.is_none();
-    LoadSpec {
-        ops: args.ops.clone(),
-        pattern: args.pattern.clone(),
-        block_size: args.block_size.clone(),
-        jobs: args.jobs,
-        depth: args.depth,
-        offset: args.offset,
-        size: args.size,
-        duration: if unbounded { Some(DURATION) } else { args.duration },
-        bytes: args.bytes,
-        passes: args.passes,
-        content: ContentSpec {
-            dedupe: args.dedupe,
-            window: args.dedupe_window,
-            compress: args.compress.clone(),
-            zero: args.zero,
-            ..ContentSpec::default()
-        },
-        direct: !args.buffered,
-        interval: args.interval,
-        ..Default::default()
+/// What is recorded beyond counts, once it is clear that no log replaces anything else.
+fn recording(args: &LoadArgs) -> Result<Recording, Failure> {
+    let paths: Vec<PathBuf> = args.targets.iter().map(|t| t.path.clone()).collect();
+    if let Some(path) = &args.record.io_log {
+        logs::check("--io-log", path, &results::iolog::MAGIC, &paths)?;
     }
+    if let Some(path) = &args.record.latency_log {
+        logs::check("--latency-log", path, results::hlog::MARK, &paths)?;
+    }
+    Ok(Recording {
+        io_log: args.record.io_log.clone(),
+        split_latency: args.record.split_latency,
+        worst: args.record.worst as usize,
+    })
+}
+
+/// What the I/Os go to. A target without a share has as much as the others without one: 100 parts.
+fn aims(args: &LoadArgs, size: Option<Bytes>) -> Vec<Aim> {
+    let aim = |target: &TargetArg| Aim {
+        target: match target.is_null() {
+            true => TargetSpec::Null { bytes: size.unwrap_or_default() },
+            false => TargetSpec::Path(target.path.clone()),
+        },
+        share: target.share.unwrap_or(Percent(100.0)),
+    };
+    args.targets.iter().map(aim).collect()
+}
+
+/// The size that new files get, and that `null` pretends to have.
+fn new_size(args: &LoadArgs) -> Result<Option<Bytes>, Failure> {
+    let given = args.targets.iter().filter(|t| t.share.is_some()).count();
+    if given > 0 && given < args.targets.len() {
+        return Err(Failure::usage("Some targets have a share and some have none")
+            .with_help("give every target its share (/dev/sdx=70 /dev/sdy=30), or none"));
+    }
+    let mut size = None;
+    for target in &args.targets {
+        size = size.max(new_file_size(args, target)?);
+    }
+    Ok(size)
 }
 
 /// The size of the file to be made, when the target is not there yet.
-fn new_file_size(args: &LoadArgs) -> Result<Option<Bytes>, Failure> {
-    if args.target.exists() {
+fn new_file_size(args: &LoadArgs, target: &TargetArg) -> Result<Option<Bytes>, Failure> {
+    let end =
+        args.io.size.map(|size| Bytes(size.0.saturating_add(args.io.offset.unwrap_or_default().0)));
+    let path = target.path.as_path();
+    let missing =
+        |why: &str, help: &str| Failure::usage(format!("{} {why}", path.display())).with_help(help);
+    if target.is_null() {
+        let help = "add --size to say how large it pretends to be";
+        return end.map(Some).ok_or_else(|| missing("has no size of its own", help));
+    }
+    if path.exists() {
         return Ok(None);
     }
-    let missing = |why: &str, help: &str| {
-        Failure::usage(format!("{} {why}", args.target.display())).with_help(help)
-    };
-    if args.target.starts_with("/dev") && !args.target.starts_with("/dev/shm") {
+    if path.starts_with("/dev") && !path.starts_with("/dev/shm") {
         return Err(missing("is not there", "lsblk lists the devices there are"));
     }
-    if !args.target.parent().is_none_or(|dir| dir == Path::new("") || dir.is_dir()) {
+    if !path.parent().is_none_or(|dir| dir == Path::new("") || dir.is_dir()) {
         return Err(missing(
             "cannot be made: its directory is not there",
             "make the directory first",
         ));
     }
-    let end = args.size.map(|size| Bytes(size.0 + args.offset.unwrap_or_default().0));
     end.map(Some).ok_or_else(|| missing("is not there", "add --size to make a file of that size"))
 }
 

@@ -6,6 +6,7 @@ pub mod explain;
 pub mod guest;
 pub mod lab;
 pub mod load;
+mod logs;
 pub mod report;
 pub mod run;
 pub mod shell;

@@ -1,12 +1,20 @@
-//! `fathom show`: a result on the terminal.
+//! `fathom show`: a result on the terminal, or a log of I/Os as CSV.
 
+use std::fs::File;
+use std::io::{BufReader, BufWriter, ErrorKind, Read, Write};
+use std::path::Path;
 use std::process::ExitCode;
+
+use results::iolog::{self, Reader};
 
 use crate::args::ShowArgs;
 use crate::failure::Failure;
-use crate::terminal::{Style, answer, width};
+use crate::terminal::{Style, answer, say, width};
 
 pub fn run(args: &ShowArgs) -> Result<ExitCode, Failure> {
+    if is_io_log(&args.result) {
+        return io_log(&args.result);
+    }
     let view = super::report::view_of(&args.result)?;
     if args.json {
         let json =
@@ -18,4 +26,47 @@ pub fn run(args: &ShowArgs) -> Result<ExitCode, Failure> {
         answer(&report::terminal::text(&view, width(), Style::of_stdout().colour()));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn is_io_log(path: &Path) -> bool {
+    let mut start = [0; iolog::MAGIC.len()];
+    path.is_file()
+        && File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok()
+        && start == iolog::MAGIC
+}
+
+/// A log of I/Os as CSV on standard output; what is missing from it is said on standard error.
+fn io_log(path: &Path) -> Result<ExitCode, Failure> {
+    let broken = |error: iolog::IoLogError| Failure::data(error);
+    let file = File::open(path).map_err(|e| broken(e.into()))?;
+    let mut reader = Reader::new(BufReader::new(file)).map_err(broken)?;
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    let mut line = iolog::CSV_HEADER.to_owned();
+    let header = reader.header().clone();
+    loop {
+        match writeln!(out, "{line}") {
+            Ok(()) => {}
+            // A reader that went away has seen enough.
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(ExitCode::SUCCESS),
+            Err(error) => return Err(Failure::environment(error)),
+        }
+        match reader.next() {
+            Some(record) => line = record.map_err(|e| broken(e.into()))?.csv(&header),
+            None => break,
+        }
+    }
+    let _ = out.flush();
+    let note = Style::of_stderr().note("note:");
+    match reader.closing() {
+        None => {
+            say(&format!("{note} this log was cut off: how many I/Os are missing is not known"));
+            Ok(ExitCode::from(5))
+        }
+        Some(closing) => {
+            if closing.dropped > 0 {
+                say(&format!("{note} {} I/Os are missing from this log", closing.dropped));
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+    }
 }

@@ -82,8 +82,7 @@ impl LoadView {
             return;
         }
         self.last_plain = Some(Instant::now());
-        let shown: Vec<_> =
-            rows.iter().map(|row| figures(&OperationBrief::from(row))).collect();
+        let shown: Vec<_> = rows.iter().map(|row| figures(&OperationBrief::from(row))).collect();
         let left = time_left(progress.remaining_ns, progress.elapsed_ns);
         say(&format!("{left}  {}", shown.join("  ")));
     }

@@ -60,7 +60,8 @@ fn or_dash(value: Option<String>) -> String {
 }
 
 fn operation(name: &str, op: &OperationSummary) -> String {
-    let latency = |get: fn(&LatencySummary) -> u64| or_dash(op.latency.as_ref().map(|l| ns(get(l))));
+    let latency =
+        |get: fn(&LatencySummary) -> u64| or_dash(op.latency.as_ref().map(|l| ns(get(l))));
     let rate = |unit: Unit, value: Option<f64>| or_dash(value.map(|v| unit.show(v)));
     let errors: Vec<_> = op.errors.iter().map(|(kind, n)| format!("{kind} {n}")).collect();
     format!(
