@@ -11,6 +11,8 @@ pub(crate) enum Halt {
     Interrupted,
     /// The target gives nothing but errors, or a worker cannot go on.
     Errors,
+    /// The figures have settled, which is what the load waited for.
+    Steady,
 }
 
 /// What one worker has done so far; on a cache line of its own.
@@ -71,7 +73,8 @@ impl Board {
         match self.halt.load(Ordering::Relaxed) {
             0 => Halt::None,
             1 => Halt::Interrupted,
-            _ => Halt::Errors,
+            2 => Halt::Errors,
+            _ => Halt::Steady,
         }
     }
 

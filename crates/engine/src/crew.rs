@@ -20,9 +20,10 @@ use crate::error::{EngineError, Kind};
 use crate::event::Event;
 use crate::job::{Hold, MakeFill};
 use crate::load::{Context, Load};
+use crate::meter::Meter;
 use crate::outline::Outline;
 use crate::pace::Pace;
-use crate::record::{Desk, IoLog, Recorder};
+use crate::record::{Desk, IoLog, Recorder, Settling};
 use crate::sample::{self, Shift};
 use crate::watch::Watch;
 use crate::worker::{Setting, Worker};
@@ -224,10 +225,12 @@ impl Crew {
         pace: Pace,
         collector: &mut Collector,
         notices: &mut Vec<String>,
+        settling: &mut Option<Settling>,
         on: &mut dyn FnMut(Event),
     ) -> Result<Vec<Ended>, EngineError> {
         let (mut ended, mut failed) = (Vec::new(), Vec::new());
         let mut watch = Watch::new(pace);
+        let mut meter = Meter::new(plan.context);
         let look =
             LOOK.min(Duration::from_nanos(pace.interval_ns / 4)).max(Duration::from_millis(1));
         while ended.len() + failed.len() < self.threads.len() {
@@ -251,7 +254,11 @@ impl Crew {
             let rows = collector.rows()?;
             if !rows.is_empty() {
                 let elapsed_ns = now_ns.saturating_sub(pace.start_ns);
-                let progress = plan.outline.progress(elapsed_ns, self.board.bytes());
+                let mut progress = plan.outline.progress(elapsed_ns, self.board.bytes());
+                progress.cpu_per_io_us = meter.per_io_us(rows.iter().map(|row| row.ios).sum());
+                if settling.as_mut().is_some_and(|s| s.see(&rows, pace.start_ns)) {
+                    self.board.halt(Halt::Steady);
+                }
                 on(Event::Intervals { rows, progress });
             }
             if let Some(notice) = watch.stalled(now_ns, self.board.ended(), in_flight) {

@@ -17,6 +17,7 @@ mod event;
 mod gate;
 mod job;
 mod load;
+mod meter;
 mod outline;
 mod pace;
 mod real;

@@ -1,7 +1,5 @@
 //! The load on real targets: opens them, sets workers up, watches them, gathers what they did.
 
-use std::time::Duration;
-
 use results::model::{DepthFigures, LoadSummary};
 use sys::stamps::Stamps;
 
@@ -15,9 +13,10 @@ use crate::error::{EngineError, Kind};
 use crate::event::{Event, Started};
 use crate::job::MakeFill;
 use crate::load::{Context, Load, TargetSpec};
+use crate::meter::{since, usage};
 use crate::outline::Outline;
 use crate::pace::Pace;
-use crate::record::IoLog;
+use crate::record::{IoLog, Settling};
 use crate::summary::{self, Driven, Outcome};
 use crate::target::{Target, Wish};
 
@@ -110,14 +109,17 @@ pub(crate) fn run(
         start_ns: begin_ns,
     }));
     crew.begin(begin_ns);
-    let ended = crew.watch(&plan, pace, &mut collector, &mut notices, on)?;
+    let mut settling = Settling::of(&load.spec);
+    let ended = crew.watch(&plan, pace, &mut collector, &mut notices, &mut settling, on)?;
     let sum = Sum::of(&ended);
     let end_ns = sum.span_ns.map_or(start_ns, |(_, last)| last.max(start_ns));
     let rows = collector.last_rows(end_ns)?;
     let progress = outline.progress(end_ns - start_ns, crew.board.bytes());
     on(Event::Intervals { rows, progress });
     let (halt, seen) = (crew.board.halted(), crew.seen_in_flight);
-    for notice in failures(collector.total().errors(), halt).into_iter().chain(sum.notices()) {
+    let unsettled = settling.as_ref().and_then(Settling::notice);
+    let failed = failures(collector.total().errors(), halt);
+    for notice in failed.into_iter().chain(sum.notices()).chain(unsettled) {
         on(Event::Notice(notice.clone()));
         notices.push(notice);
     }
@@ -130,6 +132,7 @@ pub(crate) fn run(
     let outcome = Outcome {
         worst: collector.worst(),
         io_log,
+        steady: settling.as_ref().map(Settling::facts),
         targets: outline.targets.clone(),
         total: collector.into_total(),
         span_ns: sum.span_ns,
@@ -166,18 +169,6 @@ fn wish(load: &Load) -> Wish {
         direct: load.spec.direct,
         create: load.may_create,
     }
-}
-
-/// CPU time as (user, kernel).
-type Cpu = (Duration, Duration);
-
-/// CPU time of the process, and of the threads in it that are not the load's.
-fn usage(context: &Context) -> (Cpu, Cpu) {
-    (sys::usage::process(), context.foreign_cpu.map_or_else(Default::default, |cpu| cpu()))
-}
-
-fn since(now: Cpu, then: Cpu) -> Cpu {
-    (now.0.saturating_sub(then.0), now.1.saturating_sub(then.1))
 }
 
 /// What to say about I/Os that failed.

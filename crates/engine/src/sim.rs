@@ -24,7 +24,7 @@ use crate::load::{Context, Load, SimModel, TargetSpec};
 use crate::outline::Outline;
 use crate::pace::Pace;
 use crate::real;
-use crate::record::{Completion, Worst};
+use crate::record::{Completion, Settling, Worst};
 use crate::sample::{self, Counts, Shift, Tap};
 use crate::summary::{Driven, Outcome};
 use crate::tally::{Shape, Tally};
@@ -267,7 +267,8 @@ pub(crate) fn run(
         start_ns: begin_ns,
     }));
     let shape = outline.shape(load);
-    let (total, end_ns) = drive(&mut simulation, &outline, shape, begin_ns, on)?;
+    let mut settling = Settling::of(&load.spec);
+    let (total, end_ns) = drive(&mut simulation, &outline, shape, begin_ns, &mut settling, on)?;
     simulation.look();
     simulation.census.tighten_to(simulation.shift.get());
     let mut counts = Counts::default();
@@ -279,6 +280,7 @@ pub(crate) fn run(
     let outcome = Outcome {
         worst: Worst::of_all(shape.worst, std::iter::once(&total.worst)),
         io_log: None,
+        steady: settling.as_ref().map(Settling::facts),
         targets: outline.targets.clone(),
         total,
         span_ns: (simulation.submitted > 0).then_some((pace.start_ns, end_ns)),
@@ -296,7 +298,7 @@ pub(crate) fn run(
             submitted_per_call,
             reaped_per_call,
         },
-        notices: Vec::new(),
+        notices: settling.as_ref().and_then(Settling::notice).into_iter().collect(),
     };
     outcome.summary(load, &outline)
 }
@@ -307,6 +309,7 @@ fn drive(
     outline: &Outline,
     shape: Shape,
     begin_ns: u64,
+    settling: &mut Option<Settling>,
     on: &mut dyn FnMut(Event),
 ) -> Result<(Tally, u64), EngineError> {
     let pace = simulation.pace;
@@ -319,8 +322,11 @@ fn drive(
         let rows = tally.rows(outline.stage, &outline.names, start_ns, end_ns)?;
         total.merge(tally);
         tally.clear();
+        // An interval that was cut off says nothing about settling.
+        let settled = end.is_none()
+            && settling.as_mut().is_some_and(|settling| settling.see(&rows, pace.start_ns));
         on(Event::Intervals { rows, progress: outline.progress(end_ns - pace.start_ns, bytes) });
-        Ok::<(), EngineError>(())
+        Ok::<bool, EngineError>(settled)
     };
     for job in 0..simulation.jobs.len() {
         simulation.refill(job, begin_ns);
@@ -328,7 +334,9 @@ fn drive(
     while let Some(Reverse(Moment { at_ns, job, flight, .. })) = simulation.moments.pop() {
         while at_ns >= edge_ns {
             simulation.pass(edge_ns);
-            close(&mut tally, interval, None, bytes)?;
+            if close(&mut tally, interval, None, bytes)? && simulation.halt == Halt::None {
+                simulation.halt = Halt::Steady;
+            }
             interval += 1;
             edge_ns = pace.edge_ns(interval);
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use reduce::{Achieved, Census};
 use results::model::{
     ClockFacts, ContentFigures, CpuFigures, DepthFigures, EngineFacts, IoLogFacts, LoadSummary,
-    TargetSummary, WorstIo,
+    SteadyFacts, TargetSummary, WorstIo,
 };
 
 use crate::board::Halt;
@@ -38,6 +38,7 @@ pub(crate) struct Outcome {
     pub targets: Vec<String>,
     pub worst: Vec<Long>,
     pub io_log: Option<IoLogFacts>,
+    pub steady: Option<SteadyFacts>,
     /// First submission and last completion, nanoseconds; `None` when nothing was submitted.
     pub span_ns: Option<(u64, u64)>,
     pub halt: Halt,
@@ -72,6 +73,7 @@ impl Outcome {
             targets,
             worst,
             io_log: self.io_log,
+            steady: self.steady,
             notices: self.notices,
             ..LoadSummary::empty(load.seed)
         })
@@ -144,8 +146,11 @@ fn ended_by(halt: Halt, by_time: bool, load: &Load) -> &'static str {
     match halt {
         Halt::Interrupted => "interrupted",
         Halt::Errors => "errors",
+        Halt::Steady => "steady",
         Halt::None if by_time => "duration",
-        Halt::None if load.spec.bytes.is_some() && load.spec.passes.is_none() => "bytes",
+        Halt::None if load.spec.passes.is_some() => "passes",
+        Halt::None if load.spec.ios.is_some() => "ios",
+        Halt::None if load.spec.bytes.is_some() => "bytes",
         Halt::None => "passes",
     }
 }

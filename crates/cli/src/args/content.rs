@@ -1,5 +1,7 @@
 //! What is written: the keys of a load's `content`.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use content::ContentSpec;
 use units::{Bytes, Percent};
@@ -44,9 +46,9 @@ pub struct ContentArgs {
     /// Put duplicates out of line with blocks by this much.
     #[arg(long, value_name = "BYTES")]
     pub misaligned: Option<Bytes>,
-    /// Reproduce the reducibility of real data: a file from `fathom estimate --profile`, or the name of a shipped one.
+    /// Reproduce the reducibility of real data: a file that `fathom estimate --profile` wrote.
     #[arg(long, value_name = "FILE")]
-    pub content_profile: Option<content::ProfileSource>,
+    pub content_profile: Option<PathBuf>,
 }
 
 impl ContentArgs {
@@ -65,7 +67,7 @@ impl ContentArgs {
             zero: self.zero,
             block: self.content_block,
             misaligned: self.misaligned,
-            profile: self.content_profile.clone(),
+            profile: self.content_profile.clone().map(content::ProfileSource::File),
         }
     }
 }

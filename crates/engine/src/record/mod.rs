@@ -9,6 +9,7 @@ mod desk;
 mod errors;
 mod log;
 mod recorder;
+mod settling;
 mod worst;
 
 use std::path::PathBuf;
@@ -21,6 +22,7 @@ pub(crate) use desk::Desk;
 pub(crate) use errors::Errors;
 pub(crate) use log::{Input, IoLog};
 pub(crate) use recorder::Recorder;
+pub(crate) use settling::Settling;
 pub(crate) use worst::{Long, Worst};
 
 /// What is to be recorded beyond counts and latencies.

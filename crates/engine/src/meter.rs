@@ -1,0 +1,62 @@
+//! CPU time of the load while it runs.
+
+use std::time::Duration;
+
+use crate::load::Context;
+
+/// CPU time as (user, kernel).
+pub(crate) type Cpu = (Duration, Duration);
+
+/// CPU time of the process, and of the threads in it that are not the load's.
+pub(crate) fn usage(context: &Context) -> (Cpu, Cpu) {
+    (sys::usage::process(), context.foreign_cpu.map_or_else(Default::default, |cpu| cpu()))
+}
+
+/// What was used between two readings.
+pub(crate) fn since(now: Cpu, then: Cpu) -> Cpu {
+    (now.0.saturating_sub(then.0), now.1.saturating_sub(then.1))
+}
+
+/// Tells what each I/O cost since it was asked last; the samplers' part is left out. What takes the census and
+/// writes logs is in it: that is only known at the end.
+pub(crate) struct Meter<'a> {
+    context: &'a Context<'a>,
+    last: (Cpu, Cpu),
+}
+
+impl<'a> Meter<'a> {
+    pub(crate) fn new(context: &'a Context<'a>) -> Self {
+        Self { context, last: usage(context) }
+    }
+
+    /// Microseconds per I/O over `ios` I/Os since the last call; `None` when there was none.
+    pub(crate) fn per_io_us(&mut self, ios: u64) -> Option<f64> {
+        let now = usage(self.context);
+        let (all, foreign) = (since(now.0, self.last.0), since(now.1, self.last.1));
+        self.last = now;
+        let own = since(all, foreign);
+        (ios > 0).then(|| (own.0 + own.1).as_secs_f64() * 1e6 / ios as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sys::clock::Clock;
+    use sys::interrupt::Interrupt;
+
+    #[test]
+    fn what_others_used_is_not_the_loads_and_no_io_has_no_cost() {
+        let (clock, interrupt) = (Clock::real(), Interrupt::new());
+        let hour = || (Duration::from_secs(3600), Duration::ZERO);
+        let context = Context { clock: &clock, interrupt: &interrupt, foreign_cpu: Some(&hour) };
+        let mut meter = Meter::new(&context);
+        assert_eq!(meter.per_io_us(0), None);
+        let begun = sys::usage::process().0;
+        while sys::usage::process().0 - begun < Duration::from_millis(20) {
+            std::hint::black_box(0);
+        }
+        let cost = meter.per_io_us(100).unwrap();
+        assert!((100.0..1e6).contains(&cost), "{cost}");
+    }
+}

@@ -1,0 +1,165 @@
+//! Whether the figures of a load have settled, judged interval by interval while it runs.
+
+use std::collections::VecDeque;
+
+use results::model::{IntervalRow, SteadyFacts};
+use stats::{SteadyRule, Window};
+use workload::{LoadSpec, Steady, SteadyMetric};
+
+/// The spread that a window may have, in tolerances of its drift: as the rule that storage is qualified by
+/// (SNIA PTS 2.0.1: 20 % and 10 %).
+const SPREAD: f64 = 2.0;
+
+/// Watches one metric of a load.
+#[derive(Debug)]
+pub(crate) struct Settling {
+    asked: Steady,
+    rule: SteadyRule,
+    /// The newest values, one an interval; at most a window.
+    values: VecDeque<f64>,
+    last: Option<Window>,
+    settled_ns: Option<u64>,
+}
+
+impl Settling {
+    /// What the load asks for; `None` when it does not.
+    pub(crate) fn of(spec: &LoadSpec) -> Option<Self> {
+        let asked = spec.steady?;
+        let intervals = asked.window.0.div_ceil(spec.interval.0.max(1)).max(2);
+        let rule = SteadyRule {
+            window: intervals as usize,
+            slope_percent: asked.tolerance_percent,
+            spread_percent: asked.tolerance_percent * SPREAD,
+        };
+        let values = VecDeque::with_capacity(rule.window);
+        Some(Self { asked, rule, values, last: None, settled_ns: None })
+    }
+
+    /// Takes in the rows of whole intervals, in order; tells whether the metric has settled. `start_ns` is when the
+    /// load's first interval began.
+    pub(crate) fn see(&mut self, rows: &[IntervalRow], start_ns: u64) -> bool {
+        for interval in rows.chunk_by(|a, b| a.start_ns == b.start_ns) {
+            if self.values.len() == self.rule.window {
+                self.values.pop_front();
+            }
+            self.values.push_back(value(self.asked.metric, interval));
+            self.last = self.rule.last(self.values.make_contiguous());
+            let holds = self.last.as_ref().is_some_and(|window| self.rule.holds(window));
+            if holds && self.settled_ns.is_none() {
+                self.settled_ns = interval.first().map(|row| row.end_ns.saturating_sub(start_ns));
+            }
+            if self.settled_ns.is_some() {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// What became of it.
+    pub(crate) fn facts(&self) -> SteadyFacts {
+        SteadyFacts {
+            metric: self.asked.metric.to_string(),
+            settled_ns: self.settled_ns,
+            window_ns: self.asked.window.0,
+            slope_percent: self.last.map(|w| w.slope_percent),
+            spread_percent: self.last.map(|w| w.spread_percent),
+            slope_limit_percent: self.rule.slope_percent,
+            spread_limit_percent: self.rule.spread_percent,
+        }
+    }
+
+    /// What to say when the load ended before it settled.
+    pub(crate) fn notice(&self) -> Option<String> {
+        let rule = self.asked;
+        self.settled_ns.is_none().then(|| {
+            format!("The load never settled by the rule {rule}: its figures still drifted when it ended; run it for longer")
+        })
+    }
+}
+
+/// The metric over all operations of one interval; no number when it had none.
+fn value(metric: SteadyMetric, rows: &[IntervalRow]) -> f64 {
+    let nanos = rows.first().map_or(0, |row| row.end_ns.saturating_sub(row.start_ns));
+    let per_second = |n: u64| n as f64 * 1e9 / nanos as f64;
+    let ios: u64 = rows.iter().map(|row| row.ios).sum();
+    let latencies = || rows.iter().filter_map(|row| Some((row.ios, row.latency?)));
+    match metric {
+        SteadyMetric::Iops => per_second(ios),
+        SteadyMetric::Throughput => per_second(rows.iter().map(|row| row.bytes).sum()),
+        SteadyMetric::Latency => {
+            latencies().map(|(ios, l)| ios as f64 * l.mean_ns).sum::<f64>() / ios as f64
+        }
+        // That of the slowest operation: what is shown of a load with several is one figure for each.
+        SteadyMetric::P99 => latencies().map(|(_, l)| l.p99_ns as f64).fold(f64::NAN, f64::max),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use results::model::LatencySummary;
+
+    const S: u64 = 1_000_000_000;
+
+    fn row(second: u64, ios: u64, ns: u64) -> IntervalRow {
+        let latency = LatencySummary {
+            mean_ns: ns as f64,
+            min_ns: ns,
+            p50_ns: ns,
+            p99_ns: ns,
+            p999_ns: ns,
+            max_ns: ns,
+        };
+        IntervalRow {
+            stage: 0,
+            operation: "read".into(),
+            start_ns: second * S,
+            end_ns: (second + 1) * S,
+            ios,
+            bytes: ios * 512,
+            errors: 0,
+            latency: (ios > 0).then_some(latency),
+            histogram: None,
+        }
+    }
+
+    fn settling(rule: &str) -> Settling {
+        let steady = Some(rule.parse().unwrap());
+        Settling::of(&LoadSpec { steady, ..LoadSpec::default() }).unwrap()
+    }
+
+    #[test]
+    fn a_load_settles_when_a_whole_window_keeps_the_rule_and_says_when() {
+        let mut s = settling("iops:5%:5s");
+        // Two operations an interval: their sum is judged.
+        let series = [500, 400, 300, 200, 100, 101, 99, 100, 100];
+        let rows = |i: usize| [row(10 + i as u64, series[i] - 50, 7), row(10 + i as u64, 50, 7)];
+        assert!((0..8).all(|i| !s.see(&rows(i), 10 * S)));
+        assert!(s.see(&rows(8), 10 * S));
+        let facts = s.facts();
+        assert_eq!((facts.settled_ns, facts.window_ns), (Some(9 * S), 5 * S));
+        assert!(facts.spread_percent.unwrap() < 3.0 && s.notice().is_none());
+    }
+
+    #[test]
+    fn one_that_never_settled_says_so() {
+        let mut s = settling("latency:5%:5s");
+        let rows: Vec<_> = (0..20).map(|i| row(i, 100, 1_000 + 200 * i)).collect();
+        assert!(!s.see(&rows, 0));
+        assert_eq!(s.facts().settled_ns, None);
+        assert!(s.facts().slope_percent.unwrap() > 5.0);
+        assert!(s.notice().unwrap().contains("latency:5%:5s"));
+    }
+
+    #[test]
+    fn intervals_in_which_nothing_ended_settle_nothing() {
+        for rule in ["iops:5%:5s", "throughput:5%:5s", "latency:5%:5s", "p99:5%:5s"] {
+            let mut s = settling(rule);
+            let rows: Vec<_> = (0..9).map(|i| row(i, 0, 0)).collect();
+            assert!(!s.see(&rows, 0), "{rule}");
+            let rows: Vec<_> = (9..20).map(|i| row(i, 7, 5)).collect();
+            assert!(s.see(&rows, 0), "{rule}");
+        }
+        assert!(Settling::of(&LoadSpec::default()).is_none());
+    }
+}
