@@ -25,6 +25,7 @@ use crate::outline::Outline;
 use crate::pace::Pace;
 use crate::record::{Desk, IoLog, Recorder, Settling};
 use crate::sample::{self, Shift};
+use crate::verify::{self, Hand, Verifier};
 use crate::watch::Watch;
 use crate::worker::{Setting, Worker};
 
@@ -72,6 +73,7 @@ pub(crate) struct Plan<'a> {
     pub alignments: &'a [u64],
     pub context: &'a Context<'a>,
     pub stamps: &'a Stamps,
+    pub verifier: Option<&'a Arc<Verifier>>,
 }
 
 impl Plan<'_> {
@@ -108,7 +110,12 @@ impl Crew {
         let (length, holds_all) = outline.queued();
         let (samplers, taps): (Vec<_>, Vec<_>) =
             (0..outline.jobs).map(|_| sample::queue(length, holds_all, shift.clone())).unzip();
-        let jobs = outline.make_jobs(plan.load, samplers, make);
+        let mut jobs = outline.make_jobs(plan.load, samplers, make);
+        if let Some(verifier) = plan.verifier {
+            let checks = verify::checks(&plan.load.spec);
+            let hand = || Hand::new(Arc::clone(verifier), outline.depth, outline.block_bytes);
+            jobs.iter_mut().for_each(|job| job.verify(hand().that_checks(checks)));
+        }
         let per_job = plan.workers_of_a_job();
         let board = Arc::new(Board::new(outline.jobs * per_job));
         let (sender, words) = channel();

@@ -2,34 +2,35 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use workload::{OpKind, OpName, Stream, SyncHow};
+use content::{ContentId, Source};
+use workload::{OpKind, OpName, Range, Stream, SyncHow};
 
 use crate::backend::{Transfer, Verb};
 use crate::gate::Ask;
 use crate::load::Load;
 use crate::sample::{Counts, Sampler};
 use crate::shares::Shares;
+use crate::verify::Hand;
 
 /// The source of written bytes: the real one, or in tests one that is broken on purpose.
 pub(crate) trait Fill: Send {
-    /// Fills `buffer` with the next contents.
-    fn fill(&mut self, buffer: &mut [u8]);
+    /// Fills `buffer`, which goes to the target from block `address` of its content on, with the next contents; tells the
+    /// id of each block with its number in the buffer.
+    fn fill(&mut self, address: u64, buffer: &mut [u8], told: &mut dyn FnMut(usize, ContentId));
 }
 
-impl Fill for content::Source {
-    fn fill(&mut self, buffer: &mut [u8]) {
-        self.fill_next(buffer);
+impl Fill for Source {
+    fn fill(&mut self, address: u64, buffer: &mut [u8], told: &mut dyn FnMut(usize, ContentId)) {
+        self.fill_at(address, buffer, told);
     }
 }
 
-/// Makes the source of bytes of one job on the target of that place.
-pub(crate) type MakeFill<'a> = &'a dyn Fn(&Load, u32, usize) -> Box<dyn Fill>;
+/// Makes the source of bytes of one job on one target out of the one that its content gives.
+pub(crate) type MakeFill<'a> = &'a dyn Fn(Source) -> Box<dyn Fill>;
 
 /// The source that loads have outside of tests.
-pub(crate) fn content(load: &Load, job: u32, target: usize) -> Box<dyn Fill> {
-    let spec = &load.spec;
-    let seed = load.seed_of(target);
-    Box::new(content::Source::new(&spec.content, seed, job, spec.jobs))
+pub(crate) fn content(source: Source) -> Box<dyn Fill> {
+    Box::new(source)
 }
 
 /// One I/O to be done.
@@ -45,6 +46,8 @@ pub(crate) struct Next {
 /// What a job does on one target.
 struct Lane {
     stream: Stream,
+    /// Where the range that it works on starts, bytes.
+    start: u64,
     fill: Box<dyn Fill>,
 }
 
@@ -56,15 +59,18 @@ pub(crate) struct Job {
     places: [(usize, Verb); OpName::ALL.len()],
     /// Whether every write is durable when it ends.
     durable: bool,
+    /// Bytes in a block of content.
+    unit: u64,
     sampler: Sampler,
+    /// Keeps book of what is written, and checks what is read.
+    hand: Option<Hand>,
 }
 
 impl Job {
-    /// Job number `number` of `load`, which does what `streams` say, one for each target.
+    /// Job number `number` of `load`: for each target what it does there, and on which part, and what it writes.
     pub(crate) fn new(
         load: &Load,
-        streams: Vec<Stream>,
-        number: u32,
+        targets: Vec<(Stream, Range, Source)>,
         sampler: Sampler,
         make: MakeFill,
     ) -> Self {
@@ -75,14 +81,25 @@ impl Job {
             let place = spec.operations().position(|other| other == op).unwrap_or_default();
             (place, verb(op, flush))
         };
-        let lane = |(target, stream)| Lane { stream, fill: make(load, number, target) };
+        let lane = |(stream, range, source): (Stream, Range, Source)| Lane {
+            stream,
+            start: range.start,
+            fill: make(source),
+        };
         Self {
-            lanes: streams.into_iter().enumerate().map(lane).collect(),
+            lanes: targets.into_iter().map(lane).collect(),
             shares: Shares::new(load.targets.iter().map(|aim| aim.share.0)),
             places: OpName::ALL.map(place),
             durable: how == Some(SyncHow::Dsync),
+            unit: spec.content.unit() as u64,
             sampler,
+            hand: None,
         }
+    }
+
+    /// Lets `hand` verify what this job does.
+    pub(crate) fn verify(&mut self, hand: Hand) {
+        self.hand = Some(hand);
     }
 
     /// The next I/O, if it may start at `now_ns`; over when bytes or passes are done on every target.
@@ -110,28 +127,56 @@ impl Job {
 
     /// Makes the memory of an I/O ready that is about to be pushed from `slot`: fills what is written, and lets the census see it.
     #[inline]
-    pub(crate) fn prepare(&mut self, _slot: usize, transfer: &Transfer, buffer: &mut [u8]) {
+    pub(crate) fn prepare(&mut self, slot: usize, transfer: &Transfer, buffer: &mut [u8]) {
         if transfer.is_write() {
             let buffer = &mut buffer[..transfer.length as usize];
-            self.lanes[usize::from(transfer.target)].fill.fill(buffer);
+            self.fill(slot, transfer, buffer);
             self.sampler.see(buffer);
+        } else if let Some(hand) = &mut self.hand {
+            let (target, length) = (transfer.target.into(), transfer.length.into());
+            match transfer.verb {
+                Verb::Read => hand.read(slot, target, transfer.offset, length),
+                Verb::Discard => hand.clear(slot, target, transfer.offset, length, false),
+                Verb::WriteZeroes => hand.clear(slot, target, transfer.offset, length, true),
+                _ => {}
+            }
         }
+    }
+
+    #[inline]
+    fn fill(&mut self, slot: usize, transfer: &Transfer, buffer: &mut [u8]) {
+        let (target, unit) = (usize::from(transfer.target), self.unit);
+        let Lane { fill, start, .. } = &mut self.lanes[target];
+        let address = (transfer.offset - *start) / unit;
+        let Some(hand) = &mut self.hand else { return fill.fill(address, buffer, &mut |_, _| {}) };
+        let length = u64::from(transfer.length);
+        hand.write(slot, target, transfer.offset, length);
+        fill.fill(address, buffer, &mut |number, id| {
+            let at = number as u64 * unit;
+            hand.writes(slot, at, unit.min(length - at) as usize, id);
+        });
+        hand.begin(slot);
     }
 
     /// Whether [`Job::ended`] is to be called.
     pub(crate) fn watches(&self) -> bool {
-        false
+        self.hand.is_some()
     }
 
     /// An I/O from `slot` has ended for good: with `error` 0, or [`crate::record::SHORT`], or a positive error number.
     /// `buffer` is its memory, before it is used again. What was given up unfinished ends with `ECANCELED`.
     pub(crate) fn ended(
         &mut self,
-        _slot: usize,
-        _transfer: &Transfer,
-        _error: i32,
-        _buffer: &[u8],
+        slot: usize,
+        transfer: &Transfer,
+        error: i32,
+        buffer: &[u8],
+        now_ns: u64,
     ) {
+        if let Some(hand) = &mut self.hand {
+            let read = buffer.get(..transfer.length as usize).unwrap_or_default();
+            hand.ended(slot, error == 0, read, now_ns);
+        }
     }
 
     /// Blocks handed to the kernel since this was last asked.

@@ -61,13 +61,45 @@ fn run_with(
     make: job::MakeFill,
 ) -> Result<LoadSummary, EngineError> {
     if load.targets.iter().any(|aim| matches!(aim.target, TargetSpec::Simulated(_))) {
-        return sim::run(load, context, on, make);
+        let summary = sim::run(load, context, on, make)?;
+        return Ok(unverified(load, summary));
     }
     let choice = match &load.choice {
         Some(choice) => choice.clone(),
         None => probe(&load.targets, &load.spec)?,
     };
-    real::run(load, &choice, context, on, make)
+    let mut session = verify::Session::default();
+    let mut summary = real::run(load, &choice, context, on, make, &mut session)?;
+    if context.interrupt.level() == sys::interrupt::Level::None
+        && let Some(pass) = session.pass_after(load)
+    {
+        // Its I/Os are not the load's: they stand in no row.
+        let notices = &mut |event| {
+            if let Event::Notice(_) = event {
+                on(event);
+            }
+        };
+        let read = real::run(&pass, &choice, context, notices, make, &mut session)?;
+        summary
+            .notices
+            .extend(read.notices.into_iter().map(|n| format!("Pass after the load: {n}")));
+    } else if session.pass_after(load).is_some() {
+        summary.notices.push("Interrupted: the pass after the load was left out".into());
+    }
+    session.finish(load, &mut summary)?;
+    Ok(if driven_by_nothing(load) { unverified(load, summary) } else { summary })
+}
+
+fn driven_by_nothing(load: &Load) -> bool {
+    load.targets.iter().any(|aim| matches!(aim.target, TargetSpec::Null { .. }))
+}
+
+/// Says of a target that keeps nothing that nothing was verified there.
+fn unverified(load: &Load, mut summary: LoadSummary) -> LoadSummary {
+    if verify::wanted(load) {
+        summary.notices.push("Nothing was verified: this target keeps no data".into());
+    }
+    summary
 }
 
 /// Chooses how `spec` is driven on `targets`; what it asks for decides, and where it leaves it open (`auto`) a short probe
@@ -100,10 +132,15 @@ mod tests {
     }
 
     impl Fill for Broken {
-        fn fill(&mut self, buffer: &mut [u8]) {
-            for out in buffer.as_chunks_mut().0 {
+        fn fill(
+            &mut self,
+            address: u64,
+            buffer: &mut [u8],
+            told: &mut dyn FnMut(usize, content::ContentId),
+        ) {
+            for (n, out) in buffer.as_chunks_mut().0.iter_mut().enumerate() {
                 if !self.again {
-                    self.content.fill_next(&mut self.block);
+                    self.content.fill_at(address + n as u64, &mut self.block, |_, id| told(n, id));
                 }
                 self.again = !self.again;
                 *out = self.block;
@@ -111,9 +148,7 @@ mod tests {
         }
     }
 
-    fn broken(load: &Load, job: u32, _: usize) -> Box<dyn Fill> {
-        let spec = &load.spec;
-        let content = content::Source::new(&spec.content, load.seed, job, spec.jobs);
+    fn broken(content: content::Source) -> Box<dyn Fill> {
         Box::new(Broken { content, block: [0; content::BLOCK], again: false })
     }
 
@@ -131,6 +166,7 @@ mod tests {
             seed: units::Seed(1),
             targets: target.alone(),
             choice: None,
+            verification: Default::default(),
             stage: 0,
             may_create,
             recording: Recording::default(),

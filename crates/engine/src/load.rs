@@ -11,6 +11,7 @@ use workload::LoadSpec;
 
 use crate::choice::Choice;
 use crate::record::Recording;
+use crate::verify::Options;
 
 /// One load: what to do, from which seed, to which target.
 #[derive(Debug, Clone)]
@@ -31,6 +32,8 @@ pub struct Load {
     /// How the target is driven, when that was chosen before (once for all variants of an experiment); else the load's own
     /// `backend` says it, and a probe where that is `auto`.
     pub choice: Option<Choice>,
+    /// How it is verified, beyond what the spec says.
+    pub verification: Options,
 }
 
 impl Load {

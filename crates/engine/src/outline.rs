@@ -1,5 +1,6 @@
 //! A load on a given target, in numbers: what the backends share.
 
+use content::{Contents, Domain, Part};
 use units::Bytes;
 use workload::{Amount, LoadSpec, Range, Stream};
 
@@ -16,6 +17,8 @@ use crate::tally::Shape;
 pub(crate) struct Outline {
     /// The part of each target that is used.
     pub ranges: Vec<Range>,
+    /// The content of each target.
+    pub contents: Vec<Contents>,
     /// Targets as they were given.
     pub targets: Vec<String>,
     /// Operations as given, in the order of their indices.
@@ -60,6 +63,7 @@ impl Outline {
         let write_share = writes.map(|(_, share)| share.fraction()).sum();
         let outline = Self {
             targets,
+            contents: contents(load, &ranges)?,
             ranges,
             names: spec.operations().map(|name| name.to_string()).collect(),
             stage: load.stage,
@@ -153,8 +157,11 @@ impl Outline {
         };
         let mut streams: Vec<_> = (0..self.ranges.len()).map(streams).collect();
         let job = |(number, sampler)| {
-            let streams = streams.iter_mut().filter_map(Iterator::next).collect();
-            Job::new(load, streams, number, sampler, make)
+            let targets = self.ranges.iter().zip(&self.contents).zip(&mut streams);
+            let targets = targets.filter_map(|((range, contents), streams)| {
+                Some((streams.next()?, *range, contents.source(number)))
+            });
+            Job::new(load, targets.collect(), sampler, make)
         };
         (0..).zip(samplers).map(job).collect()
     }
@@ -164,4 +171,21 @@ impl Outline {
         let total = self.amount.map(|amount| amount.bytes);
         Progress::of(elapsed_ns, self.duration_ns, bytes, total)
     }
+}
+
+/// The content of each target: of its own, or one for all.
+fn contents(load: &Load, ranges: &[Range]) -> Result<Vec<Contents>, EngineError> {
+    let spec = &load.spec.content;
+    let make = |generator: u16, bytes: u64| {
+        let part = Part { generator, jobs: load.spec.jobs, blocks: bytes / spec.unit() as u64 };
+        Contents::new(spec, load.seed, part).map_err(|error| {
+            let help = error.help();
+            EngineError::new(Kind::Usage, "The content cannot be written", help).because(error)
+        })
+    };
+    if spec.domain == Domain::All {
+        let all = make(0, ranges.iter().map(|range| range.bytes).sum())?;
+        return Ok(vec![all; ranges.len()]);
+    }
+    (0..).zip(ranges).map(|(place, range)| make(place, range.bytes)).collect()
 }

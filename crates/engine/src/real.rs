@@ -19,12 +19,15 @@ use crate::pace::Pace;
 use crate::record::{IoLog, Settling};
 use crate::summary::{self, Driven, Outcome};
 use crate::target::{Target, Wish};
+use crate::verify::{self, Promises, Session};
 
 /// What the targets of a load turned out to be.
 struct Ground {
     files: Files,
     outline: Outline,
     alignments: Vec<u64>,
+    /// What verification has to know of each.
+    verified: Vec<verify::Ground>,
     /// Whether the page cache is passed by everywhere.
     direct: bool,
     notices: Vec<String>,
@@ -33,12 +36,15 @@ struct Ground {
 impl Ground {
     fn open(load: &Load) -> Result<Self, EngineError> {
         let (mut files, mut facts, mut notices) = (Vec::new(), Vec::new(), Vec::new());
-        let mut direct = true;
+        let (mut direct, mut verified) = (true, Vec::new());
         for aim in &load.targets {
             match &aim.target {
                 TargetSpec::Path(path) => {
                     let target = Target::open(path, wish(load))?;
                     facts.push((target.size, target.alignment));
+                    // Holes in files read as zeros; a device that promises it does not say so.
+                    let promises = Promises { discard_zeroes: !target.block, fresh: target.fresh };
+                    verified.push(verify::Ground { size: target.size, promises });
                     files.push(TargetFile { file: target.file, block: target.block });
                     direct &= target.direct;
                     notices.extend(target.notices);
@@ -55,7 +61,7 @@ impl Ground {
         }
         let outline = Outline::of(load, &facts)?;
         let alignments = facts.iter().map(|f| f.1).collect();
-        Ok(Self { files: Files::new(files), outline, alignments, direct, notices })
+        Ok(Self { files: Files::new(files), outline, alignments, verified, direct, notices })
     }
 }
 
@@ -74,8 +80,10 @@ pub(crate) fn run(
     context: &Context,
     on: &mut dyn FnMut(Event),
     make: MakeFill,
+    session: &mut Session,
 ) -> Result<LoadSummary, EngineError> {
-    let Ground { files, outline, alignments, direct, mut notices } = Ground::open(load)?;
+    let Ground { files, outline, alignments, verified, direct, mut notices } = Ground::open(load)?;
+    let verifier = session.verifier(load, &verified, &outline.ranges, &outline.contents)?;
     let stamps = Stamps::of(context.clock);
     let driver = choice.driver;
     let plan = Plan {
@@ -86,6 +94,7 @@ pub(crate) fn run(
         alignments: &alignments,
         context,
         stamps: &stamps,
+        verifier: verifier.as_ref(),
     };
     let (mut crew, readers, log) = Crew::hire(&plan, make)?;
     crew.muster()?;

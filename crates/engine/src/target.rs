@@ -33,6 +33,8 @@ pub(crate) struct Target {
     pub file: File,
     /// A block device, not a file.
     pub block: bool,
+    /// A file that was made just now: all of it reads as zeros.
+    pub fresh: bool,
     pub size: Bytes,
     /// I/O must be a multiple of this, and start at one.
     pub alignment: u64,
@@ -81,7 +83,7 @@ impl Target {
             ));
         }
         let alignment = if direct { alignment(&file, block) } else { 1 };
-        Ok(Self { file, block, size, alignment, direct, notices })
+        Ok(Self { file, block, fresh: new, size, alignment, direct, notices })
     }
 }
 

@@ -331,7 +331,7 @@ impl<B: Backend, J: Hold> Worker<B, J> {
         if self.watched {
             let buffer = self.backend.slot(slot);
             let number = self.setting.first_slot + slot;
-            self.job.with(|job| job.ended(number, &transfer, error, buffer));
+            self.job.with(|job| job.ended(number, &transfer, error, buffer, reaped_ns));
         }
         if reaped_ns < self.measured_from_ns {
             return;

@@ -55,6 +55,7 @@ pub(crate) fn load_of(plan: &CellPlan, stage: usize, target: TargetSpec) -> Load
         seed: plan.seed.derive(&format!("stage {}", planned.name)),
         targets: target.alone(),
         choice: None,
+        verification: Default::default(),
         stage,
         may_create: None,
         recording: engine::Recording::default(),

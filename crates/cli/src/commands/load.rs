@@ -48,7 +48,9 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
     let seed = args.seed.unwrap_or_else(fresh_seed);
     say(&format!("load on {names}: {}, seed {seed}", spec.describe()));
     let targets = aims(args, may_create);
-    let load = Load { spec, seed, targets, stage: 0, may_create, recording, choice: None };
+    let verification = args.verify.options();
+    let load =
+        Load { spec, seed, targets, stage: 0, may_create, recording, choice: None, verification };
     let clock = Clock::real();
     let context = Context { clock: &clock, interrupt: &interrupt, foreign_cpu: None };
     let mut view = LoadView::new(args.json);
@@ -70,7 +72,7 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
 
 /// 130 after Ctrl-C; 5 when the target's errors ended the load, nothing was measured, or a block was wrong.
 fn exit_code(summary: &LoadSummary) -> u8 {
-    let wrong = |v: &results::model::VerifyFigures| v.torn + v.stale + v.misplaced + v.corrupt > 0;
+    let wrong = |v: &results::model::VerifyFigures| v.wrong_blocks() > 0;
     match summary.ended_by.as_str() {
         "interrupted" => 130,
         "errors" => 5,

@@ -9,6 +9,8 @@ mod hand;
 mod judge;
 mod makers;
 mod overlap;
+mod session;
+mod state;
 mod table;
 mod verifier;
 mod word;
@@ -16,6 +18,8 @@ mod word;
 pub use cells::Width;
 pub use hand::Hand;
 pub use makers::{Maker, Makers, Plain};
+pub use session::Options;
+pub(crate) use session::{Ground, Session, checks, wanted};
 pub use table::Promises;
 pub use verifier::Verifier;
 

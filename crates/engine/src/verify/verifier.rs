@@ -30,6 +30,8 @@ pub struct Verifier {
     pub(crate) makers: Makers,
     unit: usize,
     wrong: Mutex<Vec<WrongBlock>>,
+    /// What hands counted that are gone.
+    counted: Mutex<VerifyFigures>,
 }
 
 impl Verifier {
@@ -44,7 +46,7 @@ impl Verifier {
             Table::new(width, bytes / unit as u64, promises).map(|table| Area { table })
         };
         let targets = targets.iter().map(area).collect::<Result<_, _>>()?;
-        Ok(Self { targets, makers, unit, wrong: Mutex::default() })
+        Ok(Self { targets, makers, unit, wrong: Mutex::default(), counted: Mutex::default() })
     }
 
     /// Size of a block, bytes.
@@ -92,6 +94,16 @@ impl Verifier {
         all.wrong.sort_by_key(|wrong| wrong.at_ns);
         all.first = all.wrong.iter().take(5).map(ToString::to_string).collect();
         all
+    }
+
+    /// What all hands found that are gone.
+    pub(crate) fn total(&self) -> VerifyFigures {
+        let counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        self.figures(std::iter::once(&*counted))
+    }
+
+    pub(crate) fn take(&self, figures: &VerifyFigures) {
+        self.counted.lock().unwrap_or_else(PoisonError::into_inner).add_counts(figures);
     }
 
     /// Why a block that is not plainly right may be right all the same; or how it is wrong, which is kept.

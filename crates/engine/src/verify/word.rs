@@ -125,6 +125,11 @@ impl Word {
         Self(self.0 & !(15 << CHANGES) | (changes & 15) << CHANGES)
     }
 
+    /// What is to be kept of it: what is in flight for ever is uncertain, what overlaps stand elsewhere.
+    pub(crate) fn settled(self) -> Self {
+        if self.is_mapped() || self.is_busy() { Self::resting(UNCERTAIN) } else { self }
+    }
+
     /// The same with nothing known before it.
     pub(crate) fn forgetful(self) -> Self {
         Self(self.0 | BEFORE)

@@ -9,3 +9,4 @@ mod file;
 mod recording;
 mod simulated;
 mod support;
+mod verify;

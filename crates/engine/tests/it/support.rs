@@ -142,6 +142,7 @@ pub fn load(target: TargetSpec, spec: &str) -> Load {
         seed: Seed(42),
         targets: target.alone(),
         choice: None,
+        verification: Default::default(),
         stage: 3,
         may_create: None,
         recording: engine::Recording::default(),

@@ -1,0 +1,163 @@
+//! Verification of one load from its start to the pass after it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use content::Contents;
+use results::model::LoadSummary;
+use units::Bytes;
+use workload::{LoadSpec, OpName, Ops, Range, Verify};
+
+use super::cells::Width;
+use super::makers::{Maker, Makers};
+use super::state::{self, Header};
+use super::table::Promises;
+use super::verifier::Verifier;
+use crate::error::EngineError;
+use crate::load::Load;
+
+/// The largest read of the pass after a load, bytes.
+const READ: u64 = 128 << 10;
+
+/// How a load is verified, beyond what its spec says.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Options {
+    /// A file that keeps what is known of the targets' contents: read at the start if it is there, replaced at the end.
+    pub state: Option<PathBuf>,
+    /// Memory for each block.
+    pub width: Width,
+}
+
+/// A target as verification sees it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ground {
+    pub size: Bytes,
+    pub promises: Promises,
+}
+
+/// What goes from a load to the pass after it, and to the state file.
+#[derive(Default)]
+pub(crate) struct Session {
+    verifier: Option<Arc<Verifier>>,
+    header: Header,
+    notices: Vec<String>,
+}
+
+/// Whether reads of `load` are checked as they come.
+pub(crate) fn checks(spec: &LoadSpec) -> bool {
+    matches!(spec.verify, Verify::Read | Verify::Both)
+}
+
+fn checks_after(spec: &LoadSpec) -> bool {
+    matches!(spec.verify, Verify::After | Verify::Both)
+}
+
+/// Whether `load` has anything to do with verification.
+pub(crate) fn wanted(load: &Load) -> bool {
+    load.spec.verify != Verify::Off || load.verification.state.is_some()
+}
+
+impl Session {
+    /// The verifier of `load`, made when there is none yet; `None` when the load is not to be verified.
+    pub(crate) fn verifier(
+        &mut self,
+        load: &Load,
+        grounds: &[Ground],
+        ranges: &[Range],
+        contents: &[Contents],
+    ) -> Result<Option<Arc<Verifier>>, EngineError> {
+        if !wanted(load) || grounds.is_empty() {
+            return Ok(None);
+        }
+        if let Some(verifier) = &self.verifier {
+            return Ok(Some(Arc::clone(verifier)));
+        }
+        let unit = unit(&load.spec, ranges);
+        if unit.is_none() {
+            let text = "Blocks that I/Os cover in part are not verified: use block sizes, offset and alignment that are multiples of the content's block";
+            self.notices.push(text.into());
+        }
+        let unit = unit.unwrap_or_else(|| load.spec.content.unit());
+        self.header = Header::of(load, unit, grounds, ranges);
+        let kept = match &load.verification.state {
+            Some(path) => state::Kept::open(path, &self.header)?,
+            None => None,
+        };
+        let own = contents.iter().map(|c| Arc::new(c.clone()) as Arc<dyn Maker>);
+        let earlier = kept.iter().flat_map(|kept| kept.makers.iter().cloned());
+        let makers = Makers::new(own.chain(earlier).collect());
+        let targets: Vec<_> = grounds.iter().map(|g| (g.size.0, g.promises)).collect();
+        let verifier = Verifier::new(&targets, unit, load.verification.width, makers)?;
+        if let Some(kept) = kept {
+            self.header.take_earlier(&kept.header);
+            kept.restore(&verifier)?;
+        }
+        let verifier = Arc::new(verifier);
+        self.verifier = Some(Arc::clone(&verifier));
+        Ok(Some(verifier))
+    }
+
+    /// The pass after `load` that reads all of its range once; `None` when none is asked for.
+    pub(crate) fn pass_after(&self, load: &Load) -> Option<Load> {
+        let unit = self.verifier.as_ref()?.unit() as u64;
+        if !checks_after(&load.spec) {
+            return None;
+        }
+        let range = load.spec.size.map_or(unit, |size| size.0);
+        let block =
+            if range.is_multiple_of(READ) && READ.is_multiple_of(unit) { READ } else { unit };
+        let spec = LoadSpec {
+            ops: Ops::only(OpName::Read),
+            block_size: Bytes(block).into(),
+            jobs: load.spec.jobs,
+            depth: load.spec.depth.min(32),
+            offset: load.spec.offset,
+            size: load.spec.size,
+            passes: Some(1),
+            content: load.spec.content.clone(),
+            direct: load.spec.direct,
+            backend: load.spec.backend,
+            verify: Verify::Read,
+            ..LoadSpec::default()
+        };
+        Some(Load {
+            spec,
+            may_create: None,
+            recording: crate::Recording::default(),
+            ..load.clone()
+        })
+    }
+
+    /// Puts what was found into `summary`, and what is known now into the state file.
+    pub(crate) fn finish(self, load: &Load, summary: &mut LoadSummary) -> Result<(), EngineError> {
+        summary.notices.extend(self.notices);
+        let Some(verifier) = self.verifier else { return Ok(()) };
+        if load.spec.verify != Verify::Off {
+            summary.verify = Some(verifier.total());
+        }
+        match &load.verification.state {
+            Some(path) => state::save(path, &self.header, &verifier),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Bytes that are verified together; `None` when I/Os do not keep to the content's block.
+fn unit(spec: &LoadSpec, ranges: &[Range]) -> Option<usize> {
+    let unit = spec.content.unit() as u64;
+    let mut sizes: Vec<u64> = spec
+        .ops
+        .names()
+        .flat_map(|op| spec.block_size_of(op).sizes().map(|size| size.0).collect::<Vec<_>>())
+        .collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let starts = |unit: u64| ranges.iter().all(|range| range.start.is_multiple_of(unit));
+    if sizes.iter().all(|size| size.is_multiple_of(unit)) && starts(unit) {
+        return Some(unit as usize);
+    }
+    match *sizes {
+        [size] if unit.is_multiple_of(size) && starts(size) => Some(size as usize),
+        _ => None,
+    }
+}

@@ -1,0 +1,353 @@
+//! The state file: what the targets must hold, for the next start of the program.
+//!
+//! Eight letters, a version, a header in JSON, the cells of all blocks that anything is known of in chunks, the blocks
+//! that may hold one of several contents, and a CRC-32 over everything. It is replaced as a whole or not at all.
+
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use content::{ContentSpec, Contents, Part};
+use serde::{Deserialize, Serialize};
+use units::Seed;
+use workload::Range;
+
+use super::cells::Width;
+use super::makers::Maker;
+use super::session::Ground;
+use super::verifier::Verifier;
+use super::word::{Tag, Word};
+use crate::error::{EngineError, Kind};
+use crate::load::Load;
+
+const MAGIC: &[u8; 8] = b"fathomvs";
+const VERSION: u32 = 1;
+/// Blocks in a chunk.
+const CHUNK: usize = 1 << 16;
+/// Bytes that a header has at most.
+const HEADER: u32 = 1 << 24;
+/// Contents that one block may hold at most, by a state file.
+const CONTENTS: usize = 1024;
+
+/// A content that was written: what it takes to make its bytes again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Recipe {
+    spec: ContentSpec,
+    seed: Seed,
+    generator: u16,
+    jobs: u32,
+    blocks: u64,
+}
+
+/// What a state is of.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub(crate) struct Header {
+    /// Bytes in a block.
+    unit: u64,
+    /// Bytes of state per block.
+    width: u8,
+    /// Sizes of the targets, bytes.
+    targets: Vec<u64>,
+    recipes: Vec<Recipe>,
+}
+
+impl Header {
+    pub(crate) fn of(load: &Load, unit: usize, grounds: &[Ground], ranges: &[Range]) -> Self {
+        let recipe = |(generator, range): (u16, &Range)| Recipe {
+            spec: load.spec.content.clone(),
+            seed: load.seed,
+            generator,
+            jobs: load.spec.jobs,
+            blocks: range.bytes / load.spec.content.unit() as u64,
+        };
+        let writes = load.spec.has_content();
+        Self {
+            unit: unit as u64,
+            width: match load.verification.width {
+                Width::Four => 4,
+                Width::One => 1,
+            },
+            targets: grounds.iter().map(|ground| ground.size.0).collect(),
+            recipes: (0..).zip(ranges).filter(|_| writes).map(recipe).collect(),
+        }
+    }
+
+    /// Goes on from an earlier state: its contents still stand on the targets.
+    pub(crate) fn take_earlier(&mut self, earlier: &Self) {
+        let new = earlier.recipes.iter().filter(|recipe| !self.recipes.contains(recipe));
+        let new: Vec<_> = new.cloned().collect();
+        self.recipes.extend(new);
+    }
+}
+
+fn refused(path: &Path, why: &str, help: &str) -> EngineError {
+    let message = format!("The verification state {} {why}", path.display());
+    EngineError::new(Kind::Usage, message, help)
+}
+
+/// The remedy for a state that is of no use.
+const AGAIN: &str = "remove the file, or name another, and write the target again: what it holds now cannot be verified";
+
+/// A state that was read.
+pub(crate) struct Kept {
+    pub(crate) header: Header,
+    /// The contents of earlier loads.
+    pub(crate) makers: Vec<Arc<dyn Maker>>,
+    /// For each target: first block of a chunk, and its cells.
+    chunks: Vec<Vec<(usize, Vec<u8>)>>,
+    overlaps: Vec<Vec<(usize, Vec<Tag>)>>,
+}
+
+/// Counts a CRC over what passes.
+struct Summed<T> {
+    inner: T,
+    crc: crc32fast::Hasher,
+}
+
+impl<T: Read> Read for Summed<T> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(out)?;
+        self.crc.update(&out[..read]);
+        Ok(read)
+    }
+}
+
+impl<T: Write> Write for Summed<T> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(bytes)?;
+        self.crc.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+fn number<const N: usize>(from: &mut impl Read) -> io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    from.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn damaged(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}
+
+impl Kept {
+    /// The state at `path`; `None` when there is no file. Refuses what is damaged or not of the targets of `wanted`.
+    pub(crate) fn open(path: &Path, wanted: &Header) -> Result<Option<Self>, EngineError> {
+        let file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => {
+                let help = "check the path and its rights";
+                return Err(refused(path, "cannot be read", help).because(error));
+            }
+        };
+        let mut from = Summed { inner: BufReader::new(file), crc: crc32fast::Hasher::new() };
+        let head = number::<8>(&mut from).and_then(|magic| Ok((magic, number::<4>(&mut from)?)));
+        match head {
+            Ok((magic, version)) if &magic == MAGIC => {
+                let version = u32::from_le_bytes(version);
+                if version != VERSION {
+                    let why = format!("is of version {version}, and this program knows {VERSION}");
+                    return Err(refused(
+                        path,
+                        &why,
+                        "use the program that wrote it, or remove the file",
+                    ));
+                }
+            }
+            _ => {
+                return Err(refused(
+                    path,
+                    "is none: it was not written by fathom",
+                    "name another file; this one was left as it is",
+                ));
+            }
+        }
+        let kept = Self::read(&mut from, wanted)
+            .map_err(|e| refused(path, "is damaged", AGAIN).because(e))?;
+        let differs = |what: &str| {
+            let why = format!("is of another {what} than this load's");
+            refused(
+                path,
+                &why,
+                "verify with the same targets, block size and width, or name another file",
+            )
+        };
+        match &kept.header {
+            header if header.targets != wanted.targets => Err(differs("set of targets")),
+            header if header.unit != wanted.unit => Err(differs("block")),
+            header if header.width != wanted.width => Err(differs("number of bytes per block")),
+            _ => Ok(Some(kept)),
+        }
+    }
+
+    fn read(from: &mut Summed<impl Read>, wanted: &Header) -> io::Result<Self> {
+        let length = u32::from_le_bytes(number(from)?);
+        if length > HEADER {
+            return Err(damaged("the header is too long"));
+        }
+        let mut json = vec![0; length as usize];
+        from.read_exact(&mut json)?;
+        let header: Header = serde_json::from_slice(&json)?;
+        if header.unit == 0 || ![1, 4].contains(&header.width) {
+            return Err(damaged("the header makes no sense"));
+        }
+        let (mut chunks, mut overlaps) = (Vec::new(), Vec::new());
+        // Of another load: it is refused by its header, whatever follows.
+        let targets =
+            if header.targets == wanted.targets { header.targets.as_slice() } else { &[] };
+        for size in targets {
+            let blocks = (size / header.unit) as usize;
+            chunks.push(Self::read_chunks(from, blocks, header.width.into())?);
+            overlaps.push(Self::read_overlaps(from, blocks)?);
+        }
+        if !targets.is_empty() {
+            let sum = from.crc.clone().finalize();
+            if u32::from_le_bytes(number(from)?) != sum {
+                return Err(damaged("its checksum is wrong"));
+            }
+        }
+        let maker = |recipe: &Recipe| {
+            let Recipe { spec, seed, generator, jobs, blocks } = recipe.clone();
+            let contents = Contents::new(&spec, seed, Part { generator, jobs, blocks });
+            contents.map(|made| Arc::new(made) as Arc<dyn Maker>).map_err(io::Error::other)
+        };
+        let makers = header.recipes.iter().map(maker).collect::<io::Result<_>>()?;
+        Ok(Self { header, makers, chunks, overlaps })
+    }
+
+    fn read_chunks(
+        from: &mut impl Read,
+        blocks: usize,
+        width: usize,
+    ) -> io::Result<Vec<(usize, Vec<u8>)>> {
+        let count = u64::from_le_bytes(number(from)?);
+        if count > blocks.div_ceil(CHUNK) as u64 {
+            return Err(damaged("it has more chunks than blocks"));
+        }
+        let chunk = |_| {
+            let first = u64::from_le_bytes(number(from)?) as usize;
+            if first >= blocks || !first.is_multiple_of(CHUNK) {
+                return Err(damaged("a chunk lies outside the target"));
+            }
+            let mut cells = vec![0; CHUNK.min(blocks - first) * width];
+            from.read_exact(&mut cells)?;
+            Ok((first, cells))
+        };
+        (0..count).map(chunk).collect()
+    }
+
+    fn read_overlaps(from: &mut impl Read, blocks: usize) -> io::Result<Vec<(usize, Vec<Tag>)>> {
+        let count = u64::from_le_bytes(number(from)?);
+        let overlap = |_| {
+            let block = u64::from_le_bytes(number(from)?) as usize;
+            let tags = u16::from_le_bytes(number(from)?);
+            if block >= blocks || usize::from(tags) > CONTENTS {
+                return Err(damaged("a block lies outside the target"));
+            }
+            let tags = (0..tags).map(|_| number(from).map(u16::from_le_bytes));
+            Ok((block, tags.collect::<io::Result<_>>()?))
+        };
+        (0..count).map(overlap).collect()
+    }
+
+    /// Puts what was kept into a new verifier of the same targets.
+    pub(crate) fn restore(self, verifier: &Verifier) -> Result<(), EngineError> {
+        for (area, (chunks, overlaps)) in
+            verifier.targets.iter().zip(self.chunks.into_iter().zip(self.overlaps))
+        {
+            let cells = &area.table.cells;
+            for (first, bytes) in chunks {
+                match cells.width() {
+                    Width::Four => {
+                        let words = bytes.as_chunks::<4>().0.iter();
+                        let words = words.map(|word| Word(u32::from_le_bytes(*word)));
+                        (first..).zip(words).for_each(|(block, word)| cells.store(block, word));
+                    }
+                    Width::One => {
+                        let words = bytes.iter().map(|&byte| Word::resting(byte.into()));
+                        (first..).zip(words).for_each(|(block, word)| cells.store(block, word));
+                    }
+                }
+            }
+            for (block, tags) in overlaps {
+                area.table.restore_overlap(block, &tags);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Replaces the state at `path` by what `verifier` knows. I/Os must have ended.
+pub(crate) fn save(path: &Path, header: &Header, verifier: &Verifier) -> Result<(), EngineError> {
+    let failed = |error: io::Error| {
+        refused(path, "cannot be written", "check that its folder exists and has room")
+            .because(error)
+    };
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{}.new", std::process::id()));
+    let draft = Path::new(&name);
+    let written = write(draft, header, verifier).and_then(|()| {
+        std::fs::rename(draft, path)?;
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+    });
+    written.map_err(|error| {
+        // What is there is only in the way.
+        let _ = std::fs::remove_file(draft);
+        failed(error)
+    })
+}
+
+fn write(path: &Path, header: &Header, verifier: &Verifier) -> io::Result<()> {
+    let file = File::create(path)?;
+    let mut to = Summed { inner: BufWriter::new(file), crc: crc32fast::Hasher::new() };
+    to.write_all(MAGIC)?;
+    to.write_all(&VERSION.to_le_bytes())?;
+    let json = serde_json::to_vec(header)?;
+    to.write_all(&(json.len() as u32).to_le_bytes())?;
+    to.write_all(&json)?;
+    for area in &verifier.targets {
+        write_cells(&mut to, area)?;
+        let overlaps = area.table.overlaps();
+        to.write_all(&(overlaps.len() as u64).to_le_bytes())?;
+        for (block, tags) in overlaps {
+            let tags = &tags[..tags.len().min(CONTENTS)];
+            to.write_all(&(block as u64).to_le_bytes())?;
+            to.write_all(&(tags.len() as u16).to_le_bytes())?;
+            for tag in tags {
+                to.write_all(&tag.to_le_bytes())?;
+            }
+        }
+    }
+    let sum = to.crc.clone().finalize();
+    to.inner.write_all(&sum.to_le_bytes())?;
+    to.inner.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+}
+
+/// Chunks of cells of which any is known.
+fn write_cells(to: &mut impl Write, area: &super::verifier::Area) -> io::Result<()> {
+    let cells = &area.table.cells;
+    let known = |first: &usize| {
+        (*first..cells.len().min(first + CHUNK))
+            .any(|block| cells.load(block).tag() != 0 || cells.load(block).is_mapped())
+    };
+    let chunks: Vec<_> = (0..cells.len()).step_by(CHUNK).filter(known).collect();
+    to.write_all(&(chunks.len() as u64).to_le_bytes())?;
+    for first in chunks {
+        to.write_all(&(first as u64).to_le_bytes())?;
+        for block in first..cells.len().min(first + CHUNK) {
+            let word = cells.load(block).settled();
+            match cells.width() {
+                Width::Four => to.write_all(&word.0.to_le_bytes())?,
+                Width::One => to.write_all(&[word.tag() as u8])?,
+            }
+        }
+    }
+    Ok(())
+}
