@@ -30,6 +30,7 @@ pub(crate) fn achieved(record: &CellRecord) -> Vec<(&'static str, Option<f64>)> 
         ("duplicate_percent", content.duplicate_percent),
         ("lz4_saving_percent", content.lz4_saving_percent),
         ("zero_percent", content.zero_percent),
+        ("packer_saving_percent", content.packer_saving_percent),
         ("lz4_size_mean_bytes", content.lz4_size_mean_bytes),
         ("blocks", content.blocks.map(|n| n as f64)),
         ("blocks_sampled", content.blocks_sampled.map(|n| n as f64)),

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use reduce::BLOCK;
 use units::Seed;
 
 use crate::fill::{Generator, Layout, Mismatch, Path};
@@ -227,8 +226,17 @@ impl Contents {
         self.0.filler.matches(id, self.layout(id), block)
     }
 
-    /// Blocks of 4 KiB, what VDO and the census look at.
-    pub fn has_vdo_blocks(&self) -> bool {
-        self.0.unit == BLOCK
+    /// The content whose block starts as `block` does, found from its bytes alone ([`crate::identify`]); shifted
+    /// duplicates too, when all of the block is there. Says nothing about the rest of the block.
+    pub fn identify(&self, block: &[u8]) -> Option<ContentId> {
+        let found = crate::identify(block);
+        let tail = self.0.unit - self.0.shift;
+        if found.is_some() || self.0.shift == 0 {
+            return found;
+        }
+        // Where the next content begins in a shifted one.
+        let parts = self.parts(crate::identify(block.get(tail..)?)?)?;
+        let ordinal = parts.ordinal.checked_sub(1)?;
+        Some(self.id(Parts { kind: Kind::Shifted, ordinal, ..parts }))
     }
 }

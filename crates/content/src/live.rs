@@ -121,7 +121,8 @@ impl ContentSpec {
         if self.scope != crate::Scope::Live || again <= 0.0 {
             return 1.0;
         }
-        let pool = pool(again, zero, GROUP, reduce::SLOTS as u64) as f64 / GROUP as f64;
+        // Pool contents are not packed with others.
+        let pool = pool(again, zero, GROUP, 1) as f64 / GROUP as f64;
         let distinct = (1.0 - zero - again).max(f64::MIN_POSITIVE);
         ((distinct - pool) / distinct).max(0.0)
     }

@@ -4,6 +4,7 @@ use reduce::{BLOCK, fragments_per_block};
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Percent};
 
+use crate::sizes::Sizes;
 use crate::{Compress, ContentError, Distance, Domain, Popularity, ProfileSource, Scope, Texture};
 
 /// How far back duplicates reach unless told otherwise, in distinct blocks.
@@ -87,6 +88,8 @@ pub struct Expected {
     pub lz4_saving_percent: f64,
     /// Mean LZ4 size of distinct blocks that are not zero, bytes.
     pub lz4_size_mean_bytes: f64,
+    /// Whether all blocks that are not zero have that size.
+    pub alike: bool,
     /// Zero blocks among all written blocks, percent.
     pub zero_percent: f64,
     /// Blocks that VDO's packer puts into one physical block, where all have one size; 1 when it can do nothing.
@@ -121,6 +124,7 @@ impl ContentSpec {
             duplicate_percent: 100.0 * duplicate,
             lz4_saving_percent: 100.0 * (1.0 - mean / self.unit() as f64),
             lz4_size_mean_bytes: mean,
+            alike: matches!(sizes, Sizes::One(_)),
             zero_percent: 100.0 * zero,
             fragments_per_block: if self.unit() == BLOCK {
                 fragments_per_block(mean.round() as usize)

@@ -4,7 +4,7 @@
 //!
 //! The kth copy of a content comes when the stream has written k lags more of new blocks; which of a window of contents
 //! comes first is permuted. Until a lag of new blocks has been written there is nothing that far back: duplicates are
-//! then of any earlier block of the stream.
+//! then of the older half of what the stream has written.
 
 use units::Seed;
 
@@ -202,7 +202,8 @@ impl Stream {
                 let order = Permutation::new(window, Seed(mix(seed ^ mix(at << 16 ^ copy))));
                 at * window + order.at(new % window)
             }
-            None => draw % new.max(1),
+            // The older half of what there is: as far back as can be.
+            None => draw % (new / 2).max(1),
         };
         let each = self.places.len().max(1) as u64;
         let place = self.places.get((content % each) as usize).copied().unwrap_or_default();

@@ -99,7 +99,14 @@ impl Written {
             return Self { shares, references: References::Streams(Box::new(streams)) };
         }
         let shares = Shares::new(again, zero);
-        let rounds = |window| Rounds::new(shares, spec.popularity, window, seed);
+        // Copies of one content that are out of line alike are in line with each other: one of each, if that can be.
+        let popularity = match spec.misaligned {
+            Some(_) if spec.popularity == Popularity::Uniform && shares.again_per_new() < 0.97 => {
+                Popularity::Cap(2)
+            }
+            _ => spec.popularity,
+        };
+        let rounds = |window| Rounds::new(shares, popularity, window, seed);
         let references = match spec.distance.as_ref().unwrap_or(&Distance::Recent) {
             Distance::Previous => Some(References::Previous),
             Distance::Recent => rounds(window).map(References::Rounds),

@@ -157,11 +157,16 @@ fn ended_by(halt: Halt, by_time: bool, load: &Load) -> &'static str {
 
 fn asked(load: &Load) -> ContentFigures {
     let expected = load.spec.content.expected();
+    let live = load.spec.content.scope == content::Scope::Live;
     ContentFigures {
-        duplicate_percent: Some(expected.duplicate_percent),
+        // What the addresses hold is not what was written.
+        duplicate_percent: (!live).then_some(expected.duplicate_percent),
         lz4_saving_percent: Some(expected.lz4_saving_percent),
         zero_percent: Some(expected.zero_percent),
-        lz4_size_mean_bytes: Some(load.spec.content.lz4_target_bytes() as f64),
+        // The mean of a sample of sizes that differ is not near enough to be held against this one.
+        lz4_size_mean_bytes: expected.alike.then_some(expected.lz4_size_mean_bytes),
+        packer_saving_percent: expected.packer_saving_percent,
+        live_duplicate_percent: live.then_some(expected.duplicate_percent),
         ..ContentFigures::default()
     }
 }
@@ -178,6 +183,11 @@ fn achieved(mut census: Census, counts: Counts) -> ContentFigures {
         blocks_sampled: Some(achieved.blocks_sampled),
         duplicate_error_points: achieved.duplicate_error_points,
         lz4_size_mean_bytes: achieved.lz4_size_mean_bytes,
+        lz4_size_min_bytes: achieved.lz4_size_min_bytes,
+        lz4_size_max_bytes: achieved.lz4_size_max_bytes,
+        packer_saving_percent: achieved.packer_saving_percent,
+        distinct_blocks: Some(achieved.distinct_sampled),
+        live_duplicate_percent: None,
     }
 }
 

@@ -44,7 +44,7 @@ pub fn compose(file: &str, text: &str, choices: &Choices) -> Result<Plan, Experi
         mistakes.extend(m);
         Vec::new()
     });
-    let stages = stages::read(&parsed, text).unwrap_or_else(|m| {
+    let stages = stages::read(&parsed, file, text).unwrap_or_else(|m| {
         mistakes.extend(m);
         Vec::new()
     });

@@ -1,6 +1,7 @@
 //! The stages of an experiment: read from the file, and planned for a stack.
 
 use std::ops::Range;
+use std::path::Path;
 
 use results::model::StageFacts;
 use serde::Deserialize;
@@ -28,11 +29,11 @@ pub(crate) struct Stage {
 }
 
 /// Reads every stage; all mistakes at once.
-pub(crate) fn read(file: &File, text: &str) -> Result<Vec<Stage>, Vec<Diagnostic>> {
+pub(crate) fn read(file: &File, name: &str, text: &str) -> Result<Vec<Stage>, Vec<Diagnostic>> {
     let mut mistakes = Vec::new();
     let mut stages: Vec<Stage> = Vec::new();
     for entry in &file.stage {
-        match stage(entry.get_ref(), table_span(text, &entry.span()), text) {
+        match stage(entry.get_ref(), table_span(text, &entry.span()), name, text) {
             Ok(stage) => stages.push(stage),
             Err(mistake) => mistakes.push(mistake),
         }
@@ -56,7 +57,7 @@ pub(crate) fn read(file: &File, text: &str) -> Result<Vec<Stage>, Vec<Diagnostic
     if mistakes.is_empty() { Ok(stages) } else { Err(mistakes) }
 }
 
-fn stage(table: &Table, span: Range<usize>, text: &str) -> Result<Stage, Diagnostic> {
+fn stage(table: &Table, span: Range<usize>, file: &str, text: &str) -> Result<Stage, Diagnostic> {
     let mut table = table.clone();
     let kind = match table.remove("do") {
         Some(Value::String(kind)) => kind,
@@ -92,7 +93,7 @@ fn stage(table: &Table, span: Range<usize>, text: &str) -> Result<Stage, Diagnos
         }
     };
     let load = if kind == "load" {
-        Some(load(table, &span, text)?)
+        Some(load(table, &span, file, text)?)
     } else {
         refuse_keys(&table, &kind, &span, text)?;
         None
@@ -100,13 +101,18 @@ fn stage(table: &Table, span: Range<usize>, text: &str) -> Result<Stage, Diagnos
     Ok(Stage { kind, name, measured, load, span })
 }
 
-fn load(table: Table, span: &Range<usize>, text: &str) -> Result<LoadSpec, Diagnostic> {
-    let spec = LoadSpec::deserialize(Value::Table(table)).map_err(|error| {
+fn load(table: Table, span: &Range<usize>, file: &str, text: &str) -> Result<LoadSpec, Diagnostic> {
+    let mut spec = LoadSpec::deserialize(Value::Table(table)).map_err(|error| {
         let mut mistake = Diagnostic::from_toml(&error);
         let quoted = error.message().split('`').nth(1).unwrap_or_default().to_owned();
         mistake.span = Some(key_span(text, span, &quoted));
         mistake
     })?;
+    // A profile stands beside the file, and travels with the plan.
+    let folder = Path::new(file).parent().unwrap_or(Path::new(""));
+    spec.content
+        .load_profile(folder)
+        .map_err(|error| workload_mistake(&error.into(), span, text))?;
     spec.validate().map_err(|error| workload_mistake(&error, span, text))?;
     Ok(spec)
 }
@@ -171,7 +177,10 @@ pub(crate) fn plan(
 fn allocation(layer: &str, need: &layers::Allocate, stack: &Built) -> StagePlan {
     let load = LoadSpec {
         ops: workload::Ops::only(workload::OpName::Write),
-        pattern: Some(workload::Pattern::Strided { blocks: need.stride_bytes / need.block_bytes, shift: false }),
+        pattern: Some(workload::Pattern::Strided {
+            blocks: need.stride_bytes / need.block_bytes,
+            shift: false,
+        }),
         block_size: Bytes(need.block_bytes).into(),
         passes: Some(1),
         last_block: need.last_block,

@@ -81,6 +81,7 @@ fn asked(content: &ContentFigures) -> Value {
         "duplicate_percent": content.duplicate_percent,
         "lz4_saving_percent": content.lz4_saving_percent,
         "zero_percent": content.zero_percent,
+        "packer_saving_percent": content.packer_saving_percent,
     })
 }
 
@@ -93,6 +94,7 @@ fn achieved(variant: &Variant) -> Value {
         "duplicate_percent": figure("duplicate_percent"),
         "lz4_saving_percent": figure("lz4_saving_percent"),
         "zero_percent": figure("zero_percent"),
+        "packer_saving_percent": figure("packer_saving_percent"),
     })
 }
 

@@ -96,6 +96,7 @@ pub fn content(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
         ("duplicate_percent", "Duplicates among all blocks"),
         ("lz4_saving_percent", "Saved by LZ4 on distinct blocks"),
         ("zero_percent", "Zero blocks"),
+        ("packer_saving_percent", "Saved by VDO's packer on distinct blocks"),
     ];
     html! {
         h2 id=(id("content")) { "Content: asked and achieved" }
@@ -106,6 +107,7 @@ pub fn content(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
                 @let asked = variant.asked.as_ref().and_then(|c| match key {
                     "duplicate_percent" => c.duplicate_percent,
                     "lz4_saving_percent" => c.lz4_saving_percent,
+                    "packer_saving_percent" => c.packer_saving_percent,
                     _ => c.zero_percent,
                 });
                 tr {

@@ -70,6 +70,21 @@ pub struct ContentFigures {
     pub duplicate_error_points: Option<f64>,
     /// Mean LZ4 size of a distinct block, bytes.
     pub lz4_size_mean_bytes: Option<f64>,
+    /// Smallest LZ4 size of a distinct block, bytes (achieved only).
+    #[serde(default)]
+    pub lz4_size_min_bytes: Option<u64>,
+    /// Largest LZ4 size of a distinct block, bytes (achieved only).
+    #[serde(default)]
+    pub lz4_size_max_bytes: Option<u64>,
+    /// What VDO's packer saves on distinct blocks that are not zero, without flushes, percent.
+    #[serde(default)]
+    pub packer_saving_percent: Option<f64>,
+    /// Distinct blocks in the sample (achieved only).
+    #[serde(default)]
+    pub distinct_blocks: Option<u64>,
+    /// Duplicates among all blocks that addresses hold, percent; `None` where that is not known.
+    #[serde(default)]
+    pub live_duplicate_percent: Option<f64>,
 }
 
 /// CPU time of the load: all threads of the process that drove it, the kernel's io_uring workers included,

@@ -102,6 +102,7 @@ fn content(text: &mut String, summary: &LoadSummary) {
         pair("duplicates", |c| c.duplicate_percent),
         pair("LZ4 saving", |c| c.lz4_saving_percent),
         pair("zero", |c| c.zero_percent),
+        pair("VDO packer's saving", |c| c.packer_saving_percent),
     );
 }
 
