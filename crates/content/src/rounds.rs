@@ -102,7 +102,9 @@ impl Rounds {
     }
 
     fn grow(&mut self, longest: u64, most_each: Option<u64>) -> Option<()> {
-        let (mut start, mut length, mut before) = (0u64, 1u64, 0);
+        // Under a cap, rounds are as long as their range allows: each is of what was new in the round before.
+        let first = if most_each.is_some() { u64::MAX } else { 1 };
+        let (mut start, mut length, mut before) = (0u64, first, 0);
         loop {
             let round = self.range(start, before);
             let room = most_each.map_or(u64::MAX, |most| round.contents.saturating_mul(most));
@@ -117,7 +119,6 @@ impl Rounds {
                 self.settled = start;
                 return Some(());
             }
-            // Under a cap, as long as the next range allows: it is what was new in the round that just ended.
             length = if most_each.is_some() { u64::MAX } else { length.saturating_mul(2) };
         }
     }
