@@ -98,7 +98,7 @@ fn content(text: &mut String, summary: &LoadSummary) {
     };
     let _ = writeln!(
         text,
-        "content    {}, {}, {}",
+        "content    {}, {}, {}, {}",
         pair("duplicates", |c| c.duplicate_percent),
         pair("LZ4 saving", |c| c.lz4_saving_percent),
         pair("zero", |c| c.zero_percent),
