@@ -13,6 +13,8 @@ pub(crate) enum Halt {
     Errors,
     /// The figures have settled, which is what the load waited for.
     Steady,
+    /// More I/Os failed than the load allows.
+    MaxErrors,
 }
 
 /// What one worker has done so far; on a cache line of its own.
@@ -25,8 +27,6 @@ pub(crate) struct Gauge {
     pub bytes: AtomicU64,
     /// I/Os in flight.
     pub in_flight: AtomicU64,
-    /// I/Os that failed.
-    pub failed: AtomicU64,
 }
 
 /// Start, halt, and what every worker has done so far.
@@ -34,15 +34,25 @@ pub(crate) struct Gauge {
 pub(crate) struct Board {
     start: AtomicU64,
     halt: AtomicU8,
+    /// I/Os that failed, and how many may.
+    failed: AtomicU64,
+    most_failed: u64,
     pub gauges: Box<[Gauge]>,
 }
 
 const NOT_YET: u64 = u64::MAX;
 
 impl Board {
-    pub(crate) fn new(workers: usize) -> Self {
+    /// A board for so many workers, whose load ends when more than `most_failed` I/Os have failed.
+    pub(crate) fn new(workers: usize, most_failed: Option<u64>) -> Self {
         let gauges = (0..workers).map(|_| Gauge::default()).collect();
-        Self { start: AtomicU64::new(NOT_YET), halt: AtomicU8::new(0), gauges }
+        Self {
+            start: AtomicU64::new(NOT_YET),
+            halt: AtomicU8::new(0),
+            failed: AtomicU64::new(0),
+            most_failed: most_failed.unwrap_or(u64::MAX),
+            gauges,
+        }
     }
 
     /// Lets all workers begin; `at_ns` is the common start. They are to be unparked after this.
@@ -74,7 +84,16 @@ impl Board {
             0 => Halt::None,
             1 => Halt::Interrupted,
             2 => Halt::Errors,
-            _ => Halt::Steady,
+            3 => Halt::Steady,
+            _ => Halt::MaxErrors,
+        }
+    }
+
+    /// Counts an I/O that failed.
+    #[cold]
+    pub(crate) fn failed(&self) {
+        if self.failed.fetch_add(1, Ordering::Relaxed) >= self.most_failed {
+            self.halt(Halt::MaxErrors);
         }
     }
 
@@ -100,7 +119,7 @@ mod tests {
 
     #[test]
     fn the_first_reason_to_halt_stays_and_ends_the_wait_for_the_start() {
-        let board = Board::new(1);
+        let board = Board::new(1, None);
         board.halt(Halt::Errors);
         board.halt(Halt::Interrupted);
         assert_eq!(board.halted(), Halt::Errors);
@@ -109,7 +128,7 @@ mod tests {
 
     #[test]
     fn all_workers_get_the_same_start() {
-        let board = Board::new(2);
+        let board = Board::new(2, None);
         std::thread::scope(|scope| {
             let waiting: Vec<_> = (0..2).map(|_| scope.spawn(|| board.wait())).collect();
             board.begin(0);

@@ -20,6 +20,13 @@ pub enum Driver {
 }
 
 impl Driver {
+    const ALL: [Self; 5] = [Self::IoUring, Self::Libaio, Self::Sync, Self::Null, Self::Sim];
+
+    /// The way that goes by this name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|driver| driver.name() == name)
+    }
+
     /// Its name in results and messages.
     pub const fn name(self) -> &'static str {
         match self {

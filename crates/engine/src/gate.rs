@@ -1,14 +1,79 @@
-//! When the next I/O of a job may start.
+//! When the next I/O of a job may start: arrivals of an open loop, a cap, pauses.
+
+use workload::{Arrivals, Limiter, Pauses};
 
 use crate::job::Next;
+use crate::load::Load;
 
 /// What a job answers when it is asked for its next I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(dead_code, reason = "jobs wait as soon as loads have a rate")]
 pub(crate) enum Ask {
+    /// This one; in an open loop it may be meant to start later, and then waits until that time.
     Io(Next),
     /// Not yet: ask again at this time, nanoseconds.
     NotBefore(u64),
     /// There is none left.
     Over,
+}
+
+/// What holds a job back. Times are nanoseconds of the load's clock.
+pub(crate) struct Gate {
+    start_ns: u64,
+    arrivals: Option<Arrivals>,
+    limiter: Option<Limiter>,
+    pauses: Option<Pauses>,
+    paused_until_ns: u64,
+    /// Whether there is anything at all.
+    shut: bool,
+}
+
+impl Gate {
+    pub(crate) fn new(load: &Load, job: u32) -> Self {
+        let spec = &load.spec;
+        let (limiter, pauses) = (spec.limiter(), spec.pauses());
+        Self {
+            start_ns: 0,
+            arrivals: spec.arrivals(load.seed, job),
+            shut: limiter.is_some() || pauses.is_some(),
+            limiter,
+            pauses,
+            paused_until_ns: 0,
+        }
+    }
+
+    /// The load begins.
+    pub(crate) fn begin(&mut self, start_ns: u64) {
+        self.start_ns = start_ns;
+    }
+
+    /// When the next I/O may start, if that is after `now_ns`.
+    #[inline]
+    pub(crate) fn not_before(&self, now_ns: u64) -> Option<u64> {
+        if !self.shut {
+            return None;
+        }
+        let paid_ns = self.limiter.as_ref().map_or(0, |l| self.start_ns + l.ready_ns());
+        Some(paid_ns.max(self.paused_until_ns)).filter(|&at_ns| at_ns > now_ns)
+    }
+
+    /// An I/O of `length` bytes goes through at `now_ns`; when it is meant to start, or 0 when that is whenever it is submitted.
+    #[inline]
+    pub(crate) fn pass(&mut self, now_ns: u64, length: u32) -> u64 {
+        if let Some(limiter) = &mut self.limiter {
+            limiter.take(now_ns.saturating_sub(self.start_ns), length);
+        }
+        self.arrivals.as_mut().map_or(0, |a| self.start_ns + a.take(length))
+    }
+
+    /// Whether [`Gate::ended`] is to be called.
+    pub(crate) fn counts_ends(&self) -> bool {
+        self.pauses.is_some()
+    }
+
+    /// An I/O has ended.
+    pub(crate) fn ended(&mut self, now_ns: u64) {
+        if let Some(pause) = self.pauses.as_mut().and_then(Pauses::after_io) {
+            self.paused_until_ns = now_ns.saturating_add(pause.0);
+        }
+    }
 }

@@ -6,7 +6,7 @@ use content::{ContentId, Source};
 use workload::{OpKind, OpName, Range, Stream, SyncHow};
 
 use crate::backend::{Transfer, Verb};
-use crate::gate::Ask;
+use crate::gate::{Ask, Gate};
 use crate::load::Load;
 use crate::sample::{Counts, Sampler};
 use crate::shares::Shares;
@@ -39,7 +39,7 @@ pub(crate) struct Next {
     /// Index of its operation in the load.
     pub operation: usize,
     pub transfer: Transfer,
-    /// When it should start, nanoseconds; 0 when that is just as it is submitted.
+    /// When it is meant to start, nanoseconds; 0 when that is whenever it is submitted.
     pub intended_ns: u64,
 }
 
@@ -64,12 +64,14 @@ pub(crate) struct Job {
     sampler: Sampler,
     /// Keeps book of what is written, and checks what is read.
     hand: Option<Hand>,
+    pub(crate) gate: Gate,
 }
 
 impl Job {
     /// Job number `number` of `load`: for each target what it does there, and on which part, and what it writes.
     pub(crate) fn new(
         load: &Load,
+        number: u32,
         targets: Vec<(Stream, Range, Source)>,
         sampler: Sampler,
         make: MakeFill,
@@ -92,6 +94,7 @@ impl Job {
             places: OpName::ALL.map(place),
             durable: how == Some(SyncHow::Dsync),
             unit: spec.content.unit() as u64,
+            gate: Gate::new(load, number),
             sampler,
             hand: None,
         }
@@ -104,7 +107,10 @@ impl Job {
 
     /// The next I/O, if it may start at `now_ns`; over when bytes or passes are done on every target.
     #[inline]
-    pub(crate) fn next(&mut self, _now_ns: u64) -> Ask {
+    pub(crate) fn next(&mut self, now_ns: u64) -> Ask {
+        if let Some(at_ns) = self.gate.not_before(now_ns) {
+            return Ask::NotBefore(at_ns);
+        }
         loop {
             let Some(target) = self.shares.draw() else { return Ask::Over };
             let lane = &mut self.lanes[target];
@@ -121,7 +127,9 @@ impl Job {
                 done: 0,
                 offset: io.offset,
             };
-            return Ask::Io(Next { operation, transfer, intended_ns: 0 });
+            // What the sync cadence adds comes with the write before it.
+            let intended_ns = if io.added { 0 } else { self.gate.pass(now_ns, io.length) };
+            return Ask::Io(Next { operation, transfer, intended_ns });
         }
     }
 

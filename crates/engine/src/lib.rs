@@ -20,6 +20,7 @@ mod load;
 mod meter;
 mod outline;
 mod pace;
+mod probe;
 mod real;
 mod record;
 mod sample;
@@ -36,6 +37,7 @@ pub use choice::{Choice, Driver};
 pub use error::{EngineError, Kind};
 pub use event::{Event, Progress, Started};
 pub use load::{Aim, Context, ForeignCpu, Load, SimModel, TargetSpec};
+pub use probe::probe;
 pub use record::Recording;
 pub use target::MADE_BY_FATHOM;
 
@@ -64,22 +66,20 @@ fn run_with(
         let summary = sim::run(load, context, on, make)?;
         return Ok(unverified(load, summary));
     }
-    let choice = match &load.choice {
-        Some(choice) => choice.clone(),
-        None => probe(&load.targets, &load.spec)?,
-    };
     let mut session = verify::Session::default();
-    let mut summary = real::run(load, &choice, context, on, make, &mut session)?;
+    let mut summary = real::run(load, context, on, make, &mut session)?;
     if context.interrupt.level() == sys::interrupt::Level::None
-        && let Some(pass) = session.pass_after(load)
+        && let Some(mut pass) = session.pass_after(load)
     {
+        pass.choice = Driver::named(&summary.engine.backend)
+            .map(|driver| Choice::given(driver, &summary.engine.chosen));
         // Its I/Os are not the load's: they stand in no row.
         let notices = &mut |event| {
             if let Event::Notice(_) = event {
                 on(event);
             }
         };
-        let read = real::run(&pass, &choice, context, notices, make, &mut session)?;
+        let read = real::run(&pass, context, notices, make, &mut session)?;
         summary
             .notices
             .extend(read.notices.into_iter().map(|n| format!("Pass after the load: {n}")));
@@ -100,23 +100,6 @@ fn unverified(load: &Load, mut summary: LoadSummary) -> LoadSummary {
         summary.notices.push("Nothing was verified: this target keeps no data".into());
     }
     summary
-}
-
-/// Chooses how `spec` is driven on `targets`; what it asks for decides, and where it leaves it open (`auto`) a short probe
-/// that only reads. Variants of one experiment share one choice ([`Load::choice`]).
-pub fn probe(targets: &[Aim], spec: &workload::LoadSpec) -> Result<Choice, EngineError> {
-    if targets.iter().any(|aim| matches!(aim.target, TargetSpec::Simulated(_))) {
-        return Ok(Choice::given(Driver::Sim, "the target is simulated"));
-    }
-    if targets.iter().any(|aim| matches!(aim.target, TargetSpec::Null { .. })) {
-        return Ok(Choice::given(Driver::Null, "the target is null"));
-    }
-    let driver = match spec.backend {
-        workload::Backend::Auto | workload::Backend::IoUring => Driver::IoUring,
-        workload::Backend::Libaio => Driver::Libaio,
-        workload::Backend::Sync => Driver::Sync,
-    };
-    Ok(Choice::given(driver, "asked for"))
 }
 
 #[cfg(test)]

@@ -37,6 +37,20 @@ pub struct Load {
 }
 
 impl Load {
+    /// A load without a target so far.
+    pub fn new(spec: LoadSpec, seed: Seed) -> Self {
+        Self {
+            spec,
+            seed,
+            targets: Vec::new(),
+            stage: 0,
+            may_create: None,
+            recording: Recording::default(),
+            choice: None,
+            verification: Options::default(),
+        }
+    }
+
     /// The seed of what goes to the target of that place: targets get contents and places of their own.
     pub(crate) fn seed_of(&self, target: usize) -> Seed {
         if target == 0 { self.seed } else { self.seed.derive(&format!("target {target}")) }

@@ -28,6 +28,7 @@ pub(crate) struct Outline {
     pub depth: usize,
     pub block_bytes: usize,
     pub interval_ns: u64,
+    /// Time that is measured, the ramp left out.
     pub duration_ns: Option<u64>,
     /// Time at the start that is not measured, nanoseconds.
     pub ramp_ns: u64,
@@ -71,7 +72,7 @@ impl Outline {
             depth: spec.depth_ios() as usize,
             block_bytes: spec.largest_io().0 as usize,
             interval_ns: spec.interval.0,
-            duration_ns: spec.duration.map(|d| d.0),
+            duration_ns: spec.duration.map(|d| d.0 - d.0.min(spec.ramp.unwrap_or_default().0)),
             ramp_ns: spec.ramp.unwrap_or_default().0,
             batch: spec.batch.max(1) as usize,
             writes: spec.has_content(),
@@ -161,7 +162,7 @@ impl Outline {
             let targets = targets.filter_map(|((range, contents), streams)| {
                 Some((streams.next()?, *range, contents.source(number)))
             });
-            Job::new(load, targets.collect(), sampler, make)
+            Job::new(load, number, targets.collect(), sampler, make)
         };
         (0..).zip(samplers).map(job).collect()
     }

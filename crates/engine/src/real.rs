@@ -5,7 +5,7 @@ use sys::stamps::Stamps;
 
 use crate::backend::{Files, TargetFile};
 use crate::board::Halt;
-use crate::choice::{Choice, Driver};
+use crate::choice::Driver;
 use crate::collect::Collector;
 use crate::crew::{Crew, Plan};
 use crate::ended::Sum;
@@ -16,6 +16,7 @@ use crate::load::{Context, Load, TargetSpec};
 use crate::meter::{since, usage};
 use crate::outline::Outline;
 use crate::pace::Pace;
+use crate::probe;
 use crate::record::{IoLog, Settling};
 use crate::summary::{self, Driven, Outcome};
 use crate::target::{Target, Wish};
@@ -73,10 +74,9 @@ pub(crate) fn mixed() -> EngineError {
     )
 }
 
-/// Runs `load` on devices and files, or on none, driven as `choice` says.
+/// Runs `load` on devices and files, or on none, driven as was chosen before, or as a probe finds now.
 pub(crate) fn run(
     load: &Load,
-    choice: &Choice,
     context: &Context,
     on: &mut dyn FnMut(Event),
     make: MakeFill,
@@ -84,6 +84,10 @@ pub(crate) fn run(
 ) -> Result<LoadSummary, EngineError> {
     let Ground { files, outline, alignments, verified, direct, mut notices } = Ground::open(load)?;
     let verifier = session.verifier(load, &verified, &outline.ranges, &outline.contents)?;
+    let choice = match &load.choice {
+        Some(choice) => choice.clone(),
+        None => probe::probe(&load.targets, &load.spec, context)?,
+    };
     let stamps = Stamps::of(context.clock);
     let driver = choice.driver;
     let plan = Plan {
@@ -151,7 +155,7 @@ pub(crate) fn run(
         census,
         cpu: Some(summary::cpu(since(now.0, used.0), &others, ios)),
         driven: Driven {
-            choice: choice.clone(),
+            choice,
             direct,
             registered,
             clock: stamps.check(),

@@ -112,6 +112,10 @@ struct Simulation<'a> {
     census: Census,
     devices: Vec<Device>,
     moments: BinaryHeap<Reverse<Moment>>,
+    /// The next I/O of each job, when it is meant to start later.
+    reserved: Vec<Option<Next>>,
+    /// When each job looks again whether it may go on.
+    asks_at_ns: Vec<u64>,
     buffer: Vec<u8>,
     depth: Vec<Depth>,
     in_flight: Vec<usize>,
@@ -127,6 +131,9 @@ impl Simulation<'_> {
         if self.free[job].len() < self.batch && self.in_flight[job] > 0 {
             return;
         }
+        if self.reserved[job].is_some_and(|next| next.intended_ns > now_ns) {
+            return;
+        }
         let before = self.in_flight[job];
         while let Some(&slot) = self.free[job].last() {
             if self.halt != Halt::None {
@@ -136,13 +143,21 @@ impl Simulation<'_> {
                 self.by_time = true;
                 break;
             }
-            match self.jobs[job].next(now_ns) {
+            match self.reserved[job].take().map_or_else(|| self.jobs[job].next(now_ns), Ask::Io) {
+                Ask::Io(next) if next.intended_ns > now_ns => {
+                    self.reserved[job] = Some(next);
+                    self.happens(next.intended_ns, job, None);
+                    break;
+                }
                 Ask::Io(next) => {
                     self.free[job].pop();
                     self.submit(job, slot, next, now_ns);
                 }
                 Ask::NotBefore(at_ns) => {
-                    self.happens(at_ns.max(now_ns + 1), job, None);
+                    if self.asks_at_ns[job] != at_ns {
+                        self.asks_at_ns[job] = at_ns;
+                        self.happens(at_ns, job, None);
+                    }
                     break;
                 }
                 Ask::Over => break,
@@ -182,6 +197,7 @@ impl Simulation<'_> {
     fn ends(&mut self, job: usize, flight: &Flight, now_ns: u64) {
         self.depth[job].reaped(now_ns, 1, self.in_flight[job]);
         self.in_flight[job] -= 1;
+        self.jobs[job].gate.ended(now_ns);
         self.free[job].push(flight.slot);
     }
 
@@ -252,6 +268,8 @@ pub(crate) fn run(
         census: Census::new(SAMPLE as usize),
         devices: models.iter().enumerate().map(|(at, m)| Device::new(m, random(at))).collect(),
         moments: BinaryHeap::new(),
+        reserved: vec![None; jobs],
+        asks_at_ns: vec![0; jobs],
         buffer: vec![0; outline.block_bytes],
         depth: vec![Depth::default(); jobs],
         in_flight: vec![0; jobs],
@@ -329,6 +347,7 @@ fn drive(
         Ok::<bool, EngineError>(settled)
     };
     for job in 0..simulation.jobs.len() {
+        simulation.jobs[job].gate.begin(begin_ns);
         simulation.refill(job, begin_ns);
     }
     while let Some(Reverse(Moment { at_ns, job, flight, .. })) = simulation.moments.pop() {

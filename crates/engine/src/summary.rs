@@ -146,6 +146,7 @@ fn ended_by(halt: Halt, by_time: bool, load: &Load) -> &'static str {
     match halt {
         Halt::Interrupted => "interrupted",
         Halt::Errors => "errors",
+        Halt::MaxErrors => "max_errors",
         Halt::Steady => "steady",
         Halt::None if by_time => "duration",
         Halt::None if load.spec.passes.is_some() => "passes",

@@ -15,7 +15,7 @@ use crate::board::{Board, Halt};
 use crate::ended::{Depth, Ended};
 use crate::error::EngineError;
 use crate::gate::Ask;
-use crate::job::Hold;
+use crate::job::{Hold, Next};
 use crate::pace::Pace;
 use crate::record::{Completion, Recorder, SHORT};
 
@@ -76,8 +76,12 @@ pub(crate) struct Worker<B, J> {
     /// Slots that were pushed and not yet stamped.
     fresh: Vec<u32>,
     reaped: Vec<Reaped>,
+    /// The next I/O, when it is meant to start later.
+    reserved: Option<Next>,
     /// Whether the job wants to know what ended.
     watched: bool,
+    /// Whether it pauses between I/Os.
+    pauses: bool,
     measured_from_ns: u64,
     ended: u64,
     bytes: u64,
@@ -101,6 +105,7 @@ impl<B: Backend, J: Hold> Worker<B, J> {
         let depth = backend.depth();
         Self {
             watched: job.with(|job| job.watches()),
+            pauses: job.with(|job| job.gate.counts_ends()),
             setting,
             backend,
             job,
@@ -109,6 +114,7 @@ impl<B: Backend, J: Hold> Worker<B, J> {
             free: (0..depth as u32).rev().collect(),
             fresh: Vec::with_capacity(depth),
             reaped: Vec::with_capacity(2 * depth),
+            reserved: None,
             measured_from_ns: 0,
             ended: 0,
             bytes: 0,
@@ -147,6 +153,7 @@ impl<B: Backend, J: Hold> Worker<B, J> {
         let mut edge_ns = pace.edge_ns(0);
         let mut drain_since_ns = None;
         self.succeeded_ns = start_ns;
+        self.job.with(|job| job.gate.begin(start_ns));
         let mut now_ns = start_ns;
         loop {
             let mut wait = Wait { completions: 1, patience: PATIENCE };
@@ -206,10 +213,17 @@ impl<B: Backend, J: Hold> Worker<B, J> {
         if self.free.len() < self.setting.batch && self.backend.in_flight() > 0 {
             return Left::More;
         }
-        let Self { setting, backend, job, slots, free, fresh, .. } = self;
+        if let Some(next) = self.reserved.filter(|next| next.intended_ns > now_ns) {
+            return Left::NotBefore(next.intended_ns);
+        }
+        let Self { setting, backend, job, slots, free, fresh, reserved, .. } = self;
         job.with(|job| {
             while let Some(&slot) = free.last() {
-                let next = match job.next(now_ns) {
+                let next = match reserved.take().map_or_else(|| job.next(now_ns), Ask::Io) {
+                    Ask::Io(next) if next.intended_ns > now_ns => {
+                        *reserved = Some(next);
+                        return Left::NotBefore(next.intended_ns);
+                    }
                     Ask::Io(next) => next,
                     Ask::NotBefore(at_ns) => return Left::NotBefore(at_ns),
                     Ask::Over => return Left::Nothing,
@@ -297,7 +311,7 @@ impl<B: Backend, J: Hold> Worker<B, J> {
             let Some(error) = self.go_on(slot, result) else { return };
             self.record(slot, now_ns, error);
             self.failures += 1;
-            self.setting.board.gauges[self.setting.index].failed.fetch_add(1, Ordering::Relaxed);
+            self.setting.board.failed();
         }
         self.ended += 1;
         self.bytes += u64::from(length);
@@ -332,6 +346,9 @@ impl<B: Backend, J: Hold> Worker<B, J> {
             let buffer = self.backend.slot(slot);
             let number = self.setting.first_slot + slot;
             self.job.with(|job| job.ended(number, &transfer, error, buffer, reaped_ns));
+        }
+        if self.pauses {
+            self.job.with(|job| job.gate.ended(reaped_ns));
         }
         if reaped_ns < self.measured_from_ns {
             return;

@@ -60,13 +60,14 @@ pub fn serve<L: Link>(
         let state = cell::hold(&scene, plan, &mut real(), hold);
         return ended(state, &recorder);
     }
+    let mut loader = Real { choices: mission.choices.clone() };
     for &index in &mission.cells {
         let plan = mission
             .plan
             .cells
             .get(index)
             .ok_or_else(|| RunError::Language(format!("the plan has no cell {index}")))?;
-        cell::run(&scene, plan, &mut real(), &mut Real);
+        cell::run(&scene, plan, &mut real(), &mut loader);
         if let Some(error) = recorder.failure() {
             return Err(error);
         }

@@ -1,5 +1,6 @@
 //! The host's side of every run: applies messages to the result's directory and keeps the manifest.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use experiment::Plan;
@@ -7,7 +8,7 @@ use results::model::{Accelerator, CellEntry, CellState, MachineFacts, Manifest, 
 use results::sink::{DirSink, Sink};
 use results::writer::{write_experiment, write_manifest};
 
-use crate::message::{Message, Post};
+use crate::message::{Chosen, Message, Post};
 use crate::{Event, Outcome, RunError};
 
 /// What is known when a run starts.
@@ -34,6 +35,7 @@ pub struct Ledger {
     sink: DirSink,
     manifest: Manifest,
     left_behind: bool,
+    choices: BTreeMap<String, engine::Choice>,
     on: Box<dyn FnMut(&Event) + Send>,
 }
 
@@ -78,7 +80,7 @@ impl Ledger {
             cells,
             outcome: None,
         };
-        let mut ledger = Self { sink, manifest, left_behind: false, on };
+        let mut ledger = Self { sink, manifest, left_behind: false, choices: BTreeMap::new(), on };
         ledger.save()?;
         write_experiment(&mut ledger.sink, &start.experiment_text)?;
         Ok(ledger)
@@ -87,6 +89,11 @@ impl Ledger {
     /// Directory of the result.
     pub fn root(&self) -> &Path {
         self.sink.root()
+    }
+
+    /// How loads are driven, by stage, as far as that was chosen.
+    pub fn choices(&self) -> &BTreeMap<String, engine::Choice> {
+        &self.choices
     }
 
     /// Positions of the cells that have not begun.
@@ -185,6 +192,10 @@ impl Post for Ledger {
             Message::Machine(facts) => self.machine(facts),
             Message::LeftBehind(_) => {
                 self.left_behind = true;
+                Ok(())
+            }
+            Message::Chosen(Chosen { stage, choice }) => {
+                self.choices.insert(stage, choice);
                 Ok(())
             }
         }

@@ -1,10 +1,13 @@
 //! Who drives the load of a stage: the engine on the real target, or its twin in virtual time.
 
-use engine::{Context, Event as Said, Load, TargetSpec};
+use std::collections::BTreeMap;
+
+use engine::{Choice, Context, Event as Said, Load, TargetSpec};
 use host::Executor;
 use results::model::{LoadSummary, Row};
 
 use crate::cell::Scene;
+use crate::message::{Chosen, Message};
 use crate::watch::Watch;
 use crate::{Event, OperationBrief};
 use experiment::CellPlan;
@@ -23,7 +26,11 @@ pub(crate) trait Loader {
 }
 
 /// The engine on the real target.
-pub(crate) struct Real;
+#[derive(Default)]
+pub(crate) struct Real {
+    /// How the loads of each stage are driven, by its name: chosen once, for all variants and repeats.
+    pub choices: BTreeMap<String, Choice>,
+}
 
 impl Loader for Real {
     fn load(
@@ -35,13 +42,26 @@ impl Loader for Real {
         _: &mut Executor,
         watch: &mut Watch,
     ) -> Result<LoadSummary, String> {
-        let load = load_of(plan, stage, TargetSpec::Path(target.into()));
+        let mut load = load_of(plan, stage, TargetSpec::Path(target.into()));
         let foreign = watch.cpu_meter();
         let context = Context {
             clock: scene.clock,
             interrupt: scene.interrupt,
             foreign_cpu: Some(&*foreign),
         };
+        let name = &plan.stages[stage].name;
+        let choice = match self.choices.get(name) {
+            Some(choice) => choice.clone(),
+            None => {
+                let choice = engine::probe(&load.targets, &load.spec, &context)
+                    .map_err(|error| crate::chain(&error))?;
+                let chosen = Chosen { stage: name.clone(), choice: choice.clone() };
+                scene.recorder.send(Message::Chosen(chosen));
+                self.choices.insert(name.clone(), choice.clone());
+                choice
+            }
+        };
+        load.choice = Some(choice);
         engine::run(&load, &context, &mut |said| hand_in(scene, plan, stage, &said))
             .map_err(|error| crate::chain(&error))
     }

@@ -72,6 +72,7 @@ pub fn run(
         injections,
         suffer: &|_| {},
     };
+    let mut loader = Real::default();
     for cell in &plan.cells {
         if interrupt.level() != Level::None {
             let state = CellState::Interrupted;
@@ -82,7 +83,7 @@ pub fn run(
         match machine {
             Machine::Real { devices } => {
                 let mut executor = crate::executor(host::RealMachine::new(), &scene, devices);
-                cell::run(&scene, cell, &mut executor, &mut Real);
+                cell::run(&scene, cell, &mut executor, &mut loader);
             }
             Machine::Simulated { .. } => {
                 let machine = simulated::machine(plan, cell, &clock)?;

@@ -5,6 +5,7 @@
 //! for all others JSON. The link below frames and checks it.
 
 use results::model::MachineFacts;
+use serde::{Deserialize, Serialize};
 
 use crate::{Event, RunError};
 
@@ -29,8 +30,19 @@ pub enum Message {
     Event(Event),
     /// What the guest is.
     Machine(MachineFacts),
+    /// How the loads of a stage are driven from now on.
+    Chosen(Chosen),
     /// Something that the teardown of a cell left behind.
     LeftBehind(Vec<String>),
+}
+
+/// How the loads of a stage are driven, for all variants and repeats.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Chosen {
+    /// The stage's name.
+    pub stage: String,
+    /// What was chosen, and why.
+    pub choice: engine::Choice,
 }
 
 impl Message {
@@ -42,6 +54,7 @@ impl Message {
             Self::Event(event) => encode_json(2, event),
             Self::Machine(facts) => encode_json(3, facts),
             Self::LeftBehind(what) => encode_json(4, what),
+            Self::Chosen(chosen) => encode_json(5, chosen),
         }
     }
 
@@ -65,6 +78,7 @@ impl Message {
             2 => Self::Event(decode_json(rest)?),
             3 => Self::Machine(decode_json(rest)?),
             4 => Self::LeftBehind(decode_json(rest)?),
+            5 => Self::Chosen(decode_json(rest)?),
             other => return Err(language(&format!("a message of kind {other}"))),
         })
     }

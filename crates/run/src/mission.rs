@@ -1,6 +1,9 @@
 //! What the guest is told to do.
 
 use experiment::Plan;
+use std::collections::BTreeMap;
+
+use engine::Choice;
 use serde::{Deserialize, Serialize};
 
 use crate::Injection;
@@ -16,4 +19,7 @@ pub struct Mission {
     pub injections: Vec<Injection>,
     /// Instead of running cells: raise this cell's stack, keep it until the user is done, take it down.
     pub hold: Option<usize>,
+    /// How loads are driven, by stage, as far as an earlier guest has chosen it.
+    #[serde(default)]
+    pub choices: BTreeMap<String, Choice>,
 }

@@ -92,6 +92,7 @@ fn run_cells<G: Guests>(
             cells: cells.clone(),
             injections: injections.to_vec(),
             hold: None,
+            choices: ledger.choices().clone(),
         };
         let mission = serde_json::to_vec(&mission).map_err(|e| RunError::Plan(e.to_string()))?;
         let mut guest = guests.start(&mission)?;

@@ -6,7 +6,7 @@
 
 mod aio;
 mod buffers;
-mod calls;
+pub(crate) mod calls;
 mod files;
 mod null;
 mod sync;

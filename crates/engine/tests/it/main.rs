@@ -6,6 +6,7 @@
 mod allocation;
 mod device;
 mod file;
+mod modes;
 mod recording;
 mod simulated;
 mod support;

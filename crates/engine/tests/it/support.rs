@@ -60,6 +60,35 @@ impl Drop for Loop {
     }
 }
 
+/// A zram device; gone when it is dropped.
+pub struct Zram {
+    pub path: PathBuf,
+}
+
+impl Zram {
+    /// A device of `bytes` bytes; `None`, with the skip told, where the machine gives none.
+    pub fn new(test: &str, bytes: u64) -> Option<Self> {
+        let output =
+            Command::new("zramctl").args(["--find", "--size"]).arg(bytes.to_string()).output();
+        match output {
+            Ok(output) if output.status.success() => {
+                let path = PathBuf::from(String::from_utf8(output.stdout).unwrap().trim());
+                Some(Self { path })
+            }
+            other => {
+                skip(test, &format!("zramctl gives no device: {other:?}"));
+                None
+            }
+        }
+    }
+}
+
+impl Drop for Zram {
+    fn drop(&mut self) {
+        let _ = Command::new("zramctl").arg("--reset").arg(&self.path).status();
+    }
+}
+
 /// A mounted tmpfs; unmounted when it is dropped.
 pub struct Tmpfs(tempfile::TempDir);
 

@@ -78,7 +78,7 @@ fn one(
     let variant = if layer == LabTarget::Vdo { "vdo" } else { "plain" };
     let held = plan.cells.iter().find(|cell| cell.variant == variant).map(|cell| cell.index);
     let mission =
-        Mission { plan: plan.clone(), cells: Vec::new(), injections: Vec::new(), hold: held };
+        Mission { plan: plan.clone(), cells: Vec::new(), injections: Vec::new(), hold: held, choices: Default::default() };
     let order = Order {
         mission,
         layer: layer.name().into(),

@@ -1,0 +1,254 @@
+//! Drive modes and backends: rates, caps, pauses, batches, ramps, several targets, all operations.
+
+use engine::{Aim, Choice, Driver, SimModel, TargetSpec};
+use sys::clock::Clock;
+use units::{Bytes, Nanos, Percent};
+
+use crate::support::{Loop, Told, agree, load, on, run, run_with, seconds};
+
+const MIB: u64 = 1 << 20;
+
+fn simulated(spec: &str) -> Told {
+    let model = SimModel { jitter: 0.0, bytes: Bytes(64 * MIB), ..SimModel::default() };
+    run_with(&load(TargetSpec::Simulated(model), spec), &Clock::simulated(None), |_, _| {})
+}
+
+fn null(spec: &str) -> Told {
+    run(&load(TargetSpec::Null { bytes: Bytes(1 << 34) }, spec))
+}
+
+#[test]
+fn a_fixed_rate_is_kept_and_a_slow_target_shows_as_lateness() {
+    let fast = simulated("ops = { read = 100 }\nrate = \"5000/s\"\nduration = \"2s\"\ndepth = 4");
+    let read = &fast.summary().operations["read"];
+    assert!(read.ios.abs_diff(10_000) <= 1, "{}", read.ios);
+    let latency = read.latency.unwrap();
+    assert!(latency.max_ns.abs_diff(81_000) < 200, "{latency:?}");
+    assert_eq!(read.lateness.unwrap().max_ns, 0);
+    // 81 µs a read, one at a time: 12,345 a second. Twice as many were meant to start.
+    let slow = simulated("ops = { read = 100 }\nrate = \"24690/s\"\nduration = \"1s\"\ndepth = 1");
+    let read = &slow.summary().operations["read"];
+    assert!(read.ios.abs_diff(12_345) <= 20, "{}", read.ios);
+    let (latency, lateness) = (read.latency.unwrap(), read.lateness.unwrap());
+    assert!((0.49..0.51).contains(&seconds(lateness.max_ns)), "{lateness:?}");
+    assert!(latency.mean_ns > 0.2e9, "latency counts from the intended start: {latency:?}");
+    agree(&slow);
+}
+
+#[test]
+fn poisson_arrivals_come_at_their_rate() {
+    let told = simulated(
+        "ops = { read = 100 }\nrate = \"20000/s\"\narrival = \"poisson\"\nduration = \"5s\"\njobs = 2",
+    );
+    let ios = told.summary().operations["read"].ios as f64;
+    assert!((ios / 100_000.0 - 1.0).abs() < 0.02, "{ios}");
+}
+
+#[test]
+fn a_cap_holds_a_closed_loop_back_and_a_pause_follows_each_so_many_ios() {
+    let capped = simulated("ops = { read = 100 }\nlimit = \"1000/s\"\nduration = \"2s\"");
+    assert!(capped.summary().operations["read"].ios.abs_diff(2000) <= 32);
+    let paused =
+        simulated("ops = { read = 100 }\nthink = \"919us:1\"\ndepth = 1\nduration = \"1s\"");
+    // 81 µs of service and 919 µs of thought.
+    assert!(paused.summary().operations["read"].ios.abs_diff(1000) <= 1);
+}
+
+#[test]
+fn what_happens_in_the_ramp_counts_in_no_figure() {
+    let told = simulated("ops = { read = 100 }\nramp = \"1s\"\nduration = \"2s\"\ndepth = 1");
+    let summary = told.summary();
+    let ios = summary.operations["read"].ios;
+    assert!(ios.abs_diff(1_000_000 / 81) <= 2, "{ios}");
+    assert_eq!(summary.duration_ns / 100_000_000, 10);
+    agree(&told);
+    let told = null("ops = { randread = 100 }\nramp = \"200ms\"\nduration = \"400ms\"");
+    assert!((0.15..5.0).contains(&seconds(told.summary().duration_ns)), "{:?}", told.summary());
+    agree(&told);
+}
+
+#[test]
+fn a_real_rate_is_kept_by_every_backend() {
+    let name = "a_real_rate_is_kept_by_every_backend";
+    let Some(device) = Loop::new(name, 16 * MIB, &[]) else { return };
+    for backend in ["io_uring", "libaio", "sync"] {
+        let told = run(&on(
+            &device.path,
+            &format!(
+                "ops = {{ randread = 100 }}\nrate = \"2000/s\"\nduration = \"1s\"\ndepth = 4\nbackend = \"{backend}\""
+            ),
+        ));
+        let summary = told.summary();
+        assert_eq!(summary.engine.backend, backend);
+        // A machine that is busy elsewhere is late, and says so; it never does more than it was asked.
+        let ios = summary.operations["randread"].ios;
+        assert!((200..=2001).contains(&ios), "{backend}: {ios}");
+        assert!(summary.operations["randread"].lateness.is_some());
+        agree(&told);
+    }
+}
+
+#[test]
+fn a_closed_loop_keeps_its_exact_depth_with_every_backend() {
+    let name = "a_closed_loop_keeps_its_exact_depth_with_every_backend";
+    let Some(device) = Loop::new(name, 16 * MIB, &[]) else { return };
+    for (backend, batch) in [("io_uring", 1), ("libaio", 1), ("sync", 1), ("io_uring", 8)] {
+        let told = run(&on(
+            &device.path,
+            &format!(
+                "ops = {{ randread = 60, randwrite = 40 }}\ndepth = 16\nbatch = {batch}\nios = 20000\nbackend = \"{backend}\""
+            ),
+        ));
+        let summary = told.summary();
+        agree(&told);
+        let ios: u64 = summary.operations.values().map(|op| op.ios).sum();
+        assert_eq!((ios, summary.ended_by.as_str()), (20_000, "ios"), "{backend}");
+        let depth = summary.engine.in_flight.unwrap();
+        assert!(depth.max <= 16 && depth.mean > 1.0, "{backend}: {depth:?}");
+        if backend == "io_uring" {
+            assert_eq!(depth.max, 16);
+            assert!(summary.engine.submitted_per_call.unwrap() >= f64::from(batch) * 0.9);
+        }
+    }
+}
+
+#[test]
+fn every_operation_works_on_devices_and_files_with_every_backend() {
+    let name = "every_operation_works_on_devices_and_files_with_every_backend";
+    let Some(device) = Loop::new(name, 16 * MIB, &[]) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    std::fs::write(&file, vec![1u8; 16 * MIB as usize]).unwrap();
+    let spec = "ops = { randread = 20, randwrite = 30, randdiscard = 20, randwritezeroes = 20, flush = 10 }\n\
+                depth = 8\nios = 2000\nsync = \"fua:4\"";
+    for path in [&device.path, &file] {
+        for backend in ["io_uring", "libaio", "sync"] {
+            let told = run(&on(path, &format!("{spec}\nbackend = \"{backend}\"")));
+            let summary = told.summary();
+            agree(&told);
+            for (operation, figures) in &summary.operations {
+                assert_eq!(figures.errors.len(), 0, "{backend} {operation}: {figures:?}");
+                assert!(figures.ios >= 100, "{backend} {operation}: {}", figures.ios);
+            }
+        }
+    }
+}
+
+#[test]
+fn discarded_and_zeroed_blocks_of_a_file_read_as_zeros() {
+    let folder = tempfile::tempdir().unwrap();
+    for (number, operation) in ["discard", "writezeroes"].into_iter().enumerate() {
+        for backend in ["io_uring", "libaio", "sync"] {
+            let path = folder.path().join(format!("{number} {backend}"));
+            std::fs::write(&path, vec![1u8; MIB as usize]).unwrap();
+            let spec = format!(
+                "ops = {{ {operation} = 100 }}\nsize = \"512KiB\"\npasses = 1\nbackend = \"{backend}\""
+            );
+            let told = run(&on(&path, &spec));
+            assert_eq!(told.summary().operations[operation].ios, 128);
+            let bytes = std::fs::read(&path).unwrap();
+            let (zeros, rest) = bytes.split_at(512 << 10);
+            assert!(zeros.iter().all(|&b| b == 0) && rest.iter().all(|&b| b == 1), "{backend}");
+        }
+    }
+}
+
+#[test]
+fn targets_share_a_load_as_told_and_have_figures_of_their_own() {
+    let model =
+        |read: u64| SimModel { read: Nanos(read), bytes: Bytes(64 * MIB), ..SimModel::default() };
+    let mut load =
+        load(TargetSpec::Simulated(model(10_000)), "ops = { randread = 100 }\nduration = \"1s\"");
+    let second = TargetSpec::Simulated(model(500_000));
+    load.targets[0].share = Percent(75.0);
+    load.targets.push(Aim { target: second, share: Percent(25.0) });
+    let told = run_with(&load, &Clock::simulated(None), |_, _| {});
+    agree(&told);
+    let summary = told.summary();
+    assert_eq!(summary.targets.len(), 2);
+    let of = |target: usize| &summary.targets[target].operations["randread"];
+    let total = &summary.operations["randread"];
+    assert_eq!(of(0).ios + of(1).ios, total.ios);
+    assert!(
+        (of(0).ios as f64 / total.ios as f64 - 0.75).abs() < 0.01,
+        "{} {}",
+        of(0).ios,
+        total.ios
+    );
+    assert!(of(1).latency.unwrap().p50_ns > 10 * of(0).latency.unwrap().p50_ns);
+}
+
+#[test]
+fn real_targets_share_a_load_and_hold_different_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = [folder.path().join("a"), folder.path().join("b")];
+    for path in &paths {
+        std::fs::write(path, vec![0u8; MIB as usize]).unwrap();
+    }
+    for backend in ["io_uring", "libaio", "sync"] {
+        let spec =
+            format!("ops = {{ write = 100 }}\npasses = 1\nbackend = \"{backend}\"\ndepth = 4");
+        let mut load = on(&paths[0], &spec);
+        load.targets
+            .push(Aim { target: TargetSpec::Path(paths[1].clone()), share: Percent(100.0) });
+        let told = run(&load);
+        assert_eq!(told.summary().operations["write"].ios, 512, "{backend}");
+        let [a, b] = paths.each_ref().map(|path| std::fs::read(path).unwrap());
+        assert!(a.chunks(4096).zip(b.chunks(4096)).all(|(a, b)| a != b), "{backend}");
+    }
+}
+
+#[test]
+fn a_target_that_blocks_is_driven_by_plain_calls_and_others_are_not() {
+    let name = "a_target_that_blocks_is_driven_by_plain_calls_and_others_are_not";
+    let Some(device) = Loop::new(name, 16 * MIB, &[]) else { return };
+    let spec = "ops = { randread = 100 }\nduration = \"100ms\"\ndepth = 32";
+    let told = run(&on(&device.path, spec));
+    let engine = &told.summary().engine;
+    assert_eq!(engine.probe.len(), 2, "{engine:?}");
+    assert!(engine.chosen.starts_with("auto"), "{engine:?}");
+    assert_eq!(engine.backend, "io_uring", "{engine:?}");
+    let Some(zram) = crate::support::Zram::new(name, 16 * MIB) else { return };
+    let told = run(&on(&zram.path, spec));
+    let engine = &told.summary().engine;
+    assert_eq!(engine.backend, "sync", "{engine:?}");
+    assert!(engine.chosen.contains("RWF_NOWAIT is refused"), "{engine:?}");
+    assert_eq!(engine.depth, 32);
+}
+
+#[test]
+fn a_choice_that_was_made_before_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    std::fs::write(&path, vec![0u8; MIB as usize]).unwrap();
+    let mut load = on(&path, "ops = { randread = 100 }\nios = 1000");
+    load.choice = Some(Choice::given(Driver::Libaio, "chosen for the first variant"));
+    let told = run(&load);
+    let engine = &told.summary().engine;
+    assert_eq!(
+        (engine.backend.as_str(), engine.chosen.as_str()),
+        ("libaio", "chosen for the first variant")
+    );
+    assert!(engine.probe.is_empty());
+}
+
+#[test]
+fn more_errors_than_allowed_end_a_load_with_every_backend() {
+    let name = "more_errors_than_allowed_end_a_load_with_every_backend";
+    let Some(device) = Loop::new(name, 8 * MIB, &[]) else { return };
+    std::fs::OpenOptions::new()
+        .write(true)
+        .open(&device.backing)
+        .unwrap()
+        .set_len(4 * MIB)
+        .unwrap();
+    for backend in ["io_uring", "libaio", "sync"] {
+        let spec = "ops = { randread = 100 }\nduration = \"600s\"\ndepth = 4\nmax_errors = 50";
+        let told = run(&on(&device.path, &format!("{spec}\nbackend = \"{backend}\"")));
+        let summary = told.summary();
+        assert_eq!(summary.ended_by, "max_errors", "{backend}");
+        let errors: u64 = summary.operations["randread"].errors.values().sum();
+        assert!((51..=51 + 4).contains(&errors), "{backend}: {errors}");
+        agree(&told);
+    }
+}
