@@ -28,9 +28,6 @@ pub(crate) fn cell(stages: &[StagePlan]) -> Nanos {
 
 /// The most that a cell stores on a device of `size`: what it writes, and room for metadata.
 pub(crate) fn stored(stack: &Built, stages: &[StagePlan], size: Bytes) -> Bytes {
-    let written: u64 = stages
-        .iter()
-        .map(|stage| stage.bytes.unwrap_or(stack.bytes).0)
-        .sum();
+    let written: u64 = stages.iter().map(|stage| stage.bytes.unwrap_or(stack.bytes).0).sum();
     Bytes((written + written / 4 + 512 * Bytes::MIB).min(size.0))
 }

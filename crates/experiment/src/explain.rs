@@ -104,7 +104,15 @@ fn variant(cell: &CellPlan) -> ExplainedVariant {
 
 fn stage(stage: &StagePlan) -> String {
     let amount = stage.ios.map_or_else(String::new, |ios| {
-        format!("{} I/Os of {}, ", units::show::grouped(ios), stage.load.block_size.fixed().map_or_else(|| stage.load.block_size.to_string(), |n| n.to_string()))
+        format!(
+            "{} I/Os of {}, ",
+            units::show::grouped(ios),
+            stage
+                .load
+                .block_size
+                .fixed()
+                .map_or_else(|| stage.load.block_size.to_string(), |n| n.to_string())
+        )
     });
     let measured = if stage.measured { " (measured)" } else { "" };
     format!("{}{measured}: {}, {amount}about {}", stage.name, stage.load.describe(), stage.about)

@@ -141,6 +141,9 @@ pub struct StagePlan {
     pub name: String,
     /// Whether its figures are the measured ones.
     pub measured: bool,
+    /// Whether the stack is brought to rest, and read, before the next stage.
+    #[serde(default)]
+    pub settle: bool,
     /// What is done.
     pub load: LoadSpec,
     /// I/Os it makes, when that is known beforehand.

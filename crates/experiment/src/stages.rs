@@ -23,6 +23,8 @@ pub(crate) struct Stage {
     pub kind: String,
     pub name: String,
     pub measured: bool,
+    /// Whether the stack is brought to rest, and read, before the next stage.
+    pub settle: bool,
     /// The load; `None` for `allocate`, which the layers define.
     pub load: Option<LoadSpec>,
     pub span: Range<usize>,
@@ -81,24 +83,28 @@ fn stage(table: &Table, span: Range<usize>, file: &str, text: &str) -> Result<St
         Some(Value::String(name)) => name,
         _ => kind.clone(),
     };
-    let measured = match table.remove("measure") {
-        None => false,
-        Some(Value::Boolean(measured)) => measured,
-        Some(other) => {
-            return Err(Diagnostic::at(
-                key_span(text, &span, "measure"),
-                format!("measure is '{other}', not true or false"),
-                "write measure = true",
-            ));
-        }
-    };
+    let measured = flag(&mut table, "measure", &span, text)?;
+    let settle = flag(&mut table, "settle", &span, text)?;
     let load = if kind == "load" {
         Some(load(table, &span, file, text)?)
     } else {
         refuse_keys(&table, &kind, &span, text)?;
         None
     };
-    Ok(Stage { kind, name, measured, load, span })
+    Ok(Stage { kind, name, measured, settle, load, span })
+}
+
+/// Takes a key that is true or false, false unless given.
+fn flag(table: &mut Table, key: &str, span: &Range<usize>, text: &str) -> Result<bool, Diagnostic> {
+    match table.remove(key) {
+        None => Ok(false),
+        Some(Value::Boolean(flag)) => Ok(flag),
+        Some(other) => Err(Diagnostic::at(
+            key_span(text, span, key),
+            format!("{key} is '{other}', not true or false"),
+            format!("write {key} = true"),
+        )),
+    }
 }
 
 fn load(table: Table, span: &Range<usize>, file: &str, text: &str) -> Result<LoadSpec, Diagnostic> {
@@ -140,7 +146,7 @@ fn refuse_keys(
         Some(key) => Err(Diagnostic::at(
             key_span(text, span, key),
             format!("A stage '{kind}' has no key '{key}'"),
-            "allowed here: do, name, measure",
+            "allowed here: do, name, measure, settle",
         )),
     }
 }
@@ -164,6 +170,7 @@ pub(crate) fn plan(
             kind: stage.kind.clone(),
             name: stage.name.clone(),
             measured: stage.measured,
+            settle: stage.settle,
             ios: spec.plan(stack.bytes.0).map(|amount| amount.ios),
             bytes: spec.plan(stack.bytes.0).map(|amount| Bytes(amount.bytes)),
             about: estimate::load(spec, stack.bytes),
@@ -191,6 +198,7 @@ fn allocation(layer: &str, need: &layers::Allocate, stack: &Built) -> StagePlan 
         kind: "allocate".into(),
         name: format!("allocate {layer}"),
         measured: false,
+        settle: false,
         ios: load.plan(stack.bytes.0).map(|amount| amount.ios),
         bytes: load.plan(stack.bytes.0).map(|amount| Bytes(amount.bytes)),
         about: Nanos::from_secs(3),

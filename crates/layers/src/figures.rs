@@ -10,6 +10,8 @@ pub const SETTLED: &str = "settled";
 pub const STAGE_START: &str = "stage_start";
 /// Mark of the samples taken when a stage ends.
 pub const STAGE_END: &str = "stage_end";
+/// Mark of the samples taken when the stack has come to rest after a stage that asks for it.
+pub const STAGE_SETTLED: &str = "stage_settled";
 
 /// What a layer's figures are made from.
 #[derive(Clone, Copy)]

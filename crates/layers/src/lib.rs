@@ -19,7 +19,7 @@ pub mod step;
 mod twin;
 mod vdo;
 
-pub use figures::{ALLOCATED, FigureFacts, Marks, SETTLED, STAGE_END, STAGE_START};
+pub use figures::{ALLOCATED, FigureFacts, Marks, SETTLED, STAGE_END, STAGE_SETTLED, STAGE_START};
 pub use kind::{Chart, Key, Kind, Needs, RuleFacts, Series};
 pub use layer::{Allocate, Layer, Place, Raised, fresh};
 pub use parse::{ParseError, Parsed, parse};

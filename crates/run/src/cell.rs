@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use experiment::{CellPlan, StagePlan};
 use host::Executor;
 use layers::step::Step;
-use layers::{ALLOCATED, FigureFacts, SETTLED, STAGE_END, STAGE_START};
+use layers::{ALLOCATED, FigureFacts, SETTLED, STAGE_END, STAGE_SETTLED, STAGE_START};
 use results::model::{
     CellRecord, CellState, LayerFigures, LoadSummary, Row, SampleRow, StageEdge, StageRecord,
 };
@@ -128,6 +128,9 @@ impl<'a> Running<'a> {
                 self.settle(watch, ALLOCATED)?;
             }
             self.stage(index, stage, loader, watch)?;
+            if stage.settle {
+                self.settle(watch, STAGE_SETTLED)?;
+            }
         }
         self.settle(watch, SETTLED)
     }

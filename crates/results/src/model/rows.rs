@@ -55,7 +55,7 @@ pub struct SampleRow {
     pub cost_ns: u64,
     /// CPU time that reading and parsing took, nanoseconds.
     pub cost_cpu_ns: u64,
-    /// Set on a sample taken at a defined state: `allocated`, `settled`, `stage_start`, `stage_end`.
+    /// Set on a sample taken at a defined state: `allocated`, `settled`, `stage_start`, `stage_end`, `stage_settled`.
     pub mark: Option<String>,
     /// The figures; nested names are joined with dots (`packer.compressedBlocksWritten`).
     pub fields: Fields,
