@@ -8,8 +8,8 @@
 
 pub mod case;
 pub mod child;
-pub mod contest;
 pub mod content;
+pub mod contest;
 pub mod cpu;
 mod error;
 pub mod fio;

@@ -48,5 +48,6 @@ fn execute(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Explain(args) => commands::explain::run(args),
         Command::Bench(BenchCommand::Lab(args)) => commands::bench::lab(args),
         Command::Bench(BenchCommand::Engine(args)) => commands::bench::engine(args),
+        Command::Bench(BenchCommand::Content(args)) => commands::bench::content(args),
     }
 }

@@ -129,7 +129,7 @@ pub struct LabRunArgs {
 }
 
 /// What the guest is like.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct GuestArgs {
     /// Memory of the guest [default: what the layers need, at least 1G].
     #[arg(long)]
@@ -215,6 +215,8 @@ pub enum BenchCommand {
     Lab(BenchLabArgs),
     /// The load engine beside fio: same targets, same depths, interleaved repeats.
     Engine(BenchEngineArgs),
+    /// The content generator: bytes per second beside plain stores and fio; asked beside achieved; real dm-vdo.
+    Content(BenchContentArgs),
 }
 
 /// Whom the engine is measured against.
@@ -309,6 +311,45 @@ pub struct BenchEngineArgs {
     /// Print every run and every command line.
     #[arg(short, long)]
     pub verbose: bool,
+    /// JSON on standard output, people's text on standard error.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `fathom bench content`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  fathom bench content --against fio --json
+  fathom bench content --accuracy --against fio
+  fathom bench content --lab --out grid")]
+pub struct BenchContentArgs {
+    /// In place of speed: a grid of asks, and what was really written for each.
+    #[arg(long, conflicts_with = "lab")]
+    pub accuracy: bool,
+    /// In place of speed: the grid on real dm-vdo, in the lab.
+    #[arg(long)]
+    pub lab: bool,
+    /// Measure this one too.
+    #[arg(long, value_enum)]
+    pub against: Option<Peer>,
+    /// The fio to use [default: the first on the search path].
+    #[arg(long, value_name = "PATH", requires = "against")]
+    pub fio: Option<PathBuf>,
+    /// Repeats of the speeds.
+    #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..))]
+    pub repeat: u32,
+    /// A grid of nine asks in place of thirty, and less data for each.
+    #[arg(long)]
+    pub quick: bool,
+    /// Directory for the files of --accuracy [default: the one for temporary files].
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    /// Directory of the result of --lab; it must not exist [default: ./generator-on-vdo-UTCTIME].
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub machine: GuestArgs,
     /// JSON on standard output, people's text on standard error.
     #[arg(long)]
     pub json: bool,

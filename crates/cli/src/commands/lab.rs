@@ -1,6 +1,7 @@
 //! `fathom lab run`, `list` and `clean`.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -26,6 +27,12 @@ const DEADLINE_FACTOR: u64 = 5;
 const LEAST_DEADLINE: Duration = Duration::from_secs(600);
 
 pub fn run(args: &LabRunArgs) -> Result<ExitCode, Failure> {
+    let (outcome, out) = execute(args)?;
+    super::run::conclude(outcome, &out, args.common.json)
+}
+
+/// Runs the experiment; how it ended, and where the result is.
+pub fn execute(args: &LabRunArgs) -> Result<(run::Outcome, PathBuf), Failure> {
     let source = Source::find(&args.common.experiment)?;
     let plan = plan(&source, args.common.seed, args.common.repeat, BTreeMap::new())?;
     let out = result_directory(&args.common, &plan)?;
@@ -69,7 +76,7 @@ pub fn run(args: &LabRunArgs) -> Result<ExitCode, Failure> {
     let injections = &args.common.inject;
     let outcome = run::remote::run(&plan, injections, &mut guests, ledger, &interrupt);
     with(&view, |v| v.close());
-    super::run::conclude(outcome?, &out, args.common.json)
+    Ok((outcome?, out))
 }
 
 /// Works on the view from whichever thread an event comes.

@@ -1,20 +1,165 @@
-//! `fathom bench content`: how fast content is made, and how exactly it is what was asked for.
+//! `fathom bench content`: how fast content is made, how exactly it is what was asked for, and what dm-vdo makes of it.
 
 use std::process::ExitCode;
 
-use bench::content::{peer, speed};
+use bench::content::grid::{Ask, DUPLICATES, SAVINGS, grid};
+use bench::content::peer::{self, PeerSpeed};
+use bench::content::speed::{self, Speed};
+use bench::content::vdo::{self, Stored};
 use bench::fio::Fio;
 use serde_json::json;
+use sys::interrupt::Interrupt;
 
-use crate::args::BenchContentArgs;
+use super::engine::failure;
+use crate::args::{BenchContentArgs, Common, LabRunArgs};
 use crate::failure::Failure;
 use crate::terminal::{answer, say};
 
-use super::engine::failure;
+/// Shares of duplicates and savings of the quick grid, percent.
+const QUICK: [[f64; 3]; 2] = [[0.0, 50.0, 90.0], [0.0, SAVINGS[2], SAVINGS[5]]];
+/// Bytes written for each ask on VDO, and of the quick grid.
+const LAB_BYTES: [u64; 2] = [64 << 20, 32 << 20];
+/// Distance from what was asked for that fails, points.
+const MOST_POINTS: f64 = 1.0;
+/// Repeats of fio, whose runs are long.
+const FIO_REPEATS: usize = 3;
 
 pub fn content(args: &BenchContentArgs) -> Result<ExitCode, Failure> {
-    let interrupt = crate::terminal::interrupt();
-    let speeds = speed::measure(args.repeats);
-    let document = json!({ "speed": speeds });
+    if args.lab { on_vdo(args) } else { speeds(args) }
+}
+
+fn speeds(args: &BenchContentArgs) -> Result<ExitCode, Failure> {
+    let interrupt = Interrupt::new();
+    interrupt.on_signals().map_err(Failure::environment)?;
+    let fio = fio(args)?;
+    let speeds = speed::measure(args.repeat as usize);
+    let peers = match &fio {
+        None => Vec::new(),
+        Some(fio) => peer::measure(fio, FIO_REPEATS, &interrupt).map_err(failure)?,
+    };
+    if args.json {
+        let fio = fio.map(|fio| json!({ "build": fio.describe(), "speeds": peers }));
+        let document = json!({ "schema": 1, "repeats": args.repeat, "speeds": speeds, "fio": fio });
+        answer(&document.to_string());
+    } else {
+        answer(&speed_table(&speeds));
+        answer(&peer_table(&speeds, &peers));
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+fn fio(args: &BenchContentArgs) -> Result<Option<Fio>, Failure> {
+    let wanted = args.against.map(|_| Fio::find(args.fio.as_deref()).map_err(failure));
+    wanted.transpose()
+}
+
+/// A snake_case name of the bench, in words.
+fn words(value: impl serde::Serialize) -> String {
+    let value = serde_json::to_value(value).unwrap_or_default();
+    value.as_str().unwrap_or("").replace('_', " ")
+}
+
+fn speed_table(speeds: &[Speed]) -> String {
+    let mut text = String::from(
+        "path      what   content    buffers        GB/s (best)  of plain stores, 95 % interval\n",
+    );
+    for speed in speeds {
+        let number = |value: Option<f64>, unit: f64| {
+            value.map_or_else(
+                || "–".into(),
+                |value| format!("{:.*}", if unit > 1.0 { 1 } else { 2 }, value / unit),
+            )
+        };
+        text.push_str(&format!(
+            "{:9} {:6} {:10} {:13} {:>5} ({:>5})  {:>5}  {} to {}\n",
+            speed.path,
+            speed.what,
+            speed.content.map_or_else(String::new, words),
+            speed.place.to_string(),
+            number(speed.bytes_per_second.median, 1e9),
+            number(speed.best_bytes_per_second, 1e9),
+            number(speed.of_stores.median, 1.0),
+            number(speed.of_stores.low, 1.0),
+            number(speed.of_stores.high, 1.0),
+        ));
+    }
+    text
+}
+
+/// fio's speeds, and how many times as fast the fastest path into one hot block is.
+fn peer_table(speeds: &[Speed], peers: &[PeerSpeed]) -> String {
+    let mut text = String::new();
+    for peer in peers {
+        let same = |s: &&Speed| s.what == "fill" && s.content == Some(peer.content);
+        let ours = speeds.iter().find(same).and_then(|speed| speed.bytes_per_second.median);
+        let (Some(ours), Some(theirs)) = (ours, peer.bytes_per_second.median) else { continue };
+        text.push_str(&format!(
+            "fio       fill   {:10} {:13} {:>5.1}          Fathom is {:.1} times as fast: {}\n",
+            words(peer.content),
+            peer.block_size,
+            theirs / 1e9,
+            ours / theirs,
+            peer.line,
+        ));
+    }
+    text
+}
+
+fn asks(args: &BenchContentArgs) -> Vec<Ask> {
+    if args.quick { grid(&QUICK[0], &QUICK[1]) } else { grid(&DUPLICATES, &SAVINGS) }
+}
+
+/// Runs the grid in the lab, reads its result, and compares.
+fn on_vdo(args: &BenchContentArgs) -> Result<ExitCode, Failure> {
+    let (asks, bytes) = (asks(args), LAB_BYTES[usize::from(args.quick)]);
+    let folder = tempfile::tempdir().map_err(Failure::environment)?;
+    let file = folder.path().join("generator-on-vdo.toml");
+    std::fs::write(&file, vdo::experiment(&asks, bytes)).map_err(Failure::environment)?;
+    let out = args.out.clone().unwrap_or_else(|| folder.path().join("result"));
+    let run = LabRunArgs {
+        common: Common {
+            experiment: file.display().to_string(),
+            out: Some(out.clone()),
+            repeat: None,
+            seed: None,
+            json: false,
+            inject: Vec::new(),
+        },
+        machine: args.machine.clone(),
+        keep_disks: None,
+        deadline: None,
+    };
+    let (outcome, out) = crate::commands::lab::execute(&run)?;
+    if outcome.exit_code() != 0 {
+        return Ok(ExitCode::from(outcome.exit_code()));
+    }
+    let result = results::open(&out).map_err(Failure::data)?;
+    let stored = vdo::stored(&result, &asks, bytes).map_err(Failure::data)?;
+    let worst = stored.iter().map(Stored::error_points).fold(0.0, f64::max);
+    if args.json {
+        answer(&json!({ "schema": 1, "asks": stored, "worst_points": worst }).to_string());
+    } else {
+        answer(&vdo_table(&stored));
+    }
+    say(&format!("worst of {} asks: {worst:.2} points from what was asked for", stored.len()));
+    Ok(if worst > MOST_POINTS { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+fn vdo_table(stored: &[Stored]) -> String {
+    let mut text = String::from(
+        "| duplicates asked, % | on VDO, % | packer saving asked, % | on VDO, % | saved in all, % | error, points |\n\
+         | ---: | ---: | ---: | ---: | ---: | ---: |\n",
+    );
+    for cell in stored {
+        text.push_str(&format!(
+            "| {} | {:.2} | {:.1} | {:.2} | {:.2} | {:.2} |\n",
+            cell.ask.duplicate_percent,
+            cell.duplicate_percent,
+            cell.ask.packer_percent,
+            cell.packer_percent,
+            cell.saving_percent,
+            cell.error_points(),
+        ));
+    }
+    text
 }

@@ -168,7 +168,7 @@ fn suite(
     Ok(Suite { programs, targets, cases, pace, backends, left_out })
 }
 
-fn failure(error: BenchError) -> Failure {
+pub(super) fn failure(error: BenchError) -> Failure {
     let help = error.help().map(str::to_owned);
     match error {
         BenchError::Interrupted => Failure::interrupted(),

@@ -1,0 +1,32 @@
+//! The grid of asks that the generator is tried with, and how an ask is written.
+
+use serde::{Deserialize, Serialize};
+
+/// One ask.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Ask {
+    /// Duplicates, percent of all written blocks.
+    pub duplicate_percent: f64,
+    /// What VDO's packer saves on the others, percent.
+    pub packer_percent: f64,
+}
+
+/// Shares of duplicates of the full grid, percent.
+pub const DUPLICATES: [f64; 5] = [0.0, 25.0, 50.0, 75.0, 90.0];
+/// Savings of the packer of the full grid, percent.
+pub const SAVINGS: [f64; 6] = [0.0, 50.0, 200.0 / 3.0, 75.0, 80.0, 1300.0 / 14.0];
+
+/// Every pair of `duplicates` and `savings`.
+pub fn grid(duplicates: &[f64], savings: &[f64]) -> Vec<Ask> {
+    let pair = |&duplicate_percent: &f64| {
+        savings.iter().map(move |&packer_percent| Ask { duplicate_percent, packer_percent })
+    };
+    duplicates.iter().flat_map(pair).collect()
+}
+
+impl Ask {
+    /// Blocks that VDO keeps of `written`, when both shares are met.
+    pub fn expected_blocks(self, written: f64) -> f64 {
+        written * (1.0 - self.duplicate_percent / 100.0) * (1.0 - self.packer_percent / 100.0)
+    }
+}
