@@ -44,6 +44,14 @@ pub enum BenchError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// A file with content could not be written or read back.
+    #[error("Cannot write content to {path} and read it back")]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// What the system or the generator said.
+        source: std::io::Error,
+    },
     /// The user wants it to stop.
     #[error("Interrupted")]
     Interrupted,
@@ -66,6 +74,7 @@ impl BenchError {
             Self::Target { .. } => {
                 Some("run as root for loop and zram, or name a target with --target")
             }
+            Self::Content { .. } => Some("name a folder with room for 64 MiB with --dir"),
             Self::Interrupted | Self::Result(_) => None,
         }
     }

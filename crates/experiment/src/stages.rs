@@ -162,6 +162,9 @@ pub(crate) fn plan(
         let Some(spec) = &stage.load else {
             planned
                 .extend(stack.allocate.iter().map(|(layer, need)| allocation(layer, need, stack)));
+            if let Some(last) = planned.last_mut() {
+                last.settle |= stage.settle;
+            }
             continue;
         };
         spec.check_target(stack.bytes.0, 512)

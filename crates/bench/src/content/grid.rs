@@ -14,7 +14,7 @@ pub struct Ask {
 /// Shares of duplicates of the full grid, percent.
 pub const DUPLICATES: [f64; 5] = [0.0, 25.0, 50.0, 75.0, 90.0];
 /// Savings of the packer of the full grid, percent.
-pub const SAVINGS: [f64; 6] = [0.0, 50.0, 200.0 / 3.0, 75.0, 80.0, 1300.0 / 14.0];
+pub const SAVINGS: [f64; 6] = [0.0, 33.0, 50.0, 66.0, 80.0, 92.0];
 
 /// Every pair of `duplicates` and `savings`.
 pub fn grid(duplicates: &[f64], savings: &[f64]) -> Vec<Ask> {

@@ -108,6 +108,20 @@ fn real_vdo_stores_what_was_asked_of_the_content() {
     assert_eq!(plain["iops"]["low"], serde_json::Value::Null, "one run has no interval");
 }
 
+/// The full grid is `fathom bench content --lab`; `docs/content.md` has its table.
+#[test]
+fn real_vdo_stores_the_share_of_duplicates_and_the_packers_saving_that_were_asked_for() {
+    let Some(_turn) = ready("real_vdo_stores_the_share") else { return };
+    let (_dir, out) = fresh();
+    let grid = json(&["bench", "content", "--lab", "--quick", "--json", "--out", text(&out)]);
+    let asks = grid["asks"].as_array().unwrap();
+    assert_eq!(asks.len(), 9);
+    for ask in asks {
+        assert!(ask["error_points"].as_f64().unwrap() <= 0.5, "{ask:#}");
+        assert!(ask["data_blocks"].as_f64().unwrap() > 0.0, "{ask:#}");
+    }
+}
+
 #[test]
 fn a_result_of_the_lab_says_where_it_comes_from() {
     let Some(out) = shipped_result() else { return };

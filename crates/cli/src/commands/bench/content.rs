@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use bench::content::accuracy::{self, Accuracy, Found};
 use bench::content::grid::{Ask, DUPLICATES, SAVINGS, grid};
 use bench::content::peer::{self, PeerSpeed};
 use bench::content::speed::{self, Speed};
@@ -16,8 +17,8 @@ use crate::failure::Failure;
 use crate::terminal::{answer, say};
 
 /// Shares of duplicates and savings of the quick grid, percent.
-const QUICK: [[f64; 3]; 2] = [[0.0, 50.0, 90.0], [0.0, SAVINGS[2], SAVINGS[5]]];
-/// Bytes written for each ask on VDO, and of the quick grid.
+const QUICK: [[f64; 3]; 2] = [[0.0, 50.0, 90.0], [0.0, SAVINGS[1], SAVINGS[4]]];
+/// Bytes written for each ask, and for each of the quick grid.
 const LAB_BYTES: [u64; 2] = [64 << 20, 32 << 20];
 /// Distance from what was asked for that fails, points.
 const MOST_POINTS: f64 = 1.0;
@@ -25,7 +26,63 @@ const MOST_POINTS: f64 = 1.0;
 const FIO_REPEATS: usize = 3;
 
 pub fn content(args: &BenchContentArgs) -> Result<ExitCode, Failure> {
-    if args.lab { on_vdo(args) } else { speeds(args) }
+    match (args.lab, args.accuracy) {
+        (true, _) => on_vdo(args),
+        (_, true) => accuracies(args),
+        _ => speeds(args),
+    }
+}
+
+/// Writes the grid into files and looks at them.
+fn accuracies(args: &BenchContentArgs) -> Result<ExitCode, Failure> {
+    let interrupt = Interrupt::new();
+    interrupt.on_signals().map_err(Failure::environment)?;
+    let fio = fio(args)?;
+    let folder = match &args.dir {
+        Some(dir) => tempfile::tempdir_in(dir),
+        None => tempfile::tempdir(),
+    };
+    let folder = folder.map_err(Failure::environment)?;
+    let bytes = LAB_BYTES[usize::from(args.quick)];
+    let cells = accuracy::measure(&asks(args), bytes, fio.as_ref(), folder.path(), &interrupt)
+        .map_err(failure)?;
+    if args.json {
+        let fio = fio.map(|fio| fio.describe());
+        answer(&json!({ "schema": 1, "bytes": bytes, "fio": fio, "asks": cells }).to_string());
+    } else {
+        answer(&accuracy_table(&cells));
+    }
+    let own = |cell: &Accuracy| cell.error_points(&cell.fathom);
+    let worst = cells.iter().map(own).fold(0.0, f64::max);
+    say(&format!("worst of {} asks: {worst:.2} points from what was asked for", cells.len()));
+    Ok(if worst > MOST_POINTS { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+fn accuracy_table(cells: &[Accuracy]) -> String {
+    let mut text = String::from(
+        "| asked: duplicates, packer saving, % | Fathom: duplicates | LZ4 | packer | fio: duplicates | LZ4 | packer |\n\
+         | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n",
+    );
+    for cell in cells {
+        let row = |found: Option<&Found>| {
+            let number =
+                |value: Option<f64>| value.map_or("–".into(), |value| format!("{value:.2}"));
+            format!(
+                "{} | {} | {}",
+                number(found.map(|found| found.duplicate_percent)),
+                number(found.and_then(|found| found.lz4_percent)),
+                number(found.and_then(|found| found.packer_percent)),
+            )
+        };
+        text.push_str(&format!(
+            "| {}, {} | {} | {} |\n",
+            cell.ask.duplicate_percent,
+            cell.ask.packer_percent,
+            row(Some(&cell.fathom)),
+            row(cell.fio.as_ref()),
+        ));
+    }
+    text
 }
 
 fn speeds(args: &BenchContentArgs) -> Result<ExitCode, Failure> {
@@ -135,7 +192,7 @@ fn on_vdo(args: &BenchContentArgs) -> Result<ExitCode, Failure> {
     }
     let result = results::open(&out).map_err(Failure::data)?;
     let stored = vdo::stored(&result, &asks, bytes).map_err(Failure::data)?;
-    let worst = stored.iter().map(Stored::error_points).fold(0.0, f64::max);
+    let worst = stored.iter().map(|cell| cell.error_points).fold(0.0, f64::max);
     if args.json {
         answer(&json!({ "schema": 1, "asks": stored, "worst_points": worst }).to_string());
     } else {
@@ -158,7 +215,7 @@ fn vdo_table(stored: &[Stored]) -> String {
             cell.ask.packer_percent,
             cell.packer_percent,
             cell.saving_percent,
-            cell.error_points(),
+            cell.error_points,
         ));
     }
     text
