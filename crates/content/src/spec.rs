@@ -135,6 +135,39 @@ impl ContentSpec {
         }
     }
 
+    /// The content on one line: `dedupe 50%, compress 2.5x`. Empty when nothing dedupes, compresses or is zero.
+    pub fn describe(&self) -> String {
+        let mut parts = Vec::new();
+        if self.profile.is_some() {
+            parts.push("as a profile".to_owned());
+        }
+        if self.dedupe.0 > 0.0 {
+            let live = if self.scope == Scope::Live { " live" } else { "" };
+            parts.push(format!("dedupe {}{live}", self.dedupe));
+            parts.extend(self.distance.as_ref().map(|distance| format!("distance {distance}")));
+            parts.extend(self.window.map(|window| format!("window {window}")));
+            let popularity = self.popularity;
+            parts.extend(
+                (popularity != Popularity::Uniform).then(|| format!("popularity {popularity}")),
+            );
+            parts.extend(self.misaligned.map(|by| format!("misaligned by {by}")));
+        }
+        if self.compress != Compress::None {
+            parts.push(format!("compress {}", self.compress));
+        }
+        parts.extend(self.vdo_saving.map(|saving| format!("VDO saving {saving}")));
+        if self.texture != Texture::Tail {
+            parts.push(format!("texture {}", self.texture));
+        }
+        if self.zero.0 > 0.0 {
+            parts.push(format!("zero {}", self.zero));
+        }
+        if !is_default_block(&self.block) {
+            parts.push(format!("in blocks of {}", self.block));
+        }
+        parts.join(", ")
+    }
+
     /// Reads the profile, when one is named and was not read yet; a path is relative to `folder`. To be called before
     /// [`ContentSpec::validate`].
     ///

@@ -19,6 +19,9 @@ const COARSE: f64 = 4.0;
 /// Contents that have fewer than this many of 4096 new blocks are kept as a set that comes again and again.
 const FEW: f64 = 2.0;
 
+/// Most contents that are looked at for one that belongs to no stream.
+const TRIED: u64 = 512;
+
 /// One kind of duplicates, before shares are rounded to 4096ths.
 #[derive(Debug, Clone, Copy)]
 struct Cell {
@@ -58,6 +61,8 @@ struct Stream {
 pub(crate) struct Streams {
     seed: u64,
     streams: Vec<Stream>,
+    /// For each of 4096 new blocks: whether it is of no stream.
+    free: Vec<bool>,
     /// For each of 4096 duplicates: its stream, and its number among those of the stream.
     turns: Vec<(u16, u16)>,
 }
@@ -120,8 +125,8 @@ impl Streams {
                 reaches.push(Reach::Near { from: cell.from, to: cell.to });
                 news.push(0.0);
             } else {
-                // As wide as the range allows, around its middle.
-                let widest = (0.9 * half * per_new).max(1.0);
+                // As wide as the range allows, around its middle, less what the order of streams varies.
+                let widest = (0.9 * half * per_new - 1.5).max(1.0);
                 let windows = (middle * per_new / widest).ceil().max(1.0);
                 let window = (middle * per_new / windows).round().max(1.0);
                 reaches.push(Reach::Lag { window: window as u64, windows: windows as u64 });
@@ -162,7 +167,8 @@ impl Streams {
         }
         // Shares of duplicates sum to all: every turn is some stream's, unless there are none at all.
         let turns = turns.into_iter().map(Option::unwrap_or_default).collect();
-        Self { seed: seed.0, streams, turns }
+        let free = new_turns.iter().map(Option::is_none).collect();
+        Self { seed: seed.0, streams, free, turns }
     }
 
     /// What duplicate number `duplicate` is, when `new` contents have been written.
@@ -180,7 +186,12 @@ impl Streams {
             }
             Reach::Near { from, to } => {
                 let back = from + draw % (to - from + 1);
-                Next::Again(if back <= new { new - back } else { draw % new })
+                let content = if back <= new { new - back } else { draw % new };
+                // Rather of a content that no stream counts the copies of.
+                let free = |content: &u64| self.free[(content % STRATUM) as usize];
+                let nearest =
+                    (content.saturating_sub((2 * to).clamp(64, TRIED))..=content).rev().find(free);
+                Next::Again(nearest.unwrap_or(content))
             }
             Reach::Lag { window, windows } => {
                 let content = stream.lagging(number, window, windows, draw, self.seed);

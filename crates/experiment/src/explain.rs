@@ -82,7 +82,15 @@ fn variant(cell: &CellPlan) -> ExplainedVariant {
     let mut warnings: Vec<String> = cell
         .stages
         .iter()
-        .flat_map(|s| s.load.content.warnings().into_iter().map(|w| w.to_string()))
+        .filter(|s| s.load.has_content())
+        .flat_map(|s| {
+            let content = &s.load.content;
+            let blocks = s.load.largest_io().0.div_ceil(4096);
+            let flushes = s.load.sync.and_then(|sync| {
+                content.flush_warning(u64::from(sync.every).saturating_mul(blocks))
+            });
+            content.warnings().into_iter().chain(flushes).map(|w| w.to_string())
+        })
         .collect();
     warnings.dedup();
     ExplainedVariant {

@@ -25,15 +25,7 @@ impl LoadSpec {
         self.describe_driving(&mut text);
         self.describe_stops(&mut text);
         if self.has_content() && !self.content.is_plain() {
-            let content = &self.content;
-            let parts = [
-                (content.dedupe.0 > 0.0).then(|| format!("dedupe {}", content.dedupe)),
-                (content.lz4_target_bytes() < content::BLOCK)
-                    .then(|| format!("compress {}", content.compress)),
-                (content.zero.0 > 0.0).then(|| format!("zero {}", content.zero)),
-            ];
-            let parts: Vec<_> = parts.into_iter().flatten().collect();
-            let _ = write!(text, "; {}", parts.join(", "));
+            let _ = write!(text, "; {}", self.content.describe());
         }
         text
     }

@@ -61,11 +61,13 @@ pub enum WorkloadError {
     },
     /// Blocks of content are larger than I/Os.
     #[error(
-        "block_size = {block_size} cannot carry content that dedupes, compresses or is zero: content comes in blocks of 4 KiB"
+        "block_size = {block_size} cannot carry content that dedupes, compresses or is zero: content comes in blocks of {unit}"
     )]
     ContentBlock {
         /// The block size.
         block_size: Bytes,
+        /// The block of the content.
+        unit: Bytes,
     },
     /// Passes were asked for, but the pattern has none.
     #[error(
@@ -184,9 +186,10 @@ impl WorkloadError {
                 let short = text::size(near);
                 format!("the nearest {key} is {} bytes ({near}): write \"{short}\"", near.0)
             }
-            Self::ContentBlock { .. } => {
-                "use a block size that is a multiple of 4k, or leave dedupe, compress and zero out".into()
-            }
+            Self::ContentBlock { unit, .. } => format!(
+                "use a block size that is a multiple of {}, or leave dedupe, compress and zero out",
+                text::size(*unit)
+            ),
             Self::EndlessPass { .. } => {
                 "set pattern = \"permutation\" (each block once, in random order), or end it by duration, bytes or ios"
                     .into()

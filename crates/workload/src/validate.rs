@@ -1,6 +1,5 @@
 //! Whether a load makes sense on some target.
 
-use content::BLOCK;
 use units::{Bytes, Nanos};
 
 use crate::deck::{self, MOST_CARDS};
@@ -52,9 +51,9 @@ impl LoadSpec {
             let mut sizes =
                 written.flat_map(|op| self.block_size_of(op).sizes().collect::<Vec<_>>());
             if !self.content.is_plain()
-                && let Some(block_size) = sizes.find(|size| !size.0.is_multiple_of(BLOCK as u64))
+                && let Some(block_size) = sizes.find(|s| !s.0.is_multiple_of(self.content.block.0))
             {
-                return Err(WorkloadError::ContentBlock { block_size });
+                return Err(WorkloadError::ContentBlock { block_size, unit: self.content.block });
             }
         }
         Ok(())

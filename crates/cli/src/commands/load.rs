@@ -25,7 +25,10 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
     spec.validate().map_err(workload_failure)?;
     let style = Style::of_stderr();
     if spec.has_content() {
-        let flushes = spec.sync.and_then(|sync| spec.content.flush_warning(sync.every.into()));
+        let blocks = spec.largest_io().0.div_ceil(content::BLOCK as u64);
+        let flushes = spec.sync.and_then(|sync| {
+            spec.content.flush_warning(u64::from(sync.every).saturating_mul(blocks))
+        });
         for warning in spec.content.warnings().into_iter().chain(flushes) {
             say(&format!("{} {warning}", style.note("warning:")));
         }
