@@ -87,7 +87,12 @@ impl Contestant {
             Who::Fathom(backend) => programs.fathom.line(target, case, backend, millis),
             Who::Fio(candidate) => case.fio(target, millis).line(&programs.fio, *candidate),
         };
-        Self { who: who.clone(), line: line(Some(millis)), start: line(None), start_s: 0.0 }
+        Self::of(who, line(Some(millis)), line(None))
+    }
+
+    /// `who` with the command line of a run and that of a run of a single I/O.
+    pub fn of(who: &Who, line: Line, start: Line) -> Self {
+        Self { who: who.clone(), line, start, start_s: 0.0 }
     }
 
     /// Measures what starting costs: a run of a single I/O, the least of `times`.

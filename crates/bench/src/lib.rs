@@ -22,6 +22,7 @@ pub mod repeats;
 mod said;
 pub mod suite;
 pub mod target;
+pub mod verified;
 
 pub use error::BenchError;
 pub use said::Said;

@@ -8,6 +8,7 @@ use crate::contest::{Programs, Sample, Who};
 use crate::goal::{Goal, Word};
 use crate::proportion::Proportion;
 use crate::target::Target;
+use crate::verified::Verified;
 
 /// Version of the layout of `bench.json`.
 pub const SCHEMA: u32 = 1;
@@ -106,6 +107,8 @@ pub struct Outcome {
     pub cases: Vec<CaseOutcome>,
     /// Cases that failed, and why.
     pub failed: Vec<String>,
+    /// What verification of reads costs; `None` where it was not measured.
+    pub verified: Option<Verified>,
     /// fio's figures against the proportions that are known of it.
     pub proportions: Vec<Proportion>,
     /// Whether the user stopped it.

@@ -110,6 +110,7 @@ impl Suite {
             left_out: self.left_out.clone(),
             cases: Vec::new(),
             failed: Vec::new(),
+            verified: None,
             proportions: Vec::new(),
             interrupted: false,
         };

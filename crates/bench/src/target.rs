@@ -204,6 +204,16 @@ impl Maker {
         Ok(made)
     }
 
+    /// Two files on tmpfs, for two contestants that each need what they wrote themselves.
+    pub fn pair(&self) -> Result<[Made; 2], BenchError> {
+        let one = |name: &str| -> Result<Made, BenchError> {
+            let path = self.backing(&self.memory, name)?;
+            let target = self.target(Kind::Tmpfs, name.into(), &path);
+            Ok(Made { target, undo: vec![Undo::File(path)] })
+        };
+        Ok([one("verify-fathom")?, one("verify-fio")?])
+    }
+
     /// An empty file of the right size.
     fn backing(&self, folder: &Path, name: &str) -> Result<PathBuf, BenchError> {
         let path = folder.join(format!("fathom-bench-{}-{name}", std::process::id()));

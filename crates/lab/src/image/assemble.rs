@@ -128,10 +128,23 @@ impl Root {
             .iter()
             .chain(&["usr/lib64", "lib64"])
             .find_map(|dir| resolve(&self.unpacked, &self.unpacked.join(dir).join(name)))
+            .or_else(|| self.private_library(name))
             .ok_or_else(|| Error::MissingTool {
                 tool: name.to_owned(),
                 packages: self.packages.clone(),
             })
+    }
+}
+
+impl Root {
+    /// A library that its package keeps in a folder of its own (`ceph/libceph-common.so.2`) and finds by a run path. In
+    /// the guest it stands among the others, where the linker looks anyway.
+    fn private_library(&self, name: &str) -> Option<PathBuf> {
+        let folders = fs::read_dir(self.unpacked.join(LIBRARIES)).ok()?.flatten();
+        let mut folders: Vec<_> =
+            folders.map(|entry| entry.path()).filter(|p| p.is_dir()).collect();
+        folders.sort();
+        folders.iter().find_map(|folder| resolve(&self.unpacked, &folder.join(name)))
     }
 }
 
@@ -203,6 +216,17 @@ mod tests {
         let mut root = Root::new(dir.path(), &["lvm2".into(), "vdo".into()]).unwrap();
         let error = root.tool("outside").unwrap_err();
         assert!(error.to_string().ends_with("in none of the packages lvm2, vdo"), "{error}");
+    }
+
+    #[test]
+    fn a_library_in_a_folder_of_its_package_is_found_and_others_are_not() {
+        let dir = unpacked();
+        let folder = dir.path().join(LIBRARIES).join("ceph");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("libprivate.so.2"), "x").unwrap();
+        let root = Root::new(dir.path(), &["fio".into()]).unwrap();
+        assert!(root.library("libprivate.so.2").unwrap().ends_with("ceph/libprivate.so.2"));
+        assert!(root.library("libmissing.so.1").is_err());
     }
 
     #[test]

@@ -12,6 +12,7 @@ use bench::outcome::Outcome;
 use bench::record::{self, About};
 use bench::suite::{Pace, Suite};
 use bench::target::{Kind, Made, Maker, Target};
+use bench::verified::{Verified, verified};
 use sys::interrupt::{Interrupt, Level};
 
 use super::table::{self, Narrator};
@@ -45,14 +46,33 @@ pub fn engine(args: &BenchEngineArgs) -> Result<ExitCode, Failure> {
     let suite = suite(args, programs, &made, left_out)?;
     suite.fill(&interrupt).map_err(failure)?;
     let narrator = Narrator::new(args.verbose);
-    let outcome = suite.run(&interrupt, &mut |event| {
+    let mut outcome = suite.run(&interrupt, &mut |event| {
         if let Some(line) = narrator.line(&event) {
             say(&line);
         }
     });
+    if args.target.is_empty() && args.case.is_none() && interrupt.level() == Level::None {
+        match verification(&suite, &interrupt) {
+            Ok(verified) => outcome.verified = Some(verified),
+            Err(error) => outcome.failed.push(format!("verified reads: {error}")),
+        }
+    }
     // The devices are gone before anything is written or said.
     drop(made);
     finish(&outcome, &out, args, "none", &interrupt)
+}
+
+/// What verification of reads costs, on files of their own.
+fn verification(suite: &Suite, interrupt: &Interrupt) -> Result<Verified, BenchError> {
+    let maker = Maker { size: QUICK_SIZE, scratch: MEMORY.into(), memory: MEMORY.into() };
+    let [ours, theirs] = maker.pair()?;
+    let state = format!("{MEMORY}/fathom-bench-{}-verify-state", std::process::id());
+    let pace = (suite.pace.repeats, suite.pace.run);
+    let files = [&ours.target, &theirs.target];
+    let found = verified(&suite.programs, files, &state, pace, interrupt);
+    // It is not there when nothing needed to be kept.
+    let _ = std::fs::remove_file(&state);
+    found
 }
 
 /// Writes the results and says what was found; `accelerator` executed the guest, if there was one.

@@ -51,6 +51,22 @@ pub fn text(outcome: &Outcome, verbose: bool) -> String {
             text.push_str(&lines(case));
         }
     }
+    if let Some(verified) = &outcome.verified {
+        let part = |v: Option<f64>| v.map_or_else(|| "–".into(), |v| format!("{v:.3}"));
+        let (figure, goal) = (&verified.ratio, verified.goal.text());
+        text.push_str(&format!(
+            "\nverified reads: {} us/IO, fio's crc32c {} us/IO; ratio {} [{}, {}]  goal {goal}: {}\n",
+            part(verified.ours_us.median),
+            part(verified.fio_us.median),
+            part(figure.median),
+            part(figure.low),
+            part(figure.high),
+            verified.word.text(),
+        ));
+        if verbose {
+            verified.lines.iter().for_each(|line| text.push_str(&format!("      {line}\n")));
+        }
+    }
     if !outcome.proportions.is_empty() {
         text.push_str("\nfio against what is known of fio:\n");
     }
