@@ -69,6 +69,8 @@ pub struct Contestant {
     start: Line,
     /// CPU time of starting and ending, seconds.
     pub start_s: f64,
+    /// The same with kernel threads and interrupts, seconds.
+    start_system_s: f64,
 }
 
 /// The two programs.
@@ -92,16 +94,17 @@ impl Contestant {
 
     /// `who` with the command line of a run and that of a run of a single I/O.
     pub fn of(who: &Who, line: Line, start: Line) -> Self {
-        Self { who: who.clone(), line, start, start_s: 0.0 }
+        Self { who: who.clone(), line, start, start_s: 0.0, start_system_s: 0.0 }
     }
 
     /// Measures what starting costs: a run of a single I/O, the least of `times`.
     pub fn measure_start(&mut self, times: usize, interrupt: &Interrupt) -> Result<(), BenchError> {
-        let mut least = f64::INFINITY;
+        let mut least = (f64::INFINITY, f64::INFINITY);
         for _ in 0..times {
-            least = least.min(child::run(&self.start, interrupt)?.used.process_s);
+            let used = child::run(&self.start, interrupt)?.used;
+            least = (least.0.min(used.process_s), least.1.min(used.system_s()));
         }
-        self.start_s = least;
+        (self.start_s, self.start_system_s) = least;
         Ok(())
     }
 
@@ -132,11 +135,11 @@ impl Contestant {
             let why = format!("{} I/Os, {} errors", said.ios, said.errors);
             return Err(BenchError::Output { line: self.line.to_string(), why });
         }
-        let per_io = |seconds: f64| (seconds - self.start_s).max(0.0) * 1e6 / said.ios as f64;
+        let per_io = |all_s: f64, start_s: f64| (all_s - start_s).max(0.0) * 1e6 / said.ios as f64;
         let cpus = std::thread::available_parallelism().map_or(1, usize::from) as f64;
         Ok(Sample {
-            cpu_per_io_us: per_io(ran.used.process_s),
-            system_per_io_us: per_io(ran.used.system_s()),
+            cpu_per_io_us: per_io(ran.used.process_s, self.start_s),
+            system_per_io_us: per_io(ran.used.system_s(), self.start_system_s),
             foreign_share: ran.used.foreign_s / (ran.wall.as_secs_f64() * cpus).max(f64::EPSILON),
             said,
             used: ran.used,
@@ -154,7 +157,7 @@ mod tests {
     fn pretender(text: &str) -> Contestant {
         let sh = |script: String| Line::new(Path::new("sh"), vec!["-c".into(), script]);
         let line = sh(format!("echo '{text}'"));
-        Contestant { who: Who::Fathom("auto".into()), start: line.clone(), line, start_s: 0.0 }
+        Contestant::of(&Who::Fathom("auto".into()), line.clone(), line)
     }
 
     fn summary(errors: &str) -> String {

@@ -38,6 +38,8 @@ pub struct Pace {
 impl Pace {
     /// A few minutes in all.
     pub const QUICK: Self = Self { short: 400, run: 1000, repeats: 4, patience: 0 };
+    /// For a guest, perhaps an emulated one: starting a program takes a second of CPU there, and must not drown the load.
+    pub const LAB: Self = Self { short: 1500, run: 4000, repeats: 4, patience: 0 };
     /// What the figures need.
     pub const FULL: Self = Self { short: 1000, run: 3000, repeats: 7, patience: 2 };
 

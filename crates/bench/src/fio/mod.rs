@@ -58,6 +58,9 @@ fn build(path: &Path) -> String {
         let ran = child::run(&Line::new(Path::new(program), arguments), &Interrupt::new()).ok()?;
         Some(ran.stdout.trim().to_owned())
     };
+    if search("dpkg-query").is_none() {
+        return "build unknown: no package manager to ask".into();
+    }
     let owner = ask("dpkg-query", &["-S", &path.display().to_string()]);
     let package = owner.as_deref().and_then(|line| line.split(':').next()).map(str::to_owned);
     let version =

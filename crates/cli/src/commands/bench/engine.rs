@@ -116,7 +116,11 @@ pub fn default_directory() -> PathBuf {
 
 /// How long and how often, as asked.
 pub fn pace(args: &BenchEngineArgs) -> Pace {
-    let mut pace = if args.quick { Pace::QUICK } else { Pace::FULL };
+    let mut pace = match (args.lab, args.quick) {
+        (true, _) => Pace::LAB,
+        (false, true) => Pace::QUICK,
+        (false, false) => Pace::FULL,
+    };
     pace.repeats = args.repeat.map_or(pace.repeats, |n| n as usize);
     pace.run = args.duration.map_or(pace.run, |time| time.0 / 1_000_000);
     pace
