@@ -167,3 +167,98 @@ fn experiment(case: &CaseOutcome) -> String {
     let lines = case.sides.iter().map(|side| format!("# {}\n# {}\n", side.name, side.line));
     format!("# A case of fathom bench engine: {}\n{}", case.name, lines.collect::<String>())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Said;
+    use crate::case::{Access, Case, Mix};
+    use crate::contest::{Programs, Who};
+    use crate::cpu::Used;
+    use crate::fio::{Candidate, Engine, Fio};
+    use crate::ours::Fathom;
+    use crate::outcome::{self, Ratio};
+
+    fn side(who: Who, cpu_per_io_us: f64) -> Side {
+        let said = Said { ios: 1000, iops: 500.0, duration_ns: 2_000_000_000, ..Said::default() };
+        let sample = Sample {
+            said,
+            used: Used::default(),
+            cpu_per_io_us,
+            system_per_io_us: cpu_per_io_us,
+            foreign_share: 0.0,
+            again: 0,
+        };
+        let figure = stats::figure(&[cpu_per_io_us; 4]);
+        Side {
+            name: who.name(),
+            who,
+            line: "a line".into(),
+            start_s: 0.0,
+            samples: vec![sample; 4],
+            iops: figure,
+            cpu_per_io_us: figure,
+            system_per_io_us: figure,
+        }
+    }
+
+    fn outcome() -> Outcome {
+        let fio =
+            Fio { path: "/usr/bin/fio".into(), version: "fio-3.33".into(), build: "x".into() };
+        let access = Access::Uniform;
+        let case = Case { target: "zram".into(), access, mix: Mix::Reads, depth: 32 };
+        let candidate = Candidate { engine: Engine::Psync, batch: 1, whole: false };
+        let ratio = || Ratio {
+            against: "fio psync".into(),
+            ratio: stats::figure(&[0.5; 4]),
+            goal: None,
+            word: None,
+        };
+        let outcome = CaseOutcome {
+            name: case.name(),
+            case,
+            tried: Vec::new(),
+            sides: vec![side(Who::Fathom("auto".into()), 1.0), side(Who::Fio(candidate), 2.0)],
+            cpu: ratio(),
+            system: ratio(),
+            iops: ratio(),
+            disturbed: (0, 8),
+        };
+        Outcome {
+            schema: outcome::SCHEMA,
+            programs: Programs { fathom: Fathom { program: "fathom".into() }, fio },
+            machine: String::new(),
+            targets: Vec::new(),
+            left_out: Vec::new(),
+            cases: vec![outcome],
+            failed: Vec::new(),
+            verified: None,
+            proportions: Vec::new(),
+            interrupted: false,
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_a_result_whose_base_is_fio_and_whose_cells_are_repeats() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("out");
+        let about = About {
+            command: vec!["fathom".into()],
+            tool_version: "0".into(),
+            machine: MachineFacts::default(),
+            accelerator: "none".into(),
+        };
+        let outcome = outcome();
+        let made = write(&root, &outcome, &about).unwrap();
+        let result = results::open(&made[0]).unwrap();
+        let names: Vec<_> = result.manifest.plan.variants.iter().map(|v| v.name.as_str()).collect();
+        assert_eq!(names, ["fio psync", "fathom"]);
+        assert_eq!(result.cells.len(), 8);
+        let order: Vec<_> = result.cells.iter().take(4).map(|c| c.entry.variant.as_str()).collect();
+        assert_eq!(order, ["fio psync", "fathom", "fathom", "fio psync"]);
+        assert!(result.incomplete.is_none(), "{:?}", result.incomplete);
+        let whole = std::fs::read(root.join(WHOLE)).unwrap();
+        assert_eq!(serde_json::from_slice::<Outcome>(&whole).unwrap(), outcome);
+        assert!(write(&root, &outcome, &about).is_err(), "nothing is written over");
+    }
+}
