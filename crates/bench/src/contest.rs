@@ -13,6 +13,8 @@ use crate::{BenchError, Said};
 
 /// A run is disturbed when others used more than this share of all CPUs meanwhile.
 pub const DISTURBED: f64 = 0.15;
+/// The least share of a run's CPU time that must be left when starting is left out.
+const LEAST_SHARE: f64 = 0.5;
 
 /// Who runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +55,11 @@ pub struct Sample {
 }
 
 impl Sample {
+    /// Whether most of its CPU time went into I/Os and not into starting, so that its CPU time per I/O tells something.
+    pub fn tells(&self) -> bool {
+        self.cpu_per_io_us * self.said.ios as f64 / 1e6 >= LEAST_SHARE * self.used.process_s
+    }
+
     /// Whether others used too much.
     pub fn disturbed(&self) -> bool {
         self.foreign_share > DISTURBED
@@ -174,6 +181,16 @@ mod tests {
         one.measure_start(1, &Interrupt::new()).unwrap();
         one.start_s += 1.0;
         assert_eq!(one.run(0, &Interrupt::new()).unwrap().cpu_per_io_us, 0.0);
+    }
+
+    #[test]
+    fn a_run_that_hardly_did_more_than_start_tells_nothing_of_its_ios() {
+        let mut sample = pretender(&summary("{}")).run(0, &Interrupt::new()).unwrap();
+        sample.used.process_s = 0.1;
+        sample.cpu_per_io_us = 0.04 * 1e6 / sample.said.ios as f64;
+        assert!(!sample.tells());
+        sample.cpu_per_io_us *= 2.0;
+        assert!(sample.tells());
     }
 
     #[test]

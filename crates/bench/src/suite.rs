@@ -213,7 +213,7 @@ fn finalists(tried: &[Tried]) -> Vec<Who> {
     let Some(&(fastest, first)) = done.first() else { return Vec::new() };
     let quiet = done.iter().all(|(_, sample)| !sample.disturbed());
     let share = if quiet { CHEAP_BUT_FAST } else { CHEAP_WHILE_DISTURBED };
-    let near = done.iter().filter(|(_, s)| s.said.iops >= share * first.said.iops);
+    let near = done.iter().filter(|(_, s)| s.tells() && s.said.iops >= share * first.said.iops);
     let cheapest = near.min_by(|a, b| a.1.cpu_per_io_us.total_cmp(&b.1.cpu_per_io_us));
     let second = cheapest.map(|(who, _)| *who).filter(|who| *who != fastest);
     let second = second.or_else(|| done.get(1).map(|(who, _)| *who));
@@ -260,7 +260,7 @@ fn judge(
         least.min_by(|a, b| median(get(a)).total_cmp(&median(get(b)))).unwrap_or(fastest)
     };
     let values = |side: &Side, get: fn(&Sample) -> f64| -> Vec<_> {
-        side.samples.iter().map(|sample| Some(get(sample))).collect()
+        side.samples.iter().map(|sample| sample.tells().then(|| get(sample))).collect()
     };
     let against = |peer: &Side, get: fn(&Sample) -> f64, goal: Option<goal::Goal>| {
         let ratio = ratio(&values(ours, get), &values(peer, get));
