@@ -100,12 +100,17 @@ fn cell(index: usize, side: &Side, repeat: usize, sample: &Sample, start_ns: u64
     let end_ns = start_ns + said.duration_ns;
     let bytes = said.ios * 4096;
     let cpu_s = sample.cpu_per_io_us * said.ios as f64 / 1e6;
-    let latency = said.latency_mean_ns.map(|mean| {
-        let p = |value: Option<f64>| value.unwrap_or(mean) as u64;
-        // Neither program tells all of these in one form; what is not told is left at the nearest that is.
-        json!({"mean_ns": mean, "min_ns": 0, "p50_ns": p(said.latency_p50_ns),
-               "p99_ns": p(said.latency_p99_ns), "p999_ns": p(said.latency_p99_ns),
-               "max_ns": p(said.latency_p99_ns)})
+    // What is not known whole is left out: the model has no place for a part.
+    let whole = |value: Option<f64>| value.map(|ns| ns.round() as u64);
+    let latency = said.latency_mean_ns.and_then(|mean| {
+        Some(json!({
+            "mean_ns": mean,
+            "min_ns": whole(said.latency_min_ns)?,
+            "p50_ns": whole(said.latency_p50_ns)?,
+            "p99_ns": whole(said.latency_p99_ns)?,
+            "p999_ns": whole(said.latency_p999_ns)?,
+            "max_ns": whole(said.latency_max_ns)?,
+        }))
     });
     let load = json!({
         "seed": 1, "duration_ns": said.duration_ns, "ended_by": "duration",
@@ -256,6 +261,9 @@ mod tests {
         assert_eq!(result.cells.len(), 8);
         let order: Vec<_> = result.cells.iter().take(4).map(|c| c.entry.variant.as_str()).collect();
         assert_eq!(order, ["fio psync", "fathom", "fathom", "fio psync"]);
+        let record = result.cells[0].record.as_ref().unwrap();
+        let operations = &record.stages[0].load.as_ref().unwrap().operations;
+        assert_eq!(operations["all"].latency, None, "a part of a latency is no latency");
         assert!(result.incomplete.is_none(), "{:?}", result.incomplete);
         let whole = std::fs::read(root.join(WHOLE)).unwrap();
         assert_eq!(serde_json::from_slice::<Outcome>(&whole).unwrap(), outcome);

@@ -11,10 +11,16 @@ pub struct Said {
     pub iops: f64,
     /// Mean latency, nanoseconds.
     pub latency_mean_ns: Option<f64>,
-    /// Median latency, nanoseconds.
+    /// Smallest latency, nanoseconds.
+    pub latency_min_ns: Option<f64>,
+    /// Median latency, nanoseconds. Percentiles of fio are of its completion latency, which begins when submission ends.
     pub latency_p50_ns: Option<f64>,
     /// 99th percentile of the latency, nanoseconds.
     pub latency_p99_ns: Option<f64>,
+    /// 99.9th percentile of the latency, nanoseconds.
+    pub latency_p999_ns: Option<f64>,
+    /// Largest latency, nanoseconds.
+    pub latency_max_ns: Option<f64>,
     /// The load's running time, nanoseconds.
     pub duration_ns: u64,
     /// I/Os or jobs that failed.

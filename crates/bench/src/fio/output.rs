@@ -30,6 +30,8 @@ struct Direction {
 
 #[derive(Deserialize)]
 struct Latency {
+    min: f64,
+    max: f64,
     mean: f64,
     #[serde(default)]
     percentile: std::collections::BTreeMap<String, f64>,
@@ -52,7 +54,10 @@ pub fn parse(text: &str) -> Result<Said, String> {
         iops: job.read.iops + job.write.iops,
         latency_mean_ns: (main.total_ios > 0).then_some(main.lat_ns.mean),
         latency_p50_ns: percentile("50.000000"),
+        latency_min_ns: (main.total_ios > 0).then_some(main.lat_ns.min),
         latency_p99_ns: percentile("99.000000"),
+        latency_p999_ns: percentile("99.900000"),
+        latency_max_ns: (main.total_ios > 0).then_some(main.lat_ns.max),
         own_cpu_per_io_us: (ios > 0).then(|| cpu_s * 1e6 / ios as f64),
         duration_ns: job.read.runtime.max(job.write.runtime) * 1_000_000,
         errors: u64::from(job.error != 0),
@@ -65,7 +70,7 @@ mod tests {
     use super::*;
 
     fn direction(ios: u64, iops: f64) -> String {
-        let latency = r#"{"mean": 247.5, "percentile": {"50.000000": 203, "99.000000": 322}}"#;
+        let latency = r#"{"min": 211, "max": 5000, "mean": 247.5, "percentile": {"50.000000": 203, "99.000000": 322}}"#;
         format!(
             r#"{{"total_ios": {ios}, "iops": {iops}, "runtime": 1000, "clat_ns": {latency}, "lat_ns": {latency}}}"#
         )

@@ -77,8 +77,13 @@ fn one(
     // null_blk needs no stack; the plain one is raised all the same, and left alone.
     let variant = if layer == LabTarget::Vdo { "vdo" } else { "plain" };
     let held = plan.cells.iter().find(|cell| cell.variant == variant).map(|cell| cell.index);
-    let mission =
-        Mission { plan: plan.clone(), cells: Vec::new(), injections: Vec::new(), hold: held, choices: Default::default() };
+    let mission = Mission {
+        plan: plan.clone(),
+        cells: Vec::new(),
+        injections: Vec::new(),
+        hold: held,
+        choices: Default::default(),
+    };
     let order = Order {
         mission,
         layer: layer.name().into(),

@@ -75,6 +75,7 @@ fn operation(op: &OperationSummary) -> Value {
         "iops": op.iops,
         "throughput_bytes_per_s": op.throughput_bytes_per_s,
         "latency_mean_ns": latency(|l| json!(l.mean_ns)),
+        "latency_min_ns": latency(|l| json!(l.min_ns)),
         "latency_p50_ns": latency(|l| json!(l.p50_ns)),
         "latency_p99_ns": latency(|l| json!(l.p99_ns)),
         "latency_p999_ns": latency(|l| json!(l.p999_ns)),
