@@ -108,13 +108,13 @@ impl Lane {
     ) -> Option<Self> {
         let layout = Layout::of(spec, op, range, (job, jobs))?;
         let pattern = spec.pattern_of(op);
-        let sizes_seed = seed.derive(&format!("sizes {name} {job}"));
+        let seeded = if spec.share == Share::Shared { 0 } else { job };
+        let sizes_seed = seed.derive(&format!("sizes {name} {seeded}"));
         let sizes = Sizes::new(spec.block_size_of(op), layout.align, sizes_seed);
         let divided = if spec.share == Share::Split { (job, jobs) } else { (0, 1) };
         let alone = matches!(spec.share, Share::Own | Share::Parts);
         let common = seed.derive(&format!("{name}{}", if alone { job } else { 0 }));
-        let own =
-            seed.derive(&format!("{name} {}", if spec.share == Share::Shared { 0 } else { job }));
+        let own = seed.derive(&format!("{name} {seeded}"));
         let hot = (spec.hot_of(op), seed.derive("hot"));
         let (order, share) = Order::new(
             &pattern,

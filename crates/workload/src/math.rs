@@ -8,57 +8,101 @@ const ONE: u64 = 0x3ff0_0000_0000_0000;
 const MANTISSA: u64 = (1 << 52) - 1;
 
 /// The logarithm to base 2 of a normal number above zero; absolute error below 3e-16 near 1, relative elsewhere.
-#[inline]
+#[inline(always)]
 pub(crate) fn log2(x: f64) -> f64 {
     let shifted = x.to_bits().wrapping_add(ONE - SQRT_HALF);
     let exponent = (shifted >> 52) as i32 - 1023;
     let m = f64::from_bits((shifted & MANTISSA).wrapping_add(SQRT_HALF));
-    // ln m = 2 artanh f; f is at most 0.172, so that eleven terms suffice.
+    // ln m = 2 artanh f; f is at most 0.172, so that ten terms suffice.
     let f = (m - 1.0) / (m + 1.0);
     let s = f * f;
-    let mut sum = 1.0 / 21.0;
-    for k in (0..10).rev() {
-        sum = sum * s + 1.0 / f64::from(2 * k + 1);
-    }
+    let sum = ten(&ODD, s);
     f64::from(exponent) + f * sum * (2.0 / LN_2)
 }
 
+/// Adding this puts the nearest whole number into the low bits.
+const ROUND: f64 = 6_755_399_441_055_744.0;
+
+/// The whole number nearest to `x`, below 2^51, also as it is.
+#[inline(always)]
+pub(crate) fn nearest(x: f64) -> (u64, f64) {
+    let moved = x + ROUND;
+    (moved.to_bits().wrapping_sub(ROUND.to_bits()), moved - ROUND)
+}
+
 /// 2 to the power `y`, for `y` from -1000 to 1000 (held to that); relative error below 5e-16.
-#[inline]
+#[inline(always)]
 pub(crate) fn exp2(y: f64) -> f64 {
-    // Adding this puts the nearest whole number into the low bits.
-    const ROUND: f64 = 6_755_399_441_055_744.0;
-    const TERMS: [f64; 14] = terms();
     let y = y.clamp(-1000.0, 1000.0);
     let rounded = y + ROUND;
     let rest = y - (rounded - ROUND);
-    let mut sum = TERMS[13];
-    for k in (0..13).rev() {
-        sum = sum * rest + TERMS[k];
-    }
+    let sum = thirteen(&TERMS, rest);
     f64::from_bits(sum.to_bits().wrapping_add(rounded.to_bits() << 52))
 }
 
-/// Taylor's terms of 2^x: ln(2)^k / k!.
-const fn terms() -> [f64; 14] {
-    let mut terms = [1.0; 14];
+/// Sum of `terms[k]` x^k by pairs (Estrin's scheme): the chain of operations that wait for each other is short. Written
+/// out, because loops over the terms keep the compiler from making vector code of the loop around.
+#[inline(always)]
+fn eight(t: &[f64], x: f64, x2: f64, x4: f64) -> f64 {
+    let low = (t[0] + t[1] * x) + (t[2] + t[3] * x) * x2;
+    let high = (t[4] + t[5] * x) + (t[6] + t[7] * x) * x2;
+    low + high * x4
+}
+
+/// The same of ten terms.
+#[inline(always)]
+fn ten(t: &[f64; 10], x: f64) -> f64 {
+    let x2 = x * x;
+    let x4 = x2 * x2;
+    eight(t, x, x2, x4) + (t[8] + t[9] * x) * (x4 * x4)
+}
+
+/// The same of thirteen terms.
+#[inline(always)]
+fn thirteen(t: &[f64; 13], x: f64) -> f64 {
+    let x2 = x * x;
+    let x4 = x2 * x2;
+    let high = (t[8] + t[9] * x) + (t[10] + t[11] * x) * x2;
+    eight(t, x, x2, x4) + (high + t[12] * x4) * (x4 * x4)
+}
+
+/// 1, 1/3, 1/5, ...
+const ODD: [f64; 10] = {
+    let mut terms = [1.0; 10];
     let mut k = 1;
-    while k < 14 {
+    while k < 10 {
+        terms[k] = 1.0 / (2 * k + 1) as f64;
+        k += 1;
+    }
+    terms
+};
+
+/// Taylor's terms of 2^x: ln(2)^k / k!.
+const TERMS: [f64; 13] = {
+    let mut terms = [1.0; 13];
+    let mut k = 1;
+    while k < 13 {
         terms[k] = terms[k - 1] * LN_2 / k as f64;
         k += 1;
     }
     terms
-}
+};
+
+/// 1, -1/2, 1/3, -1/4, ...
+const ALTERNATING: [f64; 10] = {
+    let mut terms = [1.0; 10];
+    let mut k = 1;
+    while k < 10 {
+        terms[k] = (if k % 2 == 0 { 1.0 } else { -1.0 }) / (k + 1) as f64;
+        k += 1;
+    }
+    terms
+};
 
 /// ln(1 + t) / t for small t, exact to 1e-16 below 0.03 in size.
 #[inline]
 pub(crate) fn log1p_over(t: f64) -> f64 {
-    let mut sum = 0.0;
-    for k in (1..=11).rev() {
-        let sign = if k % 2 == 1 { 1.0 } else { -1.0 };
-        sum = sum * t + sign / f64::from(k);
-    }
-    sum
+    ten(&ALTERNATING, t)
 }
 
 /// A random number in (0, 1), fine near 0: multiples of 2^-63, never 0.

@@ -11,7 +11,7 @@ use std::f64::consts::LOG2_E;
 use units::SplitMix64;
 
 use crate::BATCH;
-use crate::math::{exp2, log1p_over, log2, open_unit};
+use crate::math::{exp2, log1p_over, log2, nearest, open_unit};
 
 /// Ranks whose bound is kept; beyond it, one bound on the distance from the rank does for all.
 const KEPT: u64 = 1024;
@@ -32,7 +32,7 @@ pub(crate) struct Zipf {
     /// Coordinates grow with the rank; they run from `top` (beyond the last rank) down by `span`.
     top: f64,
     span: f64,
-    /// The least coordinate that is accepted for ranks 1, 2, ...
+    /// The least coordinate that is accepted for ranks 1, 2, ..., and one that nothing reaches.
     least: Box<[f64]>,
     /// How far below its rank a point may lie that is accepted whatever the rank, beyond the ranks that are kept.
     close: f64,
@@ -55,7 +55,8 @@ impl Zipf {
         law.top = law.coordinate(n as f64 + 0.5, 0.0);
         // The interval of rank 1 is cut to its probability from the start.
         law.span = law.top - law.coordinate(1.5, 1.0);
-        law.least = (1..=n.min(KEPT)).map(|k| law.bound(k as f64)).collect();
+        let kept = (1..=KEPT).map(|k| law.bound(k as f64));
+        law.least = kept.chain([f64::INFINITY]).collect();
         law
     }
 
@@ -108,36 +109,48 @@ impl Zipf {
         (at, x)
     }
 
-    /// Draws ranks, counted from 0, into `out` from `done` on; gives how many there are then.
+    /// Draws up to `N` ranks, counted from 0; gives how many of the array were accepted.
     #[inline]
-    fn round<const N: usize>(
-        &self,
-        rng: &mut SplitMix64,
-        out: &mut [u64; BATCH],
-        mut done: usize,
-    ) -> usize {
+    fn round<const N: usize>(&self, rng: &mut SplitMix64) -> ([u64; N], usize) {
         let (at, x) = self.points::<N>(rng);
-        for (at, x) in at.into_iter().zip(x) {
-            if done == BATCH {
-                break;
-            }
-            let k = ((x + 0.5) as i64 as u64).clamp(1, self.n);
-            let accepted = match self.least.get((k - 1) as usize) {
-                Some(least) => at >= *least,
-                // Far out fewer than one point in 10^13 is to be rejected, and doubles are too coarse to tell which.
-                None => k as f64 - x <= self.close || k > SURE || at >= self.bound(k as f64),
-            };
-            out[done] = k - 1;
-            done += usize::from(accepted);
+        let (mut ranks, mut below) = ([0; N], [0.0; N]);
+        for ((rank, below), x) in ranks.iter_mut().zip(&mut below).zip(&x) {
+            let (whole, rounded) = nearest(*x);
+            *rank = whole.clamp(1, self.n);
+            *below = rounded - x;
         }
-        done
+        let mut count = 0;
+        for i in 0..N {
+            let k = ranks[i];
+            // Ranks that are kept have no other bound (-1), the others one that nothing reaches: no branch to be
+            // guessed wrong, though which it is changes from point to point.
+            let least = self.least[k.min(KEPT + 1) as usize - 1];
+            let close = if k <= KEPT { -1.0 } else { self.close };
+            let mut accepted = (at[i] >= least) | (below[i] <= close);
+            if !accepted && k > KEPT {
+                accepted = self.decide(k, at[i]);
+            }
+            ranks[count] = k - 1;
+            count += usize::from(accepted);
+        }
+        (ranks, count)
+    }
+
+    /// Far out fewer than one point in 10^13 is to be rejected, and doubles are too coarse to tell which.
+    #[cold]
+    fn decide(&self, k: u64, at: f64) -> bool {
+        k > SURE || at >= self.bound(k as f64)
     }
 
     /// Fills `out` with ranks, counted from 0.
     pub(crate) fn batch(&self, rng: &mut SplitMix64, out: &mut [u64; BATCH]) {
-        let mut done = self.round::<BATCH>(rng, out, 0);
+        let (ranks, mut done) = self.round::<BATCH>(rng);
+        *out = ranks;
         while done < BATCH {
-            done = self.round::<AGAIN>(rng, out, done);
+            let (ranks, count) = self.round::<AGAIN>(rng);
+            let count = count.min(BATCH - done);
+            out[done..done + count].copy_from_slice(&ranks[..count]);
+            done += count;
         }
     }
 }
