@@ -12,6 +12,7 @@ pub mod content;
 pub mod contest;
 pub mod cpu;
 mod error;
+pub mod estimate;
 pub mod fio;
 pub mod goal;
 pub mod ours;

@@ -42,12 +42,14 @@ fn execute(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Lab(LabCommand::Clean(args)) => commands::lab::clean(args.json),
         Command::Run(args) => commands::run::run(args),
         Command::Load(args) => commands::load::run(args),
+        Command::Estimate(args) => commands::estimate::run(args),
         Command::Show(args) => commands::show::run(args),
         Command::Report(args) => commands::report::run(args),
         Command::Doctor(args) => commands::doctor::run(args),
         Command::Explain(args) => commands::explain::run(args),
         Command::Bench(BenchCommand::Lab(args)) => commands::bench::lab(args),
         Command::Bench(BenchCommand::Engine(args)) => commands::bench::engine(args),
+        Command::Bench(BenchCommand::Estimate(args)) => commands::bench::estimate(args),
         Command::Bench(BenchCommand::Content(args)) => commands::bench::content(args),
     }
 }

@@ -1,6 +1,7 @@
 //! What can be typed. Values are checked here as far as they can be checked alone.
 
 mod content;
+mod estimate;
 mod load;
 
 use std::path::PathBuf;
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use units::{Bytes, Nanos, Seed};
 
+pub use estimate::{BenchEstimateArgs, EstimateArgs};
 pub use load::{LoadArgs, TargetArg};
 
 /// Exit codes, as `--help` shows them.
@@ -42,6 +44,8 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// Print what an experiment would do: commands, time, bytes. Touches nothing.
     Explain(ExplainArgs),
+    /// Say what a deduplicating, compressing volume would save on data, and how large it has to be.
+    Estimate(Box<EstimateArgs>),
     /// Measure Fathom itself.
     #[command(subcommand)]
     Bench(BenchCommand),
@@ -215,6 +219,8 @@ pub enum BenchCommand {
     Lab(BenchLabArgs),
     /// The load engine beside fio: same targets, same depths, interleaved repeats.
     Engine(BenchEngineArgs),
+    /// `fathom estimate` beside LZ4 alone, and duperemove where it is installed.
+    Estimate(BenchEstimateArgs),
     /// The content generator: bytes per second beside plain stores and fio; asked beside achieved; real dm-vdo.
     Content(BenchContentArgs),
 }

@@ -2,6 +2,7 @@
 
 pub mod bench;
 pub mod doctor;
+pub mod estimate;
 pub mod explain;
 pub mod guest;
 pub mod lab;

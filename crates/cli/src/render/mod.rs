@@ -1,5 +1,6 @@
 //! How events look: a live view on a terminal, plain lines elsewhere, JSON lines for programs.
 
+pub mod estimate;
 mod load;
 mod panel;
 mod run;

@@ -5,6 +5,8 @@ mod architecture;
 #[cfg(test)]
 mod documents;
 #[cfg(test)]
+mod estimate;
+#[cfg(test)]
 mod killed;
 #[cfg(test)]
 mod lab;

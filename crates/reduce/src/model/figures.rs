@@ -39,7 +39,7 @@ pub struct Figures {
     pub capped: u64,
     /// Blocks that were stored: unique, missed and capped ones.
     pub stored: u64,
-    /// Duplicates by log2 of the distinct blocks since their content was last written.
+    /// Duplicates by log2 of their distance: contents that came for the first time since theirs came last, plus 1.
     pub distances: [u64; STEPS],
     /// Duplicates by the age of their record, in windows of the smallest index (the first is within one).
     pub windows: Vec<u64>,
@@ -51,20 +51,20 @@ pub struct Figures {
     pub sizes: Box<[f64; BLOCK + 1]>,
     /// Contents whose size was taken.
     pub sized: u64,
-    /// Stored copies that passed through the packer, in truth and as they count.
-    pub packed_sample: u64,
-    /// What they count for.
-    pub packed_weight: f64,
-    /// Physical blocks that they take.
-    pub physical: f64,
-    /// Of the copies, those that share a physical block.
-    pub fragments: f64,
+    /// Stored copies whose size was taken; the others passed through the packer with the size of one before them.
+    pub sized_copies: u64,
+    /// Physical blocks.
+    pub physical: u64,
+    /// Stored copies that share a physical block.
+    pub fragments: u64,
     /// Physical blocks that are shared.
-    pub compressed_blocks: f64,
+    pub compressed_blocks: u64,
     /// Copies that left the packer because their content was written again meanwhile.
-    pub cancelled: f64,
+    pub cancelled: u64,
     /// Sum of the squares of weight and cost, for the error.
-    squares: [f64; 3],
+    squares: [f64; 4],
+    /// Sums of weight, and of weight times cost.
+    costs: [f64; 2],
     /// Contents by how often and how far apart they were written.
     pub reuse: Vec<Reuse>,
     /// Contents by log2 of how often they were written.
@@ -87,13 +87,13 @@ impl Default for Figures {
             duplicate_error: 0.0,
             sizes: Box::new([0.0; BLOCK + 1]),
             sized: 0,
-            packed_sample: 0,
-            packed_weight: 0.0,
-            physical: 0.0,
-            fragments: 0.0,
-            compressed_blocks: 0.0,
-            cancelled: 0.0,
-            squares: [0.0; 3],
+            sized_copies: 0,
+            physical: 0,
+            fragments: 0,
+            compressed_blocks: 0,
+            cancelled: 0,
+            squares: [0.0; 4],
+            costs: [0.0; 2],
             reuse: Vec::new(),
             references: [0.0; 40],
         }
@@ -110,16 +110,19 @@ impl Figures {
 
     /// Physical blocks for each stored block; `None` when no size was taken.
     pub fn physical_share(&self) -> Option<f64> {
-        (self.packed_weight > 0.0).then(|| self.physical / self.packed_weight)
+        (self.sized_copies > 0).then(|| self.physical as f64 / self.stored as f64)
     }
 
-    /// Standard error of [`Figures::physical_share`], from the spread of what sampled copies cost; 0 when all were taken.
+    /// Standard error of [`Figures::physical_share`], from the spread of what sized copies cost; 0 when all were sized.
     pub fn physical_share_error(&self) -> f64 {
-        let Some(share) = self.physical_share() else { return 0.0 };
-        let [weights, crossed, costs] = self.squares;
-        // Sum of w (w - 1) (cost - share)^2: copies picked one in w, each on its own.
-        let spread = costs - 2.0 * share * crossed + share * share * weights;
-        spread.max(0.0).sqrt() / self.packed_weight
+        let [weights, weighted, crossed, costs] = self.squares;
+        if weights == 0.0 {
+            return 0.0;
+        }
+        let share = self.costs[1] / self.costs[0];
+        // Sum of w (w - 1) (cost - mean)^2: copies picked one in w, each on its own.
+        let spread = costs - 2.0 * share * crossed + share * share * weighted;
+        spread.max(0.0).sqrt() / weights
     }
 
     /// Duplicates that an index with this memory would miss, from the ages of records in the one that was modelled.
@@ -144,21 +147,22 @@ impl Figures {
         self.sized += 1;
     }
 
-    pub(super) fn note_stored(&mut self, weight: f64) {
-        self.packed_sample += 1;
-        self.packed_weight += weight;
+    pub(super) fn note_block(&mut self, together: u64) {
+        self.physical += 1;
+        if together > 1 {
+            self.fragments += together;
+            self.compressed_blocks += 1;
+        }
     }
 
-    pub(super) fn note_placed(&mut self, weight: f64, cost: f64, together: usize) {
-        self.physical += weight * cost;
-        if together > 1 {
-            self.fragments += weight;
-            self.compressed_blocks += weight * cost;
-        }
+    pub(super) fn note_cost(&mut self, weight: f64, cost: f64) {
+        self.costs[0] += weight;
+        self.costs[1] += weight * cost;
         let spread = weight * (weight - 1.0);
-        self.squares[0] += spread;
-        self.squares[1] += spread * cost;
-        self.squares[2] += spread * cost * cost;
+        self.squares[0] += weight;
+        self.squares[1] += spread;
+        self.squares[2] += spread * cost;
+        self.squares[3] += spread * cost * cost;
     }
 
     /// What can be said of contents only at the end.

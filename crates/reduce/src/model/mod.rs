@@ -11,7 +11,7 @@ mod table;
 
 pub use figures::{Figures, Reuse};
 
-use place::{Places, UNSIZED};
+use place::{Copy, Places};
 use table::{Entry, Table, sampled};
 
 use crate::index::{Geometry, Window};
@@ -136,7 +136,7 @@ impl Model {
             self.figures.contents += 1;
             Outcome::New
         } else {
-            let distance = (self.distinct - entry.last).max(1);
+            let distance = self.distinct - entry.last + 1;
             note_distance(entry, distance);
             self.figures.duplicates += each;
             self.figures.distances[distance.ilog2() as usize] += each;
@@ -151,7 +151,7 @@ impl Model {
             if !found {
                 self.figures.missed += each;
                 Outcome::Again
-            } else if self.places.share(entry, distance, self.policy.references) {
+            } else if self.places.share(entry, self.policy.references, &mut self.figures) {
                 Outcome::Duplicate
             } else {
                 self.figures.capped += each;
@@ -166,16 +166,11 @@ impl Model {
         }
         if outcome != Outcome::Duplicate {
             self.figures.stored += each;
-            entry.place = match block.lz4_bytes {
-                None => UNSIZED,
-                Some(size) => {
-                    let weight = (each << block.size_shift) as f64;
-                    if outcome == Outcome::New {
-                        self.figures.note_size(size, weight);
-                    }
-                    self.places.store(size, weight, &mut self.figures)
-                }
-            };
+            let size = block.lz4_bytes.map(|size| (size, shift as u8 + block.size_shift));
+            if let (Some((size, weight)), Outcome::New) = (size, outcome) {
+                self.figures.note_size(size, (1u64 << weight) as f64);
+            }
+            entry.place = self.places.store(Copy { name, size, each }, &mut self.figures);
         }
         outcome
     }

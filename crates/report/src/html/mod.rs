@@ -63,6 +63,29 @@ pub fn page(views: &[View]) -> String {
     markup.into_string()
 }
 
+/// A page of another kind in the same dress: no script, nothing loaded. `body` is HTML that goes in as it is.
+pub fn document(title: &str, body: &str) -> String {
+    let markup = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:";
+                meta name="generator" content="fathom";
+                link rel="icon" href="data:,";
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                main { (PreEscaped(body)) }
+                footer { "Made by Fathom. This file is complete: it needs no network and no other file." }
+            }
+        }
+    };
+    markup.into_string()
+}
+
 fn contents(views: &[View]) -> Markup {
     html! {
         header.top {

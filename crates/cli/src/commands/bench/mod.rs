@@ -2,6 +2,7 @@
 
 mod content;
 mod engine;
+mod estimate;
 pub mod in_guest;
 mod in_lab;
 mod lab;
@@ -9,4 +10,5 @@ mod table;
 
 pub use content::content;
 pub use engine::engine;
+pub use estimate::estimate;
 pub use lab::lab;

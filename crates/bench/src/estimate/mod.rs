@@ -1,0 +1,145 @@
+//! `fathom estimate` measured: beside LZ4 alone on all cores, and beside duperemove where that is installed.
+
+mod alone;
+mod tree;
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use stats::Figure;
+use sys::interrupt::Interrupt;
+
+use crate::BenchError;
+use crate::child::{Line, run};
+use crate::repeats::{order, ratio};
+
+pub use tree::{Tree, TreeError};
+
+/// Why it could not be measured.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The tree could not be made.
+    #[error(transparent)]
+    Tree(#[from] TreeError),
+    /// A contestant failed.
+    #[error(transparent)]
+    Bench(#[from] BenchError),
+}
+
+/// One contestant's figures, one for each repeat.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Contestant {
+    /// What it is.
+    pub name: String,
+    /// Its command line, where it is a program of its own.
+    pub command: Option<String>,
+    /// Bytes of the tree over wall time, bytes per second.
+    pub throughput_bytes_per_s: Vec<Option<f64>>,
+    /// CPU time, user and kernel, seconds.
+    pub cpu_s: Vec<Option<f64>>,
+}
+
+/// What was measured.
+#[derive(Debug, Clone, Serialize)]
+pub struct Outcome {
+    /// The tree: where its files came from.
+    pub tree: Vec<String>,
+    /// Its bytes.
+    pub bytes: u64,
+    /// Cores.
+    pub cores: usize,
+    /// The contestants.
+    pub contestants: Vec<Contestant>,
+    /// `--exact` over LZ4 alone, by wall time.
+    pub exact_over_lz4: Summary,
+    /// The same by CPU time: what a busy machine changes least.
+    pub exact_over_lz4_cpu: Summary,
+    /// What `--exact` and the sample say VDO saves, percent, and the error that the sample states, points.
+    pub saving_percent: [Option<f64>; 3],
+}
+
+/// A median over repeats with its 95 % interval.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct Summary {
+    /// The median.
+    pub median: Option<f64>,
+    /// Lower end.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+}
+
+impl From<Figure> for Summary {
+    fn from(figure: Figure) -> Self {
+        Self { median: figure.median, low: figure.low, high: figure.high }
+    }
+}
+
+/// Measures `program` on a tree, `repeats` times, interleaved.
+pub fn measure(
+    program: &Path,
+    tree: &Tree,
+    duperemove: Option<PathBuf>,
+    repeats: usize,
+    interrupt: &Interrupt,
+) -> Result<Outcome, Error> {
+    let path = tree.path().display().to_string();
+    let ours = |more: &[&str]| {
+        let mut words = vec!["estimate".to_owned(), path.clone(), "--json".to_owned()];
+        words.extend(more.iter().map(|word| (*word).to_owned()));
+        Line::new(program, words)
+    };
+    let mut lines = vec![
+        ("estimate".to_owned(), Some(ours(&[]))),
+        ("estimate --exact".to_owned(), Some(ours(&["--exact"]))),
+        ("LZ4 alone".to_owned(), None),
+    ];
+    if let Some(peer) = duperemove {
+        let words = vec!["-r".into(), "-q".into(), path.clone()];
+        lines.push(("duperemove".to_owned(), Some(Line::new(&peer, words))));
+    }
+    let mut contestants: Vec<Contestant> = lines
+        .iter()
+        .map(|(name, line)| Contestant {
+            name: name.clone(),
+            command: line.as_ref().map(ToString::to_string),
+            ..Contestant::default()
+        })
+        .collect();
+    let mut saving = [None; 3];
+    for repeat in 0..repeats {
+        for at in order(lines.len(), repeat) {
+            let (wall, cpu) = match &lines[at].1 {
+                Some(line) => {
+                    let ran = run(line, interrupt)?;
+                    note_saving(&mut saving, at, &ran.stdout);
+                    (ran.wall.as_secs_f64(), ran.used.process_s)
+                }
+                None => alone::lz4(tree.path())?,
+            };
+            let throughput = (wall > 0.0).then(|| tree.bytes() as f64 / wall);
+            contestants[at].throughput_bytes_per_s.push(throughput);
+            contestants[at].cpu_s.push(Some(cpu));
+        }
+    }
+    let (exact, lz4) = (&contestants[1], &contestants[2]);
+    Ok(Outcome {
+        tree: tree.sources(),
+        bytes: tree.bytes(),
+        cores: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        exact_over_lz4: ratio(&exact.throughput_bytes_per_s, &lz4.throughput_bytes_per_s).into(),
+        exact_over_lz4_cpu: ratio(&lz4.cpu_s, &exact.cpu_s).into(),
+        contestants,
+        saving_percent: saving,
+    })
+}
+
+fn note_saving(saving: &mut [Option<f64>; 3], contestant: usize, stdout: &str) {
+    let Ok(answer) = serde_json::from_str::<serde_json::Value>(stdout) else { return };
+    let found = answer["vdo"]["saving_percent"].as_f64();
+    match contestant {
+        0 => (saving[1], saving[2]) = (found, answer["sampled"]["saving_error_points"].as_f64()),
+        1 => saving[0] = found,
+        _ => {}
+    }
+}

@@ -1,0 +1,75 @@
+//! `fathom estimate`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use units::{Bytes, Percent};
+
+/// `fathom estimate`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  fathom estimate /srv/images                   what VDO would save, and the lvm command for a volume
+  fathom estimate disk.qcow2 -o page.html       what a guest sees in an image; with a page
+  fathom estimate /dev/vg/data --exact --json   a device, every block compressed, for programs
+  fathom estimate --size 10T --saving 60%       the size of a volume, without data")]
+pub struct EstimateArgs {
+    /// Files, directories, block devices, raw or qcow2 images; - reads standard input.
+    #[arg(required_unless_present = "size", conflicts_with = "size")]
+    pub paths: Vec<PathBuf>,
+    /// Take the LZ4 size of every distinct block instead of a sample's.
+    #[arg(long)]
+    pub exact: bool,
+    /// Memory for the table of contents; above it, contents are sampled.
+    #[arg(long, value_name = "SIZE", default_value = "1G")]
+    pub memory: Bytes,
+    /// Memory of VDO's index: 256M, 512M, 768M, or whole GiB.
+    #[arg(long, value_name = "SIZE", default_value = "256M")]
+    pub index_memory: Bytes,
+    /// Give the index a sparse part: ten times the window.
+    #[arg(long)]
+    pub sparse_index: bool,
+    /// Data at the start that is written with deduplication off, so that the index never knows it.
+    #[arg(long, value_name = "SIZE")]
+    pub forgotten: Option<Bytes>,
+    /// Share of the volume that is to stay free.
+    #[arg(long, value_name = "PERCENT", default_value = "20%")]
+    pub headroom: Percent,
+    /// Size a volume for so much data, without looking at any.
+    #[arg(long, requires = "saving")]
+    pub size: Option<Bytes>,
+    /// What is saved of it.
+    #[arg(long, value_name = "PERCENT", requires = "size")]
+    pub saving: Option<Percent>,
+    /// Write how far the data dedupes and compresses, and nothing of its bytes, for content = { profile = "FILE" }.
+    #[arg(long, value_name = "FILE", conflicts_with = "size")]
+    pub profile: Option<PathBuf>,
+    /// Write a page with pictures.
+    #[arg(short, long, value_name = "FILE.html", conflicts_with = "size")]
+    pub output: Option<PathBuf>,
+    /// JSON on standard output, people's text on standard error.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `fathom bench estimate`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Copies real files and as many random bytes into memory, and removes them again.")]
+pub struct BenchEstimateArgs {
+    /// Directories that real files come from.
+    #[arg(long, value_name = "DIR", default_values = ["/usr/lib", "/usr/share/doc", "/usr/include"])]
+    pub tree: Vec<PathBuf>,
+    /// Size of the tree.
+    #[arg(long, default_value = "4G")]
+    pub size: Bytes,
+    /// Where the tree is made.
+    #[arg(long, value_name = "DIR", default_value = "/dev/shm")]
+    pub dir: PathBuf,
+    /// Interleaved repeats.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    pub repeat: u32,
+    /// JSON on standard output.
+    #[arg(long)]
+    pub json: bool,
+}

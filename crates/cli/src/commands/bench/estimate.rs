@@ -1,0 +1,70 @@
+//! `fathom bench estimate`: how fast data is estimated.
+
+use std::process::ExitCode;
+
+use bench::estimate::{Contestant, Outcome, Tree, measure};
+use sys::interrupt::Interrupt;
+use units::show::{bytes, significant};
+
+use crate::args::BenchEstimateArgs;
+use crate::failure::Failure;
+use crate::terminal::{answer, say};
+
+pub fn estimate(args: &BenchEstimateArgs) -> Result<ExitCode, Failure> {
+    let interrupt = Interrupt::new();
+    interrupt.on_signals().map_err(Failure::environment)?;
+    let program = std::env::current_exe().map_err(Failure::environment)?;
+    let peer = ["/usr/bin/duperemove", "/usr/sbin/duperemove", "/usr/local/bin/duperemove"];
+    let peer = peer.iter().map(std::path::PathBuf::from).find(|path| path.exists());
+    if peer.is_none() {
+        say("duperemove is not installed: measured without it");
+    }
+    let tree = Tree::make(&args.dir, &args.tree, args.size.0).map_err(|error| {
+        Failure::environment(error).with_help("name other directories with --tree and --dir")
+    })?;
+    say(&format!("tree of {}: {}", bytes(tree.bytes() as f64), tree.sources().join(", ")));
+    let outcome = measure(&program, &tree, peer, args.repeat as usize, &interrupt);
+    drop(tree);
+    let outcome = outcome.map_err(Failure::environment)?;
+    if args.json {
+        answer(&serde_json::to_string(&outcome).map_err(Failure::data)?);
+    } else {
+        answer(&text(&outcome));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn best(values: &[Option<f64>], larger: bool) -> Option<f64> {
+    values.iter().flatten().copied().reduce(if larger { f64::max } else { f64::min })
+}
+
+fn row(contestant: &Contestant, outcome: &Outcome) -> String {
+    let gigabytes = |v: Option<f64>| v.map_or("–".into(), |v| significant(v / 1e9, 3));
+    let cpu = best(&contestant.cpu_s, false);
+    let all_cores = cpu.map(|s| outcome.bytes as f64 * outcome.cores as f64 / s.max(1e-9));
+    format!(
+        "{:<18} {:>8} {:>12} {:>22}\n",
+        contestant.name,
+        gigabytes(best(&contestant.throughput_bytes_per_s, true)),
+        cpu.map_or("–".into(), |s| format!("{} s", significant(s, 3))),
+        gigabytes(all_cores),
+    )
+}
+
+fn text(outcome: &Outcome) -> String {
+    let mut text = format!(
+        "{:<18} {:>8} {:>12} {:>22}\n",
+        "best of all", "GB/s", "CPU time", "GB/s by CPU, all cores"
+    );
+    for contestant in &outcome.contestants {
+        text += &row(contestant, outcome);
+    }
+    let shown = |v: Option<f64>| v.map_or("–".into(), |v| significant(v, 4));
+    text += &format!(
+        "--exact over LZ4 alone: {} by wall time, {} by CPU time (medians of pairs)\n",
+        shown(outcome.exact_over_lz4.median),
+        shown(outcome.exact_over_lz4_cpu.median),
+    );
+    let [exact, sampled, error] = outcome.saving_percent.map(shown);
+    text + &format!("saving: exact {exact} %, sampled {sampled} % ± {error} points\n")
+}

@@ -1,0 +1,99 @@
+//! `fathom estimate`: what a volume would save on data, and how large it has to be.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use estimate::{Ask, Request, Wishes};
+use reduce::index::{Geometry, IndexMemory};
+use reduce::{BLOCK, Policy};
+use sys::interrupt::Interrupt;
+use units::Bytes;
+
+use crate::args::EstimateArgs;
+use crate::failure::Failure;
+use crate::render::estimate::{EstimateView, sizing_text, summary};
+use crate::terminal::{answer, say};
+
+pub fn run(args: &EstimateArgs) -> Result<ExitCode, Failure> {
+    match (args.size, args.saving) {
+        (Some(size), Some(saving)) => sizing(args, size, saving.fraction()),
+        _ => data(args),
+    }
+}
+
+fn sizing(args: &EstimateArgs, size: Bytes, saving: f64) -> Result<ExitCode, Failure> {
+    let stored = Bytes((size.0 as f64 * (1.0 - saving)).round() as u64);
+    let wishes = Wishes { headroom: args.headroom };
+    let ask = Ask { data: size, stored, files: None, index: None, wishes };
+    let sizing = estimate::size(&ask).map_err(failure)?;
+    if args.json {
+        let json = serde_json::json!({"schema": estimate::SCHEMA, "sizing": sizing});
+        answer(&json.to_string());
+    } else {
+        answer(&sizing_text(&sizing));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn data(args: &EstimateArgs) -> Result<ExitCode, Failure> {
+    let request = request(args)?;
+    let interrupt = Interrupt::new();
+    interrupt.on_signals().map_err(Failure::environment)?;
+    let view = EstimateView::new();
+    let outcome =
+        estimate::estimate(&request, &interrupt, &mut |progress| view.progress(&progress));
+    view.close();
+    let estimate::Estimate { answer: found, profile } = outcome.map_err(failure)?;
+    if let Some(path) = &args.profile {
+        let profile =
+            profile.ok_or_else(|| Failure::data("no block was read, so there is no profile"))?;
+        write(path, &profile.to_json().map_err(Failure::data)?)?;
+    }
+    if let Some(path) = &args.output {
+        let title = format!("{} – Fathom estimate", found.paths.join(", "));
+        write(path, &report::html::document(&title, &estimate::page(&found)))?;
+    }
+    let text = summary(&found);
+    if args.json {
+        say(text.trim_end());
+        answer(&serde_json::to_string(&found).map_err(Failure::data)?);
+    } else {
+        answer(&text);
+    }
+    let nothing = found.bytes == 0 && found.sources.unreadable > 0;
+    Ok(ExitCode::from(match (found.complete, nothing) {
+        (false, _) => 130,
+        (true, true) => 5,
+        (true, false) => 0,
+    }))
+}
+
+fn request(args: &EstimateArgs) -> Result<Request, Failure> {
+    let memory = IndexMemory::at_least(args.index_memory.0).ok_or_else(|| {
+        Failure::usage(format!("VDO has no index of {}", args.index_memory))
+            .with_help("write --index-memory with 256M, 512M, 768M, or up to 1T")
+    })?;
+    let forgotten_blocks = args.forgotten.unwrap_or_default().0 / BLOCK as u64;
+    let policy = Policy {
+        index: Geometry { memory, sparse: args.sparse_index },
+        forgotten_blocks,
+        memory_bytes: args.memory.0,
+        ..Policy::default()
+    };
+    let wishes = Wishes { headroom: args.headroom };
+    Ok(Request { paths: args.paths.clone(), exact: args.exact, policy, workers: None, wishes })
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    std::fs::write(path, text).map_err(|error| {
+        Failure::environment(format!("cannot write {}: {error}", path.display()))
+            .with_help("name a file in a directory that may be written to")
+    })
+}
+
+fn failure(error: estimate::Error) -> Failure {
+    let help = error.help();
+    let failure =
+        if error.is_usage() { Failure::usage(error) } else { Failure::environment(error) };
+    failure.with_help(help)
+}

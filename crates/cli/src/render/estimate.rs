@@ -1,0 +1,201 @@
+//! An estimate as people read it.
+
+use estimate::{Answer, Progress, Sizing};
+use indicatif::ProgressBar;
+use units::show::{bytes, grouped};
+use units::{Nanos, Unit};
+
+use super::{bar, live, set_fraction, time_left};
+use crate::terminal::{Style, say};
+
+/// How far an estimate is, on standard error.
+pub struct EstimateView {
+    bar: Option<ProgressBar>,
+}
+
+impl EstimateView {
+    pub fn new() -> Self {
+        Self { bar: live().then(bar) }
+    }
+
+    /// Shows how far it is; only where somebody can look at it.
+    pub fn progress(&self, progress: &Progress) {
+        let Some(bar) = &self.bar else { return };
+        let fraction =
+            progress.total_bytes.map(|total| progress.bytes as f64 / total.max(1) as f64);
+        set_fraction(bar, fraction);
+        let pace = progress.bytes as f64 * 1e9 / progress.elapsed_ns.max(1) as f64;
+        bar.set_message(format!(
+            "{}  {} read at {}/s",
+            time_left(progress.remaining_ns, progress.elapsed_ns),
+            bytes(progress.bytes as f64),
+            bytes(pace)
+        ));
+    }
+
+    /// Takes the live view off the terminal.
+    pub fn close(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn percent(value: Option<f64>) -> String {
+    value.map_or_else(|| "–".into(), |value| Unit::Percent.show((value * 100.0).round() / 100.0))
+}
+
+fn line(name: &str, value: &str, more: &str) -> String {
+    format!("{name:<22} {value:>12}   {more}").trim_end().to_owned() + "\n"
+}
+
+/// The whole answer, for a terminal.
+pub fn summary(answer: &Answer) -> String {
+    let mut text = blocks(answer);
+    let vdo = &answer.vdo;
+    let error = answer.sampled.saving_error_points;
+    let sure = if error > 0.0 {
+        format!(" (± {} points: sampled)", units::show::significant(error, 2))
+    } else {
+        String::new()
+    };
+    let without = percent(vdo.saving_without_zeros_percent);
+    text += "\n";
+    text += &line(
+        "VDO saves",
+        &percent(vdo.saving_percent),
+        &format!("of all blocks{sure}; {without} of those that are not zero"),
+    );
+    text += &line("  data takes", &bytes(vdo.physical_bytes as f64), "");
+    text += &line(
+        "  packer",
+        &percent(vdo.packer.saving_percent),
+        &format!(
+            "of stored blocks: {} share {} physical blocks",
+            grouped(vdo.packer.fragments),
+            grouped(vdo.packer.compressed_blocks)
+        ),
+    );
+    text += &line(
+        "  LZ4 alone",
+        &percent(answer.lz4_saving_percent),
+        "of unique blocks, were every byte of it gained",
+    );
+    text += &line(
+        "  index forgot",
+        &grouped(vdo.index.duplicates_missed),
+        &format!(
+            "duplicates, with {} {} (window {})",
+            bytes(vdo.index.memory_bytes as f64),
+            if vdo.index.sparse { "sparse" } else { "dense" },
+            bytes(vdo.index.window_bytes as f64)
+        ),
+    );
+    text +=
+        &line("  stored again", &grouped(vdo.references_capped), "at 254 references to a block");
+    let other = &answer.comparison;
+    text += &line(
+        "LZ4 / zstd, 128 KiB",
+        &format!("{} / {}", percent(other.lz4.saving_percent), percent(other.zstd.saving_percent)),
+        &format!(
+            "as btrfs or ZFS compress (± {} / {} points)",
+            units::show::significant(other.lz4.error_points.unwrap_or(0.0), 2),
+            units::show::significant(other.zstd.error_points.unwrap_or(0.0), 2)
+        ),
+    );
+    if let Some(sizing) = &answer.sizing {
+        text += "\n";
+        text += &sizing_text(sizing);
+    }
+    text + &troubles(answer)
+}
+
+fn blocks(answer: &Answer) -> String {
+    let (blocks, sources) = (&answer.blocks, &answer.sources);
+    let share =
+        |part: u64| percent((blocks.total > 0).then(|| 100.0 * part as f64 / blocks.total as f64));
+    let mut text = line(
+        "read",
+        &bytes(answer.bytes as f64),
+        &format!(
+            "{} files, {} directories, {} volumes in {}",
+            grouped(sources.files),
+            grouped(sources.directories),
+            sources.volumes,
+            Nanos(answer.elapsed_ns)
+        ),
+    );
+    text += &line("blocks of 4 KiB", &grouped(blocks.total), "");
+    text += &line("  zero", &grouped(blocks.zero), &share(blocks.zero));
+    text += &line("  duplicate", &grouped(blocks.duplicate), &share(blocks.duplicate));
+    text += &line("  unique", &grouped(blocks.unique), &share(blocks.unique));
+    if sources.hole_bytes > 0 {
+        text += &line("holes, not counted", &bytes(sources.hole_bytes as f64), "");
+    }
+    if sources.hard_links > 0 {
+        text += &line("further hard links", &grouped(sources.hard_links), "counted once");
+    }
+    text
+}
+
+/// The part about the volume.
+pub fn sizing_text(sizing: &Sizing) -> String {
+    let mut text = line(
+        "buy",
+        &bytes(sizing.physical_bytes as f64),
+        &format!(
+            "physical size for {} of data, {} of it free",
+            bytes(sizing.data_bytes as f64),
+            Unit::Percent.show(sizing.headroom_percent)
+        ),
+    );
+    text += &line("  stored data", &bytes(sizing.stored_bytes as f64), "");
+    if let Some(file_system) = sizing.file_system_bytes {
+        text += &line("  XFS", &bytes(file_system as f64), "log, inodes, directories");
+    }
+    text += &line("  block map", &bytes(sizing.block_map_bytes as f64), "");
+    text += &line(
+        "  VDO's own",
+        &bytes(sizing.overhead_bytes as f64),
+        &format!("of it the index {}", bytes(sizing.index_disk_bytes as f64)),
+    );
+    text += &line("logical size", &bytes(sizing.logical_bytes as f64), "");
+    text += &line("memory", &bytes(sizing.memory_bytes as f64), "of the running volume");
+    text += &line(
+        "index",
+        &bytes(sizing.index_memory_bytes as f64),
+        &format!(
+            "{}, remembers {}",
+            if sizing.index_sparse { "sparse" } else { "dense" },
+            bytes(sizing.index_window_bytes as f64)
+        ),
+    );
+    text += &line(
+        "slabs",
+        &sizing.slabs.to_string(),
+        &format!("of {}", bytes(sizing.slab_bytes as f64)),
+    );
+    text + "\n" + &sizing.command + "\n"
+}
+
+fn troubles(answer: &Answer) -> String {
+    let style = Style::of_stderr();
+    let sources = &answer.sources;
+    if !answer.complete {
+        say(&format!(
+            "{} interrupted: all figures are of what was read so far",
+            style.note("note:")
+        ));
+    }
+    for trouble in &sources.troubles {
+        say(&format!("{} {}: {}", style.note("warning:"), trouble.path, trouble.what));
+    }
+    if sources.unreadable + sources.changed == 0 {
+        return String::new();
+    }
+    format!(
+        "\n{} could not be read, {} changed while they were read: not, or not surely, in the figures\n",
+        grouped(sources.unreadable),
+        grouped(sources.changed)
+    )
+}

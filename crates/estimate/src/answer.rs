@@ -1,0 +1,361 @@
+//! The answer: what was found, as it is printed for programs.
+
+use std::time::Duration;
+
+use content::Profile;
+use reduce::index::{Geometry, IndexMemory};
+use reduce::{BLOCK, Figures};
+use serde::{Deserialize, Serialize};
+use units::Bytes;
+
+use crate::order::Held;
+use crate::profile;
+use crate::sizing::{self, Ask, Sizing};
+use crate::{Comparison, Error, Request, Sources};
+
+/// Version of [`Answer`] as JSON.
+pub const SCHEMA: u32 = 1;
+/// Half the width of an interval of 95 %, in standard errors.
+const SURE: f64 = 1.96;
+/// Sizes in one bar of the histogram, bytes.
+const BAR: usize = 128;
+/// Missed duplicates that are worth a larger index, share of all blocks.
+const WORTH: f64 = 0.005;
+
+/// What an estimate found. No data is `null`, never 0.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// Version of this form.
+    pub schema: u32,
+    /// Whether everything was read; `false` after an interrupt: all figures are of what was read so far.
+    pub complete: bool,
+    /// Whether the LZ4 size of every content was taken.
+    pub exact: bool,
+    /// What was named.
+    pub paths: Vec<String>,
+    /// Bytes that were read.
+    pub bytes: u64,
+    /// Time it took, nanoseconds.
+    pub elapsed_ns: u64,
+    /// What was met on the way.
+    pub sources: Sources,
+    /// Blocks of 4 KiB.
+    pub blocks: Blocks,
+    /// What was sampled, and how far that may be off.
+    pub sampled: Sampled,
+    /// What LZ4 saves on distinct blocks that are not zero, percent.
+    pub lz4_saving_percent: Option<f64>,
+    /// What VDO makes of it.
+    pub vdo: VdoAnswer,
+    /// What compressing file systems make of it.
+    pub comparison: Comparison,
+    /// A volume for this data.
+    pub sizing: Option<Sizing>,
+    /// How sizes, distances and references are spread.
+    pub spread: Spread,
+    /// Where the savings lie.
+    pub directories: Vec<Directory>,
+}
+
+/// Blocks of 4 KiB; short tails are filled up, holes left out.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Blocks {
+    /// All.
+    pub total: u64,
+    /// Zero blocks.
+    pub zero: u64,
+    /// Blocks with a content that came before.
+    pub duplicate: u64,
+    /// All others.
+    pub unique: u64,
+}
+
+/// What was sampled. Errors are half the width of the 95 % interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Sampled {
+    /// One content in so many was followed; 1 when all were.
+    pub contents_one_in: u64,
+    /// Contents whose LZ4 size was taken.
+    pub sizes: u64,
+    /// Error of the share of duplicates among all blocks, points.
+    pub duplicate_error_points: f64,
+    /// Error of `vdo.saving_percent`, points.
+    pub saving_error_points: f64,
+}
+
+/// What VDO makes of the data.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct VdoAnswer {
+    /// Blocks saved, of all blocks, zeros among them, percent.
+    pub saving_percent: Option<f64>,
+    /// Blocks saved, of those that are not zero, percent.
+    pub saving_without_zeros_percent: Option<f64>,
+    /// Physical blocks for data, bytes; what the volume takes beside stands in `sizing`.
+    pub physical_bytes: u64,
+    /// The index.
+    pub index: IndexAnswer,
+    /// Duplicates stored again because a physical block takes 254 references at most.
+    pub references_capped: u64,
+    /// The packer.
+    pub packer: PackerAnswer,
+}
+
+/// The dedupe index that was modelled.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct IndexAnswer {
+    /// Its memory.
+    pub memory_bytes: u64,
+    /// Whether it is sparse.
+    pub sparse: bool,
+    /// Data that it remembers.
+    pub window_bytes: u64,
+    /// Duplicates that it had forgotten, or never knew.
+    pub duplicates_missed: u64,
+}
+
+/// What the packer does.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct PackerAnswer {
+    /// Stored blocks that share a physical block.
+    pub fragments: u64,
+    /// Physical blocks with fragments.
+    pub compressed_blocks: u64,
+    /// What packing saves on stored blocks, percent.
+    pub saving_percent: Option<f64>,
+    /// Blocks that could have been packed, but were written again meanwhile.
+    pub cancelled: u64,
+}
+
+/// How something is spread: so many from here up to the next.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Count {
+    /// From here on.
+    pub from: u64,
+    /// How many.
+    pub count: u64,
+}
+
+/// Histograms.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Spread {
+    /// Distinct blocks by LZ4 size in steps of 128 bytes; from 4096 on: not made smaller.
+    pub lz4_bytes: Vec<Count>,
+    /// Duplicates by distinct blocks since their content was last written, in powers of two.
+    pub distance_blocks: Vec<Count>,
+    /// Contents by how often they were written, in powers of two.
+    pub references: Vec<Count>,
+}
+
+/// One directory, without those below it that are told apart.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Directory {
+    /// Its name.
+    pub path: String,
+    /// All blocks.
+    pub total: u64,
+    /// Zero blocks.
+    pub zero: u64,
+    /// Duplicates of blocks anywhere before.
+    pub duplicate: u64,
+    /// All others.
+    pub unique: u64,
+    /// What LZ4 saves on the unique blocks, percent.
+    pub lz4_saving_percent: Option<f64>,
+}
+
+/// What a scan hands over.
+pub struct Parts {
+    pub figures: Figures,
+    pub shift: u32,
+    pub bytes: u64,
+    pub held: Vec<Held>,
+    pub names: Vec<String>,
+    pub sources: Sources,
+    pub comparison: Comparison,
+    pub complete: bool,
+    pub elapsed: Duration,
+}
+
+fn percent_of(part: f64, whole: f64) -> Option<f64> {
+    (whole > 0.0).then(|| 100.0 * part / whole)
+}
+
+/// All counts of sampled things, in proportion to what is known exactly.
+struct Scale {
+    figures: Figures,
+    /// Data blocks for each that the sample counted.
+    factor: f64,
+}
+
+impl Scale {
+    fn of(figures: Figures) -> Self {
+        let counted = (figures.unique + figures.duplicates) as f64;
+        let factor = if counted > 0.0 { figures.data as f64 / counted } else { 1.0 };
+        Self { figures, factor }
+    }
+
+    fn blocks(&self, count: u64) -> f64 {
+        count as f64 * self.factor
+    }
+
+    fn whole(&self, count: u64) -> u64 {
+        self.blocks(count).round() as u64
+    }
+
+    /// Physical blocks: stored ones, times what one takes behind the packer.
+    fn physical(&self) -> f64 {
+        self.blocks(self.figures.stored) * self.figures.physical_share().unwrap_or(1.0)
+    }
+}
+
+/// What an estimate gives.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Estimate {
+    /// The answer.
+    pub answer: Answer,
+    /// The data's profile; `None` when there were no blocks.
+    pub profile: Option<Profile>,
+}
+
+impl Estimate {
+    /// Makes the answer of what was found.
+    pub fn of(request: &Request, parts: Parts) -> Result<Self, Error> {
+        let directories = directories(&parts);
+        let scale = Scale::of(parts.figures);
+        let figures = &scale.figures;
+        let total = figures.data + figures.zeros;
+        let physical = scale.physical();
+        let unique = scale.whole(figures.unique).min(figures.data);
+        let blocks =
+            Blocks { total, zero: figures.zeros, duplicate: figures.data - unique, unique };
+        let mean = figures.lz4_size_mean_bytes();
+        let index = request.policy.index;
+        let physical_bytes = physical.round() as u64 * BLOCK as u64;
+        let volume = VdoAnswer {
+            saving_percent: percent_of(total as f64 - physical, total as f64),
+            saving_without_zeros_percent: percent_of(
+                figures.data as f64 - physical,
+                figures.data as f64,
+            ),
+            physical_bytes,
+            index: IndexAnswer {
+                memory_bytes: index.memory.bytes(),
+                sparse: index.sparse,
+                window_bytes: index.window_bytes(),
+                duplicates_missed: scale.whole(figures.missed),
+            },
+            references_capped: scale.whole(figures.capped),
+            packer: PackerAnswer {
+                fragments: scale.whole(figures.fragments),
+                compressed_blocks: scale.whole(figures.compressed_blocks),
+                saving_percent: figures.physical_share().map(|share| 100.0 * (1.0 - share)),
+                cancelled: scale.whole(figures.cancelled),
+            },
+        };
+        let ask = Ask {
+            data: Bytes(total * BLOCK as u64),
+            stored: Bytes(physical_bytes),
+            files: (parts.sources.files > 0).then_some(parts.sources.files),
+            index: Some(better_index(&scale, index)),
+            wishes: request.wishes.clone(),
+        };
+        let sizing = if total > 0 { Some(sizing::size(&ask)?) } else { None };
+        let profile = profile::profile(figures, &blocks, volume.packer.saving_percent);
+        let answer = Answer {
+            schema: SCHEMA,
+            complete: parts.complete,
+            exact: request.exact,
+            paths: request.paths.iter().map(|path| path.display().to_string()).collect(),
+            bytes: parts.bytes,
+            elapsed_ns: u64::try_from(parts.elapsed.as_nanos()).unwrap_or(u64::MAX),
+            sources: parts.sources,
+            blocks,
+            sampled: sampled(&scale, parts.shift, total),
+            lz4_saving_percent: mean.map(|mean| 100.0 * (1.0 - mean / BLOCK as f64)),
+            vdo: volume,
+            comparison: parts.comparison,
+            sizing,
+            spread: spread(&scale),
+            directories,
+        };
+        Ok(Self { answer, profile })
+    }
+}
+
+fn sampled(scale: &Scale, shift: u32, total: u64) -> Sampled {
+    let figures = &scale.figures;
+    let data = figures.data as f64 / total.max(1) as f64;
+    let share = figures.physical_share().unwrap_or(1.0);
+    let stored = scale.blocks(figures.stored) / total.max(1) as f64;
+    // The two are nearly independent: which contents are followed, and of which of them sizes are taken.
+    let from_duplicates = data * figures.duplicate_error * share;
+    let from_sizes = stored * figures.physical_share_error();
+    Sampled {
+        contents_one_in: 1 << shift,
+        sizes: figures.sized,
+        duplicate_error_points: 100.0 * SURE * data * figures.duplicate_error,
+        saving_error_points: 100.0 * SURE * from_duplicates.hypot(from_sizes),
+    }
+}
+
+/// The smallest index beyond which more memory would find few duplicates more. The one that was modelled stays when it
+/// missed few; where it is sparse, ages do not tell what it would have found.
+fn better_index(scale: &Scale, modelled: Geometry) -> Geometry {
+    let worth = WORTH * (scale.figures.data + scale.figures.zeros) as f64;
+    let mut memory = Some(IndexMemory::SMALLEST);
+    while let Some(size) = memory {
+        for sparse in [false, true] {
+            let geometry = Geometry { memory: size, sparse };
+            if scale.blocks(scale.figures.missed_with(geometry)) <= worth {
+                return geometry;
+            }
+        }
+        memory = size.next();
+    }
+    modelled
+}
+
+fn spread(scale: &Scale) -> Spread {
+    let figures = &scale.figures;
+    let sized: f64 = figures.sizes.iter().sum();
+    let each = if sized > 0.0 { scale.blocks(figures.unique) / sized } else { 0.0 };
+    let bars = figures.sizes.chunks(BAR).enumerate();
+    let lz4_bytes = bars
+        .map(|(bar, sizes)| Count {
+            from: (bar * BAR) as u64,
+            count: (sizes.iter().sum::<f64>() * each).round() as u64,
+        })
+        .collect();
+    let powers = |counts: &[f64]| {
+        let last = counts.iter().rposition(|&n| n > 0.0).map_or(0, |at| at + 1);
+        let counts = counts[..last].iter().enumerate();
+        counts.map(|(at, n)| Count { from: 1 << at, count: n.round() as u64 }).collect()
+    };
+    let distances: Vec<f64> = figures.distances.iter().map(|&n| scale.blocks(n)).collect();
+    Spread {
+        lz4_bytes,
+        distance_blocks: powers(&distances),
+        references: powers(&figures.references),
+    }
+}
+
+/// The breakdown; unique and duplicate blocks of sampled contents are brought to the exact number of data blocks.
+fn directories(parts: &Parts) -> Vec<Directory> {
+    let held = parts.held.iter().zip(&parts.names).filter(|(held, _)| held.total > 0);
+    held.map(|(held, name)| {
+        let data = held.total - held.zero;
+        let counted = held.unique + held.duplicate;
+        let share = if counted > 0.0 { held.unique / counted } else { 1.0 };
+        let unique = ((data as f64 * share).round() as u64).min(data);
+        Directory {
+            path: name.clone(),
+            total: held.total,
+            zero: held.zero,
+            duplicate: data - unique,
+            unique,
+            lz4_saving_percent: (held.sized.0 > 0.0)
+                .then(|| 100.0 * (1.0 - held.sized.1 / held.sized.0 / BLOCK as f64)),
+        }
+    })
+    .collect()
+}

@@ -1,0 +1,48 @@
+//! Of how many contents the LZ4 size is taken.
+//!
+//! The figures of a sample of n sizes are off by at most 1.96 s / sqrt(n) in 95 of 100 cases, s the spread of what a
+//! block costs. With s = 0.36, more than any real data had, 125,000 sizes keep that below 0.2 points. The first blocks
+//! are all taken, so that small data is exact, and the share falls as data grows.
+
+/// From so many blocks on, one content in 2^n is taken.
+const STEPS: [(u64, u8); 6] =
+    [(1 << 16, 1), (1 << 17, 2), (1 << 19, 3), (1 << 21, 4), (1 << 23, 5), (1 << 25, 6)];
+
+/// Sizes are taken of one content in 2^this, for a block before which there are so many.
+pub fn shift(position: u64, exact: bool) -> u8 {
+    let step = STEPS.iter().rev().find(|step| position >= step.0);
+    if exact { 0 } else { step.map_or(0, |step| step.1) }
+}
+
+/// Whether the content of this name is among those whose size is taken.
+#[inline]
+pub fn taken(name: u64, shift: u8) -> bool {
+    // By other bits than the sample of contents and the names of the index.
+    name >> 44 & ((1 << shift) - 1) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn enough_sizes_are_taken_at_every_length_and_few_of_much_data() {
+        for exponent in 17..40 {
+            let blocks = 1u64 << exponent;
+            let bounds = [0].into_iter().chain(STEPS.iter().map(|s| s.0));
+            let ends = STEPS.iter().map(|s| s.0).chain([u64::MAX]);
+            let (mut sizes, mut spread) = (0.0, 0.0);
+            for (from, to) in bounds.zip(ends) {
+                let here = to.min(blocks).saturating_sub(from) as f64;
+                let each = f64::from(1u32 << shift(from, false));
+                sizes += here / each;
+                // Variance of a sum over a sample of one in `each`, with a spread of 0.36.
+                spread += here * (each - 1.0) * 0.36 * 0.36;
+            }
+            let error = 1.96 * spread.sqrt() / blocks as f64;
+            assert!(error <= 0.002, "2^{exponent} blocks: {:.3} points", 100.0 * error);
+            assert!(sizes <= blocks as f64 * 0.76);
+        }
+        assert_eq!(shift(u64::MAX, true), 0);
+    }
+}

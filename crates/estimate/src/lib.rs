@@ -1,0 +1,28 @@
+//! What a deduplicating, compressing volume would save on given data, and how large it has to be.
+//!
+//! [`estimate`] reads files, trees, devices, images or standard input once, in order, and puts every block into the model
+//! of a volume ([`reduce::Model`]); [`size`] answers the second question without data. Nothing is written.
+#![forbid(unsafe_code)]
+
+mod answer;
+mod compare;
+mod error;
+mod ladder;
+mod order;
+mod page;
+mod profile;
+mod scan;
+mod sizing;
+mod source;
+mod worker;
+
+pub use answer::{
+    Answer, Blocks, Count, Directory, Estimate, IndexAnswer, PackerAnswer, SCHEMA, Sampled, Spread,
+    VdoAnswer,
+};
+pub use compare::{Comparison, Other};
+pub use error::Error;
+pub use page::page;
+pub use scan::{Progress, Request, estimate};
+pub use sizing::{Ask, Sizing, Wishes, size};
+pub use source::{Sources, Trouble};

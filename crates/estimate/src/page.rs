@@ -1,0 +1,145 @@
+//! The picture: figures as tiles, three histograms and the directories, as HTML and SVG without a script.
+
+use maud::{Markup, html};
+use units::show::{bytes, grouped, significant};
+
+use crate::{Answer, Count, Directory};
+
+/// Directories that are drawn.
+const SHOWN: usize = 40;
+const WIDTH: f64 = 1000.0;
+const HEIGHT: f64 = 260.0;
+const BOTTOM: f64 = 30.0;
+const TOP: f64 = 24.0;
+
+/// The body of the page; whoever has a frame puts it in.
+pub fn page(answer: &Answer) -> String {
+    let markup = html! {
+        header.top style="padding-left:0;padding-right:0" {
+            p.kicker { b { "Estimate" } span { (answer.paths.join(", ")) } span { (bytes(answer.bytes as f64)) " read" } }
+            h1 { "VDO would save " (percent(answer.vdo.saving_percent)) " of this data" }
+            @if !answer.complete { div.banner role="note" { b { "Interrupted. " } "All figures are of what was read so far." } }
+            @if answer.sources.unreadable + answer.sources.changed > 0 { div.banner role="note" {
+                b { "Not all was read. " } (grouped(answer.sources.unreadable)) " could not be read, "
+                (grouped(answer.sources.changed)) " changed meanwhile." } }
+        }
+        (tiles(answer))
+        h2 { "How far blocks compress" }
+        p.soft { "Distinct blocks by their LZ4 size. VDO packs blocks of up to 290 bytes by fourteen, of up to 2030 bytes by two; what is larger \
+            finds company only if small blocks are there to fill the rest." }
+        (bars("LZ4 size, bytes", &answer.spread.lz4_bytes, &|from| from.to_string()))
+        h2 { "How far apart duplicates are" }
+        p.soft { "Duplicates by the distinct data written since their content was last written. An index forgets what is farther away \
+            than its window: " (bytes(answer.vdo.index.window_bytes as f64)) "." }
+        (bars("distance", &answer.spread.distance_blocks, &|from| bytes(from as f64 * 4096.0)))
+        h2 { "How often contents come" }
+        p.soft { "Contents by how often they were written. A physical block takes 254 references." }
+        (bars("times written", &answer.spread.references, &|from| grouped(from)))
+        (directories(answer))
+        (sizing(answer))
+    };
+    markup.into_string()
+}
+
+fn percent(value: Option<f64>) -> String {
+    value.map_or_else(|| "–".into(), |v| format!("{} %", significant(v, 3)))
+}
+
+fn tile(name: &str, big: &str, more: &str) -> Markup {
+    html! { div.tile { h3 { (name) } p.big { (big) } p.sure { (more) } } }
+}
+
+fn tiles(answer: &Answer) -> Markup {
+    let (vdo, blocks) = (&answer.vdo, &answer.blocks);
+    let error = answer.sampled.saving_error_points;
+    let share =
+        |part: u64| percent((blocks.total > 0).then(|| 100.0 * part as f64 / blocks.total as f64));
+    html! { div.tiles {
+        (tile("VDO saves", &percent(vdo.saving_percent), &format!("± {} points", significant(error, 2))))
+        (tile("Duplicates", &share(blocks.duplicate), &format!("{} forgotten by the index", grouped(vdo.index.duplicates_missed))))
+        (tile("Zero blocks", &share(blocks.zero), "stored by no layer that reduces"))
+        (tile("Packing", &percent(vdo.packer.saving_percent), &format!("of stored blocks; LZ4 alone {}", percent(answer.lz4_saving_percent))))
+        (tile("128 KiB, LZ4 / zstd", &format!("{} / {}", percent(answer.comparison.lz4.saving_percent), percent(answer.comparison.zstd.saving_percent)),
+            "as btrfs or ZFS compress, without deduplication"))
+    } }
+}
+
+/// Bars with their values as titles, and a table behind them.
+fn bars(label: &str, counts: &[Count], name: &dyn Fn(u64) -> String) -> Markup {
+    let top = counts.iter().map(|c| c.count).max().unwrap_or(0);
+    if top == 0 {
+        return html! { p.soft { "There are none." } };
+    }
+    let step = WIDTH / counts.len() as f64;
+    let height = |count: u64| (HEIGHT - BOTTOM - TOP) * count as f64 / top as f64;
+    let every = counts.len().div_ceil(8);
+    html! {
+        figure.chart {
+            svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label=(label) {
+                text x="0" y="14" font-size="13" style="fill:var(--soft)" { "up to " (grouped(top)) " blocks" }
+                @for (at, bar) in counts.iter().enumerate() {
+                    rect x=(format!("{:.1}", at as f64 * step + step * 0.08)) width=(format!("{:.1}", step * 0.84))
+                        y=(format!("{:.1}", HEIGHT - BOTTOM - height(bar.count))) height=(format!("{:.1}", height(bar.count)))
+                        style="fill:var(--v0)" { title { (name(bar.from)) ": " (grouped(bar.count)) } }
+                    @if at % every == 0 {
+                        text x=(format!("{:.1}", at as f64 * step + step * 0.08)) y=(HEIGHT - 10.0) font-size="13" style="fill:var(--soft)" { (name(bar.from)) }
+                    }
+                }
+            }
+            details { summary { "Table" } div.scroll tabindex="0" role="region" aria-label=(label) { table {
+                thead { tr { th scope="col" { "from " (label) } th scope="col" { "count" } } }
+                tbody { @for bar in counts { tr { th scope="row" { (name(bar.from)) } td { (grouped(bar.count)) } } } }
+            } } }
+        }
+    }
+}
+
+/// Blocks that need not be stored as they are: zeros, duplicates, and what LZ4 makes smaller.
+fn saved(directory: &Directory) -> f64 {
+    let packed = directory.lz4_saving_percent.unwrap_or(0.0) / 100.0 * directory.unique as f64;
+    (directory.zero + directory.duplicate) as f64 + packed
+}
+
+fn directories(answer: &Answer) -> Markup {
+    let mut shown: Vec<_> = answer.directories.iter().collect();
+    shown.sort_by(|a, b| saved(b).total_cmp(&saved(a)));
+    let top = shown.iter().map(|d| d.total).max().unwrap_or(1).max(1) as f64;
+    let part = |blocks: u64| format!("width:{:.2}%", 100.0 * blocks as f64 / top);
+    html! {
+        h2 { "Where the savings lie" }
+        p.soft { "Largest savings first; a directory stands without those below it that have a row of their own. Bars: unique, duplicate, zero blocks." }
+        div.scroll tabindex="0" role="region" aria-label="Directories" { table {
+            thead { tr { th scope="col" { "Directory" } th.text scope="col" style="width:30%" { "Blocks" } th scope="col" { "Size" }
+                th scope="col" { "Duplicate" } th scope="col" { "Zero" } th scope="col" { "LZ4 on unique" } } }
+            tbody { @for directory in shown.iter().take(SHOWN) { tr {
+                th scope="row" { code { (directory.path) } }
+                td.text { div style="display:flex;height:12px" aria-hidden="true" {
+                    i style={ "background:var(--v0);" (part(directory.unique)) } {}
+                    i style={ "background:var(--v1);" (part(directory.duplicate)) } {}
+                    i style={ "background:var(--v5);" (part(directory.zero)) } {}
+                } }
+                td { (bytes(directory.total as f64 * 4096.0)) }
+                td { (percent((directory.total > 0).then(|| 100.0 * directory.duplicate as f64 / directory.total as f64))) }
+                td { (percent((directory.total > 0).then(|| 100.0 * directory.zero as f64 / directory.total as f64))) }
+                td { (percent(directory.lz4_saving_percent)) }
+            } } }
+        } }
+        @if shown.len() > SHOWN { p.soft { (shown.len() - SHOWN) " more stand in the JSON." } }
+    }
+}
+
+fn sizing(answer: &Answer) -> Markup {
+    let Some(sizing) = &answer.sizing else { return html! {} };
+    html! {
+        h2 { "A volume for this data" }
+        div.scroll tabindex="0" role="region" aria-label="Sizing" { table { tbody {
+            tr { th scope="row" { "Physical size to buy" } td { (bytes(sizing.physical_bytes as f64)) } }
+            tr { th scope="row" { "Of it free" } td { (percent(Some(sizing.headroom_percent))) } }
+            tr { th scope="row" { "Logical size" } td { (bytes(sizing.logical_bytes as f64)) } }
+            tr { th scope="row" { "Memory" } td { (bytes(sizing.memory_bytes as f64)) } }
+            tr { th scope="row" { "Index" } td { (bytes(sizing.index_memory_bytes as f64)) @if sizing.index_sparse { " sparse" } @else { " dense" } } }
+            tr { th scope="row" { "Slabs" } td { (sizing.slabs) " of " (bytes(sizing.slab_bytes as f64)) } }
+        } } }
+        pre { (sizing.command) }
+    }
+}

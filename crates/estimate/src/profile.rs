@@ -1,0 +1,83 @@
+//! The profile of data: how far it dedupes and compresses, and nothing of its bytes.
+
+use content::{Profile, ProfileBlocks, ProfileReuse, ProfileSize};
+use reduce::{BLOCK, Figures};
+
+use crate::answer::Blocks;
+
+/// LZ4 sizes are told apart in steps of this many bytes: finer than the packer's own steps, coarser than a fingerprint of
+/// the data would be.
+const STEP: usize = 4;
+
+/// The profile of what was found; `None` when there were no blocks.
+pub fn profile(
+    figures: &Figures,
+    blocks: &Blocks,
+    packer_saving_percent: Option<f64>,
+) -> Option<Profile> {
+    (blocks.total > 0).then(|| Profile {
+        fathom_profile: Profile::VERSION,
+        block_bytes: BLOCK as u64,
+        blocks: ProfileBlocks {
+            total: blocks.total,
+            zero: blocks.zero,
+            duplicate: blocks.duplicate,
+            unique: blocks.unique,
+        },
+        sizes: sizes(figures, blocks.unique),
+        reuse: reuse(figures, blocks),
+        packer_saving_percent,
+    })
+}
+
+/// Sizes of as many blocks as are unique.
+fn sizes(figures: &Figures, unique: u64) -> Vec<ProfileSize> {
+    let sized: f64 = figures.sizes.iter().sum();
+    if sized == 0.0 {
+        return Vec::new();
+    }
+    let mut rows = Vec::new();
+    let (mut before, mut told) = (0.0, 0);
+    for (bar, counts) in figures.sizes.chunks(STEP).enumerate() {
+        let here: f64 = counts.iter().sum();
+        let bytes: f64 =
+            counts.iter().enumerate().map(|(at, n)| (bar * STEP + at) as f64 * n).sum();
+        before += here;
+        // Rounding the sums, not the parts, gives exactly as many as there are.
+        let upto = (unique as f64 * before / sized).round() as u64;
+        if upto > told {
+            let lz4_bytes = ((bytes / here).round() as u32).clamp(1, BLOCK as u32);
+            rows.push(ProfileSize { lz4_bytes, blocks: upto - told });
+            told = upto;
+        }
+    }
+    rows
+}
+
+/// How often contents came again, and how far apart, with as many duplicates as there are.
+fn reuse(figures: &Figures, blocks: &Blocks) -> Vec<ProfileReuse> {
+    let all: f64 = figures.reuse.iter().map(|row| row.duplicates).sum();
+    if all == 0.0 {
+        return Vec::new();
+    }
+    let factor = blocks.duplicate as f64 / all;
+    let mut rows = Vec::new();
+    let (mut before, mut told) = (0.0, 0);
+    for row in &figures.reuse {
+        before += row.duplicates;
+        let upto = (blocks.duplicate as f64 * before / all).round() as u64;
+        let contents = (row.contents * factor).round() as u64;
+        if upto > told {
+            rows.push(ProfileReuse {
+                copies_from: 1 << row.copies_log2,
+                copies_to: (2u64 << row.copies_log2) - 1,
+                distance_from: 1 << row.distance_log2,
+                distance_to: (2u64 << row.distance_log2) - 1,
+                contents: contents.clamp(1, upto - told),
+                duplicates: upto - told,
+            });
+            told = upto;
+        }
+    }
+    rows
+}

@@ -1,0 +1,204 @@
+//! Reading everything once: a walk that hands out jobs, workers, and the order behind them.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use reduce::Policy;
+use sys::interrupt::{Interrupt, Level};
+
+use crate::answer::{Estimate, Parts};
+use crate::compare::Sums;
+use crate::order::Order;
+use crate::source::{Job, Scout, Tally, Walk};
+use crate::worker::{Remembered, Worker};
+use crate::{Error, sizing};
+
+/// Jobs that are handed out ahead, for each worker.
+const AHEAD: usize = 16;
+/// Done jobs that may wait for one before them.
+const WAITING: usize = 1024;
+/// Nobody wants to hear how far it is before this.
+const QUIET: Duration = Duration::from_secs(2);
+/// How often progress is told.
+const TELL: Duration = Duration::from_millis(250);
+
+/// What is to be estimated.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// Files, directories, block devices, images; `-` for standard input.
+    pub paths: Vec<PathBuf>,
+    /// Take the LZ4 size of every content instead of a sample.
+    pub exact: bool,
+    /// The index, the limit of references, and the memory that the table of contents may take.
+    pub policy: Policy,
+    /// Workers; all cores when `None`.
+    pub workers: Option<usize>,
+    /// What the volume to be sized leaves free, and more.
+    pub wishes: sizing::Wishes,
+}
+
+/// How far it is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Progress {
+    /// Bytes that were read.
+    pub bytes: u64,
+    /// Bytes there are, once that is known.
+    pub total_bytes: Option<u64>,
+    /// Time since the start, nanoseconds.
+    pub elapsed_ns: u64,
+    /// Time that is left at the present pace, nanoseconds.
+    pub remaining_ns: Option<u64>,
+}
+
+/// What all threads share.
+struct Shared<'a> {
+    request: &'a Request,
+    interrupt: &'a Interrupt,
+    jobs: Mutex<Receiver<Job>>,
+    order: Mutex<Order>,
+    tally: Arc<Tally>,
+    remembered: Remembered,
+    sums: Mutex<Sums>,
+    bytes: AtomicU64,
+}
+
+/// Reads everything once and says what a volume would make of it. `tell` hears how far it is, from the third second on.
+/// An interrupt ends it early: the answer is then of what was read so far, and says so.
+pub fn estimate(
+    request: &Request,
+    interrupt: &Interrupt,
+    tell: &mut dyn FnMut(Progress),
+) -> Result<Estimate, Error> {
+    let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let workers = request.workers.unwrap_or(cores).max(1);
+    let (send, jobs) = sync_channel(AHEAD * workers);
+    let shared = Shared {
+        request,
+        interrupt,
+        jobs: Mutex::new(jobs),
+        order: Mutex::new(Order::new(request.policy)),
+        tally: Arc::default(),
+        remembered: Remembered::default(),
+        sums: Mutex::default(),
+        bytes: AtomicU64::new(0),
+    };
+    let names = Mutex::new(Vec::new());
+    let started = Instant::now();
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let (finished, ends) = channel::<()>();
+        for number in 0..workers {
+            let (shared, finished) = (&shared, finished.clone());
+            let spawn = thread::Builder::new().name(format!("estimate{number}"));
+            let work = move || {
+                shared.work();
+                drop(finished);
+            };
+            spawn.spawn_scoped(scope, work).map_err(Error::Thread)?;
+        }
+        drop(finished);
+        let (shared, names, paths) = (&shared, &names, &request.paths);
+        let walk = thread::Builder::new().name("walk".into());
+        let walk = walk
+            .spawn_scoped(scope, move || shared.walk(paths, names, &send))
+            .map_err(Error::Thread)?;
+        let over = &over;
+        let total = thread::Builder::new();
+        let (found, total_bytes) = channel();
+        let scout = move || {
+            while started.elapsed() < QUIET && !over.load(Ordering::Relaxed) {
+                thread::park_timeout(QUIET);
+            }
+            if let Some(bytes) = Scout::bytes(paths, &|| over.load(Ordering::Relaxed)) {
+                let _ = found.send(bytes);
+            }
+        };
+        let scout = total.spawn_scoped(scope, scout).map_err(Error::Thread)?;
+        shared.tell(&ends, &total_bytes, started, tell);
+        over.store(true, Ordering::Relaxed);
+        scout.thread().unpark();
+        walk.join().unwrap_or(Ok(()))
+    })?;
+    let order = shared.order.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let (figures, shift, bytes, held) = order.finish();
+    let parts = Parts {
+        figures,
+        shift,
+        bytes,
+        held,
+        names: names.into_inner().unwrap_or_else(PoisonError::into_inner),
+        sources: shared.tally.sources(),
+        comparison: shared.sums.into_inner().unwrap_or_else(PoisonError::into_inner).comparison(),
+        complete: interrupt.level() == Level::None,
+        elapsed: started.elapsed(),
+    };
+    Estimate::of(request, parts)
+}
+
+impl Shared<'_> {
+    fn walk(
+        &self,
+        paths: &[PathBuf],
+        names: &Mutex<Vec<String>>,
+        send: &SyncSender<Job>,
+    ) -> Result<(), Error> {
+        let mut hand_out = |job| send.send(job).is_ok();
+        Walk::new(Arc::clone(&self.tally), self.interrupt, names, &mut hand_out).run(paths)
+    }
+
+    fn work(&self) {
+        let mut worker = Worker::new(self.request.exact, &self.remembered, &self.tally);
+        loop {
+            let job = {
+                let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+                jobs.recv()
+            };
+            // What is taken now comes before all that is left: what was read stays a whole beginning.
+            let Ok(job) = job else { break };
+            if self.interrupt.level() != Level::None {
+                break;
+            }
+            let done = worker.work(&job);
+            drop(job);
+            self.bytes.fetch_add(done.bytes, Ordering::Relaxed);
+            let waiting = {
+                let mut order = self.order.lock().unwrap_or_else(PoisonError::into_inner);
+                order.take(done);
+                order.waiting()
+            };
+            if waiting > WAITING {
+                thread::sleep(Duration::from_millis(1));
+            }
+        }
+        let mut sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
+        sums.add(&worker.sampler.sums());
+    }
+
+    /// Tells how far it is until all workers are done.
+    fn tell(
+        &self,
+        ends: &Receiver<()>,
+        total: &Receiver<u64>,
+        started: Instant,
+        tell: &mut dyn FnMut(Progress),
+    ) {
+        let mut total_bytes = None;
+        while ends.recv_timeout(TELL) == Err(RecvTimeoutError::Timeout) {
+            total_bytes = total.try_recv().ok().or(total_bytes);
+            let (elapsed, bytes) = (started.elapsed(), self.bytes.load(Ordering::Relaxed));
+            if elapsed < QUIET {
+                continue;
+            }
+            let elapsed_ns = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
+            let remaining_ns = total_bytes.filter(|_| bytes > 0).map(|total: u64| {
+                let left = total.saturating_sub(bytes) as f64;
+                (left * elapsed_ns as f64 / bytes as f64) as u64
+            });
+            tell(Progress { bytes, total_bytes, elapsed_ns, remaining_ns });
+        }
+    }
+}

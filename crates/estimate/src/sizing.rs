@@ -1,0 +1,253 @@
+//! How large a volume has to be, how it should be set up, and what memory it takes.
+
+use reduce::BLOCK;
+use reduce::index::{Geometry, IndexMemory};
+use reduce::space::{self, SlabBits};
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Percent};
+
+use crate::Error;
+
+/// The block map cache that lvm gives a volume by default.
+const CACHE: u64 = 128 << 20;
+/// The most that VDO can address: logical and physical.
+const MOST_LOGICAL: u64 = 4 << 50;
+const MOST_PHYSICAL: u64 = 256 << 40;
+/// lvm puts headers of 512 KiB before and behind the volume in a pool.
+const HEADERS: u64 = 2 << 20;
+/// Slabs that a volume should have at least, so that threads can share them and little is left over.
+const FEWEST_SLABS: u64 = 8;
+/// Slabs above which larger ones are taken: half of what is possible, so that the volume can grow.
+const MANY_SLABS: u64 = space::MOST_SLABS / 2;
+
+/// What somebody wants of a volume.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Wishes {
+    /// Share of the blocks for data that is to stay free.
+    pub headroom: Percent,
+}
+
+impl Default for Wishes {
+    fn default() -> Self {
+        Self { headroom: Percent(20.0) }
+    }
+}
+
+/// What a volume is to be sized for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ask {
+    /// Data to be written.
+    pub data: Bytes,
+    /// What of it is stored.
+    pub stored: Bytes,
+    /// Files, when a file system is to be on the volume; `None` for a bare volume.
+    pub files: Option<u64>,
+    /// The index, when it is known which is good; otherwise one that remembers all data.
+    pub index: Option<Geometry>,
+    /// What is wanted.
+    pub wishes: Wishes,
+}
+
+/// A volume for given data.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sizing {
+    /// Data to be written.
+    pub data_bytes: u64,
+    /// What of it is stored.
+    pub stored_bytes: u64,
+    /// What an XFS takes beside data: its log, inodes, directories. `null` for a bare volume.
+    pub file_system_bytes: Option<u64>,
+    /// The logical size: data and file system.
+    pub logical_bytes: u64,
+    /// Pages of the block map.
+    pub block_map_bytes: u64,
+    /// What else the volume takes: index, journals, reference counts, what is left of the last slab.
+    pub overhead_bytes: u64,
+    /// Share of the blocks for data that stays free.
+    pub headroom_percent: f64,
+    /// The physical size to buy.
+    pub physical_bytes: u64,
+    /// Memory of the index.
+    pub index_memory_bytes: u64,
+    /// Whether it is sparse.
+    pub index_sparse: bool,
+    /// What it takes on the device.
+    pub index_disk_bytes: u64,
+    /// Data that it remembers.
+    pub index_window_bytes: u64,
+    /// A slab.
+    pub slab_bytes: u64,
+    /// How many there are.
+    pub slabs: u64,
+    /// Memory that the running volume takes, index and caches among it.
+    pub memory_bytes: u64,
+    /// How lvm makes it.
+    pub command: String,
+}
+
+/// The index with the least memory whose window takes `data`; dense where that needs no more than sparse.
+pub fn index_for(data: u64) -> Option<Geometry> {
+    let mut memory = Some(IndexMemory::SMALLEST);
+    while let Some(size) = memory {
+        for sparse in [false, true] {
+            let geometry = Geometry { memory: size, sparse };
+            if geometry.window_bytes() >= data {
+                return Some(geometry);
+            }
+        }
+        memory = size.next();
+    }
+    None
+}
+
+/// The slab for so much data: lvm's 2 GiB, smaller where there would be too few, larger where too many.
+fn slab_for(data_blocks: u64) -> SlabBits {
+    let mut slab = SlabBits::SMALLEST_OF_LVM;
+    let count = |slab: SlabBits| data_blocks.div_ceil(slab.data_blocks());
+    while let Some(next) = slab.next() {
+        let enough = count(next) >= FEWEST_SLABS && slab < SlabBits::DEFAULT;
+        if !enough && count(slab) <= MANY_SLABS {
+            break;
+        }
+        slab = next;
+    }
+    slab
+}
+
+/// What an XFS takes beside data, by the defaults of mkfs.xfs: a log of 1/2048 of its size, 64 MiB to 2 GiB; inodes of 512
+/// bytes in chunks; about 100 bytes for a name and its place in a directory, and a block of extents for one file in 16.
+fn xfs_bytes(data: u64, files: u64) -> u64 {
+    let log = (data / 2048).clamp(64 << 20, 2 << 30);
+    let records = files.saturating_mul(512 + 100 + BLOCK as u64 / 16);
+    log + records.next_multiple_of(1 << 20)
+}
+
+/// Sizes a volume.
+pub fn size(ask: &Ask) -> Result<Sizing, Error> {
+    let block = BLOCK as u64;
+    let too_large = |what: &str, bytes: u64| Error::Size {
+        what: format!("{what} would be {}, more than VDO can have", Bytes(bytes)),
+    };
+    if ask.wishes.headroom.0 >= 100.0 {
+        return Err(Error::Size { what: "a head-room of 100% leaves no room for data".into() });
+    }
+    let file_system = ask.files.map(|files| xfs_bytes(ask.data.0, files));
+    let logical = (ask.data.0.saturating_add(file_system.unwrap_or(0))).next_multiple_of(1 << 20);
+    if logical > MOST_LOGICAL {
+        return Err(too_large("the logical size", logical));
+    }
+    let block_map = space::block_map_blocks(logical / block);
+    let used = ask.stored.0.div_ceil(block) + file_system.unwrap_or(0).div_ceil(block) + block_map;
+    let wanted = (used as f64 / (1.0 - ask.wishes.headroom.fraction())).ceil() as u64;
+    if wanted.saturating_mul(block) > MOST_PHYSICAL {
+        return Err(too_large("the physical size", wanted.saturating_mul(block)));
+    }
+    let index = ask.index.or_else(|| index_for(ask.data.0));
+    let index = index.ok_or_else(|| too_large("the index", ask.data.0))?;
+    let mut slab = slab_for(wanted);
+    let layout = loop {
+        match (space::device_for(wanted, index, slab), slab.next()) {
+            (Some(layout), _) => break layout,
+            (None, Some(larger)) => slab = larger,
+            (None, None) => return Err(too_large("the physical size", wanted * block)),
+        }
+    };
+    let physical = (layout.device_blocks * block + HEADERS).next_multiple_of(4 << 20);
+    Ok(Sizing {
+        data_bytes: ask.data.0,
+        stored_bytes: ask.stored.0,
+        file_system_bytes: file_system,
+        logical_bytes: logical,
+        block_map_bytes: block_map * block,
+        overhead_bytes: physical - layout.data_blocks * block,
+        headroom_percent: ask.wishes.headroom.0,
+        physical_bytes: physical,
+        index_memory_bytes: index.memory.bytes(),
+        index_sparse: index.sparse,
+        index_disk_bytes: index.disk_blocks() * block,
+        index_window_bytes: index.window_bytes(),
+        slab_bytes: slab.bytes(),
+        slabs: layout.slabs,
+        memory_bytes: space::memory_bytes(logical, physical, index, CACHE),
+        command: command(physical, logical, index, slab),
+    })
+}
+
+fn command(physical: u64, logical: u64, index: Geometry, slab: SlabBits) -> String {
+    format!(
+        "lvcreate --type vdo --name data --size {}m --virtualsize {}m --vdosettings \
+         'index_memory_size_mb={} use_sparse_index={} slab_size_mb={}' VG/vdopool",
+        physical >> 20,
+        logical.next_multiple_of(1 << 20) >> 20,
+        index.memory.mebibytes(),
+        u8::from(index.sparse),
+        slab.bytes() >> 20,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(data: u64, saving: f64) -> Ask {
+        Ask {
+            data: Bytes(data),
+            stored: Bytes((data as f64 * (1.0 - saving)) as u64),
+            files: None,
+            index: None,
+            wishes: Wishes::default(),
+        }
+    }
+
+    #[test]
+    fn ten_tib_at_60_percent_fit_with_room_to_spare() {
+        let sizing = size(&ask(10 << 40, 0.6)).unwrap();
+        let used = sizing.stored_bytes + sizing.block_map_bytes;
+        let room = sizing.physical_bytes - sizing.overhead_bytes;
+        assert!(used as f64 <= 0.8 * room as f64 + 4096.0);
+        assert!(used as f64 >= 0.79 * room as f64, "more than a slab too many");
+        assert!((4u64 << 40..6 << 40).contains(&sizing.physical_bytes), "{sizing:?}");
+        assert_eq!((sizing.index_memory_bytes, sizing.index_sparse), (1 << 30, true));
+        assert_eq!(sizing.slab_bytes, 2 << 30);
+        assert!(sizing.command.contains("index_memory_size_mb=1024 use_sparse_index=1"));
+    }
+
+    #[test]
+    fn the_index_is_the_smallest_that_remembers_all() {
+        let of = |gib: u64| index_for(gib << 30).map(|g| (g.memory.mebibytes(), g.sparse));
+        assert_eq!(of(1), Some((256, false)));
+        assert_eq!(of(256), Some((256, false)));
+        assert_eq!(of(257), Some((256, true)));
+        assert_eq!(of(2561), Some((512, true)));
+        assert_eq!(of(10 << 10), Some((1024, true)));
+        assert_eq!(index_for(u64::MAX), None);
+    }
+
+    #[test]
+    fn slabs_are_neither_too_few_nor_too_many() {
+        for exponent in 20..46 {
+            let Ok(sizing) = size(&ask(1 << exponent, 0.0)) else { continue };
+            assert!(sizing.slabs <= MANY_SLABS || sizing.slab_bytes == SlabBits::LARGEST.bytes());
+            assert!((128 << 20..=32 << 30).contains(&sizing.slab_bytes));
+            let needs = sizing.slabs >= FEWEST_SLABS || sizing.slab_bytes == 128 << 20;
+            assert!(needs, "2^{exponent}: {} slabs of {}", sizing.slabs, sizing.slab_bytes);
+        }
+    }
+
+    #[test]
+    fn sizes_beyond_vdo_are_refused() {
+        assert!(matches!(size(&ask(5 << 50, 0.99)), Err(Error::Size { .. })));
+        assert!(matches!(size(&ask(300 << 40, 0.0)), Err(Error::Size { .. })));
+        let mut all = ask(1 << 40, 0.5);
+        all.wishes.headroom = Percent(100.0);
+        assert!(size(&all).is_err());
+    }
+
+    #[test]
+    fn a_file_system_takes_room_of_its_own() {
+        let bare = size(&ask(1 << 40, 0.5)).unwrap();
+        let filled = size(&Ask { files: Some(20_000_000), ..ask(1 << 40, 0.5) }).unwrap();
+        assert!(filled.logical_bytes > bare.logical_bytes + (1 << 29));
+        assert!(filled.physical_bytes > bare.physical_bytes);
+    }
+}

@@ -1,0 +1,178 @@
+//! Reading at an offset, without leaving in the page cache what was not there before.
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, IoSliceMut};
+use std::num::NonZeroU64;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use rustix::fs::{Advice, OFlags, fadvise};
+use rustix::io::{Errno, ReadWriteFlags, preadv2};
+
+use super::qcow2::Image;
+use super::tally::Tally;
+
+/// Files larger than this are read without the kernel's own reading ahead, which would make the next part look cached.
+const LARGE: u64 = 128 << 10;
+
+/// Something with bytes in it.
+#[derive(Debug)]
+pub enum Source {
+    /// A file.
+    File(Tracked),
+    /// A block device, read past the page cache.
+    Device(File, PathBuf),
+    /// What a guest sees in an image.
+    Image(Image),
+    /// Bytes that were read already, from this offset on.
+    Memory(u64, Vec<u8>),
+}
+
+impl Source {
+    /// Opens a device: past the page cache, or through it where the device refuses that.
+    pub fn device(path: &Path) -> io::Result<Self> {
+        let direct = OFlags::DIRECT.bits().cast_signed();
+        let file = OpenOptions::new().read(true).custom_flags(direct).open(path);
+        let file = match file {
+            Err(error) if error.raw_os_error() == Some(Errno::INVAL.raw_os_error()) => {
+                File::open(path)?
+            }
+            other => other?,
+        };
+        Ok(Self::Device(file, path.to_owned()))
+    }
+
+    /// Reads into the whole buffer, as far as there are bytes; gives how many there were.
+    pub fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        match self {
+            Self::File(file) => file.read(buffer, offset),
+            Self::Device(file, _) => read_full(file, buffer, offset),
+            Self::Image(image) => image.read(buffer, offset),
+            Self::Memory(start, bytes) => {
+                let from = usize::try_from(offset - start).unwrap_or(usize::MAX).min(bytes.len());
+                let there = &bytes[from..bytes.len().min(from + buffer.len())];
+                buffer[..there.len()].copy_from_slice(there);
+                Ok(there.len())
+            }
+        }
+    }
+
+    /// What it is called.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::File(file) => &file.path,
+            Self::Device(_, path) => path,
+            Self::Image(image) => image.path(),
+            Self::Memory(..) => Path::new("-"),
+        }
+    }
+}
+
+fn read_full(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    let mut done = 0;
+    while done < buffer.len() {
+        match file.read_at(&mut buffer[done..], offset + done as u64) {
+            Ok(0) => break,
+            Ok(n) => done += n,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(done)
+}
+
+/// A file as it was found; that it is still the same is checked when the last of its pieces is done.
+#[derive(Debug)]
+pub struct Tracked {
+    path: PathBuf,
+    file: OnceLock<io::Result<File>>,
+    length: u64,
+    modified: (i64, i64),
+    /// Whether some of it had to be fetched, so that it is not to stay.
+    fetched: AtomicBool,
+    tally: Arc<Tally>,
+}
+
+impl Tracked {
+    /// A file that will be opened when it is read.
+    pub fn new(path: PathBuf, found: &Metadata, file: Option<File>, tally: Arc<Tally>) -> Self {
+        let opened = OnceLock::new();
+        if let Some(file) = file {
+            let _ = opened.set(Ok(file));
+        }
+        Self {
+            path,
+            file: opened,
+            length: found.len(),
+            modified: (found.mtime(), found.mtime_nsec()),
+            fetched: AtomicBool::new(false),
+            tally,
+        }
+    }
+
+    fn open(&self) -> io::Result<&File> {
+        let opened = self.file.get_or_init(|| {
+            let file = open_quietly(&self.path)?;
+            if self.length > LARGE {
+                // Only speed depends on it.
+                let _ = fadvise(&file, 0, None, Advice::Random);
+            }
+            Ok(file)
+        });
+        opened.as_ref().map_err(|error| match error.raw_os_error() {
+            Some(code) => io::Error::from_raw_os_error(code),
+            None => io::Error::new(error.kind(), error.to_string()),
+        })
+    }
+
+    fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let file = self.open()?;
+        let cached = if self.fetched.load(Ordering::Relaxed) {
+            0
+        } else {
+            let mut whole = [IoSliceMut::new(buffer)];
+            match preadv2(file, &mut whole, offset, ReadWriteFlags::NOWAIT) {
+                Ok(n) if n == buffer.len() => return Ok(n),
+                Ok(n) => n,
+                Err(Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS) => {
+                    // A file system that cannot tell what is cached: what it keeps is its own affair.
+                    return read_full(file, buffer, offset);
+                }
+                Err(_) => 0,
+            }
+        };
+        let from = offset + cached as u64;
+        let read = read_full(file, &mut buffer[cached..], from)?;
+        if read > 0 {
+            self.fetched.store(true, Ordering::Relaxed);
+            let _ = fadvise(file, from, NonZeroU64::new(read as u64), Advice::DontNeed);
+        }
+        Ok(cached + read)
+    }
+}
+
+/// Opens without changing the time of access, where that is allowed.
+fn open_quietly(path: &Path) -> io::Result<File> {
+    let flags = |extra: OFlags| (OFlags::NOFOLLOW | OFlags::NONBLOCK | extra).bits().cast_signed();
+    let open = |extra| OpenOptions::new().read(true).custom_flags(flags(extra)).open(path);
+    match open(OFlags::NOATIME) {
+        Err(error) if error.raw_os_error() == Some(Errno::PERM.raw_os_error()) => {
+            open(OFlags::empty())
+        }
+        other => other,
+    }
+}
+
+impl Drop for Tracked {
+    fn drop(&mut self) {
+        let Some(Ok(file)) = self.file.get() else { return };
+        let Ok(now) = file.metadata() else { return };
+        if now.len() != self.length {
+            self.tally.changed(&self.path, "its length changed while it was read");
+        } else if (now.mtime(), now.mtime_nsec()) != self.modified {
+            self.tally.changed(&self.path, "it was written to while it was read");
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Where bytes come from: files, devices, images, standard input.
+
+mod file;
+mod qcow2;
+mod tally;
+mod walk;
+
+pub use file::Source;
+pub use tally::{Sources, Tally, Trouble};
+pub use walk::{Scout, Walk};
+
+use std::sync::Arc;
+
+/// Most bytes of a job.
+pub const JOB: usize = 256 << 10;
+
+/// Bytes of one source that lie together, in one directory.
+#[derive(Debug)]
+pub struct Piece {
+    /// Where they come from.
+    pub source: Arc<Source>,
+    /// From where on.
+    pub offset: u64,
+    /// How many.
+    pub length: usize,
+    /// The directory that they count for.
+    pub directory: u32,
+}
+
+/// What one worker does in one go.
+#[derive(Debug, Default)]
+pub struct Job {
+    /// Its number in the order of reading.
+    pub number: u64,
+    /// Blocks that come before it, at most.
+    pub position: u64,
+    /// Its pieces in order; together at most [`JOB`] bytes.
+    pub pieces: Vec<Piece>,
+}

@@ -1,0 +1,86 @@
+//! What was met on the way: counted, and the first few by name.
+
+use std::path::Path;
+use std::sync::Mutex;
+
+use serde::{Deserialize, Serialize};
+
+/// Troubles that are kept by name.
+const NAMED: usize = 20;
+
+/// One thing that could not be read, or not surely.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trouble {
+    /// What it was.
+    pub path: String,
+    /// What happened.
+    pub what: String,
+}
+
+/// What was met on the way.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Sources {
+    /// Files that were read; a file with several names counts once.
+    pub files: u64,
+    /// Directories.
+    pub directories: u64,
+    /// Block devices, images and standard input.
+    pub volumes: u64,
+    /// Further names of files that were read already.
+    pub hard_links: u64,
+    /// Symbolic links in trees, which are not followed.
+    pub symbolic_links: u64,
+    /// Sockets, pipes and devices in trees, which hold no data.
+    pub special: u64,
+    /// Files whose last block was filled up with zeros.
+    pub tails: u64,
+    /// Bytes in holes, which take no space anywhere and count as no block.
+    pub hole_bytes: u64,
+    /// Files, directories or parts of them that could not be read.
+    pub unreadable: u64,
+    /// Files that changed while they were read.
+    pub changed: u64,
+    /// The first of what was unreadable or changed.
+    pub troubles: Vec<Trouble>,
+}
+
+/// [`Sources`], counted by many threads.
+#[derive(Debug, Default)]
+pub struct Tally(Mutex<Sources>);
+
+impl Tally {
+    /// Counts something.
+    pub fn note(&self, count: impl FnOnce(&mut Sources)) {
+        // A thread that panicked while it counted leaves whole numbers behind.
+        count(&mut self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+    }
+
+    /// Counts something that could not be read.
+    pub fn unreadable(&self, path: &Path, error: &std::io::Error) {
+        self.note(|sources| {
+            sources.unreadable += 1;
+            sources.name(path, error.to_string());
+        });
+    }
+
+    /// Counts a file that changed.
+    pub fn changed(&self, path: &Path, what: &str) {
+        self.note(|sources| {
+            sources.changed += 1;
+            sources.name(path, what.to_owned());
+        });
+    }
+
+    /// What was counted.
+    pub fn sources(&self) -> Sources {
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+}
+
+impl Sources {
+    fn name(&mut self, path: &Path, what: String) {
+        if self.troubles.len() < NAMED {
+            self.troubles.push(Trouble { path: path.display().to_string(), what });
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! The way through everything that was named, in an order that is the same every time: entries by name, data by offset.
+
+use std::collections::HashSet;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use reduce::BLOCK;
+use rustix::fs::{SeekFrom, seek};
+use rustix::io::Errno;
+use sys::interrupt::{Interrupt, Level};
+
+use super::file::Tracked;
+use super::qcow2::Image;
+use super::{JOB, Job, Piece, Source, Tally};
+use crate::Error;
+
+/// Levels below a named directory that are told apart in the answer.
+const LEVELS: usize = 2;
+/// Directories that are told apart; those beyond count for the one above them.
+const DIRECTORIES: usize = 2000;
+
+/// Hands out jobs, until `send` says that nobody takes them any more.
+pub struct Walk<'a> {
+    send: &'a mut dyn FnMut(Job) -> bool,
+    tally: Arc<Tally>,
+    interrupt: &'a Interrupt,
+    names: &'a Mutex<Vec<String>>,
+    /// Directories, and files that have or had another name.
+    seen: HashSet<(u64, u64)>,
+    job: Job,
+    job_bytes: usize,
+    stopped: bool,
+}
+
+/// A directory on the way down.
+struct Listing {
+    path: PathBuf,
+    entries: std::vec::IntoIter<std::ffi::OsString>,
+    directory: u32,
+    depth: usize,
+}
+
+impl<'a> Walk<'a> {
+    /// A walk that counts into `tally` and writes the names of directories to `names`.
+    pub fn new(
+        tally: Arc<Tally>,
+        interrupt: &'a Interrupt,
+        names: &'a Mutex<Vec<String>>,
+        send: &'a mut dyn FnMut(Job) -> bool,
+    ) -> Self {
+        Self {
+            send,
+            tally,
+            interrupt,
+            names,
+            seen: HashSet::new(),
+            job: Job::default(),
+            job_bytes: 0,
+            stopped: false,
+        }
+    }
+
+    /// Goes through all paths.
+    pub fn run(mut self, paths: &[PathBuf]) -> Result<(), Error> {
+        for path in paths {
+            self.named(path)?;
+        }
+        self.emit();
+        Ok(())
+    }
+
+    fn stop(&mut self) -> bool {
+        self.stopped |= self.interrupt.level() != Level::None;
+        self.stopped
+    }
+
+    fn named(&mut self, path: &Path) -> Result<(), Error> {
+        let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
+        if path == Path::new("-") {
+            let directory = self.directory("-".into(), 0);
+            return self.standard_input(directory).map_err(unreadable);
+        }
+        let real = fs::canonicalize(path).map_err(unreadable)?;
+        let found = fs::metadata(&real).map_err(unreadable)?;
+        let kind = found.file_type();
+        let directory = self.directory(path.display().to_string(), 0);
+        if kind.is_dir() {
+            fs::read_dir(&real).map_err(unreadable)?;
+            self.tree(real, &found, directory);
+        } else if kind.is_block_device() {
+            self.device(&real, directory).map_err(unreadable)?;
+        } else if kind.is_file() {
+            let file = File::open(&real).map_err(unreadable)?;
+            if Image::is_one(&file) {
+                self.image(Image::open(&real)?, directory).map_err(unreadable)?;
+            } else if self.seen.insert((found.dev(), found.ino())) {
+                self.file(real, &found, directory);
+            } else {
+                self.tally.note(|sources| sources.hard_links += 1);
+            }
+        } else {
+            return Err(Error::Kind { path: path.to_owned() });
+        }
+        Ok(())
+    }
+
+    /// The number of a directory of that name, `above` when there are too many.
+    fn directory(&self, name: String, above: u32) -> u32 {
+        let mut names = self.names.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if names.len() >= DIRECTORIES {
+            return above;
+        }
+        names.push(name);
+        names.len() as u32 - 1
+    }
+
+    fn tree(&mut self, root: PathBuf, found: &Metadata, directory: u32) {
+        let mut way = Vec::new();
+        self.enter(root, found, directory, 0, &mut way);
+        while let Some(level) = way.last_mut() {
+            if self.stopped || self.interrupt.level() != Level::None {
+                self.stopped = true;
+                return;
+            }
+            let Some(name) = level.entries.next() else {
+                way.pop();
+                continue;
+            };
+            let path = level.path.join(name);
+            let (above, depth) = (level.directory, level.depth);
+            let found = match fs::symlink_metadata(&path) {
+                Ok(found) => found,
+                // Removed since it was listed.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    self.tally.changed(&path, "it was removed while the tree was read");
+                    continue;
+                }
+                Err(error) => {
+                    self.tally.unreadable(&path, &error);
+                    continue;
+                }
+            };
+            let kind = found.file_type();
+            if kind.is_dir() {
+                let directory = if depth < LEVELS {
+                    self.directory(path.display().to_string(), above)
+                } else {
+                    above
+                };
+                self.enter(path, &found, directory, depth + 1, &mut way);
+            } else if kind.is_symlink() {
+                self.tally.note(|sources| sources.symbolic_links += 1);
+            } else if !kind.is_file() {
+                self.tally.note(|sources| sources.special += 1);
+            } else if found.nlink() > 1 && !self.seen.insert((found.dev(), found.ino())) {
+                self.tally.note(|sources| sources.hard_links += 1);
+            } else {
+                self.file(path, &found, above);
+            }
+        }
+    }
+
+    /// Lists a directory, unless it was entered before: a bind mount can make a loop.
+    fn enter(
+        &mut self,
+        path: PathBuf,
+        found: &Metadata,
+        directory: u32,
+        depth: usize,
+        way: &mut Vec<Listing>,
+    ) {
+        if !self.seen.insert((found.dev(), found.ino())) {
+            return;
+        }
+        self.tally.note(|sources| sources.directories += 1);
+        let listed = fs::read_dir(&path)
+            .and_then(|entries| entries.map(|e| e.map(|e| e.file_name())).collect());
+        let mut entries: Vec<_> = match listed {
+            Ok(entries) => entries,
+            Err(error) => return self.tally.unreadable(&path, &error),
+        };
+        entries.sort_unstable();
+        way.push(Listing { path, entries: entries.into_iter(), directory, depth });
+    }
+
+    fn file(&mut self, path: PathBuf, found: &Metadata, directory: u32) {
+        let length = found.len();
+        self.tally.note(|sources| {
+            sources.files += 1;
+            sources.tails += u64::from(length % BLOCK as u64 != 0);
+        });
+        if length == 0 {
+            return;
+        }
+        let sparse = found.blocks() * 512 < length;
+        let file = if sparse { File::open(&path).ok() } else { None };
+        let seeker = file.as_ref().and_then(|file| file.try_clone().ok());
+        let source = Tracked::new(path, found, file, Arc::clone(&self.tally));
+        let source = Arc::new(Source::File(source));
+        let Some(seeker) = seeker else {
+            return self.range(&source, 0, length, directory);
+        };
+        let mut at = 0;
+        let mut data = 0;
+        while at < length && !self.stop() {
+            let start = match seek(&seeker, SeekFrom::Data(at)) {
+                Ok(start) if start < length => start,
+                Err(Errno::NXIO) | Ok(_) => break,
+                // A file system that knows no holes.
+                Err(_) => at,
+            };
+            let end = seek(&seeker, SeekFrom::Hole(start)).unwrap_or(length).clamp(start, length);
+            // Whole blocks, none twice.
+            let start = (start - start % BLOCK as u64).max(at);
+            let end = end.max(start + 1).next_multiple_of(BLOCK as u64).min(length);
+            self.range(&source, start, end - start, directory);
+            data += end - start;
+            at = end;
+        }
+        if !self.stopped {
+            self.tally.note(|sources| sources.hole_bytes += length - data);
+        }
+    }
+
+    fn device(&mut self, path: &Path, directory: u32) -> io::Result<()> {
+        let source = Source::device(path)?;
+        let Source::Device(file, _) = &source else { return Ok(()) };
+        let size = sys::block::size_bytes(file)?.0;
+        self.tally.note(|sources| sources.volumes += 1);
+        self.range(&Arc::new(source), 0, size, directory);
+        Ok(())
+    }
+
+    fn image(&mut self, image: Image, directory: u32) -> io::Result<()> {
+        self.tally.note(|sources| sources.volumes += 1);
+        let source = Arc::new(Source::Image(image));
+        let Source::Image(image) = &*source else { return Ok(()) };
+        let (mut at, mut data) = (0, 0);
+        while !self.stop()
+            && let Some((start, length)) = image.next_data(at)?
+        {
+            let start = (start - start % BLOCK as u64).max(at);
+            let end = (start + length).next_multiple_of(BLOCK as u64).min(image.size());
+            self.range(&source, start, end - start, directory);
+            data += end - start;
+            at = end;
+        }
+        let size = image.size();
+        self.tally.note(|sources| sources.hole_bytes += size - data);
+        Ok(())
+    }
+
+    fn standard_input(&mut self, directory: u32) -> io::Result<()> {
+        self.tally.note(|sources| sources.volumes += 1);
+        let mut input = io::stdin().lock();
+        let mut at = 0;
+        while !self.stop() {
+            let mut bytes = Vec::new();
+            let read = input.by_ref().take(JOB as u64).read_to_end(&mut bytes)?;
+            if read == 0 {
+                break;
+            }
+            let source = Arc::new(Source::Memory(at, bytes));
+            self.range(&source, at, read as u64, directory);
+            at += read as u64;
+        }
+        Ok(())
+    }
+
+    fn range(&mut self, source: &Arc<Source>, offset: u64, length: u64, directory: u32) {
+        let mut at = offset;
+        while at < offset + length && !self.stop() {
+            let end = (offset + length).min((at / JOB as u64 + 1) * JOB as u64);
+            let bytes = (end - at) as usize;
+            if self.job_bytes + bytes.next_multiple_of(BLOCK) > JOB {
+                self.emit();
+            }
+            let source = Arc::clone(source);
+            self.job.pieces.push(Piece { source, offset: at, length: bytes, directory });
+            self.job_bytes += bytes.next_multiple_of(BLOCK);
+            at = end;
+        }
+    }
+
+    fn emit(&mut self) {
+        if self.job.pieces.is_empty() || self.stopped {
+            return;
+        }
+        let blocks = (self.job_bytes / BLOCK) as u64;
+        let next = Job {
+            number: self.job.number + 1,
+            position: self.job.position + blocks,
+            pieces: Vec::new(),
+        };
+        let job = std::mem::replace(&mut self.job, next);
+        self.job_bytes = 0;
+        self.stopped |= !(self.send)(job);
+    }
+}
+
+/// How many bytes there will be, as far as it can be told without reading them: for the time left.
+pub struct Scout;
+
+impl Scout {
+    /// Bytes that all paths hold, holes left out; `None` when standard input is among them or `stop` was asked.
+    pub fn bytes(paths: &[PathBuf], stop: &dyn Fn() -> bool) -> Option<u64> {
+        let mut total = 0;
+        let mut way: Vec<PathBuf> = paths.to_vec();
+        let mut first = paths.len();
+        while let Some(path) = way.pop() {
+            if stop() || path == Path::new("-") {
+                return None;
+            }
+            let named = way.len() < first;
+            first = first.min(way.len());
+            let found = if named { fs::metadata(&path) } else { fs::symlink_metadata(&path) };
+            let Ok(found) = found else { continue };
+            let kind = found.file_type();
+            if kind.is_dir() {
+                let entries = fs::read_dir(&path).into_iter().flatten().flatten();
+                way.extend(entries.map(|entry| entry.path()));
+            } else if kind.is_file() {
+                total += found.len().min(found.blocks() * 512);
+            } else if named && kind.is_block_device() {
+                total +=
+                    File::open(&path).and_then(|f| sys::block::size_bytes(&f)).map_or(0, |b| b.0);
+            }
+        }
+        Some(total)
+    }
+}

@@ -1,0 +1,138 @@
+//! What every core does: read a job, tell zero blocks from others, name these, take sizes where they are wanted.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use reduce::{BLOCK, Fingerprint, Lz4, Written, is_zero};
+
+use crate::compare::Sampler;
+use crate::ladder;
+use crate::source::{JOB, Job, Piece, Tally};
+
+/// log2 of the sizes that all workers remember together (8 MiB).
+const REMEMBERED_BITS: u32 = 20;
+/// Bits of a size in what is remembered.
+const SIZE_BITS: u32 = 13;
+
+/// Sizes of contents that came before, so that those of duplicates are not taken again. It forgets as it likes: a size is
+/// always the same.
+pub struct Remembered(Box<[AtomicU64]>);
+
+impl Default for Remembered {
+    fn default() -> Self {
+        Self((0..1 << REMEMBERED_BITS).map(|_| AtomicU64::new(0)).collect())
+    }
+}
+
+impl Remembered {
+    fn slot(&self, name: u64) -> &AtomicU64 {
+        &self.0[(name >> 8) as usize & ((1 << REMEMBERED_BITS) - 1)]
+    }
+
+    fn size(&self, name: u64) -> Option<u16> {
+        let held = self.slot(name).load(Ordering::Relaxed);
+        (held >> SIZE_BITS == name >> SIZE_BITS).then_some((held & ((1 << SIZE_BITS) - 1)) as u16)
+    }
+
+    fn keep(&self, name: u64, size: u16) {
+        let held = name >> SIZE_BITS << SIZE_BITS | u64::from(size);
+        self.slot(name).store(held, Ordering::Relaxed);
+    }
+}
+
+/// Blocks in a row that count for one directory.
+#[derive(Debug, Clone, Copy)]
+pub struct Run {
+    /// The directory.
+    pub directory: u32,
+    /// Zero blocks.
+    pub zeros: u32,
+    /// Blocks that are not zero, in [`Done::blocks`].
+    pub data: u32,
+}
+
+/// What became of a job.
+#[derive(Debug, Default)]
+pub struct Done {
+    /// The job's number.
+    pub number: u64,
+    /// Bytes that were read.
+    pub bytes: u64,
+    /// Its pieces.
+    pub runs: Vec<Run>,
+    /// Blocks that are not zero, in order.
+    pub blocks: Vec<Written>,
+}
+
+/// One core's tools.
+pub struct Worker<'a> {
+    exact: bool,
+    remembered: &'a Remembered,
+    tally: &'a Tally,
+    lz4: Lz4,
+    room: Vec<u8>,
+    /// Where whole pages begin in `room`, as reading past the page cache wants it.
+    start: usize,
+    /// The comparison's sample.
+    pub sampler: Sampler,
+}
+
+impl<'a> Worker<'a> {
+    /// A worker with its memory taken.
+    pub fn new(exact: bool, remembered: &'a Remembered, tally: &'a Tally) -> Self {
+        let room = vec![0u8; JOB + BLOCK];
+        let start = room.as_ptr().align_offset(BLOCK).min(BLOCK);
+        let (lz4, sampler) = (Lz4::new(), Sampler::new(exact));
+        Self { exact, remembered, tally, lz4, room, start, sampler }
+    }
+
+    /// Does a job.
+    pub fn work(&mut self, job: &Job) -> Done {
+        let mut done = Done { number: job.number, ..Done::default() };
+        done.blocks.reserve(JOB / BLOCK);
+        let shift = ladder::shift(job.position, self.exact);
+        for (index, piece) in job.pieces.iter().enumerate() {
+            let Some(read) = self.read(piece) else { continue };
+            done.bytes += read as u64;
+            let padded = read.next_multiple_of(BLOCK);
+            self.room[self.start + read..self.start + padded].fill(0);
+            if index == 0 {
+                self.sampler.look(job.number, &self.room[self.start..self.start + read]);
+            }
+            let before = done.blocks.len();
+            let (blocks, _) = self.room[self.start..self.start + padded].as_chunks::<BLOCK>();
+            let mut zeros = 0;
+            for block in blocks {
+                if is_zero(block) {
+                    zeros += 1;
+                    continue;
+                }
+                let name = Fingerprint::of(block).0 as u64;
+                let lz4_bytes = ladder::taken(name, shift).then(|| {
+                    self.remembered.size(name).unwrap_or_else(|| {
+                        let size = self.lz4.size(block).unwrap_or(BLOCK) as u16;
+                        self.remembered.keep(name, size);
+                        size
+                    })
+                });
+                done.blocks.push(Written { name, lz4_bytes, size_shift: shift });
+            }
+            let data = (done.blocks.len() - before) as u32;
+            done.runs.push(Run { directory: piece.directory, zeros, data });
+        }
+        done
+    }
+
+    /// Reads a piece into the room; gives how many bytes there were.
+    fn read(&mut self, piece: &Piece) -> Option<usize> {
+        // A device wants whole sectors; what is beyond the piece is not looked at.
+        let whole = piece.length.next_multiple_of(BLOCK);
+        let room = &mut self.room[self.start..self.start + whole];
+        match piece.source.read(room, piece.offset) {
+            Ok(read) => Some(read.min(piece.length)),
+            Err(error) => {
+                self.tally.unreadable(piece.source.path(), &error);
+                None
+            }
+        }
+    }
+}

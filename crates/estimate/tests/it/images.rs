@@ -1,0 +1,148 @@
+//! qcow2 images, made here byte by byte as the format describes them.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use estimate::Error;
+
+use super::{block, estimate, of, request};
+
+const CLUSTER: usize = 65_536;
+
+/// What a cluster of the guest is to be.
+pub enum Cluster {
+    None,
+    Zero,
+    Data(Vec<u8>),
+    Packed(Vec<u8>),
+}
+
+/// An image of version 3 with these clusters and perhaps a backing file.
+pub fn image(path: &Path, clusters: &[Cluster], backing: Option<&str>) {
+    let mut out = vec![0; 3 * CLUSTER];
+    out[..4].copy_from_slice(b"QFI\xfb");
+    let mut put32 = |at: usize, value: u32| out[at..at + 4].copy_from_slice(&value.to_be_bytes());
+    put32(4, 3);
+    put32(20, 16);
+    put32(36, 1);
+    put32(96, 4);
+    put32(100, 104);
+    let mut put64 = |at: usize, value: u64| out[at..at + 8].copy_from_slice(&value.to_be_bytes());
+    put64(24, (clusters.len() * CLUSTER) as u64);
+    put64(40, CLUSTER as u64);
+    // The first table names the second, which follows it.
+    put64(CLUSTER, 2 * CLUSTER as u64 | 1 << 63);
+    if let Some(name) = backing {
+        put64(8, 512);
+        out[16..20].copy_from_slice(&(name.len() as u32).to_be_bytes());
+        out[512..512 + name.len()].copy_from_slice(name.as_bytes());
+    }
+    for (number, cluster) in clusters.iter().enumerate() {
+        let at = out.len() as u64;
+        let entry = match cluster {
+            Cluster::None => 0,
+            Cluster::Zero => 1,
+            Cluster::Data(bytes) => {
+                out.extend_from_slice(bytes);
+                out.resize(out.len().next_multiple_of(CLUSTER), 0);
+                at | 1 << 63
+            }
+            Cluster::Packed(bytes) => {
+                let mut bytes = bytes.clone();
+                bytes.resize(CLUSTER, 0);
+                let mut packer =
+                    flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::best());
+                packer.write_all(&bytes).unwrap();
+                let packed = packer.finish().unwrap();
+                let sectors = (packed.len() as u64).div_ceil(512);
+                out.extend_from_slice(&packed);
+                out.resize(out.len().next_multiple_of(CLUSTER), 0);
+                at | (sectors - 1) << (62 - 8) | 1 << 62
+            }
+        };
+        let at = 2 * CLUSTER + number * 8;
+        out[at..at + 8].copy_from_slice(&u64::to_be_bytes(entry));
+    }
+    fs::write(path, out).unwrap();
+}
+
+fn bytes(ids: std::ops::Range<u64>, random: usize) -> Vec<u8> {
+    ids.flat_map(|id| block(id, random)).collect()
+}
+
+#[test]
+fn an_image_is_read_as_its_guest_sees_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("disk.qcow2");
+    let clusters = [
+        Cluster::Data(bytes(0..16, 4096)),
+        Cluster::None,
+        Cluster::Zero,
+        Cluster::Packed(bytes(8..20, 600)),
+        Cluster::Data(bytes(0..4, 4096)),
+    ];
+    image(&path, &clusters, None);
+    let got = of(&path);
+    assert_eq!(got.sources.volumes, 1);
+    assert_eq!(got.sources.hole_bytes, 2 * CLUSTER as u64);
+    assert_eq!((got.blocks.total, got.blocks.zero), (48, 4 + 12));
+    assert_eq!((got.blocks.duplicate, got.blocks.unique), (4, 16 + 12));
+    // In a tree it is a file like any other.
+    let tree = of(dir.path());
+    assert_eq!((tree.sources.volumes, tree.sources.files), (0, 1));
+}
+
+#[test]
+fn what_an_image_has_not_comes_from_its_backing_files() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("base.raw"), bytes(100..132, 4096)).unwrap();
+    let middle = [Cluster::None, Cluster::Data(bytes(0..16, 4096)), Cluster::None];
+    image(&dir.path().join("middle.qcow2"), &middle, Some("base.raw"));
+    let top = dir.path().join("top.qcow2");
+    image(&top, &[Cluster::None, Cluster::None, Cluster::Zero], Some("middle.qcow2"));
+    let got = of(&top);
+    assert_eq!((got.blocks.total, got.blocks.unique), (32, 32));
+    assert_eq!(got.sources.hole_bytes, CLUSTER as u64);
+}
+
+fn refusal(path: &PathBuf) -> Error {
+    estimate(&request(&[path])).unwrap_err()
+}
+
+#[test]
+fn a_missing_backing_file_and_a_chain_without_end_are_refused_by_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("disk.qcow2");
+    image(&path, &[Cluster::None], Some("gone.raw"));
+    let error = refusal(&path);
+    assert!(matches!(error, Error::Backing { .. }));
+    assert!(error.to_string().contains("gone.raw") && error.help().contains("rebase"));
+    image(&path, &[Cluster::None], Some("disk.qcow2"));
+    assert!(refusal(&path).to_string().contains("no end"));
+}
+
+#[test]
+fn damaged_and_encrypted_images_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("disk.qcow2");
+    image(&path, &[Cluster::Data(bytes(0..16, 4096))], None);
+    let good = fs::read(&path).unwrap();
+    let change = |at: usize, value: u8, phrase: &str| {
+        let mut bad = good.clone();
+        bad[at] = value;
+        fs::write(&path, bad).unwrap();
+        let error = refusal(&path);
+        assert!(error.to_string().contains(phrase), "{error}");
+        assert!(!error.help().is_empty());
+    };
+    change(7, 9, "version 2 or 3");
+    change(35, 2, "encrypted");
+    change(79, 4, "not supported");
+    change(23, 60, "contradicts itself");
+    change(24, 1, "contradicts itself");
+    fs::write(&path, &good[..100]).unwrap();
+    assert!(refusal(&path).to_string().contains("cut off"));
+    fs::write(&path, &good[..40]).unwrap();
+    assert!(refusal(&path).to_string().contains("version 2 or 3"));
+}

@@ -1,0 +1,155 @@
+//! Odd input: counted, said, or refused; never wrong in silence.
+
+use std::fs::{self, File};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
+use std::path::Path;
+use std::time::Instant;
+
+use estimate::Error;
+use sys::interrupt::{Interrupt, Level};
+
+use super::{block, estimate, of, request};
+
+#[test]
+fn a_sparse_file_of_a_petabyte_takes_no_longer_than_its_data() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("sparse");
+    let file = File::create(&path).unwrap();
+    // As large as this file system lets it be.
+    let size = (12..=50).rev().map(|bits| 1u64 << bits).find(|&size| file.set_len(size).is_ok());
+    let size = size.unwrap();
+    file.write_all_at(&block(1, 4096), size / 2).unwrap();
+    file.write_all_at(&block(1, 4096), size - 4096).unwrap();
+    if file.metadata().unwrap().blocks() > 4096 {
+        return println!("SKIP a_sparse_file_of_a_petabyte: this file system makes no holes");
+    }
+    let started = Instant::now();
+    let got = of(&path);
+    assert!(got.blocks.total <= 64, "{:?}", got.blocks);
+    assert_eq!((got.blocks.unique, got.blocks.duplicate), (1, 1));
+    assert_eq!(got.sources.hole_bytes, size - got.blocks.total * 4096);
+    // Reading it would take hours; a busy machine gets its time.
+    assert!(started.elapsed().as_secs() < 60);
+}
+
+#[test]
+fn links_make_neither_loops_nor_copies() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("sub")).unwrap();
+    fs::write(dir.path().join("sub/data"), block(1, 4096)).unwrap();
+    symlink("..", dir.path().join("sub/up")).unwrap();
+    symlink("loop", dir.path().join("loop")).unwrap();
+    symlink("nowhere", dir.path().join("dangling")).unwrap();
+    fs::hard_link(dir.path().join("sub/data"), dir.path().join("again")).unwrap();
+    let got = estimate(&request(&[dir.path(), &dir.path().join("sub")])).unwrap();
+    assert_eq!((got.blocks.total, got.sources.files), (1, 1));
+    assert_eq!((got.sources.symbolic_links, got.sources.hard_links), (3, 1));
+    assert_eq!(got.sources.directories, 2, "one that is named again counts once");
+}
+
+#[test]
+fn what_cannot_be_read_is_counted_and_named() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("open"), block(1, 4096)).unwrap();
+    let shut = dir.path().join("shut");
+    fs::write(&shut, block(2, 4096)).unwrap();
+    fs::set_permissions(&shut, fs::Permissions::from_mode(0)).unwrap();
+    if File::open(&shut).is_ok() {
+        // Root may read all files: a directory that is no directory any more stands in for it.
+        println!("SKIP what_cannot_be_read (by permission): this user may read everything");
+        return;
+    }
+    let got = of(dir.path());
+    assert_eq!((got.blocks.total, got.sources.unreadable), (1, 1));
+    assert!(got.sources.troubles[0].path.ends_with("shut"));
+    let refused = estimate(&request(&[&shut])).unwrap_err();
+    assert!(matches!(refused, Error::Unreadable { .. }) && refused.help().contains("may read"));
+}
+
+#[test]
+fn a_file_that_shrank_after_it_was_found_is_said_to_have_changed() {
+    // It is changed between being found and being read: what comes before it takes its time.
+    let dir = tempfile::tempdir().unwrap();
+    for i in 0..3000 {
+        fs::write(dir.path().join(format!("{i:05}")), block(i, 4096)).unwrap();
+    }
+    let last = dir.path().join("99999");
+    fs::write(&last, vec![7; 1 << 20]).unwrap();
+    let mut told = 0;
+    for round in 0..20 {
+        let path = last.clone();
+        let change = std::thread::spawn(move || {
+            for length in (0..2000u64).cycle().take(40_000) {
+                let file = File::options().write(true).open(&path).unwrap();
+                file.set_len(1 << 20 | length + round).unwrap();
+            }
+        });
+        let got = of(dir.path());
+        told += got.sources.changed;
+        change.join().unwrap();
+        if told > 0 {
+            assert!(got.sources.troubles[0].what.contains("while it was read"));
+            return;
+        }
+    }
+    panic!("a file that changed all the time was never noticed");
+}
+
+#[test]
+fn what_is_neither_file_nor_device_is_refused_with_a_way_out() {
+    let refused = estimate(&request(&[Path::new("/dev/null")])).unwrap_err();
+    assert!(matches!(refused, Error::Kind { .. }) && refused.is_usage());
+    let refused = estimate(&request(&[Path::new("/nowhere/at/all")])).unwrap_err();
+    assert!(refused.is_usage() && refused.to_string().contains("/nowhere/at/all"));
+}
+
+#[test]
+fn an_interrupt_gives_what_was_seen_and_says_that_it_is_not_all() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("data"), block(1, 4096)).unwrap();
+    let interrupt = Interrupt::new();
+    interrupt.request(Level::Finish);
+    let found = estimate::estimate(&request(&[dir.path()]), &interrupt, &mut |_| {}).unwrap();
+    assert!(!found.answer.complete && found.answer.blocks.total <= 1);
+    assert_eq!(found.answer.vdo.saving_percent.is_some(), found.answer.blocks.total > 0);
+}
+
+#[test]
+fn nothing_gives_no_percentages() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("empty"), b"").unwrap();
+    let got = of(dir.path());
+    assert_eq!((got.sources.files, got.blocks.total), (1, 0));
+    assert_eq!((got.vdo.saving_percent, got.lz4_saving_percent), (None, None));
+    assert_eq!((got.comparison.lz4.saving_percent, got.sizing), (None, None));
+}
+
+#[test]
+fn the_page_cache_is_left_as_it_was() {
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = dir.path().join("data");
+    let bytes: Vec<u8> = (0..512).flat_map(|id| block(id, 4096)).collect();
+    fs::write(&path, &bytes).unwrap();
+    let file = File::open(&path).unwrap();
+    file.sync_all().unwrap();
+    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+    // Looking must not make the kernel read ahead.
+    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::Random).unwrap();
+    let cached = || {
+        let mut byte = [0; 4096];
+        (0..512u64)
+            .filter(|at| {
+                let mut slice = [std::io::IoSliceMut::new(&mut byte)];
+                let flags = rustix::io::ReadWriteFlags::NOWAIT;
+                rustix::io::preadv2(&file, &mut slice, at * 4096, flags).is_ok()
+            })
+            .count()
+    };
+    if cached() > 64 {
+        return println!("SKIP the_page_cache_is_left_as_it_was: this file system keeps its pages");
+    }
+    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+    assert_eq!(of(&path).blocks.total, 512);
+    let after = cached();
+    assert!(after <= 64, "{after} of 512 pages are cached now");
+}
