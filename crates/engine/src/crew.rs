@@ -114,7 +114,9 @@ impl Crew {
         if let Some(verifier) = plan.verifier {
             let checks = verify::checks(&plan.load.spec);
             let hand = || Hand::new(Arc::clone(verifier), outline.depth, outline.block_bytes);
-            jobs.iter_mut().for_each(|job| job.verify(hand().that_checks(checks)));
+            for (number, job) in jobs.iter_mut().enumerate() {
+                job.verify(hand().of_job(number).that_checks(checks));
+            }
         }
         let per_job = plan.workers_of_a_job();
         let board = Arc::new(Board::new(outline.jobs * per_job, plan.load.spec.max_errors));

@@ -68,6 +68,7 @@ fn run_with(
     }
     let mut session = verify::Session::default();
     let mut summary = real::run(load, context, on, make, &mut session)?;
+    session.ended(load);
     if context.interrupt.level() == sys::interrupt::Level::None
         && let Some(mut pass) = session.pass_after(load)
     {

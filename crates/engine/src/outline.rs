@@ -11,6 +11,7 @@ use crate::job::{Job, MakeFill};
 use crate::load::Load;
 use crate::sample::Sampler;
 use crate::tally::Shape;
+use crate::verify::Lane;
 
 /// A load on a target of known size.
 #[derive(Debug, Clone)]
@@ -165,6 +166,17 @@ impl Outline {
             Job::new(load, number, targets.collect(), sampler, make)
         };
         (0..).zip(samplers).map(job).collect()
+    }
+
+    /// What is done on each target, for who wants to make it again.
+    pub(crate) fn lanes(&self, load: &Load) -> Vec<Lane> {
+        let lane = |(target, &range): (usize, &Range)| Lane {
+            spec: self.part(load, target),
+            seed: load.seed_of(target),
+            range,
+            made: Vec::new(),
+        };
+        self.ranges.iter().enumerate().map(lane).collect()
     }
 
     /// How far the load has come when `bytes` are done after `elapsed_ns`.

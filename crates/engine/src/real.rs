@@ -83,7 +83,7 @@ pub(crate) fn run(
     session: &mut Session,
 ) -> Result<LoadSummary, EngineError> {
     let Ground { files, outline, alignments, verified, direct, mut notices } = Ground::open(load)?;
-    let verifier = session.verifier(load, &verified, &outline.ranges, &outline.contents)?;
+    let verifier = session.verifier(load, &verified, &outline)?;
     let choice = match &load.choice {
         Some(choice) => choice.clone(),
         None => probe::probe(&load.targets, &load.spec, context)?,

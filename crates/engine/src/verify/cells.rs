@@ -74,7 +74,7 @@ impl Cells {
         let hash = mix(id);
         match self.cells {
             Kind::Four(_) => ((hash >> 48) as Tag).max(FIRST),
-            Kind::One(_) => FIRST + ((hash >> 32) * 119 >> 32) as Tag,
+            Kind::One(_) => FIRST + (((hash >> 32) * 119) >> 32) as Tag,
         }
     }
 

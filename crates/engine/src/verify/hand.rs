@@ -44,6 +44,10 @@ pub struct Hand {
     most: usize,
     /// Whether reads are checked.
     checks: bool,
+    /// Number of the job.
+    job: usize,
+    /// I/Os that were begun on each target.
+    made: Vec<u64>,
     figures: VerifyFigures,
 }
 
@@ -57,9 +61,19 @@ impl Hand {
             words: vec![(Word(0), 0); depth * most],
             most,
             checks: true,
+            job: 0,
+            made: vec![0; verifier.targets.len()],
             verifier,
             figures: VerifyFigures::default(),
         }
+    }
+
+    /// The same, of job number `job`.
+    #[must_use]
+    pub(crate) fn of_job(self, job: usize) -> Self {
+        let mut hand = self;
+        hand.job = job;
+        hand
     }
 
     /// The same, which keeps book of what is written and checks no read.
@@ -93,6 +107,7 @@ impl Hand {
     /// A read is about to be submitted.
     #[inline]
     pub fn read(&mut self, slot: usize, target: usize, offset: u64, length: u64) {
+        self.made[target] += 1;
         if !self.checks {
             return;
         }
@@ -107,6 +122,7 @@ impl Hand {
     /// A write is about to be submitted; [`Hand::writes`] follows for each of its contents.
     #[inline]
     pub fn write(&mut self, slot: usize, target: usize, offset: u64, length: u64) {
+        self.made[target] += 1;
         let blocks = self.occupy(slot, Doing::Changing, target, offset, length).blocks;
         self.words[slot * self.most..][..blocks].fill((Word(0), UNCERTAIN));
     }
@@ -214,6 +230,6 @@ impl Drop for Hand {
         for slot in 0..self.slots.len() {
             self.ended(slot, false, &[], 0);
         }
-        self.verifier.take(&self.figures);
+        self.verifier.take(&self.figures, self.job, &self.made);
     }
 }

@@ -3,18 +3,19 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use content::Contents;
 use results::model::LoadSummary;
 use units::Bytes;
 use workload::{LoadSpec, OpName, Ops, Range, Verify};
 
 use super::cells::Width;
 use super::makers::{Maker, Makers};
+use super::replay::{Lane, Replay};
 use super::state::{self, Header};
 use super::table::Promises;
 use super::verifier::Verifier;
 use crate::error::EngineError;
 use crate::load::Load;
+use crate::outline::Outline;
 
 /// The largest read of the pass after a load, bytes.
 const READ: u64 = 128 << 10;
@@ -40,6 +41,8 @@ pub(crate) struct Ground {
 pub(crate) struct Session {
     verifier: Option<Arc<Verifier>>,
     header: Header,
+    /// What this load does on each target, to be made again.
+    lanes: Vec<Lane>,
     notices: Vec<String>,
 }
 
@@ -63,8 +66,7 @@ impl Session {
         &mut self,
         load: &Load,
         grounds: &[Ground],
-        ranges: &[Range],
-        contents: &[Contents],
+        outline: &Outline,
     ) -> Result<Option<Arc<Verifier>>, EngineError> {
         if !wanted(load) || grounds.is_empty() {
             return Ok(None);
@@ -72,6 +74,7 @@ impl Session {
         if let Some(verifier) = &self.verifier {
             return Ok(Some(Arc::clone(verifier)));
         }
+        let (ranges, contents) = (&outline.ranges, &outline.contents);
         let unit = unit(&load.spec, ranges);
         if unit.is_none() {
             let text = "Blocks that I/Os cover in part are not verified: use block sizes, offset and alignment that are multiples of the content's block";
@@ -79,6 +82,7 @@ impl Session {
         }
         let unit = unit.unwrap_or_else(|| load.spec.content.unit());
         self.header = Header::of(load, unit, grounds, ranges);
+        self.lanes = outline.lanes(load);
         let kept = match &load.verification.state {
             Some(path) => state::Kept::open(path, &self.header)?,
             None => None,
@@ -87,14 +91,29 @@ impl Session {
         let earlier = kept.iter().flat_map(|kept| kept.makers.iter().cloned());
         let makers = Makers::new(own.chain(earlier).collect());
         let targets: Vec<_> = grounds.iter().map(|g| (g.size.0, g.promises)).collect();
-        let verifier = Verifier::new(&targets, unit, load.verification.width, makers)?;
+        let made = Verifier::new(&targets, unit, load.verification.width, makers)?;
+        let verifier = Arc::new(made);
         if let Some(kept) = kept {
             self.header.take_earlier(&kept.header);
-            kept.restore(&verifier)?;
+            if let Some(path) = &load.verification.state {
+                kept.restore(&verifier, path)?;
+            }
         }
-        let verifier = Arc::new(verifier);
+        verifier.take_made();
         self.verifier = Some(Arc::clone(&verifier));
         Ok(Some(verifier))
+    }
+
+    /// The load itself has ended; what comes now is the pass after it.
+    pub(crate) fn ended(&mut self, load: &Load) {
+        let Some(verifier) = &self.verifier else { return };
+        let made = verifier.take_made();
+        for (lane, made) in self.lanes.iter_mut().zip(made) {
+            lane.made = made;
+        }
+        if load.spec.ops.names().any(|op| op.changes()) {
+            self.header.did(Replay::of(load.seed, std::mem::take(&mut self.lanes)));
+        }
     }
 
     /// The pass after `load` that reads all of its range once; `None` when none is asked for.
@@ -133,6 +152,7 @@ impl Session {
         summary.notices.extend(self.notices);
         let Some(verifier) = self.verifier else { return Ok(()) };
         if load.spec.verify != Verify::Off {
+            verifier.refine(self.header.replays.as_deref().unwrap_or_default());
             summary.verify = Some(verifier.total());
         }
         match &load.verification.state {

@@ -15,8 +15,9 @@ use workload::Range;
 
 use super::cells::Width;
 use super::makers::Maker;
+use super::replay::Replay;
 use super::session::Ground;
-use super::verifier::Verifier;
+use super::verifier::{Area, Verifier};
 use super::word::{Tag, Word};
 use crate::error::{EngineError, Kind};
 use crate::load::Load;
@@ -50,9 +51,21 @@ pub(crate) struct Header {
     /// Sizes of the targets, bytes.
     targets: Vec<u64>,
     recipes: Vec<Recipe>,
+    /// All that was ever done to the targets; `None` when that is not known.
+    pub(crate) replays: Option<Vec<Replay>>,
+    /// Whether the cells are those that this makes, but for the blocks that follow.
+    replayed: bool,
 }
 
 impl Header {
+    /// The load did what `replay` makes again, or something that cannot be.
+    pub(crate) fn did(&mut self, replay: Option<Replay>) {
+        self.replays = self.replays.take().zip(replay).map(|(mut all, replay)| {
+            all.push(replay);
+            all
+        });
+    }
+
     pub(crate) fn of(load: &Load, unit: usize, grounds: &[Ground], ranges: &[Range]) -> Self {
         let recipe = |(generator, range): (u16, &Range)| Recipe {
             spec: load.spec.content.clone(),
@@ -70,6 +83,8 @@ impl Header {
             },
             targets: grounds.iter().map(|ground| ground.size.0).collect(),
             recipes: (0..).zip(ranges).filter(|_| writes).map(recipe).collect(),
+            replays: Some(Vec::new()),
+            replayed: false,
         }
     }
 
@@ -78,6 +93,7 @@ impl Header {
         let new = earlier.recipes.iter().filter(|recipe| !self.recipes.contains(recipe));
         let new: Vec<_> = new.cloned().collect();
         self.recipes.extend(new);
+        self.replays = earlier.replays.clone();
     }
 }
 
@@ -96,6 +112,8 @@ pub(crate) struct Kept {
     pub(crate) makers: Vec<Arc<dyn Maker>>,
     /// For each target: first block of a chunk, and its cells.
     chunks: Vec<Vec<(usize, Vec<u8>)>>,
+    /// For each target, where its state is made again: blocks that are otherwise.
+    others: Vec<Vec<(usize, Word)>>,
     overlaps: Vec<Vec<(usize, Vec<Tag>)>>,
 }
 
@@ -197,13 +215,17 @@ impl Kept {
         if header.unit == 0 || ![1, 4].contains(&header.width) {
             return Err(damaged("the header makes no sense"));
         }
-        let (mut chunks, mut overlaps) = (Vec::new(), Vec::new());
+        let (mut chunks, mut others, mut overlaps) = (Vec::new(), Vec::new(), Vec::new());
         // Of another load: it is refused by its header, whatever follows.
         let targets =
             if header.targets == wanted.targets { header.targets.as_slice() } else { &[] };
         for size in targets {
             let blocks = (size / header.unit) as usize;
-            chunks.push(Self::read_chunks(from, blocks, header.width.into())?);
+            if header.replayed {
+                others.push(Self::read_others(from, blocks)?);
+            } else {
+                chunks.push(Self::read_chunks(from, blocks, header.width.into())?);
+            }
             overlaps.push(Self::read_overlaps(from, blocks)?);
         }
         if !targets.is_empty() {
@@ -218,7 +240,7 @@ impl Kept {
             contents.map(|made| Arc::new(made) as Arc<dyn Maker>).map_err(io::Error::other)
         };
         let makers = header.recipes.iter().map(maker).collect::<io::Result<_>>()?;
-        Ok(Self { header, makers, chunks, overlaps })
+        Ok(Self { header, makers, chunks, others, overlaps })
     }
 
     fn read_chunks(
@@ -242,6 +264,20 @@ impl Kept {
         (0..count).map(chunk).collect()
     }
 
+    fn read_others(from: &mut impl Read, blocks: usize) -> io::Result<Vec<(usize, Word)>> {
+        let count = u64::from_le_bytes(number(from)?);
+        let other = |_| {
+            let block = u64::from_le_bytes(number(from)?) as usize;
+            let word = Word(u32::from_le_bytes(number(from)?));
+            if block < blocks {
+                Ok((block, word))
+            } else {
+                Err(damaged("a block lies outside the target"))
+            }
+        };
+        (0..count).map(other).collect()
+    }
+
     fn read_overlaps(from: &mut impl Read, blocks: usize) -> io::Result<Vec<(usize, Vec<Tag>)>> {
         let count = u64::from_le_bytes(number(from)?);
         let overlap = |_| {
@@ -257,10 +293,17 @@ impl Kept {
     }
 
     /// Puts what was kept into a new verifier of the same targets.
-    pub(crate) fn restore(self, verifier: &Verifier) -> Result<(), EngineError> {
-        for (area, (chunks, overlaps)) in
-            verifier.targets.iter().zip(self.chunks.into_iter().zip(self.overlaps))
-        {
+    pub(crate) fn restore(self, verifier: &Arc<Verifier>, path: &Path) -> Result<(), EngineError> {
+        if self.header.replayed {
+            let mut replays = self.header.replays.iter().flatten();
+            if !replays.all(|replay| replay.apply(verifier)) {
+                return Err(refused(path, "holds a content that cannot be made again", AGAIN));
+            }
+        }
+        for (area, others) in verifier.targets.iter().zip(&self.others) {
+            others.iter().for_each(|&(block, word)| area.table.cells.store(block, word));
+        }
+        for (area, chunks) in verifier.targets.iter().zip(self.chunks) {
             let cells = &area.table.cells;
             for (first, bytes) in chunks {
                 match cells.width() {
@@ -275,6 +318,8 @@ impl Kept {
                     }
                 }
             }
+        }
+        for (area, overlaps) in verifier.targets.iter().zip(self.overlaps) {
             for (block, tags) in overlaps {
                 area.table.restore_overlap(block, &tags);
             }
@@ -285,6 +330,8 @@ impl Kept {
 
 /// Replaces the state at `path` by what `verifier` knows. I/Os must have ended.
 pub(crate) fn save(path: &Path, header: &Header, verifier: &Verifier) -> Result<(), EngineError> {
+    let others = others(header, verifier);
+    let header = &Header { replayed: others.is_some(), ..header.clone() };
     let failed = |error: io::Error| {
         refused(path, "cannot be written", "check that its folder exists and has room")
             .because(error)
@@ -292,7 +339,7 @@ pub(crate) fn save(path: &Path, header: &Header, verifier: &Verifier) -> Result<
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{}.new", std::process::id()));
     let draft = Path::new(&name);
-    let written = write(draft, header, verifier).and_then(|()| {
+    let written = write(draft, header, verifier, others.as_deref()).and_then(|()| {
         std::fs::rename(draft, path)?;
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
@@ -304,7 +351,37 @@ pub(crate) fn save(path: &Path, header: &Header, verifier: &Verifier) -> Result<
     })
 }
 
-fn write(path: &Path, header: &Header, verifier: &Verifier) -> io::Result<()> {
+/// For each target, blocks that are not what making all again would give; `None` when they are so many that all cells are less.
+fn others(header: &Header, verifier: &Verifier) -> Option<Vec<Vec<(usize, Word)>>> {
+    let replays = header.replays.as_ref()?;
+    let blocks: usize = verifier.targets.iter().map(|area| area.table.cells.len()).sum();
+    let ios: u64 = replays.iter().map(Replay::ios).sum();
+    if replays.is_empty() || ios > 4 * blocks as u64 {
+        return None;
+    }
+    let model = Arc::new(verifier.empty().ok()?);
+    if !replays.iter().all(|replay| replay.apply(&model)) {
+        return None;
+    }
+    let mut left = blocks / 16;
+    let differing = |(real, model): (&Area, &Area)| {
+        let (real, model) = (&real.table.cells, &model.table.cells);
+        let words = (0..real.len())
+            .map(|block| (block, real.load(block).settled(), model.load(block).settled()));
+        let other = words.filter(|(_, real, model)| real.with_changes(0) != model.with_changes(0));
+        let others: Vec<_> = other.map(|(block, real, _)| (block, real)).take(left + 1).collect();
+        left = left.checked_sub(others.len())?;
+        Some(others)
+    };
+    verifier.targets.iter().zip(&model.targets).map(differing).collect()
+}
+
+fn write(
+    path: &Path,
+    header: &Header,
+    verifier: &Verifier,
+    others: Option<&[Vec<(usize, Word)>]>,
+) -> io::Result<()> {
     let file = File::create(path)?;
     let mut to = Summed { inner: BufWriter::new(file), crc: crc32fast::Hasher::new() };
     to.write_all(MAGIC)?;
@@ -312,8 +389,11 @@ fn write(path: &Path, header: &Header, verifier: &Verifier) -> io::Result<()> {
     let json = serde_json::to_vec(header)?;
     to.write_all(&(json.len() as u32).to_le_bytes())?;
     to.write_all(&json)?;
-    for area in &verifier.targets {
-        write_cells(&mut to, area)?;
+    for (target, area) in verifier.targets.iter().enumerate() {
+        match others {
+            Some(others) => write_others(&mut to, &others[target])?,
+            None => write_cells(&mut to, area)?,
+        }
         let overlaps = area.table.overlaps();
         to.write_all(&(overlaps.len() as u64).to_le_bytes())?;
         for (block, tags) in overlaps {
@@ -330,8 +410,17 @@ fn write(path: &Path, header: &Header, verifier: &Verifier) -> io::Result<()> {
     to.inner.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
 }
 
+fn write_others(to: &mut impl Write, others: &[(usize, Word)]) -> io::Result<()> {
+    to.write_all(&(others.len() as u64).to_le_bytes())?;
+    for (block, word) in others {
+        to.write_all(&(*block as u64).to_le_bytes())?;
+        to.write_all(&word.0.to_le_bytes())?;
+    }
+    Ok(())
+}
+
 /// Chunks of cells of which any is known.
-fn write_cells(to: &mut impl Write, area: &super::verifier::Area) -> io::Result<()> {
+fn write_cells(to: &mut impl Write, area: &Area) -> io::Result<()> {
     let cells = &area.table.cells;
     let known = |first: &usize| {
         (*first..cells.len().min(first + CHUNK))

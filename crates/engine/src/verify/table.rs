@@ -333,9 +333,9 @@ mod tests {
         let table = table(Width::Four);
         let tags = ids(&table, 5);
         let long = table.begin(1, tags[0]);
-        for n in 1..4 {
-            let begun = table.begin(1, tags[n]);
-            table.end(1, begun, tags[n], true);
+        for &tag in &tags[1..4] {
+            let begun = table.begin(1, tag);
+            table.end(1, begun, tag, true);
         }
         table.end(1, long, tags[0], true);
         let fits = |n: usize| table.fit(1, table.look(1), tags[n]);

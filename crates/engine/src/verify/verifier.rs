@@ -8,6 +8,8 @@ use results::model::{VerifyFigures, WrongBlock, WrongKind};
 use super::cells::{Seen, Width};
 use super::judge::{Likeness, SECTOR, judge};
 use super::makers::Makers;
+use super::names;
+use super::replay::Replay;
 use super::table::{Fit, Promises, Table};
 use super::word::{DISCARDED, NEVER, Tag, Word, ZERO, lower};
 use crate::error::EngineError;
@@ -29,9 +31,12 @@ pub struct Verifier {
     pub(crate) targets: Vec<Area>,
     pub(crate) makers: Makers,
     unit: usize,
-    wrong: Mutex<Vec<WrongBlock>>,
+    /// Each with the tag that its address had.
+    wrong: Mutex<Vec<(WrongBlock, Tag)>>,
     /// What hands counted that are gone.
     counted: Mutex<VerifyFigures>,
+    /// I/Os that jobs which are gone began: for each target, for each job.
+    made: Mutex<Vec<Vec<u64>>>,
 }
 
 impl Verifier {
@@ -46,7 +51,25 @@ impl Verifier {
             Table::new(width, bytes / unit as u64, promises).map(|table| Area { table })
         };
         let targets = targets.iter().map(area).collect::<Result<_, _>>()?;
-        Ok(Self { targets, makers, unit, wrong: Mutex::default(), counted: Mutex::default() })
+        Ok(Self {
+            targets,
+            makers,
+            unit,
+            wrong: Mutex::default(),
+            counted: Mutex::default(),
+            made: Mutex::default(),
+        })
+    }
+
+    /// One of the same targets that knows nothing.
+    pub(crate) fn empty(&self) -> Result<Self, EngineError> {
+        let sizes = self
+            .targets
+            .iter()
+            .map(|area| ((area.table.cells.len() * self.unit) as u64, area.table.promises));
+        let sizes: Vec<_> = sizes.collect();
+        let width = self.targets.first().map(|area| area.table.cells.width());
+        Self::new(&sizes, self.unit, width.unwrap_or_default(), self.makers.clone())
     }
 
     /// Size of a block, bytes.
@@ -90,7 +113,9 @@ impl Verifier {
     pub fn figures<'a>(&self, hands: impl Iterator<Item = &'a VerifyFigures>) -> VerifyFigures {
         let mut all = VerifyFigures::default();
         hands.for_each(|figures| all.add_counts(figures));
-        all.wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
+        all.wrong = wrong.iter().map(|(wrong, _)| wrong.clone()).collect();
+        drop(wrong);
         all.wrong.sort_by_key(|wrong| wrong.at_ns);
         all.first = all.wrong.iter().take(5).map(ToString::to_string).collect();
         all
@@ -102,8 +127,34 @@ impl Verifier {
         self.figures(std::iter::once(&*counted))
     }
 
-    pub(crate) fn take(&self, figures: &VerifyFigures) {
+    /// Takes what a hand of job number `job` counted.
+    pub(crate) fn take(&self, figures: &VerifyFigures, job: usize, made: &[u64]) {
         self.counted.lock().unwrap_or_else(PoisonError::into_inner).add_counts(figures);
+        let mut all = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        all.resize(self.targets.len(), Vec::new());
+        for (all, made) in all.iter_mut().zip(made) {
+            all.resize(all.len().max(job + 1), 0);
+            all[job] += made;
+        }
+    }
+
+    /// I/Os that were begun since this was last asked: for each target, for each job.
+    pub(crate) fn take_made(&self) -> Vec<Vec<u64>> {
+        std::mem::take(&mut *self.made.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Makes the names of the blocks that were kept exact, by all that was written.
+    pub(crate) fn refine(&self, replays: &[Replay]) {
+        let mut wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(area) = self.targets.first().filter(|_| !wrong.is_empty()) else { return };
+        let kinds =
+            |wrong: &[(WrongBlock, Tag)]| wrong.iter().map(|w| w.0.kind).collect::<Vec<_>>();
+        let before = kinds(&wrong);
+        names::refine(&mut wrong, replays, &area.table, self.unit as u64);
+        let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        for (before, after) in before.into_iter().zip(kinds(&wrong)) {
+            counted.rename(before, after);
+        }
     }
 
     /// Why a block that is not plainly right may be right all the same; or how it is wrong, which is kept.
@@ -162,7 +213,7 @@ impl Verifier {
         let kind = wrong.kind;
         let mut list = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
         if list.len() < KEPT {
-            list.push(wrong);
+            list.push((wrong, table.look(block).word.tag()));
         }
         Err(kind)
     }

@@ -105,7 +105,7 @@ impl Word {
     /// This block with a write of `tag` in flight.
     #[inline]
     pub(crate) fn begun(self, tag: Tag) -> Self {
-        let changes = (self.changes() + 1 & 15) << CHANGES;
+        let changes = ((self.changes() + 1) & 15) << CHANGES;
         Self(BUSY | changes | u32::from(tag) << TAG | u32::from(lower(self.tag())))
     }
 
@@ -117,7 +117,7 @@ impl Word {
 
     /// Overlapping writes: the tag says nothing any more.
     pub(crate) fn mapped(self) -> Self {
-        Self(MAPPED | (self.changes() + 1 & 15) << CHANGES | BEFORE)
+        Self(MAPPED | ((self.changes() + 1) & 15) << CHANGES | BEFORE)
     }
 
     /// The same with other changes.

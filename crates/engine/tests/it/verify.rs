@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use engine::verify::Width;
 use engine::{Kind, Load};
 use faulty::{Fault, Faulty, On, What, When};
 use results::model::{LoadSummary, VerifyFigures, WrongKind};
@@ -67,6 +68,11 @@ fn faults_under_every_backend_are_found_and_named_after_a_restart() {
             found.sort_unstable();
             assert_eq!((injected.len(), &found), (100, &injected), "{backend} {what:?}");
             assert_eq!(figures.count(*kind), 100, "{backend} {what:?}: {:?}", figures.first);
+            assert!(
+                figures.wrong.iter().all(|wrong| wrong.expected.is_some()),
+                "{:?}",
+                figures.first
+            );
             // What is wrong is put right again, so that the next fault stands alone.
             faulty.arm(Vec::new());
             let mended = verified(&load(faulty.path(), Some(&state), at as u64 + 10, &spec));
@@ -105,7 +111,9 @@ fn blocks_that_landed_elsewhere_are_named_with_their_home() {
             assert_eq!(at(home).kind, WrongKind::Stale);
             let misplaced = at(home + SIZE / 2);
             assert_eq!(misplaced.kind, WrongKind::Misplaced);
+            assert!(misplaced.expected.is_some() && at(home).expected.is_some());
             assert!(misplaced.home == Some((0, home)) || misplaced.homes > 1, "{misplaced}");
+            assert!(misplaced.homes == 1 || !content.is_empty(), "{misplaced}");
         }
     }
 }
@@ -168,6 +176,41 @@ fn verification_changes_nothing_of_what_is_written() {
     for verify in ["read", "both"] {
         let (on, same) = achieved(verify);
         assert!(on == off && bytes == same, "{verify}: {on:?} {off:?}");
+    }
+}
+
+#[test]
+fn a_state_needs_nothing_for_each_block_of_passes_and_four_bytes_of_random_overwrites() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = 64 << 20;
+    for (width, each) in [(Width::Four, 4), (Width::One, 1)] {
+        let (path, state) = (folder.path().join("target"), folder.path().join("state"));
+        let run = |seed, spec: &str| {
+            let mut load = load(&path, Some(&state), seed, spec);
+            load.may_create = Some(units::Bytes(bytes));
+            load.verification.width = width;
+            let summary = run(&load);
+            (summary.verify, std::fs::metadata(&state).unwrap().len())
+        };
+        let passes = "pattern = 'permutation'\nops = { randwrite = 100 }\njobs = 3\n";
+        let look = "ops = { randread = 100 }\nios = 10000\njobs = 2\nverify = 'read'";
+        let all_right = |seed| {
+            let (figures, length) = run(seed, look);
+            let figures = figures.unwrap();
+            assert_eq!((figures.checked, figures.correct), (10_000, 10_000), "{:?}", figures.first);
+            length
+        };
+        for (seed, end) in [(1, "passes = 2"), (2, "ios = 9999"), (3, "bytes = '8M'")] {
+            let (_, length) = run(seed, &format!("{passes}{end}"));
+            assert!(length < 16_384, "{length} bytes after {end}");
+            assert!(all_right(seed + 10) < 16_384);
+        }
+        let (_, length) = run(4, "ops = { randwrite = 100 }\njobs = 2\nios = 100000");
+        let blocks = bytes / 4096;
+        assert!(length > blocks * each && length < blocks * each + 32_768, "{length} bytes");
+        all_right(20);
+        std::fs::remove_file(&path).unwrap();
+        std::fs::remove_file(&state).unwrap();
     }
 }
 

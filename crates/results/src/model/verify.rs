@@ -118,14 +118,24 @@ impl VerifyFigures {
 
     /// Counts one more.
     pub fn add(&mut self, kind: WrongKind) {
-        *match kind {
+        *self.counter(kind) += 1;
+    }
+
+    /// Counts one less of `from` and one more of `to`.
+    pub fn rename(&mut self, from: WrongKind, to: WrongKind) {
+        *self.counter(from) = self.counter(from).saturating_sub(1);
+        *self.counter(to) += 1;
+    }
+
+    fn counter(&mut self, kind: WrongKind) -> &mut u64 {
+        match kind {
             WrongKind::Corrupt => &mut self.corrupt,
             WrongKind::Torn => &mut self.torn,
             WrongKind::Stale => &mut self.stale,
             WrongKind::Misplaced => &mut self.misplaced,
             WrongKind::Zeros => &mut self.zeros,
             WrongKind::Foreign => &mut self.foreign,
-        } += 1;
+        }
     }
 
     /// Adds the counts of `other`; its list of blocks is not taken over.

@@ -1,0 +1,91 @@
+//! Exact names for wrong blocks, from what the load is known to have written.
+
+use std::collections::{HashMap, HashSet};
+
+use content::ContentId;
+use results::model::{WrongBlock, WrongKind};
+
+use super::replay::{Change, Replay};
+use super::table::Table;
+use super::word::Tag;
+
+/// A block of a target.
+type Place = (u32, u64);
+
+/// What was written, as far as wrong blocks ask.
+#[derive(Default)]
+struct History {
+    /// Contents of the blocks that are wrong, in the order of writing.
+    written: HashMap<Place, Vec<ContentId>>,
+    /// Contents that were found where they do not belong.
+    found: HashSet<ContentId>,
+    /// The blocks that hold them now, and the last that held each.
+    holders: HashMap<Place, ContentId>,
+    last: HashMap<ContentId, Place>,
+}
+
+fn id(name: Option<&String>) -> Option<ContentId> {
+    u64::from_str_radix(name?, 16).ok().map(ContentId)
+}
+
+impl History {
+    fn writes(&mut self, place: Place, id: ContentId) {
+        if let Some(written) = self.written.get_mut(&place) {
+            written.push(id);
+        }
+        if self.found.contains(&id) {
+            self.holders.insert(place, id);
+            self.last.insert(id, place);
+        } else if !self.holders.is_empty() {
+            self.holders.remove(&place);
+        }
+    }
+}
+
+/// Makes the names of `wrong` exact: what was expected, whether a whole block is stale or misplaced, and where it belongs. Each
+/// comes with the tag that its address had.
+pub(crate) fn refine(
+    wrong: &mut [(WrongBlock, Tag)],
+    replays: &[Replay],
+    table: &Table,
+    unit: u64,
+) {
+    let mut history = History::default();
+    for (block, _) in wrong.iter() {
+        history.written.insert((block.target, block.offset), Vec::new());
+        history.found.extend(id(block.found.as_ref()));
+    }
+    for replay in replays {
+        let mut start = 0;
+        let told = replay.tell(&mut |target, change| match change {
+            Change::Begins(offset, ..) => start = offset,
+            Change::Writes(at, length, id) if length as u64 == unit => {
+                history.writes((target as u32, start + at), id);
+            }
+            _ => {}
+        });
+        if !told {
+            return;
+        }
+    }
+    for (block, tag) in wrong {
+        let place = (block.target, block.offset);
+        let written = &history.written[&place];
+        let meant = written.iter().rev().find(|&&id| table.tag(id) == *tag);
+        if block.expected.is_none() {
+            block.expected =
+                meant.filter(|&&id| id != ContentId::ZERO).map(|id| format!("{:016x}", id.0));
+        }
+        let whole = matches!(block.kind, WrongKind::Stale | WrongKind::Misplaced);
+        let Some(found) = id(block.found.as_ref()).filter(|_| whole) else { continue };
+        (block.home, block.homes) = (None, 0);
+        if written.contains(&found) {
+            block.kind = WrongKind::Stale;
+        } else if let Some(&last) = history.last.get(&found) {
+            let holds = history.holders.iter().filter(|(_, id)| **id == found);
+            block.kind = WrongKind::Misplaced;
+            block.homes = holds.count().max(1) as u64;
+            block.home = Some(last);
+        }
+    }
+}
