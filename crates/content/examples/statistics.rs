@@ -1,5 +1,5 @@
-//! Looks for structure in the generator's bytes: `cargo run --release -p content --example statistics -- IDS GIB`, with IDS `dense` or
-//! `strided` as in the example `stream`. Each line is a test, its largest deviation in standard deviations (or its
+//! Looks for structure in the generator's bytes: `cargo run --release -p content --example statistics -- IDS GIB [FROM]`, with IDS `dense` or
+//! `strided` as in the example `stream`, and FROM the GiB that are left out before. Each line is a test, its largest deviation in standard deviations (or its
 //! chi-square as one), and `ok` below 5.5, which a fair source exceeds in one of some 200 runs.
 //!
 //! *bytes*: how often each value comes, for each of the 4096 places of a block. *words*: values of 16 bits. *bits*: ones at
@@ -251,18 +251,20 @@ fn main() -> Result<()> {
     let strided = match words.first().map(String::as_str) {
         Some("dense") => false,
         Some("strided") => true,
-        _ => return Err(Error::new(ErrorKind::InvalidInput, "help: dense|strided GIB")),
+        _ => return Err(Error::new(ErrorKind::InvalidInput, "help: dense|strided GIB [FROM]")),
     };
     let gib: u64 = words.get(1).and_then(|w| w.parse().ok()).unwrap_or(1);
     let mut tests = Tests::new();
     let (mut bytes, mut before) = ([0u8; BLOCK], [0; WORDS]);
-    for n in 0..(gib << 30) / BLOCK as u64 {
+    let from: u64 = words.get(2).and_then(|w| w.parse().ok()).unwrap_or(0);
+    let block_of = |gib: u64| (gib << 30) / BLOCK as u64;
+    for n in block_of(from)..block_of(from + gib) {
         let id =
             if strided { (1u64 << 63).wrapping_add(n.wrapping_mul((1 << 40) + 1)) } else { n + 1 };
         Generator::best().fill(ContentId(id), Layout::head(BLOCK), &mut bytes);
         let block: Block =
             std::array::from_fn(|i| u64::from_le_bytes(std::array::from_fn(|b| bytes[8 * i + b])));
-        if n > 0 {
+        if n > block_of(from) {
             tests.add(&block, &before);
         }
         before = block;
