@@ -67,8 +67,13 @@ fn held(plan: &Plan, variant: Option<&str>) -> Result<usize, Failure> {
 }
 
 fn mission(plan: &Plan, hold: usize) -> Result<Vec<u8>, Failure> {
-    let mission =
-        Mission { plan: plan.clone(), cells: Vec::new(), injections: Vec::new(), hold: Some(hold), choices: Default::default() };
+    let mission = Mission {
+        plan: plan.clone(),
+        cells: Vec::new(),
+        injections: Vec::new(),
+        hold: Some(hold),
+        choices: Default::default(),
+    };
     serde_json::to_vec(&mission).map_err(Failure::data)
 }
 
