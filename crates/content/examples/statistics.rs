@@ -165,7 +165,7 @@ impl Tests {
 
     /// Rows for the ranks: 128 bytes along each block (32 rows of it), and the same place of each of 1024 blocks.
     fn matrix(&mut self, block: &Block) {
-        if self.blocks % 32 == 0 {
+        if self.blocks.is_multiple_of(32) {
             self.ranks[0].extend(block.chunks(16).map(|row| {
                 let mut wide = [0; WORDS];
                 wide[..16].copy_from_slice(row);

@@ -124,7 +124,7 @@ impl Sizes {
         let mut packer = Packer::new();
         for n in 0..PACKED {
             packer.add(self.at(n, strata));
-            if flush_every.is_some_and(|every| (n + 1) % every == 0) {
+            if flush_every.is_some_and(|every| (n + 1).is_multiple_of(every)) {
                 packer.flush();
             }
         }
