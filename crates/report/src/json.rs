@@ -24,6 +24,7 @@ pub fn json(view: &View) -> Value {
         "variants": variants.map(|(index, v)| variant(view, index, v)).collect::<Vec<_>>(),
         "comparisons": comparisons.collect::<Vec<_>>(),
         "findings": view.findings,
+        "driven": view.driven.iter().map(|(name, text)| json!({"name": name, "text": text})).collect::<Vec<_>>(),
     })
 }
 

@@ -21,6 +21,11 @@ pub fn text(view: &View, width: usize, colour: bool) -> String {
     for index in bases {
         out.push_str(&table(view, width, &ink, Some(index)));
     }
+    for (name, text) in &view.driven {
+        let line = wrapped(&format!("{name}: {text}"), width, "    ");
+        out.push_str(&ink.paint(Tint::Dim, &line));
+        out.push('\n');
+    }
     for finding in &view.findings {
         let (word, tint) = match finding.severity {
             Severity::Error => ("error", Tint::Red),

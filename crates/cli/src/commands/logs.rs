@@ -41,6 +41,10 @@ impl LatencyLog {
 /// never a target.
 pub fn check(option: &str, path: &Path, mark: &[u8], targets: &[PathBuf]) -> Result<(), Failure> {
     let at = path.display();
+    if !path.parent().is_none_or(|dir| dir == Path::new("") || dir.is_dir()) {
+        return Err(Failure::usage(format!("{option} {at} cannot be made"))
+            .with_help("its directory is not there: make it first"));
+    }
     let Ok(found) = std::fs::metadata(path) else { return Ok(()) };
     let same = |target: &PathBuf| {
         let whole = |p: &Path| std::fs::canonicalize(p).ok();

@@ -13,6 +13,8 @@ mod lab;
 #[cfg(test)]
 mod load;
 #[cfg(test)]
+mod load_options;
+#[cfg(test)]
 mod page;
 #[cfg(test)]
 mod program;

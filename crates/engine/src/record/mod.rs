@@ -5,6 +5,8 @@
 
 mod buckets;
 mod completion;
+#[cfg(test)]
+mod cost;
 mod desk;
 mod errors;
 mod log;

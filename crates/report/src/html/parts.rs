@@ -65,7 +65,7 @@ const FOLDED: usize = 240;
 pub fn run_card(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     html! {
         h2 id=(id("run")) { "Run and machine" }
-        dl.card { @for (name, value) in &view.run {
+        dl.card { @for (name, value) in view.run.iter().chain(&view.driven) {
             dt { (name) }
             dd { @if value.len() > FOLDED { details { summary { "show" } code { (value) } } } @else { (value) } }
         } }

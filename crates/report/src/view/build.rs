@@ -7,8 +7,8 @@ use results::model::{CellRecord, Finding};
 use results::read::ResultSet;
 
 use super::{
-    Cell, FigureRow, Scope, Variant, View, commands, facts, figures, latency, layers, machine,
-    sentence, throughput,
+    Cell, FigureRow, Scope, Variant, View, commands, driven, facts, figures, latency, layers,
+    machine, sentence, throughput,
 };
 use crate::wording;
 
@@ -35,6 +35,7 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
         banners: facts::banners(set),
         findings,
         run: facts::run_card(set),
+        driven: driven::driven(set),
         machine: facts::machine(set),
         glossary: glossary.collect(),
         spread: figures::spread(analysis),

@@ -5,6 +5,7 @@ mod build;
 mod chart;
 mod clock;
 mod commands;
+mod driven;
 mod facts;
 mod figures;
 mod latency;
@@ -46,6 +47,8 @@ pub struct View {
     pub findings: Vec<Finding>,
     /// Experiment, seed, date, command, ...: name and value.
     pub run: Vec<(String, String)>,
+    /// How the measured loads were driven: name and text.
+    pub driven: Vec<(String, String)>,
     /// The machines.
     pub machine: Vec<MachineRow>,
     /// The variants in order; the first is the base of comparisons.

@@ -1,0 +1,113 @@
+//! How the measured loads were driven, and what they say about themselves beyond figures.
+
+use std::collections::BTreeSet;
+
+use results::model::{EngineFacts, LoadSummary};
+use results::read::ResultSet;
+use units::{Nanos, show};
+
+/// Name and value of each thing to know, every text once, in the order of the cells.
+pub fn driven(set: &ResultSet) -> Vec<(String, String)> {
+    let mut seen = BTreeSet::new();
+    let mut card = Vec::new();
+    let mut add = |name: &str, text: Option<String>| {
+        if let Some(text) = text
+            && seen.insert((name.to_owned(), text.clone()))
+        {
+            card.push((name.to_owned(), text));
+        }
+    };
+    let records = set.cells.iter().filter_map(|cell| cell.record.as_ref());
+    let stages = records.flat_map(|record| &record.stages).filter(|stage| stage.measured);
+    let loads: Vec<&LoadSummary> = stages.filter_map(|stage| stage.load.as_ref()).collect();
+    for load in &loads {
+        add("load driven by", Some(engine(&load.engine)));
+        add("probe of the target", probe(&load.engine));
+        add("clock of the latencies", clock(&load.engine));
+        add("steady state", steady(load));
+    }
+    let longest = loads.iter().flat_map(|load| &load.worst).max_by_key(|w| w.latency_ns);
+    add(
+        "longest I/O",
+        longest.map(|w| {
+            let took = show::nanos(w.latency_ns as f64);
+            format!("{took}, {} at LBA {}", w.operation, w.offset / 512)
+        }),
+    );
+    card
+}
+
+fn engine(engine: &EngineFacts) -> String {
+    let mut text = engine.backend.clone();
+    if !engine.chosen.is_empty() {
+        text.push_str(&format!(" ({})", engine.chosen));
+    }
+    text.push_str(&format!(", jobs {}, depth {}", engine.jobs, engine.depth));
+    if !engine.direct && engine.backend != "sim" && engine.backend != "null" {
+        text.push_str(", through the page cache");
+    }
+    text
+}
+
+fn probe(engine: &EngineFacts) -> Option<String> {
+    let parts: Vec<_> = engine
+        .probe
+        .iter()
+        .map(|p| {
+            let iops = p.iops.map_or_else(|| "–".into(), |n| show::count(n.round()));
+            let note = if p.note.is_empty() { String::new() } else { format!(" ({})", p.note) };
+            format!("{} {iops} IOPS{note}", p.backend)
+        })
+        .collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// The clock; not how far it drifted, which is another figure in each cell.
+fn clock(engine: &EngineFacts) -> Option<String> {
+    let check = engine.clock_check.as_ref()?;
+    Some(format!("{} ({})", engine.clock, check.reason))
+}
+
+fn steady(load: &LoadSummary) -> Option<String> {
+    let steady = load.steady.as_ref()?;
+    Some(match steady.settled_ns {
+        Some(at) => format!("{} settled after {}", steady.metric, Nanos(at)),
+        None => format!("{} never settled", steady.metric),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use results::model::{ClockFacts, ProbeFigure};
+
+    #[test]
+    fn what_chose_the_backend_is_told_with_its_figures_and_old_results_have_less_to_tell() {
+        let old = EngineFacts {
+            backend: "io_uring".into(),
+            jobs: 1,
+            depth: 32,
+            ..EngineFacts::default()
+        };
+        assert_eq!(engine(&old), "io_uring, jobs 1, depth 32, through the page cache");
+        assert_eq!((probe(&old), clock(&old)), (None, None));
+        let new = EngineFacts {
+            chosen: "the target does not wait".into(),
+            direct: true,
+            clock: "TSC".into(),
+            probe: vec![ProbeFigure {
+                backend: "sync".into(),
+                iops: Some(41_000.0),
+                ..ProbeFigure::default()
+            }],
+            clock_check: Some(ClockFacts {
+                reason: "as the kernel".into(),
+                ..ClockFacts::default()
+            }),
+            ..old
+        };
+        assert!(engine(&new).starts_with("io_uring (the target does not wait), jobs 1"));
+        assert_eq!(probe(&new).unwrap(), "sync 41000 IOPS");
+        assert_eq!(clock(&new).unwrap(), "TSC (as the kernel)");
+    }
+}
