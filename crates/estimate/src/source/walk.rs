@@ -190,7 +190,7 @@ impl<'a> Walk<'a> {
         let length = found.len();
         self.tally.note(|sources| {
             sources.files += 1;
-            sources.tails += u64::from(length % BLOCK as u64 != 0);
+            sources.tails += u64::from(!length.is_multiple_of(BLOCK as u64));
         });
         if length == 0 {
             return;

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use estimate::Error;
 
@@ -32,7 +32,7 @@ pub fn image(path: &Path, clusters: &[Cluster], backing: Option<&str>) {
     put64(24, (clusters.len() * CLUSTER) as u64);
     put64(40, CLUSTER as u64);
     // The first table names the second, which follows it.
-    put64(CLUSTER, 2 * CLUSTER as u64 | 1 << 63);
+    put64(CLUSTER, (2 * CLUSTER as u64) | (1 << 63));
     if let Some(name) = backing {
         put64(8, 512);
         out[16..20].copy_from_slice(&(name.len() as u32).to_be_bytes());
@@ -106,7 +106,7 @@ fn what_an_image_has_not_comes_from_its_backing_files() {
     assert_eq!(got.sources.hole_bytes, CLUSTER as u64);
 }
 
-fn refusal(path: &PathBuf) -> Error {
+fn refusal(path: &Path) -> Error {
     estimate(&request(&[path])).unwrap_err()
 }
 

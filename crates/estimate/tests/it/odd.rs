@@ -53,7 +53,7 @@ fn what_cannot_be_read_is_counted_and_named() {
     fs::write(dir.path().join("open"), block(1, 4096)).unwrap();
     let shut = dir.path().join("shut");
     fs::write(&shut, block(2, 4096)).unwrap();
-    fs::set_permissions(&shut, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&shut, fs::Permissions::from_mode(0o000)).unwrap();
     if File::open(&shut).is_ok() {
         // Root may read all files: a directory that is no directory any more stands in for it.
         println!("SKIP what_cannot_be_read (by permission): this user may read everything");
@@ -81,7 +81,7 @@ fn a_file_that_shrank_after_it_was_found_is_said_to_have_changed() {
         let change = std::thread::spawn(move || {
             for length in (0..2000u64).cycle().take(40_000) {
                 let file = File::options().write(true).open(&path).unwrap();
-                file.set_len(1 << 20 | length + round).unwrap();
+                file.set_len((1 << 20) | (length + round)).unwrap();
             }
         });
         let got = of(dir.path());
