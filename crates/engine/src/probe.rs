@@ -5,7 +5,7 @@
 //! by plain calls from as many threads, at the depth asked for? Both run twice, in the order A B B A; the better run counts.
 //!
 //! The rule: plain calls win where the target blocks and they are not clearly slower ([`BLOCKING`]), or where they are
-//! clearly faster ([`CLEARLY`]). Else io_uring, or libaio where the kernel gives no io_uring.
+//! clearly faster ([`CLEARLY`]) and cost less CPU. Else io_uring, or libaio where the kernel gives no io_uring.
 
 use std::os::fd::AsRawFd;
 
@@ -79,12 +79,15 @@ fn choose(driver: Driver, mut queue: ProbeFigure, calls: ProbeFigure, blocks: bo
         _ => 0.0,
     };
     let least = if blocks { BLOCKING } else { CLEARLY };
+    // On a busy machine the threads of plain calls get more of the CPU, and look faster: they must be cheaper, too.
+    let dearer = !blocks && calls.cpu_per_io_us >= queue.cpu_per_io_us;
     let how = if blocks { "blocks (RWF_NOWAIT is refused)" } else { "does not block" };
     let reason = format!(
-        "auto: the target {how}, and plain calls read {share:.2} times what {} does; from {least} on they are taken",
-        queue.backend
+        "auto: the target {how}, and plain calls read {share:.2} times what {} does; from {least} on{} they are taken",
+        queue.backend,
+        if blocks { "" } else { ", if they cost less CPU," }
     );
-    let driver = if share >= least { Driver::Sync } else { driver };
+    let driver = if share >= least && !dearer { Driver::Sync } else { driver };
     Choice { driver, reason, figures: vec![queue, calls] }
 }
 
@@ -157,16 +160,23 @@ fn blocking(targets: &[Aim], spec: &LoadSpec) -> Result<bool, EngineError> {
 mod tests {
     use super::*;
 
-    fn figure(driver: Driver, iops: f64) -> ProbeFigure {
-        ProbeFigure { backend: driver.name().into(), iops: Some(iops), ..ProbeFigure::default() }
+    fn figure(driver: Driver, iops: f64, cpu: f64) -> ProbeFigure {
+        let backend = driver.name().into();
+        let (iops, cpu_per_io_us) = (Some(iops), Some(cpu));
+        ProbeFigure { backend, iops, cpu_per_io_us, ..ProbeFigure::default() }
     }
 
     #[test]
     fn plain_calls_win_where_the_target_blocks_or_they_are_clearly_faster() {
-        for (blocks, calls, wins) in
-            [(true, 79.0, false), (true, 80.0, true), (false, 119.0, false), (false, 120.0, true)]
-        {
-            let (queue, calls) = (figure(Driver::IoUring, 100.0), figure(Driver::Sync, calls));
+        for (blocks, calls, cpu, wins) in [
+            (true, 79.0, 0.5, false),
+            (true, 80.0, 1.5, true),
+            (false, 119.0, 0.5, false),
+            (false, 120.0, 0.5, true),
+            (false, 300.0, 1.5, false),
+        ] {
+            let queue = figure(Driver::IoUring, 100.0, 1.0);
+            let calls = figure(Driver::Sync, calls, cpu);
             let choice = choose(Driver::IoUring, queue, calls, blocks);
             assert_eq!(choice.driver == Driver::Sync, wins, "{choice:?}");
             assert_eq!(choice.figures.len(), 2);

@@ -219,7 +219,14 @@ impl<B: Backend, J: Hold> Worker<B, J> {
         let Self { setting, backend, job, slots, free, fresh, reserved, .. } = self;
         job.with(|job| {
             while let Some(&slot) = free.last() {
-                let next = match reserved.take().map_or_else(|| job.next(now_ns), Ask::Io) {
+                let ask = match *reserved {
+                    Some(next) => {
+                        *reserved = None;
+                        Ask::Io(next)
+                    }
+                    None => job.next(now_ns),
+                };
+                let next = match ask {
                     Ask::Io(next) if next.intended_ns > now_ns => {
                         *reserved = Some(next);
                         return Left::NotBefore(next.intended_ns);

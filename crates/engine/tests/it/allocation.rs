@@ -75,13 +75,13 @@ fn a_worker_that_runs_allocates_nothing() {
         return;
     };
     let folder = tempfile::tempdir().unwrap();
-    let allocations_and_ios = |duration: &str| {
+    let allocations_and_ios = |mode: &str, duration: &str| {
         let before = ALLOCATIONS.load(Ordering::Relaxed);
         let mut load = on(
             &device.path,
             &format!(
                 "ops = {{ randread = 50, randwrite = 50 }}\ndepth = 16\ninterval = \"50ms\"\n\
-                 duration = \"{duration}\"\ncontent = {{ dedupe = 30, zero = 5 }}"
+                 duration = \"{duration}\"\ncontent = {{ dedupe = 30, zero = 5 }}\n{mode}"
             ),
         );
         // Everything that recording can do.
@@ -94,10 +94,19 @@ fn a_worker_that_runs_allocates_nothing() {
         let ios: u64 = told.summary().operations.values().map(|o| o.ios).sum();
         (ALLOCATIONS.load(Ordering::Relaxed) - before, ios)
     };
-    allocations_and_ios("100ms");
-    let (short, few) = allocations_and_ios("200ms");
-    let (long, many) = allocations_and_ios("1s");
-    assert!(short > 0, "workers are not recognised by their name");
-    assert!(many > few + 1000, "{few}, {many}");
-    assert_eq!(long, short, "{} I/Os more cost allocations", many - few);
+    for mode in [
+        "backend = \"io_uring\"",
+        "backend = \"libaio\"",
+        "backend = \"sync\"",
+        "backend = \"io_uring\"\nrate = \"20000/s\"\narrival = \"poisson\"",
+        "backend = \"sync\"\nlimit = \"20000/s\"\nthink = \"1us:64\"",
+        "backend = \"libaio\"\nbatch = 8\nsync = \"fdatasync:32\"",
+    ] {
+        allocations_and_ios(mode, "100ms");
+        let (short, few) = allocations_and_ios(mode, "200ms");
+        let (long, many) = allocations_and_ios(mode, "800ms");
+        assert!(short > 0, "workers are not recognised by their name");
+        assert!(many > few + 1000, "{mode}: {few}, {many}");
+        assert_eq!(long, short, "{mode}: {} I/Os more cost allocations", many - few);
+    }
 }

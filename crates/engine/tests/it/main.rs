@@ -5,6 +5,7 @@
 
 mod allocation;
 mod device;
+mod faults;
 mod file;
 mod modes;
 mod recording;

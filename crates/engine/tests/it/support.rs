@@ -36,7 +36,12 @@ impl Loop {
             skip(test, "loop devices need root");
             return None;
         }
-        let folder = tempfile::tempdir().unwrap();
+        Self::inside(test, &std::env::temp_dir(), bytes, options)
+    }
+
+    /// The same, with its backing file in a new folder inside `place`.
+    pub fn inside(test: &str, place: &Path, bytes: u64, options: &[&str]) -> Option<Self> {
+        let folder = tempfile::tempdir_in(place).unwrap();
         let backing = folder.path().join("backing");
         std::fs::File::create(&backing).unwrap().set_len(bytes).unwrap();
         let output =
