@@ -75,13 +75,13 @@ fn a_worker_that_runs_allocates_nothing() {
         return;
     };
     let folder = tempfile::tempdir().unwrap();
-    let allocations_and_ios = |mode: &str, duration: &str| {
+    let allocations_and_ios = |mode: &str, ios: u64| {
         let before = ALLOCATIONS.load(Ordering::Relaxed);
         let mut load = on(
             &device.path,
             &format!(
                 "ops = {{ randread = 50, randwrite = 50 }}\ndepth = 16\ninterval = \"50ms\"\n\
-                 duration = \"{duration}\"\ncontent = {{ dedupe = 30, zero = 5 }}\n{mode}"
+                 ios = {ios}\ncontent = {{ dedupe = 30, zero = 5 }}\n{mode}"
             ),
         );
         // Everything that recording can do.
@@ -102,11 +102,11 @@ fn a_worker_that_runs_allocates_nothing() {
         "backend = \"sync\"\nlimit = \"20000/s\"\nthink = \"1us:64\"",
         "backend = \"libaio\"\nbatch = 8\nsync = \"fdatasync:32\"",
     ] {
-        allocations_and_ios(mode, "100ms");
-        let (short, few) = allocations_and_ios(mode, "200ms");
-        let (long, many) = allocations_and_ios(mode, "800ms");
+        allocations_and_ios(mode, 500);
+        let (short, few) = allocations_and_ios(mode, 1_000);
+        let (long, many) = allocations_and_ios(mode, 4_000);
         assert!(short > 0, "workers are not recognised by their name");
-        assert!(many > few + 1000, "{mode}: {few}, {many}");
+        assert!(many >= few + 3_000, "{mode}: {few}, {many}");
         assert_eq!(long, short, "{mode}: {} I/Os more cost allocations", many - few);
     }
 }

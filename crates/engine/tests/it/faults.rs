@@ -35,24 +35,6 @@ fn a_share_of_ios_that_fail_is_counted_by_kind_and_the_load_goes_on() {
 }
 
 #[test]
-fn short_transfers_are_continued_and_leave_every_byte_in_its_place() {
-    let name = "short_transfers_are_continued_and_leave_every_byte_in_its_place";
-    for backend in BACKENDS {
-        let short = |on| Fault::new(on, When::share(0.3), What::Short(1024));
-        let Some(target) = mount(name, vec![short(On::Write), short(On::Read)]) else { return };
-        let spec = "ops = { randwrite = 100 }\npattern = \"permutation\"\npasses = 1\ndepth = 4\nverify = \"after\"";
-        let told = run(&on(target.path(), &format!("{spec}\nbackend = \"{backend}\"")));
-        let summary = told.summary();
-        agree(&told);
-        let write = &summary.operations["randwrite"];
-        assert_eq!((write.ios, write.bytes, write.errors.len()), (256, MIB, 0), "{backend}");
-        assert!(summary.notices.iter().any(|n| n.contains("moved less")), "{:?}", summary.notices);
-        let verified = summary.verify.as_ref().unwrap();
-        assert_eq!((verified.checked, verified.correct), (256, 256), "{backend}: {verified:?}");
-    }
-}
-
-#[test]
 fn a_stalled_target_never_hangs_the_exit() {
     let name = "a_stalled_target_never_hangs_the_exit";
     for backend in BACKENDS {
