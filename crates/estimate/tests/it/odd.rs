@@ -145,11 +145,17 @@ fn the_page_cache_is_left_as_it_was() {
             })
             .count()
     };
-    if cached() > 64 {
-        return println!("SKIP the_page_cache_is_left_as_it_was: this file system keeps its pages");
-    }
-    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
     assert_eq!(of(&path).blocks.total, 512);
     let after = cached();
+    if after > 64 {
+        // Whether this file system, on this machine, lets go of pages at all.
+        let read = fs::read(&path).unwrap();
+        rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+        if read.len() == bytes.len() && cached() > 64 {
+            return println!(
+                "SKIP the_page_cache_is_left_as_it_was: this file system keeps its pages"
+            );
+        }
+    }
     assert!(after <= 64, "{after} of 512 pages are cached now");
 }
