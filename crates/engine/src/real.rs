@@ -5,15 +5,15 @@ use sys::stamps::Stamps;
 
 use crate::backend::{Files, TargetFile};
 use crate::board::Halt;
-use crate::choice::Driver;
+use crate::choice::{Choice, Driver};
 use crate::collect::Collector;
 use crate::crew::{Crew, Plan};
-use crate::ended::Sum;
+use crate::ended::{Ended, Sum};
 use crate::error::{EngineError, Kind};
 use crate::event::{Event, Started};
 use crate::job::MakeFill;
 use crate::load::{Context, Load, TargetSpec};
-use crate::meter::{since, usage};
+use crate::meter::{Cpu, since, usage};
 use crate::outline::Outline;
 use crate::pace::Pace;
 use crate::probe;
@@ -124,55 +124,83 @@ pub(crate) fn run(
     crew.begin(begin_ns);
     let mut settling = Settling::of(&load.spec);
     let ended = crew.watch(&plan, pace, &mut collector, &mut notices, &mut settling, on)?;
-    let sum = Sum::of(&ended);
-    let end_ns = sum.span_ns.map_or(start_ns, |(_, last)| last.max(start_ns));
-    let rows = collector.last_rows(end_ns)?;
-    let progress = outline.progress(end_ns - start_ns, crew.board.bytes());
-    on(Event::Intervals { rows, progress });
-    let (halt, seen) = (crew.board.halted(), crew.seen_in_flight);
-    let unsettled = settling.as_ref().and_then(Settling::notice);
-    let failed = failures(collector.total().errors(), halt);
-    for notice in failed.into_iter().chain(sum.notices()).chain(unsettled) {
-        on(Event::Notice(notice.clone()));
-        notices.push(notice);
+    let over = Over { plan: &plan, crew, collector, log, settling, choice, direct, used, start_ns };
+    over.sum_up(&ended, notices, on)
+}
+
+/// A load that has ended, and is to be summed up.
+struct Over<'a> {
+    plan: &'a Plan<'a>,
+    crew: Crew,
+    collector: Collector,
+    log: Option<IoLog>,
+    settling: Option<Settling>,
+    choice: Choice,
+    direct: bool,
+    /// CPU time before it began.
+    used: (Cpu, Cpu),
+    start_ns: u64,
+}
+
+impl Over<'_> {
+    /// Gives the last rows and notices, lets the crew go, and makes the summary.
+    fn sum_up(
+        self,
+        ended: &[Ended],
+        mut notices: Vec<String>,
+        on: &mut dyn FnMut(Event),
+    ) -> Result<LoadSummary, EngineError> {
+        let Self { plan, crew, mut collector, settling, .. } = self;
+        let Plan { load, outline, driver, context, stamps, .. } = *plan;
+        let sum = Sum::of(ended);
+        let end_ns = sum.span_ns.map_or(self.start_ns, |(_, last)| last.max(self.start_ns));
+        let rows = collector.last_rows(end_ns)?;
+        let progress = outline.progress(end_ns - self.start_ns, crew.board.bytes());
+        on(Event::Intervals { rows, progress });
+        let (halt, seen) = (crew.board.halted(), crew.seen_in_flight);
+        let unsettled = settling.as_ref().and_then(Settling::notice);
+        let failed = failures(collector.total().errors(), halt);
+        for notice in failed.into_iter().chain(sum.notices()).chain(unsettled) {
+            on(Event::Notice(notice.clone()));
+            notices.push(notice);
+        }
+        let registered = driver == Driver::IoUring && crew.registered;
+        let (census, census_cpu) = crew.dismiss(ended.len(), sum.unfinished)?;
+        let (now, ios) = (usage(context), collector.total().ios());
+        let (io_log, log_cpu) = self.log.map(IoLog::finish).unzip();
+        let others = [since(now.1, self.used.1), census_cpu, log_cpu.unwrap_or_default()];
+        let (submitted_per_call, reaped_per_call) = sum.per_call();
+        let outcome = Outcome {
+            worst: collector.worst(),
+            io_log,
+            steady: settling.as_ref().map(Settling::facts),
+            targets: outline.targets.clone(),
+            total: collector.into_total(),
+            span_ns: sum.span_ns,
+            halt,
+            by_time: sum.by_time,
+            counts: sum.counts,
+            census,
+            cpu: Some(summary::cpu(since(now.0, self.used.0), &others, ios)),
+            driven: Driven {
+                choice: self.choice,
+                direct: self.direct,
+                registered,
+                clock: stamps.check(),
+                in_flight: sum.span_ns.map(|_| in_flight(&sum, outline.jobs, seen)),
+                submitted_per_call,
+                reaped_per_call,
+            },
+            notices,
+        };
+        outcome.summary(load, outline)
     }
-    let registered = driver == Driver::IoUring && crew.registered;
-    let (census, census_cpu) = crew.dismiss(ended.len(), sum.unfinished)?;
-    let (now, ios) = (usage(context), collector.total().ios());
-    let (io_log, log_cpu) = log.map(IoLog::finish).unzip();
-    let others = [since(now.1, used.1), census_cpu, log_cpu.unwrap_or_default()];
-    let (submitted_per_call, reaped_per_call) = sum.per_call();
-    let outcome = Outcome {
-        worst: collector.worst(),
-        io_log,
-        steady: settling.as_ref().map(Settling::facts),
-        targets: outline.targets.clone(),
-        total: collector.into_total(),
-        span_ns: sum.span_ns,
-        halt,
-        by_time: sum.by_time,
-        counts: sum.counts,
-        census,
-        cpu: Some(summary::cpu(since(now.0, used.0), &others, ios)),
-        driven: Driven {
-            choice,
-            direct,
-            registered,
-            clock: stamps.check(),
-            in_flight: sum.span_ns.map(|_| {
-                let figures = sum.in_flight(outline.jobs);
-                // Threads that have one I/O each cannot know how many others there were.
-                DepthFigures {
-                    max: figures.max.max((seen / outline.jobs as u64) as u32),
-                    ..figures
-                }
-            }),
-            submitted_per_call,
-            reaped_per_call,
-        },
-        notices,
-    };
-    outcome.summary(load, &outline)
+}
+
+/// What was in flight: threads that have one I/O each cannot know how many others there were, so what was `seen` counts too.
+fn in_flight(sum: &Sum, jobs: usize, seen: u64) -> DepthFigures {
+    let figures = sum.in_flight(jobs);
+    DepthFigures { max: figures.max.max((seen / jobs as u64) as u32), ..figures }
 }
 
 fn wish(load: &Load) -> Wish {

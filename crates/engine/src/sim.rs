@@ -125,6 +125,45 @@ struct Simulation<'a> {
     by_time: bool,
 }
 
+impl<'a> Simulation<'a> {
+    fn new(
+        load: &Load,
+        models: &[&SimModel],
+        outline: &Outline,
+        context: &'a Context<'a>,
+        pace: Pace,
+        make: MakeFill,
+    ) -> Self {
+        let jobs = outline.jobs;
+        let shift = Shift::picking(SAMPLE, outline.content_blocks());
+        let (length, holds_all) = outline.queued();
+        let (samplers, taps): (Vec<_>, Vec<_>) =
+            (0..jobs).map(|_| sample::queue(length, holds_all, shift.clone())).unzip();
+        let random = |at| load.seed_of(at).derive("simulated target").generator();
+        Self {
+            context,
+            pace,
+            batch: outline.batch.min(outline.depth),
+            jobs: outline.make_jobs(load, samplers, make),
+            free: (0..jobs).map(|_| (0..outline.depth).rev().collect()).collect(),
+            taps,
+            shift,
+            census: Census::new(SAMPLE as usize),
+            devices: models.iter().enumerate().map(|(at, m)| Device::new(m, random(at))).collect(),
+            moments: BinaryHeap::new(),
+            reserved: vec![None; jobs],
+            asks_at_ns: vec![0; jobs],
+            buffer: vec![0; outline.block_bytes],
+            depth: vec![Depth::default(); jobs],
+            in_flight: vec![0; jobs],
+            made: 0,
+            submitted: 0,
+            halt: Halt::None,
+            by_time: false,
+        }
+    }
+}
+
 impl Simulation<'_> {
     /// Submits what `job` may start at `now_ns`, unless the load is over.
     fn refill(&mut self, job: usize, now_ns: u64) {
@@ -245,39 +284,13 @@ pub(crate) fn run(
     let models = models(load)?;
     let sizes: Vec<_> = models.iter().map(|model| (model.bytes, 512)).collect();
     let outline = Outline::of(load, &sizes)?;
-    let jobs = outline.jobs;
-    let shift = Shift::picking(SAMPLE, outline.content_blocks());
-    let (length, holds_all) = outline.queued();
-    let (samplers, taps): (Vec<_>, Vec<_>) =
-        (0..jobs).map(|_| sample::queue(length, holds_all, shift.clone())).unzip();
     let begin_ns = context.clock.now().0;
     let pace = Pace {
         start_ns: begin_ns + outline.ramp_ns,
         interval_ns: outline.interval_ns,
         duration_ns: outline.duration_ns,
     };
-    let random = |at| load.seed_of(at).derive("simulated target").generator();
-    let mut simulation = Simulation {
-        context,
-        pace,
-        batch: outline.batch.min(outline.depth),
-        jobs: outline.make_jobs(load, samplers, make),
-        free: (0..jobs).map(|_| (0..outline.depth).rev().collect()).collect(),
-        taps,
-        shift,
-        census: Census::new(SAMPLE as usize),
-        devices: models.iter().enumerate().map(|(at, m)| Device::new(m, random(at))).collect(),
-        moments: BinaryHeap::new(),
-        reserved: vec![None; jobs],
-        asks_at_ns: vec![0; jobs],
-        buffer: vec![0; outline.block_bytes],
-        depth: vec![Depth::default(); jobs],
-        in_flight: vec![0; jobs],
-        made: 0,
-        submitted: 0,
-        halt: Halt::None,
-        by_time: false,
-    };
+    let mut simulation = Simulation::new(load, &models, &outline, context, pace, make);
     on(Event::Started(Started {
         target: outline.bytes(),
         backend: Driver::Sim.name().into(),
@@ -312,7 +325,7 @@ pub(crate) fn run(
             direct: false,
             registered: false,
             clock: None,
-            in_flight: (simulation.submitted > 0).then(|| sum.in_flight(jobs)),
+            in_flight: (simulation.submitted > 0).then(|| sum.in_flight(outline.jobs)),
             submitted_per_call,
             reaped_per_call,
         },

@@ -128,7 +128,6 @@ fn facts(driven: &Driven, outline: &Outline) -> EngineFacts {
             cpus: check.cpus,
             drift_ppm: check.drift_ppm,
         }),
-        ..EngineFacts::default()
     }
 }
 

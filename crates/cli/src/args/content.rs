@@ -59,7 +59,7 @@ impl ContentArgs {
             scope: self.dedupe_scope,
             distance: self.dedupe_distance.clone(),
             window: self.dedupe_window,
-            popularity: self.popularity.clone(),
+            popularity: self.popularity,
             domain: self.dedupe_domain,
             compress: self.compress.clone(),
             vdo_saving: self.vdo_saving,

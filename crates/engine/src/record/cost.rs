@@ -61,9 +61,17 @@ fn cost_of_recording_one_io() {
         }
     });
     let stamps = sys::stamps::Stamps::of(&sys::clock::Clock::real());
-    let tsc = cost(|| (0..IOS).for_each(|_| drop(black_box(stamps.now_ns()))));
+    let tsc = cost(|| {
+        for _ in 0..IOS {
+            black_box(stamps.now_ns());
+        }
+    });
     let clock = sys::clock::Clock::real();
-    let vdso = cost(|| (0..IOS).for_each(|_| drop(black_box(clock.now()))));
+    let vdso = cost(|| {
+        for _ in 0..IOS {
+            black_box(clock.now());
+        }
+    });
     println!("the loop alone {nothing:.2} ns, recorder {ours:.2}, with split latency {split:.2}");
     println!("crate's histogram alone {crates:.2}; one stamp: {tsc:.2}, vDSO {vdso:.2}");
 }
