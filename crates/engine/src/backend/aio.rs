@@ -115,25 +115,27 @@ impl Aio {
         self.pushed.clear();
     }
 
-    /// Takes what has ended into `ended`, waiting for `least` for at most `patience`.
+    /// Takes what has ended into `ended`, behind what was taken before and not yet reaped, waiting for `least` more for at
+    /// most `patience`.
     fn collect(&mut self, least: usize, patience: Duration) -> Result<(), EngineError> {
         let mut time = libc::timespec {
             tv_sec: patience.as_secs() as libc::time_t,
             tv_nsec: patience.subsec_nanos().into(),
         };
-        // SAFETY: the kernel writes at most as many events as `ended` has places, and reads the time.
+        let places = &mut self.ended[self.arrived..];
+        // SAFETY: the kernel writes at most as many events as there are places, and reads the time.
         let got = unsafe {
             libc::syscall(
                 libc::SYS_io_getevents,
                 self.context,
                 least as libc::c_long,
-                self.ended.len() as libc::c_long,
-                self.ended.as_mut_ptr(),
+                places.len() as libc::c_long,
+                places.as_mut_ptr(),
                 &raw mut time,
             )
         };
         if got >= 0 {
-            self.arrived = got as usize;
+            self.arrived += got as usize;
             return Ok(());
         }
         match errno() {
@@ -188,11 +190,13 @@ impl Backend for Aio {
 
     fn turn(&mut self, wait: Wait) -> Result<(), EngineError> {
         self.submit();
-        if self.in_kernel == 0 {
+        let running = self.in_kernel - self.arrived;
+        if running == 0 {
             return Ok(());
         }
-        let least = wait.completions.saturating_sub(self.done.len()).min(self.in_kernel);
-        self.collect(least, wait.patience)
+        // A turn that did not wait may have gone before: what it found counts.
+        let here = self.done.len() + self.arrived;
+        self.collect(wait.completions.saturating_sub(here).min(running), wait.patience)
     }
 
     #[inline]

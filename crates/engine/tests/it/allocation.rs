@@ -59,6 +59,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
+/// Allocations that may depend on who comes first. One for a hundredth of the I/Os would be more.
+const RACES: u64 = 4;
 const ALONE: &str = "FATHOM_TEST_ALONE";
 
 #[test]
@@ -107,6 +109,8 @@ fn a_worker_that_runs_allocates_nothing() {
         let (long, many) = allocations_and_ios(mode, 4_000);
         assert!(short > 0, "workers are not recognised by their name");
         assert!(many >= few + 3_000, "{mode}: {few}, {many}");
-        assert_eq!(long, short, "{mode}: {} I/Os more cost allocations", many - few);
+        // Threads that begin and end at once may race for a block of their channel: one more or less, whatever they do.
+        let (more, ios) = (long.abs_diff(short), many - few);
+        assert!(more <= RACES, "{mode}: {ios} I/Os more cost {more} allocations");
     }
 }
