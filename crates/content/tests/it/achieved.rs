@@ -111,7 +111,10 @@ fn the_packer_does_what_the_size_promises() {
 fn duplicates_are_right_early_and_in_a_sample() {
     for blocks in [256, 1000, 4096, 262_144] {
         let got = achieved(&spec(50.0, 0.0, "2.5x"), blocks, &[1], 16_384);
-        close(got.duplicate_percent, 50.0, 0.5, &format!("{blocks} blocks"));
+        // The ten contents of the beginning come 240 times, 0.9 points of the longest load here. A sample may hold none of
+        // them, and its stated error cannot know.
+        let few = if got.sample_shift > 0 { 0.5 } else { 0.0 };
+        close(got.duplicate_percent, 50.0, 0.5 + few, &format!("{blocks} blocks"));
         assert_eq!(got.duplicate_error_points == Some(0.0), got.sample_shift == 0, "{got:?}");
     }
 }
@@ -141,7 +144,8 @@ fn a_generator_that_maps_two_ids_to_one_block_is_found_out() {
     }
     let got = census.finish();
     assert!(got.sample_shift > 0, "the sample is not put to the test: {got:?}");
-    close(got.duplicate_percent, 75.0, 1.0, "broken generator");
+    // As above: 5.8 points of this load are of ten contents. The generator's own counters would say 50 %.
+    close(got.duplicate_percent, 75.0, 4.0, "broken generator");
 }
 
 #[test]
