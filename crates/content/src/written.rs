@@ -312,7 +312,7 @@ mod tests {
                         match next {
                             Next::New(_) => firsts.push(n),
                             Next::Again(content) if content < few => {
-                                *often.entry(content).or_default() += 1
+                                *often.entry(content).or_default() += 1;
                             }
                             Next::Again(content) => {
                                 let since = n - firsts[content as usize];
