@@ -3,12 +3,7 @@
 //! as asked, reach neither too near nor too far, and need a table of a few rounds at the beginning, no other memory.
 //!
 //! Growth costs references: a round that is longer than the one before refers to its contents more often. Rounds
-//! grow by a quarter (those without a window double), and the contents of the beginning are referred to that much more often
-//! than later ones, unless a cap allows less.
-//!
-//! A duplicate that comes while VDO still has its content under way makes VDO give up compressing that content. So rounds lag:
-//! they refer to what was new before the last [`APART`] blocks and [`PACKED`] distinct ones. The duplicates of the beginning, for which nothing is that
-//! old, are all of a few contents, which are lost to the packer; these are in no round.
+//! double, so that the contents of the beginning are referred to twice as often as later ones, unless a cap allows less.
 
 use units::Seed;
 
@@ -20,16 +15,6 @@ use crate::{Permutation, Popularity};
 const MOST_GROWING: usize = 1024;
 /// Rounds grow no longer than this many duplicates.
 const LONGEST: u64 = 1 << 50;
-/// Least written blocks between a content and its first duplicate: VDO has at most 2048 under way, of which duplicates and
-/// incompressible blocks overtake those that are being compressed.
-const APART: u64 = 4096;
-/// And least distinct blocks on top: VDO's packer fills all of its 16 bins, of up to 14 blocks each, before it writes one.
-const PACKED: u64 = 256;
-/// And least distinct blocks in all: where most blocks are duplicates, which are done quickly, more and more of the blocks
-/// under way are new ones that wait for compression.
-const DISTINCT: u64 = 1280;
-/// Duplicates of each of the few contents of the beginning: VDO counts 254 references to a physical block.
-const EACH: u64 = 240;
 /// Ranks whose weight is summed exactly; beyond, by the integral.
 const EXACT_RANKS: usize = 64;
 
@@ -55,35 +40,6 @@ pub(crate) struct Rounds {
     /// Most contents that a round refers to.
     widest: u64,
     zipf: Option<Zipf>,
-    beginning: Beginning,
-}
-
-/// What is repeated before anything is old enough.
-#[derive(Debug, Clone, Copy)]
-struct Beginning {
-    /// Duplicates that are of the few contents of the beginning.
-    duplicates: u64,
-    /// Duplicates of each of them.
-    each: u64,
-    /// How many contents these are.
-    contents: u64,
-}
-
-impl Beginning {
-    /// As long as `window` and the share of duplicates leave room for; empty where they leave none.
-    fn new(shares: Shares, window: u64) -> Self {
-        let (again, per_new) = (shares.again().fraction(), shares.again_per_new());
-        // A window too small for the distance keeps three quarters of itself.
-        let apart = (APART as f64 * (1.0 - again) + PACKED as f64).max(DISTINCT as f64);
-        let new = apart.min((window / 4) as f64).floor();
-        let duplicates = (new * per_new).min(LONGEST as f64) as u64;
-        let each = EACH.max((2.0 * per_new).ceil() as u64);
-        // Too few to leave new contents behind that rounds could begin with.
-        let duplicates = if (duplicates as f64) < 4.0 * per_new { 0 } else { duplicates };
-        Self { duplicates, each, contents: duplicates.div_ceil(each) }
-    }
-
-    const NONE: Self = Self { duplicates: 0, each: 1, contents: 0 };
 }
 
 /// Where a caller stands: what it looked up last.
@@ -119,17 +75,6 @@ impl Rounds {
     /// Rounds within `window` distinct blocks; `None` when a cap on references leaves no room for them to grow.
     pub fn new(shares: Shares, popularity: Popularity, window: u64, seed: Seed) -> Option<Self> {
         let per_new = shares.again_per_new();
-        // The few contents of the beginning would come more often than a cap allows.
-        let beginning = match popularity {
-            Popularity::Cap(_) => Beginning::NONE,
-            _ => Beginning::new(shares, window),
-        };
-        let endless = window == u64::MAX;
-        let window = match beginning.duplicates {
-            0 => window,
-            _ if endless => window,
-            lag => window - (lag as f64 / per_new).ceil() as u64,
-        };
         let widest = window.div_ceil(2).max(1);
         let longest = ((window / 2) as f64 * per_new).min(LONGEST as f64).max(1.0) as u64;
         let most_each = match popularity {
@@ -151,13 +96,12 @@ impl Rounds {
                 Popularity::Zipf(theta) => Some(Zipf::new(theta)),
                 _ => None,
             },
-            beginning,
         };
-        rounds.grow(longest, most_each, endless)?;
+        rounds.grow(longest, most_each)?;
         Some(rounds)
     }
 
-    fn grow(&mut self, longest: u64, most_each: Option<u64>, endless: bool) -> Option<()> {
+    fn grow(&mut self, longest: u64, most_each: Option<u64>) -> Option<()> {
         // Under a cap, rounds are as long as their range allows: each is of what was new in the round before.
         let first = if most_each.is_some() { u64::MAX } else { 1 };
         let (mut start, mut length, mut before) = (0u64, first, 0);
@@ -175,11 +119,7 @@ impl Rounds {
                 self.settled = start;
                 return Some(());
             }
-            length = match most_each {
-                Some(_) => u64::MAX,
-                None if endless => length.saturating_mul(2),
-                None => length.saturating_add(length.div_ceil(4)),
-            };
+            length = if most_each.is_some() { u64::MAX } else { length.saturating_mul(2) };
         }
     }
 
@@ -203,15 +143,6 @@ impl Rounds {
     /// The content that duplicate number `duplicate` is of.
     #[inline]
     pub fn at(&self, duplicate: u64, place: &mut Place) -> u64 {
-        match duplicate.checked_sub(self.beginning.duplicates) {
-            None => duplicate / self.beginning.each,
-            Some(later) => self.beginning.contents + self.in_rounds(later, place),
-        }
-    }
-
-    /// The same where there is no beginning before the rounds.
-    #[inline]
-    fn in_rounds(&self, duplicate: u64, place: &mut Place) -> u64 {
         if duplicate.wrapping_sub(place.start) >= place.end.wrapping_sub(place.start) {
             self.find(duplicate, place);
         }

@@ -56,10 +56,6 @@ pub(crate) const COUNTERS: usize = 4;
 /// Bytes that are made at a time.
 pub(crate) const BATCH: usize = KINDS * COUNTERS * size_of::<Lane>();
 
-/// What stands in place of a zero byte at the end of a random run that zeros follow. LZ4 would count the zero among those and gain a
-/// byte. VDO's packer keeps bins with such smaller blocks for long, full as they are, because it writes the fullest first.
-const LAST: u8 = 0xa5;
-
 /// How lanes grow: each kind from the one before it in its chain, the first from the stem. Encryption and decryption take turns.
 pub(crate) const CHAINS: [[usize; KINDS / 2]; 2] = [[0, 3, 4, 7], [1, 2, 5, 6]];
 
@@ -115,11 +111,6 @@ impl Path {
             Self::Vaes512 => "vaes-512",
         }
     }
-}
-
-/// Whether the last of `random` bytes has zeros after it in a run of `length`. The head that identifies a block stays as it is.
-fn ends_before_zeros(length: usize, random: usize) -> bool {
-    random > size_of::<Lane>() && random < length
 }
 
 /// The first place where a block is not what its content says.
@@ -213,48 +204,25 @@ impl Generator {
         } else {
             self.store(0, &mut bytes[random..]);
         }
-        if ends_before_zeros(bytes.len(), random) && bytes[random - 1] == 0 {
-            bytes[random - 1] = LAST;
-        }
     }
 
     #[inline]
     fn matches_run(self, id: u64, at: usize, bytes: &[u8], random: usize) -> Result<(), Mismatch> {
         let (made, zeros) = bytes.split_at(random);
-        let compared = self.matches_made(id, at, made);
-        if ends_before_zeros(bytes.len(), random) {
-            let offset = at + random - 1;
-            match compared {
-                // The one byte that differs is the one that was replaced.
-                Err(Mismatch { offset: last, found: LAST, expected: 0 }) if last == offset => {}
-                Ok(()) if made[random - 1] == 0 => {
-                    return Err(Mismatch { offset, found: 0, expected: LAST });
-                }
-                other => other?,
-            }
-        } else {
-            compared?;
+        let (batches, rest) = made.as_chunks::<BATCH>();
+        if let Some(wrong) = self.wrong_batch(id, at, batches) {
+            let offset = at + wrong * BATCH;
+            return first_difference(offset, &batches[wrong], &self.batch(id, offset));
+        }
+        if !rest.is_empty() {
+            let offset = at + random - rest.len();
+            first_difference(offset, rest, &self.batch(id, offset))?;
         }
         if reduce::is_zero(zeros) {
             return Ok(());
         }
         let wrong = zeros.iter().position(|&byte| byte != 0).unwrap_or_default();
         Err(Mismatch { offset: at + random + wrong, found: zeros[wrong], expected: 0 })
-    }
-
-    /// The random bytes of a run, as the paths make them.
-    #[inline]
-    fn matches_made(self, id: u64, at: usize, made: &[u8]) -> Result<(), Mismatch> {
-        let (batches, rest) = made.as_chunks::<BATCH>();
-        if let Some(wrong) = self.wrong_batch(id, at, batches) {
-            let offset = at + wrong * BATCH;
-            return first_difference(offset, &batches[wrong], &self.batch(id, offset));
-        }
-        if rest.is_empty() {
-            return Ok(());
-        }
-        let offset = at + made.len() - rest.len();
-        first_difference(offset, rest, &self.batch(id, offset))
     }
 
     /// The batch at `offset`, a multiple of [`BATCH`].

@@ -71,21 +71,14 @@ fn sizes_lie_within_3_bytes_but_for_coincidences() {
         let target = spec.lz4_target_bytes();
         let mut source = Source::new(&spec, Seed(9), 0, 1);
         let (mut below, mut least) = (0, BLOCK);
-        let mut sizes = std::collections::HashMap::new();
         for _ in 0..50_000 {
             source.fill_next(&mut block);
             let size = lz4.size(&block).unwrap();
             assert!(size <= target + 3, "{compress}: {size} instead of {target}");
             below += u32::from(size + 3 < target);
-            *sizes.entry(size).or_insert(0) += 1;
             least = least.min(size);
         }
-        println!(
-            "{compress}: {sizes:?}; {below} of 50000 more than 3 B below {target}, least {least}"
-        );
-        // VDO's packer holds bins back in which one block is smaller than the others.
-        let alike = sizes.values().max().copied().unwrap_or(0);
-        assert!(alike >= 49_900, "{compress}: {sizes:?}");
+        println!("{compress}: {below} of 50000 more than 3 B below {target}, least {least}");
         assert!(
             below <= 10 && least + COINCIDENCE as usize >= target,
             "{compress}: {below}, {least}"
@@ -111,10 +104,7 @@ fn the_packer_does_what_the_size_promises() {
 fn duplicates_are_right_early_and_in_a_sample() {
     for blocks in [256, 1000, 4096, 262_144] {
         let got = achieved(&spec(50.0, 0.0, "2.5x"), blocks, &[1], 16_384);
-        // The ten contents of the beginning come 240 times, 0.9 points of the longest load here. A sample may hold none of
-        // them, and its stated error cannot know.
-        let few = if got.sample_shift > 0 { 0.5 } else { 0.0 };
-        close(got.duplicate_percent, 50.0, 0.5 + few, &format!("{blocks} blocks"));
+        close(got.duplicate_percent, 50.0, 0.5, &format!("{blocks} blocks"));
         assert_eq!(got.duplicate_error_points == Some(0.0), got.sample_shift == 0, "{got:?}");
     }
 }
@@ -144,8 +134,7 @@ fn a_generator_that_maps_two_ids_to_one_block_is_found_out() {
     }
     let got = census.finish();
     assert!(got.sample_shift > 0, "the sample is not put to the test: {got:?}");
-    // As above: 5.8 points of this load are of ten contents. The generator's own counters would say 50 %.
-    close(got.duplicate_percent, 75.0, 4.0, "broken generator");
+    close(got.duplicate_percent, 75.0, 1.0, "broken generator");
 }
 
 #[test]
