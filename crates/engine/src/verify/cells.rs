@@ -94,14 +94,17 @@ impl Cells {
         Seen { word: self.load(block), count }
     }
 
-    /// Changes of `block` since `before`, now that it is `now`; `None` when there were many.
+    /// Changes of `block` since `before`, now that it is `now`; `None` when there were many, or when that cannot be told.
+    ///
+    /// A write that had counted itself and not yet changed the cell when `before` was taken is not in the count.
     pub(crate) fn changes(&self, block: usize, before: Seen, now: Word) -> Option<u32> {
         let counted =
             u32::from(self.counters[counter(block)].load(Acquire).wrapping_sub(before.count));
         match self.cells {
-            // The word counts modulo 16, and for this block alone.
-            Kind::Four(_) => (counted < 16).then(|| now.changes_since(before.word)),
-            Kind::One(_) => (counted < 16).then_some(counted),
+            // The word counts modulo 16, and for this block alone; half of that is left to writes that are not in the count.
+            Kind::Four(_) => (counted < 8).then(|| now.changes_since(before.word)),
+            // A byte neither counts nor remembers: only what did not move at all is known.
+            Kind::One(_) => (counted == 0 && now == before.word).then_some(0),
         }
     }
 
@@ -219,7 +222,7 @@ mod tests {
             assert!(cells.change(7, start, begun));
             let busy = cells.load(7);
             assert!(busy.is_busy() && busy.tag() == tag);
-            assert_eq!(cells.changes(7, seen, busy), Some(1));
+            assert_eq!(cells.changes(7, seen, busy), (width == Width::Four).then_some(1));
             assert!(cells.swap(7, busy, busy.ended(tag)));
             assert_eq!(cells.find(tag, 9), [7]);
             let rest = cells.load(7);

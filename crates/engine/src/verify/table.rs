@@ -170,7 +170,9 @@ impl Table {
                 }
                 None => unsure = true,
             }
-            unsure |= changes != Some(0) || self.cells.load(block) != now;
+            // Asked again: a write that ended before the list was looked at has taken from it what the read may have found.
+            let still = self.cells.changes(block, before, now) == Some(0);
+            unsure |= !still || self.cells.load(block) != now;
         }
         if best == Fit::Wrong && unsure { Fit::Unsure } else { best }
     }
