@@ -57,11 +57,15 @@ impl Gate {
     }
 
     /// An I/O of `length` bytes goes through at `now_ns`; when it is meant to start, or 0 when that is whenever it is submitted.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pass(&mut self, now_ns: u64, length: u32) -> u64 {
         if !self.shut && self.arrivals.is_none() {
             return 0;
         }
+        self.count(now_ns, length)
+    }
+
+    fn count(&mut self, now_ns: u64, length: u32) -> u64 {
         if let Some(limiter) = &mut self.limiter {
             limiter.take(now_ns.saturating_sub(self.start_ns), length);
         }

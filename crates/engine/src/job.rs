@@ -106,7 +106,9 @@ impl Job {
     }
 
     /// The next I/O, if it may start at `now_ns`; over when bytes or passes are done on every target.
-    #[inline]
+    ///
+    /// Always inlined: handed over in memory, what was written field by field and is read as a whole stalls the processor.
+    #[inline(always)]
     pub(crate) fn next(&mut self, now_ns: u64) -> Ask {
         if let Some(at_ns) = self.gate.not_before(now_ns) {
             return Ask::NotBefore(at_ns);
@@ -134,24 +136,30 @@ impl Job {
     }
 
     /// Makes the memory of an I/O ready that is about to be pushed from `slot`: fills what is written, and lets the census see it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn prepare(&mut self, slot: usize, transfer: &Transfer, buffer: &mut [u8]) {
         if transfer.is_write() {
             let buffer = &mut buffer[..transfer.length as usize];
             self.fill(slot, transfer, buffer);
             self.sampler.see(buffer);
-        } else if let Some(hand) = &mut self.hand {
-            let (target, length) = (transfer.target.into(), transfer.length.into());
-            match transfer.verb {
-                Verb::Read => hand.read(slot, target, transfer.offset, length),
-                Verb::Discard => hand.clear(slot, target, transfer.offset, length, false),
-                Verb::WriteZeroes => hand.clear(slot, target, transfer.offset, length, true),
-                _ => {}
-            }
+        } else if self.hand.is_some() {
+            self.announce(slot, transfer);
         }
     }
 
-    #[inline]
+    /// Tells the book-keeper of an I/O that writes nothing of ours.
+    fn announce(&mut self, slot: usize, transfer: &Transfer) {
+        let Some(hand) = &mut self.hand else { return };
+        let (target, length) = (transfer.target.into(), transfer.length.into());
+        match transfer.verb {
+            Verb::Read => hand.read(slot, target, transfer.offset, length),
+            Verb::Discard => hand.clear(slot, target, transfer.offset, length, false),
+            Verb::WriteZeroes => hand.clear(slot, target, transfer.offset, length, true),
+            _ => {}
+        }
+    }
+
+    #[inline(never)]
     fn fill(&mut self, slot: usize, transfer: &Transfer, buffer: &mut [u8]) {
         let (target, unit) = (usize::from(transfer.target), self.unit);
         let Lane { fill, start, .. } = &mut self.lanes[target];

@@ -1,11 +1,17 @@
 //! `auto`: chooses how a target is driven by a short probe that only reads.
 //!
 //! Two questions. Does the target take I/O without blocking (`RWF_NOWAIT`)? Where it does not, io_uring hands every I/O to a
-//! worker thread of the kernel, which costs more than calling it. And how many reads per second come by io_uring, how many
-//! by plain calls from as many threads, at the depth asked for? Both run twice, in the order A B B A; the better run counts.
+//! worker thread of the kernel, which costs more than calling it. And how many reads per second come by each way, at the
+//! depth asked for, and for how much CPU time of the whole process, io_uring's kernel workers included? Each way runs twice,
+//! in the order A B C C B A; of two bursts the higher rate and the lower cost count. CPU time weighs in because a busy machine
+//! bends it least: many threads win time from their neighbours there, and only look faster.
 //!
-//! The rule: plain calls win where the target blocks and they are not clearly slower ([`BLOCKING`]), or where they are
-//! clearly faster ([`CLEARLY`]) and cost less CPU. Else io_uring, or libaio where the kernel gives no io_uring.
+//! * The target blocks: of the ways that are about as fast as the fastest ([`NOISE`]), the cheapest. libaio is tried too, at
+//!   depth and past the page cache: it submits without a worker thread, and one thread then does for all I/Os.
+//! * It does not, at depth 1: plain calls or a queue, whichever costs less CPU, unless it is slower by more than noise.
+//! * It does not, at more: io_uring, unless plain calls are far faster ([`FAR`]) and cost no more CPU.
+//!
+//! Where the kernel gives no io_uring, libaio takes its place.
 
 use std::os::fd::AsRawFd;
 
@@ -25,10 +31,10 @@ use crate::verify::Session;
 
 /// How long one burst of reads lasts.
 const BURST: Nanos = Nanos(60_000_000);
-/// On a target that blocks, plain calls are taken from this share of io_uring's reads per second on.
-const BLOCKING: f64 = 0.8;
-/// On a target that does not block, from this share on.
-const CLEARLY: f64 = 1.2;
+/// Rates that differ by less than this factor say nothing.
+const NOISE: f64 = 0.8;
+/// How many times as fast plain calls must be at depth, where nothing speaks against a queue.
+const FAR: f64 = 1.5;
 /// More threads than this are not tried.
 const MOST_THREADS: u64 = 1_024;
 
@@ -53,46 +59,93 @@ pub fn probe(targets: &[Aim], spec: &LoadSpec, context: &Context) -> Result<Choi
 
 fn measure(targets: &[Aim], spec: &LoadSpec, context: &Context) -> Result<Choice, EngineError> {
     let blocks = blocking(targets, spec)?;
+    let depth = spec.depth_ios();
     let reads = reads(spec);
     let burst = |driver| burst(targets, &reads, driver, context);
-    let queue = match burst(Driver::IoUring) {
-        Ok(figure) => figure,
+    let (queue, first) = match burst(Driver::IoUring) {
+        Ok(figure) => (Driver::IoUring, figure),
         // Without io_uring there may still be the older queue.
-        Err(_) => burst(Driver::Libaio)?,
+        Err(_) => (Driver::Libaio, burst(Driver::Libaio)?),
     };
-    let driver =
-        if queue.backend == Driver::IoUring.name() { Driver::IoUring } else { Driver::Libaio };
-    if u64::from(spec.depth_ios()) * u64::from(spec.jobs) > MOST_THREADS {
-        let reason = format!("plain calls would need more than {MOST_THREADS} threads");
-        return Ok(Choice { driver, reason, figures: vec![queue] });
+    let mut ways = vec![(queue, first)];
+    let threads = u64::from(depth) * u64::from(spec.jobs);
+    if threads <= MOST_THREADS {
+        ways.push((Driver::Sync, burst(Driver::Sync)?));
     }
-    let calls = better(burst(Driver::Sync)?, burst(Driver::Sync)?);
-    let queue = better(queue, burst(driver)?);
-    Ok(choose(driver, queue, calls, blocks))
+    // Through the page cache libaio is no queue: each call does its I/Os one after the other.
+    if blocks && depth > 1 && spec.direct && queue == Driver::IoUring {
+        // The kernel may give none: then it is not a way.
+        ways.extend(burst(Driver::Libaio).ok().map(|figure| (Driver::Libaio, figure)));
+    }
+    if ways.len() == 1 {
+        let reason = format!("plain calls would need more than {MOST_THREADS} threads");
+        let figures = ways.into_iter().map(|(_, figure)| figure).collect();
+        return Ok(Choice { driver: queue, reason, figures });
+    }
+    for (driver, figure) in ways.iter_mut().rev() {
+        *figure = better(std::mem::take(figure), burst(*driver)?);
+    }
+    Ok(choose(ways, blocks, depth))
 }
 
-/// The rule, from what was measured.
-fn choose(driver: Driver, mut queue: ProbeFigure, calls: ProbeFigure, blocks: bool) -> Choice {
-    queue.note = if blocks { "RWF_NOWAIT is refused" } else { "RWF_NOWAIT is taken" }.into();
-    let share = match (calls.iops, queue.iops) {
-        (Some(calls), Some(queue)) if queue > 0.0 => calls / queue,
-        _ => 0.0,
+/// The rule, from what each way did at `depth`; the first of `ways` is a queue, the second may be plain calls.
+fn choose(mut ways: Vec<(Driver, ProbeFigure)>, blocks: bool, depth: u32) -> Choice {
+    let note = if blocks { "RWF_NOWAIT is refused" } else { "RWF_NOWAIT is taken" };
+    ways[0].1.note = note.into();
+    let (driver, rule) = if blocks {
+        (
+            cheapest(&ways),
+            "blocks (RWF_NOWAIT is refused): the cheapest way that is about as fast as any",
+        )
+    } else {
+        let of = |get: fn(&ProbeFigure) -> Option<f64>| {
+            let figure = ways.iter().find(|way| way.0 == Driver::Sync).and_then(|way| get(&way.1));
+            figure.zip(get(&ways[0].1)).filter(|&(_, b)| b > 0.0).map(|(a, b)| a / b)
+        };
+        // Without figures nothing speaks for plain calls.
+        let speed = of(|figure| figure.iops).unwrap_or(0.0);
+        let cheaper = of(|figure| figure.cpu_per_io_us).unwrap_or(f64::INFINITY) <= 1.0;
+        let (plain, rule) = if depth == 1 {
+            let least = if cheaper { NOISE } else { 1.0 / NOISE };
+            (speed >= least, "does not block, depth 1: the cheaper way, if it is not slower")
+        } else {
+            let rule =
+                "does not block: a queue, if plain calls are not far faster at the same cost";
+            (speed > FAR && cheaper, rule)
+        };
+        (if plain { Driver::Sync } else { ways[0].0 }, rule)
     };
-    let least = if blocks { BLOCKING } else { CLEARLY };
-    // On a busy machine the threads of plain calls get more of the CPU, and look faster: they must be cheaper, too.
-    let dearer = !blocks && calls.cpu_per_io_us >= queue.cpu_per_io_us;
-    let how = if blocks { "blocks (RWF_NOWAIT is refused)" } else { "does not block" };
-    let reason = format!(
-        "auto: the target {how}, and plain calls read {share:.2} times what {} does; from {least} on{} they are taken",
-        queue.backend,
-        if blocks { "" } else { ", if they cost less CPU," }
-    );
-    let driver = if share >= least && !dearer { Driver::Sync } else { driver };
-    Choice { driver, reason, figures: vec![queue, calls] }
+    let figures: Vec<_> = ways.into_iter().map(|(_, figure)| figure).collect();
+    let told: Vec<_> = figures.iter().map(told).collect();
+    let reason = format!("auto: the target {rule}; {}", told.join(", "));
+    Choice { driver, reason, figures }
 }
 
+/// Of the ways that are about as fast as the fastest, the one that costs least CPU.
+fn cheapest(ways: &[(Driver, ProbeFigure)]) -> Driver {
+    let iops = |figure: &ProbeFigure| figure.iops.unwrap_or(0.0);
+    let cost = |figure: &ProbeFigure| figure.cpu_per_io_us.unwrap_or(f64::INFINITY);
+    let most = ways.iter().map(|way| iops(&way.1)).fold(0.0, f64::max);
+    let fast = ways.iter().filter(|way| iops(&way.1) >= NOISE * most);
+    fast.min_by(|a, b| cost(&a.1).total_cmp(&cost(&b.1))).map_or(ways[0].0, |way| way.0)
+}
+
+/// A figure in words.
+fn told(figure: &ProbeFigure) -> String {
+    let number = |n: Option<f64>, places: usize| {
+        n.map_or_else(|| "no".to_owned(), |n| format!("{n:.places$}"))
+    };
+    let (iops, cost) = (number(figure.iops, 0), number(figure.cpu_per_io_us, 2));
+    format!("{} {iops} IOPS at {cost} us", figure.backend)
+}
+
+/// What two bursts say: each figure from the one that was disturbed less.
 fn better(a: ProbeFigure, b: ProbeFigure) -> ProbeFigure {
-    if b.iops > a.iops { b } else { a }
+    let cpu_per_io_us = match (a.cpu_per_io_us, b.cpu_per_io_us) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    };
+    ProbeFigure { cpu_per_io_us, ..if b.iops > a.iops { b } else { a } }
 }
 
 /// Reads at random over the range of `spec`, at its depth, in its largest size.
@@ -166,23 +219,63 @@ mod tests {
         ProbeFigure { backend, iops, cpu_per_io_us, ..ProbeFigure::default() }
     }
 
+    /// Whether plain calls are chosen that read `speed` times as fast as io_uring, for `cost` of its CPU.
+    fn plain(depth: u32, blocks: bool, speed: f64, cost: f64) -> bool {
+        let queue = (Driver::IoUring, figure(Driver::IoUring, 1000.0, 1.0));
+        let calls = (Driver::Sync, figure(Driver::Sync, 1000.0 * speed, cost));
+        let choice = choose(vec![queue, calls], blocks, depth);
+        assert_eq!(choice.figures.len(), 2);
+        let told = format!("sync {:.0} IOPS at {cost:.2} us", 1000.0 * speed);
+        assert!(choice.reason.ends_with(&told), "{choice:?}");
+        choice.driver == Driver::Sync
+    }
+
     #[test]
-    fn plain_calls_win_where_the_target_blocks_or_they_are_clearly_faster() {
-        for (blocks, calls, cpu, wins) in [
-            (true, 79.0, 0.5, false),
-            (true, 80.0, 1.5, true),
-            (false, 119.0, 0.5, false),
-            (false, 120.0, 0.5, true),
-            (false, 300.0, 1.5, false),
-        ] {
-            let queue = figure(Driver::IoUring, 100.0, 1.0);
-            let calls = figure(Driver::Sync, calls, cpu);
-            let choice = choose(Driver::IoUring, queue, calls, blocks);
-            assert_eq!(choice.driver == Driver::Sync, wins, "{choice:?}");
-            assert_eq!(choice.figures.len(), 2);
+    fn where_the_target_blocks_plain_calls_win_that_cost_no_more_and_are_about_as_fast() {
+        for depth in [1, 32] {
+            assert!(plain(depth, true, 0.81, 0.5) && plain(depth, true, 1.2, 0.99));
+            assert!(!plain(depth, true, 0.79, 0.5) && !plain(depth, true, 1.2, 1.01));
+            assert!(plain(depth, true, 1.3, 1.1), "a queue that is far slower is no way at all");
         }
-        let nothing = ProbeFigure::default();
-        assert_eq!(choose(Driver::Libaio, nothing.clone(), nothing, true).driver, Driver::Libaio);
+    }
+
+    #[test]
+    fn where_the_target_blocks_the_older_queue_may_win_as_well() {
+        let ways = |libaio: f64, cost: f64| {
+            vec![
+                (Driver::IoUring, figure(Driver::IoUring, 10.0, 30.0)),
+                (Driver::Sync, figure(Driver::Sync, 100.0, 2.0)),
+                (Driver::Libaio, figure(Driver::Libaio, libaio, cost)),
+            ]
+        };
+        assert_eq!(choose(ways(90.0, 1.8), true, 32).driver, Driver::Libaio);
+        assert_eq!(choose(ways(70.0, 1.8), true, 32).driver, Driver::Sync);
+        assert_eq!(choose(ways(90.0, 2.1), true, 32).driver, Driver::Sync);
+    }
+
+    #[test]
+    fn at_depth_more_threads_that_look_faster_and_cost_more_do_not_win() {
+        assert!(!plain(32, false, 3.0, 2.03) && !plain(32, false, 1.49, 0.5));
+        assert!(plain(32, false, 1.51, 0.9));
+    }
+
+    #[test]
+    fn at_depth_1_what_is_cheaper_wins_if_it_is_not_slower() {
+        assert!(plain(1, false, 0.81, 0.9) && !plain(1, false, 0.79, 0.9));
+        assert!(!plain(1, false, 1.24, 1.1) && plain(1, false, 1.26, 1.1));
+    }
+
+    #[test]
+    fn of_two_bursts_each_figure_is_the_better_one_and_none_are_no_reason_for_calls() {
+        let best = better(figure(Driver::Sync, 100.0, 2.0), figure(Driver::Sync, 90.0, 1.0));
+        assert_eq!((best.iops, best.cpu_per_io_us), (Some(100.0), Some(1.0)));
+        let nothing = || {
+            let none = ProbeFigure::default;
+            vec![(Driver::IoUring, none()), (Driver::Sync, none())]
+        };
+        for (blocks, depth) in [(true, 1), (true, 32), (false, 1), (false, 32)] {
+            assert_eq!(choose(nothing(), blocks, depth).driver, Driver::IoUring);
+        }
     }
 
     #[test]

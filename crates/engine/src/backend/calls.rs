@@ -41,8 +41,10 @@ unsafe fn move_bytes(fd: RawFd, transfer: &Transfer, memory: *mut u8) -> i32 {
     // SAFETY: as the caller promises.
     let moved = unsafe {
         match (transfer.verb, transfer.durable) {
-            (Verb::Read, _) => libc::pread(fd, memory.cast(), left, at),
-            (_, false) => libc::pwrite(fd, memory.cast(), left, at),
+            // Not libc's own functions: those are points of cancellation, which cost a process of several threads two
+            // atomic exchanges each time.
+            (Verb::Read, _) => libc::syscall(libc::SYS_pread64, fd, memory, left, at) as isize,
+            (_, false) => libc::syscall(libc::SYS_pwrite64, fd, memory, left, at) as isize,
             (_, true) => {
                 let part = libc::iovec { iov_base: memory.cast(), iov_len: left };
                 libc::pwritev2(fd, &raw const part, 1, at, libc::RWF_DSYNC)

@@ -48,7 +48,11 @@ impl Backend for Null {
 
     #[inline]
     fn reap(&mut self, into: &mut Vec<Reaped>) {
-        into.extend(self.pushed.drain(..self.submitted));
+        if self.submitted == self.pushed.len() && into.is_empty() {
+            std::mem::swap(into, &mut self.pushed);
+        } else {
+            into.extend(self.pushed.drain(..self.submitted));
+        }
         self.submitted = 0;
     }
 }

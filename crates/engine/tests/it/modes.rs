@@ -199,8 +199,8 @@ fn real_targets_share_a_load_and_hold_different_bytes() {
 }
 
 #[test]
-fn a_target_that_blocks_is_driven_by_plain_calls_and_others_are_not() {
-    let name = "a_target_that_blocks_is_driven_by_plain_calls_and_others_are_not";
+fn a_target_that_blocks_is_not_driven_by_io_uring_and_others_are() {
+    let name = "a_target_that_blocks_is_not_driven_by_io_uring_and_others_are";
     let Some(device) = Loop::new(name, 16 * MIB, &[]) else { return };
     let spec = "ops = { randread = 100 }\nduration = \"100ms\"\ndepth = 32";
     let told = run(&on(&device.path, spec));
@@ -209,11 +209,15 @@ fn a_target_that_blocks_is_driven_by_plain_calls_and_others_are_not() {
     assert!(engine.chosen.starts_with("auto"), "{engine:?}");
     assert_eq!(engine.backend, "io_uring", "{engine:?}");
     let Some(zram) = crate::support::Zram::new(name, 16 * MIB) else { return };
-    let told = run(&on(&zram.path, spec));
-    let engine = &told.summary().engine;
-    assert_eq!(engine.backend, "sync", "{engine:?}");
-    assert!(engine.chosen.contains("RWF_NOWAIT is refused"), "{engine:?}");
-    assert_eq!(engine.depth, 32);
+    for (depth, ways) in [(1, 2), (32, 3)] {
+        let spec = format!("ops = {{ randread = 100 }}\nduration = \"100ms\"\ndepth = {depth}");
+        let told = run(&on(&zram.path, &spec));
+        let engine = &told.summary().engine;
+        assert_eq!(engine.probe.len(), ways, "{engine:?}");
+        assert!(["sync", "libaio"][..ways - 1].contains(&engine.backend.as_str()), "{engine:?}");
+        assert!(engine.chosen.contains("RWF_NOWAIT is refused"), "{engine:?}");
+        assert_eq!(engine.depth, depth);
+    }
 }
 
 #[test]
