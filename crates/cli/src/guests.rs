@@ -74,7 +74,10 @@ impl Prepared {
     pub fn machine(&self, plan: &Plan, args: &GuestArgs) -> VmSpec {
         let mut spec = self.bare_machine(&plan.needs, args);
         for (role, device) in &plan.devices {
-            spec = spec.with_disk(role, device.size);
+            spec = match &device.file {
+                Some(file) => spec.with_image(role, device.size, file.clone()),
+                None => spec.with_disk(role, device.size),
+            };
             spec.will_write = Bytes(spec.will_write.0 + device.stored.0);
         }
         spec

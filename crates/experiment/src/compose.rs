@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use results::model::{AskedMetric, PlanFacts, VariantFacts};
 use units::{Bytes, Seed};
 
+use crate::devices::{self, Devices};
 use crate::diagnostic::{Diagnostic, key_span, nearest, table_span};
 use crate::file::{File, Question};
 use crate::plan::{CellPlan, DevicePlan, Needs, Plan};
@@ -38,8 +39,11 @@ pub fn compose(file: &str, text: &str, choices: &Choices) -> Result<Plan, Experi
         mistakes,
     };
     let parsed: File = toml::from_str(text).map_err(|e| fail(vec![Diagnostic::from_toml(&e)]))?;
-    let mut mistakes = check_frame(&parsed, text);
-    let devices = device_sizes(&parsed, choices);
+    let mut mistakes = check_frame(&parsed);
+    let devices = devices::read(&parsed, file, text, choices).unwrap_or_else(|m| {
+        mistakes.extend(m);
+        Devices::default()
+    });
     let variants = stacks::resolve(&parsed, text).unwrap_or_else(|m| {
         mistakes.extend(m);
         Vec::new()
@@ -59,8 +63,10 @@ pub fn compose(file: &str, text: &str, choices: &Choices) -> Result<Plan, Experi
     }
     let mut built = Vec::new();
     for variant in &variants {
-        let stack = stacks::build(variant, &devices, &choices.run_tag, text).map_err(&fail)?;
-        let planned = stages::plan(&stages, &stack, text).map_err(&fail)?;
+        let stack =
+            stacks::build(variant, &devices.sizes, &choices.run_tag, text).map_err(&fail)?;
+        let planned =
+            stages::plan(&stages, &stack, &devices, &choices.run_tag, text).map_err(&fail)?;
         built.push((stack, planned));
     }
     Ok(assemble(&parsed, choices, &devices, &variants, &built))
@@ -69,7 +75,7 @@ pub fn compose(file: &str, text: &str, choices: &Choices) -> Result<Plan, Experi
 fn assemble(
     file: &File,
     choices: &Choices,
-    sizes: &BTreeMap<String, Bytes>,
+    devices: &Devices,
     variants: &[VariantStack],
     built: &[(Built, Vec<crate::StagePlan>)],
 ) -> Plan {
@@ -101,17 +107,7 @@ fn assemble(
         run_tag: choices.run_tag.clone(),
         seed: choices.seed,
         facts: facts(file, repeat, variants, built),
-        devices: sizes
-            .iter()
-            .map(|(role, size)| {
-                let stored = built
-                    .iter()
-                    .map(|(stack, stages)| estimate::stored(stack, stages, *size))
-                    .max()
-                    .unwrap_or_default();
-                (role.clone(), DevicePlan { size: *size, stored })
-            })
-            .collect(),
+        devices: device_plans(devices, built),
         needs,
         cells,
     }
@@ -149,19 +145,24 @@ fn asked(question: &Question) -> AskedMetric {
     }
 }
 
-fn device_sizes(file: &File, choices: &Choices) -> BTreeMap<String, Bytes> {
-    file.devices
-        .get_ref()
-        .iter()
-        .map(|(role, device)| {
-            let planned = device.get_ref().size;
-            (role.clone(), choices.sizes.get(role).copied().unwrap_or(planned))
-        })
-        .collect()
+fn device_plans(
+    devices: &Devices,
+    built: &[(Built, Vec<crate::StagePlan>)],
+) -> BTreeMap<String, DevicePlan> {
+    let written = devices.sizes.iter().map(|(role, &size)| {
+        let stored = built.iter().map(|(stack, stages)| estimate::stored(stack, stages, size));
+        let stored = stored.max().unwrap_or_default();
+        (role.clone(), DevicePlan { size, stored, file: None })
+    });
+    let read = devices.images.iter().map(|(role, image)| {
+        let file = Some(image.path.clone());
+        (role.clone(), DevicePlan { size: image.size, stored: Bytes(0), file })
+    });
+    written.chain(read).collect()
 }
 
 /// Checks what needs neither layers nor stages.
-fn check_frame(file: &File, text: &str) -> Vec<Diagnostic> {
+fn check_frame(file: &File) -> Vec<Diagnostic> {
     let mut mistakes = Vec::new();
     let name = file.name.get_ref();
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_' || c == '.';
@@ -185,16 +186,6 @@ fn check_frame(file: &File, text: &str) -> Vec<Diagnostic> {
             "The experiment has no device",
             "name one: [devices.data] with size = \"12G\"",
         ));
-    }
-    for device in file.devices.get_ref().values() {
-        let size = device.get_ref().size;
-        if size.0 < 64 * Bytes::MIB || size.0 % 4096 != 0 {
-            mistakes.push(Diagnostic::at(
-                key_span(text, &table_span(text, &device.span()), "size"),
-                format!("A device of {size} is too small, or not whole blocks of 4 KiB"),
-                "give at least 64M, in multiples of 4k",
-            ));
-        }
     }
     mistakes
 }
@@ -228,7 +219,7 @@ fn check_question(
     let operation = asked.operation.as_ref()?;
     let measured = stages.iter().filter(|s| s.measured);
     let operations: Vec<_> =
-        measured.flat_map(|s| s.load.iter().flat_map(stages::operations)).collect();
+        measured.flat_map(|s| s.load().into_iter().flat_map(stages::operations)).collect();
     (!operations.contains(operation)).then(|| {
         Diagnostic::at(
             key_span(text, &span, "operation"),

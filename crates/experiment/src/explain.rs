@@ -33,6 +33,8 @@ pub struct ExplainedDevice {
     pub size_bytes: u64,
     /// The most that will be stored on it at any moment, bytes.
     pub stored_bytes: u64,
+    /// The file that it shows, for reading only.
+    pub file: Option<std::path::PathBuf>,
 }
 
 /// One variant.
@@ -69,6 +71,7 @@ pub fn explain(plan: &Plan) -> Explained {
                 role: role.clone(),
                 size_bytes: d.size.0,
                 stored_bytes: d.stored.0,
+                file: d.file.clone(),
             })
             .collect(),
         variants: plan.cells.iter().filter(|c| c.repeat == 1).map(variant).collect(),
@@ -82,7 +85,7 @@ fn variant(cell: &CellPlan) -> ExplainedVariant {
     let mut warnings: Vec<String> = cell
         .stages
         .iter()
-        .filter(|s| s.load.has_content())
+        .filter(|s| s.copy.is_none() && s.load.has_content())
         .flat_map(|s| {
             let content = &s.load.content;
             let blocks = s.load.largest_io().0.div_ceil(4096);
@@ -111,7 +114,9 @@ fn variant(cell: &CellPlan) -> ExplainedVariant {
 }
 
 fn stage(stage: &StagePlan) -> String {
-    let amount = stage.ios.map_or_else(String::new, |ios| {
+    let before: String = stage.before.iter().map(|step| format!("{}; then ", step.about)).collect();
+    let ios = stage.ios.filter(|_| stage.copy.is_none());
+    let amount = ios.map_or_else(String::new, |ios| {
         format!(
             "{} I/Os of {}, ",
             units::show::grouped(ios),
@@ -123,5 +128,10 @@ fn stage(stage: &StagePlan) -> String {
         )
     });
     let measured = if stage.measured { " (measured)" } else { "" };
-    format!("{}{measured}: {}, {amount}about {}", stage.name, stage.load.describe(), stage.about)
+    format!(
+        "{before}{}{measured}: {}, {amount}about {}",
+        stage.name,
+        crate::stages::describe(stage),
+        stage.about
+    )
 }

@@ -30,7 +30,10 @@ pub(crate) struct File {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Device {
-    pub size: Bytes,
+    /// Of a device that a stack stands on.
+    pub size: Option<Bytes>,
+    /// Of a device that stages copy from.
+    pub file: Option<String>,
 }
 
 /// `[[variant]]`: one stack to compare.

@@ -3,7 +3,10 @@
 //! prints exactly what a run would do.
 #![forbid(unsafe_code)]
 
+mod change;
 mod compose;
+mod copy;
+mod devices;
 mod diagnostic;
 mod estimate;
 mod explain;
@@ -17,7 +20,7 @@ mod stages;
 pub use compose::{Choices, compose};
 pub use diagnostic::{Diagnostic, nearest};
 pub use explain::{Explained, explain};
-pub use plan::{CellPlan, DevicePlan, Needs, PlacedLayer, Plan, StagePlan};
+pub use plan::{CellPlan, CopyPlan, DevicePlan, Needs, PlacedLayer, Plan, StagePlan};
 pub use shipped::{SHIPPED, Shipped, shipped};
 
 /// An experiment file that cannot be used.

@@ -2,6 +2,7 @@
 //! guest, and `explain` prints it; whoever executes it decides nothing.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use layers::probe::Probe;
 use layers::step::Step;
@@ -27,13 +28,16 @@ pub struct Plan {
     pub cells: Vec<CellPlan>,
 }
 
-/// A block device that stacks are built on.
+/// A block device that stacks are built on, or a file that is copied from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DevicePlan {
     /// Size of the virtual disk in the lab; the least that a real device must have.
     pub size: Bytes,
     /// The most that will be stored on it at any moment (an upper bound).
     pub stored: Bytes,
+    /// The file or block device of the host that it shows, for reading only; `None`: it is empty and written to.
+    #[serde(default)]
+    pub file: Option<PathBuf>,
 }
 
 /// What a machine must have to execute the plan.
@@ -135,7 +139,7 @@ pub struct PlacedLayer {
 /// One stage of a cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StagePlan {
-    /// `allocate` or `load`.
+    /// `allocate`, `load` or `copy`.
     pub kind: String,
     /// Its name.
     pub name: String,
@@ -144,8 +148,14 @@ pub struct StagePlan {
     /// Whether the stack is brought to rest, and read, before the next stage.
     #[serde(default)]
     pub settle: bool,
-    /// What is done.
+    /// Steps that change settings of running layers, before it begins.
+    #[serde(default)]
+    pub before: Vec<Step>,
+    /// What is done; of a `copy`, where its blocks go.
     pub load: LoadSpec,
+    /// Where the blocks of a `copy` come from.
+    #[serde(default)]
+    pub copy: Option<CopyPlan>,
     /// I/Os it makes, when that is known beforehand.
     pub ios: Option<u64>,
     /// Bytes of them, when that is known beforehand.
@@ -153,4 +163,19 @@ pub struct StagePlan {
     pub bytes: Option<Bytes>,
     /// About how long it takes.
     pub about: Nanos,
+}
+
+/// Where the blocks of a `copy` come from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CopyPlan {
+    /// Role of the device.
+    pub role: String,
+    /// Its path, placeholders allowed.
+    pub from: String,
+    /// Where on it the first block is.
+    pub offset: Bytes,
+    /// How many bytes.
+    pub bytes: Bytes,
+    /// Bytes of one write.
+    pub block: Bytes,
 }

@@ -1,5 +1,6 @@
 //! The stages of an experiment: read from the file, and planned for a stack.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
@@ -9,6 +10,9 @@ use toml::{Table, Value};
 use units::{Bytes, Nanos, Percent};
 use workload::LoadSpec;
 
+use crate::change::{self, Running};
+use crate::copy::Copy;
+use crate::devices::Devices;
 use crate::diagnostic::{Diagnostic, key_span, nearest, table_span};
 use crate::estimate;
 use crate::file::File;
@@ -16,7 +20,7 @@ use crate::plan::StagePlan;
 use crate::stacks::Built;
 
 /// What a stage can do.
-const KINDS: [&str; 2] = ["allocate", "load"];
+const KINDS: [&str; 3] = ["allocate", "load", "copy"];
 
 /// One `[[stage]]` as written.
 pub(crate) struct Stage {
@@ -25,9 +29,28 @@ pub(crate) struct Stage {
     pub measured: bool,
     /// Whether the stack is brought to rest, and read, before the next stage.
     pub settle: bool,
-    /// The load; `None` for `allocate`, which the layers define.
-    pub load: Option<LoadSpec>,
+    /// Settings of running layers that change before it, by `layer.key`.
+    pub set: BTreeMap<String, Value>,
+    pub task: Task,
     pub span: Range<usize>,
+}
+
+/// What a stage does.
+pub(crate) enum Task {
+    /// What the layers need.
+    Allocate,
+    Load(Box<LoadSpec>),
+    Copy(Copy),
+}
+
+impl Stage {
+    /// The load that it measures, if it is one.
+    pub fn load(&self) -> Option<&LoadSpec> {
+        match &self.task {
+            Task::Load(spec) => Some(spec),
+            _ => None,
+        }
+    }
 }
 
 /// Reads every stage; all mistakes at once.
@@ -85,13 +108,16 @@ fn stage(table: &Table, span: Range<usize>, file: &str, text: &str) -> Result<St
     };
     let measured = flag(&mut table, "measure", &span, text)?;
     let settle = flag(&mut table, "settle", &span, text)?;
-    let load = if kind == "load" {
-        Some(load(table, &span, file, text)?)
-    } else {
-        refuse_keys(&table, &kind, &span, text)?;
-        None
+    let set = change::read(&mut table, &span, text)?;
+    let task = match kind.as_str() {
+        "load" => Task::Load(Box::new(load(table, &span, file, text)?)),
+        "copy" => Task::Copy(Copy::read(table, measured, &span, text)?),
+        _ => {
+            refuse_keys(&table, &kind, &span, text)?;
+            Task::Allocate
+        }
     };
-    Ok(Stage { kind, name, measured, settle, load, span })
+    Ok(Stage { kind, name, measured, settle, set, task, span })
 }
 
 /// Takes a key that is true or false, false unless given.
@@ -146,7 +172,7 @@ fn refuse_keys(
         Some(key) => Err(Diagnostic::at(
             key_span(text, span, key),
             format!("A stage '{kind}' has no key '{key}'"),
-            "allowed here: do, name, measure, settle",
+            "allowed here: do, name, measure, settle, set",
         )),
     }
 }
@@ -155,32 +181,72 @@ fn refuse_keys(
 pub(crate) fn plan(
     stages: &[Stage],
     stack: &Built,
+    devices: &Devices,
+    run_tag: &str,
     text: &str,
 ) -> Result<Vec<StagePlan>, Vec<Diagnostic>> {
     let mut planned = Vec::new();
+    let mut running = Running::new(stack, run_tag);
     for stage in stages {
-        let Some(spec) = &stage.load else {
-            planned
-                .extend(stack.allocate.iter().map(|(layer, need)| allocation(layer, need, stack)));
-            if let Some(last) = planned.last_mut() {
-                last.settle |= stage.settle;
+        let before = running.change(stage, text).map_err(|mistake| vec![mistake])?;
+        let first = planned.len();
+        match &stage.task {
+            Task::Allocate => {
+                let needs = stack.allocate.iter();
+                planned.extend(needs.map(|(layer, need)| allocation(layer, need, stack)));
             }
-            continue;
-        };
-        spec.check_target(stack.bytes.0, 512)
-            .map_err(|error| vec![workload_mistake(&error, &stage.span, text)])?;
-        planned.push(StagePlan {
-            kind: stage.kind.clone(),
-            name: stage.name.clone(),
-            measured: stage.measured,
-            settle: stage.settle,
-            ios: spec.plan(stack.bytes.0).map(|amount| amount.ios),
-            bytes: spec.plan(stack.bytes.0).map(|amount| Bytes(amount.bytes)),
-            about: estimate::load(spec, stack.bytes),
-            load: spec.clone(),
-        });
+            Task::Load(spec) => planned.push(fitted(stage, spec, stack, text)?),
+            Task::Copy(copy) => {
+                let (spec, from) = copy.plan(devices, stage, text).map_err(|m| vec![m])?;
+                let fitted = fitted(stage, &spec, stack, text)?;
+                planned.push(StagePlan { copy: Some(from), ..fitted });
+            }
+        }
+        if let Some(last) = planned.last_mut() {
+            last.settle |= stage.settle;
+        }
+        match planned.get_mut(first) {
+            Some(stage) => stage.before = before,
+            None if before.is_empty() => {}
+            None => return Err(vec![nowhere(stage, text)]),
+        }
     }
     Ok(planned)
+}
+
+/// A stage that does nothing on this stack cannot change anything either.
+fn nowhere(stage: &Stage, text: &str) -> Diagnostic {
+    Diagnostic::at(
+        key_span(text, &stage.span, "set"),
+        format!(
+            "Nothing is done in stage '{}' of this stack, so it changes no setting",
+            stage.name
+        ),
+        "give the setting to the stage that follows",
+    )
+}
+
+/// A load on this stack.
+fn fitted(
+    stage: &Stage,
+    spec: &LoadSpec,
+    stack: &Built,
+    text: &str,
+) -> Result<StagePlan, Vec<Diagnostic>> {
+    spec.check_target(stack.bytes.0, 512)
+        .map_err(|error| vec![workload_mistake(&error, &stage.span, text)])?;
+    Ok(StagePlan {
+        kind: stage.kind.clone(),
+        name: stage.name.clone(),
+        measured: stage.measured,
+        settle: stage.settle,
+        before: Vec::new(),
+        ios: spec.plan(stack.bytes.0).map(|amount| amount.ios),
+        bytes: spec.plan(stack.bytes.0).map(|amount| Bytes(amount.bytes)),
+        about: estimate::load(spec, stack.bytes),
+        load: spec.clone(),
+        copy: None,
+    })
 }
 
 /// One write into every unit that the layer allocates lazily, of zeros: they take no data blocks.
@@ -202,6 +268,8 @@ fn allocation(layer: &str, need: &layers::Allocate, stack: &Built) -> StagePlan 
         name: format!("allocate {layer}"),
         measured: false,
         settle: false,
+        before: Vec::new(),
+        copy: None,
         ios: load.plan(stack.bytes.0).map(|amount| amount.ios),
         bytes: load.plan(stack.bytes.0).map(|amount| Bytes(amount.bytes)),
         about: Nanos::from_secs(3),
@@ -215,8 +283,16 @@ pub(crate) fn facts(stage: &StagePlan) -> StageFacts {
         kind: stage.kind.clone(),
         name: stage.name.clone(),
         measured: stage.measured,
-        about: stage.load.describe(),
+        about: describe(stage),
         load: serde_json::to_value(&stage.load).unwrap_or_default(),
+    }
+}
+
+/// What a stage does, in words.
+pub(crate) fn describe(stage: &StagePlan) -> String {
+    match &stage.copy {
+        Some(copy) => format!("{} of {}, writes of {}", copy.bytes, copy.role, copy.block),
+        None => stage.load.describe(),
     }
 }
 

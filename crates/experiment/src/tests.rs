@@ -139,3 +139,83 @@ proptest::proptest! {
         }
     }
 }
+
+/// An experiment beside a file of 1 MiB that its stages copy from.
+fn copying(stages: &str) -> (tempfile::TempDir, Result<Plan, ExperimentError>) {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("corpus.img"), vec![1; 1 << 20]).unwrap();
+    let text = format!(
+        "name = \"copying\"\nabout = \"x\"\nrepeat = 1\n[devices.data]\nsize = \"7G\"\n\
+         [devices.corpus]\nfile = \"corpus.img\"\n[[stack]]\nlayer = \"vdo\"\non = \"data\"\n\
+         logical_size = \"1G\"\n{stages}\n[[stage]]\ndo = \"load\"\nmeasure = true\n\
+         ops = {{ write = 100 }}\nbytes = \"4M\"\n"
+    );
+    let file = dir.path().join("copying.toml");
+    let plan = compose(file.to_str().unwrap(), &text, &choices());
+    (dir, plan)
+}
+
+#[test]
+fn a_copy_brings_a_file_onto_the_stack_and_settings_change_before_it() {
+    let (dir, plan) = copying(
+        "[[stage]]\ndo = \"copy\"\nname = \"first\"\nfrom = \"corpus\"\nsize = \"256k\"\n\
+         set.\"vdo.dedupe\" = false\n\
+         [[stage]]\ndo = \"copy\"\nname = \"rest\"\nfrom = \"corpus\"\nfrom_offset = \"256k\"\n\
+         offset = \"1M\"\nblock_size = \"4k\"\nsettle = true\nset.\"vdo.dedupe\" = true",
+    );
+    let plan = plan.unwrap();
+    let corpus = &plan.devices["corpus"];
+    let file = dir.path().join("corpus.img").canonicalize().unwrap();
+    assert_eq!((corpus.size, corpus.file.as_ref()), (Bytes(1 << 20), Some(&file)));
+    assert_eq!(plan.devices["data"].file, None);
+    let [first, rest, _] = &plan.cells[0].stages[..] else { panic!("three stages") };
+    let shown = |stage: &crate::StagePlan| -> Vec<String> {
+        stage.before.iter().map(|step| step.action.show()).collect()
+    };
+    assert!(shown(first)[0].contains("lvchange --yes --deduplication n"), "{:?}", shown(first));
+    assert!(shown(rest)[0].contains("--deduplication y"));
+    assert_eq!(rest.before.len(), 2, "the index is waited for");
+    let copy = rest.copy.as_ref().unwrap();
+    assert_eq!(
+        (copy.offset, copy.bytes, copy.block),
+        (Bytes(256 << 10), Bytes(768 << 10), Bytes(4096))
+    );
+    assert_eq!(copy.from, "{device.corpus}");
+    assert_eq!((rest.load.offset, rest.bytes), (Some(Bytes(1 << 20)), Some(Bytes(768 << 10))));
+    assert!(rest.settle && !first.settle);
+}
+
+#[test]
+fn a_copy_that_cannot_be_names_its_line_and_the_remedy() {
+    let refused = |stage: &str, phrase: &str| {
+        let said = copying(&format!("[[stage]]\n{stage}")).1.unwrap_err().render(false);
+        assert!(said.contains(phrase), "{phrase} in {said}");
+    };
+    refused("do = \"copy\"\nfrom = \"data\"", "there are: corpus");
+    refused("do = \"copy\"", "from");
+    refused("do = \"copy\"\nfrom = \"corpus\"\nsize = \"2M\"", "1 MiB from byte 0 on");
+    refused("do = \"copy\"\nfrom = \"corpus\"\nsize = 100", "multiple of 4k");
+    refused("do = \"copy\"\nfrom = \"corpus\"\noffset = \"2G\"", "offset");
+    refused("do = \"copy\"\nfrom = \"corpus\"\nmeasure = true", "settle = true");
+    refused("do = \"copy\"\nfrom = \"corpus\"\ndepth = 3", "depth");
+    refused(
+        "do = \"copy\"\nfrom = \"corpus\"\nset.\"vdo.slab_size\" = \"1G\"",
+        "these can: dedupe",
+    );
+    refused("do = \"copy\"\nfrom = \"corpus\"\nset.\"zfs.dedupe\" = true", "its layers are: vdo");
+    refused("do = \"copy\"\nfrom = \"corpus\"\nset.\"vdo.dedupe\" = 7", "dedupe");
+}
+
+#[test]
+fn a_device_is_either_written_to_or_a_file_that_is_there() {
+    let text = |device: &str| {
+        format!(
+            "name = \"x\"\nabout = \"x\"\n[devices.data]\n{device}\n[[stack]]\nlayer = \"linear\"\non = \"data\"\n\
+             [[stage]]\ndo = \"load\"\nmeasure = true\nops = {{ write = 100 }}\nbytes = \"4M\"\n"
+        )
+    };
+    let said = |device: &str| plan(&text(device)).unwrap_err().render(false);
+    assert!(said("file = \"/nowhere.img\"").contains("/nowhere.img cannot be read"));
+    assert!(said("size = \"1G\"\nfile = \"x\"").contains("either a size or a file"));
+    assert!(said("").contains("either a size or a file"));
+}

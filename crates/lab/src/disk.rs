@@ -103,7 +103,25 @@ fn check(disk: &Disk, all: &[Disk]) -> Result<()> {
             "give it a multiple of 4 KiB",
         ));
     }
+    let Some(image) = &disk.image else { return Ok(()) };
+    let there = length(image).map_err(Error::io("cannot read", image))?;
+    if there != disk.size.0 {
+        return Err(bad(
+            format!(
+                "{} holds {there} B, not the {} B of the disk {role}",
+                image.display(),
+                disk.size.0
+            ),
+            "give a file or block device of whole blocks of 4 KiB that does not change; truncate -s %4096 FILE fills a file up",
+        ));
+    }
     Ok(())
+}
+
+/// Bytes of a file or block device.
+fn length(image: &Path) -> std::io::Result<u64> {
+    let mut file = File::open(image)?;
+    std::io::Seek::seek(&mut file, std::io::SeekFrom::End(0))
 }
 
 fn make_one(
@@ -113,24 +131,14 @@ fn make_one(
     aio: Aio,
     note: Option<String>,
 ) -> Result<Drive> {
+    if let Some(image) = &disk.image {
+        return read_only(disk, image, aio, note);
+    }
     let path = home.join(format!("{}.img", disk.role));
     let file = if nameless { nameless_file(home)? } else { kept_file(&path)? };
     file.set_len(disk.size.0).map_err(Error::io("cannot set the size of a disk in", home))?;
     let seen = format!("/proc/self/fd/{}", file.as_raw_fd());
-    let direct =
-        rustix::fs::open(&seen, OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC, Mode::empty());
-    let (cache, aio, note) = match direct {
-        Ok(_) => ("none", aio, note),
-        // aio=io_uring works without O_DIRECT; the page cache of the host is then in the way of every measurement.
-        Err(errno) => (
-            "writeback",
-            aio,
-            Some(format!(
-                "the file system of {} refuses direct I/O ({errno}): the host's page cache is between guest and disk",
-                home.display()
-            )),
-        ),
-    };
+    let (cache, note) = cache(&seen, OFlags::RDWR, home, note);
     let options = format!("cache={cache},aio={},discard=unmap", aio.name());
     Ok(Drive {
         argument: DriveArgument {
@@ -141,6 +149,40 @@ fn make_one(
         facts: DiskFacts { role: disk.role.clone(), size: disk.size, options, note },
         inherited: nameless.then(|| file.into()),
     })
+}
+
+/// A disk that shows the guest what is in `image`.
+fn read_only(disk: &Disk, image: &Path, aio: Aio, note: Option<String>) -> Result<Drive> {
+    let file = File::open(image).map_err(Error::io("cannot read", image))?;
+    let seen = inherited_name(&file);
+    let (cache, note) = cache(&seen, OFlags::RDONLY, image, note);
+    let options = format!("cache={cache},aio={},readonly=on", aio.name());
+    Ok(Drive {
+        argument: DriveArgument { role: disk.role.clone(), file: seen, options: options.clone() },
+        facts: DiskFacts { role: disk.role.clone(), size: disk.size, options, note },
+        inherited: Some(file.into()),
+    })
+}
+
+/// QEMU's cache mode for the file `seen`, and what is to be said of it: past the page cache of the host, which would be in
+/// the way of every measurement, wherever the file system allows that.
+fn cache(
+    seen: &str,
+    access: OFlags,
+    place: &Path,
+    note: Option<String>,
+) -> (&'static str, Option<String>) {
+    let flags = access | OFlags::DIRECT | OFlags::CLOEXEC;
+    match rustix::fs::open(seen, flags, Mode::empty()) {
+        Ok(_) => ("none", note),
+        Err(errno) => (
+            "writeback",
+            Some(format!(
+                "the file system of {} refuses direct I/O ({errno}): the host's page cache is between guest and disk",
+                place.display()
+            )),
+        ),
+    }
 }
 
 /// A file that is in `dir` but has no name, so that nothing is left whatever happens.
@@ -182,7 +224,32 @@ mod tests {
     use super::*;
 
     fn disk(role: &str, size: u64) -> Disk {
-        Disk { role: role.into(), size: Bytes(size) }
+        Disk { role: role.into(), size: Bytes(size), image: None }
+    }
+
+    #[test]
+    fn an_image_is_attached_for_reading_only_and_stays_as_it_is() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("corpus.img");
+        std::fs::write(&path, vec![7; 8192]).unwrap();
+        let image = Disk { image: Some(path.clone()), ..disk("corpus", 8192) };
+        let drive = make_one(&image, dir.path(), true, Aio::Threads, None).unwrap();
+        assert!(drive.argument.options.ends_with(",readonly=on"), "{:?}", drive.argument);
+        assert!(!drive.argument.options.contains("discard"));
+        assert_eq!(std::fs::read(&path).unwrap(), vec![7; 8192]);
+        let gone = Disk { image: Some(dir.path().join("none")), ..disk("corpus", 8192) };
+        let error = make_one(&gone, dir.path(), true, Aio::Threads, None).unwrap_err();
+        assert!(error.to_string().contains("none"), "{error}");
+    }
+
+    #[test]
+    fn an_image_must_hold_what_the_guest_is_to_see() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("corpus.img");
+        std::fs::write(&path, vec![7; 4096]).unwrap();
+        let image = Disk { image: Some(path), ..disk("corpus", 8192) };
+        let error = check(&image, &[]).unwrap_err();
+        assert!(error.to_string().contains("4096 B"), "{error}");
     }
 
     #[test]

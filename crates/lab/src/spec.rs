@@ -10,13 +10,15 @@ use crate::accel::Accelerator;
 use crate::cache::Cache;
 use crate::image::Image;
 
-/// One virtual disk, empty and sparse.
+/// One virtual disk: empty and sparse, or a file of the host that the guest can only read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disk {
     /// Its role in the experiment (`data`): at most 20 letters, digits, `-` and `_`.
     pub role: String,
     /// Its size as the guest sees it, in bytes.
     pub size: Bytes,
+    /// The file or block device whose bytes the guest reads; it is opened for reading only. `None`: a fresh disk.
+    pub image: Option<PathBuf>,
 }
 
 /// Where the bytes of virtual disks are.
@@ -134,10 +136,17 @@ impl VmSpec {
         crate::disk::check_all(self).map(|_| ())
     }
 
-    /// Adds a disk.
+    /// Adds an empty disk.
     #[must_use]
     pub fn with_disk(mut self, role: &str, size: Bytes) -> Self {
-        self.disks.push(Disk { role: role.to_owned(), size });
+        self.disks.push(Disk { role: role.to_owned(), size, image: None });
+        self
+    }
+
+    /// Adds a disk that holds the first `size` bytes of `image`, which the guest can read and nobody changes.
+    #[must_use]
+    pub fn with_image(mut self, role: &str, size: Bytes, image: PathBuf) -> Self {
+        self.disks.push(Disk { role: role.to_owned(), size, image: Some(image) });
         self
     }
 }

@@ -17,6 +17,17 @@ pub trait Layer: Send + Sync {
     /// What raises it at `at`, and what it is then.
     fn raise(&self, at: &Place) -> Result<Raised, SettingError>;
 
+    /// What brings the layer that runs at `at` to the value that its setting `key` has here, without taking it down; `None`
+    /// when the setting cannot change while it runs.
+    fn change(&self, _at: &Place, _key: &str) -> Option<Vec<Step>> {
+        None
+    }
+
+    /// The settings that [`Layer::change`] can change.
+    fn changeable(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Its simulated twin at `at`.
     fn twin(&self, at: &Place) -> Box<dyn Twin>;
 }

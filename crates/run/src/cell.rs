@@ -149,6 +149,7 @@ impl<'a> Running<'a> {
         loader: &mut dyn Loader,
         watch: &mut Watch,
     ) -> Result<(), Stop> {
+        self.steps(&stage.before)?;
         let injected = self.injected()?;
         self.scene.recorder.event(Event::StageStarted {
             cell: self.plan.index,

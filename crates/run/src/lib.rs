@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod cell;
+mod copier;
 mod event;
 pub mod guest;
 mod inject;

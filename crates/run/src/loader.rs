@@ -7,6 +7,7 @@ use host::Executor;
 use results::model::{LoadSummary, Row};
 
 use crate::cell::Scene;
+use crate::copier;
 use crate::message::{Chosen, Message};
 use crate::watch::Watch;
 use crate::{Event, OperationBrief};
@@ -39,9 +40,14 @@ impl Loader for Real {
         plan: &CellPlan,
         stage: usize,
         target: &str,
-        _: &mut Executor,
+        executor: &mut Executor,
         watch: &mut Watch,
     ) -> Result<LoadSummary, String> {
+        let planned = &plan.stages[stage];
+        if let Some(copy) = &planned.copy {
+            let from = executor.resolve(&copy.from).map_err(|error| crate::chain(&error))?;
+            return copier::copy(scene, plan.index, planned, copy, &from, target);
+        }
         let mut load = load_of(plan, stage, TargetSpec::Path(target.into()));
         let foreign = watch.cpu_meter();
         let context = Context {

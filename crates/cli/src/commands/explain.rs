@@ -52,6 +52,15 @@ fn text(explained: &Explained) -> String {
         explained.order.join(", "),
     ));
     for device in &explained.devices {
+        if let Some(file) = &device.file {
+            let size = Bytes(device.size_bytes);
+            text.push_str(&format!(
+                "device  {}: {size} of {}, read only\n",
+                device.role,
+                file.display()
+            ));
+            continue;
+        }
         text.push_str(&format!(
             "device  {} of {}; at most {} are stored on it\n",
             device.role,

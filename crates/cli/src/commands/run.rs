@@ -90,6 +90,17 @@ fn claim(args: &RunArgs, plan: &Plan) -> Result<Claimed, Failure> {
     let mut claimed: Claimed = Claimed::default();
     for (role, planned) in &plan.devices {
         let mut bound = offered.iter().filter(|((r, _), _)| r == role);
+        if let Some(file) = &planned.file {
+            if bound.next().is_some() {
+                return Err(Failure::usage(format!("'{role}' is read from {}", file.display()))
+                    .with_help(
+                        "leave --device away for it; only its file in the experiment counts",
+                    ));
+            }
+            say(&format!("{role}: {}, read only", file.display()));
+            claimed.1.insert(role.clone(), file.display().to_string());
+            continue;
+        }
         let Some(((_, path), destroy)) = bound.next() else {
             return Err(Failure::usage(format!("No device is given for '{role}'")).with_help(format!(
                 "add --device {role}=PATH with a scratch device of at least {}, or run it in the lab: \

@@ -80,6 +80,15 @@ impl Group {
     }
 }
 
+impl Group {
+    /// A step that changes a volume that is up; nothing undoes it but the end of the volume.
+    pub(crate) fn change(&self, about: &str, arguments: &[&str], volume: &str) -> Step {
+        let full = format!("{}/{volume}", self.name);
+        let argv = [&["lvm", "lvchange", "--yes"], arguments, &[&full]].concat();
+        Step { about: about.to_owned(), action: command(&argv), undo: Vec::new(), deadline_s: 120 }
+    }
+}
+
 /// What a volume group on a device of `below_bytes` can give to volumes, bytes.
 pub(crate) fn usable(below_bytes: u64) -> u64 {
     below_bytes.saturating_sub(HEADER) / EXTENT * EXTENT

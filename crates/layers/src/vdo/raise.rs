@@ -40,8 +40,28 @@ pub(super) fn raise(setup: &Setup, at: &Place) -> Raised {
     }
 }
 
+/// lvm's word for a switch.
+fn yes_no(on: bool) -> &'static str {
+    if on { "y" } else { "n" }
+}
+
+/// Steps that switch deduplication or compression of a running volume; `None` for what cannot change while it runs.
+pub(super) fn change(setup: &Setup, at: &Place, key: &str) -> Option<Vec<Step>> {
+    let group = Group::of(at);
+    let (flag, what, on) = match key {
+        "dedupe" => ("--deduplication", "deduplication", setup.dedupe),
+        "compression" => ("--compression", "compression", setup.compression),
+        _ => return None,
+    };
+    let about = format!("switch {what} {}", if on { "on" } else { "off" });
+    let mut steps = vec![group.change(&about, &[flag, yes_no(on)], POOL)];
+    if key == "dedupe" {
+        steps.extend(ready(setup, &group.node(POOL_NODE)));
+    }
+    Some(steps)
+}
+
 fn create(setup: &Setup, at: &Place, group: &Group) -> Step {
-    let yes_no = |on: bool| if on { "y" } else { "n" };
     let [how, size] = lvm::size_arguments(setup.physical_size.map(lvm::round_up));
     let volume_bytes = format!("{}b", setup.volume_bytes(at.below_bytes));
     let settings = lvm_settings(setup);
@@ -235,6 +255,23 @@ mod tests {
             Source::Threads { prefix: "vdo{vdo.instance}:".into() }
         );
         assert!(matches!(&raised.up[3].action, Action::Bind { prefix, .. } if prefix == "vdo"));
+    }
+
+    #[test]
+    fn a_running_volume_is_switched_by_lvm_and_its_index_is_waited_for() {
+        let at = Place { name: "vdo", run_tag: "0badcafe", below: "/dev/x", below_bytes: 7 << 30 };
+        let steps =
+            |text: &str, key: &str| Setup::read(&text.parse().unwrap()).unwrap().change(&at, key);
+        let on = steps("", "dedupe").unwrap();
+        assert_eq!(
+            on[0].action.show(),
+            "lvm lvchange --yes --deduplication y fathom_0badcafe_vdo/pool"
+        );
+        assert!(matches!(on[1].action, Action::Wait { .. }));
+        assert_eq!(steps("dedupe = false", "dedupe").unwrap().len(), 1);
+        let off = steps("compression = false", "compression").unwrap();
+        assert!(off[0].action.show().contains("--compression n"), "{off:?}");
+        assert!(steps("", "slab_size").is_none());
     }
 
     #[test]

@@ -9,6 +9,7 @@ use super::{KIND, geometry, raise, twin, validity};
 use crate::layer::{Layer, Place, Raised};
 use crate::lvm;
 use crate::settings::{SettingError, Settings, on_off, size_text};
+use crate::step::Step;
 use crate::twin::Twin;
 
 const MIB: u64 = 1 << 20;
@@ -107,6 +108,14 @@ impl Layer for Setup {
     fn raise(&self, at: &Place) -> Result<Raised, SettingError> {
         self.validate(at.below_bytes)?;
         Ok(raise::raise(self, at))
+    }
+
+    fn change(&self, at: &Place, key: &str) -> Option<Vec<Step>> {
+        raise::change(self, at, key)
+    }
+
+    fn changeable(&self) -> &'static [&'static str] {
+        &["dedupe", "compression"]
     }
 
     fn twin(&self, at: &Place) -> Box<dyn Twin> {

@@ -157,6 +157,20 @@ impl VdoTwin {
     }
 }
 
+impl VdoTwin {
+    /// Follows `lvchange --deduplication n` and the like.
+    fn switch(&mut self, argv: &[String]) {
+        for pair in argv.windows(2) {
+            let on = pair[1] == "y";
+            match pair[0].as_str() {
+                "--deduplication" => self.setup.dedupe = on,
+                "--compression" => self.setup.compression = on,
+                _ => {}
+            }
+        }
+    }
+}
+
 impl Twin for VdoTwin {
     fn command(&mut self, argv: &[String]) -> TwinAnswer {
         let was_up = self.lvm.is_up();
@@ -165,6 +179,9 @@ impl Twin for VdoTwin {
             self.starts += 1;
             self.index_open = false;
             self.state = State::default();
+        }
+        if argv.get(1).is_some_and(|verb| verb == "lvchange") && self.lvm.is_up() {
+            self.switch(argv);
         }
         answer
     }

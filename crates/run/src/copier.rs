@@ -1,0 +1,85 @@
+//! A `copy` stage: the blocks of a device go to the target in order, past the page cache, one write at a time.
+//!
+//! No flush comes before the end, since a flush empties VDO's packer; the settle steps of the stack do that. One write of
+//! 64 KiB is acknowledged by VDO before its blocks are packed, so that blocks of many writes are under way all the same.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+
+use experiment::{CopyPlan, StagePlan};
+use results::model::LoadSummary;
+use rustix::fs::OFlags;
+use sys::interrupt::Level;
+use units::{Bytes, Seed};
+
+use crate::Event;
+use crate::cell::Scene;
+
+/// What direct I/O wants buffers to be aligned to.
+const PAGE: usize = 4096;
+/// How many writes pass between two reports of progress.
+const REPORT: u64 = 256;
+
+/// Copies what the stage says from `from` to `target`.
+pub(crate) fn copy(
+    scene: &Scene,
+    cell: usize,
+    stage: &StagePlan,
+    plan: &CopyPlan,
+    from: &str,
+    target: &str,
+) -> Result<LoadSummary, String> {
+    let start = scene.clock.now().0;
+    let open = |path: &str, write: bool| {
+        let direct =
+            |flags| OpenOptions::new().read(!write).write(write).custom_flags(flags).open(path);
+        match direct(OFlags::DIRECT.bits().cast_signed()) {
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => direct(0),
+            other => other,
+        }
+        .map_err(|error| format!("cannot open {path}: {error}"))
+    };
+    let (source, sink) = (open(from, false)?, open(target, true)?);
+    let to = stage.load.offset.unwrap_or_default().0;
+    let mut room = vec![0u8; plan.block.0 as usize + PAGE];
+    let aligned = room.as_ptr().align_offset(PAGE);
+    let room = &mut room[aligned..aligned + plan.block.0 as usize];
+    let (mut done, mut number) = (0u64, 0u64);
+    let mut ended_by = "bytes";
+    while done < plan.bytes.0 {
+        if scene.interrupt.level() != Level::None {
+            ended_by = "interrupted";
+            break;
+        }
+        let part = (plan.bytes.0 - done).min(plan.block.0) as usize;
+        move_part(&source, &sink, &mut room[..part], [plan.offset.0 + done, to + done])
+            .map_err(|error| format!("{from} to {target} at byte {done}: {error}"))?;
+        done += part as u64;
+        number += 1;
+        if number.is_multiple_of(REPORT) {
+            let elapsed_ns = scene.clock.now().0.saturating_sub(start);
+            let fraction = done as f64 / plan.bytes.0 as f64;
+            scene.recorder.event(Event::Progress {
+                cell,
+                stage: stage.name.clone(),
+                elapsed_ns,
+                remaining_ns: Some((elapsed_ns as f64 * (1.0 / fraction - 1.0)) as u64),
+                fraction: Some(fraction),
+                operations: Vec::new(),
+            });
+        }
+    }
+    Ok(LoadSummary {
+        duration_ns: scene.clock.now().0.saturating_sub(start),
+        ended_by: ended_by.into(),
+        notices: vec![format!("{} of {} copied from {}", Bytes(done), plan.bytes, plan.role)],
+        ..LoadSummary::empty(Seed(0))
+    })
+}
+
+/// Moves one part; `at` is where it is, and where it goes.
+fn move_part(source: &File, sink: &File, room: &mut [u8], at: [u64; 2]) -> io::Result<()> {
+    source.read_exact_at(room, at[0])?;
+    sink.write_all_at(room, at[1])
+}
