@@ -8,6 +8,7 @@ use units::Seed;
 use crate::fill::{Generator, Layout, Mismatch, Path};
 use crate::id::Ids;
 use crate::live::Live;
+use crate::rounds::Place;
 use crate::sizes::{Layouts, Sizes};
 use crate::texture::Textures;
 use crate::written::Written;
@@ -48,6 +49,8 @@ pub(crate) struct Inner {
     /// Duplicates are out of line with blocks by this many bytes; 0 when they are not.
     shift: usize,
     filler: Generator,
+    /// Where who has asked for nothing yet stands.
+    pub nowhere: Place,
 }
 
 /// The content of one target. Cheap to clone; clones are the same content and share its counter.
@@ -112,6 +115,7 @@ impl Contents {
             plain_pool,
             shift: spec.misaligned.map_or(0, |by| by.0 as usize),
             filler: Generator::with_path(path),
+            nowhere: Place::default(),
         }))
     }
 
@@ -224,6 +228,26 @@ impl Contents {
             });
         }
         self.0.filler.matches(id, self.layout(id), block)
+    }
+
+    /// Whether `block`, a whole block or the head of one, holds the bytes of `id`: [`Contents::matches`] for who does not ask
+    /// where it differs.
+    #[inline]
+    pub fn holds(&self, id: ContentId, block: &[u8]) -> bool {
+        match &self.0.layouts {
+            Layouts::One(layout) if self.0.shift == 0 => self.0.filler.holds(id, *layout, block),
+            _ => self.matches(id, block).is_ok(),
+        }
+    }
+
+    /// The content that `block`, a whole block or the head of one, holds whole; `None` when it holds none of this content
+    /// whole. Shifted duplicates are known when all of the block is there.
+    #[inline]
+    pub fn whole(&self, block: &[u8]) -> Option<ContentId> {
+        match &self.0.layouts {
+            Layouts::One(layout) if self.0.shift == 0 => self.0.filler.whole(*layout, block),
+            _ => self.identify(block).filter(|&id| self.matches(id, block).is_ok()),
+        }
     }
 
     /// The content whose block starts as `block` does, found from its bytes alone ([`crate::identify`]); shifted

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use units::Seed;
 
 use crate::contents::Order;
-use crate::live::Held;
+use crate::live::{Held, Live};
 use crate::rounds::Place;
 use crate::written::Next;
 use crate::{ContentId, ContentSpec, Contents, Kind, Layout, Mismatch, Part, Path};
@@ -94,25 +94,46 @@ impl Source {
         self.at(position, address)
     }
 
+    /// The same without a memory of what was asked last: for who asks here and there, and from several threads.
+    #[inline]
+    pub fn id_of(&self, position: u64, address: u64) -> ContentId {
+        match &self.contents.0.order {
+            Order::Written(written) => {
+                self.written(written.at_anywhere(position, &self.contents.0.nowhere))
+            }
+            Order::Live(live) => self.live(live, position, address),
+        }
+    }
+
     #[inline]
     fn at(&mut self, position: u64, address: u64) -> ContentId {
-        let inner = &*self.contents.0;
-        match &inner.order {
-            Order::Written(written) => match written.at(position, &mut self.place) {
-                Next::Zero => ContentId::ZERO,
-                Next::New(ordinal) => self.contents.id_of(Kind::New, self.lane, ordinal),
-                Next::Again(ordinal) => self.contents.again(self.lane, ordinal),
-                Next::Pool(ordinal) => self.contents.id_of(Kind::Pool, self.lane, ordinal),
-            },
-            Order::Live(live) => {
-                // A number that no other write of any job has.
-                let write = position * u64::from(inner.jobs) + u64::from(self.job);
-                match live.at(address, write) {
-                    Held::Zero => ContentId::ZERO,
-                    Held::New(size) => self.contents.id_of(Kind::New, size, write),
-                    Held::Pool(content) => self.contents.id_of(Kind::Pool, 0, content),
-                }
+        match &self.contents.0.order {
+            Order::Written(written) => {
+                let next = written.at(position, &mut self.place);
+                self.written(next)
             }
+            Order::Live(live) => self.live(live, position, address),
+        }
+    }
+
+    #[inline]
+    fn written(&self, next: Next) -> ContentId {
+        match next {
+            Next::Zero => ContentId::ZERO,
+            Next::New(ordinal) => self.contents.id_of(Kind::New, self.lane, ordinal),
+            Next::Again(ordinal) => self.contents.again(self.lane, ordinal),
+            Next::Pool(ordinal) => self.contents.id_of(Kind::Pool, self.lane, ordinal),
+        }
+    }
+
+    #[inline]
+    fn live(&self, live: &Live, position: u64, address: u64) -> ContentId {
+        // A number that no other write of any job has.
+        let write = position * u64::from(self.contents.0.jobs) + u64::from(self.job);
+        match live.at(address, write) {
+            Held::Zero => ContentId::ZERO,
+            Held::New(size) => self.contents.id_of(Kind::New, size, write),
+            Held::Pool(content) => self.contents.id_of(Kind::Pool, 0, content),
         }
     }
 

@@ -133,6 +133,22 @@ impl Written {
         }
     }
 
+    /// The same for who stands `nowhere`: only where duplicates are dealt in rounds does it take a copy of that.
+    #[inline]
+    pub fn at_anywhere(&self, position: u64, nowhere: &Place) -> Next {
+        match (self.shares.at(position), &self.references) {
+            (Some(Ok(new)), _) => Next::New(new),
+            (Some(Err((duplicate, _))), References::Rounds(rounds)) => {
+                Next::Again(rounds.at(duplicate, &mut nowhere.clone()))
+            }
+            (Some(Err((_, new))), References::Previous) => Next::Again(new.saturating_sub(1)),
+            (Some(Err((duplicate, new))), References::Streams(streams)) => {
+                streams.at(duplicate, new)
+            }
+            (None, _) => Next::Zero,
+        }
+    }
+
     /// How often a content is written at most once the order has settled; `None` where there is no such number.
     pub fn most_references(&self) -> Option<u64> {
         match &self.references {

@@ -82,10 +82,19 @@ impl Plan<'_> {
         if self.driver == Driver::Sync { self.outline.depth } else { 1 }
     }
 
-    fn setting(&self, index: usize, first_slot: usize, board: &Arc<Board>) -> Setting {
+    /// What verifies the I/Os of a worker of job number `job`: one for each worker, so that blocks are compared without the lock
+    /// of threads that share a job.
+    fn hand(&self, job: usize) -> Option<Hand> {
+        let depth = if self.driver == Driver::Sync { 1 } else { self.outline.depth };
+        let hand = Hand::new(Arc::clone(self.verifier?), depth, self.outline.block_bytes);
+        let spec = &self.load.spec;
+        let quiet = !spec.ops.names().any(|op| op.changes());
+        Some(hand.of_job(job).that_checks(verify::checks(spec)).that_only_reads(quiet))
+    }
+
+    fn setting(&self, index: usize, board: &Arc<Board>) -> Setting {
         Setting {
             index,
-            first_slot,
             board: board.clone(),
             stamps: self.stamps.clone(),
             interrupt: self.context.interrupt.clone(),
@@ -110,14 +119,7 @@ impl Crew {
         let (length, holds_all) = outline.queued();
         let (samplers, taps): (Vec<_>, Vec<_>) =
             (0..outline.jobs).map(|_| sample::queue(length, holds_all, shift.clone())).unzip();
-        let mut jobs = outline.make_jobs(plan.load, samplers, make);
-        if let Some(verifier) = plan.verifier {
-            let checks = verify::checks(&plan.load.spec);
-            let hand = || Hand::new(Arc::clone(verifier), outline.depth, outline.block_bytes);
-            for (number, job) in jobs.iter_mut().enumerate() {
-                job.verify(hand().of_job(number).that_checks(checks));
-            }
-        }
+        let jobs = outline.make_jobs(plan.load, samplers, make);
         let per_job = plan.workers_of_a_job();
         let board = Arc::new(Board::new(outline.jobs * per_job, plan.load.spec.max_errors));
         let (sender, words) = channel();
@@ -137,45 +139,46 @@ impl Crew {
         for (number, job) in jobs.into_iter().enumerate() {
             if per_job == 1 {
                 let Some(recorder) = recorders.next() else { return Err(lost()) };
-                crew.enlist(plan, (number, number, 0), job, recorder)?;
+                crew.enlist(plan, (number, number), job, recorder)?;
                 continue;
             }
             let job = Arc::new(Mutex::new(job));
-            for (slot, recorder) in recorders.by_ref().take(per_job).enumerate() {
-                let place = (number, number * per_job + slot, slot);
+            for (n, recorder) in recorders.by_ref().take(per_job).enumerate() {
+                let place = (number, number * per_job + n);
                 crew.enlist(plan, place, job.clone(), recorder)?;
             }
         }
         Ok((crew, desk.readers, desk.log))
     }
 
-    /// Starts the worker that is number `place.1` of all, in job `place.0`, with slots from `place.2` on.
+    /// Starts the worker that is number `place.1` of all, in job `place.0`.
     fn enlist(
         &mut self,
         plan: &Plan,
-        place: (usize, usize, usize),
+        place: (usize, usize),
         job: impl Hold + 'static,
         recorder: Recorder,
     ) -> Result<(), EngineError> {
-        let setting = plan.setting(place.1, place.2, &self.board);
+        let setting = plan.setting(place.1, &self.board);
+        let hand = plan.hand(place.0);
         let (depth, length) = (plan.outline.depth, plan.outline.block_bytes);
         let files = plan.files.try_clone()?;
         match plan.driver {
             Driver::Libaio => {
                 let backend = move || Aio::new(files, depth, length);
-                self.start(place.0, backend, setting, job, recorder)
+                self.start(place.0, backend, setting, job, (recorder, hand))
             }
             Driver::Sync => {
                 let backend = move || Inline::new(files, length);
-                self.start(place.0, backend, setting, job, recorder)
+                self.start(place.0, backend, setting, job, (recorder, hand))
             }
             Driver::Null => {
                 let backend = move || Null::new(depth, length);
-                self.start(place.0, backend, setting, job, recorder)
+                self.start(place.0, backend, setting, job, (recorder, hand))
             }
             Driver::IoUring | Driver::Sim => {
                 let backend = move || Ring::new(files, depth, length);
-                self.start(place.0, backend, setting, job, recorder)
+                self.start(place.0, backend, setting, job, (recorder, hand))
             }
         }
     }
@@ -186,7 +189,7 @@ impl Crew {
         backend: impl FnOnce() -> Result<B, EngineError> + Send + 'static,
         setting: Setting,
         job: impl Hold + 'static,
-        recorder: Recorder,
+        (recorder, hand): (Recorder, Option<Hand>),
     ) -> Result<(), EngineError> {
         let sender = self.sender.clone();
         let work = move || {
@@ -195,7 +198,7 @@ impl Crew {
             unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
             let ended = backend().and_then(|backend| {
                 let _ = sender.send(Word::Ready(backend.is_registered()));
-                Worker::new(setting, backend, job, recorder).run()
+                Worker::new(setting, backend, job, recorder, hand).run()
             });
             let _ = Sender::send(&sender, Word::Ended(ended));
         };

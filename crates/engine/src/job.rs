@@ -62,8 +62,6 @@ pub(crate) struct Job {
     /// Bytes in a block of content.
     unit: u64,
     sampler: Sampler,
-    /// Keeps book of what is written, and checks what is read.
-    hand: Option<Hand>,
     pub(crate) gate: Gate,
 }
 
@@ -96,13 +94,7 @@ impl Job {
             unit: spec.content.unit() as u64,
             gate: Gate::new(load, number),
             sampler,
-            hand: None,
         }
-    }
-
-    /// Lets `hand` verify what this job does.
-    pub(crate) fn verify(&mut self, hand: Hand) {
-        self.hand = Some(hand);
     }
 
     /// The next I/O, if it may start at `now_ns`; over when bytes or passes are done on every target.
@@ -135,36 +127,37 @@ impl Job {
         }
     }
 
-    /// Makes the memory of an I/O ready that is about to be pushed from `slot`: fills what is written, and lets the census see it.
+    /// Makes the memory of an I/O ready that is about to be pushed from `slot`: fills what is written, and lets the census see
+    /// it; tells the hand of whoever does it.
     #[inline(always)]
-    pub(crate) fn prepare(&mut self, slot: usize, transfer: &Transfer, buffer: &mut [u8]) {
+    pub(crate) fn prepare(
+        &mut self,
+        slot: usize,
+        transfer: &Transfer,
+        buffer: &mut [u8],
+        hand: Option<&mut Hand>,
+    ) {
         if transfer.is_write() {
             let buffer = &mut buffer[..transfer.length as usize];
-            self.fill(slot, transfer, buffer);
+            self.fill(slot, transfer, buffer, hand);
             self.sampler.see(buffer);
-        } else if self.hand.is_some() {
-            self.announce(slot, transfer);
-        }
-    }
-
-    /// Tells the book-keeper of an I/O that writes nothing of ours.
-    fn announce(&mut self, slot: usize, transfer: &Transfer) {
-        let Some(hand) = &mut self.hand else { return };
-        let (target, length) = (transfer.target.into(), transfer.length.into());
-        match transfer.verb {
-            Verb::Read => hand.read(slot, target, transfer.offset, length),
-            Verb::Discard => hand.clear(slot, target, transfer.offset, length, false),
-            Verb::WriteZeroes => hand.clear(slot, target, transfer.offset, length, true),
-            _ => {}
+        } else if let Some(hand) = hand {
+            announce(hand, slot, transfer);
         }
     }
 
     #[inline(never)]
-    fn fill(&mut self, slot: usize, transfer: &Transfer, buffer: &mut [u8]) {
+    fn fill(
+        &mut self,
+        slot: usize,
+        transfer: &Transfer,
+        buffer: &mut [u8],
+        hand: Option<&mut Hand>,
+    ) {
         let (target, unit) = (usize::from(transfer.target), self.unit);
         let Lane { fill, start, .. } = &mut self.lanes[target];
         let address = (transfer.offset - *start) / unit;
-        let Some(hand) = &mut self.hand else { return fill.fill(address, buffer, &mut |_, _| {}) };
+        let Some(hand) = hand else { return fill.fill(address, buffer, &mut |_, _| {}) };
         let length = u64::from(transfer.length);
         hand.write(slot, target, transfer.offset, length);
         fill.fill(address, buffer, &mut |number, id| {
@@ -174,30 +167,21 @@ impl Job {
         hand.begin(slot);
     }
 
-    /// Whether [`Job::ended`] is to be called.
-    pub(crate) fn watches(&self) -> bool {
-        self.hand.is_some()
-    }
-
-    /// An I/O from `slot` has ended for good: with `error` 0, or [`crate::record::SHORT`], or a positive error number.
-    /// `buffer` is its memory, before it is used again. What was given up unfinished ends with `ECANCELED`.
-    pub(crate) fn ended(
-        &mut self,
-        slot: usize,
-        transfer: &Transfer,
-        error: i32,
-        buffer: &[u8],
-        now_ns: u64,
-    ) {
-        if let Some(hand) = &mut self.hand {
-            let read = buffer.get(..transfer.length as usize).unwrap_or_default();
-            hand.ended(slot, error == 0, read, now_ns);
-        }
-    }
-
     /// Blocks handed to the kernel since this was last asked.
     pub(crate) fn take_counts(&mut self) -> Counts {
         std::mem::take(&mut self.sampler.counts)
+    }
+}
+
+/// Tells the book-keeper of an I/O that writes nothing of ours.
+#[inline]
+fn announce(hand: &mut Hand, slot: usize, transfer: &Transfer) {
+    let (target, length) = (transfer.target.into(), transfer.length.into());
+    match transfer.verb {
+        Verb::Read => hand.read(slot, target, transfer.offset, length),
+        Verb::Discard => hand.clear(slot, target, transfer.offset, length, false),
+        Verb::WriteZeroes => hand.clear(slot, target, transfer.offset, length, true),
+        _ => {}
     }
 }
 

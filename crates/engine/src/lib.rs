@@ -38,7 +38,7 @@ pub use error::{EngineError, Kind};
 pub use event::{Event, Progress, Started};
 pub use load::{Aim, Context, ForeignCpu, Load, SimModel, TargetSpec};
 pub use probe::probe;
-pub use record::Recording;
+pub use record::{Recording, Rehearsal};
 pub use target::MADE_BY_FATHOM;
 
 use results::model::LoadSummary;

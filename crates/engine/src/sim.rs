@@ -208,7 +208,7 @@ impl Simulation<'_> {
 
     fn submit(&mut self, job: usize, slot: usize, next: Next, now_ns: u64) {
         let Next { operation, transfer, intended_ns } = next;
-        self.jobs[job].prepare(slot, &transfer, &mut self.buffer);
+        self.jobs[job].prepare(slot, &transfer, &mut self.buffer, None);
         let end_ns = self.devices[usize::from(transfer.target)].serve(&next, now_ns);
         let flight = Flight {
             start_ns: now_ns,

@@ -18,6 +18,7 @@ use crate::gate::Ask;
 use crate::job::{Hold, Next};
 use crate::pace::Pace;
 use crate::record::{Completion, Recorder, SHORT};
+use crate::verify::Hand;
 
 /// The longest wait for a completion, after which the worker looks at the clock and at the board.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -36,8 +37,6 @@ const DRAIN_NOW_NS: u64 = 2_000_000_000;
 pub(crate) struct Setting {
     /// Which of all workers it is.
     pub index: usize,
-    /// The number of its first slot among those of its job.
-    pub first_slot: usize,
     pub board: Arc<Board>,
     pub stamps: Stamps,
     pub interrupt: Interrupt,
@@ -71,6 +70,8 @@ pub(crate) struct Worker<B, J> {
     backend: B,
     job: J,
     recorder: Recorder,
+    /// Keeps book of what is written, and checks what is read.
+    hand: Option<Hand>,
     slots: Box<[Slot]>,
     free: Vec<u32>,
     /// Slots that were pushed and not yet stamped.
@@ -78,8 +79,6 @@ pub(crate) struct Worker<B, J> {
     reaped: Vec<Reaped>,
     /// The next I/O, when it is meant to start later.
     reserved: Option<Next>,
-    /// Whether the job wants to know what ended.
-    watched: bool,
     /// Whether it pauses between I/Os.
     pauses: bool,
     measured_from_ns: u64,
@@ -101,15 +100,21 @@ enum Left {
 }
 
 impl<B: Backend, J: Hold> Worker<B, J> {
-    pub(crate) fn new(setting: Setting, backend: B, mut job: J, recorder: Recorder) -> Self {
+    pub(crate) fn new(
+        setting: Setting,
+        backend: B,
+        mut job: J,
+        recorder: Recorder,
+        hand: Option<Hand>,
+    ) -> Self {
         let depth = backend.depth();
         Self {
-            watched: job.with(|job| job.watches()),
             pauses: job.with(|job| job.gate.counts_ends()),
             setting,
             backend,
             job,
             recorder,
+            hand,
             slots: vec![Slot::default(); depth].into_boxed_slice(),
             free: (0..depth as u32).rev().collect(),
             fresh: Vec::with_capacity(depth),
@@ -216,7 +221,7 @@ impl<B: Backend, J: Hold> Worker<B, J> {
         if let Some(next) = self.reserved.filter(|next| next.intended_ns > now_ns) {
             return Left::NotBefore(next.intended_ns);
         }
-        let Self { setting, backend, job, slots, free, fresh, reserved, .. } = self;
+        let Self { backend, job, hand, slots, free, fresh, reserved, .. } = self;
         job.with(|job| {
             while let Some(&slot) = free.last() {
                 let ask = match *reserved {
@@ -236,7 +241,7 @@ impl<B: Backend, J: Hold> Worker<B, J> {
                     Ask::Over => return Left::Nothing,
                 };
                 let at = slot as usize;
-                job.prepare(setting.first_slot + at, &next.transfer, backend.slot(at));
+                job.prepare(at, &next.transfer, backend.slot(at), hand.as_mut());
                 free.pop();
                 slots[at] = Slot {
                     transfer: next.transfer,
@@ -349,10 +354,9 @@ impl<B: Backend, J: Hold> Worker<B, J> {
     fn record(&mut self, slot: usize, reaped_ns: u64, error: i32) {
         let Slot { transfer, operation, intended_ns, stamp_ns, submitted_ns, .. } =
             self.slots[slot];
-        if self.watched {
-            let buffer = self.backend.slot(slot);
-            let number = self.setting.first_slot + slot;
-            self.job.with(|job| job.ended(number, &transfer, error, buffer, reaped_ns));
+        if let Some(hand) = &mut self.hand {
+            let read = self.backend.slot(slot).get(..transfer.length as usize);
+            hand.ended(slot, error == 0, read.unwrap_or_default(), reaped_ns);
         }
         if self.pauses {
             self.job.with(|job| job.gate.ended(reaped_ns));

@@ -22,3 +22,5 @@ mod program;
 mod refusals;
 #[cfg(test)]
 mod simulated;
+#[cfg(test)]
+mod verification;

@@ -14,7 +14,7 @@ pub(crate) fn invert(lane: Lane, number: usize) -> Option<u64> {
 }
 
 #[cfg(target_arch = "x86_64")]
-mod aes {
+pub(super) mod aes {
     use std::arch::x86_64::{
         __m128i, _mm_aesdeclast_si128, _mm_aesenclast_si128, _mm_aesimc_si128, _mm_cvtsi128_si64,
         _mm_loadu_si128, _mm_setzero_si128, _mm_sub_epi64, _mm_unpackhi_epi64, _mm_xor_si128,
@@ -41,6 +41,31 @@ mod aes {
         _mm_aesenclast_si128(mixed, _mm_setzero_si128())
     }
 
+    /// The base of the content whose block starts with `lane`.
+    #[inline]
+    #[target_feature(enable = "aes,sse2")]
+    pub(in crate::fill) fn base_of(lane: &Lane) -> __m128i {
+        // SAFETY: the lane is 16 bytes; the load asks for no alignment.
+        let mut state = unsafe { _mm_loadu_si128(lane.as_ptr().cast()) };
+        state = undo_encrypt(state, LANE_KEYS[0]);
+        for round in STEM_KEYS.into_iter().rev() {
+            state = undo_encrypt(state, round);
+        }
+        state
+    }
+
+    /// The id that has this base.
+    #[inline]
+    #[target_feature(enable = "aes,sse2")]
+    pub(in crate::fill) fn id_of(base: __m128i) -> Option<u64> {
+        let mut state = base;
+        for round in BASE_KEYS.into_iter().rev() {
+            state = undo_encrypt(state, round);
+        }
+        let mark = _mm_cvtsi128_si64(_mm_unpackhi_epi64(state, state)).cast_unsigned();
+        (mark == MARK).then(|| _mm_cvtsi128_si64(state).cast_unsigned())
+    }
+
     #[target_feature(enable = "aes,sse2")]
     pub(super) fn invert(lane: Lane, number: usize) -> Option<u64> {
         let (mut kind, counter) = portable::place(number);
@@ -59,11 +84,6 @@ mod aes {
         for round in STEM_KEYS.into_iter().rev() {
             state = undo_encrypt(state, round);
         }
-        state = _mm_sub_epi64(state, steps(counter));
-        for round in BASE_KEYS.into_iter().rev() {
-            state = undo_encrypt(state, round);
-        }
-        let mark = _mm_cvtsi128_si64(_mm_unpackhi_epi64(state, state)).cast_unsigned();
-        (mark == MARK).then(|| _mm_cvtsi128_si64(state).cast_unsigned())
+        id_of(_mm_sub_epi64(state, steps(counter)))
     }
 }

@@ -172,6 +172,53 @@ impl Generator {
         Ok(())
     }
 
+    /// The content that `block`, the head of one or all of it, holds whole; `None` when it holds none of this layout whole.
+    #[inline]
+    pub fn whole(self, layout: Layout, block: &[u8]) -> Option<ContentId> {
+        #[cfg(target_arch = "x86_64")]
+        if self.path == Path::Vaes512
+            && let Some(id) = self.named(layout, block)
+        {
+            return Some(id);
+        }
+        crate::identify(block).filter(|&id| self.matches(id, layout, block).is_ok())
+    }
+
+    /// The same in one go, where all random bytes stand in front and are a batch or more; `None` also when it cannot say.
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    fn named(self, layout: Layout, block: &[u8]) -> Option<ContentId> {
+        let (_, random, zeros) = layout.runs(block.len()).next()?;
+        if random + zeros != block.len() {
+            return None;
+        }
+        let (batches, _) = block[..random].as_chunks::<BATCH>();
+        let id = vaes512::named(batches)?;
+        self.holds_rest(id, batches.len() * BATCH, random, block).then_some(ContentId(id))
+    }
+
+    /// Whether `block` holds the bytes of `id`: [`Generator::matches`] for who does not ask where it differs.
+    #[inline]
+    pub fn holds(self, id: ContentId, layout: Layout, block: &[u8]) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        if self.path == Path::Vaes512
+            && id != ContentId::ZERO
+            && let Some((0, random, zeros)) = layout.runs(block.len()).next()
+            && random + zeros == block.len()
+        {
+            let (batches, _) = block[..random].as_chunks::<BATCH>();
+            let rest = batches.len() * BATCH;
+            return vaes512::holds(id.0, batches) && self.holds_rest(id.0, rest, random, block);
+        }
+        self.matches(id, layout, block).is_ok()
+    }
+
+    /// Whether `block` holds what `id` has from `at` on, where the random bytes end at `random`.
+    #[inline]
+    fn holds_rest(self, id: u64, at: usize, random: usize, block: &[u8]) -> bool {
+        at == block.len() || self.matches_run(id, at, &block[at..], random - at).is_ok()
+    }
+
     /// Stores `value` into every byte, by the widest instructions of the path: the limit of what a fill can reach.
     #[inline]
     pub fn store(self, value: u8, bytes: &mut [u8]) {
@@ -210,7 +257,9 @@ impl Generator {
     fn matches_run(self, id: u64, at: usize, bytes: &[u8], random: usize) -> Result<(), Mismatch> {
         let (made, zeros) = bytes.split_at(random);
         let (batches, rest) = made.as_chunks::<BATCH>();
-        if let Some(wrong) = self.wrong_batch(id, at, batches) {
+        if !batches.is_empty()
+            && let Some(wrong) = self.wrong_batch(id, at, batches)
+        {
             let offset = at + wrong * BATCH;
             return first_difference(offset, &batches[wrong], &self.batch(id, offset));
         }
@@ -218,11 +267,20 @@ impl Generator {
             let offset = at + random - rest.len();
             first_difference(offset, rest, &self.batch(id, offset))?;
         }
-        if reduce::is_zero(zeros) {
+        if self.is_zero(zeros) {
             return Ok(());
         }
         let wrong = zeros.iter().position(|&byte| byte != 0).unwrap_or_default();
         Err(Mismatch { offset: at + random + wrong, found: zeros[wrong], expected: 0 })
+    }
+
+    #[inline]
+    fn is_zero(self, bytes: &[u8]) -> bool {
+        match self.path {
+            #[cfg(target_arch = "x86_64")]
+            Path::Vaes512 => vaes512::is_zero(bytes),
+            _ => reduce::is_zero(bytes),
+        }
     }
 
     /// The batch at `offset`, a multiple of [`BATCH`].
@@ -265,8 +323,10 @@ impl Generator {
 }
 
 /// Compares `found` with the head of `expected`.
-#[cold]
 fn first_difference(at: usize, found: &[u8], expected: &[u8]) -> Result<(), Mismatch> {
+    if found == &expected[..found.len()] {
+        return Ok(());
+    }
     match found.iter().zip(expected).position(|(a, b)| a != b) {
         None => Ok(()),
         Some(n) => Err(Mismatch { offset: at + n, found: found[n], expected: expected[n] }),

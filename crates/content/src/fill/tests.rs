@@ -198,3 +198,26 @@ fn rank(rows: &mut [[u64; 16]]) -> usize {
     }
     rank
 }
+
+#[test]
+fn a_block_is_named_whole_by_every_path_and_a_flipped_bit_anywhere_unnames_it() {
+    let layouts = [Layout::head(4096), Layout::head(1612), Layout::head(60), Layout::head(512)];
+    for &path in Path::available() {
+        let generator = Generator::with_path(path);
+        for layout in layouts.into_iter().chain([Layout::chunks(1024, 256, 1024)]) {
+            let mut block = [0; 4096];
+            assert_eq!(generator.whole(layout, &block), Some(ContentId::ZERO));
+            generator.fill(ContentId(77), layout, &mut block);
+            assert_eq!(generator.whole(layout, &block), Some(ContentId(77)), "{path:?} {layout:?}");
+            assert_eq!(generator.whole(layout, &block[..512]), Some(ContentId(77)));
+            assert!(generator.holds(ContentId(77), layout, &block));
+            assert!(!generator.holds(ContentId(78), layout, &block));
+            for bit in (0..4096 * 8).step_by(37).chain([0, 127, 4096 * 8 - 1]) {
+                block[bit / 8] ^= 1 << (bit % 8);
+                assert_eq!(generator.whole(layout, &block), None, "{path:?} {layout:?} {bit}");
+                assert!(!generator.holds(ContentId(77), layout, &block), "{path:?} {bit}");
+                block[bit / 8] ^= 1 << (bit % 8);
+            }
+        }
+    }
+}

@@ -1,13 +1,14 @@
 //! The AES fan 512 bits wide: four counters at a time.
 
 use std::arch::x86_64::{
-    __m512i, _mm_add_epi64, _mm512_add_epi64, _mm512_aesdec_epi128, _mm512_aesenc_epi128,
+    __m128i, __m512i, _mm_add_epi64, _mm512_add_epi64, _mm512_aesdec_epi128, _mm512_aesenc_epi128,
     _mm512_broadcast_i32x4, _mm512_loadu_si512, _mm512_or_si512, _mm512_set_epi64,
-    _mm512_set1_epi8, _mm512_setzero_si512, _mm512_storeu_si512, _mm512_test_epi64_mask,
+    _mm512_set1_epi8, _mm512_setzero_si512, _mm512_storeu_si512, _mm512_ternarylogic_epi64, _mm512_test_epi64_mask,
     _mm512_xor_si512,
 };
 
 use super::aesni::{base, key, steps};
+use super::invert::aes;
 use super::{BATCH, COUNTERS, KINDS, LANE_KEYS, STEM_KEYS, STEP};
 
 /// Bytes of a vector.
@@ -27,6 +28,13 @@ pub(super) fn wrong(id: u64, first: u64, batches: &[[u8; BATCH]]) -> Option<usiz
     unsafe { wrong_wide(id, first, batches) }
 }
 
+/// The id whose bytes `batches` are, from the start of a block on. Only for a processor that has the instructions.
+#[inline]
+pub(super) fn named(batches: &[[u8; BATCH]]) -> Option<u64> {
+    // SAFETY: as for `fill`.
+    unsafe { named_wide(batches) }
+}
+
 /// What makes one batch after the other.
 struct Maker {
     counters: __m512i,
@@ -39,7 +47,14 @@ impl Maker {
     #[inline]
     #[target_feature(enable = "aes,avx2,vaes,avx512f")]
     fn new(id: u64, first: u64) -> Self {
-        let start = _mm512_broadcast_i32x4(_mm_add_epi64(base(id), steps(first)));
+        Self::from(_mm_add_epi64(base(id), steps(first)))
+    }
+
+    /// From the first counter on.
+    #[inline]
+    #[target_feature(enable = "aes,avx2,vaes,avx512f")]
+    fn from(first: __m128i) -> Self {
+        let start = _mm512_broadcast_i32x4(first);
         let step = |n: u64, half: usize| STEP[half].wrapping_mul(n).cast_signed();
         let fan = _mm512_set_epi64(
             step(3, 1),
@@ -107,7 +122,52 @@ fn fill_wide(id: u64, first: u64, batches: &mut [[u8; BATCH]]) {
 
 #[target_feature(enable = "aes,avx2,vaes,avx512f")]
 fn wrong_wide(id: u64, first: u64, batches: &[[u8; BATCH]]) -> Option<usize> {
-    let mut maker = Maker::new(id, first);
+    differs(Maker::new(id, first), batches)
+}
+
+/// What the block needs to name its content and what it needs to be made again have the base in common: neither waits for
+/// the other.
+#[target_feature(enable = "aes,avx2,vaes,avx512f")]
+fn named_wide(batches: &[[u8; BATCH]]) -> Option<u64> {
+    let base = aes::base_of(batches.first()?.first_chunk()?);
+    let id = aes::id_of(base)?;
+    same(Maker::from(base), batches).then_some(id)
+}
+
+/// Whether all batches are what `maker` makes: one question at the end, where [`differs`] asks after each batch.
+#[inline]
+#[target_feature(enable = "aes,avx2,vaes,avx512f")]
+fn same(mut maker: Maker, batches: &[[u8; BATCH]]) -> bool {
+    let mut difference = [_mm512_setzero_si512(); 2];
+    for batch in batches {
+        let (places, _) = batch.as_chunks::<WIDTH>();
+        for ((n, place), lanes) in places.iter().enumerate().zip(maker.next()) {
+            // SAFETY: `place` is as wide as a vector; the load asks for no alignment.
+            let found = unsafe { _mm512_loadu_si512(place.as_ptr().cast()) };
+            // What differed so far, or what differs here.
+            difference[n % 2] = _mm512_ternarylogic_epi64::<0xf6>(difference[n % 2], found, lanes);
+        }
+    }
+    let any = _mm512_or_si512(difference[0], difference[1]);
+    _mm512_test_epi64_mask(any, any) == 0
+}
+
+/// Whether `batches` are those of `id` from the start of a block on. Only for a processor that has the instructions.
+#[inline]
+pub(super) fn holds(id: u64, batches: &[[u8; BATCH]]) -> bool {
+    // SAFETY: as for `fill`.
+    unsafe { holds_wide(id, batches) }
+}
+
+#[target_feature(enable = "aes,avx2,vaes,avx512f")]
+fn holds_wide(id: u64, batches: &[[u8; BATCH]]) -> bool {
+    same(Maker::new(id, 0), batches)
+}
+
+/// Number of the first batch that is not what `maker` makes.
+#[inline]
+#[target_feature(enable = "aes,avx2,vaes,avx512f")]
+fn differs(mut maker: Maker, batches: &[[u8; BATCH]]) -> Option<usize> {
     for (n, batch) in batches.iter().enumerate() {
         let (places, _) = batch.as_chunks::<WIDTH>();
         let mut difference = _mm512_setzero_si512();
@@ -158,4 +218,33 @@ fn store_wide(value: u8, bytes: &mut [u8]) {
         at += WIDTH;
     }
     put(last);
+}
+
+/// Whether all bytes are zero. Only for a processor that has the instructions.
+#[inline]
+pub(super) fn is_zero(bytes: &[u8]) -> bool {
+    // SAFETY: as for `fill`.
+    unsafe { is_zero_wide(bytes) }
+}
+
+#[target_feature(enable = "avx512f")]
+fn is_zero_wide(bytes: &[u8]) -> bool {
+    let (pieces, rest) = bytes.as_chunks::<{ 8 * WIDTH }>();
+    for piece in pieces {
+        let mut any = _mm512_setzero_si512();
+        for place in piece.as_chunks::<WIDTH>().0 {
+            // SAFETY: `place` is as wide as a vector; the load asks for no alignment.
+            any = _mm512_or_si512(any, unsafe { _mm512_loadu_si512(place.as_ptr().cast()) });
+        }
+        if _mm512_test_epi64_mask(any, any) != 0 {
+            return false;
+        }
+    }
+    let (places, rest) = rest.as_chunks::<WIDTH>();
+    let mut any = _mm512_setzero_si512();
+    for place in places {
+        // SAFETY: as above.
+        any = _mm512_or_si512(any, unsafe { _mm512_loadu_si512(place.as_ptr().cast()) });
+    }
+    _mm512_test_epi64_mask(any, any) == 0 && rest.iter().all(|&byte| byte == 0)
 }

@@ -5,12 +5,11 @@
 
 mod buckets;
 mod completion;
-#[cfg(test)]
-mod cost;
 mod desk;
 mod errors;
 mod log;
 mod recorder;
+mod rehearsal;
 mod settling;
 mod worst;
 
@@ -24,6 +23,7 @@ pub(crate) use desk::Desk;
 pub(crate) use errors::Errors;
 pub(crate) use log::{Input, IoLog};
 pub(crate) use recorder::Recorder;
+pub use rehearsal::Rehearsal;
 pub(crate) use settling::Settling;
 pub(crate) use worst::{Long, Worst};
 

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32};
 
 use content::ContentId;
 
-use super::word::{FIRST, Tag, Word, mix};
+use super::known::Known;
+use super::word::{FIRST, Tag, Word, ZERO, mix};
 use crate::error::{EngineError, Kind as ErrorKind};
 
 /// Bytes of state per block.
@@ -42,6 +43,8 @@ pub(crate) struct Cells {
 enum Kind {
     Four(Box<[AtomicU32]>),
     One(Box<[AtomicU8]>),
+    /// Nothing for each block: all follows from what was written.
+    Known(Box<Known>, Width),
 }
 
 impl Cells {
@@ -53,10 +56,34 @@ impl Cells {
         Ok(Self { cells, counters: zeroed(COUNTERS as u64)? })
     }
 
+    /// Cells that take no memory. Contents have tags as in cells of `width`.
+    pub(crate) fn known(width: Width, known: Known) -> Self {
+        Self { cells: Kind::Known(Box::new(known), width), counters: Box::new([]) }
+    }
+
+    /// What was written, where all follows from that.
+    #[inline]
+    pub(crate) fn as_known(&self) -> Option<&Known> {
+        match &self.cells {
+            Kind::Known(known, _) => Some(known),
+            _ => None,
+        }
+    }
+
+    /// Bytes that they take.
+    pub(crate) fn bytes(&self) -> usize {
+        match &self.cells {
+            Kind::Four(words) => size_of_val(&words[..]),
+            Kind::One(bytes) => bytes.len(),
+            Kind::Known(..) => 0,
+        }
+    }
+
     pub(crate) fn width(&self) -> Width {
         match self.cells {
             Kind::Four(_) => Width::Four,
             Kind::One(_) => Width::One,
+            Kind::Known(_, width) => width,
         }
     }
 
@@ -65,6 +92,7 @@ impl Cells {
         match &self.cells {
             Kind::Four(words) => words.len(),
             Kind::One(bytes) => bytes.len(),
+            Kind::Known(known, _) => known.len(),
         }
     }
 
@@ -72,9 +100,9 @@ impl Cells {
     #[inline]
     pub(crate) fn tag(&self, id: ContentId) -> Tag {
         let hash = mix(id);
-        match self.cells {
-            Kind::Four(_) => ((hash >> 48) as Tag).max(FIRST),
-            Kind::One(_) => FIRST + (((hash >> 32) * 119) >> 32) as Tag,
+        match self.width() {
+            Width::Four => ((hash >> 48) as Tag).max(FIRST),
+            Width::One => FIRST + (((hash >> 32) * 119) >> 32) as Tag,
         }
     }
 
@@ -84,27 +112,61 @@ impl Cells {
         match &self.cells {
             Kind::Four(words) => Word(words[block].load(Acquire)),
             Kind::One(bytes) => decoded(bytes[block].load(Acquire)),
+            Kind::Known(known, _) => match known.held(block) {
+                Ok((ContentId::ZERO, _)) => Word::resting(ZERO),
+                Ok((id, _)) => Word::resting(self.tag(id)),
+                Err(word) => word,
+            },
         }
+    }
+
+    /// Has the processor fetch the word of `block`, and waits for nothing.
+    #[inline]
+    pub(crate) fn expect(&self, block: usize) {
+        #[cfg(target_arch = "x86_64")]
+        {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            let word: *const i8 = match &self.cells {
+                Kind::Four(words) => words.as_ptr().wrapping_add(block).cast(),
+                Kind::One(bytes) => bytes.as_ptr().wrapping_add(block).cast(),
+                Kind::Known(..) => return,
+            };
+            // SAFETY: a hint; the instruction reads nothing and takes any address.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(word) };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = block;
     }
 
     /// `block` at the beginning of a read. The counter first: it may be too old, never too new.
     #[inline]
     pub(crate) fn see(&self, block: usize) -> Seen {
-        let count = self.counters[counter(block)].load(Acquire);
+        let count = self.counted(block);
         Seen { word: self.load(block), count }
+    }
+
+    #[inline]
+    fn counted(&self, block: usize) -> u16 {
+        self.counters.get(counter(block)).map_or(0, |counter| counter.load(Acquire))
+    }
+
+    fn count(&self, block: usize) {
+        if let Some(counter) = self.counters.get(counter(block)) {
+            counter.fetch_add(1, AcqRel);
+        }
     }
 
     /// Changes of `block` since `before`, now that it is `now`; `None` when there were many, or when that cannot be told.
     ///
     /// A write that had counted itself and not yet changed the cell when `before` was taken is not in the count.
     pub(crate) fn changes(&self, block: usize, before: Seen, now: Word) -> Option<u32> {
-        let counted =
-            u32::from(self.counters[counter(block)].load(Acquire).wrapping_sub(before.count));
+        let counted = u32::from(self.counted(block).wrapping_sub(before.count));
         match self.cells {
             // The word counts modulo 16, and for this block alone; half of that is left to writes that are not in the count.
             Kind::Four(_) => (counted < 8).then(|| now.changes_since(before.word)),
             // A byte neither counts nor remembers: only what did not move at all is known.
             Kind::One(_) => (counted == 0 && now == before.word).then_some(0),
+            Kind::Known(..) => Some(0),
         }
     }
 
@@ -112,7 +174,7 @@ impl Cells {
     #[inline]
     pub(crate) fn change(&self, block: usize, old: Word, new: Word) -> bool {
         // Before the cell, so that whoever sees the new cell sees that something changed.
-        self.counters[counter(block)].fetch_add(1, AcqRel);
+        self.count(block);
         self.swap(block, old, new)
     }
 
@@ -126,27 +188,34 @@ impl Cells {
             Kind::One(bytes) => {
                 bytes[block].compare_exchange(encoded(old), encoded(new), AcqRel, Acquire).is_ok()
             }
+            // Whoever writes knows what it wrote when it has ended.
+            Kind::Known(..) => true,
         }
     }
 
     /// Puts `new`, which is a change, there, whatever stands there.
     pub(crate) fn store(&self, block: usize, new: Word) {
-        self.counters[counter(block)].fetch_add(1, AcqRel);
+        self.count(block);
         match &self.cells {
             Kind::Four(words) => words[block].store(new.0, Release),
             Kind::One(bytes) => bytes[block].store(encoded(new), Release),
+            Kind::Known(..) => {}
         }
     }
 
-    /// Blocks at rest with `tag`, at most `most`, and whether that is all.
+    /// Blocks at rest with `tag`, at most `most`; none where each would have to be computed.
     pub(crate) fn find(&self, tag: Tag, most: usize) -> Vec<usize> {
         let at = |block: &usize| {
             let word = match &self.cells {
                 Kind::Four(words) => Word(words[*block].load(Relaxed)),
                 Kind::One(bytes) => decoded(bytes[*block].load(Relaxed)),
+                Kind::Known(..) => Word(0),
             };
             word.tag() == tag && !word.is_mapped()
         };
+        if self.as_known().is_some() {
+            return Vec::new();
+        }
         (0..self.len()).filter(at).take(most).collect()
     }
 }

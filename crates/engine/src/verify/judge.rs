@@ -95,6 +95,12 @@ fn candidates(block: &[u8], makers: &Makers) -> Vec<Candidate> {
             }
         }
     }
+    // Contents whose lanes stand elsewhere than in a plain block.
+    for id in makers.named(block) {
+        if id != ContentId::ZERO && !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
     ids.push(ContentId::ZERO);
     ids.into_iter().map(|id| candidate(id, block, makers)).collect()
 }

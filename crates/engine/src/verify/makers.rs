@@ -11,6 +11,12 @@ pub trait Maker: Send + Sync {
         content::identify(block)
     }
 
+    /// The content that `block` holds whole.
+    #[inline]
+    fn whole(&self, block: &[u8]) -> Option<ContentId> {
+        self.identify(block).filter(|&id| self.matches(id, block))
+    }
+
     /// Whether `block` holds the bytes of `id`.
     fn matches(&self, id: ContentId, block: &[u8]) -> bool;
 
@@ -26,6 +32,10 @@ pub trait Maker: Send + Sync {
 pub struct Plain(pub Layout);
 
 impl Maker for Plain {
+    fn whole(&self, block: &[u8]) -> Option<ContentId> {
+        Generator::best().whole(self.0, block)
+    }
+
     fn matches(&self, id: ContentId, block: &[u8]) -> bool {
         Generator::best().matches(id, self.0, block).is_ok()
     }
@@ -40,6 +50,14 @@ impl Maker for Plain {
 }
 
 impl Maker for Contents {
+    fn identify(&self, block: &[u8]) -> Option<ContentId> {
+        Contents::identify(self, block)
+    }
+
+    fn whole(&self, block: &[u8]) -> Option<ContentId> {
+        Contents::whole(self, block)
+    }
+
     fn matches(&self, id: ContentId, block: &[u8]) -> bool {
         Contents::matches(self, id, block).is_ok()
     }
@@ -72,16 +90,20 @@ impl Makers {
     #[inline]
     pub fn whole(&self, target: usize, block: &[u8]) -> Option<ContentId> {
         let own = self.0.get(target).or_else(|| self.0.first())?;
-        match own.identify(block) {
-            Some(id) if own.matches(id, block) => Some(id),
-            _ if self.0.len() > 1 => self.whole_of_others(block),
-            _ => None,
+        match own.whole(block) {
+            None if self.0.len() > 1 => self.whole_of_others(block),
+            found => found,
         }
     }
 
     #[cold]
     fn whole_of_others(&self, block: &[u8]) -> Option<ContentId> {
-        self.0.iter().find_map(|maker| maker.identify(block).filter(|&id| maker.matches(id, block)))
+        self.0.iter().find_map(|maker| maker.whole(block))
+    }
+
+    /// What the makers take `block` for, by its head or its tail, and be it spoilt elsewhere.
+    pub(crate) fn named(&self, block: &[u8]) -> impl Iterator<Item = ContentId> {
+        self.0.iter().filter_map(|maker| maker.identify(block))
     }
 
     /// The bytes of `id`, `length` of them, as each maker would make them; those that make it, if any do.

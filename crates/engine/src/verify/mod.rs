@@ -7,6 +7,7 @@
 mod cells;
 mod hand;
 mod judge;
+mod known;
 mod makers;
 mod names;
 mod overlap;

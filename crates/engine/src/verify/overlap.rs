@@ -5,6 +5,9 @@ use super::word::{Tag, UNCERTAIN};
 /// Contents that are kept apart; with more, the block may hold anything until it rests.
 const MOST: usize = 256;
 
+/// Contents that one has room for from the start.
+const FEW: usize = 4;
+
 /// One write, or what was there before all writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Version {
@@ -33,11 +36,16 @@ impl Overlap {
         Self { versions, moments: 1, in_flight: 0, forgot: false }
     }
 
-    /// A block with a write of `tag` in flight over something unknown.
-    pub(crate) fn busy(tag: Tag) -> Self {
-        let mut overlap = Self { forgot: true, ..Self::default() };
-        overlap.begin(tag);
-        overlap
+    /// With memory for the usual few contents, to be begun later.
+    pub(crate) fn spare() -> Self {
+        Self { versions: Vec::with_capacity(FEW), ..Self::default() }
+    }
+
+    /// A block with a write of `tag` in flight over something unknown, in place of what this one was.
+    pub(crate) fn restart(&mut self, tag: Tag) {
+        self.versions.clear();
+        (self.moments, self.in_flight, self.forgot) = (0, 0, true);
+        self.begin(tag);
     }
 
     pub(crate) fn begin(&mut self, tag: Tag) {
@@ -93,13 +101,19 @@ impl Overlap {
 mod tests {
     use super::*;
 
+    fn busy(tag: Tag) -> Overlap {
+        let mut overlap = Overlap::spare();
+        overlap.restart(tag);
+        overlap
+    }
+
     fn tags(overlap: &Overlap) -> Vec<Tag> {
         overlap.tags().collect()
     }
 
     #[test]
     fn a_write_that_begins_after_the_end_of_another_replaces_it_when_it_ends() {
-        let mut overlap = Overlap::busy(10);
+        let mut overlap = busy(10);
         overlap.begin(11);
         overlap.end(11, true);
         assert_eq!(tags(&overlap), [10, 11]);
@@ -116,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_failed_write_leaves_anything() {
-        let mut overlap = Overlap::busy(10);
+        let mut overlap = busy(10);
         overlap.begin(11);
         overlap.end(10, false);
         overlap.end(11, true);
@@ -125,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_block_that_never_rests_takes_bounded_memory() {
-        let mut overlap = Overlap::busy(8);
+        let mut overlap = busy(8);
         for tag in 9..5000 {
             overlap.begin(tag);
             overlap.end(tag - 1, true);

@@ -16,7 +16,6 @@ use super::verifier::Verifier;
 /// A load on all its targets, up to where it came.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Replay {
-    /// What contents come from.
     seed: Seed,
     targets: Vec<Lane>,
 }
@@ -54,6 +53,16 @@ impl Replay {
             alone && spec.content.domain == Domain::Job && spec.content.profile.is_none()
         };
         targets.iter().all(known).then_some(Self { seed, targets })
+    }
+
+    /// What contents come from.
+    pub(crate) fn seed(&self) -> Seed {
+        self.seed
+    }
+
+    /// The load on each target.
+    pub(crate) fn lanes(&self) -> &[Lane] {
+        &self.targets
     }
 
     /// I/Os in all.

@@ -8,12 +8,13 @@ use units::Bytes;
 use workload::{LoadSpec, OpName, Ops, Range, Verify};
 
 use super::cells::Width;
+use super::known::{self, Known, Layer};
 use super::makers::{Maker, Makers};
 use super::replay::{Lane, Replay};
-use super::state::{self, Header};
+use super::state::{self, Header, Kept};
 use super::table::Promises;
 use super::verifier::Verifier;
-use crate::error::EngineError;
+use crate::error::{EngineError, Kind};
 use crate::load::Load;
 use crate::outline::Outline;
 
@@ -51,6 +52,10 @@ pub(crate) fn checks(spec: &LoadSpec) -> bool {
     matches!(spec.verify, Verify::Read | Verify::Both)
 }
 
+fn changes(spec: &LoadSpec) -> bool {
+    spec.ops.names().any(|op| op.changes())
+}
+
 fn checks_after(spec: &LoadSpec) -> bool {
     matches!(spec.verify, Verify::After | Verify::Both)
 }
@@ -80,28 +85,80 @@ impl Session {
             let text = "Blocks that I/Os cover in part are not verified: use block sizes, offset and alignment that are multiples of the content's block";
             self.notices.push(text.into());
         }
+        if let Some(by) = load.spec.content.misaligned
+            && unit != Some(load.spec.content.unit())
+        {
+            return Err(EngineError::new(
+                Kind::Usage,
+                format!("`verify` cannot tell parts of blocks that are `misaligned` by {by}"),
+                format!(
+                    "use a block_size, offset and align that are multiples of {}, or leave out misaligned or verify",
+                    Bytes(load.spec.content.unit() as u64)
+                ),
+            ));
+        }
         let unit = unit.unwrap_or_else(|| load.spec.content.unit());
         self.header = Header::of(load, unit, grounds, ranges);
         self.lanes = outline.lanes(load);
         let kept = match &load.verification.state {
-            Some(path) => state::Kept::open(path, &self.header)?,
+            Some(path) => Kept::open(path, &self.header)?,
             None => None,
         };
         let own = contents.iter().map(|c| Arc::new(c.clone()) as Arc<dyn Maker>);
         let earlier = kept.iter().flat_map(|kept| kept.makers.iter().cloned());
         let makers = Makers::new(own.chain(earlier).collect());
-        let targets: Vec<_> = grounds.iter().map(|g| (g.size.0, g.promises)).collect();
-        let made = Verifier::new(&targets, unit, load.verification.width, makers)?;
-        let verifier = Arc::new(made);
+        let width = load.verification.width;
+        let known = self.known(load, grounds, unit, kept.as_ref());
+        let verifier = Arc::new(match known {
+            Some(known) => Verifier::known(known, unit, width, makers),
+            None => {
+                let targets: Vec<_> = grounds.iter().map(|g| (g.size.0, g.promises)).collect();
+                Verifier::new(&targets, unit, width, makers)?
+            }
+        });
         if let Some(kept) = kept {
+            self.notices.extend(kept.notice());
             self.header.take_earlier(&kept.header);
             if let Some(path) = &load.verification.state {
                 kept.restore(&verifier, path)?;
             }
         }
+        if let Some(path) = load.verification.state.as_ref().filter(|_| changes(&load.spec)) {
+            // Before the first write: a load that is killed must not leave a state that is no longer true.
+            state::mark(path, &self.header, ranges)?;
+        }
         verifier.take_made();
         self.verifier = Some(Arc::clone(&verifier));
         Ok(Some(verifier))
+    }
+
+    /// For each target what is known of it, where that needs no memory for each block: all that was ever written can be asked
+    /// backwards, and this load changes nothing, or every block once at most.
+    fn known(
+        &self,
+        load: &Load,
+        grounds: &[Ground],
+        unit: usize,
+        kept: Option<&Kept>,
+    ) -> Option<Vec<(Promises, Known)>> {
+        if changes(&load.spec) {
+            let once = |lane: &Lane| known::follows(&lane.spec, unit) && Layer::is_one_pass(lane);
+            let again = Replay::of(load.seed, self.lanes.clone()).is_some();
+            if !again || !self.lanes.iter().all(once) {
+                return None;
+            }
+        } else if kept.is_none() {
+            return None;
+        }
+        let layers = match kept {
+            Some(kept) => kept.layers()?,
+            None => grounds.iter().map(|_| Default::default()).collect(),
+        };
+        let known = |(ground, (earlier, others)): (&Ground, _)| {
+            let blocks = ground.size.0 / unit as u64;
+            (ground.promises, Known::new((blocks, unit), earlier, others))
+        };
+        Some(grounds.iter().zip(layers).map(known).collect())
     }
 
     /// The load itself has ended; what comes now is the pass after it.
@@ -111,9 +168,20 @@ impl Session {
         for (lane, made) in self.lanes.iter_mut().zip(made) {
             lane.made = made;
         }
-        if load.spec.ops.names().any(|op| op.changes()) {
-            self.header.did(Replay::of(load.seed, std::mem::take(&mut self.lanes)));
+        if !changes(&load.spec) {
+            return;
         }
+        let replay = Replay::of(load.seed, std::mem::take(&mut self.lanes));
+        if let Some(replay) = &replay {
+            for (target, (area, lane)) in verifier.targets.iter().zip(replay.lanes()).enumerate() {
+                if let Some(known) = area.table.cells.as_known()
+                    && let Some(layer) = Layer::of(replay, target, lane)
+                {
+                    known.ended(layer);
+                }
+            }
+        }
+        self.header.did(replay);
     }
 
     /// The pass after `load` that reads all of its range once; `None` when none is asked for.

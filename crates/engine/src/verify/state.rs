@@ -3,6 +3,7 @@
 //! Eight letters, a version, a header in JSON, the cells of all blocks that anything is known of in chunks, the blocks
 //! that may hold one of several contents, and a CRC-32 over everything. It is replaced as a whole or not at all.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;
@@ -14,6 +15,7 @@ use units::Seed;
 use workload::Range;
 
 use super::cells::Width;
+use super::known::{self, Layer};
 use super::makers::Maker;
 use super::replay::Replay;
 use super::session::Ground;
@@ -55,6 +57,9 @@ pub(crate) struct Header {
     pub(crate) replays: Option<Vec<Replay>>,
     /// Whether the cells are those that this makes, but for the blocks that follow.
     replayed: bool,
+    /// Where loads wrote that did not come to their end: for each, the range on each target.
+    #[serde(default)]
+    unfinished: Vec<Vec<Range>>,
 }
 
 impl Header {
@@ -85,6 +90,7 @@ impl Header {
             recipes: (0..).zip(ranges).filter(|_| writes).map(recipe).collect(),
             replays: Some(Vec::new()),
             replayed: false,
+            unfinished: Vec::new(),
         }
     }
 
@@ -292,9 +298,36 @@ impl Kept {
         (0..count).map(overlap).collect()
     }
 
+    /// What is to be said about it.
+    pub(crate) fn notice(&self) -> Option<String> {
+        let loads = self.header.unfinished.len();
+        let text = "did not come to their end: what the blocks of their ranges hold is not verified until they are written again";
+        (loads > 0).then(|| format!("{loads} earlier load(s) that wrote these targets {text}"))
+    }
+
+    /// For each target what was written, and blocks that are otherwise; `None` where that cannot be asked backwards.
+    pub(crate) fn layers(&self) -> Option<Vec<(Vec<Layer>, HashMap<usize, Word>)>> {
+        let replays = self.header.replays.as_ref()?;
+        if !self.header.replayed || !self.header.unfinished.is_empty() {
+            return None;
+        }
+        let unit = self.header.unit as usize;
+        let target = |target: usize| {
+            let layer = |replay: &Replay| {
+                let lane = replay.lanes().get(target)?;
+                known::follows(&lane.spec, unit).then(|| Layer::of(replay, target, lane))?
+            };
+            let layers = replays.iter().map(layer).collect::<Option<_>>()?;
+            let overlaps = self.overlaps[target].iter().map(|(block, _)| (*block, Word(0).mapped()));
+            Some((layers, self.others[target].iter().copied().chain(overlaps).collect()))
+        };
+        (0..self.header.targets.len()).map(target).collect()
+    }
+
     /// Puts what was kept into a new verifier of the same targets.
     pub(crate) fn restore(self, verifier: &Arc<Verifier>, path: &Path) -> Result<(), EngineError> {
-        if self.header.replayed {
+        let known = verifier.targets.iter().any(|area| area.table.cells.as_known().is_some());
+        if self.header.replayed && !known {
             let mut replays = self.header.replays.iter().flatten();
             if !replays.all(|replay| replay.apply(verifier)) {
                 return Err(refused(path, "holds a content that cannot be made again", AGAIN));
@@ -324,8 +357,58 @@ impl Kept {
                 area.table.restore_overlap(block, &tags);
             }
         }
+        for ranges in &self.header.unfinished {
+            for (target, range) in ranges.iter().enumerate().take(verifier.targets.len()) {
+                let (first, blocks) = verifier.blocks(target, range.start, range.bytes);
+                let table = &verifier.targets[target].table;
+                (first..first + blocks).for_each(|block| table.forget(block));
+            }
+        }
         Ok(())
     }
+}
+
+/// Puts down at `path`, before a load writes on `ranges`, that it has begun: whoever finds that knows that it did not end. What
+/// else stands there stays as it is.
+pub(crate) fn mark(path: &Path, header: &Header, ranges: &[Range]) -> Result<(), EngineError> {
+    let failed = |error: io::Error| {
+        refused(path, "cannot be written", "check that its folder exists and has room")
+            .because(error)
+    };
+    let old = match std::fs::read(path) {
+        Ok(bytes) => Some(bytes),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(failed(error)),
+    };
+    let parts = old.as_deref().map(split).transpose().map_err(failed)?;
+    let (mut header, body) = match parts {
+        Some((old, body)) => (old, body.to_vec()),
+        // No blocks that are otherwise than what nothing makes, and no overlaps.
+        None => {
+            let nothing = Header { replayed: true, replays: Some(Vec::new()), ..header.clone() };
+            let none = vec![0; nothing.targets.len() * 2 * size_of::<u64>()];
+            (Header { recipes: Vec::new(), ..nothing }, none)
+        }
+    };
+    header.unfinished.push(ranges.to_vec());
+    replace(path, |draft| {
+        let mut to = begin(draft, &header)?;
+        to.write_all(&body)?;
+        end(to)
+    })
+    .map_err(failed)
+}
+
+/// The header of a state file that was read before, and what stands between it and the checksum.
+fn split(bytes: &[u8]) -> io::Result<(Header, &[u8])> {
+    let short = || damaged("it ends early");
+    let (head, rest) = bytes.split_at_checked(MAGIC.len() + 4).ok_or_else(short)?;
+    let (length, rest) = rest.split_first_chunk::<4>().ok_or_else(short)?;
+    let at = u32::from_le_bytes(*length) as usize;
+    let (json, rest) = rest.split_at_checked(at).ok_or_else(short)?;
+    let (body, _) = rest.split_last_chunk::<4>().ok_or_else(short)?;
+    debug_assert!(head.starts_with(MAGIC));
+    Ok((serde_json::from_slice(json)?, body))
 }
 
 /// Replaces the state at `path` by what `verifier` knows. I/Os must have ended.
@@ -336,19 +419,42 @@ pub(crate) fn save(path: &Path, header: &Header, verifier: &Verifier) -> Result<
         refused(path, "cannot be written", "check that its folder exists and has room")
             .because(error)
     };
+    replace(path, |draft| write(draft, header, verifier, others.as_deref())).map_err(failed)
+}
+
+/// Puts what `write` writes in place of what is at `path`: all of it or nothing.
+fn replace(path: &Path, write: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{}.new", std::process::id()));
     let draft = Path::new(&name);
-    let written = write(draft, header, verifier, others.as_deref()).and_then(|()| {
+    let written = write(draft).and_then(|()| {
         std::fs::rename(draft, path)?;
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
     });
-    written.map_err(|error| {
+    written.inspect_err(|_| {
         // What is there is only in the way.
         let _ = std::fs::remove_file(draft);
-        failed(error)
     })
+}
+
+/// A state file with its header.
+fn begin(path: &Path, header: &Header) -> io::Result<Summed<BufWriter<File>>> {
+    let file = File::create(path)?;
+    let mut to = Summed { inner: BufWriter::new(file), crc: crc32fast::Hasher::new() };
+    to.write_all(MAGIC)?;
+    to.write_all(&VERSION.to_le_bytes())?;
+    let json = serde_json::to_vec(header)?;
+    to.write_all(&(json.len() as u32).to_le_bytes())?;
+    to.write_all(&json)?;
+    Ok(to)
+}
+
+/// Closes a state file with its checksum.
+fn end(mut to: Summed<BufWriter<File>>) -> io::Result<()> {
+    let sum = to.crc.clone().finalize();
+    to.inner.write_all(&sum.to_le_bytes())?;
+    to.inner.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
 }
 
 /// For each target, blocks that are not what making all again would give; `None` when they are so many that all cells are less.
@@ -356,6 +462,13 @@ fn others(header: &Header, verifier: &Verifier) -> Option<Vec<Vec<(usize, Word)>
     let replays = header.replays.as_ref()?;
     let blocks: usize = verifier.targets.iter().map(|area| area.table.cells.len()).sum();
     let ios: u64 = replays.iter().map(Replay::ios).sum();
+    let known: Option<Vec<_>> =
+        verifier.targets.iter().map(|area| area.table.cells.as_known()).collect();
+    if let Some(known) = known {
+        let others: Vec<_> = known.iter().map(|known| known.others()).collect();
+        let count: usize = others.iter().map(Vec::len).sum();
+        return (count <= blocks / 16).then_some(others);
+    }
     if replays.is_empty() || ios > 4 * blocks as u64 {
         return None;
     }
@@ -382,13 +495,7 @@ fn write(
     verifier: &Verifier,
     others: Option<&[Vec<(usize, Word)>]>,
 ) -> io::Result<()> {
-    let file = File::create(path)?;
-    let mut to = Summed { inner: BufWriter::new(file), crc: crc32fast::Hasher::new() };
-    to.write_all(MAGIC)?;
-    to.write_all(&VERSION.to_le_bytes())?;
-    let json = serde_json::to_vec(header)?;
-    to.write_all(&(json.len() as u32).to_le_bytes())?;
-    to.write_all(&json)?;
+    let mut to = begin(path, header)?;
     for (target, area) in verifier.targets.iter().enumerate() {
         match others {
             Some(others) => write_others(&mut to, &others[target])?,
@@ -405,9 +512,7 @@ fn write(
             }
         }
     }
-    let sum = to.crc.clone().finalize();
-    to.inner.write_all(&sum.to_le_bytes())?;
-    to.inner.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+    end(to)
 }
 
 fn write_others(to: &mut impl Write, others: &[(usize, Word)]) -> io::Result<()> {

@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use content::ContentId;
 
 use super::cells::{Cells, Seen, Width};
+use super::known::Known;
 use super::overlap::Overlap;
 use super::word::{DISCARDED, FIRST, NEVER, Tag, UNCERTAIN, Word, ZERO};
 use crate::error::EngineError;
@@ -16,6 +17,8 @@ use crate::error::EngineError;
 /// Blocks that may stand in one shard of the list of overlaps.
 const OVERLAPS: usize = 4096;
 const SHARDS: usize = 64;
+/// Blocks that a shard has memory for from the start.
+const READY: usize = 64;
 
 /// Whether a content is what a block may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,14 +46,49 @@ pub struct Promises {
 pub(crate) struct Table {
     pub(crate) cells: Cells,
     pub(crate) promises: Promises,
-    overlaps: Box<[Mutex<HashMap<usize, Overlap>>]>,
+    overlaps: Box<[Mutex<Shard>]>,
+}
+
+/// A part of the list of overlaps, with memory for more of them: a load that runs asks for none.
+#[derive(Default)]
+struct Shard {
+    blocks: HashMap<usize, Overlap>,
+    spare: Vec<Overlap>,
+}
+
+impl Shard {
+    fn ready() -> Mutex<Self> {
+        let spare = (0..READY).map(|_| Overlap::spare()).collect();
+        Mutex::new(Self { blocks: HashMap::with_capacity(READY), spare })
+    }
+
+    /// What is known of `block`; something to be begun when nothing was.
+    fn of(&mut self, block: usize) -> &mut Overlap {
+        self.blocks
+            .entry(block)
+            .or_insert_with(|| self.spare.pop().unwrap_or_else(Overlap::spare))
+    }
+
+    fn remove(&mut self, block: usize) {
+        if let Some(overlap) = self.blocks.remove(&block)
+            && self.spare.len() < READY
+        {
+            self.spare.push(overlap);
+        }
+    }
 }
 
 impl Table {
     /// A table of `blocks` blocks that nobody wrote.
     pub(crate) fn new(width: Width, blocks: u64, promises: Promises) -> Result<Self, EngineError> {
-        let overlaps = (0..SHARDS).map(|_| Mutex::default()).collect();
+        let overlaps = (0..SHARDS).map(|_| Shard::ready()).collect();
         Ok(Self { cells: Cells::new(width, blocks)?, promises, overlaps })
+    }
+
+    /// A table of blocks of which all follows from what was written.
+    pub(crate) fn known(width: Width, promises: Promises, known: Known) -> Self {
+        let overlaps = (0..SHARDS).map(|_| Mutex::default()).collect();
+        Self { cells: Cells::known(width, known), promises, overlaps }
     }
 
     /// The tag of a content.
@@ -63,6 +101,19 @@ impl Table {
     #[inline]
     pub(crate) fn look(&self, block: usize) -> Seen {
         self.cells.see(block)
+    }
+
+    /// What is known of `block` will be asked for soon.
+    #[inline]
+    pub(crate) fn expect(&self, block: usize) {
+        self.cells.expect(block);
+    }
+
+    /// Whether `block` plainly holds the content of `found` now.
+    #[inline]
+    pub(crate) fn holds(&self, block: usize, found: Tag) -> bool {
+        let now = self.cells.load(block);
+        !now.is_mapped() && self.fits(now.tag(), found) == Fit::Right
     }
 
     /// A write of `tag` to `block` begins. Gives what [`Table::end`] needs.
@@ -87,7 +138,7 @@ impl Table {
         }
     }
 
-    fn shard(&self, block: usize) -> MutexGuard<'_, HashMap<usize, Overlap>> {
+    fn shard(&self, block: usize) -> MutexGuard<'_, Shard> {
         self.overlaps[block % SHARDS].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -108,9 +159,9 @@ impl Table {
             if !self.cells.change(block, word, mapped) {
                 continue;
             }
-            let overlap = shard.entry(block).or_default();
+            let overlap = shard.of(block);
             if !word.is_mapped() {
-                *overlap = Overlap::busy(word.tag());
+                overlap.restart(word.tag());
             }
             overlap.begin(tag);
             return mapped;
@@ -120,15 +171,15 @@ impl Table {
     #[cold]
     fn end_overlap(&self, block: usize, tag: Tag, done: bool) {
         let mut shard = self.shard(block);
-        let full = shard.len() > OVERLAPS;
-        let Some(overlap) = shard.get_mut(&block) else { return };
+        let full = shard.blocks.len() > OVERLAPS;
+        let Some(overlap) = shard.blocks.get_mut(&block) else { return };
         overlap.end(tag, done);
         let changed = self.cells.load(block).mapped();
         let settled = overlap.settled().or_else(|| (full && overlap.rests()).then_some(UNCERTAIN));
         match settled {
             Some(tag) => {
                 self.cells.store(block, Word::resting(tag).with_changes(changed.changes()));
-                shard.remove(&block);
+                shard.remove(block);
             }
             None => self.cells.store(block, changed),
         }
@@ -163,7 +214,7 @@ impl Table {
         }
         let mut unsure = best == Fit::Unsure || changes.is_none_or(|changes| changes > 2);
         if before.word.is_mapped() || now.is_mapped() {
-            match self.shard(block).get(&block) {
+            match self.shard(block).blocks.get(&block) {
                 Some(overlap) => {
                     best = overlap.tags().map(|tag| self.fits(tag, found)).max().unwrap_or(best);
                     unsure |= overlap.forgot;
@@ -208,7 +259,7 @@ impl Table {
     /// Whether writes were in flight at any moment since `before`.
     pub(crate) fn moved_since(&self, block: usize, before: Seen) -> bool {
         let now = self.cells.load(block);
-        let in_flight = || self.shard(block).get(&block).is_some_and(|overlap| !overlap.rests());
+        let in_flight = || self.shard(block).blocks.get(&block).is_some_and(|overlap| !overlap.rests());
         let changed = now != before.word || self.cells.changes(block, before, now) != Some(0);
         changed || now.is_busy() || now.is_mapped() && in_flight()
     }
@@ -221,15 +272,22 @@ impl Table {
                 true => overlap.tags().collect(),
                 false => vec![UNCERTAIN],
             };
-            shard.iter().map(|(&block, overlap)| (block, tags(overlap))).collect::<Vec<_>>()
+            let still = shard.blocks.iter().filter(|(block, _)| self.cells.load(**block).is_mapped());
+            still.map(|(&block, overlap)| (block, tags(overlap))).collect::<Vec<_>>()
         });
         all.collect()
+    }
+
+    /// `block`, at rest, may hold anything.
+    pub(crate) fn forget(&self, block: usize) {
+        self.shard(block).remove(block);
+        self.cells.store(block, Word::resting(UNCERTAIN));
     }
 
     /// Takes up a block from a state file that may hold any of `tags`.
     pub(crate) fn restore_overlap(&self, block: usize, tags: &[Tag]) {
         self.cells.store(block, Word(0).mapped());
-        self.shard(block).insert(block, Overlap::resting(tags));
+        self.shard(block).blocks.insert(block, Overlap::resting(tags));
     }
 }
 

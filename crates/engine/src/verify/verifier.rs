@@ -7,11 +7,12 @@ use results::model::{VerifyFigures, WrongBlock, WrongKind};
 
 use super::cells::{Seen, Width};
 use super::judge::{Likeness, SECTOR, judge};
+use super::known::Known;
 use super::makers::Makers;
 use super::names;
 use super::replay::Replay;
 use super::table::{Fit, Promises, Table};
-use super::word::{DISCARDED, NEVER, Tag, Word, ZERO, lower};
+use super::word::{DISCARDED, NEVER, Tag, ZERO, lower};
 use crate::error::EngineError;
 
 /// Wrong blocks that are kept; all are counted.
@@ -59,6 +60,25 @@ impl Verifier {
             counted: Mutex::default(),
             made: Mutex::default(),
         })
+    }
+
+    /// For the same where all follows from what was written: no memory for each block. A target is its size, what it promises, and
+    /// what is known of it.
+    pub(crate) fn known(
+        targets: Vec<(Promises, Known)>,
+        unit: usize,
+        width: Width,
+        makers: Makers,
+    ) -> Self {
+        let area = |(promises, known)| Area { table: Table::known(width, promises, known) };
+        Self {
+            targets: targets.into_iter().map(area).collect(),
+            makers,
+            unit,
+            wrong: Mutex::default(),
+            counted: Mutex::default(),
+            made: Mutex::default(),
+        }
     }
 
     /// One of the same targets that knows nothing.
@@ -124,7 +144,8 @@ impl Verifier {
     /// What all hands found that are gone.
     pub(crate) fn total(&self) -> VerifyFigures {
         let counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
-        self.figures(std::iter::once(&*counted))
+        let table = self.targets.iter().map(|area| area.table.cells.bytes() as u64).sum();
+        VerifyFigures { table_bytes: table, ..self.figures(std::iter::once(&*counted)) }
     }
 
     /// Takes what a hand of job number `job` counted.
@@ -193,7 +214,7 @@ impl Verifier {
                 if fit != Fit::Wrong {
                     return Ok(fit);
                 }
-                self.name_whole(&mut wrong, id, table.look(block).word, kept < KEPT);
+                self.name_whole(&mut wrong, id, block, kept < KEPT);
             }
             Likeness::Mixed(owners) => {
                 let worst = owners.iter().map(|&id| fit(id)).min().unwrap_or(Fit::Wrong);
@@ -219,16 +240,23 @@ impl Verifier {
     }
 
     /// A whole block of `id` that must not stand there.
-    fn name_whole(&self, wrong: &mut WrongBlock, id: ContentId, word: Word, search: bool) {
+    fn name_whole(&self, wrong: &mut WrongBlock, id: ContentId, block: usize, search: bool) {
         wrong.found = name(id);
         wrong.sectors = (0..self.unit.div_ceil(SECTOR) as u32).collect();
         let table = &self.targets[wrong.target as usize].table;
         let tag = table.tag(id);
+        let word = table.look(block).word;
         let was = word
             .before()
             .is_some_and(|before| before == lower(tag) || tag == ZERO && before == DISCARDED);
+        let known = table.cells.as_known().map(|known| known.has_held(block, id));
         wrong.kind = if !self.makers.make(id) {
             WrongKind::Foreign
+        } else if known == Some(true) {
+            WrongKind::Stale
+        } else if known.is_some() && id != ContentId::ZERO {
+            // Its home is found when the load has ended, by going through all writes again.
+            WrongKind::Misplaced
         } else if was && word.tag() != NEVER {
             WrongKind::Stale
         } else if id == ContentId::ZERO {

@@ -103,6 +103,9 @@ fn a_worker_that_runs_allocates_nothing() {
         "backend = \"io_uring\"\nrate = \"20000/s\"\narrival = \"poisson\"",
         "backend = \"sync\"\nlimit = \"20000/s\"\nthink = \"1us:64\"",
         "backend = \"libaio\"\nbatch = 8\nsync = \"fdatasync:32\"",
+        "backend = \"io_uring\"\nverify = \"read\"",
+        "backend = \"libaio\"\nverify = \"both\"",
+        "backend = \"sync\"\nverify = \"read\"",
     ] {
         allocations_and_ios(mode, 500);
         let (short, few) = allocations_and_ios(mode, 1_000);

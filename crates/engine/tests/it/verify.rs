@@ -192,7 +192,9 @@ fn a_state_needs_nothing_for_each_block_of_passes_and_four_bytes_of_random_overw
             let summary = run(&load);
             (summary.verify, std::fs::metadata(&state).unwrap().len())
         };
-        let passes = "pattern = 'permutation'\nops = { randwrite = 100 }\njobs = 3\n";
+        // Each job has blocks of its own: else who came last to a block is a matter of speed.
+        let passes =
+            "pattern = 'permutation'\nops = { randwrite = 100 }\njobs = 3\nshare = 'parts'\n";
         let look = "ops = { randread = 100 }\nios = 10000\njobs = 2\nverify = 'read'";
         let all_right = |seed| {
             let (figures, length) = run(seed, look);
@@ -253,4 +255,29 @@ fn a_state_that_is_damaged_or_of_something_else_is_refused_and_left_alone() {
     std::fs::write(&state, &good).unwrap();
     std::fs::File::options().write(true).open(&path).unwrap().set_len(4 << 20).unwrap();
     refused(&good, "ops = { randread = 100 }\nios = 10\nverify = 'read'", "another set of targets");
+}
+
+#[test]
+fn misaligned_duplicates_are_verified_in_whole_blocks_and_refused_in_parts() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    std::fs::write(&path, vec![0u8; 4 << 20]).unwrap();
+    let content = "content = { dedupe = '50%', misaligned = 512, compress = '2x' }";
+    let spec = format!("{FILL}verify = 'after'\n{content}");
+    let state = folder.path().join("state");
+    let figures = verified(&load(&path, Some(&state), 1, &spec));
+    assert_eq!((figures.checked, figures.correct), (1024, 1024), "{:?}", figures.first);
+
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes.chunks_mut(4096).for_each(|block| block[700] ^= 1);
+    std::fs::write(&path, bytes).unwrap();
+    let spec = format!("ops = {{ read = 100 }}\npasses = 1\nverify = 'read'\n{content}");
+    let figures = verified(&load(&path, Some(&state), 1, &spec));
+    assert_eq!(figures.count(WrongKind::Corrupt), 1024, "{:?}", figures.first);
+
+    let spec = format!("{FILL}block_size = '2k'\ndirect = false\nverify = 'after'\n{content}");
+    let error = support::run(&load(&path, None, 1, &spec)).result.unwrap_err();
+    assert_eq!(error.kind(), Kind::Usage, "{error}");
+    let told = error.to_string().contains("misaligned") && error.help().contains("block_size");
+    assert!(told, "{error}: {}", error.help());
 }

@@ -80,6 +80,8 @@ pub struct VerifyFigures {
     pub unsure: u64,
     /// Bytes that were read and do not make up a whole block, so that they were not checked.
     pub partial_bytes: u64,
+    /// Memory that the state of the targets' blocks took, bytes; 0 where all followed from what was written.
+    pub table_bytes: u64,
     /// Blocks made of two writes.
     pub torn: u64,
     /// Blocks that held an older write of the same address.
