@@ -62,7 +62,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         });
     });
     let mut out = std::io::stdout().lock();
-    writeln!(out, "the loop alone {nothing:.2} ns, recorder {whole:.2}, with split latency {split:.2}")?;
+    writeln!(
+        out,
+        "the loop alone {nothing:.2} ns, recorder {whole:.2}, with split latency {split:.2}"
+    )?;
     writeln!(out, "hdrhistogram alone {crates:.2}; one stamp {stamp:.2}, vDSO {vdso:.2}")?;
     Ok(())
 }

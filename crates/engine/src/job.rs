@@ -174,7 +174,6 @@ impl Job {
 }
 
 /// Tells the book-keeper of an I/O that writes nothing of ours.
-#[inline]
 fn announce(hand: &mut Hand, slot: usize, transfer: &Transfer) {
     let (target, length) = (transfer.target.into(), transfer.length.into());
     match transfer.verb {

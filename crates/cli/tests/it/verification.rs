@@ -106,8 +106,12 @@ fn every_kind_of_damage_is_named_by_a_later_run_which_ends_with_code_5() {
             };
             let places: Vec<u64> =
                 places.iter().filter(differs).map(|place| (place * BLOCK) as u64).collect();
-            let mut at: Vec<u64> = found["wrong"].as_array().unwrap().iter()
-                .map(|wrong| wrong["offset"].as_u64().unwrap()).collect();
+            let mut at: Vec<u64> = found["wrong"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|wrong| wrong["offset"].as_u64().unwrap())
+                .collect();
             at.sort_unstable();
             assert_eq!(at, places, "{kind} {content} {width}: {found}");
             assert!(places.len() > 95, "{}", places.len());
@@ -121,7 +125,8 @@ fn every_kind_of_damage_is_named_by_a_later_run_which_ends_with_code_5() {
             }
             // The same for people.
             let plain = "load x --verify-state state --ops read=100 --passes 1 --verify";
-            let args: Vec<&str> = plain.split_whitespace().chain(width.split_whitespace()).collect();
+            let args: Vec<&str> =
+                plain.split_whitespace().chain(width.split_whitespace()).collect();
             let answer = fathom_in(dir, &args);
             assert_eq!(answer.code, Some(5), "{}", answer.err);
             let said = format!("{} wrong ({} {kind})", places.len(), places.len());
@@ -149,7 +154,8 @@ fn passes_need_no_memory_for_each_block_and_random_overwrites_as_much_as_was_sai
         // A part of a pass, over what others wrote.
         load(dir, &with("--ops randwrite=100 --pattern permutation --ios 1000 --jobs 2"));
         assert_eq!(table(&all_right(dir, &with(LOOK), blocks)), 0);
-        let mixed = with("--ops randwrite=60,randread=40 --ios 6000 --jobs 2 --depth 16 --verify both");
+        let mixed =
+            with("--ops randwrite=60,randread=40 --ios 6000 --jobs 2 --depth 16 --verify both");
         let found = verified(dir, 0, &mixed);
         assert_eq!((wrong(&found), table(&found)), (0, blocks * each), "{found}");
         all_right(dir, &with(LOOK), blocks);
@@ -208,7 +214,9 @@ fn after_a_kill_in_the_middle_nothing_is_called_wrong_and_the_rest_is_still_veri
         assert_eq!((answer.code, wrong(found)), (Some(0), 0), "{found}");
         assert_eq!(found["correct"], half, "{found}");
         assert_eq!(found["unwritten"], half, "{found}");
-        assert!(answer.err.contains("did not come to their end") || answer.out.contains("did not come"));
+        assert!(
+            answer.err.contains("did not come to their end") || answer.out.contains("did not come")
+        );
         // What the killed load could not touch is still verified.
         let mut bytes = std::fs::read(&path).unwrap();
         bytes[12 << 20] ^= 1;

@@ -3,8 +3,8 @@
 use std::arch::x86_64::{
     __m128i, __m512i, _mm_add_epi64, _mm512_add_epi64, _mm512_aesdec_epi128, _mm512_aesenc_epi128,
     _mm512_broadcast_i32x4, _mm512_loadu_si512, _mm512_or_si512, _mm512_set_epi64,
-    _mm512_set1_epi8, _mm512_setzero_si512, _mm512_storeu_si512, _mm512_ternarylogic_epi64, _mm512_test_epi64_mask,
-    _mm512_xor_si512,
+    _mm512_set1_epi8, _mm512_setzero_si512, _mm512_storeu_si512, _mm512_ternarylogic_epi64,
+    _mm512_test_epi64_mask, _mm512_xor_si512,
 };
 
 use super::aesni::{base, key, steps};

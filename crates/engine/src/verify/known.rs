@@ -205,9 +205,8 @@ impl Known {
             self.own.get().is_some_and(|own| own.ids(block as u64 * self.unit).next().is_some())
         };
         let left = self.others.iter().map(|(&block, &word)| (block, word));
-        let left = left.filter(|(block, word)| {
-            !word.is_mapped() && !failed.contains(block) && !own(*block)
-        });
+        let left = left
+            .filter(|(block, word)| !word.is_mapped() && !failed.contains(block) && !own(*block));
         let mut all: Vec<_> =
             failed.iter().map(|&block| (block, Word::resting(UNCERTAIN))).chain(left).collect();
         all.sort_unstable_by_key(|(block, _)| *block);

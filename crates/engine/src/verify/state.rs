@@ -318,7 +318,8 @@ impl Kept {
                 known::follows(&lane.spec, unit).then(|| Layer::of(replay, target, lane))?
             };
             let layers = replays.iter().map(layer).collect::<Option<_>>()?;
-            let overlaps = self.overlaps[target].iter().map(|(block, _)| (*block, Word(0).mapped()));
+            let overlaps =
+                self.overlaps[target].iter().map(|(block, _)| (*block, Word(0).mapped()));
             Some((layers, self.others[target].iter().copied().chain(overlaps).collect()))
         };
         (0..self.header.targets.len()).map(target).collect()

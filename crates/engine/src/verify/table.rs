@@ -64,9 +64,7 @@ impl Shard {
 
     /// What is known of `block`; something to be begun when nothing was.
     fn of(&mut self, block: usize) -> &mut Overlap {
-        self.blocks
-            .entry(block)
-            .or_insert_with(|| self.spare.pop().unwrap_or_else(Overlap::spare))
+        self.blocks.entry(block).or_insert_with(|| self.spare.pop().unwrap_or_else(Overlap::spare))
     }
 
     fn remove(&mut self, block: usize) {
@@ -259,7 +257,8 @@ impl Table {
     /// Whether writes were in flight at any moment since `before`.
     pub(crate) fn moved_since(&self, block: usize, before: Seen) -> bool {
         let now = self.cells.load(block);
-        let in_flight = || self.shard(block).blocks.get(&block).is_some_and(|overlap| !overlap.rests());
+        let in_flight =
+            || self.shard(block).blocks.get(&block).is_some_and(|overlap| !overlap.rests());
         let changed = now != before.word || self.cells.changes(block, before, now) != Some(0);
         changed || now.is_busy() || now.is_mapped() && in_flight()
     }
@@ -272,7 +271,8 @@ impl Table {
                 true => overlap.tags().collect(),
                 false => vec![UNCERTAIN],
             };
-            let still = shard.blocks.iter().filter(|(block, _)| self.cells.load(**block).is_mapped());
+            let still =
+                shard.blocks.iter().filter(|(block, _)| self.cells.load(**block).is_mapped());
             still.map(|(&block, overlap)| (block, tags(overlap))).collect::<Vec<_>>()
         });
         all.collect()
