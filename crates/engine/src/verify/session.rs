@@ -14,7 +14,7 @@ use super::replay::{Lane, Replay};
 use super::state::{self, Header, Kept};
 use super::table::Promises;
 use super::verifier::Verifier;
-use crate::error::{EngineError, Kind};
+use crate::error::EngineError;
 use crate::load::Load;
 use crate::outline::Outline;
 
@@ -84,18 +84,6 @@ impl Session {
         if unit.is_none() {
             let text = "Blocks that I/Os cover in part are not verified: use block sizes, offset and alignment that are multiples of the content's block";
             self.notices.push(text.into());
-        }
-        if let Some(by) = load.spec.content.misaligned
-            && unit != Some(load.spec.content.unit())
-        {
-            return Err(EngineError::new(
-                Kind::Usage,
-                format!("`verify` cannot tell parts of blocks that are `misaligned` by {by}"),
-                format!(
-                    "use a block_size, offset and align that are multiples of {}, or leave out misaligned or verify",
-                    Bytes(load.spec.content.unit() as u64)
-                ),
-            ));
         }
         let unit = unit.unwrap_or_else(|| load.spec.content.unit());
         self.header = Header::of(load, unit, grounds, ranges);
