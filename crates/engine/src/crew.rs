@@ -18,7 +18,7 @@ use crate::collect::Collector;
 use crate::ended::Ended;
 use crate::error::{EngineError, Kind};
 use crate::event::Event;
-use crate::job::{Hold, MakeFill};
+use crate::job::{Hold, Job, MakeFill};
 use crate::load::{Context, Load};
 use crate::meter::Meter;
 use crate::outline::Outline;
@@ -46,6 +46,8 @@ pub(crate) struct Crew {
     words: Receiver<Word>,
     sender: Sender<Word>,
     census: JoinHandle<Taken>,
+    /// Kept until all workers have taken theirs from them ([`Files::for_this_thread`]).
+    files: Arc<Files>,
     /// Whether every worker's buffers and files are registered.
     pub registered: bool,
     /// The most I/Os that all workers together were seen to have in flight.
@@ -68,7 +70,7 @@ pub(crate) struct Plan<'a> {
     pub load: &'a Load,
     pub outline: &'a Outline,
     pub driver: Driver,
-    pub files: &'a Files,
+    pub files: &'a Arc<Files>,
     /// What I/O on each target must be aligned to, bytes.
     pub alignments: &'a [u64],
     pub context: &'a Context<'a>,
@@ -133,22 +135,37 @@ impl Crew {
             words,
             sender,
             census,
+            files: plan.files.clone(),
             registered: true,
             seen_in_flight: 0,
         };
+        if let Err(error) = crew.enlist_all(plan, jobs, &mut recorders) {
+            crew.disband();
+            return Err(error);
+        }
+        Ok((crew, desk.readers, desk.log))
+    }
+
+    fn enlist_all(
+        &mut self,
+        plan: &Plan,
+        jobs: Vec<Job>,
+        recorders: &mut impl Iterator<Item = Recorder>,
+    ) -> Result<(), EngineError> {
+        let per_job = plan.workers_of_a_job();
         for (number, job) in jobs.into_iter().enumerate() {
             if per_job == 1 {
                 let Some(recorder) = recorders.next() else { return Err(lost()) };
-                crew.enlist(plan, (number, number), job, recorder)?;
+                self.enlist(plan, (number, number), job, recorder)?;
                 continue;
             }
             let job = Arc::new(Mutex::new(job));
             for (n, recorder) in recorders.by_ref().take(per_job).enumerate() {
                 let place = (number, number * per_job + n);
-                crew.enlist(plan, place, job.clone(), recorder)?;
+                self.enlist(plan, place, job.clone(), recorder)?;
             }
         }
-        Ok((crew, desk.readers, desk.log))
+        Ok(())
     }
 
     /// Starts the worker that is number `place.1` of all, in job `place.0`.
@@ -162,23 +179,23 @@ impl Crew {
         let setting = plan.setting(place.1, &self.board);
         let hand = plan.hand(place.0);
         let (depth, length) = (plan.outline.depth, plan.outline.block_bytes);
-        let files = plan.files.try_clone()?;
+        let number = place.0;
         match plan.driver {
             Driver::Libaio => {
-                let backend = move || Aio::new(files, depth, length);
-                self.start(place.0, backend, setting, job, (recorder, hand))
+                let backend = move |files| Aio::new(files, depth, length);
+                self.start(number, backend, setting, job, (recorder, hand))
             }
             Driver::Sync => {
-                let backend = move || Inline::new(files, length);
-                self.start(place.0, backend, setting, job, (recorder, hand))
+                let backend = move |files| Inline::new(files, length);
+                self.start(number, backend, setting, job, (recorder, hand))
             }
             Driver::Null => {
-                let backend = move || Null::new(depth, length);
-                self.start(place.0, backend, setting, job, (recorder, hand))
+                let backend = move |_| Null::new(depth, length);
+                self.start(number, backend, setting, job, (recorder, hand))
             }
             Driver::IoUring | Driver::Sim => {
-                let backend = move || Ring::new(files, depth, length);
-                self.start(place.0, backend, setting, job, (recorder, hand))
+                let backend = move |files| Ring::new(files, depth, length);
+                self.start(number, backend, setting, job, (recorder, hand))
             }
         }
     }
@@ -186,17 +203,20 @@ impl Crew {
     fn start<B: Backend>(
         &mut self,
         number: usize,
-        backend: impl FnOnce() -> Result<B, EngineError> + Send + 'static,
+        backend: impl FnOnce(Files) -> Result<B, EngineError> + Send + 'static,
         setting: Setting,
         job: impl Hold + 'static,
         (recorder, hand): (Recorder, Option<Hand>),
     ) -> Result<(), EngineError> {
-        let sender = self.sender.clone();
+        let (sender, files) = (self.sender.clone(), self.files.clone());
         let work = move || {
             // Waits for an arrival end when they should, not up to 50 µs later.
             // SAFETY: a call without pointers, for this thread alone.
             unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
-            let ended = backend().and_then(|backend| {
+            let own = files.for_this_thread();
+            // The crew has them still: nothing is closed here, where it would be closed in this thread's table.
+            drop(files);
+            let ended = own.and_then(backend).and_then(|backend| {
                 let _ = sender.send(Word::Ready(backend.is_registered()));
                 Worker::new(setting, backend, job, recorder, hand).run()
             });
@@ -218,13 +238,22 @@ impl Crew {
             match self.words.recv() {
                 Ok(Word::Ready(registered)) => self.registered &= registered,
                 Ok(Word::Ended(Err(error))) => {
-                    self.board.halt(Halt::Errors);
+                    self.disband();
                     return Err(error);
                 }
-                Ok(Word::Ended(Ok(_))) | Err(_) => return Err(lost()),
+                Ok(Word::Ended(Ok(_))) | Err(_) => {
+                    self.disband();
+                    return Err(lost());
+                }
             }
         }
         Ok(())
+    }
+
+    /// Sends home workers that have not begun.
+    fn disband(&mut self) {
+        self.board.halt(Halt::Errors);
+        self.threads.drain(..).for_each(|thread| drop(thread.join()));
     }
 
     /// Lets all workers begin; `at_ns` is the common start.

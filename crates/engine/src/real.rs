@@ -1,5 +1,7 @@
 //! The load on real targets: opens them, sets workers up, watches them, gathers what they did.
 
+use std::sync::Arc;
+
 use results::model::{DepthFigures, LoadSummary};
 use sys::stamps::Stamps;
 
@@ -89,6 +91,7 @@ pub(crate) fn run(
         None => probe::probe(&load.targets, &load.spec, context)?,
     };
     let stamps = Stamps::of(context.clock);
+    let files = Arc::new(files);
     let driver = choice.driver;
     let plan = Plan {
         load,
