@@ -3,7 +3,12 @@
 //! as asked, reach neither too near nor too far, and need a table of a few rounds at the beginning, no other memory.
 //!
 //! Growth costs references: a round that is longer than the one before refers to its contents more often. Rounds
-//! double, so that the contents of the beginning are referred to twice as often as later ones, unless a cap allows less.
+//! grow by a quarter (those without a window double), and the contents of the beginning are referred to that much more often
+//! than later ones, unless a cap allows less.
+//!
+//! A duplicate that comes while VDO still has its content under way makes VDO give up compressing that content. So rounds lag:
+//! they refer to what was new before the last [`APART`] blocks and [`PACKED`] distinct ones. The duplicates of the beginning, for
+//! which nothing is that old, take turns among a few contents, which are lost to the packer.
 
 use units::Seed;
 
@@ -15,6 +20,14 @@ use crate::{Permutation, Popularity};
 const MOST_GROWING: usize = 1024;
 /// Rounds grow no longer than this many duplicates.
 const LONGEST: u64 = 1 << 50;
+/// Least written blocks between a content and its first duplicate: VDO has at most 2048 under way.
+const APART: u64 = 2560;
+/// And least distinct blocks on top: VDO's packer fills all of its 16 bins, of up to 14 blocks each, before it writes one.
+const PACKED: u64 = 256;
+/// Blocks from one copy of a content of the beginning to the next: not within one record of 128 KiB.
+const TURN: f64 = 40.0;
+/// Most duplicates of each content of the beginning: VDO counts 254 references to a physical block.
+const EACH: u64 = 200;
 /// Ranks whose weight is summed exactly; beyond, by the integral.
 const EXACT_RANKS: usize = 64;
 
@@ -40,6 +53,47 @@ pub(crate) struct Rounds {
     /// Most contents that a round refers to.
     widest: u64,
     zipf: Option<Zipf>,
+    beginning: Beginning,
+}
+
+/// What is repeated before anything is old enough: some contents in turn. Each joins as soon as it is written, and so gets its
+/// first duplicate while VDO has it under way: it is stored whole, as it has to be to be referred to so often.
+#[derive(Debug, Clone, Copy)]
+struct Beginning {
+    /// Duplicates that are of contents of the beginning.
+    duplicates: u64,
+    /// How many contents these are.
+    contents: u64,
+    /// Duplicates from one that joins to the next.
+    step: u64,
+}
+
+impl Beginning {
+    /// As long as `window` and the share of duplicates leave room for; empty where they leave none.
+    fn new(shares: Shares, window: u64) -> Self {
+        let (again, per_new) = (shares.again().fraction(), shares.again_per_new());
+        // A window too small for the distance keeps three quarters of itself.
+        let apart = APART as f64 * (1.0 - again) + PACKED as f64;
+        let new = apart.min((window / 4) as f64).floor();
+        let duplicates = (new * per_new).min(LONGEST as f64) as u64;
+        let step = per_new.ceil().max(1.0) as u64;
+        // Too few to leave new contents behind that rounds could begin with.
+        let duplicates = if (duplicates as f64) < 4.0 * per_new { 0 } else { duplicates };
+        let wanted = ((TURN * again).ceil() as u64).max(duplicates.div_ceil(EACH));
+        Self { duplicates, contents: wanted.min(duplicates / step).max(1), step }
+    }
+
+    const NONE: Self = Self { duplicates: 0, contents: 1, step: 1 };
+
+    /// The content that duplicate number `duplicate` is of.
+    #[cold]
+    fn at(self, duplicate: u64, shares: Shares) -> u64 {
+        let joined = (duplicate / self.step + 1).min(self.contents);
+        let newest = (joined - 1) * self.step;
+        let turn = if duplicate == newest { joined - 1 } else { duplicate % joined };
+        // Never the first block but a new one; what joins is the newest.
+        shares.new_before(turn * self.step).saturating_sub(1)
+    }
 }
 
 /// Where a caller stands: what it looked up last.
@@ -75,6 +129,17 @@ impl Rounds {
     /// Rounds within `window` distinct blocks; `None` when a cap on references leaves no room for them to grow.
     pub fn new(shares: Shares, popularity: Popularity, window: u64, seed: Seed) -> Option<Self> {
         let per_new = shares.again_per_new();
+        // The few contents of the beginning would come more often than a cap allows.
+        let beginning = match popularity {
+            Popularity::Cap(_) => Beginning::NONE,
+            _ => Beginning::new(shares, window),
+        };
+        let endless = window == u64::MAX;
+        let window = match beginning.duplicates {
+            0 => window,
+            _ if endless => window,
+            lag => window - (lag as f64 / per_new).ceil() as u64,
+        };
         let widest = window.div_ceil(2).max(1);
         let longest = ((window / 2) as f64 * per_new).min(LONGEST as f64).max(1.0) as u64;
         let most_each = match popularity {
@@ -96,12 +161,13 @@ impl Rounds {
                 Popularity::Zipf(theta) => Some(Zipf::new(theta)),
                 _ => None,
             },
+            beginning,
         };
-        rounds.grow(longest, most_each)?;
+        rounds.grow(longest, most_each, endless)?;
         Some(rounds)
     }
 
-    fn grow(&mut self, longest: u64, most_each: Option<u64>) -> Option<()> {
+    fn grow(&mut self, longest: u64, most_each: Option<u64>, endless: bool) -> Option<()> {
         // Under a cap, rounds are as long as their range allows: each is of what was new in the round before.
         let first = if most_each.is_some() { u64::MAX } else { 1 };
         let (mut start, mut length, mut before) = (0u64, first, 0);
@@ -119,7 +185,11 @@ impl Rounds {
                 self.settled = start;
                 return Some(());
             }
-            length = if most_each.is_some() { u64::MAX } else { length.saturating_mul(2) };
+            length = match most_each {
+                Some(_) => u64::MAX,
+                None if endless => length.saturating_mul(2),
+                None => length.saturating_add(length.div_ceil(4)),
+            };
         }
     }
 
@@ -143,6 +213,15 @@ impl Rounds {
     /// The content that duplicate number `duplicate` is of.
     #[inline]
     pub fn at(&self, duplicate: u64, place: &mut Place) -> u64 {
+        match duplicate.checked_sub(self.beginning.duplicates) {
+            None => self.beginning.at(duplicate, self.shares),
+            Some(later) => self.in_rounds(later, place),
+        }
+    }
+
+    /// The same where there is no beginning before the rounds.
+    #[inline]
+    fn in_rounds(&self, duplicate: u64, place: &mut Place) -> u64 {
         if duplicate.wrapping_sub(place.start) >= place.end.wrapping_sub(place.start) {
             self.find(duplicate, place);
         }

@@ -3,6 +3,9 @@
 //! It starts with every block. When it holds more distinct contents than its budget, it doubles its strictness and
 //! drops what no longer passes. Because samples are nested and picked by content, what is left is exactly what a
 //! census with the final strictness from the start would hold.
+//!
+//! A sample of contents may hold none of those that come most often. As long as the census sees every block it knows them, so
+//! that, when it stops to, it sets the copies above the usual aside: they are counted as they are, and stand for no others.
 
 use std::collections::HashMap;
 
@@ -14,6 +17,9 @@ use crate::{BLOCK, Fingerprint, is_zero};
 
 /// Most blocks whose LZ4 size is taken (their bytes are kept until the end, 8 MiB at most).
 pub const SIZED_BLOCKS: usize = 2048;
+
+/// Contents that come this many times as often as others, and at least this often, have their further copies set aside.
+const OFTEN: u64 = 4;
 
 /// What is known of one content.
 struct Seen {
@@ -37,6 +43,8 @@ pub struct Census {
     kept_shift: u32,
     written: u64,
     zeros: u64,
+    /// Duplicates that were counted while every block was seen, and that the sample does not stand for.
+    aside: u64,
 }
 
 struct Kept {
@@ -55,6 +63,7 @@ impl Census {
             kept_shift: 0,
             written: 0,
             zeros: 0,
+            aside: 0,
         }
     }
 
@@ -68,9 +77,22 @@ impl Census {
     pub fn tighten_to(&mut self, shift: u32) {
         let shift = shift.min(MAX_SHIFT);
         if shift > self.shift {
+            if self.shift == 0 {
+                self.set_aside();
+            }
             self.shift = shift;
             self.seen.retain(|_, seen| passes(seen.pick, shift));
             self.kept.retain(|_, kept| passes(kept.pick, shift));
+        }
+    }
+
+    /// Takes the copies above the mean from contents that come much more often.
+    fn set_aside(&mut self) {
+        let copies: u64 = self.seen.values().map(|seen| seen.copies).sum();
+        let mean = copies.div_ceil((self.seen.len() as u64).max(1));
+        for seen in self.seen.values_mut().filter(|seen| seen.copies > OFTEN * mean) {
+            self.aside += seen.copies - mean;
+            seen.copies = mean;
         }
     }
 
@@ -118,7 +140,7 @@ impl Census {
     /// What was achieved. Takes the LZ4 sizes now, so that nothing slow happens while a load runs.
     pub fn finish(self) -> Achieved {
         let sampled: u64 = self.seen.values().map(|seen| seen.copies).sum();
-        let written = self.written.max(sampled + self.zeros);
+        let written = self.written.max(sampled + self.aside + self.zeros);
         let of_written = |share: f64, of: u64| 100.0 * share * of as f64 / written as f64;
         let data = written - self.zeros;
         let mut achieved = Achieved {
@@ -132,8 +154,10 @@ impl Census {
         };
         if sampled > 0 {
             let share = 1.0 - self.seen.len() as f64 / sampled as f64;
-            achieved.duplicate_percent = Some(of_written(share, data));
-            achieved.duplicate_error_points = Some(of_written(self.error(share, sampled), data));
+            let others = data - self.aside;
+            let aside = of_written(1.0, self.aside);
+            achieved.duplicate_percent = Some(aside + of_written(share, others));
+            achieved.duplicate_error_points = Some(of_written(self.error(share, sampled), others));
         } else if written > 0 && data == 0 {
             achieved.duplicate_percent = Some(0.0);
             achieved.duplicate_error_points = Some(0.0);
@@ -207,6 +231,28 @@ mod tests {
     fn nothing_written_gives_no_figures() {
         let achieved = Census::new(10).finish();
         assert_eq!(achieved, Achieved::default());
+    }
+
+    #[test]
+    fn few_contents_that_come_very_often_are_counted_though_the_sample_may_hold_none() {
+        // Half of the first 4000 blocks are of ten contents, half of the others of what was new 4001 blocks before.
+        let ids = |seed: u64| {
+            (0..64_000u64).map(move |n| {
+                let content = match (n % 2, n < 4000) {
+                    (0, _) => n,
+                    (_, true) => (n / 2 % 10).min(n / 2) * 2,
+                    (_, false) => n - 4001,
+                };
+                1 + content + (seed << 32)
+            })
+        };
+        let found: Vec<_> = (0..20).map(|seed| census(2500, ids(seed))).collect();
+        for found in &found {
+            assert!(found.sample_shift >= 2, "{found:?}");
+            let (got, error) =
+                (found.duplicate_percent.unwrap(), found.duplicate_error_points.unwrap());
+            assert!((got - 50.0).abs() < (4.0 * error).max(0.2), "{got} ± {error}");
+        }
     }
 
     #[test]

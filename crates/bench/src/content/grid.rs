@@ -16,6 +16,9 @@ pub const DUPLICATES: [f64; 5] = [0.0, 25.0, 50.0, 75.0, 90.0];
 /// Savings of the packer of the full grid, percent.
 pub const SAVINGS: [f64; 6] = [0.0, 33.0, 50.0, 66.0, 80.0, 92.0];
 
+/// What is written for an ask is a multiple of this, bytes.
+const STRETCH: u64 = 8 << 20;
+
 /// Every pair of `duplicates` and `savings`.
 pub fn grid(duplicates: &[f64], savings: &[f64]) -> Vec<Ask> {
     let pair = |&duplicate_percent: &f64| {
@@ -25,6 +28,14 @@ pub fn grid(duplicates: &[f64], savings: &[f64]) -> Vec<Ask> {
 }
 
 impl Ask {
+    /// Bytes to write so that `distinct` blocks are no duplicates, in whole stretches of 8 MiB: what the beginning of a load and
+    /// the packer's tail cost is counted in distinct blocks.
+    pub fn bytes(self, distinct: u64) -> u64 {
+        let share = (100.0 - self.duplicate_percent).max(1.0) / 100.0;
+        let bytes = (distinct as f64 * reduce::BLOCK as f64 / share).round() as u64;
+        bytes.div_ceil(STRETCH) * STRETCH
+    }
+
     /// Blocks that VDO keeps of `written`, when both shares are met.
     pub fn expected_blocks(self, written: f64) -> f64 {
         written * (1.0 - self.duplicate_percent / 100.0) * (1.0 - self.packer_percent / 100.0)

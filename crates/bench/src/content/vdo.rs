@@ -35,9 +35,10 @@ pub struct Stored {
     pub error_points: f64,
 }
 
-/// The experiment: `bytes` for each ask, in stages of one cell.
-pub fn experiment(asks: &[Ask], bytes: u64) -> String {
-    let gib = (bytes * asks.len() as u64).div_ceil(1 << 30);
+/// The experiment: enough bytes for `distinct` blocks of each ask that are no duplicates, in stages of one cell.
+pub fn experiment(asks: &[Ask], distinct: u64) -> String {
+    let all: u64 = asks.iter().map(|ask| ask.bytes(distinct)).sum();
+    let gib = all.div_ceil(1 << 30);
     let mut text = format!(
         "name = \"generator-on-vdo\"\n\
          about = \"What dm-vdo stores of content with a known share of duplicates and a known saving of the packer\"\n\
@@ -47,17 +48,19 @@ pub fn experiment(asks: &[Ask], bytes: u64) -> String {
          [[stage]]\ndo = \"allocate\"\n",
         gib + 6
     );
+    let mut offset = 0;
     for (n, ask) in asks.iter().enumerate() {
+        let bytes = ask.bytes(distinct);
         text.push_str(&format!(
             "[[stage]]\ndo = \"load\"\nname = \"{}\"\nmeasure = true\nsettle = true\n\
              ops = {{ write = 100 }}\nblock_size = \"64k\"\ndepth = 8\npasses = 1\n\
-             offset = {}\nsize = {bytes}\n\
+             offset = {offset}\nsize = {bytes}\n\
              content = {{ dedupe = \"{}%\", vdo_saving = \"{}%\" }}\n",
             name(n, *ask),
-            n as u64 * bytes,
             ask.duplicate_percent,
             ask.packer_percent,
         ));
+        offset += bytes;
     }
     text
 }
@@ -70,7 +73,7 @@ fn name(n: usize, ask: Ask) -> String {
 ///
 /// # Errors
 /// Which part of the result is missing.
-pub fn stored(result: &ResultSet, asks: &[Ask], bytes: u64) -> Result<Vec<Stored>, String> {
+pub fn stored(result: &ResultSet, asks: &[Ask], distinct: u64) -> Result<Vec<Stored>, String> {
     let cell = result.cells.first().ok_or("the result holds no cell")?;
     let record = cell.record.as_ref().ok_or("the cell was never recorded")?;
     if record.state != CellState::Done {
@@ -91,7 +94,7 @@ pub fn stored(result: &ResultSet, asks: &[Ask], bytes: u64) -> Result<Vec<Stored
         return Err(format!("VDO was read {} times, not {}", rest.len(), asks.len() + 1));
     }
     let pairs = asks.iter().zip(rest.windows(2));
-    pairs.map(|(&ask, pair)| growth(ask, pair[0], pair[1], bytes)).collect()
+    pairs.map(|(&ask, pair)| growth(ask, pair[0], pair[1], ask.bytes(distinct))).collect()
 }
 
 fn growth(ask: Ask, before: &SampleRow, after: &SampleRow, bytes: u64) -> Result<Stored, String> {
@@ -175,10 +178,11 @@ mod tests {
 
     #[test]
     fn the_experiment_has_a_stretch_of_the_volume_for_each_ask() {
-        let text = experiment(&grid(&DUPLICATES, &SAVINGS), 64 << 20);
+        let text = experiment(&grid(&DUPLICATES, &SAVINGS), 8192);
         assert_eq!(text.matches("do = \"load\"").count(), 30);
-        assert!(text.contains("logical_size = \"2G\""), "{text}");
-        let last = 29u64 * (64 << 20);
-        assert!(text.contains(&format!("offset = {last}\n")));
+        // 32, 48, 64, 128 and 320 MiB for the shares of duplicates.
+        assert!(text.contains("logical_size = \"4G\""), "{text}");
+        let last = (6 * (32 + 48 + 64 + 128) + 5 * 320) << 20;
+        assert!(text.contains(&format!("offset = {last}\nsize = {}\n", 320 << 20)), "{text}");
     }
 }

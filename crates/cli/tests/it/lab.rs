@@ -108,8 +108,8 @@ fn real_vdo_stores_what_was_asked_of_the_content() {
     assert_eq!(plain["iops"]["low"], serde_json::Value::Null, "one run has no interval");
 }
 
-/// Where duplicates and packing come together in a short stretch, VDO packs less than was asked for: it stops compressing a
-/// block when a duplicate comes while the block is under way (`docs/content.md`). There only the duplicates are held to the ask.
+/// Where duplicates and packing come together this also holds that duplicates keep off blocks that VDO has under way
+/// (`docs/content.md`). The whole grid of thirty is `fathom bench content --lab`.
 #[test]
 fn real_vdo_stores_the_share_of_duplicates_and_the_packers_saving_that_were_asked_for() {
     let Some(_turn) = ready("real_vdo_stores_the_share") else { return };
@@ -121,13 +121,7 @@ fn real_vdo_stores_the_share_of_duplicates_and_the_packers_saving_that_were_aske
     let asks = grid["asks"].as_array().unwrap();
     assert_eq!(asks.len(), 9);
     for cell in asks {
-        let asked = |name: &str| cell["ask"][name].as_f64().unwrap();
-        let found = |name: &str| cell[name].as_f64().unwrap();
-        let duplicates = asked("duplicate_percent");
-        assert!((found("duplicate_percent") - duplicates).abs() <= 0.5, "{cell:#}");
-        if duplicates == 0.0 || asked("packer_percent") == 0.0 {
-            assert!(found("error_points") <= 0.5, "{cell:#}");
-        }
+        assert!(cell["error_points"].as_f64().unwrap() <= 0.5, "{cell:#}");
     }
 }
 

@@ -112,6 +112,26 @@ fn the_bytes_are_those_of_every_release() {
 const GOLDEN: &str = "e67d266bac1161a018d5b2b1ac10858d";
 
 #[test]
+fn random_bytes_never_end_in_a_zero_before_zeros_and_a_zero_there_is_found() {
+    let (layout, last) = (Layout::head(1000), 999);
+    let mut replaced = 0;
+    for id in 1..=4000 {
+        for path in Path::available() {
+            let generator = Generator::with_path(*path);
+            let mut block = [1; BLOCK];
+            generator.fill(ContentId(id), layout, &mut block);
+            assert_ne!(block[last], 0);
+            assert_eq!(generator.matches(ContentId(id), layout, &block), Ok(()));
+            let before = std::mem::take(&mut block[last]);
+            let wrong = Mismatch { offset: last, found: 0, expected: before };
+            assert_eq!(generator.matches(ContentId(id), layout, &block), Err(wrong));
+        }
+        replaced += u32::from(made(Path::best(), id, BLOCK)[last] == 0);
+    }
+    assert!((5..50).contains(&replaced), "one in 256: {replaced}");
+}
+
+#[test]
 fn fewer_random_bytes_are_the_head_of_more() {
     let whole = made(Path::best(), 7, BLOCK);
     for random in [0, 1, 16, 255, 256, 257, 1600, 4095] {

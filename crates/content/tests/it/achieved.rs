@@ -71,14 +71,21 @@ fn sizes_lie_within_3_bytes_but_for_coincidences() {
         let target = spec.lz4_target_bytes();
         let mut source = Source::new(&spec, Seed(9), 0, 1);
         let (mut below, mut least) = (0, BLOCK);
+        let mut sizes = std::collections::HashMap::new();
         for _ in 0..50_000 {
             source.fill_next(&mut block);
             let size = lz4.size(&block).unwrap();
             assert!(size <= target + 3, "{compress}: {size} instead of {target}");
             below += u32::from(size + 3 < target);
+            *sizes.entry(size).or_insert(0) += 1;
             least = least.min(size);
         }
-        println!("{compress}: {below} of 50000 more than 3 B below {target}, least {least}");
+        println!(
+            "{compress}: {sizes:?}; {below} of 50000 more than 3 B below {target}, least {least}"
+        );
+        // VDO's packer holds bins back in which one block is smaller than the others.
+        let alike = sizes.values().max().copied().unwrap_or(0);
+        assert!(alike >= 49_900, "{compress}: {sizes:?}");
         assert!(
             below <= 10 && least + COINCIDENCE as usize >= target,
             "{compress}: {below}, {least}"

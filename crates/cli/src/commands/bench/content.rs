@@ -17,9 +17,11 @@ use crate::failure::Failure;
 use crate::terminal::{answer, say};
 
 /// Shares of duplicates and savings of the quick grid, percent.
-const QUICK: [[f64; 3]; 2] = [[0.0, 50.0, 90.0], [0.0, SAVINGS[1], SAVINGS[4]]];
-/// Bytes written for each ask, and for each of the quick grid.
-const LAB_BYTES: [u64; 2] = [64 << 20, 32 << 20];
+const QUICK: [[f64; 3]; 2] = [[0.0, 50.0, 90.0], [SAVINGS[1], SAVINGS[4], SAVINGS[5]]];
+/// Bytes of the file that is written for each ask, and for each of the quick grid.
+const FILE_BYTES: [u64; 2] = [64 << 20, 32 << 20];
+/// Blocks written for each ask in the lab that are no duplicates.
+const LAB_DISTINCT: u64 = 12_288;
 /// Distance from what was asked for that fails, points.
 const MOST_POINTS: f64 = 1.0;
 /// Repeats of fio, whose runs are long.
@@ -43,7 +45,7 @@ fn accuracies(args: &BenchContentArgs) -> Result<ExitCode, Failure> {
         None => tempfile::tempdir(),
     };
     let folder = folder.map_err(Failure::environment)?;
-    let bytes = LAB_BYTES[usize::from(args.quick)];
+    let bytes = FILE_BYTES[usize::from(args.quick)];
     let cells = accuracy::measure(&asks(args), bytes, fio.as_ref(), folder.path(), &interrupt)
         .map_err(failure)?;
     if args.json {
@@ -168,10 +170,10 @@ fn asks(args: &BenchContentArgs) -> Vec<Ask> {
 
 /// Runs the grid in the lab, reads its result, and compares.
 fn on_vdo(args: &BenchContentArgs) -> Result<ExitCode, Failure> {
-    let (asks, bytes) = (asks(args), LAB_BYTES[usize::from(args.quick)]);
+    let asks = asks(args);
     let folder = tempfile::tempdir().map_err(Failure::environment)?;
     let file = folder.path().join("generator-on-vdo.toml");
-    std::fs::write(&file, vdo::experiment(&asks, bytes)).map_err(Failure::environment)?;
+    std::fs::write(&file, vdo::experiment(&asks, LAB_DISTINCT)).map_err(Failure::environment)?;
     let out = args.out.clone().unwrap_or_else(|| folder.path().join("result"));
     let run = LabRunArgs {
         common: Common {
@@ -191,7 +193,7 @@ fn on_vdo(args: &BenchContentArgs) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::from(outcome.exit_code()));
     }
     let result = results::open(&out).map_err(Failure::data)?;
-    let stored = vdo::stored(&result, &asks, bytes).map_err(Failure::data)?;
+    let stored = vdo::stored(&result, &asks, LAB_DISTINCT).map_err(Failure::data)?;
     let worst = stored.iter().map(|cell| cell.error_points).fold(0.0, f64::max);
     if args.json {
         answer(&json!({ "schema": 1, "asks": stored, "worst_points": worst }).to_string());
