@@ -149,10 +149,11 @@ impl Path {
     }
 }
 
-/// Whether the last of `random` bytes is looked at for having zeros after it in a run of `length`. The head that identifies a block
-/// stays as it is; so does what ends with a sector, as the head of a block may be all there is to compare.
-fn ends_before_zeros(length: usize, random: usize) -> bool {
-    random > size_of::<Lane>() && random < length && !random.is_multiple_of(BATCH)
+/// Whether the last of `random` bytes is looked at for having zeros after it, in a run of `length` that starts `at` bytes into the
+/// block. The head that identifies a block stays as it is; so does what ends with a sector, as the head of a block may be all there
+/// is to compare.
+fn ends_before_zeros(at: usize, length: usize, random: usize) -> bool {
+    at + random > size_of::<Lane>() && random < length && !random.is_multiple_of(BATCH)
 }
 
 /// The first place where a block is not what its content says.
@@ -293,7 +294,7 @@ impl Generator {
         } else {
             self.store(0, &mut bytes[random..]);
         }
-        if ends_before_zeros(bytes.len(), random) && bytes[random - 1] == 0 {
+        if ends_before_zeros(at, bytes.len(), random) && bytes[random - 1] == 0 {
             bytes[random - 1] = LAST;
         }
     }
@@ -311,7 +312,7 @@ impl Generator {
         if !rest.is_empty() {
             let offset = at + random - rest.len();
             let mut piece = self.batch(id, offset);
-            if ends_before_zeros(bytes.len(), random) && piece[rest.len() - 1] == 0 {
+            if ends_before_zeros(at, bytes.len(), random) && piece[rest.len() - 1] == 0 {
                 piece[rest.len() - 1] = LAST;
             }
             first_difference(offset, rest, &piece)?;

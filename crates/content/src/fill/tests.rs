@@ -113,22 +113,30 @@ const GOLDEN: &str = "e67d266bac1161a018d5b2b1ac10858d";
 
 #[test]
 fn random_bytes_never_end_in_a_zero_before_zeros_and_a_zero_there_is_found() {
-    let (layout, last) = (Layout::head(1000), 999);
-    let mut replaced = 0;
-    for id in 1..=4000 {
-        for path in Path::available() {
-            let generator = Generator::with_path(*path);
-            let mut block = [1; BLOCK];
-            generator.fill(ContentId(id), layout, &mut block);
-            assert_ne!(block[last], 0);
-            assert_eq!(generator.matches(ContentId(id), layout, &block), Ok(()));
-            let before = std::mem::take(&mut block[last]);
-            let wrong = Mismatch { offset: last, found: 0, expected: before };
-            assert_eq!(generator.matches(ContentId(id), layout, &block), Err(wrong));
+    let chunks = Layout::interleaved(2000, 1024);
+    for (layout, last) in [(Layout::head(1000), 999), (Layout::head(522), 521), (chunks, 3023)] {
+        let mut replaced = 0;
+        for id in 1..=2000 {
+            let mut whole = [0; BLOCK];
+            Generator::best().fill(ContentId(id), Layout::head(BLOCK), &mut whole);
+            replaced += u32::from(whole[last] == 0);
+            for path in Path::available() {
+                let generator = Generator::with_path(*path);
+                let mut block = [1; BLOCK];
+                generator.fill(ContentId(id), layout, &mut block);
+                assert_ne!(block[last], 0);
+                assert_eq!(block[last + 1], 0);
+                assert_eq!(generator.matches(ContentId(id), layout, &block), Ok(()));
+                assert!(generator.holds(ContentId(id), layout, &block));
+                assert_eq!(generator.whole(layout, &block), Some(ContentId(id)));
+                let before = std::mem::take(&mut block[last]);
+                let wrong = Mismatch { offset: last, found: 0, expected: before };
+                assert_eq!(generator.matches(ContentId(id), layout, &block), Err(wrong));
+                assert!(!generator.holds(ContentId(id), layout, &block));
+            }
         }
-        replaced += u32::from(made(Path::best(), id, BLOCK)[last] == 0);
+        assert!((1..30).contains(&replaced), "one in 256: {replaced}");
     }
-    assert!((5..50).contains(&replaced), "one in 256: {replaced}");
 }
 
 #[test]
