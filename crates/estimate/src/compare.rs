@@ -8,7 +8,9 @@ const RECORD: usize = 128 << 10;
 /// The level that btrfs and ZFS take when nobody says another.
 const ZSTD_LEVEL: i32 = 3;
 /// From so many jobs on, one in so many is looked at.
-const STEPS: [(u64, u64); 3] = [(16, 16), (4096, 128), (1 << 20, 1024)];
+const STEPS: [(u64, u64); 3] = [(16, 32), (4096, 128), (1 << 20, 1024)];
+/// The same for a closer look.
+const EVERY: u64 = 32;
 
 /// What compressing records saves, without deduplication.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -55,7 +57,7 @@ impl Sampler {
     /// A sampler; with `exact`, a closer one.
     pub fn new(exact: bool) -> Self {
         Self {
-            every: exact.then_some(16),
+            every: exact.then_some(EVERY),
             lz4: Lz4::new(),
             zstd: zstd::bulk::Compressor::new(ZSTD_LEVEL).ok(),
             out: vec![0; RECORD + RECORD / 128 + 1024],

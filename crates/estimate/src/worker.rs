@@ -1,5 +1,6 @@
 //! What every core does: read a job, tell zero blocks from others, name these, take sizes where they are wanted.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use reduce::{BLOCK, Fingerprint, Lz4, Written, is_zero};
@@ -8,6 +9,9 @@ use crate::compare::Sampler;
 use crate::ladder;
 use crate::source::{JOB, Job, Piece, Tally};
 
+/// Blocks that are named before the first of them is compressed: they stay in the cache, and what is remembered of them is
+/// fetched meanwhile.
+const BATCH: usize = 8;
 /// log2 of the sizes that all workers remember together (8 MiB).
 const REMEMBERED_BITS: u32 = 20;
 /// Bits of a size in what is remembered.
@@ -79,7 +83,7 @@ pub struct Worker<'a> {
 impl<'a> Worker<'a> {
     /// A worker with its memory taken.
     pub fn new(exact: bool, remembered: &'a Remembered, tally: &'a Tally) -> Self {
-        let room = vec![0u8; JOB + BLOCK];
+        let room = vec![0u8; JOB + BLOCK + Lz4::WINDOW];
         let start = room.as_ptr().align_offset(BLOCK).min(BLOCK);
         let (lz4, sampler) = (Lz4::new(), Sampler::new(exact));
         Self { exact, remembered, tally, lz4, room, start, sampler }
@@ -99,27 +103,49 @@ impl<'a> Worker<'a> {
                 self.sampler.look(job.number, &self.room[self.start..self.start + read]);
             }
             let before = done.blocks.len();
-            let (blocks, _) = self.room[self.start..self.start + padded].as_chunks::<BLOCK>();
             let mut zeros = 0;
-            for block in blocks {
-                if is_zero(block) {
-                    zeros += 1;
-                    continue;
-                }
-                let name = Fingerprint::of(block).0 as u64;
-                let lz4_bytes = ladder::taken(name, shift).then(|| {
-                    self.remembered.size(name).unwrap_or_else(|| {
-                        let size = self.lz4.size(block).unwrap_or(BLOCK) as u16;
-                        self.remembered.keep(name, size);
-                        size
-                    })
-                });
-                done.blocks.push(Written { name, lz4_bytes, size_shift: shift });
+            for batch in (0..padded).step_by(BATCH * BLOCK) {
+                let end = padded.min(batch + BATCH * BLOCK);
+                zeros += self.batch(batch..end, shift, &mut done.blocks);
             }
             let data = (done.blocks.len() - before) as u32;
             done.runs.push(Run { directory: piece.directory, zeros, data });
         }
         done
+    }
+
+    /// Names the blocks in a part of the room, and takes the sizes that are wanted. Gives how many were zero.
+    fn batch(&mut self, part: Range<usize>, shift: u8, blocks: &mut Vec<Written>) -> u32 {
+        let room = &self.room[self.start..];
+        let mut zeros = 0;
+        let mut wanted = [(0, 0); BATCH];
+        let mut count = 0;
+        for (at, block) in part.clone().step_by(BLOCK).zip(room[part].chunks_exact(BLOCK)) {
+            if is_zero(block) {
+                zeros += 1;
+                continue;
+            }
+            let name = Fingerprint::of(block).0 as u64;
+            if ladder::taken(name, shift) && count < BATCH {
+                wanted[count] = (blocks.len(), at);
+                count += 1;
+            }
+            blocks.push(Written { name, lz4_bytes: None, size_shift: shift });
+        }
+        let remembered = wanted.map(|(index, _)| {
+            let name = blocks.get(index).map_or(0, |block| block.name);
+            self.remembered.size(name)
+        });
+        for (&(index, at), remembered) in wanted[..count].iter().zip(remembered) {
+            let block = &mut blocks[index];
+            block.lz4_bytes = remembered.or_else(|| {
+                let window = room[at..].first_chunk()?;
+                let size = self.lz4.size_in(window) as u16;
+                self.remembered.keep(block.name, size);
+                Some(size)
+            });
+        }
+        zeros
     }
 
     /// Reads a piece into the room; gives how many bytes there were.

@@ -9,7 +9,7 @@ use std::ffi::{c_char, c_int, c_void};
 use lz4_sys as _;
 
 use crate::BLOCK;
-use crate::sizer::Sizer;
+use crate::sizer::{Sizer, TEXT};
 
 unsafe extern "C" {
     fn LZ4_sizeofState() -> c_int;
@@ -30,7 +30,11 @@ const BOUND: usize = BLOCK + BLOCK / 255 + 16;
 pub struct Lz4 {
     state: Box<[u64]>,
     out: Box<[u8; BOUND]>,
+    /// Output of longer texts.
+    long_out: Vec<u8>,
     sizer: Sizer,
+    /// A block and nothing behind it.
+    text: Box<[u8; TEXT]>,
 }
 
 /// liblz4 gave a size that cannot be.
@@ -50,7 +54,10 @@ impl Default for Lz4 {
 }
 
 impl Lz4 {
-    /// Takes the memory that compression needs (about 20 KiB).
+    /// Bytes that [`Lz4::size_in`] wants to see, of which the first 4096 are the block.
+    pub const WINDOW: usize = TEXT;
+
+    /// Takes the memory that compression needs (about 100 KiB).
     pub fn new() -> Self {
         // SAFETY: takes nothing, returns a constant of the library.
         let bytes = unsafe { LZ4_sizeofState() };
@@ -58,7 +65,9 @@ impl Lz4 {
         Self {
             state: vec![0; words].into_boxed_slice(),
             out: Box::new([0; BOUND]),
+            long_out: Vec::new(),
             sizer: Sizer::default(),
+            text: Box::new([0; TEXT]),
         }
     }
 
@@ -66,24 +75,34 @@ impl Lz4 {
     /// [`Lz4::library_size`], without making the output.
     #[inline]
     pub fn size(&mut self, block: &[u8; BLOCK]) -> Result<usize, Lz4Error> {
-        Ok(self.sizer.size(block).min(BLOCK))
+        self.text[..BLOCK].copy_from_slice(block);
+        Ok(self.sizer.size(&self.text).min(BLOCK))
+    }
+
+    /// [`Lz4::size`] of the block at the beginning of `window`, which is not copied. What stands behind the block does not
+    /// matter.
+    #[inline]
+    pub fn size_in(&mut self, window: &[u8; Self::WINDOW]) -> usize {
+        self.sizer.size(window).min(BLOCK)
     }
 
     /// Bytes that liblz4 makes of `text` of any length, in one piece; its own length when LZ4 does not make it smaller.
-    /// Takes memory for the output.
+    /// Keeps memory for the output.
     pub fn size_of(&mut self, text: &[u8]) -> Result<usize, Lz4Error> {
         let room = text.len() + text.len() / 255 + 16;
         let (Ok(length), Ok(bound)) = (c_int::try_from(text.len()), c_int::try_from(room)) else {
             return Err(Lz4Error { size: c_int::MAX });
         };
-        let mut out = vec![0u8; room];
+        if self.long_out.len() < room {
+            self.long_out.resize(room, 0);
+        }
         // SAFETY: the state is what the library asks for; source and destination are valid for the lengths given, and
         // do not overlap.
         let size = unsafe {
             LZ4_compress_fast_extState(
                 self.state.as_mut_ptr().cast(),
                 text.as_ptr().cast(),
-                out.as_mut_ptr().cast(),
+                self.long_out.as_mut_ptr().cast(),
                 length,
                 bound,
                 1,
@@ -178,6 +197,22 @@ mod tests {
         let mut lz4 = Lz4::new();
         for (i, block) in program.as_chunks::<BLOCK>().0.iter().enumerate() {
             assert_eq!(lz4.size(block), lz4.library_size(block), "page {i}");
+        }
+    }
+
+    #[test]
+    fn what_stands_behind_a_block_does_not_change_its_size() {
+        let mut lz4 = Lz4::new();
+        let mut window = vec![0; Lz4::WINDOW];
+        for seed in 0..200 {
+            let block = mixed(seed);
+            window[..BLOCK].copy_from_slice(&block);
+            // What would make the last match longer, and what would not.
+            for behind in [block, mixed(seed + 1), [block[BLOCK - 1]; BLOCK]] {
+                window[BLOCK..2 * BLOCK].copy_from_slice(&behind);
+                let size = lz4.size_in(window.first_chunk().unwrap());
+                assert_eq!(Ok(size), lz4.library_size(&block), "seed {seed}");
+            }
         }
     }
 

@@ -4,55 +4,49 @@
 //! The sizes have to equal the library's byte for byte, so every step of the search is the library's: a table of
 //! 2^13 positions by a multiplicative hash of four bytes, an empty entry meaning position 0, a stride that grows by one
 //! every 64 misses, matches extended backwards, the last 12 bytes never searched and the last 5 never matched. What it
-//! saves is the output, and clearing the table: positions are kept above a base that moves on with every block.
+//! saves is the output, and the counting of the stride: places are gone through in runs of one stride.
 
 use crate::BLOCK;
 
 /// log2 of the entries in the table of positions.
 const HASH_BITS: u32 = 13;
+/// Entries in the table of positions.
+const ENTRIES: usize = 1 << HASH_BITS;
 /// Bytes of the shortest match.
 const MIN_MATCH: usize = 4;
 /// No match starts in the last bytes, this many.
 const SEARCH_END: usize = BLOCK - 12;
 /// No match reaches into the last bytes, this many.
 const MATCH_END: usize = BLOCK - 5;
-/// log2 of the misses after which the stride grows.
-const SKIP_TRIGGER: usize = 6;
-/// A length below this stands in the token itself.
-const IN_TOKEN: usize = 15;
-/// Bytes behind the block that may be looked at, so that words can be read anywhere in it.
-const MARGIN: usize = 8;
+/// Places after which the stride grows; one more has a stride of 1.
+const RUN: usize = 64;
+/// A block, and behind it everything that a 16-bit position could reach: so no look at the text needs a check. What
+/// stands behind the block does not matter.
+pub const TEXT: usize = (1 << 16) + 16;
 
-/// Finds LZ4 sizes of blocks of 4096 bytes. Its memory (20 KiB) is taken once.
+/// Finds LZ4 sizes of blocks of 4096 bytes. Its memory (16 KiB) is taken once.
 pub struct Sizer {
-    /// Positions above `base`; what is below is of an earlier block and means position 0.
-    table: Box<[u16; 1 << HASH_BITS]>,
-    base: u16,
-    text: Box<[u8; BLOCK + MARGIN]>,
+    table: Box<[u16; ENTRIES]>,
 }
 
 impl Default for Sizer {
     fn default() -> Self {
-        Self { table: Box::new([0; 1 << HASH_BITS]), base: 0, text: Box::new([0; BLOCK + MARGIN]) }
+        Self { table: Box::new([0; ENTRIES]) }
     }
 }
 
 #[inline(always)]
-fn word(text: &[u8; BLOCK + MARGIN], at: usize) -> u32 {
-    let at = at & (BLOCK - 1);
+fn word(text: &[u8; TEXT], at: usize) -> u32 {
+    let at = usize::from(at as u16);
     u32::from_le_bytes([text[at], text[at + 1], text[at + 2], text[at + 3]])
 }
 
+/// The eight bytes that stand `BEHIND` bytes behind `at`.
 #[inline(always)]
-fn long(text: &[u8; BLOCK + MARGIN], at: usize) -> u64 {
-    let at = at & (BLOCK - 1);
-    u64::from(word(text, at)) | u64::from(word_above(text, at)) << 32
-}
-
-#[inline(always)]
-fn word_above(text: &[u8; BLOCK + MARGIN], at: usize) -> u32 {
-    let at = at & (BLOCK - 1);
-    u32::from_le_bytes([text[at + 4], text[at + 5], text[at + 6], text[at + 7]])
+fn long<const BEHIND: usize>(text: &[u8; TEXT], at: usize) -> u64 {
+    let at = usize::from(at as u16) + BEHIND;
+    let bytes: &[u8] = &text[at..at + 8];
+    bytes.try_into().map_or(0, u64::from_le_bytes)
 }
 
 #[inline(always)]
@@ -60,82 +54,54 @@ fn hash(word: u32) -> usize {
     (word.wrapping_mul(2_654_435_761) >> (32 - HASH_BITS)) as usize
 }
 
-/// Bytes that a length takes beyond the token.
+/// Bytes that a length takes beyond the token: none below 15, then one, and one more for each 255.
 #[inline(always)]
 fn length_bytes(length: usize) -> usize {
-    if length < IN_TOKEN { 0 } else { 1 + (length - IN_TOKEN) / 255 }
+    (length + 240) / 255
 }
 
-/// Equal bytes from `a` and `b` on, up to the place where matches end.
+/// Equal bytes behind the four that `a` and `b` begin with, up to the place where matches end.
 #[inline(always)]
-fn equal_bytes(text: &[u8; BLOCK + MARGIN], mut a: usize, mut b: usize) -> usize {
-    let start = a;
+fn equal_bytes(text: &[u8; TEXT], a: usize, b: usize) -> usize {
+    let differ = long::<MIN_MATCH>(text, a) ^ long::<MIN_MATCH>(text, b);
+    if differ != 0 && a + MIN_MATCH + 8 <= MATCH_END {
+        return (differ.trailing_zeros() / 8) as usize;
+    }
+    let (start, mut a, mut b) = (a + MIN_MATCH, a + MIN_MATCH, b + MIN_MATCH);
     while a + 8 <= MATCH_END {
-        let differ = long(text, a) ^ long(text, b);
+        let differ = long::<0>(text, a) ^ long::<0>(text, b);
         if differ != 0 {
             return a - start + (differ.trailing_zeros() / 8) as usize;
         }
         a += 8;
         b += 8;
     }
-    while a < MATCH_END && text[a & (BLOCK - 1)] == text[b & (BLOCK - 1)] {
+    while a < MATCH_END && word(text, a) as u8 == word(text, b) as u8 {
         a += 1;
         b += 1;
     }
     a - start
 }
 
-impl Sizer {
-    /// Bytes that LZ4 makes of `block`; may be more than 4096.
-    pub fn size(&mut self, block: &[u8; BLOCK]) -> usize {
-        self.text[..BLOCK].copy_from_slice(block);
-        if usize::from(self.base) + 2 * BLOCK > usize::from(u16::MAX) {
-            self.table.fill(0);
-            self.base = 0;
-        } else {
-            // Position 0 of this block stands above all of the last.
-            self.base += BLOCK as u16;
-        }
-        self.search()
-    }
+/// Enters a place into the table; gives the last one with its hash, where the same four bytes may stand.
+#[inline(always)]
+fn enter(table: &mut [u16; ENTRIES], word: u32, at: usize) -> usize {
+    usize::from(std::mem::replace(&mut table[hash(word)], at as u16))
+}
 
-    fn search(&mut self) -> usize {
-        let (text, table, base) = (&*self.text, &mut *self.table, self.base);
-        let put = |table: &mut [u16; 1 << HASH_BITS], hash: usize, at: usize| {
-            table[hash & ((1 << HASH_BITS) - 1)] = base + at as u16;
-        };
-        let get = |table: &[u16; 1 << HASH_BITS], hash: usize| {
-            usize::from(table[hash & ((1 << HASH_BITS) - 1)].saturating_sub(base))
-        };
-        let mut out = 0;
-        let mut anchor = 0;
-        put(table, hash(word(text, 0)), 0);
-        let mut at = 1;
-        let mut next_hash = hash(word(text, 1));
-        'sequence: loop {
-            let mut ahead = at;
-            let mut misses = 1 << SKIP_TRIGGER;
-            let mut step = 1;
-            let mut candidate;
-            loop {
-                let here = next_hash;
-                at = ahead;
-                ahead += step;
-                step = misses >> SKIP_TRIGGER;
-                misses += 1;
-                if ahead > SEARCH_END {
-                    break 'sequence;
-                }
-                candidate = get(table, here);
-                next_hash = hash(word(text, ahead));
-                put(table, here, at);
-                if word(text, candidate) == word(text, at) {
-                    break;
-                }
-            }
+impl Sizer {
+    /// Bytes that LZ4 makes of the block at the beginning of `text`; may be more than 4096.
+    pub fn size(&mut self, text: &[u8; TEXT]) -> usize {
+        let table = &mut *self.table;
+        table.fill(0);
+        let (mut out, mut anchor, mut at) = (0, 0, 1);
+        enter(table, word(text, 0), 0);
+        while let Some((place, candidate)) = search(text, table, at) {
+            let mut candidate = candidate;
+            at = place;
             while at > anchor
                 && candidate > 0
-                && text[(at - 1) & (BLOCK - 1)] == text[(candidate - 1) & (BLOCK - 1)]
+                && word(text, at - 1) as u8 == word(text, candidate - 1) as u8
             {
                 at -= 1;
                 candidate -= 1;
@@ -143,26 +109,57 @@ impl Sizer {
             let literals = at - anchor;
             out += length_bytes(literals) + literals;
             loop {
-                let more = equal_bytes(text, at + MIN_MATCH, candidate + MIN_MATCH);
-                // Token and offset.
+                let more = equal_bytes(text, at, candidate);
+                // Token and offset take 3.
                 out += 3 + length_bytes(more);
                 at += MIN_MATCH + more;
                 anchor = at;
                 if at > SEARCH_END {
-                    break 'sequence;
+                    return out + rest(anchor);
                 }
-                put(table, hash(word(text, at - 2)), at - 2);
-                let here = hash(word(text, at));
-                candidate = get(table, here);
-                put(table, here, at);
-                if word(text, candidate) != word(text, at) {
+                enter(table, word(text, at - 2), at - 2);
+                let here = word(text, at);
+                candidate = enter(table, here, at);
+                if word(text, candidate) != here {
                     break;
                 }
             }
             at += 1;
-            next_hash = hash(word(text, at));
         }
-        let literals = BLOCK - anchor;
-        out + 1 + length_bytes(literals) + literals
+        out + rest(anchor)
+    }
+}
+
+/// What the literals from `anchor` to the end of the block take.
+fn rest(anchor: usize) -> usize {
+    let literals = BLOCK - anchor;
+    1 + length_bytes(literals) + literals
+}
+
+/// The first place from `at` on where a match starts, and the match.
+#[inline(always)]
+fn search(text: &[u8; TEXT], table: &mut [u16; ENTRIES], at: usize) -> Option<(usize, usize)> {
+    // A place is looked at only if the next one is not behind the end.
+    let mut stop = (at + RUN + 1).min(SEARCH_END);
+    let mut from = at;
+    let mut stride = 1;
+    loop {
+        let mut at = from;
+        while at < stop {
+            let here = word(text, at);
+            let candidate = enter(table, here, at);
+            if word(text, candidate) == here {
+                // As the table holds it: what follows has nothing to do with how `at` is counted.
+                return Some((usize::from(at as u16), candidate));
+            }
+            at += stride;
+        }
+        stride += 1;
+        from = at;
+        let within = SEARCH_END.saturating_sub(from) / stride;
+        if within == 0 {
+            return None;
+        }
+        stop = from + RUN.min(within) * stride;
     }
 }
