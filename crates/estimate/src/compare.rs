@@ -9,8 +9,6 @@ const RECORD: usize = 128 << 10;
 const ZSTD_LEVEL: i32 = 3;
 /// From so many jobs on, one in so many is looked at.
 const STEPS: [(u64, u64); 3] = [(16, 32), (4096, 128), (1 << 20, 1024)];
-/// The same for a closer look.
-const EVERY: u64 = 32;
 
 /// What compressing records saves, without deduplication.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -36,7 +34,6 @@ pub struct Other {
 
 /// Compresses some of the records.
 pub struct Sampler {
-    every: Option<u64>,
     lz4: Lz4,
     zstd: Option<zstd::bulk::Compressor<'static>>,
     out: Vec<u8>,
@@ -54,10 +51,9 @@ pub struct Sums {
 }
 
 impl Sampler {
-    /// A sampler; with `exact`, a closer one.
-    pub fn new(exact: bool) -> Self {
+    /// A sampler that saw nothing yet.
+    pub fn new() -> Self {
         Self {
-            every: exact.then_some(EVERY),
             lz4: Lz4::new(),
             zstd: zstd::bulk::Compressor::new(ZSTD_LEVEL).ok(),
             out: vec![0; RECORD + RECORD / 128 + 1024],
@@ -67,8 +63,7 @@ impl Sampler {
 
     /// Looks at the first record of a job, if this job is one of the sample.
     pub fn look(&mut self, job: u64, bytes: &[u8]) {
-        let step = STEPS.iter().rev().find(|step| job >= step.0).map_or(1, |step| step.1);
-        let every = if job < STEPS[0].0 { 1 } else { self.every.unwrap_or(step) };
+        let every = STEPS.iter().rev().find(|step| job >= step.0).map_or(1, |step| step.1);
         // Spread over positions, so that no period of the data meets it.
         let picked = units::Seed(job / every).derive("record").0 % every == job % every;
         let record = &bytes[..bytes.len().min(RECORD)];

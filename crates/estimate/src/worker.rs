@@ -85,7 +85,7 @@ impl<'a> Worker<'a> {
     pub fn new(exact: bool, remembered: &'a Remembered, tally: &'a Tally) -> Self {
         let room = vec![0u8; JOB + BLOCK + Lz4::WINDOW];
         let start = room.as_ptr().align_offset(BLOCK).min(BLOCK);
-        let (lz4, sampler) = (Lz4::new(), Sampler::new(exact));
+        let (lz4, sampler) = (Lz4::new(), Sampler::new());
         Self { exact, remembered, tally, lz4, room, start, sampler }
     }
 

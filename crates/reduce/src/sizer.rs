@@ -141,15 +141,14 @@ fn rest(anchor: usize) -> usize {
 fn search(text: &[u8; TEXT], table: &mut [u16; ENTRIES], at: usize) -> Option<(usize, usize)> {
     // A place is looked at only if the next one is not behind the end.
     let mut stop = (at + RUN + 1).min(SEARCH_END);
-    let mut from = at;
-    let mut stride = 1;
+    let (mut from, mut stride) = (at, 1);
     loop {
         let mut at = from;
         while at < stop {
-            let here = word(text, at);
+            let here = u32::from_le_bytes([text[at], text[at + 1], text[at + 2], text[at + 3]]);
             let candidate = enter(table, here, at);
             if word(text, candidate) == here {
-                // As the table holds it: what follows has nothing to do with how `at` is counted.
+                // As the table holds it, so that nothing but `at` is counted up in this loop.
                 return Some((usize::from(at as u16), candidate));
             }
             at += stride;
@@ -160,6 +159,6 @@ fn search(text: &[u8; TEXT], table: &mut [u16; ENTRIES], at: usize) -> Option<(u
         if within == 0 {
             return None;
         }
-        stop = from + RUN.min(within) * stride;
+        stop = (from + RUN.min(within) * stride).min(SEARCH_END);
     }
 }

@@ -18,33 +18,25 @@ const UNSIZED: u8 = u8::MAX;
 const LAST: usize = 16;
 
 /// Stored copies, each a number in the order of storing.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Places {
     bins: Bins,
-    /// The number of the first copy in the same physical block.
-    leader: Vec<u32>,
-    /// References to the physical block that a copy leads.
-    references: Vec<u8>,
-    /// log2 of the contents that a copy's size stands for.
-    weight: Vec<u8>,
+    stored: Stored,
     last: [u16; LAST],
     taken: usize,
     /// Copies that came before the first size; they get sizes once there are some.
     early: u64,
 }
 
-impl Default for Places {
-    fn default() -> Self {
-        Self {
-            bins: Bins::default(),
-            leader: Vec::new(),
-            references: Vec::new(),
-            weight: Vec::new(),
-            last: [0; LAST],
-            taken: 0,
-            early: 0,
-        }
-    }
+/// What is known of each.
+#[derive(Debug, Clone, Default)]
+struct Stored {
+    /// The number of the first copy in the same physical block.
+    leader: Vec<u32>,
+    /// References to the physical block that a copy leads.
+    references: Vec<u8>,
+    /// log2 of the contents that a copy's size stands for.
+    weight: Vec<u8>,
 }
 
 /// A copy to be stored.
@@ -62,10 +54,7 @@ impl Places {
     /// Stores a copy; gives its number.
     #[inline]
     pub fn store(&mut self, copy: Copy, figures: &mut Figures) -> u32 {
-        let tag = self.leader.len() as u32;
-        self.leader.push(PARKED);
-        self.references.push(1);
-        self.weight.push(copy.size.map_or(UNSIZED, |size| size.1));
+        let tag = self.stored.push(copy.size.map_or(UNSIZED, |size| size.1));
         if let Some((size, _)) = copy.size {
             self.last[self.taken % LAST] = size;
             self.taken += 1;
@@ -73,7 +62,7 @@ impl Places {
         }
         if self.taken == 0 {
             self.early += copy.each;
-            self.leader[tag as usize] = tag;
+            self.stored.leader[tag as usize] = tag;
             return tag;
         }
         let own = copy.size.map_or_else(|| self.known(copy.name), |size| size.0);
@@ -87,9 +76,8 @@ impl Places {
     }
 
     fn add(&mut self, fragment: Fragment, figures: &mut Figures) {
-        let mut bins = std::mem::take(&mut self.bins);
-        bins.add(fragment, &mut |block| self.written(block, figures));
-        self.bins = bins;
+        let stored = &mut self.stored;
+        self.bins.add(fragment, &mut |block| stored.written(block, figures));
     }
 
     /// One of the last sizes that were taken.
@@ -103,18 +91,19 @@ impl Places {
     #[inline]
     pub fn share(&mut self, entry: &Entry, most: u32, figures: &mut Figures) -> bool {
         let tag = entry.place;
-        let Some(&leader) = self.leader.get(tag as usize) else { return true };
+        let Some(&leader) = self.stored.leader.get(tag as usize) else { return true };
         let at = if leader == PARKED {
             if let Some(fragment) = self.bins.remove(tag) {
                 figures.cancelled += 1;
-                self.written(&[fragment], figures);
+                self.stored.written(&[fragment], figures);
             }
             tag as usize
         } else {
             leader as usize
         };
-        let free = u32::from(self.references[at]) < most.min(255);
-        self.references[at] += u8::from(free);
+        let references = &mut self.stored.references[at];
+        let free = u32::from(*references) < most.min(255);
+        *references += u8::from(free);
         free
     }
 
@@ -122,9 +111,19 @@ impl Places {
     pub fn flush(&mut self, figures: &mut Figures) {
         // Nothing was ever sized: every copy is a block of its own.
         figures.physical += std::mem::take(&mut self.early);
-        let mut bins = std::mem::take(&mut self.bins);
-        bins.flush(&mut |block| self.written(block, figures));
-        self.bins = bins;
+        let stored = &mut self.stored;
+        self.bins.flush(&mut |block| stored.written(block, figures));
+    }
+}
+
+impl Stored {
+    /// One more, with the weight of its size; gives its number.
+    fn push(&mut self, weight: u8) -> u32 {
+        let tag = self.leader.len() as u32;
+        self.leader.push(PARKED);
+        self.references.push(1);
+        self.weight.push(weight);
+        tag
     }
 
     /// Notes a physical block and who shares it.
