@@ -1,7 +1,7 @@
 //! The workers of a load on real targets, and how they are started and waited for.
 
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -18,7 +18,8 @@ use crate::collect::Collector;
 use crate::ended::Ended;
 use crate::error::{EngineError, Kind};
 use crate::event::Event;
-use crate::job::{Hold, Job, MakeFill};
+use crate::hold::{Hold, Shared};
+use crate::job::{Job, MakeFill};
 use crate::load::{Context, Load};
 use crate::meter::Meter;
 use crate::outline::Outline;
@@ -159,10 +160,9 @@ impl Crew {
                 self.enlist(plan, (number, number), job, recorder)?;
                 continue;
             }
-            let job = Arc::new(Mutex::new(job));
-            for (n, recorder) in recorders.by_ref().take(per_job).enumerate() {
-                let place = (number, number * per_job + n);
-                self.enlist(plan, place, job.clone(), recorder)?;
+            let holds = Shared::among(per_job, job);
+            for (n, (hold, recorder)) in holds.zip(recorders.by_ref()).enumerate() {
+                self.enlist(plan, (number, number * per_job + n), hold, recorder)?;
             }
         }
         Ok(())

@@ -1,9 +1,7 @@
 //! What one worker does next, and the bytes it writes.
 
-use std::sync::{Arc, Mutex, PoisonError};
-
 use content::{ContentId, Source};
-use workload::{OpKind, OpName, Range, Stream, SyncHow};
+use workload::{OpKind, OpName, Pattern, Range, Stream, SyncHow};
 
 use crate::backend::{Transfer, Verb};
 use crate::gate::{Ask, Gate};
@@ -63,6 +61,8 @@ pub(crate) struct Job {
     unit: u64,
     sampler: Sampler,
     pub(crate) gate: Gate,
+    /// Whether it does not matter which of its next I/Os begins first, and none waits for a time.
+    unordered: bool,
 }
 
 impl Job {
@@ -93,6 +93,7 @@ impl Job {
             durable: how == Some(SyncHow::Dsync),
             unit: spec.content.unit() as u64,
             gate: Gate::new(load, number),
+            unordered: is_unordered(load),
             sampler,
         }
     }
@@ -125,6 +126,17 @@ impl Job {
             let intended_ns = if io.added { 0 } else { self.gate.pass(now_ns, io.length) };
             return Ask::Io(Next { operation, transfer, intended_ns });
         }
+    }
+
+    /// How many of its next I/Os one of `threads` may claim ahead of their turn, at most `most`: none where their order or time
+    /// counts. Near the end fewer, so that the last ones are shared by all.
+    pub(crate) fn claimable(&self, threads: usize, most: usize) -> usize {
+        if !self.unordered {
+            return 0;
+        }
+        let left = self.lanes.first().and_then(|lane| lane.stream.left());
+        let share = |left: u64| (left / (4 * threads as u64)).clamp(1, most as u64) as usize;
+        left.map_or(most, share)
     }
 
     /// Makes the memory of an I/O ready that is about to be pushed from `slot`: fills what is written, and lets the census see
@@ -173,8 +185,23 @@ impl Job {
     }
 }
 
+/// Reads of one target at random places, as fast as it takes them: their order says nothing. What is written has an order: the
+/// content's distances go by it.
+fn is_unordered(load: &Load) -> bool {
+    let spec = &load.spec;
+    let random = |op: OpName| {
+        let pattern = spec.pattern_of(op);
+        op.kind() == OpKind::Read && (pattern.is_drawn() || pattern == Pattern::Permutation)
+    };
+    load.targets.len() == 1
+        && spec.operations().all(random)
+        && spec.rate.is_none()
+        && spec.limiter().is_none()
+        && spec.pauses().is_none()
+}
+
 /// Tells the book-keeper of an I/O that writes nothing of ours.
-fn announce(hand: &mut Hand, slot: usize, transfer: &Transfer) {
+pub(crate) fn announce(hand: &mut Hand, slot: usize, transfer: &Transfer) {
     let (target, length) = (transfer.target.into(), transfer.length.into());
     match transfer.verb {
         Verb::Read => hand.read(slot, target, transfer.offset, length),
@@ -192,25 +219,5 @@ fn verb(op: OpName, flush: Verb) -> Verb {
         OpKind::Discard => Verb::Discard,
         OpKind::WriteZeroes => Verb::WriteZeroes,
         OpKind::Flush => flush,
-    }
-}
-
-/// A job as its workers hold it: alone, or together with other threads.
-pub(crate) trait Hold: Send {
-    fn with<R>(&mut self, work: impl FnOnce(&mut Job) -> R) -> R;
-}
-
-impl Hold for Job {
-    #[inline]
-    fn with<R>(&mut self, work: impl FnOnce(&mut Job) -> R) -> R {
-        work(self)
-    }
-}
-
-/// Threads that share a job take its I/Os one by one in its order.
-impl Hold for Arc<Mutex<Job>> {
-    #[inline]
-    fn with<R>(&mut self, work: impl FnOnce(&mut Job) -> R) -> R {
-        work(&mut self.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -15,6 +15,7 @@ mod ended;
 mod error;
 mod event;
 mod gate;
+mod hold;
 mod job;
 mod load;
 mod meter;

@@ -1,7 +1,7 @@
 //! One worker: keeps its backend at its depth until the load ends, then waits for what is in flight.
 //!
 //! Each turn: fill the buffers of free slots; stamp; submit and wait; stamp; take all completions. After warm-up a turn
-//! allocates nothing and makes no other system call; only threads that share a job lock it.
+//! allocates nothing and makes no other system call; only threads that share a job lock it, for random reads once for many.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -15,7 +15,8 @@ use crate::board::{Board, Halt};
 use crate::ended::{Depth, Ended};
 use crate::error::EngineError;
 use crate::gate::Ask;
-use crate::job::{Hold, Next};
+use crate::hold::Hold;
+use crate::job::{self, Next};
 use crate::pace::Pace;
 use crate::record::{Completion, Recorder, SHORT};
 use crate::verify::Hand;
@@ -62,6 +63,14 @@ struct Slot {
     stamp_ns: u64,
     /// Just after the submitting call, where the load asks for it.
     submitted_ns: u64,
+}
+
+impl Slot {
+    #[inline(always)]
+    fn of(next: &Next) -> Self {
+        let &Next { transfer, operation, intended_ns } = next;
+        Self { transfer, operation: operation as u32, intended_ns, ..Self::default() }
+    }
 }
 
 /// A worker that is ready to begin.
@@ -221,7 +230,21 @@ impl<B: Backend, J: Hold> Worker<B, J> {
         if let Some(next) = self.reserved.filter(|next| next.intended_ns > now_ns) {
             return Left::NotBefore(next.intended_ns);
         }
+        while let Some(&slot) = self.free.last()
+            && let Some(next) = self.job.claimed()
+        {
+            if let Some(hand) = &mut self.hand {
+                job::announce(hand, slot as usize, &next.transfer);
+            }
+            self.free.pop();
+            self.slots[slot as usize] = Slot::of(&next);
+            self.backend.push(slot as usize, &next.transfer);
+            self.fresh.push(slot);
+        }
         let Self { backend, job, hand, slots, free, fresh, reserved, .. } = self;
+        if free.is_empty() {
+            return Left::More;
+        }
         job.with(|job| {
             while let Some(&slot) = free.last() {
                 let ask = match *reserved {
@@ -243,14 +266,7 @@ impl<B: Backend, J: Hold> Worker<B, J> {
                 let at = slot as usize;
                 job.prepare(at, &next.transfer, backend.slot(at), hand.as_mut());
                 free.pop();
-                slots[at] = Slot {
-                    transfer: next.transfer,
-                    operation: next.operation as u32,
-                    attempts: 0,
-                    intended_ns: next.intended_ns,
-                    stamp_ns: 0,
-                    submitted_ns: 0,
-                };
+                slots[at] = Slot::of(&next);
                 backend.push(at, &next.transfer);
                 fresh.push(slot);
             }

@@ -6,10 +6,10 @@ use results::iolog::{IoRecord, Reader};
 
 use crate::support::{Loop, agree, on, run};
 
-fn log_of(path: &std::path::Path) -> Vec<IoRecord> {
+fn log_of(path: &std::path::Path, operations: &[&str]) -> Vec<IoRecord> {
     let file = std::fs::File::open(path).unwrap();
     let mut reader = Reader::new(BufReader::new(file)).unwrap();
-    assert_eq!(reader.header().operations, ["randread", "randwrite"]);
+    assert_eq!(reader.header().operations, operations);
     let records: Vec<_> = reader.by_ref().collect::<Result<_, _>>().unwrap();
     assert_eq!(reader.closing().unwrap().recorded, records.len() as u64);
     records
@@ -29,7 +29,7 @@ fn the_log_holds_every_io_and_the_worst_of_them_are_in_the_summary() {
     let summary = told.summary();
     let facts = summary.io_log.as_ref().unwrap();
     assert_eq!((facts.recorded, facts.dropped, &facts.error), (2048, 0, &None));
-    let records = log_of(&path);
+    let records = log_of(&path, &["randread", "randwrite"]);
     for (n, name) in ["randread", "randwrite"].into_iter().enumerate() {
         let of: Vec<_> = records.iter().filter(|r| usize::from(r.operation) == n).collect();
         assert_eq!(of.len() as u64, summary.operations[name].ios);
@@ -47,6 +47,39 @@ fn the_log_holds_every_io_and_the_worst_of_them_are_in_the_summary() {
         let same = |r: &&IoRecord| (r.start_ns, r.offset) == (long.at_ns, long.offset);
         assert_eq!(records.iter().find(same).unwrap().latency_ns, long.latency_ns);
     }
+}
+
+#[test]
+fn threads_that_claim_random_reads_ahead_do_each_exactly_once_and_sequential_ones_in_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, log) = (folder.path().join("file"), folder.path().join("log"));
+    std::fs::write(&file, vec![1u8; 8 << 20]).unwrap();
+    let reads = |op: &str, more: &str| {
+        let spec = format!("ops = {{ {op} = 100 }}\ndepth = 8\n{more}");
+        let mut load = on(&file, &spec);
+        load.recording.io_log = Some(log.clone());
+        let told = run(&load);
+        agree(&told);
+        log_of(&log, &[op])
+    };
+    let count = |records: &[IoRecord]| {
+        let mut counts = vec![0; 2048];
+        records.iter().for_each(|r| counts[(r.offset / 4096) as usize] += 1);
+        counts
+    };
+    let passes = reads("randread", "pattern = 'permutation'\npasses = 3\nbackend = 'sync'");
+    assert_eq!(count(&passes), [3; 2048]);
+    // What comes before the end is the same as from one thread.
+    let drawn = reads("randread", "pattern = 'zipf:1.1'\nios = 5000\nbackend = 'sync'");
+    let alone = reads("randread", "pattern = 'zipf:1.1'\nios = 5000\nbackend = 'io_uring'");
+    assert_eq!((drawn.len(), count(&drawn)), (5000, count(&alone)));
+
+    let mut sequential = reads("read", "passes = 1\nbackend = 'sync'");
+    sequential.sort_by_key(|r| r.start_ns);
+    // Eight threads take their turns: none is ahead of its place by more than they are.
+    let ahead = |(n, r): (usize, &IoRecord)| (r.offset / 4096) as usize <= n + 8;
+    assert_eq!(count(&sequential), [1; 2048]);
+    assert!(sequential.iter().enumerate().all(ahead));
 }
 
 #[test]

@@ -1,0 +1,73 @@
+//! A job as its workers hold it: alone, or together with other threads.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::gate::Ask;
+use crate::job::{Job, Next};
+
+/// I/Os that a thread claims at a time, where their order says nothing.
+const CLAIM: usize = 16;
+
+/// A job in the hands of a worker.
+pub(crate) trait Hold: Send {
+    /// Works on the job, alone for so long.
+    fn with<R>(&mut self, work: impl FnOnce(&mut Job) -> R) -> R;
+
+    /// The next I/O of those that this worker claimed; `None` when the job has to be asked.
+    #[inline(always)]
+    fn claimed(&mut self) -> Option<Next> {
+        None
+    }
+}
+
+impl Hold for Job {
+    #[inline]
+    fn with<R>(&mut self, work: impl FnOnce(&mut Job) -> R) -> R {
+        work(self)
+    }
+}
+
+/// A job that several threads share. They take its I/Os one by one in its order, under a lock; random reads a handful at a time,
+/// so that the lock is not paid for each.
+pub(crate) struct Shared {
+    job: Arc<Mutex<Job>>,
+    /// Threads that share it.
+    threads: usize,
+    /// The last one first.
+    claimed: Vec<Next>,
+}
+
+impl Shared {
+    /// The holds of `threads` threads on one job.
+    pub(crate) fn among(threads: usize, job: Job) -> impl Iterator<Item = Self> {
+        let job = Arc::new(Mutex::new(job));
+        let hold = move |_| Self { job: job.clone(), threads, claimed: Vec::with_capacity(CLAIM) };
+        (0..threads).map(hold)
+    }
+
+    #[inline(never)]
+    fn claim(&mut self) {
+        let Self { job, threads, claimed } = self;
+        let mut job = job.lock().unwrap_or_else(PoisonError::into_inner);
+        for _ in 0..job.claimable(*threads, CLAIM) {
+            let Ask::Io(next) = job.next(0) else { break };
+            claimed.push(next);
+        }
+        claimed.reverse();
+    }
+}
+
+impl Hold for Shared {
+    #[inline]
+    fn with<R>(&mut self, work: impl FnOnce(&mut Job) -> R) -> R {
+        work(&mut self.job.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    #[inline]
+    fn claimed(&mut self) -> Option<Next> {
+        if self.claimed.is_empty() {
+            self.claim();
+        }
+        self.claimed.pop()
+    }
+}
