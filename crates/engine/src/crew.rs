@@ -232,6 +232,11 @@ impl Crew {
         Ok(())
     }
 
+    /// Workers that there are.
+    pub(crate) fn workers(&self) -> usize {
+        self.threads.len()
+    }
+
     /// Waits until every worker is ready.
     pub(crate) fn muster(&mut self) -> Result<(), EngineError> {
         for _ in 0..self.threads.len() {
@@ -311,10 +316,12 @@ impl Crew {
             }
             if watch.is_lost(now_ns, self.board.halted() != Halt::None, level) {
                 let missing = self.threads.len() - ended.len() - failed.len();
-                notices.push(format!(
+                let notice = format!(
                     "{missing} of {} workers did not come back from the kernel; what they did since their last interval is not counted",
                     self.threads.len()
-                ));
+                );
+                on(Event::Notice(notice.clone()));
+                notices.push(notice);
                 break;
             }
         }

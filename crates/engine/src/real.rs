@@ -155,7 +155,12 @@ impl Over<'_> {
     ) -> Result<LoadSummary, EngineError> {
         let Self { plan, crew, mut collector, settling, .. } = self;
         let Plan { load, outline, driver, context, stamps, .. } = *plan;
-        let sum = Sum::of(ended);
+        let mut sum = Sum::of(ended);
+        if ended.len() < crew.workers() {
+            // Those that are still in the kernel have told no span: theirs lasts until now.
+            let first_ns = sum.span_ns.map_or(self.start_ns, |(first, _)| first);
+            sum.span_ns = Some((first_ns, stamps.now_ns().max(first_ns)));
+        }
         let end_ns = sum.span_ns.map_or(self.start_ns, |(_, last)| last.max(self.start_ns));
         let rows = collector.last_rows(end_ns)?;
         let progress = outline.progress(end_ns - self.start_ns, crew.board.bytes());

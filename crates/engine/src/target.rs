@@ -16,6 +16,15 @@ pub const MADE_BY_FATHOM: &str = "user.fathom.made";
 /// File systems that live in the page cache: direct I/O means nothing there (tmpfs, ramfs).
 const IN_MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58f6];
 
+/// File systems of the kernel's own state.
+const VIEWS: [(u32, &str); 5] = [
+    (0x9fa0, "procfs"),
+    (0x6265_6572, "sysfs"),
+    (0x6462_6720, "debugfs"),
+    (0x7472_6163, "tracefs"),
+    (0x6367_7270, "cgroup2"),
+];
+
 /// How the target is to be opened.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wish {
@@ -46,6 +55,7 @@ impl Target {
     /// Opens the block device or file at `path`; creates the file when that is wished and it is missing or empty.
     pub(crate) fn open(path: &Path, wish: Wish) -> Result<Self, EngineError> {
         let new = is_new(path)?;
+        refuse_other_kinds(path)?;
         if let (true, Some(size)) = (new, wish.create) {
             create(path, size)?;
         }
@@ -53,9 +63,16 @@ impl Target {
         let mut notices = Vec::new();
         let block = sys::block::is_block(&file).map_err(|e| cannot("examined", path, e))?;
         let size = sys::block::size_bytes(&file).map_err(|e| cannot("measured", path, e))?;
-        if !block && !file.metadata().is_ok_and(|m| m.is_file()) {
-            let message = format!("{} is neither a block device nor a file", path.display());
-            return Err(EngineError::new(Kind::Target, message, "name a device or a file"));
+        if let Some(system) = system_of_views(&file) {
+            let message = format!(
+                "{} is on {system}: it holds no data, the kernel makes it when it is read",
+                path.display()
+            );
+            return Err(EngineError::new(
+                Kind::Usage,
+                message,
+                "name a block device, or a file on a disk",
+            ));
         }
         if size.0 == 0 {
             return Err(empty(path, block));
@@ -104,6 +121,30 @@ fn empty(path: &Path, block: bool) -> EngineError {
         "give the size of the file (--size)"
     };
     EngineError::new(Kind::Target, format!("{} holds 0 bytes", path.display()), help)
+}
+
+/// Refuses what is neither a file nor a block device before it is opened: opening a FIFO waits for ever, and opening some
+/// character devices has effects.
+fn refuse_other_kinds(path: &Path) -> Result<(), EngineError> {
+    use std::os::unix::fs::FileTypeExt;
+    let Ok(found) = std::fs::metadata(path) else { return Ok(()) };
+    let kind = found.file_type();
+    let other = match () {
+        () if kind.is_file() || kind.is_block_device() => return Ok(()),
+        () if kind.is_dir() => "a directory",
+        () if kind.is_fifo() => "a FIFO",
+        () if kind.is_socket() => "a socket",
+        () => "a character device",
+    };
+    let message = format!("{} is {other}, neither a block device nor a file", path.display());
+    let help = "name a block device (lsblk lists them) or a file";
+    Err(EngineError::new(Kind::Usage, message, help))
+}
+
+/// The name of a file system whose files are views of the kernel's own state.
+fn system_of_views(file: &File) -> Option<&'static str> {
+    let kind = rustix::fs::fstatfs(file).ok()?.f_type as u32;
+    VIEWS.iter().find(|(number, _)| *number == kind).map(|&(_, name)| name)
 }
 
 /// Whether there is no file yet, or an empty one.
@@ -189,6 +230,30 @@ mod tests {
         assert!(target.notices.iter().any(|n| n.contains("never written")), "{target:?}");
         let again = Target::open(&path, Wish { create: Some(Bytes(1 << 30)), ..WISH }).unwrap();
         assert_eq!(again.size, Bytes(1 << 20));
+    }
+
+    #[test]
+    fn what_is_neither_a_file_nor_a_block_device_is_refused_before_it_is_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let fifo = folder.path().join("fifo");
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        let socket = folder.path().join("socket");
+        let _bound = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        for (path, said) in [
+            (fifo.as_path(), "a FIFO"),
+            (socket.as_path(), "a socket"),
+            (folder.path(), "a directory"),
+            (Path::new("/dev/zero"), "a character device"),
+            (Path::new("/proc/self/stat"), "procfs"),
+        ] {
+            for writes in [true, false] {
+                let error = Target::open(path, Wish { writes: writes && said != "procfs", ..WISH })
+                    .unwrap_err();
+                assert!(error.to_string().contains(said), "{error}");
+                assert_eq!(error.kind(), Kind::Usage);
+            }
+        }
     }
 
     #[test]

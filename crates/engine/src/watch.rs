@@ -7,9 +7,10 @@ use crate::pace::Pace;
 /// Silence after which the first notice is given; every further one comes after twice the time.
 const STALL_NS: u64 = 10_000_000_000;
 /// How long workers may take to end after they should: longer than they wait for I/Os in flight.
-const GRACE_NS: u64 = 45_000_000_000;
-/// The same when the user wants to stop at once.
-const GRACE_NOW_NS: u64 = 8_000_000_000;
+const GRACE_NS: u64 = 50_000_000_000;
+/// The same after Ctrl-C, and when the user wants to stop at once.
+const GRACE_FINISH_NS: u64 = 6_000_000_000;
+const GRACE_NOW_NS: u64 = 4_000_000_000;
 
 pub(crate) struct Watch {
     deadline_ns: u64,
@@ -55,7 +56,11 @@ impl Watch {
             return false;
         }
         let since_ns = *self.ending_since_ns.get_or_insert(now_ns);
-        let grace_ns = if level == Level::Now { GRACE_NOW_NS } else { GRACE_NS };
+        let grace_ns = match level {
+            Level::None => GRACE_NS,
+            Level::Finish => GRACE_FINISH_NS,
+            Level::Now => GRACE_NOW_NS,
+        };
         now_ns - since_ns.max(self.seen.1) >= grace_ns
     }
 }
@@ -86,11 +91,13 @@ mod tests {
         let mut w = watch(Some(10 * S));
         assert!(!w.is_lost(9 * S, false, Level::None));
         assert!(!w.is_lost(10 * S, false, Level::None));
-        assert!(!w.is_lost(54 * S, false, Level::None));
-        assert!(w.is_lost(55 * S, false, Level::None));
+        assert!(!w.is_lost(59 * S, false, Level::None));
+        assert!(w.is_lost(60 * S, false, Level::None));
         let mut w = watch(None);
         assert!(!w.is_lost(1000 * S, false, Level::None));
         assert!(!w.is_lost(1000 * S, true, Level::Finish));
-        assert!(w.is_lost(1008 * S, true, Level::Now));
+        assert!(!w.is_lost(1005 * S, true, Level::Finish));
+        assert!(w.is_lost(1005 * S, true, Level::Now));
+        assert!(w.is_lost(1006 * S, true, Level::Finish));
     }
 }

@@ -29,10 +29,22 @@ const FAILURES: u64 = 1_000;
 const FAILING_NS: u64 = 10_000_000_000;
 /// How often one I/O that the kernel turns away (EAGAIN, EINTR) is asked again.
 const RETRIES: u32 = 1_000;
-/// How long the next of the I/Os in flight is waited for at the end, nanoseconds; and all of them when the user wants
-/// to stop at once.
-const DRAIN_NS: u64 = 30_000_000_000;
+/// How long the next of the I/Os in flight is waited for at the end, nanoseconds; longer than the stalls of 30 s that
+/// disks have.
+const DRAIN_NS: u64 = 45_000_000_000;
+/// The same after Ctrl-C.
+const DRAIN_FINISH_NS: u64 = 4_000_000_000;
+/// How long all of them are waited for when the user wants to stop at once, nanoseconds.
 const DRAIN_NOW_NS: u64 = 2_000_000_000;
+
+/// How long a worker waits at its end, nanoseconds.
+fn drain_ns(level: Level) -> u64 {
+    match level {
+        Level::None => DRAIN_NS,
+        Level::Finish => DRAIN_FINISH_NS,
+        Level::Now => DRAIN_NOW_NS,
+    }
+}
 
 /// What a worker shares with the rest, and its limits.
 pub(crate) struct Setting {
@@ -150,6 +162,10 @@ impl<B: Backend, J: Hold> Worker<B, J> {
             // The time that was spent waiting in vain is part of the load.
             *last = self.setting.stamps.now_ns();
         }
+        if self.outcome.unfinished > 0 {
+            // They had their time: the backend is not to wait for them once more.
+            self.backend.give_up();
+        }
         self.outcome.overflowed = self.backend.overflowed();
         self.outcome.depth = self.depth;
         self.outcome.counts = self.job.with(|job| job.take_counts());
@@ -208,8 +224,7 @@ impl<B: Backend, J: Hold> Worker<B, J> {
                 if progressed && level != Level::Now {
                     *since_ns = now_ns;
                 }
-                let patience_ns = if level == Level::Now { DRAIN_NOW_NS } else { DRAIN_NS };
-                if now_ns >= *since_ns + patience_ns {
+                if now_ns >= *since_ns + drain_ns(level) {
                     return Ok(());
                 }
             }
@@ -352,7 +367,9 @@ impl<B: Backend, J: Hold> Worker<B, J> {
         let Slot { mut transfer, attempts, .. } = self.slots[slot];
         let moved = u32::try_from(result).unwrap_or(0);
         let alignment = self.setting.alignments[usize::from(transfer.target)];
-        if moved > 0 && moved < transfer.left() && u64::from(moved).is_multiple_of(alignment) {
+        // Direct I/O cannot start where a sector has been moved in part: that one is moved again, whole.
+        let moved = moved - (u64::from(moved) % alignment) as u32;
+        if moved > 0 && moved < transfer.left() {
             self.outcome.short += 1;
             transfer.done += moved;
             self.slots[slot].transfer = transfer;

@@ -56,6 +56,8 @@ impl Shared {
 /// The file system.
 pub(crate) struct Files {
     pub shared: Arc<Shared>,
+    /// Whether direct I/O may complete later than the call that asks for it.
+    pub asynchronous: bool,
 }
 
 impl Files {
@@ -104,7 +106,9 @@ impl Filesystem for Files {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
         // What a kernel does not have it does without.
         let _ = config.set_max_write(LARGEST);
-        let _ = config.add_capabilities(InitFlags::FUSE_ASYNC_DIO);
+        if self.asynchronous {
+            let _ = config.add_capabilities(InitFlags::FUSE_ASYNC_DIO);
+        }
         let _ = config.set_max_background(512);
         Ok(())
     }

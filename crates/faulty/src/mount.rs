@@ -29,13 +29,24 @@ pub struct Faulty {
 impl Faulty {
     /// Mounts a file of `size` zero bytes with `faults`.
     pub fn mount(size: usize, faults: Vec<Fault>) -> Result<Self, MountError> {
+        Self::mounted(size, faults, true)
+    }
+
+    /// The same, without asynchronous direct I/O: a call waits in the kernel for each of its requests, also when it came
+    /// through a queue. Only so a queue is told that a direct *write* moved less than asked: where FUSE completes
+    /// asynchronously it turns that into EIO itself (`fuse_get_res_by_io` in the kernel's `fs/fuse/file.c`).
+    pub fn mount_synchronous(size: usize, faults: Vec<Fault>) -> Result<Self, MountError> {
+        Self::mounted(size, faults, false)
+    }
+
+    fn mounted(size: usize, faults: Vec<Fault>, asynchronous: bool) -> Result<Self, MountError> {
         let folder = tempfile::tempdir()?;
         let shared = Shared::new(Store::new(size, faults));
         let mut config = Config::default();
         let name = MountOption::FSName("fathom-faulty".into());
         config.mount_options = vec![name, MountOption::NoAtime];
         config.n_threads = Some(THREADS);
-        let files = Files { shared: Arc::clone(&shared) };
+        let files = Files { shared: Arc::clone(&shared), asynchronous };
         let session = fuser::spawn_mount(files, folder.path(), &config)?;
         let path = folder.path().join(NAME);
         Ok(Self { shared, path, session: Some(session), folder })
@@ -59,6 +70,32 @@ impl Faulty {
     /// What was injected so far.
     pub fn injected(&self) -> Vec<Injected> {
         self.store().injected().to_vec()
+    }
+
+    /// Makes the file go away under whoever uses it: the kernel ends all requests with errors, those to come too.
+    pub fn vanish(&self) -> Result<(), MountError> {
+        use std::os::unix::fs::MetadataExt;
+        let device = std::fs::metadata(self.folder.path())?.dev();
+        let connection = format!("/sys/fs/fuse/connections/{}/abort", rustix::fs::minor(device));
+        let abort = || std::fs::write(&connection, "1");
+        if abort().is_err() {
+            // The control file system is mounted on few machines.
+            let folder = tempfile::tempdir()?;
+            let none = rustix::mount::MountFlags::empty();
+            rustix::mount::mount(
+                "fusectl",
+                folder.path(),
+                "fusectl",
+                none,
+                None::<&std::ffi::CStr>,
+            )
+            .map_err(std::io::Error::from)?;
+            let file = folder.path().join(format!("{}/abort", rustix::fs::minor(device)));
+            let written = std::fs::write(file, "1");
+            let _ = rustix::mount::unmount(folder.path(), UnmountFlags::DETACH);
+            written?;
+        }
+        Ok(())
     }
 
     /// Ends all stalls, those to come too.

@@ -57,6 +57,7 @@ pub(crate) struct Aio {
     ended: Box<[Ended]>,
     arrived: usize,
     in_kernel: usize,
+    given_up: bool,
 }
 
 // SAFETY: the pointers lead into `requests`, which this value owns and which never moves.
@@ -83,6 +84,7 @@ impl Aio {
             ended: vec![Ended::default(); depth].into_boxed_slice(),
             arrived: 0,
             in_kernel: 0,
+            given_up: false,
         })
     }
 
@@ -208,13 +210,17 @@ impl Backend for Aio {
         self.in_kernel -= self.arrived;
         self.arrived = 0;
     }
+
+    fn give_up(&mut self) {
+        self.given_up = true;
+    }
 }
 
 impl Drop for Aio {
     /// Waits for what is in flight. What does not end in time keeps its memory: the kernel may still write to it.
     fn drop(&mut self) {
         let start = Instant::now();
-        while self.in_kernel > 0 && start.elapsed() < DROP_DEADLINE {
+        while self.in_kernel > 0 && !self.given_up && start.elapsed() < DROP_DEADLINE {
             if self.collect(1, Duration::from_millis(50)).is_err() {
                 break;
             }

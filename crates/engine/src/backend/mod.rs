@@ -65,6 +65,9 @@ pub(crate) trait Backend: Sized {
     /// Adds every I/O that has ended to `into`; their slots' memory is the caller's again.
     fn reap(&mut self, into: &mut Vec<Reaped>);
 
+    /// What is in flight will not be waited for any more: dropping the backend leaves its memory to the kernel at once.
+    fn give_up(&mut self) {}
+
     /// Completions that the kernel had to drop because their queue was full.
     fn overflowed(&mut self) -> u32 {
         0

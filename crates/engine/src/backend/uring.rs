@@ -30,13 +30,17 @@ pub(crate) struct Ring {
     discards: bool,
     /// I/Os that were done by a call of their own.
     done: Vec<Reaped>,
+    given_up: bool,
 }
 
 impl Ring {
     /// A ring for `depth` I/Os of up to `length` bytes. Takes what newer kernels offer and does without where they do not.
     pub(crate) fn new(files: Files, depth: usize, length: usize) -> Result<Self, EngineError> {
+        Self::over(set_up(depth)?, files, depth, length)
+    }
+
+    fn over(ring: IoUring, files: Files, depth: usize, length: usize) -> Result<Self, EngineError> {
         let buffers = Buffers::new(depth, length)?;
-        let ring = set_up(depth)?;
         // SAFETY: the mapping outlives the ring, or is left to the kernel for ever (see `Drop`).
         let registered_buffers = unsafe { ring.submitter().register_buffers(&[buffers.iovec()]) };
         let registered_files = ring.submitter().register_files(&files.fds()).is_ok();
@@ -50,6 +54,7 @@ impl Ring {
             registered_files,
             discards: true,
             done: Vec::with_capacity(depth),
+            given_up: false,
         })
     }
 
@@ -181,6 +186,10 @@ impl Backend for Ring {
         }
     }
 
+    fn give_up(&mut self) {
+        self.given_up = true;
+    }
+
     /// 0, as the queue holds all slots twice, and the kernel keeps what does not fit (`IORING_FEAT_NODROP`).
     fn overflowed(&mut self) -> u32 {
         self.ring.completion().overflow()
@@ -195,7 +204,7 @@ impl Drop for Ring {
     /// Waits for what is in flight. What does not end in time keeps its memory: the kernel may still write to it.
     fn drop(&mut self) {
         let (start, mut ended) = (Instant::now(), Vec::with_capacity(self.lent.len()));
-        while self.in_flight > 0 && start.elapsed() < DROP_DEADLINE {
+        while self.in_flight > 0 && !self.given_up && start.elapsed() < DROP_DEADLINE {
             let wait = Wait { completions: 1, patience: Duration::from_millis(50) };
             if self.turn(wait).is_err() {
                 break;
@@ -343,6 +352,37 @@ mod tests {
         let mut bytes = vec![0; 64 * 4096];
         files.file(0).read_exact_at(&mut bytes, 0).unwrap();
         assert!(bytes.iter().all(|&b| b == 7));
+    }
+
+    #[test]
+    fn completions_that_find_their_queue_full_are_kept_by_the_kernel_and_none_is_lost() {
+        let (files, depth) = (files(1 << 20), 64);
+        // Four places for completions and 64 I/Os: a load's own ring has two places for each.
+        let mut deferred = IoUring::builder();
+        deferred.setup_single_issuer().setup_defer_taskrun();
+        for builder in [IoUring::builder(), deferred] {
+            let small = builder.build(2).unwrap();
+            assert!(small.params().is_feature_nodrop() && small.params().cq_entries() == 4);
+            let mut ring = Ring::over(small, files.try_clone().unwrap(), depth, 4096).unwrap();
+            for slots in 0..depth as u32 / 2 {
+                for slot in [2 * slots as usize, 2 * slots as usize + 1] {
+                    ring.slot(slot).fill(slot as u8 + 1);
+                    ring.push(slot, &transfer(true, slot as u64 * 4096));
+                }
+                // Submitted, and not reaped. Old kernels take no more once completions wait.
+                ring.turn(Wait { completions: 0, patience: Duration::ZERO }).unwrap();
+                if !ring.ring.submission().is_empty() {
+                    break;
+                }
+            }
+            let pushed = ring.in_flight();
+            assert!(pushed > 4, "only {pushed} were taken");
+            let ended = wait(&mut ring);
+            assert!(ended.iter().all(|&(_, result)| result == 4096), "{ended:?}");
+            let slots: Vec<u32> = ended.iter().map(|e| e.0).collect();
+            assert_eq!(slots, (0..pushed as u32).collect::<Vec<_>>());
+            assert_eq!(ring.overflowed(), 0);
+        }
     }
 
     #[test]
