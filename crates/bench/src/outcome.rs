@@ -10,8 +10,49 @@ use crate::proportion::Proportion;
 use crate::target::Target;
 use crate::verified::Verified;
 
-/// Version of the layout of `bench.json`.
+/// Version of the layout of `bench.json`. What is added has a default, so that older files are read on; a change of what is
+/// there raises it.
 pub const SCHEMA: u32 = 1;
+
+/// A `bench.json` that cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum Unreadable {
+    /// It is of a later layout.
+    #[error(
+        "it has layout {found}, written by a later Fathom; this one reads layouts up to {SCHEMA}"
+    )]
+    Newer {
+        /// Its layout.
+        found: u32,
+    },
+    /// It is no comparison at all, or cut off.
+    #[error("it is no comparison of engines: {0}")]
+    Broken(#[from] serde_json::Error),
+}
+
+impl Unreadable {
+    /// What to do about it.
+    pub fn help(&self) -> &'static str {
+        match self {
+            Self::Newer { .. } => "read it with the Fathom that wrote it, or a later one",
+            Self::Broken(_) => "name the directory that fathom bench engine made",
+        }
+    }
+}
+
+/// Reads what `bench.json` holds, of this layout or an earlier one.
+pub fn decode(bytes: &[u8]) -> Result<Outcome, Unreadable> {
+    /// The one key that every layout has.
+    #[derive(Deserialize)]
+    struct Head {
+        schema: u32,
+    }
+    let Head { schema } = serde_json::from_slice(bytes)?;
+    if schema > SCHEMA {
+        return Err(Unreadable::Newer { found: schema });
+    }
+    Ok(serde_json::from_slice(bytes)?)
+}
 
 /// One way of driving the load in the short round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -87,6 +128,7 @@ pub struct CaseOutcome {
     /// IOPS against the fastest fio.
     pub iops: Ratio,
     /// Runs that others disturbed, of all.
+    #[serde(default)]
     pub disturbed: (usize, usize),
 }
 
@@ -102,15 +144,20 @@ pub struct Outcome {
     /// The targets.
     pub targets: Vec<Target>,
     /// What was left out, and why.
+    #[serde(default)]
     pub left_out: Vec<String>,
     /// The cases that were done.
     pub cases: Vec<CaseOutcome>,
     /// Cases that failed, and why.
+    #[serde(default)]
     pub failed: Vec<String>,
     /// What verification of reads costs; `None` where it was not measured.
+    #[serde(default)]
     pub verified: Option<Verified>,
     /// fio's figures against the proportions that are known of it.
+    #[serde(default)]
     pub proportions: Vec<Proportion>,
     /// Whether the user stopped it.
+    #[serde(default)]
     pub interrupted: bool,
 }

@@ -244,6 +244,31 @@ mod tests {
     }
 
     #[test]
+    fn an_older_comparison_is_read_and_a_newer_one_refused_with_its_layout() {
+        let outcome = outcome();
+        let mut value = serde_json::to_value(&outcome).unwrap();
+        let read = |value: &Value| outcome::decode(value.to_string().as_bytes());
+        assert_eq!(read(&value).unwrap(), outcome);
+        // Keys that later programs added are ignored, those that an earlier one did not write have defaults.
+        value["later"] = json!({"a": 1});
+        for key in ["left_out", "failed", "verified", "proportions", "interrupted"] {
+            value.as_object_mut().unwrap().remove(key);
+        }
+        assert_eq!(read(&value).unwrap(), outcome);
+        value["schema"] = json!(outcome::SCHEMA + 1);
+        // Whatever else it holds.
+        value["cases"] = json!("of another kind");
+        let newer = read(&value).unwrap_err();
+        let (found, up_to) = (outcome::SCHEMA + 1, outcome::SCHEMA);
+        assert!(newer.to_string().contains(&format!("layout {found}")), "{newer}");
+        assert!(newer.to_string().contains(&format!("up to {up_to}")), "{newer}");
+        for junk in ["", "{}", "[]", "{\"schema\": 1}", "{\"schema\": \"x\"}"] {
+            let error = outcome::decode(junk.as_bytes()).unwrap_err();
+            assert!(matches!(error, outcome::Unreadable::Broken(_)), "{junk}: {error}");
+        }
+    }
+
+    #[test]
     fn what_is_written_is_a_result_whose_base_is_fio_and_whose_cells_are_repeats() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("out");

@@ -75,6 +75,8 @@ pub fn summary(histogram: &Histogram<u64>) -> Option<LatencySummary> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn of(values: &[u64]) -> Histogram<u64> {
@@ -92,6 +94,40 @@ mod tests {
         assert_eq!(summary(&all).unwrap().min_ns, 5);
         assert!(summary(&all).unwrap().max_ns >= 90_000_000_000);
         assert_eq!(summary(&all).unwrap().p50_ns, all.value_at_quantile(0.5));
+    }
+
+    /// Values of every magnitude alike, up to an hour.
+    fn latencies() -> impl Strategy<Value = Vec<u64>> {
+        let value = (1u64..3_600_000_000_000, 0u32..42).prop_map(|(v, s)| (v >> s).max(1));
+        prop::collection::vec(value, 0..120)
+    }
+
+    proptest! {
+        /// Jobs within hosts within repeats: in whatever order and grouping, and through the text each time.
+        #[test]
+        fn merging_over_jobs_hosts_and_repeats_gives_the_histogram_of_all_ios(
+            repeats in prop::collection::vec(
+                prop::collection::vec(prop::collection::vec(latencies(), 1..4), 1..3), 1..4),
+            turn in any::<usize>(),
+        ) {
+            let merged = |mut texts: Vec<String>| {
+                let count = texts.len();
+                texts.rotate_left(turn % count);
+                encode(&merge(texts.iter().map(String::as_str)).unwrap().unwrap()).unwrap()
+            };
+            let all: Vec<u64> = repeats.iter().flatten().flatten().flatten().copied().collect();
+            let of_host = |host: &Vec<Vec<u64>>| {
+                merged(host.iter().map(|job| encode(&of(job)).unwrap()).collect())
+            };
+            let of_repeat =
+                |repeat: &Vec<Vec<Vec<u64>>>| merged(repeat.iter().map(of_host).collect());
+            let nested = decode(&merged(repeats.iter().map(of_repeat).collect())).unwrap();
+            let jobs = repeats.iter().flatten().flatten();
+            let flat = decode(&merged(jobs.map(|job| encode(&of(job)).unwrap()).collect())).unwrap();
+            prop_assert_eq!(&nested, &of(&all));
+            prop_assert_eq!(&flat, &of(&all));
+            prop_assert_eq!(summary(&nested), summary(&of(&all)));
+        }
     }
 
     #[test]

@@ -6,6 +6,30 @@ use units::{Bytes, show};
 use crate::text;
 use crate::{OpName, Pattern};
 
+/// The most characters of a value that are shown.
+const SHOWN: usize = 40;
+
+/// A size that can be told from its neighbours.
+fn exact(size: Bytes) -> String {
+    match size.0 {
+        bytes if bytes < Bytes::KIB || bytes.is_multiple_of(Bytes::KIB) => size.to_string(),
+        bytes => format!("{bytes} bytes"),
+    }
+}
+
+/// Where a range starts, unless that is the target's start.
+fn behind(offset: Bytes) -> String {
+    if offset.0 == 0 { String::new() } else { format!(" from offset {} on", exact(offset)) }
+}
+
+/// A value, cut off where it is long.
+fn short(value: &str) -> String {
+    match value.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &value[..end]),
+        None => value.to_owned(),
+    }
+}
+
 /// What is wrong with a load, by the key whose value is wrong.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum WorkloadError {
@@ -50,7 +74,7 @@ pub enum WorkloadError {
         most: u64,
     },
     /// A size or offset that is not a multiple of what the target wants.
-    #[error("{key} = {value} is not a multiple of {unit}")]
+    #[error("{key} = {} is not a multiple of {unit}", exact(*.value))]
     Unaligned {
         /// The key.
         key: &'static str,
@@ -81,7 +105,7 @@ pub enum WorkloadError {
     #[error("last_block = true needs a strided pattern")]
     LastBlock,
     /// A value that makes no sense, by itself or beside another.
-    #[error("{key} = {value} makes no sense: {why}")]
+    #[error("{key} = {} makes no sense: {why}", short(.value))]
     Senseless {
         /// The key.
         key: &'static str,
@@ -103,12 +127,14 @@ pub enum WorkloadError {
         help: &'static str,
     },
     /// The range reaches beyond the target.
-    #[error("{key} = {value} reaches beyond the end of the target, which has {target}")]
+    #[error("{key} = {}{} reaches beyond the end of the target, which has {}", exact(*.value), behind(*.offset), exact(*.target))]
     Outside {
         /// The key.
         key: &'static str,
         /// Its value.
         value: Bytes,
+        /// Where a range of that size starts.
+        offset: Bytes,
         /// Bytes of the target.
         target: Bytes,
     },

@@ -61,12 +61,17 @@ impl LoadSpec {
             aligned("offset", offset, unit)?;
         }
         if self.offset.is_some() && offset.0 >= target_bytes {
-            return Err(WorkloadError::Outside { key: "offset", value: offset, target });
+            return Err(WorkloadError::Outside {
+                key: "offset",
+                value: offset,
+                offset: Bytes(0),
+                target,
+            });
         }
         let room = target_bytes.saturating_sub(offset.0);
         let size = self.size.unwrap_or(Bytes(room));
         if size.0 > room {
-            return Err(WorkloadError::Outside { key: "size", value: size, target });
+            return Err(WorkloadError::Outside { key: "size", value: size, offset, target });
         }
         let range = Range { start: offset.0, bytes: size.0 };
         self.check_places(&range)?;

@@ -9,8 +9,10 @@ use std::time::{Duration, Instant};
 use content::{BLOCK, ContentId, ContentSpec, Generator, Layout, Path, Source};
 use serde::{Deserialize, Serialize};
 use stats::Figure;
+use sys::interrupt::{Interrupt, Level};
 use units::{Percent, Seed};
 
+use crate::BenchError;
 use crate::repeats::{order, ratio};
 
 /// Blocks in a slice, at least.
@@ -86,8 +88,8 @@ pub struct Speed {
     pub of_stores: Figure,
 }
 
-/// Measures all contestants `repeats` times at every place.
-pub fn measure(repeats: usize) -> Vec<Speed> {
+/// Measures all contestants `repeats` times at every place. A wish to stop ends it.
+pub fn measure(repeats: usize, interrupt: &Interrupt) -> Result<Vec<Speed>, BenchError> {
     let contestants = contestants();
     let mut answer = Vec::new();
     for place in Place::ALL {
@@ -95,6 +97,9 @@ pub fn measure(repeats: usize) -> Vec<Speed> {
         let mut space = Space::new(place);
         for repeat in 0..repeats {
             for at in order(contestants.len(), repeat) {
+                if interrupt.level() != Level::None {
+                    return Err(BenchError::Interrupted);
+                }
                 speeds[at].push(Some(space.speed(contestants[at])));
             }
         }
@@ -102,7 +107,7 @@ pub fn measure(repeats: usize) -> Vec<Speed> {
             answer.push(line(*contestant, place, own, &speeds[0]));
         }
     }
-    answer
+    Ok(answer)
 }
 
 fn contestants() -> Vec<Contestant> {
@@ -231,7 +236,7 @@ mod tests {
 
     #[test]
     fn every_path_is_measured_at_every_place_beside_the_stores() {
-        let speeds = measure(2);
+        let speeds = measure(2, &Interrupt::new()).unwrap();
         let paths = Path::available().len();
         assert_eq!(speeds.len(), Place::ALL.len() * (1 + 4 * paths));
         assert!(speeds.iter().all(|speed| speed.bytes_per_second.median > Some(0.0)));

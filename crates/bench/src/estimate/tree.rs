@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use sys::interrupt::{Interrupt, Level};
 use units::Seed;
 
 /// Why the tree could not be made.
@@ -21,6 +22,7 @@ pub struct Tree {
     sources: Vec<PathBuf>,
     bytes: u64,
     real: u64,
+    interrupt: Interrupt,
 }
 
 impl Drop for Tree {
@@ -32,15 +34,21 @@ impl Drop for Tree {
 
 impl Tree {
     /// Makes a tree of about `bytes` bytes in `parent`: the first half from `sources`, in the order of names, as far as they
-    /// reach; the rest random.
-    pub fn make(parent: &Path, sources: &[PathBuf], bytes: u64) -> Result<Self, TreeError> {
+    /// reach; the rest random. A wish to stop ends it, and takes away what was made.
+    pub fn make(
+        parent: &Path,
+        sources: &[PathBuf],
+        bytes: u64,
+        interrupt: &Interrupt,
+    ) -> Result<Self, TreeError> {
         let path = parent.join(format!("fathom-bench-estimate-{}", std::process::id()));
         let failed = |path: &Path| {
             let path = path.to_owned();
             move |source| TreeError { path, source }
         };
         fs::create_dir(&path).map_err(failed(&path))?;
-        let mut tree = Self { path, sources: sources.to_vec(), bytes: 0, real: 0 };
+        let (sources_of, interrupt) = (sources.to_vec(), interrupt.clone());
+        let mut tree = Self { path, sources: sources_of, bytes: 0, real: 0, interrupt };
         for (number, source) in sources.iter().enumerate() {
             let under = tree.path.join(number.to_string());
             tree.copy(source, &under, bytes / 2).map_err(failed(source))?;
@@ -56,6 +64,7 @@ impl Tree {
         entries.sort_by_key(fs::DirEntry::file_name);
         fs::create_dir_all(to)?;
         for entry in entries {
+            self.go_on()?;
             let (kind, path) = (entry.file_type()?, entry.path());
             if self.bytes >= most {
                 break;
@@ -69,11 +78,20 @@ impl Tree {
         Ok(())
     }
 
+    /// An error when the user wants to stop.
+    fn go_on(&self) -> io::Result<()> {
+        match self.interrupt.level() {
+            Level::None => Ok(()),
+            _ => Err(io::Error::new(io::ErrorKind::Interrupted, "stopped by the user")),
+        }
+    }
+
     fn fill(&mut self, path: &Path, most: u64) -> io::Result<()> {
         let mut file = File::create(path)?;
         let mut rng = Seed(4).derive("random").generator();
         let mut part = vec![0u8; 1 << 20];
         while self.bytes < most {
+            self.go_on()?;
             for word in part.as_chunks_mut::<8>().0 {
                 *word = rng.next_u64().to_le_bytes();
             }
@@ -115,11 +133,17 @@ mod tests {
         fs::create_dir_all(source.join("sub")).unwrap();
         fs::write(source.join("sub/a"), vec![1; 3 << 20]).unwrap();
         fs::write(source.join("z"), vec![2; 3 << 20]).unwrap();
-        let tree = Tree::make(dir.path(), &[source], 8 << 20).unwrap();
+        let tree =
+            Tree::make(dir.path(), std::slice::from_ref(&source), 8 << 20, &Interrupt::new())
+                .unwrap();
         assert_eq!((tree.bytes(), tree.real), (8 << 20, 6 << 20));
         assert!(tree.path().join("0/sub/a").exists());
         let path = tree.path().to_owned();
         drop(tree);
         assert!(!path.exists());
+        let interrupt = Interrupt::new();
+        interrupt.request(Level::Finish);
+        assert!(Tree::make(dir.path(), &[source], 8 << 20, &interrupt).is_err());
+        assert!(!path.exists(), "what was made until the wish to stop is taken away");
     }
 }

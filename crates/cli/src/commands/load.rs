@@ -34,6 +34,7 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
         }
     }
     let may_create = new_size(args)?;
+    no_target_twice(args)?;
     let recording = recording(args)?;
     let mut claims = Vec::new();
     for target in args.targets.iter().filter(|t| spec.writes() && !t.is_null()) {
@@ -138,8 +139,16 @@ fn new_file_size(args: &LoadArgs, target: &TargetArg) -> Result<Option<Bytes>, F
         let help = "add --size to say how large it pretends to be";
         return end.map(Some).ok_or_else(|| missing("has no size of its own", help));
     }
-    if path.exists() {
-        return Ok(None);
+    match std::fs::metadata(path) {
+        Ok(_) => return Ok(None),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        Err(error) => return Err(not_seen(path, &error)),
+    }
+    if let Ok(to) = std::fs::read_link(path) {
+        return Err(missing(
+            &format!("is a link to {}, which is not there", to.display()),
+            "name the file itself, or remove the link",
+        ));
     }
     if path.starts_with("/dev") && !path.starts_with("/dev/shm") {
         return Err(missing("is not there", "lsblk lists the devices there are"));
@@ -151,6 +160,42 @@ fn new_file_size(args: &LoadArgs, target: &TargetArg) -> Result<Option<Bytes>, F
         ));
     }
     end.map(Some).ok_or_else(|| missing("is not there", "add --size to make a file of that size"))
+}
+
+/// What is there but cannot be looked at.
+fn not_seen(path: &Path, error: &std::io::Error) -> Failure {
+    let help = match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
+        Some(rustix::io::Errno::LOOP) => "its links lead back to themselves: name the file itself",
+        Some(rustix::io::Errno::ACCESS) => "run as root, or choose a target that you own",
+        Some(rustix::io::Errno::NOTDIR) => "a part of the path is a file, not a directory",
+        _ => "check the path",
+    };
+    Failure::usage(format!("{} cannot be examined: {error}", path.display())).with_help(help)
+}
+
+/// Refuses one device or file under two names: its figures would be counted twice, and its content overwritten.
+fn no_target_twice(args: &LoadArgs) -> Result<(), Failure> {
+    use std::os::unix::fs::{FileTypeExt, MetadataExt};
+    let identity = |target: &TargetArg| {
+        let found = std::fs::metadata(&target.path).ok()?;
+        // A device is what its number says, under whatever name.
+        let device = found.file_type().is_block_device();
+        Some(if device { (true, found.rdev(), 0) } else { (false, found.dev(), found.ino()) })
+    };
+    let mut seen: Vec<(&TargetArg, _)> = Vec::new();
+    for target in args.targets.iter().filter(|t| !t.is_null()) {
+        let own = identity(target);
+        let same = |(other, known): &&(&TargetArg, _)| {
+            other.path == target.path || (own.is_some() && *known == own)
+        };
+        if let Some((other, _)) = seen.iter().find(same) {
+            let (one, two) = (other.path.display(), target.path.display());
+            return Err(Failure::usage(format!("{one} and {two} are the same target"))
+                .with_help("name each target once; --jobs and --depth make more I/Os on it"));
+        }
+        seen.push((target, own));
+    }
+    Ok(())
 }
 
 fn workload_failure(error: workload::WorkloadError) -> Failure {

@@ -1,8 +1,8 @@
-//! `fathom show`: a result on the terminal, or a log of I/Os as CSV.
+//! `fathom show`: a result or a comparison of engines on the terminal, or a log of I/Os as CSV.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, ErrorKind, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use results::iolog::{self, Reader};
@@ -15,6 +15,9 @@ pub fn run(args: &ShowArgs) -> Result<ExitCode, Failure> {
     if is_io_log(&args.result) {
         return io_log(&args.result);
     }
+    if let Some(path) = comparison(&args.result) {
+        return engines(&path, args.json);
+    }
     let view = super::report::view_of(&args.result)?;
     if args.json {
         let json =
@@ -24,6 +27,29 @@ pub fn run(args: &ShowArgs) -> Result<ExitCode, Failure> {
         answer(&report::csv::csv(&view));
     } else {
         answer(&report::terminal::text(&view, width(), Style::of_stdout().colour()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The comparison of engines that `path` is or holds.
+fn comparison(path: &Path) -> Option<PathBuf> {
+    let is_one = |path: &Path| path.ends_with(bench::record::WHOLE) && path.is_file();
+    let inside = path.join(bench::record::WHOLE);
+    [path.to_owned(), inside].into_iter().find(|path| is_one(path))
+}
+
+/// The table of a comparison of engines, or the whole of it.
+fn engines(path: &Path, json: bool) -> Result<ExitCode, Failure> {
+    let bytes = std::fs::read(path)
+        .map_err(|error| Failure::data(format!("{} cannot be read: {error}", path.display())))?;
+    let outcome = bench::outcome::decode(&bytes).map_err(|error| {
+        let help = error.help();
+        Failure::data(format!("{} cannot be read: {error}", path.display())).with_help(help)
+    })?;
+    if json {
+        answer(&serde_json::to_string(&outcome).map_err(Failure::data)?);
+    } else {
+        answer(&super::bench::table::text(&outcome, false));
     }
     Ok(ExitCode::SUCCESS)
 }

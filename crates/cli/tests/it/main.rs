@@ -15,6 +15,8 @@ mod load;
 #[cfg(test)]
 mod load_options;
 #[cfg(test)]
+mod odd_targets;
+#[cfg(test)]
 mod page;
 #[cfg(test)]
 mod program;
@@ -22,5 +24,9 @@ mod program;
 mod refusals;
 #[cfg(test)]
 mod simulated;
+#[cfg(test)]
+mod stopped;
+#[cfg(test)]
+mod terminal;
 #[cfg(test)]
 mod verification;

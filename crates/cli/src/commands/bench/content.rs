@@ -91,7 +91,7 @@ fn speeds(args: &BenchContentArgs) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::new();
     interrupt.on_signals().map_err(Failure::environment)?;
     let fio = fio(args)?;
-    let speeds = speed::measure(args.repeat as usize);
+    let speeds = speed::measure(args.repeat as usize, &interrupt).map_err(failure)?;
     let peers = match &fio {
         None => Vec::new(),
         Some(fio) => peer::measure(fio, FIO_REPEATS, &interrupt).map_err(failure)?,

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use bench::estimate::{Contestant, Outcome, Tree, measure};
-use sys::interrupt::Interrupt;
+use sys::interrupt::{Interrupt, Level};
 use units::show::{bytes, significant};
 
 use crate::args::BenchEstimateArgs;
@@ -19,13 +19,19 @@ pub fn estimate(args: &BenchEstimateArgs) -> Result<ExitCode, Failure> {
     if peer.is_none() {
         say("duperemove is not installed: measured without it");
     }
-    let tree = Tree::make(&args.dir, &args.tree, args.size.0).map_err(|error| {
+    let tree = Tree::make(&args.dir, &args.tree, args.size.0, &interrupt).map_err(|error| {
+        if interrupt.level() != Level::None {
+            return Failure::interrupted();
+        }
         Failure::environment(error).with_help("name other directories with --tree and --dir")
     })?;
     say(&format!("tree of {}: {}", bytes(tree.bytes() as f64), tree.sources().join(", ")));
     let outcome = measure(&program, &tree, peer, args.repeat as usize, &interrupt);
     drop(tree);
-    let outcome = outcome.map_err(Failure::environment)?;
+    let outcome = outcome.map_err(|error| match error {
+        bench::estimate::Error::Bench(bench::BenchError::Interrupted) => Failure::interrupted(),
+        error => Failure::environment(error),
+    })?;
     if args.json {
         answer(&serde_json::to_string(&outcome).map_err(Failure::data)?);
     } else {

@@ -136,7 +136,7 @@ fn take(payload: &[u8], outcome: &mut Option<Outcome>) {
     match Message::decode(payload) {
         Ok(Message::Event(Event::Notice { text, .. })) => say(&text),
         Ok(Message::Put { path, bytes }) if Path::new(&path) == Path::new(OUTCOME) => {
-            match serde_json::from_slice(&bytes) {
+            match bench::outcome::decode(&bytes) {
                 Ok(read) => *outcome = Some(read),
                 Err(error) => say(&format!("the guest's outcome cannot be read: {error}")),
             }

@@ -6,7 +6,7 @@ mod estimate;
 pub mod in_guest;
 mod in_lab;
 mod lab;
-mod table;
+pub mod table;
 
 pub use content::content;
 pub use engine::engine;
