@@ -68,13 +68,17 @@ struct Beginning {
     step: u64,
 }
 
+/// Distinct blocks between a content and its first duplicate that VDO needs, where `again` of the blocks are duplicates.
+pub(crate) fn apart(again: f64) -> u64 {
+    (APART as f64 * (1.0 - again)) as u64 + PACKED
+}
+
 impl Beginning {
     /// As long as `window` and the share of duplicates leave room for; empty where they leave none.
     fn new(shares: Shares, window: u64) -> Self {
         let (again, per_new) = (shares.again().fraction(), shares.again_per_new());
         // A window too small for the distance keeps three quarters of itself.
-        let apart = APART as f64 * (1.0 - again) + PACKED as f64;
-        let new = apart.min((window / 4) as f64).floor();
+        let new = apart(again).min(window / 4) as f64;
         let duplicates = (new * per_new).min(LONGEST as f64) as u64;
         let step = per_new.ceil().max(1.0) as u64;
         // Too few to leave new contents behind that rounds could begin with.
@@ -199,6 +203,12 @@ impl Rounds {
         // At least the newest content, at most half a window of them. The first block is always new.
         let first = before.max(new.saturating_sub(self.widest)).min(new - 1);
         Round { start, first, contents: new - first }
+    }
+
+    /// How many contents the beginning repeats before anything is old enough.
+    pub fn beginning(&self) -> Option<u64> {
+        let Beginning { duplicates, contents, .. } = self.beginning;
+        (duplicates > 0).then_some(contents)
     }
 
     /// How often a content is referred to at most, once rounds have grown.

@@ -3,6 +3,7 @@
 use reduce::BLOCK;
 use units::{Bytes, Percent};
 
+use crate::rounds::apart;
 use crate::sizes::Sizes;
 use crate::texture::{TOLERANCE, Textures};
 use crate::written::Written;
@@ -19,6 +20,8 @@ const RECORD: u64 = 128 * Bytes::KIB;
 const LARGEST: u64 = 64 * Bytes::MIB;
 /// New blocks after which a flush costs less than this many points is not worth a word.
 const FLUSH_POINTS: f64 = 0.1;
+/// What the beginning of a load may cost the packer before it is worth a word, points.
+const SHORT_POINTS: f64 = 0.5;
 
 impl ContentSpec {
     /// Whether this content can be written.
@@ -281,6 +284,7 @@ impl ContentSpec {
             let enough = (self.again_per_new() / 0.97).floor() as u64 + 2;
             warnings.push(Warning::CapMeansPrevious { most, enough });
         }
+        self.warn_of_packing(again, sizes, warnings);
         let reach = match &self.distance {
             Some(Distance::Previous) => Some(1),
             Some(Distance::Recent) | None => Some(self.window_blocks()),
@@ -295,6 +299,51 @@ impl ContentSpec {
             }
             _ => {}
         }
+    }
+
+    fn warn_of_packing(&self, again: f64, sizes: &Sizes, warnings: &mut Vec<Warning>) {
+        if self.vdo_saving.is_none_or(|saving| saving.0 <= 0.0) {
+            return;
+        }
+        let enough_blocks = apart(again / (1.0 - self.zero.fraction()).max(f64::MIN_POSITIVE));
+        let nearest_blocks = match (&self.distance, self.popularity) {
+            (Some(Distance::Previous), _) | (_, Popularity::Cap(_)) => 1,
+            (Some(Distance::Histogram(shares)), _) => {
+                shares.iter().map(|share| share.from).min().unwrap_or(1)
+            }
+            (Some(Distance::All), _) => u64::MAX,
+            (Some(Distance::Recent) | None, _) => (self.window_blocks() / 4).max(1),
+        };
+        if nearest_blocks < enough_blocks {
+            let without_percent = sizes.packer_saving_percent();
+            warnings.push(Warning::DuplicatesUnderWay {
+                nearest_blocks,
+                enough_blocks,
+                without_percent,
+            });
+        }
+    }
+
+    /// What it costs VDO's packer that each of `jobs` jobs writes only so many blocks of `blocks` in all: the contents that the
+    /// beginning of its load repeats are stored whole. `None` where that is next to nothing, or nothing was asked of the packer.
+    pub fn length_warning(&self, blocks: u64, jobs: u32) -> Option<Warning> {
+        self.vdo_saving.filter(|saving| saving.0 > 0.0)?;
+        if self.scope == Scope::Live {
+            return None;
+        }
+        let (again, zero) = self.shares();
+        let contents = Written::new(self, units::Seed(0)).beginning()?;
+        let orders = if self.domain == Domain::Job { u64::from(jobs.max(1)) } else { 1 };
+        let distinct = blocks as f64 * (1.0 - again - zero);
+        let contents = (contents as f64 * orders as f64).min(distinct);
+        let without_percent = self.sizes().packer_saving_percent();
+        let with_percent = without_percent * (1.0 - contents / distinct.max(1.0));
+        (without_percent - with_percent > SHORT_POINTS).then_some(Warning::ShortForPacking {
+            contents: contents as u64,
+            distinct_blocks: distinct as u64,
+            without_percent,
+            with_percent,
+        })
     }
 
     /// What it costs VDO's packer when a flush follows every `every_blocks` written blocks, zero blocks and duplicates

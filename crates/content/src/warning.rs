@@ -46,6 +46,26 @@ pub enum Warning {
         /// What it saves with them, percent.
         with_percent: f64,
     },
+    /// Duplicates come so soon that VDO still has their content under way, and stores it whole.
+    DuplicatesUnderWay {
+        /// Distinct blocks that duplicates come after their content at the least.
+        nearest_blocks: u64,
+        /// Distinct blocks that VDO needs.
+        enough_blocks: u64,
+        /// What the packer saves when they come no sooner, percent.
+        without_percent: f64,
+    },
+    /// A load is so short that the few contents which its beginning repeats, and which VDO stores whole, show.
+    ShortForPacking {
+        /// Contents that are repeated before anything is old enough.
+        contents: u64,
+        /// Distinct blocks that are written in all.
+        distinct_blocks: u64,
+        /// What was asked of the packer, percent.
+        without_percent: f64,
+        /// What it saves of these, percent.
+        with_percent: f64,
+    },
     /// Sizes of a distribution lie where LZ4 cannot have them.
     SizesCut {
         /// Share of blocks whose size was cut to what can be had, percent.
@@ -81,6 +101,19 @@ impl std::fmt::Display for Warning {
                 "a flush after every {every_blocks} new blocks leaves VDO's packer a saving of {with_percent:.1}% \
                  instead of {without_percent:.1}%"
             ),
+            Self::DuplicatesUnderWay { nearest_blocks, enough_blocks, without_percent } => write!(
+                f,
+                "duplicates come as soon as {nearest_blocks} distinct blocks after their content; VDO stores a content \
+                 whole when one comes while it is under way, within some {enough_blocks}, so that its packer saves \
+                 less than {without_percent:.1}%"
+            ),
+            Self::ShortForPacking { contents, distinct_blocks, without_percent, with_percent } => {
+                write!(
+                    f,
+                    "the load is short: {contents} contents of {distinct_blocks} are repeated before VDO has packed them, \
+                     and stored whole, so that its packer saves {with_percent:.1}% instead of {without_percent:.1}%"
+                )
+            }
             Self::SizesCut { percent } => write!(
                 f,
                 "{percent:.1}% of the sizes in compress lie where LZ4 cannot have them, and are cut to the nearest"

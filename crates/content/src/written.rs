@@ -158,6 +158,14 @@ impl Written {
         }
     }
 
+    /// What [`Rounds::beginning`] says, where duplicates come in rounds.
+    pub fn beginning(&self) -> Option<u64> {
+        match &self.references {
+            References::Rounds(rounds) => rounds.beginning(),
+            _ => None,
+        }
+    }
+
     /// Whether a cap on references left no choice but to repeat each content at once.
     pub fn capped_to_previous(spec: &ContentSpec) -> bool {
         let (again, zero) = spec.shares();

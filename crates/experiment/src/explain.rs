@@ -92,7 +92,9 @@ fn variant(cell: &CellPlan) -> ExplainedVariant {
             let flushes = s.load.sync.and_then(|sync| {
                 content.flush_warning(u64::from(sync.every).saturating_mul(blocks))
             });
-            content.warnings().into_iter().chain(flushes).map(|w| w.to_string())
+            let short = s.load.written_blocks();
+            let short = short.and_then(|blocks| content.length_warning(blocks, s.load.jobs));
+            content.warnings().into_iter().chain(flushes).chain(short).map(|w| w.to_string())
         })
         .collect();
     warnings.dedup();

@@ -138,6 +138,22 @@ impl LoadSpec {
         self.ops.names().any(OpName::is_write)
     }
 
+    /// Blocks of 4 KiB that it is going to write, all jobs together; `None` where that depends on the target or on time, or
+    /// where it does not only write.
+    pub fn written_blocks(&self) -> Option<u64> {
+        if !self.ops.names().all(OpName::is_write)
+            || self.duration.is_some()
+            || self.steady.is_some()
+        {
+            return None;
+        }
+        let passes = u64::from(self.passes.unwrap_or(1));
+        let passed = self.size.map(|size| size.0.saturating_mul(passes));
+        let counted = self.ios.map(|ios| ios.saturating_mul(self.largest_io().0));
+        let bytes = [passed, self.bytes.map(|bytes| bytes.0), counted];
+        Some(bytes.into_iter().flatten().min()? / 4096)
+    }
+
     /// The largest I/O of all operations, bytes.
     pub fn largest_io(&self) -> Bytes {
         let placed = self.ops.names().filter(|op| op.has_place());
@@ -217,5 +233,22 @@ impl LoadSpec {
             sizes / divisor(sizes, cards(op)).max(1)
         });
         all * decks.fold(1, |decks, more| decks / divisor(decks, more).max(1) * more)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_that_a_load_writes_are_known_where_neither_target_nor_time_decides() {
+        let blocks = |text: &str| toml::from_str::<LoadSpec>(text).unwrap().written_blocks();
+        let ops = "ops = { write = 100 }\nblock_size = \"64k\"\n";
+        assert_eq!(blocks(&format!("{ops}size = \"1M\"")), Some(256));
+        assert_eq!(blocks(&format!("{ops}size = \"1M\"\npasses = 3")), Some(768));
+        assert_eq!(blocks(&format!("{ops}size = \"1M\"\npasses = 3\nios = 2")), Some(32));
+        assert_eq!(blocks(&format!("{ops}size = \"1M\"\nduration = \"5s\"")), None);
+        assert_eq!(blocks(ops), None);
+        assert_eq!(blocks("ops = { read = 50, write = 50 }\nsize = \"1M\""), None);
     }
 }

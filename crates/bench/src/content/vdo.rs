@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(text.matches("do = \"load\"").count(), 30);
         // 32, 48, 64, 128 and 320 MiB for the shares of duplicates.
         assert!(text.contains("logical_size = \"4G\""), "{text}");
-        let last = (6 * (32 + 48 + 64 + 128) + 5 * 320) << 20;
+        let last = (6u64 * (32 + 48 + 64 + 128) + 5 * 320) << 20;
         assert!(text.contains(&format!("offset = {last}\nsize = {}\n", 320 << 20)), "{text}");
     }
 }

@@ -29,7 +29,8 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
         let flushes = spec.sync.and_then(|sync| {
             spec.content.flush_warning(u64::from(sync.every).saturating_mul(blocks))
         });
-        for warning in spec.content.warnings().into_iter().chain(flushes) {
+        let short = spec.written_blocks().and_then(|n| spec.content.length_warning(n, spec.jobs));
+        for warning in spec.content.warnings().into_iter().chain(flushes).chain(short) {
             say(&format!("{} {warning}", style.note("warning:")));
         }
     }

@@ -141,6 +141,25 @@ fn what_people_should_know_is_said() {
     ] {
         assert_eq!(warned(fine), [""; 0], "{fine}");
     }
+    for near in [
+        "distance = \"previous\"",
+        "distance = \"100..200=1\"",
+        "popularity = \"cap:30\"",
+        "window = 4000",
+    ] {
+        let all = warned(&format!("dedupe = 50\nvdo_saving = 80\n{near}"));
+        assert!(all.iter().any(|w| w.contains("within some 1536")), "{near}: {all:?}");
+    }
+    let short = |toml: &str, blocks, jobs| read(toml).length_warning(blocks, jobs);
+    let said = short("dedupe = 90\nvdo_saving = 92", 8192, 1).unwrap().to_string();
+    assert!(
+        said.contains("36 contents of 819") && said.contains("88.0% instead of 92.0%"),
+        "{said}"
+    );
+    assert_eq!(short("dedupe = 90\nvdo_saving = 92", 122_880, 1), None);
+    assert!(short("dedupe = 90\nvdo_saving = 92", 122_880, 4).is_some());
+    assert!(short("dedupe = 90\nvdo_saving = 92\ndomain = \"all\"", 122_880, 4).is_none());
+    assert_eq!(short("dedupe = 90", 8192, 1), None);
     let flushes = read("vdo_saving = 92.8").flush_warning(32).unwrap().to_string();
     assert!(flushes.contains("92.8%") && flushes.contains("32"), "{flushes}");
     let every = read("vdo_saving = 50").flush_warning(1).unwrap().to_string();
