@@ -96,7 +96,8 @@ impl Case {
     }
 }
 
-/// The cases of a comparison on these targets. A quick one leaves out writes but at one depth, and most of sequential.
+/// The cases of a comparison on these targets, at `depths` or, when there are none, at those that suit. A quick one keeps to
+/// uniform reads, the null target's chief patterns and, unless depths are named, to two depths.
 pub fn cases(targets: &[Target], quick: bool, depths: &[u32]) -> Vec<Case> {
     let mut all = Vec::new();
     for target in targets {
@@ -106,31 +107,43 @@ pub fn cases(targets: &[Target], quick: bool, depths: &[u32]) -> Vec<Case> {
             }
         };
         if target.kind == Kind::Null {
-            for depth in [1, 32, 128] {
-                add(Access::Uniform, Mix::Reads, depth);
-                add(Access::Permutation, Mix::Reads, depth);
-            }
-            for access in [Access::Sequential, Access::Normal, Access::Zipf, Access::ZipfScattered]
-            {
-                add(access, Mix::Reads, 128);
-            }
-            add(Access::Uniform, Mix::Mixed, 128);
+            of_null(quick, &mut add);
             continue;
         }
         for depth in [1, 32, 128] {
+            if quick && depth == 128 && depths.is_empty() {
+                continue;
+            }
             add(Access::Uniform, Mix::Reads, depth);
-            if !quick || depth == 32 {
+            if !quick {
                 add(Access::Sequential, Mix::Reads, depth);
             }
-            if target.made && (!quick || depth == 32) {
+            if target.made && !quick {
                 add(Access::Uniform, Mix::Writes, depth);
             }
-            if target.made && !quick {
+            if target.made && !quick && depth == 32 {
                 add(Access::Sequential, Mix::Writes, depth);
             }
         }
     }
     all
+}
+
+/// What is compared without a target: every pattern at one depth, two at others.
+fn of_null(quick: bool, add: &mut impl FnMut(Access, Mix, u32)) {
+    add(Access::Uniform, Mix::Reads, 1);
+    add(Access::Uniform, Mix::Reads, 128);
+    add(Access::Permutation, Mix::Reads, 128);
+    add(Access::ZipfScattered, Mix::Reads, 128);
+    if quick {
+        return;
+    }
+    add(Access::Uniform, Mix::Reads, 32);
+    add(Access::Permutation, Mix::Reads, 1);
+    for access in [Access::Sequential, Access::Normal, Access::Zipf] {
+        add(access, Mix::Reads, 128);
+    }
+    add(Access::Uniform, Mix::Mixed, 128);
 }
 
 #[cfg(test)]

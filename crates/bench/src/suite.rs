@@ -21,6 +21,12 @@ const CHEAP_BUT_FAST: f64 = 0.8;
 const CHEAP_WHILE_DISTURBED: f64 = 0.3;
 /// How often the start of a contestant of the repeats is measured; the least counts.
 const STARTS: usize = 3;
+/// About how long a program takes to start and to end, milliseconds.
+const START: u64 = 90;
+/// Fathom's ways in the short round: `auto` and each backend.
+const OURS: u64 = 4;
+/// Who takes part in the repeats: ours and two of fio's.
+const CONTESTANTS: u64 = 3;
 
 /// How long and how often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -36,18 +42,20 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// A few minutes in all.
-    pub const QUICK: Self = Self { short: 400, run: 1000, repeats: 4, patience: 0 };
+    /// Some three minutes in all.
+    pub const QUICK: Self = Self { short: 250, run: 500, repeats: 3, patience: 0 };
     /// For a guest, perhaps an emulated one: starting a program takes a second of CPU there, and must not drown the load.
     pub const LAB: Self = Self { short: 1500, run: 4000, repeats: 4, patience: 0 };
-    /// What the figures need.
-    pub const FULL: Self = Self { short: 1000, run: 3000, repeats: 7, patience: 2 };
+    /// What the figures need: less than half an hour in all.
+    pub const FULL: Self = Self { short: 400, run: 1200, repeats: 5, patience: 1 };
 
-    /// About how long one case takes.
+    /// About how long one case takes on a quiet machine.
     pub fn estimate(self, case: &Case) -> Duration {
-        let tried = candidates(case.depth, case.target == "null").len() as u64 + 3;
-        let millis = tried * (self.short + 60) + 3 * self.repeats as u64 * (self.run + 60) + 700;
-        Duration::from_millis(millis)
+        let null = case.target == "null";
+        let ways = candidates(case.depth, null).len() as u64 + if null { 0 } else { OURS };
+        let short = ways * (self.short + 2 * START);
+        let long = CONTESTANTS * (self.repeats as u64 * (self.run + START) + STARTS as u64 * START);
+        Duration::from_millis(short + long)
     }
 }
 
@@ -152,11 +160,13 @@ impl Suite {
         let missing = || BenchError::NoProgram(format!("target {}", case.target));
         let target = self.targets.iter().find(|t| t.name == case.target).ok_or_else(missing)?;
         let tried = self.short_round(case, target, interrupt, on)?;
-        let mut players = vec![Who::Fathom("auto".into())];
-        players.extend(finalists(&tried));
         let contestant =
             |who: &Who| Contestant::new(&self.programs, who, target, case, self.pace.run);
-        let mut contestants: Vec<_> = players.iter().map(contestant).collect();
+        let fio = finalists(&tried).into_iter().map(|who| contestant(&who));
+        // `auto` chose in the short round, as it chooses once for an experiment: its probe is no part of the runs.
+        let mut ours = contestant(&chosen(&tried));
+        ours.who = auto();
+        let mut contestants: Vec<_> = std::iter::once(ours).chain(fio).collect();
         for contestant in &mut contestants {
             contestant.measure_start(STARTS, interrupt)?;
         }
@@ -183,8 +193,8 @@ impl Suite {
         on: &mut dyn FnMut(Event),
     ) -> Result<Vec<Tried>, BenchError> {
         let fio = candidates(case.depth, target.kind == Kind::Null).into_iter().map(Who::Fio);
-        let backends = if target.kind == Kind::Null { &[][..] } else { &self.backends };
-        let ours = backends.iter().map(|backend| Who::Fathom(backend.clone()));
+        let ours = self.backends.iter().map(|backend| Who::Fathom(backend.clone()));
+        let ours = std::iter::once(auto()).chain(ours).filter(|_| target.kind != Kind::Null);
         let mut tried = Vec::new();
         for who in fio.chain(ours) {
             let mut one = Contestant::new(&self.programs, &who, target, case, self.pace.short);
@@ -201,6 +211,16 @@ impl Suite {
         }
         Ok(tried)
     }
+}
+
+fn auto() -> Who {
+    Who::Fathom("auto".into())
+}
+
+/// Fathom with the backend that `auto` chose in the short round.
+fn chosen(tried: &[Tried]) -> Who {
+    let mine = tried.iter().find(|one| one.who == auto()).and_then(|one| one.sample.as_ref());
+    mine.and_then(|sample| sample.said.backend.clone()).map_or_else(auto, Who::Fathom)
 }
 
 /// The fastest fio, and the cheapest of those that are nearly as fast; the next fastest when they are one.
@@ -341,6 +361,40 @@ mod tests {
             "the next fastest where both are one"
         );
         assert!(engines(&all[3..]).is_empty());
+    }
+
+    #[test]
+    fn the_repeats_run_what_auto_chose_and_auto_itself_where_it_said_nothing() {
+        let one = |who: Who, backend: Option<&str>| {
+            let mut sample = sample(100.0, 1.0, 0.0);
+            sample.said.backend = backend.map(str::to_owned);
+            Tried { name: who.name(), who, line: String::new(), sample: Some(sample), error: None }
+        };
+        let sync = one(Who::Fathom("io_uring".into()), Some("io_uring"));
+        let all = [sync.clone(), one(auto(), Some("libaio"))];
+        assert_eq!(chosen(&all), Who::Fathom("libaio".into()));
+        assert_eq!(chosen(&[sync, one(auto(), None)]), auto());
+        assert_eq!(chosen(&[]), auto());
+    }
+
+    #[test]
+    fn a_quick_comparison_takes_minutes_and_a_full_one_less_than_half_an_hour() {
+        let of = |name: &str| Target { name: name.into(), made: true, ..Target::example() };
+        let mut targets = vec![Target::null()];
+        targets.extend(["loop", "zram", "file", "tmpfs"].map(of));
+        let takes = |pace: Pace, quick| -> Duration {
+            crate::case::cases(&targets, quick, &[]).iter().map(|case| pace.estimate(case)).sum()
+        };
+        assert!(
+            takes(Pace::QUICK, true) < Duration::from_secs(210),
+            "{:?}",
+            takes(Pace::QUICK, true)
+        );
+        assert!(
+            takes(Pace::FULL, false) < Duration::from_secs(1400),
+            "{:?}",
+            takes(Pace::FULL, false)
+        );
     }
 
     #[test]

@@ -272,7 +272,7 @@ pub struct BenchEngineArgs {
     /// The fio to use [default: the first on the search path].
     #[arg(long, value_name = "PATH")]
     pub fio: Option<PathBuf>,
-    /// A few minutes: fewer cases, shorter runs, fewer repeats.
+    /// Some three minutes instead of some twenty-five: fewer cases, shorter runs, fewer repeats.
     #[arg(long)]
     pub quick: bool,
     /// Targets to make, comma separated: null, loop, zram, file, tmpfs [default: all, or none with --target].
@@ -290,10 +290,10 @@ pub struct BenchEngineArgs {
     /// Size of the targets that are made [default: 1G, quick 256M].
     #[arg(long)]
     pub size: Option<Bytes>,
-    /// Length of a run that counts [default: 3s, quick 1s].
+    /// Length of a run that counts [default: 1200ms, quick 500ms].
     #[arg(long)]
     pub duration: Option<Nanos>,
-    /// Repeats [default: 7, quick 4].
+    /// Repeats [default: 5, quick 3].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub repeat: Option<u32>,
     /// Directory for the file on a disk.

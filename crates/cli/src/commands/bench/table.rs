@@ -37,7 +37,7 @@ impl Narrator {
     }
 }
 
-/// The whole table; with the command lines when `verbose`.
+/// The whole table; with the command lines of the repeats, and all that were tried in each case when `verbose`.
 pub fn text(outcome: &Outcome, verbose: bool) -> String {
     let mut text = format!("{}\n{}\n", outcome.machine, outcome.programs.fio.describe());
     text.push_str(
@@ -50,6 +50,16 @@ pub fn text(outcome: &Outcome, verbose: bool) -> String {
         if verbose {
             text.push_str(&lines(case));
         }
+        for side in &case.sides {
+            text.push_str(&format!("      {}\n        {}\n", side.name, side.line));
+        }
+    }
+    if !verbose && let Some(case) = outcome.cases.iter().max_by_key(|case| case.tried.len()) {
+        let name = &case.name;
+        text.push_str(&format!(
+            "\nall that was tried in the short round of {name} (-v: of each case):\n"
+        ));
+        text.push_str(&lines(case));
     }
     if let Some(verified) = &outcome.verified {
         let part = |v: Option<f64>| v.map_or_else(|| "–".into(), |v| format!("{v:.3}"));
@@ -136,9 +146,6 @@ fn lines(case: &CaseOutcome) -> String {
             (None, error) => error.clone().unwrap_or_default(),
         };
         text.push_str(&format!("      {}: {what}\n        {}\n", tried.name, tried.line));
-    }
-    if let Some(ours) = case.sides.first() {
-        text.push_str(&format!("      {}\n        {}\n", ours.name, ours.line));
     }
     text
 }
