@@ -43,7 +43,7 @@ pub struct Pace {
 
 impl Pace {
     /// Some three minutes in all.
-    pub const QUICK: Self = Self { short: 250, run: 500, repeats: 3, patience: 0 };
+    pub const QUICK: Self = Self { short: 250, run: 700, repeats: 3, patience: 0 };
     /// For a guest, perhaps an emulated one: starting a program takes a second of CPU there, and must not drown the load.
     pub const LAB: Self = Self { short: 1500, run: 4000, repeats: 4, patience: 0 };
     /// What the figures need: less than half an hour in all.

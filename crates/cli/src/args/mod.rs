@@ -290,7 +290,7 @@ pub struct BenchEngineArgs {
     /// Size of the targets that are made [default: 1G, quick 256M].
     #[arg(long)]
     pub size: Option<Bytes>,
-    /// Length of a run that counts [default: 1200ms, quick 500ms].
+    /// Length of a run that counts [default: 1200ms, quick 700ms].
     #[arg(long)]
     pub duration: Option<Nanos>,
     /// Repeats [default: 5, quick 3].
