@@ -251,23 +251,23 @@ impl Hand {
         let figures = &mut self.figures;
         figures.checked += 1;
         let table = &self.verifier.targets[target].table;
-        if let Some(known) = table.cells.as_known()
-            && let Ok((id, contents)) = known.held(block)
-            && contents.holds(id, bytes)
-        {
-            figures.correct += 1;
-            return;
-        }
-        let found = self.verifier.makers.whole(target, bytes).map(|id| table.tag(id));
-        if found.is_some_and(|tag| table.holds(block, tag)) {
+        let known = table.cells.as_known().and_then(|known| known.held(block).ok());
+        let right = match known {
+            // The one content that it must hold: no tag can be mistaken for it.
+            Some((id, contents)) => contents.holds(id, bytes),
+            None => {
+                let found = self.verifier.makers.whole(target, bytes).map(|id| table.tag(id));
+                let seen = || before.unwrap_or_else(|| table.look(block));
+                let fits =
+                    |tag| table.holds(block, tag) || table.fit(block, seen(), tag) == Fit::Right;
+                found.is_some_and(fits)
+            }
+        };
+        if right {
             figures.correct += 1;
             return;
         }
         let before = before.unwrap_or_else(|| table.look(block));
-        if found.is_some_and(|tag| table.fit(block, before, tag) == Fit::Right) {
-            figures.correct += 1;
-            return;
-        }
         match self.verifier.explain(target, block, before, bytes, now_ns) {
             Ok(Fit::Unchecked) => figures.unwritten += 1,
             Ok(Fit::Right) => figures.correct += 1,

@@ -59,6 +59,18 @@ pub(crate) fn follows(spec: &LoadSpec, unit: usize) -> bool {
         && (spec.jobs == 1 || matches!(spec.share, Share::Split | Share::Parts))
 }
 
+/// Whether every job of `lane` made at least one pass of a range that it leaves no hole in.
+pub(crate) fn covers(lane: &Lane, unit: usize) -> bool {
+    let spec = &lane.spec;
+    let streams = Stream::for_jobs(spec, &lane.range, lane.seed);
+    let whole = |(stream, &made): (&Stream, &u64)| stream.pass_ios().is_some_and(|all| made >= all);
+    let size = spec.ops.names().next().and_then(|op| spec.block_size_of(op).fixed());
+    follows(spec, unit)
+        && size.is_some_and(|size| lane.range.bytes.is_multiple_of(size.0))
+        && lane.made.len() == streams.len()
+        && streams.iter().zip(&lane.made).all(whole)
+}
+
 impl Layer {
     /// What `lane`, number `target` of `replay`, wrote; `None` when that cannot be asked backwards.
     pub(crate) fn of(replay: &Replay, target: usize, lane: &Lane) -> Option<Self> {
@@ -211,5 +223,110 @@ impl Known {
             failed.iter().map(|&block| (block, Word::resting(UNCERTAIN))).chain(left).collect();
         all.sort_unstable_by_key(|(block, _)| *block);
         all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use content::BLOCK;
+    use units::{Bytes, Seed, SplitMix64};
+    use workload::Range;
+
+    use super::super::cells::Width;
+    use super::super::makers::{Makers, Plain};
+    use super::super::table::Promises;
+    use super::super::verifier::Verifier;
+    use super::*;
+
+    const BLOCKS: u64 = 997;
+
+    const LOADS: [&str; 8] = [
+        "ops = { write = 100 }",
+        "ops = { randwrite = 100 }\npattern = 'permutation'\njobs = 3",
+        "ops = { randwrite = 100 }\npattern = 'permutation'\njobs = 3\nshare = 'parts'",
+        "ops = { write = 100 }\nblock_size = '64k'\njobs = 2",
+        "ops = { write = 100 }\npattern = 'interleaved:8'\njobs = 5",
+        "ops = { randwrite = 100 }\npattern = 'permutation'\nblock_size = '16k'\njobs = 2",
+        "ops = { write = 100 }\nsync = 'fdatasync:32'\nshare = 'parts'\njobs = 4",
+        "ops = { write = 100 }\nblock_size = '20k'",
+    ];
+    const CONTENTS: [&str; 5] = [
+        "",
+        "content = { dedupe = 40, zero = 10 }",
+        "content = { dedupe = 75, popularity = 'zipf:1.1', compress = '3x' }",
+        "content = { dedupe = 30, scope = 'live' }",
+        "content = { dedupe = 50, distance = 'all' }",
+    ];
+
+    /// A load on a part of the target that came to some place.
+    fn replay(text: &str, seed: u64, random: &mut SplitMix64) -> Replay {
+        let spec: LoadSpec = toml::from_str(text).unwrap();
+        let first = random.below(BLOCKS / 3);
+        let blocks = 200 + random.below(BLOCKS - first - 200 + 1);
+        let (start, bytes) = (first * BLOCK as u64, blocks * BLOCK as u64);
+        let made =
+            (0..spec.jobs).map(|_| random.below(3 * blocks / u64::from(spec.jobs))).collect();
+        let (range, seed) = (Range { start, bytes }, Seed(seed));
+        let spec = LoadSpec { size: Some(Bytes(bytes)), ..spec };
+        Replay::of(seed, vec![Lane { spec, seed, range, made }]).unwrap()
+    }
+
+    #[test]
+    fn what_is_computed_is_what_a_table_would_hold() {
+        let mut random = Seed(5).generator();
+        for round in 0..120 {
+            let replays: Vec<_> = (0..1 + random.below(3))
+                .map(|n| {
+                    let load = LOADS[random.below(LOADS.len() as u64) as usize];
+                    let content = CONTENTS[random.below(CONTENTS.len() as u64) as usize];
+                    replay(&format!("{load}\n{content}"), round * 10 + n + 1, &mut random)
+                })
+                .collect();
+            let size = BLOCKS * BLOCK as u64;
+            let makers = Makers::of(Plain(content::Layout::head(BLOCK)));
+            let targets = [(size, Promises::default())];
+            let table = Verifier::new(&targets, BLOCK, Width::Four, makers).unwrap();
+            let table = Arc::new(table);
+            assert!(replays.iter().all(|replay| replay.apply(&table)));
+            let layer = |replay: &Replay| Layer::of(replay, 0, &replay.lanes()[0]).unwrap();
+            let layers = replays.iter().map(layer).collect();
+            let known = Known::new((BLOCKS, BLOCK), layers, HashMap::new());
+            let cells = super::super::cells::Cells::known(Width::Four, known);
+            for block in 0..BLOCKS as usize {
+                let real = table.targets[0].table.cells.load(block);
+                assert_eq!(cells.load(block).tag(), real.tag(), "{round} {block}: {replays:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn loads_that_do_not_follow_from_their_counts_have_a_table() {
+        let follows = |text: &str| follows(&toml::from_str(text).unwrap(), BLOCK);
+        assert!(LOADS.iter().all(|load| follows(load)));
+        for load in [
+            "ops = { randwrite = 100 }",
+            "ops = { write = 50, read = 50 }",
+            "ops = { discard = 100 }",
+            "ops = { write = 100 }\nblock_size = '4k..64k'",
+            "ops = { write = 100 }\nblock_size = 512",
+            "ops = { write = 100 }\nalign = '8k'",
+            "ops = { write = 100 }\npattern = 'strided:4'",
+            "ops = { write = 100 }\njobs = 2\nshare = 'shared'",
+            "ops = { write = 100 }\njobs = 2\nshare = 'own'",
+        ] {
+            assert!(!follows(load), "{load}");
+        }
+    }
+
+    #[test]
+    fn writes_that_failed_may_have_left_anything() {
+        let known = Known::new((8, BLOCK), Vec::new(), HashMap::new());
+        known.fail(3..5);
+        let uncertain = |block| known.held(block).err() == Some(Word::resting(UNCERTAIN));
+        assert_eq!([2, 3, 4, 5].map(uncertain), [false, true, true, false]);
+        let blocks: Vec<_> = known.others().iter().map(|(block, _)| *block).collect();
+        assert_eq!(blocks, [3, 4]);
     }
 }

@@ -5,10 +5,12 @@
 //! table. Nothing is put into the data for this.
 
 mod cells;
+mod file;
 mod hand;
 mod judge;
 mod known;
 mod makers;
+mod mark;
 mod names;
 mod overlap;
 mod replay;

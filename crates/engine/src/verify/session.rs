@@ -10,6 +10,7 @@ use workload::{LoadSpec, OpName, Ops, Range, Verify};
 use super::cells::Width;
 use super::known::{self, Known, Layer};
 use super::makers::{Maker, Makers};
+use super::mark;
 use super::replay::{Lane, Replay};
 use super::state::{self, Header, Kept};
 use super::table::Promises;
@@ -113,7 +114,7 @@ impl Session {
         }
         if let Some(path) = load.verification.state.as_ref().filter(|_| changes(&load.spec)) {
             // Before the first write: a load that is killed must not leave a state that is no longer true.
-            state::mark(path, &self.header, ranges)?;
+            mark::mark(path, &self.header, ranges)?;
         }
         verifier.take_made();
         self.verifier = Some(Arc::clone(&verifier));

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,6 +15,7 @@ use units::Seed;
 use workload::Range;
 
 use super::cells::Width;
+use super::file::{MAGIC, Summed, VERSION, begin, damaged, end, number, replace};
 use super::known::{self, Layer};
 use super::makers::Maker;
 use super::replay::Replay;
@@ -24,8 +25,6 @@ use super::word::{Tag, Word};
 use crate::error::{EngineError, Kind};
 use crate::load::Load;
 
-const MAGIC: &[u8; 8] = b"fathomvs";
-const VERSION: u32 = 1;
 /// Blocks in a chunk.
 const CHUNK: usize = 1 << 16;
 /// Bytes that a header has at most.
@@ -35,7 +34,7 @@ const CONTENTS: usize = 1024;
 
 /// A content that was written: what it takes to make its bytes again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Recipe {
+pub(crate) struct Recipe {
     spec: ContentSpec,
     seed: Seed,
     generator: u16,
@@ -43,23 +42,26 @@ struct Recipe {
     blocks: u64,
 }
 
+/// Loads that are kept although a later one wrote everything.
+const KEPT: usize = 4;
+
 /// What a state is of.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct Header {
     /// Bytes in a block.
-    unit: u64,
+    pub(super) unit: u64,
     /// Bytes of state per block.
-    width: u8,
+    pub(super) width: u8,
     /// Sizes of the targets, bytes.
-    targets: Vec<u64>,
-    recipes: Vec<Recipe>,
+    pub(super) targets: Vec<u64>,
+    pub(super) recipes: Vec<Recipe>,
     /// All that was ever done to the targets; `None` when that is not known.
     pub(crate) replays: Option<Vec<Replay>>,
     /// Whether the cells are those that this makes, but for the blocks that follow.
-    replayed: bool,
+    pub(super) replayed: bool,
     /// Where loads wrote that did not come to their end: for each, the range on each target.
     #[serde(default)]
-    unfinished: Vec<Vec<Range>>,
+    pub(super) unfinished: Vec<Vec<Range>>,
 }
 
 impl Header {
@@ -69,6 +71,23 @@ impl Header {
             all.push(replay);
             all
         });
+        self.prune();
+    }
+
+    /// Leaves out loads of which nothing can be left on the targets, but for some: a lost write may still show them.
+    fn prune(&mut self) {
+        let Some(replays) = &mut self.replays else { return };
+        let covers = |replay: &Replay| {
+            let mut lanes = replay.lanes().iter().zip(&self.targets);
+            lanes.all(|(lane, size)| {
+                let all = lane.range.start == 0 && lane.range.bytes + self.unit > *size;
+                all && known::covers(lane, self.unit as usize)
+            })
+        };
+        let Some(last) = replays.iter().rposition(covers) else { return };
+        replays.drain(..last.saturating_sub(KEPT));
+        let seeds: Vec<_> = replays.iter().map(Replay::seed).collect();
+        self.recipes.retain(|recipe| seeds.contains(&recipe.seed));
     }
 
     pub(crate) fn of(load: &Load, unit: usize, grounds: &[Ground], ranges: &[Range]) -> Self {
@@ -103,13 +122,16 @@ impl Header {
     }
 }
 
-fn refused(path: &Path, why: &str, help: &str) -> EngineError {
+pub(crate) fn refused(path: &Path, why: &str, help: &str) -> EngineError {
     let message = format!("The verification state {} {why}", path.display());
     EngineError::new(Kind::Usage, message, help)
 }
 
 /// The remedy for a state that is of no use.
 const AGAIN: &str = "remove the file, or name another, and write the target again: what it holds now cannot be verified";
+
+/// What loads wrote to one target, the earliest first, and its blocks that they do not tell.
+pub(crate) type Told = (Vec<Layer>, HashMap<usize, Word>);
 
 /// A state that was read.
 pub(crate) struct Kept {
@@ -121,42 +143,6 @@ pub(crate) struct Kept {
     /// For each target, where its state is made again: blocks that are otherwise.
     others: Vec<Vec<(usize, Word)>>,
     overlaps: Vec<Vec<(usize, Vec<Tag>)>>,
-}
-
-/// Counts a CRC over what passes.
-struct Summed<T> {
-    inner: T,
-    crc: crc32fast::Hasher,
-}
-
-impl<T: Read> Read for Summed<T> {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let read = self.inner.read(out)?;
-        self.crc.update(&out[..read]);
-        Ok(read)
-    }
-}
-
-impl<T: Write> Write for Summed<T> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.inner.write(bytes)?;
-        self.crc.update(&bytes[..written]);
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.inner.flush()
-    }
-}
-
-fn number<const N: usize>(from: &mut impl Read) -> io::Result<[u8; N]> {
-    let mut bytes = [0; N];
-    from.read_exact(&mut bytes)?;
-    Ok(bytes)
-}
-
-fn damaged(what: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
 impl Kept {
@@ -306,7 +292,7 @@ impl Kept {
     }
 
     /// For each target what was written, and blocks that are otherwise; `None` where that cannot be asked backwards.
-    pub(crate) fn layers(&self) -> Option<Vec<(Vec<Layer>, HashMap<usize, Word>)>> {
+    pub(crate) fn layers(&self) -> Option<Vec<Told>> {
         let replays = self.header.replays.as_ref()?;
         if !self.header.replayed || !self.header.unfinished.is_empty() {
             return None;
@@ -369,49 +355,6 @@ impl Kept {
     }
 }
 
-/// Puts down at `path`, before a load writes on `ranges`, that it has begun: whoever finds that knows that it did not end. What
-/// else stands there stays as it is.
-pub(crate) fn mark(path: &Path, header: &Header, ranges: &[Range]) -> Result<(), EngineError> {
-    let failed = |error: io::Error| {
-        refused(path, "cannot be written", "check that its folder exists and has room")
-            .because(error)
-    };
-    let old = match std::fs::read(path) {
-        Ok(bytes) => Some(bytes),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(failed(error)),
-    };
-    let parts = old.as_deref().map(split).transpose().map_err(failed)?;
-    let (mut header, body) = match parts {
-        Some((old, body)) => (old, body.to_vec()),
-        // No blocks that are otherwise than what nothing makes, and no overlaps.
-        None => {
-            let nothing = Header { replayed: true, replays: Some(Vec::new()), ..header.clone() };
-            let none = vec![0; nothing.targets.len() * 2 * size_of::<u64>()];
-            (Header { recipes: Vec::new(), ..nothing }, none)
-        }
-    };
-    header.unfinished.push(ranges.to_vec());
-    replace(path, |draft| {
-        let mut to = begin(draft, &header)?;
-        to.write_all(&body)?;
-        end(to)
-    })
-    .map_err(failed)
-}
-
-/// The header of a state file that was read before, and what stands between it and the checksum.
-fn split(bytes: &[u8]) -> io::Result<(Header, &[u8])> {
-    let short = || damaged("it ends early");
-    let (head, rest) = bytes.split_at_checked(MAGIC.len() + 4).ok_or_else(short)?;
-    let (length, rest) = rest.split_first_chunk::<4>().ok_or_else(short)?;
-    let at = u32::from_le_bytes(*length) as usize;
-    let (json, rest) = rest.split_at_checked(at).ok_or_else(short)?;
-    let (body, _) = rest.split_last_chunk::<4>().ok_or_else(short)?;
-    debug_assert!(head.starts_with(MAGIC));
-    Ok((serde_json::from_slice(json)?, body))
-}
-
 /// Replaces the state at `path` by what `verifier` knows. I/Os must have ended.
 pub(crate) fn save(path: &Path, header: &Header, verifier: &Verifier) -> Result<(), EngineError> {
     let others = others(header, verifier);
@@ -421,41 +364,6 @@ pub(crate) fn save(path: &Path, header: &Header, verifier: &Verifier) -> Result<
             .because(error)
     };
     replace(path, |draft| write(draft, header, verifier, others.as_deref())).map_err(failed)
-}
-
-/// Puts what `write` writes in place of what is at `path`: all of it or nothing.
-fn replace(path: &Path, write: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{}.new", std::process::id()));
-    let draft = Path::new(&name);
-    let written = write(draft).and_then(|()| {
-        std::fs::rename(draft, path)?;
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
-    });
-    written.inspect_err(|_| {
-        // What is there is only in the way.
-        let _ = std::fs::remove_file(draft);
-    })
-}
-
-/// A state file with its header.
-fn begin(path: &Path, header: &Header) -> io::Result<Summed<BufWriter<File>>> {
-    let file = File::create(path)?;
-    let mut to = Summed { inner: BufWriter::new(file), crc: crc32fast::Hasher::new() };
-    to.write_all(MAGIC)?;
-    to.write_all(&VERSION.to_le_bytes())?;
-    let json = serde_json::to_vec(header)?;
-    to.write_all(&(json.len() as u32).to_le_bytes())?;
-    to.write_all(&json)?;
-    Ok(to)
-}
-
-/// Closes a state file with its checksum.
-fn end(mut to: Summed<BufWriter<File>>) -> io::Result<()> {
-    let sum = to.crc.clone().finalize();
-    to.inner.write_all(&sum.to_le_bytes())?;
-    to.inner.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
 }
 
 /// For each target, blocks that are not what making all again would give; `None` when they are so many that all cells are less.

@@ -127,6 +127,9 @@ fn a_mixed_load_with_overwrites_discards_and_zeroes_raises_no_alarm() {
         "ops = { randread = 50, randwrite = 50 }\nblock_size = '4k=50,64k=50'\ndepth = 16\ncontent = { zero = '20%', dedupe = '30%', compress = '4x' }",
         "ops = { randread = 50, randwrite = 50 }\nblock_size = 512\ndepth = 16\ndirect = false",
         "ops = { randread = 50, randwrite = 50 }\nsize = '64k'\njobs = 2\ndepth = 16\nbackend = 'sync'",
+        "ops = { randread = 50, randwrite = 50 }\njobs = 2\nrate = '100000/s'\narrival = 'poisson'\ndepth = 32",
+        "ops = { randread = 50, randwrite = 50 }\njobs = 3\nbackend = 'libaio'\nbatch = 8\ndepth = 32\nsync = 'fdatasync:64'",
+        "ops = { randread = 50, randwrite = 50 }\npattern = 'zipf:1.1'\njobs = 3\nshare = 'shared'\ndepth = 16",
     ]
     .iter()
     .enumerate()
@@ -282,4 +285,26 @@ fn misaligned_duplicates_are_verified_in_whole_blocks_whatever_else_is_read() {
     assert_eq!(figures.wrong_blocks(), 0, "{:?}", figures.first);
     assert_eq!(figures.partial_bytes, 2000 * 2048);
     assert!(figures.correct > 500, "{figures:?}");
+}
+
+#[test]
+fn writes_of_a_pass_that_failed_are_not_called_wrong() {
+    let Some(faulty) = mount("writes_of_a_pass_that_failed", SIZE) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().join("state");
+    let blocks = SIZE / 4096;
+    for backend in ["io_uring", "sync"] {
+        let spec = format!("{FILL}backend = '{backend}'\ndepth = 8\nverify = 'after'");
+        let clean = verified(&load(faulty.path(), Some(&state), 1, &spec));
+        assert_eq!((clean.correct, clean.table_bytes), (blocks, 0), "{:?}", clean.first);
+        let when = When::share(0.05).at_most(100);
+        faulty.arm(vec![Fault::new(On::Write, when, What::Errno(libc::EIO))]);
+        let figures = verified(&load(faulty.path(), Some(&state), 2, &spec));
+        faulty.arm(Vec::new());
+        assert_eq!((figures.correct, figures.unwritten), (blocks - 100, 100), "{figures:?}");
+        // A later run knows the same, and that what stands there now is known again once it is written.
+        let look = "ops = { read = 100 }\npasses = 1\nverify = 'read'";
+        let later = verified(&load(faulty.path(), Some(&state), 3, look));
+        assert_eq!((later.correct, later.unwritten, later.table_bytes), (blocks - 100, 100, 0));
+    }
 }

@@ -1,0 +1,81 @@
+//! A file that is replaced as a whole: eight letters, a version, a header in JSON, what follows, and a CRC-32 over everything.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Write};
+use std::path::Path;
+
+use serde::Serialize;
+
+pub(crate) const MAGIC: &[u8; 8] = b"fathomvs";
+pub(crate) const VERSION: u32 = 1;
+
+/// Counts a CRC over what passes.
+pub(crate) struct Summed<T> {
+    pub(crate) inner: T,
+    pub(crate) crc: crc32fast::Hasher,
+}
+
+impl<T: Read> Read for Summed<T> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(out)?;
+        self.crc.update(&out[..read]);
+        Ok(read)
+    }
+}
+
+impl<T: Write> Write for Summed<T> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(bytes)?;
+        self.crc.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+pub(crate) fn number<const N: usize>(from: &mut impl Read) -> io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    from.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
+pub(crate) fn damaged(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}
+
+/// Puts what `write` writes in place of what is at `path`: all of it or nothing.
+pub(crate) fn replace(path: &Path, write: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{}.new", std::process::id()));
+    let draft = Path::new(&name);
+    let written = write(draft).and_then(|()| {
+        std::fs::rename(draft, path)?;
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+    });
+    written.inspect_err(|_| {
+        // What is there is only in the way.
+        let _ = std::fs::remove_file(draft);
+    })
+}
+
+/// A state file with its header.
+pub(crate) fn begin(path: &Path, header: &impl Serialize) -> io::Result<Summed<BufWriter<File>>> {
+    let file = File::create(path)?;
+    let mut to = Summed { inner: BufWriter::new(file), crc: crc32fast::Hasher::new() };
+    to.write_all(MAGIC)?;
+    to.write_all(&VERSION.to_le_bytes())?;
+    let json = serde_json::to_vec(header)?;
+    to.write_all(&(json.len() as u32).to_le_bytes())?;
+    to.write_all(&json)?;
+    Ok(to)
+}
+
+/// Closes a state file with its checksum.
+pub(crate) fn end(mut to: Summed<BufWriter<File>>) -> io::Result<()> {
+    let sum = to.crc.clone().finalize();
+    to.inner.write_all(&sum.to_le_bytes())?;
+    to.inner.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+}

@@ -1,0 +1,53 @@
+//! The mark that a load leaves in a state file before it writes.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use workload::Range;
+
+use super::file::{MAGIC, begin, damaged, end, replace};
+use super::state::{Header, refused};
+use crate::error::EngineError;
+
+/// Puts down at `path`, before a load writes on `ranges`, that it has begun: whoever finds that knows that it did not end. What
+/// else stands there stays as it is.
+pub(crate) fn mark(path: &Path, header: &Header, ranges: &[Range]) -> Result<(), EngineError> {
+    let failed = |error: io::Error| {
+        refused(path, "cannot be written", "check that its folder exists and has room")
+            .because(error)
+    };
+    let old = match std::fs::read(path) {
+        Ok(bytes) => Some(bytes),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(failed(error)),
+    };
+    let parts = old.as_deref().map(split).transpose().map_err(failed)?;
+    let (mut header, body) = match parts {
+        Some((old, body)) => (old, body.to_vec()),
+        // No blocks that are otherwise than what nothing makes, and no overlaps.
+        None => {
+            let nothing = Header { replayed: true, replays: Some(Vec::new()), ..header.clone() };
+            let none = vec![0; nothing.targets.len() * 2 * size_of::<u64>()];
+            (Header { recipes: Vec::new(), ..nothing }, none)
+        }
+    };
+    header.unfinished.push(ranges.to_vec());
+    replace(path, |draft| {
+        let mut to = begin(draft, &header)?;
+        to.write_all(&body)?;
+        end(to)
+    })
+    .map_err(failed)
+}
+
+/// The header of a state file that was read before, and what stands between it and the checksum.
+fn split(bytes: &[u8]) -> io::Result<(Header, &[u8])> {
+    let short = || damaged("it ends early");
+    let (head, rest) = bytes.split_at_checked(MAGIC.len() + 4).ok_or_else(short)?;
+    let (length, rest) = rest.split_first_chunk::<4>().ok_or_else(short)?;
+    let at = u32::from_le_bytes(*length) as usize;
+    let (json, rest) = rest.split_at_checked(at).ok_or_else(short)?;
+    let (body, _) = rest.split_last_chunk::<4>().ok_or_else(short)?;
+    debug_assert!(head.starts_with(MAGIC));
+    Ok((serde_json::from_slice(json)?, body))
+}
