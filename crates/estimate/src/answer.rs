@@ -8,7 +8,8 @@ use reduce::{BLOCK, Figures};
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
-use crate::order::Held;
+use crate::calibrate::Correction;
+use crate::order::Whole;
 use crate::profile;
 use crate::sizing::{self, Ask, Sizing};
 use crate::{Comparison, Error, Request, Sources};
@@ -165,10 +166,7 @@ pub struct Directory {
 
 /// What a scan hands over.
 pub struct Parts {
-    pub figures: Figures,
-    pub shift: u32,
-    pub bytes: u64,
-    pub held: Vec<Held>,
+    pub whole: Whole,
     pub names: Vec<String>,
     pub sources: Sources,
     pub comparison: Comparison,
@@ -183,15 +181,16 @@ fn percent_of(part: f64, whole: f64) -> Option<f64> {
 /// All counts of sampled things, in proportion to what is known exactly.
 struct Scale {
     figures: Figures,
+    correction: Correction,
     /// Data blocks for each that the sample counted.
     factor: f64,
 }
 
 impl Scale {
-    fn of(figures: Figures) -> Self {
+    fn of(figures: Figures, correction: Correction) -> Self {
         let counted = (figures.unique + figures.duplicates) as f64;
         let factor = if counted > 0.0 { figures.data as f64 / counted } else { 1.0 };
-        Self { figures, factor }
+        Self { figures, correction, factor }
     }
 
     fn blocks(&self, count: u64) -> f64 {
@@ -202,9 +201,31 @@ impl Scale {
         self.blocks(count).round() as u64
     }
 
+    /// Physical blocks for each stored one; `None` when no size was taken.
+    fn physical_share(&self) -> Option<f64> {
+        let share = self.figures.physical_share()?;
+        Some((share + self.correction.share).clamp(1.0 / reduce::SLOTS as f64, 1.0))
+    }
+
+    /// What packing saves on the stored blocks whose packing no duplicate cancelled, percent: whoever makes the data again
+    /// brings near duplicates of its own.
+    fn saving_undisturbed(&self) -> Option<f64> {
+        let cancelled = self.figures.cancelled as f64;
+        let stored = self.figures.stored as f64;
+        let physical = self.physical_share()? * stored - cancelled;
+        let left = stored - cancelled;
+        (left > 0.0).then(|| 100.0 * (1.0 - (physical / left).clamp(0.0, 1.0)))
+    }
+
     /// Physical blocks: stored ones, times what one takes behind the packer.
     fn physical(&self) -> f64 {
-        self.blocks(self.figures.stored) * self.figures.physical_share().unwrap_or(1.0)
+        self.blocks(self.figures.stored) * self.physical_share().unwrap_or(1.0)
+    }
+
+    /// Physical blocks that are shared: all but those that stored blocks have for themselves.
+    fn shared(&self) -> f64 {
+        let alone = self.blocks(self.figures.stored - self.figures.fragments);
+        if self.figures.fragments == 0 { 0.0 } else { (self.physical() - alone).max(1.0) }
     }
 }
 
@@ -221,7 +242,7 @@ impl Estimate {
     /// Makes the answer of what was found.
     pub fn of(request: &Request, parts: Parts) -> Result<Self, Error> {
         let directories = directories(&parts);
-        let scale = Scale::of(parts.figures);
+        let scale = Scale::of(parts.whole.figures, parts.whole.correction);
         let figures = &scale.figures;
         let total = figures.data + figures.zeros;
         let physical = scale.physical();
@@ -247,8 +268,8 @@ impl Estimate {
             references_capped: scale.whole(figures.capped),
             packer: PackerAnswer {
                 fragments: scale.whole(figures.fragments),
-                compressed_blocks: scale.whole(figures.compressed_blocks),
-                saving_percent: figures.physical_share().map(|share| 100.0 * (1.0 - share)),
+                compressed_blocks: scale.shared().round() as u64,
+                saving_percent: scale.physical_share().map(|share| 100.0 * (1.0 - share)),
                 cancelled: scale.whole(figures.cancelled),
             },
         };
@@ -260,17 +281,17 @@ impl Estimate {
             wishes: request.wishes.clone(),
         };
         let sizing = if total > 0 { Some(sizing::size(&ask)?) } else { None };
-        let profile = profile::profile(figures, &blocks, volume.packer.saving_percent);
+        let profile = profile::profile(figures, &blocks, scale.saving_undisturbed());
         let answer = Answer {
             schema: SCHEMA,
             complete: parts.complete,
             exact: request.exact,
             paths: request.paths.iter().map(|path| path.display().to_string()).collect(),
-            bytes: parts.bytes,
+            bytes: parts.whole.bytes,
             elapsed_ns: u64::try_from(parts.elapsed.as_nanos()).unwrap_or(u64::MAX),
             sources: parts.sources,
             blocks,
-            sampled: sampled(&scale, parts.shift, total),
+            sampled: sampled(&scale, parts.whole.shift, total),
             lz4_saving_percent: mean.map(|mean| 100.0 * (1.0 - mean / BLOCK as f64)),
             vdo: volume,
             comparison: parts.comparison,
@@ -285,11 +306,12 @@ impl Estimate {
 fn sampled(scale: &Scale, shift: u32, total: u64) -> Sampled {
     let figures = &scale.figures;
     let data = figures.data as f64 / total.max(1) as f64;
-    let share = figures.physical_share().unwrap_or(1.0);
+    let share = scale.physical_share().unwrap_or(1.0);
     let stored = scale.blocks(figures.stored) / total.max(1) as f64;
-    // The two are nearly independent: which contents are followed, and of which of them sizes are taken.
+    // They are nearly independent: which contents are followed, of which of them sizes are taken, and in which stretches
+    // the packer was seen with all sizes.
     let from_duplicates = data * figures.duplicate_error * share;
-    let from_sizes = stored * figures.physical_share_error();
+    let from_sizes = stored * figures.physical_share_error().hypot(scale.correction.error);
     Sampled {
         contents_one_in: 1 << shift,
         sizes: figures.sized,
@@ -341,7 +363,7 @@ fn spread(scale: &Scale) -> Spread {
 
 /// The breakdown; unique and duplicate blocks of sampled contents are brought to the exact number of data blocks.
 fn directories(parts: &Parts) -> Vec<Directory> {
-    let held = parts.held.iter().zip(&parts.names).filter(|(held, _)| held.total > 0);
+    let held = parts.whole.held.iter().zip(&parts.names).filter(|(held, _)| held.total > 0);
     held.map(|(held, name)| {
         let data = held.total - held.zero;
         let counted = held.unique + held.duplicate;

@@ -21,6 +21,25 @@ pub fn taken(name: u64, shift: u8) -> bool {
     name >> 44 & ((1 << shift) - 1) == 0
 }
 
+/// Shares that [`shift`] can give.
+pub const STRATA: usize = 7;
+/// Jobs of a stretch in which every size is taken: 2 MiB.
+const STRETCH: u64 = 8;
+
+/// The stretch of a job in which every size is taken, so that what the sample of sizes does to the packer can be seen
+/// ([`crate::calibrate`]). They cost a quarter as many sizes as the sample itself.
+pub fn stretch(job: u64, shift: u8) -> Option<u64> {
+    let (stretch, every) = (job / STRETCH, 4u64 << shift);
+    // Spread over positions, so that no period of the data meets it.
+    let picked = units::Seed(stretch / every).derive("stretch").0 % every == stretch % every;
+    (shift > 0 && picked).then_some(stretch)
+}
+
+/// Whether a content would be in one of `samples` samples that share all contents.
+pub fn taken_by(name: u64, sample: u64, samples: u64) -> bool {
+    name >> 44 & (samples - 1) == sample
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod calibrate;
 mod compare;
 mod error;
 mod ladder;

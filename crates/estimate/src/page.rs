@@ -7,6 +7,8 @@ use crate::{Answer, Count, Directory};
 
 /// Directories that are drawn.
 const SHOWN: usize = 40;
+/// Shares below this are not told apart, percent.
+const LEAST: f64 = 0.01;
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 260.0;
 const BOTTOM: f64 = 30.0;
@@ -27,14 +29,14 @@ pub fn page(answer: &Answer) -> String {
         h2 { "How far blocks compress" }
         p.soft { "Distinct blocks by their LZ4 size. VDO packs blocks of up to 290 bytes by fourteen, of up to 2030 bytes by two; what is larger \
             finds company only if small blocks are there to fill the rest." }
-        (bars("LZ4 size, bytes", &answer.spread.lz4_bytes, &|from| from.to_string()))
+        (bars(["LZ4 size, bytes", "blocks"], &answer.spread.lz4_bytes, &|from| from.to_string()))
         h2 { "How far apart duplicates are" }
         p.soft { "Duplicates by the distinct data written since their content was last written. An index forgets what is farther away \
             than its window: " (bytes(answer.vdo.index.window_bytes as f64)) "." }
-        (bars("distance", &answer.spread.distance_blocks, &|from| bytes(from as f64 * 4096.0)))
+        (bars(["distinct data since", "blocks"], &answer.spread.distance_blocks, &|from| bytes(from as f64 * 4096.0)))
         h2 { "How often contents come" }
         p.soft { "Contents by how often they were written. A physical block takes 254 references." }
-        (bars("times written", &answer.spread.references, &|from| grouped(from)))
+        (bars(["times written", "contents"], &answer.spread.references, &|from| grouped(from)))
         (directories(answer))
         (sizing(answer))
     };
@@ -42,7 +44,11 @@ pub fn page(answer: &Answer) -> String {
 }
 
 fn percent(value: Option<f64>) -> String {
-    value.map_or_else(|| "–".into(), |v| format!("{} %", significant(v, 3)))
+    match value {
+        None => "–".into(),
+        Some(v) if v > 0.0 && v < LEAST => format!("< {LEAST} %"),
+        Some(v) => format!("{} %", significant(v, 3)),
+    }
 }
 
 fn tile(name: &str, big: &str, more: &str) -> Markup {
@@ -60,12 +66,23 @@ fn tiles(answer: &Answer) -> Markup {
         (tile("Zero blocks", &share(blocks.zero), "stored by no layer that reduces"))
         (tile("Packing", &percent(vdo.packer.saving_percent), &format!("of stored blocks; LZ4 alone {}", percent(answer.lz4_saving_percent))))
         (tile("128 KiB, LZ4 / zstd", &format!("{} / {}", percent(answer.comparison.lz4.saving_percent), percent(answer.comparison.zstd.saving_percent)),
-            "as btrfs or ZFS compress, without deduplication"))
+            &format!("as btrfs or ZFS compress, without deduplication{}", other_sure(answer))))
     } }
 }
 
+/// The error of the comparison.
+fn other_sure(answer: &Answer) -> String {
+    let other = &answer.comparison;
+    match (other.lz4.error_points, other.zstd.error_points) {
+        (Some(lz4), Some(zstd)) => {
+            format!("; ± {} / {} points", significant(lz4, 2), significant(zstd, 2))
+        }
+        _ => String::new(),
+    }
+}
+
 /// Bars with their values as titles, and a table behind them.
-fn bars(label: &str, counts: &[Count], name: &dyn Fn(u64) -> String) -> Markup {
+fn bars([label, what]: [&str; 2], counts: &[Count], name: &dyn Fn(u64) -> String) -> Markup {
     let top = counts.iter().map(|c| c.count).max().unwrap_or(0);
     if top == 0 {
         return html! { p.soft { "There are none." } };
@@ -75,8 +92,10 @@ fn bars(label: &str, counts: &[Count], name: &dyn Fn(u64) -> String) -> Markup {
     let every = counts.len().div_ceil(8);
     html! {
         figure.chart {
-            svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label=(label) {
-                text x="0" y="14" font-size="13" style="fill:var(--soft)" { "up to " (grouped(top)) " blocks" }
+            // Wider than a narrow window, so that its words can be read there: it scrolls.
+            div.scroll tabindex="0" role="region" aria-label=(label) {
+            svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } style="min-width:40rem" role="img" aria-label=(label) {
+                text x="0" y="14" font-size="13" style="fill:var(--soft)" { (what) " by " (label) "; the highest bar: " (grouped(top)) }
                 @for (at, bar) in counts.iter().enumerate() {
                     rect x=(format!("{:.1}", at as f64 * step + step * 0.08)) width=(format!("{:.1}", step * 0.84))
                         y=(format!("{:.1}", HEIGHT - BOTTOM - height(bar.count))) height=(format!("{:.1}", height(bar.count)))
@@ -85,6 +104,7 @@ fn bars(label: &str, counts: &[Count], name: &dyn Fn(u64) -> String) -> Markup {
                         text x=(format!("{:.1}", at as f64 * step + step * 0.08)) y=(HEIGHT - 10.0) font-size="13" style="fill:var(--soft)" { (name(bar.from)) }
                     }
                 }
+            }
             }
             details { summary { "Table" } div.scroll tabindex="0" role="region" aria-label=(label) { table {
                 thead { tr { th scope="col" { "from " (label) } th scope="col" { "count" } } }

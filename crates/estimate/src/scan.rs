@@ -124,12 +124,8 @@ pub fn estimate(
         walk.join().unwrap_or(Ok(()))
     })?;
     let order = shared.order.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let (figures, shift, bytes, held) = order.finish();
     let parts = Parts {
-        figures,
-        shift,
-        bytes,
-        held,
+        whole: order.finish(),
         names: names.into_inner().unwrap_or_else(PoisonError::into_inner),
         sources: shared.tally.sources(),
         comparison: shared.sums.into_inner().unwrap_or_else(PoisonError::into_inner).comparison(),

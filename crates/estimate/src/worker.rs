@@ -65,6 +65,8 @@ pub struct Done {
     pub runs: Vec<Run>,
     /// Blocks that are not zero, in order.
     pub blocks: Vec<Written>,
+    /// The stretch in which the sizes of all blocks were taken, whether the sample has them or not.
+    pub stretch: Option<u64>,
 }
 
 /// One core's tools.
@@ -94,6 +96,8 @@ impl<'a> Worker<'a> {
         let mut done = Done { number: job.number, ..Done::default() };
         done.blocks.reserve(JOB / BLOCK);
         let shift = ladder::shift(job.position, self.exact);
+        done.stretch = ladder::stretch(job.number, shift);
+        let taken = if done.stretch.is_some() { 0 } else { shift };
         for (index, piece) in job.pieces.iter().enumerate() {
             let Some(read) = self.read(piece) else { continue };
             done.bytes += read as u64;
@@ -106,7 +110,7 @@ impl<'a> Worker<'a> {
             let mut zeros = 0;
             for batch in (0..padded).step_by(BATCH * BLOCK) {
                 let end = padded.min(batch + BATCH * BLOCK);
-                zeros += self.batch(batch..end, shift, &mut done.blocks);
+                zeros += self.batch(batch..end, [shift, taken], &mut done.blocks);
             }
             let data = (done.blocks.len() - before) as u32;
             done.runs.push(Run { directory: piece.directory, zeros, data });
@@ -114,8 +118,14 @@ impl<'a> Worker<'a> {
         done
     }
 
-    /// Names the blocks in a part of the room, and takes the sizes that are wanted. Gives how many were zero.
-    fn batch(&mut self, part: Range<usize>, shift: u8, blocks: &mut Vec<Written>) -> u32 {
+    /// Names the blocks in a part of the room, and takes the sizes that are wanted: those of the sample (one in 2^the first), or
+    /// more of them (one in 2^the second). Gives how many were zero.
+    fn batch(
+        &mut self,
+        part: Range<usize>,
+        [shift, taken]: [u8; 2],
+        blocks: &mut Vec<Written>,
+    ) -> u32 {
         let room = &self.room[self.start..];
         let mut zeros = 0;
         let mut wanted = [(0, 0); BATCH];
@@ -126,7 +136,7 @@ impl<'a> Worker<'a> {
                 continue;
             }
             let name = Fingerprint::of(block).0 as u64;
-            if ladder::taken(name, shift) && count < BATCH {
+            if ladder::taken(name, taken) && count < BATCH {
                 wanted[count] = (blocks.len(), at);
                 count += 1;
             }

@@ -2,6 +2,7 @@
 
 mod alone;
 mod tree;
+pub mod vdo;
 
 use std::path::{Path, PathBuf};
 

@@ -55,8 +55,23 @@ pub struct EstimateArgs {
 /// `fathom bench estimate`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Copies real files and as many random bytes into memory, and removes them again.")]
+Copies real files and as many random bytes into memory, and removes them again.
+
+With --lab, estimates data and then writes it to real dm-vdo, in the lab:
+  fathom bench estimate --lab --corpus disk.img
+  fathom bench estimate --lab --corpus a.img --corpus b.img,forgotten=64M --json")]
 pub struct BenchEstimateArgs {
+    /// In place of speed: how far estimates, and sets made from profiles, are from what real dm-vdo stores.
+    #[arg(long, requires = "corpus")]
+    pub lab: bool,
+    /// An image of whole blocks of 4 KiB; forgotten=SIZE of it are written with deduplication off. Can be given several times.
+    #[arg(long, value_name = "FILE[,forgotten=SIZE]", value_parser = corpus, requires = "lab")]
+    pub corpus: Vec<(PathBuf, Bytes)>,
+    /// Directory of the result of --lab; it must not exist [default: it is not kept].
+    #[arg(long, value_name = "DIR", requires = "lab")]
+    pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub machine: super::GuestArgs,
     /// Directories that real files come from.
     #[arg(long, value_name = "DIR", default_values = ["/usr/lib", "/usr/share/doc", "/usr/include"])]
     pub tree: Vec<PathBuf>,
@@ -72,4 +87,16 @@ pub struct BenchEstimateArgs {
     /// JSON on standard output.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Reads `FILE` or `FILE,forgotten=SIZE`.
+fn corpus(text: &str) -> Result<(PathBuf, Bytes), String> {
+    let Some((file, forgotten)) = text.split_once(",forgotten=") else {
+        return Ok((text.into(), Bytes(0)));
+    };
+    let size: Bytes = forgotten.parse().map_err(|error| format!("{error}"))?;
+    if size.0 % 4096 != 0 {
+        return Err(format!("{size} are no whole blocks of 4 KiB; give a multiple of 4k"));
+    }
+    Ok((file.into(), size))
 }

@@ -91,7 +91,7 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
     })
 }
 
-fn failure(error: estimate::Error) -> Failure {
+pub fn failure(error: estimate::Error) -> Failure {
     let help = error.help();
     let failure =
         if error.is_usage() { Failure::usage(error) } else { Failure::environment(error) };

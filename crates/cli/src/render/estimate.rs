@@ -59,6 +59,10 @@ pub fn summary(answer: &Answer) -> String {
     } else {
         String::new()
     };
+    if answer.blocks.total == 0 {
+        text += "\nNo block was read, so there is nothing to say: holes and empty files take no space anywhere.\n";
+        return text + &troubles(answer);
+    }
     let without = percent(vdo.saving_without_zeros_percent);
     text += "\n";
     text += &line(
@@ -97,17 +101,28 @@ pub fn summary(answer: &Answer) -> String {
     text += &line(
         "LZ4 / zstd, 128 KiB",
         &format!("{} / {}", percent(other.lz4.saving_percent), percent(other.zstd.saving_percent)),
-        &format!(
-            "as btrfs or ZFS compress (± {} / {} points)",
-            units::show::significant(other.lz4.error_points.unwrap_or(0.0), 2),
-            units::show::significant(other.zstd.error_points.unwrap_or(0.0), 2)
-        ),
+        &format!("as btrfs or ZFS compress{}", other_sure(other)),
     );
     if let Some(sizing) = &answer.sizing {
         text += "\n";
         text += &sizing_text(sizing);
     }
     text + &troubles(answer)
+}
+
+/// The error of the comparison, and what it rests on.
+fn other_sure(other: &estimate::Comparison) -> String {
+    let points = |error: f64| units::show::significant(error, 2);
+    let (Some(lz4), Some(zstd)) = (other.lz4.error_points, other.zstd.error_points) else {
+        return String::new();
+    };
+    let records = grouped(other.records);
+    format!(" (± {} / {} points, from {records} records)", points(lz4), points(zstd))
+}
+
+/// `1 file`, `2 files`.
+fn counted(n: u64, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(n), if n == 1 { one } else { many })
 }
 
 fn blocks(answer: &Answer) -> String {
@@ -118,10 +133,10 @@ fn blocks(answer: &Answer) -> String {
         "read",
         &bytes(answer.bytes as f64),
         &format!(
-            "{} files, {} directories, {} volumes in {}",
-            grouped(sources.files),
-            grouped(sources.directories),
-            sources.volumes,
+            "{}, {}, {} in {}",
+            counted(sources.files, "file", "files"),
+            counted(sources.directories, "directory", "directories"),
+            counted(sources.volumes, "volume or stream", "volumes or streams"),
             Nanos(answer.elapsed_ns)
         ),
     );

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod architecture;
 #[cfg(test)]
+mod corpora;
+#[cfg(test)]
 mod documents;
 #[cfg(test)]
 mod estimate;

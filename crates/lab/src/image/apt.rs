@@ -45,12 +45,13 @@ impl Apt {
         self.run("apt-get", &["update", "--error-on=any"]).map(drop)
     }
 
-    /// The package with the kernel itself that the package without a version (`linux-image-amd64`) stands for.
-    pub(super) fn kernel_package(&self, name: &str) -> Result<String> {
+    /// The package with a version in its name (`linux-image-6.12.1-amd64`) that one without (`linux-image-amd64`) stands for:
+    /// the dependency that begins with `stem`.
+    pub(super) fn versioned(&self, name: &str, stem: &str) -> Result<String> {
         let said = self.run("apt-cache", &["depends", "--important", name])?;
         said.lines()
-            .find_map(|line| line.trim().strip_prefix("Depends: linux-image-"))
-            .map(|rest| format!("linux-image-{rest}"))
+            .find_map(|line| line.trim().strip_prefix("Depends: ")?.strip_prefix(stem))
+            .map(|rest| format!("{stem}{rest}"))
             .ok_or_else(|| Error::Command {
                 what: format!("apt-cache depends {name}"),
                 output: said,

@@ -18,6 +18,8 @@ use crate::{Error, Result};
 
 /// The kernel: the full one, since the `-cloud-` flavour of 6.12 crashes under VDO.
 const KERNEL: &str = "linux-image-amd64";
+/// What the names of packages with a kernel begin with.
+const KERNEL_STEM: &str = "linux-image-";
 /// Packages of every image.
 const PACKAGES: [&str; 1] = ["busybox-static"];
 /// Modules of every image: the disks' driver.
@@ -46,6 +48,17 @@ pub(super) fn build(cache: &Cache, spec: &ImageSpec, key: &str, events: Events) 
     Ok(image)
 }
 
+/// The archive of a package of the guests' distribution, for its contents alone: from the cache, or else downloaded. `stem` is
+/// what the name of the package with a version begins with (`linux-source-` of `linux-source`).
+pub(super) fn archive(cache: &Cache, spec: &ImageSpec, name: &str, stem: &str) -> Result<PathBuf> {
+    let mirror = spec.mirror.clone().map_or_else(mirror::find, Ok)?;
+    let apt = Apt::new(&cache.inside("packages")?, &spec.suite, &mirror, &mirror::keyring()?)?;
+    let fetched = || apt.alone(&apt.versioned(name, stem)?);
+    // Lists that are there are good enough; without any, or with old ones, they are fetched.
+    let archived = fetched().or_else(|_| apt.update().and_then(|()| fetched()))?;
+    Ok(archived.path)
+}
+
 /// An image that is complete, but not in its place.
 struct New {
     dir: PathBuf,
@@ -60,7 +73,7 @@ fn build_aside(cache: &Cache, spec: &ImageSpec, aside: &Path, events: Events) ->
     let apt = Apt::new(&cache.inside("packages")?, &spec.suite, &mirror, &mirror::keyring()?)?;
     events(Event::FetchingLists { suite: spec.suite.clone() });
     apt.update()?;
-    let kernel = apt.kernel_package(KERNEL)?;
+    let kernel = apt.versioned(KERNEL, KERNEL_STEM)?;
     let mut archives = apt.plan(&packages)?;
     events(Event::FetchingPackages { packages: archives.len() + 1 });
     apt.fetch(&packages)?;
@@ -72,7 +85,7 @@ fn build_aside(cache: &Cache, spec: &ImageSpec, aside: &Path, events: Events) ->
     for archive in &archives {
         unpack(&archive.path, &unpacked)?;
     }
-    let release = kernel.trim_start_matches("linux-image-").to_owned();
+    let release = kernel.trim_start_matches(KERNEL_STEM).to_owned();
     events(Event::Assembling { kernel: release.clone() });
     let boot = unpacked.join(format!("boot/vmlinuz-{release}"));
     let bzimage = fs::read(&boot).map_err(Error::io("cannot read", &boot))?;

@@ -11,6 +11,9 @@ use crate::failure::Failure;
 use crate::terminal::{answer, say};
 
 pub fn estimate(args: &BenchEstimateArgs) -> Result<ExitCode, Failure> {
+    if args.lab {
+        return super::estimate_on_vdo::compare(args);
+    }
     let interrupt = Interrupt::new();
     interrupt.on_signals().map_err(Failure::environment)?;
     let program = std::env::current_exe().map_err(Failure::environment)?;

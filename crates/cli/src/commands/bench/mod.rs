@@ -3,6 +3,7 @@
 mod content;
 mod engine;
 mod estimate;
+mod estimate_on_vdo;
 pub mod in_guest;
 mod in_lab;
 mod lab;

@@ -1,0 +1,233 @@
+//! `fathom bench estimate --lab`: estimates held against what real dm-vdo stores.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+use bench::estimate::vdo::{self, Corpus, Growth, Shares};
+use estimate::{Answer, Estimate, Request};
+use reduce::{BLOCK, Policy};
+use serde::Serialize;
+use serde_json::json;
+use sys::interrupt::Interrupt;
+
+use crate::args::{BenchEstimateArgs, Common, LabRunArgs};
+use crate::failure::Failure;
+use crate::terminal::{answer, say};
+
+/// Distance that fails, points.
+const MOST_POINTS: f64 = 1.0;
+
+/// One corpus: estimated, stored, reproduced. Shares are percent of all its blocks.
+#[derive(Debug, Serialize)]
+struct Compared {
+    name: String,
+    blocks: u64,
+    forgotten_blocks: u64,
+    /// As it was written, the forgotten part forgotten.
+    estimated: Shares,
+    stored: Shares,
+    counters: Growth,
+    /// As if nothing were forgotten: what the profile is of.
+    profiled: Shares,
+    reproduced: Reproduced,
+    error_points: f64,
+}
+
+/// What the profile makes of it.
+#[derive(Debug, Serialize)]
+struct Reproduced {
+    blocks: u64,
+    estimated: Shares,
+    stored: Shares,
+    counters: Growth,
+    error_points: f64,
+}
+
+pub fn compare(args: &BenchEstimateArgs) -> Result<ExitCode, Failure> {
+    let interrupt = Interrupt::new();
+    interrupt.on_signals().map_err(Failure::environment)?;
+    let folder = tempfile::tempdir().map_err(Failure::environment)?;
+    let mut corpora = Vec::new();
+    let mut told = Vec::new();
+    for (n, (image, forgotten)) in args.corpus.iter().enumerate() {
+        let (corpus, profiled) = profile(n, image, forgotten.0, folder.path(), &interrupt)?;
+        let estimated = match forgotten.0 {
+            0 => profiled.clone(),
+            _ => estimate(image, forgotten.0, &interrupt)?.answer,
+        };
+        say(&format!("{}: {} blocks estimated", corpus.name, profiled.blocks.total));
+        corpora.push(corpus);
+        told.push((estimated, profiled));
+    }
+    let (code, out) = write(args, &corpora, folder.path())?;
+    if code != 0 {
+        return Ok(ExitCode::from(code));
+    }
+    let result = results::open(&out).map_err(Failure::data)?;
+    let stored = vdo::stored(&result, &corpora).map_err(Failure::data)?;
+    let mut compared = Vec::new();
+    for ((corpus, (estimated, profiled)), stored) in corpora.iter().zip(&told).zip(&stored) {
+        let made = reproduce(corpus, folder.path(), &interrupt)?;
+        compared.push(one(corpus, estimated, profiled, stored, &made));
+    }
+    let worst = compared.iter().map(|c| c.error_points.max(c.reproduced.error_points));
+    let worst = worst.fold(0.0, f64::max);
+    if args.json {
+        answer(&json!({ "schema": 1, "corpora": compared, "worst_points": worst }).to_string());
+    } else {
+        answer(&table(&compared));
+    }
+    say(&format!("worst of {}: {worst:.2} points from what VDO stored", compared.len()));
+    Ok(if worst > MOST_POINTS { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+/// An exact estimate of one image.
+fn estimate(image: &Path, forgotten: u64, interrupt: &Interrupt) -> Result<Estimate, Failure> {
+    let policy = Policy { forgotten_blocks: forgotten / BLOCK as u64, ..Policy::default() };
+    let request =
+        Request { paths: vec![image.to_owned()], exact: true, policy, ..Request::default() };
+    let estimate = estimate::estimate(&request, interrupt, &mut |_| {});
+    let estimate = estimate.map_err(crate::commands::estimate::failure)?;
+    if estimate.answer.complete { Ok(estimate) } else { Err(Failure::interrupted()) }
+}
+
+/// The corpus with its profile, and the estimate that the profile is of.
+fn profile(
+    n: usize,
+    image: &Path,
+    forgotten_bytes: u64,
+    folder: &Path,
+    interrupt: &Interrupt,
+) -> Result<(Corpus, Answer), Failure> {
+    let Estimate { answer, profile } = estimate(image, 0, interrupt)?;
+    let empty = || {
+        Failure::usage(format!("{} holds no whole blocks of 4 KiB", image.display()))
+            .with_help("fill it up: truncate -s %4096 FILE; holes hold none")
+    };
+    let profile = profile.filter(|_| answer.sources.hole_bytes == 0).ok_or_else(empty)?;
+    if answer.bytes % BLOCK as u64 != 0 {
+        return Err(empty());
+    }
+    let path = folder.join(format!("profile{n}.json"));
+    let text = profile.to_json().map_err(Failure::data)?;
+    std::fs::write(&path, text).map_err(Failure::environment)?;
+    let name = image.file_stem().unwrap_or(image.as_os_str()).to_string_lossy().into_owned();
+    let image = image.canonicalize().map_err(Failure::environment)?;
+    Ok((Corpus { name, image, bytes: answer.bytes, forgotten_bytes, profile: path }, answer))
+}
+
+/// Writes everything to dm-vdo; the exit code of the run, and where its result is.
+fn write(
+    args: &BenchEstimateArgs,
+    corpora: &[Corpus],
+    folder: &Path,
+) -> Result<(u8, PathBuf), Failure> {
+    let file = folder.join("estimate-on-vdo.toml");
+    std::fs::write(&file, vdo::experiment(corpora)).map_err(Failure::environment)?;
+    let run = LabRunArgs {
+        common: Common {
+            experiment: file.display().to_string(),
+            out: Some(args.out.clone().unwrap_or_else(|| folder.join("result"))),
+            repeat: None,
+            seed: None,
+            json: false,
+            inject: Vec::new(),
+        },
+        machine: args.machine.clone(),
+        keep_disks: None,
+        deadline: None,
+    };
+    let (outcome, out) = crate::commands::lab::execute(&run)?;
+    Ok((outcome.exit_code(), out))
+}
+
+/// What the profile makes of a corpus, written to a file by the same engine, and estimated.
+fn reproduce(corpus: &Corpus, folder: &Path, interrupt: &Interrupt) -> Result<Answer, Failure> {
+    let program = std::env::current_exe().map_err(Failure::environment)?;
+    let made = folder.join("reproduced.img");
+    let mut load = Command::new(program);
+    load.arg("load").arg(&made).args([
+        "--ops",
+        "write=100",
+        "--block-size",
+        "64k",
+        "--passes",
+        "1",
+    ]);
+    load.arg("--size").arg(vdo::reproduced_bytes(corpus).to_string());
+    load.arg("--content-profile").arg(&corpus.profile);
+    let done = load.stdin(Stdio::null()).output().map_err(Failure::environment)?;
+    if !done.status.success() {
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        return Err(Failure::data(format!("{}: the load failed: {said}", corpus.name)));
+    }
+    let answer = estimate(&made, 0, interrupt)?.answer;
+    std::fs::remove_file(&made).map_err(Failure::environment)?;
+    Ok(answer)
+}
+
+fn shares(answer: &Answer) -> Shares {
+    let (blocks, vdo) = (answer.blocks, &answer.vdo);
+    let stored = blocks.unique + vdo.index.duplicates_missed + vdo.references_capped;
+    let physical = vdo.physical_bytes / BLOCK as u64;
+    Shares::of(blocks.total, blocks.zero, stored, vdo.packer.fragments, physical)
+}
+
+fn one(
+    corpus: &Corpus,
+    estimated: &Answer,
+    profiled: &Answer,
+    found: &vdo::Stored,
+    made: &Answer,
+) -> Compared {
+    let blocks = profiled.blocks;
+    let (ours, whole) = (shares(estimated), shares(profiled));
+    let stored = found.original.shares(blocks.total, blocks.zero);
+    // Of a corpus that was written as it was profiled, the original on VDO is the measure; else its estimate.
+    let original = if corpus.forgotten_bytes == 0 { stored } else { whole };
+    let again = found.reproduced.shares(made.blocks.total, made.blocks.zero);
+    let remade = shares(made);
+    Compared {
+        name: corpus.name.clone(),
+        blocks: blocks.total,
+        forgotten_blocks: corpus.forgotten_bytes / BLOCK as u64,
+        error_points: ours.distance(&stored),
+        estimated: ours,
+        stored,
+        counters: found.original,
+        profiled: whole,
+        reproduced: Reproduced {
+            blocks: made.blocks.total,
+            error_points: remade.distance(&whole).max(again.distance(&original)),
+            estimated: remade,
+            stored: again,
+            counters: found.reproduced,
+        },
+    }
+}
+
+fn table(compared: &[Compared]) -> String {
+    let mut text = String::from(
+        "| corpus | blocks | saved: estimated, % | on VDO, % | duplicates: estimated, % | on VDO, % \
+         | fragments: estimated, % | on VDO, % | largest error, points |\n\
+         | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n",
+    );
+    let mut row = |name: &str, blocks: u64, ours: &Shares, stored: &Shares, error: f64| {
+        text.push_str(&format!(
+            "| {name} | {blocks} | {:.2} | {:.2} | {:.2} | {:.2} | {:.2} | {:.2} | {error:.2} |\n",
+            ours.saving_percent,
+            stored.saving_percent,
+            ours.duplicate_percent,
+            stored.duplicate_percent,
+            ours.fragment_percent,
+            stored.fragment_percent,
+        ));
+    };
+    for one in compared {
+        row(&one.name, one.blocks, &one.estimated, &one.stored, one.error_points);
+        let made = &one.reproduced;
+        let name = format!("{}, reproduced", one.name);
+        row(&name, made.blocks, &made.estimated, &made.stored, made.error_points);
+    }
+    text
+}
