@@ -117,20 +117,11 @@ impl Path {
 
     /// Whether a path of [`Path::of_processor`] makes the same bytes as the portable one, and finds fault with others.
     fn is_sound(self) -> bool {
-        (1..=TRIED).all(|n| {
-            let id = n.wrapping_mul(STEP[0]);
-            let (mut made, mut expected) = ([[0; BATCH]; 2], [[0; BATCH]; 2]);
-            let generator = Generator { path: self };
-            generator.batches(id, 0, &mut made);
-            portable::fill(id, 0, &mut expected);
-            let alike = made == expected && generator.wrong_batch(id, 0, &expected).is_none();
-            // Every 16 bytes are looked at.
-            let wrong = expected.as_flattened().len() / size_of::<Lane>() - 1 - n as usize;
-            expected.as_flattened_mut()[wrong * size_of::<Lane>()] ^= 1;
-            alike
-                && generator.wrong_batch(id, 0, &expected)
-                    == Some(wrong * size_of::<Lane>() / BATCH)
-        })
+        let generator = Generator { path: self };
+        makes_the_bytes(
+            |id, batches| generator.batches(id, 0, batches),
+            |id, batches| generator.wrong_batch(id, 0, batches),
+        )
     }
 
     /// The fastest path that this processor has.
@@ -147,6 +138,25 @@ impl Path {
             Self::Vaes512 => "vaes-512",
         }
     }
+}
+
+/// Whether `fill` makes the bytes of the portable path, and `wrong` tells them from others.
+fn makes_the_bytes(
+    fill: impl Fn(u64, &mut [[u8; BATCH]]),
+    wrong: impl Fn(u64, &[[u8; BATCH]]) -> Option<usize>,
+) -> bool {
+    (1..=TRIED).all(|n| {
+        let id = n.wrapping_mul(STEP[0]);
+        let (mut made, mut expected) = ([[0; BATCH]; 2], [[0; BATCH]; 2]);
+        fill(id, &mut made);
+        portable::fill(id, 0, &mut expected);
+        let alike = made == expected && wrong(id, &expected).is_none();
+        // Another 16 bytes each time.
+        let lanes = expected.as_flattened().len() / size_of::<Lane>();
+        let at = (lanes - 1 - n as usize % lanes) * size_of::<Lane>();
+        expected.as_flattened_mut()[at] ^= 1;
+        alike && wrong(id, &expected) == Some(at / BATCH)
+    })
 }
 
 /// Whether the last of `random` bytes is looked at for having zeros after it, in a run of `length` that starts `at` bytes into the

@@ -111,6 +111,22 @@ fn the_bytes_are_those_of_every_release() {
 /// Fingerprint of block 42. Results of one seed are comparable between releases only while it stays.
 const GOLDEN: &str = "e67d266bac1161a018d5b2b1ac10858d";
 
+/// As QEMU's VAES does: both halves of 32 bytes are the first.
+#[test]
+fn a_path_that_makes_other_bytes_or_overlooks_them_is_not_used() {
+    let fill = |id: u64, batches: &mut [[u8; BATCH]]| portable::fill(id, 0, batches);
+    let wrong = |id: u64, batches: &[[u8; BATCH]]| portable::wrong(id, 0, batches);
+    assert!(makes_the_bytes(fill, wrong));
+    let halved = |id: u64, batches: &mut [[u8; BATCH]]| {
+        fill(id, batches);
+        batches.as_flattened_mut().chunks_mut(32).for_each(|two| two.copy_within(..16, 16));
+    };
+    assert!(!makes_the_bytes(halved, wrong));
+    assert!(!makes_the_bytes(fill, |_, _| None));
+    assert!(!makes_the_bytes(fill, |_, _| Some(0)));
+    assert!(Path::available().contains(&Path::Portable));
+}
+
 #[test]
 fn random_bytes_never_end_in_a_zero_before_zeros_and_a_zero_there_is_found() {
     let chunks = Layout::interleaved(2000, 1024);
