@@ -35,8 +35,10 @@ pub(crate) fn start(
         loop {
             let mut more = false;
             for tap in &mut taps {
-                census.tighten_to(shift.get());
+                // First what was queued: the contents that a load repeats most stand at its beginning, before a worker that finds its
+                // queue full becomes stricter.
                 more |= tap.drain(|block| census.add(block));
+                census.tighten_to(shift.get());
                 shift.raise(census.shift());
             }
             if !more {

@@ -73,7 +73,8 @@ impl Census {
         self.shift
     }
 
-    /// Makes the census at least as strict as `shift`: for a caller that handed over no other blocks than these.
+    /// Makes the census at least as strict as `shift`: for a caller that handed over all blocks of the sample this leaves, and any
+    /// others.
     pub fn tighten_to(&mut self, shift: u32) {
         let shift = shift.min(MAX_SHIFT);
         if shift > self.shift {
@@ -252,6 +253,28 @@ mod tests {
             let (got, error) =
                 (found.duplicate_percent.unwrap(), found.duplicate_error_points.unwrap());
             assert!((got - 50.0).abs() < (4.0 * error).max(0.2), "{got} ± {error}");
+        }
+    }
+
+    #[test]
+    fn a_caller_that_becomes_stricter_before_the_census_does_loses_nothing_of_the_sample() {
+        let content = |n: u64| if n.is_multiple_of(2) { n } else { n % 20 / 2 * 2 };
+        for seed in 0..20u64 {
+            let mut census = Census::new(100_000);
+            for n in 0..20_000 {
+                let block =
+                    block(1 + (seed << 32) + if n < 4000 { content(n) } else { n / 2 * 2 }, 64);
+                census.written(1);
+                if n < 4500 || crate::picked(&block, 3) {
+                    census.add(&block);
+                }
+            }
+            census.tighten_to(3);
+            let found = census.finish();
+            let (got, error) =
+                (found.duplicate_percent.unwrap(), found.duplicate_error_points.unwrap());
+            assert!((got - 50.0).abs() < (4.0 * error).max(0.2), "{got} ± {error}");
+            assert!(error < 1.0, "{got} ± {error}");
         }
     }
 
