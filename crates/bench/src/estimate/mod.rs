@@ -16,6 +16,9 @@ use crate::repeats::{order, ratio};
 
 pub use tree::{Tree, TreeError};
 
+/// Where duperemove stands among the contestants.
+const PEER: usize = 3;
+
 /// Why it could not be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -57,6 +60,8 @@ pub struct Outcome {
     pub exact_over_lz4_cpu: Summary,
     /// What `--exact` and the sample say VDO saves, percent, and the error that the sample states, points.
     pub saving_percent: [Option<f64>; 3],
+    /// Who was not measured, and why.
+    pub left_out: Vec<String>,
 }
 
 /// A median over repeats with its 95 % interval.
@@ -108,6 +113,17 @@ pub fn measure(
         })
         .collect();
     let mut saving = [None; 3];
+    let mut left_out = Vec::new();
+    if let Some((name, Some(line))) = lines.get(PEER)
+        && !hashes(&run(line, interrupt)?.stdout)
+    {
+        left_out.push(format!(
+            "{name} read no file in {path}: it needs a file system that tells extents (FIEMAP), as tmpfs does not; \
+             name a directory on another with --dir"
+        ));
+        lines.truncate(PEER);
+        contestants.truncate(PEER);
+    }
     for repeat in 0..repeats {
         for at in order(lines.len(), repeat) {
             let (wall, cpu) = match &lines[at].1 {
@@ -132,7 +148,14 @@ pub fn measure(
         exact_over_lz4_cpu: ratio(&lz4.cpu_s, &exact.cpu_s).into(),
         contestants,
         saving_percent: saving,
+        left_out,
     })
+}
+
+/// Whether duperemove read anything: where it can read nothing it says so for every file, and ends well.
+fn hashes(stdout: &str) -> bool {
+    let files = stdout.lines().find_map(|line| line.strip_prefix("Total files:"));
+    files.is_some_and(|files| files.trim().parse::<u64>().is_ok_and(|files| files > 0))
 }
 
 fn note_saving(saving: &mut [Option<f64>; 3], contestant: usize, stdout: &str) {
@@ -142,5 +165,17 @@ fn note_saving(saving: &mut [Option<f64>; 3], contestant: usize, stdout: &str) {
         0 => (saving[1], saving[2]) = (found, answer["sampled"]["saving_error_points"].as_f64()),
         1 => saving[0] = found,
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::hashes;
+
+    #[test]
+    fn a_duperemove_that_read_nothing_is_told_from_one_that_did() {
+        assert!(hashes("Total files:  10\nFound 0 identical extents.\n"));
+        assert!(!hashes("Total files:  0\nFound 0 identical extents.\n"));
+        assert!(!hashes(""));
     }
 }

@@ -19,9 +19,7 @@ pub fn estimate(args: &BenchEstimateArgs) -> Result<ExitCode, Failure> {
     let program = std::env::current_exe().map_err(Failure::environment)?;
     let peer = ["/usr/bin/duperemove", "/usr/sbin/duperemove", "/usr/local/bin/duperemove"];
     let peer = peer.iter().map(std::path::PathBuf::from).find(|path| path.exists());
-    if peer.is_none() {
-        say("duperemove is not installed: measured without it");
-    }
+    let installed = peer.is_some();
     let tree = Tree::make(&args.dir, &args.tree, args.size.0, &interrupt).map_err(|error| {
         if interrupt.level() != Level::None {
             return Failure::interrupted();
@@ -31,10 +29,13 @@ pub fn estimate(args: &BenchEstimateArgs) -> Result<ExitCode, Failure> {
     say(&format!("tree of {}: {}", bytes(tree.bytes() as f64), tree.sources().join(", ")));
     let outcome = measure(&program, &tree, peer, args.repeat as usize, &interrupt);
     drop(tree);
-    let outcome = outcome.map_err(|error| match error {
+    let mut outcome = outcome.map_err(|error| match error {
         bench::estimate::Error::Bench(bench::BenchError::Interrupted) => Failure::interrupted(),
         error => Failure::environment(error),
     })?;
+    if !installed {
+        outcome.left_out.push("duperemove is not installed".into());
+    }
     if args.json {
         answer(&serde_json::to_string(&outcome).map_err(Failure::data)?);
     } else {
@@ -75,5 +76,7 @@ fn text(outcome: &Outcome) -> String {
         shown(outcome.exact_over_lz4_cpu.median),
     );
     let [exact, sampled, error] = outcome.saving_percent.map(shown);
-    text + &format!("saving: exact {exact} %, sampled {sampled} % ± {error} points\n")
+    text += &format!("saving: exact {exact} %, sampled {sampled} % ± {error} points\n");
+    outcome.left_out.iter().for_each(|why| text += &format!("left out: {why}\n"));
+    text
 }
