@@ -33,7 +33,9 @@ pub fn csv(view: &View) -> String {
                 number(comparison.and_then(|c| c.low)),
                 number(comparison.and_then(|c| c.high)),
                 number(comparison.and_then(|c| c.p)),
-                comparison.and_then(|c| c.verdict.clone()).unwrap_or_default(),
+                comparison
+                    .and_then(|c| c.verdict)
+                    .map_or_else(String::new, |v| v.word().to_owned()),
             ];
             lines.push(fields.join(","));
         }

@@ -1,9 +1,10 @@
 //! A result as JSON for scripts: what `fathom show --json` prints, as `docs/json.md` says.
 
+use analysis::MetricComparison;
 use results::model::ContentFigures;
 use serde_json::{Map, Value, json};
 
-use crate::view::{Comparison, Figure, FigureRow, Scope, Variant, View};
+use crate::view::{Figure, FigureRow, Scope, Variant, View};
 
 /// Version of the form of this document; grows with every change that a script could trip over. Keys that
 /// are added do not change it.
@@ -99,7 +100,7 @@ fn achieved(variant: &Variant) -> Value {
     })
 }
 
-fn compared(row: &FigureRow, comparison: &Comparison) -> Value {
+fn compared(row: &FigureRow, comparison: &MetricComparison) -> Value {
     let (operation, layer) = match &row.scope {
         Scope::Operation(name) => (Some(name), None),
         Scope::Layer(name) => (None, Some(name)),

@@ -108,7 +108,7 @@ fn line(row: &FigureRow, new: Option<usize>, detail: Detail) -> Line {
     let mut cells = vec![format!("  {}", row.label), spread(row, value(0), detail)];
     let mut counts = value(0).map_or(0, |f| f.n).to_string();
     let comparison = new.and_then(|index| row.comparisons.get(index)?.as_ref());
-    let verdict = comparison.and_then(|c| c.verdict.clone());
+    let verdict = comparison.and_then(|c| c.verdict).map(|verdict| verdict.word().to_owned());
     if let Some(index) = new {
         let ratio = comparison.and_then(|c| c.ratio).map_or(NONE.to_owned(), wording::ratio);
         let range = comparison.and_then(wording::ratio_interval).filter(|_| detail == Detail::Full);

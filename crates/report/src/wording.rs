@@ -1,8 +1,9 @@
 //! How figures, ratios and intervals are written, the same on every page and terminal.
 
+use analysis::MetricComparison;
 use units::{Unit, show};
 
-use crate::view::{Comparison, Figure};
+use crate::view::Figure;
 
 /// What stands where there is no figure.
 pub const NONE: &str = "–";
@@ -39,7 +40,7 @@ pub fn ratio(number: f64) -> String {
 }
 
 /// The interval of a ratio: `[0.35, 0.40]`; `None` when it has none.
-pub fn ratio_interval(comparison: &Comparison) -> Option<String> {
+pub fn ratio_interval(comparison: &MetricComparison) -> Option<String> {
     Some(format!(
         "[{}, {}]",
         show::significant(comparison.low?, 3),

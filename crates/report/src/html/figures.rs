@@ -1,9 +1,11 @@
 //! The tables of figures: medians with intervals, the thesis table, content asked and achieved.
 
+use analysis::MetricComparison;
 use maud::{Markup, html};
+use stats::Verdict;
 
 use super::hero::{chip, dot};
-use crate::view::{Comparison, Figure, FigureRow, Scope, View};
+use crate::view::{Figure, FigureRow, Scope, View};
 use crate::wording::{self, NONE};
 
 /// Medians, intervals, ratios, verdicts; below, how throughput was spread within the runs.
@@ -57,7 +59,7 @@ fn value(row: &FigureRow, figure: Option<&Figure>) -> Markup {
     @if let Some(range) = figure.and_then(|f| wording::interval(row.unit, f)) { span.range { (range) } } } }
 }
 
-fn comparison(comparison: Option<&Comparison>) -> Markup {
+fn comparison(comparison: Option<&MetricComparison>) -> Markup {
     let Some(comparison) = comparison else {
         return html! { td { (NONE) } td { (NONE) } td {} };
     };
@@ -65,8 +67,9 @@ fn comparison(comparison: Option<&Comparison>) -> Markup {
         td { (comparison.ratio.map_or(NONE.to_owned(), wording::ratio))
             @if let Some(range) = wording::ratio_interval(comparison) { span.range { (range) } } }
         td { (wording::p_value(comparison.p)) }
-        td.text { (chip(comparison.verdict.as_deref()))
-            @if let Some(because) = &comparison.because { span.range { (because) } } }
+        td.text { (chip(comparison.verdict.map(Verdict::word)))
+            @if let Some(repeats) = comparison.repeats_that_would_decide {
+                span.range { "about " (repeats) " repeats a side would decide" } } }
     }
 }
 

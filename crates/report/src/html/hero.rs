@@ -1,6 +1,7 @@
 //! The first screen: what happened, in a sentence, and the asked figures as tiles.
 
 use maud::{Markup, html};
+use stats::Verdict;
 
 use crate::view::{FigureRow, View};
 use crate::wording;
@@ -58,7 +59,7 @@ fn tile(view: &View, row: &FigureRow) -> Markup {
     html! {
         div.tile {
             h3 { span { (row.label) span.of { (row.scope.name()) } }
-                @if let [one] = compared[..] { (chip(one.verdict.as_deref())) } }
+                @if let [one] = compared[..] { (chip(one.verdict.map(Verdict::word))) } }
             @match compared[..] {
                 [one] => {
                     p.big { (one.ratio.map_or(wording::NONE.to_owned(), wording::ratio)) small { " of " (one.base) } }

@@ -4,7 +4,7 @@ use analysis::{Analysis, MetricComparison, Scope as Of, VariantFigures};
 use results::model::AskedMetric;
 use units::Metric;
 
-use super::{Comparison, Figure, FigureRow, Scope, SpreadRow};
+use super::{Figure, FigureRow, Scope, SpreadRow};
 
 /// A row for every metric that the catalogue describes and a variant has: operations first, then the load as
 /// a whole, then layers; within each in the order of the catalogue.
@@ -53,7 +53,7 @@ fn row(
     let compared = |name: &str| {
         let same =
             |c: &&MetricComparison| c.new == name && c.metric == metric.id && c.scope() == *scope;
-        analysis.comparisons.iter().find(same).map(comparison)
+        analysis.comparisons.iter().find(same).cloned()
     };
     let own = match scope {
         Of::Operation(name) => Scope::Operation(name.clone()),
@@ -85,23 +85,6 @@ fn asks(question: &AskedMetric, scope: &Scope) -> bool {
 /// A figure that has a median.
 pub fn figure(figure: &stats::Figure) -> Option<Figure> {
     Some(Figure { median: figure.median?, low: figure.low, high: figure.high, n: figure.n })
-}
-
-fn comparison(c: &MetricComparison) -> Comparison {
-    Comparison {
-        base: c.base.clone(),
-        new: c.new.clone(),
-        ratio: c.ratio,
-        low: c.low,
-        high: c.high,
-        p: c.p,
-        verdict: c.verdict.map(|v| v.word().to_owned()),
-        because: c
-            .repeats_that_would_decide
-            .map(|n| format!("about {n} repeats a side would decide")),
-        n_base: c.n_base,
-        n_new: c.n_new,
-    }
 }
 
 /// The thesis table: of each run's intervals the spread, and of each of its figures the median over the runs.

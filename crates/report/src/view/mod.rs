@@ -21,6 +21,7 @@ pub use chart::{Axis, Chart, Part, Scale, Series, Shape};
 
 use std::collections::BTreeMap;
 
+use analysis::MetricComparison;
 use results::model::{ContentFigures, Finding, LayerFacts};
 use units::{Better, Metric, Unit};
 
@@ -169,7 +170,7 @@ pub struct FigureRow {
     /// One per variant; `None` where the variant has no such figure.
     pub values: Vec<Option<Figure>>,
     /// One per variant: it against the base; `None` for the base and where nothing can be compared.
-    pub comparisons: Vec<Option<Comparison>>,
+    pub comparisons: Vec<Option<MetricComparison>>,
 }
 
 impl FigureRow {
@@ -178,31 +179,6 @@ impl FigureRow {
     pub fn headline(&self) -> bool {
         self.asked || self.metric == "saving_percent"
     }
-}
-
-/// One variant against the base.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Comparison {
-    /// Name of the base.
-    pub base: String,
-    /// Name of the variant that is held against it.
-    pub new: String,
-    /// Median of the new over median of the base; `None` when the base is 0.
-    pub ratio: Option<f64>,
-    /// Lower end of the ratio's 95 % interval.
-    pub low: Option<f64>,
-    /// Upper end of the ratio's 95 % interval.
-    pub high: Option<f64>,
-    /// Probability of such a difference by chance.
-    pub p: Option<f64>,
-    /// `better`, `worse`, `same`, `unclear`; `None` when the experiment does not ask.
-    pub verdict: Option<String>,
-    /// Why, and how many repeats would decide.
-    pub because: Option<String>,
-    /// Repeats of the base.
-    pub n_base: usize,
-    /// Repeats of the new.
-    pub n_new: usize,
 }
 
 /// Throughput of a run's intervals, bytes per second; of each figure the median over a variant's runs.

@@ -1,8 +1,10 @@
 //! What happened, in sentences: built from the figures that the experiment asks about.
 
+use analysis::MetricComparison;
+use stats::Verdict;
 use units::show::significant;
 
-use super::{Comparison, FigureRow, Scope, Sentence, Variant};
+use super::{FigureRow, Scope, Sentence, Variant};
 use crate::wording;
 
 /// A sentence on each variant against the base; on the only variant's own figures when there is one.
@@ -25,7 +27,7 @@ fn against_base(variants: &[Variant], index: usize, asked: &[&FigureRow]) -> Opt
         .filter_map(|row| Some((*row, row.comparisons.get(index)?.as_ref()?)))
         .filter(|(_, comparison)| comparison.ratio.is_some())
         .collect();
-    let unclear = |c: &&Comparison| c.verdict.as_deref() == Some("unclear");
+    let unclear = |c: &&MetricComparison| c.verdict == Some(Verdict::Unclear);
     // Said once at the end, not after every figure.
     let all_unclear = !compared.is_empty() && compared.iter().all(|(_, c)| unclear(c));
     let mut parts = Vec::new();
@@ -43,7 +45,8 @@ fn against_base(variants: &[Variant], index: usize, asked: &[&FigureRow]) -> Opt
             _ => format!("{} was {value}", row.label),
         });
     }
-    let verdict = compared.first().and_then(|(_, comparison)| comparison.verdict.clone());
+    let verdict = compared.first().and_then(|(_, comparison)| comparison.verdict);
+    let verdict = verdict.map(|verdict| verdict.word().to_owned());
     let end = if all_unclear { " Verdict: unclear." } else { "" };
     (!parts.is_empty())
         .then(|| Sentence { text: format!("With {new}, {}.{end}", parts.join("; ")), verdict })
@@ -53,13 +56,13 @@ fn against_base(variants: &[Variant], index: usize, asked: &[&FigureRow]) -> Opt
 fn on_scope(
     scope: &Scope,
     base: &str,
-    compared: &[&(&FigureRow, &Comparison)],
+    compared: &[&(&FigureRow, &MetricComparison)],
     all_unclear: bool,
 ) -> Option<String> {
     let ((row, first), rest) = compared.split_first()?;
     let rate = row.metric == "iops" || row.metric.starts_with("throughput");
     let verb = if rate { "ran at" } else { "had" };
-    let link = if first.verdict.as_deref() == Some("same") { "as" } else { "of" };
+    let link = if first.verdict == Some(Verdict::Same) { "as" } else { "of" };
     let rest: Vec<_> =
         rest.iter().map(|(row, comparison)| times(row, comparison, all_unclear)).collect();
     let with = list(&rest).map(|rest| format!(", with {rest}")).unwrap_or_default();
@@ -67,12 +70,12 @@ fn on_scope(
 }
 
 /// `0.39× the IOPS`, `the same p99 latency`, `0.97× the IOPS (unclear)`.
-fn times(row: &FigureRow, comparison: &Comparison, all_unclear: bool) -> String {
-    let (label, word) = (&row.label, comparison.verdict.as_deref());
+fn times(row: &FigureRow, comparison: &MetricComparison, all_unclear: bool) -> String {
+    let label = &row.label;
     let ratio = comparison.ratio.map_or(wording::NONE.to_owned(), |r| significant(r, 2));
-    match word {
-        Some("same") => format!("the same {label}"),
-        Some("unclear") if !all_unclear => format!("{ratio}× the {label} (unclear)"),
+    match comparison.verdict {
+        Some(Verdict::Same) => format!("the same {label}"),
+        Some(Verdict::Unclear) if !all_unclear => format!("{ratio}× the {label} (unclear)"),
         _ => format!("{ratio}× the {label}"),
     }
 }
