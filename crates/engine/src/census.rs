@@ -11,8 +11,8 @@ use crate::sample::{Shift, Tap};
 /// contents that it may hold when it is not. The share of duplicates is then right to some 0.2 points.
 pub(crate) const SAMPLE: u64 = 32_768;
 
-/// Blocks that all queues together hold: 32 MiB.
-pub(crate) const QUEUED: usize = 8_192;
+/// Bytes of blocks that all queues together hold, one block for each at least.
+pub(crate) const QUEUED_BYTES: usize = 32 << 20;
 
 /// How long the thread sleeps between two looks at the queues.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -24,14 +24,15 @@ pub(crate) struct Taken {
     pub cpu: (Duration, Duration),
 }
 
-/// Starts the thread over the queues of all workers.
+/// Starts the thread over the queues of all workers, whose blocks have `unit` bytes.
 pub(crate) fn start(
     mut taps: Vec<Tap>,
     shift: Shift,
+    unit: usize,
 ) -> Result<std::thread::JoinHandle<Taken>, EngineError> {
     let take = move || {
         sys::usage::yield_to_others();
-        let mut census = Census::new(SAMPLE as usize);
+        let mut census = Census::of_blocks(unit, SAMPLE as usize);
         loop {
             let mut more = false;
             for tap in &mut taps {

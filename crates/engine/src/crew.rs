@@ -120,13 +120,14 @@ impl Crew {
         let (outline, shape) = (plan.outline, plan.outline.shape(plan.load));
         let shift = Shift::picking(SAMPLE, outline.content_blocks());
         let (length, holds_all) = outline.queued();
-        let (samplers, taps): (Vec<_>, Vec<_>) =
-            (0..outline.jobs).map(|_| sample::queue(length, holds_all, shift.clone())).unzip();
+        let (samplers, taps): (Vec<_>, Vec<_>) = (0..outline.jobs)
+            .map(|_| sample::queue((length, outline.unit), holds_all, shift.clone()))
+            .unzip();
         let jobs = outline.make_jobs(plan.load, samplers, make);
         let per_job = plan.workers_of_a_job();
         let board = Arc::new(Board::new(outline.jobs * per_job, plan.load.spec.max_errors));
         let (sender, words) = channel();
-        let census = census::start(taps, shift)?;
+        let census = census::start(taps, shift, outline.unit)?;
         let header = Header { operations: outline.names.clone(), targets: outline.targets.clone() };
         let desk = Desk::open(&plan.load.recording, shape, (outline.jobs, per_job), &header)?;
         let mut recorders = desk.recorders.into_iter();

@@ -4,7 +4,7 @@ use content::{Contents, Domain, Part};
 use units::Bytes;
 use workload::{Amount, LoadSpec, Range, Stream};
 
-use crate::census::QUEUED;
+use crate::census::QUEUED_BYTES;
 use crate::error::{EngineError, Kind};
 use crate::event::Progress;
 use crate::job::{Job, MakeFill};
@@ -38,6 +38,8 @@ pub(crate) struct Outline {
     pub writes: bool,
     /// What all jobs do together; `None` when only time ends the load.
     amount: Option<Amount>,
+    /// Bytes of a block of content.
+    pub unit: usize,
     /// Whether all I/Os are whole blocks of content.
     whole: bool,
     /// Share of writes among I/Os, 0 to 1.
@@ -78,9 +80,10 @@ impl Outline {
             batch: spec.batch.max(1) as usize,
             writes: spec.has_content(),
             amount: None,
+            unit: spec.content.unit(),
             whole: spec.ops.names().all(|op| {
                 let mut sizes = spec.block_size_of(op).sizes();
-                sizes.all(|size| size.0.is_multiple_of(reduce::BLOCK as u64))
+                sizes.all(|size| size.0.is_multiple_of(spec.content.block.0))
             }),
             write_share,
         };
@@ -123,25 +126,26 @@ impl Outline {
         }
     }
 
-    /// 4 KiB blocks that will be written, about; `None` when time may end the load before.
+    /// Blocks of content that will be written, about; `None` when time may end the load before.
     pub(crate) fn content_blocks(&self) -> Option<u64> {
         if !self.writes {
             return Some(0);
         }
         let amount = self.amount.filter(|_| self.duration_ns.is_none())?;
-        Some((amount.bytes as f64 / reduce::BLOCK as f64 * self.write_share) as u64)
+        Some((amount.bytes as f64 / self.unit as f64 * self.write_share) as u64)
     }
 
     /// Blocks that the queue between one job and the census holds, and whether that is all the job will write.
     pub(crate) fn queued(&self) -> (usize, bool) {
-        let most = (QUEUED / self.jobs.max(1)).max(64);
+        let most = QUEUED_BYTES / self.unit / self.jobs.max(1);
+        let most = most.max(64 * reduce::BLOCK / self.unit).max(1);
         match self.content_blocks() {
             Some(blocks) if blocks <= most as u64 => ((blocks as usize).max(1), true),
             _ => (most, false),
         }
     }
 
-    /// Whether every written buffer is a whole number of 4 KiB blocks, so that what was achieved can be measured.
+    /// Whether every written buffer is a whole number of blocks, so that what was achieved can be measured.
     pub(crate) fn blocks_are_whole(&self) -> bool {
         self.whole
     }

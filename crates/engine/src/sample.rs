@@ -11,8 +11,6 @@ use std::cell::UnsafeCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
-use reduce::BLOCK;
-
 /// How strictly all workers pick now.
 #[derive(Clone)]
 pub(crate) struct Shift(Arc<AtomicU32>);
@@ -37,7 +35,12 @@ impl Shift {
 }
 
 struct Queue {
-    blocks: Box<[UnsafeCell<[u8; BLOCK]>]>,
+    /// Places of blocks, one behind the other.
+    bytes: Box<[UnsafeCell<u8>]>,
+    /// Bytes of a block.
+    unit: usize,
+    /// Places; a power of two.
+    length: usize,
     /// Blocks ever put in; written by the worker.
     put: AtomicUsize,
     /// Blocks ever taken out; written by the census thread.
@@ -52,20 +55,28 @@ unsafe impl Sync for Queue {}
 // SAFETY: it is plain memory without ties to a thread.
 unsafe impl Send for Queue {}
 
+impl Queue {
+    /// The block in a place.
+    fn place(&self, number: usize) -> &[UnsafeCell<u8>] {
+        let at = (number & (self.length - 1)) * self.unit;
+        &self.bytes[at..at + self.unit]
+    }
+}
+
 /// The worker's side.
 pub(crate) struct Sampler {
     queue: Arc<Queue>,
     shift: Shift,
     /// Places used when this worker last made the picking stricter.
     mark: usize,
-    /// 4 KiB blocks seen, and the zero ones among them.
+    /// Blocks seen, and the zero ones among them.
     pub counts: Counts,
 }
 
 /// The census thread's side.
 pub(crate) struct Tap(Arc<Queue>);
 
-/// Blocks of 4 KiB that were handed to the kernel.
+/// Blocks of content that were handed to the kernel.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub all: u64,
@@ -82,14 +93,20 @@ impl Counts {
 /// The mark of a queue that need never make anybody stricter.
 const NEVER: usize = usize::MAX;
 
-/// A queue of `length` blocks between a worker and the census thread; `holds_all` when the worker will not write more
-/// blocks than that.
-pub(crate) fn queue(length: usize, holds_all: bool, shift: Shift) -> (Sampler, Tap) {
+/// A queue of `length` blocks of `unit` bytes between a worker and the census thread; `holds_all` when the worker will not
+/// write more blocks than that.
+pub(crate) fn queue(
+    (length, unit): (usize, usize),
+    holds_all: bool,
+    shift: Shift,
+) -> (Sampler, Tap) {
     let length = length.next_power_of_two();
     // Written once now, so that no page is touched for the first time between two I/Os.
-    let blocks = (0..length).map(|_| UnsafeCell::new([1; BLOCK])).collect();
+    let bytes = (0..length * unit).map(|_| UnsafeCell::new(1)).collect();
     let queue = Arc::new(Queue {
-        blocks,
+        bytes,
+        unit,
+        length,
         put: AtomicUsize::new(0),
         taken: AtomicUsize::new(0),
         closed: AtomicBool::new(false),
@@ -99,22 +116,30 @@ pub(crate) fn queue(length: usize, holds_all: bool, shift: Shift) -> (Sampler, T
 }
 
 impl Sampler {
-    /// Looks at every 4 KiB block of a buffer that is about to be written.
+    /// Looks at every block of a buffer that is about to be written.
     #[inline]
     pub(crate) fn see(&mut self, buffer: &[u8]) {
-        let (blocks, _) = buffer.as_chunks::<BLOCK>();
-        for block in blocks {
-            self.counts.all += 1;
-            if reduce::is_zero(block) {
-                self.counts.zero += 1;
-            } else if reduce::picked(block, self.shift.get()) {
-                self.put(block);
-            }
+        // A length that is known costs less.
+        if self.queue.unit == reduce::BLOCK {
+            let (blocks, _) = buffer.as_chunks::<{ reduce::BLOCK }>();
+            blocks.iter().for_each(|block| self.look(block));
+        } else {
+            buffer.chunks_exact(self.queue.unit).for_each(|block| self.look(block));
         }
     }
 
-    fn put(&mut self, block: &[u8; BLOCK]) {
-        let length = self.queue.blocks.len();
+    #[inline(always)]
+    fn look(&mut self, block: &[u8]) {
+        self.counts.all += 1;
+        if reduce::is_zero(block) {
+            self.counts.zero += 1;
+        } else if reduce::picked(block, self.shift.get()) {
+            self.put(block);
+        }
+    }
+
+    fn put(&mut self, block: &[u8]) {
+        let length = self.queue.length;
         let put = self.queue.put.load(Ordering::Relaxed);
         let used = put - self.queue.taken.load(Ordering::Acquire);
         if used == length {
@@ -134,8 +159,13 @@ impl Sampler {
         } else if used < length / 4 && self.mark != NEVER {
             self.mark = length / 2;
         }
-        // SAFETY: the place is free (`used < length`) and therefore the worker's.
-        unsafe { *self.queue.blocks[put & (length - 1)].get() = *block };
+        let place = self.queue.place(put);
+        let bytes = place.len().min(block.len());
+        // SAFETY: the place is free (`used < length`) and therefore the worker's; it has as many bytes, and what is being
+        // written is memory of somebody else.
+        unsafe {
+            UnsafeCell::raw_get(place.as_ptr()).copy_from_nonoverlapping(block.as_ptr(), bytes)
+        };
         self.queue.put.store(put + 1, Ordering::Release);
     }
 }
@@ -149,13 +179,15 @@ impl Drop for Sampler {
 
 impl Tap {
     /// Hands every block that is there to `take`, first in first out; tells whether more may come.
-    pub(crate) fn drain(&mut self, mut take: impl FnMut(&[u8; BLOCK])) -> bool {
+    pub(crate) fn drain(&mut self, mut take: impl FnMut(&[u8])) -> bool {
         let closed = self.0.closed.load(Ordering::Acquire);
         let put = self.0.put.load(Ordering::Acquire);
         let mut taken = self.0.taken.load(Ordering::Relaxed);
         while taken != put {
-            // SAFETY: the place was put and not taken: it is the census thread's.
-            take(unsafe { &*self.0.blocks[taken & (self.0.blocks.len() - 1)].get() });
+            let place = self.0.place(taken);
+            let start = UnsafeCell::raw_get(place.as_ptr());
+            // SAFETY: the place was put and not taken: it is the census thread's, and all of it was written.
+            take(unsafe { std::slice::from_raw_parts(start, place.len()) });
             taken += 1;
             self.0.taken.store(taken, Ordering::Release);
         }
@@ -166,6 +198,7 @@ impl Tap {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use reduce::BLOCK;
 
     fn block(id: u64) -> [u8; BLOCK] {
         let mut block = [0; BLOCK];
@@ -176,24 +209,24 @@ mod tests {
 
     #[test]
     fn zero_blocks_are_counted_apart_and_all_others_arrive_in_order() {
-        let (mut sampler, mut tap) = queue(16, false, Shift::picking(1 << 20, Some(4)));
+        let (mut sampler, mut tap) = queue((16, BLOCK), false, Shift::picking(1 << 20, Some(4)));
         let buffer: Vec<u8> = [block(1), [0; BLOCK], block(2), block(1)].concat();
         sampler.see(&buffer);
         assert_eq!(sampler.counts, Counts { all: 4, zero: 1 });
         drop(sampler);
         let mut seen = Vec::new();
-        assert!(!tap.drain(|b| seen.push(*b)));
+        assert!(!tap.drain(|b| seen.push(<[u8; BLOCK]>::try_from(b).unwrap())));
         assert!(seen == [block(1), block(2), block(1)]);
     }
 
     #[test]
     fn a_census_that_is_behind_gets_a_smaller_sample_that_is_still_consistent() {
         let shift = Shift::picking(1 << 20, None);
-        let (mut sampler, mut tap) = queue(256, false, shift.clone());
+        let (mut sampler, mut tap) = queue((256, BLOCK), false, shift.clone());
         let ids: Vec<u64> = (0..20_000).map(|i| i / 2).collect();
         ids.iter().for_each(|&id| sampler.see(&block(id)));
         let mut seen = Vec::new();
-        tap.drain(|b| seen.push(*b));
+        tap.drain(|b| seen.push(<[u8; BLOCK]>::try_from(b).unwrap()));
         let last = shift.get();
         seen.retain(|b| reduce::picked(b, last));
         let expected: Vec<_> =
@@ -204,14 +237,14 @@ mod tests {
 
     #[test]
     fn blocks_pass_between_threads_unchanged() {
-        let (mut sampler, mut tap) = queue(64, false, Shift::picking(1 << 40, None));
+        let (mut sampler, mut tap) = queue((64, BLOCK), false, Shift::picking(1 << 40, None));
         let worker = std::thread::spawn(move || {
             (0..50_000).for_each(|id| sampler.see(&block(id)));
         });
         let mut last = None;
         while tap.drain(|b| {
             let id = u64::from_le_bytes(b[4000..4008].try_into().unwrap());
-            assert!(*b == block(id) && last < Some(id));
+            assert!(*b == block(id)[..] && last < Some(id));
             last = Some(id);
         }) {}
         worker.join().unwrap();

@@ -110,6 +110,8 @@ struct Simulation<'a> {
     taps: Vec<Tap>,
     shift: Shift,
     census: Census,
+    /// I/Os between two looks at what waits for it: no queue gets half full meanwhile.
+    look_after: u64,
     devices: Vec<Device>,
     moments: BinaryHeap<Reverse<Moment>>,
     /// The next I/O of each job, when it is meant to start later.
@@ -137,8 +139,9 @@ impl<'a> Simulation<'a> {
         let jobs = outline.jobs;
         let shift = Shift::picking(SAMPLE, outline.content_blocks());
         let (length, holds_all) = outline.queued();
-        let (samplers, taps): (Vec<_>, Vec<_>) =
-            (0..jobs).map(|_| sample::queue(length, holds_all, shift.clone())).unzip();
+        let (samplers, taps): (Vec<_>, Vec<_>) = (0..jobs)
+            .map(|_| sample::queue((length, outline.unit), holds_all, shift.clone()))
+            .unzip();
         let random = |at| load.seed_of(at).derive("simulated target").generator();
         Self {
             context,
@@ -148,7 +151,9 @@ impl<'a> Simulation<'a> {
             free: (0..jobs).map(|_| (0..outline.depth).rev().collect()).collect(),
             taps,
             shift,
-            census: Census::new(SAMPLE as usize),
+            look_after: (length * outline.unit / 4 / outline.block_bytes).clamp(1, LOOK as usize)
+                as u64,
+            census: Census::of_blocks(outline.unit, SAMPLE as usize),
             devices: models.iter().enumerate().map(|(at, m)| Device::new(m, random(at))).collect(),
             moments: BinaryHeap::new(),
             reserved: vec![None; jobs],
@@ -222,7 +227,7 @@ impl Simulation<'_> {
         self.happens(end_ns, job, Some(flight));
         self.in_flight[job] += 1;
         self.submitted += 1;
-        if self.submitted.is_multiple_of(LOOK) {
+        if self.submitted.is_multiple_of(self.look_after) {
             self.look();
         }
     }

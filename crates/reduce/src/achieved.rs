@@ -10,7 +10,7 @@ pub struct Achieved {
     pub duplicate_percent: Option<f64>,
     /// Standard error of `duplicate_percent` from sampling, points; 0 when every block was seen.
     pub duplicate_error_points: Option<f64>,
-    /// What LZ4 saves on distinct blocks that are not zero, percent: 100 (1 - mean size / 4096).
+    /// What LZ4 saves on distinct blocks that are not zero, percent: 100 (1 - mean size / size of a block).
     pub lz4_saving_percent: Option<f64>,
     /// Zero blocks among all written blocks, percent.
     pub zero_percent: Option<f64>,
@@ -18,13 +18,14 @@ pub struct Achieved {
     pub lz4_size_mean_bytes: Option<f64>,
     /// Smallest LZ4 size seen, bytes.
     pub lz4_size_min_bytes: Option<u64>,
-    /// Largest LZ4 size seen, bytes; 4096 for a block that LZ4 cannot make smaller.
+    /// Largest LZ4 size seen, bytes; a whole block's for one that LZ4 cannot make smaller.
     pub lz4_size_max_bytes: Option<u64>,
-    /// What VDO's packer would save on distinct blocks with these sizes and no flushes, percent.
+    /// What VDO's packer would save on distinct blocks with these sizes and no flushes, percent; `None` for blocks that are
+    /// not of 4096 bytes.
     pub packer_saving_percent: Option<f64>,
     /// Blocks that share a physical block, on average over the shared ones.
     pub fragments_per_packed_block: Option<f64>,
-    /// Blocks of 4 KiB that were written.
+    /// Blocks that were written.
     pub blocks_written: u64,
     /// Of these, zero blocks; counted, not sampled.
     pub blocks_zero: u64,

@@ -15,8 +15,10 @@ use crate::packer::Packer;
 use crate::pick::{MAX_SHIFT, passes, pick};
 use crate::{BLOCK, Fingerprint, is_zero};
 
-/// Most blocks whose LZ4 size is taken (their bytes are kept until the end, 8 MiB at most).
+/// Most blocks whose LZ4 size is taken, when they are of 4096 bytes.
 pub const SIZED_BLOCKS: usize = 2048;
+/// Bytes of these that are kept until the end; of larger blocks so many fewer are, but one always.
+const SIZED_BYTES: usize = SIZED_BLOCKS * BLOCK;
 
 /// Contents that come this many times as often as others, and at least this often, have their further copies set aside.
 const OFTEN: u64 = 4;
@@ -35,6 +37,9 @@ fn sized(pick: u64, shift: u32) -> bool {
 
 /// Counts what written blocks hold.
 pub struct Census {
+    /// Bytes of a block.
+    unit: usize,
+    /// Distinct contents that it may hold.
     budget: usize,
     shift: u32,
     seen: HashMap<Fingerprint, Seen>,
@@ -49,13 +54,19 @@ pub struct Census {
 
 struct Kept {
     pick: u64,
-    block: Box<[u8; BLOCK]>,
+    block: Box<[u8]>,
 }
 
 impl Census {
-    /// A census that holds at most `budget_blocks` distinct contents (some 80 bytes each).
+    /// A census of blocks of 4096 bytes that holds at most `budget_blocks` distinct contents (some 80 bytes each).
     pub fn new(budget_blocks: usize) -> Self {
+        Self::of_blocks(BLOCK, budget_blocks)
+    }
+
+    /// The same of blocks of `unit` bytes.
+    pub fn of_blocks(unit: usize, budget_blocks: usize) -> Self {
         Self {
+            unit: unit.max(1),
             budget: budget_blocks.max(1),
             shift: 0,
             seen: HashMap::new(),
@@ -108,8 +119,8 @@ impl Census {
         self.zeros += blocks;
     }
 
-    /// Looks at one written block of 4096 bytes. Zero blocks are counted; others that the sample leaves out are passed over.
-    pub fn add(&mut self, block: &[u8; BLOCK]) {
+    /// Looks at one written block. Zero blocks are counted; others that the sample leaves out are passed over.
+    pub fn add(&mut self, block: &[u8]) {
         let pick = pick(block);
         if is_zero(block) {
             self.zeros += 1;
@@ -126,12 +137,13 @@ impl Census {
         }
     }
 
-    fn keep(&mut self, print: Fingerprint, pick: u64, block: &[u8; BLOCK]) {
+    fn keep(&mut self, print: Fingerprint, pick: u64, block: &[u8]) {
         if !sized(pick, self.kept_shift) {
             return;
         }
-        self.kept.insert(print, Kept { pick, block: Box::new(*block) });
-        while self.kept.len() > SIZED_BLOCKS && self.kept_shift < MAX_SHIFT {
+        self.kept.insert(print, Kept { pick, block: block.into() });
+        let most = (SIZED_BYTES / self.unit).clamp(1, SIZED_BLOCKS);
+        while self.kept.len() > most && self.kept_shift < MAX_SHIFT {
             self.kept_shift += 1;
             let shift = self.kept_shift;
             self.kept.retain(|_, kept| sized(kept.pick, shift));
@@ -187,20 +199,27 @@ impl Census {
         // In the order of their fingerprints: random to the packer, and the same every time.
         let mut blocks: Vec<_> = self.kept.iter().collect();
         blocks.sort_by_key(|(print, _)| **print);
-        let sizes: Vec<usize> =
-            blocks.iter().filter_map(|(_, kept)| lz4.size(&kept.block).ok()).collect();
+        let mut size = |block: &[u8]| match <&[u8; BLOCK]>::try_from(block) {
+            Ok(block) => lz4.size(block).ok(),
+            Err(_) => lz4.size_of(block).ok(),
+        };
+        let sizes: Vec<usize> = blocks.iter().filter_map(|(_, kept)| size(&kept.block)).collect();
         if sizes.is_empty() {
             return;
         }
         let mean = sizes.iter().sum::<usize>() as f64 / sizes.len() as f64;
-        let mut packer = Packer::new();
-        sizes.iter().for_each(|&size| packer.add(size));
-        let packed = packer.finish();
         achieved.blocks_sized = sizes.len() as u64;
         achieved.lz4_size_mean_bytes = Some(mean);
         achieved.lz4_size_min_bytes = sizes.iter().min().map(|&size| size as u64);
         achieved.lz4_size_max_bytes = sizes.iter().max().map(|&size| size as u64);
-        achieved.lz4_saving_percent = Some(100.0 * (1.0 - mean / BLOCK as f64));
+        achieved.lz4_saving_percent = Some(100.0 * (1.0 - mean / self.unit as f64));
+        // VDO's packer knows blocks of 4096 bytes only.
+        if self.unit != BLOCK {
+            return;
+        }
+        let mut packer = Packer::new();
+        sizes.iter().for_each(|&size| packer.add(size));
+        let packed = packer.finish();
         achieved.packer_saving_percent = packed.saving_percent();
         achieved.fragments_per_packed_block = (packed.packed_blocks > 0)
             .then(|| packed.fragments as f64 / packed.packed_blocks as f64);
@@ -357,6 +376,29 @@ mod tests {
             outside += u32::from((achieved.duplicate_percent.unwrap() - truth).abs() > 2.0 * error);
         }
         assert!(outside <= 9, "{outside} of 60 beyond two standard errors");
+    }
+
+    #[test]
+    fn blocks_of_other_sizes_are_counted_and_sized_as_they_are_and_memory_stays_bounded() {
+        for (unit, kept) in [(512, SIZED_BLOCKS), (8192, 1024), (65_536, 128), (16 << 20, 1)] {
+            let mut census = Census::of_blocks(unit, 1000);
+            let distinct = if unit > BLOCK * 16 { 3 } else { 600 };
+            for id in (0..distinct).chain(0..distinct) {
+                let mut block = vec![0; unit];
+                let mut rng = Seed(id).derive("unit").generator();
+                block[..unit / 2].iter_mut().for_each(|byte| *byte = rng.next_u64() as u8);
+                census.written(1);
+                census.add(&block);
+                assert!(census.kept.len() <= kept, "{unit}: {}", census.kept.len());
+            }
+            let achieved = census.finish();
+            assert_eq!(achieved.duplicate_percent, Some(50.0), "{unit}");
+            assert_eq!(achieved.packer_saving_percent, None);
+            if let Some(saving) = achieved.lz4_saving_percent {
+                assert!((44.0..50.1).contains(&saving), "{unit}: {saving}");
+            }
+            assert!(unit > BLOCK * 16 || achieved.blocks_sized > 0);
+        }
     }
 
     proptest::proptest! {

@@ -40,6 +40,29 @@ fn a_quarter_of_a_million_ios_take_less_than_a_second_and_are_what_was_asked() {
 }
 
 #[test]
+fn what_was_achieved_is_counted_in_the_block_that_content_is_asked_in() {
+    for (io, block, blocks) in [("4k", 512, 262_144), ("64k", 65_536, 2048), ("64k", 4096, 32_768)]
+    {
+        let told = simulated(
+            SimModel { bytes: Bytes(128 << 20), ..SimModel::default() },
+            &format!(
+                "ops = {{ randwrite = 100 }}\nblock_size = \"{io}\"\npattern = \"permutation\"\npasses = 1\n\
+                 content = {{ dedupe = 40, zero = 20, compress = \"3x\", block = {block} }}"
+            ),
+        );
+        let achieved = told.summary().achieved.as_ref().unwrap();
+        assert_eq!(achieved.blocks, Some(blocks), "{block}");
+        let near = |figure: Option<f64>, asked: f64, points: f64| {
+            assert!((figure.unwrap() - asked).abs() < points, "{block}, {asked}: {achieved:?}");
+        };
+        near(achieved.duplicate_percent, 40.0, 1.0);
+        near(achieved.zero_percent, 20.0, 0.1);
+        near(achieved.lz4_saving_percent, 66.7, 1.0);
+        assert_eq!(achieved.packer_saving_percent.is_some(), block == 4096);
+    }
+}
+
+#[test]
 fn the_same_seed_gives_the_same_events() {
     let spec = "ops = { randread = 60, randwrite = 40 }\njobs = 3\nduration = \"500ms\"\n\
                 interval = \"100ms\"\ncontent = { dedupe = 10 }";

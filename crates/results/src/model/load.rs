@@ -62,7 +62,7 @@ pub struct ContentFigures {
     pub lz4_saving_percent: Option<f64>,
     /// Share of zero blocks among all written blocks, percent.
     pub zero_percent: Option<f64>,
-    /// Blocks of 4 KiB that were written (achieved only).
+    /// Blocks of content that were written (achieved only).
     pub blocks: Option<u64>,
     /// Of these, blocks in the sample that the figures rest on (achieved only).
     pub blocks_sampled: Option<u64>,
