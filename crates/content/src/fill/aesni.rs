@@ -6,6 +6,7 @@ use std::arch::x86_64::{
     _mm_storeu_si128, _mm_xor_si128,
 };
 
+use super::entry::entry;
 use super::{BASE_KEYS, BATCH, CHAINS, COUNTERS, KINDS, LANE_KEYS, Lane, MARK, STEM_KEYS, STEP};
 
 /// Bytes of a vector.
@@ -13,19 +14,7 @@ const WIDTH: usize = size_of::<__m128i>();
 /// Vectors that hold the counters of a batch.
 const VECTORS: usize = COUNTERS * size_of::<Lane>() / WIDTH;
 
-/// Fills whole batches with the bytes of `id` from counter `first` on. Only for a processor that has the instructions.
-#[inline]
-pub(super) fn fill(id: u64, first: u64, batches: &mut [[u8; BATCH]]) {
-    // SAFETY: `Generator` holds `Path::AesNi` only when `Path::available` lists it.
-    unsafe { fill_narrow(id, first, batches) }
-}
-
-/// Number of the first batch that is not as [`fill`] would make it. Only for a processor that has the instructions.
-#[inline]
-pub(super) fn wrong(id: u64, first: u64, batches: &[[u8; BATCH]]) -> Option<usize> {
-    // SAFETY: as for `fill`.
-    unsafe { wrong_narrow(id, first, batches) }
-}
+entry!(path: "aes-ni", stores: "sse2", _mm_set1_epi8, _mm_storeu_si128);
 
 #[inline]
 #[target_feature(enable = "sse2")]
@@ -107,7 +96,7 @@ impl Maker {
 }
 
 #[target_feature(enable = "aes,sse2")]
-fn fill_narrow(id: u64, first: u64, batches: &mut [[u8; BATCH]]) {
+fn fill_wide(id: u64, first: u64, batches: &mut [[u8; BATCH]]) {
     let mut maker = Maker::new(id, first);
     for batch in batches {
         let (places, _) = batch.as_chunks_mut::<WIDTH>();
@@ -119,7 +108,7 @@ fn fill_narrow(id: u64, first: u64, batches: &mut [[u8; BATCH]]) {
 }
 
 #[target_feature(enable = "aes,sse2")]
-fn wrong_narrow(id: u64, first: u64, batches: &[[u8; BATCH]]) -> Option<usize> {
+fn wrong_wide(id: u64, first: u64, batches: &[[u8; BATCH]]) -> Option<usize> {
     let mut maker = Maker::new(id, first);
     for (n, batch) in batches.iter().enumerate() {
         let (places, _) = batch.as_chunks::<WIDTH>();
@@ -135,41 +124,4 @@ fn wrong_narrow(id: u64, first: u64, batches: &[[u8; BATCH]]) -> Option<usize> {
         }
     }
     None
-}
-
-/// Stores `value` into every byte.
-#[inline]
-pub(super) fn store(value: u8, bytes: &mut [u8]) {
-    // SAFETY: as for `fill`.
-    unsafe { store_narrow(value, bytes) }
-}
-
-#[target_feature(enable = "sse2")]
-fn store_narrow(value: u8, bytes: &mut [u8]) {
-    if bytes.len() < WIDTH {
-        bytes.fill(value);
-        return;
-    }
-    let vector = _mm_set1_epi8(value.cast_signed());
-    let (start, last) = (bytes.as_mut_ptr(), bytes.len() - WIDTH);
-    let put = |at: usize| {
-        debug_assert!(at <= last);
-        // SAFETY: `at` is at most the length less the width; the store asks for no alignment.
-        unsafe { _mm_storeu_si128(start.add(at).cast(), vector) };
-    };
-    // The first and the last store may overlap others; those between are aligned, so that none crosses a cache line.
-    put(0);
-    let mut at = WIDTH - start.addr() % WIDTH;
-    while at + 3 * WIDTH <= last {
-        put(at);
-        put(at + WIDTH);
-        put(at + 2 * WIDTH);
-        put(at + 3 * WIDTH);
-        at += 4 * WIDTH;
-    }
-    while at <= last {
-        put(at);
-        at += WIDTH;
-    }
-    put(last);
 }

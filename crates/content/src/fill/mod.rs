@@ -7,6 +7,8 @@
 
 #[cfg(target_arch = "x86_64")]
 mod aesni;
+#[cfg(target_arch = "x86_64")]
+mod entry;
 pub(crate) mod invert;
 mod layout;
 pub(crate) mod portable;

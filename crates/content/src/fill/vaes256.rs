@@ -8,6 +8,7 @@ use std::arch::x86_64::{
 };
 
 use super::aesni::{base, key, steps};
+use super::entry::entry;
 use super::{BATCH, CHAINS, COUNTERS, KINDS, LANE_KEYS, Lane, STEM_KEYS, STEP};
 
 /// Bytes of a vector.
@@ -15,19 +16,7 @@ const WIDTH: usize = size_of::<__m256i>();
 /// Vectors that hold the counters of a batch.
 const VECTORS: usize = COUNTERS * size_of::<Lane>() / WIDTH;
 
-/// Fills whole batches with the bytes of `id` from counter `first` on. Only for a processor that has the instructions.
-#[inline]
-pub(super) fn fill(id: u64, first: u64, batches: &mut [[u8; BATCH]]) {
-    // SAFETY: `Generator` holds `Path::Vaes256` only when `Path::available` lists it.
-    unsafe { fill_wide(id, first, batches) }
-}
-
-/// Number of the first batch that is not as [`fill`] would make it. Only for a processor that has the instructions.
-#[inline]
-pub(super) fn wrong(id: u64, first: u64, batches: &[[u8; BATCH]]) -> Option<usize> {
-    // SAFETY: as for `fill`.
-    unsafe { wrong_wide(id, first, batches) }
-}
+entry!(path: "vaes-256", stores: "avx2", _mm256_set1_epi8, _mm256_storeu_si256);
 
 /// What makes one batch after the other.
 struct Maker {
@@ -123,41 +112,4 @@ fn wrong_wide(id: u64, first: u64, batches: &[[u8; BATCH]]) -> Option<usize> {
         }
     }
     None
-}
-
-/// Stores `value` into every byte.
-#[inline]
-pub(super) fn store(value: u8, bytes: &mut [u8]) {
-    // SAFETY: as for `fill`.
-    unsafe { store_wide(value, bytes) }
-}
-
-#[target_feature(enable = "avx2")]
-fn store_wide(value: u8, bytes: &mut [u8]) {
-    if bytes.len() < WIDTH {
-        bytes.fill(value);
-        return;
-    }
-    let vector = _mm256_set1_epi8(value.cast_signed());
-    let (start, last) = (bytes.as_mut_ptr(), bytes.len() - WIDTH);
-    let put = |at: usize| {
-        debug_assert!(at <= last);
-        // SAFETY: `at` is at most the length less the width; the store asks for no alignment.
-        unsafe { _mm256_storeu_si256(start.add(at).cast(), vector) };
-    };
-    // The first and the last store may overlap others; those between are aligned, so that none crosses a cache line.
-    put(0);
-    let mut at = WIDTH - start.addr() % WIDTH;
-    while at + 3 * WIDTH <= last {
-        put(at);
-        put(at + WIDTH);
-        put(at + 2 * WIDTH);
-        put(at + 3 * WIDTH);
-        at += 4 * WIDTH;
-    }
-    while at <= last {
-        put(at);
-        at += WIDTH;
-    }
-    put(last);
 }

@@ -1,0 +1,59 @@
+//! What every path with vectors is entered by: functions that need no `unsafe` to call, and plain stores.
+
+/// Writes `fill`, `wrong` and `store` of a path over its own `fill_wide` and `wrong_wide`. It wants `WIDTH`, the bytes of a vector, in scope.
+macro_rules! entry {
+    (path: $path:literal, stores: $feature:literal, $splat:ident, $put:ident) => {
+        #[doc = concat!("Fills whole batches with the bytes of `id` from counter `first` on. Only where there is `", $path, "`.")]
+        #[inline]
+        pub(super) fn fill(id: u64, first: u64, batches: &mut [[u8; BATCH]]) {
+            // SAFETY: `Generator` holds a path only when `Path::available` lists it.
+            unsafe { fill_wide(id, first, batches) }
+        }
+
+        #[doc = concat!("Number of the first batch that is not as [`fill`] would make it. Only where there is `", $path, "`.")]
+        #[inline]
+        pub(super) fn wrong(id: u64, first: u64, batches: &[[u8; BATCH]]) -> Option<usize> {
+            // SAFETY: as for `fill`.
+            unsafe { wrong_wide(id, first, batches) }
+        }
+
+        /// Stores `value` into every byte.
+        #[inline]
+        pub(super) fn store(value: u8, bytes: &mut [u8]) {
+            // SAFETY: as for `fill`.
+            unsafe { store_wide(value, bytes) }
+        }
+
+        #[target_feature(enable = $feature)]
+        fn store_wide(value: u8, bytes: &mut [u8]) {
+            if bytes.len() < WIDTH {
+                bytes.fill(value);
+                return;
+            }
+            let vector = $splat(value.cast_signed());
+            let (start, last) = (bytes.as_mut_ptr(), bytes.len() - WIDTH);
+            let put = |at: usize| {
+                debug_assert!(at <= last);
+                // SAFETY: `at` is at most the length less the width; the store asks for no alignment.
+                unsafe { $put(start.add(at).cast(), vector) };
+            };
+            // The first and the last store may overlap others; those between are aligned, so that none crosses a cache line.
+            put(0);
+            let mut at = WIDTH - start.addr() % WIDTH;
+            while at + 3 * WIDTH <= last {
+                put(at);
+                put(at + WIDTH);
+                put(at + 2 * WIDTH);
+                put(at + 3 * WIDTH);
+                at += 4 * WIDTH;
+            }
+            while at <= last {
+                put(at);
+                at += WIDTH;
+            }
+            put(last);
+        }
+    };
+}
+
+pub(super) use entry;
