@@ -5,14 +5,14 @@ use units::Seed;
 
 use crate::fill::Layout;
 use crate::share::Share;
-use crate::strata::{STRATUM, Strata};
+use crate::strata::{Runs, STRATUM, Strata};
 use crate::texture::Textures;
 use crate::{Compress, ContentSpec, Kind, Parts, ProfileSource, Scope, saving};
 
 /// Blocks that are packed to find out what a distribution saves.
 const PACKED: u64 = 4 * STRATUM;
-/// Longest runs of like sizes that are tried for a profile: 2^this blocks.
-const LONGEST_RUN_BITS: u32 = 8;
+/// Longest runs of like sizes that are tried for a profile: 2^this blocks, and twice that.
+const LONGEST_RUN_BITS: u32 = 7;
 
 /// LZ4 sizes as asked for.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,8 +21,8 @@ pub(crate) enum Sizes {
     One(usize),
     /// A share of one size, the others incompressible.
     Mixed(saving::Mixture),
-    /// The sizes of a stratum in ascending order; blocks of like sizes follow each other in runs of 2^`run_bits`.
-    Many { sorted: Vec<u32>, run_bits: u32 },
+    /// The sizes of a stratum in ascending order; blocks of like sizes follow each other in runs.
+    Many { sorted: Vec<u32>, runs: Runs },
 }
 
 impl ContentSpec {
@@ -71,27 +71,38 @@ impl Sizes {
             sorted.resize(end.max(sorted.len()), size.min(unit as f64) as u32);
         }
         sorted.resize(STRATUM as usize, sorted.last().copied().unwrap_or(unit as u32));
-        Self::Many { sorted, run_bits: 0 }
+        Self::Many { sorted, runs: Runs::default() }
     }
 
     fn normal(mean: f64, deviation: f64, unit: usize) -> Self {
         let size = |i| mean + deviation * normal_quantile((i as f64 + 0.5) / STRATUM as f64);
         let sorted = (0..STRATUM).map(|i| size(i).round().clamp(1.0, unit as f64) as u32).collect();
-        Self::Many { sorted, run_bits: 0 }
+        Self::Many { sorted, runs: Runs::default() }
     }
 
-    /// In runs so long that the packer saves as near to `saving` percent as can be.
+    /// In runs so long that the packer saves as near to `saving` percent as can be: of one length, or of two in the shares that
+    /// meet it.
     fn in_best_runs(self, saving: f64) -> Self {
         let Self::Many { sorted, .. } = self else { return self };
-        let mut best = (f64::INFINITY, Self::One(BLOCK));
-        for run_bits in 0..=LONGEST_RUN_BITS {
-            let tried = Self::Many { sorted: sorted.clone(), run_bits };
-            let off = (tried.packer_saving_percent() - saving).abs();
-            if off < best.0 - 0.05 {
-                best = (off, tried);
-            }
-        }
-        best.1
+        let saved: Vec<f64> = (0..=LONGEST_RUN_BITS + 1)
+            .map(|bits| {
+                let runs = Runs { bits, longer: 0 };
+                Self::Many { sorted: sorted.clone(), runs }.packer_saving_percent()
+            })
+            .collect();
+        let between = saved.windows(2).zip(0u32..).find_map(|(pair, bits)| {
+            let share = (saving - pair[0]) / (pair[1] - pair[0]);
+            let longer = (share * 65_536.0).round() as u32;
+            (0.0..=1.0).contains(&share).then_some(Runs { bits, longer })
+        });
+        let nearest = || {
+            let off = |(_, saved): &(u32, f64)| (saved - saving).abs();
+            let one = (0u32..).zip(saved.iter().copied());
+            let bits = one.min_by(|a, b| off(a).total_cmp(&off(b))).map_or(0, |found| found.0);
+            Runs { bits, longer: 0 }
+        };
+        let runs = between.unwrap_or_else(nearest);
+        Self::Many { sorted, runs }
     }
 
     /// Mean size, bytes.
@@ -137,9 +148,7 @@ impl Sizes {
             Self::One(bytes) => *bytes,
             Self::Mixed(m) if Share::of(m.share).takes(n) => m.lz4_bytes,
             Self::Mixed(_) => BLOCK,
-            Self::Many { sorted, run_bits } => {
-                sorted[strata.in_runs(*run_bits).at(n) as usize] as usize
-            }
+            Self::Many { sorted, runs } => sorted[strata.in_runs(*runs).at(n) as usize] as usize,
         }
     }
 
@@ -171,9 +180,9 @@ impl Layouts {
                 packed: textures.of_size(m.lz4_bytes).layout,
                 plain: textures.whole().layout,
             },
-            Sizes::Many { sorted, run_bits } => Self::Many {
+            Sizes::Many { sorted, runs } => Self::Many {
                 layouts: textures.of_sizes(sorted),
-                strata: Strata::new(seed.derive("sizes")).in_runs(*run_bits),
+                strata: Strata::new(seed.derive("sizes")).in_runs(*runs),
             },
         }
     }

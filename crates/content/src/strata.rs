@@ -12,8 +12,27 @@ const BITS: u32 = 12;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Strata {
     salt: u64,
-    /// Numbers that follow each other stay together in runs of 2^this.
-    run_bits: u32,
+    runs: Runs,
+}
+
+/// How long numbers that follow each other stay together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Runs {
+    /// In runs of 2^this,
+    pub bits: u32,
+    /// but twice as long in so many of 65,536 strata, which are spread evenly.
+    pub longer: u32,
+}
+
+impl Runs {
+    /// The exponent in a stratum.
+    #[inline]
+    fn bits_in(self, stratum: u64) -> u32 {
+        let longer = u64::from(self.longer);
+        // Half a step ahead, so that the first strata have their share too.
+        let upto = |n: u64| n.wrapping_mul(longer).wrapping_add(1 << 15) >> 16;
+        (self.bits + u32::from(upto(stratum + 1) > upto(stratum))).min(BITS)
+    }
 }
 
 /// The finaliser of SplitMix64.
@@ -38,20 +57,21 @@ fn permute(hash: u64, bits: u32, x: u64) -> u64 {
 
 impl Strata {
     pub fn new(seed: units::Seed) -> Self {
-        Self { salt: seed.0, run_bits: 0 }
+        Self { salt: seed.0, runs: Runs::default() }
     }
 
-    /// The same, with neighbours together in runs of 2^`run_bits` numbers, at most a stratum.
-    pub fn in_runs(self, run_bits: u32) -> Self {
-        Self { run_bits: run_bits.min(BITS), ..self }
+    /// The same, with neighbours together in runs, at most a stratum long.
+    pub fn in_runs(self, runs: Runs) -> Self {
+        Self { runs, ..self }
     }
 
     /// The number at place `n`, below [`STRATUM`]; each once in every aligned stratum of places.
     #[inline]
     pub fn at(self, n: u64) -> u64 {
         let (salt, place) = (self.salt ^ (n >> BITS) << 24, n & (STRATUM - 1));
-        let (run, rest) = (place >> self.run_bits, place & ((1 << self.run_bits) - 1));
-        let bits = BITS - self.run_bits;
+        let run_bits = if self.runs == Runs::default() { 0 } else { self.runs.bits_in(n >> BITS) };
+        let (run, rest) = (place >> run_bits, place & ((1 << run_bits) - 1));
+        let bits = BITS - run_bits;
         let widths = [bits.min(4), bits.saturating_sub(4).min(4), bits.saturating_sub(8)];
         let low = run & ((1 << widths[0]) - 1);
         let middle = run >> widths[0] & ((1 << widths[1]) - 1);
@@ -59,7 +79,7 @@ impl Strata {
         let first = permute(mix(salt ^ (high << 4 | middle)), widths[0], low);
         let second = permute(mix(salt ^ (high << 4 | first) ^ 1 << 12), widths[1], middle);
         let third = permute(mix(salt ^ (first << 4 | second) ^ 2 << 12), widths[2], high);
-        ((first << widths[1] | second) << widths[2] | third) << self.run_bits | rest
+        ((first << widths[1] | second) << widths[2] | third) << run_bits | rest
     }
 }
 
@@ -71,7 +91,8 @@ mod tests {
     fn every_number_comes_once_in_a_stratum_and_shares_hold_in_short_stretches() {
         for seed in 0..5 {
             for run_bits in [0, 1, 3, 5, 12] {
-                let strata = Strata::new(units::Seed(seed)).in_runs(run_bits);
+                let strata =
+                    Strata::new(units::Seed(seed)).in_runs(Runs { bits: run_bits, longer: 0 });
                 for stratum in 0..3 {
                     let numbers: Vec<_> =
                         (0..STRATUM).map(|n| strata.at(stratum * STRATUM + n)).collect();
@@ -90,6 +111,21 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn runs_between_two_lengths_are_a_mixture_of_strata() {
+        let runs = Runs { bits: 3, longer: 65_536 / 4 };
+        let longer = (0..400).filter(|&stratum| runs.bits_in(stratum) == 4).count();
+        assert_eq!(longer, 100);
+        assert_eq!((0..4).filter(|&stratum| runs.bits_in(stratum) == 4).count(), 1);
+        let strata = Strata::new(units::Seed(1)).in_runs(runs);
+        for stratum in 0..8 {
+            let mut numbers: Vec<_> =
+                (0..STRATUM).map(|n| strata.at(stratum * STRATUM + n)).collect();
+            numbers.sort_unstable();
+            assert!(numbers.iter().copied().eq(0..STRATUM), "stratum {stratum}");
         }
     }
 
