@@ -8,7 +8,7 @@ use std::path::Path;
 use content::{ContentSpec, Contents, Part};
 use reduce::{BLOCK, Fingerprint, LARGEST_FRAGMENT, Lz4, Packer, is_zero};
 use serde::{Deserialize, Serialize};
-use sys::interrupt::Interrupt;
+use sys::interrupt::{Interrupt, Level};
 use units::{Percent, Seed};
 
 use crate::BenchError;
@@ -68,6 +68,9 @@ pub fn measure(
     let file = |source| BenchError::Content { path: path.clone(), source };
     let mut answer = Vec::new();
     for &ask in asks {
+        if interrupt.level() != Level::None {
+            return Err(BenchError::Interrupted);
+        }
         write(ask, bytes, &path).map_err(file)?;
         let fathom = look(&path).map_err(file)?;
         let theirs = match fio {
