@@ -95,7 +95,7 @@ fn corpus(text: &str) -> Result<(PathBuf, Bytes), String> {
         return Ok((text.into(), Bytes(0)));
     };
     let size: Bytes = forgotten.parse().map_err(|error| format!("{error}"))?;
-    if size.0 % 4096 != 0 {
+    if !size.0.is_multiple_of(4096) {
         return Err(format!("{size} are no whole blocks of 4 KiB; give a multiple of 4k"));
     }
     Ok((file.into(), size))
