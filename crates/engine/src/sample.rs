@@ -164,8 +164,8 @@ impl Sampler {
         // SAFETY: the place is free (`used < length`) and therefore the worker's; it has as many bytes, and what is being
         // written is memory of somebody else.
         unsafe {
-            UnsafeCell::raw_get(place.as_ptr()).copy_from_nonoverlapping(block.as_ptr(), bytes)
-        };
+            UnsafeCell::raw_get(place.as_ptr()).copy_from_nonoverlapping(block.as_ptr(), bytes);
+        }
         self.queue.put.store(put + 1, Ordering::Release);
     }
 }
