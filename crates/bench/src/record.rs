@@ -59,8 +59,15 @@ fn one(
     about: &About,
 ) -> Result<(), BenchError> {
     let mut sink = DirSink::create(folder)?;
-    // fio is the base: a ratio of 0.5 of CPU time is then ours over fio's, as everywhere here.
-    let sides: Vec<&Side> = case.sides.iter().skip(1).chain(case.sides.first()).collect();
+    // fio is the base: a ratio of 0.5 of CPU time is then ours over fio's, as everywhere here. Ours comes first of those
+    // that are held against it, because the page's headline is of the first.
+    let sides: Vec<&Side> = case
+        .sides
+        .get(1)
+        .into_iter()
+        .chain(case.sides.first())
+        .chain(case.sides.iter().skip(2))
+        .collect();
     let repeats = sides.iter().map(|side| side.samples.len()).min().unwrap_or(0);
     let mut cells = Vec::new();
     let mut now = 0;
@@ -69,7 +76,7 @@ fn one(
             let (side, sample) = (sides[place], &sides[place].samples[repeat]);
             let index = cells.len();
             let path = cell_folder(index, &side.name, repeat as u32 + 1);
-            let record = cell(index, side, repeat, sample, now);
+            let record = cell((index, repeat), side, case.case.depth, sample, now);
             now = record["end_ns"].as_u64().unwrap_or(now);
             let record: CellRecord = model("cell.json", record)?;
             CellWriter::new(&path).record(&mut sink, &record)?;
@@ -95,7 +102,13 @@ fn operation(case: &CaseOutcome) -> &'static str {
     }
 }
 
-fn cell(index: usize, side: &Side, repeat: usize, sample: &Sample, start_ns: u64) -> Value {
+fn cell(
+    (index, repeat): (usize, usize),
+    side: &Side,
+    depth: u32,
+    sample: &Sample,
+    start_ns: u64,
+) -> Value {
     let said = &sample.said;
     let end_ns = start_ns + said.duration_ns;
     let bytes = said.ios * 4096;
@@ -120,7 +133,7 @@ fn cell(index: usize, side: &Side, repeat: usize, sample: &Sample, start_ns: u64
         }},
         "asked": null, "achieved": null,
         "cpu": {"user_s": cpu_s, "system_s": 0.0, "per_io_us": sample.cpu_per_io_us},
-        "engine": {"backend": said.backend.as_deref().unwrap_or(&side.name), "jobs": 1, "depth": 0,
+        "engine": {"backend": said.backend.as_deref().unwrap_or(&side.name), "jobs": 1, "depth": depth,
                    "direct": true, "registered": false, "clock": ""},
         "notices": [format!("{:.1} % of all CPUs were used by others meanwhile", 100.0 * sample.foreign_share)],
     });
@@ -223,7 +236,11 @@ mod tests {
             name: case.name(),
             case,
             tried: Vec::new(),
-            sides: vec![side(Who::Fathom("auto".into()), 1.0), side(Who::Fio(candidate), 2.0)],
+            sides: vec![
+                side(Who::Fathom("auto".into()), 1.0),
+                side(Who::Fio(candidate), 2.0),
+                side(Who::Fio(Candidate { engine: Engine::Pvsync2, ..candidate }), 3.0),
+            ],
             cpu: ratio(),
             system: ratio(),
             iops: ratio(),
@@ -282,10 +299,17 @@ mod tests {
         let made = write(&root, &outcome, &about).unwrap();
         let result = results::open(&made[0]).unwrap();
         let names: Vec<_> = result.manifest.plan.variants.iter().map(|v| v.name.as_str()).collect();
-        assert_eq!(names, ["fio psync", "fathom"]);
-        assert_eq!(result.cells.len(), 8);
-        let order: Vec<_> = result.cells.iter().take(4).map(|c| c.entry.variant.as_str()).collect();
-        assert_eq!(order, ["fio psync", "fathom", "fathom", "fio psync"]);
+        assert_eq!(names, ["fio psync", "fathom", "fio pvsync2"]);
+        assert_eq!(result.cells.len(), 12);
+        let order: Vec<_> = result.cells.iter().take(6).map(|c| c.entry.variant.as_str()).collect();
+        assert_eq!(
+            order,
+            ["fio psync", "fathom", "fio pvsync2", "fio pvsync2", "fathom", "fio psync"]
+        );
+        assert_eq!(
+            result.cells[0].record.as_ref().unwrap().stages[0].load.as_ref().unwrap().engine.depth,
+            32
+        );
         let record = result.cells[0].record.as_ref().unwrap();
         let operations = &record.stages[0].load.as_ref().unwrap().operations;
         assert_eq!(operations["all"].latency, None, "a part of a latency is no latency");
