@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Mark of the readings at rest after a stage.
 const SETTLED: &str = "stage_settled";
 /// Bytes of one write: VDO gets so few blocks at once that it keeps their order nearly, and an emulated guest is not too slow.
-pub const WRITE: u64 = 32 << 10;
+pub const WRITE: u64 = 16 << 10;
 /// Stretches of the volume begin at multiples of this.
 const STRETCH: u64 = 16 << 20;
 
