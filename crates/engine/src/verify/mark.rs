@@ -6,7 +6,8 @@ use std::path::Path;
 use workload::Range;
 
 use super::file::{MAGIC, begin, damaged, end, replace};
-use super::state::{Header, refused};
+use super::header::Header;
+use super::state::refused;
 use crate::error::EngineError;
 
 /// Puts down at `path`, before a load writes on `ranges`, that it has begun: whoever finds that knows that it did not end. What

@@ -7,6 +7,7 @@
 mod cells;
 mod file;
 mod hand;
+mod header;
 mod judge;
 mod known;
 mod makers;

@@ -8,11 +8,12 @@ use units::Bytes;
 use workload::{LoadSpec, OpName, Ops, Range, Verify};
 
 use super::cells::Width;
+use super::header::Header;
 use super::known::{self, Known, Layer};
 use super::makers::{Maker, Makers};
 use super::mark;
 use super::replay::{Lane, Replay};
-use super::state::{self, Header, Kept};
+use super::state::{self, Kept};
 use super::table::Promises;
 use super::verifier::Verifier;
 use crate::error::EngineError;

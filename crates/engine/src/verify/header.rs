@@ -1,0 +1,102 @@
+//! The header of a state file: which targets it is of, and which loads wrote them.
+
+use content::ContentSpec;
+use serde::{Deserialize, Serialize};
+use units::Seed;
+use workload::Range;
+
+use super::cells::Width;
+use super::known;
+use super::replay::Replay;
+use super::session::Ground;
+use crate::load::Load;
+
+/// A content that was written: what it takes to make its bytes again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Recipe {
+    pub(super) spec: ContentSpec,
+    pub(super) seed: Seed,
+    pub(super) generator: u16,
+    pub(super) jobs: u32,
+    pub(super) blocks: u64,
+}
+
+/// Loads that are kept although a later one wrote everything.
+const KEPT: usize = 4;
+
+/// What a state is of.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub(crate) struct Header {
+    /// Bytes in a block.
+    pub(super) unit: u64,
+    /// Bytes of state per block.
+    pub(super) width: u8,
+    /// Sizes of the targets, bytes.
+    pub(super) targets: Vec<u64>,
+    pub(super) recipes: Vec<Recipe>,
+    /// All that was ever done to the targets; `None` when that is not known.
+    pub(crate) replays: Option<Vec<Replay>>,
+    /// Whether the cells are those that this makes, but for the blocks that follow.
+    pub(super) replayed: bool,
+    /// Where loads wrote that did not come to their end: for each, the range on each target.
+    #[serde(default)]
+    pub(super) unfinished: Vec<Vec<Range>>,
+}
+
+impl Header {
+    /// The load did what `replay` makes again, or something that cannot be.
+    pub(crate) fn did(&mut self, replay: Option<Replay>) {
+        self.replays = self.replays.take().zip(replay).map(|(mut all, replay)| {
+            all.push(replay);
+            all
+        });
+        self.prune();
+    }
+
+    /// Leaves out loads of which nothing can be left on the targets, but for some: a lost write may still show them.
+    fn prune(&mut self) {
+        let Some(replays) = &mut self.replays else { return };
+        let covers = |replay: &Replay| {
+            let mut lanes = replay.lanes().iter().zip(&self.targets);
+            lanes.all(|(lane, size)| {
+                let all = lane.range.start == 0 && lane.range.bytes + self.unit > *size;
+                all && known::covers(lane, self.unit as usize)
+            })
+        };
+        let Some(last) = replays.iter().rposition(covers) else { return };
+        replays.drain(..last.saturating_sub(KEPT));
+        let seeds: Vec<_> = replays.iter().map(Replay::seed).collect();
+        self.recipes.retain(|recipe| seeds.contains(&recipe.seed));
+    }
+
+    pub(crate) fn of(load: &Load, unit: usize, grounds: &[Ground], ranges: &[Range]) -> Self {
+        let recipe = |(generator, range): (u16, &Range)| Recipe {
+            spec: load.spec.content.clone(),
+            seed: load.seed,
+            generator,
+            jobs: load.spec.jobs,
+            blocks: range.bytes / load.spec.content.unit() as u64,
+        };
+        let writes = load.spec.has_content();
+        Self {
+            unit: unit as u64,
+            width: match load.verification.width {
+                Width::Four => 4,
+                Width::One => 1,
+            },
+            targets: grounds.iter().map(|ground| ground.size.0).collect(),
+            recipes: (0..).zip(ranges).filter(|_| writes).map(recipe).collect(),
+            replays: Some(Vec::new()),
+            replayed: false,
+            unfinished: Vec::new(),
+        }
+    }
+
+    /// Goes on from an earlier state: its contents still stand on the targets.
+    pub(crate) fn take_earlier(&mut self, earlier: &Self) {
+        let new = earlier.recipes.iter().filter(|recipe| !self.recipes.contains(recipe));
+        let new: Vec<_> = new.cloned().collect();
+        self.recipes.extend(new);
+        self.replays = earlier.replays.clone();
+    }
+}
