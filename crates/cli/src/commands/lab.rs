@@ -1,20 +1,21 @@
 //! `fathom lab run`, `list` and `clean`.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use lab::cache::Clean;
 use lab::{Cache, DiskHome};
+use results::ResultSet;
 use results::model::Accelerator;
 use run::{Ledger, Start};
 use serde_json::json;
 use sys::interrupt::{Interrupt, Level};
 use units::{Bytes, Nanos};
 
-use crate::args::LabRunArgs;
+use crate::args::{Common, GuestArgs, LabRunArgs};
 use crate::choices::{Source, plan, result_directory};
 use crate::failure::Failure;
 use crate::guests::{LabGuests, prepare};
@@ -29,6 +30,36 @@ const LEAST_DEADLINE: Duration = Duration::from_secs(600);
 pub fn run(args: &LabRunArgs) -> Result<ExitCode, Failure> {
     let (outcome, out) = execute(args)?;
     super::run::conclude(outcome, &out, args.common.json)
+}
+
+/// Runs an experiment that the program wrote itself, `text`, which is kept in `folder` as `name`; its result, or the exit code of
+/// a run that did not end well. The result stays in `out`, or goes with the folder.
+pub fn execute_own(
+    (name, text): (&str, &str),
+    folder: &Path,
+    out: Option<&Path>,
+    machine: &GuestArgs,
+) -> Result<Result<ResultSet, ExitCode>, Failure> {
+    let file = folder.join(name);
+    std::fs::write(&file, text).map_err(Failure::environment)?;
+    let run = LabRunArgs {
+        common: Common {
+            experiment: file.display().to_string(),
+            out: Some(out.map_or_else(|| folder.join("result"), Path::to_owned)),
+            repeat: None,
+            seed: None,
+            json: false,
+            inject: Vec::new(),
+        },
+        machine: machine.clone(),
+        keep_disks: None,
+        deadline: None,
+    };
+    let (outcome, out) = execute(&run)?;
+    if outcome.exit_code() != 0 {
+        return Ok(Err(ExitCode::from(outcome.exit_code())));
+    }
+    results::open(&out).map(Ok).map_err(Failure::data)
 }
 
 /// Runs the experiment; how it ended, and where the result is.

@@ -12,7 +12,8 @@ use serde_json::json;
 use sys::interrupt::Interrupt;
 
 use super::engine::failure;
-use crate::args::{BenchContentArgs, Common, LabRunArgs};
+use crate::args::BenchContentArgs;
+use crate::commands::lab::execute_own;
 use crate::failure::Failure;
 use crate::terminal::{answer, say};
 
@@ -172,27 +173,12 @@ fn asks(args: &BenchContentArgs) -> Vec<Ask> {
 fn on_vdo(args: &BenchContentArgs) -> Result<ExitCode, Failure> {
     let asks = asks(args);
     let folder = tempfile::tempdir().map_err(Failure::environment)?;
-    let file = folder.path().join("generator-on-vdo.toml");
-    std::fs::write(&file, vdo::experiment(&asks, LAB_DISTINCT)).map_err(Failure::environment)?;
-    let out = args.out.clone().unwrap_or_else(|| folder.path().join("result"));
-    let run = LabRunArgs {
-        common: Common {
-            experiment: file.display().to_string(),
-            out: Some(out.clone()),
-            repeat: None,
-            seed: None,
-            json: false,
-            inject: Vec::new(),
-        },
-        machine: args.machine.clone(),
-        keep_disks: None,
-        deadline: None,
+    let text = vdo::experiment(&asks, LAB_DISTINCT);
+    let own = ("generator-on-vdo.toml", text.as_str());
+    let result = match execute_own(own, folder.path(), args.out.as_deref(), &args.machine)? {
+        Ok(result) => result,
+        Err(code) => return Ok(code),
     };
-    let (outcome, out) = crate::commands::lab::execute(&run)?;
-    if outcome.exit_code() != 0 {
-        return Ok(ExitCode::from(outcome.exit_code()));
-    }
-    let result = results::open(&out).map_err(Failure::data)?;
     let stored = vdo::stored(&result, &asks, LAB_DISTINCT).map_err(Failure::data)?;
     let worst = stored.iter().map(|cell| cell.error_points).fold(0.0, f64::max);
     if args.json {

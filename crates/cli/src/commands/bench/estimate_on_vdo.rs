@@ -1,6 +1,6 @@
 //! `fathom bench estimate --lab`: estimates held against what real dm-vdo stores.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use bench::estimate::vdo::{self, Corpus, Growth, Shares};
@@ -10,7 +10,8 @@ use serde::Serialize;
 use serde_json::json;
 use sys::interrupt::Interrupt;
 
-use crate::args::{BenchEstimateArgs, Common, LabRunArgs};
+use crate::args::BenchEstimateArgs;
+use crate::commands::lab::execute_own;
 use crate::failure::Failure;
 use crate::terminal::{answer, say};
 
@@ -59,11 +60,12 @@ pub fn compare(args: &BenchEstimateArgs) -> Result<ExitCode, Failure> {
         corpora.push(corpus);
         told.push((estimated, profiled));
     }
-    let (code, out) = write(args, &corpora, folder.path())?;
-    if code != 0 {
-        return Ok(ExitCode::from(code));
-    }
-    let result = results::open(&out).map_err(Failure::data)?;
+    let text = vdo::experiment(&corpora);
+    let own = ("estimate-on-vdo.toml", text.as_str());
+    let result = match execute_own(own, folder.path(), args.out.as_deref(), &args.machine)? {
+        Ok(result) => result,
+        Err(code) => return Ok(code),
+    };
     let stored = vdo::stored(&result, &corpora).map_err(Failure::data)?;
     let mut compared = Vec::new();
     for ((corpus, (estimated, profiled)), stored) in corpora.iter().zip(&told).zip(&stored) {
@@ -114,31 +116,6 @@ fn profile(
     let name = image.file_stem().unwrap_or(image.as_os_str()).to_string_lossy().into_owned();
     let image = image.canonicalize().map_err(Failure::environment)?;
     Ok((Corpus { name, image, bytes: answer.bytes, forgotten_bytes, profile: path }, answer))
-}
-
-/// Writes everything to dm-vdo; the exit code of the run, and where its result is.
-fn write(
-    args: &BenchEstimateArgs,
-    corpora: &[Corpus],
-    folder: &Path,
-) -> Result<(u8, PathBuf), Failure> {
-    let file = folder.join("estimate-on-vdo.toml");
-    std::fs::write(&file, vdo::experiment(corpora)).map_err(Failure::environment)?;
-    let run = LabRunArgs {
-        common: Common {
-            experiment: file.display().to_string(),
-            out: Some(args.out.clone().unwrap_or_else(|| folder.join("result"))),
-            repeat: None,
-            seed: None,
-            json: false,
-            inject: Vec::new(),
-        },
-        machine: args.machine.clone(),
-        keep_disks: None,
-        deadline: None,
-    };
-    let (outcome, out) = crate::commands::lab::execute(&run)?;
-    Ok((outcome.exit_code(), out))
 }
 
 /// What the profile makes of a corpus, written to a file by the same engine, and estimated.
