@@ -5,8 +5,8 @@ use std::hint::black_box;
 use std::io::Write;
 use std::time::Instant;
 
-use content::{BLOCK, ContentId, ContentSpec, Path, Permutation, Source};
-use units::Seed;
+use content::{BLOCK, ContentId, ContentSpec, Path, Source};
+use units::{Permutation, Seed};
 
 /// Least nanoseconds of one call of `what`, over repeats of `calls` calls.
 fn least(calls: u64, mut what: impl FnMut(u64)) -> f64 {

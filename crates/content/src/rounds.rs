@@ -10,11 +10,11 @@
 //! they refer to what was new before the last [`APART`] blocks and [`PACKED`] distinct ones. The duplicates of the beginning, for
 //! which nothing is that old, take turns among a few contents, which are lost to the packer.
 
-use units::Seed;
+use units::{Permutation, Seed};
 
+use crate::Popularity;
 use crate::strata::mix;
 use crate::written::Shares;
-use crate::{Permutation, Popularity};
 
 /// Most rounds of the beginning; they grow so slowly only under a cap that leaves next to no room.
 const MOST_GROWING: usize = 1024;

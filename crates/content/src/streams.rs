@@ -6,11 +6,11 @@
 //! comes first is permuted. Until a lag of new blocks has been written there is nothing that far back: duplicates are
 //! then of the older half of what the stream has written.
 
-use units::Seed;
+use units::{Permutation, Seed};
 
 use crate::strata::{STRATUM, Strata, mix};
 use crate::written::{Next, Shares};
-use crate::{DistanceShare, Permutation, Profile};
+use crate::{DistanceShare, Profile};
 
 /// Parts that shares of a stream are kept to.
 const WHOLE: u64 = 1_000_000_000;

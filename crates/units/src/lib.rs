@@ -1,4 +1,4 @@
-//! Quantities, their parsing and printing; the description of a metric; seeds.
+//! Quantities, their parsing and printing; the description of a metric; seeds, and permutations that follow from them.
 //!
 //! Everything here is a value with a unit. A quantity is written by people as text (`4k`, `1.5G`,
 //! `90s`, `50%`) and stored by programs as a number in its base unit (bytes, nanoseconds, percent).
@@ -8,6 +8,7 @@ mod bytes;
 mod metric;
 mod nanos;
 mod percent;
+mod permutation;
 mod quantity;
 mod seed;
 pub mod show;
@@ -16,5 +17,6 @@ pub use bytes::Bytes;
 pub use metric::{Better, Metric, Unit};
 pub use nanos::Nanos;
 pub use percent::Percent;
+pub use permutation::Permutation;
 pub use quantity::QuantityError;
 pub use seed::{Seed, SplitMix64};

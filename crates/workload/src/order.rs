@@ -1,9 +1,8 @@
 //! The places of one job's I/Os, in batches that can be found by their number.
 
-use units::Seed;
+use units::{Permutation, Seed};
 
 use crate::law::Law;
-use crate::permutation::Permutation;
 use crate::walk::Walk;
 use crate::{BATCH, Hot, Pattern, seeds};
 

@@ -1,6 +1,6 @@
 //! Permutations without memory, both ways.
 
-use units::Seed;
+use crate::Seed;
 
 /// A permutation of 0..n, each entry computed by itself: a bijection of the next power of two (xorshifts and odd
 /// multipliers, each invertible), applied again while it leaves the range (cycle walking; fewer than two steps on average).
@@ -25,6 +25,7 @@ fn inverse(odd: u64) -> u64 {
 
 impl Permutation {
     /// The permutation of 0..`n` that belongs to `seed`; of 0..1 when `n` is 0.
+    #[inline]
     pub fn new(n: u64, seed: Seed) -> Self {
         let n = n.max(1);
         let bits = u64::BITS - (n - 1).leading_zeros();
@@ -93,11 +94,12 @@ impl Permutation {
         x
     }
 
-    /// Puts in place of each entry number in `entries`, all below n, the entry itself.
+    /// Puts in place of each entry number in `entries` (at most 256), all below n, the entry itself.
     #[inline]
-    pub fn apply(&self, entries: &mut [u64; crate::BATCH]) {
+    pub fn apply<const N: usize>(&self, entries: &mut [u64; N]) {
+        const { assert!(N <= 1 << u8::BITS) };
         // Those that leave the range are gathered and stepped on together: no branch to be guessed wrong.
-        let mut outside = [0u8; crate::BATCH];
+        let mut outside = [0u8; N];
         let mut count = 0;
         for (i, entry) in entries.iter_mut().enumerate() {
             *entry = self.step(*entry);
@@ -108,7 +110,7 @@ impl Permutation {
             let mut still = 0;
             for k in 0..count {
                 let i = outside[k];
-                let entry = &mut entries[usize::from(i) % crate::BATCH];
+                let entry = &mut entries[usize::from(i) % N];
                 *entry = self.step(*entry);
                 outside[still] = i;
                 still += usize::from(*entry >= self.n);
@@ -121,7 +123,8 @@ impl Permutation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::BATCH;
+
+    const BATCH: usize = 64;
 
     /// Whether every value comes once; all ways to compute it agree.
     fn is_bijection(n: u64, seed: u64) -> bool {
@@ -176,7 +179,7 @@ mod tests {
             counts.iter().map(|&c| (c as f64 - mean).powi(2) / mean).sum::<f64>()
         };
         for n in [1000u64, 4096, 65_536, 244_140, 1_000_003] {
-            for seed in 0..4 {
+            for seed in 0..10 {
                 let order = Permutation::new(n, Seed(seed));
                 let values: Vec<_> = (0..n).map(|i| order.at(i)).collect();
                 let mut cells = vec![0u64; 100];
@@ -195,5 +198,13 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn seeds_give_other_orders() {
+        let order =
+            |seed| (0..50).map(|i| Permutation::new(50, Seed(seed)).at(i)).collect::<Vec<_>>();
+        let orders: std::collections::HashSet<_> = (0..100).map(order).collect();
+        assert_eq!(orders.len(), 100);
     }
 }
