@@ -12,7 +12,7 @@
 //! * It does not, at depth 1: plain calls or a queue, whichever costs less CPU, unless it is slower by more than noise.
 //! * It does not, at more: io_uring, unless plain calls are far faster ([`FAR`]) and cost no more CPU.
 //!
-//! Where the kernel gives no io_uring, libaio takes its place.
+//! Where the kernel gives no io_uring, libaio takes its place; also where io_uring may write to the wrong place (on FUSE).
 
 use std::os::fd::AsRawFd;
 
@@ -61,14 +61,15 @@ pub fn probe(targets: &[Aim], spec: &LoadSpec, context: &Context) -> Result<Choi
 }
 
 fn measure(targets: &[Aim], spec: &LoadSpec, context: &Context) -> Result<Choice, EngineError> {
-    let blocks = blocking(targets, spec)?;
+    let Nature { blocks, ring_misplaces } = nature(targets, spec)?;
     let depth = spec.depth_ios();
     let reads = reads(spec);
     let burst = |driver| burst(targets, &reads, driver, context);
-    let (queue, first) = match burst(Driver::IoUring) {
-        Ok(figure) => (Driver::IoUring, figure),
+    let ring = if ring_misplaces { None } else { burst(Driver::IoUring).ok() };
+    let (queue, first) = match ring {
+        Some(figure) => (Driver::IoUring, figure),
         // Without io_uring there may still be the older queue.
-        Err(_) => (Driver::Libaio, burst(Driver::Libaio)?),
+        None => (Driver::Libaio, burst(Driver::Libaio)?),
     };
     let mut ways = vec![(queue, first)];
     let threads = u64::from(depth) * u64::from(spec.jobs);
@@ -83,12 +84,22 @@ fn measure(targets: &[Aim], spec: &LoadSpec, context: &Context) -> Result<Choice
     if ways.len() == 1 {
         let reason = format!("plain calls would need more than {MOST_THREADS} threads");
         let figures = ways.into_iter().map(|(_, figure)| figure).collect();
-        return Ok(Choice { driver: queue, reason, figures });
+        return Ok(without_ring(Choice { driver: queue, reason, figures }, ring_misplaces));
     }
     for (driver, figure) in ways.iter_mut().rev() {
         *figure = better(std::mem::take(figure), burst(*driver)?);
     }
-    Ok(choose(ways, blocks, depth))
+    Ok(without_ring(choose(ways, blocks, depth), ring_misplaces))
+}
+
+/// The same choice; says why io_uring was none of the ways, if it was `not` to be.
+fn without_ring(mut choice: Choice, not: bool) -> Choice {
+    if not {
+        choice
+            .reason
+            .push_str("; not io_uring, whose short direct writes on FUSE go to the wrong place");
+    }
+    choice
 }
 
 /// The rule, from what each way did at `depth`; the first of `ways` is a queue, the second may be plain calls.
@@ -194,9 +205,17 @@ fn burst(
     })
 }
 
-/// Whether some target refuses to be read without blocking.
-fn blocking(targets: &[Aim], spec: &LoadSpec) -> Result<bool, EngineError> {
-    let mut buffers = Buffers::new(1, 4096)?;
+/// What the targets are like.
+#[derive(Default)]
+struct Nature {
+    /// Some target refuses to be read without blocking.
+    blocks: bool,
+    /// There are writes, and io_uring may put some of them in the wrong place ([`Target::ring_misplaces`]).
+    ring_misplaces: bool,
+}
+
+fn nature(targets: &[Aim], spec: &LoadSpec) -> Result<Nature, EngineError> {
+    let (mut nature, mut buffers) = (Nature::default(), Buffers::new(1, 4096)?);
     for aim in targets {
         let TargetSpec::Path(path) = &aim.target else { continue };
         let wish = Wish { reads: false, writes: false, direct: spec.direct, create: None };
@@ -208,11 +227,10 @@ fn blocking(targets: &[Aim], spec: &LoadSpec) -> Result<bool, EngineError> {
         let read = unsafe {
             libc::preadv2(target.file.as_raw_fd(), &raw const part, 1, at, libc::RWF_NOWAIT)
         };
-        if read < 0 && calls::errno() == libc::EOPNOTSUPP {
-            return Ok(true);
-        }
+        nature.blocks |= read < 0 && calls::errno() == libc::EOPNOTSUPP;
+        nature.ring_misplaces |= target.ring_misplaces && spec.writes();
     }
-    Ok(false)
+    Ok(nature)
 }
 
 #[cfg(test)]

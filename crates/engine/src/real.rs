@@ -1,5 +1,6 @@
 //! The load on real targets: opens them, sets workers up, watches them, gathers what they did.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use results::model::{DepthFigures, LoadSummary};
@@ -33,13 +34,15 @@ struct Ground {
     verified: Vec<verify::Ground>,
     /// Whether the page cache is passed by everywhere.
     direct: bool,
+    /// Where io_uring may write the rest of a short write to the wrong place.
+    ring_misplaces: Vec<PathBuf>,
     notices: Vec<String>,
 }
 
 impl Ground {
     fn open(load: &Load) -> Result<Self, EngineError> {
         let (mut files, mut facts, mut notices) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut direct, mut verified) = (true, Vec::new());
+        let (mut direct, mut verified, mut ring_misplaces) = (true, Vec::new(), Vec::new());
         for aim in &load.targets {
             match &aim.target {
                 TargetSpec::Path(path) => {
@@ -50,6 +53,9 @@ impl Ground {
                     verified.push(verify::Ground { size: target.size, promises });
                     files.push(TargetFile { file: target.file, block: target.block });
                     direct &= target.direct;
+                    if target.ring_misplaces && load.spec.writes() {
+                        ring_misplaces.push(path.clone());
+                    }
                     notices.extend(target.notices);
                 }
                 TargetSpec::Null { bytes } => {
@@ -64,7 +70,8 @@ impl Ground {
         }
         let outline = Outline::of(load, &facts)?;
         let alignments = facts.iter().map(|f| f.1).collect();
-        Ok(Self { files: Files::new(files), outline, alignments, verified, direct, notices })
+        let files = Files::new(files);
+        Ok(Self { files, outline, alignments, verified, direct, ring_misplaces, notices })
     }
 }
 
@@ -84,7 +91,9 @@ pub(crate) fn run(
     make: MakeFill,
     session: &mut Session,
 ) -> Result<LoadSummary, EngineError> {
-    let Ground { files, outline, alignments, verified, direct, mut notices } = Ground::open(load)?;
+    let ground = Ground::open(load)?;
+    let Ground { files, outline, alignments, verified, direct, ring_misplaces, mut notices } =
+        ground;
     let verifier = session.verifier(load, &verified, &outline)?;
     let choice = match &load.choice {
         Some(choice) => choice.clone(),
@@ -109,6 +118,9 @@ pub(crate) fn run(
         notices.push(
             "Buffers could not be registered with io_uring: each I/O costs more CPU (raise ulimit -l)".into(),
         );
+    }
+    if driver == Driver::IoUring {
+        notices.extend(ring_misplaces.iter().map(|path| misplaced(path)));
     }
     notices.iter().for_each(|n| on(Event::Notice(n.clone())));
     let used = usage(context);
@@ -218,6 +230,15 @@ fn wish(load: &Load) -> Wish {
         direct: load.spec.direct,
         create: load.may_create,
     }
+}
+
+/// What to say when io_uring was asked for where it may write to the wrong place.
+fn misplaced(path: &Path) -> String {
+    format!(
+        "{} is on FUSE: if its server takes less of a direct write than asked, the kernel's io_uring writes the rest to the wrong \
+         place and tells nobody; `libaio` and `sync` do not, nor does a load through the page cache",
+        path.display()
+    )
 }
 
 /// What to say about I/Os that failed.

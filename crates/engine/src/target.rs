@@ -16,6 +16,9 @@ pub const MADE_BY_FATHOM: &str = "user.fathom.made";
 /// File systems that live in the page cache: direct I/O means nothing there (tmpfs, ramfs).
 const IN_MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58f6];
 
+/// FUSE, virtiofs included.
+const FUSE: u32 = 0x6573_5546;
+
 /// File systems of the kernel's own state.
 const VIEWS: [(u32, &str); 5] = [
     (0x9fa0, "procfs"),
@@ -48,6 +51,9 @@ pub(crate) struct Target {
     /// I/O must be a multiple of this, and start at one.
     pub alignment: u64,
     pub direct: bool,
+    /// io_uring may write the rest of a short write to the wrong place: direct I/O to a file on FUSE. There the kernel's
+    /// io_uring goes on at the position of the call, which FUSE's direct writes do not move (`io_write`, `fuse_direct_IO`).
+    pub ring_misplaces: bool,
     pub notices: Vec<String>,
 }
 
@@ -86,7 +92,7 @@ impl Target {
                 "{} is on a file system that refuses direct I/O: the page cache is in the way, and the figures are those of memory",
                 path.display()
             ));
-        } else if direct && !block && lives_in_memory(&file) {
+        } else if direct && !block && is_on(&file, &IN_MEMORY) {
             direct = false;
             notices.push(format!(
                 "{} lives in the page cache itself (tmpfs): the figures are those of memory",
@@ -100,7 +106,8 @@ impl Target {
             ));
         }
         let alignment = if direct { alignment(&file, block) } else { 1 };
-        Ok(Self { file, block, fresh: new, size, alignment, direct, notices })
+        let ring_misplaces = direct && !block && is_on(&file, &[FUSE]);
+        Ok(Self { file, block, fresh: new, size, alignment, direct, ring_misplaces, notices })
     }
 }
 
@@ -193,8 +200,9 @@ fn open(path: &Path, wish: Wish) -> Result<(File, bool), EngineError> {
     with(0).map(|file| (file, false)).map_err(|e| cannot("opened", path, e))
 }
 
-fn lives_in_memory(file: &File) -> bool {
-    rustix::fs::fstatfs(file).is_ok_and(|fs| IN_MEMORY.contains(&(fs.f_type as u32)))
+/// Whether a file is on one of these file systems, named by their numbers.
+fn is_on(file: &File, systems: &[u32]) -> bool {
+    rustix::fs::fstatfs(file).is_ok_and(|fs| systems.contains(&(fs.f_type as u32)))
 }
 
 fn has_holes(file: &File) -> bool {

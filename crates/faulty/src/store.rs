@@ -26,6 +26,8 @@ pub struct Injected {
     pub request: u64,
     /// Byte address of the request, or of the block that was spoilt.
     pub at: u64,
+    /// Bytes that were asked for, or of that block.
+    pub length: usize,
     /// What happened.
     pub what: What,
 }
@@ -178,7 +180,7 @@ impl Store {
             }
             if answer != before {
                 let what = armed.fault.what.clone();
-                self.injected.push(Injected { request, at, what });
+                self.injected.push(Injected { request, at, length, what });
             }
         }
         answer
@@ -204,7 +206,8 @@ impl Store {
     fn corruption(&mut self, at: u64) -> Option<What> {
         let mut spoilers = self.armed.iter_mut().filter(|a| a.fault.what.is_corruption());
         let what = spoilers.find_map(|a| a.strikes(at).then(|| a.fault.what.clone()))?;
-        self.injected.push(Injected { request: self.requests - 1, at, what: what.clone() });
+        let (request, length) = (self.requests - 1, BLOCK);
+        self.injected.push(Injected { request, at, length, what: what.clone() });
         Some(what)
     }
 
@@ -249,7 +252,8 @@ mod tests {
             .to_vec();
         assert_eq!(results, [true, true, false, false, true, true]);
         assert_eq!(store.injected().len(), 2);
-        assert_eq!(store.injected()[1], Injected { request: 3, at: 12288, what: What::Errno(5) });
+        let last = Injected { request: 3, at: 12288, length: BLOCK, what: What::Errno(5) };
+        assert_eq!(store.injected()[1], last);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use faulty::{Fault, Faulty, On, What, When};
 use sys::clock::Clock;
 use sys::interrupt::Level;
 
-use crate::support::{Loop, Tmpfs, agree, on, run, run_with, skip};
+use crate::support::{Loop, Tmpfs, Zram, agree, on, run, run_with, skip};
 
 const MIB: u64 = 1 << 20;
 const BACKENDS: [&str; 3] = ["io_uring", "libaio", "sync"];
@@ -124,8 +124,8 @@ fn a_device_whose_sparse_backing_is_full_gives_errors_and_a_valid_result() {
 
 /// What a target holds after one pass of writes, and the figures of it.
 ///
-/// io_uring goes on with a short write itself, and FUSE's direct I/O does not tell it how far the file's position has come
-/// (Linux 6.18): what is left would be written over the start. So there it goes without O_DIRECT.
+/// io_uring goes on with a short write itself, at a position that FUSE's direct I/O does not move (Linux 6.18): what is left
+/// would be written over the start. So there it goes without O_DIRECT.
 fn written(target: &Faulty, backend: &str) -> (Vec<u8>, crate::support::Told) {
     let direct = backend != "io_uring";
     let spec = format!(
@@ -158,6 +158,34 @@ fn short_writes_are_continued_where_a_sector_begins_and_every_byte_arrives() {
             assert!(said || backend == "io_uring", "{backend} {notice}: {notices:?}");
         }
     }
+}
+
+#[test]
+fn on_fuse_direct_writes_do_not_go_through_io_uring_unless_it_is_asked_for_which_is_then_told() {
+    let name = "on_fuse_direct_writes_do_not_go_through_io_uring_unless_it_is_asked_for_which_is_then_told";
+    let Some(whole) = mount(name, Vec::new()) else { return };
+    let load = |target: &Faulty, more: &str| {
+        run(&on(target.path(), &format!("passes = 1\ndepth = 4\n{more}")))
+    };
+    let write = "ops = { write = 100 }";
+    load(&whole, write);
+    let faults = vec![Fault::new(On::Write, When::share(0.3), What::Short(1024))];
+    let Ok(target) = Faulty::mount_synchronous(MIB as usize, faults) else { return };
+    let told = load(&target, write);
+    assert!(*target.store().bytes() == *whole.store().bytes(), "other bytes than without faults");
+    let engine = &told.summary().engine;
+    assert_ne!(engine.backend, "io_uring");
+    assert!(engine.chosen.contains("not io_uring"), "{}", engine.chosen);
+    assert!(engine.probe.iter().all(|figure| figure.backend != "io_uring"), "{:?}", engine.probe);
+    // Reads are continued here, and may take any way; so may writes through the page cache.
+    let warned = |more: &str| {
+        let told = load(&whole, &format!("backend = \"io_uring\"\n{more}"));
+        let said = |n: &String| n.contains("is on FUSE") && n.contains("libaio");
+        told.summary().notices.iter().any(said)
+    };
+    assert!(warned(write));
+    assert!(!warned("ops = { read = 100 }"));
+    assert!(!warned(&format!("{write}\ndirect = false")));
 }
 
 #[test]
@@ -204,8 +232,10 @@ fn what_the_kernel_turns_away_is_asked_again_and_counted_when_that_does_not_help
         for (errno, kind) in [(libc::EAGAIN, "EAGAIN"), (libc::EINTR, "EINTR")] {
             for at in [On::Read, On::Write] {
                 let mut faults = vec![Fault::new(at, When::share(0.2), What::Errno(errno))];
+                // io_uring asks again itself after EAGAIN, for as long as that lasts.
+                let hidden = (backend, errno) == ("io_uring", libc::EAGAIN);
                 // One that is turned away each time; it takes a thousand tries.
-                let always = (backend, errno, at) == ("sync", libc::EINTR, On::Read);
+                let always = !hidden;
                 if always {
                     faults.push(Fault::new(at, When::within(0..4096), What::Errno(errno)));
                 }
@@ -225,8 +255,6 @@ fn what_the_kernel_turns_away_is_asked_again_and_counted_when_that_does_not_help
                 );
                 assert_eq!(figures.errors.contains_key(kind), always, "{what}");
                 let said = summary.notices.iter().any(|n| n.contains("turned an I/O away"));
-                // io_uring asks again itself after EAGAIN.
-                let hidden = (backend, errno) == ("io_uring", libc::EAGAIN);
                 assert!(said || hidden, "{what}: {:?}", summary.notices);
             }
         }
@@ -342,6 +370,34 @@ fn a_device_whose_backing_is_cut_off_under_load_gives_errors_and_ends() {
         let read = &told.summary().operations["randread"];
         assert!(read.ios > 0 && read.errors.contains_key("EIO"), "{backend}: {read:?}");
         assert_eq!(told.summary().ended_by, "errors", "{backend}");
+    }
+}
+
+#[test]
+fn a_zram_device_cannot_be_reset_under_a_load_and_can_be_right_after_it() {
+    let name = "a_zram_device_cannot_be_reset_under_a_load_and_can_be_right_after_it";
+    for backend in BACKENDS {
+        let Some(zram) = Zram::new(name, 16 * MIB) else { return };
+        let device = zram.path.file_name().unwrap().to_str().unwrap();
+        let (reset, number) = (format!("/sys/block/{device}/reset"), &device["zram".len()..]);
+        let ask = |file: &str, what: &str| std::fs::write(file, what).map_err(|e| e.raw_os_error());
+        let answers = std::cell::RefCell::new(Vec::new());
+        let spec = "ops = { randread = 50, randwrite = 50 }\nduration = \"400ms\"\ndepth = 4\ninterval = \"50ms\"\nverify = \"read\"";
+        let load = on(&zram.path, &format!("{spec}\nbackend = \"{backend}\""));
+        let told = run_with(&load, &Clock::real(), |event, _| {
+            if matches!(event, Event::Intervals { .. }) {
+                let remove = ask("/sys/class/zram-control/hot_remove", number);
+                answers.borrow_mut().extend([ask(&reset, "1"), remove]);
+            }
+        });
+        agree(&told);
+        let operations = &told.summary().operations;
+        assert!(operations.values().all(|o| o.ios > 0 && o.errors.is_empty()), "{operations:?}");
+        assert_eq!(told.summary().verify.as_ref().unwrap().wrong_blocks(), 0, "{backend}");
+        let answers = answers.into_inner();
+        let busy = |answer: &Result<(), Option<i32>>| *answer == Err(Some(libc::EBUSY));
+        assert!(answers.len() >= 4 && answers.iter().all(busy), "{backend}: {answers:?}");
+        assert_eq!(ask(&reset, "1"), Ok(()), "{backend} still holds it");
     }
 }
 
