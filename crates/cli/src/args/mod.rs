@@ -333,7 +333,8 @@ pub struct BenchContentArgs {
     /// In place of speed: a grid of asks, and what was really written for each.
     #[arg(long, conflicts_with = "lab")]
     pub accuracy: bool,
-    /// In place of speed: the grid on real dm-vdo, in the lab.
+    /// In place of speed: the grid on real dm-vdo, in the lab. It writes 5.2 GiB, which takes some twelve minutes where the CPU is
+    /// emulated.
     #[arg(long)]
     pub lab: bool,
     /// Measure this one too.
