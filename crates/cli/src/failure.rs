@@ -75,6 +75,24 @@ impl Failure {
     }
 }
 
+/// What to say where a negative number was typed after an option: it looks like an option of its own, and `error` says no more
+/// than that there is none of that name.
+pub fn negative(error: &clap::Error, words: impl Iterator<Item = String>) -> Option<Failure> {
+    if error.kind() != clap::error::ErrorKind::UnknownArgument {
+        return None;
+    }
+    let words: Vec<String> = words.collect();
+    let [option, value] = words.windows(2).find_map(|pair| {
+        let [option, value] = pair else { return None };
+        let number = value.strip_prefix('-')?.trim_start_matches('.');
+        let digit = number.starts_with(|c: char| c.is_ascii_digit());
+        (digit && option.starts_with("--") && !option.contains('=')).then_some([option, value])
+    })?;
+    let message = format!("'{value}' is no value for '{option}': it is negative");
+    let help = "give a number without a minus: no size, time, rate, count or share is below zero";
+    Some(Failure::usage(message).with_help(help))
+}
+
 impl From<lab::Error> for Failure {
     fn from(error: lab::Error) -> Self {
         let help = error.help();
@@ -118,5 +136,31 @@ impl From<run::RunError> for Failure {
 impl From<results::ReadError> for Failure {
     fn from(error: results::ReadError) -> Self {
         Self::data(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::negative;
+    use crate::args::Cli;
+
+    fn said(line: &str) -> Option<String> {
+        let words = || line.split(' ').map(str::to_owned);
+        let error = Cli::try_parse_from(words()).unwrap_err();
+        negative(&error, words()).map(|failure| failure.error.to_string())
+    }
+
+    #[test]
+    fn a_negative_value_is_told_from_an_option_that_does_not_exist() {
+        for (option, value) in [("--size", "-1"), ("--size", "-1G"), ("--zero", "-.5%")] {
+            let told = said(&format!("fathom load x {option} {value}"));
+            let told = told.unwrap_or_else(|| panic!("{option} {value}: nothing is said"));
+            assert!(told.contains(option) && told.contains(&format!("'{value}'")), "{told}");
+        }
+        for line in ["fathom load x --size", "fathom load x -s 1", "fathom load x --bogus 1"] {
+            assert_eq!(said(line), None, "{line}");
+        }
     }
 }

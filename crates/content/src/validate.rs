@@ -325,10 +325,9 @@ impl ContentSpec {
     }
 
     /// What it costs VDO's packer that each of `jobs` jobs writes only so many blocks of `blocks` in all: the contents that the
-    /// beginning of its load repeats are stored whole. `None` where that is next to nothing, or nothing was asked of the packer.
+    /// beginning of its load repeats are stored whole. `None` where that is next to nothing, or the packer has nothing to save.
     pub fn length_warning(&self, blocks: u64, jobs: u32) -> Option<Warning> {
-        self.vdo_saving.filter(|saving| saving.0 > 0.0)?;
-        if self.scope == Scope::Live {
+        if self.scope == Scope::Live || self.unit() != BLOCK {
             return None;
         }
         let (again, zero) = self.shares();

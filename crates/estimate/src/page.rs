@@ -46,8 +46,9 @@ pub fn page(answer: &Answer) -> String {
 fn percent(value: Option<f64>) -> String {
     match value {
         None => "–".into(),
-        Some(v) if v > 0.0 && v < LEAST => format!("< {LEAST} %"),
-        Some(v) => format!("{} %", significant(v, 3)),
+        // No-break spaces: a number does not part from its sign.
+        Some(v) if v > 0.0 && v < LEAST => format!("<\u{a0}{LEAST}\u{a0}%"),
+        Some(v) => format!("{}\u{a0}%", significant(v, 3)),
     }
 }
 

@@ -6,7 +6,7 @@ use sys::interrupt::Interrupt;
 
 use crate::BenchError;
 use crate::child::{Line, run};
-use crate::content::speed::Kind;
+use crate::content::speed::{Kind, Speed};
 use crate::fio::Fio;
 
 /// Bytes that fio writes in one run.
@@ -25,6 +25,15 @@ pub struct PeerSpeed {
     pub block_size: String,
     /// Bytes per second of CPU time: median over repeats, with its interval.
     pub bytes_per_second: Figure,
+}
+
+impl PeerSpeed {
+    /// How many times as fast Fathom's fastest path makes this content, into one block that stays in the nearest cache.
+    pub fn fathom_times_as_fast(&self, speeds: &[Speed]) -> Option<f64> {
+        let same = |s: &&Speed| s.what == "fill" && s.content == Some(self.content);
+        let ours = speeds.iter().find(same)?.bytes_per_second.median?;
+        Some(ours / self.bytes_per_second.median?)
+    }
 }
 
 /// Measures fio `repeats` times with each content and block size; the better block size counts.

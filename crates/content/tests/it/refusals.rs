@@ -160,6 +160,13 @@ fn what_people_should_know_is_said() {
     assert!(short("dedupe = 90\nvdo_saving = 92", 122_880, 4).is_some());
     assert!(short("dedupe = 90\nvdo_saving = 92\ndomain = \"all\"", 122_880, 4).is_none());
     assert_eq!(short("dedupe = 90", 8192, 1), None);
+    // Asked as a ratio, the packer saves as much, and loses as much.
+    let ratio = short("dedupe = 90\ncompress = \"4x\"", 8192, 1).unwrap().to_string();
+    assert!(
+        ratio.contains("36 contents of 819") && ratio.contains("63.7% instead of 66.7%"),
+        "{ratio}"
+    );
+    assert_eq!(short("dedupe = 90\ncompress = \"1.5x\"", 8192, 1), None, "nothing can be packed");
     let flushes = read("vdo_saving = 92.8").flush_warning(32).unwrap().to_string();
     assert!(flushes.contains("92.8%") && flushes.contains("32"), "{flushes}");
     let every = read("vdo_saving = 50").flush_warning(1).unwrap().to_string();

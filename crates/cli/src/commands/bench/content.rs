@@ -98,6 +98,7 @@ fn speeds(args: &BenchContentArgs) -> Result<ExitCode, Failure> {
         Some(fio) => peer::measure(fio, FIO_REPEATS, &interrupt).map_err(failure)?,
     };
     if args.json {
+        let peers: Vec<_> = peers.iter().map(|peer| beside(peer, &speeds)).collect();
         let fio = fio.map(|fio| json!({ "build": fio.describe(), "speeds": peers }));
         let document = json!({ "schema": 1, "repeats": args.repeat, "speeds": speeds, "fio": fio });
         answer(&document.to_string());
@@ -146,19 +147,24 @@ fn speed_table(speeds: &[Speed]) -> String {
     text
 }
 
+/// fio's speed for programs: its own figures, and the ratio.
+fn beside(peer: &PeerSpeed, speeds: &[Speed]) -> serde_json::Value {
+    let mut value = json!(peer);
+    value["fathom_times_as_fast"] = json!(peer.fathom_times_as_fast(speeds));
+    value
+}
+
 /// fio's speeds, and how many times as fast the fastest path into one hot block is.
 fn peer_table(speeds: &[Speed], peers: &[PeerSpeed]) -> String {
     let mut text = String::new();
     for peer in peers {
-        let same = |s: &&Speed| s.what == "fill" && s.content == Some(peer.content);
-        let ours = speeds.iter().find(same).and_then(|speed| speed.bytes_per_second.median);
-        let (Some(ours), Some(theirs)) = (ours, peer.bytes_per_second.median) else { continue };
+        let times = peer.fathom_times_as_fast(speeds);
+        let (Some(times), Some(theirs)) = (times, peer.bytes_per_second.median) else { continue };
         text.push_str(&format!(
-            "fio       fill   {:10} {:13} {:>5.1}          Fathom is {:.1} times as fast: {}\n",
+            "fio       fill   {:10} {:13} {:>5.1}          Fathom is {times:.1} times as fast: {}\n",
             words(peer.content),
             peer.block_size,
             theirs / 1e9,
-            ours / theirs,
             peer.line,
         ));
     }
