@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::fio::FioJob;
+use crate::fio::{FioJob, search};
 use crate::target::{Kind, Target};
 
 /// In what order blocks are touched.
@@ -46,9 +46,26 @@ pub struct Case {
     pub mix: Mix,
     /// I/Os in flight.
     pub depth: u32,
+    /// The CPU that every program is held on; `None` where the kernel places its threads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<usize>,
 }
 
 impl Case {
+    #[cfg(test)]
+    pub(crate) fn example(target: &Target) -> Self {
+        let (access, mix) = (Access::Uniform, Mix::Reads);
+        Self { target: target.name.clone(), access, mix, depth: 32, cpu: None }
+    }
+
+    /// Whether plain calls alone take part: they read only, at random or in order. Where the target completes in the call they
+    /// are what an engine adds itself to; at depth 1 elsewhere they are beside it for comparison.
+    pub fn has_floor(&self, target: &Target) -> bool {
+        let order = matches!(self.access, Access::Uniform | Access::Sequential);
+        let called = target.kind != Kind::Null && (!target.later || self.depth == 1);
+        called && order && self.mix == Mix::Reads
+    }
+
     /// A name for tables and folders: `zram uniform reads depth 32`.
     pub fn name(&self) -> String {
         let access = match self.access {
@@ -64,7 +81,8 @@ impl Case {
             Mix::Writes => "writes",
             Mix::Mixed => "mixed",
         };
-        format!("{} {access} {mix} depth {}", self.target, self.depth)
+        let held = self.cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
+        format!("{} {access} {mix} depth {}{held}", self.target, self.depth)
     }
 
     /// The same for fio.
@@ -101,9 +119,10 @@ impl Case {
 pub fn cases(targets: &[Target], quick: bool, depths: &[u32]) -> Vec<Case> {
     let mut all = Vec::new();
     for target in targets {
+        let wanted = |depth| depths.is_empty() || depths.contains(&depth);
         let mut add = |access, mix, depth| {
-            if depths.is_empty() || depths.contains(&depth) {
-                all.push(Case { target: target.name.clone(), access, mix, depth });
+            if wanted(depth) {
+                all.push(Case { target: target.name.clone(), access, mix, depth, cpu: None });
             }
         };
         if target.kind == Kind::Null {
@@ -125,8 +144,27 @@ pub fn cases(targets: &[Target], quick: bool, depths: &[u32]) -> Vec<Case> {
                 add(Access::Sequential, Mix::Writes, depth);
             }
         }
+        if target.kind == Kind::Loop && wanted(1) {
+            all.extend(held(target));
+        }
     }
     all
+}
+
+/// One read at a time with everything on one CPU. Where another thread does the I/O, as for a loop device, each read
+/// passes from one thread to the other and back: on one CPU that is two switches, on two it is two wake-ups of sleeping CPUs, which
+/// cost many times as much in a virtual machine. Which it is the kernel's scheduler decides; held on one CPU it is the same for all.
+fn held(target: &Target) -> Option<Case> {
+    search("taskset")?;
+    let cpu = first_cpu()?;
+    let (access, mix) = (Access::Uniform, Mix::Reads);
+    Some(Case { target: target.name.clone(), access, mix, depth: 1, cpu: Some(cpu) })
+}
+
+/// The first CPU that this process may use.
+fn first_cpu() -> Option<usize> {
+    let allowed = rustix::thread::sched_getaffinity(None).ok()?;
+    (0..rustix::thread::CpuSet::MAX_CPU).find(|&cpu| allowed.is_set(cpu))
 }
 
 /// What is compared without a target: every pattern at one depth, two at others.
@@ -171,5 +209,36 @@ mod tests {
         let names: std::collections::BTreeSet<_> = all.iter().map(Case::name).collect();
         assert_eq!(names.len(), all.len());
         assert!(cases(&[Target::null()], true, &[128]).iter().all(|case| case.depth == 128));
+    }
+
+    #[test]
+    fn plain_calls_take_part_where_they_are_what_an_engine_adds_itself_to() {
+        let at_once = Target { later: false, ..Target::example() };
+        let read = Case::example(&at_once);
+        let write = Case { mix: Mix::Writes, ..read.clone() };
+        let drawn = Case { access: Access::Zipf, ..read.clone() };
+        assert!(
+            read.has_floor(&at_once) && !write.has_floor(&at_once) && !drawn.has_floor(&at_once)
+        );
+        assert!(!read.has_floor(&Target::example()) && !read.has_floor(&Target::null()));
+        assert!(Case { depth: 1, ..read }.has_floor(&Target::example()));
+    }
+
+    #[test]
+    fn a_loop_device_is_compared_on_one_cpu_too_where_that_can_be_asked_for() {
+        let held = |quick, depths: &[u32]| {
+            let all = cases(&[Target::example()], quick, depths);
+            all.into_iter().filter(|case| case.cpu.is_some()).collect::<Vec<_>>()
+        };
+        if search("taskset").is_none() {
+            return println!(
+                "SKIP a_loop_device_is_compared_on_one_cpu_too_where_that_can_be_asked_for: no taskset"
+            );
+        }
+        assert_eq!(
+            (held(true, &[]).len(), held(false, &[1]).len(), held(false, &[32]).len()),
+            (1, 1, 0)
+        );
+        assert!(held(true, &[])[0].name().contains("depth 1 on CPU "));
     }
 }

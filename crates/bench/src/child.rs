@@ -7,13 +7,18 @@ use std::process::{Child, Command, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use sys::interrupt::{Interrupt, Level};
 
 use crate::BenchError;
 use crate::cpu::{Moment, Used};
 
-/// How often the interrupt and the child's end are looked at.
-const LOOK: Duration = Duration::from_millis(20);
+/// How often the interrupt is looked at. Each look wakes a CPU that the child may just have left idle, and lets the kernel
+/// move the child's threads there: not often.
+const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
+/// How often the child's end is looked at where the kernel does not tell of it.
+const POLL: Duration = Duration::from_millis(20);
 /// How much of what a failed program said is kept, bytes.
 const SAID: usize = 800;
 
@@ -30,6 +35,12 @@ impl Line {
     /// `program` with `arguments`.
     pub fn new(program: &Path, arguments: Vec<String>) -> Self {
         Self { program: program.to_owned(), arguments }
+    }
+
+    /// The same with all its threads on CPU number `cpu`.
+    pub fn held_on(self, cpu: usize) -> Self {
+        let held = ["-c".into(), cpu.to_string(), self.program.display().to_string()];
+        Self::new(Path::new("taskset"), held.into_iter().chain(self.arguments).collect())
     }
 }
 
@@ -98,6 +109,8 @@ fn wait(
     child: &mut Child,
     interrupt: &Interrupt,
 ) -> std::io::Result<Option<std::process::ExitStatus>> {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let pidfd = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
     loop {
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status));
@@ -107,7 +120,11 @@ fn wait(
             child.wait()?;
             return Ok(None);
         }
-        std::thread::sleep(LOOK);
+        match &pidfd {
+            // An error ends the wait early, which does no harm.
+            Some(fd) => drop(poll(&mut [PollFd::new(fd, PollFlags::IN)], Some(&LOOK))),
+            None => std::thread::sleep(POLL),
+        }
     }
 }
 
@@ -162,5 +179,7 @@ mod tests {
         let plain =
             Line::new(Path::new("fio"), vec!["--bs=4k".into(), "--filename=/dev/loop0".into()]);
         assert_eq!(plain.to_string(), "fio --bs=4k --filename=/dev/loop0");
+        let held = plain.held_on(1).to_string();
+        assert_eq!(held, "taskset -c 1 fio --bs=4k --filename=/dev/loop0");
     }
 }

@@ -7,6 +7,7 @@ use crate::case::Case;
 use crate::child::{self, Line};
 use crate::cpu::Used;
 use crate::fio::{Candidate, Fio, parse};
+use crate::floor;
 use crate::ours::{self, Fathom};
 use crate::target::Target;
 use crate::{BenchError, Said};
@@ -24,6 +25,8 @@ pub enum Who {
     Fathom(String),
     /// fio, driven this way.
     Fio(Candidate),
+    /// Calls of `pread` and nothing else: what neither engine can go below where it makes them too.
+    Floor,
 }
 
 impl Who {
@@ -33,6 +36,7 @@ impl Who {
             Self::Fathom(backend) if backend == "auto" => "fathom".into(),
             Self::Fathom(backend) => format!("fathom {backend}"),
             Self::Fio(candidate) => format!("fio {}", candidate.name()),
+            Self::Floor => "floor".into(),
         }
     }
 }
@@ -92,9 +96,14 @@ pub struct Programs {
 impl Contestant {
     /// `who` on `case`, for runs of `millis` milliseconds.
     pub fn new(programs: &Programs, who: &Who, target: &Target, case: &Case, millis: u64) -> Self {
-        let line = |millis| match who {
+        let free = |millis| match who {
             Who::Fathom(backend) => programs.fathom.line(target, case, backend, millis),
             Who::Fio(candidate) => case.fio(target, millis).line(&programs.fio, *candidate),
+            Who::Floor => programs.fathom.floor(target, case, millis),
+        };
+        let line = |millis| match case.cpu {
+            Some(cpu) => free(millis).held_on(cpu),
+            None => free(millis),
         };
         Self::of(who, line(Some(millis)), line(None))
     }
@@ -136,6 +145,7 @@ impl Contestant {
         let said = match self.who {
             Who::Fathom(_) => ours::parse(&ran.stdout),
             Who::Fio(_) => parse(&ran.stdout),
+            Who::Floor => floor::parse(&ran.stdout),
         }
         .map_err(|why| BenchError::Output { line: self.line.to_string(), why })?;
         if said.ios == 0 || said.errors > 0 {

@@ -29,6 +29,8 @@ pub enum Word {
     Reached,
     /// The interval says no.
     NotReached,
+    /// The interval says no, and that of plain calls alone says that they miss it too.
+    BeyondFloor,
     /// The interval crosses the goal, or is too wide to say anything, or there is none.
     Undecided,
 }
@@ -39,6 +41,7 @@ impl Word {
         match self {
             Self::Reached => "reached",
             Self::NotReached => "NOT reached",
+            Self::BeyondFloor => "NOT reached, beyond the floor",
             Self::Undecided => "undecided",
         }
     }
@@ -80,6 +83,18 @@ impl Goal {
     }
 }
 
+impl Goal {
+    /// `word`, or [`Word::BeyondFloor`] where this goal was not reached and cannot be: the whole interval of `floor`, the CPU
+    /// time of plain calls alone over fio's, misses it. `ours` is over theirs; a floor that ours is below of is none.
+    ///
+    /// It takes nothing back and gives nothing: what was reached or is undecided stays so.
+    pub fn above_floor(self, word: Word, ours: &Figure, floor: &Figure) -> Word {
+        let (Self::AtMost(limit), Word::NotReached) = (self, word) else { return word };
+        let (Some(ours), Some(floor)) = (ours.interval(), floor.interval()) else { return word };
+        if floor.low > limit && ours.high >= 1.0 { Word::BeyondFloor } else { word }
+    }
+}
+
 /// The goal of the CPU time per I/O, and of the IOPS where there is one.
 pub fn goals(case: &Case, target: &Target) -> (Goal, Option<Goal>) {
     match target.kind {
@@ -118,5 +133,24 @@ mod tests {
         assert_eq!(goal.judge(&figure(&[1.02, 0.99, 1.05])), Word::Reached);
         assert_eq!(goal.judge(&figure(&[1.02, 1.04, 1.05])), Word::NotReached);
         assert_eq!(goal.judge(&figure(&[0.9, 1.6, 2.0])), Word::Undecided);
+    }
+
+    #[test]
+    fn a_floor_explains_a_goal_that_was_missed_only_when_its_whole_interval_misses_it_too() {
+        let goal = Goal::AtMost(0.7);
+        let above = figure(&[1.05, 1.1, 1.12]);
+        let word = |word, floor: &[f64]| goal.above_floor(word, &above, &figure(floor));
+        let (misses, crosses) = ([0.72, 0.75, 0.8], [0.69, 0.75, 0.8]);
+        assert_eq!(word(Word::NotReached, &misses), Word::BeyondFloor);
+        assert_eq!(word(Word::NotReached, &crosses), Word::NotReached);
+        assert_eq!(word(Word::NotReached, &[0.8]), Word::NotReached, "one run has no interval");
+        for decided in [Word::Reached, Word::Undecided] {
+            assert_eq!(word(decided, &misses), decided);
+        }
+        let below = figure(&[0.9, 0.95, 0.97]);
+        let missed = Word::NotReached;
+        assert_eq!(goal.above_floor(missed, &below, &figure(&misses)), missed);
+        let noise = Goal::NotAbove(1.0);
+        assert_eq!(noise.above_floor(missed, &above, &figure(&[1.1, 1.2, 1.3])), missed);
     }
 }

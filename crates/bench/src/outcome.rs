@@ -11,8 +11,8 @@ use crate::target::Target;
 use crate::verified::Verified;
 
 /// Version of the layout of `bench.json`. What is added has a default, so that older files are read on; a change of what is
-/// there raises it.
-pub const SCHEMA: u32 = 1;
+/// there raises it. 2: plain calls among the sides, and the word `beyond_floor`.
+pub const SCHEMA: u32 = 2;
 
 /// A `bench.json` that cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -97,10 +97,10 @@ impl Side {
     }
 }
 
-/// One ratio of ours to fio's best, repeat by repeat.
+/// One ratio of ours to another's, repeat by repeat.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ratio {
-    /// The fio it is held against.
+    /// Whom it is held against.
     pub against: String,
     /// Median of the ratios within each repeat, with its interval.
     pub ratio: Figure,
@@ -108,6 +108,15 @@ pub struct Ratio {
     pub goal: Option<Goal>,
     /// Whether it is.
     pub word: Option<Word>,
+}
+
+/// Plain calls and nothing else beside both engines, in CPU time per I/O of all threads.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Floor {
+    /// Ours over theirs.
+    pub ours: Ratio,
+    /// Theirs over the cheapest fio's.
+    pub fio: Ratio,
 }
 
 /// One case.
@@ -119,7 +128,7 @@ pub struct CaseOutcome {
     pub name: String,
     /// Every way of driving that was tried in the short round.
     pub tried: Vec<Tried>,
-    /// Ours, then the best of fio's.
+    /// Ours, then the best of fio's, then plain calls where they take part.
     pub sides: Vec<Side>,
     /// CPU time per I/O, all threads, against the cheapest fio.
     pub cpu: Ratio,
@@ -127,9 +136,30 @@ pub struct CaseOutcome {
     pub system: Ratio,
     /// IOPS against the fastest fio.
     pub iops: Ratio,
+    /// Where plain calls alone stand; `None` where they did not take part.
+    #[serde(default)]
+    pub floor: Option<Floor>,
     /// Runs that others disturbed, of all.
     #[serde(default)]
     pub disturbed: (usize, usize),
+}
+
+impl CaseOutcome {
+    /// What is said of the goal of the CPU time, and of plain calls where it lies beyond them.
+    pub fn verdict(&self) -> Option<String> {
+        let (goal, word) = self.cpu.goal.zip(self.cpu.word)?;
+        let mut text = format!("goal {}: {}", goal.text(), word.text());
+        if let (Word::BeyondFloor, Some(floor)) = (word, &self.floor) {
+            text.push_str(&format!(": plain calls alone are at {}", spread(&floor.fio.ratio)));
+        }
+        Some(text)
+    }
+}
+
+/// A ratio with its interval: `0.78 [0.76, 0.80]`.
+pub fn spread(figure: &Figure) -> String {
+    let part = |value: Option<f64>| value.map_or_else(|| "–".into(), |v| format!("{v:.2}"));
+    format!("{} [{}, {}]", part(figure.median), part(figure.low), part(figure.high))
 }
 
 /// What a comparison found.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::BenchError;
 use crate::contest::Sample;
-use crate::outcome::{CaseOutcome, Outcome, Side};
+use crate::outcome::{self, CaseOutcome, Outcome, Side};
 use crate::repeats::order;
 
 /// The whole comparison, in the directory above those of its cases.
@@ -171,13 +171,23 @@ fn manifest(
         "command": about.command, "started_utc": now, "ended_utc": now, "seed": 1,
         "accelerator": about.accelerator, "accelerator_reason": null, "simulated": false,
         "plan": {"experiment": format!("engine: {}", case.name),
-                 "about": format!("Fathom's load engine beside {}, both as children measured from outside",
-                                  outcome.programs.fio.describe()),
+                 "about": about_case(case, outcome),
                  "source": null, "repeat": repeats, "variants": variants,
                  "questions": [asked("iops"), asked("cpu_per_io_us")]},
         "plan_document": null, "host": about.machine, "guest": null, "lab": null,
         "cells": cells, "outcome": if outcome.interrupted { "interrupted" } else { "complete" },
     })
+}
+
+/// What the page says the case is about, and what was found of its goal.
+fn about_case(case: &CaseOutcome, outcome: &Outcome) -> String {
+    let fio = outcome.programs.fio.describe();
+    let mut text = format!("Fathom's load engine beside {fio}, as children measured from outside");
+    if let Some(verdict) = case.verdict() {
+        let ratio = outcome::spread(&case.cpu.ratio);
+        text.push_str(&format!("; CPU time per I/O {ratio} of {}, {verdict}", case.cpu.against));
+    }
+    text
 }
 
 /// The command lines, where a result keeps its experiment.
@@ -195,7 +205,7 @@ mod tests {
     use crate::cpu::Used;
     use crate::fio::{Candidate, Engine, Fio};
     use crate::ours::Fathom;
-    use crate::outcome::{self, Ratio};
+    use crate::outcome::Ratio;
 
     fn side(who: Who, cpu_per_io_us: f64) -> Side {
         let said = Said { ios: 1000, iops: 500.0, duration_ns: 2_000_000_000, ..Said::default() };
@@ -224,7 +234,7 @@ mod tests {
         let fio =
             Fio { path: "/usr/bin/fio".into(), version: "fio-3.33".into(), build: "x".into() };
         let access = Access::Uniform;
-        let case = Case { target: "zram".into(), access, mix: Mix::Reads, depth: 32 };
+        let case = Case { target: "zram".into(), access, mix: Mix::Reads, depth: 32, cpu: None };
         let candidate = Candidate { engine: Engine::Psync, batch: 1, whole: false };
         let ratio = || Ratio {
             against: "fio psync".into(),
@@ -244,6 +254,7 @@ mod tests {
             cpu: ratio(),
             system: ratio(),
             iops: ratio(),
+            floor: None,
             disturbed: (0, 8),
         };
         Outcome {

@@ -14,8 +14,12 @@ pub(crate) const SAMPLE: u64 = 32_768;
 /// Bytes of blocks that all queues together hold, one block for each at least.
 pub(crate) const QUEUED_BYTES: usize = 32 << 20;
 
-/// How long the thread sleeps between two looks at the queues.
+/// How long the thread sleeps between two looks at the queues: the less was in them the longer. Each look wakes a CPU, and
+/// gives the kernel cause to move threads of the load.
 const PAUSE: Duration = Duration::from_millis(5);
+const LONGEST_PAUSE: Duration = Duration::from_millis(80);
+/// Of this part of a queue and less a look finds little, and the next one comes later.
+const LITTLE: usize = 64;
 
 /// What the thread gives when all workers have ended.
 pub(crate) struct Taken {
@@ -33,12 +37,18 @@ pub(crate) fn start(
     let take = move || {
         sys::usage::yield_to_others();
         let mut census = Census::of_blocks(unit, SAMPLE as usize);
+        let mut pause = PAUSE;
         loop {
-            let mut more = false;
+            let (mut more, mut much) = (false, false);
             for tap in &mut taps {
                 // First what was queued: the contents that a load repeats most stand at its beginning, before a worker that finds its
                 // queue full becomes stricter.
-                more |= tap.drain(|block| census.add(block));
+                let mut found = 0;
+                more |= tap.drain(|block| {
+                    census.add(block);
+                    found += 1;
+                });
+                much |= found > tap.length() / LITTLE;
                 census.tighten_to(shift.get());
                 shift.raise(census.shift());
             }
@@ -47,7 +57,8 @@ pub(crate) fn start(
                 census.tighten_to(shift.get());
                 return Taken { census, cpu: sys::usage::thread() };
             }
-            std::thread::sleep(PAUSE);
+            pause = if much { PAUSE } else { LONGEST_PAUSE.min(2 * pause) };
+            std::thread::park_timeout(pause);
         }
     };
     std::thread::Builder::new().name("census".into()).spawn(take).map_err(|e| {

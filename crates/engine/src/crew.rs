@@ -24,14 +24,18 @@ use crate::load::{Context, Load};
 use crate::meter::Meter;
 use crate::outline::Outline;
 use crate::pace::Pace;
+use crate::place::Place;
 use crate::record::{Desk, IoLog, Recorder, Settling};
 use crate::sample::{self, Shift};
 use crate::verify::{self, Hand, Verifier};
 use crate::watch::Watch;
 use crate::worker::{Setting, Worker};
 
-/// How often the collecting thread looks around.
-const LOOK: Duration = Duration::from_millis(50);
+/// How often the collecting thread looks around. Seldom: each look wakes a CPU, and gives the kernel cause to move a thread of
+/// the load or of its target there.
+const LOOK: Duration = Duration::from_millis(250);
+/// The same where only such looks see how many of a job's threads have an I/O in flight.
+const LOOK_AT_THREADS: Duration = Duration::from_millis(50);
 
 /// What a worker tells the collecting thread.
 enum Word {
@@ -71,6 +75,8 @@ pub(crate) struct Plan<'a> {
     pub load: &'a Load,
     pub outline: &'a Outline,
     pub driver: Driver,
+    /// Where workers are held.
+    pub place: Option<&'a Place>,
     pub files: &'a Arc<Files>,
     /// What I/O on each target must be aligned to, bytes.
     pub alignments: &'a [u64],
@@ -182,30 +188,35 @@ impl Crew {
         let setting = plan.setting(place.1, &self.board);
         let hand = plan.hand(place.0);
         let (depth, length) = (plan.outline.depth, plan.outline.block_bytes);
-        let number = place.0;
+        let (number, held) = (place.0, plan.place.cloned());
         match plan.driver {
             Driver::Libaio => {
                 let backend = move |files| Aio::new(files, depth, length);
-                self.start(number, backend, setting, job, (recorder, hand))
+                self.start((number, held), backend, setting, job, (recorder, hand))
             }
             Driver::Sync => {
                 let backend = move |files| Inline::new(files, length);
-                self.start(number, backend, setting, job, (recorder, hand))
+                self.start((number, held), backend, setting, job, (recorder, hand))
             }
             Driver::Null => {
                 let backend = move |_| Null::new(depth, length);
-                self.start(number, backend, setting, job, (recorder, hand))
+                self.start((number, held), backend, setting, job, (recorder, hand))
             }
             Driver::IoUring | Driver::Sim => {
-                let backend = move |files| Ring::new(files, depth, length);
-                self.start(number, backend, setting, job, (recorder, hand))
+                let beside = held.clone();
+                let backend = move |files| {
+                    let ring = Ring::new(files, depth, length)?;
+                    beside.iter().for_each(|place| ring.hold(place));
+                    Ok(ring)
+                };
+                self.start((number, held), backend, setting, job, (recorder, hand))
             }
         }
     }
 
     fn start<B: Backend>(
         &mut self,
-        number: usize,
+        (number, held): (usize, Option<Place>),
         backend: impl FnOnce(Files) -> Result<B, EngineError> + Send + 'static,
         setting: Setting,
         job: impl Hold + 'static,
@@ -216,10 +227,12 @@ impl Crew {
             // Waits for an arrival end when they should, not up to 50 µs later.
             // SAFETY: a call without pointers, for this thread alone.
             unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
+            // Before it touches its memory, which is then near to where it runs.
+            let held = held.as_ref().map_or(Ok(()), Place::hold_this_thread);
             let own = files.for_this_thread();
             // The crew has them still: nothing is closed here, where it would be closed in this thread's table.
             drop(files);
-            let ended = own.and_then(backend).and_then(|backend| {
+            let ended = held.and(own).and_then(backend).and_then(|backend| {
                 let _ = sender.send(Word::Ready(backend.is_registered()));
                 Worker::new(setting, backend, job, recorder, hand).run()
             });
@@ -283,8 +296,9 @@ impl Crew {
         let (mut ended, mut failed) = (Vec::new(), Vec::new());
         let mut watch = Watch::new(pace);
         let mut meter = Meter::new(plan.context);
-        let look =
-            LOOK.min(Duration::from_nanos(pace.interval_ns / 4)).max(Duration::from_millis(1));
+        let seldom = if plan.workers_of_a_job() > 1 { LOOK_AT_THREADS } else { LOOK };
+        let quarter = Duration::from_nanos(pace.interval_ns / 4);
+        let look = seldom.min(quarter).max(Duration::from_millis(1));
         while ended.len() + failed.len() < self.threads.len() {
             match self.words.recv_timeout(look) {
                 Ok(Word::Ended(Ok(end))) => ended.push(end),
@@ -347,6 +361,8 @@ impl Crew {
         if missing {
             return Ok((reduce::Census::new(1), Default::default()));
         }
+        // It sleeps longer than the end of the load should wait for it.
+        self.census.thread().unpark();
         let taken = self.census.join().map_err(|_| lost())?;
         Ok((taken.census, taken.cpu))
     }

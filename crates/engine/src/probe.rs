@@ -176,6 +176,7 @@ fn reads(spec: &LoadSpec) -> LoadSpec {
         offset: spec.offset,
         size: spec.size,
         direct: spec.direct,
+        cpus: spec.cpus.clone(),
         duration: Some(BURST),
         ..LoadSpec::default()
     }

@@ -19,6 +19,7 @@ use crate::load::{Context, Load, TargetSpec};
 use crate::meter::{Cpu, since, usage};
 use crate::outline::Outline;
 use crate::pace::Pace;
+use crate::place::Place;
 use crate::probe;
 use crate::record::{IoLog, Settling};
 use crate::summary::{self, Driven, Outcome};
@@ -95,6 +96,7 @@ pub(crate) fn run(
     let Ground { files, outline, alignments, verified, direct, ring_misplaces, mut notices } =
         ground;
     let verifier = session.verifier(load, &verified, &outline)?;
+    let place = Place::of(load.spec.cpus.as_ref())?;
     let choice = match &load.choice {
         Some(choice) => choice.clone(),
         None => probe::probe(&load.targets, &load.spec, context)?,
@@ -106,6 +108,7 @@ pub(crate) fn run(
         load,
         outline: &outline,
         driver,
+        place: place.as_ref(),
         files: &files,
         alignments: &alignments,
         context,
@@ -210,6 +213,7 @@ impl Over<'_> {
                 in_flight: sum.span_ns.map(|_| in_flight(&sum, outline.jobs, seen)),
                 submitted_per_call,
                 reaped_per_call,
+                cpus: load.spec.cpus.as_ref().map(ToString::to_string),
             },
             notices,
         };

@@ -178,6 +178,11 @@ impl Drop for Sampler {
 }
 
 impl Tap {
+    /// Blocks that the queue holds.
+    pub(crate) fn length(&self) -> usize {
+        self.0.length
+    }
+
     /// Hands every block that is there to `take`, first in first out; tells whether more may come.
     pub(crate) fn drain(&mut self, mut take: impl FnMut(&[u8])) -> bool {
         let closed = self.0.closed.load(Ordering::Acquire);

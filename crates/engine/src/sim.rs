@@ -333,6 +333,7 @@ pub(crate) fn run(
             in_flight: (simulation.submitted > 0).then(|| sum.in_flight(outline.jobs)),
             submitted_per_call,
             reaped_per_call,
+            cpus: None,
         },
         notices: settling.as_ref().and_then(Settling::notice).into_iter().collect(),
     };

@@ -29,6 +29,8 @@ pub(crate) struct Driven {
     pub in_flight: Option<DepthFigures>,
     pub submitted_per_call: Option<f64>,
     pub reaped_per_call: Option<f64>,
+    /// Where workers were held.
+    pub cpus: Option<String>,
 }
 
 /// Everything that a summary is made of.
@@ -116,6 +118,7 @@ fn facts(driven: &Driven, outline: &Outline) -> EngineFacts {
         in_flight: driven.in_flight,
         submitted_per_call: driven.submitted_per_call,
         reaped_per_call: driven.reaped_per_call,
+        cpus: driven.cpus.clone(),
         jobs: outline.jobs as u32,
         depth: outline.depth as u32,
         direct: driven.direct,

@@ -48,6 +48,7 @@ impl LoadSpec {
             self.limit.map(|limit| format!("at most {limit}")),
             self.think.map(|think| format!("think {think}")),
             self.sync.map(|sync| sync.to_string()),
+            self.cpus.as_ref().map(|cpus| format!("on CPUs {cpus}")),
             (self.verify != Verify::Off).then(|| format!("verify {}", self.verify)),
         ];
         for part in parts.into_iter().flatten() {
@@ -113,13 +114,13 @@ mod tests {
             "ops = { randread = 70, write = 30 }\npattern = \"zipf:1.2\"\nhot = \"contiguous\"\n\
              block_size = \"4k=50,64k=50\"\neach.write.pattern = \"sequential\"\njobs = 2\nshare = \"shared\"\n\
              depth_unit = \"4k\"\nbatch = 2\nlimit = \"5000/s,100M/s\"\nthink = \"1ms:8\"\nsync = \"fsync:8\"\n\
-             steady = \"iops:5%:60s\"\nmax_errors = 3\nramp = \"5s\"\nios = 1000",
+             steady = \"iops:5%:60s\"\nmax_errors = 3\nramp = \"5s\"\nios = 1000\ncpus = \"1,0\"",
         )
         .unwrap();
         assert_eq!(
             spec.describe(),
             "randread=70,write=30, zipf:1.2 contiguous, 4k=50,64k=50 (write.pattern=sequential), 2 jobs (shared) x \
-             depth 32 x 4 KiB, batches of 2, at most 5000/s,100M/s, think 1ms:8, fsync:8, shares exact in every 20 \
+             depth 32 x 4 KiB, batches of 2, at most 5000/s,100M/s, think 1ms:8, fsync:8, on CPUs 0,1, shares exact in every 20 \
              I/Os, for 1000 I/Os or until iops:5%:60s or until more than 3 errors after a ramp of 5s"
         );
     }

@@ -9,6 +9,7 @@ mod block_size;
 #[cfg(test)]
 mod chi;
 mod choices;
+mod cpus;
 mod deck;
 mod describe;
 mod each;
@@ -43,6 +44,7 @@ pub use amount::Amount;
 pub use arrivals::Arrivals;
 pub use block_size::BlockSize;
 pub use choices::{Arrival, Backend, DepthUnit, Hot, Share, Verify};
+pub use cpus::Cpus;
 pub use each::{Each, Own};
 pub use error::WorkloadError;
 pub use limiter::{Limiter, Pauses};

@@ -8,8 +8,8 @@ use crate::block_size::divisor;
 use crate::deck;
 use crate::sizes::Sizes;
 use crate::{
-    Arrival, Backend, BlockSize, DepthUnit, Each, Hot, Limit, OpName, Ops, Pattern, Rate, Share,
-    Steady, Sync, Think, Verify,
+    Arrival, Backend, BlockSize, Cpus, DepthUnit, Each, Hot, Limit, OpName, Ops, Pattern, Rate,
+    Share, Steady, Sync, Think, Verify,
 };
 
 /// A load as asked for; keys are those of a load stage in an experiment.
@@ -70,6 +70,8 @@ pub struct LoadSpec {
     pub sync: Option<Sync>,
     /// How the target is driven.
     pub backend: Backend,
+    /// The CPUs that workers run on; without it, where the kernel lets them.
+    pub cpus: Option<Cpus>,
     /// When what was written is checked.
     pub verify: Verify,
     /// What is written.
@@ -111,6 +113,7 @@ impl Default for LoadSpec {
             max_errors: None,
             sync: None,
             backend: Backend::default(),
+            cpus: None,
             verify: Verify::default(),
             content: ContentSpec::default(),
             direct: true,

@@ -46,7 +46,8 @@ impl Fio {
     }
 }
 
-fn search(program: &str) -> Option<PathBuf> {
+/// The first `program` on the search path.
+pub(crate) fn search(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin".into());
     std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
 }

@@ -136,6 +136,9 @@ pub struct PaceArgs {
     /// How the target is driven: auto (a short probe that reads), io_uring, libaio, sync.
     #[arg(long, value_name = "NAME", default_value = "auto")]
     pub backend: workload::Backend,
+    /// Hold the workers on these CPUs: 0,1 or 0-3 [default: wherever the kernel lets them run].
+    #[arg(long, value_name = "N,...")]
+    pub cpus: Option<workload::Cpus>,
 }
 
 /// When it ends.
@@ -285,6 +288,7 @@ impl LoadArgs {
             max_errors: stop.max_errors,
             sync: io.sync,
             backend: pace.backend,
+            cpus: pace.cpus.clone(),
             verify: self.verify.verify,
             content: self.content.spec(),
             direct: !io.buffered,

@@ -221,6 +221,9 @@ pub enum BenchCommand {
     Engine(BenchEngineArgs),
     /// `fathom estimate` beside LZ4 alone, and duperemove where it is installed.
     Estimate(BenchEstimateArgs),
+    /// Calls of pread and nothing else, for `bench engine`: what they alone cost.
+    #[command(hide = true)]
+    Floor(BenchFloorArgs),
     /// The content generator: bytes per second beside plain stores and fio; asked beside achieved; real dm-vdo.
     Content(BenchContentArgs),
 }
@@ -320,6 +323,28 @@ pub struct BenchEngineArgs {
     /// JSON on standard output, people's text on standard error.
     #[arg(long)]
     pub json: bool,
+}
+
+/// `fathom bench floor`
+#[derive(Debug, Args)]
+pub struct BenchFloorArgs {
+    /// A block device or file; it is only read.
+    pub target: PathBuf,
+    /// Bytes of it that are used.
+    #[arg(long)]
+    pub size: Bytes,
+    /// Threads, each with one call at a time.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub threads: u32,
+    /// One block after the other in place of random ones.
+    #[arg(long)]
+    pub sequential: bool,
+    /// Through the page cache instead of past it.
+    #[arg(long)]
+    pub buffered: bool,
+    /// How long [default: a single call of each thread].
+    #[arg(long)]
+    pub duration: Option<Nanos>,
 }
 
 /// `fathom bench content`

@@ -204,7 +204,7 @@ fn workload_failure(error: workload::WorkloadError) -> Failure {
     Failure::usage(error).with_help(help)
 }
 
-fn engine_failure(error: engine::EngineError) -> Failure {
+pub(super) fn engine_failure(error: engine::EngineError) -> Failure {
     let help = error.help().to_owned();
     match error.kind() {
         engine::Kind::Usage => Failure::usage(error),

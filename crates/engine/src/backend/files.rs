@@ -1,7 +1,7 @@
 //! The open targets of a load, as backends see them.
 
 use std::fs::File;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 
 use crate::error::{EngineError, Kind};
 
@@ -50,6 +50,11 @@ impl Files {
     #[inline]
     pub(crate) fn fd(&self, target: u16) -> RawFd {
         self.0[usize::from(target)].file.as_raw_fd()
+    }
+
+    /// One of them for a call.
+    pub(crate) fn borrowed(&self, target: u16) -> BorrowedFd<'_> {
+        self.0[usize::from(target)].file.as_fd()
     }
 
     #[inline]

@@ -9,6 +9,7 @@ use io_uring::{IoUring, opcode, squeue};
 
 use crate::backend::{Backend, Buffers, Files, Reaped, Transfer, Verb, Wait, calls};
 use crate::error::{EngineError, Kind};
+use crate::place::Place;
 
 /// How long dropping a ring waits for what is still in flight before it leaves the memory to the kernel.
 const DROP_DEADLINE: Duration = Duration::from_secs(5);
@@ -56,6 +57,12 @@ impl Ring {
             done: Vec::with_capacity(depth),
             given_up: false,
         })
+    }
+
+    /// Has the kernel's workers of this ring run on these CPUs only, as its thread does. Kernels before 5.14 do not know how,
+    /// and leave them where they are.
+    pub(crate) fn hold(&self, place: &Place) {
+        let _ = self.ring.submitter().register_iowq_aff(&place.set());
     }
 
     #[inline]

@@ -43,6 +43,9 @@ fn engine(engine: &EngineFacts) -> String {
         text.push_str(&format!(" ({})", engine.chosen));
     }
     text.push_str(&format!(", jobs {}, depth {}", engine.jobs, engine.depth));
+    if let Some(cpus) = &engine.cpus {
+        text.push_str(&format!(", on CPUs {cpus}"));
+    }
     if !engine.direct && engine.backend != "sim" && engine.backend != "null" {
         text.push_str(", through the page cache");
     }
@@ -95,6 +98,7 @@ mod tests {
             chosen: "the target does not wait".into(),
             direct: true,
             clock: "TSC".into(),
+            cpus: Some("0-3".into()),
             probe: vec![ProbeFigure {
                 backend: "sync".into(),
                 iops: Some(41_000.0),
@@ -107,6 +111,7 @@ mod tests {
             ..old
         };
         assert!(engine(&new).starts_with("io_uring (the target does not wait), jobs 1"));
+        assert!(engine(&new).ends_with(", on CPUs 0-3"));
         assert_eq!(probe(&new).unwrap(), "sync 41000 IOPS");
         assert_eq!(clock(&new).unwrap(), "TSC (as the kernel)");
     }

@@ -32,6 +32,9 @@ pub struct EngineFacts {
     /// Completions per look at them.
     #[serde(default)]
     pub reaped_per_call: Option<f64>,
+    /// The CPUs that workers were held on (`0-3`); `None` where nothing held them.
+    #[serde(default)]
+    pub cpus: Option<String>,
     /// How far the clock can be trusted; `None` in virtual time.
     #[serde(default)]
     pub clock_check: Option<ClockFacts>,

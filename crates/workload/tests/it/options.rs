@@ -6,8 +6,8 @@ use std::str::FromStr;
 use proptest::prelude::{Strategy, prop_assert_eq, prop_oneof, proptest};
 use units::Seed;
 use workload::{
-    Arrival, Backend, BlockSize, DepthUnit, Each, Hot, Limit, LoadSpec, OpName, Ops, Pattern, Rate,
-    Share, Steady, Stream, Sync, Think, Verify, Zones,
+    Arrival, Backend, BlockSize, Cpus, DepthUnit, Each, Hot, Limit, LoadSpec, OpName, Ops, Pattern,
+    Rate, Share, Steady, Stream, Sync, Think, Verify, Zones,
 };
 
 /// What is read is printed so that it is read again as the same.
@@ -24,6 +24,7 @@ fn all_agree(text: &str) {
     agrees::<Arrival>(text);
     agrees::<Backend>(text);
     agrees::<BlockSize>(text);
+    agrees::<Cpus>(text);
     agrees::<DepthUnit>(text);
     agrees::<Each>(text);
     agrees::<Hot>(text);
@@ -119,6 +120,7 @@ fn any_value() -> impl Strategy<Value = String> {
         "parts",
         "own",
         "scattered",
+        "0-3,8",
         "poisson",
         "auto",
         "read=50,randwrite=50",
@@ -132,7 +134,7 @@ fn any_value() -> impl Strategy<Value = String> {
     prop_oneof![valid.prop_map(str::to_owned), pieces()]
 }
 
-const KEYS: [&str; 28] = [
+const KEYS: [&str; 29] = [
     "ops",
     "pattern",
     "hot",
@@ -158,6 +160,7 @@ const KEYS: [&str; 28] = [
     "max_errors",
     "sync",
     "backend",
+    "cpus",
     "verify",
     "interval",
     "last_block",

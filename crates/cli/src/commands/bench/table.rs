@@ -1,6 +1,6 @@
 //! A comparison told while it runs, and its table.
 
-use bench::outcome::{CaseOutcome, Outcome, Ratio};
+use bench::outcome::{CaseOutcome, Outcome, Ratio, spread};
 use bench::suite::Event;
 use stats::Figure;
 use units::Nanos;
@@ -43,7 +43,8 @@ pub fn text(outcome: &Outcome, verbose: bool) -> String {
     text.push_str(
         "CPU per I/O is of all threads of the process, io_uring's workers included, starting left out; \
          'system' adds kernel threads and interrupts.\nRatios are fathom / fio's best, median over repeats \
-         with its 95 % interval: CPU against the cheapest, IOPS against the fastest.\n\n",
+         with its 95 % interval: CPU against the cheapest, IOPS against the fastest.\nThe floor is a program that calls \
+         pread and does nothing else.\n\n",
     );
     for case in &outcome.cases {
         text.push_str(&format!("{}\n{}\n", case.name, row(case)));
@@ -113,9 +114,16 @@ fn row(case: &CaseOutcome) -> String {
             number(&side.system_per_io_us, 3),
         ));
     }
-    text.push_str(&format!("    CPU    {}\n", ratio(&case.cpu)));
-    text.push_str(&format!("    system {}\n", ratio(&case.system)));
-    text.push_str(&format!("    IOPS   {}", ratio(&case.iops)));
+    text.push_str(&format!("    CPU    {}\n", ratio(&case.cpu, case.verdict())));
+    if let Some(floor) = &case.floor {
+        let (plain, ours) = (spread(&floor.fio.ratio), spread(&floor.ours.ratio));
+        let peer = &floor.fio.against;
+        text.push_str(&format!(
+            "    floor   {plain}  plain calls alone over {peer}; fathom over plain calls {ours}\n"
+        ));
+    }
+    text.push_str(&format!("    system {}\n", ratio(&case.system, None)));
+    text.push_str(&format!("    IOPS   {}", ratio(&case.iops, None)));
     if case.disturbed.0 > 0 {
         let (some, all) = case.disturbed;
         text.push_str(&format!("\n    {some} of {all} runs were disturbed by others"));
@@ -123,16 +131,10 @@ fn row(case: &CaseOutcome) -> String {
     text
 }
 
-fn ratio(ratio: &Ratio) -> String {
-    let figure = &ratio.ratio;
-    let part = |value: Option<f64>| value.map_or_else(|| "–".into(), |v| format!("{v:.2}"));
-    let mut text =
-        format!("{:>5} [{}, {}]", part(figure.median), part(figure.low), part(figure.high));
-    if let (Some(goal), Some(word)) = (ratio.goal, ratio.word) {
-        text.push_str(&format!("  goal {}: {}", goal.text(), word.text()));
-    }
-    text.push_str(&format!("  (against {})", ratio.against));
-    text
+fn ratio(ratio: &Ratio, verdict: Option<String>) -> String {
+    let goal = || Some(format!("goal {}: {}", ratio.goal?.text(), ratio.word?.text()));
+    let verdict = verdict.or_else(goal).map_or_else(String::new, |text| format!("  {text}"));
+    format!(" {}{verdict}  (against {})", spread(&ratio.ratio), ratio.against)
 }
 
 /// Every command line that was tried.

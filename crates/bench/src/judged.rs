@@ -1,0 +1,252 @@
+//! What a case's runs say: who takes part in the repeats, and how ours stands beside fio and beside plain calls.
+
+use stats::Figure;
+
+use crate::BenchError;
+use crate::case::Case;
+use crate::contest::{Contestant, Sample, Who};
+use crate::goal::{self, Goal};
+use crate::outcome::{CaseOutcome, Floor, Ratio, Side, Tried};
+use crate::repeats::ratio;
+use crate::target::Target;
+
+/// A fio may be the cheapest only when it reaches this share of the fastest one's IOPS: idling is cheap too.
+const CHEAP_BUT_FAST: f64 = 0.8;
+/// The same where others take the CPU away, so that IOPS say little.
+const CHEAP_WHILE_DISTURBED: f64 = 0.3;
+
+/// Fathom with the backend that it chooses itself.
+pub(crate) fn auto() -> Who {
+    Who::Fathom("auto".into())
+}
+
+/// Fathom with the backend that `auto` chose in the short round.
+pub(crate) fn chosen(tried: &[Tried]) -> Who {
+    let mine = tried.iter().find(|one| one.who == auto()).and_then(|one| one.sample.as_ref());
+    mine.and_then(|sample| sample.said.backend.clone()).map_or_else(auto, Who::Fathom)
+}
+
+/// The fastest fio, and the cheapest of those that are nearly as fast; the next fastest when they are one.
+///
+/// Both go into the repeats, so that neither a lucky short round nor a choice of what counts as best favours us.
+pub(crate) fn finalists(tried: &[Tried]) -> Vec<Who> {
+    let fio = tried.iter().filter(|one| matches!(one.who, Who::Fio(_)));
+    let mut done: Vec<_> = fio.filter_map(|one| Some((&one.who, one.sample.as_ref()?))).collect();
+    done.sort_by(|a, b| b.1.said.iops.total_cmp(&a.1.said.iops));
+    let Some(&(fastest, first)) = done.first() else { return Vec::new() };
+    let quiet = done.iter().all(|(_, sample)| !sample.disturbed());
+    let share = if quiet { CHEAP_BUT_FAST } else { CHEAP_WHILE_DISTURBED };
+    let near = done.iter().filter(|(_, s)| s.tells() && s.said.iops >= share * first.said.iops);
+    let cheapest = near.min_by(|a, b| a.1.cpu_per_io_us.total_cmp(&b.1.cpu_per_io_us));
+    let second = cheapest.map(|(who, _)| *who).filter(|who| *who != fastest);
+    let second = second.or_else(|| done.get(1).map(|(who, _)| *who));
+    [Some(fastest), second].into_iter().flatten().cloned().collect()
+}
+
+/// A contestant with all its runs.
+pub(crate) fn side(one: &Contestant, samples: Vec<Sample>) -> Side {
+    let figure =
+        |get: fn(&Sample) -> f64| stats::figure(&samples.iter().map(get).collect::<Vec<_>>());
+    Side {
+        who: one.who.clone(),
+        name: one.who.name(),
+        line: one.line.to_string(),
+        start_s: one.start_s,
+        iops: figure(|s| s.said.iops),
+        cpu_per_io_us: figure(|s| s.cpu_per_io_us),
+        system_per_io_us: figure(|s| s.system_per_io_us),
+        samples,
+    }
+}
+
+/// Holds ours against the fastest fio in IOPS, against the cheapest in CPU time, and against plain calls where they ran.
+pub(crate) fn judge(
+    case: &Case,
+    target: &Target,
+    tried: Vec<Tried>,
+    sides: Vec<Side>,
+) -> Result<CaseOutcome, BenchError> {
+    let ours = sides.iter().find(|side| matches!(side.who, Who::Fathom(_)));
+    let theirs: Vec<_> = sides.iter().filter(|side| matches!(side.who, Who::Fio(_))).collect();
+    let (Some(ours), Some(&first)) = (ours, theirs.first()) else {
+        let why = tried.iter().find_map(|one| one.error.clone()).unwrap_or_default();
+        return Err(BenchError::Output { line: "fio".into(), why });
+    };
+    let median = |figure: &Figure| figure.median.unwrap_or(f64::NAN);
+    let most = theirs.iter().copied().max_by(|a, b| median(&a.iops).total_cmp(&median(&b.iops)));
+    let fastest = most.unwrap_or(first);
+    let quiet = sides.iter().flat_map(|side| &side.samples).all(|sample| !sample.disturbed());
+    let share = if quiet { CHEAP_BUT_FAST } else { CHEAP_WHILE_DISTURBED };
+    let quick = |side: &&Side| median(&side.iops) >= share * median(&fastest.iops);
+    let cheapest = |get: fn(&Side) -> &Figure| {
+        let least = theirs.iter().copied().filter(quick);
+        least.min_by(|a, b| median(get(a)).total_cmp(&median(get(b)))).unwrap_or(fastest)
+    };
+    let (goal, iops) = goal::goals(case, target);
+    let cheap = cheapest(|side| &side.cpu_per_io_us);
+    let mut cpu = held(ours, cheap, |sample| sample.cpu_per_io_us, Some(goal));
+    let floor = sides.iter().find(|side| side.who == Who::Floor).map(|floor| Floor {
+        ours: held(ours, floor, |sample| sample.cpu_per_io_us, None),
+        fio: held(floor, cheap, |sample| sample.cpu_per_io_us, None),
+    });
+    if let (Some(floor), Some(word)) = (&floor, &mut cpu.word)
+        && !target.later
+    {
+        *word = goal.above_floor(*word, &floor.ours.ratio, &floor.fio.ratio);
+    }
+    let samples = sides.iter().flat_map(|side| &side.samples);
+    let disturbed = samples.clone().filter(|sample| sample.disturbed()).count();
+    Ok(CaseOutcome {
+        name: case.name(),
+        cpu,
+        system: held(ours, cheapest(|s| &s.system_per_io_us), |s| s.system_per_io_us, None),
+        iops: held(ours, fastest, |s| s.said.iops, iops),
+        floor,
+        disturbed: (disturbed, samples.count()),
+        case: case.clone(),
+        tried,
+        sides,
+    })
+}
+
+/// A figure of `one` held against that of `other`, repeat by repeat. Runs that hardly did more than start are left out.
+fn held(one: &Side, other: &Side, get: fn(&Sample) -> f64, goal: Option<Goal>) -> Ratio {
+    let values = |side: &Side| -> Vec<_> {
+        side.samples.iter().map(|sample| sample.tells().then(|| get(sample))).collect()
+    };
+    let ratio = ratio(&values(one), &values(other));
+    Ratio { against: other.name.clone(), word: goal.map(|goal| goal.judge(&ratio)), ratio, goal }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Said;
+    use crate::cpu::Used;
+    use crate::fio::{Candidate, Engine};
+    use crate::goal::Word;
+
+    fn sample(iops: f64, cpu_per_io_us: f64, foreign_share: f64) -> Sample {
+        let said = Said { ios: 1000, iops, ..Said::default() };
+        let (used, system_per_io_us) = (Used::default(), cpu_per_io_us);
+        Sample { said, used, cpu_per_io_us, system_per_io_us, foreign_share, again: 0 }
+    }
+
+    fn tried(engine: Engine, sample: Option<Sample>) -> Tried {
+        let who = Who::Fio(Candidate { engine, batch: 1, whole: false });
+        Tried { name: who.name(), who, line: String::new(), sample, error: None }
+    }
+
+    fn engines(tried: &[Tried]) -> Vec<Engine> {
+        let finalists = finalists(tried).into_iter();
+        finalists.map(|who| if let Who::Fio(c) = who { c.engine } else { Engine::Null }).collect()
+    }
+
+    #[test]
+    fn the_fastest_and_the_cheapest_fio_go_into_the_repeats() {
+        let mut all = vec![
+            tried(Engine::IoUring, Some(sample(100.0, 3.0, 0.0))),
+            tried(Engine::Libaio, Some(sample(90.0, 2.0, 0.0))),
+            tried(Engine::Psync, Some(sample(50.0, 1.0, 0.0))),
+            tried(Engine::Pvsync2, None),
+        ];
+        assert_eq!(
+            engines(&all),
+            [Engine::IoUring, Engine::Libaio],
+            "half the IOPS is not as good"
+        );
+        all[2].sample = Some(sample(50.0, 1.0, 0.9));
+        assert_eq!(
+            engines(&all),
+            [Engine::IoUring, Engine::Psync],
+            "IOPS say little when disturbed"
+        );
+        all[0].sample = Some(sample(100.0, 0.5, 0.0));
+        all[2].sample = None;
+        assert_eq!(
+            engines(&all),
+            [Engine::IoUring, Engine::Libaio],
+            "the next fastest where both are one"
+        );
+        assert!(engines(&all[3..]).is_empty());
+    }
+
+    #[test]
+    fn the_repeats_run_what_auto_chose_and_auto_itself_where_it_said_nothing() {
+        let one = |who: Who, backend: Option<&str>| {
+            let mut sample = sample(100.0, 1.0, 0.0);
+            sample.said.backend = backend.map(str::to_owned);
+            Tried { name: who.name(), who, line: String::new(), sample: Some(sample), error: None }
+        };
+        let sync = one(Who::Fathom("io_uring".into()), Some("io_uring"));
+        let all = [sync.clone(), one(auto(), Some("libaio"))];
+        assert_eq!(chosen(&all), Who::Fathom("libaio".into()));
+        assert_eq!(chosen(&[sync, one(auto(), None)]), auto());
+        assert_eq!(chosen(&[]), auto());
+    }
+
+    fn one_side(who: Who, iops: f64, cpu: f64) -> Side {
+        let samples = vec![sample(iops, cpu, 0.0); 4];
+        Side {
+            name: who.name(),
+            who,
+            line: String::new(),
+            start_s: 0.0,
+            iops: stats::figure(&[iops; 4]),
+            cpu_per_io_us: stats::figure(&[cpu; 4]),
+            system_per_io_us: stats::figure(&[cpu; 4]),
+            samples,
+        }
+    }
+
+    /// What is said of a case whose runs took so much CPU time per I/O.
+    fn outcome(ours: f64, floor: Option<f64>, later: bool) -> CaseOutcome {
+        let fio = |engine| Who::Fio(Candidate { engine, batch: 1, whole: false });
+        let mut sides = vec![
+            one_side(auto(), 100.0, ours),
+            one_side(fio(Engine::IoUring), 100.0, 4.0),
+            one_side(fio(Engine::Libaio), 90.0, 2.0),
+        ];
+        // It is faster than either fio, and no fio.
+        sides.extend(floor.map(|cpu| one_side(Who::Floor, 300.0, cpu)));
+        let target = Target { later, ..Target::example() };
+        judge(&Case::example(&target), &target, Vec::new(), sides).unwrap()
+    }
+
+    #[test]
+    fn cpu_is_held_against_the_cheapest_and_iops_against_the_fastest() {
+        let outcome = outcome(1.0, None, false);
+        assert_eq!((outcome.cpu.ratio.median, outcome.iops.ratio.median), (Some(0.5), Some(1.0)));
+        assert_eq!(
+            (outcome.cpu.word, outcome.iops.word),
+            (Some(Word::Reached), Some(Word::Reached))
+        );
+        assert_eq!(outcome.floor, None);
+        let target = Target::example();
+        assert!(judge(&Case::example(&target), &target, Vec::new(), Vec::new()).is_err());
+    }
+
+    #[test]
+    fn a_goal_that_plain_calls_alone_miss_is_said_to_be_beyond_them_and_never_reached() {
+        let found = outcome(1.6, Some(1.5), false);
+        let floor = found.floor.unwrap();
+        assert_eq!(
+            (floor.fio.ratio.median, floor.fio.against.as_str()),
+            (Some(0.75), "fio libaio, batch 1")
+        );
+        assert!((floor.ours.ratio.median.unwrap() - 1.6 / 1.5).abs() < 1e-9);
+        assert_eq!(
+            (found.cpu.word, found.iops.against.as_str()),
+            (Some(Word::BeyondFloor), "fio io_uring, batch 1")
+        );
+        let word = |ours, floor, later| outcome(ours, Some(floor), later).cpu.word;
+        assert_eq!(word(1.6, 1.3, false), Some(Word::NotReached), "plain calls would reach it");
+        assert_eq!(word(1.3, 1.5, false), Some(Word::Reached), "what is reached is reached");
+        assert_eq!(word(1.45, 1.5, false), Some(Word::NotReached), "what is beaten is no floor");
+        assert_eq!(
+            word(1.6, 1.5, true),
+            Some(Word::NotReached),
+            "plain calls are no floor where they sleep"
+        );
+    }
+}

@@ -1,0 +1,78 @@
+//! The CPUs that workers are held on.
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use workload::Cpus;
+
+use crate::error::{EngineError, Kind};
+
+/// CPUs that this process may use, and that a load's workers are to be held on.
+#[derive(Debug, Clone)]
+pub(crate) struct Place(Cpus);
+
+impl Place {
+    /// Where a load asks to be held. Refuses what the kernel would take without a word: a set of which only a part is there.
+    pub(crate) fn of(asked: Option<&Cpus>) -> Result<Option<Self>, EngineError> {
+        let Some(asked) = asked else { return Ok(None) };
+        let refused = |what: String, help: String| EngineError::new(Kind::Usage, what, help);
+        let allowed = sched_getaffinity(None).map_err(|error| {
+            refused(format!("Workers cannot be held on CPUs {asked}"), "leave cpus out".into())
+                .because(error)
+        })?;
+        let there: Cpus = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
+        let missing: Cpus = asked.numbers().filter(|&cpu| !allowed.is_set(cpu)).collect();
+        if missing.numbers().next().is_some() {
+            return Err(refused(
+                format!(
+                    "Workers cannot be held on CPUs {asked}: this process may not use {missing}"
+                ),
+                format!("name CPUs among {there}"),
+            ));
+        }
+        Ok(Some(Self(asked.clone())))
+    }
+
+    /// Holds the calling thread there.
+    pub(crate) fn hold_this_thread(&self) -> Result<(), EngineError> {
+        let mut set = CpuSet::new();
+        self.0.numbers().for_each(|cpu| set.set(cpu));
+        sched_setaffinity(None, &set).map_err(|error| {
+            let what = format!("A worker cannot be held on CPUs {}", self.0);
+            EngineError::new(Kind::Environment, what, "leave cpus out").because(error)
+        })
+    }
+
+    /// The same as libc has it.
+    pub(crate) fn set(&self) -> libc::cpu_set_t {
+        // SAFETY: the set is a row of bits, for which zero bytes are a value.
+        let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+        for cpu in self.0.numbers() {
+            // SAFETY: the number is below those that the set has bits for (1024, as `Cpus` has).
+            unsafe { libc::CPU_SET(cpu, &mut set) };
+        }
+        set
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_is_held_where_it_is_asked_to_be_and_cpus_that_are_not_there_are_named() {
+        let allowed = sched_getaffinity(None).unwrap();
+        let first = (0..CpuSet::MAX_CPU).find(|&cpu| allowed.is_set(cpu)).unwrap();
+        let asked: Cpus = [first].into_iter().collect();
+        let place = Place::of(Some(&asked)).unwrap().unwrap();
+        let held = std::thread::spawn(move || {
+            place.hold_this_thread().unwrap();
+            let now = sched_getaffinity(None).unwrap();
+            (0..CpuSet::MAX_CPU).filter(|&cpu| now.is_set(cpu)).collect::<Cpus>()
+        });
+        assert_eq!(held.join().unwrap(), asked);
+        let beyond: Cpus = [first, CpuSet::MAX_CPU - 1].into_iter().collect();
+        let error = Place::of(Some(&beyond)).unwrap_err();
+        assert!(error.to_string().contains("may not use 1023"), "{error}");
+        assert!(error.help().starts_with("name CPUs among"), "{}", error.help());
+        assert!(Place::of(None).unwrap().is_none());
+    }
+}
