@@ -9,12 +9,14 @@ use crate::target::{Kind, Target};
 /// An interval of a ratio that is wider than this share of its median decides nothing "within noise".
 const WIDEST: f64 = 0.3;
 
-/// What a ratio of ours to fio's best must be.
+/// What a figure, or its ratio to a peer's, must be.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Goal {
     /// The whole interval at most this.
     AtMost(f64),
+    /// The whole interval at least this.
+    AtLeast(f64),
     /// Not above this beyond the interval.
     NotAbove(f64),
     /// Not below this beyond the interval.
@@ -52,18 +54,20 @@ impl Goal {
     pub fn text(self) -> String {
         match self {
             Self::AtMost(limit) => format!("<= {limit}"),
+            Self::AtLeast(limit) => format!(">= {limit}"),
             Self::NotAbove(limit) => format!("<= {limit} within noise"),
             Self::NotBelow(limit) => format!(">= {limit} within noise"),
         }
     }
 
-    /// Whether `ratio` reaches it.
-    pub fn judge(self, ratio: &Figure) -> Word {
-        let (Some(median), Some(interval)) = (ratio.median, ratio.interval()) else {
+    /// Whether `figure` reaches it.
+    pub fn judge(self, figure: &Figure) -> Word {
+        let (Some(median), Some(interval)) = (figure.median, figure.interval()) else {
             return Word::Undecided;
         };
         let (yes, no) = match self {
             Self::AtMost(limit) => (interval.high <= limit, interval.low > limit),
+            Self::AtLeast(limit) => (interval.low >= limit, interval.high < limit),
             Self::NotAbove(limit) => (interval.low <= limit, interval.low > limit),
             Self::NotBelow(limit) => (interval.high >= limit, interval.high < limit),
         };
@@ -71,7 +75,7 @@ impl Goal {
         // lies on the good side as a whole needs no such care.
         let wide = interval.high - interval.low > WIDEST * median;
         let good = match self {
-            Self::AtMost(_) => true,
+            Self::AtMost(_) | Self::AtLeast(_) => true,
             Self::NotAbove(limit) => interval.high <= limit,
             Self::NotBelow(limit) => interval.low >= limit,
         };
@@ -120,6 +124,10 @@ mod tests {
         assert_eq!(goal.judge(&figure(&[0.65, 0.69, 0.75])), Word::Undecided);
         assert_eq!(goal.judge(&figure(&[0.5])), Word::Undecided);
         assert_eq!(goal.judge(&figure(&[])), Word::Undecided);
+        let goal = Goal::AtLeast(2.5);
+        assert_eq!(goal.judge(&figure(&[2.6, 2.7, 2.55])), Word::Reached);
+        assert_eq!(goal.judge(&figure(&[2.4, 2.3, 2.45])), Word::NotReached);
+        assert_eq!(goal.judge(&figure(&[2.4, 2.6, 2.7])), Word::Undecided);
     }
 
     #[test]

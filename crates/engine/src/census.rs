@@ -11,6 +11,10 @@ use crate::sample::{Shift, Tap};
 /// contents that it may hold when it is not. The share of duplicates is then right to some 0.2 points.
 pub(crate) const SAMPLE: u64 = 32_768;
 
+/// By how many halvings the sample of what the addresses hold may be larger, where that is what was asked for. Overwritten ten times, they
+/// hold a tenth of the contents that were written.
+pub(crate) const AHEAD: u32 = 2;
+
 /// Bytes of blocks that all queues together hold, one block for each at least.
 pub(crate) const QUEUED_BYTES: usize = 32 << 20;
 
@@ -28,15 +32,14 @@ pub(crate) struct Taken {
     pub cpu: (Duration, Duration),
 }
 
-/// Starts the thread over the queues of all workers, whose blocks have `unit` bytes.
+/// Starts the thread that shows `census` what comes through the queues of all workers.
 pub(crate) fn start(
     mut taps: Vec<Tap>,
     shift: Shift,
-    unit: usize,
+    mut census: Census,
 ) -> Result<std::thread::JoinHandle<Taken>, EngineError> {
     let take = move || {
         sys::usage::yield_to_others();
-        let mut census = Census::of_blocks(unit, SAMPLE as usize);
         let mut pause = PAUSE;
         loop {
             let (mut more, mut much) = (false, false);
@@ -44,8 +47,8 @@ pub(crate) fn start(
                 // First what was queued: the contents that a load repeats most stand at its beginning, before a worker that finds its
                 // queue full becomes stricter.
                 let mut found = 0;
-                more |= tap.drain(|block| {
-                    census.add(block);
+                more |= tap.drain(|place, block| {
+                    census.add_at(place, block);
                     found += 1;
                 });
                 much |= found > tap.length() / LITTLE;

@@ -12,7 +12,7 @@ use sys::stamps::Stamps;
 use crate::backend::{Aio, Backend, Files, Inline, Null, Ring};
 use crate::banks::Reader;
 use crate::board::{Board, Halt};
-use crate::census::{self, SAMPLE, Taken};
+use crate::census::{self, Taken};
 use crate::choice::Driver;
 use crate::collect::Collector;
 use crate::ended::Ended;
@@ -26,7 +26,7 @@ use crate::outline::Outline;
 use crate::pace::Pace;
 use crate::place::Place;
 use crate::record::{Desk, IoLog, Recorder, Settling};
-use crate::sample::{self, Shift};
+use crate::sample;
 use crate::verify::{self, Hand, Verifier};
 use crate::watch::Watch;
 use crate::worker::{Setting, Worker};
@@ -124,10 +124,10 @@ impl Crew {
     /// Starts all workers, and the thread that takes the census.
     pub(crate) fn hire(plan: &Plan, make: MakeFill) -> Result<Hired, EngineError> {
         let (outline, shape) = (plan.outline, plan.outline.shape(plan.load));
-        let shift = Shift::picking(SAMPLE, outline.content_blocks());
+        let common = outline.sampling();
         let (length, holds_all) = outline.queued();
         let (samplers, taps): (Vec<_>, Vec<_>) = (0..outline.jobs)
-            .map(|_| sample::queue((length, outline.unit), holds_all, shift.clone()))
+            .map(|_| sample::queue((length, outline.unit), holds_all, common.clone()))
             .unzip();
         let jobs = outline.make_jobs(plan.load, samplers, make);
         let per_job = plan.workers_of_a_job();
@@ -135,7 +135,7 @@ impl Crew {
         let (sender, words) = channel();
         // A thread that looks at empty queues 200 times a second disturbs a load that only reads.
         let taps = if outline.writes { taps } else { Vec::new() };
-        let census = census::start(taps, shift, outline.unit)?;
+        let census = census::start(taps, common.shift.clone(), outline.census(&common))?;
         let header = Header { operations: outline.names.clone(), targets: outline.targets.clone() };
         let desk = Desk::open(&plan.load.recording, shape, (outline.jobs, per_job), &header)?;
         let mut recorders = desk.recorders.into_iter();

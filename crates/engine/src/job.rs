@@ -46,6 +46,8 @@ struct Lane {
     stream: Stream,
     /// Where the range that it works on starts, bytes.
     start: u64,
+    /// The address of its first block among those of all targets.
+    first: u64,
     fill: Box<dyn Fill>,
 }
 
@@ -70,7 +72,7 @@ impl Job {
     pub(crate) fn new(
         load: &Load,
         number: u32,
-        targets: Vec<(Stream, Range, Source)>,
+        targets: Vec<(Stream, Range, Source, u64)>,
         sampler: Sampler,
         make: MakeFill,
     ) -> Self {
@@ -81,9 +83,10 @@ impl Job {
             let place = spec.operations().position(|other| other == op).unwrap_or_default();
             (place, verb(op, flush))
         };
-        let lane = |(stream, range, source): (Stream, Range, Source)| Lane {
+        let lane = |(stream, range, source, first): (Stream, Range, Source, u64)| Lane {
             stream,
             start: range.start,
+            first,
             fill: make(source),
         };
         Self {
@@ -151,13 +154,28 @@ impl Job {
     ) {
         if transfer.is_write() {
             let buffer = &mut buffer[..transfer.length as usize];
-            self.fill(slot, transfer, buffer, hand);
-            self.sampler.see(buffer);
-        } else if let Some(hand) = hand {
+            let address = self.fill(slot, transfer, buffer, hand);
+            self.sampler.see(buffer, address);
+            return;
+        }
+        if matches!(transfer.verb, Verb::Discard | Verb::WriteZeroes) {
+            self.empties(transfer);
+        }
+        if let Some(hand) = hand {
             announce(hand, slot, transfer);
         }
     }
 
+    /// Blocks of which a part is given back or zeroed hold nothing of the content any more.
+    #[inline(never)]
+    fn empties(&mut self, transfer: &Transfer) {
+        let lane = &self.lanes[usize::from(transfer.target)];
+        let at = transfer.offset - lane.start;
+        let end = (at + u64::from(transfer.length)).div_ceil(self.unit);
+        self.sampler.see_emptied(lane.first + at / self.unit..lane.first + end);
+    }
+
+    /// Fills what is written; gives the address of its first block among those of all targets.
     #[inline(never)]
     fn fill(
         &mut self,
@@ -165,11 +183,14 @@ impl Job {
         transfer: &Transfer,
         buffer: &mut [u8],
         hand: Option<&mut Hand>,
-    ) {
+    ) -> u64 {
         let (target, unit) = (usize::from(transfer.target), self.unit);
-        let Lane { fill, start, .. } = &mut self.lanes[target];
+        let Lane { fill, start, first, .. } = &mut self.lanes[target];
         let address = (transfer.offset - *start) / unit;
-        let Some(hand) = hand else { return fill.fill(address, buffer, &mut |_, _| {}) };
+        let Some(hand) = hand else {
+            fill.fill(address, buffer, &mut |_, _| {});
+            return *first + address;
+        };
         let length = u64::from(transfer.length);
         hand.write(slot, target, transfer.offset, length);
         fill.fill(address, buffer, &mut |number, id| {
@@ -177,6 +198,7 @@ impl Job {
             hand.writes(slot, at, unit.min(length - at) as usize, id);
         });
         hand.begin(slot);
+        *first + address
     }
 
     /// Blocks handed to the kernel since this was last asked.

@@ -19,6 +19,7 @@ mod gate;
 mod hold;
 mod job;
 mod load;
+mod memory;
 mod meter;
 mod outline;
 mod pace;

@@ -1,17 +1,22 @@
 //! A load on a given target, in numbers: what the backends share.
 
-use content::{Contents, Domain, Part};
+use content::{Contents, Domain, Part, Scope};
+use reduce::Addresses;
 use units::Bytes;
 use workload::{Amount, LoadSpec, Range, Stream};
 
-use crate::census::QUEUED_BYTES;
+use crate::census::{AHEAD, QUEUED_BYTES, SAMPLE};
 use crate::error::{EngineError, Kind};
 use crate::event::Progress;
 use crate::job::{Job, MakeFill};
 use crate::load::Load;
-use crate::sample::Sampler;
+use crate::memory::zeroed;
+use crate::sample::{Common, Sampler, Shift};
 use crate::tally::Shape;
 use crate::verify::Lane;
+
+/// Most addresses of which it is told what they hold: 1 GiB of memory, taken where it is written (16 TiB in blocks of 4 KiB).
+const MOST_ADDRESSES: u64 = 1 << 32;
 
 /// A load on a target of known size.
 #[derive(Debug, Clone)]
@@ -42,6 +47,10 @@ pub(crate) struct Outline {
     pub unit: usize,
     /// Whether all I/Os are whole blocks of content.
     whole: bool,
+    /// Whether all writes begin where such a block does.
+    aligned: bool,
+    /// Whether content is asked for of what the addresses hold.
+    live: bool,
     /// Share of writes among I/Os, 0 to 1.
     write_share: f64,
 }
@@ -85,6 +94,11 @@ impl Outline {
                 let mut sizes = spec.block_size_of(op).sizes();
                 sizes.all(|size| size.0.is_multiple_of(spec.content.block.0))
             }),
+            aligned: {
+                let mut writes = spec.ops.names().filter(|op| op.is_write());
+                writes.all(|op| spec.align_of(op).is_multiple_of(spec.content.block.0))
+            },
+            live: spec.content.scope == Scope::Live,
             write_share,
         };
         let amounts = outline.ranges.iter().enumerate();
@@ -150,6 +164,46 @@ impl Outline {
         self.whole
     }
 
+    /// By how many halvings more of what the addresses hold is looked at than of what is written: in the written scope nothing is asked
+    /// of that.
+    pub(crate) fn ahead(&self) -> u32 {
+        if self.live { AHEAD } else { 0 }
+    }
+
+    /// What samplers share; `alone` when one thread does all.
+    pub(crate) fn sampling(&self) -> Common {
+        let shift = Shift::picking(SAMPLE << self.ahead(), self.content_blocks());
+        Common::new(shift, std::sync::Arc::new(self.addresses()))
+    }
+
+    /// A census of what is written, and of what the addresses hold.
+    pub(crate) fn census(&self, common: &Common) -> reduce::Census {
+        reduce::Census::of_blocks(self.unit, SAMPLE as usize)
+            .and_live(common.addresses.clone(), self.ahead())
+    }
+
+    /// Room to tell what each address holds; none where nothing is written, blocks have no addresses, or memory does not suffice.
+    fn addresses(&self) -> Addresses {
+        let blocks = self.first_addresses().1;
+        if !(self.writes && self.whole && self.aligned) || blocks > MOST_ADDRESSES {
+            return Addresses::default();
+        }
+        let words = zeroed(Addresses::words(blocks));
+        words.map(|words| Addresses::over(words, self.jobs == 1)).unwrap_or_default()
+    }
+
+    /// The address of each target's first block of content, and how many addresses there are.
+    fn first_addresses(&self) -> (Vec<u64>, u64) {
+        let mut next = 0;
+        let first = |range: &Range| {
+            let first = next;
+            next += range.bytes.div_ceil(self.unit as u64);
+            first
+        };
+        let firsts = self.ranges.iter().map(first).collect();
+        (firsts, next)
+    }
+
     /// One job for each sampler.
     pub(crate) fn make_jobs(
         &self,
@@ -162,10 +216,11 @@ impl Outline {
             Stream::for_jobs(&part, &self.ranges[target], seed).into_iter()
         };
         let mut streams: Vec<_> = (0..self.ranges.len()).map(streams).collect();
+        let (firsts, _) = self.first_addresses();
         let job = |(number, sampler)| {
-            let targets = self.ranges.iter().zip(&self.contents).zip(&mut streams);
-            let targets = targets.filter_map(|((range, contents), streams)| {
-                Some((streams.next()?, *range, contents.source(number)))
+            let targets = self.ranges.iter().zip(&self.contents).zip(&firsts).zip(&mut streams);
+            let targets = targets.filter_map(|(((range, contents), first), streams)| {
+                Some((streams.next()?, *range, contents.source(number), *first))
             });
             Job::new(load, number, targets.collect(), sampler, make)
         };

@@ -13,7 +13,6 @@ use units::{Nanos, SplitMix64};
 
 use crate::backend::Verb;
 use crate::board::Halt;
-use crate::census::SAMPLE;
 use crate::choice::{Choice, Driver};
 use crate::ended::{Depth, Ended, Sum};
 use crate::error::EngineError;
@@ -137,10 +136,10 @@ impl<'a> Simulation<'a> {
         make: MakeFill,
     ) -> Self {
         let jobs = outline.jobs;
-        let shift = Shift::picking(SAMPLE, outline.content_blocks());
+        let common = outline.sampling();
         let (length, holds_all) = outline.queued();
         let (samplers, taps): (Vec<_>, Vec<_>) = (0..jobs)
-            .map(|_| sample::queue((length, outline.unit), holds_all, shift.clone()))
+            .map(|_| sample::queue((length, outline.unit), holds_all, common.clone()))
             .unzip();
         let random = |at| load.seed_of(at).derive("simulated target").generator();
         Self {
@@ -150,10 +149,10 @@ impl<'a> Simulation<'a> {
             jobs: outline.make_jobs(load, samplers, make),
             free: (0..jobs).map(|_| (0..outline.depth).rev().collect()).collect(),
             taps,
-            shift,
+            census: outline.census(&common),
+            shift: common.shift,
             look_after: (length * outline.unit / 4 / outline.block_bytes).clamp(1, LOOK as usize)
                 as u64,
-            census: Census::of_blocks(outline.unit, SAMPLE as usize),
             devices: models.iter().enumerate().map(|(at, m)| Device::new(m, random(at))).collect(),
             moments: BinaryHeap::new(),
             reserved: vec![None; jobs],
@@ -248,7 +247,7 @@ impl Simulation<'_> {
     fn look(&mut self) {
         for tap in &mut self.taps {
             self.census.tighten_to(self.shift.get());
-            tap.drain(|block| self.census.add(block));
+            tap.drain(|place, block| self.census.add_at(place, block));
             self.shift.raise(self.census.shift());
         }
         if self.context.interrupt.level() != Level::None {

@@ -190,7 +190,9 @@ fn achieved(mut census: Census, counts: Counts) -> ContentFigures {
         lz4_size_max_bytes: achieved.lz4_size_max_bytes,
         packer_saving_percent: achieved.packer_saving_percent,
         distinct_blocks: Some(achieved.distinct_sampled),
-        live_duplicate_percent: None,
+        live_duplicate_percent: achieved.live_duplicate_percent,
+        live_duplicate_error_points: achieved.live_duplicate_error_points,
+        live_blocks: achieved.blocks_live,
     }
 }
 

@@ -10,6 +10,13 @@ pub struct Achieved {
     pub duplicate_percent: Option<f64>,
     /// Standard error of `duplicate_percent` from sampling, points; 0 when every block was seen.
     pub duplicate_error_points: Option<f64>,
+    /// Duplicates among all blocks that the addresses hold at the end, percent, by the same rule; `None` where nobody told which
+    /// block went where.
+    pub live_duplicate_percent: Option<f64>,
+    /// Standard error of `live_duplicate_percent` from sampling, points; 0 when every block was seen.
+    pub live_duplicate_error_points: Option<f64>,
+    /// Blocks that the addresses hold at the end, zero blocks among them: written, and neither given back nor zeroed since.
+    pub blocks_live: Option<u64>,
     /// What LZ4 saves on distinct blocks that are not zero, percent: 100 (1 - mean size / size of a block).
     pub lz4_saving_percent: Option<f64>,
     /// Zero blocks among all written blocks, percent.

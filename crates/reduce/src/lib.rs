@@ -3,10 +3,12 @@
 //! bounded memory, no global state, no access to the machine.
 
 mod achieved;
+mod addresses;
 mod bins;
 mod census;
 mod fingerprint;
 pub mod index;
+mod live;
 mod lz4;
 mod model;
 mod packer;
@@ -16,9 +18,11 @@ pub mod space;
 mod zero;
 
 pub use achieved::Achieved;
+pub use addresses::{Addresses, Held, Holds};
 pub use bins::{Bins, Fragment};
 pub use census::{Census, SIZED_BLOCKS};
 pub use fingerprint::Fingerprint;
+pub use live::{LIVE_ADDRESSES, Place};
 pub use lz4::{Lz4, Lz4Error};
 pub use model::{Figures, Model, Outcome, Policy, REFERENCES, Reuse, Written};
 pub use packer::{

@@ -31,6 +31,12 @@ pub(crate) fn pick(block: &[u8]) -> u64 {
     })
 }
 
+/// The strictest sample that a block with this number is in.
+#[inline]
+pub(crate) fn level(pick: u64) -> u32 {
+    pick.trailing_zeros().min(MAX_SHIFT)
+}
+
 /// Whether a block with this number is in the sample of one in 2^`shift`.
 #[inline]
 pub(crate) fn passes(pick: u64, shift: u32) -> bool {

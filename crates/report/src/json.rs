@@ -81,6 +81,7 @@ fn figure(figure: Option<&Figure>) -> Value {
 fn asked(content: &ContentFigures) -> Value {
     json!({
         "duplicate_percent": content.duplicate_percent,
+        "live_duplicate_percent": content.live_duplicate_percent,
         "lz4_saving_percent": content.lz4_saving_percent,
         "zero_percent": content.zero_percent,
         "packer_saving_percent": content.packer_saving_percent,
@@ -94,6 +95,7 @@ fn achieved(variant: &Variant) -> Value {
     let figure = |key: &str| figure(variant.achieved.get(key));
     json!({
         "duplicate_percent": figure("duplicate_percent"),
+        "live_duplicate_percent": figure("live_duplicate_percent"),
         "lz4_saving_percent": figure("lz4_saving_percent"),
         "zero_percent": figure("zero_percent"),
         "packer_saving_percent": figure("packer_saving_percent"),

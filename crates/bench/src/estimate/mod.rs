@@ -12,12 +12,20 @@ use sys::interrupt::Interrupt;
 
 use crate::BenchError;
 use crate::child::{Line, run};
+use crate::goal::{Goal, Word};
 use crate::repeats::{order, ratio};
 
 pub use tree::{Tree, TreeError};
 
 /// Where duperemove stands among the contestants.
 const PEER: usize = 3;
+
+/// What the estimate must read by default, bytes per second for each core.
+const SPEED: f64 = 1.25e9;
+/// What its sample may be off, by its own account, points.
+const ERROR: f64 = 0.2;
+/// What `--exact` must reach of LZ4 alone.
+const EXACT: f64 = 0.9;
 
 /// Why it could not be measured.
 #[derive(Debug, thiserror::Error)]
@@ -58,10 +66,33 @@ pub struct Outcome {
     pub exact_over_lz4: Summary,
     /// The same by CPU time: what a busy machine changes least.
     pub exact_over_lz4_cpu: Summary,
+    /// What is to be reached, and whether it was.
+    pub goals: Vec<Judged>,
     /// What `--exact` and the sample say VDO saves, percent, and the error that the sample states, points.
     pub saving_percent: [Option<f64>; 3],
     /// Who was not measured, and why.
     pub left_out: Vec<String>,
+}
+
+/// A goal, and what was found.
+#[derive(Debug, Clone, Serialize)]
+pub struct Judged {
+    /// What it is about.
+    pub name: &'static str,
+    /// What its figures are: `B/s`, `points`, or nothing for a ratio.
+    pub unit: &'static str,
+    /// What is to be reached.
+    pub goal: Goal,
+    /// What was.
+    pub found: Summary,
+    /// Whether it is enough.
+    pub word: Word,
+}
+
+impl Judged {
+    fn new(name: &'static str, unit: &'static str, goal: Goal, found: Figure) -> Self {
+        Self { name, unit, goal, word: goal.judge(&found), found: found.into() }
+    }
 }
 
 /// A median over repeats with its 95 % interval.
@@ -112,7 +143,7 @@ pub fn measure(
             ..Contestant::default()
         })
         .collect();
-    let mut saving = [None; 3];
+    let (mut saving, mut errors) = ([None; 3], Vec::new());
     let mut left_out = Vec::new();
     if let Some((name, Some(line))) = lines.get(PEER)
         && !hashes(&run(line, interrupt)?.stdout)
@@ -130,6 +161,7 @@ pub fn measure(
                 Some(line) => {
                     let ran = run(line, interrupt)?;
                     note_saving(&mut saving, at, &ran.stdout);
+                    errors.extend(saving[2].filter(|_| at == 0));
                     (ran.wall.as_secs_f64(), ran.used.process_s)
                 }
                 None => alone::lz4(tree.path())?,
@@ -139,12 +171,26 @@ pub fn measure(
             contestants[at].cpu_s.push(Some(cpu));
         }
     }
-    let (exact, lz4) = (&contestants[1], &contestants[2]);
+    let (default, exact, lz4) = (&contestants[0], &contestants[1], &contestants[2]);
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let speeds: Vec<f64> = default.throughput_bytes_per_s.iter().flatten().copied().collect();
+    let exact_over_lz4 = ratio(&exact.throughput_bytes_per_s, &lz4.throughput_bytes_per_s);
+    let speed = Goal::AtLeast(SPEED * cores as f64);
     Ok(Outcome {
+        goals: vec![
+            Judged::new("speed by default", "B/s", speed, stats::figure(&speeds)),
+            Judged::new(
+                "stated error by default",
+                "points",
+                Goal::AtMost(ERROR),
+                stats::figure(&errors),
+            ),
+            Judged::new("--exact over LZ4 alone", "", Goal::AtLeast(EXACT), exact_over_lz4),
+        ],
         tree: tree.sources(),
         bytes: tree.bytes(),
-        cores: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
-        exact_over_lz4: ratio(&exact.throughput_bytes_per_s, &lz4.throughput_bytes_per_s).into(),
+        cores,
+        exact_over_lz4: exact_over_lz4.into(),
         exact_over_lz4_cpu: ratio(&lz4.cpu_s, &exact.cpu_s).into(),
         contestants,
         saving_percent: saving,

@@ -19,18 +19,26 @@ struct Held {
     unit: &'static str,
     asked: fn(&ContentFigures) -> Option<f64>,
     tolerance: f64,
-    /// Whether it is a share estimated from a sample, with the standard error of the duplicates'.
-    sampled: bool,
+    /// Its standard error, where it is a share estimated from a sample.
+    error: Option<&'static str>,
 }
 
-const HELD: [Held; 3] = [
+const HELD: [Held; 4] = [
     Held {
         id: "duplicate_percent",
         name: "share of duplicates",
         unit: "%",
         asked: |asked| asked.duplicate_percent,
         tolerance: SHARE_TOLERANCE,
-        sampled: true,
+        error: Some("duplicate_error_points"),
+    },
+    Held {
+        id: "live_duplicate_percent",
+        name: "share of live duplicates",
+        unit: "%",
+        asked: |asked| asked.live_duplicate_percent,
+        tolerance: SHARE_TOLERANCE,
+        error: Some("live_duplicate_error_points"),
     },
     Held {
         id: "zero_percent",
@@ -38,7 +46,7 @@ const HELD: [Held; 3] = [
         unit: "%",
         asked: |asked| asked.zero_percent,
         tolerance: SHARE_TOLERANCE,
-        sampled: true,
+        error: Some("duplicate_error_points"),
     },
     Held {
         id: "lz4_size_mean_bytes",
@@ -46,7 +54,7 @@ const HELD: [Held; 3] = [
         unit: "B",
         asked: |asked| asked.lz4_size_mean_bytes,
         tolerance: SIZE_TOLERANCE,
-        sampled: false,
+        error: None,
     },
 ];
 
@@ -60,7 +68,7 @@ fn off(variant: &VariantFigures, held: &Held) -> Option<Finding> {
     let median = |id: &str| variant.content.achieved.get(id).and_then(|figure| figure.median);
     let asked = (held.asked)(variant.content.asked.as_ref()?)?;
     let achieved = median(held.id)?;
-    let error = if held.sampled { median("duplicate_error_points").unwrap_or(0.0) } else { 0.0 };
+    let error = held.error.and_then(median).unwrap_or(0.0);
     let allowed = held.tolerance + ERRORS * error;
     if (achieved - asked).abs() <= allowed {
         return None;
@@ -80,8 +88,9 @@ fn off(variant: &VariantFigures, held: &Held) -> Option<Finding> {
             variant.content.achieved.get(held.id).map_or(0, |figure| figure.n),
             show(allowed)
         ),
-        remedy: "Read the space figures against what was achieved. With passes over the same blocks, or \
-                 errors, that differs from what was asked; without, it is a fault of Fathom to report."
+        remedy: "Read the space figures against what was achieved. With passes over the same blocks, \
+                 errors, or a live share before every address was written once, that differs from what was \
+                 asked; without, it is a fault of Fathom to report."
             .into(),
     })
 }

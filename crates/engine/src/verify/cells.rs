@@ -1,6 +1,5 @@
 //! Words of all blocks of a target, in 4 bytes or in 1 byte each.
 
-use std::alloc::{Layout, alloc_zeroed};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32};
 
@@ -9,6 +8,7 @@ use content::ContentId;
 use super::known::Known;
 use super::word::{FIRST, Tag, Word, ZERO, mix};
 use crate::error::{EngineError, Kind as ErrorKind};
+use crate::memory;
 
 /// Bytes of state per block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -246,14 +246,8 @@ fn encoded(word: Word) -> u8 {
     word.tag() as u8 | if word.is_busy() { BUSY } else { 0 }
 }
 
-/// An atomic number that may start as zero bytes.
-trait Zeroable {}
-impl Zeroable for AtomicU8 {}
-impl Zeroable for AtomicU16 {}
-impl Zeroable for AtomicU32 {}
-
-fn zeroed<T: Zeroable>(count: u64) -> Result<Box<[T]>, EngineError> {
-    let refused = || {
+fn zeroed<T: memory::Zeroable>(count: u64) -> Result<Box<[T]>, EngineError> {
+    memory::zeroed(count).ok_or_else(|| {
         EngineError::new(
             ErrorKind::Environment,
             format!(
@@ -262,19 +256,7 @@ fn zeroed<T: Zeroable>(count: u64) -> Result<Box<[T]>, EngineError> {
             ),
             "use a smaller range, or 1 byte per block",
         )
-    };
-    let count = usize::try_from(count).map_err(|_| refused())?;
-    let layout = Layout::array::<T>(count).map_err(|_| refused())?;
-    if layout.size() == 0 {
-        return Ok(Box::new([]));
-    }
-    // SAFETY: the layout has a size.
-    let start = unsafe { alloc_zeroed(layout) }.cast::<T>();
-    if start.is_null() {
-        return Err(refused());
-    }
-    // SAFETY: the memory is of this layout, zeroed, which is a value of `T`, and owned by nobody else.
-    Ok(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(start, count)) })
+    })
 }
 
 #[cfg(test)]

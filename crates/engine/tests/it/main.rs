@@ -7,6 +7,7 @@ mod allocation;
 mod device;
 mod faults;
 mod file;
+mod live;
 mod modes;
 mod recording;
 mod simulated;

@@ -15,7 +15,7 @@ const NOBODY: u32 = u32::MAX;
 /// The weight of a copy whose size was not taken.
 const UNSIZED: u8 = u8::MAX;
 /// Sizes that are remembered, the last that were taken.
-const LAST: usize = 16;
+pub(super) const LAST: usize = 16;
 
 /// Stored copies, each a number in the order of storing.
 #[derive(Debug, Clone, Default)]

@@ -96,7 +96,8 @@ fn spread(view: &View) -> Markup {
 /// What content was asked for and what was handed to the kernel.
 pub fn content(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     let keys = [
-        ("duplicate_percent", "Duplicates among all blocks"),
+        ("duplicate_percent", "Duplicates among all blocks written"),
+        ("live_duplicate_percent", "Duplicates among blocks that the addresses hold at the end"),
         ("lz4_saving_percent", "Saved by LZ4 on distinct blocks"),
         ("zero_percent", "Zero blocks"),
         ("packer_saving_percent", "Saved by VDO's packer on distinct blocks"),
@@ -109,6 +110,7 @@ pub fn content(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
             tbody { @for (index, variant) in view.variants.iter().enumerate() { @for (key, name) in keys {
                 @let asked = variant.asked.as_ref().and_then(|c| match key {
                     "duplicate_percent" => c.duplicate_percent,
+                    "live_duplicate_percent" => c.live_duplicate_percent,
                     "lz4_saving_percent" => c.lz4_saving_percent,
                     "packer_saving_percent" => c.packer_saving_percent,
                     _ => c.zero_percent,

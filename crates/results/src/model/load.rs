@@ -82,9 +82,16 @@ pub struct ContentFigures {
     /// Distinct blocks in the sample (achieved only).
     #[serde(default)]
     pub distinct_blocks: Option<u64>,
-    /// Duplicates among all blocks that addresses hold, percent; `None` where that is not known.
+    /// Duplicates among all blocks that addresses hold, percent; `None` where that is not known. Achieved: at the end of the load, among
+    /// blocks that it wrote.
     #[serde(default)]
     pub live_duplicate_percent: Option<f64>,
+    /// Standard error of `live_duplicate_percent`, points (achieved only; 0 when every block was seen).
+    #[serde(default)]
+    pub live_duplicate_error_points: Option<f64>,
+    /// Blocks of the load that addresses hold at its end, zero blocks among them (achieved only).
+    #[serde(default)]
+    pub live_blocks: Option<u64>,
 }
 
 /// CPU time of the load: all threads of the process that drove it, the kernel's io_uring workers included,

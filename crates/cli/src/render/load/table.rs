@@ -98,8 +98,9 @@ fn content(text: &mut String, summary: &LoadSummary) {
     };
     let _ = writeln!(
         text,
-        "content    {}, {}, {}, {}",
-        pair("duplicates", |c| c.duplicate_percent),
+        "content    {}, {}, {}, {}, {}",
+        pair("duplicates written", |c| c.duplicate_percent),
+        pair("live", |c| c.live_duplicate_percent),
         pair("LZ4 saving", |c| c.lz4_saving_percent),
         pair("zero", |c| c.zero_percent),
         pair("VDO packer's saving", |c| c.packer_saving_percent),

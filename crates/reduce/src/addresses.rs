@@ -1,0 +1,199 @@
+//! What each address holds, in two bits: told by those who write, asked by the census.
+//!
+//! A census sees a sample of contents. When a content of the sample is overwritten by one outside of it, nobody hands that over; but
+//! the writer marks the address, and the census finds the mark.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Addresses in one word.
+const EACH: u64 = 32;
+
+/// What an address holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Holds {
+    /// Nothing that was written: never, or given back since.
+    Nothing = 0,
+    /// A zero block.
+    Zero = 1,
+    /// A block that was not handed to the census.
+    Data = 2,
+    /// A block that was.
+    Sampled = 3,
+}
+
+/// Blocks that addresses hold.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Held {
+    /// Zero blocks.
+    pub zeros: u64,
+    /// All others.
+    pub data: u64,
+}
+
+/// What each of a number of addresses holds. May be told by several threads at once, without a lock.
+#[derive(Debug, Default)]
+pub struct Addresses {
+    words: Box<[AtomicU64]>,
+    /// Whether one thread at a time tells.
+    alone: bool,
+}
+
+impl Addresses {
+    /// Words that so many addresses need.
+    pub const fn words(addresses: u64) -> u64 {
+        addresses.div_ceil(EACH)
+    }
+
+    /// Over words that are all 0; `alone` when only one thread at a time tells what addresses hold, which costs less.
+    pub fn over(words: Box<[AtomicU64]>, alone: bool) -> Self {
+        Self { words, alone }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    /// Tells what an address holds from now on; of an address that there is not, nothing.
+    #[inline]
+    pub fn set(&self, address: u64, holds: Holds) {
+        let Some(word) = self.words.get((address / EACH) as usize) else { return };
+        let at = 2 * (address % EACH);
+        self.change(word, |held| held & !(3 << at) | (holds as u64) << at);
+    }
+
+    #[inline(always)]
+    fn change(&self, word: &AtomicU64, new: impl Fn(u64) -> u64) {
+        let mut held = word.load(Ordering::Relaxed);
+        loop {
+            let wanted = new(held);
+            // Most overwrites replace a block by one like it.
+            if wanted == held {
+                return;
+            }
+            if self.alone {
+                return word.store(wanted, Ordering::Relaxed);
+            }
+            let (order, otherwise) = (Ordering::Relaxed, Ordering::Relaxed);
+            match word.compare_exchange_weak(held, wanted, order, otherwise) {
+                Ok(_) => return,
+                Err(now) => held = now,
+            }
+        }
+    }
+
+    /// Tells that these addresses hold nothing any more.
+    pub fn empty(&self, addresses: Range<u64>) {
+        let Range { mut start, end } = addresses;
+        let end = end.min(self.words.len() as u64 * EACH);
+        while start < end {
+            let stop = end.min((start / EACH + 1) * EACH);
+            let bits = 2 * (stop - start);
+            let mask = (u64::MAX >> (64 - bits)) << (2 * (start % EACH));
+            self.change(&self.words[(start / EACH) as usize], |held| held & !mask);
+            start = stop;
+        }
+    }
+
+    /// What an address holds.
+    #[inline]
+    pub fn holds(&self, address: u64) -> Holds {
+        let word = self.words.get((address / EACH) as usize);
+        let held = word.map_or(0, |word| word.load(Ordering::Relaxed));
+        match held >> (2 * (address % EACH)) & 3 {
+            0 => Holds::Nothing,
+            1 => Holds::Zero,
+            2 => Holds::Data,
+            _ => Holds::Sampled,
+        }
+    }
+
+    /// What all of them hold.
+    pub fn held(&self) -> Held {
+        /// The lower bit of each address.
+        const LOW: u64 = u64::MAX / 3;
+        self.words.iter().fold(Held::default(), |sum, word| {
+            let held = word.load(Ordering::Relaxed);
+            let data = held >> 1 & LOW;
+            Held {
+                zeros: sum.zeros + u64::from((held & !data & LOW).count_ones()),
+                data: sum.data + u64::from(data.count_ones()),
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn addresses(count: u64, alone: bool) -> Addresses {
+        let words = (0..Addresses::words(count)).map(|_| AtomicU64::new(0)).collect();
+        Addresses::over(words, alone)
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn hold_what_was_told_last(
+            told in proptest::collection::vec((0u64..200, 0u64..80, 0u8..5), 0..200), alone: bool,
+        ) {
+            let all = addresses(200, alone);
+            let mut naive = vec![Holds::Nothing; 200];
+            for (address, length, what) in told {
+                let holds = match what {
+                    0 => Holds::Nothing,
+                    1 => Holds::Zero,
+                    2 => Holds::Data,
+                    3 => Holds::Sampled,
+                    _ => {
+                        let end = (address + length).min(200);
+                        all.empty(address..end);
+                        naive[address as usize..end as usize].fill(Holds::Nothing);
+                        continue;
+                    }
+                };
+                all.set(address, holds);
+                naive[address as usize] = holds;
+            }
+            for (address, holds) in naive.iter().enumerate() {
+                proptest::prop_assert_eq!(all.holds(address as u64), *holds);
+            }
+            let count = |what: &[Holds]| naive.iter().filter(|h| what.contains(h)).count() as u64;
+            let held = Held {
+                zeros: count(&[Holds::Zero]),
+                data: count(&[Holds::Data, Holds::Sampled]),
+            };
+            proptest::prop_assert_eq!(all.held(), held);
+        }
+    }
+
+    #[test]
+    fn of_addresses_that_there_are_not_nothing_is_told() {
+        let all = addresses(1, true);
+        all.set(1 << 40, Holds::Data);
+        all.empty(0..u64::MAX);
+        assert_eq!(all.holds(1 << 40), Holds::Nothing);
+        assert_eq!(all.held(), Held::default());
+        assert!(Addresses::default().is_empty() && !all.is_empty());
+    }
+
+    #[test]
+    fn threads_that_tell_of_neighbours_do_not_undo_each_other() {
+        let all = addresses(64, false);
+        std::thread::scope(|scope| {
+            for thread in 0..4u64 {
+                let all = &all;
+                scope.spawn(move || {
+                    for turn in 0..20_000u64 {
+                        let address = thread + 4 * (turn % 16);
+                        all.set(address, if turn % 3 == 0 { Holds::Zero } else { Holds::Data });
+                        all.set(address, Holds::Sampled);
+                    }
+                });
+            }
+        });
+        assert_eq!(all.held(), Held { zeros: 0, data: 64 });
+    }
+}

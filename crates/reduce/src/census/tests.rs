@@ -1,0 +1,346 @@
+//! The census against a naive count.
+
+use super::*;
+use crate::addresses::Holds;
+use units::Seed;
+
+fn block(id: u64, random: usize) -> [u8; BLOCK] {
+    let mut rng = Seed(id).derive("block").generator();
+    let mut block = [0; BLOCK];
+    block[..random].iter_mut().for_each(|byte| *byte = rng.next_u64() as u8);
+    block
+}
+
+fn census(budget: usize, ids: impl Iterator<Item = u64>) -> Achieved {
+    let mut census = Census::new(budget);
+    for id in ids {
+        census.written(1);
+        if id == 0 { census.add_zero(1) } else { census.add(&block(id, 64)) }
+    }
+    census.finish()
+}
+
+#[test]
+fn nothing_written_gives_no_figures() {
+    let achieved = Census::new(10).finish();
+    assert_eq!(achieved, Achieved::default());
+}
+
+#[test]
+fn few_contents_that_come_very_often_are_counted_though_the_sample_may_hold_none() {
+    // Half of the first 4000 blocks are of ten contents, half of the others of what was new 4001 blocks before.
+    let ids = |seed: u64| {
+        (0..64_000u64).map(move |n| {
+            let content = match (n % 2, n < 4000) {
+                (0, _) => n,
+                (_, true) => (n / 2 % 10).min(n / 2) * 2,
+                (_, false) => n - 4001,
+            };
+            1 + content + (seed << 32)
+        })
+    };
+    let found: Vec<_> = (0..20).map(|seed| census(2500, ids(seed))).collect();
+    for found in &found {
+        assert!(found.sample_shift >= 2, "{found:?}");
+        let (got, error) =
+            (found.duplicate_percent.unwrap(), found.duplicate_error_points.unwrap());
+        assert!((got - 50.0).abs() < (4.0 * error).max(0.2), "{got} ± {error}");
+    }
+}
+
+#[test]
+fn a_caller_that_becomes_stricter_before_the_census_does_loses_nothing_of_the_sample() {
+    let content = |n: u64| if n.is_multiple_of(2) { n } else { n % 20 / 2 * 2 };
+    for seed in 0..20u64 {
+        let mut census = Census::new(100_000);
+        for n in 0..20_000 {
+            let block = block(1 + (seed << 32) + if n < 4000 { content(n) } else { n / 2 * 2 }, 64);
+            census.written(1);
+            if n < 4500 || crate::picked(&block, 3) {
+                census.add(&block);
+            }
+        }
+        census.tighten_to(3);
+        let found = census.finish();
+        let (got, error) =
+            (found.duplicate_percent.unwrap(), found.duplicate_error_points.unwrap());
+        assert!((got - 50.0).abs() < (4.0 * error).max(0.2), "{got} ± {error}");
+        assert!(error < 1.0, "{got} ± {error}");
+    }
+}
+
+#[test]
+fn writes_of_which_none_was_seen_give_no_share_of_duplicates() {
+    let mut census = Census::new(10);
+    census.written(1000);
+    let achieved = census.finish();
+    assert_eq!(achieved.duplicate_percent, None);
+    assert_eq!(achieved.lz4_saving_percent, None);
+    assert_eq!(achieved.zero_percent, Some(0.0));
+}
+
+#[test]
+fn zero_blocks_are_no_duplicates_but_count_among_all() {
+    let achieved = census(100, [0, 0, 0, 0, 1, 1, 2, 3].into_iter());
+    assert_eq!(achieved.duplicate_percent, Some(12.5));
+    assert_eq!(achieved.zero_percent, Some(50.0));
+    assert_eq!(achieved.distinct_sampled, 3);
+    assert_eq!(achieved.duplicate_error_points, Some(0.0));
+    let zeros = census(100, [0; 9].into_iter());
+    assert_eq!((zeros.duplicate_percent, zeros.lz4_saving_percent), (Some(0.0), None));
+}
+
+#[test]
+fn a_zero_block_given_as_a_block_is_counted_as_one() {
+    let mut census = Census::new(10);
+    census.written(2);
+    census.add(&[0; BLOCK]);
+    census.add(&block(1, 10));
+    let achieved = census.finish();
+    assert_eq!((achieved.blocks_zero, achieved.blocks_sampled), (1, 1));
+}
+
+#[test]
+fn memory_stays_within_the_budget_and_the_share_stays_right() {
+    let mut census = Census::new(500);
+    for i in 0..20_000u64 {
+        census.written(1);
+        // Every content twice, far apart.
+        census.add(&block(1 + i % 10_000, 32));
+        assert!(census.seen.len() <= 500 && census.kept.len() <= 500);
+    }
+    let achieved = census.finish();
+    assert!(achieved.sample_shift >= 4, "{achieved:?}");
+    assert!((achieved.duplicate_percent.unwrap() - 50.0).abs() < 1e-9, "{achieved:?}");
+}
+
+#[test]
+fn sizes_come_from_a_bounded_number_of_blocks() {
+    let mut census = Census::new(usize::MAX);
+    (1..=10_000).for_each(|id| census.add(&block(id, 1000 + (id % 2) as usize * 500)));
+    let achieved = census.finish();
+    assert!((SIZED_BLOCKS as u64 / 2 - 100..=SIZED_BLOCKS as u64).contains(&achieved.blocks_sized));
+    let mean = achieved.lz4_size_mean_bytes.unwrap();
+    assert!((mean - 1280.0).abs() < 25.0, "{mean}");
+    assert!(achieved.lz4_size_min_bytes.unwrap() < 1040);
+    assert!(achieved.lz4_size_max_bytes.unwrap() > 1520);
+}
+
+#[test]
+fn the_stated_error_covers_the_truth() {
+    let mut outside = 0;
+    for seed in 0..60 {
+        let mut rng = Seed(seed).derive("copies").generator();
+        // Two kinds of content, with about 5 copies and 1: a binomial error would be too small.
+        let ids: Vec<u64> = (0..8000)
+            .map(|i| {
+                seed << 32
+                    | (1 + if i % 2 == 0 { rng.below(800) } else { 1000 + rng.below(30_000) })
+            })
+            .collect();
+        let distinct = ids.iter().collect::<std::collections::HashSet<_>>().len();
+        let truth = 100.0 * (1.0 - distinct as f64 / ids.len() as f64);
+        let achieved = census(300, ids.into_iter());
+        let error = achieved.duplicate_error_points.unwrap();
+        assert!(error > 0.0);
+        outside += u32::from((achieved.duplicate_percent.unwrap() - truth).abs() > 2.0 * error);
+    }
+    assert!(outside <= 9, "{outside} of 60 beyond two standard errors");
+}
+
+#[test]
+fn blocks_of_other_sizes_are_counted_and_sized_as_they_are_and_memory_stays_bounded() {
+    for (unit, kept) in [(512, SIZED_BLOCKS), (8192, 1024), (65_536, 128), (16 << 20, 1)] {
+        let mut census = Census::of_blocks(unit, 1000);
+        let distinct = if unit > BLOCK * 16 { 3 } else { 600 };
+        for id in (0..distinct).chain(0..distinct) {
+            let mut block = vec![0; unit];
+            let mut rng = Seed(id).derive("unit").generator();
+            block[..unit / 2].iter_mut().for_each(|byte| *byte = rng.next_u64() as u8);
+            census.written(1);
+            census.add(&block);
+            assert!(census.kept.len() <= kept, "{unit}: {}", census.kept.len());
+        }
+        let achieved = census.finish();
+        assert_eq!(achieved.duplicate_percent, Some(50.0), "{unit}");
+        assert_eq!(achieved.packer_saving_percent, None);
+        if let Some(saving) = achieved.lz4_saving_percent {
+            assert!((44.0..50.1).contains(&saving), "{unit}: {saving}");
+        }
+        assert!(unit > BLOCK * 16 || achieved.blocks_sized > 0);
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn agrees_with_a_naive_count_of_all_blocks(
+        ids in proptest::collection::vec(0u64..300, 1..1500), budget in 1usize..400, asked in 0u32..4,
+    ) {
+        let mut census = Census::new(budget);
+        let mut copies = HashMap::new();
+        for &id in &ids {
+            census.written(1);
+            let block = block(id, 40);
+            if id == 0 { census.add_zero(1) } else { census.add(&block) }
+            *copies.entry(id).or_insert((0u64, pick(&block))) = {
+                let (n, p) = copies.get(&id).copied().unwrap_or((0, pick(&block)));
+                (n + 1, p)
+            };
+        }
+        census.tighten_to(asked);
+        let got = census.finish();
+        let zeros = copies.remove(&0).map_or(0, |(n, _)| n);
+        let sample: Vec<_> = copies.values().filter(|(_, p)| passes(*p, got.sample_shift)).collect();
+        let sampled: u64 = sample.iter().map(|(n, _)| n).sum();
+        proptest::prop_assert!(got.sample_shift >= asked);
+        proptest::prop_assert!(sample.len() <= budget.max(1));
+        proptest::prop_assert_eq!(got.blocks_sampled, sampled);
+        proptest::prop_assert_eq!(got.distinct_sampled, sample.len() as u64);
+        proptest::prop_assert_eq!(got.blocks_zero, zeros);
+        proptest::prop_assert_eq!(got.blocks_written, ids.len() as u64);
+        let all = ids.len() as f64;
+        let expected = (sampled > 0).then(|| {
+            100.0 * (1.0 - sample.len() as f64 / sampled as f64) * (all - zeros as f64) / all
+        });
+        match (got.duplicate_percent, expected) {
+            (Some(got), Some(expected)) => proptest::prop_assert!((got - expected).abs() < 1e-9),
+            (None, None) => {}
+            (Some(got), None) => proptest::prop_assert!(got == 0.0 && zeros == ids.len() as u64),
+            (None, Some(_)) => proptest::prop_assert!(false),
+        }
+    }
+}
+
+/// A census beside what the addresses really hold: content numbers, 0 for a zero block.
+struct Volume {
+    census: Census,
+    addresses: Arc<Addresses>,
+    holds: HashMap<u64, u64>,
+    order: u64,
+}
+
+impl Volume {
+    fn new(addresses: u64, budgets: (usize, usize), ahead: u32) -> Self {
+        let words = (0..Addresses::words(addresses)).map(|_| Default::default()).collect();
+        let addresses = Arc::new(Addresses::over(words, false));
+        let census = Census::new(budgets.0).and_live_within(addresses.clone(), ahead, budgets.1);
+        Self { census, addresses, holds: HashMap::new(), order: 0 }
+    }
+
+    fn write(&mut self, address: u64, id: u64) {
+        self.census.written(1);
+        self.holds.insert(address, id);
+        if id == 0 {
+            self.census.add_zero(1);
+            return self.addresses.set(address, Holds::Zero);
+        }
+        let block = block(id, 48);
+        if !crate::picked(&block, self.census.shift()) {
+            return self.addresses.set(address, Holds::Data);
+        }
+        self.addresses.set(address, Holds::Sampled);
+        self.order += 1;
+        self.census.add_at(Place { address, order: self.order }, &block);
+    }
+
+    fn discard(&mut self, from: u64, to: u64) {
+        self.addresses.empty(from..to);
+        self.holds.retain(|address, _| !(from..to).contains(address));
+    }
+
+    /// Duplicates among what is there, percent, and the blocks.
+    fn truth(&self) -> (Option<f64>, u64) {
+        let data = self.holds.values().filter(|&&id| id != 0);
+        let distinct = data.clone().collect::<std::collections::HashSet<_>>().len();
+        let blocks = self.holds.len();
+        let share = 100.0 * (data.count() - distinct) as f64 / blocks as f64;
+        ((blocks > 0).then_some(share), blocks as u64)
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn what_the_addresses_hold_is_exact_as_long_as_everything_fits(
+        told in proptest::collection::vec((0u64..120, 0u64..60, 0u64..20), 0..600), ahead in 0u32..3,
+    ) {
+        let mut volume = Volume::new(120, (1000, 1000), ahead);
+        for (address, id, what) in told {
+            if what == 0 {
+                volume.discard(address, address + id);
+            } else {
+                volume.write(address, id);
+            }
+        }
+        let (share, blocks) = volume.truth();
+        let got = volume.census.finish();
+        proptest::prop_assert_eq!(got.blocks_live, Some(blocks));
+        proptest::prop_assert_eq!(got.live_duplicate_percent, share);
+        proptest::prop_assert_eq!(got.live_duplicate_error_points, share.map(|_| 0.0));
+    }
+}
+
+#[test]
+fn the_stated_error_of_what_the_addresses_hold_covers_the_truth_under_overwrites() {
+    let mut outside = 0;
+    for seed in 0..40 {
+        let mut rng = Seed(seed).derive("live").generator();
+        let mut volume = Volume::new(6000, (800, 1000), 2);
+        // Half of the addresses draw from a pool, with a heavy content among it; some are zero, some are given back.
+        for turn in 0..24_000u64 {
+            let address = rng.below(6000);
+            let id = match address % 8 {
+                0 => 0,
+                1 => 1,
+                2..5 => 2 + rng.below(90),
+                _ => 1000 + turn,
+            };
+            volume.write(address, if id == 0 { 0 } else { id + (seed << 32) });
+            if turn % 1000 == 999 {
+                volume.discard(address, address + 20);
+            }
+            let live = volume.census.live.as_ref().unwrap();
+            assert!(live.len() <= 1000);
+        }
+        let (share, blocks) = volume.truth();
+        let got = volume.census.finish();
+        assert_eq!(got.blocks_live, Some(blocks));
+        let (found, error) =
+            (got.live_duplicate_percent.unwrap(), got.live_duplicate_error_points.unwrap());
+        assert!((0.1..4.0).contains(&error), "{found} ± {error}");
+        outside += u32::from((found - share.unwrap()).abs() > 2.0 * error);
+    }
+    assert!(outside <= 6, "{outside} of 40 beyond two standard errors");
+}
+
+#[test]
+fn a_content_that_is_everywhere_is_not_lost_for_want_of_room() {
+    let mut volume = Volume::new(20_000, (500, 500), 0);
+    (0..40_000).for_each(|turn| volume.write(turn * 7 % 20_000, 1 + turn % 3));
+    let got = volume.census.finish();
+    assert_eq!(got.live_duplicate_error_points, Some(0.0));
+    let share = 100.0 * (1.0 - 3.0 / 20_000.0);
+    assert!((got.live_duplicate_percent.unwrap() - share).abs() < 1e-9, "{got:?}");
+}
+
+#[test]
+fn what_was_written_later_counts_however_queues_were_emptied() {
+    let mut volume = Volume::new(10, (100, 100), 0);
+    let mut add = |address, order, id| {
+        volume.addresses.set(address, Holds::Sampled);
+        volume.census.add_at(Place { address, order }, &block(id, 48));
+    };
+    add(0, 5, 1);
+    add(1, 3, 1);
+    // Handed over before what the census knows already.
+    add(0, 2, 2);
+    assert_eq!(volume.census.finish().live_duplicate_percent, Some(50.0));
+}
+
+#[test]
+fn without_addresses_nothing_is_said_of_what_they_hold() {
+    let mut census = Census::new(10).and_live(Arc::default(), 2);
+    census.written(1);
+    census.add(&block(1, 10));
+    let got = census.finish();
+    assert_eq!((got.live_duplicate_percent, got.blocks_live), (None, None));
+}

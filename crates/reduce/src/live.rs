@@ -1,0 +1,155 @@
+//! What the addresses hold at the end, as far as the census is shown it.
+//!
+//! For each address that got a content of the sample, the last of these is kept, with the order in which it was handed over. Whether
+//! it is still there, [`Addresses`] says. The table is bounded: first it drops what was overwritten, then addresses of contents that
+//! stand behind many, and when that is not enough, the sample is halved.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::Fingerprint;
+use crate::addresses::{Addresses, Holds};
+use crate::pick::MAX_SHIFT;
+
+/// Addresses in the table, at most (some 40 bytes each).
+pub const LIVE_ADDRESSES: usize = 1 << 17;
+
+/// Addresses of one content that are enough to know whether it is still there.
+const ENOUGH: usize = 64;
+
+/// Where a block went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// Its address, in blocks, as [`Addresses`] counts them.
+    pub address: u64,
+    /// Larger for what was handed over later, by whomever.
+    pub order: u64,
+}
+
+/// What one address got last.
+#[derive(Clone, Copy)]
+struct Got {
+    order: u64,
+    name: u64,
+    /// The strictest sample that has this content.
+    level: u32,
+}
+
+/// What the addresses hold.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct LiveFigures {
+    /// Blocks that they hold, zero blocks among them.
+    pub blocks: u64,
+    /// Duplicates among these, percent.
+    pub duplicate_percent: Option<f64>,
+    /// Its standard error, points.
+    pub error_points: Option<f64>,
+}
+
+/// The table.
+pub(crate) struct Live {
+    addresses: Arc<Addresses>,
+    budget: usize,
+    shift: u32,
+    got: HashMap<u64, Got>,
+}
+
+impl Live {
+    pub(crate) fn new(addresses: Arc<Addresses>, budget: usize) -> Self {
+        Self { addresses, budget: budget.max(1), shift: 0, got: HashMap::new() }
+    }
+
+    /// Addresses in the table.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.got.len()
+    }
+
+    /// The sample that it still has.
+    pub(crate) fn shift(&self) -> u32 {
+        self.shift
+    }
+
+    pub(crate) fn tighten_to(&mut self, shift: u32) {
+        if shift > self.shift {
+            self.shift = shift.min(MAX_SHIFT);
+            let shift = self.shift;
+            self.got.retain(|_, got| got.level >= shift);
+        }
+    }
+
+    /// A content went to an address; `level` is the strictest sample that has it.
+    pub(crate) fn add(&mut self, place: Place, print: Option<Fingerprint>, level: u32) {
+        let name = print.map_or(0, |print| print.0 as u64);
+        let got = Got { order: place.order, name, level };
+        match self.got.get_mut(&place.address) {
+            // Writers have queues of their own: what comes later may have been written before.
+            Some(held) if held.order > got.order => {}
+            // A content outside of the sample hides what was there before.
+            Some(held) => *held = got,
+            None if level >= self.shift => {
+                self.got.insert(place.address, got);
+                self.bound();
+            }
+            None => {}
+        }
+    }
+
+    fn bound(&mut self) {
+        if self.got.len() <= self.budget {
+            return;
+        }
+        let Self { addresses, got, .. } = self;
+        got.retain(|&address, _| addresses.holds(address) == Holds::Sampled);
+        // A quarter must be free again, so that this is seldom done.
+        let enough = self.budget - self.budget / 4;
+        if self.got.len() > enough {
+            self.thin_out();
+        }
+        while self.got.len() > enough && self.shift < MAX_SHIFT {
+            self.tighten_to(self.shift + 1);
+        }
+    }
+
+    /// Keeps the newest addresses of contents that have many: contents are counted, not addresses.
+    fn thin_out(&mut self) {
+        let mut orders: HashMap<u64, Vec<u64>> = HashMap::new();
+        for got in self.got.values() {
+            orders.entry(got.name).or_default().push(got.order);
+        }
+        orders.retain(|_, orders| orders.len() > ENOUGH);
+        let oldest = |orders: &mut Vec<u64>| {
+            let at = orders.len() - ENOUGH;
+            *orders.select_nth_unstable(at).1
+        };
+        let oldest: HashMap<u64, u64> =
+            orders.iter_mut().map(|(&name, orders)| (name, oldest(orders))).collect();
+        self.got.retain(|_, got| oldest.get(&got.name).is_none_or(|&oldest| got.order >= oldest));
+    }
+
+    /// The share of duplicates, of what passes the sample of `shift` too.
+    ///
+    /// The number of blocks is known. That of contents follows from those in the sample, each of which stands for 2^shift: an
+    /// estimate that holds however often contents come (Horvitz and Thompson, 1952), with the standard error of a sample
+    /// that takes each content by itself.
+    pub(crate) fn finish(&self, shift: u32) -> LiveFigures {
+        let shift = shift.max(self.shift);
+        let held = self.addresses.held();
+        let blocks = held.zeros + held.data;
+        let there = |(&address, got): (&u64, &Got)| {
+            let there = got.level >= shift && self.addresses.holds(address) == Holds::Sampled;
+            there.then_some(got.name)
+        };
+        let contents: std::collections::HashSet<u64> = self.got.iter().filter_map(there).collect();
+        let sampled = contents.len() as f64;
+        let each = 2f64.powi(shift as i32);
+        let known = blocks > 0 && (sampled > 0.0 || held.data == 0);
+        let share = |count: f64| 100.0 * count / blocks as f64;
+        let distinct = (sampled * each).min(held.data as f64);
+        LiveFigures {
+            blocks,
+            duplicate_percent: known.then(|| share(held.data as f64 - distinct)),
+            error_points: known.then(|| share(each * (sampled * (1.0 - 1.0 / each)).sqrt())),
+        }
+    }
+}
