@@ -1,9 +1,14 @@
 //! What verification of reads costs: ours (recomputing content) beside fio's crc32c, on tmpfs, synchronously.
 //!
 //! Each side writes a file of its own in its own way, then reads it in random order with and without verification.
-//! The cost is the difference, so that what reading itself costs cancels.
+//! The cost is the difference, so that what reading itself costs cancels. That is a small number beside two large ones: only many
+//! short runs in turn say anything.
+//!
+//! Ours is measured twice on the same blocks: where all that was written follows from the load that wrote it, so that nothing is
+//! held for each block, and where a table holds what each block must be, as after random overwrites.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use stats::Figure;
 use sys::interrupt::Interrupt;
 
@@ -17,13 +22,17 @@ use crate::target::Target;
 
 /// Verification of a read may cost this share of fio's crc32c.
 const GOAL: Goal = Goal::AtMost(0.15);
+/// A block, bytes.
+const BLOCK: u64 = 4096;
+/// How often starting is measured.
+const STARTS: usize = 5;
 
 /// What verification cost.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verified {
-    /// Command lines: ours without and with verification, fio's without and with.
+    /// Command lines: ours without verification, with, and with a table; fio's without and with.
     pub lines: Vec<String>,
-    /// Ours per read, microseconds of CPU time.
+    /// Ours per read where nothing is held for each block, microseconds of CPU time.
     pub ours_us: Figure,
     /// fio's per read, microseconds of CPU time.
     pub fio_us: Figure,
@@ -33,75 +42,114 @@ pub struct Verified {
     pub goal: Goal,
     /// Whether it is.
     pub word: Word,
+    /// Ours with a table.
+    #[serde(default)]
+    pub with_table: Option<Cost>,
 }
 
-/// Measures it on two files of the same size; `state` is where our verification keeps what was written.
+/// What one way of verifying cost.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cost {
+    /// Per read, microseconds of CPU time.
+    pub ours_us: Figure,
+    /// Over fio's, repeat by repeat.
+    pub ratio: Figure,
+    /// Whether it is what it should be.
+    pub word: Word,
+}
+
+/// Repeats and milliseconds of each that an interval needs to be narrow beside the goal.
+pub fn pace(quick: bool) -> (usize, u64) {
+    if quick { (20, 400) } else { (50, 500) }
+}
+
+/// Measures it on two files of the same size; `states` is where our verification keeps what was written, without and with a table.
 pub fn verified(
     programs: &Programs,
     files: [&Target; 2],
-    state: &str,
+    states: [&str; 2],
     (repeats, millis): (usize, u64),
     interrupt: &Interrupt,
 ) -> Result<Verified, BenchError> {
     let [ours, theirs] = files;
-    child::run(
-        &fathom(
-            programs,
-            ours,
-            &["--ops", "write=100", "--passes", "1", "--destroy-data"],
-            Some(state),
-        ),
-        interrupt,
-    )?;
-    child::run(
-        &fio(programs, theirs, &["--rw=write", "--verify=crc32c", "--do_verify=0"]),
-        interrupt,
-    )?;
+    // The last block is not read: it is what makes the difference between the states.
+    let size = ours.size - BLOCK;
+    prepare(programs, ours, size, states, interrupt)?;
+    let ours = |more: &[&str], state: Option<&str>| fathom(programs, ours, size, more, state);
+    let theirs = |more: &[&str]| fio(programs, theirs, size, more);
+    child::run(&theirs(&["--rw=write", "--verify=crc32c", "--do_verify=0"]), interrupt)?;
+
+    let run = format!("{millis}ms");
+    let runtime = format!("--runtime={run}");
     let who = [
         Who::Fathom("sync".into()),
         Who::Fio(Candidate { engine: Engine::Psync, batch: 1, whole: false }),
     ];
-    let run = format!("{millis}ms");
-    let runtime = format!("--runtime={run}");
-    let ours_of = |more: &[&str], state| {
-        let reads = ["--ops", "randread=100", "--pattern", "permutation", "--depth", "1"];
-        let words: Vec<_> = reads.iter().chain(more).copied().collect();
-        fathom(programs, ours, &words, state)
+    let reads = ["--ops", "randread=100", "--pattern", "permutation", "--depth", "1"];
+    let one_of_ours = |checked: &[&str], state: Option<&str>| {
+        let line = |until: [&str; 2]| ours(&[&reads[..], &until, checked].concat(), state);
+        Contestant::of(&who[0], line(["--duration", &run]), line(["--bytes", "4k"]))
     };
-    let fio_of = |more: &[&str]| {
-        let words: Vec<_> = ["--rw=randread"].iter().chain(more).copied().collect();
-        fio(programs, theirs, &words)
+    let one_of_fio = |checked: &[&str]| {
+        let line = |until: &[&str]| theirs(&[&["--rw=randread"], checked, until].concat());
+        Contestant::of(&who[1], line(&["--time_based", &runtime]), line(&["--number_ios=1"]))
     };
-    let timed = ["--duration", run.as_str()];
-    let one = ["--bytes", "4k"];
-    let checked = ["--verify", "read"];
+    let check = ["--verify", "read"];
     let all = [
-        Contestant::of(&who[0], ours_of(&timed, None), ours_of(&one, None)),
-        Contestant::of(
-            &who[0],
-            ours_of(&[&timed[..], &checked].concat(), Some(state)),
-            ours_of(&[&one[..], &checked].concat(), Some(state)),
-        ),
-        Contestant::of(&who[1], fio_of(&["--time_based", &runtime]), fio_of(&["--number_ios=1"])),
-        Contestant::of(
-            &who[1],
-            fio_of(&["--verify=crc32c", "--time_based", &runtime]),
-            fio_of(&["--verify=crc32c", "--number_ios=1"]),
-        ),
+        one_of_ours(&[], None),
+        one_of_ours(&check, Some(states[0])),
+        one_of_ours(&check, Some(states[1])),
+        one_of_fio(&[]),
+        one_of_fio(&["--verify=crc32c"]),
     ];
+    for (one, has_table) in all[1..3].iter().zip([false, true]) {
+        look_at(&one.line, has_table, interrupt)?;
+    }
     let samples = interleave(all.clone(), repeats, interrupt)?;
     Ok(judge(all.iter().map(|one| one.line.to_string()).collect(), &samples))
 }
 
+/// Writes every block that will be read, in one pass: all follows from that. With a random write of the block behind them nothing
+/// does, and there is a table of the same contents.
+fn prepare(
+    programs: &Programs,
+    ours: &Target,
+    size: u64,
+    [known, table]: [&str; 2],
+    interrupt: &Interrupt,
+) -> Result<(), BenchError> {
+    let behind = size.to_string();
+    let write = ["--ops", "write=100", "--passes", "1", "--destroy-data"];
+    let random = ["--ops", "randwrite=100", "--bytes", "4k", "--destroy-data", "--offset", &behind];
+    child::run(&fathom(programs, ours, size, &write, Some(known)), interrupt)?;
+    child::run(&fathom(programs, ours, size, &write, Some(table)), interrupt)?;
+    child::run(&fathom(programs, ours, BLOCK, &random, Some(table)), interrupt)?;
+    Ok(())
+}
+
+/// Whether a load verifies what it reads, with a table or without one, as it is meant to.
+fn look_at(line: &Line, has_table: bool, interrupt: &Interrupt) -> Result<(), BenchError> {
+    let stdout = child::run(line, interrupt)?.stdout;
+    let mut lines = stdout.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let summary = lines.rfind(|line| line["event"] == "summary").unwrap_or_default();
+    let count = |name: &str| summary["verify"][name].as_u64().unwrap_or(0);
+    let (checked, right, table) = (count("checked"), count("correct"), count("table_bytes"));
+    if checked > 0 && right == checked && (table > 0) == has_table {
+        return Ok(());
+    }
+    let why = format!("{checked} blocks verified, {right} right, with a table of {table} bytes");
+    Err(BenchError::Output { line: line.to_string(), why })
+}
+
 fn interleave(
-    mut all: [Contestant; 4],
+    mut all: [Contestant; 5],
     repeats: usize,
     interrupt: &Interrupt,
-) -> Result<[Vec<Sample>; 4], BenchError> {
+) -> Result<[Vec<Sample>; 5], BenchError> {
     for one in &mut all {
-        one.measure_start(2, interrupt)?;
+        one.measure_start(STARTS, interrupt)?;
     }
-    let mut samples: [Vec<Sample>; 4] = Default::default();
+    let mut samples: [Vec<Sample>; 5] = Default::default();
     for repeat in 0..repeats {
         for place in order(all.len(), repeat) {
             samples[place].push(all[place].run(0, interrupt)?);
@@ -112,28 +160,32 @@ fn interleave(
 
 fn judge(
     lines: Vec<String>,
-    [plain, checked, fio_plain, fio_checked]: &[Vec<Sample>; 4],
+    [plain, checked, table, fio_plain, fio_checked]: &[Vec<Sample>; 5],
 ) -> Verified {
     let cost = |with: &[Sample], without: &[Sample]| -> Vec<f64> {
         with.iter().zip(without).map(|(with, w)| with.cpu_per_io_us - w.cpu_per_io_us).collect()
     };
-    let (ours, fio) = (cost(checked, plain), cost(fio_checked, fio_plain));
-    // Noise may make a small cost negative; a peer's cost of nothing gives no ratio.
-    let pairs = ours.iter().zip(&fio).filter(|(_, fio)| **fio > 0.0);
-    let ratios: Vec<f64> = pairs.map(|(ours, fio)| ours / fio).collect();
-    let ratio = stats::figure(&ratios);
-    Verified {
-        lines,
-        ours_us: stats::figure(&ours),
-        fio_us: stats::figure(&fio),
-        ratio,
-        goal: GOAL,
-        word: GOAL.judge(&ratio),
-    }
+    let fio = cost(fio_checked, fio_plain);
+    let of = |with: &[Sample]| {
+        let ours = cost(with, plain);
+        // Noise may make a small cost negative; a peer's cost of nothing gives no ratio.
+        let pairs = ours.iter().zip(&fio).filter(|(_, fio)| **fio > 0.0);
+        let ratio = stats::figure(&pairs.map(|(ours, fio)| ours / fio).collect::<Vec<_>>());
+        Cost { ours_us: stats::figure(&ours), word: GOAL.judge(&ratio), ratio }
+    };
+    let Cost { ours_us, ratio, word } = of(checked);
+    let (fio_us, with_table) = (stats::figure(&fio), Some(of(table)));
+    Verified { lines, ours_us, fio_us, ratio, goal: GOAL, word, with_table }
 }
 
-fn fathom(programs: &Programs, file: &Target, more: &[&str], state: Option<&str>) -> Line {
-    let (path, size) = (file.path.clone().unwrap_or_default(), file.size.to_string());
+fn fathom(
+    programs: &Programs,
+    file: &Target,
+    size: u64,
+    more: &[&str],
+    state: Option<&str>,
+) -> Line {
+    let (path, size) = (file.path.clone().unwrap_or_default(), size.to_string());
     let words = ["load", &path, "--size", &size, "--block-size", "4k", "--backend", "sync"];
     let seed = ["--seed", "2", "--json"];
     let state: Vec<&str> = state.map(|file| vec!["--verify-state", file]).unwrap_or_default();
@@ -141,8 +193,8 @@ fn fathom(programs: &Programs, file: &Target, more: &[&str], state: Option<&str>
     Line::new(&programs.fathom.program, words.map(ToString::to_string).collect())
 }
 
-fn fio(programs: &Programs, file: &Target, more: &[&str]) -> Line {
-    let (path, size) = (file.path.clone().unwrap_or_default(), file.size);
+fn fio(programs: &Programs, file: &Target, size: u64, more: &[&str]) -> Line {
+    let path = file.path.clone().unwrap_or_default();
     let mut words: Vec<String> = ["--name=bench", "--thread", "--bs=4k", "--ioengine=psync"]
         .iter()
         .chain(more)
@@ -173,15 +225,18 @@ mod tests {
 
     #[test]
     fn the_cost_is_what_verification_adds_and_not_what_reading_costs() {
-        let all = [samples(&[1.0; 4]), samples(&[1.05; 4]), samples(&[2.0; 4]), samples(&[3.0; 4])];
+        let all = [1.0, 1.05, 1.2, 2.0, 3.0].map(|cpu| samples(&[cpu; 4]));
         let verified = judge(Vec::new(), &all);
         assert!((verified.ratio.median.unwrap() - 0.05).abs() < 1e-9);
         assert_eq!(verified.word, Word::Reached);
+        let table = verified.with_table.unwrap();
+        assert!((table.ratio.median.unwrap() - 0.2).abs() < 1e-9);
+        assert_eq!(table.word, Word::NotReached);
     }
 
     #[test]
     fn a_peer_that_verifies_for_nothing_gives_no_ratio() {
-        let all = [samples(&[1.0; 4]), samples(&[1.05; 4]), samples(&[2.0; 4]), samples(&[2.0; 4])];
+        let all = [1.0, 1.05, 1.05, 2.0, 2.0].map(|cpu| samples(&[cpu; 4]));
         assert_eq!(judge(Vec::new(), &all).word, Word::Undecided);
     }
 }

@@ -234,8 +234,8 @@ impl Contents {
     /// where it differs.
     #[inline]
     pub fn holds(&self, id: ContentId, block: &[u8]) -> bool {
-        match &self.0.layouts {
-            Layouts::One(layout) if self.0.shift == 0 => self.0.filler.holds(id, *layout, block),
+        match self.0.shift {
+            0 => self.0.filler.holds(id, self.layout(id), block),
             _ => self.matches(id, block).is_ok(),
         }
     }
@@ -246,7 +246,7 @@ impl Contents {
     pub fn whole(&self, block: &[u8]) -> Option<ContentId> {
         match &self.0.layouts {
             Layouts::One(layout) if self.0.shift == 0 => self.0.filler.whole(*layout, block),
-            _ => self.identify(block).filter(|&id| self.matches(id, block).is_ok()),
+            _ => self.identify(block).filter(|&id| self.holds(id, block)),
         }
     }
 

@@ -1,21 +1,32 @@
 //! What verification costs: nanoseconds for a block of 4 KiB that is right, beside a crc32c of the same block.
-//! `cargo bench -p engine --bench verify`; CPU time, the least of 25 interleaved repeats is printed.
+//! `cargo bench -p engine --bench verify`; CPU time, interleaved repeats.
+//!
+//! First for blocks that are in the cache (the least of the repeats); then for blocks that a system call has just read from a
+//! file in memory, as a load at depth 1 has them (the median of what each repeat took more than reading alone).
 
+use std::fs::File;
 use std::hint::black_box;
-use std::io::Write;
+use std::io::{Error, Result, Write};
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use content::{BLOCK, ContentId, Generator, Layout};
 use engine::verify::{Hand, Makers, Plain, Promises, Verifier, Width};
+use units::Seed;
 
-/// Blocks that are written and read again.
+/// Blocks that are written and read again: in the cache, in the file.
 const BLOCKS: usize = 128;
-const ROUNDS: usize = 300;
+const FILE_BLOCKS: usize = 16 << 10;
+const REPEATS: usize = 41;
+/// Reads of one repeat.
+const READS: usize = 4096;
+
+type Block = [u8; BLOCK];
 
 /// CRC-32C of a block by the instruction of the processor, eight bytes at a time, as fio computes it.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "sse4.2")]
-fn crc32c(block: &[u8; BLOCK]) -> u64 {
+fn crc32c(block: &Block) -> u64 {
     let words = block.as_chunks::<8>().0.iter();
     words.fold(u64::MAX >> 32, |crc, word| {
         std::arch::x86_64::_mm_crc32_u64(crc, u64::from_le_bytes(*word))
@@ -23,7 +34,7 @@ fn crc32c(block: &[u8; BLOCK]) -> u64 {
 }
 
 /// The same by a table, byte by byte.
-fn crc32c_by_table(table: &[u32; 256], block: &[u8; BLOCK]) -> u32 {
+fn crc32c_by_table(table: &[u32; 256], block: &Block) -> u32 {
     block.iter().fold(u32::MAX, |crc, &byte| crc >> 8 ^ table[usize::from(crc as u8 ^ byte)])
 }
 
@@ -39,67 +50,167 @@ fn cpu_ns() -> f64 {
     time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
 }
 
-/// CPU nanoseconds for one call of `what`, over `rounds` rounds of all blocks.
-fn once(rounds: usize, what: &mut dyn FnMut(usize)) -> f64 {
+/// CPU nanoseconds of a call of `what`, on average over `places`.
+fn once(places: &[usize], what: &mut dyn FnMut(usize)) -> f64 {
     let start = cpu_ns();
-    for _ in 0..rounds {
-        (0..BLOCKS).for_each(&mut *what);
-    }
-    (cpu_ns() - start) / (rounds * BLOCKS) as f64
+    places.iter().for_each(|&place| what(place));
+    (cpu_ns() - start) / places.len() as f64
 }
 
-fn main() -> std::io::Result<()> {
-    let mut out = std::io::stdout().lock();
-    for (name, random) in [("incompressible", BLOCK), ("2.5x", 1612), ("50x", 60)] {
-        for width in [Width::Four, Width::One] {
-            let layout = Layout::head(random);
-            let sizes = [((BLOCKS * BLOCK) as u64, Promises::default())];
-            let made = Verifier::new(&sizes, BLOCK, width, Makers::of(Plain(layout)));
-            let verifier = Arc::new(made.map_err(std::io::Error::other)?);
-            let mut hand = Hand::new(Arc::clone(&verifier), 1, BLOCK);
-            let mut blocks = vec![[0u8; BLOCK]; BLOCKS];
-            for (n, block) in blocks.iter_mut().enumerate() {
-                let id = ContentId(n as u64 + 1);
-                Generator::best().fill(id, layout, block);
-                hand.write(0, 0, (n * BLOCK) as u64, BLOCK as u64);
-                hand.writes(0, 0, BLOCK, id);
-                hand.begin(0);
-                hand.ended(0, true, &[], 0);
-            }
-            let table = table();
-            let mut verify = |n: usize| {
-                hand.read(0, 0, (n * BLOCK) as u64, BLOCK as u64);
-                hand.ended(0, true, &blocks[n], 0);
-            };
-            let mut by_table = |n: usize| {
-                black_box(crc32c_by_table(&table, &blocks[n]));
-            };
+fn id(place: usize) -> ContentId {
+    ContentId(place as u64 + 1)
+}
 
-            #[cfg(target_arch = "x86_64")]
-            let mut by_instruction = |n: usize| {
-                if std::arch::is_x86_feature_detected!("sse4.2") {
-                    // SAFETY: just checked.
-                    black_box(unsafe { crc32c(&blocks[n]) });
-                }
-            };
-            let mut least = [f64::INFINITY; 3];
-            for repeat in 0..25 {
-                least[0] = least[0].min(once(ROUNDS, &mut verify));
-                #[cfg(target_arch = "x86_64")]
-                {
-                    least[1] = least[1].min(once(ROUNDS, &mut by_instruction));
-                }
-                if repeat == 0 {
-                    least[2] = once(10, &mut by_table);
-                }
-            }
-            let figures = verifier.figures(std::iter::once(hand.figures()));
-            writeln!(
-                out,
-                "verify {name:14} {width:?}: {:6.1} ns a block; crc32c {:6.1} ns by instruction, {:7.1} by table; {} checked, {} right",
-                least[0], least[1], least[2], figures.checked, figures.correct
-            )?;
+/// A hand of a load that only reads what `blocks` blocks of `layout` hold.
+fn hand(layout: Layout, blocks: usize, width: Width) -> Result<Hand> {
+    let sizes = [((blocks * BLOCK) as u64, Promises::default())];
+    let made = Verifier::new(&sizes, BLOCK, width, Makers::of(Plain(layout)));
+    let mut hand = Hand::new(Arc::new(made.map_err(Error::other)?), 1, BLOCK);
+    for place in 0..blocks {
+        hand.write(0, 0, (place * BLOCK) as u64, BLOCK as u64);
+        hand.writes(0, 0, BLOCK, id(place));
+        hand.begin(0);
+        hand.ended(0, true, &[], 0);
+    }
+    Ok(hand.that_only_reads(true))
+}
+
+/// Ways to look at a block that was read, by name.
+struct Ways {
+    layout: Layout,
+    four: Hand,
+    one: Hand,
+}
+
+impl Ways {
+    const NAMES: [&str; 5] = ["bare", "named", "table", "one byte", "crc32c"];
+
+    fn new(layout: Layout, blocks: usize) -> Result<Self> {
+        let hand = |width| hand(layout, blocks, width);
+        Ok(Self { layout, four: hand(Width::Four)?, one: hand(Width::One)? })
+    }
+
+    /// Before the block number `place` is read.
+    #[inline]
+    fn before(&mut self, way: usize, place: usize) {
+        let (offset, length) = ((place * BLOCK) as u64, BLOCK as u64);
+        match way {
+            2 => self.four.read(0, 0, offset, length),
+            3 => self.one.read(0, 0, offset, length),
+            _ => {}
         }
+    }
+
+    #[inline]
+    fn after(&mut self, way: usize, place: usize, block: &Block) {
+        match way {
+            0 => drop(black_box(Generator::best().holds(id(place), self.layout, block))),
+            1 => drop(black_box(Generator::best().whole(self.layout, block))),
+            2 => self.four.ended(0, true, block, 0),
+            3 => self.one.ended(0, true, block, 0),
+            _ => by_instruction(block),
+        }
+    }
+}
+
+fn by_instruction(block: &Block) {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("sse4.2") {
+        // SAFETY: just checked.
+        black_box(unsafe { crc32c(block) });
+    }
+    black_box(block);
+}
+
+fn in_cache(ways: &mut Ways, out: &mut impl Write) -> Result<()> {
+    let mut blocks = vec![[0u8; BLOCK]; BLOCKS];
+    for (place, block) in blocks.iter_mut().enumerate() {
+        Generator::best().fill(id(place), ways.layout, block);
+    }
+    let places: Vec<_> = (0..READS).map(|n| n % BLOCKS).collect();
+    let mut least = [f64::INFINITY; Ways::NAMES.len()];
+    for _ in 0..REPEATS {
+        for (way, least) in least.iter_mut().enumerate() {
+            *least = least.min(once(&places, &mut |place| {
+                ways.before(way, place);
+                ways.after(way, place, &blocks[place]);
+            }));
+        }
+    }
+    let table = table();
+    let by_table = once(&places[..BLOCKS], &mut |place| {
+        black_box(crc32c_by_table(&table, &blocks[place]));
+    });
+    write!(out, "  in the cache ")?;
+    Ways::NAMES.iter().zip(least).try_for_each(|(name, ns)| write!(out, " {name} {ns:.1}"))?;
+    writeln!(out, ", by table {by_table:.0}")
+}
+
+fn after_a_read(ways: &mut Ways, file: &File, out: &mut impl Write) -> Result<()> {
+    let mut block = [0u8; BLOCK];
+    for place in 0..FILE_BLOCKS {
+        Generator::best().fill(id(place), ways.layout, &mut block);
+        file.write_all_at(&block, (place * BLOCK) as u64)?;
+    }
+    let mut random = Seed(7).generator();
+    let none = Ways::NAMES.len();
+    let mut costs = vec![Vec::new(); none + 1];
+    for _ in 0..REPEATS {
+        let places: Vec<_> =
+            (0..READS).map(|_| random.below(FILE_BLOCKS as u64) as usize).collect();
+        // What was read before is nearer than what was not: the first round is not counted.
+        for &place in &places {
+            file.read_exact_at(&mut block, (place * BLOCK) as u64)?;
+        }
+        let mut took = vec![0.0; none + 1];
+        for (way, took) in took.iter_mut().enumerate() {
+            let mut failed = None;
+            *took = once(&places, &mut |place| {
+                ways.before(way, place);
+                failed =
+                    file.read_exact_at(&mut block, (place * BLOCK) as u64).err().or(failed.take());
+                if way < none {
+                    ways.after(way, place, &block);
+                }
+            });
+            failed.map_or(Ok(()), Err)?;
+        }
+        costs.iter_mut().zip(&took).for_each(|(costs, ns)| costs.push(ns - took[none]));
+        costs[none].pop();
+        costs[none].push(took[none]);
+    }
+    let median = |costs: &mut Vec<f64>| {
+        costs.sort_by(f64::total_cmp);
+        costs[costs.len() / 2]
+    };
+    write!(out, "  after a read ")?;
+    for (name, costs) in Ways::NAMES.iter().zip(&mut costs) {
+        write!(out, " {name} {:.1}", median(costs))?;
+    }
+    writeln!(out, "; the read {:.0}", median(&mut costs[none]))
+}
+
+fn main() -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    let memory = rustix::fs::memfd_create("blocks", rustix::fs::MemfdFlags::CLOEXEC)?;
+    let file = File::from(memory);
+    writeln!(
+        out,
+        "nanoseconds a block of {BLOCK} bytes; bare: what it must hold is known; named: it names its content;"
+    )?;
+    writeln!(
+        out,
+        "table, one byte: the whole of verification in a load that only reads, by bytes of state"
+    )?;
+    for (name, random) in [("incompressible", BLOCK), ("2.5x", 1612), ("50x", 60)] {
+        let layout = Layout::head(random);
+        writeln!(out, "{name}")?;
+        in_cache(&mut Ways::new(layout, BLOCKS)?, &mut out)?;
+        let mut ways = Ways::new(layout, FILE_BLOCKS)?;
+        after_a_read(&mut ways, &file, &mut out)?;
+        let (four, one) = (ways.four.figures(), ways.one.figures());
+        let (checked, right) = (four.checked + one.checked, four.correct + one.correct);
+        writeln!(out, "  {checked} blocks verified, {right} right")?;
     }
     Ok(())
 }

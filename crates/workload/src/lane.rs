@@ -4,7 +4,7 @@ use units::Seed;
 
 use crate::order::Order;
 use crate::sizes::Sizes;
-use crate::{BATCH, Io, LoadSpec, OpName, Pattern, Range, Share, walk};
+use crate::{BATCH, Io, LoadSpec, OpName, Pattern, Range, Share, divided, walk};
 
 /// Where the places of a lane are.
 #[derive(Debug, Clone, Copy)]
@@ -246,18 +246,20 @@ impl Lane {
     }
 
     /// I/Os of this job in a pass; `None` without passes, or when sizes that differ follow each other.
+    #[inline]
     pub(crate) fn share(&self) -> Option<u64> {
         self.share.filter(|_| !self.layout.run)
     }
 
     /// Which I/O of this job in pass number `pass` covers the byte at `offset` of the target; `None` when none does, or
     /// the pattern or sizes do not say.
+    #[inline]
     pub(crate) fn index_of(&self, pass: u32, offset: u64) -> Option<u64> {
         let share = self.share()?;
         let Sizes::Fixed(size) = self.sizes else { return None };
         let at = offset.checked_sub(self.layout.start)?;
-        let place = at / self.layout.cell;
-        if at % self.layout.cell >= u64::from(size) || place >= self.layout.places {
+        let (place, within) = divided(at, self.layout.cell);
+        if within >= u64::from(size) || place >= self.layout.places {
             return None;
         }
         self.order.index_of(u64::from(pass), place, share)

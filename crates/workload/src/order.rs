@@ -4,7 +4,7 @@ use units::{Permutation, Seed};
 
 use crate::law::Law;
 use crate::walk::Walk;
-use crate::{BATCH, Hot, Pattern, seeds};
+use crate::{BATCH, Hot, Pattern, divided, seeds};
 
 /// The order of one pattern for one job.
 #[derive(Debug, Clone)]
@@ -114,7 +114,8 @@ impl Order {
                 } else {
                     Permutation::new(permutation.len(), seeds::nth(*seed, wanted)).index_of(place)
                 };
-                entry.checked_sub(*job).filter(|n| n.is_multiple_of(*jobs)).map(|n| n / jobs)
+                let (index, 0) = divided(entry.checked_sub(*job)?, *jobs) else { return None };
+                Some(index)
             }
             _ => None,
         }

@@ -1,6 +1,6 @@
 //! Patterns that go over the range in order: the place of each I/O of a job by its number.
 
-use crate::Pattern;
+use crate::{Pattern, divided};
 
 /// A pass over the places 0..`places` for one job; its first jobs take one more where the pass cannot be divided evenly.
 #[derive(Debug, Clone, Copy)]
@@ -73,16 +73,17 @@ impl Walk {
         let at = match *self {
             Self::Strided { stride, first, last, shift } => {
                 let begin = if shift == 0 { 0 } else { pass * shift % stride };
-                let strides = match place.checked_sub(begin)? {
-                    from if from.is_multiple_of(stride) => from / stride,
-                    from if place == last => from / stride + 1,
+                let strides = match divided(place.checked_sub(begin)?, stride) {
+                    (strides, 0) => strides,
+                    (strides, _) if place == last => strides + 1,
                     _ => return None,
                 };
                 strides.checked_sub(first)?
             }
             Self::Interleaved { chunk, job, jobs } => {
-                let turn = (place / chunk).checked_sub(job).filter(|n| n.is_multiple_of(jobs))?;
-                turn / jobs * chunk + place % chunk
+                let (turn, within) = divided(place, chunk);
+                let (round, 0) = divided(turn.checked_sub(job)?, jobs) else { return None };
+                round * chunk + within
             }
         };
         Some(at).filter(|&at| at < share)

@@ -110,7 +110,7 @@ impl Path {
             use std::arch::is_x86_feature_detected as has;
             let aes = has!("aes");
             let vaes_256 = aes && has!("vaes") && has!("avx2");
-            let vaes_512 = vaes_256 && has!("avx512f");
+            let vaes_512 = vaes_256 && has!("avx512f") && has!("avx512bw");
             &ALL[..1 + usize::from(aes) + usize::from(vaes_256) + usize::from(vaes_512)]
         }
         #[cfg(not(target_arch = "x86_64"))]
@@ -231,47 +231,34 @@ impl Generator {
     #[inline]
     pub fn whole(self, layout: Layout, block: &[u8]) -> Option<ContentId> {
         #[cfg(target_arch = "x86_64")]
-        if self.path == Path::Vaes512
-            && let Some(id) = self.named(layout, block)
+        if let Some(random) = self.one_run(layout, block)
+            && let Some(id) = vaes512::named(block, random)
         {
-            return Some(id);
+            return Some(ContentId(id));
         }
         crate::identify(block).filter(|&id| self.matches(id, layout, block).is_ok())
-    }
-
-    /// The same in one go, where all random bytes stand in front and are a batch or more; `None` also when it cannot say.
-    #[cfg(target_arch = "x86_64")]
-    #[inline]
-    fn named(self, layout: Layout, block: &[u8]) -> Option<ContentId> {
-        let (_, random, zeros) = layout.runs(block.len()).next()?;
-        if random + zeros != block.len() {
-            return None;
-        }
-        let (batches, _) = block[..random].as_chunks::<BATCH>();
-        let id = vaes512::named(batches)?;
-        self.holds_rest(id, batches.len() * BATCH, random, block).then_some(ContentId(id))
     }
 
     /// Whether `block` holds the bytes of `id`: [`Generator::matches`] for who does not ask where it differs.
     #[inline]
     pub fn holds(self, id: ContentId, layout: Layout, block: &[u8]) -> bool {
         #[cfg(target_arch = "x86_64")]
-        if self.path == Path::Vaes512
-            && id != ContentId::ZERO
-            && let Some((0, random, zeros)) = layout.runs(block.len()).next()
-            && random + zeros == block.len()
+        if id != ContentId::ZERO
+            && let Some(random) = self.one_run(layout, block)
         {
-            let (batches, _) = block[..random].as_chunks::<BATCH>();
-            let rest = batches.len() * BATCH;
-            return vaes512::holds(id.0, batches) && self.holds_rest(id.0, rest, random, block);
+            return vaes512::holds(id.0, block, random);
         }
         self.matches(id, layout, block).is_ok()
     }
 
-    /// Whether `block` holds what `id` has from `at` on, where the random bytes end at `random`.
+    /// How many random bytes stand in front of `block`, where only zeros follow and it can be compared in one go.
+    #[cfg(target_arch = "x86_64")]
     #[inline]
-    fn holds_rest(self, id: u64, at: usize, random: usize, block: &[u8]) -> bool {
-        at == block.len() || self.matches_run(id, at, &block[at..], random - at).is_ok()
+    fn one_run(self, layout: Layout, block: &[u8]) -> Option<usize> {
+        let (_, random, zeros) = layout.runs(block.len()).next()?;
+        let one = random >= size_of::<Lane>() && random + zeros == block.len();
+        let fits = self.path == Path::Vaes512 && block.len().is_multiple_of(BATCH);
+        (one && fits).then_some(random)
     }
 
     /// Stores `value` into every byte, by the widest instructions of the path: the limit of what a fill can reach.

@@ -245,7 +245,8 @@ fn rank(rows: &mut [[u64; 16]]) -> usize {
 
 #[test]
 fn a_block_is_named_whole_by_every_path_and_a_flipped_bit_anywhere_unnames_it() {
-    let layouts = [Layout::head(4096), Layout::head(1612), Layout::head(60), Layout::head(512)];
+    let heads = [4096, 4095, 4032, 1612, 577, 576, 513, 512, 511, 65, 64, 60, 17, 16];
+    let layouts = heads.map(Layout::head);
     for &path in Path::available() {
         let generator = Generator::with_path(path);
         for layout in layouts.into_iter().chain([Layout::chunks(1024, 256, 1024)]) {

@@ -1,27 +1,36 @@
 //! The AES fan 512 bits wide: four counters at a time.
 
 use std::arch::x86_64::{
-    __m128i, __m512i, _mm_add_epi64, _mm512_add_epi64, _mm512_aesdec_epi128, _mm512_aesenc_epi128,
-    _mm512_broadcast_i32x4, _mm512_loadu_si512, _mm512_or_si512, _mm512_set_epi64,
+    __m128i, __m512i, _mm_add_epi64, _mm_testz_si128, _mm_xor_si128, _mm512_add_epi64,
+    _mm512_aesdec_epi128, _mm512_aesenc_epi128, _mm512_broadcast_i32x4, _mm512_loadu_si512,
+    _mm512_mask_mov_epi8, _mm512_maskz_mov_epi8, _mm512_or_si512, _mm512_set_epi64,
     _mm512_set1_epi8, _mm512_setzero_si512, _mm512_storeu_si512, _mm512_ternarylogic_epi64,
-    _mm512_test_epi64_mask, _mm512_xor_si512,
+    _mm512_test_epi64_mask, _mm512_testn_epi8_mask, _mm512_xor_si512,
 };
 
 use super::aesni::{base, key, steps};
 use super::entry::entry;
 use super::invert::aes;
-use super::{BATCH, COUNTERS, KINDS, LANE_KEYS, STEM_KEYS, STEP};
+use super::{BATCH, COUNTERS, KINDS, LANE_KEYS, LAST, Lane, STEM_KEYS, STEP};
 
 /// Bytes of a vector.
 const WIDTH: usize = size_of::<__m512i>();
 
 entry!(path: "vaes-512", stores: "avx512f", _mm512_set1_epi8, _mm512_storeu_si512);
 
-/// The id whose bytes `batches` are, from the start of a block on. Only for a processor that has the instructions.
+/// The id whose content `block` holds: `random` bytes of it, a lane at least, then zeros. The block is of whole batches. Only for a
+/// processor that has the instructions.
 #[inline]
-pub(super) fn named(batches: &[[u8; BATCH]]) -> Option<u64> {
+pub(super) fn named(block: &[u8], random: usize) -> Option<u64> {
     // SAFETY: as for `fill`.
-    unsafe { named_wide(batches) }
+    unsafe { named_wide(block, random) }
+}
+
+/// Whether that is `id`.
+#[inline]
+pub(super) fn holds(id: u64, block: &[u8], random: usize) -> bool {
+    // SAFETY: as for `fill`.
+    unsafe { holds_wide(id, block, random) }
 }
 
 /// What makes one batch after the other.
@@ -72,13 +81,20 @@ impl Maker {
         }
     }
 
+    /// The stems of the next batch.
+    #[inline]
+    #[target_feature(enable = "aes,avx2,vaes,avx512f")]
+    fn stems(&mut self) -> __m512i {
+        let stem = _mm512_aesenc_epi128(self.counters, self.stem[0]);
+        self.counters = _mm512_add_epi64(self.counters, self.stride);
+        _mm512_aesenc_epi128(stem, self.stem[1])
+    }
+
     /// The next batch, a vector for each kind of lane.
     #[inline]
     #[target_feature(enable = "aes,avx2,vaes,avx512f")]
     fn next(&mut self) -> [__m512i; KINDS] {
-        let stem = _mm512_aesenc_epi128(self.counters, self.stem[0]);
-        let stem = _mm512_aesenc_epi128(stem, self.stem[1]);
-        self.counters = _mm512_add_epi64(self.counters, self.stride);
+        let stem = self.stems();
         let zero = _mm512_aesenc_epi128(stem, self.lane[0]);
         let one = _mm512_aesdec_epi128(stem, self.lane[1]);
         let two = _mm512_aesenc_epi128(one, self.lane[2]);
@@ -88,6 +104,24 @@ impl Maker {
         let six = _mm512_aesenc_epi128(five, self.lane[6]);
         let seven = _mm512_aesdec_epi128(four, self.lane[7]);
         [zero, one, two, three, four, five, six, seven]
+    }
+
+    /// What the lanes of the next batch must be if those that they grow from are as they were found. Where all agree, so do
+    /// they with [`Maker::next`], and where one is wrong, the first of its chain is; but none waits for the one before it.
+    #[inline]
+    #[target_feature(enable = "aes,avx2,vaes,avx512f")]
+    fn next_after(&mut self, found: &[__m512i; KINDS]) -> [__m512i; KINDS] {
+        let stem = self.stems();
+        [
+            _mm512_aesenc_epi128(stem, self.lane[0]),
+            _mm512_aesdec_epi128(stem, self.lane[1]),
+            _mm512_aesenc_epi128(found[1], self.lane[2]),
+            _mm512_aesdec_epi128(found[0], self.lane[3]),
+            _mm512_aesenc_epi128(found[3], self.lane[4]),
+            _mm512_aesdec_epi128(found[2], self.lane[5]),
+            _mm512_aesenc_epi128(found[5], self.lane[6]),
+            _mm512_aesdec_epi128(found[4], self.lane[7]),
+        ]
     }
 }
 
@@ -116,41 +150,93 @@ fn wrong_wide(id: u64, first: u64, batches: &[[u8; BATCH]]) -> Option<usize> {
 
 /// What the block needs to name its content and what it needs to be made again have the base in common: neither waits for
 /// the other.
-#[target_feature(enable = "aes,avx2,vaes,avx512f")]
-fn named_wide(batches: &[[u8; BATCH]]) -> Option<u64> {
-    let base = aes::base_of(batches.first()?.first_chunk()?);
+#[target_feature(enable = "aes,avx2,vaes,avx512f,avx512bw")]
+fn named_wide(block: &[u8], random: usize) -> Option<u64> {
+    let base = aes::base_of(block.first_chunk()?);
     let id = aes::id_of(base)?;
-    same(Maker::from(base), batches).then_some(id)
+    is_of(base, block, random).then_some(id)
 }
 
-/// Whether all batches are what `maker` makes: one question at the end, where [`differs`] asks after each batch.
+/// The bytes are made from the base that the block itself names, which is held against that of `id` beside it: the block need
+/// not wait until it is known what it must hold.
+#[target_feature(enable = "aes,avx2,vaes,avx512f,avx512bw")]
+fn holds_wide(id: u64, block: &[u8], random: usize) -> bool {
+    let Some(lane) = block.first_chunk() else { return true };
+    let named = aes::base_of(lane);
+    let other = _mm_xor_si128(named, base(id));
+    let named_is_due = _mm_testz_si128(other, other) == 1;
+    is_of(named, block, random) && named_is_due
+}
+
+/// Whether `block` is what grows from `base`: all differences are gathered, and asked about once at the end.
 #[inline]
-#[target_feature(enable = "aes,avx2,vaes,avx512f")]
-fn same(mut maker: Maker, batches: &[[u8; BATCH]]) -> bool {
+#[target_feature(enable = "aes,avx2,vaes,avx512f,avx512bw")]
+fn is_of(base: __m128i, block: &[u8], random: usize) -> bool {
+    let (batches, _) = block.as_chunks::<BATCH>();
+    let (whole, rest) = batches.split_at(random / BATCH);
+    let mut maker = Maker::from(base);
     let mut difference = [_mm512_setzero_si512(); 2];
-    for batch in batches {
-        let (places, _) = batch.as_chunks::<WIDTH>();
-        for ((n, place), lanes) in places.iter().enumerate().zip(maker.next()) {
-            // SAFETY: `place` is as wide as a vector; the load asks for no alignment.
-            let found = unsafe { _mm512_loadu_si512(place.as_ptr().cast()) };
+    for batch in whole {
+        let found = vectors(batch);
+        let due = maker.next_after(&found);
+        for n in 0..KINDS {
             // What differed so far, or what differs here.
-            difference[n % 2] = _mm512_ternarylogic_epi64::<0xf6>(difference[n % 2], found, lanes);
+            difference[n % 2] =
+                _mm512_ternarylogic_epi64::<0xf6>(difference[n % 2], found[n], due[n]);
+        }
+    }
+    let mut zeros = rest;
+    if !random.is_multiple_of(BATCH)
+        && let Some((last, after)) = rest.split_first()
+    {
+        let (found, due) = (vectors(last), ends(maker.next(), random));
+        for n in 0..KINDS {
+            difference[n % 2] =
+                _mm512_ternarylogic_epi64::<0xf6>(difference[n % 2], found[n], due[n]);
+        }
+        zeros = after;
+    }
+    for batch in zeros {
+        let found = vectors(batch);
+        for n in (0..KINDS).step_by(2) {
+            difference[n / 2 % 2] =
+                _mm512_ternarylogic_epi64::<0xfe>(difference[n / 2 % 2], found[n], found[n + 1]);
         }
     }
     let any = _mm512_or_si512(difference[0], difference[1]);
     _mm512_test_epi64_mask(any, any) == 0
 }
 
-/// Whether `batches` are those of `id` from the start of a block on. Only for a processor that has the instructions.
+/// The batch in which the `random` bytes of a block end, with zeros after them.
 #[inline]
-pub(super) fn holds(id: u64, batches: &[[u8; BATCH]]) -> bool {
-    // SAFETY: as for `fill`.
-    unsafe { holds_wide(id, batches) }
+#[target_feature(enable = "aes,avx2,vaes,avx512f,avx512bw")]
+fn ends(made: [__m512i; KINDS], random: usize) -> [__m512i; KINDS] {
+    let bytes = random % BATCH;
+    let last = bytes.wrapping_sub(1);
+    let mut due = made;
+    for (n, due) in due.iter_mut().enumerate() {
+        let here = bytes.saturating_sub(n * WIDTH).min(WIDTH) as u32;
+        let kept = u64::MAX.checked_shr(u64::BITS - here).unwrap_or(0);
+        // No zero before zeros; the lane that names the block stays.
+        let end =
+            if last / WIDTH == n && random > size_of::<Lane>() { 1 << (last % WIDTH) } else { 0 };
+        let zero = end & _mm512_testn_epi8_mask(*due, *due);
+        let marked = _mm512_mask_mov_epi8(*due, zero, _mm512_set1_epi8(LAST.cast_signed()));
+        *due = _mm512_maskz_mov_epi8(kept, marked);
+    }
+    due
 }
 
-#[target_feature(enable = "aes,avx2,vaes,avx512f")]
-fn holds_wide(id: u64, batches: &[[u8; BATCH]]) -> bool {
-    same(Maker::new(id, 0), batches)
+/// A batch as it was found.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn vectors(batch: &[u8; BATCH]) -> [__m512i; KINDS] {
+    let mut found = [_mm512_setzero_si512(); KINDS];
+    for (found, place) in found.iter_mut().zip(batch.as_chunks::<WIDTH>().0) {
+        // SAFETY: `place` is as wide as a vector; the load asks for no alignment.
+        *found = unsafe { _mm512_loadu_si512(place.as_ptr().cast()) };
+    }
+    found
 }
 
 /// Number of the first batch that is not what `maker` makes.

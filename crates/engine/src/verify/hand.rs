@@ -90,7 +90,7 @@ impl Hand {
     /// The same, for a load that changes nothing (`quiet`): what a block must hold is then looked up when it was read. Until
     /// then nothing waits for the table, whose cells are seldom in a cache.
     #[must_use]
-    pub(crate) fn that_only_reads(self, quiet: bool) -> Self {
+    pub fn that_only_reads(self, quiet: bool) -> Self {
         let mut hand = self;
         hand.quiet = quiet;
         hand

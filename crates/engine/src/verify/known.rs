@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use content::{ContentId, Contents, Part, Source};
-use workload::{LoadSpec, OpName, Pattern, Share, Stream};
+use workload::{LoadSpec, OpName, Pattern, Share, Stream, divided};
 
 use super::replay::{Lane, Replay};
 use super::word::{UNCERTAIN, Word};
@@ -120,8 +120,8 @@ impl Layer {
         if number >= job.made {
             return None;
         }
-        let address = (offset - self.start) / self.unit;
-        let within = if self.blocks == 1 { 0 } else { address % self.blocks };
+        let (address, _) = divided(offset - self.start, self.unit);
+        let (_, within) = divided(address, self.blocks);
         Some(job.source.id_of(number * self.blocks + within, address))
     }
 }

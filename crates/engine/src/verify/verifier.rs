@@ -4,6 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use content::ContentId;
 use results::model::{VerifyFigures, WrongBlock, WrongKind};
+use workload::divided;
 
 use super::cells::{Seen, Width};
 use super::judge::{Likeness, SECTOR, judge};
@@ -103,16 +104,17 @@ impl Verifier {
     pub(crate) fn blocks(&self, target: usize, offset: u64, length: u64) -> (usize, usize) {
         let unit = self.unit as u64;
         let all = self.targets[target].table.cells.len();
-        let first = ((offset / unit) as usize).min(all);
-        let end = ((offset + length).div_ceil(unit) as usize).min(all);
+        let first = (divided(offset, unit).0 as usize).min(all);
+        let end = (divided(offset + length + unit - 1, unit).0 as usize).min(all);
         (first, end - first)
     }
 
     /// The block that `length` bytes from `offset` on are, if they are one.
     #[inline]
     pub(crate) fn whole(&self, target: usize, offset: u64, length: usize) -> Option<usize> {
-        let block = (offset / self.unit as u64) as usize;
-        let aligned = offset.is_multiple_of(self.unit as u64) && length == self.unit;
+        let (block, within) = divided(offset, self.unit as u64);
+        let aligned = within == 0 && length == self.unit;
+        let block = block as usize;
         (aligned && block < self.targets[target].table.cells.len()).then_some(block)
     }
 

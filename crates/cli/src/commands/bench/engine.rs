@@ -52,7 +52,7 @@ pub fn engine(args: &BenchEngineArgs) -> Result<ExitCode, Failure> {
         }
     });
     if args.target.is_empty() && args.case.is_none() && interrupt.level() == Level::None {
-        match verification(&suite, &interrupt) {
+        match verification(&suite, args, &interrupt) {
             Ok(verified) => outcome.verified = Some(verified),
             Err(error) => outcome.failed.push(format!("verified reads: {error}")),
         }
@@ -63,15 +63,28 @@ pub fn engine(args: &BenchEngineArgs) -> Result<ExitCode, Failure> {
 }
 
 /// What verification of reads costs, on files of their own.
-fn verification(suite: &Suite, interrupt: &Interrupt) -> Result<Verified, BenchError> {
+fn verification(
+    suite: &Suite,
+    args: &BenchEngineArgs,
+    interrupt: &Interrupt,
+) -> Result<Verified, BenchError> {
     let maker = Maker { size: QUICK_SIZE, scratch: MEMORY.into(), memory: MEMORY.into() };
     let [ours, theirs] = maker.pair()?;
-    let state = format!("{MEMORY}/fathom-bench-{}-verify-state", std::process::id());
-    let pace = (suite.pace.repeats, suite.pace.run);
+    let state = |name| format!("{MEMORY}/fathom-bench-{}-verify-{name}", std::process::id());
+    let states = [state("state"), state("table")];
+    let (repeats, run) = bench::verified::pace(args.quick);
+    let pace = (
+        args.repeat.map_or(repeats, |n| n as usize),
+        args.duration.map_or(run, |time| time.0 / 1_000_000),
+    );
+    say("verified reads, without and with a table, beside fio's crc32c");
     let files = [&ours.target, &theirs.target];
-    let found = verified(&suite.programs, files, &state, pace, interrupt);
-    // It is not there when nothing needed to be kept.
-    let _ = std::fs::remove_file(&state);
+    let found =
+        verified(&suite.programs, files, states.each_ref().map(|s| s.as_str()), pace, interrupt);
+    for state in &states {
+        // It is not there when nothing needed to be kept.
+        let _ = std::fs::remove_file(state);
+    }
     found
 }
 

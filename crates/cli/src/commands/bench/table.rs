@@ -1,7 +1,9 @@
 //! A comparison told while it runs, and its table.
 
+use bench::goal::Word;
 use bench::outcome::{CaseOutcome, Outcome, Ratio, spread};
 use bench::suite::Event;
+use bench::verified::{Cost, Verified};
 use stats::Figure;
 use units::Nanos;
 
@@ -63,17 +65,7 @@ pub fn text(outcome: &Outcome, verbose: bool) -> String {
         text.push_str(&lines(case));
     }
     if let Some(verified) = &outcome.verified {
-        let part = |v: Option<f64>| v.map_or_else(|| "–".into(), |v| format!("{v:.3}"));
-        let (figure, goal) = (&verified.ratio, verified.goal.text());
-        text.push_str(&format!(
-            "\nverified reads: {} us/IO, fio's crc32c {} us/IO; ratio {} [{}, {}]  goal {goal}: {}\n",
-            part(verified.ours_us.median),
-            part(verified.fio_us.median),
-            part(figure.median),
-            part(figure.low),
-            part(figure.high),
-            verified.word.text(),
-        ));
+        text.push_str(&verification(verified));
         if verbose {
             verified.lines.iter().for_each(|line| text.push_str(&format!("      {line}\n")));
         }
@@ -92,6 +84,29 @@ pub fn text(outcome: &Outcome, verbose: bool) -> String {
     }
     if outcome.interrupted {
         text.push_str("note: stopped by the user; the cases above are whole\n");
+    }
+    text
+}
+
+/// What verification of reads cost, in each way.
+fn verification(verified: &Verified) -> String {
+    let part = |v: Option<f64>| v.map_or_else(|| "–".into(), |v| format!("{v:.3}"));
+    let line = |how: &str, ours_us: &Figure, ratio: &Figure, word: Word| {
+        format!(
+            "  {how:<16} {} us/IO; ratio {} [{}, {}]  goal {}: {}\n",
+            part(ours_us.median),
+            part(ratio.median),
+            part(ratio.low),
+            part(ratio.high),
+            verified.goal.text(),
+            word.text(),
+        )
+    };
+    let fio = part(verified.fio_us.median);
+    let mut text = format!("\nwhat verifying a read costs, beside {fio} us/IO of fio's crc32c:\n");
+    text.push_str(&line("without a table", &verified.ours_us, &verified.ratio, verified.word));
+    if let Some(Cost { ours_us, ratio, word }) = &verified.with_table {
+        text.push_str(&line("with a table", ours_us, ratio, *word));
     }
     text
 }
