@@ -187,6 +187,7 @@ impl Job {
         let (target, unit) = (usize::from(transfer.target), self.unit);
         let Lane { fill, start, first, .. } = &mut self.lanes[target];
         let address = (transfer.offset - *start) / unit;
+        self.sampler.expect(*first + address);
         let Some(hand) = hand else {
             fill.fill(address, buffer, &mut |_, _| {});
             return *first + address;

@@ -169,6 +169,12 @@ impl Sampler {
         self.common.addresses.set(address, holds);
     }
 
+    /// This address is about to be written.
+    #[inline]
+    pub(crate) fn expect(&self, address: u64) {
+        self.common.addresses.touch(address);
+    }
+
     /// These addresses are about to be emptied.
     pub(crate) fn see_emptied(&mut self, addresses: Range<u64>) {
         self.common.addresses.empty(addresses);

@@ -64,17 +64,26 @@ impl Addresses {
         self.change(word, |held| held & !(3 << at) | (holds as u64) << at);
     }
 
+    /// Fetches what [`Addresses::set`] will change soon. Only speed depends on it.
+    #[inline]
+    pub fn touch(&self, address: u64) {
+        if let Some(word) = self.words.get((address / EACH) as usize) {
+            std::hint::black_box(word.load(Ordering::Relaxed));
+        }
+    }
+
     #[inline(always)]
     fn change(&self, word: &AtomicU64, new: impl Fn(u64) -> u64) {
         let mut held = word.load(Ordering::Relaxed);
+        // Whether it changes nobody can foretell, and the guess would wait for the memory.
+        if self.alone {
+            return word.store(new(held), Ordering::Relaxed);
+        }
         loop {
             let wanted = new(held);
             // Most overwrites replace a block by one like it.
             if wanted == held {
                 return;
-            }
-            if self.alone {
-                return word.store(wanted, Ordering::Relaxed);
             }
             let (order, otherwise) = (Ordering::Relaxed, Ordering::Relaxed);
             match word.compare_exchange_weak(held, wanted, order, otherwise) {
