@@ -9,10 +9,12 @@ use crate::{Answer, Count, Directory};
 const SHOWN: usize = 40;
 /// Shares below this are not told apart, percent.
 const LEAST: f64 = 0.01;
-const WIDTH: f64 = 1000.0;
-const HEIGHT: f64 = 260.0;
-const BOTTOM: f64 = 30.0;
-const TOP: f64 = 24.0;
+/// Size of a histogram and of its words, in units of its own, which are some 0.8 to 1.3 px.
+const WIDTH: f64 = 800.0;
+const HEIGHT: f64 = 190.0;
+const WORDS: f64 = 12.0;
+/// Room for the words below the bars.
+const BOTTOM: f64 = 24.0;
 
 /// The body of the page; whoever has a frame puts it in.
 pub fn page(answer: &Answer) -> String {
@@ -29,14 +31,14 @@ pub fn page(answer: &Answer) -> String {
         h2 { "How far blocks compress" }
         p.soft { "Distinct blocks by their LZ4 size. VDO packs blocks of up to 290 bytes by fourteen, of up to 2030 bytes by two; what is larger \
             finds company only if small blocks are there to fill the rest." }
-        (bars(["LZ4 size, bytes", "blocks"], &answer.spread.lz4_bytes, &|from| from.to_string()))
+        (bars(["LZ4 size, bytes", "Blocks"], &answer.spread.lz4_bytes, &|from| from.to_string()))
         h2 { "How far apart duplicates are" }
         p.soft { "Duplicates by the distinct data written since their content was last written. An index forgets what is farther away \
             than its window: " (bytes(answer.vdo.index.window_bytes as f64)) "." }
-        (bars(["distinct data since", "blocks"], &answer.spread.distance_blocks, &|from| bytes(from as f64 * 4096.0)))
+        (bars(["distinct data since", "Blocks"], &answer.spread.distance_blocks, &|from| bytes(from as f64 * 4096.0)))
         h2 { "How often contents come" }
         p.soft { "Contents by how often they were written. A physical block takes 254 references." }
-        (bars(["times written", "contents"], &answer.spread.references, &|from| grouped(from)))
+        (bars(["times written", "Contents"], &answer.spread.references, &|from| grouped(from)))
         (directories(answer))
         (sizing(answer))
     };
@@ -61,7 +63,7 @@ fn tiles(answer: &Answer) -> Markup {
     let error = answer.sampled.saving_error_points;
     let share =
         |part: u64| percent((blocks.total > 0).then(|| 100.0 * part as f64 / blocks.total as f64));
-    html! { div.tiles {
+    html! { div.tiles.five {
         (tile("VDO saves", &percent(vdo.saving_percent), &format!("± {} points", significant(error, 2))))
         (tile("Duplicates", &share(blocks.duplicate), &format!("{} forgotten by the index", grouped(vdo.index.duplicates_missed))))
         (tile("Zero blocks", &share(blocks.zero), "stored by no layer that reduces"))
@@ -89,20 +91,20 @@ fn bars([label, what]: [&str; 2], counts: &[Count], name: &dyn Fn(u64) -> String
         return html! { p.soft { "There are none." } };
     }
     let step = WIDTH / counts.len() as f64;
-    let height = |count: u64| (HEIGHT - BOTTOM - TOP) * count as f64 / top as f64;
+    let height = |count: u64| (HEIGHT - BOTTOM) * count as f64 / top as f64;
     let every = counts.len().div_ceil(8);
     html! {
         figure.chart {
+            p.reading { (what) " by " (label) "; the highest bar: " (grouped(top)) }
             // Wider than a narrow window, so that its words can be read there: it scrolls.
             div.scroll tabindex="0" role="region" aria-label=(label) {
-            svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } style="min-width:40rem" role="img" aria-label=(label) {
-                text x="0" y="14" font-size="13" style="fill:var(--soft)" { (what) " by " (label) "; the highest bar: " (grouped(top)) }
+            svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } style="display:block;min-width:40rem;padding:12px" role="img" aria-label=(label) {
                 @for (at, bar) in counts.iter().enumerate() {
                     rect x=(format!("{:.1}", at as f64 * step + step * 0.08)) width=(format!("{:.1}", step * 0.84))
                         y=(format!("{:.1}", HEIGHT - BOTTOM - height(bar.count))) height=(format!("{:.1}", height(bar.count)))
                         style="fill:var(--v0)" { title { (name(bar.from)) ": " (grouped(bar.count)) } }
                     @if at % every == 0 {
-                        text x=(format!("{:.1}", at as f64 * step + step * 0.08)) y=(HEIGHT - 10.0) font-size="13" style="fill:var(--soft)" { (name(bar.from)) }
+                        text x=(format!("{:.1}", at as f64 * step + step * 0.08)) y=(HEIGHT - WORDS / 2.0) font-size=(WORDS) style="fill:var(--soft)" { (name(bar.from)) }
                     }
                 }
             }

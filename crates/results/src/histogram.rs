@@ -130,6 +130,26 @@ mod tests {
         }
     }
 
+    /// What the Java implementation (org.hdrhistogram:HdrHistogram 2.2.2, the format's first) makes of the values below, in V2
+    /// without and with deflate: `new Histogram(1, 3600000000000L, 3)`, `encodeInto(Compressed)ByteBuffer`, base64.
+    const JAVA: [&str; 2] = [
+        "HISTEwAAABcAAAAAAAAAAwAAAAAAAAABAAADRjC4oAA/8AAAAAAAAAACyw8EqxACArFI2ATbFQLDXAK9rwIC",
+        "HISTFAAAADh4nJNpmSzMwMAgzgABzFCaEch0M9ixgMH+A1SE6TQ/y2oBJqaNHjdYbosyHY5h2rueiQkAAzcLWQ==",
+    ];
+
+    #[test]
+    fn the_text_is_that_of_the_java_implementation() {
+        let mut ours = of(&[1, 1000, 1000, 2047, 2048, 123_456, 7_000_000, 3_600_000_000_000]);
+        ours.record_n(50_000, 300).unwrap();
+        for java in JAVA {
+            assert_eq!(decode(java).unwrap(), ours);
+        }
+        // The counts are the same bytes; the 40 before them hold the ranges, of which ours grows as needed.
+        let mut bytes = Vec::new();
+        hdrhistogram::serialization::V2Serializer::new().serialize(&ours, &mut bytes).unwrap();
+        assert_eq!(bytes[40..], STANDARD.decode(JAVA[0]).unwrap()[40..]);
+    }
+
     #[test]
     fn nothing_gives_no_summary_and_junk_an_error() {
         assert_eq!(merge([]).unwrap(), None);

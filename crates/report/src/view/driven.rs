@@ -19,14 +19,18 @@ pub fn driven(set: &ResultSet) -> Vec<(String, String)> {
     };
     let records = set.cells.iter().filter_map(|cell| cell.record.as_ref());
     let stages = records.flat_map(|record| &record.stages).filter(|stage| stage.measured);
-    let loads: Vec<&LoadSummary> = stages.filter_map(|stage| stage.load.as_ref()).collect();
-    for load in &loads {
-        add("load driven by", Some(engine(&load.engine)));
-        add("probe of the target", probe(&load.engine));
+    let loads: Vec<(&str, &LoadSummary)> =
+        stages.filter_map(|stage| Some((stage.name.as_str(), stage.load.as_ref()?))).collect();
+    let several = loads.iter().any(|(name, _)| *name != loads[0].0);
+    for (name, load) in &loads {
+        // Which stage it was, where there are several.
+        let of = |text: String| if several { format!("{name}: {text}") } else { text };
+        add("load driven by", Some(of(engine(&load.engine))));
+        add("probe of the target", probe(&load.engine).map(of));
         add("clock of the latencies", clock(&load.engine));
-        add("steady state", steady(load));
+        add("steady state", steady(load).map(of));
     }
-    let longest = loads.iter().flat_map(|load| &load.worst).max_by_key(|w| w.latency_ns);
+    let longest = loads.iter().flat_map(|(_, load)| &load.worst).max_by_key(|w| w.latency_ns);
     add(
         "longest I/O",
         longest.map(|w| {
@@ -52,7 +56,11 @@ fn engine(engine: &EngineFacts) -> String {
     text
 }
 
+/// What the probe measured, where the reason of the choice does not tell it (as earlier versions wrote it).
 fn probe(engine: &EngineFacts) -> Option<String> {
+    if engine.chosen.contains(" IOPS") {
+        return None;
+    }
     let parts: Vec<_> = engine
         .probe
         .iter()
@@ -113,6 +121,8 @@ mod tests {
         assert!(engine(&new).starts_with("io_uring (the target does not wait), jobs 1"));
         assert!(engine(&new).ends_with(", on CPUs 0-3"));
         assert_eq!(probe(&new).unwrap(), "sync 41000 IOPS");
+        let told = EngineFacts { chosen: "auto: sync 41000 IOPS at 2 us".into(), ..new.clone() };
+        assert_eq!(probe(&told), None);
         assert_eq!(clock(&new).unwrap(), "TSC (as the kernel)");
     }
 }
