@@ -201,6 +201,8 @@ fn fio(programs: &Programs, file: &Target, size: u64, more: &[&str]) -> Line {
         .map(ToString::to_string)
         .collect();
     words.extend([format!("--filename={path}"), format!("--size={size}"), "--direct=1".into()]);
+    // Else fio leaves a file with what it wrote where it was started.
+    words.push("--verify_state_save=0".into());
     words.push("--output-format=json".into());
     Line::new(&programs.fio.path, words)
 }

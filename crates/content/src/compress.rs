@@ -2,8 +2,6 @@
 
 use units::{Percent, QuantityError};
 
-use crate::keys::as_text;
-
 /// How far the kernel's LZ4 compresses blocks.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Compress {
@@ -133,7 +131,7 @@ impl std::fmt::Display for Compress {
 }
 
 // From text only: a bare number could be a ratio or a percentage.
-as_text!(Compress, "a compression such as \"2.5x\", \"60%\" or \"none\"");
+units::as_text!(Compress, "a compression such as \"2.5x\", \"60%\" or \"none\"");
 
 #[cfg(test)]
 mod tests {

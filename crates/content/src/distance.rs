@@ -2,7 +2,7 @@
 
 use units::QuantityError;
 
-use crate::keys::{as_text, unknown};
+use crate::keys::unknown;
 
 /// How far back a duplicate reaches: in distinct blocks, that is in blocks with new content written since the content was
 /// last written, itself not counted (1: no other new content in between).
@@ -82,7 +82,10 @@ impl std::fmt::Display for Distance {
     }
 }
 
-as_text!(Distance, "a distance: \"previous\", \"recent\", \"all\" or \"1..100=30,100..10000=70\"");
+units::as_text!(
+    Distance,
+    "a distance: \"previous\", \"recent\", \"all\" or \"1..100=30,100..10000=70\""
+);
 
 /// How unequally often contents come again.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -127,7 +130,7 @@ impl std::fmt::Display for Popularity {
     }
 }
 
-as_text!(Popularity, "a popularity: \"uniform\", \"zipf:1.1\" or \"cap:20\"");
+units::as_text!(Popularity, "a popularity: \"uniform\", \"zipf:1.1\" or \"cap:20\"");
 
 #[cfg(test)]
 mod tests {

@@ -3,34 +3,6 @@
 use serde::{Deserialize, Serialize};
 use units::{Bytes, QuantityError};
 
-/// Reads and writes a type as text by its `FromStr` and `Display`.
-macro_rules! as_text {
-    ($type:ty, $expecting:literal) => {
-        impl serde::Serialize for $type {
-            fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-                out.collect_str(self)
-            }
-        }
-
-        impl<'de> serde::Deserialize<'de> for $type {
-            fn deserialize<D: serde::Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-                struct Visitor;
-                impl serde::de::Visitor<'_> for Visitor {
-                    type Value = $type;
-                    fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-                        f.write_str($expecting)
-                    }
-                    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$type, E> {
-                        text.parse().map_err(E::custom)
-                    }
-                }
-                input.deserialize_str(Visitor)
-            }
-        }
-    };
-}
-pub(crate) use as_text;
-
 /// What the shares of duplicates and of zero blocks are of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -117,7 +89,7 @@ impl std::fmt::Display for Texture {
     }
 }
 
-as_text!(Texture, "a texture: \"tail\" or \"interleaved:1k\"");
+units::as_text!(Texture, "a texture: \"tail\" or \"interleaved:1k\"");
 
 /// The error for a word that is none of a few.
 pub(crate) fn unknown(text: &str, what: &'static str, example: &'static str) -> QuantityError {

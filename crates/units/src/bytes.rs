@@ -1,6 +1,6 @@
 //! Sizes in bytes. Suffixes are powers of 1024, as everywhere in the block layer.
 
-use crate::quantity::{QuantityError, read_quantity, split};
+use crate::quantity::{QuantityError, split};
 
 /// A size in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -58,7 +58,7 @@ impl serde::Serialize for Bytes {
     }
 }
 
-read_quantity!(Bytes, "a size such as 4096, \"4k\" or \"1.5G\"");
+crate::read_as_text!(Bytes, "a size such as 4096, \"4k\" or \"1.5G\"");
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,6 @@
 //! Times and durations in nanoseconds.
 
-use crate::quantity::{QuantityError, read_quantity, split};
+use crate::quantity::{QuantityError, split};
 
 /// A duration, or a point on the run's monotonic epoch, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -65,7 +65,7 @@ impl serde::Serialize for Nanos {
     }
 }
 
-read_quantity!(Nanos, "a duration such as \"90s\" or \"1.5ms\"");
+crate::read_as_text!(Nanos, "a duration such as \"90s\" or \"1.5ms\"");
 
 #[cfg(test)]
 mod tests {

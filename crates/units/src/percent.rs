@@ -1,6 +1,6 @@
 //! Shares in percent.
 
-use crate::quantity::{QuantityError, read_quantity, split};
+use crate::quantity::{QuantityError, split};
 
 /// A share in percent, 0 to 100.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
@@ -41,7 +41,7 @@ impl serde::Serialize for Percent {
     }
 }
 
-read_quantity!(Percent, "a share such as 50 or \"50%\"");
+crate::read_as_text!(Percent, "a share such as 50 or \"50%\"");
 
 #[cfg(test)]
 mod tests {

@@ -20,13 +20,14 @@ pub(crate) fn split(text: &str) -> Option<(f64, &str)> {
     (number.is_finite() && number >= 0.0).then(|| (number, text[end..].trim()))
 }
 
-/// Lets a quantity be read by serde from text or from a bare number (in the unit people mean by it).
-macro_rules! read_quantity {
+/// Lets a type that reads itself from text be read by serde from that text, or from a bare number as its text would be.
+#[macro_export]
+macro_rules! read_as_text {
     ($name:ident, $expecting:literal) => {
         impl<'de> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-                struct Visitor;
-                impl serde::de::Visitor<'_> for Visitor {
+                struct Text;
+                impl serde::de::Visitor<'_> for Text {
                     type Value = $name;
                     fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
                         f.write_str($expecting)
@@ -35,18 +36,31 @@ macro_rules! read_quantity {
                         text.parse().map_err(E::custom)
                     }
                     fn visit_u64<E: serde::de::Error>(self, n: u64) -> Result<$name, E> {
-                        n.to_string().parse().map_err(E::custom)
+                        self.visit_str(&n.to_string())
                     }
                     fn visit_i64<E: serde::de::Error>(self, n: i64) -> Result<$name, E> {
-                        n.to_string().parse().map_err(E::custom)
+                        self.visit_str(&n.to_string())
                     }
                     fn visit_f64<E: serde::de::Error>(self, n: f64) -> Result<$name, E> {
-                        n.to_string().parse().map_err(E::custom)
+                        self.visit_str(&n.to_string())
                     }
                 }
-                input.deserialize_any(Visitor)
+                input.deserialize_any(Text)
             }
         }
     };
 }
-pub(crate) use read_quantity;
+
+/// Lets a type that reads and prints itself as text travel through serde as that text.
+#[macro_export]
+macro_rules! as_text {
+    ($name:ident, $expecting:literal) => {
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+                out.collect_str(self)
+            }
+        }
+
+        $crate::read_as_text!($name, $expecting);
+    };
+}

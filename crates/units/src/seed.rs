@@ -77,14 +77,8 @@ impl std::str::FromStr for Seed {
     }
 }
 
-impl serde::Serialize for Seed {
-    /// As text: JSON readers that use doubles would round a number of 64 bits.
-    fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        out.collect_str(self)
-    }
-}
-
-crate::quantity::read_quantity!(Seed, "a seed such as 42 or \"0x2a\"");
+// JSON readers that use doubles would round a number of 64 bits, so it is text.
+crate::as_text!(Seed, "a seed such as 42 or \"0x2a\"");
 
 #[cfg(test)]
 mod tests {

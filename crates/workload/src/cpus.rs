@@ -4,8 +4,6 @@ use std::fmt;
 
 use units::QuantityError;
 
-use crate::text::as_text;
-
 /// One more than the highest number of a CPU that can be named: what the kernel's calls take without being asked for more.
 const MOST: usize = 1024;
 
@@ -76,7 +74,7 @@ impl fmt::Display for Cpus {
     }
 }
 
-as_text!(Cpus, "CPUs by their numbers, such as \"0,1\" or \"0-3\"");
+units::as_text!(Cpus, "CPUs by their numbers, such as \"0,1\" or \"0-3\"");
 
 #[cfg(test)]
 mod tests {

@@ -5,7 +5,7 @@ use std::fmt;
 use units::QuantityError;
 
 use crate::Hot;
-use crate::text::{self, as_text};
+use crate::text;
 use crate::zones::Zones;
 
 /// The order in which blocks of the range are visited, or the law they are drawn by.
@@ -155,7 +155,10 @@ impl fmt::Display for Pattern {
     }
 }
 
-as_text!(Pattern, "a pattern such as \"sequential\", \"random\", \"permutation\" or \"zipf:1.2\"");
+units::as_text!(
+    Pattern,
+    "a pattern such as \"sequential\", \"random\", \"permutation\" or \"zipf:1.2\""
+);
 
 #[cfg(test)]
 mod tests {

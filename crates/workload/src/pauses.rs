@@ -4,7 +4,7 @@ use std::fmt;
 
 use units::{Nanos, QuantityError};
 
-use crate::text::{self, as_text};
+use crate::text;
 
 /// A pause of a job after each so many I/Os.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -39,7 +39,7 @@ impl fmt::Display for Think {
     }
 }
 
-as_text!(Think, "a think time such as \"1ms\" or \"1ms:8\"");
+units::as_text!(Think, "a think time such as \"1ms\" or \"1ms:8\"");
 
 /// How writes are made durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -107,7 +107,7 @@ impl fmt::Display for Sync {
     }
 }
 
-as_text!(Sync, "a sync cadence such as \"fdatasync:32\", \"fua\" or \"dsync\"");
+units::as_text!(Sync, "a sync cadence such as \"fdatasync:32\", \"fua\" or \"dsync\"");
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use units::{Bytes, QuantityError};
 
-use crate::text::{self, as_text};
+use crate::text;
 
 /// I/Os or bytes per second, over all jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -76,7 +76,7 @@ impl fmt::Display for Rate {
     }
 }
 
-as_text!(Rate, "a rate such as \"5000/s\" or \"100M/s\"");
+units::as_text!(Rate, "a rate such as \"5000/s\" or \"100M/s\"");
 
 impl std::str::FromStr for Limit {
     type Err = QuantityError;
@@ -111,7 +111,7 @@ impl fmt::Display for Limit {
     }
 }
 
-as_text!(Limit, "a limit such as \"5000/s\", \"100M/s\" or \"5000/s,100M/s\"");
+units::as_text!(Limit, "a limit such as \"5000/s\", \"100M/s\" or \"5000/s,100M/s\"");
 
 #[cfg(test)]
 mod tests {

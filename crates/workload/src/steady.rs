@@ -4,7 +4,7 @@ use std::fmt;
 
 use units::{Nanos, QuantityError};
 
-use crate::text::{self, as_text, choice};
+use crate::text::{self, choice};
 
 choice! {
     /// The figure of an interval that has to settle.
@@ -61,7 +61,7 @@ impl fmt::Display for Steady {
     }
 }
 
-as_text!(Steady, "a steady-state rule such as \"iops:5%:60s\"");
+units::as_text!(Steady, "a steady-state rule such as \"iops:5%:60s\"");
 
 #[cfg(test)]
 mod tests {

@@ -2,44 +2,6 @@
 
 use units::{Bytes, Nanos};
 
-/// Lets a type that reads and prints itself as text travel through serde as that text; a bare number is read as its
-/// text would be.
-macro_rules! as_text {
-    ($name:ident, $expecting:literal) => {
-        impl serde::Serialize for $name {
-            fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-                out.collect_str(self)
-            }
-        }
-
-        impl<'de> serde::Deserialize<'de> for $name {
-            fn deserialize<D: serde::Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-                struct Text;
-                impl serde::de::Visitor<'_> for Text {
-                    type Value = $name;
-                    fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-                        f.write_str($expecting)
-                    }
-                    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$name, E> {
-                        text.parse().map_err(E::custom)
-                    }
-                    fn visit_u64<E: serde::de::Error>(self, n: u64) -> Result<$name, E> {
-                        self.visit_str(&n.to_string())
-                    }
-                    fn visit_i64<E: serde::de::Error>(self, n: i64) -> Result<$name, E> {
-                        self.visit_str(&n.to_string())
-                    }
-                    fn visit_f64<E: serde::de::Error>(self, n: f64) -> Result<$name, E> {
-                        self.visit_str(&n.to_string())
-                    }
-                }
-                input.deserialize_any(Text)
-            }
-        }
-    };
-}
-pub(crate) use as_text;
-
 /// A type that is one of a few words.
 macro_rules! choice {
     (
@@ -89,7 +51,7 @@ macro_rules! choice {
             }
         }
 
-        crate::text::as_text!($name, $what);
+        units::as_text!($name, $what);
     };
 }
 pub(crate) use choice;

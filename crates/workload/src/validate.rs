@@ -45,8 +45,9 @@ impl LoadSpec {
         }
         self.validate_pace()?;
         self.validate_stops()?;
+        // Of a load that only reads, too: what makes no sense is told before anything is made.
+        self.content.validate()?;
         if self.has_content() {
-            self.content.validate()?;
             let written = self.placed().filter(|op| op.is_write());
             let mut sizes =
                 written.flat_map(|op| self.block_size_of(op).sizes().collect::<Vec<_>>());

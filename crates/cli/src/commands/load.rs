@@ -18,10 +18,8 @@ use crate::terminal::{Style, say};
 
 pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
     let mut spec = args.spec();
-    if spec.has_content() {
-        // A profile is named as a file; relative to where the command is typed.
-        spec.content.load_profile(Path::new(".")).map_err(|e| workload_failure(e.into()))?;
-    }
+    // A profile is named as a file; relative to where the command is typed.
+    spec.content.load_profile(Path::new(".")).map_err(|e| workload_failure(e.into()))?;
     spec.validate().map_err(workload_failure)?;
     let style = Style::of_stderr();
     if spec.has_content() {
@@ -33,6 +31,9 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
         for warning in spec.content.warnings().into_iter().chain(flushes).chain(short) {
             say(&format!("{} {warning}", style.note("warning:")));
         }
+    } else if spec.content != content::ContentSpec::default() {
+        let useless = "this load writes nothing: what was asked of its content changes nothing (--ops says what it does)";
+        say(&format!("{} {useless}", style.note("warning:")));
     }
     let may_create = new_size(args)?;
     no_target_twice(args)?;

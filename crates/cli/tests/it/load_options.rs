@@ -157,6 +157,8 @@ fn bad_input_is_refused_with_the_option_the_allowed_words_and_nothing_left_behin
         ("--io-log no/such/place", &["no/such/place"]),
         ("--latency-log no/such/place", &["no/such/place"]),
         ("--no-such-option", &["--no-such-option"]),
+        ("--ops randread=100 --vdo-saving 99%", &["92.8%"]),
+        ("--ops randread=100 --content-profile none", &["none", "estimate --profile"]),
         ("--size -1", &["'-1'", "--size", "without a minus"]),
         ("--size=-1", &["-1", "--size"]),
     ] {
