@@ -10,7 +10,8 @@
 //!   is none) those that are about as fast as the fastest of them, and of these the cheapest. libaio is tried too, at
 //!   depth and past the page cache: it submits without a worker thread, and one thread then does for all I/Os.
 //! * It does not, at depth 1: plain calls or a queue, whichever costs less CPU, unless it is slower by more than noise.
-//! * It does not, at more: io_uring, unless plain calls are far faster ([`FAR`]) and cost no more CPU.
+//! * It does not, at more: io_uring, unless plain calls are far faster ([`FAR`]) in both of their bursts and cost no more CPU.
+//!   Many threads that were fast once need not stay so: on CPUs that others want they wait for each other.
 //!
 //! Where the kernel gives no io_uring, libaio takes its place; also where io_uring may write to the wrong place (on FUSE).
 
@@ -86,10 +87,15 @@ fn measure(targets: &[Aim], spec: &LoadSpec, context: &Context) -> Result<Choice
         let figures = ways.into_iter().map(|(_, figure)| figure).collect();
         return Ok(without_ring(Choice { driver: queue, reason, figures }, ring_misplaces));
     }
+    let mut slower = None;
     for (driver, figure) in ways.iter_mut().rev() {
-        *figure = better(std::mem::take(figure), burst(*driver)?);
+        let (first, second) = (std::mem::take(figure), burst(*driver)?);
+        if *driver == Driver::Sync {
+            slower = first.iops.zip(second.iops).map(|(a, b)| a.min(b));
+        }
+        *figure = better(first, second);
     }
-    Ok(without_ring(choose(ways, blocks, depth), ring_misplaces))
+    Ok(without_ring(choose(ways, slower, blocks, depth), ring_misplaces))
 }
 
 /// The same choice; says why io_uring was none of the ways, if it was `not` to be.
@@ -102,8 +108,14 @@ fn without_ring(mut choice: Choice, not: bool) -> Choice {
     choice
 }
 
-/// The rule, from what each way did at `depth`; the first of `ways` is a queue, the second may be plain calls.
-fn choose(mut ways: Vec<(Driver, ProbeFigure)>, blocks: bool, depth: u32) -> Choice {
+/// The rule, from what each way did at `depth`; the first of `ways` is a queue, the second may be plain calls, whose slower
+/// burst read `slower` times a second.
+fn choose(
+    mut ways: Vec<(Driver, ProbeFigure)>,
+    slower: Option<f64>,
+    blocks: bool,
+    depth: u32,
+) -> Choice {
     let note = if blocks { "RWF_NOWAIT is refused" } else { "RWF_NOWAIT is taken" };
     ways[0].1.note = note.into();
     let (driver, rule) = if blocks {
@@ -122,7 +134,8 @@ fn choose(mut ways: Vec<(Driver, ProbeFigure)>, blocks: bool, depth: u32) -> Cho
         } else {
             let rule =
                 "does not block: a queue, if plain calls are not far faster at the same cost";
-            (speed > FAR && cheaper, rule)
+            let both = slower.zip(ways[0].1.iops).is_some_and(|(calls, queue)| calls > FAR * queue);
+            (speed > FAR && both && cheaper, rule)
         };
         (if plain { Driver::Sync } else { ways[0].0 }, rule)
     };
@@ -248,7 +261,7 @@ mod tests {
     fn plain(depth: u32, blocks: bool, speed: f64, cost: f64) -> bool {
         let queue = (Driver::IoUring, figure(Driver::IoUring, 1000.0, 1.0));
         let calls = (Driver::Sync, figure(Driver::Sync, 1000.0 * speed, cost));
-        let choice = choose(vec![queue, calls], blocks, depth);
+        let choice = choose(vec![queue, calls], Some(1000.0 * speed), blocks, depth);
         assert_eq!(choice.figures.len(), 2);
         let told = format!("sync {:.0} IOPS at {cost:.2} us", 1000.0 * speed);
         assert!(choice.reason.ends_with(&told), "{choice:?}");
@@ -280,15 +293,23 @@ mod tests {
                 (Driver::Libaio, figure(Driver::Libaio, libaio, cost)),
             ]
         };
-        assert_eq!(choose(ways(90.0, 1.8), true, 32).driver, Driver::Libaio);
-        assert_eq!(choose(ways(70.0, 1.8), true, 32).driver, Driver::Sync);
-        assert_eq!(choose(ways(90.0, 2.1), true, 32).driver, Driver::Sync);
+        assert_eq!(choose(ways(90.0, 1.8), None, true, 32).driver, Driver::Libaio);
+        assert_eq!(choose(ways(70.0, 1.8), None, true, 32).driver, Driver::Sync);
+        assert_eq!(choose(ways(90.0, 2.1), None, true, 32).driver, Driver::Sync);
     }
 
     #[test]
     fn at_depth_more_threads_that_look_faster_and_cost_more_do_not_win() {
         assert!(!plain(32, false, 3.0, 2.03) && !plain(32, false, 1.49, 0.5));
         assert!(plain(32, false, 1.51, 0.9));
+    }
+
+    #[test]
+    fn at_depth_threads_that_were_far_faster_only_once_do_not_win() {
+        let way = |driver, iops| (driver, figure(driver, iops, 1.0));
+        let ways = || vec![way(Driver::IoUring, 1000.0), way(Driver::Sync, 4000.0)];
+        assert_eq!(choose(ways(), Some(400.0), false, 32).driver, Driver::IoUring);
+        assert_eq!(choose(ways(), Some(1600.0), false, 32).driver, Driver::Sync);
     }
 
     #[test]
@@ -306,7 +327,7 @@ mod tests {
             vec![(Driver::IoUring, none()), (Driver::Sync, none())]
         };
         for (blocks, depth) in [(true, 1), (true, 32), (false, 1), (false, 32)] {
-            assert_eq!(choose(nothing(), blocks, depth).driver, Driver::IoUring);
+            assert_eq!(choose(nothing(), None, blocks, depth).driver, Driver::IoUring);
         }
     }
 
