@@ -169,10 +169,18 @@ impl Sampler {
         self.common.addresses.set(address, holds);
     }
 
-    /// This address is about to be written.
+    /// This address is about to be written: what is known of it is fetched while the block is filled. A load would not do, as the
+    /// stores of the block would wait for it.
     #[inline]
     pub(crate) fn expect(&self, address: u64) {
-        self.common.addresses.touch(address);
+        #[cfg(target_arch = "x86_64")]
+        if let Some(word) = self.common.addresses.word(address) {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            // SAFETY: a hint without an effect that can be seen; the instruction is part of SSE, which x86-64 has.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(word.as_ptr().cast_const().cast()) };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = address;
     }
 
     /// These addresses are about to be emptied.

@@ -64,12 +64,10 @@ impl Addresses {
         self.change(word, |held| held & !(3 << at) | (holds as u64) << at);
     }
 
-    /// Fetches what [`Addresses::set`] will change soon. Only speed depends on it.
+    /// The word that [`Addresses::set`] changes for an address, to be fetched before.
     #[inline]
-    pub fn touch(&self, address: u64) {
-        if let Some(word) = self.words.get((address / EACH) as usize) {
-            std::hint::black_box(word.load(Ordering::Relaxed));
-        }
+    pub fn word(&self, address: u64) -> Option<&AtomicU64> {
+        self.words.get((address / EACH) as usize)
     }
 
     #[inline(always)]
