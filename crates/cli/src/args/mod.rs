@@ -275,7 +275,7 @@ pub struct BenchEngineArgs {
     /// The fio to use [default: the first on the search path].
     #[arg(long, value_name = "PATH")]
     pub fio: Option<PathBuf>,
-    /// Some three minutes instead of some twenty-five: fewer cases, shorter runs, fewer repeats.
+    /// Some four minutes instead of some thirty: fewer cases, shorter runs, fewer repeats.
     #[arg(long)]
     pub quick: bool,
     /// Targets to make, comma separated: null, loop, zram, file, tmpfs [default: all, or none with --target].
