@@ -105,7 +105,8 @@ pub enum ContentError {
     },
     /// A profile of another version.
     #[error(
-        "profile {profile} is of version {version}; this fathom reads version {}",
+        "profile {profile} is of version {version}; this fathom reads versions {} to {}",
+        Profile::OLDEST,
         Profile::VERSION
     )]
     ProfileVersion {

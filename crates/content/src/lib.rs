@@ -13,6 +13,7 @@ mod id;
 mod identity;
 mod keys;
 mod live;
+mod neighbours;
 mod profile;
 mod rounds;
 mod saving;
@@ -35,7 +36,9 @@ pub use fill::{Generator, Layout, Mismatch, Path};
 pub use id::{ContentId, Kind, Parts};
 pub use identity::{LANE, LANE_STEP, identify, identify_lane};
 pub use keys::{Domain, Scope, Texture};
-pub use profile::{Profile, ProfileBlocks, ProfileReuse, ProfileSize, ProfileSource};
+pub use profile::{
+    Profile, ProfileBlocks, ProfileNeighbours, ProfileReuse, ProfileSize, ProfileSource,
+};
 pub use reduce::BLOCK;
 pub use source::Source;
 pub use spec::{ContentSpec, Expected};

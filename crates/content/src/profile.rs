@@ -18,10 +18,13 @@ pub struct Profile {
     pub blocks: ProfileBlocks,
     /// LZ4 sizes of the distinct blocks that are not zero.
     pub sizes: Vec<ProfileSize>,
+    /// How sizes follow each other, of the blocks that `packer_saving_percent` is of. From version 2 on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub neighbours: Option<ProfileNeighbours>,
     /// Contents that come more than once.
     pub reuse: Vec<ProfileReuse>,
     /// What VDO's packer saves on the distinct blocks in their own order, written once and without flushes, percent;
-    /// tells how far blocks of like sizes stand together.
+    /// but for those of `sizes` that are near; tells how far blocks of like sizes stand together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packer_saving_percent: Option<f64>,
 }
@@ -48,6 +51,24 @@ pub struct ProfileSize {
     pub lz4_bytes: u32,
     /// Distinct blocks of this size.
     pub blocks: u64,
+    /// Of these, those whose content came again while VDO's packer still held it, which stored it whole. From version 2 on.
+    #[serde(default, skip_serializing_if = "none")]
+    pub near: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn none(count: &u64) -> bool {
+    *count == 0
+}
+
+/// How LZ4 sizes follow each other, in a few classes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProfileNeighbours {
+    /// The largest size of each class, bytes, ascending; the last is that of the block.
+    pub upto_bytes: Vec<u32>,
+    /// A row for each class: how often each class came right after it.
+    pub follows: Vec<Vec<u64>>,
 }
 
 /// Contents that come about equally often and about equally far apart. Contents that come once stand in no row.
@@ -85,8 +106,10 @@ impl ProfileBlocks {
 }
 
 impl Profile {
-    /// The version that is written, and the only one that is read so far.
-    pub const VERSION: u32 = 1;
+    /// The version that is written. [`Profile::OLDEST`] is still read: it does not say how sizes follow each other.
+    pub const VERSION: u32 = 2;
+    /// The oldest version that is read.
+    pub const OLDEST: u32 = 1;
 
     /// Reads a profile.
     ///
@@ -101,10 +124,11 @@ impl Profile {
         let version: Version = serde_json::from_str(json).map_err(|e| damaged(e.to_string()))?;
         match version.fathom_profile {
             None => return Err(damaged("the key fathom_profile is missing".into())),
-            Some(version) if version != u64::from(Self::VERSION) => {
+            Some(version)
+                if (u64::from(Self::OLDEST)..=u64::from(Self::VERSION)).contains(&version) => {}
+            Some(version) => {
                 return Err(ContentError::ProfileVersion { profile: name.to_owned(), version });
             }
-            Some(_) => {}
         }
         let profile: Self = serde_json::from_str(json).map_err(|e| damaged(e.to_string()))?;
         profile.contradiction().map_or(Ok(profile), |why| Err(damaged(why)))
@@ -144,6 +168,12 @@ impl Profile {
         {
             return Some(format!("an LZ4 size of {} B for blocks of {unit} B", size.lz4_bytes));
         }
+        if let Some(size) = self.sizes.iter().find(|size| size.near > size.blocks) {
+            return Some(format!("more near blocks of {} B than blocks", size.lz4_bytes));
+        }
+        if let Some(why) = self.neighbours.as_ref().and_then(|n| n.contradiction(unit)) {
+            return Some(why);
+        }
         let inverted = |row: &&ProfileReuse| {
             row.copies_from > row.copies_to || row.distance_from > row.distance_to
         };
@@ -159,6 +189,26 @@ impl Profile {
         }
         (blocks.duplicate > 0 && duplicates == 0)
             .then(|| "reuse says nothing of the duplicates".into())
+    }
+}
+
+impl ProfileNeighbours {
+    /// Classes that are told apart at most.
+    const MOST: usize = 64;
+
+    fn contradiction(&self, unit: u64) -> Option<String> {
+        let (upto, classes) = (&self.upto_bytes, self.upto_bytes.len());
+        let rising = upto.is_sorted_by(|a, b| a < b);
+        let ends = upto.last().is_some_and(|&last| u64::from(last) == unit);
+        if !rising || !ends || classes > Self::MOST {
+            let most = Self::MOST;
+            return Some(format!(
+                "neighbours.upto_bytes is not at most {most} sizes that rise to {unit}"
+            ));
+        }
+        let square =
+            self.follows.len() == classes && self.follows.iter().all(|r| r.len() == classes);
+        (!square).then(|| format!("neighbours.follows is not {classes} rows of {classes}"))
     }
 }
 
@@ -204,10 +254,14 @@ mod tests {
 
     fn profile() -> Profile {
         Profile {
-            fathom_profile: 1,
+            fathom_profile: 2,
             block_bytes: 4096,
             blocks: ProfileBlocks { total: 100, zero: 10, duplicate: 40, unique: 50 },
-            sizes: vec![ProfileSize { lz4_bytes: 2000, blocks: 50 }],
+            sizes: vec![ProfileSize { lz4_bytes: 2000, blocks: 50, near: 7 }],
+            neighbours: Some(ProfileNeighbours {
+                upto_bytes: vec![2031, 4096],
+                follows: vec![vec![40, 3], vec![3, 1]],
+            }),
             reuse: vec![ProfileReuse {
                 copies_from: 2,
                 copies_to: 3,
@@ -237,9 +291,18 @@ mod tests {
     }
 
     #[test]
+    fn a_profile_of_the_first_version_is_still_read() {
+        let json = r#"{"fathom_profile": 1, "block_bytes": 4096,
+            "blocks": {"total": 3, "zero": 1, "duplicate": 0, "unique": 2},
+            "sizes": [{"lz4_bytes": 1350, "blocks": 2}], "reuse": [], "packer_saving_percent": 50.0}"#;
+        let profile = Profile::read(json, "p").unwrap();
+        assert_eq!((profile.neighbours, profile.sizes[0].near), (None, 0));
+    }
+
+    #[test]
     fn what_is_no_profile_or_another_version_or_damaged_is_refused() {
         let json = profile().to_json().unwrap();
-        let other = json.replace("\"fathom_profile\": 1", "\"fathom_profile\": 7");
+        let other = json.replace("\"fathom_profile\": 2", "\"fathom_profile\": 7");
         assert!(matches!(
             Profile::read(&other, "p"),
             Err(ContentError::ProfileVersion { version: 7, .. })
@@ -254,6 +317,10 @@ mod tests {
             ("\"duplicates\": 40", "\"duplicates\": 0"),
             ("\"block_bytes\": 4096", "\"block_bytes\": 1000"),
             ("\"contents\"", "\"content\""),
+            ("\"near\": 7", "\"near\": 51"),
+            ("2031,", "5000,"),
+            ("4096\n    ]", "4000\n    ]"),
+            ("40,", "40, 41,"),
             ("}", ""),
         ] {
             assert!(json.contains(from), "{from}");

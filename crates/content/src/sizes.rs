@@ -4,10 +4,12 @@ use reduce::{BLOCK, Packer};
 use units::Seed;
 
 use crate::fill::Layout;
+use crate::neighbours::{self, Dealt};
 use crate::share::Share;
-use crate::strata::{Runs, STRATUM, Strata};
+use crate::strata::{Runs, STRATUM, Strata, mix};
+use crate::streams::Streams;
 use crate::texture::Textures;
-use crate::{Compress, ContentSpec, Kind, Parts, ProfileSource, Scope, saving};
+use crate::{Compress, ContentSpec, Kind, Parts, Profile, ProfileSource, Scope, saving};
 
 /// Blocks that are packed to find out what a distribution saves.
 const PACKED: u64 = 4 * STRATUM;
@@ -23,6 +25,8 @@ pub(crate) enum Sizes {
     Mixed(saving::Mixture),
     /// The sizes of a stratum in ascending order; blocks of like sizes follow each other in runs.
     Many { sorted: Vec<u32>, runs: Runs },
+    /// The sizes of some strata in their order, which come again and again.
+    Ordered { sizes: Vec<u32> },
 }
 
 impl ContentSpec {
@@ -30,13 +34,7 @@ impl ContentSpec {
     pub(crate) fn sizes(&self) -> Sizes {
         let unit = self.unit();
         if let Some(profile) = self.profile.as_ref().and_then(ProfileSource::loaded) {
-            let counts: Vec<_> =
-                profile.sizes.iter().map(|s| (f64::from(s.lz4_bytes), s.blocks as f64)).collect();
-            let sizes = Sizes::weighted(&counts, unit);
-            return match profile.packer_saving_percent {
-                Some(saving) if unit == BLOCK => sizes.in_best_runs(saving),
-                _ => sizes,
-            };
+            return Sizes::of_profile(profile, unit);
         }
         if let Some(ask) = self.vdo_saving {
             let live = self.scope == Scope::Live;
@@ -58,20 +56,61 @@ impl ContentSpec {
     }
 }
 
+/// So many sizes, in ascending order, with these weights.
+fn quantiles(counts: &[(f64, f64)], unit: usize, length: usize) -> Vec<u32> {
+    let mut counts: Vec<_> = counts.iter().filter(|c| c.1 > 0.0).copied().collect();
+    counts.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let all: f64 = counts.iter().map(|c| c.1).sum();
+    let mut sorted = Vec::with_capacity(length);
+    let mut sum = 0.0;
+    for (size, weight) in counts {
+        sum += weight;
+        let end = (sum / all * length as f64).round() as usize;
+        sorted.resize(end.max(sorted.len()), size.min(unit as f64) as u32);
+    }
+    sorted.resize(length, sorted.last().copied().unwrap_or(unit as u32));
+    sorted
+}
+
 impl Sizes {
     fn weighted(counts: &[(f64, f64)], unit: usize) -> Self {
-        let mut counts: Vec<_> = counts.iter().filter(|c| c.1 > 0.0).copied().collect();
-        counts.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let all: f64 = counts.iter().map(|c| c.1).sum();
-        let mut sorted = Vec::with_capacity(STRATUM as usize);
-        let mut sum = 0.0;
-        for (size, weight) in counts {
-            sum += weight;
-            let end = (sum / all * STRATUM as f64).round() as usize;
-            sorted.resize(end.max(sorted.len()), size.min(unit as f64) as u32);
-        }
-        sorted.resize(STRATUM as usize, sorted.last().copied().unwrap_or(unit as u32));
+        let sorted = quantiles(counts, unit, STRATUM as usize);
         Self::Many { sorted, runs: Runs::default() }
+    }
+
+    fn of_profile(profile: &Profile, unit: usize) -> Self {
+        let all = |s: &crate::ProfileSize| (f64::from(s.lz4_bytes), s.blocks as f64);
+        let counts: Vec<_> = profile.sizes.iter().map(all).collect();
+        let saving = profile.packer_saving_percent.filter(|_| unit == BLOCK);
+        match (saving, &profile.neighbours) {
+            (None, _) => Self::weighted(&counts, unit),
+            // Version 1 knows only how long runs of like sizes would have to be.
+            (Some(saving), None) => Self::weighted(&counts, unit).in_best_runs(saving),
+            (Some(saving), Some(neighbours)) => {
+                let held: u64 = profile.sizes.iter().map(|s| s.near).sum();
+                let mut near = Streams::near_places(profile);
+                if held == 0 {
+                    near.fill(false);
+                }
+                let places = near.iter().filter(|&&is| is).count();
+                // As many near blocks for each that was held as there are places for them.
+                let share = places as f64 / STRATUM as f64 * profile.blocks.unique as f64;
+                let each = share / held.max(1) as f64;
+                let near_counts =
+                    profile.sizes.iter().map(|s| (f64::from(s.lz4_bytes), s.near as f64));
+                let others = profile.sizes.iter().map(|s| {
+                    (f64::from(s.lz4_bytes), (s.blocks as f64 - each * s.near as f64).max(0.0))
+                });
+                let others: Vec<_> = others.collect();
+                let others = if others.iter().any(|c| c.1 > 0.0) { others } else { counts };
+                let dealt = Dealt {
+                    near: &near,
+                    near_sizes: &quantiles(&near_counts.collect::<Vec<_>>(), unit, places),
+                    sizes: &quantiles(&others, unit, near.len() - places),
+                };
+                Self::Ordered { sizes: neighbours::in_order(&dealt, neighbours, saving) }
+            }
+        }
     }
 
     fn normal(mean: f64, deviation: f64, unit: usize) -> Self {
@@ -110,7 +149,7 @@ impl Sizes {
         match self {
             Self::One(bytes) => *bytes as f64,
             Self::Mixed(m) => m.share * m.lz4_bytes as f64 + (1.0 - m.share) * BLOCK as f64,
-            Self::Many { sorted, .. } => {
+            Self::Many { sorted, .. } | Self::Ordered { sizes: sorted } => {
                 sorted.iter().map(|&size| f64::from(size)).sum::<f64>() / sorted.len().max(1) as f64
             }
         }
@@ -121,7 +160,7 @@ impl Sizes {
         match self {
             Self::One(bytes) => reduce::uniform_saving_percent(*bytes),
             Self::Mixed(m) => m.share * reduce::uniform_saving_percent(m.lz4_bytes),
-            Self::Many { .. } => self.packed(None),
+            Self::Many { .. } | Self::Ordered { .. } => self.packed(None),
         }
     }
 
@@ -149,6 +188,7 @@ impl Sizes {
             Self::Mixed(m) if Share::of(m.share).takes(n) => m.lz4_bytes,
             Self::Mixed(_) => BLOCK,
             Self::Many { sorted, runs } => sorted[strata.in_runs(*runs).at(n) as usize] as usize,
+            Self::Ordered { sizes } => sizes[turned(n, 0)] as usize,
         }
     }
 
@@ -158,9 +198,21 @@ impl Sizes {
             Self::One(bytes) => *bytes,
             Self::Mixed(m) => m.lz4_bytes,
             Self::Many { sorted, .. } => sorted.first().map_or(BLOCK, |&size| size as usize),
+            Self::Ordered { sizes } => sizes.iter().min().map_or(BLOCK, |&size| size as usize),
         };
         u64::from(reduce::fragments_per_block(least))
     }
+}
+
+/// Where the `n`th new block of a job stands among the strata that come again and again: each time in another order, and in
+/// another for every job, so that jobs that keep step do not write like sizes at once.
+#[inline]
+fn turned(n: u64, job: u16) -> usize {
+    const TURNS: u64 = neighbours::STRATA as u64;
+    let (stratum, place) = (n / STRATUM, n % STRATUM);
+    let (turn, cycle) = (stratum % TURNS, stratum / TURNS);
+    let order = mix(cycle << 12 | u64::from(job)) % TURNS;
+    ((turn ^ order) * STRATUM + place) as usize
 }
 
 /// The layouts of blocks, by their ids.
@@ -169,6 +221,7 @@ pub(crate) enum Layouts {
     One(Layout),
     Mixed { share: Share, packed: Layout, plain: Layout },
     Many { layouts: Vec<Layout>, strata: Strata },
+    Ordered { layouts: Vec<Layout>, order: Vec<u16> },
 }
 
 impl Layouts {
@@ -184,6 +237,14 @@ impl Layouts {
                 layouts: textures.of_sizes(sorted),
                 strata: Strata::new(seed.derive("sizes")).in_runs(*runs),
             },
+            Sizes::Ordered { sizes } => {
+                let mut sorted = sizes.clone();
+                sorted.sort_unstable();
+                sorted.dedup();
+                let place = |size: &u32| sorted.partition_point(|other| other < size) as u16;
+                let order = sizes.iter().map(place).collect();
+                Self::Ordered { layouts: textures.of_sizes(&sorted), order }
+            }
         }
     }
 
@@ -203,6 +264,9 @@ impl Layouts {
             Self::Many { layouts, strata } => {
                 let at = if by_lane { u64::from(parts.lane) } else { strata.at(parts.ordinal) };
                 layouts[at as usize]
+            }
+            Self::Ordered { layouts, order } => {
+                layouts[usize::from(order[turned(parts.ordinal, parts.lane)])]
             }
         }
     }

@@ -19,6 +19,10 @@ const COARSE: f64 = 4.0;
 /// Contents that have fewer than this many of 4096 new blocks are kept as a set that comes again and again.
 const FEW: f64 = 2.0;
 
+/// Duplicates for each new block from which on contents can come again at once: with fewer, the next duplicate is too late for the
+/// packer, and near duplicates are of whatever came as far before as they say.
+const ENOUGH: f64 = 0.4;
+
 /// Most contents that are looked at for one that belongs to no stream.
 const TRIED: u64 = 512;
 
@@ -38,10 +42,21 @@ struct Cell {
 enum Reach {
     /// This far back among all new blocks.
     Near { from: u64, to: u64 },
+    /// The newest of the contents that come again at once.
+    Newest,
     /// In the stream: `windows` windows of `window` contents for each copy.
     Lag { window: u64, windows: u64 },
     /// One of a set, the `first`th of all sets.
     Pool { first: u64, contents: u64 },
+}
+
+impl Reach {
+    /// Whether fewer than [`COARSE`] new blocks of a stream of its own would come between copies. `contents`: all of them.
+    fn is_near(cell: &Cell, contents: f64) -> bool {
+        let new = cell.contents * STRATUM as f64 / contents;
+        let middle = (cell.from + cell.to) as f64 / 2.0;
+        middle * new / (STRATUM as f64) < COARSE || new < 1.0
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -60,6 +75,9 @@ struct Stream {
 #[derive(Debug, Clone)]
 pub(crate) struct Streams {
     seed: u64,
+    shares: Shares,
+    /// Of 4096 new blocks, those that come again with the first duplicate after them.
+    near: Vec<u16>,
     streams: Vec<Stream>,
     /// For each of 4096 new blocks: whether it is of no stream.
     free: Vec<bool>,
@@ -80,11 +98,34 @@ impl Streams {
 
     /// Streams with the distances and copies of `profile`.
     pub fn of_profile(profile: &Profile, shares: Shares, seed: Seed) -> Self {
-        let cells: Vec<_> = Self::cells(profile).collect();
+        let mut cells: Vec<_> = Self::cells(profile).collect();
         let pooled: f64 =
             cells.iter().filter(|c| Self::is_pool(c, profile)).map(|c| c.contents).sum();
         let contents = (profile.blocks.unique as f64 - pooled).max(1.0);
+        // Those whose packing was cancelled come again at once, and what else there is of their kind as far away as it says.
+        let held: u64 = profile.sizes.iter().map(|size| size.near).sum();
+        let is_near = |c: &Cell| !Self::is_pool(c, profile) && Reach::is_near(c, contents);
+        let all = |of: fn(&Cell) -> f64| cells.iter().filter(|c| is_near(c)).map(of).sum::<f64>();
+        let (near, copies) = (all(|c| c.contents), all(|c| c.duplicates));
+        let dense = profile.blocks.duplicate as f64 >= ENOUGH * profile.blocks.unique as f64;
+        let held = if dense { (held as f64).min(near) } else { 0.0 };
+        if held > 0.0 {
+            for cell in cells.iter_mut().filter(|cell| is_near(cell)) {
+                cell.duplicates = cell.contents * (1.0 - held / near);
+            }
+            cells.retain(|cell| cell.duplicates > 0.0);
+            let duplicates = (copies - near).max(0.0);
+            cells.push(Cell { from: 0, to: 0, contents: held, duplicates });
+        }
         Self::new(&cells, contents, shares, seed)
+    }
+
+    /// For each place in a stratum of new blocks: whether its content comes again at once. The same for every seed.
+    pub fn near_places(profile: &Profile) -> Vec<bool> {
+        let streams = Self::of_profile(profile, Shares::new(0.5, 0.0), Seed(0));
+        let mut near = vec![false; STRATUM as usize];
+        streams.near.iter().for_each(|&place| near[usize::from(place)] = true);
+        near
     }
 
     fn cells(profile: &Profile) -> impl Iterator<Item = Cell> {
@@ -116,12 +157,15 @@ impl Streams {
             let (middle, half) =
                 ((cell.from + cell.to) as f64 / 2.0, (cell.to - cell.from) as f64 / 2.0);
             let per_new = new / STRATUM as f64;
-            if new < FEW && cell.duplicates > 4.0 * cell.contents {
+            if cell.to == 0 {
+                reaches.push(Reach::Newest);
+                news.push(new);
+            } else if new < FEW && cell.duplicates > 4.0 * cell.contents {
                 let contents = (cell.contents as u64).max(1);
                 reaches.push(Reach::Pool { first: pool, contents });
                 pool += contents;
                 news.push(0.0);
-            } else if middle * per_new < COARSE || new < 1.0 {
+            } else if Reach::is_near(cell, contents) {
                 reaches.push(Reach::Near { from: cell.from, to: cell.to });
                 news.push(0.0);
             } else {
@@ -146,9 +190,15 @@ impl Streams {
     ) -> Self {
         let (news, duplicates) =
             (rounded(news, STRATUM as f64), rounded(duplicates, duplicates.iter().sum()));
-        let again = (shares.again().fraction() * WHOLE as f64).round() as u64;
-        let new_turns = deal(&news, Strata::new(seed.derive("streams of new blocks")));
+        // By no seed: sizes are dealt to these places too, and are those of all targets.
+        let new_turns = deal(&news, Strata::new(Seed(0).derive("streams of new blocks")));
         let turns = deal(&duplicates, Strata::new(seed.derive("streams of duplicates")));
+        let is_newest = |reach: &Reach| matches!(reach, Reach::Newest);
+        let near = reaches.iter().zip(&news).find(|(reach, _)| is_newest(reach));
+        let near = near.map_or(0.0, |(_, &new)| new as f64 / STRATUM as f64);
+        // Duplicates for each new block that streams have to give.
+        let again = (shares.again_per_new() - near).clamp(1e-6, 1e5);
+        let again = (again * WHOLE as f64).round() as u64;
         let mut streams: Vec<_> = reaches
             .iter()
             .zip(news.iter().zip(&duplicates))
@@ -157,7 +207,7 @@ impl Streams {
                 places: Vec::with_capacity(new as usize),
                 duplicates,
                 per: duplicates * again,
-                of: new * (WHOLE - again),
+                of: new * WHOLE,
             })
             .collect();
         for (place, turn) in new_turns.iter().enumerate() {
@@ -168,11 +218,34 @@ impl Streams {
         // Shares of duplicates sum to all: every turn is some stream's, unless there are none at all.
         let turns = turns.into_iter().map(Option::unwrap_or_default).collect();
         let free = new_turns.iter().map(Option::is_none).collect();
-        Self { seed: seed.0, streams, free, turns }
+        let near = streams.iter().find(|stream| is_newest(&stream.reach));
+        let near = near.map_or_else(Vec::new, |stream| stream.places.clone());
+        Self { seed: seed.0, shares, near, streams, free, turns }
+    }
+
+    /// Contents that come again at once among the first `new`.
+    fn near_before(&self, new: u64) -> u64 {
+        let here = self.near.partition_point(|&place| u64::from(place) < new % STRATUM);
+        new / STRATUM * self.near.len() as u64 + here as u64
+    }
+
+    /// The newest content that comes again at once, of the first `new`.
+    fn newest(&self, new: u64) -> Option<u64> {
+        let (number, each) = (self.near_before(new).checked_sub(1)?, self.near.len() as u64);
+        Some(number / each * STRATUM + u64::from(self.near[(number % each) as usize]))
     }
 
     /// What duplicate number `duplicate` is, when `new` contents have been written.
     pub fn at(&self, duplicate: u64, new: u64) -> Next {
+        let mut duplicate = duplicate;
+        if !self.near.is_empty() {
+            let before = duplicate.checked_sub(1).map_or(0, |last| self.shares.new_before(last));
+            let given = self.near_before(before);
+            if self.near_before(new) > given {
+                return Next::Again(self.newest(new).unwrap_or(new - 1));
+            }
+            duplicate -= given.min(duplicate);
+        }
         let (stratum, turn) = (duplicate / STRATUM, self.turns[(duplicate % STRATUM) as usize]);
         let draw = mix(self.seed ^ mix(duplicate));
         let Some(stream) = self.streams.get(usize::from(turn.0)) else {
@@ -193,6 +266,7 @@ impl Streams {
                     (content.saturating_sub((2 * to).clamp(64, TRIED))..=content).rev().find(free);
                 Next::Again(nearest.unwrap_or(content))
             }
+            Reach::Newest => Next::Again(self.newest(new).unwrap_or(new - 1)),
             Reach::Lag { window, windows } => {
                 let content = stream.lagging(number, window, windows, draw, self.seed);
                 Next::Again(if content < new { content } else { new - 1 - draw % new.min(16) })
@@ -313,5 +387,47 @@ mod tests {
                 assert!((got - wanted).abs() < 0.02, "{text} {dedupe}: {}..{} {got}", a.from, a.to);
             }
         }
+    }
+
+    #[test]
+    fn contents_that_left_the_packer_come_again_at_once_and_others_as_far_away_as_before() {
+        let row = |distance_from, distance_to, contents, duplicates| crate::ProfileReuse {
+            copies_from: 2,
+            copies_to: 3,
+            distance_from,
+            distance_to,
+            contents,
+            duplicates,
+        };
+        let profile = Profile {
+            fathom_profile: Profile::VERSION,
+            block_bytes: 4096,
+            blocks: crate::ProfileBlocks {
+                total: 100_000,
+                zero: 0,
+                duplicate: 40_000,
+                unique: 60_000,
+            },
+            sizes: vec![crate::ProfileSize { lz4_bytes: 1000, blocks: 60_000, near: 10_000 }],
+            neighbours: None,
+            reuse: vec![row(1, 1, 10_000, 12_000), row(1024, 2047, 20_000, 28_000)],
+            packer_saving_percent: None,
+        };
+        let near = Streams::near_places(&profile);
+        let places = near.iter().filter(|&&is| is).count();
+        assert!(places.abs_diff(STRATUM as usize / 6) <= 1, "{places}");
+        let profile = Some(crate::ProfileSource::Loaded(Box::new(profile)));
+        let (distances, copies) =
+            observe(&ContentSpec { profile, ..ContentSpec::default() }, 100_000, 400_000);
+        let share = |from, to| {
+            let within = distances.iter().filter(|&&d| (from..=to).contains(&d)).count();
+            within as f64 / distances.len() as f64
+        };
+        assert!((share(1, 30) - 0.3).abs() < 0.02, "{}", share(1, 30));
+        assert!((share(1024, 2047) - 0.7).abs() < 0.05, "{}", share(1024, 2047));
+        // One in twenty shares its duplicate with another that came between two duplicates.
+        let again = copies.iter().filter(|(content, _)| near[(*content % STRATUM) as usize]);
+        let once = again.clone().filter(|&(_, &copies)| copies == 1).count();
+        assert!(once * 10 <= again.count(), "{once} near contents came once");
     }
 }

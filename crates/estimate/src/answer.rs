@@ -243,6 +243,7 @@ impl Estimate {
     pub fn of(request: &Request, parts: Parts) -> Result<Self, Error> {
         let directories = directories(&parts);
         let scale = Scale::of(parts.whole.figures, parts.whole.correction);
+        let neighbours = parts.whole.neighbours;
         let figures = &scale.figures;
         let total = figures.data + figures.zeros;
         let physical = scale.physical();
@@ -281,7 +282,7 @@ impl Estimate {
             wishes: request.wishes.clone(),
         };
         let sizing = if total > 0 { Some(sizing::size(&ask)?) } else { None };
-        let profile = profile::profile(figures, &blocks, scale.saving_undisturbed());
+        let profile = profile::profile(figures, &blocks, neighbours, scale.saving_undisturbed());
         let answer = Answer {
             schema: SCHEMA,
             complete: parts.complete,

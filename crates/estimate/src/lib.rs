@@ -9,9 +9,12 @@ mod calibrate;
 mod compare;
 mod error;
 mod ladder;
+mod neighbours;
 mod order;
 mod page;
 mod profile;
+#[cfg(test)]
+mod round_trip;
 mod scan;
 mod sizing;
 mod source;

@@ -6,6 +6,7 @@ use reduce::{Figures, Model, Outcome, Policy, Written};
 
 use crate::calibrate::{Calibration, Correction};
 use crate::ladder;
+use crate::neighbours::Neighbours;
 use crate::worker::Done;
 
 /// What one directory holds. Where contents are sampled, duplicates and unique blocks stand for all.
@@ -29,6 +30,8 @@ pub struct Whole {
     pub figures: Figures,
     /// What the packer's figure is to be corrected by.
     pub correction: Correction,
+    /// How sizes follow each other.
+    pub neighbours: Neighbours,
     /// Of contents, one in 2^this was followed.
     pub shift: u32,
     /// Bytes that went through.
@@ -41,6 +44,7 @@ pub struct Whole {
 pub struct Order {
     model: Model,
     calibration: Calibration,
+    neighbours: Neighbours,
     next: u64,
     waiting: BTreeMap<u64, Done>,
     /// Bytes that went through.
@@ -55,6 +59,7 @@ impl Order {
         Self {
             model: Model::new(policy),
             calibration: Calibration::default(),
+            neighbours: Neighbours::default(),
             next: 0,
             waiting: BTreeMap::new(),
             bytes: 0,
@@ -113,9 +118,34 @@ impl Order {
         let size = block.lz4_bytes;
         let beyond = stretch.is_some() && !ladder::taken(block.name, block.size_shift);
         let block = Written { lz4_bytes: size.filter(|_| !beyond), ..block };
+        let cancelled = self.model.cancelled();
         let outcome = self.model.write(block);
+        if self.model.cancelled() > cancelled {
+            self.neighbours.left(block.name);
+            if let Some(size) = block.lz4_bytes {
+                let shift = self.model.shift() + u32::from(block.size_shift);
+                self.neighbours.near(size, (1u64 << shift) as f64);
+            }
+        }
+        self.follow(block, size, outcome, stretch.is_some());
         self.calibrate(block, size, outcome, stretch);
         (block, outcome)
+    }
+
+    /// Counts a block that is stored for the first time for how sizes follow each other: where all sizes are known.
+    #[inline]
+    fn follow(&mut self, block: Written, size: Option<u16>, outcome: Outcome, stretch: bool) {
+        match (outcome, size) {
+            (Outcome::Duplicate | Outcome::Again, _) => {}
+            // What is not followed may be new; in a stretch it counts as that.
+            (Outcome::New | Outcome::Passed, Some(size)) if stretch => {
+                self.neighbours.stored(block.name, size, (4u64 << block.size_shift) as f64);
+            }
+            (Outcome::New, Some(size)) if block.size_shift == 0 && self.model.shift() == 0 => {
+                self.neighbours.stored(block.name, size, 1.0);
+            }
+            _ => self.neighbours.gap(),
+        }
     }
 
     /// Counts a stored block for what the packer's figure is corrected by.
@@ -139,6 +169,7 @@ impl Order {
         let shift = self.model.shift();
         Whole {
             correction: self.calibration.finish(shift),
+            neighbours: self.neighbours,
             figures: self.model.finish(),
             shift,
             bytes: self.bytes,

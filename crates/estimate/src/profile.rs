@@ -4,6 +4,7 @@ use content::{Profile, ProfileBlocks, ProfileReuse, ProfileSize};
 use reduce::{BLOCK, Figures};
 
 use crate::answer::Blocks;
+use crate::neighbours::Neighbours;
 
 /// LZ4 sizes are told apart in steps of this many bytes: finer than the packer's own steps, coarser than a fingerprint of
 /// the data would be.
@@ -13,6 +14,7 @@ const STEP: usize = 4;
 pub fn profile(
     figures: &Figures,
     blocks: &Blocks,
+    mut neighbours: Neighbours,
     packer_saving_percent: Option<f64>,
 ) -> Option<Profile> {
     (blocks.total > 0).then(|| Profile {
@@ -24,21 +26,22 @@ pub fn profile(
             duplicate: blocks.duplicate,
             unique: blocks.unique,
         },
-        sizes: sizes(figures, blocks.unique),
+        sizes: sizes(figures, &neighbours.near, blocks.unique),
+        neighbours: neighbours.classes(),
         reuse: reuse(figures, blocks),
         packer_saving_percent,
     })
 }
 
 /// Sizes of as many blocks as are unique.
-fn sizes(figures: &Figures, unique: u64) -> Vec<ProfileSize> {
+fn sizes(figures: &Figures, near: &[f64], unique: u64) -> Vec<ProfileSize> {
     let sized: f64 = figures.sizes.iter().sum();
     if sized == 0.0 {
         return Vec::new();
     }
     let mut rows = Vec::new();
     let (mut before, mut told) = (0.0, 0);
-    for (bar, counts) in figures.sizes.chunks(STEP).enumerate() {
+    for (bar, (counts, near)) in figures.sizes.chunks(STEP).zip(near.chunks(STEP)).enumerate() {
         let here: f64 = counts.iter().sum();
         let bytes: f64 =
             counts.iter().enumerate().map(|(at, n)| (bar * STEP + at) as f64 * n).sum();
@@ -47,7 +50,8 @@ fn sizes(figures: &Figures, unique: u64) -> Vec<ProfileSize> {
         let upto = (unique as f64 * before / sized).round() as u64;
         if upto > told {
             let lz4_bytes = ((bytes / here).round() as u32).clamp(1, BLOCK as u32);
-            rows.push(ProfileSize { lz4_bytes, blocks: upto - told });
+            let near = (unique as f64 * near.iter().sum::<f64>() / sized).round() as u64;
+            rows.push(ProfileSize { lz4_bytes, blocks: upto - told, near: near.min(upto - told) });
             told = upto;
         }
     }

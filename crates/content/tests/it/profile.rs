@@ -60,14 +60,17 @@ fn take(blocks: impl Iterator<Item = [u8; BLOCK]>) -> Profile {
         });
     let mut reuse: Vec<_> = reuse.collect();
     reuse.sort_by_key(|row| (row.copies_from, row.distance_from));
-    let mut sizes: Vec<_> =
-        sizes.into_iter().map(|(lz4_bytes, blocks)| ProfileSize { lz4_bytes, blocks }).collect();
+    let mut sizes: Vec<_> = sizes
+        .into_iter()
+        .map(|(lz4_bytes, blocks)| ProfileSize { lz4_bytes, blocks, near: 0 })
+        .collect();
     sizes.sort_by_key(|size| size.lz4_bytes);
     Profile {
         fathom_profile: Profile::VERSION,
         block_bytes: BLOCK as u64,
         blocks: count,
         sizes,
+        neighbours: None,
         reuse,
         packer_saving_percent: packer.finish().saving_percent(),
     }

@@ -102,6 +102,11 @@ impl Model {
         self.table.shift()
     }
 
+    /// Blocks that left the packer so far because their content was written again.
+    pub fn cancelled(&self) -> u64 {
+        self.figures.cancelled
+    }
+
     /// Zero blocks that were written.
     pub fn zeros(&mut self, blocks: u64) {
         self.position += blocks;

@@ -1,0 +1,125 @@
+//! How the LZ4 sizes of blocks that follow each other go together, for the profile.
+//!
+//! What is counted are pairs of blocks that follow each other into VDO's packer and stay there. A block whose content comes again while
+//! the packer holds it leaves: it is told apart, with its size.
+
+use std::collections::VecDeque;
+
+use content::ProfileNeighbours;
+use reduce::BLOCK;
+
+/// Sizes that pairs are counted by, bytes.
+const STEP: usize = 32;
+const STEPS: usize = BLOCK / STEP + 1;
+/// Classes in a profile. More would tell more of the data than a packer can see.
+const CLASSES: usize = 16;
+/// Blocks that may still turn out to be near. The packer holds fewer.
+const HELD: usize = 512;
+
+/// Pairs, and near blocks.
+#[derive(Debug)]
+pub struct Neighbours {
+    held: VecDeque<Held>,
+    last: Option<usize>,
+    /// How often the second step came right after the first.
+    pairs: Box<[f64]>,
+    /// Near blocks by their size.
+    pub near: Box<[f64]>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Held {
+    Block { name: u64, step: usize, weight: f64 },
+    Gap,
+}
+
+impl Default for Neighbours {
+    fn default() -> Self {
+        Self {
+            held: VecDeque::with_capacity(HELD + 1),
+            last: None,
+            pairs: vec![0.0; STEPS * STEPS].into(),
+            near: vec![0.0; BLOCK + 1].into(),
+        }
+    }
+}
+
+impl Neighbours {
+    /// A content that was stored for the first time; with its predecessor it stands for `weight` pairs.
+    pub fn stored(&mut self, name: u64, size: u16, weight: f64) {
+        let step = usize::from(size).min(BLOCK) / STEP;
+        self.hold(Held::Block { name, step, weight });
+    }
+
+    /// Blocks follow whose sizes are not known.
+    pub fn gap(&mut self) {
+        if !matches!(self.held.back(), None | Some(Held::Gap)) {
+            self.hold(Held::Gap);
+        }
+    }
+
+    /// A content left the packer, because it came again.
+    pub fn left(&mut self, name: u64) {
+        let same = |held: &Held| matches!(held, Held::Block { name: other, .. } if *other == name);
+        if let Some(at) = self.held.iter().rposition(same) {
+            self.held.remove(at);
+        }
+    }
+
+    /// Counts a near block of this size.
+    pub fn near(&mut self, size: u16, weight: f64) {
+        self.near[usize::from(size).min(BLOCK)] += weight;
+    }
+
+    fn hold(&mut self, held: Held) {
+        self.held.push_back(held);
+        if self.held.len() > HELD {
+            self.pass();
+        }
+    }
+
+    fn pass(&mut self) {
+        match self.held.pop_front() {
+            Some(Held::Block { step, weight, .. }) => {
+                if let Some(last) = self.last.replace(step) {
+                    self.pairs[last * STEPS + step] += weight;
+                }
+            }
+            Some(Held::Gap) => self.last = None,
+            None => {}
+        }
+    }
+
+    /// Ends it: pairs by classes that hold about as many blocks each; `None` when there were none.
+    pub fn classes(&mut self) -> Option<ProfileNeighbours> {
+        while !self.held.is_empty() {
+            self.pass();
+        }
+        let row = |first: usize| &self.pairs[first * STEPS..(first + 1) * STEPS];
+        let mass: Vec<f64> = (0..STEPS).map(|first| row(first).iter().sum()).collect();
+        let mut left: f64 = mass.iter().sum();
+        if left <= 0.0 {
+            return None;
+        }
+        let (mut class_of, mut upto_bytes) = (vec![0; STEPS], Vec::new());
+        let mut here = 0.0;
+        for (step, mass) in mass.into_iter().enumerate() {
+            let classes = CLASSES - upto_bytes.len();
+            // What a step would make too large by more than it is too small without it begins anew.
+            if here > 0.0 && classes > 1 && here + mass / 2.0 > left / classes as f64 {
+                upto_bytes.push((step * STEP - 1) as u32);
+                left -= here;
+                here = 0.0;
+            }
+            class_of[step] = upto_bytes.len();
+            here += mass;
+        }
+        upto_bytes.push(BLOCK as u32);
+        let mut sums = vec![vec![0.0; upto_bytes.len()]; upto_bytes.len()];
+        for (first, &from) in class_of.iter().enumerate() {
+            row(first).iter().zip(&class_of).for_each(|(n, &to)| sums[from][to] += n);
+        }
+        let whole = |row: Vec<f64>| row.into_iter().map(|n| n.round() as u64).collect();
+        Some(ProfileNeighbours { upto_bytes, follows: sums.into_iter().map(whole).collect() })
+    }
+}
