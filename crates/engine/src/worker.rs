@@ -1,6 +1,7 @@
 //! One worker: keeps its backend at its depth until the load ends, then waits for what is in flight.
 //!
-//! Each turn: fill the buffers of free slots; stamp; submit and wait; stamp; take all completions. After warm-up a turn
+//! Each turn: fill the buffers of free slots, a portion of them at a time; stamp; submit and, when no slot is free any more,
+//! wait; stamp; take all completions. After warm-up a turn
 //! allocates nothing and makes no other system call; only threads that share a job lock it, for random reads once for many.
 
 use std::sync::Arc;
@@ -97,6 +98,8 @@ pub(crate) struct Worker<B, J> {
     free: Vec<u32>,
     /// Slots that were pushed and not yet stamped.
     fresh: Vec<u32>,
+    /// So many are pushed before they are submitted, at most.
+    portion: usize,
     reaped: Vec<Reaped>,
     /// The next I/O, when it is meant to start later.
     reserved: Option<Next>,
@@ -115,6 +118,8 @@ pub(crate) struct Worker<B, J> {
 enum Left {
     /// More, when slots are free again.
     More,
+    /// More, as soon as the portion that was taken has been submitted.
+    Portion,
     /// The next one not before this time, nanoseconds.
     NotBefore(u64),
     Nothing,
@@ -129,6 +134,8 @@ impl<B: Backend, J: Hold> Worker<B, J> {
         hand: Option<Hand>,
     ) -> Self {
         let depth = backend.depth();
+        // Who asks for batches gets them whole.
+        let portion = if setting.batch > 1 { usize::MAX } else { backend.portion() };
         Self {
             pauses: job.with(|job| job.gate.counts_ends()),
             setting,
@@ -139,6 +146,7 @@ impl<B: Backend, J: Hold> Worker<B, J> {
             slots: vec![Slot::default(); depth].into_boxed_slice(),
             free: (0..depth as u32).rev().collect(),
             fresh: Vec::with_capacity(depth),
+            portion,
             reaped: Vec::with_capacity(2 * depth),
             reserved: None,
             measured_from_ns: 0,
@@ -190,6 +198,7 @@ impl<B: Backend, J: Hold> Worker<B, J> {
             if drain_since_ns.is_none() {
                 match self.refill(now_ns) {
                     Left::More => wait.completions = self.wanted(),
+                    Left::Portion => wait.completions = 0,
                     Left::NotBefore(at_ns) => {
                         wait.patience = Duration::from_nanos(at_ns - now_ns).min(PATIENCE);
                     }
@@ -246,6 +255,7 @@ impl<B: Backend, J: Hold> Worker<B, J> {
             return Left::NotBefore(next.intended_ns);
         }
         while let Some(&slot) = self.free.last()
+            && self.fresh.len() < self.portion
             && let Some(next) = self.job.claimed()
         {
             if let Some(hand) = &mut self.hand {
@@ -256,12 +266,15 @@ impl<B: Backend, J: Hold> Worker<B, J> {
             self.backend.push(slot as usize, &next.transfer);
             self.fresh.push(slot);
         }
-        let Self { backend, job, hand, slots, free, fresh, reserved, .. } = self;
+        let Self { backend, job, hand, slots, free, fresh, reserved, portion, .. } = self;
         if free.is_empty() {
             return Left::More;
         }
         job.with(|job| {
             while let Some(&slot) = free.last() {
+                if fresh.len() >= *portion {
+                    return Left::Portion;
+                }
                 let ask = match *reserved {
                     Some(next) => {
                         *reserved = None;

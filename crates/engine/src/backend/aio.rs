@@ -152,6 +152,10 @@ impl Backend for Aio {
         self.requests.len()
     }
 
+    fn portion(&self) -> usize {
+        super::portion(self.depth())
+    }
+
     #[inline]
     fn in_flight(&self) -> usize {
         self.pushed.len() + self.done.len() + self.in_kernel

@@ -25,6 +25,12 @@ pub(crate) use uring::Ring;
 
 use crate::error::EngineError;
 
+/// The portion of backends whose targets work while the worker goes on: half of the depth, so that there is always something
+/// to work on, and no more than makes the cost of a call small.
+fn portion(depth: usize) -> usize {
+    (depth / 2).clamp(1, 16)
+}
+
 /// One I/O that a backend is through with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Reaped {
@@ -46,6 +52,13 @@ pub(crate) struct Wait {
 pub(crate) trait Backend: Sized {
     /// Slots that there are.
     fn depth(&self) -> usize;
+
+    /// I/Os that one call submits, at most. What works while the worker goes on (a device, a thread of the kernel) is to
+    /// begin with the first ones before the last ones are made: without that a worker that finds all its I/Os ended at
+    /// once would submit them all at once again, and worker and target would wait for each other in turn for ever.
+    fn portion(&self) -> usize {
+        usize::MAX
+    }
 
     /// I/Os that were pushed and not reaped.
     fn in_flight(&self) -> usize;

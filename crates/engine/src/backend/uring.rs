@@ -117,6 +117,10 @@ impl Backend for Ring {
         self.lent.len()
     }
 
+    fn portion(&self) -> usize {
+        super::portion(self.depth())
+    }
+
     #[inline]
     fn in_flight(&self) -> usize {
         self.in_flight
