@@ -159,8 +159,8 @@ fn bad_input_is_refused_with_the_option_the_allowed_words_and_nothing_left_behin
         ("--no-such-option", &["--no-such-option"]),
         ("--ops randread=100 --vdo-saving 99%", &["92.8%"]),
         ("--ops randread=100 --content-profile none", &["none", "estimate --profile"]),
-        ("--size -1", &["'-1'", "--size", "without a minus"]),
-        ("--size=-1", &["-1", "--size"]),
+        ("--offset -1", &["'-1'", "--offset", "without a minus"]),
+        ("--offset=-1", &["-1", "--offset"]),
     ] {
         let dir = tempfile::tempdir().unwrap();
         let words: Vec<&str> = more.split_whitespace().collect();
