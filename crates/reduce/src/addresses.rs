@@ -147,7 +147,7 @@ mod tests {
             told in proptest::collection::vec((0u64..200, 0u64..80, 0u8..5), 0..200), alone: bool,
         ) {
             let all = addresses(200, alone);
-            let mut naive = vec![Holds::Nothing; 200];
+            let mut naive = [Holds::Nothing; 200];
             for (address, length, what) in told {
                 let holds = match what {
                     0 => Holds::Nothing,
