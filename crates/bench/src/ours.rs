@@ -108,6 +108,7 @@ pub fn parse(text: &str) -> Result<Said, String> {
         errors,
         own_cpu_per_io_us: summary["cpu"]["per_io_us"].as_f64(),
         backend: summary["engine"]["backend"].as_str().map(str::to_owned),
+        at_full_depth: None,
     })
 }
 

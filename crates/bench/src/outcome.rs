@@ -95,6 +95,12 @@ impl Side {
     pub fn backend(&self) -> Option<&str> {
         self.samples.iter().rev().find_map(|sample| sample.said.backend.as_deref())
     }
+
+    /// The share of I/Os at whose submission the depth asked for was in flight: the median of the runs that tell.
+    pub fn at_full_depth(&self) -> Option<f64> {
+        let told: Vec<f64> = self.samples.iter().filter_map(|s| s.said.at_full_depth).collect();
+        stats::figure(&told).median
+    }
 }
 
 /// One ratio of ours to another's, repeat by repeat.

@@ -173,20 +173,9 @@ pub fn measure(
     }
     let (default, exact, lz4) = (&contestants[0], &contestants[1], &contestants[2]);
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let speeds: Vec<f64> = default.throughput_bytes_per_s.iter().flatten().copied().collect();
     let exact_over_lz4 = ratio(&exact.throughput_bytes_per_s, &lz4.throughput_bytes_per_s);
-    let speed = Goal::AtLeast(SPEED * cores as f64);
     Ok(Outcome {
-        goals: vec![
-            Judged::new("speed by default", "B/s", speed, stats::figure(&speeds)),
-            Judged::new(
-                "stated error by default",
-                "points",
-                Goal::AtMost(ERROR),
-                stats::figure(&errors),
-            ),
-            Judged::new("--exact over LZ4 alone", "", Goal::AtLeast(EXACT), exact_over_lz4),
-        ],
+        goals: judged(default, &errors, exact_over_lz4, cores),
         tree: tree.sources(),
         bytes: tree.bytes(),
         cores,
@@ -196,6 +185,22 @@ pub fn measure(
         saving_percent: saving,
         left_out,
     })
+}
+
+/// Holds what was found against the goals.
+fn judged(
+    default: &Contestant,
+    errors: &[f64],
+    exact_over_lz4: Figure,
+    cores: usize,
+) -> Vec<Judged> {
+    let speeds: Vec<f64> = default.throughput_bytes_per_s.iter().flatten().copied().collect();
+    let (speed, error) = (Goal::AtLeast(SPEED * cores as f64), Goal::AtMost(ERROR));
+    vec![
+        Judged::new("speed by default", "B/s", speed, stats::figure(&speeds)),
+        Judged::new("stated error by default", "points", error, stats::figure(errors)),
+        Judged::new("--exact over LZ4 alone", "", Goal::AtLeast(EXACT), exact_over_lz4),
+    ]
 }
 
 /// Whether duperemove read anything: where it can read nothing it says so for every file, and ends well.

@@ -11,6 +11,10 @@ use serde::{Deserialize, Serialize};
 const SETTLED: &str = "stage_settled";
 /// Bytes of one write: VDO gets so few blocks at once that it keeps their order nearly, and an emulated guest is not too slow.
 pub const WRITE: u64 = 16 << 10;
+/// Pause after each write of a set that a profile made. The originals are copied: between two writes stands a read of another disk,
+/// during which VDO, which acknowledges a write early, goes on with the one before. Without a pause more blocks of a
+/// load are under way, meet the packer out of order, and pack better.
+const PAUSE: &str = "1ms";
 /// Stretches of the volume begin at multiples of this.
 const STRETCH: u64 = 16 << 20;
 
@@ -139,7 +143,8 @@ pub fn experiment(corpora: &[Corpus]) -> String {
     for (n, corpus) in corpora.iter().enumerate() {
         text += &format!(
             "[[stage]]\ndo = \"load\"\nname = \"{n}-reproduced\"\nmeasure = true\nsettle = true\n\
-             ops = {{ write = 100 }}\nblock_size = {WRITE}\ndepth = 1\npasses = 1\noffset = {at}\nsize = {}\n\
+             ops = {{ write = 100 }}\nblock_size = {WRITE}\ndepth = 1\nthink = \"{PAUSE}\"\npasses = 1\n\
+             offset = {at}\nsize = {}\n\
              content = {{ profile = {:?} }}\n",
             reproduced_bytes(corpus),
             corpus.profile.display().to_string(),

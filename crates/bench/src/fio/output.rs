@@ -1,5 +1,7 @@
 //! What fio says: its JSON, of which only what is compared is read.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 
 use crate::Said;
@@ -17,6 +19,10 @@ struct Job {
     job_runtime: u64,
     usr_cpu: f64,
     sys_cpu: f64,
+    #[serde(default, rename = "job options")]
+    options: BTreeMap<String, serde_json::Value>,
+    #[serde(default)]
+    iodepth_level: BTreeMap<String, f64>,
 }
 
 #[derive(Deserialize)]
@@ -34,7 +40,7 @@ struct Latency {
     max: f64,
     mean: f64,
     #[serde(default)]
-    percentile: std::collections::BTreeMap<String, f64>,
+    percentile: BTreeMap<String, f64>,
 }
 
 /// Reads fio's JSON of one job. fio may print notes before it: what stands before the first brace is left out.
@@ -62,7 +68,17 @@ pub fn parse(text: &str) -> Result<Said, String> {
         duration_ns: job.read.runtime.max(job.write.runtime) * 1_000_000,
         errors: u64::from(job.error != 0),
         backend: None,
+        at_full_depth: job.at_full_depth(),
     })
+}
+
+impl Job {
+    /// fio counts, for each I/O it submits, how many are in flight then, in classes from one power of two to the next.
+    fn at_full_depth(&self) -> Option<f64> {
+        let depth: u32 = self.options.get("iodepth")?.as_str()?.parse().ok()?;
+        let class = (depth.is_power_of_two() && depth < 64).then(|| depth.to_string())?;
+        Some(self.iodepth_level.get(&class)? / 100.0)
+    }
 }
 
 #[cfg(test)]
@@ -91,6 +107,21 @@ mod tests {
         assert_eq!((said.ios, said.iops, said.errors), (800_000, 800_000.0, 0));
         assert_eq!((said.latency_p50_ns, said.latency_p99_ns), (Some(203.0), Some(322.0)));
         assert_eq!(said.own_cpu_per_io_us, Some(1.0));
+    }
+
+    #[test]
+    fn how_often_the_depth_was_full_is_told_where_its_classes_tell() {
+        let with = |depth: &str| {
+            let more = format!(
+                r#""job options": {{"iodepth": "{depth}"}}, "iodepth_level": {{"16": 47.5, "32": 28.5, ">=64": 0.0}}, "read""#
+            );
+            let full =
+                parse(&document(0, 100, 0).replacen("\"read", &more, 1)).unwrap().at_full_depth;
+            full.map(|share| (share * 1000.0).round())
+        };
+        assert_eq!((with("32"), with("16")), (Some(285.0), Some(475.0)));
+        assert_eq!((with("128"), with("20"), with("one")), (None, None, None));
+        assert_eq!(parse(&document(0, 100, 0)).unwrap().at_full_depth, None);
     }
 
     #[test]

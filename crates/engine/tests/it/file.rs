@@ -1,5 +1,7 @@
 //! Files, on a disk and on tmpfs.
 
+use std::time::{Duration, Instant};
+
 use engine::Event;
 use sys::clock::Clock;
 use sys::interrupt::Level;
@@ -113,24 +115,36 @@ fn a_target_that_shrinks_under_the_load_gives_short_reads_not_full_ones() {
 fn a_target_that_stalls_is_given_up_when_the_user_wants_to_stop_at_once() {
     let name = "a_target_that_stalls_is_given_up_when_the_user_wants_to_stop_at_once";
     let Some(frozen) = Frozen::new(name) else { return };
-    let mut load = on(
-        &frozen.path().join("target"),
-        "ops = { randwrite = 100 }\nduration = \"600s\"\ndepth = 4\ninterval = \"100ms\"",
-    );
-    load.may_create = Some(Bytes(MIB));
-    let start = std::time::Instant::now();
-    let told = run_with(&load, &Clock::real(), |event, interrupt| match event {
-        Event::Started(_) => frozen.freeze(true),
-        Event::Intervals { .. } => interrupt.request(Level::Now),
-        Event::Notice(_) => {}
-    });
-    frozen.freeze(false);
-    let summary = told.summary();
-    assert!(start.elapsed().as_secs() < 60);
-    assert_eq!(summary.ended_by, "interrupted");
-    assert_eq!(summary.operations["randwrite"].ios, 0);
-    let said = |text: &str| summary.notices.iter().any(|n| n.contains(text));
-    assert!(said("4 I/Os never completed"), "{:?}", summary.notices);
+    for (backend, told_of) in
+        [("io_uring", "4 I/Os never completed"), ("sync", "did not come back")]
+    {
+        let mut load = on(
+            &frozen.path().join("target"),
+            &format!(
+                "ops = {{ randwrite = 100 }}\nduration = \"600s\"\ndepth = 4\ninterval = \"100ms\"\nbackend = \"{backend}\""
+            ),
+        );
+        load.may_create = Some(Bytes(MIB));
+        let start = Instant::now();
+        let told = run_with(&load, &Clock::real(), |event, interrupt| {
+            if matches!(event, Event::Started(_)) {
+                frozen.freeze(true);
+                // Not from an interval: where every worker is stuck in its call none is told.
+                let interrupt = interrupt.clone();
+                std::thread::spawn(move || {
+                    std::thread::sleep(Duration::from_millis(500));
+                    interrupt.request(Level::Now);
+                });
+            }
+        });
+        frozen.freeze(false);
+        let summary = told.summary();
+        assert!(start.elapsed().as_secs() < 60, "{backend}");
+        assert_eq!(summary.ended_by, "interrupted");
+        assert_eq!(summary.operations["randwrite"].ios, 0);
+        let said = |text: &str| summary.notices.iter().any(|n| n.contains(text));
+        assert!(said(told_of), "{backend}: {:?}", summary.notices);
+    }
 }
 
 #[test]

@@ -122,8 +122,12 @@ fn row(case: &CaseOutcome) -> String {
             Some(backend) => format!("{} ({backend})", side.name),
             None => side.name.clone(),
         };
+        let depth = side.at_full_depth().filter(|_| case.case.depth > 1);
+        let depth = depth.map_or_else(String::new, |share| {
+            format!("  {:.0} % of I/Os at full depth", 100.0 * share)
+        });
         text.push_str(&format!(
-            "    {name:<34} {:>9} IOPS  {:>7} us/IO  {:>7} us/IO system\n",
+            "    {name:<34} {:>9} IOPS  {:>7} us/IO  {:>7} us/IO system{depth}\n",
             number(&side.iops, 0),
             number(&side.cpu_per_io_us, 3),
             number(&side.system_per_io_us, 3),
