@@ -116,7 +116,7 @@ mod tests {
                 r#""job options": {{"iodepth": "{depth}"}}, "iodepth_level": {{"16": 47.5, "32": 28.5, ">=64": 0.0}}, "read""#
             );
             let full =
-                parse(&document(0, 100, 0).replacen("\"read", &more, 1)).unwrap().at_full_depth;
+                parse(&document(0, 100, 0).replacen("\"read\"", &more, 1)).unwrap().at_full_depth;
             full.map(|share| (share * 1000.0).round())
         };
         assert_eq!((with("32"), with("16")), (Some(285.0), Some(475.0)));
