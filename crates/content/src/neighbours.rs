@@ -5,7 +5,7 @@
 //! last [`BAND`] blocks, and this share is what makes VDO's packer save as much as it did on the data. It is found anew for
 //! each stratum of 4096 blocks, by trying, against all that came before it: short sets are met as well as long ones.
 
-use reduce::{Bins, Fragment};
+use reduce::Ongoing;
 use units::{Seed, SplitMix64};
 
 use crate::ProfileNeighbours;
@@ -35,7 +35,7 @@ pub(crate) fn in_order(dealt: &Dealt<'_>, neighbours: &ProfileNeighbours, saving
     let chain = Chain::new(neighbours, dealt.sizes);
     let rng = Seed(1).derive("sizes in a row").generator();
     let mut near_rng = Seed(2).derive("sizes in a row").generator();
-    let mut so_far = State { past: Vec::new(), packed: Packed::default(), rng };
+    let mut so_far = State { past: Vec::new(), packed: Ongoing::default(), rng };
     let mut all = Vec::with_capacity(STRATA * STRATUM as usize);
     for _ in 0..STRATA {
         let (mut low, mut high) = (0.0, MOST);
@@ -44,7 +44,7 @@ pub(crate) fn in_order(dealt: &Dealt<'_>, neighbours: &ProfileNeighbours, saving
             let share = if tried == 0 { 0.0 } else { f64::midpoint(low, high) };
             let mut state = so_far.clone();
             let sizes = chain.stratum(share, &mut state.past, &mut state.rng);
-            sizes.iter().for_each(|&size| state.packed.add(size));
+            sizes.iter().for_each(|&size| state.packed.add(size as usize));
             let off = state.packed.saving_percent() - saving;
             if tried > 0 {
                 // The longer bands last, the less the packer finds to put together.
@@ -70,7 +70,7 @@ pub(crate) fn in_order(dealt: &Dealt<'_>, neighbours: &ProfileNeighbours, saving
 struct State {
     /// Classes of the last blocks.
     past: Vec<usize>,
-    packed: Packed,
+    packed: Ongoing,
     rng: SplitMix64,
 }
 
@@ -145,44 +145,6 @@ fn shuffled(sizes: &[u32], rng: &mut SplitMix64) -> Vec<u32> {
         sizes.swap(i, rng.below(i as u64 + 1) as usize);
     }
     sizes
-}
-
-/// What the packer has made so far. Bins that are open count as far as they are filled, because the data goes on.
-#[derive(Debug, Clone, Default)]
-struct Packed {
-    bins: Bins,
-    blocks: f64,
-    physical: f64,
-    shared: f64,
-    shared_bytes: f64,
-}
-
-impl Packed {
-    fn add(&mut self, lz4_bytes: u32) {
-        self.blocks += 1.0;
-        let (physical, shared, bytes) =
-            (&mut self.physical, &mut self.shared, &mut self.shared_bytes);
-        let fragment = Fragment { lz4_bytes: lz4_bytes as usize, tag: 0 };
-        self.bins.add(fragment, &mut |block| {
-            *physical += 1.0;
-            if block.len() > 1 {
-                *shared += 1.0;
-                *bytes += filled(block);
-            }
-        });
-    }
-
-    fn saving_percent(&self) -> f64 {
-        let full = if self.shared > 0.0 { self.shared_bytes / self.shared } else { 0.0 };
-        let mut physical = self.physical;
-        let mut open = self.bins.clone();
-        open.flush(&mut |block| physical += (filled(block) / full).min(1.0));
-        100.0 * (1.0 - physical / self.blocks.max(1.0))
-    }
-}
-
-fn filled(block: &[Fragment]) -> f64 {
-    block.iter().map(|fragment| fragment.lz4_bytes).sum::<usize>() as f64
 }
 
 #[cfg(test)]

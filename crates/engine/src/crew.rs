@@ -62,7 +62,8 @@ pub(crate) struct Crew {
 /// What the census thread took, and the CPU time that it needed.
 pub(crate) type CensusTaken = (reduce::Census, (Duration, Duration));
 
-fn lost() -> EngineError {
+/// A thread of the load that panicked.
+pub(crate) fn lost() -> EngineError {
     EngineError::new(
         Kind::Environment,
         "A worker ended before its time",

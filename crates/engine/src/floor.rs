@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use units::{Bytes, Seed};
 
 use crate::backend::{Buffers, Files, TargetFile};
+use crate::crew::lost;
 use crate::error::{EngineError, Kind};
 use crate::target::{Target, Wish};
 
@@ -101,14 +102,6 @@ pub fn floor(floor: &Floor) -> Result<Floored, EngineError> {
         let duration_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
         Ok(Floored { ios, duration_ns })
     })
-}
-
-fn lost() -> EngineError {
-    EngineError::new(
-        Kind::Environment,
-        "A thread ended before its time",
-        "this is a fault of fathom; please report it",
-    )
 }
 
 /// One thread: gets ready, waits for the others, reads.

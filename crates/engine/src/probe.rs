@@ -85,7 +85,7 @@ fn measure(targets: &[Aim], spec: &LoadSpec, context: &Context) -> Result<Choice
     if ways.len() == 1 {
         let reason = format!("plain calls would need more than {MOST_THREADS} threads");
         let figures = ways.into_iter().map(|(_, figure)| figure).collect();
-        return Ok(without_ring(Choice { driver: queue, reason, figures }, ring_misplaces));
+        return Ok(told_of(ring_misplaces, Choice { driver: queue, reason, figures }));
     }
     let mut slower = None;
     for (driver, figure) in ways.iter_mut().rev() {
@@ -95,12 +95,12 @@ fn measure(targets: &[Aim], spec: &LoadSpec, context: &Context) -> Result<Choice
         }
         *figure = better(first, second);
     }
-    Ok(without_ring(choose(ways, slower, blocks, depth), ring_misplaces))
+    Ok(told_of(ring_misplaces, choose(ways, slower, blocks, depth)))
 }
 
-/// The same choice; says why io_uring was none of the ways, if it was `not` to be.
-fn without_ring(mut choice: Choice, not: bool) -> Choice {
-    if not {
+/// The same choice; where io_uring `misplaces` writes, says that it was none of the ways for that.
+fn told_of(misplaces: bool, mut choice: Choice) -> Choice {
+    if misplaces {
         choice
             .reason
             .push_str("; not io_uring, whose short direct writes on FUSE go to the wrong place");

@@ -7,7 +7,7 @@
 //! equal and the difference is the packer's alone. Its mean over the stretches corrects the model's figure, and the
 //! scatter of the stretches gives the error of that.
 
-use reduce::{Bins, Fragment};
+use reduce::Ongoing;
 
 use crate::ladder::{STRATA, taken_by};
 
@@ -129,22 +129,9 @@ impl Stratum {
 
 /// Physical blocks of a stretch. Bins that are open at its end count as far as they are filled: the data goes on.
 fn packed(sizes: impl Iterator<Item = u16>) -> f64 {
-    let fragment = |size: u16| Fragment { lz4_bytes: usize::from(size), tag: 0 };
-    let filled = |block: &[Fragment]| block.iter().map(|f| f.lz4_bytes).sum::<usize>() as f64;
-    let mut bins = Bins::default();
-    let (mut physical, mut shared, mut bytes) = (0.0, 0.0, 0.0);
-    for size in sizes {
-        bins.add(fragment(size), &mut |block| {
-            physical += 1.0;
-            if block.len() > 1 {
-                shared += 1.0;
-                bytes += filled(block);
-            }
-        });
-    }
-    let full = if shared > 0.0 { bytes / shared } else { 0.0 };
-    bins.flush(&mut |block| physical += (filled(block) / full).min(1.0));
-    physical
+    let mut packer = Ongoing::default();
+    sizes.for_each(|size| packer.add(usize::from(size)));
+    packer.physical()
 }
 
 /// Physical blocks of a stretch when the sizes of one sample alone are known; `None` when it holds none.

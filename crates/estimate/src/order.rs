@@ -139,7 +139,8 @@ impl Order {
             (Outcome::Duplicate | Outcome::Again, _) => {}
             // What is not followed may be new; in a stretch it counts as that.
             (Outcome::New | Outcome::Passed, Some(size)) if stretch => {
-                self.neighbours.stored(block.name, size, (4u64 << block.size_shift) as f64);
+                let pairs = ladder::stretches_to_one(block.size_shift) as f64;
+                self.neighbours.stored(block.name, size, pairs);
             }
             (Outcome::New, Some(size)) if block.size_shift == 0 && self.model.shift() == 0 => {
                 self.neighbours.stored(block.name, size, 1.0);

@@ -11,6 +11,7 @@ pub mod index;
 mod live;
 mod lz4;
 mod model;
+mod ongoing;
 mod packer;
 mod pick;
 mod sizer;
@@ -25,6 +26,7 @@ pub use fingerprint::Fingerprint;
 pub use live::{LIVE_ADDRESSES, Place};
 pub use lz4::{Lz4, Lz4Error};
 pub use model::{Figures, Model, Outcome, Policy, REFERENCES, Reuse, Written};
+pub use ongoing::Ongoing;
 pub use packer::{
     LARGEST_FRAGMENT, PAYLOAD, Packed, Packer, SLOTS, fragments_per_block, uniform_saving_percent,
 };

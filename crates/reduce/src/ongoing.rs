@@ -1,0 +1,70 @@
+//! What the packer has made so far of data that goes on.
+
+use crate::bins::{Bins, Fragment};
+
+/// A packer in the middle of its data: bins that are open count as far as they are filled, not as whole blocks.
+#[derive(Debug, Clone, Default)]
+pub struct Ongoing {
+    bins: Bins,
+    blocks: f64,
+    written: f64,
+    shared: f64,
+    shared_bytes: f64,
+}
+
+impl Ongoing {
+    /// Packs one more block, by its LZ4 size in bytes.
+    pub fn add(&mut self, lz4_bytes: usize) {
+        self.blocks += 1.0;
+        let Self { bins, written, shared, shared_bytes, .. } = self;
+        bins.add(Fragment { lz4_bytes, tag: 0 }, &mut |block| {
+            *written += 1.0;
+            if block.len() > 1 {
+                *shared += 1.0;
+                *shared_bytes += filled(block);
+            }
+        });
+    }
+
+    /// Physical blocks so far. An open bin is the part of one that its bytes are of what a shared block held on average.
+    pub fn physical(&self) -> f64 {
+        let full = if self.shared > 0.0 { self.shared_bytes / self.shared } else { 0.0 };
+        let (mut physical, mut open) = (self.written, self.bins.clone());
+        open.flush(&mut |block| physical += (filled(block) / full).min(1.0));
+        physical
+    }
+
+    /// What they save of all blocks, percent.
+    pub fn saving_percent(&self) -> f64 {
+        100.0 * (1.0 - self.physical() / self.blocks.max(1.0))
+    }
+}
+
+fn filled(block: &[Fragment]) -> f64 {
+    block.iter().map(|fragment| fragment.lz4_bytes).sum::<usize>() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn open_bins_count_as_far_as_they_are_filled() {
+        let mut ongoing = Ongoing::default();
+        assert_eq!((ongoing.physical(), ongoing.saving_percent()), (0.0, 100.0));
+        // Pairs that fill a block to its last byte: 2030 + 2030 of 4060.
+        (0..2 * 40).for_each(|_| ongoing.add(2030));
+        assert_eq!((ongoing.physical(), ongoing.saving_percent()), (40.0, 50.0));
+        ongoing.add(2030);
+        assert_eq!(ongoing.physical(), 40.5);
+        ongoing.add(4096);
+        assert_eq!(ongoing.physical(), 41.5, "what cannot be packed is a block of its own");
+    }
+
+    #[test]
+    fn one_bin_alone_is_one_block() {
+        let mut ongoing = Ongoing::default();
+        ongoing.add(1000);
+        assert_eq!(ongoing.physical(), 1.0, "nothing tells yet how full a block becomes");
+    }
+}
