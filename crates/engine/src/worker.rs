@@ -1,8 +1,11 @@
 //! One worker: keeps its backend at its depth until the load ends, then waits for what is in flight.
 //!
 //! Each turn: fill the buffers of free slots, a portion of them at a time; stamp; submit and, when no slot is free any more,
-//! wait; stamp; take all completions. After warm-up a turn
-//! allocates nothing and makes no other system call; only threads that share a job lock it, for random reads once for many.
+//! wait; stamp; take all completions. After warm-up a turn allocates nothing and makes no other system call; only threads that
+//! share a job lock it, for random reads once for many.
+
+mod completed;
+mod refill;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,15 +14,15 @@ use std::time::Duration;
 use sys::interrupt::{Interrupt, Level};
 use sys::stamps::Stamps;
 
+use self::refill::Left;
 use crate::backend::{Backend, Reaped, Transfer, Wait};
 use crate::board::{Board, Halt};
 use crate::ended::{Depth, Ended};
 use crate::error::EngineError;
-use crate::gate::Ask;
 use crate::hold::Hold;
-use crate::job::{self, Next};
+use crate::job::Next;
 use crate::pace::Pace;
-use crate::record::{Completion, Recorder, SHORT};
+use crate::record::Recorder;
 use crate::verify::Hand;
 
 /// The longest wait for a completion, after which the worker looks at the clock and at the board.
@@ -28,8 +31,6 @@ const PATIENCE: Duration = Duration::from_millis(100);
 const FAILURES: u64 = 1_000;
 /// Time without any success after which failures of a whole depth are enough, nanoseconds.
 const FAILING_NS: u64 = 10_000_000_000;
-/// How often one I/O that the kernel turns away (EAGAIN, EINTR) is asked again.
-const RETRIES: u32 = 1_000;
 /// How long the next of the I/Os in flight is waited for at the end, nanoseconds; longer than the stalls of 30 s that
 /// disks have.
 const DRAIN_NS: u64 = 45_000_000_000;
@@ -112,17 +113,6 @@ pub(crate) struct Worker<B, J> {
     succeeded_ns: u64,
     depth: Depth,
     outcome: Ended,
-}
-
-/// What is left to be submitted.
-enum Left {
-    /// More, when slots are free again.
-    More,
-    /// More, as soon as the portion that was taken has been submitted.
-    Portion,
-    /// The next one not before this time, nanoseconds.
-    NotBefore(u64),
-    Nothing,
 }
 
 impl<B: Backend, J: Hold> Worker<B, J> {
@@ -238,189 +228,6 @@ impl<B: Backend, J: Hold> Worker<B, J> {
                 }
             }
         }
-    }
-
-    /// Completions that have to come before a batch can be submitted.
-    fn wanted(&self) -> usize {
-        let missing = self.setting.batch.saturating_sub(self.free.len());
-        missing.clamp(1, self.backend.in_flight().max(1))
-    }
-
-    /// Fills free slots with the next I/Os, as many as may start at `now_ns`.
-    fn refill(&mut self, now_ns: u64) -> Left {
-        if self.free.len() < self.setting.batch && self.backend.in_flight() > 0 {
-            return Left::More;
-        }
-        if let Some(next) = self.reserved.filter(|next| next.intended_ns > now_ns) {
-            return Left::NotBefore(next.intended_ns);
-        }
-        while let Some(&slot) = self.free.last()
-            && self.fresh.len() < self.portion
-            && let Some(next) = self.job.claimed()
-        {
-            if let Some(hand) = &mut self.hand {
-                job::announce(hand, slot as usize, &next.transfer);
-            }
-            self.free.pop();
-            self.slots[slot as usize] = Slot::of(&next);
-            self.backend.push(slot as usize, &next.transfer);
-            self.fresh.push(slot);
-        }
-        let Self { backend, job, hand, slots, free, fresh, reserved, portion, .. } = self;
-        if free.is_empty() {
-            return Left::More;
-        }
-        job.with(|job| {
-            while let Some(&slot) = free.last() {
-                if fresh.len() >= *portion {
-                    return Left::Portion;
-                }
-                let ask = match *reserved {
-                    Some(next) => {
-                        *reserved = None;
-                        Ask::Io(next)
-                    }
-                    None => job.next(now_ns),
-                };
-                let next = match ask {
-                    Ask::Io(next) if next.intended_ns > now_ns => {
-                        *reserved = Some(next);
-                        return Left::NotBefore(next.intended_ns);
-                    }
-                    Ask::Io(next) => next,
-                    Ask::NotBefore(at_ns) => return Left::NotBefore(at_ns),
-                    Ask::Over => return Left::Nothing,
-                };
-                let at = slot as usize;
-                job.prepare(at, &next.transfer, backend.slot(at), hand.as_mut());
-                free.pop();
-                slots[at] = Slot::of(&next);
-                backend.push(at, &next.transfer);
-                fresh.push(slot);
-            }
-            Left::More
-        })
-    }
-
-    /// Gives every I/O that was filled since the last turn its stamp: one clock read, just before they are submitted.
-    #[inline]
-    fn stamp(&mut self) {
-        let now_ns = self.setting.stamps.now_ns();
-        self.depth.submitting(now_ns, self.fresh.len(), self.backend.in_flight());
-        if self.fresh.is_empty() {
-            return;
-        }
-        for &slot in &self.fresh {
-            let slot = &mut self.slots[slot as usize];
-            slot.stamp_ns = now_ns;
-            if slot.intended_ns == 0 {
-                slot.intended_ns = now_ns;
-            }
-        }
-        if self.outcome.span_ns.is_none() {
-            self.outcome.span_ns = Some((now_ns.max(self.measured_from_ns), now_ns));
-        }
-    }
-
-    /// Submits without waiting, and gives what was submitted a stamp after the call.
-    fn submit(&mut self) -> Result<(), EngineError> {
-        self.backend.turn(Wait { completions: 0, patience: Duration::ZERO })?;
-        let now_ns = self.setting.stamps.now_ns();
-        for &slot in &self.fresh {
-            self.slots[slot as usize].submitted_ns = now_ns;
-        }
-        Ok(())
-    }
-
-    /// Takes every completion that is there, all with the stamp `now_ns`; tells whether there was any.
-    fn take(&mut self, now_ns: u64) -> bool {
-        let before = self.backend.in_flight();
-        self.backend.reap(&mut self.reaped);
-        self.depth.reaped(now_ns, self.reaped.len(), before);
-        if self.reaped.is_empty() {
-            return false;
-        }
-        let before = self.ended;
-        for at in 0..self.reaped.len() {
-            let Reaped { slot, result } = self.reaped[at];
-            self.complete(slot as usize, result, now_ns);
-        }
-        self.reaped.clear();
-        if let Some((_, last)) = &mut self.outcome.span_ns {
-            *last = now_ns;
-        }
-        if self.ended == before {
-            // Everything was turned away: the kernel is short of something, which asking at once does not mend.
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        true
-    }
-
-    #[inline]
-    fn complete(&mut self, slot: usize, result: i32, now_ns: u64) {
-        let length = self.slots[slot].transfer.length;
-        if result == self.slots[slot].transfer.left() as i32 {
-            self.record(slot, now_ns, 0);
-            self.failures = 0;
-            self.succeeded_ns = now_ns;
-        } else {
-            let Some(error) = self.go_on(slot, result) else { return };
-            self.record(slot, now_ns, error);
-            self.failures += 1;
-            self.setting.board.failed();
-        }
-        self.ended += 1;
-        self.bytes += u64::from(length);
-        self.free.push(slot as u32);
-    }
-
-    /// Submits what is left of an I/O that was not done in full; its error when it is not to be asked again.
-    #[cold]
-    fn go_on(&mut self, slot: usize, result: i32) -> Option<i32> {
-        let Slot { mut transfer, attempts, .. } = self.slots[slot];
-        let moved = u32::try_from(result).unwrap_or(0);
-        let alignment = self.setting.alignments[usize::from(transfer.target)];
-        // Direct I/O cannot start where a sector has been moved in part: that one is moved again, whole.
-        let moved = moved - (u64::from(moved) % alignment) as u32;
-        if moved > 0 && moved < transfer.left() {
-            self.outcome.short += 1;
-            transfer.done += moved;
-            self.slots[slot].transfer = transfer;
-        } else if [-libc::EAGAIN, -libc::EINTR].contains(&result) && attempts < RETRIES {
-            self.outcome.retried += 1;
-            self.slots[slot].attempts += 1;
-        } else {
-            return Some(if result < 0 { -result } else { SHORT });
-        }
-        self.backend.push(slot, &transfer);
-        None
-    }
-
-    #[inline]
-    fn record(&mut self, slot: usize, reaped_ns: u64, error: i32) {
-        let Slot { transfer, operation, intended_ns, stamp_ns, submitted_ns, .. } =
-            self.slots[slot];
-        if let Some(hand) = &mut self.hand {
-            let read = self.backend.slot(slot).get(..transfer.length as usize);
-            hand.ended(slot, error == 0, read.unwrap_or_default(), reaped_ns);
-        }
-        if self.pauses {
-            self.job.with(|job| job.gate.ended(reaped_ns));
-        }
-        if reaped_ns < self.measured_from_ns {
-            return;
-        }
-        self.recorder.record(&Completion {
-            operation: operation as usize,
-            target: transfer.target.into(),
-            offset: transfer.offset,
-            length: transfer.length,
-            intended_ns,
-            submit_ns: stamp_ns,
-            submitted_ns,
-            reaped_ns,
-            error,
-        });
     }
 
     /// Whether nothing more is to be submitted.

@@ -1,0 +1,104 @@
+//! The second half of a turn: what has completed is recorded, or goes on where it stopped.
+
+use std::time::Duration;
+
+use super::{Slot, Worker};
+use crate::backend::{Backend, Reaped};
+use crate::hold::Hold;
+use crate::record::{Completion, SHORT};
+
+/// How often one I/O that the kernel turns away (EAGAIN, EINTR) is asked again.
+const RETRIES: u32 = 1_000;
+
+impl<B: Backend, J: Hold> Worker<B, J> {
+    /// Takes every completion that is there, all with the stamp `now_ns`; tells whether there was any.
+    pub(super) fn take(&mut self, now_ns: u64) -> bool {
+        let before = self.backend.in_flight();
+        self.backend.reap(&mut self.reaped);
+        self.depth.reaped(now_ns, self.reaped.len(), before);
+        if self.reaped.is_empty() {
+            return false;
+        }
+        let before = self.ended;
+        for at in 0..self.reaped.len() {
+            let Reaped { slot, result } = self.reaped[at];
+            self.complete(slot as usize, result, now_ns);
+        }
+        self.reaped.clear();
+        if let Some((_, last)) = &mut self.outcome.span_ns {
+            *last = now_ns;
+        }
+        if self.ended == before {
+            // Everything was turned away: the kernel is short of something, which asking at once does not mend.
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        true
+    }
+
+    #[inline]
+    fn complete(&mut self, slot: usize, result: i32, now_ns: u64) {
+        let length = self.slots[slot].transfer.length;
+        if result == self.slots[slot].transfer.left() as i32 {
+            self.record(slot, now_ns, 0);
+            self.failures = 0;
+            self.succeeded_ns = now_ns;
+        } else {
+            let Some(error) = self.go_on(slot, result) else { return };
+            self.record(slot, now_ns, error);
+            self.failures += 1;
+            self.setting.board.failed();
+        }
+        self.ended += 1;
+        self.bytes += u64::from(length);
+        self.free.push(slot as u32);
+    }
+
+    /// Submits what is left of an I/O that was not done in full; its error when it is not to be asked again.
+    #[cold]
+    fn go_on(&mut self, slot: usize, result: i32) -> Option<i32> {
+        let Slot { mut transfer, attempts, .. } = self.slots[slot];
+        let moved = u32::try_from(result).unwrap_or(0);
+        let alignment = self.setting.alignments[usize::from(transfer.target)];
+        // Direct I/O cannot start where a sector has been moved in part: that one is moved again, whole.
+        let moved = moved - (u64::from(moved) % alignment) as u32;
+        if moved > 0 && moved < transfer.left() {
+            self.outcome.short += 1;
+            transfer.done += moved;
+            self.slots[slot].transfer = transfer;
+        } else if [-libc::EAGAIN, -libc::EINTR].contains(&result) && attempts < RETRIES {
+            self.outcome.retried += 1;
+            self.slots[slot].attempts += 1;
+        } else {
+            return Some(if result < 0 { -result } else { SHORT });
+        }
+        self.backend.push(slot, &transfer);
+        None
+    }
+
+    #[inline]
+    fn record(&mut self, slot: usize, reaped_ns: u64, error: i32) {
+        let Slot { transfer, operation, intended_ns, stamp_ns, submitted_ns, .. } =
+            self.slots[slot];
+        if let Some(hand) = &mut self.hand {
+            let read = self.backend.slot(slot).get(..transfer.length as usize);
+            hand.ended(slot, error == 0, read.unwrap_or_default(), reaped_ns);
+        }
+        if self.pauses {
+            self.job.with(|job| job.gate.ended(reaped_ns));
+        }
+        if reaped_ns < self.measured_from_ns {
+            return;
+        }
+        self.recorder.record(&Completion {
+            operation: operation as usize,
+            target: transfer.target.into(),
+            offset: transfer.offset,
+            length: transfer.length,
+            intended_ns,
+            submit_ns: stamp_ns,
+            submitted_ns,
+            reaped_ns,
+            error,
+        });
+    }
+}

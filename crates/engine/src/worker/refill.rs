@@ -1,0 +1,115 @@
+//! The first half of a turn: free slots get the next I/Os, and what was pushed its stamps.
+
+use std::time::Duration;
+
+use super::{Slot, Worker};
+use crate::backend::{Backend, Wait};
+use crate::error::EngineError;
+use crate::gate::Ask;
+use crate::hold::Hold;
+use crate::job;
+
+/// What is left to be submitted.
+pub(super) enum Left {
+    /// More, when slots are free again.
+    More,
+    /// More, as soon as the portion that was taken has been submitted.
+    Portion,
+    /// The next one not before this time, nanoseconds.
+    NotBefore(u64),
+    Nothing,
+}
+
+impl<B: Backend, J: Hold> Worker<B, J> {
+    /// Completions that have to come before a batch can be submitted.
+    pub(super) fn wanted(&self) -> usize {
+        let missing = self.setting.batch.saturating_sub(self.free.len());
+        missing.clamp(1, self.backend.in_flight().max(1))
+    }
+
+    /// Fills free slots with the next I/Os, as many as may start at `now_ns`.
+    pub(super) fn refill(&mut self, now_ns: u64) -> Left {
+        if self.free.len() < self.setting.batch && self.backend.in_flight() > 0 {
+            return Left::More;
+        }
+        if let Some(next) = self.reserved.filter(|next| next.intended_ns > now_ns) {
+            return Left::NotBefore(next.intended_ns);
+        }
+        while let Some(&slot) = self.free.last()
+            && self.fresh.len() < self.portion
+            && let Some(next) = self.job.claimed()
+        {
+            if let Some(hand) = &mut self.hand {
+                job::announce(hand, slot as usize, &next.transfer);
+            }
+            self.free.pop();
+            self.slots[slot as usize] = Slot::of(&next);
+            self.backend.push(slot as usize, &next.transfer);
+            self.fresh.push(slot);
+        }
+        let Self { backend, job, hand, slots, free, fresh, reserved, portion, .. } = self;
+        if free.is_empty() {
+            return Left::More;
+        }
+        job.with(|job| {
+            while let Some(&slot) = free.last() {
+                if fresh.len() >= *portion {
+                    return Left::Portion;
+                }
+                let ask = match *reserved {
+                    Some(next) => {
+                        *reserved = None;
+                        Ask::Io(next)
+                    }
+                    None => job.next(now_ns),
+                };
+                let next = match ask {
+                    Ask::Io(next) if next.intended_ns > now_ns => {
+                        *reserved = Some(next);
+                        return Left::NotBefore(next.intended_ns);
+                    }
+                    Ask::Io(next) => next,
+                    Ask::NotBefore(at_ns) => return Left::NotBefore(at_ns),
+                    Ask::Over => return Left::Nothing,
+                };
+                let at = slot as usize;
+                job.prepare(at, &next.transfer, backend.slot(at), hand.as_mut());
+                free.pop();
+                slots[at] = Slot::of(&next);
+                backend.push(at, &next.transfer);
+                fresh.push(slot);
+            }
+            Left::More
+        })
+    }
+
+    /// Gives every I/O that was filled since the last turn its stamp: one clock read, just before they are submitted.
+    #[inline]
+    pub(super) fn stamp(&mut self) {
+        let now_ns = self.setting.stamps.now_ns();
+        self.depth.submitting(now_ns, self.fresh.len(), self.backend.in_flight());
+        if self.fresh.is_empty() {
+            return;
+        }
+        for &slot in &self.fresh {
+            let slot = &mut self.slots[slot as usize];
+            slot.stamp_ns = now_ns;
+            if slot.intended_ns == 0 {
+                slot.intended_ns = now_ns;
+            }
+        }
+        if self.outcome.span_ns.is_none() {
+            self.outcome.span_ns = Some((now_ns.max(self.measured_from_ns), now_ns));
+        }
+    }
+
+    /// Submits without waiting, and gives what was submitted a stamp after the call.
+    pub(super) fn submit(&mut self) -> Result<(), EngineError> {
+        self.backend.turn(Wait { completions: 0, patience: Duration::ZERO })?;
+        let now_ns = self.setting.stamps.now_ns();
+        for &slot in &self.fresh {
+            self.slots[slot as usize].submitted_ns = now_ns;
+        }
+        Ok(())
+    }
+}
