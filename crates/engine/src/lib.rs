@@ -58,7 +58,22 @@ pub fn run(
     context: &Context,
     on: &mut dyn FnMut(Event),
 ) -> Result<LoadSummary, EngineError> {
-    run_with(load, context, on, &job::content)
+    let mut told = Vec::new();
+    let summary = run_with(
+        load,
+        context,
+        &mut |event| {
+            if let Event::Notice(text) = &event {
+                told.push(text.clone());
+            }
+            on(event);
+        },
+        &job::content,
+    )?;
+    // What was found out only at the end is told as well as what came up meanwhile.
+    let late = summary.notices.iter().filter(|text| !told.contains(text));
+    late.for_each(|text| on(Event::Notice(text.clone())));
+    Ok(summary)
 }
 
 fn run_with(
@@ -80,15 +95,14 @@ fn run_with(
         pass.choice = Driver::named(&summary.engine.backend)
             .map(|driver| Choice::given(driver, &summary.engine.chosen));
         // Its I/Os are not the load's: they stand in no row.
+        let of_pass = |text: String| format!("Pass after the load: {text}");
         let notices = &mut |event| {
-            if let Event::Notice(_) = event {
-                on(event);
+            if let Event::Notice(text) = event {
+                on(Event::Notice(of_pass(text)));
             }
         };
         let read = real::run(&pass, context, notices, make, &mut session)?;
-        summary
-            .notices
-            .extend(read.notices.into_iter().map(|n| format!("Pass after the load: {n}")));
+        summary.notices.extend(read.notices.into_iter().map(of_pass));
     } else if session.pass_after(load).is_some() {
         summary.notices.push("Interrupted: the pass after the load was left out".into());
     }

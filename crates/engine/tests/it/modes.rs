@@ -1,6 +1,6 @@
 //! Drive modes and backends: rates, caps, pauses, batches, ramps, several targets, all operations.
 
-use engine::{Aim, Choice, Driver, SimModel, TargetSpec};
+use engine::{Aim, Choice, Driver, Event, SimModel, TargetSpec};
 use sys::clock::Clock;
 use units::{Bytes, Nanos, Percent};
 
@@ -15,6 +15,20 @@ fn simulated(spec: &str) -> Told {
 
 fn null(spec: &str) -> Told {
     run(&load(TargetSpec::Null { bytes: Bytes(1 << 34) }, spec))
+}
+
+#[test]
+fn every_notice_of_the_summary_was_told_once() {
+    let spec = "ops = { read = 100 }\nios = 100\nverify = 'read'";
+    for told in [null(spec), simulated(spec)] {
+        let notice = |event: &Event| match event {
+            Event::Notice(text) => Some(text.clone()),
+            _ => None,
+        };
+        let seen: Vec<_> = told.events.iter().filter_map(notice).collect();
+        assert_eq!(seen, told.summary().notices);
+        assert!(seen.iter().any(|text| text.contains("keeps no data")), "{seen:?}");
+    }
 }
 
 #[test]
