@@ -173,6 +173,7 @@ impl<B: Backend, J: Hold> Worker<B, J> {
         result.map(|()| std::mem::take(&mut self.outcome))
     }
 
+    #[inline(always)]
     fn drive(&mut self) -> Result<(), EngineError> {
         let Some(start_ns) = self.setting.board.wait() else { return Ok(()) };
         let Setting { interval_ns, duration_ns, ramp_ns, .. } = self.setting;

@@ -6,7 +6,7 @@ use std::mem::ManuallyDrop;
 use std::time::{Duration, Instant};
 
 use crate::backend::calls::{self, errno};
-use crate::backend::{Backend, Buffers, Files, Reaped, Transfer, Verb, Wait};
+use crate::backend::{Backend, Buffers, Files, Reaped, Transfer, Verb, Wait, kernel};
 use crate::error::{EngineError, Kind};
 
 /// How long dropping a queue waits for what is still in flight before it leaves the memory to the kernel.
@@ -89,19 +89,13 @@ impl Aio {
     }
 
     /// Submits what was pushed. What the kernel refuses ends with its error.
+    #[inline(always)]
     fn submit(&mut self) {
         let mut from = 0;
         while from < self.pushed.len() {
-            let rest = &mut self.pushed[from..];
+            let rest = &self.pushed[from..];
             // SAFETY: the pointers lead to requests of slots in flight, which stay until they are reaped.
-            let taken = unsafe {
-                libc::syscall(
-                    libc::SYS_io_submit,
-                    self.context,
-                    rest.len() as libc::c_long,
-                    rest.as_mut_ptr(),
-                )
-            };
+            let taken = unsafe { kernel::io_submit(self.context, rest.len(), rest.as_ptr()) };
             if taken > 0 {
                 from += taken as usize;
                 self.in_kernel += taken as usize;
@@ -110,8 +104,8 @@ impl Aio {
             // The first of the rest was refused; the others are tried again.
             // SAFETY: as above.
             let slot = unsafe { (*rest[0]).data } as u32;
-            self.done
-                .push(Reaped { slot, result: if taken < 0 { -errno() } else { -libc::EAGAIN } });
+            let result = if taken < 0 { taken as i32 } else { -libc::EAGAIN };
+            self.done.push(Reaped { slot, result });
             from += 1;
         }
         self.pushed.clear();
@@ -119,28 +113,21 @@ impl Aio {
 
     /// Takes what has ended into `ended`, behind what was taken before and not yet reaped, waiting for `least` more for at
     /// most `patience`.
+    #[inline(always)]
     fn collect(&mut self, least: usize, patience: Duration) -> Result<(), EngineError> {
-        let mut time = libc::timespec {
+        let time = libc::timespec {
             tv_sec: patience.as_secs() as libc::time_t,
             tv_nsec: patience.subsec_nanos().into(),
         };
         let places = &mut self.ended[self.arrived..];
-        // SAFETY: the kernel writes at most as many events as there are places, and reads the time.
-        let got = unsafe {
-            libc::syscall(
-                libc::SYS_io_getevents,
-                self.context,
-                least as libc::c_long,
-                places.len() as libc::c_long,
-                places.as_mut_ptr(),
-                &raw mut time,
-            )
-        };
+        let (least, ended) = ((least, places.len()), places.as_mut_ptr());
+        // SAFETY: there is room for as many events as there are places.
+        let got = unsafe { kernel::io_getevents(self.context, least, ended, &time) };
         if got >= 0 {
             self.arrived += got as usize;
             return Ok(());
         }
-        match errno() {
+        match -got as i32 {
             libc::EINTR => Ok(()),
             error => Err(unusable(error)),
         }
@@ -194,6 +181,7 @@ impl Backend for Aio {
         self.pushed.push(request);
     }
 
+    #[inline(always)]
     fn turn(&mut self, wait: Wait) -> Result<(), EngineError> {
         self.submit();
         let running = self.in_kernel - self.arrived;
@@ -240,6 +228,7 @@ impl Drop for Aio {
     }
 }
 
+#[cold]
 fn unusable(error: i32) -> EngineError {
     let help = match error {
         libc::EAGAIN => "raise fs.aio-max-nr, or use a smaller depth",

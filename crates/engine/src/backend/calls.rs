@@ -1,9 +1,7 @@
 //! The system calls behind each verb, one at a time: what the synchronous backend does, and what the others do for verbs that
 //! their queue does not know.
 
-use std::os::fd::RawFd;
-
-use crate::backend::{Files, Transfer, Verb};
+use crate::backend::{Files, Transfer, Verb, kernel};
 
 /// `BLKDISCARD`: `_IO(0x12, 119)`.
 const BLKDISCARD: libc::c_ulong = 0x1277;
@@ -15,44 +13,54 @@ const BLKZEROOUT: libc::c_ulong = 0x127f;
 /// # Safety
 ///
 /// `memory` must be valid for reads and writes of `transfer.length` bytes, and nobody else may use it meanwhile.
-#[inline]
+#[inline(always)]
 pub(crate) unsafe fn perform(files: &Files, transfer: &Transfer, memory: *mut u8) -> i32 {
+    let part = kernel::Part {
+        fd: files.fd(transfer.target),
+        // SAFETY: `done` is less than the length.
+        memory: unsafe { memory.add(transfer.done as usize) },
+        length: transfer.left() as usize,
+        at: transfer.at(),
+    };
+    // SAFETY: as the caller promises.
+    let moved = unsafe {
+        match (transfer.verb, transfer.durable) {
+            (Verb::Read, _) => kernel::pread(part),
+            (Verb::Write, false) => kernel::pwrite(part),
+            (Verb::Write, true) => write_durably(part),
+            _ => return move_nothing(files, transfer),
+        }
+    };
+    // No I/O is larger than 64 MiB, no error number larger than 4095.
+    moved as i32
+}
+
+/// A write that is durable when it ends.
+///
+/// # Safety
+///
+/// As for [`kernel::pwrite`].
+#[inline(never)]
+unsafe fn write_durably(part: kernel::Part) -> isize {
+    let kernel::Part { fd, memory, length, at } = part;
+    let part = libc::iovec { iov_base: memory.cast(), iov_len: length };
+    // SAFETY: as the caller promises.
+    let moved =
+        unsafe { libc::pwritev2(fd, &raw const part, 1, at as libc::off_t, libc::RWF_DSYNC) };
+    if moved < 0 { -errno() as isize } else { moved }
+}
+
+#[inline(never)]
+fn move_nothing(files: &Files, transfer: &Transfer) -> i32 {
     let fd = files.fd(transfer.target);
     let result = match transfer.verb {
-        Verb::Read | Verb::Write => {
-            // SAFETY: as the caller promises; `done` is less than the length.
-            return unsafe { move_bytes(fd, transfer, memory.add(transfer.done as usize)) };
-        }
-        Verb::Discard | Verb::WriteZeroes => return change(files, transfer),
         // SAFETY: a call without pointers.
         Verb::Fsync => unsafe { libc::fsync(fd) },
         // SAFETY: a call without pointers.
         Verb::Fdatasync => unsafe { libc::fdatasync(fd) },
+        _ => return change(files, transfer),
     };
     transfer.moved(if result < 0 { -errno() } else { 0 })
-}
-
-/// # Safety
-///
-/// As for [`perform`], from where the rest of the transfer starts.
-#[inline]
-unsafe fn move_bytes(fd: RawFd, transfer: &Transfer, memory: *mut u8) -> i32 {
-    let (left, at) = (transfer.left() as usize, transfer.at() as libc::off_t);
-    // SAFETY: as the caller promises.
-    let moved = unsafe {
-        match (transfer.verb, transfer.durable) {
-            // Not libc's own functions: those are points of cancellation, which cost a process of several threads two
-            // atomic exchanges each time.
-            (Verb::Read, _) => libc::syscall(libc::SYS_pread64, fd, memory, left, at) as isize,
-            (_, false) => libc::syscall(libc::SYS_pwrite64, fd, memory, left, at) as isize,
-            (_, true) => {
-                let part = libc::iovec { iov_base: memory.cast(), iov_len: left };
-                libc::pwritev2(fd, &raw const part, 1, at, libc::RWF_DSYNC)
-            }
-        }
-    };
-    // No I/O is larger than 64 MiB.
-    if moved < 0 { -errno() } else { moved as i32 }
 }
 
 /// Discards or zeroes a range without moving bytes.

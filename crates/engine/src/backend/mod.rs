@@ -8,6 +8,7 @@ mod aio;
 mod buffers;
 pub(crate) mod calls;
 mod files;
+mod kernel;
 mod null;
 mod sync;
 mod transfer;
@@ -73,6 +74,8 @@ pub(crate) trait Backend: Sized {
     ///
     /// Signals, a timeout and a kernel that is short of something end the wait early; only a backend that cannot work
     /// at all is an error, never a failed I/O.
+    ///
+    /// To be always inlined: a return after a system call is dear ([`kernel`]).
     fn turn(&mut self, wait: Wait) -> Result<(), EngineError>;
 
     /// Adds every I/O that has ended to `into`; their slots' memory is the caller's again.

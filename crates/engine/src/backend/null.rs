@@ -40,7 +40,7 @@ impl Backend for Null {
         self.pushed.push(Reaped { slot: slot as u32, result: transfer.left() as i32 });
     }
 
-    #[inline]
+    #[inline(always)]
     fn turn(&mut self, _: Wait) -> Result<(), EngineError> {
         self.submitted = self.pushed.len();
         Ok(())

@@ -40,7 +40,7 @@ impl Backend for Inline {
         self.pushed = Some(*transfer);
     }
 
-    #[inline]
+    #[inline(always)]
     fn turn(&mut self, _: Wait) -> Result<(), EngineError> {
         if let Some(transfer) = self.pushed.take() {
             // SAFETY: the slot holds the largest length that is asked for, and this thread alone uses it.

@@ -2,12 +2,13 @@
 
 use std::io;
 use std::mem::ManuallyDrop;
+use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
 use io_uring::types::{Fd, Fixed, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue};
 
-use crate::backend::{Backend, Buffers, Files, Reaped, Transfer, Verb, Wait, calls};
+use crate::backend::{Backend, Buffers, Files, Reaped, Transfer, Verb, Wait, calls, kernel};
 use crate::error::{EngineError, Kind};
 use crate::place::Place;
 
@@ -63,6 +64,29 @@ impl Ring {
     /// and leave them where they are.
     pub(crate) fn hold(&self, place: &Place) {
         let _ = self.ring.submitter().register_iowq_aff(&place.set());
+    }
+
+    /// Entries that are to be submitted, and whether the kernel keeps completions for which there was no room.
+    #[inline(always)]
+    fn queued(&mut self) -> (usize, bool) {
+        let queue = self.ring.submission();
+        (queue.len(), queue.cq_overflow())
+    }
+
+    /// What an error of the call means for the turn.
+    #[cold]
+    fn turned_away(&mut self, error: i32) -> Result<(), EngineError> {
+        match error {
+            libc::ETIME | libc::EINTR => Ok(()),
+            libc::EAGAIN | libc::EBUSY => {
+                // No memory for requests, or completions to take first: ask again, but not in a hot loop.
+                if self.ring.completion().is_empty() {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                Ok(())
+            }
+            _ => Err(unusable(io::Error::from_raw_os_error(error))),
+        }
     }
 
     #[inline]
@@ -152,33 +176,26 @@ impl Backend for Ring {
         assert!(pushed.is_ok(), "the queue has an entry for each slot");
     }
 
-    #[inline]
+    #[inline(always)]
     fn turn(&mut self, wait: Wait) -> Result<(), EngineError> {
         let least = if self.done.is_empty() { wait.completions.min(self.in_flight) } else { 0 };
+        let ring = self.ring.as_raw_fd();
         // What is submitted is often done when the call returns (the device was quick, or its kernel thread ran meanwhile);
         // who sleeps in the same call is woken for it all the same, on another CPU at worst.
-        let mut called = if self.ring.submission().is_empty() { Ok(0) } else { self.ring.submit() };
-        if called.is_ok() && self.ring.completion().len() < least {
+        let mut called = 0;
+        let (pushed, kept) = self.queued();
+        if pushed > 0 {
+            // SAFETY: what is in flight is lent to the kernel, its memory stays mapped and is not touched.
+            called = unsafe { kernel::ring_submit(ring, pushed, kept) };
+        }
+        if called >= 0 && self.ring.completion().len() < least {
             let patience = Timespec::from(wait.patience);
-            called = self
-                .ring
-                .submitter()
-                .submit_with_args(least, &SubmitArgs::new().timespec(&patience));
+            let limit = SubmitArgs::new().timespec(&patience);
+            let (pushed, _) = self.queued();
+            // SAFETY: as above.
+            called = unsafe { kernel::ring_wait(ring, pushed, least, &limit) };
         }
-        match called {
-            Ok(_) => Ok(()),
-            Err(error) => match error.raw_os_error() {
-                Some(libc::ETIME | libc::EINTR) => Ok(()),
-                Some(libc::EAGAIN | libc::EBUSY) => {
-                    // No memory for requests, or completions to take first: ask again, but not in a hot loop.
-                    if self.ring.completion().is_empty() {
-                        std::thread::sleep(Duration::from_millis(1));
-                    }
-                    Ok(())
-                }
-                _ => Err(unusable(error)),
-            },
-        }
+        if called >= 0 { Ok(()) } else { self.turned_away(-called as i32) }
     }
 
     #[inline]

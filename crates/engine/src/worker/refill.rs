@@ -104,6 +104,7 @@ impl<B: Backend, J: Hold> Worker<B, J> {
     }
 
     /// Submits without waiting, and gives what was submitted a stamp after the call.
+    #[inline(always)]
     pub(super) fn submit(&mut self) -> Result<(), EngineError> {
         self.backend.turn(Wait { completions: 0, patience: Duration::ZERO })?;
         let now_ns = self.setting.stamps.now_ns();
