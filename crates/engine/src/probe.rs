@@ -6,14 +6,18 @@
 //! in the order A B C C B A; of two bursts the higher rate and the lower cost count. CPU time weighs in because a busy machine
 //! bends it least: many threads win time from their neighbours there, and only look faster.
 //!
-//! * The target blocks: of the ways that cost about as little as the cheapest ([`NOISE`]; one that is slower than half the fastest
+//! * The target blocks: of the ways that cost about as little as the cheapest ([`rule::NOISE`]; one that is slower than half the fastest
 //!   is none) those that are about as fast as the fastest of them, and of these the cheapest. libaio is tried too, at
 //!   depth and past the page cache: it submits without a worker thread, and one thread then does for all I/Os.
-//! * It does not, at depth 1: plain calls or a queue, whichever costs less CPU, unless it is slower by more than noise.
-//! * It does not, at more: io_uring, unless plain calls are far faster ([`FAR`]) in both of their bursts and cost no more CPU.
+//! * It does not, at depth 1: plain calls, which are one call where a queue needs two, unless the queue was faster beyond noise in both
+//!   of its bursts than they were in any. Who waits for each I/O is woken on this CPU or on another, as the kernel's scheduler
+//!   likes, and reads three times as fast in one case as in the other: of two bursts either way may have the luck.
+//! * It does not, at more: io_uring, unless plain calls are far faster ([`rule::FAR`]) in both of their bursts and cost no more CPU.
 //!   Many threads that were fast once need not stay so: on CPUs that others want they wait for each other.
 //!
 //! Where the kernel gives no io_uring, libaio takes its place; also where io_uring may write to the wrong place (on FUSE).
+
+mod rule;
 
 use std::os::fd::AsRawFd;
 
@@ -26,6 +30,7 @@ use crate::choice::{Choice, Driver};
 use crate::error::EngineError;
 use crate::job;
 use crate::load::{Aim, Context, Load, TargetSpec};
+use crate::probe::rule::{Way, choose};
 use crate::real;
 use crate::record::Recording;
 use crate::target::{Target, Wish};
@@ -33,12 +38,6 @@ use crate::verify::Session;
 
 /// How long one burst of reads lasts.
 const BURST: Nanos = Nanos(60_000_000);
-/// Rates that differ by less than this factor say nothing.
-const NOISE: f64 = 0.8;
-/// A way that reads slower than this share of the fastest is none, however cheap it is.
-const SLOW: f64 = 0.5;
-/// How many times as fast plain calls must be at depth, where nothing speaks against a queue.
-const FAR: f64 = 1.5;
 /// More threads than this are not tried.
 const MOST_THREADS: u64 = 1_024;
 
@@ -72,30 +71,25 @@ fn measure(targets: &[Aim], spec: &LoadSpec, context: &Context) -> Result<Choice
         // Without io_uring there may still be the older queue.
         None => (Driver::Libaio, burst(Driver::Libaio)?),
     };
-    let mut ways = vec![(queue, first)];
+    let mut ways = vec![Way::of(queue, first)];
     let threads = u64::from(depth) * u64::from(spec.jobs);
     if threads <= MOST_THREADS {
-        ways.push((Driver::Sync, burst(Driver::Sync)?));
+        ways.push(Way::of(Driver::Sync, burst(Driver::Sync)?));
     }
     // Through the page cache libaio is no queue: each call does its I/Os one after the other.
     if blocks && depth > 1 && spec.direct && queue == Driver::IoUring {
         // The kernel may give none: then it is not a way.
-        ways.extend(burst(Driver::Libaio).ok().map(|figure| (Driver::Libaio, figure)));
+        ways.extend(burst(Driver::Libaio).ok().map(|figure| Way::of(Driver::Libaio, figure)));
     }
     if ways.len() == 1 {
         let reason = format!("plain calls would need more than {MOST_THREADS} threads");
-        let figures = ways.into_iter().map(|(_, figure)| figure).collect();
+        let figures = ways.into_iter().map(|way| way.figure).collect();
         return Ok(told_of(ring_misplaces, Choice { driver: queue, reason, figures }));
     }
-    let mut slower = None;
-    for (driver, figure) in ways.iter_mut().rev() {
-        let (first, second) = (std::mem::take(figure), burst(*driver)?);
-        if *driver == Driver::Sync {
-            slower = first.iops.zip(second.iops).map(|(a, b)| a.min(b));
-        }
-        *figure = better(first, second);
+    for way in ways.iter_mut().rev() {
+        way.again(burst(way.driver)?);
     }
-    Ok(told_of(ring_misplaces, choose(ways, slower, blocks, depth)))
+    Ok(told_of(ring_misplaces, choose(ways, blocks, depth)))
 }
 
 /// The same choice; where io_uring `misplaces` writes, says that it was none of the ways for that.
@@ -106,76 +100,6 @@ fn told_of(misplaces: bool, mut choice: Choice) -> Choice {
             .push_str("; not io_uring, whose short direct writes on FUSE go to the wrong place");
     }
     choice
-}
-
-/// The rule, from what each way did at `depth`; the first of `ways` is a queue, the second may be plain calls, whose slower
-/// burst read `slower` times a second.
-fn choose(
-    mut ways: Vec<(Driver, ProbeFigure)>,
-    slower: Option<f64>,
-    blocks: bool,
-    depth: u32,
-) -> Choice {
-    let note = if blocks { "RWF_NOWAIT is refused" } else { "RWF_NOWAIT is taken" };
-    ways[0].1.note = note.into();
-    let (driver, rule) = if blocks {
-        (cheapest(&ways), "blocks (RWF_NOWAIT is refused): the fastest of the cheap ways")
-    } else {
-        let of = |get: fn(&ProbeFigure) -> Option<f64>| {
-            let figure = ways.iter().find(|way| way.0 == Driver::Sync).and_then(|way| get(&way.1));
-            figure.zip(get(&ways[0].1)).filter(|&(_, b)| b > 0.0).map(|(a, b)| a / b)
-        };
-        // Without figures nothing speaks for plain calls.
-        let speed = of(|figure| figure.iops).unwrap_or(0.0);
-        let cheaper = of(|figure| figure.cpu_per_io_us).unwrap_or(f64::INFINITY) <= 1.0;
-        let (plain, rule) = if depth == 1 {
-            let least = if cheaper { NOISE } else { 1.0 / NOISE };
-            (speed >= least, "does not block, depth 1: the cheaper way, if it is not slower")
-        } else {
-            let rule =
-                "does not block: a queue, if plain calls are not far faster at the same cost";
-            let both = slower.zip(ways[0].1.iops).is_some_and(|(calls, queue)| calls > FAR * queue);
-            (speed > FAR && both && cheaper, rule)
-        };
-        (if plain { Driver::Sync } else { ways[0].0 }, rule)
-    };
-    let figures: Vec<_> = ways.into_iter().map(|(_, figure)| figure).collect();
-    let told: Vec<_> = figures.iter().map(told).collect();
-    let reason = format!("auto: the target {rule}; {}", told.join(", "));
-    Choice { driver, reason, figures }
-}
-
-/// Of the ways that do not cost much more than the cheapest and are about as fast as the fastest of these, the cheapest. Rates
-/// alone do not decide: on a busy machine the kernel's many workers win time from their neighbours.
-fn cheapest(ways: &[(Driver, ProbeFigure)]) -> Driver {
-    let iops = |way: &(Driver, ProbeFigure)| way.1.iops.unwrap_or(0.0);
-    let cost = |way: &(Driver, ProbeFigure)| way.1.cpu_per_io_us.unwrap_or(f64::INFINITY);
-    let mut rest: Vec<_> = ways.iter().collect();
-    let most = rest.iter().map(|way| iops(way)).fold(0.0, f64::max);
-    rest.retain(|way| iops(way) >= SLOW * most);
-    let least = rest.iter().map(|way| cost(way)).fold(f64::INFINITY, f64::min);
-    rest.retain(|way| cost(way) <= least / NOISE);
-    let most = rest.iter().map(|way| iops(way)).fold(0.0, f64::max);
-    rest.retain(|way| iops(way) >= NOISE * most);
-    rest.into_iter().min_by(|a, b| cost(a).total_cmp(&cost(b))).map_or(ways[0].0, |way| way.0)
-}
-
-/// A figure in words.
-fn told(figure: &ProbeFigure) -> String {
-    let number = |n: Option<f64>, places: usize| {
-        n.map_or_else(|| "no".to_owned(), |n| format!("{n:.places$}"))
-    };
-    let (iops, cost) = (number(figure.iops, 0), number(figure.cpu_per_io_us, 2));
-    format!("{} {iops} IOPS at {cost} us", figure.backend)
-}
-
-/// What two bursts say: each figure from the one that was disturbed less.
-fn better(a: ProbeFigure, b: ProbeFigure) -> ProbeFigure {
-    let cpu_per_io_us = match (a.cpu_per_io_us, b.cpu_per_io_us) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
-    };
-    ProbeFigure { cpu_per_io_us, ..if b.iops > a.iops { b } else { a } }
 }
 
 /// Reads at random over the range of `spec`, at its depth, in its largest size.
@@ -250,86 +174,6 @@ fn nature(targets: &[Aim], spec: &LoadSpec) -> Result<Nature, EngineError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn figure(driver: Driver, iops: f64, cpu: f64) -> ProbeFigure {
-        let backend = driver.name().into();
-        let (iops, cpu_per_io_us) = (Some(iops), Some(cpu));
-        ProbeFigure { backend, iops, cpu_per_io_us, ..ProbeFigure::default() }
-    }
-
-    /// Whether plain calls are chosen that read `speed` times as fast as io_uring, for `cost` of its CPU.
-    fn plain(depth: u32, blocks: bool, speed: f64, cost: f64) -> bool {
-        let queue = (Driver::IoUring, figure(Driver::IoUring, 1000.0, 1.0));
-        let calls = (Driver::Sync, figure(Driver::Sync, 1000.0 * speed, cost));
-        let choice = choose(vec![queue, calls], Some(1000.0 * speed), blocks, depth);
-        assert_eq!(choice.figures.len(), 2);
-        let told = format!("sync {:.0} IOPS at {cost:.2} us", 1000.0 * speed);
-        assert!(choice.reason.ends_with(&told), "{choice:?}");
-        choice.driver == Driver::Sync
-    }
-
-    #[test]
-    fn where_the_target_blocks_plain_calls_win_that_cost_no_more_and_are_about_as_fast() {
-        for depth in [1, 32] {
-            assert!(plain(depth, true, 0.81, 0.9) && plain(depth, true, 1.2, 0.99));
-            assert!(!plain(depth, true, 0.79, 0.9) && !plain(depth, true, 1.2, 1.01));
-            assert!(plain(depth, true, 1.3, 1.1), "a queue that is slower is no gain");
-        }
-    }
-
-    #[test]
-    fn where_the_target_blocks_a_queue_whose_workers_win_cpu_time_from_others_is_not_taken() {
-        assert!(plain(32, true, 0.62, 0.7), "seen on tmpfs, on a machine with a load of 25");
-        assert!(!plain(32, true, 0.49, 0.7), "too slow to be a way");
-        assert!(!plain(32, true, 1.9, 1.3), "32 threads may win it as well");
-    }
-
-    #[test]
-    fn where_the_target_blocks_the_older_queue_may_win_as_well() {
-        let ways = |libaio: f64, cost: f64| {
-            vec![
-                (Driver::IoUring, figure(Driver::IoUring, 10.0, 30.0)),
-                (Driver::Sync, figure(Driver::Sync, 100.0, 2.0)),
-                (Driver::Libaio, figure(Driver::Libaio, libaio, cost)),
-            ]
-        };
-        assert_eq!(choose(ways(90.0, 1.8), None, true, 32).driver, Driver::Libaio);
-        assert_eq!(choose(ways(70.0, 1.8), None, true, 32).driver, Driver::Sync);
-        assert_eq!(choose(ways(90.0, 2.1), None, true, 32).driver, Driver::Sync);
-    }
-
-    #[test]
-    fn at_depth_more_threads_that_look_faster_and_cost_more_do_not_win() {
-        assert!(!plain(32, false, 3.0, 2.03) && !plain(32, false, 1.49, 0.5));
-        assert!(plain(32, false, 1.51, 0.9));
-    }
-
-    #[test]
-    fn at_depth_threads_that_were_far_faster_only_once_do_not_win() {
-        let way = |driver, iops| (driver, figure(driver, iops, 1.0));
-        let ways = || vec![way(Driver::IoUring, 1000.0), way(Driver::Sync, 4000.0)];
-        assert_eq!(choose(ways(), Some(400.0), false, 32).driver, Driver::IoUring);
-        assert_eq!(choose(ways(), Some(1600.0), false, 32).driver, Driver::Sync);
-    }
-
-    #[test]
-    fn at_depth_1_what_is_cheaper_wins_if_it_is_not_slower() {
-        assert!(plain(1, false, 0.81, 0.9) && !plain(1, false, 0.79, 0.9));
-        assert!(!plain(1, false, 1.24, 1.1) && plain(1, false, 1.26, 1.1));
-    }
-
-    #[test]
-    fn of_two_bursts_each_figure_is_the_better_one_and_none_are_no_reason_for_calls() {
-        let best = better(figure(Driver::Sync, 100.0, 2.0), figure(Driver::Sync, 90.0, 1.0));
-        assert_eq!((best.iops, best.cpu_per_io_us), (Some(100.0), Some(1.0)));
-        let nothing = || {
-            let none = ProbeFigure::default;
-            vec![(Driver::IoUring, none()), (Driver::Sync, none())]
-        };
-        for (blocks, depth) in [(true, 1), (true, 32), (false, 1), (false, 32)] {
-            assert_eq!(choose(nothing(), None, blocks, depth).driver, Driver::IoUring);
-        }
-    }
 
     #[test]
     fn what_is_asked_for_is_not_probed() {

@@ -89,6 +89,7 @@ impl Maker {
     }
 
     /// The lane, when there is one only.
+    #[inline]
     pub(crate) fn only_lane(&self) -> Option<&Lane> {
         match &self.lanes[..] {
             [lane] => Some(lane),

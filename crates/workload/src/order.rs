@@ -105,6 +105,7 @@ impl Order {
     }
 
     /// Which I/O of this job goes to `place` in pass number `wanted`; `None` when none does or there are no passes.
+    #[inline]
     pub(crate) fn index_of(&self, wanted: u64, place: u64, share: u64) -> Option<u64> {
         match self {
             Self::Walked { walk, .. } => walk.index_of(wanted, place, share),

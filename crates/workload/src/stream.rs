@@ -113,6 +113,7 @@ impl Stream {
 
     /// Which I/O of this job, of those that its pattern makes in pass number `pass`, covers the byte at `offset` of the
     /// target: known for one pattern with passes and one block size, `None` where another job or no I/O goes there.
+    #[inline]
     pub fn index_in_pass(&self, pass: u32, offset: u64) -> Option<u64> {
         self.maker.only_lane()?.index_of(pass, offset)
     }

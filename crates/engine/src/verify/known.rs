@@ -106,6 +106,7 @@ impl Layer {
     }
 
     /// The contents that the block at `offset` got, the last first.
+    #[inline]
     fn ids(&self, offset: u64) -> impl Iterator<Item = ContentId> + '_ {
         let inside = (self.start..self.end).contains(&offset);
         let passes = if inside { self.passes } else { 0 };
@@ -113,6 +114,7 @@ impl Layer {
     }
 
     /// The content that the block at `offset` got in a pass.
+    #[inline]
     fn id_in(&self, pass: u32, offset: u64) -> Option<ContentId> {
         let went = |job: &Writer| job.stream.index_in_pass(pass, offset);
         let (job, index) = self.jobs.iter().find_map(|job| Some((job, went(job)?)))?;
@@ -176,9 +178,14 @@ impl Known {
         self.any_failed.store(true, Ordering::Release);
     }
 
+    #[inline]
     fn has_failed(&self, block: usize) -> bool {
-        self.any_failed.load(Ordering::Acquire)
-            && self.failed.lock().unwrap_or_else(PoisonError::into_inner).contains(&block)
+        self.any_failed.load(Ordering::Acquire) && self.is_among_the_failed(block)
+    }
+
+    #[cold]
+    fn is_among_the_failed(&self, block: usize) -> bool {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner).contains(&block)
     }
 
     /// The content of `block` with who makes it, if that is known; or what else is known of it.

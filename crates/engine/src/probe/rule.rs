@@ -1,0 +1,206 @@
+//! The rule of `auto`: which way is taken, from what each did in two bursts of reads.
+
+use results::model::ProbeFigure;
+
+use crate::choice::{Choice, Driver};
+
+/// Rates that differ by less than this factor say nothing.
+const NOISE: f64 = 0.8;
+/// A way that reads slower than this share of the fastest is none, however cheap it is.
+const SLOW: f64 = 0.5;
+/// How many times as fast plain calls must be at depth, where nothing speaks against a queue.
+const FAR: f64 = 1.5;
+
+/// A way to drive the target, and what its bursts of reads showed.
+pub(super) struct Way {
+    pub driver: Driver,
+    /// Of both bursts the higher rate and the lower cost.
+    pub figure: ProbeFigure,
+    /// The rate of the slower burst, I/Os per second.
+    slower: Option<f64>,
+}
+
+impl Way {
+    /// After its first burst.
+    pub fn of(driver: Driver, first: ProbeFigure) -> Self {
+        Self { driver, slower: first.iops, figure: first }
+    }
+
+    /// Adds what the second burst showed.
+    pub fn again(&mut self, second: ProbeFigure) {
+        let first = std::mem::take(&mut self.figure);
+        self.slower = first.iops.zip(second.iops).map(|(a, b)| a.min(b));
+        let cpu_per_io_us = match (first.cpu_per_io_us, second.cpu_per_io_us) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        let faster = if second.iops > first.iops { second } else { first };
+        self.figure = ProbeFigure { cpu_per_io_us, ..faster };
+    }
+}
+
+/// The rule, from what each way did at `depth`; the first of `ways` is a queue, the second may be plain calls.
+pub(super) fn choose(mut ways: Vec<Way>, blocks: bool, depth: u32) -> Choice {
+    let note = if blocks { "RWF_NOWAIT is refused" } else { "RWF_NOWAIT is taken" };
+    ways[0].figure.note = note.into();
+    let (driver, rule) = if blocks {
+        (cheapest(&ways), "blocks (RWF_NOWAIT is refused): the fastest of the cheap ways")
+    } else {
+        let queue = &ways[0];
+        let calls = ways.iter().find(|way| way.driver == Driver::Sync);
+        // Without figures nothing speaks for plain calls.
+        let calls_win = |win: fn(&Way, &Way) -> bool| calls.is_some_and(|calls| win(calls, queue));
+        let (plain, rule) = if depth == 1 {
+            let rule = "does not block, depth 1: plain calls, if a queue is not faster throughout";
+            (calls_win(not_slower_throughout), rule)
+        } else {
+            let rule =
+                "does not block: a queue, if plain calls are not far faster at the same cost";
+            (calls_win(far_faster_and_as_cheap), rule)
+        };
+        (if plain { Driver::Sync } else { queue.driver }, rule)
+    };
+    let figures: Vec<_> = ways.into_iter().map(|way| way.figure).collect();
+    let told: Vec<_> = figures.iter().map(told).collect();
+    let reason = format!("auto: the target {rule}; {}", told.join(", "));
+    Choice { driver, reason, figures }
+}
+
+/// Whether some burst of `calls` was as fast as some burst of `queue`, but for noise.
+fn not_slower_throughout(calls: &Way, queue: &Way) -> bool {
+    calls.figure.iops.zip(queue.slower).is_some_and(|(calls, queue)| calls >= NOISE * queue)
+}
+
+/// Whether both bursts of `calls` were far faster than those of `queue`, for no more CPU time.
+fn far_faster_and_as_cheap(calls: &Way, queue: &Way) -> bool {
+    let cost = |way: &Way| way.figure.cpu_per_io_us;
+    let far = calls.slower.zip(queue.figure.iops).is_some_and(|(a, b)| a > FAR * b);
+    far && cost(calls).zip(cost(queue)).is_some_and(|(a, b)| a <= b)
+}
+
+/// Of the ways that do not cost much more than the cheapest and are about as fast as the fastest of these, the cheapest. Rates
+/// alone do not decide: on a busy machine the kernel's many workers win time from their neighbours.
+fn cheapest(ways: &[Way]) -> Driver {
+    let iops = |way: &Way| way.figure.iops.unwrap_or(0.0);
+    let cost = |way: &Way| way.figure.cpu_per_io_us.unwrap_or(f64::INFINITY);
+    let mut rest: Vec<_> = ways.iter().collect();
+    let most = rest.iter().map(|way| iops(way)).fold(0.0, f64::max);
+    rest.retain(|way| iops(way) >= SLOW * most);
+    let least = rest.iter().map(|way| cost(way)).fold(f64::INFINITY, f64::min);
+    rest.retain(|way| cost(way) <= least / NOISE);
+    let most = rest.iter().map(|way| iops(way)).fold(0.0, f64::max);
+    rest.retain(|way| iops(way) >= NOISE * most);
+    rest.into_iter()
+        .min_by(|a, b| cost(a).total_cmp(&cost(b)))
+        .map_or(ways[0].driver, |way| way.driver)
+}
+
+/// A figure in words.
+fn told(figure: &ProbeFigure) -> String {
+    let number = |n: Option<f64>, places: usize| {
+        n.map_or_else(|| "no".to_owned(), |n| format!("{n:.places$}"))
+    };
+    let (iops, cost) = (number(figure.iops, 0), number(figure.cpu_per_io_us, 2));
+    format!("{} {iops} IOPS at {cost} us", figure.backend)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figure(driver: Driver, iops: f64, cpu: f64) -> ProbeFigure {
+        let backend = driver.name().into();
+        let (iops, cpu_per_io_us) = (Some(iops), Some(cpu));
+        ProbeFigure { backend, iops, cpu_per_io_us, ..ProbeFigure::default() }
+    }
+
+    /// A way whose bursts read so often a second, each for this much CPU time.
+    fn way(driver: Driver, iops: [f64; 2], cpu: f64) -> Way {
+        let mut way = Way::of(driver, figure(driver, iops[0], cpu));
+        way.again(figure(driver, iops[1], cpu));
+        way
+    }
+
+    /// Whether plain calls are chosen that read `speed` times as fast as io_uring, for `cost` of its CPU.
+    fn plain(depth: u32, blocks: bool, speed: f64, cost: f64) -> bool {
+        let queue = way(Driver::IoUring, [1000.0; 2], 1.0);
+        let calls = way(Driver::Sync, [1000.0 * speed; 2], cost);
+        let choice = choose(vec![queue, calls], blocks, depth);
+        assert_eq!(choice.figures.len(), 2);
+        let told = format!("sync {:.0} IOPS at {cost:.2} us", 1000.0 * speed);
+        assert!(choice.reason.ends_with(&told), "{choice:?}");
+        choice.driver == Driver::Sync
+    }
+
+    #[test]
+    fn where_the_target_blocks_plain_calls_win_that_cost_no_more_and_are_about_as_fast() {
+        for depth in [1, 32] {
+            assert!(plain(depth, true, 0.81, 0.9) && plain(depth, true, 1.2, 0.99));
+            assert!(!plain(depth, true, 0.79, 0.9) && !plain(depth, true, 1.2, 1.01));
+            assert!(plain(depth, true, 1.3, 1.1), "a queue that is slower is no gain");
+        }
+    }
+
+    #[test]
+    fn where_the_target_blocks_a_queue_whose_workers_win_cpu_time_from_others_is_not_taken() {
+        assert!(plain(32, true, 0.62, 0.7), "seen on tmpfs, on a machine with a load of 25");
+        assert!(!plain(32, true, 0.49, 0.7), "too slow to be a way");
+        assert!(!plain(32, true, 1.9, 1.3), "32 threads may win it as well");
+    }
+
+    #[test]
+    fn where_the_target_blocks_the_older_queue_may_win_as_well() {
+        let ways = |libaio: f64, cost: f64| {
+            vec![
+                way(Driver::IoUring, [10.0; 2], 30.0),
+                way(Driver::Sync, [100.0; 2], 2.0),
+                way(Driver::Libaio, [libaio; 2], cost),
+            ]
+        };
+        assert_eq!(choose(ways(90.0, 1.8), true, 32).driver, Driver::Libaio);
+        assert_eq!(choose(ways(70.0, 1.8), true, 32).driver, Driver::Sync);
+        assert_eq!(choose(ways(90.0, 2.1), true, 32).driver, Driver::Sync);
+    }
+
+    #[test]
+    fn at_depth_more_threads_that_look_faster_and_cost_more_do_not_win() {
+        assert!(!plain(32, false, 3.0, 2.03) && !plain(32, false, 1.49, 0.5));
+        assert!(plain(32, false, 1.51, 0.9));
+    }
+
+    #[test]
+    fn at_depth_threads_that_were_far_faster_only_once_do_not_win() {
+        let chosen = |slower| {
+            let calls = way(Driver::Sync, [slower, 4000.0], 1.0);
+            choose(vec![way(Driver::IoUring, [1000.0; 2], 1.0), calls], false, 32).driver
+        };
+        assert_eq!((chosen(400.0), chosen(1600.0)), (Driver::IoUring, Driver::Sync));
+    }
+
+    #[test]
+    fn at_depth_1_plain_calls_win_unless_a_queue_was_faster_throughout() {
+        let chosen = |queue, calls| {
+            let ways = vec![way(Driver::IoUring, queue, 1.0), way(Driver::Sync, calls, 1.1)];
+            choose(ways, false, 1).driver
+        };
+        assert_eq!(chosen([100.0, 100.0], [100.0, 100.0]), Driver::Sync);
+        assert_eq!(chosen([60.0, 20.0], [20.0, 20.0]), Driver::Sync, "luck, once");
+        assert_eq!(chosen([60.0, 60.0], [20.0, 50.0]), Driver::Sync);
+        assert_eq!(chosen([60.0, 60.0], [40.0, 45.0]), Driver::IoUring);
+    }
+
+    #[test]
+    fn of_two_bursts_each_figure_is_the_better_one_and_none_are_no_reason_for_calls() {
+        let mut best = Way::of(Driver::Sync, figure(Driver::Sync, 100.0, 2.0));
+        best.again(figure(Driver::Sync, 90.0, 1.0));
+        assert_eq!((best.figure.iops, best.figure.cpu_per_io_us), (Some(100.0), Some(1.0)));
+        assert_eq!(best.slower, Some(90.0));
+        let nothing = || {
+            let none = |driver| Way::of(driver, ProbeFigure::default());
+            vec![none(Driver::IoUring), none(Driver::Sync)]
+        };
+        for (blocks, depth) in [(true, 1), (true, 32), (false, 1), (false, 32)] {
+            assert_eq!(choose(nothing(), blocks, depth).driver, Driver::IoUring);
+        }
+    }
+}
