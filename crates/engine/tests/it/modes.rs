@@ -216,22 +216,23 @@ fn real_targets_share_a_load_and_hold_different_bytes() {
 fn a_target_that_blocks_is_not_driven_by_io_uring_and_others_are() {
     let name = "a_target_that_blocks_is_not_driven_by_io_uring_and_others_are";
     let Some(device) = Loop::new(name, 16 * MIB, &[]) else { return };
-    let spec = "ops = { randread = 100 }\nduration = \"100ms\"\ndepth = 32";
-    let told = run(&on(&device.path, spec));
-    let engine = &told.summary().engine;
-    assert_eq!(engine.probe.len(), 2, "{engine:?}");
-    assert!(engine.chosen.starts_with("auto"), "{engine:?}");
-    assert_eq!(engine.backend, "io_uring", "{engine:?}");
-    let Some(zram) = crate::support::Zram::new(name, 16 * MIB) else { return };
-    for (depth, ways) in [(1, 2), (32, 3)] {
+    // The choice rests on bursts of 60 ms, which others may disturb: not five times in a row.
+    let chosen = |path: &std::path::Path, depth: u32, ways: usize, meant: &[&str]| {
         let spec = format!("ops = {{ randread = 100 }}\nduration = \"100ms\"\ndepth = {depth}");
-        let told = run(&on(&zram.path, &spec));
-        let engine = &told.summary().engine;
-        assert_eq!(engine.probe.len(), ways, "{engine:?}");
-        assert!(["sync", "libaio"][..ways - 1].contains(&engine.backend.as_str()), "{engine:?}");
-        assert!(engine.chosen.contains("RWF_NOWAIT is refused"), "{engine:?}");
-        assert_eq!(engine.depth, depth);
-    }
+        (0..5).any(|_| {
+            let told = run(&on(path, &spec));
+            let engine = &told.summary().engine;
+            assert_eq!((engine.probe.len(), engine.depth), (ways, depth), "{engine:?}");
+            assert!(engine.chosen.starts_with("auto"), "{engine:?}");
+            let blocks = engine.chosen.contains("RWF_NOWAIT is refused");
+            assert_eq!(blocks, !meant.contains(&"io_uring"), "{engine:?}");
+            meant.contains(&engine.backend.as_str())
+        })
+    };
+    assert!(chosen(&device.path, 32, 2, &["io_uring"]));
+    let Some(zram) = crate::support::Zram::new(name, 16 * MIB) else { return };
+    assert!(chosen(&zram.path, 1, 2, &["sync"]));
+    assert!(chosen(&zram.path, 32, 3, &["sync", "libaio"]));
 }
 
 #[test]
