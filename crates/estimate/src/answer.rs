@@ -312,7 +312,8 @@ fn sampled(scale: &Scale, shift: u32, total: u64) -> Sampled {
     // They are nearly independent: which contents are followed, of which of them sizes are taken, and in which stretches
     // the packer was seen with all sizes.
     let from_duplicates = data * figures.duplicate_error * share;
-    let from_sizes = stored * figures.physical_share_error().hypot(scale.correction.error);
+    let drawn = figures.physical_share_error().max(scale.correction.drawn);
+    let from_sizes = stored * drawn.hypot(scale.correction.error);
     Sampled {
         contents_one_in: 1 << shift,
         sizes: figures.sized,

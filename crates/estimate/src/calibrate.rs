@@ -5,16 +5,17 @@
 //! spread evenly, every size is taken. There the packer runs with the true sizes, and again as the model would have run it,
 //! once for each sample that could have been drawn: every size is then in exactly one of these, so that the means are
 //! equal and the difference is the packer's alone. Its mean over the stretches corrects the model's figure, and the
-//! scatter of the stretches gives the error of that.
+//! scatter of the stretches gives the error of that. How far the samples are from each other is what drawing one of them is off by.
+//!
+//! A stretch meets a packer that has gone through it once before: bins are then as full when it begins as when it ends. A packer that
+//! begins empty packs better than one in the middle of its data, and what its open bins are worth at the end is a guess.
 
-use reduce::Ongoing;
+use reduce::{LENDERS, Ongoing};
 
-use crate::ladder::{STRATA, taken_by};
+use crate::ladder::{self, STRATA, taken_by};
 
 /// Samples that are tried in a stretch, at most.
 const MOST_SAMPLES: u64 = 64;
-/// Sizes that the model remembers.
-const LAST: usize = 16;
 /// A stretch with fewer stored blocks says nothing.
 const LEAST: usize = 64;
 
@@ -26,8 +27,12 @@ struct Stratum {
     stretches: f64,
     blocks: f64,
     off: f64,
-    /// Squares: of blocks, of blocks times off, of off.
-    squares: [f64; 3],
+    /// Variance among the samples of a stretch.
+    drawn: f64,
+    /// Blocks and off of the last stretch.
+    previous: Option<[f64; 2]>,
+    /// What a stretch differs by from the one before: squares of blocks, blocks times off, squares of off.
+    steps: [f64; 3],
 }
 
 /// The stretches.
@@ -39,13 +44,15 @@ pub struct Calibration {
     blocks: Vec<(u64, u16)>,
 }
 
-/// What is to be added to the physical blocks for each stored block, and its standard error.
+/// What is to be added to the physical blocks for each stored block, and how far that and the model are off.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Correction {
     /// Physical blocks for each stored one.
     pub share: f64,
     /// Its standard error.
     pub error: f64,
+    /// The standard error of what the model says of the sample that was drawn, as the stretches have it.
+    pub drawn: f64,
 }
 
 impl Calibration {
@@ -75,21 +82,17 @@ impl Calibration {
         }
         let samples = 1u64 << (u32::from(shift) + content_shift).min(16);
         let tried = samples.min(MOST_SAMPLES);
-        let truth = packed(blocks.iter().map(|block| block.1));
+        let truth = packed(blocks.iter().chain(&blocks).map(|block| block.1), blocks.len());
         let modelled: Vec<f64> = (0..tried)
             .filter_map(|sample| as_modelled(&blocks, sample * (samples / tried), samples))
             .collect();
         if modelled.is_empty() {
             return;
         }
-        let off = truth - modelled.iter().sum::<f64>() / modelled.len() as f64;
-        let n = blocks.len() as f64;
-        stratum.stretches += 1.0;
-        stratum.blocks += n;
-        stratum.off += off;
-        for (sum, product) in stratum.squares.iter_mut().zip([n * n, n * off, off * off]) {
-            *sum += product;
-        }
+        let among = modelled.len() as f64;
+        let mean = modelled.iter().sum::<f64>() / among;
+        stratum.drawn += modelled.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / among;
+        stratum.add(blocks.len() as f64, truth - mean);
     }
 
     /// What all stretches say together.
@@ -99,14 +102,15 @@ impl Calibration {
         if stored == 0.0 {
             return Correction::default();
         }
-        let (mut share, mut variance) = (0.0, 0.0);
-        for stratum in self.strata.iter().skip(1) {
+        let (mut share, mut variance, mut drawn) = (0.0, 0.0, 0.0);
+        for (shift, stratum) in (0..).zip(&self.strata).skip(1) {
             let part = stratum.stored / stored;
-            let (off, error) = stratum.off_and_error();
+            let (off, error) = stratum.off_and_error(shift);
             share += part * off;
             variance += (part * error).powi(2);
+            drawn += stratum.drawn * stratum.stored / stratum.blocks.max(1.0);
         }
-        Correction { share, error: variance.sqrt() }
+        Correction { share, error: variance.sqrt(), drawn: drawn.sqrt() / stored }
     }
 }
 
@@ -114,44 +118,68 @@ impl Calibration {
 const UNKNOWN: f64 = 0.02;
 
 impl Stratum {
-    /// The mean over stretches, and its standard error (a ratio of sums over clusters; Cochran 6.4).
-    fn off_and_error(&self) -> (f64, f64) {
+    /// One more stretch, and by how many physical blocks the model is off there.
+    fn add(&mut self, blocks: f64, off: f64) {
+        self.stretches += 1.0;
+        self.blocks += blocks;
+        self.off += off;
+        if let Some([blocks_before, off_before]) = self.previous.replace([blocks, off]) {
+            let (more, further) = (blocks - blocks_before, off - off_before);
+            let squares = [more * more, more * further, further * further];
+            self.steps.iter_mut().zip(squares).for_each(|(sum, square)| *sum += square);
+        }
+    }
+
+    /// The mean over stretches, and its standard error: a ratio of sums over clusters, one picked of each group in a row, so that
+    /// what changes slowly along the data does not count (Cochran, Sampling Techniques, 6.4 and 5A.12).
+    fn off_and_error(&self, shift: u8) -> (f64, f64) {
         if self.stretches < 2.0 {
             return (0.0, if self.stored > 0.0 { UNKNOWN } else { 0.0 });
         }
         let off = self.off / self.blocks;
-        let [blocks, crossed, offs] = self.squares;
+        let [blocks, crossed, offs] = self.steps;
         let spread = (offs - 2.0 * off * crossed + off * off * blocks).max(0.0);
-        let few = self.stretches / (self.stretches - 1.0);
-        (off, (few * spread).sqrt() / self.blocks)
+        let pairs = self.stretches - 1.0;
+        let left_out = 1.0 - 1.0 / ladder::stretches_to_one(shift) as f64;
+        let error = (left_out * self.stretches / (2.0 * pairs) * spread).sqrt() / self.blocks;
+        // Few stretches may be alike by chance: about what Student's distribution adds.
+        (off, error * (1.0 + 2.0 / pairs))
     }
 }
 
-/// Physical blocks of a stretch. Bins that are open at its end count as far as they are filled: the data goes on.
-fn packed(sizes: impl Iterator<Item = u16>) -> f64 {
+/// Physical blocks of a stretch whose sizes come twice: of the second time.
+fn packed(twice: impl Iterator<Item = u16>, blocks: usize) -> f64 {
     let mut packer = Ongoing::default();
-    sizes.for_each(|size| packer.add(usize::from(size)));
-    packer.physical()
+    let mut before = 0.0;
+    for (at, size) in twice.enumerate() {
+        if at == blocks {
+            before = packer.physical();
+        }
+        packer.add(usize::from(size));
+    }
+    packer.physical() - before
 }
 
 /// Physical blocks of a stretch when the sizes of one sample alone are known; `None` when it holds none.
 fn as_modelled(blocks: &[(u64, u16)], sample: u64, samples: u64) -> Option<f64> {
     let known = |block: &&(u64, u16)| taken_by(block.0, sample, samples);
     // The stretch begins with what came before it: the nearest that is there.
-    let mut last: Vec<u16> = blocks.iter().filter(known).map(|block| block.1).take(LAST).collect();
+    let mut last: Vec<u16> =
+        blocks.iter().filter(known).map(|block| block.1).take(LENDERS).collect();
     if last.is_empty() {
         return None;
     }
-    let mut at = 0;
-    let sizes = blocks.iter().map(|block| {
+    let mut taken = 0;
+    let twice = blocks.iter().chain(blocks).enumerate().map(|(at, block)| {
         if known(&block) {
-            let place = at % last.len();
+            let place = taken % last.len();
             last[place] = block.1;
-            at += 1;
+            taken += 1;
             return block.1;
         }
-        let drawn = (block.0.wrapping_mul(0xd6e8_feb8_6659_fd93) >> 32) as usize;
+        let name = block.0.rotate_left(u32::from(at >= blocks.len()));
+        let drawn = (name.wrapping_mul(0xd6e8_feb8_6659_fd93) >> 32) as usize;
         last[drawn % last.len()]
     });
-    Some(packed(sizes))
+    Some(packed(twice, blocks.len()))
 }

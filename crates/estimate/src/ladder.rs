@@ -28,11 +28,11 @@ const STRETCH: u64 = 8;
 
 /// Where sizes are taken of one content in 2^`shift`, one stretch in so many has all of them.
 pub fn stretches_to_one(shift: u8) -> u64 {
-    4 << shift
+    2 << shift
 }
 
 /// The stretch of a job in which every size is taken, so that what the sample of sizes does to the packer can be seen
-/// ([`crate::calibrate`]). They cost a quarter as many sizes as the sample itself.
+/// ([`crate::calibrate`]). They cost half as many sizes as the sample itself.
 pub fn stretch(job: u64, shift: u8) -> Option<u64> {
     let (stretch, every) = (job / STRETCH, stretches_to_one(shift));
     // Spread over positions, so that no period of the data meets it.

@@ -25,7 +25,7 @@ pub use census::{Census, SIZED_BLOCKS};
 pub use fingerprint::Fingerprint;
 pub use live::{LIVE_ADDRESSES, Place};
 pub use lz4::{Lz4, Lz4Error};
-pub use model::{Figures, Model, Outcome, Policy, REFERENCES, Reuse, Written};
+pub use model::{Figures, LENDERS, Model, Outcome, Policy, REFERENCES, Reuse, Written};
 pub use ongoing::Ongoing;
 pub use packer::{
     LARGEST_FRAGMENT, PAYLOAD, Packed, Packer, SLOTS, fragments_per_block, uniform_saving_percent,

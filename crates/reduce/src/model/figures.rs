@@ -1,6 +1,6 @@
 //! What a model counted.
 
-use super::place::LAST;
+use super::place::LENDERS;
 use super::table::Entry;
 use crate::BLOCK;
 use crate::index::{Geometry, IndexMemory};
@@ -26,7 +26,7 @@ pub struct Reuse {
 /// What the last sized copies cost.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct Near {
-    costs: [f64; LAST],
+    costs: [f64; LENDERS],
     noted: usize,
 }
 
@@ -34,9 +34,9 @@ impl Near {
     /// How far `cost` is off the mean of those before it, squared, as an estimate of the variance among neighbours: the mean
     /// itself varies too.
     fn off(&mut self, cost: f64) -> f64 {
-        let there = self.noted.min(LAST);
+        let there = self.noted.min(LENDERS);
         let sum: f64 = self.costs[..there].iter().sum();
-        self.costs[self.noted % LAST] = cost;
+        self.costs[self.noted % LENDERS] = cost;
         self.noted += 1;
         let n = there as f64;
         // Beside the first there is nothing: it may be off by all.
@@ -175,15 +175,15 @@ impl Figures {
 
     /// What a sized copy costs, that stands for `weight` copies.
     ///
-    /// A copy without a size gets one of the last [`LAST`] that were taken, so the figure goes along with the data, and is off by what
+    /// A copy without a size gets one of the last [`LENDERS`] that were taken, so the figure goes along with the data, and is off by what
     /// differs among neighbours alone. Of copies picked one in w, each lends its size d times: w - 1 times on average, with a variance
-    /// of (w - 1) (15 + w) / 16, as the gaps between picked ones are geometric and one of 16 is drawn. The figure is then off by d
+    /// of (w - 1) (7 + w) / 8, as the gaps between picked ones are geometric and one of 8 is drawn. The figure is then off by d
     /// times what the picked one differs from its neighbours, and by what the w - 1 others do.
-    /// (Where the data changes, the last sizes are late by 8 w copies on average. Over all changes that sums up to 8 w copies at
-    /// most, which is below 0.02 % of what comes before the sample gets so thin.)
+    /// (Where the data changes, the last sizes are late by 4 w copies on average. Over all changes that sums up to 4 w copies at
+    /// most, which is below 0.01 % of what comes before the sample gets so thin.)
     pub(super) fn note_cost(&mut self, weight: f64, cost: f64) {
         let off = self.near.off(cost);
-        let last = LAST as f64;
+        let last = LENDERS as f64;
         let lent = (weight - 1.0).powi(2) + (weight - 1.0) * (last - 1.0 + weight) / last;
         self.weights += weight;
         self.variance += (lent + weight - 1.0) * off;

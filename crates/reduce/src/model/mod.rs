@@ -11,6 +11,7 @@ mod table;
 
 pub use figures::{Figures, Reuse};
 
+pub use place::LENDERS;
 use place::{Copy, Places};
 use table::{Entry, Table, sampled};
 

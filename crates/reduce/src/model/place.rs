@@ -14,15 +14,15 @@ const PARKED: u32 = u32::MAX;
 const NOBODY: u32 = u32::MAX;
 /// The weight of a copy whose size was not taken.
 const UNSIZED: u8 = u8::MAX;
-/// Sizes that are remembered, the last that were taken.
-pub(super) const LAST: usize = 16;
+/// Sizes that are remembered, the last that were taken: a block without a size gets one of them on its way through the packer.
+pub const LENDERS: usize = 8;
 
 /// Stored copies, each a number in the order of storing.
 #[derive(Debug, Clone, Default)]
 pub struct Places {
     bins: Bins,
     stored: Stored,
-    last: [u16; LAST],
+    last: [u16; LENDERS],
     taken: usize,
     /// Copies that came before the first size; they get sizes once there are some.
     early: u64,
@@ -56,7 +56,7 @@ impl Places {
     pub fn store(&mut self, copy: Copy, figures: &mut Figures) -> u32 {
         let tag = self.stored.push(copy.size.map_or(UNSIZED, |size| size.1));
         if let Some((size, _)) = copy.size {
-            self.last[self.taken % LAST] = size;
+            self.last[self.taken % LENDERS] = size;
             self.taken += 1;
             figures.sized_copies += 1;
         }
@@ -83,7 +83,7 @@ impl Places {
     /// One of the last sizes that were taken.
     fn known(&self, name: u64) -> u16 {
         let drawn = (name.wrapping_mul(0xd6e8_feb8_6659_fd93) >> 32) as usize;
-        self.last[drawn % LAST.min(self.taken.max(1))]
+        self.last[drawn % LENDERS.min(self.taken.max(1))]
     }
 
     /// Refers to the copy of `entry` once more; false when its physical block has as many references as it can have. A copy
