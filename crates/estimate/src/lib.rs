@@ -13,6 +13,7 @@ mod neighbours;
 mod order;
 mod page;
 mod profile;
+mod queue;
 #[cfg(test)]
 mod round_trip;
 mod scan;

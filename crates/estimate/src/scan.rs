@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, channel, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,13 +13,14 @@ use sys::interrupt::{Interrupt, Level};
 use crate::answer::{Estimate, Parts};
 use crate::compare::Sums;
 use crate::order::Order;
-use crate::source::{Job, Scout, Tally, Walk};
-use crate::worker::{Remembered, Worker};
+use crate::queue::{Queue, Taker};
+use crate::source::{Scout, Tally, Walk};
+use crate::worker::{Done, Remembered, Worker};
 use crate::{Error, sizing};
 
 /// Jobs that are handed out ahead, for each worker.
 const AHEAD: usize = 16;
-/// Done jobs that may wait for one before them.
+/// Done jobs that may wait for one before them, or for the model.
 const WAITING: usize = 1024;
 /// Nobody wants to hear how far it is before this.
 const QUIET: Duration = Duration::from_secs(2);
@@ -58,7 +59,9 @@ pub struct Progress {
 struct Shared<'a> {
     request: &'a Request,
     interrupt: &'a Interrupt,
-    jobs: Mutex<Receiver<Job>>,
+    jobs: Queue,
+    /// What is done, on its way to the model.
+    done: Mutex<Vec<Done>>,
     order: Mutex<Order>,
     tally: Arc<Tally>,
     remembered: Remembered,
@@ -75,11 +78,11 @@ pub fn estimate(
 ) -> Result<Estimate, Error> {
     let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let workers = request.workers.unwrap_or(cores).max(1);
-    let (send, jobs) = sync_channel(AHEAD * workers);
     let shared = Shared {
         request,
         interrupt,
-        jobs: Mutex::new(jobs),
+        jobs: Queue::new(AHEAD * workers),
+        done: Mutex::default(),
         order: Mutex::new(Order::new(request.policy)),
         tally: Arc::default(),
         remembered: Remembered::default(),
@@ -91,11 +94,13 @@ pub fn estimate(
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
         let (finished, ends) = channel::<()>();
+        let last = Ends(&shared.jobs);
         for number in 0..workers {
             let (shared, finished) = (&shared, finished.clone());
+            let jobs = shared.jobs.taker();
             let spawn = thread::Builder::new().name(format!("estimate{number}"));
             let work = move || {
-                shared.work();
+                shared.work(&jobs);
                 drop(finished);
             };
             spawn.spawn_scoped(scope, work).map_err(Error::Thread)?;
@@ -104,7 +109,10 @@ pub fn estimate(
         let (shared, names, paths) = (&shared, &names, &request.paths);
         let walk = thread::Builder::new().name("walk".into());
         let walk = walk
-            .spawn_scoped(scope, move || shared.walk(paths, names, &send))
+            .spawn_scoped(scope, move || {
+                let _last = last;
+                shared.walk(paths, names)
+            })
             .map_err(Error::Thread)?;
         let over = &over;
         let total = thread::Builder::new();
@@ -123,6 +131,7 @@ pub fn estimate(
         scout.thread().unpark();
         walk.join().unwrap_or(Ok(()))
     })?;
+    shared.model(shared.order());
     let order = shared.order.into_inner().unwrap_or_else(PoisonError::into_inner);
     let parts = Parts {
         whole: order.finish(),
@@ -135,43 +144,71 @@ pub fn estimate(
     Estimate::of(request, parts)
 }
 
+/// Ends a queue when the walk is over or could not begin.
+struct Ends<'a>(&'a Queue);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
 impl Shared<'_> {
-    fn walk(
-        &self,
-        paths: &[PathBuf],
-        names: &Mutex<Vec<String>>,
-        send: &SyncSender<Job>,
-    ) -> Result<(), Error> {
-        let mut hand_out = |job| send.send(job).is_ok();
+    fn walk(&self, paths: &[PathBuf], names: &Mutex<Vec<String>>) -> Result<(), Error> {
+        let mut hand_out = |job| self.jobs.send(job);
         Walk::new(Arc::clone(&self.tally), self.interrupt, names, &mut hand_out).run(paths)
     }
 
-    fn work(&self) {
+    fn work(&self, jobs: &Taker) {
         let mut worker = Worker::new(self.request.exact, &self.remembered, &self.tally);
-        loop {
-            let job = {
-                let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
-                jobs.recv()
-            };
-            // What is taken now comes before all that is left: what was read stays a whole beginning.
-            let Ok(job) = job else { break };
+        // What is taken comes before all that is left: what was read stays a whole beginning.
+        while let Some(job) = jobs.take() {
             if self.interrupt.level() != Level::None {
                 break;
             }
             let done = worker.work(&job);
             drop(job);
             self.bytes.fetch_add(done.bytes, Ordering::Relaxed);
-            let waiting = {
-                let mut order = self.order.lock().unwrap_or_else(PoisonError::into_inner);
-                order.take(done);
-                order.waiting()
-            };
-            if waiting > WAITING {
-                thread::sleep(Duration::from_millis(1));
-            }
+            self.hand_in(done);
         }
         let mut sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
         sums.add(&worker.sampler.sums());
+    }
+
+    /// Hands in what became of a job. One worker at a time puts it through the model, for all; the others go on with their
+    /// jobs, unless the model is far behind.
+    fn hand_in(&self, done: Done) {
+        let mut waiting = self.done.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.push(done);
+        let behind = waiting.len() > WAITING;
+        drop(waiting);
+        let order = match self.order.try_lock() {
+            Ok(order) => order,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) if behind => self.order(),
+            Err(TryLockError::WouldBlock) => return,
+        };
+        if self.model(order) > WAITING {
+            // One that came before all of these is slow.
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn order(&self) -> MutexGuard<'_, Order> {
+        self.order.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts all that was handed in through the model; gives how many wait for one before them.
+    fn model(&self, mut order: MutexGuard<'_, Order>) -> usize {
+        loop {
+            let mut waiting = self.done.lock().unwrap_or_else(PoisonError::into_inner);
+            let some = std::mem::take(&mut *waiting);
+            drop(waiting);
+            if some.is_empty() {
+                return order.waiting();
+            }
+            some.into_iter().for_each(|done| order.take(done));
+        }
     }
 
     /// Tells how far it is until all workers are done.
