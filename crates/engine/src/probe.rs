@@ -6,14 +6,14 @@
 //! in the order A B C C B A; of two bursts the higher rate and the lower cost count. CPU time weighs in because a busy machine
 //! bends it least: many threads win time from their neighbours there, and only look faster.
 //!
-//! * The target blocks: of the ways that cost about as little as the cheapest ([`rule::NOISE`]; one that is slower than half the fastest
-//!   is none) those that are about as fast as the fastest of them, and of these the cheapest. libaio is tried too, at
-//!   depth and past the page cache: it submits without a worker thread, and one thread then does for all I/Os.
-//! * It does not, at depth 1: plain calls, which are one call where a queue needs two, unless the queue was faster beyond noise in both
-//!   of its bursts than they were in any. Who waits for each I/O is woken on this CPU or on another, as the kernel's scheduler
+//! * At depth 1: plain calls, which are one call where a queue needs two, unless the queue was faster beyond noise in both of its
+//!   bursts than they were in any. Who waits for each I/O is woken on this CPU or on another, as the kernel's scheduler
 //!   likes, and reads three times as fast in one case as in the other: of two bursts either way may have the luck.
-//! * It does not, at more: io_uring, unless plain calls are far faster ([`rule::FAR`]) in both of their bursts and cost no more CPU.
-//!   Many threads that were fast once need not stay so: on CPUs that others want they wait for each other.
+//! * At more, and the target blocks: of the ways that cost about as little as the cheapest ([`rule::NOISE`]; one that is slower than
+//!   half the fastest is none) those that are about as fast as the fastest of them, and of these the cheapest. libaio is tried
+//!   too, past the page cache: it submits without a worker thread, and one thread then does for all I/Os.
+//! * At more, and it does not: io_uring, unless plain calls are far faster ([`rule::FAR`]) in both of their bursts and cost no
+//!   more CPU. Many threads that were fast once need not stay so: on CPUs that others want they wait for each other.
 //!
 //! Where the kernel gives no io_uring, libaio takes its place; also where io_uring may write to the wrong place (on FUSE).
 
