@@ -2,11 +2,12 @@
 //!
 //! The figures of a sample of n sizes are off by at most 1.96 s / sqrt(n) in 95 of 100 cases, s the spread of what a
 //! block costs. With s = 0.36, more than any real data had, 125,000 sizes keep that below 0.2 points. The first blocks
-//! are all taken, so that small data is exact, and the share falls as data grows.
+//! are all taken, so that small data is exact, and the share falls as data grows: down to one in 32, so that a stretch
+//! ([`crate::calibrate`]) holds twice the sizes that the model lends from.
 
 /// From so many blocks on, one content in 2^n is taken.
-const STEPS: [(u64, u8); 6] =
-    [(1 << 15, 1), (1 << 17, 2), (5 << 16, 3), (11 << 16, 4), (3 << 19, 5), (3 << 20, 6)];
+const STEPS: [(u64, u8); 5] =
+    [(1 << 15, 1), (1 << 17, 2), (5 << 16, 3), (11 << 16, 4), (3 << 19, 5)];
 
 /// Sizes are taken of one content in 2^this, for a block before which there are so many.
 pub fn shift(position: u64, exact: bool) -> u8 {
@@ -22,7 +23,7 @@ pub fn taken(name: u64, shift: u8) -> bool {
 }
 
 /// Shares that [`shift`] can give.
-pub const STRATA: usize = 7;
+pub const STRATA: usize = 6;
 /// Jobs of a stretch in which every size is taken: 2 MiB.
 const STRETCH: u64 = 8;
 

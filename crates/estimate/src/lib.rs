@@ -28,6 +28,6 @@ pub use answer::{
 pub use compare::{Comparison, Other};
 pub use error::Error;
 pub use page::page;
-pub use scan::{Progress, Request, estimate};
+pub use scan::{Progress, Request, Tell, estimate};
 pub use sizing::{Ask, Sizing, Wishes, size};
 pub use source::{Sources, Trouble};

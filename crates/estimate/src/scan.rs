@@ -69,12 +69,16 @@ struct Shared<'a> {
     bytes: AtomicU64,
 }
 
-/// Reads everything once and says what a volume would make of it. `tell` hears how far it is, from the third second on.
+/// Who hears how far it is.
+pub type Tell<'a> = &'a mut dyn FnMut(Progress);
+
+/// Reads everything once and says what a volume would make of it. `tell` hears how far it is, from the third second on; only for it
+/// is looked ahead how much there is, which takes a walk of its own.
 /// An interrupt ends it early: the answer is then of what was read so far, and says so.
 pub fn estimate(
     request: &Request,
     interrupt: &Interrupt,
-    tell: &mut dyn FnMut(Progress),
+    tell: Option<Tell>,
 ) -> Result<Estimate, Error> {
     let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let workers = request.workers.unwrap_or(cores).max(1);
@@ -115,7 +119,6 @@ pub fn estimate(
             })
             .map_err(Error::Thread)?;
         let over = &over;
-        let total = thread::Builder::new();
         let (found, total_bytes) = channel();
         let scout = move || {
             while started.elapsed() < QUIET && !over.load(Ordering::Relaxed) {
@@ -125,10 +128,13 @@ pub fn estimate(
                 let _ = found.send(bytes);
             }
         };
-        let scout = total.spawn_scoped(scope, scout).map_err(Error::Thread)?;
-        shared.tell(&ends, &total_bytes, started, tell);
-        over.store(true, Ordering::Relaxed);
-        scout.thread().unpark();
+        if let Some(tell) = tell {
+            let builder = thread::Builder::new().name("scout".into());
+            let scout = builder.spawn_scoped(scope, scout).map_err(Error::Thread)?;
+            shared.tell(&ends, &total_bytes, started, tell);
+            over.store(true, Ordering::Relaxed);
+            scout.thread().unpark();
+        }
         walk.join().unwrap_or(Ok(()))
     })?;
     shared.model(shared.order());
@@ -212,13 +218,7 @@ impl Shared<'_> {
     }
 
     /// Tells how far it is until all workers are done.
-    fn tell(
-        &self,
-        ends: &Receiver<()>,
-        total: &Receiver<u64>,
-        started: Instant,
-        tell: &mut dyn FnMut(Progress),
-    ) {
+    fn tell(&self, ends: &Receiver<()>, total: &Receiver<u64>, started: Instant, tell: Tell) {
         let mut total_bytes = None;
         while ends.recv_timeout(TELL) == Err(RecvTimeoutError::Timeout) {
             total_bytes = total.try_recv().ok().or(total_bytes);

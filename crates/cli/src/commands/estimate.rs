@@ -40,8 +40,9 @@ fn data(args: &EstimateArgs) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::new();
     interrupt.on_signals().map_err(Failure::environment)?;
     let view = EstimateView::new();
-    let outcome =
-        estimate::estimate(&request, &interrupt, &mut |progress| view.progress(&progress));
+    let mut tell = |progress| view.progress(&progress);
+    let tell: Option<estimate::Tell> = if view.is_shown() { Some(&mut tell) } else { None };
+    let outcome = estimate::estimate(&request, &interrupt, tell);
     view.close();
     let estimate::Estimate { answer: found, profile } = outcome.map_err(failure)?;
     if let Some(path) = &args.profile {

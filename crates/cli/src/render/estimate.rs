@@ -18,6 +18,11 @@ impl EstimateView {
         Self { bar: live().then(bar) }
     }
 
+    /// Whether somebody can look at it.
+    pub fn is_shown(&self) -> bool {
+        self.bar.is_some()
+    }
+
     /// Shows how far it is; only where somebody can look at it.
     pub fn progress(&self, progress: &Progress) {
         let Some(bar) = &self.bar else { return };

@@ -28,7 +28,7 @@ pub fn request(paths: &[&Path]) -> Request {
 
 /// The answer.
 pub fn estimate(request: &Request) -> Result<Answer, Error> {
-    estimate::estimate(request, &Interrupt::new(), &mut |_| {}).map(|found| found.answer)
+    estimate::estimate(request, &Interrupt::new(), None).map(|found| found.answer)
 }
 
 /// The answer for one path.

@@ -108,7 +108,7 @@ fn the_profile_holds_as_many_blocks_as_there_are_and_can_be_read() {
     }
     fs::write(dir.path().join("data"), bytes).unwrap();
     let found =
-        estimate::estimate(&request(&[dir.path()]), &sys::interrupt::Interrupt::new(), &mut |_| {});
+        estimate::estimate(&request(&[dir.path()]), &sys::interrupt::Interrupt::new(), None);
     let profile = found.unwrap().profile.unwrap();
     assert_eq!(profile.blocks.duplicate, 400);
     assert_eq!(profile.sizes.iter().map(|size| size.blocks).sum::<u64>(), 500);

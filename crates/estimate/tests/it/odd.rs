@@ -112,7 +112,7 @@ fn an_interrupt_gives_what_was_seen_and_says_that_it_is_not_all() {
     fs::write(dir.path().join("data"), block(1, 4096)).unwrap();
     let interrupt = Interrupt::new();
     interrupt.request(Level::Finish);
-    let found = estimate::estimate(&request(&[dir.path()]), &interrupt, &mut |_| {}).unwrap();
+    let found = estimate::estimate(&request(&[dir.path()]), &interrupt, None).unwrap();
     assert!(!found.answer.complete && found.answer.blocks.total <= 1);
     assert_eq!(found.answer.vdo.saving_percent.is_some(), found.answer.blocks.total > 0);
 }
