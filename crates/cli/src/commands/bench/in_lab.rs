@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bench::outcome::Outcome;
 use experiment::Plan;
-use lab::{Ending, FrameKind, Received, Vm};
+use lab::{Ending, FrameKind, Received, Vm, VmSpec};
 use run::{Event, Message, Mission};
 use sys::interrupt::{Interrupt, Level};
 use units::Bytes;
@@ -96,7 +96,18 @@ fn one(
     spec.mission = serde_json::to_vec(&order).map_err(Failure::data)?;
     spec.deadline = DEADLINE;
     say(&format!("{}: starting its guest", layer.name()));
-    let mut vm = Vm::start(&spec)?;
+    let mut result = run(&spec, interrupt)?;
+    // An emulated kernel crashes now and then while it boots.
+    if let Err(ending @ Ending::Crashed { .. }) = &result {
+        say(&format!("{}: {ending}; once more", layer.name()));
+        result = run(&spec, interrupt)?;
+    }
+    result.map_err(|ending| Failure::data(format!("{} gave no result: {ending}", layer.name())))
+}
+
+/// Runs one guest to its end: what it measured, or how it ended without.
+fn run(spec: &VmSpec, interrupt: &Interrupt) -> Result<Result<Outcome, Ending>, Failure> {
+    let mut vm = Vm::start(spec)?;
     let mut outcome = None;
     let mut told = Level::None;
     loop {
@@ -113,7 +124,7 @@ fn one(
             Received::Ended(end) => {
                 let packages = vm.facts().packages;
                 let fio = packages.into_iter().find(|package| package.starts_with("fio "));
-                return match (end.ending, outcome) {
+                return Ok(match (end.ending, outcome) {
                     (Ending::Done, Some(mut outcome)) => {
                         // The guest has no package manager to ask.
                         if let Some(fio) = fio {
@@ -123,9 +134,9 @@ fn one(
                     }
                     (ending, _) => {
                         say(end.console_tail.trim_end());
-                        Err(Failure::data(format!("{} gave no result: {ending}", layer.name())))
+                        Err(ending)
                     }
-                };
+                });
             }
         }
     }
