@@ -23,7 +23,9 @@ pub struct Remembered(Box<[AtomicU64]>);
 
 impl Default for Remembered {
     fn default() -> Self {
-        Self((0..1 << REMEMBERED_BITS).map(|_| AtomicU64::new(0)).collect())
+        // Not zeros, which would come as memory that nobody has written: each page would be mapped when it is first looked at,
+        // and once more, on all cores, when it is first written. No name is all ones.
+        Self((0..1 << REMEMBERED_BITS).map(|_| AtomicU64::new(u64::MAX)).collect())
     }
 }
 
