@@ -39,7 +39,7 @@ pub struct Verified {
     pub ours_us: Figure,
     /// fio's per read, microseconds of CPU time.
     pub fio_us: Figure,
-    /// Ours over fio's, repeat by repeat.
+    /// Ours over fio's, of medians.
     pub ratio: Figure,
     /// What it should be.
     pub goal: Goal,
@@ -55,7 +55,7 @@ pub struct Verified {
 pub struct Cost {
     /// Per read, microseconds of CPU time.
     pub ours_us: Figure,
-    /// Over fio's, repeat by repeat.
+    /// Over fio's, of medians.
     pub ratio: Figure,
     /// Whether it is what it should be.
     pub word: Word,
@@ -171,9 +171,8 @@ fn judge(
     let fio = cost(fio_checked, fio_plain);
     let of = |with: &[Sample]| {
         let ours = cost(with, plain);
-        // Noise may make a small cost negative; a peer's cost of nothing gives no ratio.
-        let pairs = ours.iter().zip(&fio).filter(|(_, fio)| **fio > 0.0);
-        let ratio = stats::figure(&pairs.map(|(ours, fio)| ours / fio).collect::<Vec<_>>());
+        // Noise may make a small cost negative.
+        let ratio = stats::ratio_of_medians(&fio, &ours);
         Cost { ours_us: stats::figure(&ours), word: GOAL.judge(&ratio), ratio }
     };
     let Cost { ours_us, ratio, word } = of(checked);

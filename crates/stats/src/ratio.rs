@@ -1,0 +1,55 @@
+//! The ratio of two small effects that noise may make negative.
+
+use crate::{Figure, bootstrap, quantile};
+
+/// Median of `new` over median of `base`, with its 95 % interval; [`crate::compare`] for values that may be negative, and without
+/// a test. No figure where either is empty or the base's median is not above zero.
+///
+/// The interval is the percentile bootstrap of that ratio (both sides are drawn anew, independently; see [`crate::figure()`]). A
+/// median of ratios taken pair by pair would rest on pairs whose base is near zero by chance; this does not.
+pub fn ratio_of_medians(base: &[f64], new: &[f64]) -> Figure {
+    let (base, new) = (quantile::sorted(base), quantile::sorted(new));
+    let n = base.len().min(new.len());
+    let none = Figure { median: None, low: None, high: None, n };
+    if n == 0 || quantile::median(&base) <= 0.0 {
+        return none;
+    }
+    let median = Some(quantile::median(&new) / quantile::median(&base));
+    if n < 2 {
+        return Figure { median, ..none };
+    }
+    let of = bootstrap::medians(&new, "new").into_iter();
+    let ratios = of.zip(bootstrap::medians(&base, "base")).map(|(new, base)| new / base);
+    let bounds = bootstrap::bounds(ratios.collect()).filter(|b| b.0.is_finite() && b.1.is_finite());
+    Figure { median, low: bounds.map(|b| b.0), high: bounds.map(|b| b.1), n }
+}
+
+#[cfg(test)]
+mod tests {
+    use units::Better;
+
+    use super::*;
+
+    #[test]
+    fn it_is_the_comparison_where_that_has_one() {
+        let (base, new) = ([9.0, 10.0, 11.0, 10.5, 9.5, 10.2], [2.0, 2.2, 1.9, 2.1, 2.4, 2.0]);
+        let (ratio, compared) =
+            (ratio_of_medians(&base, &new), crate::compare(&base, &new, Better::Lower, 0.02));
+        assert_eq!(
+            (ratio.median, ratio.low, ratio.high),
+            (compared.ratio, compared.low, compared.high)
+        );
+        assert_eq!(ratio.n, 6);
+    }
+
+    #[test]
+    fn noise_below_zero_is_a_value_like_others_and_a_base_of_nothing_gives_no_ratio() {
+        let ratio = ratio_of_medians(&[4.0, 5.0, 6.0, 5.0, 4.5], &[-1.0, 0.5, 1.0, 2.0, 0.8]);
+        assert_eq!(ratio.median, Some(0.8 / 5.0));
+        assert!(ratio.low.unwrap() < 0.0 && ratio.high.unwrap() > 0.2);
+        for base in [&[][..], &[0.0, 0.0], &[-3.0, -1.0]] {
+            assert_eq!(ratio_of_medians(base, &[1.0, 2.0]).median, None);
+        }
+        assert_eq!(ratio_of_medians(&[2.0], &[1.0]).interval(), None);
+    }
+}
