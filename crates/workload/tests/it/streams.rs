@@ -157,7 +157,7 @@ fn any_load() -> impl proptest::strategy::Strategy<Value = LoadSpec> {
 
 proptest! {
     #[test]
-    fn streams_keep_to_the_range_and_follow_from_their_seed(spec in any_load(), blocks in 40u64..5000, seed: u64) {
+    fn streams_keep_to_the_range_and_follow_from_their_seed(spec in any_load(), blocks in 200u64..5000, seed: u64) {
         let range = spec.check_target(blocks * 4096, 512).unwrap();
         for job in 0..spec.jobs {
             let ios = || Stream::new(&spec, &range, Seed(seed), job, spec.jobs).take(500).collect::<Vec<_>>();
@@ -171,7 +171,7 @@ proptest! {
     }
 
     #[test]
-    fn seeking_comes_to_where_walking_comes(spec in any_load(), blocks in 40u64..5000, seed: u64, to in 0u64..30_000) {
+    fn seeking_comes_to_where_walking_comes(spec in any_load(), blocks in 200u64..5000, seed: u64, to in 0u64..30_000) {
         let range = spec.check_target(blocks * 4096, 512).unwrap();
         let mut walked = Stream::new(&spec, &range, Seed(seed), 0, spec.jobs);
         let mut sought = walked.clone();
