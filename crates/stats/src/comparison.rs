@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use units::Better;
 
+use crate::ratio::{divide, resampled};
 use crate::verdict::{LEAST_REPEATS, Verdict, decide, zone};
 use crate::{Interval, bootstrap, quantile, rank_test};
 
@@ -121,22 +122,12 @@ fn ratio_of_medians(base: &[f64], new: &[f64]) -> Option<f64> {
     ratio.is_finite().then_some(ratio)
 }
 
-/// Nothing is as much as nothing: without this, two variants without errors would differ.
-fn divide(new: f64, base: f64) -> f64 {
-    if new == base { 1.0 } else { new / base }
-}
-
 /// The percentile interval of the ratio over resamples of both sides.
 fn interval(base: &[f64], new: &[f64]) -> Option<Interval> {
     if base.len().min(new.len()) < 2 {
         return None;
     }
-    let ratios = bootstrap::medians(new, "new")
-        .into_iter()
-        .zip(bootstrap::medians(base, "base"))
-        .map(|(new, base)| divide(new, base))
-        .collect();
-    let (low, high) = bootstrap::bounds(ratios)?;
+    let (low, high) = bootstrap::bounds(resampled(base, new))?;
     low.is_finite().then_some(Interval { low, high })
 }
 

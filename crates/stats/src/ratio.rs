@@ -14,14 +14,24 @@ pub fn ratio_of_medians(base: &[f64], new: &[f64]) -> Figure {
     if n == 0 || quantile::median(&base) <= 0.0 {
         return none;
     }
-    let median = Some(quantile::median(&new) / quantile::median(&base));
+    let median = Some(divide(quantile::median(&new), quantile::median(&base)));
     if n < 2 {
         return Figure { median, ..none };
     }
-    let of = bootstrap::medians(&new, "new").into_iter();
-    let ratios = of.zip(bootstrap::medians(&base, "base")).map(|(new, base)| new / base);
-    let bounds = bootstrap::bounds(ratios.collect()).filter(|b| b.0.is_finite() && b.1.is_finite());
+    let bounds = bootstrap::bounds(resampled(&base, &new));
+    let bounds = bounds.filter(|b| b.0.is_finite() && b.1.is_finite());
     Figure { median, low: bounds.map(|b| b.0), high: bounds.map(|b| b.1), n }
+}
+
+/// New over base, of the medians of resamples of two ascending samples: both sides are drawn anew, independently.
+pub(crate) fn resampled(base: &[f64], new: &[f64]) -> Vec<f64> {
+    let news = bootstrap::medians(new, "new").into_iter();
+    news.zip(bootstrap::medians(base, "base")).map(|(new, base)| divide(new, base)).collect()
+}
+
+/// Nothing is as much as nothing: without this, two variants without errors would differ.
+pub(crate) fn divide(new: f64, base: f64) -> f64 {
+    if new == base { 1.0 } else { new / base }
 }
 
 #[cfg(test)]

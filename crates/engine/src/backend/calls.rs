@@ -27,7 +27,7 @@ pub(crate) unsafe fn perform(files: &Files, transfer: &Transfer, memory: *mut u8
         match (transfer.verb, transfer.durable) {
             (Verb::Read, _) => kernel::pread(part),
             (Verb::Write, false) => kernel::pwrite(part),
-            (Verb::Write, true) => write_durably(part),
+            (Verb::Write, true) => kernel::pwrite_durably(part),
             _ => return move_nothing(files, transfer),
         }
     };
@@ -35,21 +35,7 @@ pub(crate) unsafe fn perform(files: &Files, transfer: &Transfer, memory: *mut u8
     moved as i32
 }
 
-/// A write that is durable when it ends.
-///
-/// # Safety
-///
-/// As for [`kernel::pwrite`].
-#[inline(never)]
-unsafe fn write_durably(part: kernel::Part) -> isize {
-    let kernel::Part { fd, memory, length, at } = part;
-    let part = libc::iovec { iov_base: memory.cast(), iov_len: length };
-    // SAFETY: as the caller promises.
-    let moved =
-        unsafe { libc::pwritev2(fd, &raw const part, 1, at as libc::off_t, libc::RWF_DSYNC) };
-    if moved < 0 { -errno() as isize } else { moved }
-}
-
+/// What moves no bytes.
 #[inline(never)]
 fn move_nothing(files: &Files, transfer: &Transfer) -> i32 {
     let fd = files.fd(transfer.target);

@@ -53,6 +53,22 @@ pub(super) unsafe fn pwrite(part: Part) -> isize {
     unsafe { raw_syscall!(Sysno::pwrite64, fd, memory, length, at) as isize }
 }
 
+/// `pwritev2(2)` with `RWF_DSYNC`: the write is durable when it ends.
+///
+/// # Safety
+///
+/// As for [`pwrite`].
+#[inline(always)]
+pub(super) unsafe fn pwrite_durably(part: Part) -> isize {
+    let Part { fd, memory, length, at } = part;
+    let part = libc::iovec { iov_base: memory.cast(), iov_len: length };
+    // The upper half of the offset is only for machines whose words have 32 bits.
+    // SAFETY: as the caller promises; the description of the memory is only read.
+    unsafe {
+        raw_syscall!(Sysno::pwritev2, fd, &raw const part, 1, at, 0, libc::RWF_DSYNC) as isize
+    }
+}
+
 /// Submits `submit` entries of a ring (`io_uring_enter(2)`); has the kernel look for completions that it kept only if `look`.
 ///
 /// # Safety

@@ -96,17 +96,17 @@ fn one(
     spec.mission = serde_json::to_vec(&order).map_err(Failure::data)?;
     spec.deadline = DEADLINE;
     say(&format!("{}: starting its guest", layer.name()));
-    let mut result = run(&spec, interrupt)?;
+    let mut result = in_guest(&spec, interrupt)?;
     // An emulated kernel crashes now and then while it boots.
-    if let Err(ending @ Ending::Crashed { .. }) = &result {
+    if let (Err(ending @ Ending::Crashed { .. }), Level::None) = (&result, interrupt.level()) {
         say(&format!("{}: {ending}; once more", layer.name()));
-        result = run(&spec, interrupt)?;
+        result = in_guest(&spec, interrupt)?;
     }
     result.map_err(|ending| Failure::data(format!("{} gave no result: {ending}", layer.name())))
 }
 
 /// Runs one guest to its end: what it measured, or how it ended without.
-fn run(spec: &VmSpec, interrupt: &Interrupt) -> Result<Result<Outcome, Ending>, Failure> {
+fn in_guest(spec: &VmSpec, interrupt: &Interrupt) -> Result<Result<Outcome, Ending>, Failure> {
     let mut vm = Vm::start(spec)?;
     let mut outcome = None;
     let mut told = Level::None;
