@@ -162,9 +162,8 @@ impl<'a> Worker<'a> {
 
     /// Reads a piece into the room; gives how many bytes there were.
     fn read(&mut self, piece: &Piece) -> Option<usize> {
-        // A device wants whole sectors; what is beyond the piece is not looked at.
-        let whole = piece.length.next_multiple_of(BLOCK);
-        let room = &mut self.room[self.start..self.start + whole];
+        let asked = piece.source.asked(piece.length);
+        let room = &mut self.room[self.start..self.start + asked];
         match piece.source.read(room, piece.offset) {
             Ok(read) => Some(read.min(piece.length)),
             Err(error) => {

@@ -1,14 +1,15 @@
 //! Reading at an offset, without leaving in the page cache what was not there before.
 
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, IoSliceMut};
 use std::num::NonZeroU64;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use rustix::fs::{Advice, OFlags, fadvise};
+use reduce::BLOCK;
+use rustix::fs::{Advice, OFlags, Stat, fadvise, fstat};
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 
 use super::qcow2::Image;
@@ -42,6 +43,15 @@ impl Source {
             other => other?,
         };
         Ok(Self::Device(file, path.to_owned()))
+    }
+
+    /// Bytes to ask for where `length` are wanted: a device wants whole sectors, what is beyond is not looked at. Of a file no
+    /// more is asked for, as it would cost another call to hear that there is none.
+    pub fn asked(&self, length: usize) -> usize {
+        match self {
+            Self::Device(..) => length.next_multiple_of(BLOCK),
+            _ => length,
+        }
     }
 
     /// Reads into the whole buffer, as far as there are bytes; gives how many there were.
@@ -90,6 +100,8 @@ pub struct Tracked {
     file: OnceLock<io::Result<File>>,
     length: u64,
     modified: (i64, i64),
+    /// The file system it is on.
+    device: u64,
     /// Whether some of it had to be fetched, so that it is not to stay.
     fetched: AtomicBool,
     tally: Arc<Tally>,
@@ -97,7 +109,7 @@ pub struct Tracked {
 
 impl Tracked {
     /// A file that will be opened when it is read.
-    pub fn new(path: PathBuf, found: &Metadata, file: Option<File>, tally: Arc<Tally>) -> Self {
+    pub fn new(path: PathBuf, found: &Stat, file: Option<File>, tally: Arc<Tally>) -> Self {
         let opened = OnceLock::new();
         if let Some(file) = file {
             let _ = opened.set(Ok(file));
@@ -105,8 +117,9 @@ impl Tracked {
         Self {
             path,
             file: opened,
-            length: found.len(),
-            modified: (found.mtime(), found.mtime_nsec()),
+            length: found.st_size as u64,
+            modified: modified(found),
+            device: found.st_dev,
             fetched: AtomicBool::new(false),
             tally,
         }
@@ -129,6 +142,9 @@ impl Tracked {
 
     fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         let file = self.open()?;
+        if self.tally.is_mute(self.device) {
+            return read_full(file, buffer, offset);
+        }
         let cached = if self.fetched.load(Ordering::Relaxed) {
             0
         } else {
@@ -138,6 +154,7 @@ impl Tracked {
                 Ok(n) => n,
                 Err(Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS) => {
                     // A file system that cannot tell what is cached: what it keeps is its own affair.
+                    self.tally.mute(self.device);
                     return read_full(file, buffer, offset);
                 }
                 Err(_) => 0,
@@ -151,6 +168,11 @@ impl Tracked {
         }
         Ok(cached + read)
     }
+}
+
+/// When a file was last written to: seconds and nanoseconds.
+fn modified(found: &Stat) -> (i64, i64) {
+    (found.st_mtime, found.st_mtime_nsec as i64)
 }
 
 /// Opens without changing the time of access, where that is allowed.
@@ -168,10 +190,10 @@ fn open_quietly(path: &Path) -> io::Result<File> {
 impl Drop for Tracked {
     fn drop(&mut self) {
         let Some(Ok(file)) = self.file.get() else { return };
-        let Ok(now) = file.metadata() else { return };
-        if now.len() != self.length {
+        let Ok(now) = fstat(file) else { return };
+        if now.st_size as u64 != self.length {
             self.tally.changed(&self.path, "its length changed while it was read");
-        } else if (now.mtime(), now.mtime_nsec()) != self.modified {
+        } else if modified(&now) != self.modified {
             self.tally.changed(&self.path, "it was written to while it was read");
         }
     }

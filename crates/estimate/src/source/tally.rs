@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
@@ -44,15 +45,19 @@ pub struct Sources {
     pub troubles: Vec<Trouble>,
 }
 
-/// [`Sources`], counted by many threads.
+/// [`Sources`], counted by many threads, and what one of them found out for all.
 #[derive(Debug, Default)]
-pub struct Tally(Mutex<Sources>);
+pub struct Tally {
+    sources: Mutex<Sources>,
+    /// The last file system that did not say what is cached, plus 1.
+    mute: AtomicU64,
+}
 
 impl Tally {
     /// Counts something.
     pub fn note(&self, count: impl FnOnce(&mut Sources)) {
         // A thread that panicked while it counted leaves whole numbers behind.
-        count(&mut self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+        count(&mut self.sources.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
     }
 
     /// Counts something that could not be read.
@@ -73,7 +78,17 @@ impl Tally {
 
     /// What was counted.
     pub fn sources(&self) -> Sources {
-        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+        self.sources.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
+    /// Notes that the file system of this device does not say what is cached.
+    pub fn mute(&self, device: u64) {
+        self.mute.store(device.wrapping_add(1), Ordering::Relaxed);
+    }
+
+    /// Whether that was found out of the file system of this device: asking for each file costs a call.
+    pub fn is_mute(&self, device: u64) -> bool {
+        self.mute.load(Ordering::Relaxed) == device.wrapping_add(1)
     }
 }
 

@@ -1,15 +1,21 @@
 //! The way through everything that was named, in an order that is the same every time: entries by name, data by offset.
 
 use std::collections::HashSet;
-use std::fs::{self, File, Metadata};
+use std::ffi::{CString, OsStr};
+use std::fs::{self, File};
 use std::io::{self, Read};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use reduce::BLOCK;
-use rustix::fs::{SeekFrom, seek};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, RawDir, SeekFrom, Stat, openat, seek, stat, statat,
+};
 use rustix::io::Errno;
+use rustix::path::Arg;
 use sys::interrupt::{Interrupt, Level};
 
 use super::file::Tracked;
@@ -21,6 +27,11 @@ use crate::Error;
 const LEVELS: usize = 2;
 /// Directories that are told apart; those beyond count for the one above them.
 const DIRECTORIES: usize = 2000;
+/// Directories that are held open on the way down, so that names in them are looked up from there. Those below are found by
+/// their whole paths: a process may have few files open.
+const HELD_OPEN: usize = 64;
+/// Bytes of a directory that are read at a time.
+const LISTED: usize = 32 << 10;
 
 /// Hands out jobs, until `send` says that nobody takes them any more.
 pub struct Walk<'a> {
@@ -33,12 +44,16 @@ pub struct Walk<'a> {
     job: Job,
     job_bytes: usize,
     stopped: bool,
+    /// Room for what directories hold.
+    listed: Vec<u8>,
 }
 
 /// A directory on the way down.
 struct Listing {
     path: PathBuf,
-    entries: std::vec::IntoIter<std::ffi::OsString>,
+    /// Where its names are looked up, when it is held open.
+    open: Option<OwnedFd>,
+    entries: std::vec::IntoIter<CString>,
     directory: u32,
     depth: usize,
 }
@@ -60,6 +75,7 @@ impl<'a> Walk<'a> {
             job: Job::default(),
             job_bytes: 0,
             stopped: false,
+            listed: Vec::with_capacity(LISTED),
         }
     }
 
@@ -84,8 +100,8 @@ impl<'a> Walk<'a> {
             return self.standard_input(directory).map_err(unreadable);
         }
         let real = fs::canonicalize(path).map_err(unreadable)?;
-        let found = fs::metadata(&real).map_err(unreadable)?;
-        let kind = found.file_type();
+        let found = stat(&real).map_err(|error| unreadable(error.into()))?;
+        let kind = FileType::from_raw_mode(found.st_mode);
         let directory = self.directory(path.display().to_string(), 0);
         if kind.is_dir() {
             fs::read_dir(&real).map_err(unreadable)?;
@@ -96,7 +112,7 @@ impl<'a> Walk<'a> {
             let file = File::open(&real).map_err(unreadable)?;
             if Image::is_one(&file) {
                 self.image(Image::open(&real)?, directory).map_err(unreadable)?;
-            } else if self.seen.insert((found.dev(), found.ino())) {
+            } else if self.seen.insert((found.st_dev, found.st_ino)) {
                 self.file(real, &found, directory);
             } else {
                 self.tally.note(|sources| sources.hard_links += 1);
@@ -117,9 +133,10 @@ impl<'a> Walk<'a> {
         names.len() as u32 - 1
     }
 
-    fn tree(&mut self, root: PathBuf, found: &Metadata, directory: u32) {
+    fn tree(&mut self, root: PathBuf, found: &Stat, directory: u32) {
         let mut way = Vec::new();
-        self.enter(root, found, directory, 0, &mut way);
+        let below = self.list(CWD, &root, found);
+        self.descend(root, below, (directory, 0), &mut way);
         while let Some(level) = way.last_mut() {
             if self.stopped || self.interrupt.level() != Level::None {
                 self.stopped = true;
@@ -129,33 +146,41 @@ impl<'a> Walk<'a> {
                 way.pop();
                 continue;
             };
-            let path = level.path.join(name);
+            let path = level.path.join(OsStr::from_bytes(name.to_bytes()));
             let (above, depth) = (level.directory, level.depth);
-            let found = match fs::symlink_metadata(&path) {
+            let looked_up = match &level.open {
+                Some(open) => statat(open, &name, AtFlags::SYMLINK_NOFOLLOW),
+                None => statat(CWD, &path, AtFlags::SYMLINK_NOFOLLOW),
+            };
+            let found = match looked_up {
                 Ok(found) => found,
                 // Removed since it was listed.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(Errno::NOENT) => {
                     self.tally.changed(&path, "it was removed while the tree was read");
                     continue;
                 }
                 Err(error) => {
-                    self.tally.unreadable(&path, &error);
+                    self.tally.unreadable(&path, &error.into());
                     continue;
                 }
             };
-            let kind = found.file_type();
+            let kind = FileType::from_raw_mode(found.st_mode);
             if kind.is_dir() {
                 let directory = if depth < LEVELS {
                     self.directory(path.display().to_string(), above)
                 } else {
                     above
                 };
-                self.enter(path, &found, directory, depth + 1, &mut way);
+                let below = match &level.open {
+                    Some(open) => self.list(open, &name, &found),
+                    None => self.list(CWD, &path, &found),
+                };
+                self.descend(path, below, (directory, depth + 1), &mut way);
             } else if kind.is_symlink() {
                 self.tally.note(|sources| sources.symbolic_links += 1);
             } else if !kind.is_file() {
                 self.tally.note(|sources| sources.special += 1);
-            } else if found.nlink() > 1 && !self.seen.insert((found.dev(), found.ino())) {
+            } else if found.st_nlink > 1 && !self.seen.insert((found.st_dev, found.st_ino)) {
                 self.tally.note(|sources| sources.hard_links += 1);
             } else {
                 self.file(path, &found, above);
@@ -163,31 +188,51 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Lists a directory, unless it was entered before: a bind mount can make a loop.
-    fn enter(
+    /// Goes into a directory that was listed.
+    fn descend(
         &mut self,
         path: PathBuf,
-        found: &Metadata,
-        directory: u32,
-        depth: usize,
+        below: io::Result<Option<(OwnedFd, Vec<CString>)>>,
+        (directory, depth): (u32, usize),
         way: &mut Vec<Listing>,
     ) {
-        if !self.seen.insert((found.dev(), found.ino())) {
-            return;
+        match below {
+            Ok(None) => {}
+            Ok(Some((open, entries))) => {
+                let open = (way.len() < HELD_OPEN).then_some(open);
+                way.push(Listing { path, open, entries: entries.into_iter(), directory, depth });
+            }
+            Err(error) => self.tally.unreadable(&path, &error),
         }
-        self.tally.note(|sources| sources.directories += 1);
-        let listed = fs::read_dir(&path)
-            .and_then(|entries| entries.map(|e| e.map(|e| e.file_name())).collect());
-        let mut entries: Vec<_> = match listed {
-            Ok(entries) => entries,
-            Err(error) => return self.tally.unreadable(&path, &error),
-        };
-        entries.sort_unstable();
-        way.push(Listing { path, entries: entries.into_iter(), directory, depth });
     }
 
-    fn file(&mut self, path: PathBuf, found: &Metadata, directory: u32) {
-        let length = found.len();
+    /// Lists the directory that `name` is in `near`, unless it was entered before: a bind mount can make a loop.
+    fn list(
+        &mut self,
+        near: impl AsFd,
+        name: impl Arg,
+        found: &Stat,
+    ) -> io::Result<Option<(OwnedFd, Vec<CString>)>> {
+        if !self.seen.insert((found.st_dev, found.st_ino)) {
+            return Ok(None);
+        }
+        self.tally.note(|sources| sources.directories += 1);
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let open = openat(near, name, flags, Mode::empty())?;
+        let mut entries = Vec::new();
+        let mut listed = RawDir::new(&open, self.listed.spare_capacity_mut());
+        while let Some(entry) = listed.next() {
+            let entry = entry?;
+            if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
+                entries.push(entry.file_name().to_owned());
+            }
+        }
+        entries.sort_unstable();
+        Ok(Some((open, entries)))
+    }
+
+    fn file(&mut self, path: PathBuf, found: &Stat, directory: u32) {
+        let length = found.st_size as u64;
         self.tally.note(|sources| {
             sources.files += 1;
             sources.tails += u64::from(!length.is_multiple_of(BLOCK as u64));
@@ -195,7 +240,7 @@ impl<'a> Walk<'a> {
         if length == 0 {
             return;
         }
-        let sparse = found.blocks() * 512 < length;
+        let sparse = (found.st_blocks as u64) * 512 < length;
         let file = if sparse { File::open(&path).ok() } else { None };
         let seeker = file.as_ref().and_then(|file| file.try_clone().ok());
         let source = Tracked::new(path, found, file, Arc::clone(&self.tally));
