@@ -183,7 +183,7 @@ impl Order {
 mod tests {
     use super::*;
     use crate::answer::{Answer, Estimate, Parts};
-    use crate::compare::Sums;
+    use crate::compare::Records;
     use crate::{Request, Sources};
     use units::Seed;
 
@@ -239,7 +239,7 @@ mod tests {
             whole,
             names: vec!["/".into()],
             sources: Sources::default(),
-            comparison: Sums::default().comparison(),
+            comparison: Records::default().comparison(),
             complete: true,
             elapsed: std::time::Duration::ZERO,
         };

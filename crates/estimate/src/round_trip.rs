@@ -7,7 +7,7 @@ use reduce::{BLOCK, Lz4, Policy, Written};
 use units::Seed;
 
 use crate::answer::{Estimate, Parts};
-use crate::compare::Sums;
+use crate::compare::Records;
 use crate::order::Order;
 use crate::worker::{Done, Run};
 use crate::{Request, Sources};
@@ -35,7 +35,7 @@ fn estimate(blocks: &[(u64, u16)]) -> Estimate {
         whole: order.finish(),
         names: vec!["/".into()],
         sources: Sources::default(),
-        comparison: Sums::default().comparison(),
+        comparison: Records::default().comparison(),
         complete: true,
         elapsed: Duration::ZERO,
     };

@@ -11,7 +11,7 @@ use reduce::Policy;
 use sys::interrupt::{Interrupt, Level};
 
 use crate::answer::{Estimate, Parts};
-use crate::compare::Sums;
+use crate::compare::Records;
 use crate::order::Order;
 use crate::queue::{Queue, Taker};
 use crate::source::{Scout, Tally, Walk};
@@ -65,7 +65,7 @@ struct Shared<'a> {
     order: Mutex<Order>,
     tally: Arc<Tally>,
     remembered: Remembered,
-    sums: Mutex<Sums>,
+    records: Mutex<Records>,
     bytes: AtomicU64,
 }
 
@@ -90,7 +90,7 @@ pub fn estimate(
         order: Mutex::new(Order::new(request.policy)),
         tally: Arc::default(),
         remembered: Remembered::default(),
-        sums: Mutex::default(),
+        records: Mutex::default(),
         bytes: AtomicU64::new(0),
     };
     let names = Mutex::new(Vec::new());
@@ -139,11 +139,12 @@ pub fn estimate(
     })?;
     shared.model(shared.order());
     let order = shared.order.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let records = shared.records.into_inner().unwrap_or_else(PoisonError::into_inner);
     let parts = Parts {
         whole: order.finish(),
         names: names.into_inner().unwrap_or_else(PoisonError::into_inner),
         sources: shared.tally.sources(),
-        comparison: shared.sums.into_inner().unwrap_or_else(PoisonError::into_inner).comparison(),
+        comparison: records.comparison(),
         complete: interrupt.level() == Level::None,
         elapsed: started.elapsed(),
     };
@@ -172,13 +173,12 @@ impl Shared<'_> {
             if self.interrupt.level() != Level::None {
                 break;
             }
-            let done = worker.work(&job);
-            drop(job);
+            let done = worker.work(job);
             self.bytes.fetch_add(done.bytes, Ordering::Relaxed);
             self.hand_in(done);
         }
-        let mut sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
-        sums.add(&worker.sampler.sums());
+        let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
+        records.add(worker.sampler.records);
     }
 
     /// Hands in what became of a job. One worker at a time puts it through the model, for all; the others go on with their

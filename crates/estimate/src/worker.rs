@@ -93,15 +93,15 @@ impl<'a> Worker<'a> {
         Self { exact, remembered, tally, lz4, room, start, sampler }
     }
 
-    /// Does a job.
-    pub fn work(&mut self, job: &Job) -> Done {
+    /// Does a job. Each file is closed when it is done: a job may have many.
+    pub fn work(&mut self, job: Job) -> Done {
         let mut done = Done { number: job.number, ..Done::default() };
         done.blocks.reserve(JOB / BLOCK);
         let shift = ladder::shift(job.position, self.exact);
         done.stretch = ladder::stretch(job.number, shift);
         let taken = if done.stretch.is_some() { 0 } else { shift };
-        for (index, piece) in job.pieces.iter().enumerate() {
-            let Some(read) = self.read(piece) else { continue };
+        for (index, piece) in job.pieces.into_iter().enumerate() {
+            let Some(read) = self.read(&piece) else { continue };
             done.bytes += read as u64;
             let padded = read.next_multiple_of(BLOCK);
             self.room[self.start + read..self.start + padded].fill(0);

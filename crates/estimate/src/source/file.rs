@@ -1,15 +1,17 @@
 //! Reading at an offset, without leaving in the page cache what was not there before.
 
+use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::io::{self, IoSliceMut};
 use std::num::NonZeroU64;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use reduce::BLOCK;
-use rustix::fs::{Advice, OFlags, Stat, fadvise, fstat};
+use rustix::fs::{Advice, CWD, Mode, OFlags, Stat, fadvise, fstat, openat};
 use rustix::io::{Errno, ReadWriteFlags, preadv2};
 
 use super::qcow2::Image;
@@ -93,10 +95,35 @@ fn read_full(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     Ok(done)
 }
 
+/// A directory that is held open, so that what is in it is found without the way there.
+pub type Near = Arc<Counted>;
+
+/// A directory, and a count of all that are held open.
+#[derive(Debug)]
+pub struct Counted {
+    directory: OwnedFd,
+    _count: Arc<()>,
+}
+
+impl Counted {
+    /// Holds a directory open, if no more than `most` are: whoever holds a clone of `count` is counted.
+    pub fn hold(directory: OwnedFd, count: &Arc<()>, most: usize) -> Option<Near> {
+        (Arc::strong_count(count) <= most)
+            .then(|| Arc::new(Self { directory, _count: Arc::clone(count) }))
+    }
+}
+
+impl AsFd for Counted {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.directory.as_fd()
+    }
+}
+
 /// A file as it was found; that it is still the same is checked when the last of its pieces is done.
 #[derive(Debug)]
 pub struct Tracked {
     path: PathBuf,
+    near: Option<Near>,
     file: OnceLock<io::Result<File>>,
     length: u64,
     modified: (i64, i64),
@@ -109,14 +136,11 @@ pub struct Tracked {
 
 impl Tracked {
     /// A file that will be opened when it is read.
-    pub fn new(path: PathBuf, found: &Stat, file: Option<File>, tally: Arc<Tally>) -> Self {
-        let opened = OnceLock::new();
-        if let Some(file) = file {
-            let _ = opened.set(Ok(file));
-        }
+    pub fn new(path: PathBuf, near: Option<Near>, found: &Stat, tally: Arc<Tally>) -> Self {
         Self {
             path,
-            file: opened,
+            near,
+            file: OnceLock::new(),
             length: found.st_size as u64,
             modified: modified(found),
             device: found.st_dev,
@@ -127,7 +151,11 @@ impl Tracked {
 
     fn open(&self) -> io::Result<&File> {
         let opened = self.file.get_or_init(|| {
-            let file = open_quietly(&self.path)?;
+            let near = self.near.as_ref().map(|near| near.as_fd());
+            let file = match (near, self.path.file_name()) {
+                (Some(near), Some(name)) => open_quietly(near, name)?,
+                _ => open_quietly(CWD, self.path.as_os_str())?,
+            };
             if self.length > LARGE {
                 // Only speed depends on it.
                 let _ = fadvise(&file, 0, None, Advice::Random);
@@ -176,15 +204,14 @@ fn modified(found: &Stat) -> (i64, i64) {
 }
 
 /// Opens without changing the time of access, where that is allowed.
-fn open_quietly(path: &Path) -> io::Result<File> {
-    let flags = |extra: OFlags| (OFlags::NOFOLLOW | OFlags::NONBLOCK | extra).bits().cast_signed();
-    let open = |extra| OpenOptions::new().read(true).custom_flags(flags(extra)).open(path);
-    match open(OFlags::NOATIME) {
-        Err(error) if error.raw_os_error() == Some(Errno::PERM.raw_os_error()) => {
-            open(OFlags::empty())
-        }
+fn open_quietly(near: BorrowedFd, name: &OsStr) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let open = |extra| openat(near, name, flags | extra, Mode::empty());
+    let opened = match open(OFlags::NOATIME) {
+        Err(Errno::PERM) => open(OFlags::empty()),
         other => other,
-    }
+    };
+    Ok(opened?.into())
 }
 
 impl Drop for Tracked {

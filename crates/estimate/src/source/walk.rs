@@ -18,7 +18,7 @@ use rustix::io::Errno;
 use rustix::path::Arg;
 use sys::interrupt::{Interrupt, Level};
 
-use super::file::Tracked;
+use super::file::{Counted, Near, Tracked};
 use super::qcow2::Image;
 use super::{JOB, Job, Piece, Source, Tally};
 use crate::Error;
@@ -27,9 +27,9 @@ use crate::Error;
 const LEVELS: usize = 2;
 /// Directories that are told apart; those beyond count for the one above them.
 const DIRECTORIES: usize = 2000;
-/// Directories that are held open on the way down, so that names in them are looked up from there. Those below are found by
-/// their whole paths: a process may have few files open.
-const HELD_OPEN: usize = 64;
+/// Directories that are held open at a time, on the way down or for files that are still to be read. What is in others is found by
+/// its whole path: a process may have few files open.
+const HELD_OPEN: usize = 256;
 /// Bytes of a directory that are read at a time.
 const LISTED: usize = 32 << 10;
 
@@ -44,6 +44,8 @@ pub struct Walk<'a> {
     job: Job,
     job_bytes: usize,
     stopped: bool,
+    /// Counts the directories that are held open.
+    held_open: Arc<()>,
     /// Room for what directories hold.
     listed: Vec<u8>,
 }
@@ -52,7 +54,7 @@ pub struct Walk<'a> {
 struct Listing {
     path: PathBuf,
     /// Where its names are looked up, when it is held open.
-    open: Option<OwnedFd>,
+    open: Option<Near>,
     entries: std::vec::IntoIter<CString>,
     directory: u32,
     depth: usize,
@@ -75,6 +77,7 @@ impl<'a> Walk<'a> {
             job: Job::default(),
             job_bytes: 0,
             stopped: false,
+            held_open: Arc::default(),
             listed: Vec::with_capacity(LISTED),
         }
     }
@@ -113,7 +116,7 @@ impl<'a> Walk<'a> {
             if Image::is_one(&file) {
                 self.image(Image::open(&real)?, directory).map_err(unreadable)?;
             } else if self.seen.insert((found.st_dev, found.st_ino)) {
-                self.file(real, &found, directory);
+                self.file(real, None, &found, directory);
             } else {
                 self.tally.note(|sources| sources.hard_links += 1);
             }
@@ -183,7 +186,8 @@ impl<'a> Walk<'a> {
             } else if found.st_nlink > 1 && !self.seen.insert((found.st_dev, found.st_ino)) {
                 self.tally.note(|sources| sources.hard_links += 1);
             } else {
-                self.file(path, &found, above);
+                let near = level.open.clone();
+                self.file(path, near, &found, above);
             }
         }
     }
@@ -199,7 +203,7 @@ impl<'a> Walk<'a> {
         match below {
             Ok(None) => {}
             Ok(Some((open, entries))) => {
-                let open = (way.len() < HELD_OPEN).then_some(open);
+                let open = Counted::hold(open, &self.held_open, HELD_OPEN);
                 way.push(Listing { path, open, entries: entries.into_iter(), directory, depth });
             }
             Err(error) => self.tally.unreadable(&path, &error),
@@ -231,7 +235,7 @@ impl<'a> Walk<'a> {
         Ok(Some((open, entries)))
     }
 
-    fn file(&mut self, path: PathBuf, found: &Stat, directory: u32) {
+    fn file(&mut self, path: PathBuf, near: Option<Near>, found: &Stat, directory: u32) {
         let length = found.st_size as u64;
         self.tally.note(|sources| {
             sources.files += 1;
@@ -241,9 +245,8 @@ impl<'a> Walk<'a> {
             return;
         }
         let sparse = (found.st_blocks as u64) * 512 < length;
-        let file = if sparse { File::open(&path).ok() } else { None };
-        let seeker = file.as_ref().and_then(|file| file.try_clone().ok());
-        let source = Tracked::new(path, found, file, Arc::clone(&self.tally));
+        let seeker = if sparse { File::open(&path).ok() } else { None };
+        let source = Tracked::new(path, near, found, Arc::clone(&self.tally));
         let source = Arc::new(Source::File(source));
         let Some(seeker) = seeker else {
             return self.range(&source, 0, length, directory);

@@ -48,6 +48,24 @@ fn links_make_neither_loops_nor_copies() {
 }
 
 #[test]
+fn directories_that_are_not_held_open_any_more_are_read_like_the_others() {
+    let dir = tempfile::tempdir().unwrap();
+    // Deeper, and more of them waiting at a time, than are held open.
+    let mut deep = dir.path().to_owned();
+    for level in 0..300u64 {
+        deep.push("d");
+        fs::create_dir(&deep).unwrap();
+        fs::write(deep.join("z"), block(level, 4096)).unwrap();
+        let wide = dir.path().join(format!("w{level}"));
+        fs::create_dir(&wide).unwrap();
+        fs::write(wide.join("data"), block(1000 + level, 4096)).unwrap();
+    }
+    let got = of(dir.path());
+    assert_eq!((got.sources.files, got.sources.directories, got.sources.unreadable), (600, 601, 0));
+    assert_eq!((got.blocks.unique, got.sources.changed), (600, 0));
+}
+
+#[test]
 fn what_cannot_be_read_is_counted_and_named() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("open"), block(1, 4096)).unwrap();
