@@ -51,6 +51,11 @@ impl Collector {
         Ok(rows)
     }
 
+    /// The first interval whose row is not out.
+    pub(crate) fn next(&self) -> u64 {
+        self.next
+    }
+
     /// All rows that are left of a load whose last I/O ended at `end_ns`.
     pub(crate) fn last_rows(&mut self, end_ns: u64) -> Result<Vec<IntervalRow>, EngineError> {
         self.gather();

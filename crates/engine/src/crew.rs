@@ -17,7 +17,8 @@ use crate::choice::Driver;
 use crate::collect::Collector;
 use crate::ended::Ended;
 use crate::error::{EngineError, Kind};
-use crate::event::Event;
+use crate::event::{Event, Waiting};
+use crate::gaps::Gaps;
 use crate::hold::{Hold, Shared};
 use crate::job::{Job, MakeFill};
 use crate::load::{Context, Load};
@@ -295,7 +296,7 @@ impl Crew {
         on: &mut dyn FnMut(Event),
     ) -> Result<Vec<Ended>, EngineError> {
         let (mut ended, mut failed) = (Vec::new(), Vec::new());
-        let mut watch = Watch::new(pace);
+        let (mut watch, mut gaps) = (Watch::new(pace), Gaps::new(pace));
         let mut meter = Meter::new(plan.context);
         let seldom = if plan.workers_of_a_job() > 1 { LOOK_AT_THREADS } else { LOOK };
         let quarter = Duration::from_nanos(pace.interval_ns / 4);
@@ -319,18 +320,30 @@ impl Crew {
             self.seen_in_flight = self.seen_in_flight.max(in_flight);
             let now_ns = plan.context.clock.now().0;
             let rows = collector.rows()?;
+            let elapsed_ns = now_ns.saturating_sub(pace.start_ns);
+            let (ended_ios, bytes) = (self.board.ended(), self.board.bytes());
             if !rows.is_empty() {
-                let elapsed_ns = now_ns.saturating_sub(pace.start_ns);
-                let mut progress = plan.outline.progress(elapsed_ns, self.board.bytes());
+                let mut progress = plan.outline.progress(elapsed_ns, bytes);
                 progress.cpu_per_io_us = meter.per_io_us(rows.iter().map(|row| row.ios).sum());
                 if settling.as_mut().is_some_and(|s| s.see(&rows, pace.start_ns)) {
                     self.board.halt(Halt::Steady);
                 }
                 on(Event::Intervals { rows, progress });
             }
-            if let Some(notice) = watch.stalled(now_ns, self.board.ended(), in_flight) {
+            if let Some(notice) = watch.stalled(now_ns, ended_ios, in_flight) {
                 on(Event::Notice(notice.clone()));
                 notices.push(notice);
+            }
+            if let Some(gap) = gaps.look(now_ns, collector.next(), (ended_ios, bytes)) {
+                on(Event::Waiting(Waiting {
+                    start_ns: gap.span_ns.0,
+                    end_ns: gap.span_ns.1,
+                    ios: gap.ios,
+                    bytes: gap.bytes,
+                    in_flight,
+                    silent_ns: watch.silent_ns(now_ns),
+                    progress: plan.outline.progress(elapsed_ns, bytes),
+                }));
             }
             if watch.is_lost(now_ns, self.board.halted() != Halt::None, level) {
                 let missing = self.threads.len() - ended.len() - failed.len();

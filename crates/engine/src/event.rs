@@ -15,6 +15,9 @@ pub enum Event {
         /// How far the load has come.
         progress: Progress,
     },
+    /// Intervals are over whose rows have to wait: the kernel holds a worker, which has not said what it did in them. The rows
+    /// follow when it is back, the empty ones too; this is what is known until then.
+    Waiting(Waiting),
     /// Something a person should know; it stands in the summary too.
     Notice(String),
 }
@@ -30,6 +33,25 @@ pub struct Started {
     pub direct: bool,
     /// The common start of all workers, in nanoseconds of the clock.
     pub start_ns: u64,
+}
+
+/// What is known of intervals whose rows are not there yet.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Waiting {
+    /// Start of the first of them, nanoseconds of the clock.
+    pub start_ns: u64,
+    /// End of the last of them, nanoseconds of the clock.
+    pub end_ns: u64,
+    /// I/Os of all operations that ended meanwhile, failed ones included; to within a fraction of a second.
+    pub ios: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// I/Os in flight now.
+    pub in_flight: u64,
+    /// For how long none has ended, nanoseconds.
+    pub silent_ns: u64,
+    /// How far the load has come.
+    pub progress: Progress,
 }
 
 /// How far a load has come.

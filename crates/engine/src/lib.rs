@@ -15,6 +15,7 @@ mod ended;
 mod error;
 mod event;
 mod floor;
+mod gaps;
 mod gate;
 mod hold;
 mod job;
@@ -39,7 +40,7 @@ mod worker;
 
 pub use choice::{Choice, Driver};
 pub use error::{EngineError, Kind};
-pub use event::{Event, Progress, Started};
+pub use event::{Event, Progress, Started, Waiting};
 pub use floor::{Floor, Floored, floor};
 pub use load::{Aim, Context, ForeignCpu, Load, SimModel, TargetSpec};
 pub use probe::probe;

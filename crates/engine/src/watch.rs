@@ -50,6 +50,11 @@ impl Watch {
         ))
     }
 
+    /// For how long nothing had ended at the last look.
+    pub(crate) fn silent_ns(&self, now_ns: u64) -> u64 {
+        now_ns.saturating_sub(self.seen.1)
+    }
+
     /// Whether workers that have not ended by now are stuck in the kernel: nothing ends any more.
     pub(crate) fn is_lost(&mut self, now_ns: u64, halted: bool, level: Level) -> bool {
         if !halted && now_ns < self.deadline_ns {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use engine::{Choice, Context, Event as Said, Load, TargetSpec};
+use engine::{Choice, Context, Event as Said, Load, TargetSpec, Waiting};
 use host::Executor;
 use results::model::{LoadSummary, Row};
 
@@ -105,6 +105,15 @@ pub(crate) fn hand_in(scene: &Scene, plan: &CellPlan, stage: usize, said: &Said)
                 operations: rows.iter().map(OperationBrief::from).collect(),
             });
         }
+        // The rows follow; until then the view shows that the load goes on.
+        Said::Waiting(Waiting { progress, .. }) => scene.recorder.event(Event::Progress {
+            cell: plan.index,
+            stage: name.clone(),
+            elapsed_ns: progress.elapsed_ns,
+            remaining_ns: progress.remaining_ns,
+            fraction: progress.fraction,
+            operations: Vec::new(),
+        }),
         Said::Notice(text) => {
             scene.recorder.event(Event::Notice { cell: Some(plan.index), text: text.clone() });
         }

@@ -27,9 +27,10 @@ pub(crate) use uring::Ring;
 use crate::error::EngineError;
 
 /// The portion of backends whose targets work while the worker goes on: half of the depth, so that there is always something
-/// to work on, and no more than makes the cost of a call small.
+/// to work on. No more than makes the cost of a call small, and no fewer: a worker that comes back for the other half too often
+/// does not keep a large depth.
 fn portion(depth: usize) -> usize {
-    (depth / 2).clamp(1, 16)
+    (depth / 2).clamp(1, 64)
 }
 
 /// One I/O that a backend is through with.

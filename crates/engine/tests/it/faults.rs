@@ -106,6 +106,31 @@ fn a_stall_that_ends_is_in_the_latencies_and_nothing_is_lost() {
 }
 
 #[test]
+fn while_all_threads_stall_it_is_told_that_nothing_ends_and_the_rows_come_afterwards_once_each() {
+    let name = "while_all_threads_stall_it_is_told_that_nothing_ends";
+    let stall = What::Stall(Duration::from_millis(2500));
+    let faults = vec![Fault::new(On::Read, When::after(100).at_most(4), stall)];
+    let Some(target) = mount(name, faults) else { return };
+    let spec =
+        "ops = { randread = 100 }\nios = 300\ndepth = 4\ninterval = \"100ms\"\nbackend = \"sync\"";
+    let told = run(&on(target.path(), spec));
+    agree(&told);
+    let waiting = told.events.iter().filter_map(|event| match event {
+        Event::Waiting(waiting) => Some(*waiting),
+        _ => None,
+    });
+    let waiting: Vec<_> = waiting.collect();
+    let still = |w: &&engine::Waiting| (w.ios, w.bytes, w.in_flight) == (0, 0, 4);
+    assert!(waiting.iter().filter(still).count() >= 2, "{waiting:#?}");
+    assert!(waiting.is_sorted_by(|a, b| a.end_ns <= b.start_ns), "{waiting:#?}");
+    assert!(waiting.is_sorted_by(|a, b| a.silent_ns < b.silent_ns || b.ios > 0), "{waiting:#?}");
+    // Every interval has its row all the same, in order.
+    assert!(told.rows.is_sorted_by(|a, b| a.end_ns == b.start_ns), "{:#?}", told.rows);
+    let silent = told.rows.iter().filter(|row| row.ios == 0).count();
+    assert!(silent >= 20, "{silent} of {}", told.rows.len());
+}
+
+#[test]
 fn a_device_whose_sparse_backing_is_full_gives_errors_and_a_valid_result() {
     let name = "a_device_whose_sparse_backing_is_full_gives_errors_and_a_valid_result";
     let Some(small) = Tmpfs::new(name, 4 * MIB) else { return };

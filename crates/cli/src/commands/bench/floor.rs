@@ -12,8 +12,10 @@ pub fn floor(args: &BenchFloorArgs) -> Result<ExitCode, Failure> {
     let done = engine::floor(&engine::Floor {
         path: args.target.clone(),
         size: args.size,
-        threads: args.threads,
+        driver: engine::Driver::Sync,
+        depth: args.threads,
         sequential: args.sequential,
+        writes: false,
         direct: !args.buffered,
         duration: args.duration.map(|time| Duration::from_nanos(time.0)),
     })

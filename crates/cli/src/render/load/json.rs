@@ -1,6 +1,6 @@
 //! A load for programs (docs/json.md).
 
-use engine::{Progress, Started};
+use engine::{Progress, Started, Waiting};
 use results::model::{ContentFigures, IntervalRow, LatencySummary, LoadSummary, OperationSummary};
 use serde_json::{Map, Value, json};
 
@@ -29,6 +29,17 @@ pub fn interval(row: &IntervalRow) -> Value {
         "ios": row.ios, "bytes": row.bytes, "errors": row.errors,
         "iops": row.ios as f64 / seconds, "throughput_bytes_per_s": row.bytes as f64 / seconds,
         "latency_p50_ns": row.latency.map(|l| l.p50_ns), "latency_p99_ns": row.latency.map(|l| l.p99_ns),
+    })
+}
+
+/// Intervals whose rows have to wait.
+pub fn waiting(waiting: &Waiting) -> Value {
+    let seconds = waiting.end_ns.saturating_sub(waiting.start_ns).max(1) as f64 / 1e9;
+    json!({
+        "event": "waiting", "start_ns": waiting.start_ns, "end_ns": waiting.end_ns,
+        "ios": waiting.ios, "bytes": waiting.bytes, "iops": waiting.ios as f64 / seconds,
+        "throughput_bytes_per_s": waiting.bytes as f64 / seconds,
+        "in_flight": waiting.in_flight, "silent_ns": waiting.silent_ns,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use engine::Progress;
+use engine::{Progress, Waiting};
 use results::model::IntervalRow;
 use run::OperationBrief;
 use units::{Unit, show};
@@ -19,6 +19,8 @@ pub struct Board {
     /// Failed I/Os since the load began, by operation.
     errors: BTreeMap<String, u64>,
     progress: Option<Progress>,
+    /// Set while rows have to wait.
+    waiting: Option<String>,
 }
 
 /// A column of the table: its name, its width, and from which width of the terminal on it is shown.
@@ -50,6 +52,7 @@ impl Board {
     /// Takes over the rows of the newest interval.
     pub fn update(&mut self, rows: &[IntervalRow], progress: &Progress) {
         self.progress = Some(*progress);
+        self.waiting = None;
         for row in rows {
             *self.errors.entry(row.operation.clone()).or_default() += row.errors;
             let errors = self.errors.get(&row.operation).copied().unwrap_or_default();
@@ -58,6 +61,16 @@ impl Board {
                 Some(old) => *old = brief,
                 None => self.rows.push(brief),
             }
+        }
+    }
+
+    /// Takes over what is known while rows have to wait: of the operations only that they did nothing, where nothing was done.
+    pub fn wait(&mut self, waiting: &Waiting) {
+        self.progress = Some(Progress { cpu_per_io_us: None, ..waiting.progress });
+        self.waiting = Some(told(waiting));
+        for row in self.rows.iter_mut().filter(|_| waiting.ios == 0) {
+            (row.iops, row.throughput_bytes_per_s) = (0.0, 0.0);
+            (row.p50_ns, row.p99_ns) = (None, None);
         }
     }
 
@@ -74,11 +87,20 @@ impl Board {
                 shown().map(|c| format!("{:>1$}", (c.show)(row), c.width)).collect();
             lines.push(format!("{:name$}{figures}", row.operation));
         }
+        lines.extend(self.waiting.clone());
         if let Some(us) = progress.cpu_per_io_us {
             lines.push(format!("CPU {} per I/O", Unit::Micros.show(us)));
         }
         lines
     }
+}
+
+/// What is known of intervals whose rows have to wait, in a line.
+pub fn told(waiting: &Waiting) -> String {
+    let seconds = waiting.end_ns.saturating_sub(waiting.start_ns).max(1) as f64 / 1e9;
+    let iops = Unit::PerSecond.show((waiting.ios as f64 / seconds).round());
+    let silent = show::nanos(waiting.silent_ns as f64);
+    format!("waiting: {iops}, {} in flight, the last one ended {silent} ago", waiting.in_flight)
 }
 
 /// Bar, share and time left.
@@ -128,6 +150,31 @@ mod tests {
         board.update(&[row("randread", 0), row("randwritezeroes", 3)], &progress);
         board.update(&[row("randread", 0), row("randwritezeroes", 4)], &progress);
         board
+    }
+
+    #[test]
+    fn while_rows_wait_it_shows_that_nothing_ends_and_what_is_in_flight() {
+        let mut board = board();
+        let progress = board.progress.unwrap();
+        let waiting = Waiting {
+            start_ns: 0,
+            end_ns: 1_000_000_000,
+            ios: 0,
+            bytes: 0,
+            in_flight: 32,
+            silent_ns: 12_000_000_000,
+            progress,
+        };
+        board.wait(&waiting);
+        let lines = board.lines(80);
+        assert!(lines[2].contains(" 0") && !lines[2].contains("8123"), "{lines:#?}");
+        assert!(lines[4].contains("32 in flight") && lines[4].contains("12 s ago"), "{lines:#?}");
+        board.update(&[row("randread", 0)], &progress);
+        assert!(!board.lines(80).iter().any(|line| line.contains("in flight")));
+        // Where others go on, what the operations did is not known: the figures stay, and the line tells.
+        board.wait(&Waiting { ios: 500, ..waiting });
+        let lines = board.lines(80);
+        assert!(lines[2].contains("8123") && lines[4].contains("waiting: 500/s"), "{lines:#?}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ mod table;
 use std::io::{IsTerminal, Stderr};
 use std::time::{Duration, Instant};
 
-use engine::{Event, Progress};
+use engine::{Event, Progress, Waiting};
 use results::model::{IntervalRow, LoadSummary};
 use run::OperationBrief;
 
@@ -51,6 +51,13 @@ impl LoadView {
                 }
                 self.intervals(rows, progress);
             }
+            Event::Waiting(waiting) => {
+                if self.json {
+                    json_line(&json::waiting(waiting));
+                    json_line(&json::progress(&waiting.progress));
+                }
+                self.waiting(waiting);
+            }
             Event::Notice(text) => {
                 if self.json {
                     json_line(&serde_json::json!({"event": "notice", "text": text}));
@@ -85,6 +92,16 @@ impl LoadView {
         let shown: Vec<_> = rows.iter().map(|row| figures(&OperationBrief::from(row))).collect();
         let left = time_left(progress.remaining_ns, progress.elapsed_ns);
         say(&format!("{left}  {}", shown.join("  ")));
+    }
+
+    fn waiting(&mut self, waiting: &Waiting) {
+        self.board.wait(waiting);
+        if let Some(panel) = &mut self.panel {
+            let lines = self.board.lines(panel.columns());
+            return panel.draw(&lines);
+        }
+        let Progress { elapsed_ns, remaining_ns, .. } = waiting.progress;
+        say(&format!("{}  {}", time_left(remaining_ns, elapsed_ns), live::told(waiting)));
     }
 
     /// Takes the live view off the terminal.

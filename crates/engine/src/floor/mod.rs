@@ -1,0 +1,229 @@
+//! The floor: the calls of a backend and nothing else. What that costs, no engine that makes the same calls can go below.
+//!
+//! No clock is read, nothing is recorded, no buffer is made anew. The next place comes from a multiplication (random order) or
+//! an addition (one after the other); a flag that is only read ends it. Plain calls come from threads ([`calls`]), queues are
+//! kept at their depth by one ([`queue`]).
+
+mod calls;
+mod queue;
+
+use std::path::PathBuf;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use units::{Bytes, Seed};
+
+use crate::backend::{Aio, Files, Ring, TargetFile};
+use crate::choice::Driver;
+use crate::crew::lost;
+use crate::error::{EngineError, Kind};
+use crate::target::{Target, Wish};
+
+/// Bytes of a call.
+const BLOCK: usize = 4096;
+
+/// Multiplier and increment of the random order, a linear congruence modulo 2^64 (D. E. Knuth, The Art of Computer Programming,
+/// vol. 2, 3.3.4). Only its high bits are used.
+const MULTIPLIER: u64 = 6_364_136_223_846_793_005;
+const INCREMENT: u64 = 1_442_695_040_888_963_407;
+
+/// What is read or written, and how.
+#[derive(Debug, Clone)]
+pub struct Floor {
+    /// A block device or file.
+    pub path: PathBuf,
+    /// Bytes of it that are used, from its start.
+    pub size: Bytes,
+    /// How: by plain calls, a ring, or libaio's queue.
+    pub driver: Driver,
+    /// I/Os in flight: threads with one plain call each, or the depth of a queue.
+    pub depth: u32,
+    /// One block after the other, all threads together, in place of random ones.
+    pub sequential: bool,
+    /// Writes in place of reads, over what is there: whoever asks for it owns the target. The bytes are random, the same again
+    /// and again.
+    pub writes: bool,
+    /// Past the page cache, if possible.
+    pub direct: bool,
+    /// How long; `None` submits once.
+    pub duration: Option<Duration>,
+}
+
+/// What was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+pub struct Floored {
+    /// The calls that were made: `sync`, `io_uring` or `libaio`.
+    pub backend: &'static str,
+    /// I/Os of a whole block.
+    pub ios: u64,
+    /// From the start of the threads' work to the end of the last one, nanoseconds.
+    pub duration_ns: u64,
+}
+
+/// What the threads share.
+struct Common {
+    blocks: u64,
+    sequential: bool,
+    writes: bool,
+    /// The next block, where several threads go in order.
+    cursor: AtomicU64,
+    over: AtomicBool,
+    /// All threads and the one that counts the time.
+    start: Barrier,
+}
+
+/// Reads or writes until the time is up; fails when the target cannot be opened or an I/O does not move a whole block.
+pub fn floor(floor: &Floor) -> Result<Floored, EngineError> {
+    let (writes, direct) = (floor.writes, floor.direct);
+    let wish = Wish { reads: !writes, writes, direct, create: None };
+    let Target { file, block, size, .. } = Target::open(&floor.path, wish)?;
+    let blocks = floor.size.0 / BLOCK as u64;
+    if blocks == 0 || floor.size > size || floor.depth == 0 {
+        let what = format!("{} of {size} cannot be used in blocks of 4 KiB", floor.size);
+        let help = "give a size within the target, and a depth";
+        return Err(EngineError::new(Kind::Usage, what, help));
+    }
+    let files = Files::new(vec![TargetFile { file, block }]);
+    let threads = if floor.driver == Driver::Sync { floor.depth } else { 1 };
+    let common = Common {
+        blocks,
+        sequential: floor.sequential,
+        writes,
+        cursor: AtomicU64::new(0),
+        over: AtomicBool::new(floor.duration.is_none()),
+        start: Barrier::new(threads as usize + 1),
+    };
+    let work = |number| {
+        let depth = floor.depth as usize;
+        let files = files.for_this_thread();
+        match floor.driver {
+            Driver::IoUring => queue::work(files.and_then(|f| Ring::new(f, depth, BLOCK)), &common),
+            Driver::Libaio => queue::work(files.and_then(|f| Aio::new(f, depth, BLOCK)), &common),
+            _ => calls::work(files, &common, number, threads == 1),
+        }
+    };
+    std::thread::scope(|scope| {
+        let work = &work;
+        let threads: Vec<_> =
+            (0..threads).map(|number| scope.spawn(move || work(number))).collect();
+        common.start.wait();
+        let start = Instant::now();
+        if let Some(duration) = floor.duration {
+            std::thread::sleep(duration);
+        }
+        common.over.store(true, Ordering::Relaxed);
+        let mut ios = 0;
+        for thread in threads {
+            ios += thread.join().map_err(|_| lost())??;
+        }
+        let duration_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        Ok(Floored { backend: floor.driver.name(), ios, duration_ns })
+    })
+}
+
+/// Blocks in random order, another one for each thread.
+fn at_random(blocks: u64, number: u32) -> impl FnMut() -> u64 {
+    let mut state = Seed(u64::from(number)).generator().next_u64();
+    move || {
+        state = state.wrapping_mul(MULTIPLIER).wrapping_add(INCREMENT);
+        ((u128::from(state) * u128::from(blocks)) >> 64) as u64
+    }
+}
+
+/// Blocks one after the other, from the first again after the last.
+fn in_order(blocks: u64) -> impl FnMut() -> u64 {
+    let mut next = 0;
+    move || {
+        let block = next;
+        next = if block + 1 == blocks { 0 } else { block + 1 };
+        block
+    }
+}
+
+/// Fills what is to be written with bytes that nothing can shrink.
+fn fill(memory: &mut [u8], slot: u64) {
+    let mut random = Seed(slot).generator();
+    for part in memory.chunks_exact_mut(8) {
+        part.copy_from_slice(&random.next_u64().to_ne_bytes());
+    }
+}
+
+/// What is said of an I/O at `at` that gave `result`, in the kernel's way.
+#[cold]
+fn short(at: u64, result: isize) -> EngineError {
+    let help = "use the target by other means first; it has to take and give all of its blocks";
+    let what = format!("A block at offset {at} was not moved whole");
+    let error = EngineError::new(Kind::Target, what, help);
+    if result < 0 {
+        error.because(std::io::Error::from_raw_os_error(-result as i32))
+    } else {
+        error.because(format!("{result} bytes were moved"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WAYS: [Driver; 3] = [Driver::Sync, Driver::IoUring, Driver::Libaio];
+
+    fn file(bytes: u64) -> tempfile::NamedTempFile {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), vec![7; bytes as usize]).unwrap();
+        file
+    }
+
+    fn of(file: &tempfile::NamedTempFile, size: u64) -> Floor {
+        let (path, duration) = (file.path().to_owned(), Some(Duration::from_millis(20)));
+        let (driver, depth) = (Driver::Sync, 1);
+        let (sequential, writes, direct) = (false, false, true);
+        Floor { path, size: Bytes(size), driver, depth, sequential, writes, direct, duration }
+    }
+
+    #[test]
+    fn it_goes_on_until_the_time_is_up_and_submits_at_least_once() {
+        let file = file(1 << 20);
+        for driver in WAYS {
+            for (depth, sequential) in [(1, false), (1, true), (3, false), (3, true), (32, false)] {
+                let plain = Floor { driver, depth, sequential, ..of(&file, 1 << 20) };
+                let done = floor(&plain).unwrap();
+                assert!(done.ios >= u64::from(depth) && done.duration_ns >= 20_000_000, "{done:?}");
+                assert_eq!(done.backend, driver.name());
+                let once = floor(&Floor { duration: None, ..plain }).unwrap();
+                // A queue submits no more at once than the engine's own worker would.
+                let first = if driver == Driver::Sync { depth } else { (depth / 2).clamp(1, 64) };
+                assert_eq!(once.ios, u64::from(first), "{driver:?} {depth}");
+            }
+        }
+        assert_eq!(std::fs::read(file.path()).unwrap(), [7; 1 << 20], "it only reads");
+    }
+
+    #[test]
+    fn writes_change_the_range_that_was_named_and_nothing_behind_it() {
+        for driver in WAYS {
+            let file = file(1 << 20);
+            let depth = 4;
+            let written =
+                Floor { driver, depth, writes: true, sequential: true, ..of(&file, 64 << 10) };
+            assert!(floor(&written).unwrap().ios >= 4);
+            let after = std::fs::read(file.path()).unwrap();
+            assert_eq!(after.len(), 1 << 20);
+            assert!(after[..4096].iter().any(|&byte| byte != 7), "{driver:?} wrote nothing");
+            assert!(after[64 << 10..].iter().all(|&byte| byte == 7), "{driver:?} wrote too far");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_whole_is_an_error_and_no_figure() {
+        let file = file(1 << 20);
+        let beyond = floor(&of(&file, 2 << 20)).unwrap_err();
+        assert!(beyond.to_string().contains("cannot be used"), "{beyond}");
+        assert!(floor(&Floor { depth: 0, ..of(&file, 1 << 20) }).is_err());
+        let missing = Floor { path: "/does/not/exist".into(), ..of(&file, 1 << 20) };
+        assert!(floor(&missing).is_err());
+        let part = short(4096, 512);
+        let cause = std::error::Error::source(&part).unwrap().to_string();
+        assert!(cause.contains("512 bytes"), "{cause}");
+    }
+}

@@ -1,0 +1,73 @@
+//! A queue that is kept at its depth: the engine's own backend, with the submissions of its worker.
+//!
+//! Slots that become free are pushed again at once, in portions as the engine's worker does it, and it is waited for one I/O
+//! when none is free. The backend's own book of its slots (who owns the memory) is part of it, some nanoseconds.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::{BLOCK, Common, at_random, fill, in_order, short};
+use crate::backend::{Backend, Transfer, Verb, Wait};
+use crate::error::EngineError;
+
+/// The longest wait for an I/O before the flag that ends it is looked at.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// The one thread: gets ready, waits for the start, keeps the queue full.
+pub(super) fn work<B: Backend>(
+    backend: Result<B, EngineError>,
+    common: &Common,
+) -> Result<u64, EngineError> {
+    common.start.wait();
+    let mut backend = backend?;
+    if common.writes {
+        (0..backend.depth()).for_each(|slot| fill(backend.slot(slot), slot as u64));
+    }
+    if common.sequential {
+        keep(&mut backend, common, in_order(common.blocks))
+    } else {
+        keep(&mut backend, common, at_random(common.blocks, 0))
+    }
+}
+
+/// The loop itself. At least one portion is submitted; what is in flight at the end is waited for.
+#[inline(always)]
+fn keep<B: Backend>(
+    backend: &mut B,
+    common: &Common,
+    mut next: impl FnMut() -> u64,
+) -> Result<u64, EngineError> {
+    let verb = if common.writes { Verb::Write } else { Verb::Read };
+    let (depth, portion) = (backend.depth(), backend.portion());
+    let mut free: Vec<u32> = (0..depth as u32).rev().collect();
+    let mut places = vec![0; depth].into_boxed_slice();
+    let mut reaped = Vec::with_capacity(2 * depth);
+    let (mut ios, mut ending) = (0, false);
+    while !ending || backend.in_flight() > 0 {
+        let mut fresh = 0;
+        while !ending
+            && fresh < portion
+            && let Some(slot) = free.pop()
+        {
+            let offset = next() * BLOCK as u64;
+            places[slot as usize] = offset;
+            let transfer = Transfer { verb, length: BLOCK as u32, offset, ..Transfer::default() };
+            backend.push(slot as usize, &transfer);
+            fresh += 1;
+        }
+        let completions = usize::from(ending || free.is_empty());
+        backend.turn(Wait { completions, patience: PATIENCE })?;
+        backend.reap(&mut reaped);
+        for done in reaped.drain(..) {
+            free.push(done.slot);
+            match done.result {
+                result if result == BLOCK as i32 => ios += 1,
+                // Turned away for the moment: another one goes instead.
+                result if [-libc::EAGAIN, -libc::EINTR].contains(&result) => {}
+                result => return Err(short(places[done.slot as usize], result as isize)),
+            }
+        }
+        ending = common.over.load(Ordering::Relaxed);
+    }
+    Ok(ios)
+}

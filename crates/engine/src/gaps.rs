@@ -1,0 +1,97 @@
+//! What can be told of intervals whose rows have to wait, because the kernel holds a worker that has not said what it did.
+//!
+//! A thread in a plain call looks at the clock when the call returns. Until then its bank is its own, and no row of an interval
+//! that it may have counted for can be given. How many I/Os have ended, and how many are in flight, stands on the board all the same.
+
+use crate::pace::Pace;
+
+/// How long a row may be late before anything is told in its place, nanoseconds: workers of a queue come by every 0.1 s.
+const LATE_NS: u64 = 500_000_000;
+
+/// Intervals that are over and have no rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Gap {
+    /// Their start and end, nanoseconds of the clock.
+    pub span_ns: (u64, u64),
+    /// What ended meanwhile.
+    pub ios: u64,
+    pub bytes: u64,
+}
+
+/// Watches for rows that do not come.
+#[derive(Debug)]
+pub(crate) struct Gaps {
+    pace: Pace,
+    /// The first interval of which nothing was told.
+    next: u64,
+    /// I/Os and bytes that had ended when the one before it was told of.
+    done: (u64, u64),
+}
+
+impl Gaps {
+    pub(crate) fn new(pace: Pace) -> Self {
+        Self { pace, next: 0, done: (0, 0) }
+    }
+
+    /// What to tell at `now_ns`, when all rows before interval `rows` are out, and so many I/Os and bytes have ended.
+    pub(crate) fn look(&mut self, now_ns: u64, rows: u64, done: (u64, u64)) -> Option<Gap> {
+        if rows > self.next {
+            (self.next, self.done) = (rows, done);
+        }
+        let late_ns = LATE_NS.max(self.pace.interval_ns / 2);
+        let over = self.pace.interval(now_ns.saturating_sub(late_ns));
+        if over <= self.next {
+            return None;
+        }
+        let (start_ns, end_ns) =
+            (self.pace.span_ns(self.next, None).0, self.pace.span_ns(over, None).0);
+        let (ios, bytes) = (done.0 - self.done.0, done.1 - self.done.1);
+        (self.next, self.done) = (over, done);
+        Some(Gap { span_ns: (start_ns, end_ns), ios, bytes })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: u64 = 1_000_000_000;
+
+    fn gaps(duration_ns: Option<u64>) -> Gaps {
+        Gaps::new(Pace { start_ns: 100 * S, interval_ns: S, duration_ns })
+    }
+
+    #[test]
+    fn nothing_is_told_while_rows_come() {
+        let mut gaps = gaps(None);
+        for second in 0..20 {
+            // The row of the second before came 0.4 s after its end.
+            let now_ns = (100 + second) * S + S * 4 / 10;
+            assert_eq!(gaps.look(now_ns, second, (second * 7, 0)), None);
+        }
+    }
+
+    #[test]
+    fn each_interval_without_a_row_is_told_once_with_what_ended_in_it() {
+        let mut gaps = gaps(None);
+        assert_eq!(gaps.look(102 * S + S / 10, 2, (50, 500)), None);
+        assert_eq!(gaps.look(103 * S + S / 10, 2, (60, 600)), None, "it may still come");
+        let gap = Gap { span_ns: (102 * S, 103 * S), ios: 10, bytes: 100 };
+        assert_eq!(gaps.look(103 * S + S / 2, 2, (60, 600)), Some(gap));
+        assert_eq!(gaps.look(103 * S + S * 3 / 4, 2, (60, 600)), None);
+        // A look that comes late tells of all that has passed.
+        let gap = Gap { span_ns: (103 * S, 106 * S), ios: 0, bytes: 0 };
+        assert_eq!(gaps.look(106 * S + S / 2, 2, (60, 600)), Some(gap));
+        // The rows are there, and then one is missing again.
+        assert_eq!(gaps.look(107 * S, 7, (90, 900)), None);
+        let gap = Gap { span_ns: (107 * S, 108 * S), ios: 5, bytes: 50 };
+        assert_eq!(gaps.look(108 * S + S / 2, 7, (95, 950)), Some(gap));
+    }
+
+    #[test]
+    fn the_last_interval_waits_for_what_is_in_flight_and_is_no_gap() {
+        let mut gaps = gaps(Some(2 * S));
+        assert!(gaps.look(101 * S + S / 2, 0, (0, 0)).is_some());
+        assert_eq!(gaps.look(150 * S, 0, (0, 0)), None);
+    }
+}
