@@ -1,9 +1,10 @@
 //! What verification of reads costs: ours (recomputing content) beside fio's crc32c, on tmpfs, synchronously.
 //!
 //! Each side writes a file of its own in its own way, then reads it in random order with and without verification.
-//! The cost is the difference, so that what reading itself costs cancels. That is a small number beside two large ones: only many
-//! short runs in turn say anything, and only where reading costs much the same each time. So all reads are of a part of the files
-//! that the processor's caches hold; what is compared or summed up was just copied to the program's buffer, wherever it came from.
+//! The cost is the difference, so that what reading itself costs cancels. That is a small number beside two large ones, and a
+//! machine's slow half-seconds are larger than both. So all reads are of a part of the files that the nearest caches hold, where
+//! reading costs little and much the same each time; and ours are loads of some milliseconds, by turns in one process, so that
+//! what is compared lies side by side. fio has no such turns: its runs with and without verification follow each other.
 //!
 //! Ours is measured twice on the same blocks: where all that was written follows from the load that wrote it, so that nothing is
 //! held for each block, and where a table holds what each block must be, as after random overwrites.
@@ -15,7 +16,7 @@ use sys::interrupt::Interrupt;
 
 use crate::BenchError;
 use crate::child::{self, Line};
-use crate::contest::{Contestant, Programs, Sample, Who};
+use crate::contest::{Contestant, Programs, Who};
 use crate::fio::{Candidate, Engine};
 use crate::goal::{Goal, Word};
 use crate::repeats::order;
@@ -26,14 +27,17 @@ const GOAL: Goal = Goal::AtMost(0.15);
 /// A block, bytes.
 const BLOCK: u64 = 4096;
 /// The part of the files that is read, bytes.
-const PART: u64 = 16 << 20;
+const PART: u64 = 512 << 10;
+/// A turn of a load of ours, milliseconds, and turns of each load in a repeat.
+const TURN: u64 = 20;
+const TURNS: usize = 20;
 /// How often starting is measured.
 const STARTS: usize = 5;
 
 /// What verification cost.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verified {
-    /// Command lines: ours without verification, with, and with a table; fio's without and with.
+    /// Command lines: ours, loads without verification, with, and with a table by turns; fio's without and with.
     pub lines: Vec<String>,
     /// Ours per read where nothing is held for each block, microseconds of CPU time.
     pub ours_us: Figure,
@@ -61,9 +65,9 @@ pub struct Cost {
     pub word: Word,
 }
 
-/// Repeats and milliseconds of each that an interval needs to be narrow beside the goal.
+/// Repeats, and milliseconds of a run of fio, that an interval needs to be narrow beside the goal.
 pub fn pace(quick: bool) -> (usize, u64) {
-    if quick { (20, 400) } else { (50, 500) }
+    if quick { (15, 400) } else { (40, 500) }
 }
 
 /// Measures it on two files of the same size; `states` is where our verification keeps what was written, without and with a table.
@@ -82,34 +86,33 @@ pub fn verified(
     let theirs = |more: &[&str]| fio(programs, theirs, size, more);
     child::run(&theirs(&["--rw=write", "--verify=crc32c", "--do_verify=0"]), interrupt)?;
 
-    let run = format!("{millis}ms");
-    let runtime = format!("--runtime={run}");
-    let who = [
-        Who::Fathom("sync".into()),
-        Who::Fio(Candidate { engine: Engine::Psync, batch: 1, whole: false }),
-    ];
-    let reads = ["--ops", "randread=100", "--pattern", "permutation", "--depth", "1"];
-    let one_of_ours = |checked: &[&str], state: Option<&str>| {
-        let line = |until: [&str; 2]| ours(&[&reads[..], &until, checked].concat(), state);
-        Contestant::of(&who[0], line(["--duration", &run]), line(["--bytes", "4k"]))
-    };
+    let turn = format!("{TURN}ms");
+    let reads = ["--ops", "randread=100", "--pattern", "permutation", "--duration", &turn];
+    let check = |state| ours(&[&reads[..], &["--verify", "read"]].concat(), Some(state));
+    let loads = [ours(&reads, None), check(states[0]), check(states[1])];
+    for (line, has_table) in loads[1..].iter().zip([false, true]) {
+        look_at(line, has_table, interrupt)?;
+    }
+    let ours = turns(programs, &loads);
+
+    let who = Who::Fio(Candidate { engine: Engine::Psync, batch: 1, whole: false });
+    let runtime = format!("--runtime={millis}ms");
     let one_of_fio = |checked: &[&str]| {
         let line = |until: &[&str]| theirs(&[&["--rw=randread"], checked, until].concat());
-        Contestant::of(&who[1], line(&["--time_based", &runtime]), line(&["--number_ios=1"]))
+        Contestant::of(&who, line(&["--time_based", &runtime]), line(&["--number_ios=1"]))
     };
-    let check = ["--verify", "read"];
-    let all = [
-        one_of_ours(&[], None),
-        one_of_ours(&check, Some(states[0])),
-        one_of_ours(&check, Some(states[1])),
-        one_of_fio(&[]),
-        one_of_fio(&["--verify=crc32c"]),
-    ];
-    for (one, has_table) in all[1..3].iter().zip([false, true]) {
-        look_at(&one.line, has_table, interrupt)?;
-    }
-    let samples = interleave(all.clone(), repeats, interrupt)?;
-    Ok(judge(all.iter().map(|one| one.line.to_string()).collect(), &samples))
+    let fio = [one_of_fio(&[]), one_of_fio(&["--verify=crc32c"])];
+    let lines = [&ours, &fio[0].line, &fio[1].line].map(ToString::to_string).to_vec();
+    Ok(judge(lines, &interleave(&ours, fio, repeats, interrupt)?))
+}
+
+/// The command line of `loads` by turns.
+fn turns(programs: &Programs, loads: &[Line]) -> Line {
+    let rounds = TURNS.to_string();
+    let start = ["bench", "turns", "--rounds", &rounds, "--"].map(str::to_owned).to_vec();
+    let then = ["--then".to_owned()];
+    let words: Vec<_> = loads.iter().map(|load| &load.arguments[1..]).collect();
+    Line::new(&programs.fathom.program, [start, words.join(&then[..])].concat())
 }
 
 /// Writes every block that will be read, in one pass: all follows from that. With a random write of the block behind them nothing
@@ -144,39 +147,64 @@ fn look_at(line: &Line, has_table: bool, interrupt: &Interrupt) -> Result<(), Be
     Err(BenchError::Output { line: line.to_string(), why })
 }
 
-fn interleave(
-    mut all: [Contestant; 5],
-    repeats: usize,
-    interrupt: &Interrupt,
-) -> Result<[Vec<Sample>; 5], BenchError> {
-    for one in &mut all {
-        one.measure_start(STARTS, interrupt)?;
-    }
-    let mut samples: [Vec<Sample>; 5] = Default::default();
-    for repeat in 0..repeats {
-        for place in order(all.len(), repeat) {
-            samples[place].push(all[place].run(0, interrupt)?);
-        }
-    }
-    Ok(samples)
+/// What verification cost in each repeat, microseconds of CPU time per read.
+#[derive(Debug, Clone, Default)]
+struct Costs {
+    /// Ours where nothing is held for each block.
+    checked: Vec<f64>,
+    /// Ours with a table.
+    table: Vec<f64>,
+    fio: Vec<f64>,
 }
 
-fn judge(
-    lines: Vec<String>,
-    [plain, checked, table, fio_plain, fio_checked]: &[Vec<Sample>; 5],
-) -> Verified {
-    let cost = |with: &[Sample], without: &[Sample]| -> Vec<f64> {
-        with.iter().zip(without).map(|(with, w)| with.cpu_per_io_us - w.cpu_per_io_us).collect()
-    };
-    let fio = cost(fio_checked, fio_plain);
-    let of = |with: &[Sample]| {
-        let ours = cost(with, plain);
+fn interleave(
+    ours: &Line,
+    mut fio: [Contestant; 2],
+    repeats: usize,
+    interrupt: &Interrupt,
+) -> Result<Costs, BenchError> {
+    for one in &mut fio {
+        one.measure_start(STARTS, interrupt)?;
+    }
+    let mut costs = Costs::default();
+    for repeat in 0..repeats {
+        let said = child::run(ours, interrupt)?.stdout;
+        let [plain, checked, table] = parse(&said)
+            .ok_or_else(|| BenchError::Output { line: ours.to_string(), why: said.clone() })?;
+        costs.checked.push(median_difference(&checked, &plain));
+        costs.table.push(median_difference(&table, &plain));
+        let mut both = [0.0; 2];
+        for place in order(fio.len(), repeat) {
+            both[place] = fio[place].run(0, interrupt)?.cpu_per_io_us;
+        }
+        costs.fio.push(both[1] - both[0]);
+    }
+    Ok(costs)
+}
+
+/// What `fathom bench turns` prints: for each load the CPU time per read in each turn, microseconds.
+fn parse(text: &str) -> Option<[Vec<f64>; 3]> {
+    let value: Value = serde_json::from_str(text.trim()).ok()?;
+    let loads: Vec<Vec<f64>> = serde_json::from_value(value["cpu_per_io_us"].clone()).ok()?;
+    let loads: [Vec<f64>; 3] = loads.try_into().ok()?;
+    loads.iter().all(|turns| turns.len() == loads[0].len()).then_some(loads)
+}
+
+/// The median of what each turn of one took more than the other's beside it.
+fn median_difference(one: &[f64], other: &[f64]) -> f64 {
+    let mut differences: Vec<f64> = one.iter().zip(other).map(|(one, other)| one - other).collect();
+    differences.sort_by(f64::total_cmp);
+    stats::quantile(&differences, 0.5).unwrap_or_default()
+}
+
+fn judge(lines: Vec<String>, Costs { checked, table, fio }: &Costs) -> Verified {
+    let of = |ours: &[f64]| {
         // Noise may make a small cost negative.
-        let ratio = stats::ratio_of_medians(&fio, &ours);
-        Cost { ours_us: stats::figure(&ours), word: GOAL.judge(&ratio), ratio }
+        let ratio = stats::ratio_of_medians(fio, ours);
+        Cost { ours_us: stats::figure(ours), word: GOAL.judge(&ratio), ratio }
     };
     let Cost { ours_us, ratio, word } = of(checked);
-    let (fio_us, with_table) = (stats::figure(&fio), Some(of(table)));
+    let (fio_us, with_table) = (stats::figure(fio), Some(of(table)));
     Verified { lines, ours_us, fio_us, ratio, goal: GOAL, word, with_table }
 }
 
@@ -212,25 +240,24 @@ fn fio(programs: &Programs, file: &Target, size: u64, more: &[&str]) -> Line {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Said;
-    use crate::cpu::Used;
 
-    fn samples(cpu: &[f64]) -> Vec<Sample> {
-        let sample = |&cpu_per_io_us: &f64| Sample {
-            said: Said::default(),
-            used: Used::default(),
-            cpu_per_io_us,
-            system_per_io_us: cpu_per_io_us,
-            foreign_share: 0.0,
-            again: 0,
-        };
-        cpu.iter().map(sample).collect()
+    #[test]
+    fn the_cost_is_what_verification_adds_in_the_turn_beside() {
+        // The machine is slow in the second turn.
+        let text = "{\"cpu_per_io_us\": [[1.0, 2.0, 1.0], [1.1, 2.2, 1.1], [1.2, 2.1, 1.2]]}\n";
+        let [plain, checked, table] = parse(text).unwrap();
+        assert!((median_difference(&checked, &plain) - 0.1).abs() < 1e-9);
+        assert!((median_difference(&table, &plain) - 0.2).abs() < 1e-9);
+        for text in ["", "{}", "{\"cpu_per_io_us\": [[1.0], [1.0]]}"] {
+            assert_eq!(parse(text), None, "{text}");
+        }
+        assert_eq!(parse("{\"cpu_per_io_us\": [[1.0], [1.0], [1.0, 2.0]]}"), None);
     }
 
     #[test]
-    fn the_cost_is_what_verification_adds_and_not_what_reading_costs() {
-        let all = [1.0, 1.05, 1.2, 2.0, 3.0].map(|cpu| samples(&[cpu; 4]));
-        let verified = judge(Vec::new(), &all);
+    fn each_way_of_verifying_is_judged_beside_the_same_peer() {
+        let costs = Costs { checked: vec![0.05; 4], table: vec![0.2; 4], fio: vec![1.0; 4] };
+        let verified = judge(Vec::new(), &costs);
         assert!((verified.ratio.median.unwrap() - 0.05).abs() < 1e-9);
         assert_eq!(verified.word, Word::Reached);
         let table = verified.with_table.unwrap();
@@ -240,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_peer_that_verifies_for_nothing_gives_no_ratio() {
-        let all = [1.0, 1.05, 1.05, 2.0, 2.0].map(|cpu| samples(&[cpu; 4]));
-        assert_eq!(judge(Vec::new(), &all).word, Word::Undecided);
+        let costs = Costs { checked: vec![0.05; 4], table: vec![0.05; 4], fio: vec![0.0; 4] };
+        assert_eq!(judge(Vec::new(), &costs).word, Word::Undecided);
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use units::Seed;
 
-use crate::fill::{Generator, Layout, Mismatch, Path};
+use crate::fill::{Generator, Layout, Look, Mismatch, Path};
 use crate::id::Ids;
 use crate::live::Live;
 use crate::rounds::Place;
@@ -180,6 +180,16 @@ impl Contents {
         }
         let by_lane = parts.kind == Kind::New && matches!(self.0.order, Order::Live(_));
         self.0.layouts.of(&parts, by_lane)
+    }
+
+    /// How its blocks are looked at, where all have one layout and none is out of line.
+    pub fn look(&self) -> Option<Look> {
+        match &self.0.layouts {
+            Layouts::One(layout) if self.0.shift == 0 => {
+                Some(Look::new(self.0.filler, *layout, self.0.unit))
+            }
+            _ => None,
+        }
     }
 
     /// Fills `block`, a whole block or the head of one, with the bytes of `id`: a pure function of the id and of the spec.

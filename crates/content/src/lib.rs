@@ -32,7 +32,7 @@ pub use compress::{Compress, SizeShare};
 pub use contents::{Contents, Part};
 pub use distance::{Distance, DistanceShare, Popularity};
 pub use error::ContentError;
-pub use fill::{Generator, Layout, Mismatch, Path};
+pub use fill::{Generator, Layout, Look, Mismatch, Path, Root};
 pub use id::{ContentId, Kind, Parts};
 pub use identity::{LANE, LANE_STEP, identify, identify_lane};
 pub use keys::{Domain, Scope, Texture};

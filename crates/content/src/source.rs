@@ -105,6 +105,14 @@ impl Source {
         }
     }
 
+    /// The content at position 0, where the one at every position has the id after the one before: no duplicates, no zeros.
+    pub fn row(&self) -> Option<ContentId> {
+        match &self.contents.0.order {
+            Order::Written(written) if written.all_new() => Some(self.written(Next::New(0))),
+            _ => None,
+        }
+    }
+
     #[inline]
     fn at(&mut self, position: u64, address: u64) -> ContentId {
         match &self.contents.0.order {

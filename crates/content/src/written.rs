@@ -52,6 +52,11 @@ impl Shares {
         self.again
     }
 
+    /// Whether there is nothing but new blocks.
+    fn all_new(self) -> bool {
+        !self.only_zeros && self.zero.fraction() == 0.0 && self.again.fraction() == 0.0
+    }
+
     /// New blocks that were written before the duplicate with number `duplicate`.
     pub fn new_before(self, duplicate: u64) -> u64 {
         self.again.turn(duplicate) - duplicate
@@ -147,6 +152,11 @@ impl Written {
             }
             (None, _) => Next::Zero,
         }
+    }
+
+    /// Whether every block is new.
+    pub fn all_new(&self) -> bool {
+        self.shares.all_new()
     }
 
     /// How often a content is written at most once the order has settled; `None` where there is no such number.

@@ -251,6 +251,13 @@ impl Lane {
         self.share.filter(|_| !self.layout.run)
     }
 
+    /// Where its first I/O goes and how long each is, bytes, where each begins where the one before ended.
+    pub(crate) fn row(&self) -> Option<(u64, u64)> {
+        let Sizes::Fixed(size) = self.sizes else { return None };
+        let closed = self.layout.cell == u64::from(size) && !self.layout.run;
+        (closed && self.order.is_row()).then_some((self.layout.start, u64::from(size)))
+    }
+
     /// Which I/O of this job in pass number `pass` covers the byte at `offset` of the target; `None` when none does, or
     /// the pattern or sizes do not say.
     #[inline]

@@ -118,6 +118,12 @@ impl Stream {
         self.maker.only_lane()?.index_of(pass, offset)
     }
 
+    /// Where its first I/O goes and how long each is, bytes, where every pass goes from there on without a gap: I/O number n of a
+    /// pass begins n lengths behind the first.
+    pub fn row(&self) -> Option<(u64, u64)> {
+        self.maker.only_lane()?.row()
+    }
+
     /// I/Os of this job in a pass; `None` without passes, and where several patterns or sizes leave it open.
     pub fn pass_ios(&self) -> Option<u64> {
         self.maker.only_lane()?.share()

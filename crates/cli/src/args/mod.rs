@@ -224,6 +224,9 @@ pub enum BenchCommand {
     /// Calls of pread and nothing else, for `bench engine`: what they alone cost.
     #[command(hide = true)]
     Floor(BenchFloorArgs),
+    /// Loads that only read, by turns in one process, for `bench engine`: what each costs.
+    #[command(hide = true)]
+    Turns(BenchTurnsArgs),
     /// The content generator: bytes per second beside plain stores and fio; asked beside achieved; real dm-vdo.
     Content(BenchContentArgs),
 }
@@ -345,6 +348,17 @@ pub struct BenchFloorArgs {
     /// How long [default: a single call of each thread].
     #[arg(long)]
     pub duration: Option<Nanos>,
+}
+
+/// `fathom bench turns`
+#[derive(Debug, Args)]
+pub struct BenchTurnsArgs {
+    /// How often each load is run.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    pub rounds: u32,
+    /// Arguments of `fathom load`, for each load, with `--then` between them.
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub loads: Vec<String>,
 }
 
 /// `fathom bench content`

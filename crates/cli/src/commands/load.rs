@@ -76,6 +76,19 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(exit_code(&summary)))
 }
 
+/// The load of `args`, which must not change anything.
+pub(super) fn reading(args: &LoadArgs) -> Result<Load, Failure> {
+    let spec = args.spec();
+    spec.validate().map_err(workload_failure)?;
+    if spec.writes() {
+        return Err(Failure::usage("Only loads that read can be run here"));
+    }
+    no_target_twice(args)?;
+    let (recording, verification) = (recording(args)?, args.verify.options());
+    let load = Load::new(spec, args.seed.unwrap_or_else(fresh_seed));
+    Ok(Load { targets: aims(args, new_size(args)?), recording, verification, ..load })
+}
+
 /// 130 after Ctrl-C; 5 when the target's errors ended the load, nothing was measured, or a block was wrong.
 fn exit_code(summary: &LoadSummary) -> u8 {
     let wrong = |v: &results::model::VerifyFigures| v.wrong_blocks() > 0;

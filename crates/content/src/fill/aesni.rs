@@ -1,9 +1,9 @@
 //! The AES fan with the AES instructions of x86-64, a counter in a vector; and what the wider paths take from here.
 
 use std::arch::x86_64::{
-    __m128i, _mm_add_epi64, _mm_aesdec_si128, _mm_aesenc_si128, _mm_cmpeq_epi8, _mm_loadu_si128,
-    _mm_movemask_epi8, _mm_or_si128, _mm_set_epi64x, _mm_set1_epi8, _mm_setzero_si128,
-    _mm_storeu_si128, _mm_xor_si128,
+    __m128i, _mm_add_epi64, _mm_aesdec_si128, _mm_aesenc_si128, _mm_cmpeq_epi8, _mm_cvtsi128_si64,
+    _mm_loadu_si128, _mm_movemask_epi8, _mm_or_si128, _mm_set_epi64x, _mm_set1_epi8,
+    _mm_setzero_si128, _mm_storeu_si128, _mm_unpackhi_epi64, _mm_xor_si128,
 };
 
 use super::entry::entry;
@@ -28,6 +28,15 @@ pub(super) fn key(key: u128) -> __m128i {
 pub(super) fn base(id: u64) -> __m128i {
     let start = key(u128::from(MARK) << 64 | u128::from(id));
     BASE_KEYS.into_iter().fold(start, |state, round| _mm_aesenc_si128(state, key(round)))
+}
+
+/// [`base`], low half first.
+#[inline]
+#[target_feature(enable = "aes,sse2")]
+pub(super) fn root(id: u64) -> [u64; 2] {
+    let base = base(id);
+    let high = _mm_unpackhi_epi64(base, base);
+    [base, high].map(|half| _mm_cvtsi128_si64(half).cast_unsigned())
 }
 
 /// What counter number `n` is more than the base.

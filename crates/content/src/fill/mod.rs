@@ -11,6 +11,7 @@ mod aesni;
 mod entry;
 pub(crate) mod invert;
 mod layout;
+mod look;
 pub(crate) mod portable;
 #[cfg(test)]
 mod tests;
@@ -22,6 +23,7 @@ mod vaes512;
 use std::sync::OnceLock;
 
 pub use layout::Layout;
+pub use look::{Look, Root};
 
 use crate::ContentId;
 
@@ -231,7 +233,7 @@ impl Generator {
     #[inline]
     pub fn whole(self, layout: Layout, block: &[u8]) -> Option<ContentId> {
         #[cfg(target_arch = "x86_64")]
-        if let Some(random) = self.one_run(layout, block)
+        if let Some(random) = self.one_run(layout, block.len())
             && let Some(id) = vaes512::named(block, random)
         {
             return Some(ContentId(id));
@@ -244,21 +246,24 @@ impl Generator {
     pub fn holds(self, id: ContentId, layout: Layout, block: &[u8]) -> bool {
         #[cfg(target_arch = "x86_64")]
         if id != ContentId::ZERO
-            && let Some(random) = self.one_run(layout, block)
+            && let Some(random) = self.one_run(layout, block.len())
         {
             return vaes512::holds(id.0, block, random);
         }
         self.matches(id, layout, block).is_ok()
     }
 
-    /// How many random bytes stand in front of `block`, where only zeros follow and it can be compared in one go.
-    #[cfg(target_arch = "x86_64")]
+    /// How many random bytes stand in front of a block of `length` bytes, where only zeros follow and it can be compared in one
+    /// go.
     #[inline]
-    fn one_run(self, layout: Layout, block: &[u8]) -> Option<usize> {
-        let (_, random, zeros) = layout.runs(block.len()).next()?;
-        let one = random >= size_of::<Lane>() && random + zeros == block.len();
-        let fits = self.path == Path::Vaes512 && block.len().is_multiple_of(BATCH);
-        (one && fits).then_some(random)
+    fn one_run(self, layout: Layout, length: usize) -> Option<usize> {
+        let (_, random, zeros) = layout.runs(length).next()?;
+        let one = random >= size_of::<Lane>() && random + zeros == length;
+        #[cfg(target_arch = "x86_64")]
+        let wide = self.path == Path::Vaes512;
+        #[cfg(not(target_arch = "x86_64"))]
+        let wide = false;
+        (one && wide && length.is_multiple_of(BATCH)).then_some(random)
     }
 
     /// Stores `value` into every byte, by the widest instructions of the path: the limit of what a fill can reach.

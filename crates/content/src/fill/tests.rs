@@ -266,3 +266,29 @@ fn a_block_is_named_whole_by_every_path_and_a_flipped_bit_anywhere_unnames_it() 
         }
     }
 }
+
+#[test]
+fn a_look_at_a_block_finds_what_it_grows_from_on_every_path_and_a_flipped_bit_anywhere() {
+    let layouts = [4096, 4095, 1612, 512, 64, 16].map(Layout::head);
+    for &path in Path::available() {
+        let generator = Generator::with_path(path);
+        for layout in layouts.into_iter().chain([Layout::chunks(1024, 256, 1024)]) {
+            let look = Look::new(generator, layout, 4096);
+            let (root, other) = (Root::of(ContentId(77)), Root::of(ContentId(78)));
+            assert_ne!(root, other);
+            assert_eq!(root, Root(portable::root(77)));
+            let mut block = [0; 4096];
+            assert_eq!(look.number(&block), None, "{path:?} {layout:?}");
+            assert!(!look.grows(root, &block) && !look.grows(Root::default(), &block));
+            generator.fill(ContentId(77), layout, &mut block);
+            assert_eq!(look.number(&block), Some(root.number()), "{path:?} {layout:?}");
+            assert!(look.grows(root, &block) && !look.grows(other, &block));
+            for bit in (0..4096 * 8).step_by(41).chain([0, 127, 4096 * 8 - 1]) {
+                block[bit / 8] ^= 1 << (bit % 8);
+                assert_eq!(look.number(&block), None, "{path:?} {layout:?} {bit}");
+                assert!(!look.grows(root, &block), "{path:?} {layout:?} {bit}");
+                block[bit / 8] ^= 1 << (bit % 8);
+            }
+        }
+    }
+}

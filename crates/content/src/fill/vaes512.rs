@@ -1,7 +1,7 @@
 //! The AES fan 512 bits wide: four counters at a time.
 
 use std::arch::x86_64::{
-    __m128i, __m512i, _mm_add_epi64, _mm_testz_si128, _mm_xor_si128, _mm512_add_epi64,
+    __m128i, __m512i, _mm_add_epi64, _mm_cvtsi128_si64, _mm_set_epi64x, _mm512_add_epi64,
     _mm512_aesdec_epi128, _mm512_aesenc_epi128, _mm512_broadcast_i32x4, _mm512_loadu_si512,
     _mm512_mask_mov_epi8, _mm512_maskz_mov_epi8, _mm512_or_si512, _mm512_set_epi64,
     _mm512_set1_epi8, _mm512_setzero_si512, _mm512_storeu_si512, _mm512_ternarylogic_epi64,
@@ -31,6 +31,20 @@ pub(super) fn named(block: &[u8], random: usize) -> Option<u64> {
 pub(super) fn holds(id: u64, block: &[u8], random: usize) -> bool {
     // SAFETY: as for `fill`.
     unsafe { holds_wide(id, block, random) }
+}
+
+/// The low half of what the content of `block` grows from, as [`named`] says which it is.
+#[inline]
+pub(super) fn rooted(block: &[u8], random: usize) -> Option<u64> {
+    // SAFETY: as for `fill`.
+    unsafe { rooted_wide(block, random) }
+}
+
+/// Whether `block` is what grows from `root`.
+#[inline]
+pub(super) fn grows(root: [u64; 2], block: &[u8], random: usize) -> bool {
+    // SAFETY: as for `fill`.
+    unsafe { grows_wide(root, block, random) }
 }
 
 /// What makes one batch after the other.
@@ -153,19 +167,25 @@ fn wrong_wide(id: u64, first: u64, batches: &[[u8; BATCH]]) -> Option<usize> {
 #[target_feature(enable = "aes,avx2,vaes,avx512f,avx512bw")]
 fn named_wide(block: &[u8], random: usize) -> Option<u64> {
     let base = aes::base_of(block.first_chunk()?);
-    let id = aes::id_of(base)?;
-    is_of(base, block, random).then_some(id)
+    // In this order: what is long and need not be waited for is under way first.
+    let is_whole = is_of(base, block, random);
+    aes::id_of(base).filter(|_| is_whole)
 }
 
-/// The bytes are made from the base that the block itself names, which is held against that of `id` beside it: the block need
-/// not wait until it is known what it must hold.
+#[target_feature(enable = "aes,avx2,vaes,avx512f,avx512bw")]
+fn rooted_wide(block: &[u8], random: usize) -> Option<u64> {
+    let base = aes::base_of(block.first_chunk()?);
+    is_of(base, block, random).then(|| _mm_cvtsi128_si64(base).cast_unsigned())
+}
+
+#[target_feature(enable = "aes,avx2,vaes,avx512f,avx512bw")]
+fn grows_wide([low, high]: [u64; 2], block: &[u8], random: usize) -> bool {
+    is_of(_mm_set_epi64x(high.cast_signed(), low.cast_signed()), block, random)
+}
+
 #[target_feature(enable = "aes,avx2,vaes,avx512f,avx512bw")]
 fn holds_wide(id: u64, block: &[u8], random: usize) -> bool {
-    let Some(lane) = block.first_chunk() else { return true };
-    let named = aes::base_of(lane);
-    let other = _mm_xor_si128(named, base(id));
-    let named_is_due = _mm_testz_si128(other, other) == 1;
-    is_of(named, block, random) && named_is_due
+    is_of(base(id), block, random)
 }
 
 /// Whether `block` is what grows from `base`: all differences are gathered, and asked about once at the end.

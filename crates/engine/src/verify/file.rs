@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::Serialize;
 
 pub(crate) const MAGIC: &[u8; 8] = b"fathomvs";
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 /// Counts a CRC over what passes.
 pub(crate) struct Summed<T> {

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use content::{ContentId, Contents, Part, Source};
+use content::{ContentId, Contents, Look, Part, Source};
 use workload::{LoadSpec, OpName, Pattern, Share, Stream, divided};
 
 use super::replay::{Lane, Replay};
@@ -96,6 +96,14 @@ impl Layer {
         Some(Self { jobs, start, end, passes, unit: unit as u64, blocks, contents })
     }
 
+    /// What it wrote, where that is one pass from the start of a range on, of contents that follow each other.
+    fn row(&self) -> Option<Row> {
+        let ([job], 1) = (&self.jobs[..], self.passes) else { return None };
+        let ((start, size), first) = job.stream.row().zip(job.source.row())?;
+        let end = (start + job.made.min(job.share) * size).min(self.end);
+        Some(Row { start, end, unit: self.unit, first })
+    }
+
     /// Whether a load that has not begun writes no block twice: then its I/Os may end in any order.
     pub(crate) fn is_one_pass(lane: &Lane) -> bool {
         let streams = Stream::for_jobs(&lane.spec, &lane.range, lane.seed);
@@ -125,6 +133,26 @@ impl Layer {
         let (address, _) = divided(offset - self.start, self.unit);
         let (_, within) = divided(address, self.blocks);
         Some(job.source.id_of(number * self.blocks + within, address))
+    }
+}
+
+/// Blocks of contents whose ids follow each other, on one stretch of a target.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Row {
+    start: u64,
+    end: u64,
+    /// Bytes of a block.
+    unit: u64,
+    /// The content of its first block.
+    first: ContentId,
+}
+
+impl Row {
+    /// The content of the block at `offset`, if it is one of them.
+    #[inline]
+    pub(crate) fn id_at(&self, offset: u64) -> Option<ContentId> {
+        let inside = offset >= self.start && offset + self.unit <= self.end;
+        inside.then(|| ContentId(self.first.0 + divided(offset - self.start, self.unit).0))
     }
 }
 
@@ -208,6 +236,13 @@ impl Known {
         }
         let mut earlier = self.earlier.iter().rev();
         earlier.find_map(|layer| Some((of(layer)?, &layer.contents))).ok_or(Word(0))
+    }
+
+    /// What was written last, with how it is looked at, where that says it all of its stretch.
+    pub(crate) fn row(&self) -> Option<(Row, Look)> {
+        let excepted = !self.others.is_empty() || self.any_failed.load(Ordering::Acquire);
+        let last = self.own.get().or(self.earlier.last()).filter(|_| !excepted)?;
+        last.row().zip(last.contents.look())
     }
 
     /// Whether `block` ever held the content of `id`.
@@ -306,6 +341,33 @@ mod tests {
                 assert_eq!(cells.load(block).tag(), real.tag(), "{round} {block}: {replays:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_row_says_what_was_written_last_and_says_nothing_of_what_it_is_not() {
+        let mut random = Seed(6).generator();
+        let mut rows = 0;
+        for round in 0..200 {
+            let load = LOADS[random.below(LOADS.len() as u64) as usize];
+            let content = CONTENTS[random.below(2) as usize];
+            let replay = replay(&format!("{load}\n{content}"), round, &mut random);
+            let lane = &replay.lanes()[0];
+            let layer = Layer::of(&replay, 0, lane).unwrap();
+            let in_a_row = layer.jobs.len() == 1 && layer.passes == 1 && content.is_empty();
+            let known = Known::new((BLOCKS, BLOCK), vec![layer], HashMap::new());
+            let Some((row, _)) = known.row() else {
+                assert!(!in_a_row, "{replay:?}");
+                continue;
+            };
+            rows += 1;
+            for block in 0..BLOCKS as usize {
+                let held = known.held(block).ok().map(|(id, _)| id);
+                assert_eq!(row.id_at((block * BLOCK) as u64), held, "{block}: {replay:?}");
+            }
+            known.fail(0..1);
+            assert!(known.row().is_none(), "blocks that may hold anything are in no row");
+        }
+        assert!(rows > 5, "{rows}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use content::{ContentId, Contents, Generator, Layout};
+use content::{BLOCK, ContentId, Contents, Generator, Layout, Look};
 
 /// Knows what bytes its ids stand for.
 pub trait Maker: Send + Sync {
@@ -19,6 +19,11 @@ pub trait Maker: Send + Sync {
 
     /// Whether `block` holds the bytes of `id`.
     fn matches(&self, id: ContentId, block: &[u8]) -> bool;
+
+    /// How its blocks are looked at, where they differ in nothing but their id.
+    fn look(&self) -> Option<Look> {
+        None
+    }
 
     /// Fills `block` with the bytes of `id`.
     fn fill(&self, id: ContentId, block: &mut [u8]);
@@ -38,6 +43,10 @@ impl Maker for Plain {
 
     fn matches(&self, id: ContentId, block: &[u8]) -> bool {
         Generator::best().matches(id, self.0, block).is_ok()
+    }
+
+    fn look(&self) -> Option<Look> {
+        Some(Look::new(Generator::best(), self.0, BLOCK))
     }
 
     fn fill(&self, id: ContentId, block: &mut [u8]) {
@@ -62,6 +71,10 @@ impl Maker for Contents {
         Contents::matches(self, id, block).is_ok()
     }
 
+    fn look(&self) -> Option<Look> {
+        Contents::look(self)
+    }
+
     fn fill(&self, id: ContentId, block: &mut [u8]) {
         Contents::fill(self, id, block);
     }
@@ -84,6 +97,11 @@ impl Makers {
     /// Contents of these makers: one for each target, then those of earlier loads.
     pub fn new(makers: Vec<Arc<dyn Maker>>) -> Self {
         Self(makers)
+    }
+
+    /// How blocks of the first one's contents are looked at, where these differ in nothing but their id.
+    pub(super) fn look(&self) -> Option<Look> {
+        self.0.first()?.look()
     }
 
     /// The content that `block` holds, whole; that of target `target` first. `None` when it is not whole.

@@ -14,6 +14,7 @@ mod makers;
 mod mark;
 mod names;
 mod overlap;
+mod quick;
 mod replay;
 mod session;
 mod state;

@@ -110,7 +110,18 @@ impl Table {
     /// Whether `block` plainly holds the content of `found` now.
     #[inline]
     pub(crate) fn holds(&self, block: usize, found: Tag) -> bool {
-        let now = self.cells.load(block);
+        self.is(self.look_now(block), found)
+    }
+
+    /// What `block` holds now.
+    #[inline]
+    pub(crate) fn look_now(&self, block: usize) -> Word {
+        self.cells.load(block)
+    }
+
+    /// Whether a block that is `now` plainly holds the content of `found`.
+    #[inline]
+    pub(crate) fn is(&self, now: Word, found: Tag) -> bool {
         !now.is_mapped() && self.fits(now.tag(), found) == Fit::Right
     }
 

@@ -3,8 +3,6 @@
 //! From the top: a write is in flight (1), see the list of overlaps (1), changes modulo 16 (4), tag of the content (16), the
 //! lower part of the tag before it (10).
 
-use content::ContentId;
-
 /// A short hash of a content id, or one of the reserved states below 8.
 pub(crate) type Tag = u16;
 
@@ -26,15 +24,6 @@ const TAG: u32 = 10;
 const BEFORE: u32 = (1 << TAG) - 1;
 /// What stands for "unknown" in the place of the tag before.
 const UNKNOWN: u16 = BEFORE as u16;
-
-/// Mixes all bits of an id into all bits (finaliser of SplitMix64).
-#[inline]
-pub(crate) fn mix(id: ContentId) -> u64 {
-    let mut z = id.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
 
 /// The part of a tag that is kept after the next write: 10 bits. States stay what they are, and contents stay apart from them.
 #[inline]

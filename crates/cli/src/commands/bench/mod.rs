@@ -9,9 +9,11 @@ pub mod in_guest;
 mod in_lab;
 mod lab;
 pub mod table;
+mod turns;
 
 pub use content::content;
 pub use engine::engine;
 pub use estimate::estimate;
 pub use floor::floor;
 pub use lab::lab;
+pub use turns::turns;

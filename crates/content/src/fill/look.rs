@@ -1,0 +1,78 @@
+//! Looking at whole blocks of contents that have one layout.
+
+use super::{Generator, Layout, portable};
+use crate::{ContentId, LANE};
+
+/// What all bytes of a content grow from, one for each id: the first of its counters, from the low half on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Root(pub(super) [u64; 2]);
+
+impl Root {
+    /// The root of `id`.
+    #[inline]
+    pub fn of(id: ContentId) -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("aes") {
+            // SAFETY: the processor has the instructions, which was asked just now.
+            return Self(unsafe { super::aesni::root(id.0) });
+        }
+        Self(portable::root(id.0))
+    }
+
+    /// A number that looks random, by which contents can be told apart.
+    #[inline]
+    pub fn number(self) -> u64 {
+        self.0[0]
+    }
+}
+
+/// What it takes to look at blocks of contents that differ in nothing but their id. Small, and points nowhere: whoever looks at
+/// a block after each system call keeps one at hand.
+#[derive(Debug, Clone, Copy)]
+pub struct Look {
+    generator: Generator,
+    layout: Layout,
+    unit: usize,
+    /// Random bytes in front of a block of `unit` bytes that can be compared in one go.
+    one_run: Option<usize>,
+}
+
+impl Look {
+    /// For blocks of `unit` bytes.
+    pub fn new(generator: Generator, layout: Layout, unit: usize) -> Self {
+        // A single lane grows from some root whatever it holds; a second one must fit it.
+        let one_run = generator.one_run(layout, unit).filter(|&random| random >= 2 * LANE);
+        Self { generator, layout, unit, one_run }
+    }
+
+    /// Bytes of a block.
+    pub fn unit(&self) -> usize {
+        self.unit
+    }
+
+    /// The number of the root of the content that `block` holds whole; `None` for zeros, and when it holds none of this layout
+    /// whole.
+    #[inline]
+    pub fn number(&self, block: &[u8]) -> Option<u64> {
+        #[cfg(target_arch = "x86_64")]
+        if let (Some(random), true) = (self.one_run, block.len() == self.unit) {
+            return super::vaes512::rooted(block, random);
+        }
+        self.root(block).map(Root::number)
+    }
+
+    fn root(&self, block: &[u8]) -> Option<Root> {
+        let id = self.generator.whole(self.layout, block)?;
+        (id != ContentId::ZERO).then(|| Root::of(id))
+    }
+
+    /// Whether `block` holds the bytes that grow from `root`.
+    #[inline]
+    pub fn grows(&self, root: Root, block: &[u8]) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        if let (Some(random), true) = (self.one_run, block.len() == self.unit) {
+            return super::vaes512::grows(root.0, block, random);
+        }
+        self.root(block) == Some(root)
+    }
+}
