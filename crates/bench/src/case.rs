@@ -58,12 +58,10 @@ impl Case {
         Self { target: target.name.clone(), access, mix, depth: 32, cpu: None }
     }
 
-    /// Whether plain calls alone take part: they read only, at random or in order. Where the target completes in the call they
-    /// are what an engine adds itself to; at depth 1 elsewhere they are beside it for comparison.
+    /// Whether the calls alone take part, the floor: they only read or only write, at random or in order.
     pub fn has_floor(&self, target: &Target) -> bool {
         let order = matches!(self.access, Access::Uniform | Access::Sequential);
-        let called = target.kind != Kind::Null && (!target.later || self.depth == 1);
-        called && order && self.mix == Mix::Reads
+        target.kind != Kind::Null && order && self.mix != Mix::Mixed
     }
 
     /// A name for tables and folders: `zram uniform reads depth 32`.
@@ -212,16 +210,15 @@ mod tests {
     }
 
     #[test]
-    fn plain_calls_take_part_where_they_are_what_an_engine_adds_itself_to() {
-        let at_once = Target { later: false, ..Target::example() };
-        let read = Case::example(&at_once);
+    fn the_calls_alone_take_part_where_they_can_do_what_the_case_does() {
+        let target = Target::example();
+        let read = Case::example(&target);
         let write = Case { mix: Mix::Writes, ..read.clone() };
+        let mixed = Case { mix: Mix::Mixed, ..read.clone() };
         let drawn = Case { access: Access::Zipf, ..read.clone() };
-        assert!(
-            read.has_floor(&at_once) && !write.has_floor(&at_once) && !drawn.has_floor(&at_once)
-        );
-        assert!(!read.has_floor(&Target::example()) && !read.has_floor(&Target::null()));
-        assert!(Case { depth: 1, ..read }.has_floor(&Target::example()));
+        assert!(read.has_floor(&target) && write.has_floor(&target));
+        assert!(!mixed.has_floor(&target) && !drawn.has_floor(&target));
+        assert!(!read.has_floor(&Target::null()));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::case::Case;
 use crate::child::{self, Line};
 use crate::cpu::Used;
 use crate::fio::{Candidate, Fio, parse};
-use crate::floor;
+use crate::floor::{self, PLAIN};
 use crate::ours::{self, Fathom};
 use crate::target::Target;
 use crate::{BenchError, Said};
@@ -25,7 +25,7 @@ pub enum Who {
     Fathom(String),
     /// fio, driven this way.
     Fio(Candidate),
-    /// Calls of `pread` and nothing else: what neither engine can go below where it makes them too.
+    /// The calls that ours makes and nothing else: what no engine can go below that makes them too.
     Floor,
 }
 
@@ -94,13 +94,34 @@ pub struct Programs {
 }
 
 impl Contestant {
-    /// `who` on `case`, for runs of `millis` milliseconds.
+    /// `who` on `case`, for runs of `millis` milliseconds; a floor is of plain calls.
     pub fn new(programs: &Programs, who: &Who, target: &Target, case: &Case, millis: u64) -> Self {
-        let free = |millis| match who {
-            Who::Fathom(backend) => programs.fathom.line(target, case, backend, millis),
-            Who::Fio(candidate) => case.fio(target, millis).line(&programs.fio, *candidate),
-            Who::Floor => programs.fathom.floor(target, case, millis),
-        };
+        match who {
+            Who::Fathom(backend) => Self::on(who, case, millis, |millis| {
+                programs.fathom.line(target, case, backend, millis)
+            }),
+            Who::Fio(candidate) => Self::on(who, case, millis, |millis| {
+                case.fio(target, millis).line(&programs.fio, *candidate)
+            }),
+            Who::Floor => Self::floor(programs, PLAIN, target, case, millis),
+        }
+    }
+
+    /// The calls of `backend` alone on `case`, for runs of `millis` milliseconds.
+    pub fn floor(
+        programs: &Programs,
+        backend: &str,
+        target: &Target,
+        case: &Case,
+        millis: u64,
+    ) -> Self {
+        Self::on(&Who::Floor, case, millis, |millis| {
+            programs.fathom.floor(target, case, backend, millis)
+        })
+    }
+
+    /// `who` with its command line for so many milliseconds, or for a single I/O; on the CPU that `case` names.
+    fn on(who: &Who, case: &Case, millis: u64, free: impl Fn(Option<u64>) -> Line) -> Self {
         let line = |millis| match case.cpu {
             Some(cpu) => free(millis).held_on(cpu),
             None => free(millis),

@@ -1,22 +1,42 @@
-//! Plain calls as a contestant: `fathom bench floor`, which does nothing but read.
+//! Calls alone as a contestant: `fathom bench floor`, which does nothing but make them.
 
 use serde_json::Value;
 
 use crate::Said;
-use crate::case::{Access, Case};
+use crate::case::{Access, Case, Mix};
 use crate::child::Line;
 use crate::ours::Fathom;
 use crate::target::Target;
 
+/// The backend that makes plain calls, one from each thread.
+pub const PLAIN: &str = "sync";
+/// The backend that keeps a ring at its depth.
+pub const RING: &str = "io_uring";
+
+/// The calls to be made alone beside an engine that is driven by `backend`, where they can.
+pub fn of(backend: &str) -> Option<&str> {
+    [PLAIN, RING, "libaio"].contains(&backend).then_some(backend)
+}
+
+/// How tables call the floor by the calls of `backend`.
+pub fn alone(backend: &str) -> &'static str {
+    match backend {
+        RING => "an io_uring kept at its depth",
+        "libaio" => "libaio's queue kept at its depth",
+        _ => "plain calls alone",
+    }
+}
+
 impl Fathom {
-    /// The command line of plain calls that read what `case` reads, in its order, from as many threads as it has I/Os in flight.
-    /// Without `millis` a single call, to know what starting costs.
-    pub fn floor(&self, target: &Target, case: &Case, millis: Option<u64>) -> Line {
+    /// The command line of `backend`'s calls that do what `case` does, in its order, with as many in flight.
+    /// Without `millis` a first call only, to know what starting costs.
+    pub fn floor(&self, target: &Target, case: &Case, backend: &str, millis: Option<u64>) -> Line {
         let path = target.path.clone().unwrap_or_default();
         let mut arguments = ["bench".into(), "floor".into(), path].to_vec();
         let mut add = |name: &str, value: String| arguments.extend([name.to_owned(), value]);
         add("--size", target.size.to_string());
-        add("--threads", case.depth.to_string());
+        add("--backend", backend.to_owned());
+        add("--depth", case.depth.to_string());
         if let Some(millis) = millis {
             add("--duration", format!("{millis}ms"));
         }
@@ -26,6 +46,9 @@ impl Fathom {
         if !target.direct {
             arguments.push("--buffered".into());
         }
+        if case.mix == Mix::Writes {
+            arguments.extend(["--write".into(), "--destroy-data".into()]);
+        }
         Line::new(&self.program, arguments)
     }
 }
@@ -34,9 +57,10 @@ impl Fathom {
 pub fn parse(text: &str) -> Result<Said, String> {
     let value: Value = serde_json::from_str(text.trim()).map_err(|error| error.to_string())?;
     let number = |key: &str| value[key].as_u64().filter(|&n| n > 0);
-    let (ios, duration_ns) = number("ios").zip(number("duration_ns")).ok_or("it has no reads")?;
+    let (ios, duration_ns) = number("ios").zip(number("duration_ns")).ok_or("it has no I/Os")?;
     let iops = ios as f64 / (duration_ns as f64 / 1e9);
-    Ok(Said { ios, iops, duration_ns, backend: Some("pread".into()), ..Said::default() })
+    let backend = value["backend"].as_str().map(str::to_owned);
+    Ok(Said { ios, iops, duration_ns, backend, ..Said::default() })
 }
 
 #[cfg(test)]
@@ -44,16 +68,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_names_what_the_case_reads_and_what_it_prints_is_read() {
+    fn the_line_names_what_the_case_does_and_what_it_prints_is_read() {
         let fathom = Fathom { program: "/bin/fathom".into() };
         let target = Target::example();
         let case = Case { access: Access::Sequential, ..Case::example(&target) };
         assert_eq!(
-            fathom.floor(&target, &case, Some(700)).to_string(),
-            "/bin/fathom bench floor /dev/loop0 --size 268435456 --threads 32 --duration 700ms --sequential"
+            fathom.floor(&target, &case, RING, Some(700)).to_string(),
+            "/bin/fathom bench floor /dev/loop0 --size 268435456 --backend io_uring --depth 32 --duration 700ms \
+             --sequential"
         );
-        let said = parse("{\"ios\": 500, \"duration_ns\": 250000000}\n").unwrap();
+        let writes = Case { mix: Mix::Writes, ..case };
+        let line = fathom.floor(&target, &writes, PLAIN, None).to_string();
+        assert!(line.ends_with("--backend sync --depth 32 --sequential --write --destroy-data"));
+        let said =
+            parse("{\"backend\":\"io_uring\",\"ios\":500,\"duration_ns\":250000000}\n").unwrap();
         assert_eq!((said.ios, said.iops, said.latency_mean_ns), (500, 2000.0, None));
+        assert_eq!(said.backend.as_deref(), Some(RING));
         for text in ["", "{}", "{\"ios\": 0, \"duration_ns\": 5}"] {
             assert!(parse(text).is_err(), "{text}");
         }

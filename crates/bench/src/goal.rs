@@ -31,7 +31,7 @@ pub enum Word {
     Reached,
     /// The interval says no.
     NotReached,
-    /// The interval says no, and that of plain calls alone says that they miss it too.
+    /// The interval says no, and that of the same calls alone says that they miss it too.
     BeyondFloor,
     /// The interval crosses the goal, or is too wide to say anything, or there is none.
     Undecided,
@@ -89,7 +89,7 @@ impl Goal {
 
 impl Goal {
     /// `word`, or [`Word::BeyondFloor`] where this goal was not reached and cannot be: the whole interval of `floor`, the CPU
-    /// time of plain calls alone over fio's, misses it. `ours` is over theirs; a floor that ours is below of is none.
+    /// time of the same calls alone over fio's, misses it. `ours` is over theirs; a floor that ours is below of is none.
     ///
     /// It takes nothing back and gives nothing: what was reached or is undecided stays so.
     pub fn above_floor(self, word: Word, ours: &Figure, floor: &Figure) -> Word {

@@ -1,10 +1,11 @@
-//! What a case's runs say: who takes part in the repeats, and how ours stands beside fio and beside plain calls.
+//! What a case's runs say: who takes part in the repeats, and how ours stands beside fio and beside the calls alone.
 
 use stats::Figure;
 
 use crate::BenchError;
 use crate::case::Case;
 use crate::contest::{Contestant, Sample, Who};
+use crate::floor::{PLAIN, RING};
 use crate::goal::{self, Goal};
 use crate::outcome::{CaseOutcome, Floor, Ratio, Side, Tried};
 use crate::repeats::ratio;
@@ -47,9 +48,14 @@ pub(crate) fn finalists(tried: &[Tried]) -> Vec<Who> {
 pub(crate) fn side(one: &Contestant, samples: Vec<Sample>) -> Side {
     let figure =
         |get: fn(&Sample) -> f64| stats::figure(&samples.iter().map(get).collect::<Vec<_>>());
+    let backend = samples.iter().find_map(|sample| sample.said.backend.as_deref());
+    let name = match (&one.who, backend) {
+        (Who::Floor, Some(backend)) => format!("{} {backend}", one.who.name()),
+        _ => one.who.name(),
+    };
     Side {
         who: one.who.clone(),
-        name: one.who.name(),
+        name,
         line: one.line.to_string(),
         start_s: one.start_s,
         iops: figure(|s| s.said.iops),
@@ -59,7 +65,7 @@ pub(crate) fn side(one: &Contestant, samples: Vec<Sample>) -> Side {
     }
 }
 
-/// Holds ours against the fastest fio in IOPS, against the cheapest in CPU time, and against plain calls where they ran.
+/// Holds ours against the fastest fio in IOPS, against the cheapest in CPU time, and against the calls alone where they ran.
 pub(crate) fn judge(
     case: &Case,
     target: &Target,
@@ -86,11 +92,12 @@ pub(crate) fn judge(
     let cheap = cheapest(|side| &side.cpu_per_io_us);
     let mut cpu = held(ours, cheap, |sample| sample.cpu_per_io_us, Some(goal));
     let floor = sides.iter().find(|side| side.who == Who::Floor).map(|floor| Floor {
+        calls: floor.backend().unwrap_or(PLAIN).to_owned(),
         ours: held(ours, floor, |sample| sample.cpu_per_io_us, None),
         fio: held(floor, cheap, |sample| sample.cpu_per_io_us, None),
     });
     if let (Some(floor), Some(word)) = (&floor, &mut cpu.word)
-        && !target.later
+        && is_limit(&floor.calls, target)
     {
         *word = goal.above_floor(*word, &floor.ours.ratio, &floor.fio.ratio);
     }
@@ -107,6 +114,12 @@ pub(crate) fn judge(
         tried,
         sides,
     })
+}
+
+/// Whether no way of driving `target` with its depth kept costs less than these calls alone. Plain calls are one where the I/O is
+/// done within them; a ring where it is done later, so that threads of plain calls would sleep one by one.
+fn is_limit(calls: &str, target: &Target) -> bool {
+    calls == if target.later { RING } else { PLAIN }
 }
 
 /// A figure of `one` held against that of `other`, repeat by repeat. Runs that hardly did more than start are left out.
@@ -186,7 +199,13 @@ mod tests {
     }
 
     fn one_side(who: Who, iops: f64, cpu: f64) -> Side {
-        let samples = vec![sample(iops, cpu, 0.0); 4];
+        by(who, None, iops, cpu)
+    }
+
+    fn by(who: Who, backend: Option<&str>, iops: f64, cpu: f64) -> Side {
+        let mut sample = sample(iops, cpu, 0.0);
+        sample.said.backend = backend.map(str::to_owned);
+        let samples = vec![sample; 4];
         Side {
             name: who.name(),
             who,
@@ -200,7 +219,7 @@ mod tests {
     }
 
     /// What is said of a case whose runs took so much CPU time per I/O.
-    fn outcome(ours: f64, floor: Option<f64>, later: bool) -> CaseOutcome {
+    fn outcome(ours: f64, floor: Option<(f64, &str)>, later: bool) -> CaseOutcome {
         let fio = |engine| Who::Fio(Candidate { engine, batch: 1, whole: false });
         let mut sides = vec![
             one_side(auto(), 100.0, ours),
@@ -208,7 +227,7 @@ mod tests {
             one_side(fio(Engine::Libaio), 90.0, 2.0),
         ];
         // It is faster than either fio, and no fio.
-        sides.extend(floor.map(|cpu| one_side(Who::Floor, 300.0, cpu)));
+        sides.extend(floor.map(|(cpu, calls)| by(Who::Floor, Some(calls), 300.0, cpu)));
         let target = Target { later, ..Target::example() };
         judge(&Case::example(&target), &target, Vec::new(), sides).unwrap()
     }
@@ -227,9 +246,10 @@ mod tests {
     }
 
     #[test]
-    fn a_goal_that_plain_calls_alone_miss_is_said_to_be_beyond_them_and_never_reached() {
-        let found = outcome(1.6, Some(1.5), false);
+    fn a_goal_that_the_calls_alone_miss_is_said_to_be_beyond_them_and_never_reached() {
+        let found = outcome(1.6, Some((1.5, PLAIN)), false);
         let floor = found.floor.unwrap();
+        assert_eq!(floor.calls, PLAIN);
         assert_eq!(
             (floor.fio.ratio.median, floor.fio.against.as_str()),
             (Some(0.75), "fio libaio, batch 1")
@@ -239,7 +259,7 @@ mod tests {
             (found.cpu.word, found.iops.against.as_str()),
             (Some(Word::BeyondFloor), "fio io_uring, batch 1")
         );
-        let word = |ours, floor, later| outcome(ours, Some(floor), later).cpu.word;
+        let word = |ours, floor, later| outcome(ours, Some((floor, PLAIN)), later).cpu.word;
         assert_eq!(word(1.6, 1.3, false), Some(Word::NotReached), "plain calls would reach it");
         assert_eq!(word(1.3, 1.5, false), Some(Word::Reached), "what is reached is reached");
         assert_eq!(word(1.45, 1.5, false), Some(Word::NotReached), "what is beaten is no floor");
@@ -248,5 +268,14 @@ mod tests {
             Some(Word::NotReached),
             "plain calls are no floor where they sleep"
         );
+        let ring = |later| outcome(1.6, Some((1.5, RING)), later);
+        assert_eq!(ring(true).cpu.word, Some(Word::BeyondFloor));
+        assert!(ring(true).verdict().unwrap().contains("io_uring"), "{:?}", ring(true).verdict());
+        assert_eq!(
+            ring(false).cpu.word,
+            Some(Word::NotReached),
+            "a ring is none where it is punted"
+        );
+        assert_eq!(outcome(1.6, Some((1.5, "libaio")), false).cpu.word, Some(Word::NotReached));
     }
 }

@@ -5,14 +5,15 @@ use stats::Figure;
 
 use crate::case::Case;
 use crate::contest::{Programs, Sample, Who};
+use crate::floor;
 use crate::goal::{Goal, Word};
 use crate::proportion::Proportion;
 use crate::target::Target;
 use crate::verified::Verified;
 
 /// Version of the layout of `bench.json`. What is added has a default, so that older files are read on; a change of what is
-/// there raises it. 2: plain calls among the sides, and the word `beyond_floor`.
-pub const SCHEMA: u32 = 2;
+/// there raises it. 2: plain calls among the sides, and the word `beyond_floor`. 3: other calls than plain ones as the floor.
+pub const SCHEMA: u32 = 3;
 
 /// A `bench.json` that cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -116,13 +117,28 @@ pub struct Ratio {
     pub word: Option<Word>,
 }
 
-/// Plain calls and nothing else beside both engines, in CPU time per I/O of all threads.
+/// The calls that ours makes and nothing else beside both engines, in CPU time per I/O of all threads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Floor {
+    /// The backend whose calls they are: `sync`, `io_uring` or `libaio`.
+    #[serde(default = "plain")]
+    pub calls: String,
     /// Ours over theirs.
     pub ours: Ratio,
     /// Theirs over the cheapest fio's.
     pub fio: Ratio,
+}
+
+/// What earlier layouts had, where nothing was said of it.
+fn plain() -> String {
+    floor::PLAIN.to_owned()
+}
+
+impl Floor {
+    /// How tables call it: `plain calls alone`.
+    pub fn about(&self) -> &'static str {
+        floor::alone(&self.calls)
+    }
 }
 
 /// One case.
@@ -134,7 +150,7 @@ pub struct CaseOutcome {
     pub name: String,
     /// Every way of driving that was tried in the short round.
     pub tried: Vec<Tried>,
-    /// Ours, then the best of fio's, then plain calls where they take part.
+    /// Ours, then the best of fio's, then the floor where it takes part.
     pub sides: Vec<Side>,
     /// CPU time per I/O, all threads, against the cheapest fio.
     pub cpu: Ratio,
@@ -142,7 +158,7 @@ pub struct CaseOutcome {
     pub system: Ratio,
     /// IOPS against the fastest fio.
     pub iops: Ratio,
-    /// Where plain calls alone stand; `None` where they did not take part.
+    /// Where the calls alone stand; `None` where they did not take part.
     #[serde(default)]
     pub floor: Option<Floor>,
     /// Runs that others disturbed, of all.
@@ -151,12 +167,13 @@ pub struct CaseOutcome {
 }
 
 impl CaseOutcome {
-    /// What is said of the goal of the CPU time, and of plain calls where it lies beyond them.
+    /// What is said of the goal of the CPU time, and of the floor where it lies beyond it.
     pub fn verdict(&self) -> Option<String> {
         let (goal, word) = self.cpu.goal.zip(self.cpu.word)?;
         let mut text = format!("goal {}: {}", goal.text(), word.text());
         if let (Word::BeyondFloor, Some(floor)) = (word, &self.floor) {
-            text.push_str(&format!(": plain calls alone are at {}", spread(&floor.fio.ratio)));
+            let alone = floor.about();
+            text.push_str(&format!(": {alone} at {}", spread(&floor.fio.ratio)));
         }
         Some(text)
     }

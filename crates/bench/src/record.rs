@@ -187,6 +187,11 @@ fn about_case(case: &CaseOutcome, outcome: &Outcome) -> String {
         let ratio = outcome::spread(&case.cpu.ratio);
         text.push_str(&format!("; CPU time per I/O {ratio} of {}, {verdict}", case.cpu.against));
     }
+    if let Some(floor) = &case.floor {
+        let (fio, ours) = (outcome::spread(&floor.fio.ratio), outcome::spread(&floor.ours.ratio));
+        let (about, peer) = (floor.about(), &floor.fio.against);
+        text.push_str(&format!("; floor ({about}) {fio} of {peer}, fathom {ours} of the floor"));
+    }
     text
 }
 
@@ -204,8 +209,9 @@ mod tests {
     use crate::contest::{Programs, Who};
     use crate::cpu::Used;
     use crate::fio::{Candidate, Engine, Fio};
+    use crate::floor;
     use crate::ours::Fathom;
-    use crate::outcome::Ratio;
+    use crate::outcome::{Floor, Ratio};
 
     fn side(who: Who, cpu_per_io_us: f64) -> Side {
         let said = Said { ios: 1000, iops: 500.0, duration_ns: 2_000_000_000, ..Said::default() };
@@ -254,7 +260,7 @@ mod tests {
             cpu: ratio(),
             system: ratio(),
             iops: ratio(),
-            floor: None,
+            floor: Some(Floor { calls: floor::RING.into(), ours: ratio(), fio: ratio() }),
             disturbed: (0, 8),
         };
         Outcome {
@@ -283,6 +289,8 @@ mod tests {
             value.as_object_mut().unwrap().remove(key);
         }
         assert_eq!(read(&value).unwrap(), outcome);
+        value["cases"][0]["floor"].as_object_mut().unwrap().remove("calls");
+        assert_eq!(read(&value).unwrap().cases[0].floor.as_ref().unwrap().calls, floor::PLAIN);
         value["schema"] = json!(outcome::SCHEMA + 1);
         // Whatever else it holds.
         value["cases"] = json!("of another kind");
@@ -311,6 +319,8 @@ mod tests {
         let result = results::open(&made[0]).unwrap();
         let names: Vec<_> = result.manifest.plan.variants.iter().map(|v| v.name.as_str()).collect();
         assert_eq!(names, ["fio psync", "fathom", "fio pvsync2"]);
+        let told = &result.manifest.plan.about;
+        assert!(told.contains("floor (an io_uring kept at its depth) 0.50"), "{told}");
         assert_eq!(result.cells.len(), 12);
         let order: Vec<_> = result.cells.iter().take(6).map(|c| c.entry.variant.as_str()).collect();
         assert_eq!(

@@ -7,6 +7,7 @@ use sys::interrupt::{Interrupt, Level};
 use crate::case::Case;
 use crate::contest::{Contestant, Programs, Sample, Who};
 use crate::fio::candidates;
+use crate::floor;
 use crate::judged::{auto, chosen, finalists, judge, side};
 use crate::outcome::{CaseOutcome, Outcome, SCHEMA, Tried};
 use crate::proportion::proportions;
@@ -42,7 +43,7 @@ impl Pace {
     /// For a guest, perhaps an emulated one: starting a program takes a second of CPU there, and must not drown the load.
     pub const LAB: Self = Self { short: 1500, run: 4000, repeats: 4, patience: 0 };
     /// What the figures need: less than half an hour in all.
-    pub const FULL: Self = Self { short: 400, run: 1200, repeats: 5, patience: 1 };
+    pub const FULL: Self = Self { short: 350, run: 1100, repeats: 5, patience: 1 };
 
     /// About how long one case takes on a quiet machine.
     pub fn estimate(self, case: &Case, target: &Target) -> Duration {
@@ -168,9 +169,15 @@ impl Suite {
             |who: &Who| Contestant::new(&self.programs, who, target, case, self.pace.run);
         let fio = finalists(&tried).into_iter().map(|who| contestant(&who));
         // `auto` chose in the short round, as it chooses once for an experiment: its probe is no part of the runs.
-        let mut ours = contestant(&chosen(&tried));
+        let choice = chosen(&tried);
+        let mut ours = contestant(&choice);
         ours.who = auto();
-        let floor = case.has_floor(target).then(|| contestant(&Who::Floor));
+        let calls = match &choice {
+            Who::Fathom(backend) if case.has_floor(target) => floor::of(backend),
+            _ => None,
+        };
+        let floor = calls
+            .map(|backend| Contestant::floor(&self.programs, backend, target, case, self.pace.run));
         let mut contestants: Vec<_> = std::iter::once(ours).chain(fio).chain(floor).collect();
         for contestant in &mut contestants {
             contestant.measure_start(STARTS, interrupt)?;

@@ -296,7 +296,7 @@ pub struct BenchEngineArgs {
     /// Size of the targets that are made [default: 1G, quick 256M].
     #[arg(long)]
     pub size: Option<Bytes>,
-    /// Length of a run that counts [default: 1200ms, quick 700ms].
+    /// Length of a run that counts [default: 1100ms, quick 700ms].
     #[arg(long)]
     pub duration: Option<Nanos>,
     /// Repeats [default: 5, quick 3].
@@ -330,22 +330,35 @@ pub struct BenchEngineArgs {
 
 /// `fathom bench floor`
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  fathom bench floor /dev/loop0 --size 256M --duration 1s
+  fathom bench floor /dev/loop0 --size 256M --backend io_uring --depth 32 --duration 1s")]
 pub struct BenchFloorArgs {
-    /// A block device or file; it is only read.
+    /// A block device or file; it is only read, unless --write is given.
     pub target: PathBuf,
     /// Bytes of it that are used.
     #[arg(long)]
     pub size: Bytes,
-    /// Threads, each with one call at a time.
+    /// I/Os in flight: threads with one plain call each, or the depth of a queue.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub threads: u32,
+    pub depth: u32,
+    /// The calls that are made: sync, io_uring or libaio.
+    #[arg(long, default_value = "sync", value_parser = ["sync", "io_uring", "libaio"])]
+    pub backend: String,
+    /// Writes random bytes in place of reading; needs --destroy-data.
+    #[arg(long, requires = "destroy_data")]
+    pub write: bool,
+    /// The data on the target may be destroyed.
+    #[arg(long)]
+    pub destroy_data: bool,
     /// One block after the other in place of random ones.
     #[arg(long)]
     pub sequential: bool,
     /// Through the page cache instead of past it.
     #[arg(long)]
     pub buffered: bool,
-    /// How long [default: a single call of each thread].
+    /// How long [default: submitted once].
     #[arg(long)]
     pub duration: Option<Nanos>,
 }

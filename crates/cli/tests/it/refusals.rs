@@ -182,10 +182,14 @@ fn a_mounted_device_is_refused_even_when_its_data_may_be_destroyed() {
         return skip("a_mounted_device", "no file system can be mounted");
     }
     let load = ["load", &disk.path, "--ops", "write=100", "--passes", "1", "--destroy-data"];
-    let answer = fathom_in(&std::env::temp_dir(), &load);
+    let floor = ["bench", "floor", &disk.path, "--size", "1M", "--write", "--destroy-data"];
+    let answers =
+        [fathom_in(&std::env::temp_dir(), &load), fathom_in(&std::env::temp_dir(), &floor)];
     Command::new("umount").arg(dir.path()).status().unwrap();
-    assert_eq!(answer.code, Some(4), "{}", answer.err);
-    assert!(answer.err.contains("mounted") && answer.err.contains("help:"), "{}", answer.err);
+    for answer in answers {
+        assert_eq!(answer.code, Some(4), "{}", answer.err);
+        assert!(answer.err.contains("mounted") && answer.err.contains("help:"), "{}", answer.err);
+    }
 }
 
 #[test]
@@ -195,6 +199,8 @@ fn a_file_that_fathom_did_not_make_is_refused_and_keeps_its_bytes() {
     fs::write(&file, vec![b'x'; 1 << 20]).unwrap();
     let load = ["load", text(&file), "--ops", "write=100", "--passes", "1"];
     refused(4, &load, &["thesis.txt", "--destroy-data"]);
+    let floor = ["bench", "floor", text(&file), "--size", "1M", "--write", "--duration", "10ms"];
+    refused(2, &floor, &["--destroy-data"]);
     assert_eq!(fs::read(&file).unwrap(), vec![b'x'; 1 << 20]);
 }
 

@@ -1,4 +1,4 @@
-//! `fathom bench floor`: plain calls and nothing else, as `fathom bench engine` starts them.
+//! `fathom bench floor`: the calls of a backend and nothing else, as `fathom bench engine` starts them.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -9,13 +9,23 @@ use crate::failure::Failure;
 use crate::terminal::answer;
 
 pub fn floor(args: &BenchFloorArgs) -> Result<ExitCode, Failure> {
+    let driver = match args.backend.as_str() {
+        "io_uring" => engine::Driver::IoUring,
+        "libaio" => engine::Driver::Libaio,
+        _ => engine::Driver::Sync,
+    };
+    // Held as long as the target is written.
+    let _claim = match args.write {
+        true => Some(host::claim_target(&args.target, args.destroy_data, false)?),
+        false => None,
+    };
     let done = engine::floor(&engine::Floor {
         path: args.target.clone(),
         size: args.size,
-        driver: engine::Driver::Sync,
-        depth: args.threads,
+        driver,
+        depth: args.depth,
         sequential: args.sequential,
-        writes: false,
+        writes: args.write,
         direct: !args.buffered,
         duration: args.duration.map(|time| Duration::from_nanos(time.0)),
     })

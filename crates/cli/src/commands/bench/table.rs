@@ -1,5 +1,6 @@
 //! A comparison told while it runs, and its table.
 
+use bench::contest::Who;
 use bench::goal::Word;
 use bench::outcome::{CaseOutcome, Outcome, Ratio, spread};
 use bench::suite::Event;
@@ -45,8 +46,8 @@ pub fn text(outcome: &Outcome, verbose: bool) -> String {
     text.push_str(
         "CPU per I/O is of all threads of the process, io_uring's workers included, starting left out; \
          'system' adds kernel threads and interrupts.\nRatios are fathom / fio's best, median over repeats \
-         with its 95 % interval: CPU against the cheapest, IOPS against the fastest.\nThe floor is a program that calls \
-         pread and does nothing else.\n\n",
+         with its 95 % interval: CPU against the cheapest, IOPS against the fastest.\nThe floor is a program that \
+         makes the same calls as fathom and does nothing else.\n\n",
     );
     for case in &outcome.cases {
         text.push_str(&format!("{}\n{}\n", case.name, row(case)));
@@ -119,8 +120,8 @@ fn row(case: &CaseOutcome) -> String {
     let mut text = String::new();
     for side in &case.sides {
         let name = match side.backend() {
-            Some(backend) => format!("{} ({backend})", side.name),
-            None => side.name.clone(),
+            Some(backend) if side.who != Who::Floor => format!("{} ({backend})", side.name),
+            _ => side.name.clone(),
         };
         let depth = side.at_full_depth().filter(|_| case.case.depth > 1);
         let depth = depth.map_or_else(String::new, |share| {
@@ -135,10 +136,10 @@ fn row(case: &CaseOutcome) -> String {
     }
     text.push_str(&format!("    CPU    {}\n", ratio(&case.cpu, case.verdict())));
     if let Some(floor) = &case.floor {
-        let (plain, ours) = (spread(&floor.fio.ratio), spread(&floor.ours.ratio));
-        let peer = &floor.fio.against;
+        let (alone, ours) = (spread(&floor.fio.ratio), spread(&floor.ours.ratio));
+        let (about, peer) = (floor.about(), &floor.fio.against);
         text.push_str(&format!(
-            "    floor   {plain}  plain calls alone over {peer}; fathom over plain calls {ours}\n"
+            "    floor   {alone}  {about} over {peer}; fathom over the floor {ours}\n"
         ));
     }
     text.push_str(&format!("    system {}\n", ratio(&case.system, None)));
