@@ -81,7 +81,8 @@ pub(super) fn reading(args: &LoadArgs) -> Result<Load, Failure> {
     let spec = args.spec();
     spec.validate().map_err(workload_failure)?;
     if spec.writes() {
-        return Err(Failure::usage("Only loads that read can be run here"));
+        return Err(Failure::usage("Only loads that read can be run here")
+            .with_help("`fathom load` runs the others, one at a time"));
     }
     no_target_twice(args)?;
     let (recording, verification) = (recording(args)?, args.verify.options());
