@@ -60,7 +60,7 @@ impl Quick {
         }
         let table = &verifier.targets[0].table;
         // Before the block is gone through, which then does not wait for it.
-        let due = table.look_now(block);
+        let due = table.cells.load(block);
         self.look.number(bytes).is_some_and(|number| table.is(due, table.cells.tag_of(number)))
     }
 }

@@ -110,13 +110,7 @@ impl Table {
     /// Whether `block` plainly holds the content of `found` now.
     #[inline]
     pub(crate) fn holds(&self, block: usize, found: Tag) -> bool {
-        self.is(self.look_now(block), found)
-    }
-
-    /// What `block` holds now.
-    #[inline]
-    pub(crate) fn look_now(&self, block: usize) -> Word {
-        self.cells.load(block)
+        self.is(self.cells.load(block), found)
     }
 
     /// Whether a block that is `now` plainly holds the content of `found`.

@@ -11,5 +11,6 @@ mod live;
 mod modes;
 mod recording;
 mod simulated;
+mod stalls;
 mod support;
 mod verify;
