@@ -99,8 +99,8 @@ pub(crate) struct Worker<B, J> {
     free: Vec<u32>,
     /// Slots that were pushed and not yet stamped.
     fresh: Vec<u32>,
-    /// So many are pushed before they are submitted, at most.
-    portion: usize,
+    /// Whether what may start is submitted whole, and not in portions.
+    whole: bool,
     reaped: Vec<Reaped>,
     /// The next I/O, when it is meant to start later.
     reserved: Option<Next>,
@@ -124,10 +124,10 @@ impl<B: Backend, J: Hold> Worker<B, J> {
         hand: Option<Hand>,
     ) -> Self {
         let depth = backend.depth();
-        // Who asks for batches gets them whole.
-        let portion = if setting.batch > 1 { usize::MAX } else { backend.portion() };
         Self {
             pauses: job.with(|job| job.gate.counts_ends()),
+            // Who asks for batches gets them whole.
+            whole: setting.batch > 1,
             setting,
             backend,
             job,
@@ -136,7 +136,6 @@ impl<B: Backend, J: Hold> Worker<B, J> {
             slots: vec![Slot::default(); depth].into_boxed_slice(),
             free: (0..depth as u32).rev().collect(),
             fresh: Vec::with_capacity(depth),
-            portion,
             reaped: Vec::with_capacity(2 * depth),
             reserved: None,
             measured_from_ns: 0,

@@ -140,7 +140,7 @@ impl Backend for Aio {
     }
 
     fn portion(&self) -> usize {
-        super::portion(self.depth())
+        super::portion(self.depth(), self.in_flight())
     }
 
     #[inline]

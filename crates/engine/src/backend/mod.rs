@@ -26,11 +26,15 @@ pub(crate) use uring::Ring;
 
 use crate::error::EngineError;
 
-/// The portion of backends whose targets work while the worker goes on: half of the depth, so that there is always something
-/// to work on. No more than makes the cost of a call small, and no fewer: a worker that comes back for the other half too often
-/// does not keep a large depth.
-fn portion(depth: usize) -> usize {
-    (depth / 2).clamp(1, 64)
+/// The portion of backends whose targets work while the worker goes on, of whose I/Os `in_flight` are with the target.
+///
+/// At most half of the depth, so that there is always something to work on. No more than makes the cost of a call small,
+/// and no fewer: a worker that comes back for the other half too often does not keep a large depth. And no more than the target
+/// has already, as one that stands still should not wait for the others to be made and submitted: it gets a few, then
+/// twice as many each time.
+fn portion(depth: usize, in_flight: usize) -> usize {
+    const FEW: usize = 4;
+    in_flight.max(FEW).min((depth / 2).clamp(1, 64))
 }
 
 /// One I/O that a backend is through with.
@@ -55,7 +59,7 @@ pub(crate) trait Backend: Sized {
     /// Slots that there are.
     fn depth(&self) -> usize;
 
-    /// I/Os that one call submits, at most. What works while the worker goes on (a device, a thread of the kernel) is to
+    /// I/Os that the next call submits, at most. What works while the worker goes on (a device, a thread of the kernel) is to
     /// begin with the first ones before the last ones are made: without that a worker that finds all its I/Os ended at
     /// once would submit them all at once again, and worker and target would wait for each other in turn for ever.
     fn portion(&self) -> usize {
@@ -93,5 +97,29 @@ pub(crate) trait Backend: Sized {
     /// Whether buffers and files are registered with the kernel, both.
     fn is_registered(&self) -> bool {
         false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::portion;
+
+    #[test]
+    fn a_target_that_stands_still_gets_a_few_and_then_twice_as_many() {
+        let (mut in_flight, mut calls) = (0, Vec::new());
+        while in_flight < 128 {
+            calls.push(portion(128, in_flight).min(128 - in_flight));
+            in_flight += calls[calls.len() - 1];
+        }
+        assert_eq!(calls, [4, 4, 8, 16, 32, 64]);
+    }
+
+    #[test]
+    fn a_portion_is_at_most_half_of_the_depth_and_never_empty() {
+        for (depth, most) in [(1, 1), (2, 1), (3, 1), (8, 4), (32, 16), (128, 64), (1024, 64)] {
+            let portions = (0..depth).map(|in_flight| portion(depth, in_flight));
+            assert!(portions.clone().all(|portion| (1..=most).contains(&portion)), "depth {depth}");
+            assert_eq!(portions.max(), Some(most), "depth {depth}");
+        }
     }
 }

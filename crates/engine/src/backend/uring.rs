@@ -142,7 +142,7 @@ impl Backend for Ring {
     }
 
     fn portion(&self) -> usize {
-        super::portion(self.depth())
+        super::portion(self.depth(), self.in_flight)
     }
 
     #[inline]

@@ -38,13 +38,13 @@ fn keep<B: Backend>(
     mut next: impl FnMut() -> u64,
 ) -> Result<u64, EngineError> {
     let verb = if common.writes { Verb::Write } else { Verb::Read };
-    let (depth, portion) = (backend.depth(), backend.portion());
+    let depth = backend.depth();
     let mut free: Vec<u32> = (0..depth as u32).rev().collect();
     let mut places = vec![0; depth].into_boxed_slice();
     let mut reaped = Vec::with_capacity(2 * depth);
     let (mut ios, mut ending) = (0, false);
     while !ending || backend.in_flight() > 0 {
-        let mut fresh = 0;
+        let (mut fresh, portion) = (0, backend.portion());
         while !ending
             && fresh < portion
             && let Some(slot) = free.pop()

@@ -35,8 +35,9 @@ impl<B: Backend, J: Hold> Worker<B, J> {
         if let Some(next) = self.reserved.filter(|next| next.intended_ns > now_ns) {
             return Left::NotBefore(next.intended_ns);
         }
+        let portion = if self.whole { usize::MAX } else { self.backend.portion() };
         while let Some(&slot) = self.free.last()
-            && self.fresh.len() < self.portion
+            && self.fresh.len() < portion
             && let Some(next) = self.job.claimed()
         {
             if let Some(hand) = &mut self.hand {
@@ -47,13 +48,13 @@ impl<B: Backend, J: Hold> Worker<B, J> {
             self.backend.push(slot as usize, &next.transfer);
             self.fresh.push(slot);
         }
-        let Self { backend, job, hand, slots, free, fresh, reserved, portion, .. } = self;
+        let Self { backend, job, hand, slots, free, fresh, reserved, .. } = self;
         if free.is_empty() {
             return Left::More;
         }
         job.with(|job| {
             while let Some(&slot) = free.last() {
-                if fresh.len() >= *portion {
+                if fresh.len() >= portion {
                     return Left::Portion;
                 }
                 let ask = match *reserved {
