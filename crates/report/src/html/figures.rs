@@ -54,7 +54,8 @@ fn figure_row(view: &View, row: &FigureRow) -> Markup {
     }
 }
 
-fn value(row: &FigureRow, figure: Option<&Figure>) -> Markup {
+/// A median with its interval below it.
+pub fn value(row: &FigureRow, figure: Option<&Figure>) -> Markup {
     html! { td { (wording::median(row.unit, figure))
     @if let Some(range) = figure.and_then(|f| wording::interval(row.unit, f)) { span.range { (range) } } } }
 }

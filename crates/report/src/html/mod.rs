@@ -9,6 +9,7 @@ mod charts;
 mod figures;
 mod hero;
 mod library;
+mod overview;
 mod parts;
 mod sketch;
 mod stack;
@@ -42,7 +43,7 @@ pub fn page(views: &[View]) -> String {
                 style { (PreEscaped(STYLE)) }
             }
             body {
-                @if views.len() > 1 { (contents(views)) }
+                @if views.len() > 1 { (overview::overview(views)) }
                 main {
                     noscript { p {
                         "JavaScript is off. All tables and sketches of the charts are here; \
@@ -84,18 +85,6 @@ pub fn document(title: &str, body: &str) -> String {
         }
     };
     markup.into_string()
-}
-
-fn contents(views: &[View]) -> Markup {
-    html! {
-        header.top {
-            p.kicker { b { "Fathom" } span { (views.len()) " results" } }
-            ol { @for (index, view) in views.iter().enumerate() {
-                li { a href={ "#r" (index) } { (view.experiment) }
-                    @if let Some(first) = view.verdicts.first() { " – " (first.text) } }
-            } }
-        }
-    }
 }
 
 /// The parts of one result, in the order a reader needs them.

@@ -128,6 +128,22 @@ fn several_results_share_a_page_without_sharing_an_id() {
 }
 
 #[test]
+fn several_results_begin_with_a_table_of_what_each_found() {
+    let (found, mut none) = (results::fixture::result(), results::fixture::result());
+    for cell in &mut none.cells {
+        (cell.record, cell.entry.state) = (None, CellState::Pending);
+        cell.rows.clear();
+    }
+    let views = [given::view(&found), given::view(&none)];
+    let page = report::html::page(&views);
+    let table = page.split_once("<table>").unwrap().1.split_once("</table>").unwrap().0;
+    let ratio = views[0].figures.iter().find(|row| row.asked).unwrap().comparisons[1].as_ref();
+    let ratio = format!("{}×", units::show::significant(ratio.unwrap().ratio.unwrap(), 3));
+    assert!(table.contains("<a href=\"#r0\">") && table.contains(&ratio), "{ratio} not in {table}");
+    assert!(table.contains("No cell ended, so there are no figures yet."), "{table}");
+}
+
+#[test]
 fn what_no_run_decides_is_said_once() {
     let page = given::page(&results::fixture::with(1, 7_600.0));
     let headline =
