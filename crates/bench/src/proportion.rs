@@ -24,6 +24,9 @@ pub struct Proportion {
     pub measured: f64,
     /// Whether the two agree within a factor of 1.6.
     pub agrees: bool,
+    /// What else than fio the figure hangs on: why another machine may differ.
+    #[serde(default)]
+    pub hangs_on: String,
 }
 
 /// One figure of fio: on which target, how, what.
@@ -35,57 +38,54 @@ type Get = fn(&Sample) -> f64;
 const IOPS: (&str, Get) = ("IOPS", |sample| sample.said.iops);
 const CPU: (&str, Get) = ("CPU per I/O", |sample| sample.cpu_per_io_us);
 
-/// Top, bottom, their figure, and the proportion that is known.
-const KNOWN: [(Point, Point, (&str, Get), f64); 10] = {
+/// A proportion that is known, and what else than fio it hangs on.
+struct Known {
+    top: Point,
+    bottom: Point,
+    figure: (&'static str, Get),
+    ratio: f64,
+    hangs_on: &'static str,
+}
+
+const MAP: &str = "how much of fio's map of blocks the caches hold";
+const WORKERS: &str =
+    "how fast an idle CPU wakes: the target blocks, so io_uring hands each I/O to a kernel thread";
+const CALLS: &str = "what a system call costs beside the copy of 4 KiB";
+const PLACES: &str = "on which CPUs the scheduler keeps fio and the loop device's thread";
+const DISK: &str = "the latency of the disk below, and how much it does side by side";
+const INTERRUPTS: &str = "how many completions come with one interrupt of the disk";
+
+#[rustfmt::skip]
+const KNOWN: [Known; 10] = {
     use Access::{Permutation, Uniform};
     use Engine::{IoUring, IoUringFixed, Libaio, Null, Psync};
+    const fn known(top: Point, bottom: Point, figure: (&'static str, Get), ratio: f64, hangs_on: &'static str) -> Known {
+        Known { top, bottom, figure, ratio, hangs_on }
+    }
     [
-        (
-            Point("null", Permutation, 32, Null, 1),
-            Point("null", Permutation, 1, Null, 1),
-            CPU,
-            1.38,
-        ),
-        (Point("null", Uniform, 1, Null, 1), Point("null", Permutation, 1, Null, 1), CPU, 0.83),
-        (Point("zram", Uniform, 1, Psync, 1), Point("zram", Uniform, 1, IoUring, 1), IOPS, 31.5),
-        (Point("tmpfs", Uniform, 1, Psync, 1), Point("tmpfs", Uniform, 1, IoUring, 1), IOPS, 44.6),
-        (Point("zram", Uniform, 32, Libaio, 1), Point("zram", Uniform, 32, Psync, 1), IOPS, 0.58),
-        (
-            Point("loop", Uniform, 32, IoUringFixed, 1),
-            Point("loop", Uniform, 32, IoUring, 1),
-            IOPS,
-            1.19,
-        ),
-        (
-            Point("loop", Uniform, 128, IoUringFixed, 16),
-            Point("loop", Uniform, 128, IoUring, 1),
-            IOPS,
-            1.87,
-        ),
-        (
-            Point("loop", Uniform, 128, Libaio, 16),
-            Point("loop", Uniform, 128, Libaio, 1),
-            CPU,
-            0.52,
-        ),
-        (Point("ext4", Uniform, 32, IoUring, 1), Point("ext4", Uniform, 1, IoUring, 1), IOPS, 4.7),
-        (
-            Point("ext4", Uniform, 128, IoUringFixed, 16),
-            Point("ext4", Uniform, 128, IoUring, 1),
-            CPU,
-            0.57,
-        ),
+        known(Point("null", Permutation, 32, Null, 1), Point("null", Permutation, 1, Null, 1), CPU, 1.38, MAP),
+        known(Point("null", Uniform, 1, Null, 1), Point("null", Permutation, 1, Null, 1), CPU, 0.83, MAP),
+        known(Point("zram", Uniform, 1, Psync, 1), Point("zram", Uniform, 1, IoUring, 1), IOPS, 31.5, WORKERS),
+        known(Point("tmpfs", Uniform, 1, Psync, 1), Point("tmpfs", Uniform, 1, IoUring, 1), IOPS, 44.6, WORKERS),
+        known(Point("zram", Uniform, 32, Libaio, 1), Point("zram", Uniform, 32, Psync, 1), IOPS, 0.58, CALLS),
+        known(Point("loop", Uniform, 32, IoUringFixed, 1), Point("loop", Uniform, 32, IoUring, 1), IOPS, 1.19, PLACES),
+        known(Point("loop", Uniform, 128, IoUringFixed, 16), Point("loop", Uniform, 128, IoUring, 1), IOPS, 1.87, PLACES),
+        known(Point("loop", Uniform, 128, Libaio, 16), Point("loop", Uniform, 128, Libaio, 1), CPU, 0.52, PLACES),
+        known(Point("ext4", Uniform, 32, IoUring, 1), Point("ext4", Uniform, 1, IoUring, 1), IOPS, 4.7, DISK),
+        known(Point("ext4", Uniform, 128, IoUringFixed, 16), Point("ext4", Uniform, 128, IoUring, 1), CPU, 0.57, INTERRUPTS),
     ]
 };
 
 /// Every known proportion whose two figures were measured.
 pub fn proportions(cases: &[CaseOutcome]) -> Vec<Proportion> {
     let known = KNOWN.iter();
-    let found = known.filter_map(|(top, bottom, (what, get), expected)| {
-        let measured = get(find(cases, *top)?) / get(find(cases, *bottom)?);
+    let found = known.filter_map(|&Known { top, bottom, figure, ratio, hangs_on }| {
+        let (what, get) = figure;
+        let measured = get(find(cases, top)?) / get(find(cases, bottom)?);
         let about = format!("{what}: {} / {}", top.name(), bottom.name());
-        let agrees = (measured / expected).max(expected / measured) <= AGREES;
-        Some(Proportion { about, expected: *expected, measured, agrees })
+        let agrees = (measured / ratio).max(ratio / measured) <= AGREES;
+        let hangs_on = hangs_on.to_owned();
+        Some(Proportion { about, expected: ratio, measured, agrees, hangs_on })
     });
     found.collect()
 }

@@ -79,6 +79,9 @@ pub fn text(outcome: &Outcome, verbose: bool) -> String {
         let line =
             format!("  {:<9} {}: {:.2}, known {:.2}\n", word, p.about, p.measured, p.expected);
         text.push_str(&line);
+        if !p.agrees && !p.hangs_on.is_empty() {
+            text.push_str(&format!("            it hangs on {}\n", p.hangs_on));
+        }
     }
     for why in outcome.left_out.iter().chain(&outcome.failed) {
         text.push_str(&format!("note: {why}\n"));
