@@ -20,9 +20,9 @@ const SEARCH_END: usize = BLOCK - 12;
 const MATCH_END: usize = BLOCK - 5;
 /// Places after which the stride grows; one more has a stride of 1.
 const RUN: usize = 64;
-/// A block, and behind it everything that a 16-bit position could reach: so no look at the text needs a check. What
-/// stands behind the block does not matter.
-pub const TEXT: usize = (1 << 16) + 16;
+/// A block, and behind it everything that a look from a 16-bit position could reach: so none needs a check. What stands
+/// behind the block does not matter.
+pub const TEXT: usize = (1 << 16) + 48;
 
 /// Finds LZ4 sizes of blocks of 4096 bytes. Its memory (16 KiB) is taken once.
 pub struct Sizer {
@@ -66,6 +66,21 @@ fn equal_bytes(text: &[u8; TEXT], a: usize, b: usize) -> usize {
     let differ = long::<MIN_MATCH>(text, a) ^ long::<MIN_MATCH>(text, b);
     if differ != 0 && a + MIN_MATCH + 8 <= MATCH_END {
         return (differ.trailing_zeros() / 8) as usize;
+    }
+    if differ == 0 && a + MIN_MATCH + 40 <= MATCH_END {
+        // Of the matches that are longer than that, nearly all end here: one branch that nobody can foretell less.
+        let apart = [
+            long::<12>(text, a) ^ long::<12>(text, b),
+            long::<20>(text, a) ^ long::<20>(text, b),
+            long::<28>(text, a) ^ long::<28>(text, b),
+            long::<36>(text, a) ^ long::<36>(text, b),
+        ];
+        let near = if apart[0] != 0 { (8, apart[0]) } else { (16, apart[1]) };
+        let far = if apart[2] != 0 { (24, apart[2]) } else { (32, apart[3]) };
+        let (equal, differ) = if near.1 != 0 { near } else { far };
+        if differ != 0 {
+            return equal + (differ.trailing_zeros() / 8) as usize;
+        }
     }
     let (start, mut a, mut b) = (a + MIN_MATCH, a + MIN_MATCH, b + MIN_MATCH);
     while a + 8 <= MATCH_END {
@@ -139,26 +154,28 @@ fn rest(anchor: usize) -> usize {
 /// The first place from `at` on where a match starts, and the match.
 #[inline(always)]
 fn search(text: &[u8; TEXT], table: &mut [u16; ENTRIES], at: usize) -> Option<(usize, usize)> {
+    // Counted in 32 bits: what is made of the place later would otherwise be counted up beside it for each place.
+    const END: u32 = SEARCH_END as u32;
+    const PLACES: u32 = RUN as u32;
+    let mut at = at as u32;
     // A place is looked at only if the next one is not behind the end.
-    let mut stop = (at + RUN + 1).min(SEARCH_END);
-    let (mut from, mut stride) = (at, 1);
+    let mut stop = (at + PLACES + 1).min(END);
+    let mut stride = 1;
     loop {
-        let mut at = from;
         while at < stop {
-            let here = u32::from_le_bytes([text[at], text[at + 1], text[at + 2], text[at + 3]]);
-            let candidate = enter(table, here, at);
+            let place = at as usize;
+            let here = word(text, place);
+            let candidate = enter(table, here, place);
             if word(text, candidate) == here {
-                // As the table holds it, so that nothing but `at` is counted up in this loop.
-                return Some((usize::from(at as u16), candidate));
+                return Some((place, candidate));
             }
-            at += stride;
+            at = at.wrapping_add(stride);
         }
         stride += 1;
-        from = at;
-        let within = SEARCH_END.saturating_sub(from) / stride;
+        let within = END.saturating_sub(at) / stride;
         if within == 0 {
             return None;
         }
-        stop = (from + RUN.min(within) * stride).min(SEARCH_END);
+        stop = (at + PLACES.min(within) * stride).min(END);
     }
 }
