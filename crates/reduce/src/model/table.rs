@@ -44,7 +44,11 @@ impl Table {
         // While it grows, the old half stands beside the new whole.
         let slots = (memory_bytes / 48).max(1 << SMALLEST_BITS);
         let most_slots = 1usize << slots.ilog2().min(40);
-        Self { slots: vec![Entry::default(); 1 << SMALLEST_BITS], held: 0, most_slots, shift: 0 }
+        let mut slots = Vec::new();
+        // Addresses alone, no memory, so that it never has to move; where there are not enough it moves.
+        let _ = slots.try_reserve_exact(most_slots);
+        slots.resize(1 << SMALLEST_BITS, Entry::default());
+        Self { slots, held: 0, most_slots, shift: 0 }
     }
 
     /// The sample holds one content in 2^this.
@@ -106,24 +110,46 @@ impl Table {
     }
 
     fn make_room(&mut self) {
-        let grow = self.slots.len() < self.most_slots || self.shift == MOST_SHIFT;
-        let length = if grow { self.slots.len() * 2 } else { self.slots.len() };
-        self.shift += u32::from(!grow);
-        if !grow {
-            // In place: what stays is put into a list of at most half the size first.
-            let shift = self.shift;
-            let stay = |entry: &&Entry| sampled(entry.name, shift);
-            let kept: Vec<Entry> = self.entries().filter(stay).copied().collect();
-            self.slots.fill(Entry::default());
-            return self.refill(&kept);
+        if self.slots.len() < self.most_slots || self.shift == MOST_SHIFT {
+            return self.double();
         }
-        let old = std::mem::replace(&mut self.slots, vec![Entry::default(); length]);
-        self.refill(&old);
+        self.shift += 1;
+        // In place: what stays is put into a list of at most half the size first.
+        let shift = self.shift;
+        let stay = |entry: &&Entry| sampled(entry.name, shift);
+        let kept: Vec<Entry> = self.entries().filter(stay).copied().collect();
+        self.slots.fill(Entry::default());
+        self.held = 0;
+        self.refill(&kept);
     }
 
+    /// Twice the slots, in the memory that is there and as much again: each page of new memory costs as much as some look-ups.
+    ///
+    /// From the last slot on, each entry moves up to where it is looked for now, twice as far from the beginning. What would come
+    /// among those that have not moved yet, as some of the first do, is put in when all have.
+    fn double(&mut self) {
+        let before = self.slots.len();
+        self.slots.resize(before * 2, Entry::default());
+        let mut late = Vec::new();
+        for at in (0..before).rev() {
+            let entry = std::mem::take(&mut self.slots[at]);
+            if entry.name == 0 {
+                continue;
+            }
+            let to = self.find(entry.name);
+            if to >= self.home(entry.name) && self.home(entry.name) >= at {
+                self.slots[to] = entry;
+            } else {
+                late.push(entry);
+            }
+        }
+        self.held -= late.len();
+        self.refill(&late);
+    }
+
+    /// Puts entries in.
     fn refill(&mut self, entries: &[Entry]) {
-        self.held = 0;
-        for entry in entries.iter().filter(|entry| entry.name != 0) {
+        for entry in entries {
             let at = self.find(entry.name);
             self.slots[at] = *entry;
             self.held += 1;
@@ -159,11 +185,41 @@ mod tests {
     fn a_table_grows_to_its_memory_before_it_samples() {
         let mut table = Table::new(48 << 16);
         let mut rng = Seed(2).generator();
-        for _ in 0..40_000 {
+        let names: Vec<u64> = (0..40_000).map(|_| rng.next_u64() | 1).collect();
+        for &name in &names {
             table.reserve();
-            table.entry(rng.next_u64() | 1).copies += 1;
+            table.entry(name).copies += 1;
         }
         assert_eq!((table.shift(), table.entries().count()), (0, 40_000));
         assert_eq!(table.slots.len(), 1 << 16);
+        assert!(names.iter().all(|&name| table.entry(name).copies == 1), "moved out of reach");
+        assert_eq!(table.entries().count(), 40_000);
+    }
+
+    /// Names that are looked for at the beginning and at the end, so that they stand far from there and beyond the end.
+    #[test]
+    fn crowds_at_both_ends_of_a_table_stay_in_reach_when_it_grows() {
+        // What the number for the place is multiplied by, and its inverse modulo 2^64.
+        let inverse = (0..6).fold(1u64, |x, _| {
+            x.wrapping_mul(2u64.wrapping_sub(x.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
+        });
+        let mut table = Table::new(48 << 16);
+        let placed = |product: u64| product.wrapping_mul(inverse);
+        let names: Vec<u64> =
+            (1..3000u64).map(|n| placed(if n % 3 == 0 { n } else { n.wrapping_neg() })).collect();
+        for (n, &name) in names.iter().enumerate() {
+            table.reserve();
+            table.entry(name).last = n as u64 + 1;
+        }
+        let filler = (0..20_000u64).map(|n| placed(n << 49 | 1 << 40 | n));
+        for name in filler {
+            table.reserve();
+            table.entry(name).copies += 1;
+        }
+        assert!(table.slots.len() > 1 << 14);
+        for (n, &name) in names.iter().enumerate() {
+            assert_eq!(table.entry(name).last, n as u64 + 1);
+        }
+        assert_eq!(table.entries().count(), table.held);
     }
 }
