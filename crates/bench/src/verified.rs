@@ -87,7 +87,8 @@ pub fn verified(
     child::run(&theirs(&["--rw=write", "--verify=crc32c", "--do_verify=0"]), interrupt)?;
 
     let turn = format!("{TURN}ms");
-    let reads = ["--ops", "randread=100", "--pattern", "permutation", "--duration", &turn];
+    let reads =
+        ["--ops", "randread=100", "--pattern", "permutation", "--depth", "1", "--duration", &turn];
     let check = |state| ours(&[&reads[..], &["--verify", "read"]].concat(), Some(state));
     let loads = [ours(&reads, None), check(states[0]), check(states[1])];
     for (line, has_table) in loads[1..].iter().zip([false, true]) {
