@@ -224,6 +224,7 @@ fn is_unordered(load: &Load) -> bool {
 }
 
 /// Tells the book-keeper of an I/O that writes nothing of ours.
+#[inline]
 pub(crate) fn announce(hand: &mut Hand, slot: usize, transfer: &Transfer) {
     let (target, length) = (transfer.target.into(), transfer.length.into());
     match transfer.verb {

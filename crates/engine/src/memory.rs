@@ -1,6 +1,9 @@
 //! Memory that is all zero, and taken from the machine where it is first written.
 
 use std::alloc::{Layout, alloc_zeroed};
+use std::ops::Deref;
+use std::ptr::NonNull;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 
 /// An atomic number that may start as zero bytes.
@@ -24,4 +27,55 @@ pub(crate) fn zeroed<T: Zeroable>(count: u64) -> Option<Box<[T]>> {
     }
     // SAFETY: the memory is of this layout, zeroed, which is a value of `T`, and owned by nobody else.
     Some(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(start, count)) })
+}
+
+/// Numbers that several hold. Each has their place at hand, with no other pointer on the way there.
+pub(crate) struct Shared<T> {
+    numbers: NonNull<[T]>,
+    owner: Arc<Box<[T]>>,
+}
+
+// SAFETY: it gives out shared references only, as an `Arc` of the numbers does.
+unsafe impl<T: Send + Sync> Send for Shared<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send + Sync> Sync for Shared<T> {}
+
+impl<T> Shared<T> {
+    pub(crate) fn new(numbers: Box<[T]>) -> Self {
+        let owner = Arc::new(numbers);
+        Self { numbers: NonNull::from(&**owner), owner }
+    }
+}
+
+impl<T> Clone for Shared<T> {
+    fn clone(&self) -> Self {
+        Self { numbers: self.numbers, owner: Arc::clone(&self.owner) }
+    }
+}
+
+impl<T> Deref for Shared<T> {
+    type Target = [T];
+
+    #[inline]
+    fn deref(&self) -> &[T] {
+        // SAFETY: they are the owner's, who is kept, never moves them and hands out no other references.
+        unsafe { self.numbers.as_ref() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering::Relaxed;
+
+    use super::*;
+
+    #[test]
+    fn shared_numbers_are_the_same_for_all_and_stay_until_the_last_is_gone() {
+        let first = Shared::new(zeroed::<AtomicU32>(1000).unwrap());
+        let second = first.clone();
+        first[7].store(5, Relaxed);
+        drop(first);
+        assert_eq!((second.len(), second[7].load(Relaxed)), (1000, 5));
+        assert_eq!(Shared::new(zeroed::<AtomicU8>(0).unwrap()).len(), 0);
+    }
 }

@@ -50,6 +50,16 @@ impl Look {
         self.unit
     }
 
+    /// The root of `id`: [`Root::of`], without asking what the processor can.
+    #[inline]
+    pub fn root_of(&self, id: ContentId) -> Root {
+        #[cfg(target_arch = "x86_64")]
+        if self.one_run.is_some() {
+            return Root(super::vaes512::root(id.0));
+        }
+        Root::of(id)
+    }
+
     /// The number of the root of the content that `block` holds whole; `None` for zeros, and when it holds none of this layout
     /// whole.
     #[inline]

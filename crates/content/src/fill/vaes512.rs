@@ -40,6 +40,13 @@ pub(super) fn rooted(block: &[u8], random: usize) -> Option<u64> {
     unsafe { rooted_wide(block, random) }
 }
 
+/// What the content of `id` grows from.
+#[inline]
+pub(super) fn root(id: u64) -> [u64; 2] {
+    // SAFETY: as for `fill`.
+    unsafe { super::aesni::root(id) }
+}
+
 /// Whether `block` is what grows from `root`.
 #[inline]
 pub(super) fn grows(root: [u64; 2], block: &[u8], random: usize) -> bool {

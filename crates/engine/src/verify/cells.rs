@@ -1,30 +1,18 @@
-//! Words of all blocks of a target, in 4 bytes or in 1 byte each.
+//! What is known of all blocks of a target, with the changes of each.
 
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32};
+use std::sync::atomic::AtomicU16;
+use std::sync::atomic::Ordering::{AcqRel, Acquire};
 
 use content::{ContentId, Root};
 
 use super::known::Known;
-use super::word::{FIRST, Tag, Word, ZERO};
+use super::word::{Tag, Word, ZERO};
+use super::words::{Width, Words};
 use crate::error::{EngineError, Kind as ErrorKind};
 use crate::memory;
 
-/// Bytes of state per block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Width {
-    /// Four: contents are told apart by 16 bits, and what was there before is known.
-    #[default]
-    Four,
-    /// One: contents are told apart by one value in 119.
-    One,
-}
-
 /// Counters of changes. Blocks share them: a counter may count too much, never too little.
 const COUNTERS: usize = 1 << 18;
-/// In one byte: a write is in flight; see the list of overlaps.
-const BUSY: u8 = 0x80;
-const MAPPED: u8 = 0x7f;
 
 /// A block as it was at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -33,27 +21,28 @@ pub(crate) struct Seen {
     count: u16,
 }
 
-/// One cell per block. Zero-filled memory, which the kernel gives when it is first touched.
+/// One cell per block.
 pub(crate) struct Cells {
     cells: Kind,
-    /// Changes of blocks, modulo 65536.
+    /// Changes of blocks, modulo 65536; none where nothing is read while it is written.
     counters: Box<[AtomicU16]>,
 }
 
 enum Kind {
-    Four(Box<[AtomicU32]>),
-    One(Box<[AtomicU8]>),
+    Words(Words),
     /// Nothing for each block: all follows from what was written.
     Known(Box<Known>, Width),
 }
 
 impl Cells {
     pub(crate) fn new(width: Width, blocks: u64) -> Result<Self, EngineError> {
-        let cells = match width {
-            Width::Four => Kind::Four(zeroed(blocks)?),
-            Width::One => Kind::One(zeroed(blocks)?),
-        };
-        Ok(Self { cells, counters: zeroed(COUNTERS as u64)? })
+        Ok(Self { counters: zeroed(COUNTERS as u64)?, ..Self::still(width, blocks)? })
+    }
+
+    /// The same where nothing is read while it is written.
+    pub(crate) fn still(width: Width, blocks: u64) -> Result<Self, EngineError> {
+        let cells = Kind::Words(Words::new(width, blocks)?);
+        Ok(Self { cells, counters: Box::new([]) })
     }
 
     /// Cells that take no memory. Contents have tags as in cells of `width`.
@@ -66,32 +55,36 @@ impl Cells {
     pub(crate) fn as_known(&self) -> Option<&Known> {
         match &self.cells {
             Kind::Known(known, _) => Some(known),
-            _ => None,
+            Kind::Words(_) => None,
+        }
+    }
+
+    /// What is held for each block, where anything is.
+    pub(crate) fn words(&self) -> Option<&Words> {
+        match &self.cells {
+            Kind::Words(words) => Some(words),
+            Kind::Known(..) => None,
         }
     }
 
     /// Bytes that they take.
     pub(crate) fn bytes(&self) -> usize {
-        match &self.cells {
-            Kind::Four(words) => size_of_val(&words[..]),
-            Kind::One(bytes) => bytes.len(),
-            Kind::Known(..) => 0,
-        }
+        self.words().map_or(0, Words::bytes)
     }
 
+    #[inline]
     pub(crate) fn width(&self) -> Width {
-        match self.cells {
-            Kind::Four(_) => Width::Four,
-            Kind::One(_) => Width::One,
-            Kind::Known(_, width) => width,
+        match &self.cells {
+            Kind::Words(words) => words.width(),
+            Kind::Known(_, width) => *width,
         }
     }
 
     /// Blocks that there are.
+    #[inline]
     pub(crate) fn len(&self) -> usize {
         match &self.cells {
-            Kind::Four(words) => words.len(),
-            Kind::One(bytes) => bytes.len(),
+            Kind::Words(words) => words.len(),
             Kind::Known(known, _) => known.len(),
         }
     }
@@ -99,24 +92,14 @@ impl Cells {
     /// The tag by which `id`, which is not zero, is known here.
     #[inline]
     pub(crate) fn tag(&self, id: ContentId) -> Tag {
-        self.tag_of(Root::of(id).number())
-    }
-
-    /// The tag of the content whose root has this number: a block tells it sooner than its id.
-    #[inline]
-    pub(crate) fn tag_of(&self, number: u64) -> Tag {
-        match self.width() {
-            Width::Four => ((number >> 48) as Tag).max(FIRST),
-            Width::One => FIRST + (((number >> 32) * 119) >> 32) as Tag,
-        }
+        self.width().tag(Root::of(id).number())
     }
 
     /// The word of `block`.
     #[inline]
     pub(crate) fn load(&self, block: usize) -> Word {
         match &self.cells {
-            Kind::Four(words) => Word(words[block].load(Acquire)),
-            Kind::One(bytes) => decoded(bytes[block].load(Acquire)),
+            Kind::Words(words) => words.load(block),
             Kind::Known(known, _) => match known.held(block) {
                 Ok((ContentId::ZERO, _)) => Word::resting(ZERO),
                 Ok((id, _)) => Word::resting(self.tag(id)),
@@ -128,19 +111,9 @@ impl Cells {
     /// Has the processor fetch the word of `block`, and waits for nothing.
     #[inline]
     pub(crate) fn expect(&self, block: usize) {
-        #[cfg(target_arch = "x86_64")]
-        {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            let word: *const i8 = match &self.cells {
-                Kind::Four(words) => words.as_ptr().wrapping_add(block).cast(),
-                Kind::One(bytes) => bytes.as_ptr().wrapping_add(block).cast(),
-                Kind::Known(..) => return,
-            };
-            // SAFETY: a hint; the instruction reads nothing and takes any address.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(word) };
+        if let Kind::Words(words) = &self.cells {
+            words.expect(block);
         }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = block;
     }
 
     /// `block` at the beginning of a read. The counter first: it may be too old, never too new.
@@ -166,11 +139,11 @@ impl Cells {
     /// A write that had counted itself and not yet changed the cell when `before` was taken is not in the count.
     pub(crate) fn changes(&self, block: usize, before: Seen, now: Word) -> Option<u32> {
         let counted = u32::from(self.counted(block).wrapping_sub(before.count));
-        match self.cells {
+        match &self.cells {
             // The word counts modulo 16, and for this block alone; half of that is left to writes that are not in the count.
-            Kind::Four(_) => (counted < 8).then(|| now.changes_since(before.word)),
+            Kind::Words(Words::Four(_)) => (counted < 8).then(|| now.changes_since(before.word)),
             // A byte neither counts nor remembers: only what did not move at all is known.
-            Kind::One(_) => (counted == 0 && now == before.word).then_some(0),
+            Kind::Words(Words::One(_)) => (counted == 0 && now == before.word).then_some(0),
             Kind::Known(..) => Some(0),
         }
     }
@@ -186,41 +159,25 @@ impl Cells {
     /// The same where nothing changes but that the write is no longer in flight.
     #[inline]
     pub(crate) fn swap(&self, block: usize, old: Word, new: Word) -> bool {
-        match &self.cells {
-            Kind::Four(words) => {
-                words[block].compare_exchange(old.0, new.0, AcqRel, Acquire).is_ok()
-            }
-            Kind::One(bytes) => {
-                bytes[block].compare_exchange(encoded(old), encoded(new), AcqRel, Acquire).is_ok()
-            }
-            // Whoever writes knows what it wrote when it has ended.
-            Kind::Known(..) => true,
-        }
+        // Whoever writes knows what it wrote when it has ended.
+        self.words().is_none_or(|words| words.swap(block, old, new))
     }
 
     /// Puts `new`, which is a change, there, whatever stands there.
     pub(crate) fn store(&self, block: usize, new: Word) {
         self.count(block);
-        match &self.cells {
-            Kind::Four(words) => words[block].store(new.0, Release),
-            Kind::One(bytes) => bytes[block].store(encoded(new), Release),
-            Kind::Known(..) => {}
+        if let Some(words) = self.words() {
+            words.store(block, new);
         }
     }
 
     /// Blocks at rest with `tag`, at most `most`; none where each would have to be computed.
     pub(crate) fn find(&self, tag: Tag, most: usize) -> Vec<usize> {
+        let Some(words) = self.words() else { return Vec::new() };
         let at = |block: &usize| {
-            let word = match &self.cells {
-                Kind::Four(words) => Word(words[*block].load(Relaxed)),
-                Kind::One(bytes) => decoded(bytes[*block].load(Relaxed)),
-                Kind::Known(..) => Word(0),
-            };
+            let word = words.load(*block);
             word.tag() == tag && !word.is_mapped()
         };
-        if self.as_known().is_some() {
-            return Vec::new();
-        }
         (0..self.len()).filter(at).take(most).collect()
     }
 }
@@ -230,28 +187,7 @@ fn counter(block: usize) -> usize {
     ((block as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize % COUNTERS
 }
 
-#[inline]
-fn decoded(byte: u8) -> Word {
-    if byte == MAPPED {
-        return Word(0).mapped().with_changes(0);
-    }
-    let resting = Word::resting(Tag::from(byte & !BUSY));
-    if byte & BUSY == 0 {
-        resting
-    } else {
-        resting.begun(resting.tag()).with_changes(0).forgetful()
-    }
-}
-
-#[inline]
-fn encoded(word: Word) -> u8 {
-    if word.is_mapped() {
-        return MAPPED;
-    }
-    word.tag() as u8 | if word.is_busy() { BUSY } else { 0 }
-}
-
-fn zeroed<T: memory::Zeroable>(count: u64) -> Result<Box<[T]>, EngineError> {
+pub(super) fn zeroed<T: memory::Zeroable>(count: u64) -> Result<Box<[T]>, EngineError> {
     memory::zeroed(count).ok_or_else(|| {
         EngineError::new(
             ErrorKind::Environment,
@@ -267,6 +203,7 @@ fn zeroed<T: memory::Zeroable>(count: u64) -> Result<Box<[T]>, EngineError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verify::word::FIRST;
 
     #[test]
     fn both_widths_keep_contents_and_flags() {

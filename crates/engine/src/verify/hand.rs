@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use content::{ContentId, Root};
+use content::ContentId;
 use results::model::VerifyFigures;
 
 use super::cells::Seen;
-use super::quick::Quick;
+use super::quick::{Awaited, Quick};
 use super::table::Fit;
 use super::verifier::Verifier;
 use super::word::{DISCARDED, Tag, UNCERTAIN, Word, ZERO};
@@ -17,8 +17,6 @@ enum Doing {
     #[default]
     Nothing,
     Reading,
-    /// Reading one whole block, with a quick look at it.
-    ReadingBlock,
     Changing,
 }
 
@@ -33,12 +31,12 @@ struct Slot {
     first: usize,
     /// Blocks it touches that the table knows.
     blocks: usize,
-    /// What the one block is expected to grow from, where that is known.
-    expected: Root,
 }
 
 /// What one job tells the verifier. It has a slot for each of its I/Os in flight.
 pub struct Hand {
+    /// How it looks at a block, where nobody changes anything.
+    quick: Option<Quick>,
     verifier: Arc<Verifier>,
     slots: Vec<Slot>,
     /// For each slot: what its blocks were when it began to read them.
@@ -51,12 +49,11 @@ pub struct Hand {
     checks: bool,
     /// Nobody changes anything while reads of this load are in flight.
     quiet: bool,
-    /// How it then looks at a block.
-    quick: Option<Quick>,
     /// Number of the job.
     job: usize,
-    /// I/Os that were begun on each target.
+    /// I/Os that were begun on each target, but for those of `quick`.
     made: Vec<u64>,
+    /// What was found, but for what is in `quick`.
     figures: VerifyFigures,
 }
 
@@ -92,6 +89,7 @@ impl Hand {
     pub(crate) fn that_checks(self, checks: bool) -> Self {
         let mut hand = self;
         hand.checks = checks;
+        hand.quick = hand.quick.take().filter(|_| checks);
         hand
     }
 
@@ -101,13 +99,18 @@ impl Hand {
     pub fn that_only_reads(self, quiet: bool) -> Self {
         let mut hand = self;
         hand.quiet = quiet;
-        hand.quick = Quick::of(&hand.verifier).filter(|_| quiet);
+        let quick = || Quick::of(&hand.verifier, hand.slots.len());
+        hand.quick = (quiet && hand.checks).then(quick).flatten();
         hand
     }
 
     /// What was found so far, in numbers.
-    pub fn figures(&self) -> &VerifyFigures {
-        &self.figures
+    pub fn figures(&self) -> VerifyFigures {
+        let mut all = self.figures.clone();
+        let right = self.quick.as_ref().map_or(0, Quick::right);
+        all.checked += right;
+        all.correct += right;
+        all
     }
 
     fn occupy(
@@ -120,8 +123,7 @@ impl Hand {
     ) -> Slot {
         let (first, blocks) = self.verifier.blocks(target, offset, length);
         let blocks = blocks.min(self.most);
-        let slot_is =
-            Slot { doing, target, offset, length, first, blocks, expected: Root::default() };
+        let slot_is = Slot { doing, target, offset, length, first, blocks };
         self.slots[slot] = slot_is;
         slot_is
     }
@@ -129,17 +131,17 @@ impl Hand {
     /// A read is about to be submitted.
     #[inline]
     pub fn read(&mut self, slot: usize, target: usize, offset: u64, length: u64) {
+        let began = |quick: &mut Quick| quick.begins(slot, offset, length);
+        // The usual case: one block.
+        if !self.quick.as_mut().is_some_and(began) {
+            self.read_any(slot, target, offset, length);
+        }
+    }
+
+    #[inline(never)]
+    fn read_any(&mut self, slot: usize, target: usize, offset: u64, length: u64) {
         self.made[target] += 1;
         if !self.checks {
-            return;
-        }
-        if let Some(quick) = &self.quick
-            && let Some(first) = self.verifier.whole(target, offset, length as usize)
-        {
-            // The usual case: one block.
-            let expected = quick.expect(&self.verifier, first, offset);
-            let doing = Doing::ReadingBlock;
-            self.slots[slot] = Slot { doing, target, offset, length, first, blocks: 1, expected };
             return;
         }
         let Slot { first, blocks, .. } = self.occupy(slot, Doing::Reading, target, offset, length);
@@ -201,17 +203,31 @@ impl Hand {
     /// The I/O of `slot` has ended; `done` when all of it was moved without error. `buffer` holds what was read.
     #[inline]
     pub fn ended(&mut self, slot: usize, done: bool, buffer: &[u8], now_ns: u64) {
-        let is = &mut self.slots[slot];
-        let doing = std::mem::take(&mut is.doing);
-        if let (Doing::ReadingBlock, true, Some(quick)) = (doing, done, &self.quick)
-            && quick.is_right(&self.verifier, is.first, is.expected, buffer)
+        if let Some(quick) = &mut self.quick
+            && let Some(awaited) = quick.ended(slot)
         {
-            self.figures.checked += 1;
-            self.figures.correct += 1;
+            if done && !quick.is_right(awaited, buffer) {
+                self.check_awaited(slot, awaited, buffer, now_ns);
+            }
             return;
         }
-        let is = *is;
-        match doing {
+        self.any_ended(slot, done, buffer, now_ns);
+    }
+
+    /// A block that is not plainly right, the long way.
+    #[cold]
+    fn check_awaited(&mut self, slot: usize, awaited: Awaited, buffer: &[u8], now_ns: u64) {
+        let (first, length) = (awaited.block(), self.verifier.unit() as u64);
+        let offset = self.verifier.offset(0, first);
+        let is = Slot { doing: Doing::Reading, target: 0, offset, length, first, blocks: 1 };
+        self.check(slot, is, buffer, now_ns);
+    }
+
+    #[inline(never)]
+    fn any_ended(&mut self, slot: usize, done: bool, buffer: &[u8], now_ns: u64) {
+        let is = self.slots[slot];
+        self.slots[slot].doing = Doing::Nothing;
+        match is.doing {
             Doing::Nothing => {}
             Doing::Changing => {
                 let table = &self.verifier.targets[is.target].table;
@@ -294,6 +310,9 @@ impl Drop for Hand {
         for slot in 0..self.slots.len() {
             self.ended(slot, false, &[], 0);
         }
-        self.verifier.take(&self.figures, self.job, &self.made);
+        if let Some(quick) = &self.quick {
+            self.made[0] += quick.begun();
+        }
+        self.verifier.take(&self.figures(), self.job, &self.made);
     }
 }

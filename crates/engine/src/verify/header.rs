@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use units::Seed;
 use workload::Range;
 
-use super::cells::Width;
-use super::known;
+use super::layer;
 use super::replay::Replay;
 use super::session::Ground;
+use super::words::Width;
 use crate::load::Load;
 
 /// A content that was written: what it takes to make its bytes again.
@@ -60,7 +60,7 @@ impl Header {
             let mut lanes = replay.lanes().iter().zip(&self.targets);
             lanes.all(|(lane, size)| {
                 let all = lane.range.start == 0 && lane.range.bytes + self.unit > *size;
-                all && known::covers(lane, self.unit as usize)
+                all && layer::covers(lane, self.unit as usize)
             })
         };
         let Some(last) = replays.iter().rposition(covers) else { return };

@@ -10,10 +10,12 @@ mod hand;
 mod header;
 mod judge;
 mod known;
+mod layer;
 mod makers;
 mod mark;
 mod names;
 mod overlap;
+mod overlaps;
 mod quick;
 mod replay;
 mod session;
@@ -21,8 +23,8 @@ mod state;
 mod table;
 mod verifier;
 mod word;
+mod words;
 
-pub use cells::Width;
 pub use hand::Hand;
 pub use makers::{Maker, Makers, Plain};
 pub(crate) use replay::Lane;
@@ -30,6 +32,7 @@ pub use session::Options;
 pub(crate) use session::{Ground, Session, checks, wanted};
 pub use table::Promises;
 pub use verifier::Verifier;
+pub use words::Width;
 
 #[cfg(test)]
 mod tests;

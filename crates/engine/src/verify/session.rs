@@ -7,15 +7,16 @@ use results::model::LoadSummary;
 use units::Bytes;
 use workload::{LoadSpec, OpName, Ops, Range, Verify};
 
-use super::cells::Width;
 use super::header::Header;
-use super::known::{self, Known, Layer};
+use super::known::Known;
+use super::layer::{self, Layer};
 use super::makers::{Maker, Makers};
 use super::mark;
 use super::replay::{Lane, Replay};
 use super::state::{self, Kept};
 use super::table::Promises;
 use super::verifier::Verifier;
+use super::words::Width;
 use crate::error::EngineError;
 use crate::load::Load;
 use crate::outline::Outline;
@@ -103,7 +104,8 @@ impl Session {
             Some(known) => Verifier::known(known, unit, width, makers),
             None => {
                 let targets: Vec<_> = grounds.iter().map(|g| (g.size.0, g.promises)).collect();
-                Verifier::new(&targets, unit, width, makers)?
+                let make = if changes(&load.spec) { Verifier::new } else { Verifier::still };
+                make(&targets, unit, width, makers)?
             }
         });
         if let Some(kept) = kept {
@@ -132,7 +134,7 @@ impl Session {
         kept: Option<&Kept>,
     ) -> Option<Vec<(Promises, Known)>> {
         if changes(&load.spec) {
-            let once = |lane: &Lane| known::follows(&lane.spec, unit) && Layer::is_one_pass(lane);
+            let once = |lane: &Lane| layer::follows(&lane.spec, unit) && Layer::is_one_pass(lane);
             let again = Replay::of(load.seed, self.lanes.clone()).is_some();
             if !again || !self.lanes.iter().all(once) {
                 return None;

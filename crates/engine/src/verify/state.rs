@@ -11,14 +11,14 @@ use std::sync::Arc;
 
 use content::{Contents, Part};
 
-use super::cells::Width;
 use super::file::{MAGIC, Summed, VERSION, begin, damaged, end, number, replace};
 use super::header::{Header, Recipe};
-use super::known::{self, Layer};
+use super::layer::{self, Layer};
 use super::makers::Maker;
 use super::replay::Replay;
 use super::verifier::{Area, Verifier};
 use super::word::{Tag, Word};
+use super::words::Width;
 use crate::error::{EngineError, Kind};
 
 /// Blocks in a chunk.
@@ -207,7 +207,7 @@ impl Kept {
         let target = |target: usize| {
             let layer = |replay: &Replay| {
                 let lane = replay.lanes().get(target)?;
-                known::follows(&lane.spec, unit).then(|| Layer::of(replay, target, lane))?
+                layer::follows(&lane.spec, unit).then(|| Layer::of(replay, target, lane))?
             };
             let layers = replays.iter().map(layer).collect::<Option<_>>()?;
             let overlaps =

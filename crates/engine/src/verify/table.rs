@@ -3,22 +3,15 @@
 //! A write marks its blocks before it is submitted and after it ended, by one atomic exchange each. Only blocks that are
 //! written by two writes at once take a lock: what they may hold stands in a list.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use content::ContentId;
 
-use super::cells::{Cells, Seen, Width};
+use super::cells::{Cells, Seen};
 use super::known::Known;
 use super::overlap::Overlap;
+use super::overlaps::Overlaps;
 use super::word::{DISCARDED, FIRST, NEVER, Tag, UNCERTAIN, Word, ZERO};
+use super::words::Width;
 use crate::error::EngineError;
-
-/// Blocks that may stand in one shard of the list of overlaps.
-const OVERLAPS: usize = 4096;
-const SHARDS: usize = 64;
-/// Blocks that a shard has memory for from the start.
-const READY: usize = 64;
 
 /// Whether a content is what a block may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,47 +39,27 @@ pub struct Promises {
 pub(crate) struct Table {
     pub(crate) cells: Cells,
     pub(crate) promises: Promises,
-    overlaps: Box<[Mutex<Shard>]>,
-}
-
-/// A part of the list of overlaps, with memory for more of them: a load that runs asks for none.
-#[derive(Default)]
-struct Shard {
-    blocks: HashMap<usize, Overlap>,
-    spare: Vec<Overlap>,
-}
-
-impl Shard {
-    fn ready() -> Mutex<Self> {
-        let spare = (0..READY).map(|_| Overlap::spare()).collect();
-        Mutex::new(Self { blocks: HashMap::with_capacity(READY), spare })
-    }
-
-    /// What is known of `block`; something to be begun when nothing was.
-    fn of(&mut self, block: usize) -> &mut Overlap {
-        self.blocks.entry(block).or_insert_with(|| self.spare.pop().unwrap_or_else(Overlap::spare))
-    }
-
-    fn remove(&mut self, block: usize) {
-        if let Some(overlap) = self.blocks.remove(&block)
-            && self.spare.len() < READY
-        {
-            self.spare.push(overlap);
-        }
-    }
+    overlaps: Overlaps,
 }
 
 impl Table {
     /// A table of `blocks` blocks that nobody wrote.
     pub(crate) fn new(width: Width, blocks: u64, promises: Promises) -> Result<Self, EngineError> {
-        let overlaps = (0..SHARDS).map(|_| Shard::ready()).collect();
-        Ok(Self { cells: Cells::new(width, blocks)?, promises, overlaps })
+        Ok(Self { cells: Cells::new(width, blocks)?, promises, overlaps: Overlaps::ready() })
+    }
+
+    /// The same where nothing is read while it is written.
+    pub(crate) fn still(
+        width: Width,
+        blocks: u64,
+        promises: Promises,
+    ) -> Result<Self, EngineError> {
+        Ok(Self { cells: Cells::still(width, blocks)?, promises, overlaps: Overlaps::few() })
     }
 
     /// A table of blocks of which all follows from what was written.
     pub(crate) fn known(width: Width, promises: Promises, known: Known) -> Self {
-        let overlaps = (0..SHARDS).map(|_| Mutex::default()).collect();
-        Self { cells: Cells::known(width, known), promises, overlaps }
+        Self { cells: Cells::known(width, known), promises, overlaps: Overlaps::few() }
     }
 
     /// The tag of a content.
@@ -110,12 +83,7 @@ impl Table {
     /// Whether `block` plainly holds the content of `found` now.
     #[inline]
     pub(crate) fn holds(&self, block: usize, found: Tag) -> bool {
-        self.is(self.cells.load(block), found)
-    }
-
-    /// Whether a block that is `now` plainly holds the content of `found`.
-    #[inline]
-    pub(crate) fn is(&self, now: Word, found: Tag) -> bool {
+        let now = self.cells.load(block);
         !now.is_mapped() && self.fits(now.tag(), found) == Fit::Right
     }
 
@@ -141,13 +109,9 @@ impl Table {
         }
     }
 
-    fn shard(&self, block: usize) -> MutexGuard<'_, Shard> {
-        self.overlaps[block % SHARDS].lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     #[cold]
     fn begin_overlap(&self, block: usize, tag: Tag) -> Word {
-        let mut shard = self.shard(block);
+        let mut shard = self.overlaps.of(block);
         loop {
             let word = self.cells.load(block);
             if !word.is_busy() && !word.is_mapped() {
@@ -162,7 +126,7 @@ impl Table {
             if !self.cells.change(block, word, mapped) {
                 continue;
             }
-            let overlap = shard.of(block);
+            let overlap = shard.enter(block);
             if !word.is_mapped() {
                 overlap.restart(word.tag());
             }
@@ -173,9 +137,9 @@ impl Table {
 
     #[cold]
     fn end_overlap(&self, block: usize, tag: Tag, done: bool) {
-        let mut shard = self.shard(block);
-        let full = shard.blocks.len() > OVERLAPS;
-        let Some(overlap) = shard.blocks.get_mut(&block) else { return };
+        let mut shard = self.overlaps.of(block);
+        let full = shard.is_full();
+        let Some(overlap) = shard.get_mut(block) else { return };
         overlap.end(tag, done);
         let changed = self.cells.load(block).mapped();
         let settled = overlap.settled().or_else(|| (full && overlap.rests()).then_some(UNCERTAIN));
@@ -217,7 +181,7 @@ impl Table {
         }
         let mut unsure = best == Fit::Unsure || changes.is_none_or(|changes| changes > 2);
         if before.word.is_mapped() || now.is_mapped() {
-            match self.shard(block).blocks.get(&block) {
+            match self.overlaps.of(block).get(block) {
                 Some(overlap) => {
                     best = overlap.tags().map(|tag| self.fits(tag, found)).max().unwrap_or(best);
                     unsure |= overlap.forgot;
@@ -263,36 +227,32 @@ impl Table {
     pub(crate) fn moved_since(&self, block: usize, before: Seen) -> bool {
         let now = self.cells.load(block);
         let in_flight =
-            || self.shard(block).blocks.get(&block).is_some_and(|overlap| !overlap.rests());
+            || self.overlaps.of(block).get(block).is_some_and(|overlap| !overlap.rests());
         let changed = now != before.word || self.cells.changes(block, before, now) != Some(0);
         changed || now.is_busy() || now.is_mapped() && in_flight()
     }
 
     /// Blocks that may hold one of several contents, with these; what never ended may be anything.
     pub(crate) fn overlaps(&self) -> Vec<(usize, Vec<Tag>)> {
-        let all = self.overlaps.iter().flat_map(|shard| {
-            let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
-            let tags = |overlap: &Overlap| match overlap.rests() {
+        self.overlaps.map(|block, overlap| {
+            let tags = match overlap.rests() {
                 true => overlap.tags().collect(),
                 false => vec![UNCERTAIN],
             };
-            let still =
-                shard.blocks.iter().filter(|(block, _)| self.cells.load(**block).is_mapped());
-            still.map(|(&block, overlap)| (block, tags(overlap))).collect::<Vec<_>>()
-        });
-        all.collect()
+            self.cells.load(block).is_mapped().then_some((block, tags))
+        })
     }
 
     /// `block`, at rest, may hold anything.
     pub(crate) fn forget(&self, block: usize) {
-        self.shard(block).remove(block);
+        self.overlaps.of(block).remove(block);
         self.cells.store(block, Word::resting(UNCERTAIN));
     }
 
     /// Takes up a block from a state file that may hold any of `tags`.
     pub(crate) fn restore_overlap(&self, block: usize, tags: &[Tag]) {
         self.cells.store(block, Word(0).mapped());
-        self.shard(block).blocks.insert(block, Overlap::resting(tags));
+        self.overlaps.of(block).insert(block, Overlap::resting(tags));
     }
 }
 

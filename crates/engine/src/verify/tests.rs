@@ -178,6 +178,60 @@ fn one_byte_per_block_finds_what_four_find_but_one_stale_block_in_119() {
     assert_eq!(figures.wrong_blocks(), figures.stale);
 }
 
+/// A block each that is flipped, torn, another's, and zero, behind the hand's back.
+fn spoil(store: &mut Store) {
+    let block = |store: &mut Store, number: usize| {
+        let mut block = [0; BLOCK];
+        assert_eq!(store.read((number * BLOCK) as u64, &mut block).result, Ok(BLOCK));
+        block
+    };
+    let mut flipped = block(store, 3);
+    flipped[70] ^= 4;
+    let (mut torn, other) = (block(store, 5), block(store, 6));
+    torn[..1024].copy_from_slice(&other[..1024]);
+    for (number, bytes) in [(3, flipped), (5, torn), (8, other), (11, [0; BLOCK])] {
+        assert_eq!(store.write((number * BLOCK) as u64, &bytes).result, Ok(BLOCK));
+    }
+}
+
+#[test]
+fn a_quick_look_finds_what_the_long_one_finds() {
+    for (compress, width) in [("none", Width::Four), ("2.5x", Width::Four), ("none", Width::One)] {
+        let mut bench = Bench::new(32, &spec(0.0, compress), width);
+        bench.pass();
+        // Two writes at once: the block may hold either, which only the list of overlaps knows.
+        let id = bench.source.next_id(0);
+        let mut two = Hand::new(Arc::clone(&bench.verifier), 2, BLOCK);
+        for slot in 0..2 {
+            two.write(slot, 0, 20 * BLOCK as u64, BLOCK as u64);
+            two.writes(slot, 0, BLOCK, ContentId(id.0 + slot as u64));
+            two.begin(slot);
+        }
+        bench.source.fill(id, &mut bench.buffer[..BLOCK]);
+        let _ = bench.store.write(20 * BLOCK as u64, &bench.buffer[..BLOCK]);
+        (0..2).for_each(|slot| two.ended(slot, true, &[], 1));
+        spoil(&mut bench.store);
+        let mut found = [false, true].map(|quiet| {
+            bench.hand =
+                Hand::new(Arc::clone(&bench.verifier), 1, 4 * BLOCK).that_only_reads(quiet);
+            for number in 0..32 {
+                bench.read(number * BLOCK as u64, 1);
+            }
+            // Several blocks, and one that could not be read.
+            bench.read(12 * BLOCK as u64, 4);
+            bench.hand.read(0, 0, 0, BLOCK as u64);
+            bench.hand.ended(0, false, &[], 1);
+            bench.hand.figures()
+        });
+        assert_eq!(found[0], found[1], "{compress} {width:?}");
+        let [_, quick] = &mut found;
+        let kinds = [quick.corrupt, quick.torn, quick.misplaced + quick.stale, quick.zeros];
+        assert_eq!((quick.checked, quick.correct, kinds), (36, 32, [1; 4]), "{quick:?}");
+        drop(std::mem::replace(&mut bench.hand, Hand::new(Arc::clone(&bench.verifier), 1, BLOCK)));
+        assert!(bench.verifier.take_made()[0][0] >= 2 * 34, "every read is counted");
+    }
+}
+
 #[test]
 fn discarded_and_zeroed_blocks_are_checked_for_what_the_device_promises() {
     for promised in [false, true] {

@@ -6,7 +6,7 @@ use content::ContentId;
 use results::model::{VerifyFigures, WrongBlock, WrongKind};
 use workload::divided;
 
-use super::cells::{Seen, Width};
+use super::cells::Seen;
 use super::judge::{Likeness, SECTOR, judge};
 use super::known::Known;
 use super::makers::Makers;
@@ -14,6 +14,7 @@ use super::names;
 use super::replay::Replay;
 use super::table::{Fit, Promises, Table};
 use super::word::{DISCARDED, NEVER, Tag, ZERO, lower};
+use super::words::Width;
 use crate::error::EngineError;
 
 /// Wrong blocks that are kept; all are counted.
@@ -49,18 +50,31 @@ impl Verifier {
         width: Width,
         makers: Makers,
     ) -> Result<Self, EngineError> {
+        Self::with(targets, unit, makers, |blocks, promises| Table::new(width, blocks, promises))
+    }
+
+    /// The same where nothing is read while it is written: what reads among writes need is left out, which is most of the work of
+    /// making it.
+    pub fn still(
+        targets: &[(u64, Promises)],
+        unit: usize,
+        width: Width,
+        makers: Makers,
+    ) -> Result<Self, EngineError> {
+        Self::with(targets, unit, makers, |blocks, promises| Table::still(width, blocks, promises))
+    }
+
+    fn with(
+        targets: &[(u64, Promises)],
+        unit: usize,
+        makers: Makers,
+        table: impl Fn(u64, Promises) -> Result<Table, EngineError>,
+    ) -> Result<Self, EngineError> {
         let area = |&(bytes, promises): &(u64, Promises)| {
-            Table::new(width, bytes / unit as u64, promises).map(|table| Area { table })
+            Ok(Area { table: table(bytes / unit as u64, promises)? })
         };
-        let targets = targets.iter().map(area).collect::<Result<_, _>>()?;
-        Ok(Self {
-            targets,
-            makers,
-            unit,
-            wrong: Mutex::default(),
-            counted: Mutex::default(),
-            made: Mutex::default(),
-        })
+        let targets = targets.iter().map(area).collect::<Result<_, EngineError>>()?;
+        Ok(Self::of(targets, unit, makers))
     }
 
     /// For the same where all follows from what was written: no memory for each block. A target is its size, what it promises, and
@@ -72,8 +86,12 @@ impl Verifier {
         makers: Makers,
     ) -> Self {
         let area = |(promises, known)| Area { table: Table::known(width, promises, known) };
+        Self::of(targets.into_iter().map(area).collect(), unit, makers)
+    }
+
+    fn of(targets: Vec<Area>, unit: usize, makers: Makers) -> Self {
         Self {
-            targets: targets.into_iter().map(area).collect(),
+            targets,
             makers,
             unit,
             wrong: Mutex::default(),
@@ -82,7 +100,7 @@ impl Verifier {
         }
     }
 
-    /// One of the same targets that knows nothing.
+    /// One of the same targets that knows nothing, to be told what was written.
     pub(crate) fn empty(&self) -> Result<Self, EngineError> {
         let sizes = self
             .targets
@@ -90,7 +108,7 @@ impl Verifier {
             .map(|area| ((area.table.cells.len() * self.unit) as u64, area.table.promises));
         let sizes: Vec<_> = sizes.collect();
         let width = self.targets.first().map(|area| area.table.cells.width());
-        Self::new(&sizes, self.unit, width.unwrap_or_default(), self.makers.clone())
+        Self::still(&sizes, self.unit, width.unwrap_or_default(), self.makers.clone())
     }
 
     /// Size of a block, bytes.
@@ -132,9 +150,9 @@ impl Verifier {
     }
 
     /// The wrong blocks that were kept, in order of time, with the counts of all hands.
-    pub fn figures<'a>(&self, hands: impl Iterator<Item = &'a VerifyFigures>) -> VerifyFigures {
+    pub fn figures(&self, hands: impl Iterator<Item = VerifyFigures>) -> VerifyFigures {
         let mut all = VerifyFigures::default();
-        hands.for_each(|figures| all.add_counts(figures));
+        hands.for_each(|figures| all.add_counts(&figures));
         let wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
         all.wrong = wrong.iter().map(|(wrong, _)| wrong.clone()).collect();
         drop(wrong);
@@ -147,7 +165,7 @@ impl Verifier {
     pub(crate) fn total(&self) -> VerifyFigures {
         let counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
         let table = self.targets.iter().map(|area| area.table.cells.bytes() as u64).sum();
-        VerifyFigures { table_bytes: table, ..self.figures(std::iter::once(&*counted)) }
+        VerifyFigures { table_bytes: table, ..self.figures(std::iter::once(counted.clone())) }
     }
 
     /// Takes what a hand of job number `job` counted.

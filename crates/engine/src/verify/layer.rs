@@ -1,0 +1,146 @@
+//! What one load wrote to one target, asked backwards: which content went to an address in which pass.
+
+use content::{ContentId, Contents, Part, Source};
+use workload::{LoadSpec, OpName, Pattern, Share, Stream, divided};
+
+use super::replay::{Lane, Replay};
+
+/// Jobs that are asked whether they went to an address.
+const JOBS: u32 = 16;
+
+/// One load on one target, asked backwards.
+pub(crate) struct Layer {
+    pub(crate) contents: Contents,
+    jobs: Vec<Writer>,
+    start: u64,
+    end: u64,
+    /// Passes that any job began.
+    passes: u32,
+    /// Bytes of a block, and blocks of an I/O.
+    unit: u64,
+    blocks: u64,
+}
+
+struct Writer {
+    stream: Stream,
+    source: Source,
+    /// I/Os of a pass, and I/Os that were begun.
+    share: u64,
+    made: u64,
+}
+
+/// Whether a load like `spec` can be asked backwards, in blocks of `unit` bytes.
+pub(crate) fn follows(spec: &LoadSpec, unit: usize) -> bool {
+    let mut ops = spec.ops.names();
+    let (Some(op), None) = (ops.next(), ops.next()) else { return false };
+    let walked = matches!(
+        spec.pattern_of(op),
+        Pattern::Sequential | Pattern::Interleaved { .. } | Pattern::Permutation
+    );
+    let size = spec.block_size_of(op).fixed().map_or(0, |size| size.0);
+    op.is_write()
+        && walked
+        && size > 0
+        && size.is_multiple_of(unit as u64)
+        && spec.align_of(op) == size
+        && spec.content.unit() == unit
+        && spec.jobs <= JOBS
+        && (spec.jobs == 1 || matches!(spec.share, Share::Split | Share::Parts))
+}
+
+/// Whether every job of `lane` made at least one pass of a range that it leaves no hole in.
+pub(crate) fn covers(lane: &Lane, unit: usize) -> bool {
+    let spec = &lane.spec;
+    let streams = Stream::for_jobs(spec, &lane.range, lane.seed);
+    let whole = |(stream, &made): (&Stream, &u64)| stream.pass_ios().is_some_and(|all| made >= all);
+    let size = spec.ops.names().next().and_then(|op| spec.block_size_of(op).fixed());
+    follows(spec, unit)
+        && size.is_some_and(|size| lane.range.bytes.is_multiple_of(size.0))
+        && lane.made.len() == streams.len()
+        && streams.iter().zip(&lane.made).all(whole)
+}
+
+impl Layer {
+    /// What `lane`, number `target` of `replay`, wrote; `None` when that cannot be asked backwards.
+    pub(crate) fn of(replay: &Replay, target: usize, lane: &Lane) -> Option<Self> {
+        let spec = &lane.spec;
+        let unit = spec.content.unit();
+        if !follows(spec, unit) {
+            return None;
+        }
+        let blocks = lane.range.bytes / unit as u64;
+        let part = Part { generator: target as u16, jobs: spec.jobs, blocks };
+        let contents = Contents::new(&spec.content, replay.seed(), part).ok()?;
+        let streams = Stream::for_jobs(spec, &lane.range, lane.seed);
+        let writer = |((job, stream), &made): ((u32, Stream), &u64)| {
+            let share = stream.pass_ios()?;
+            Some(Writer { stream, source: contents.source(job), share, made })
+        };
+        let jobs: Vec<_> = (0..).zip(streams).zip(&lane.made).map(writer).collect::<Option<_>>()?;
+        let passes = jobs.iter().map(|job| job.made.div_ceil(job.share.max(1))).max();
+        let op: OpName = spec.ops.names().next()?;
+        let size = spec.block_size_of(op).fixed()?.0;
+        let (start, end) = (lane.range.start, lane.range.end());
+        let (passes, blocks) = (passes.unwrap_or(0) as u32, size / unit as u64);
+        Some(Self { jobs, start, end, passes, unit: unit as u64, blocks, contents })
+    }
+
+    /// What it wrote, where that is one pass from the start of a range on, of contents that follow each other.
+    pub(crate) fn row(&self) -> Option<Row> {
+        let ([job], 1) = (&self.jobs[..], self.passes) else { return None };
+        let ((start, size), first) = job.stream.row().zip(job.source.row())?;
+        let end = (start + job.made.min(job.share) * size).min(self.end);
+        Some(Row { start, end, unit: self.unit, first })
+    }
+
+    /// Whether a load that has not begun writes no block twice: then its I/Os may end in any order.
+    pub(crate) fn is_one_pass(lane: &Lane) -> bool {
+        let streams = Stream::for_jobs(&lane.spec, &lane.range, lane.seed);
+        let once = |stream: &Stream| {
+            stream.total_ios().zip(stream.pass_ios()).is_some_and(|(all, pass)| all <= pass)
+        };
+        streams.iter().all(once)
+    }
+
+    /// The contents that the block at `offset` got, the last first.
+    #[inline]
+    pub(crate) fn ids(&self, offset: u64) -> impl Iterator<Item = ContentId> + '_ {
+        let inside = (self.start..self.end).contains(&offset);
+        let passes = if inside { self.passes } else { 0 };
+        (0..passes).rev().filter_map(move |pass| self.id_in(pass, offset))
+    }
+
+    /// The content that the block at `offset` got in a pass.
+    #[inline]
+    fn id_in(&self, pass: u32, offset: u64) -> Option<ContentId> {
+        let went = |job: &Writer| job.stream.index_in_pass(pass, offset);
+        let (job, index) = self.jobs.iter().find_map(|job| Some((job, went(job)?)))?;
+        let number = u64::from(pass) * job.share + index;
+        if number >= job.made {
+            return None;
+        }
+        let (address, _) = divided(offset - self.start, self.unit);
+        let (_, within) = divided(address, self.blocks);
+        Some(job.source.id_of(number * self.blocks + within, address))
+    }
+}
+
+/// Blocks of contents whose ids follow each other, on one stretch of a target.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Row {
+    start: u64,
+    end: u64,
+    /// Bytes of a block.
+    unit: u64,
+    /// The content of its first block.
+    first: ContentId,
+}
+
+impl Row {
+    /// The content of the block at `offset`, if it is one of them.
+    #[inline]
+    pub(crate) fn id_at(&self, offset: u64) -> Option<ContentId> {
+        let inside = offset >= self.start && offset + self.unit <= self.end;
+        inside.then(|| ContentId(self.first.0 + divided(offset - self.start, self.unit).0))
+    }
+}
