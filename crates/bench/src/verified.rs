@@ -134,18 +134,26 @@ fn prepare(
     Ok(())
 }
 
-/// Whether a load verifies what it reads, with a table or without one, as it is meant to.
+/// Looks at a run of a load: whether it is what it is meant to be.
 fn look_at(line: &Line, has_table: bool, interrupt: &Interrupt) -> Result<(), BenchError> {
     let stdout = child::run(line, interrupt)?.stdout;
     let mut lines = stdout.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let summary = lines.rfind(|line| line["event"] == "summary").unwrap_or_default();
+    unlike(&summary, has_table)
+        .map_or(Ok(()), |why| Err(BenchError::Output { line: line.to_string(), why }))
+}
+
+/// What a load did, unless it read one block at a time and verified what it read, with a table or without one as it is meant to.
+fn unlike(summary: &Value, has_table: bool) -> Option<String> {
     let count = |name: &str| summary["verify"][name].as_u64().unwrap_or(0);
     let (checked, right, table) = (count("checked"), count("correct"), count("table_bytes"));
-    if checked > 0 && right == checked && (table > 0) == has_table {
-        return Ok(());
-    }
-    let why = format!("{checked} blocks verified, {right} right, with a table of {table} bytes");
-    Err(BenchError::Output { line: line.to_string(), why })
+    let depth = summary["engine"]["depth"].as_u64().unwrap_or(0);
+    let meant = checked > 0 && right == checked && (table > 0) == has_table && depth == 1;
+    (!meant).then(|| {
+        format!(
+            "{checked} blocks verified, {right} right, with a table of {table} bytes at depth {depth}"
+        )
+    })
 }
 
 /// What verification cost in each repeat, microseconds of CPU time per read.
@@ -253,6 +261,24 @@ mod tests {
             assert_eq!(parse(text), None, "{text}");
         }
         assert_eq!(parse("{\"cpu_per_io_us\": [[1.0], [1.0], [1.0, 2.0]]}"), None);
+    }
+
+    #[test]
+    fn a_load_that_is_not_what_is_to_be_measured_is_refused() {
+        let summary = |right: u64, table: u64, depth: u64| {
+            let verify =
+                serde_json::json!({ "checked": 9, "correct": right, "table_bytes": table });
+            serde_json::json!({ "verify": verify, "engine": { "depth": depth } })
+        };
+        assert_eq!(unlike(&summary(9, 0, 1), false), None);
+        assert_eq!(unlike(&summary(9, 508, 1), true), None);
+        assert!(
+            unlike(&summary(9, 508, 1), false).is_some()
+                && unlike(&summary(9, 0, 1), true).is_some()
+        );
+        assert!(unlike(&summary(8, 0, 1), false).is_some(), "one block was wrong");
+        assert!(unlike(&summary(9, 0, 32), false).is_some(), "threads share the processors");
+        assert!(unlike(&Value::Null, false).is_some(), "it said nothing");
     }
 
     #[test]
