@@ -30,13 +30,19 @@ pub(super) fn base(id: u64) -> __m128i {
     BASE_KEYS.into_iter().fold(start, |state, round| _mm_aesenc_si128(state, key(round)))
 }
 
-/// [`base`], low half first.
+/// [`base`], as a number.
 #[inline]
 #[target_feature(enable = "aes,sse2")]
-pub(super) fn root(id: u64) -> [u64; 2] {
-    let base = base(id);
-    let high = _mm_unpackhi_epi64(base, base);
-    [base, high].map(|half| _mm_cvtsi128_si64(half).cast_unsigned())
+pub(super) fn root(id: u64) -> u128 {
+    number(base(id))
+}
+
+#[inline]
+#[target_feature(enable = "sse2")]
+pub(super) fn number(vector: __m128i) -> u128 {
+    let [low, high] = [vector, _mm_unpackhi_epi64(vector, vector)]
+        .map(|half| u128::from(_mm_cvtsi128_si64(half).cast_unsigned()));
+    high << 64 | low
 }
 
 /// What counter number `n` is more than the base.

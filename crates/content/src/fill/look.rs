@@ -3,9 +3,9 @@
 use super::{Generator, Layout, portable};
 use crate::{ContentId, LANE};
 
-/// What all bytes of a content grow from, one for each id: the first of its counters, from the low half on.
+/// What all bytes of a content grow from, one for each id: the first of its counters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Root(pub(super) [u64; 2]);
+pub struct Root(pub(super) u128);
 
 impl Root {
     /// The root of `id`.
@@ -22,7 +22,7 @@ impl Root {
     /// A number that looks random, by which contents can be told apart.
     #[inline]
     pub fn number(self) -> u64 {
-        self.0[0]
+        self.0 as u64
     }
 }
 
@@ -66,7 +66,7 @@ impl Look {
     pub fn number(&self, block: &[u8]) -> Option<u64> {
         #[cfg(target_arch = "x86_64")]
         if let (Some(random), true) = (self.one_run, block.len() == self.unit) {
-            return super::vaes512::rooted(block, random);
+            return super::vaes512::rooted(block, random).map(|root| Root(root.get()).number());
         }
         self.root(block).map(Root::number)
     }

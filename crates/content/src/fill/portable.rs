@@ -134,17 +134,21 @@ fn halves([a, b, c, d]: State) -> [u64; 2] {
     [u64::from(b) << 32 | u64::from(a), u64::from(d) << 32 | u64::from(c)]
 }
 
-fn bytes(state: State) -> Lane {
+fn number(state: State) -> u128 {
     let [low, high] = halves(state);
-    (u128::from(high) << 64 | u128::from(low)).to_le_bytes()
+    u128::from(high) << 64 | u128::from(low)
+}
+
+fn bytes(state: State) -> Lane {
+    number(state).to_le_bytes()
+}
+
+/// [`base`], as a number.
+pub(super) fn root(id: u64) -> u128 {
+    number(base(id))
 }
 
 /// From id to base.
-/// [`base`], low half first.
-pub(super) fn root(id: u64) -> [u64; 2] {
-    halves(base(id))
-}
-
 fn base(id: u64) -> State {
     let start = key(u128::from(MARK) << 64 | u128::from(id));
     BASE_KEYS.iter().fold(start, |state, &round| encrypt(state, key(round)))
