@@ -189,27 +189,35 @@ impl Figures {
         self.variance += (lent + weight - 1.0) * off;
     }
 
-    /// What can be said of contents only at the end.
-    pub(super) fn sum_up<'a>(&mut self, entries: impl Iterator<Item = &'a Entry>, shift: u32) {
+    /// What can be said of contents only at the end, from all slots of their table.
+    pub(super) fn sum_up(&mut self, slots: &[Entry], shift: u32) {
         let each = (1u64 << shift) as f64;
         let counted = (self.unique + self.duplicates) as f64;
         let share = if counted > 0.0 { self.duplicates as f64 / counted } else { 0.0 };
         let mut squares = 0.0;
         let mut copies_seen = 0.0;
         let mut cells = std::collections::BTreeMap::new();
-        for entry in entries {
+        // Most slots are empty or hold what was written once, in no order: these are counted without a branch.
+        let mut once = 0u64;
+        for entry in slots {
+            once += u64::from(entry.copies == 1);
+            if entry.copies < 2 {
+                continue;
+            }
             let copies = f64::from(entry.copies);
             copies_seen += copies;
             squares += (copies - 1.0 - share * copies).powi(2);
-            let bucket = entry.copies.max(1).ilog2();
+            let bucket = entry.copies.ilog2();
             self.references[bucket as usize] += each;
-            if entry.copies > 1 {
-                let cell = cells.entry((bucket as u8, (entry.distance / 1024) as u8));
-                let sums: &mut (f64, f64) = cell.or_default();
-                sums.0 += each;
-                sums.1 += each * (copies - 1.0);
-            }
+            let cell = cells.entry((bucket as u8, (entry.distance / 1024) as u8));
+            let sums: &mut (f64, f64) = cell.or_default();
+            sums.0 += each;
+            sums.1 += each * (copies - 1.0);
         }
+        let once = once as f64;
+        copies_seen += once;
+        squares += once * share.powi(2);
+        self.references[0] += once * each;
         self.reuse = cells
             .into_iter()
             .map(|((copies_log2, distance_log2), (contents, duplicates))| Reuse {

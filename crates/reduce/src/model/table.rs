@@ -56,8 +56,13 @@ impl Table {
         self.shift
     }
 
+    /// All slots, empty ones among them.
+    pub fn slots(&self) -> &[Entry] {
+        &self.slots
+    }
+
     /// The contents in the sample.
-    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+    fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.slots.iter().filter(|entry| entry.name != 0)
     }
 
