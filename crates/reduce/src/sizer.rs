@@ -155,7 +155,7 @@ fn rest(anchor: usize) -> usize {
 /// The first place from `at` on where a match starts, and the match.
 #[inline(always)]
 fn search(text: &[u8; TEXT], table: &mut [u16; ENTRIES], at: usize) -> Option<(usize, usize)> {
-    // Counted in 32 bits: what is made of the place later would otherwise be counted up beside it for each place.
+    // Counted in 32 bits: of what is made of the place later, the compiler then counts less up beside it.
     const END: u32 = SEARCH_END as u32;
     const PLACES: u32 = RUN as u32;
     let mut at = at as u32;
