@@ -1,6 +1,9 @@
-//! LZ4 alone: every block of a tree through liblz4 on all cores, nothing else.
+//! LZ4 alone: every block of a tree through liblz4 on all cores, nothing else. And what it costs once the blocks have to be read,
+//! below which no program that looks at files can be without finding sizes faster.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -9,8 +12,12 @@ use reduce::{BLOCK, Lz4};
 
 use super::{Error, TreeError};
 
-/// Bytes of a file that are read at a time; reading is not measured.
+/// Bytes of a file that are read at a time where reading is not measured.
 const PART: usize = 64 << 20;
+/// Bytes that are read at a time where it is: what the second cache of a core holds.
+const READ: usize = 256 << 10;
+/// Bytes of a file that one thread goes through before it takes the next.
+const SHARE: u64 = 8 << 20;
 
 /// Wall and CPU time of compressing all blocks, seconds. Files are read between the measured stretches.
 pub fn lz4(tree: &Path) -> Result<(f64, f64), Error> {
@@ -39,6 +46,59 @@ pub fn lz4(tree: &Path) -> Result<(f64, f64), Error> {
     Ok((wall, cpu))
 }
 
+/// The same with what it takes to have the blocks: each thread opens the next file, or part of a large one, and reads it. Which files
+/// there are and how long they are is found out before.
+pub fn reading(tree: &Path) -> Result<(f64, f64), Error> {
+    let mut files = Vec::new();
+    list(tree, &mut files)?;
+    let mut shares = Vec::new();
+    for path in &files {
+        let failed = |source| TreeError { path: path.clone(), source };
+        let length = fs::metadata(path).map_err(failed)?.len();
+        shares.extend((0..length).step_by(SHARE as usize).map(|from| (path.as_path(), from)));
+    }
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let (mut lz4, mut buffer) = (Lz4::new(), vec![0; READ]);
+        while let Some(&(path, from)) = shares.get(next.fetch_add(1, Ordering::Relaxed)) {
+            read_share(path, from, &mut buffer, &mut lz4)
+                .map_err(|source| TreeError { path: path.to_owned(), source })?;
+        }
+        Ok::<(), TreeError>(())
+    };
+    let (before, start) = (busy(), Instant::now());
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..cores()).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().try_for_each(|thread| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    })?;
+    Ok((start.elapsed().as_secs_f64(), busy() - before))
+}
+
+fn read_share(path: &Path, from: u64, buffer: &mut [u8], lz4: &mut Lz4) -> io::Result<()> {
+    let (file, mut at, end) = (File::open(path)?, from, from + SHARE);
+    while at < end {
+        let read = file.read_at(buffer, at)?;
+        if read == 0 {
+            break;
+        }
+        let blocks = read.next_multiple_of(BLOCK);
+        buffer[read..blocks].fill(0);
+        buffer[..blocks].as_chunks::<BLOCK>().0.iter().for_each(|block| size(lz4, block));
+        at += read as u64;
+    }
+    Ok(())
+}
+
+fn size(lz4: &mut Lz4, block: &[u8; BLOCK]) {
+    std::hint::black_box(lz4.library_size(block)).ok();
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
 fn busy() -> f64 {
     let (user, system) = sys::usage::process();
     (user + system).as_secs_f64()
@@ -61,9 +121,8 @@ fn list(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), TreeError> {
 fn compress(bytes: &[u8]) {
     let (blocks, _) = bytes.as_chunks::<BLOCK>();
     let next = AtomicUsize::new(0);
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     std::thread::scope(|scope| {
-        for _ in 0..cores {
+        for _ in 0..cores() {
             scope.spawn(|| {
                 let mut lz4 = Lz4::new();
                 loop {
@@ -72,9 +131,7 @@ fn compress(bytes: &[u8]) {
                     if some.is_empty() {
                         break;
                     }
-                    for block in some {
-                        std::hint::black_box(lz4.library_size(block)).ok();
-                    }
+                    some.iter().for_each(|block| size(&mut lz4, block));
                 }
             });
         }

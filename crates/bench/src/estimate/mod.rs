@@ -1,4 +1,5 @@
-//! `fathom estimate` measured: beside LZ4 alone on all cores, and beside duperemove where that is installed.
+//! `fathom estimate` measured: beside LZ4 alone on all cores, without and with reading the files, and beside duperemove where that is
+//! installed.
 
 mod alone;
 mod tree;
@@ -18,7 +19,7 @@ use crate::repeats::{order, ratio};
 pub use tree::{Tree, TreeError};
 
 /// Where duperemove stands among the contestants.
-const PEER: usize = 3;
+const PEER: usize = 4;
 
 /// What the estimate must read by default, bytes per second for each core.
 const SPEED: f64 = 1.25e9;
@@ -66,6 +67,10 @@ pub struct Outcome {
     pub exact_over_lz4: Summary,
     /// The same by CPU time: what a busy machine changes least.
     pub exact_over_lz4_cpu: Summary,
+    /// LZ4 that reads the files itself over LZ4 alone, by wall time: what reading leaves of it.
+    pub reading_over_lz4: Summary,
+    /// `--exact` over LZ4 that reads the files itself, by wall time.
+    pub exact_over_reading: Summary,
     /// What is to be reached, and whether it was.
     pub goals: Vec<Judged>,
     /// What `--exact` and the sample say VDO saves, percent, and the error that the sample states, points.
@@ -112,6 +117,44 @@ impl From<Figure> for Summary {
     }
 }
 
+/// How a contestant goes through the tree.
+enum Way {
+    /// As a program of its own.
+    Program(Line),
+    /// In this process: wall and CPU time, seconds.
+    Here(fn(&Path) -> Result<(f64, f64), Error>),
+}
+
+impl Way {
+    fn line(&self) -> Option<&Line> {
+        match self {
+            Self::Program(line) => Some(line),
+            Self::Here(_) => None,
+        }
+    }
+}
+
+/// All contestants, the peer last.
+fn ways(program: &Path, tree: &Tree, peer: Option<PathBuf>) -> Vec<(&'static str, Way)> {
+    let path = tree.path().display().to_string();
+    let ours = |more: &[&str]| {
+        let mut words = vec!["estimate".to_owned(), path.clone(), "--json".to_owned()];
+        words.extend(more.iter().map(|word| (*word).to_owned()));
+        Line::new(program, words)
+    };
+    let mut ways = vec![
+        ("estimate", Way::Program(ours(&[]))),
+        ("estimate --exact", Way::Program(ours(&["--exact"]))),
+        ("LZ4 alone", Way::Here(alone::lz4)),
+        ("LZ4 and reading", Way::Here(alone::reading)),
+    ];
+    if let Some(peer) = peer {
+        let words = vec!["-r".into(), "-q".into(), path.clone()];
+        ways.push(("duperemove", Way::Program(Line::new(&peer, words))));
+    }
+    ways
+}
+
 /// Measures `program` on a tree, `repeats` times, interleaved.
 pub fn measure(
     program: &Path,
@@ -120,60 +163,50 @@ pub fn measure(
     repeats: usize,
     interrupt: &Interrupt,
 ) -> Result<Outcome, Error> {
-    let path = tree.path().display().to_string();
-    let ours = |more: &[&str]| {
-        let mut words = vec!["estimate".to_owned(), path.clone(), "--json".to_owned()];
-        words.extend(more.iter().map(|word| (*word).to_owned()));
-        Line::new(program, words)
-    };
-    let mut lines = vec![
-        ("estimate".to_owned(), Some(ours(&[]))),
-        ("estimate --exact".to_owned(), Some(ours(&["--exact"]))),
-        ("LZ4 alone".to_owned(), None),
-    ];
-    if let Some(peer) = duperemove {
-        let words = vec!["-r".into(), "-q".into(), path.clone()];
-        lines.push(("duperemove".to_owned(), Some(Line::new(&peer, words))));
-    }
-    let mut contestants: Vec<Contestant> = lines
+    let mut ways = ways(program, tree, duperemove);
+    let mut contestants: Vec<Contestant> = ways
         .iter()
-        .map(|(name, line)| Contestant {
-            name: name.clone(),
-            command: line.as_ref().map(ToString::to_string),
+        .map(|(name, way)| Contestant {
+            name: (*name).to_owned(),
+            command: way.line().map(ToString::to_string),
             ..Contestant::default()
         })
         .collect();
     let (mut saving, mut errors) = ([None; 3], Vec::new());
     let mut left_out = Vec::new();
-    if let Some((name, Some(line))) = lines.get(PEER)
+    if let Some((name, Way::Program(line))) = ways.get(PEER)
         && !hashes(&run(line, interrupt)?.stdout)
     {
         left_out.push(format!(
-            "{name} read no file in {path}: it needs a file system that tells extents (FIEMAP), as tmpfs does not; \
-             name a directory on another with --dir"
+            "{name} read no file in {}: it needs a file system that tells extents (FIEMAP), as tmpfs does not; \
+             name a directory on another with --dir",
+            tree.path().display()
         ));
-        lines.truncate(PEER);
+        ways.truncate(PEER);
         contestants.truncate(PEER);
     }
     for repeat in 0..repeats {
-        for at in order(lines.len(), repeat) {
-            let (wall, cpu) = match &lines[at].1 {
-                Some(line) => {
+        for at in order(ways.len(), repeat) {
+            let (wall, cpu) = match &ways[at].1 {
+                Way::Program(line) => {
                     let ran = run(line, interrupt)?;
                     note_saving(&mut saving, at, &ran.stdout);
                     errors.extend(saving[2].filter(|_| at == 0));
                     (ran.wall.as_secs_f64(), ran.used.process_s)
                 }
-                None => alone::lz4(tree.path())?,
+                Way::Here(lz4) => lz4(tree.path())?,
             };
             let throughput = (wall > 0.0).then(|| tree.bytes() as f64 / wall);
             contestants[at].throughput_bytes_per_s.push(throughput);
             contestants[at].cpu_s.push(Some(cpu));
         }
     }
-    let (default, exact, lz4) = (&contestants[0], &contestants[1], &contestants[2]);
+    let [default, exact, lz4, reading] = [0, 1, 2, 3].map(|at: usize| &contestants[at]);
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let exact_over_lz4 = ratio(&exact.throughput_bytes_per_s, &lz4.throughput_bytes_per_s);
+    let over = |one: &Contestant, other: &Contestant| {
+        ratio(&one.throughput_bytes_per_s, &other.throughput_bytes_per_s)
+    };
+    let exact_over_lz4 = over(exact, lz4);
     Ok(Outcome {
         goals: judged(default, &errors, exact_over_lz4, cores),
         tree: tree.sources(),
@@ -181,6 +214,8 @@ pub fn measure(
         cores,
         exact_over_lz4: exact_over_lz4.into(),
         exact_over_lz4_cpu: ratio(&lz4.cpu_s, &exact.cpu_s).into(),
+        reading_over_lz4: over(reading, lz4).into(),
+        exact_over_reading: over(exact, reading).into(),
         contestants,
         saving_percent: saving,
         left_out,

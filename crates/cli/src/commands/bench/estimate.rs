@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use bench::estimate::{Contestant, Judged, Outcome, Tree, measure};
+use bench::estimate::{Contestant, Judged, Outcome, Summary, Tree, measure};
 use bench::goal::Goal;
 use sys::interrupt::{Interrupt, Level};
 use units::show::{bytes, significant};
@@ -100,6 +100,15 @@ fn text(outcome: &Outcome) -> String {
         "--exact over LZ4 alone: {} by wall time, {} by CPU time (medians of pairs)\n",
         shown(outcome.exact_over_lz4.median),
         shown(outcome.exact_over_lz4_cpu.median),
+    );
+    let range = |s: &Summary| {
+        let [median, low, high] = [s.median, s.low, s.high].map(shown);
+        format!("{median} [{low}, {high}]")
+    };
+    text += &format!(
+        "LZ4 that reads the files itself: {} of LZ4 alone; --exact: {} of that\n",
+        range(&outcome.reading_over_lz4),
+        range(&outcome.exact_over_reading),
     );
     let [exact, sampled, error] = outcome.saving_percent.map(shown);
     text += &format!("saving: exact {exact} %, sampled {sampled} % ± {error} points\n");
