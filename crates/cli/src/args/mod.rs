@@ -346,7 +346,7 @@ pub struct BenchFloorArgs {
     /// The calls that are made: sync, io_uring or libaio.
     #[arg(long, default_value = "sync", value_parser = ["sync", "io_uring", "libaio"])]
     pub backend: String,
-    /// Writes random bytes in place of reading; needs --destroy-data.
+    /// Writes random bytes, new ones in each block, in place of reading; needs --destroy-data.
     #[arg(long, requires = "destroy_data")]
     pub write: bool,
     /// The data on the target may be destroyed.

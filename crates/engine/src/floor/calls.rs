@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use rustix::io::{pread, pwrite};
 
-use super::{BLOCK, Common, at_random, fill, in_order, short};
+use super::{BLOCK, Common, Maker, at_random, in_order, short};
 use crate::backend::{Buffers, Files};
 use crate::error::EngineError;
 
@@ -18,13 +18,13 @@ pub(super) fn work(
     let ready = files.and_then(|files| Ok((files, Buffers::new(1, BLOCK)?)));
     common.start.wait();
     let (files, mut buffers) = ready?;
-    let (blocks, memory) = (common.blocks, buffers.slot(0));
+    let (blocks, memory, maker) = (common.blocks, buffers.slot(0), Maker::new(number));
     match (common.sequential, alone) {
-        (false, _) => call(&files, common, memory, at_random(blocks, number)),
-        (true, true) => call(&files, common, memory, in_order(blocks)),
-        (true, false) => {
-            call(&files, common, memory, || common.cursor.fetch_add(1, Ordering::Relaxed) % blocks)
-        }
+        (false, _) => call(&files, common, memory, maker, at_random(blocks, number)),
+        (true, true) => call(&files, common, memory, maker, in_order(blocks)),
+        (true, false) => call(&files, common, memory, maker, || {
+            common.cursor.fetch_add(1, Ordering::Relaxed) % blocks
+        }),
     }
 }
 
@@ -34,12 +34,15 @@ fn call(
     files: &Files,
     common: &Common,
     memory: &mut [u8],
+    mut maker: Maker,
     next: impl FnMut() -> u64,
 ) -> Result<u64, EngineError> {
     let file = files.borrowed(0);
     if common.writes {
-        fill(memory, 0);
-        repeat(common, next, |at| pwrite(file, &*memory, at))
+        repeat(common, next, |at| {
+            maker.make(memory);
+            pwrite(file, &*memory, at)
+        })
     } else {
         repeat(common, next, |at| pread(file, &mut *memory, at))
     }

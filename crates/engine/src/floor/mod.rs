@@ -1,6 +1,7 @@
 //! The floor: the calls of a backend and nothing else. What that costs, no engine that makes the same calls can go below.
 //!
-//! No clock is read, nothing is recorded, no buffer is made anew. The next place comes from a multiplication (random order) or
+//! No clock is read, nothing is recorded. What is written is new in each block, as the load's is, and made as it makes it, since that too is
+//! the least that such a load can do. The next place comes from a multiplication (random order) or
 //! an addition (one after the other); a flag that is only read ends it. Plain calls come from threads ([`calls`]), queues are
 //! kept at their depth by one ([`queue`]).
 
@@ -12,6 +13,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use content::{ContentId, Generator, Layout};
 use units::{Bytes, Seed};
 
 use crate::backend::{Aio, Files, Ring, TargetFile};
@@ -41,8 +43,7 @@ pub struct Floor {
     pub depth: u32,
     /// One block after the other, all threads together, in place of random ones.
     pub sequential: bool,
-    /// Writes in place of reads, over what is there: whoever asks for it owns the target. The bytes are random, the same again
-    /// and again.
+    /// Writes in place of reads, over what is there: whoever asks for it owns the target. The bytes of each block are random and new.
     pub writes: bool,
     /// Past the page cache, if possible.
     pub direct: bool,
@@ -141,11 +142,21 @@ fn in_order(blocks: u64) -> impl FnMut() -> u64 {
     }
 }
 
-/// Fills what is to be written with bytes that nothing can shrink.
-fn fill(memory: &mut [u8], slot: u64) {
-    let mut random = Seed(slot).generator();
-    for part in memory.chunks_exact_mut(8) {
-        part.copy_from_slice(&random.next_u64().to_ne_bytes());
+/// Makes what is to be written: bytes that nothing can shrink, others for each block.
+struct Maker {
+    generator: Generator,
+    next: ContentId,
+}
+
+impl Maker {
+    fn new(thread: u32) -> Self {
+        Self { generator: Generator::best(), next: ContentId(u64::from(thread) << 40 | 1) }
+    }
+
+    #[inline]
+    fn make(&mut self, block: &mut [u8]) {
+        self.generator.fill(self.next, Layout::head(BLOCK), block);
+        self.next.0 += 1;
     }
 }
 
@@ -192,7 +203,7 @@ mod tests {
                 assert_eq!(done.backend, driver.name());
                 let once = floor(&Floor { duration: None, ..plain }).unwrap();
                 // A queue submits no more at once than the engine's own worker would.
-                let first = if driver == Driver::Sync { depth } else { (depth / 2).clamp(1, 64) };
+                let first = if driver == Driver::Sync { depth } else { (depth / 2).clamp(1, 4) };
                 assert_eq!(once.ios, u64::from(first), "{driver:?} {depth}");
             }
         }
@@ -210,6 +221,8 @@ mod tests {
             let after = std::fs::read(file.path()).unwrap();
             assert_eq!(after.len(), 1 << 20);
             assert!(after[..4096].iter().any(|&byte| byte != 7), "{driver:?} wrote nothing");
+            let blocks: std::collections::BTreeSet<_> = after[..64 << 10].chunks(BLOCK).collect();
+            assert!(blocks.len() >= depth as usize, "{driver:?}: each is new");
             assert!(after[64 << 10..].iter().all(|&byte| byte == 7), "{driver:?} wrote too far");
         }
     }

@@ -6,7 +6,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::{BLOCK, Common, at_random, fill, in_order, short};
+use super::{BLOCK, Common, Maker, at_random, in_order, short};
 use crate::backend::{Backend, Transfer, Verb, Wait};
 use crate::error::EngineError;
 
@@ -20,9 +20,6 @@ pub(super) fn work<B: Backend>(
 ) -> Result<u64, EngineError> {
     common.start.wait();
     let mut backend = backend?;
-    if common.writes {
-        (0..backend.depth()).for_each(|slot| fill(backend.slot(slot), slot as u64));
-    }
     if common.sequential {
         keep(&mut backend, common, in_order(common.blocks))
     } else {
@@ -37,6 +34,7 @@ fn keep<B: Backend>(
     common: &Common,
     mut next: impl FnMut() -> u64,
 ) -> Result<u64, EngineError> {
+    let mut maker = Maker::new(0);
     let verb = if common.writes { Verb::Write } else { Verb::Read };
     let depth = backend.depth();
     let mut free: Vec<u32> = (0..depth as u32).rev().collect();
@@ -51,6 +49,9 @@ fn keep<B: Backend>(
         {
             let offset = next() * BLOCK as u64;
             places[slot as usize] = offset;
+            if common.writes {
+                maker.make(backend.slot(slot as usize));
+            }
             let transfer = Transfer { verb, length: BLOCK as u32, offset, ..Transfer::default() };
             backend.push(slot as usize, &transfer);
             fresh += 1;
