@@ -233,6 +233,33 @@ fn a_quick_look_finds_what_the_long_one_finds() {
 }
 
 #[test]
+fn a_sector_that_is_read_while_it_is_written_may_be_of_both_and_not_afterwards() {
+    // Cut where most of the sector is the new content's, and where neither has most of it.
+    for (cut, width) in [(100, Width::Four), (250, Width::Four), (100, Width::One)] {
+        let mut bench = Bench::new(4, &spec(0.0, "none"), width);
+        bench.pass();
+        let id = bench.source.next_id(0);
+        let mut writer = Hand::new(Arc::clone(&bench.verifier), 1, BLOCK);
+        writer.write(0, 0, BLOCK as u64, BLOCK as u64);
+        writer.writes(0, 0, BLOCK, id);
+        writer.begin(0);
+        let mut both = [0; BLOCK];
+        bench.source.fill(id, &mut both);
+        let mut old = [0; BLOCK];
+        assert_eq!(bench.store.read(BLOCK as u64, &mut old).result, Ok(BLOCK));
+        both[..cut].copy_from_slice(&old[..cut]);
+        let _ = bench.store.write(BLOCK as u64, &both);
+        bench.read(BLOCK as u64, 1);
+        let figures = bench.hand.figures();
+        assert_eq!((figures.unsure, figures.wrong_blocks()), (1, 0), "{cut} {width:?}");
+        writer.ended(0, true, &[], 1);
+        bench.read(BLOCK as u64, 1);
+        let figures = bench.hand.figures();
+        assert_eq!((figures.unsure, figures.wrong_blocks()), (1, 1), "{cut} {width:?}");
+    }
+}
+
+#[test]
 fn discarded_and_zeroed_blocks_are_checked_for_what_the_device_promises() {
     for promised in [false, true] {
         let source = Source::new(&spec(0.0, "none"), Seed(9), 0, 1);

@@ -218,6 +218,7 @@ impl Verifier {
             Some(_) => Fit::Wrong,
             None => table.fit(block, before, table.tag(id)),
         };
+        let moved = || table.moved_since(block, before);
         let likeness = judge(bytes, &self.makers, &|id| fit(id) >= Fit::Unchecked);
         let kept = self.wrong.lock().unwrap_or_else(PoisonError::into_inner).len();
         let mut wrong = WrongBlock {
@@ -243,11 +244,16 @@ impl Verifier {
             }
             Likeness::Mixed(owners) => {
                 let worst = owners.iter().map(|&id| fit(id)).min().unwrap_or(Fit::Wrong);
-                if worst != Fit::Wrong && table.moved_since(block, before) {
+                if worst != Fit::Wrong && moved() {
                     return Ok(worst);
                 }
                 self.name_mixed(&mut wrong, &owners, &fit);
             }
+            // Through a page cache not even a sector is read at once: it may be of what was there and of what is being written.
+            Likeness::Spoilt { id, .. } if fit(id) != Fit::Wrong && moved() => {
+                return Ok(Fit::Unsure);
+            }
+            Likeness::Nothing if moved() => return Ok(Fit::Unsure),
             Likeness::Spoilt { id, sectors, bits } => {
                 wrong.kind = WrongKind::Corrupt;
                 wrong.found = name(id);
