@@ -5,6 +5,7 @@
 //! are here too, because everything that waits needs both.
 
 pub mod block;
+pub mod cached;
 pub mod clock;
 pub mod cpu;
 pub mod dm;

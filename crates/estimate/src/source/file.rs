@@ -1,24 +1,20 @@
-//! Reading at an offset, without leaving in the page cache what was not there before.
+//! What is read, at an offset: a file as it was found, a device, an image, bytes that were read already.
 
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
-use std::io::{self, IoSliceMut};
-use std::num::NonZeroU64;
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use reduce::BLOCK;
-use rustix::fs::{Advice, CWD, Mode, OFlags, Stat, fadvise, fstat, openat};
-use rustix::io::{Errno, ReadWriteFlags, preadv2};
+use rustix::fs::{CWD, Mode, OFlags, Stat, fstat, openat};
+use rustix::io::Errno;
 
 use super::qcow2::Image;
+use super::quiet::{Quiet, is_memory, read_full};
 use super::tally::Tally;
-
-/// Files larger than this are read without the kernel's own reading ahead, which would make the next part look cached.
-const LARGE: u64 = 128 << 10;
 
 /// Something with bytes in it.
 #[derive(Debug)]
@@ -82,19 +78,6 @@ impl Source {
     }
 }
 
-fn read_full(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-    let mut done = 0;
-    while done < buffer.len() {
-        match file.read_at(&mut buffer[done..], offset + done as u64) {
-            Ok(0) => break,
-            Ok(n) => done += n,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(done)
-}
-
 /// A directory that is held open, so that what is in it is found without the way there.
 pub type Near = Arc<Counted>;
 
@@ -124,13 +107,11 @@ impl AsFd for Counted {
 pub struct Tracked {
     path: PathBuf,
     near: Option<Near>,
-    file: OnceLock<io::Result<File>>,
+    file: OnceLock<io::Result<Quiet>>,
     length: u64,
     modified: (i64, i64),
     /// The file system it is on.
     device: u64,
-    /// Whether some of it had to be fetched, so that it is not to stay.
-    fetched: AtomicBool,
     tally: Arc<Tally>,
 }
 
@@ -144,23 +125,19 @@ impl Tracked {
             length: found.st_size as u64,
             modified: modified(found),
             device: found.st_dev,
-            fetched: AtomicBool::new(false),
             tally,
         }
     }
 
-    fn open(&self) -> io::Result<&File> {
+    fn open(&self) -> io::Result<&Quiet> {
         let opened = self.file.get_or_init(|| {
             let near = self.near.as_ref().map(|near| near.as_fd());
             let file = match (near, self.path.file_name()) {
                 (Some(near), Some(name)) => open_quietly(near, name)?,
                 _ => open_quietly(CWD, self.path.as_os_str())?,
             };
-            if self.length > LARGE {
-                // Only speed depends on it.
-                let _ = fadvise(&file, 0, None, Advice::Random);
-            }
-            Ok(file)
+            let memory = self.tally.is_memory(self.device, || is_memory(&file));
+            Ok(Quiet::new(file, memory, self.length))
         });
         opened.as_ref().map_err(|error| match error.raw_os_error() {
             Some(code) => io::Error::from_raw_os_error(code),
@@ -169,32 +146,7 @@ impl Tracked {
     }
 
     fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        let file = self.open()?;
-        if self.tally.is_mute(self.device) {
-            return read_full(file, buffer, offset);
-        }
-        let cached = if self.fetched.load(Ordering::Relaxed) {
-            0
-        } else {
-            let mut whole = [IoSliceMut::new(buffer)];
-            match preadv2(file, &mut whole, offset, ReadWriteFlags::NOWAIT) {
-                Ok(n) if n == buffer.len() => return Ok(n),
-                Ok(n) => n,
-                Err(Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS) => {
-                    // A file system that cannot tell what is cached: what it keeps is its own affair.
-                    self.tally.mute(self.device);
-                    return read_full(file, buffer, offset);
-                }
-                Err(_) => 0,
-            }
-        };
-        let from = offset + cached as u64;
-        let read = read_full(file, &mut buffer[cached..], from)?;
-        if read > 0 {
-            self.fetched.store(true, Ordering::Relaxed);
-            let _ = fadvise(file, from, NonZeroU64::new(read as u64), Advice::DontNeed);
-        }
-        Ok(cached + read)
+        self.open()?.read(buffer, offset)
     }
 }
 
@@ -217,7 +169,7 @@ fn open_quietly(near: BorrowedFd, name: &OsStr) -> io::Result<File> {
 impl Drop for Tracked {
     fn drop(&mut self) {
         let Some(Ok(file)) = self.file.get() else { return };
-        let Ok(now) = fstat(file) else { return };
+        let Ok(now) = fstat(file.file()) else { return };
         if now.st_size as u64 != self.length {
             self.tally.changed(&self.path, "its length changed while it was read");
         } else if modified(&now) != self.modified {

@@ -2,6 +2,7 @@
 
 mod file;
 mod qcow2;
+mod quiet;
 mod tally;
 mod walk;
 

@@ -3,15 +3,14 @@
 //! After the format's own description (docs/interop/qcow2.rst of QEMU). What is not understood is refused by name:
 //! encryption, external data files, extended L2 entries.
 
-use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use rustix::fs::{SeekFrom, seek};
 use rustix::io::Errno;
 
+use super::quiet::Quiet;
 use crate::Error;
 
 const MAGIC: &[u8; 4] = b"QFI\xfb";
@@ -29,7 +28,7 @@ const BACKING_FORMAT: u32 = 0xe279_2aca;
 #[derive(Debug)]
 pub struct Image {
     path: PathBuf,
-    file: File,
+    file: Quiet,
     bits: u32,
     size: u64,
     level1: Vec<u64>,
@@ -42,7 +41,7 @@ pub struct Image {
 /// What an image rests on.
 #[derive(Debug)]
 enum Base {
-    Raw(File, u64),
+    Raw(Quiet, u64),
     Qcow2(Image),
 }
 
@@ -72,9 +71,9 @@ fn damaged(what: &str) -> io::Error {
 
 impl Image {
     /// Whether a file is such an image.
-    pub fn is_one(file: &File) -> bool {
+    pub fn is_one(file: &Quiet) -> bool {
         let mut head = [0; 4];
-        file.read_exact_at(&mut head, 0).is_ok() && head == *MAGIC
+        file.read(&mut head, 0).is_ok() && head == *MAGIC
     }
 
     /// Opens an image and what it rests on.
@@ -91,9 +90,9 @@ impl Image {
         };
         let check = "see what qemu-img check says of it";
         let convert = "convert it: qemu-img convert -O raw IMAGE FILE.raw";
-        let file = File::open(path).map_err(unreadable)?;
+        let file = Quiet::open(path).map_err(unreadable)?;
         let mut head = vec![0; 4096];
-        let length = read_up_to(&file, &mut head, 0).map_err(unreadable)?;
+        let length = file.read(&mut head, 0).map_err(unreadable)?;
         head.truncate(length);
         let version = big32(&head, 4);
         if length < 72 || !head.starts_with(MAGIC) || !(2..=3).contains(&version) {
@@ -116,8 +115,9 @@ impl Image {
             return Err(refused("damaged image: its header contradicts itself", check));
         }
         let mut bytes = vec![0; entries * 8];
-        file.read_exact_at(&mut bytes, table)
-            .map_err(|_| refused("damaged image: its first table is cut off", check))?;
+        if file.read(&mut bytes, table).map_err(unreadable)? < bytes.len() {
+            return Err(refused("damaged image: its first table is cut off", check));
+        }
         let level1 = (0..entries).map(|at| big64(&bytes, at * 8)).collect();
         let zstd = features & (1 << 3) != 0 && head.get(104) == Some(&1);
         let backing = backing(path, &head, version, left)?.map(Box::new);
@@ -143,7 +143,9 @@ impl Image {
         let mut last = self.level2.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if last.0 != at {
             let mut bytes = vec![0; 1 << self.bits];
-            self.file.read_exact_at(&mut bytes, at).map_err(|_| damaged("a table is cut off"))?;
+            if self.file.read(&mut bytes, at)? < bytes.len() {
+                return Err(damaged("a table is cut off"));
+            }
             let entries = (0..bytes.len() / 8).map(|entry| big64(&bytes, entry * 8)).collect();
             *last = (at, Arc::new(entries));
         }
@@ -185,7 +187,7 @@ impl Image {
             match self.cluster(at)? {
                 Cluster::Zero => part.fill(0),
                 Cluster::At(host) => {
-                    let read = read_up_to(&self.file, part, host + within)?;
+                    let read = self.file.read(part, host + within)?;
                     part[read..].fill(0);
                 }
                 Cluster::Compressed { at, length } => {
@@ -208,7 +210,7 @@ impl Image {
 
     fn unpack(&self, at: u64, length: usize) -> io::Result<Vec<u8>> {
         let mut packed = vec![0; length];
-        let read = read_up_to(&self.file, &mut packed, at)?;
+        let read = self.file.read(&mut packed, at)?;
         let mut cluster = vec![0; 1 << self.bits];
         let packed = &packed[..read];
         let unpacked = if self.zstd {
@@ -259,7 +261,7 @@ impl Image {
 impl Base {
     fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         match self {
-            Self::Raw(file, _) => read_up_to(file, buffer, offset),
+            Self::Raw(file, _) => file.read(buffer, offset),
             Self::Qcow2(image) => image.read(buffer, offset),
         }
     }
@@ -268,7 +270,7 @@ impl Base {
         match self {
             Self::Qcow2(image) => image.next_data(offset),
             Self::Raw(_, size) if offset >= *size => Ok(None),
-            Self::Raw(file, size) => match seek(file, SeekFrom::Data(offset)) {
+            Self::Raw(file, size) => match seek(file.file(), SeekFrom::Data(offset)) {
                 Ok(at) => Ok(Some((at, size - at))),
                 Err(Errno::NXIO) => Ok(None),
                 Err(_) => Ok(Some((offset, size - offset))),
@@ -297,7 +299,7 @@ fn backing(path: &Path, head: &[u8], version: u32, left: u32) -> Result<Option<B
     }
     let base = path.parent().unwrap_or(Path::new("")).join(name);
     let lost = |source| Error::Backing { path: path.to_owned(), backing: base.clone(), source };
-    let file = File::open(&base).map_err(lost)?;
+    let file = Quiet::open(&base).map_err(lost)?;
     let raw = match format(head, version) {
         Some(format) if format == b"raw" => true,
         Some(format) if format == b"qcow2" => false,
@@ -307,10 +309,10 @@ fn backing(path: &Path, head: &[u8], version: u32, left: u32) -> Result<Option<B
     if !raw {
         return Image::open_link(&base, left - 1).map(|image| Some(Base::Qcow2(image)));
     }
-    let size = if sys::block::is_block(&file).map_err(lost)? {
-        sys::block::size_bytes(&file).map_err(lost)?.0
+    let size = if sys::block::is_block(file.file()).map_err(lost)? {
+        sys::block::size_bytes(file.file()).map_err(lost)?.0
     } else {
-        file.metadata().map_err(lost)?.len()
+        file.file().metadata().map_err(lost)?.len()
     };
     Ok(Some(Base::Raw(file, size)))
 }
@@ -327,15 +329,4 @@ fn format(head: &[u8], version: u32) -> Option<&[u8]> {
             _ => at += 8 + length.next_multiple_of(8),
         }
     }
-}
-
-fn read_up_to(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-    let mut done = 0;
-    while done < buffer.len() {
-        match file.read_at(&mut buffer[done..], offset + done as u64)? {
-            0 => break,
-            n => done += n,
-        }
-    }
-    Ok(done)
 }

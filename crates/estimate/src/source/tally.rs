@@ -49,8 +49,8 @@ pub struct Sources {
 #[derive(Debug, Default)]
 pub struct Tally {
     sources: Mutex<Sources>,
-    /// The last file system that did not say what is cached, plus 1.
-    mute: AtomicU64,
+    /// The last file system that was asked about, and what it said.
+    last_device: AtomicU64,
 }
 
 impl Tally {
@@ -81,14 +81,20 @@ impl Tally {
         self.sources.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
     }
 
-    /// Notes that the file system of this device does not say what is cached.
-    pub fn mute(&self, device: u64) {
-        self.mute.store(device.wrapping_add(1), Ordering::Relaxed);
-    }
-
-    /// Whether that was found out of the file system of this device: asking for each file costs a call.
-    pub fn is_mute(&self, device: u64) -> bool {
-        self.mute.load(Ordering::Relaxed) == device.wrapping_add(1)
+    /// Whether the file system of this device keeps files in memory alone, so that nothing has to be asked about them: the answer
+    /// of `look` for its first file.
+    pub fn is_memory(&self, device: u64, look: impl FnOnce() -> bool) -> bool {
+        // One word for both, so that no thread sees the answer for another device; 0 says that none was asked about.
+        let told = |memory: bool| (device.wrapping_mul(2) + u64::from(memory)).wrapping_add(2);
+        match self.last_device.load(Ordering::Relaxed) {
+            known if known == told(true) => true,
+            known if known == told(false) => false,
+            _ => {
+                let memory = look();
+                self.last_device.store(told(memory), Ordering::Relaxed);
+                memory
+            }
+        }
     }
 }
 

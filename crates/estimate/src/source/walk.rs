@@ -20,6 +20,7 @@ use sys::interrupt::{Interrupt, Level};
 
 use super::file::{Counted, Near, Tracked};
 use super::qcow2::Image;
+use super::quiet::Quiet;
 use super::{JOB, Job, Piece, Source, Tally};
 use crate::Error;
 
@@ -112,8 +113,7 @@ impl<'a> Walk<'a> {
         } else if kind.is_block_device() {
             self.device(&real, directory).map_err(unreadable)?;
         } else if kind.is_file() {
-            let file = File::open(&real).map_err(unreadable)?;
-            if Image::is_one(&file) {
+            if Image::is_one(&Quiet::open(&real).map_err(unreadable)?) {
                 self.image(Image::open(&real)?, directory).map_err(unreadable)?;
             } else if self.seen.insert((found.st_dev, found.st_ino)) {
                 self.file(real, None, &found, directory);

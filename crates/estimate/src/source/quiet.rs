@@ -1,0 +1,119 @@
+//! Reading a file without a trace: what was not in the page cache does not stay there, and what was stays.
+
+use std::fs::File;
+use std::io::{self, IoSliceMut};
+use std::iter::once;
+use std::num::NonZeroU64;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use rustix::fs::{Advice, fadvise, fstatfs};
+use rustix::io::{Errno, ReadWriteFlags, preadv2};
+
+/// Files larger than this are read without the kernel's own reading ahead, which would make the next part look as if it had been there.
+const LARGE: u64 = 128 << 10;
+
+/// What statfs(2) calls tmpfs and ramfs.
+const MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58f6];
+
+/// A file that is read quietly.
+#[derive(Debug)]
+pub struct Quiet {
+    file: File,
+    memory: bool,
+}
+
+impl Quiet {
+    /// Opens a file of unknown length.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let file = File::open(path)?;
+        let memory = is_memory(&file);
+        Ok(Self::new(file, memory, u64::MAX))
+    }
+
+    /// An open file, of so many bytes. Of one in `memory` nothing has to be asked: see [`is_memory`].
+    pub fn new(file: File, memory: bool, length: u64) -> Self {
+        if length > LARGE && !memory {
+            // A refusal costs speed, or a page that stays.
+            let _ = fadvise(&file, 0, None, Advice::Random);
+        }
+        Self { file, memory }
+    }
+
+    /// The file itself, for what is not reading.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Reads into the whole buffer, as far as there are bytes; gives how many there were.
+    pub fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let file = &self.file;
+        if self.memory {
+            return read_full(file, buffer, offset);
+        }
+        let end = offset + buffer.len() as u64;
+        let (done, cold) = match cold(file, offset..end) {
+            Some(cold) => (0, cold),
+            None => at_once(file, buffer, offset)
+                .map_or((0, Vec::new()), |done| (done, once(offset + done as u64..end).collect())),
+        };
+        let read = read_full(file, &mut buffer[done..], offset + done as u64)?;
+        for part in cold {
+            if let Some(length) = NonZeroU64::new(part.end - part.start) {
+                let _ = fadvise(file, part.start, Some(length), Advice::DontNeed);
+            }
+        }
+        Ok(done + read)
+    }
+}
+
+/// Whether the pages of a file are all there is of it.
+pub fn is_memory(file: &File) -> bool {
+    fstatfs(file).is_ok_and(|found| MEMORY.contains(&(found.f_type as u32)))
+}
+
+/// Reads into the whole buffer, as far as there are bytes; gives how many there were. What it fetches stays.
+pub fn read_full(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    let mut done = 0;
+    while done < buffer.len() {
+        match file.read_at(&mut buffer[done..], offset + done as u64) {
+            Ok(0) => break,
+            Ok(n) => done += n,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(done)
+}
+
+/// The pages of a range of a file that are not in the page cache, in order; `None` where the kernel does not say.
+fn cold(file: &File, range: Range<u64>) -> Option<Vec<Range<u64>>> {
+    let page = rustix::param::page_size() as u64;
+    let mut parts = Vec::new();
+    // A page that is fetched goes as a whole.
+    let mut open =
+        once(range.start / page * page..range.end.next_multiple_of(page)).collect::<Vec<_>>();
+    while let Some(part) = open.pop() {
+        let length = part.end - part.start;
+        match sys::cached::pages(file, part.start, length)? {
+            0 => parts.push(part),
+            pages if pages < length / page => {
+                let middle = part.start + (length / 2).next_multiple_of(page);
+                open.extend([middle..part.end, part.start..middle]);
+            }
+            _ => {}
+        }
+    }
+    Some(parts)
+}
+
+/// Reads what is in the page cache from an offset on, and gives how many bytes that was; `None` where it cannot be told. The call begins
+/// to fetch what is not there, and a disk that is quick enough makes that look as if it had been: so this is the second choice.
+fn at_once(file: &File, buffer: &mut [u8], offset: u64) -> Option<usize> {
+    match preadv2(file, &mut [IoSliceMut::new(buffer)], offset, ReadWriteFlags::NOWAIT) {
+        Ok(done) => Some(done),
+        Err(Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS) => None,
+        Err(_) => Some(0),
+    }
+}
