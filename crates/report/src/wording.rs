@@ -1,12 +1,21 @@
 //! How figures, ratios and intervals are written, the same on every page and terminal.
 
 use analysis::MetricComparison;
+use stats::LEAST_REPEATS;
 use units::{Unit, show};
 
 use crate::view::Figure;
 
 /// What stands where there is no figure.
 pub const NONE: &str = "–";
+
+/// When a verdict claims a difference.
+pub fn claims() -> String {
+    format!(
+        "a verdict claims a difference where the whole interval lies beyond what matters, the test agrees, and each side has \
+         {LEAST_REPEATS} repeats or more."
+    )
+}
 
 /// A figure without its interval: `41.2k/s`, or a dash.
 pub fn median(unit: Unit, figure: Option<&Figure>) -> String {

@@ -29,4 +29,4 @@ pub use rank::{RankTest, rank_test};
 pub use ratio::ratio_of_medians;
 pub use spread::{Spread, spread};
 pub use steady::{SteadyRule, Window, window};
-pub use verdict::{Verdict, decide};
+pub use verdict::{LEAST_REPEATS, Verdict, decide};

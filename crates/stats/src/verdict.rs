@@ -6,7 +6,7 @@ use units::Better;
 use crate::Comparison;
 
 /// With fewer repeats a side no verdict is given: not even complete separation is significant.
-pub(crate) const LEAST_REPEATS: usize = 4;
+pub const LEAST_REPEATS: usize = 4;
 
 /// A p-value below this is significant.
 const SIGNIFICANT: f64 = 0.05;

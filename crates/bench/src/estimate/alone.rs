@@ -95,7 +95,8 @@ fn size(lz4: &mut Lz4, block: &[u8; BLOCK]) {
     std::hint::black_box(lz4.library_size(block)).ok();
 }
 
-fn cores() -> usize {
+/// Threads that the library gets.
+pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 

@@ -202,7 +202,7 @@ pub fn measure(
         }
     }
     let [default, exact, lz4, reading] = [0, 1, 2, 3].map(|at: usize| &contestants[at]);
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let cores = alone::cores();
     let over = |one: &Contestant, other: &Contestant| {
         ratio(&one.throughput_bytes_per_s, &other.throughput_bytes_per_s)
     };

@@ -3,9 +3,7 @@
 use analysis::Analysis;
 use results::model::{Accelerator, Finding, Severity};
 use results::read::ResultSet;
-
-/// With fewer repeats a side not even complete separation is significant (DESIGN §7).
-const LEAST_REPEATS: usize = 4;
+use stats::LEAST_REPEATS;
 
 /// Layers and engine were twins.
 pub(crate) fn simulated(result: &ResultSet, _: &Analysis) -> Vec<Finding> {

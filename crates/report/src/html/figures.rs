@@ -14,7 +14,7 @@ pub fn results(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
         h2 id=(id("figures")) { "Figures" }
         p.reading { "Each figure is the median over the repeats, its 95 % interval below it. A ratio is that variant over "
             @match view.variants.first() { Some(base) => (base.name), None => "the base" }
-            "; an interval that leaves out 1 means a difference. A dash means that there is no such figure." }
+            "; " (wording::claims()) " A dash means that there is no such figure." }
         div.scroll tabindex="0" role="region" aria-label="Figures" { table {
             thead { tr {
                 th scope="col" { "Figure" }
