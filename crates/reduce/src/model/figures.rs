@@ -189,17 +189,17 @@ impl Figures {
         self.variance += (lent + weight - 1.0) * off;
     }
 
-    /// What can be said of contents only at the end, from all slots of their table.
-    pub(super) fn sum_up(&mut self, slots: &[Entry], shift: u32) {
+    /// What can be said of contents only at the end, from all of them.
+    pub(super) fn sum_up(&mut self, entries: &[Entry], shift: u32) {
         let each = (1u64 << shift) as f64;
         let counted = (self.unique + self.duplicates) as f64;
         let share = if counted > 0.0 { self.duplicates as f64 / counted } else { 0.0 };
         let mut squares = 0.0;
         let mut copies_seen = 0.0;
         let mut cells = std::collections::BTreeMap::new();
-        // Most slots are empty or hold what was written once, in no order: these are counted without a branch.
+        // Most were written once: these are counted without a branch.
         let mut once = 0u64;
-        for entry in slots {
+        for entry in entries {
             once += u64::from(entry.copies == 1);
             if entry.copies < 2 {
                 continue;

@@ -184,7 +184,7 @@ impl Model {
     /// Writes out what the packer still holds, and says what all came to.
     pub fn finish(mut self) -> Figures {
         self.places.flush(&mut self.figures);
-        self.figures.sum_up(self.table.slots(), self.table.shift());
+        self.figures.sum_up(self.table.entries(), self.table.shift());
         self.figures
     }
 }

@@ -1,7 +1,10 @@
-//! The contents that were seen, in bounded memory: open addressing, 32 bytes each.
+//! The contents that were seen, in bounded memory: 32 bytes each, one after the other, and a table of 8 bytes a slot that says where
+//! each is (open addressing). So what comes for the first time meets one line of the table, and is put where the last one was.
 
 /// log2 of the slots to begin with.
 const SMALLEST_BITS: u32 = 12;
+/// log2 of the slots at most: no more bits of a hash are kept.
+const LARGEST_BITS: u32 = 32;
 /// The strictest sample: one content in 2^24.
 pub const MOST_SHIFT: u32 = 24;
 
@@ -9,7 +12,7 @@ pub const MOST_SHIFT: u32 = 24;
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[repr(align(32))]
 pub struct Entry {
-    /// The content's name; 0 in an empty slot.
+    /// The content's name.
     pub name: u64,
     /// Distinct blocks that had been written when it was last written.
     pub last: u64,
@@ -23,11 +26,30 @@ pub struct Entry {
     pub distance: u16,
 }
 
+/// Where a content is.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[repr(align(8))]
+struct Slot {
+    hash: u32,
+    /// The number of its entry, counted from 1; 0 in an empty slot.
+    number: u32,
+}
+
+impl Slot {
+    fn is_empty(self) -> bool {
+        self.number == 0
+    }
+
+    fn index(self) -> usize {
+        (self.number as usize).wrapping_sub(1)
+    }
+}
+
 /// A hash table of contents that becomes a sample of them when it is full.
 #[derive(Debug, Clone)]
 pub struct Table {
-    slots: Vec<Entry>,
-    held: usize,
+    slots: Vec<Slot>,
+    entries: Vec<Entry>,
     most_slots: usize,
     shift: u32,
 }
@@ -38,17 +60,31 @@ pub fn sampled(name: u64, shift: u32) -> bool {
     name >> 5 & ((1 << shift) - 1) == 0
 }
 
+/// What decides where a name is looked for.
+#[inline]
+fn hash(name: u64) -> u32 {
+    // The high bits of a product depend on all bits of the name.
+    (name.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
+}
+
+/// Contents that so many slots hold at most.
+fn most_entries(slots: usize) -> usize {
+    slots / 4 * 3
+}
+
 impl Table {
-    /// A table of at most `memory_bytes`, what growing takes included.
+    /// A table of at most `memory_bytes`.
     pub fn new(memory_bytes: u64) -> Self {
-        // While it grows, the old half stands beside the new whole.
+        // A slot takes 8 bytes, and 24 with three quarters of an entry; where there are not enough addresses to grow, the old one
+        // stands beside the new one for a while.
         let slots = (memory_bytes / 48).max(1 << SMALLEST_BITS);
-        let most_slots = 1usize << slots.ilog2().min(40);
-        let mut slots = Vec::new();
-        // Addresses alone, no memory, so that it never has to move; where there are not enough it moves.
+        let most_slots = 1usize << slots.ilog2().min(LARGEST_BITS);
+        let (mut slots, mut entries) = (Vec::new(), Vec::new());
+        // Addresses alone, no memory, so that they never have to move; where there are not enough they move.
         let _ = slots.try_reserve_exact(most_slots);
-        slots.resize(1 << SMALLEST_BITS, Entry::default());
-        Self { slots, held: 0, most_slots, shift: 0 }
+        let _ = entries.try_reserve_exact(most_entries(most_slots));
+        slots.resize(1 << SMALLEST_BITS, Slot::default());
+        Self { slots, entries, most_slots, shift: 0 }
     }
 
     /// The sample holds one content in 2^this.
@@ -56,38 +92,38 @@ impl Table {
         self.shift
     }
 
-    /// All slots, empty ones among them.
-    pub fn slots(&self) -> &[Entry] {
-        &self.slots
-    }
-
     /// The contents in the sample.
-    fn entries(&self) -> impl Iterator<Item = &Entry> {
-        self.slots.iter().filter(|entry| entry.name != 0)
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
     }
 
-    /// Where looking for a name begins.
+    /// Where looking for a hash begins.
     #[inline]
-    fn home(&self, name: u64) -> usize {
-        // The high bits of a product depend on all bits of the name.
-        (name.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - self.slots.len().ilog2())) as usize
+    fn home(&self, hash: u32) -> usize {
+        (u64::from(hash) << 32 >> (64 - self.slots.len().ilog2())) as usize
     }
 
-    /// Reads the slots of these names and the next lines of the cache, where most look-ups end, all at once: memory answers in
-    /// parallel, and the look-ups that follow do not wait.
+    /// Reads the slots of these names and those behind them, where most look-ups end, all at once, and the entries of what is found
+    /// there: memory answers in parallel, and the look-ups that follow do not wait.
     #[inline]
     pub fn touch(&self, names: impl Iterator<Item = u64>) -> u64 {
         let mask = self.slots.len() - 1;
         names.fold(0, |sum, name| {
-            let home = self.home(name);
-            sum ^ self.slots[home & mask].name ^ self.slots[(home + 2) & mask].name
+            let hash = hash(name);
+            let home = self.home(hash);
+            let (slot, behind) = (self.slots[home & mask], self.slots[(home + 3) & mask]);
+            let known = match self.entries.get(slot.index()) {
+                Some(entry) if slot.hash == hash => entry.name,
+                _ => 0,
+            };
+            sum ^ known ^ u64::from(behind.number)
         })
     }
 
     /// Makes room for one more. May tighten the sample.
     #[inline]
     pub fn reserve(&mut self) {
-        while self.held * 4 >= self.slots.len() * 3 {
+        while self.entries.len() >= most_entries(self.slots.len()) {
             self.make_room();
         }
     }
@@ -96,19 +132,29 @@ impl Table {
     /// [`Table::reserve`], and for names that [`sampled`] lets pass.
     #[inline]
     pub fn entry(&mut self, name: u64) -> &mut Entry {
-        let at = self.find(name);
-        if self.slots[at].name == 0 {
-            self.slots[at].name = name;
-            self.held += 1;
-        }
-        &mut self.slots[at]
+        let (mask, hash) = (self.slots.len() - 1, hash(name));
+        let mut at = self.home(hash) & mask;
+        let index = loop {
+            let slot = self.slots[at];
+            if slot.is_empty() {
+                self.entries.push(Entry { name, ..Entry::default() });
+                self.slots[at] = Slot { hash, number: self.entries.len() as u32 };
+                break self.entries.len() - 1;
+            }
+            if slot.hash == hash && self.entries[slot.index()].name == name {
+                break slot.index();
+            }
+            at = (at + 1) & mask;
+        };
+        &mut self.entries[index]
     }
 
+    /// The empty slot for a hash.
     #[inline]
-    fn find(&self, name: u64) -> usize {
+    fn free(&self, hash: u32) -> usize {
         let mask = self.slots.len() - 1;
-        let mut at = self.home(name) & mask;
-        while self.slots[at].name != name && self.slots[at].name != 0 {
+        let mut at = self.home(hash) & mask;
+        while !self.slots[at].is_empty() {
             at = (at + 1) & mask;
         }
         at
@@ -119,45 +165,39 @@ impl Table {
             return self.double();
         }
         self.shift += 1;
-        // In place: what stays is put into a list of at most half the size first.
         let shift = self.shift;
-        let stay = |entry: &&Entry| sampled(entry.name, shift);
-        let kept: Vec<Entry> = self.entries().filter(stay).copied().collect();
-        self.slots.fill(Entry::default());
-        self.held = 0;
-        self.refill(&kept);
+        self.entries.retain(|entry| sampled(entry.name, shift));
+        self.slots.fill(Slot::default());
+        for index in 0..self.entries.len() {
+            let hash = hash(self.entries[index].name);
+            let at = self.free(hash);
+            self.slots[at] = Slot { hash, number: index as u32 + 1 };
+        }
     }
 
     /// Twice the slots, in the memory that is there and as much again: each page of new memory costs as much as some look-ups.
     ///
-    /// From the last slot on, each entry moves up to where it is looked for now, twice as far from the beginning. What would come
+    /// From the last slot on, each moves up to where it is looked for now, twice as far from the beginning. What would come
     /// among those that have not moved yet, as some of the first do, is put in when all have.
     fn double(&mut self) {
         let before = self.slots.len();
-        self.slots.resize(before * 2, Entry::default());
+        self.slots.resize(before * 2, Slot::default());
         let mut late = Vec::new();
         for at in (0..before).rev() {
-            let entry = std::mem::take(&mut self.slots[at]);
-            if entry.name == 0 {
+            let slot = std::mem::take(&mut self.slots[at]);
+            if slot.is_empty() {
                 continue;
             }
-            let to = self.find(entry.name);
-            if to >= self.home(entry.name) && self.home(entry.name) >= at {
-                self.slots[to] = entry;
+            let to = self.free(slot.hash);
+            if to >= self.home(slot.hash) && self.home(slot.hash) >= at {
+                self.slots[to] = slot;
             } else {
-                late.push(entry);
+                late.push(slot);
             }
         }
-        self.held -= late.len();
-        self.refill(&late);
-    }
-
-    /// Puts entries in.
-    fn refill(&mut self, entries: &[Entry]) {
-        for entry in entries {
-            let at = self.find(entry.name);
-            self.slots[at] = *entry;
-            self.held += 1;
+        for slot in late {
+            let to = self.free(slot.hash);
+            self.slots[to] = slot;
         }
     }
 }
@@ -169,7 +209,7 @@ mod tests {
 
     #[test]
     fn a_full_table_keeps_the_copies_of_a_nested_sample() {
-        assert_eq!(size_of::<Entry>(), 32);
+        assert_eq!((size_of::<Entry>(), size_of::<Slot>()), (32, 8));
         let mut table = Table::new(0);
         let mut rng = Seed(1).generator();
         let names: Vec<u64> = (0..50_000).map(|_| rng.next_u64() | 1).collect();
@@ -182,8 +222,8 @@ mod tests {
         assert_eq!(table.slots.len(), 1 << SMALLEST_BITS);
         assert!(table.shift() >= 4, "{}", table.shift());
         let expected = names.iter().filter(|&&n| sampled(n, table.shift())).count();
-        assert_eq!(table.entries().count(), expected);
-        assert!(table.entries().all(|entry| sampled(entry.name, table.shift())));
+        assert_eq!(table.entries().len(), expected);
+        assert!(table.entries().iter().all(|entry| sampled(entry.name, table.shift())));
     }
 
     #[test]
@@ -195,10 +235,10 @@ mod tests {
             table.reserve();
             table.entry(name).copies += 1;
         }
-        assert_eq!((table.shift(), table.entries().count()), (0, 40_000));
+        assert_eq!((table.shift(), table.entries().len()), (0, 40_000));
         assert_eq!(table.slots.len(), 1 << 16);
         assert!(names.iter().all(|&name| table.entry(name).copies == 1), "moved out of reach");
-        assert_eq!(table.entries().count(), 40_000);
+        assert_eq!(table.entries().len(), 40_000);
     }
 
     /// Names that are looked for at the beginning and at the end, so that they stand far from there and beyond the end.
@@ -225,6 +265,6 @@ mod tests {
         for (n, &name) in names.iter().enumerate() {
             assert_eq!(table.entry(name).last, n as u64 + 1);
         }
-        assert_eq!(table.entries().count(), table.held);
+        assert_eq!(table.entries().len(), names.len() + 20_000);
     }
 }
