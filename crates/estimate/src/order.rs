@@ -72,6 +72,11 @@ impl Order {
         self.waiting.len()
     }
 
+    /// Duplicates so far, and all blocks that are not zero.
+    pub fn duplicates(&self) -> [u64; 2] {
+        self.model.duplicates()
+    }
+
     /// Takes what became of a job; everything that is complete in order goes through the model.
     pub fn take(&mut self, done: Done) {
         self.waiting.insert(done.number, done);

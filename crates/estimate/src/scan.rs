@@ -214,6 +214,7 @@ impl Shared<'_> {
                 return order.waiting();
             }
             some.into_iter().for_each(|done| order.take(done));
+            self.remembered.duplicates(order.duplicates());
         }
     }
 

@@ -1,6 +1,7 @@
 //! What every core does: read a job, tell zero blocks from others, name these, take sizes where they are wanted.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use reduce::{BLOCK, Fingerprint, Lz4, Written, is_zero};
@@ -12,26 +13,50 @@ use crate::source::{JOB, Job, Piece, Tally};
 /// Blocks that are named before the first of them is compressed: they stay in the cache, and what is remembered of them is
 /// fetched meanwhile.
 const BATCH: usize = 8;
-/// log2 of the sizes that all workers remember together (8 MiB).
-const REMEMBERED_BITS: u32 = 20;
+/// log2 of the sizes that all workers remember together (512 KiB), until there are enough duplicates for more (8 MiB).
+const FEW_BITS: u32 = 16;
+const MANY_BITS: u32 = 20;
 /// Bits of a size in what is remembered.
 const SIZE_BITS: u32 = 13;
 
 /// Sizes of contents that came before, so that those of duplicates are not taken again. It forgets as it likes: a size is
-/// always the same.
-pub struct Remembered(Box<[AtomicU64]>);
+/// always the same. What fits a core's cache is asked in no time; more is worth it only where duplicates are many.
+pub struct Remembered {
+    few: Sizes,
+    many: OnceLock<Sizes>,
+}
 
 impl Default for Remembered {
     fn default() -> Self {
-        // Not zeros, which would come as memory that nobody has written: each page would be mapped when it is first looked at,
-        // and once more, on all cores, when it is first written. No name is all ones.
-        Self((0..1 << REMEMBERED_BITS).map(|_| AtomicU64::new(u64::MAX)).collect())
+        Self { few: Sizes::new(FEW_BITS), many: OnceLock::new() }
     }
 }
 
 impl Remembered {
+    /// Told how many blocks there were so far and how many of them were duplicates; from one in sixteen on, more is remembered.
+    pub fn duplicates(&self, [duplicates, blocks]: [u64; 2]) {
+        if blocks >> FEW_BITS > 0 && duplicates >= blocks / 16 {
+            self.many.get_or_init(|| Sizes::new(MANY_BITS));
+        }
+    }
+
+    fn sizes(&self) -> &Sizes {
+        self.many.get().unwrap_or(&self.few)
+    }
+}
+
+/// A table of sizes, 2^n of them.
+struct Sizes(Box<[AtomicU64]>);
+
+impl Sizes {
+    fn new(bits: u32) -> Self {
+        // Not zeros, which would come as memory that nobody has written: each page would be mapped when it is first looked at,
+        // and once more, on all cores, when it is first written. No name is all ones.
+        Self((0..1u64 << bits).map(|_| AtomicU64::new(u64::MAX)).collect())
+    }
+
     fn slot(&self, name: u64) -> &AtomicU64 {
-        &self.0[(name >> 8) as usize & ((1 << REMEMBERED_BITS) - 1)]
+        &self.0[(name >> 8) as usize & (self.0.len() - 1)]
     }
 
     fn size(&self, name: u64) -> Option<u16> {
@@ -144,16 +169,17 @@ impl<'a> Worker<'a> {
             }
             blocks.push(Written { name, lz4_bytes: None, size_shift: shift });
         }
-        let remembered = wanted.map(|(index, _)| {
-            let name = blocks.get(index).map_or(0, |block| block.name);
-            self.remembered.size(name)
-        });
+        let sizes = self.remembered.sizes();
+        let mut remembered = [None; BATCH];
+        for (&(index, _), remembered) in wanted[..count].iter().zip(&mut remembered) {
+            *remembered = sizes.size(blocks[index].name);
+        }
         for (&(index, at), remembered) in wanted[..count].iter().zip(remembered) {
             let block = &mut blocks[index];
             block.lz4_bytes = remembered.or_else(|| {
                 let window = room[at..].first_chunk()?;
                 let size = self.lz4.size_in(window) as u16;
-                self.remembered.keep(block.name, size);
+                sizes.keep(block.name, size);
                 Some(size)
             });
         }
@@ -171,5 +197,32 @@ impl<'a> Worker<'a> {
                 None
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_sizes_are_remembered_once_duplicates_are_many() {
+        let remembered = Remembered::default();
+        let name = |id: u64| units::Seed(id).derive("name").0;
+        let held = || {
+            (0..300_000).for_each(|id| remembered.sizes().keep(name(id), (id % 4097) as u16));
+            let sizes = (0..300_000).map(|id| (id, remembered.sizes().size(name(id))));
+            sizes.fold(0, |held, (id, size)| {
+                assert!(size.is_none_or(|size| u64::from(size) == id % 4097), "{id}: {size:?}");
+                held + u64::from(size.is_some())
+            })
+        };
+        let few = held();
+        assert!((60_000..=65_536).contains(&few), "{few}");
+        // Few duplicates, or not yet blocks enough to say so.
+        remembered.duplicates([60_000, 1_000_000]);
+        remembered.duplicates([60_000, 60_000]);
+        assert_eq!(held(), few);
+        remembered.duplicates([70_000, 1_000_000]);
+        assert!(held() > 250_000);
     }
 }

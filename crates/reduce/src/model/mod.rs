@@ -108,6 +108,11 @@ impl Model {
         self.figures.cancelled
     }
 
+    /// Duplicates so far, and all blocks that are not zero.
+    pub fn duplicates(&self) -> [u64; 2] {
+        [self.figures.duplicates, self.figures.data]
+    }
+
     /// Zero blocks that were written.
     pub fn zeros(&mut self, blocks: u64) {
         self.position += blocks;
