@@ -5,7 +5,7 @@ use std::time::Duration;
 use reduce::Census;
 
 use crate::error::{EngineError, Kind};
-use crate::sample::{Shift, Tap};
+use crate::sample::{self, Common, Tap};
 
 /// Blocks (all together, copies included) that the sample is cut down to when the amount is known beforehand, and
 /// contents that it may hold when it is not. The share of duplicates is then right to some 0.2 points.
@@ -15,15 +15,16 @@ pub(crate) const SAMPLE: u64 = 32_768;
 /// hold a tenth of the contents that were written.
 pub(crate) const AHEAD: u32 = 2;
 
-/// Bytes of blocks that all queues together hold, one block for each at least.
-pub(crate) const QUEUED_BYTES: usize = 32 << 20;
+/// Names that all queues together hold (48 bytes each), and the bytes of blocks to be sized; one of each for every worker at least.
+/// The kernel makes each page of them when a load starts, which costs as much as a few writes do.
+pub(crate) const QUEUED_NAMES: usize = 16_384;
+pub(crate) const QUEUED_BYTES: usize = 4 << 20;
 
 /// How long the thread sleeps between two looks at the queues: the less was in them the longer. Each look wakes a CPU, and
-/// gives the kernel cause to move threads of the load.
+/// gives the kernel cause to move threads of the load. Soon after the start it looks more often, as all blocks are queued then.
+const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const PAUSE: Duration = Duration::from_millis(5);
 const LONGEST_PAUSE: Duration = Duration::from_millis(80);
-/// Of this part of a queue and less a look finds little, and the next one comes later.
-const LITTLE: usize = 64;
 
 /// What the thread gives when all workers have ended.
 pub(crate) struct Taken {
@@ -35,32 +36,19 @@ pub(crate) struct Taken {
 /// Starts the thread that shows `census` what comes through the queues of all workers.
 pub(crate) fn start(
     mut taps: Vec<Tap>,
-    shift: Shift,
+    common: &Common,
     mut census: Census,
 ) -> Result<std::thread::JoinHandle<Taken>, EngineError> {
+    let (shift, sizes) = (common.shift.clone(), common.sizes.clone());
     let take = move || {
         sys::usage::yield_to_others();
-        let mut pause = PAUSE;
+        let mut pause = FIRST_PAUSE;
         loop {
-            let (mut more, mut much) = (false, false);
-            for tap in &mut taps {
-                // First what was queued: the contents that a load repeats most stand at its beginning, before a worker that finds its
-                // queue full becomes stricter.
-                let mut found = 0;
-                more |= tap.drain(|place, block| {
-                    census.add_at(place, block);
-                    found += 1;
-                });
-                much |= found > tap.length() / LITTLE;
-                census.tighten_to(shift.get());
-                shift.raise(census.shift());
-            }
-            if !more {
-                // A worker may have raised the shift with its last block.
-                census.tighten_to(shift.get());
+            let found = sample::look(&mut taps, &mut census, &shift, &sizes);
+            if !found.more {
                 return Taken { census, cpu: sys::usage::thread() };
             }
-            pause = if much { PAUSE } else { LONGEST_PAUSE.min(2 * pause) };
+            pause = (2 * pause).min(if found.much { PAUSE } else { LONGEST_PAUSE });
             std::thread::park_timeout(pause);
         }
     };

@@ -127,17 +127,16 @@ impl Crew {
     pub(crate) fn hire(plan: &Plan, make: MakeFill) -> Result<Hired, EngineError> {
         let (outline, shape) = (plan.outline, plan.outline.shape(plan.load));
         let common = outline.sampling();
-        let (length, holds_all) = outline.queued();
-        let (samplers, taps): (Vec<_>, Vec<_>) = (0..outline.jobs)
-            .map(|_| sample::queue((length, outline.unit), holds_all, common.clone()))
-            .unzip();
+        let rooms = outline.rooms();
+        let (samplers, taps): (Vec<_>, Vec<_>) =
+            (0..outline.jobs).map(|_| sample::queues(rooms, common.clone())).unzip();
         let jobs = outline.make_jobs(plan.load, samplers, make);
         let per_job = plan.workers_of_a_job();
         let board = Arc::new(Board::new(outline.jobs * per_job, plan.load.spec.max_errors));
         let (sender, words) = channel();
         // A thread that looks at empty queues 200 times a second disturbs a load that only reads.
         let taps = if outline.writes { taps } else { Vec::new() };
-        let census = census::start(taps, common.shift.clone(), outline.census(&common))?;
+        let census = census::start(taps, &common, outline.census(&common))?;
         let header = Header { operations: outline.names.clone(), targets: outline.targets.clone() };
         let desk = Desk::open(&plan.load.recording, shape, (outline.jobs, per_job), &header)?;
         let mut recorders = desk.recorders.into_iter();

@@ -25,6 +25,7 @@ mod meter;
 mod outline;
 mod pace;
 mod place;
+mod pressed;
 mod probe;
 mod real;
 mod record;

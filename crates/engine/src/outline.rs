@@ -5,13 +5,14 @@ use reduce::Addresses;
 use units::Bytes;
 use workload::{Amount, LoadSpec, Range, Stream};
 
-use crate::census::{AHEAD, QUEUED_BYTES, SAMPLE};
+use crate::census::{AHEAD, QUEUED_BYTES, QUEUED_NAMES, SAMPLE};
 use crate::error::{EngineError, Kind};
 use crate::event::Progress;
 use crate::job::{Job, MakeFill};
 use crate::load::Load;
 use crate::memory::zeroed;
-use crate::sample::{Common, Sampler, Shift};
+use crate::pressed::{Room, Shift};
+use crate::sample::{Common, Rooms, Sampler};
 use crate::tally::Shape;
 use crate::verify::Lane;
 
@@ -149,13 +150,23 @@ impl Outline {
         Some((amount.bytes as f64 / self.unit as f64 * self.write_share) as u64)
     }
 
-    /// Blocks that the queue between one job and the census holds, and whether that is all the job will write.
-    pub(crate) fn queued(&self) -> (usize, bool) {
-        let most = QUEUED_BYTES / self.unit / self.jobs.max(1);
-        let most = most.max(64 * reduce::BLOCK / self.unit).max(1);
-        match self.content_blocks() {
-            Some(blocks) if blocks <= most as u64 => ((blocks as usize).max(1), true),
-            _ => (most, false),
+    /// How much is queued between one job and the census. Where the amount is known, all blocks to be sized have room, so that which they are
+    /// does not hang on how fast the census is.
+    pub(crate) fn rooms(&self) -> Rooms {
+        let (known, jobs) = (self.content_blocks(), self.jobs.max(1));
+        let blocks = known.map_or(usize::MAX, |blocks| (blocks as usize).max(1));
+        let names = (QUEUED_NAMES / jobs).max(64);
+        let few = (QUEUED_BYTES / self.unit / jobs).max(16 * reduce::BLOCK / self.unit).max(1);
+        // Twice as many as it is on the mean.
+        let most = (2 * reduce::most_sized(self.unit) / jobs).max(few);
+        let sized = if known.is_some() { most } else { few };
+        Rooms {
+            names: Room { places: blocks.min(names), bytes: 0, holds_all: blocks <= names },
+            blocks: Room {
+                places: blocks.min(sized),
+                bytes: self.unit,
+                holds_all: known.is_some(),
+            },
         }
     }
 
@@ -170,10 +181,13 @@ impl Outline {
         if self.live { AHEAD } else { 0 }
     }
 
-    /// What samplers share; `alone` when one thread does all.
+    /// What samplers share.
     pub(crate) fn sampling(&self) -> Common {
-        let shift = Shift::picking(SAMPLE << self.ahead(), self.content_blocks());
-        Common::new(shift, std::sync::Arc::new(self.addresses()))
+        let blocks = self.content_blocks();
+        let shift = Shift::picking(SAMPLE << self.ahead(), blocks);
+        let sampled = blocks.map(|blocks| blocks >> shift.get());
+        let sizes = Shift::picking(reduce::most_sized(self.unit) as u64, sampled);
+        Common::new(shift, sizes, std::sync::Arc::new(self.addresses()))
     }
 
     /// A census of what is written, and of what the addresses hold.

@@ -1,7 +1,8 @@
 //! What was written, seen by its own bytes: a sample of the blocks on their way to the kernel.
 //!
-//! The worker copies blocks that `reduce::picked` passes into a bounded queue, after it filled them and before
-//! it stamps them; a thread of its own, at low priority, takes the census. The fuller a queue gets, the stricter
+//! The worker names blocks that `reduce` picks, after it filled them and before it stamps them: they are in its cache then, and a name
+//! costs less than a copy. Names go through a bounded queue to a thread of their own, at low priority, which takes the census; of the few
+//! blocks whose size is to be taken a copy goes through another one. The fuller a queue gets, the stricter
 //! all workers pick: samples are nested, so that at the end the census keeps what passes the strictest shift
 //! that ever held, and the sample is what that shift alone would have picked.
 //!
@@ -11,95 +12,50 @@
 //!
 //! A block counts as written when it is handed to the kernel, also when the write fails.
 
-use std::cell::UnsafeCell;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use reduce::{Addresses, Holds, Place};
+use reduce::{Addresses, Census, Holds, Name, Place};
 
-/// How strictly all workers pick now.
-#[derive(Clone)]
-pub(crate) struct Shift(Arc<AtomicU32>);
-
-impl Shift {
-    /// The shift that picks at most `limit` of `blocks` blocks, if all are different.
-    pub(crate) fn picking(limit: u64, blocks: Option<u64>) -> Self {
-        let blocks = blocks.unwrap_or(0);
-        let shift = (0..reduce::MAX_SHIFT).find(|s| blocks >> s <= limit);
-        Self(Arc::new(AtomicU32::new(shift.unwrap_or(reduce::MAX_SHIFT))))
-    }
-
-    #[inline]
-    pub(crate) fn get(&self) -> u32 {
-        self.0.load(Ordering::Acquire)
-    }
-
-    /// At least `shift` from now on.
-    pub(crate) fn raise(&self, shift: u32) {
-        self.0.fetch_max(shift, Ordering::AcqRel);
-    }
-}
+use crate::pressed::{self, Receiver, Room, Sender, Shift};
 
 /// What the workers of a load share.
 #[derive(Clone)]
 pub(crate) struct Common {
+    /// How strictly blocks are picked.
     pub shift: Shift,
+    /// How strictly those of them are whose size is taken.
+    pub sizes: Shift,
     /// What the addresses of all targets hold; none when that is not told.
     pub addresses: Arc<Addresses>,
-    /// Blocks that were ever queued.
+    /// Blocks that were ever named.
     order: Arc<AtomicU64>,
 }
 
 impl Common {
-    pub(crate) fn new(shift: Shift, addresses: Arc<Addresses>) -> Self {
-        Self { shift, addresses, order: Arc::default() }
-    }
-}
-
-struct Queue {
-    /// Places of blocks, one behind the other.
-    bytes: Box<[UnsafeCell<u8>]>,
-    /// Where these blocks went.
-    went: Box<[UnsafeCell<Place>]>,
-    /// Bytes of a block.
-    unit: usize,
-    /// Places; a power of two.
-    length: usize,
-    /// Blocks ever put in; written by the worker.
-    put: AtomicUsize,
-    /// Blocks ever taken out; written by the census thread.
-    taken: AtomicUsize,
-    closed: AtomicBool,
-}
-
-// SAFETY: the worker writes places `put` to `taken + length - 1`, the census thread reads places `taken` to
-// `put - 1`; these never overlap, and each counter is stored with Release after the last touch of a place and
-// loaded with Acquire before the first by the other side. Each side exists once (`Sampler`, `Tap`).
-unsafe impl Sync for Queue {}
-// SAFETY: it is plain memory without ties to a thread.
-unsafe impl Send for Queue {}
-
-impl Queue {
-    /// The block in a place.
-    fn place(&self, number: usize) -> &[UnsafeCell<u8>] {
-        let at = (number & (self.length - 1)) * self.unit;
-        &self.bytes[at..at + self.unit]
+    pub(crate) fn new(shift: Shift, sizes: Shift, addresses: Arc<Addresses>) -> Self {
+        Self { shift, sizes, addresses, order: Arc::default() }
     }
 }
 
 /// The worker's side.
 pub(crate) struct Sampler {
-    queue: Arc<Queue>,
-    common: Common,
-    /// Places used when this worker last made the picking stricter.
-    mark: usize,
+    names: Sender<(Name, Place)>,
+    blocks: Sender<Name>,
+    /// Bytes of a block.
+    unit: usize,
+    addresses: Arc<Addresses>,
+    order: Arc<AtomicU64>,
     /// Blocks seen, and the zero ones among them.
     pub counts: Counts,
 }
 
 /// The census thread's side.
-pub(crate) struct Tap(Arc<Queue>);
+pub(crate) struct Tap {
+    names: Receiver<(Name, Place)>,
+    blocks: Receiver<Name>,
+}
 
 /// Blocks of content that were handed to the kernel.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -115,31 +71,25 @@ impl Counts {
     }
 }
 
-/// The mark of a queue that need never make anybody stricter.
-const NEVER: usize = usize::MAX;
+/// How much is queued between a worker and the census thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Rooms {
+    /// For names.
+    pub names: Room,
+    /// For blocks.
+    pub blocks: Room,
+}
 
-/// A queue of `length` blocks of `unit` bytes between a worker and the census thread; `holds_all` when the worker will not
-/// write more blocks than that.
-pub(crate) fn queue(
-    (length, unit): (usize, usize),
-    holds_all: bool,
-    common: Common,
-) -> (Sampler, Tap) {
-    let length = length.next_power_of_two();
-    // Written once now, so that no page is touched for the first time between two I/Os.
-    let bytes = (0..length * unit).map(|_| UnsafeCell::new(1)).collect();
-    let went = (0..length).map(|_| UnsafeCell::new(Place { address: 1, order: 1 })).collect();
-    let queue = Arc::new(Queue {
-        bytes,
-        went,
-        unit,
-        length,
-        put: AtomicUsize::new(0),
-        taken: AtomicUsize::new(0),
-        closed: AtomicBool::new(false),
-    });
-    let mark = if holds_all { NEVER } else { (length / 2).max(1) };
-    (Sampler { queue: queue.clone(), common, mark, counts: Counts::default() }, Tap(queue))
+/// Queues between a worker and the census thread.
+pub(crate) fn queues(rooms: Rooms, common: Common) -> (Sampler, Tap) {
+    let name = Name::of(&[1]);
+    let entry = (name, Place { address: 1, order: 1 });
+    let (names, named) = pressed::queue(rooms.names, entry, common.shift);
+    let (blocks, kept) = pressed::queue(rooms.blocks, name, common.sizes);
+    let unit = rooms.blocks.bytes;
+    let Common { addresses, order, .. } = common;
+    let sampler = Sampler { names, blocks, unit, addresses, order, counts: Counts::default() };
+    (sampler, Tap { names: named, blocks: kept })
 }
 
 impl Sampler {
@@ -147,11 +97,11 @@ impl Sampler {
     #[inline]
     pub(crate) fn see(&mut self, buffer: &[u8], address: u64) {
         // A length that is known costs less.
-        if self.queue.unit == reduce::BLOCK {
+        if self.unit == reduce::BLOCK {
             let (blocks, _) = buffer.as_chunks::<{ reduce::BLOCK }>();
             blocks.iter().zip(address..).for_each(|(block, address)| self.look(block, address));
         } else {
-            let blocks = buffer.chunks_exact(self.queue.unit).zip(address..);
+            let blocks = buffer.chunks_exact(self.unit).zip(address..);
             blocks.for_each(|(block, address)| self.look(block, address));
         }
     }
@@ -163,10 +113,10 @@ impl Sampler {
         if reduce::is_zero(block) {
             self.counts.zero += 1;
             holds = Holds::Zero;
-        } else if reduce::picked(block, self.common.shift.get()) && self.put(block, address) {
+        } else if reduce::picked(block, self.names.shift.get()) && self.name(block, address) {
             return;
         }
-        self.common.addresses.set(address, holds);
+        self.addresses.set(address, holds);
     }
 
     /// This address is about to be written: what is known of it is fetched while the block is filled. A load would not do, as the
@@ -174,7 +124,7 @@ impl Sampler {
     #[inline]
     pub(crate) fn expect(&self, address: u64) {
         #[cfg(target_arch = "x86_64")]
-        if let Some(word) = self.common.addresses.word(address) {
+        if let Some(word) = self.addresses.word(address) {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
             // SAFETY: a hint without an effect that can be seen; the instruction is part of SSE, which x86-64 has.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(word.as_ptr().cast_const().cast()) };
@@ -185,87 +135,98 @@ impl Sampler {
 
     /// These addresses are about to be emptied.
     pub(crate) fn see_emptied(&mut self, addresses: Range<u64>) {
-        self.common.addresses.empty(addresses);
+        self.addresses.empty(addresses);
     }
 
-    /// Queues a block, and tells that its address holds it; whether there was room.
+    /// Queues the name of a block, and tells that its address holds it; whether there was room.
     #[inline(never)]
-    fn put(&mut self, block: &[u8], address: u64) -> bool {
-        let length = self.queue.length;
-        let put = self.queue.put.load(Ordering::Relaxed);
-        let used = put - self.queue.taken.load(Ordering::Acquire);
-        if used == length {
+    fn name(&mut self, block: &[u8], address: u64) -> bool {
+        let name = Name::of(block);
+        let Self { names, blocks, addresses, order, .. } = self;
+        let named = names.put(&[], || {
+            // Before the census can see it: it looks here whether the block is still where it went.
+            addresses.set(address, Holds::Sampled);
+            (name, Place { address, order: order.fetch_add(1, Ordering::Relaxed) })
+        });
+        if !named {
             // No room for this content: from now on nobody may keep it, nor anything picked like it.
-            let mut shift = self.common.shift.get();
-            while reduce::picked(block, shift) && shift < reduce::MAX_SHIFT {
-                shift += 1;
-            }
-            self.common.shift.raise(shift);
-            return false;
+            stricter(&names.shift, |shift| name.passes(shift));
+        } else if name.is_sized(blocks.shift.get()) && !blocks.put(block, || name) {
+            stricter(&blocks.shift, |shift| name.is_sized(shift));
         }
-        // From half full on, each further 32nd halves what comes in: a census that is behind gets time, and
-        // the sample loses a half where a full queue would cost it far more.
-        if used >= self.mark {
-            self.common.shift.raise(self.common.shift.get() + 1);
-            self.mark = used + (length / 32).max(1);
-        } else if used < length / 4 && self.mark != NEVER {
-            self.mark = length / 2;
-        }
-        let place = self.queue.place(put);
-        let bytes = place.len().min(block.len());
-        let order = self.common.order.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the place is free (`used < length`) and therefore the worker's; it has as many bytes, and what is being
-        // written is memory of somebody else.
-        unsafe {
-            UnsafeCell::raw_get(place.as_ptr()).copy_from_nonoverlapping(block.as_ptr(), bytes);
-            *self.queue.went[put & (length - 1)].get() = Place { address, order };
-        }
-        // Before the census can see it: it looks here whether the block is still where it went.
-        self.common.addresses.set(address, Holds::Sampled);
-        self.queue.put.store(put + 1, Ordering::Release);
-        true
+        named
     }
 }
 
-impl Drop for Sampler {
-    /// Tells the census thread that nothing more comes, however the worker ended.
-    fn drop(&mut self) {
-        self.queue.closed.store(true, Ordering::Release);
-    }
+/// Raises a shift until it refuses what `has` tells of.
+#[cold]
+fn stricter(shift: &Shift, has: impl Fn(u32) -> bool) {
+    let refused = (shift.get()..reduce::MAX_SHIFT).find(|&shift| !has(shift));
+    shift.raise(refused.unwrap_or(reduce::MAX_SHIFT));
 }
 
-impl Tap {
-    /// Blocks that the queue holds.
-    pub(crate) fn length(&self) -> usize {
-        self.0.length
-    }
+/// What a look at the queues found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// Whether more may come.
+    pub more: bool,
+    /// Whether a good part of a queue was in use.
+    pub much: bool,
+}
 
-    /// Hands every block that is there to `take`, first in first out; tells whether more may come.
-    pub(crate) fn drain(&mut self, mut take: impl FnMut(Place, &[u8])) -> bool {
-        let closed = self.0.closed.load(Ordering::Acquire);
-        let put = self.0.put.load(Ordering::Acquire);
-        let mut taken = self.0.taken.load(Ordering::Relaxed);
-        while taken != put {
-            let place = self.0.place(taken);
-            let start = UnsafeCell::raw_get(place.as_ptr());
-            let went = self.0.went[taken & (self.0.length - 1)].get();
-            // SAFETY: the place was put and not taken: it is the census thread's, and all of it was written.
-            unsafe { take(*went, std::slice::from_raw_parts(start, place.len())) };
-            taken += 1;
-            self.0.taken.store(taken, Ordering::Release);
-        }
-        !closed
+/// Of this part of a queue and less a look finds little.
+const LITTLE: usize = 16;
+
+/// Shows `census` what is queued, and makes it and the samplers equally strict.
+pub(crate) fn look(taps: &mut [Tap], census: &mut Census, shift: &Shift, sizes: &Shift) -> Found {
+    let mut found = Found { more: false, much: false };
+    for Tap { names, blocks } in taps {
+        // First what was queued: the contents that a load repeats most stand at its beginning, before a worker that finds its
+        // queue full becomes stricter.
+        let (mut named, mut kept) = (0, 0);
+        found.more |= names.drain(|(name, place), _| {
+            census.add_named(name, Some(place));
+            named += 1;
+        });
+        found.more |= blocks.drain(|name, block| {
+            census.keep(name, block);
+            kept += 1;
+        });
+        found.much |= named > names.length() / LITTLE || kept > blocks.length() / LITTLE;
+        level(census, shift, sizes);
     }
+    if !found.more {
+        // A worker may have raised them with its last block.
+        level(census, shift, sizes);
+    }
+    found
+}
+
+fn level(census: &mut Census, shift: &Shift, sizes: &Shift) {
+    census.tighten_to(shift.get());
+    shift.raise(census.shift());
+    census.tighten_sizes_to(sizes.get());
+    sizes.raise(census.sized_shift());
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use reduce::BLOCK;
+    use reduce::{Achieved, BLOCK};
 
     fn common(shift: Shift) -> Common {
         let words = (0..Addresses::words(100)).map(|_| AtomicU64::new(0)).collect();
-        Common::new(shift, Arc::new(Addresses::over(words, false)))
+        let sizes = Shift::picking(1, None);
+        Common::new(shift, sizes, Arc::new(Addresses::over(words, false)))
+    }
+
+    fn every() -> Shift {
+        Shift::picking(1 << 40, None)
+    }
+
+    fn rooms(names: usize, blocks: usize) -> Rooms {
+        let room = |places, bytes| Room { places, bytes, holds_all: false };
+        Rooms { names: room(names, 0), blocks: room(blocks, BLOCK) }
     }
 
     fn block(id: u64) -> [u8; BLOCK] {
@@ -275,58 +236,80 @@ mod tests {
         block
     }
 
+    /// What comes through a tap.
+    fn named(tap: &mut Tap) -> Vec<(Name, Place)> {
+        let mut seen = Vec::new();
+        tap.names.drain(|named, _| seen.push(named));
+        seen
+    }
+
     #[test]
     fn zero_blocks_are_counted_apart_and_all_others_arrive_in_order() {
-        let (mut sampler, mut tap) =
-            queue((16, BLOCK), false, common(Shift::picking(1 << 20, Some(4))));
+        let (mut sampler, mut tap) = queues(rooms(16, 16), common(every()));
         let buffer: Vec<u8> = [block(1), [0; BLOCK], block(2), block(1)].concat();
         sampler.see(&buffer, 7);
         assert_eq!(sampler.counts, Counts { all: 4, zero: 1 });
         drop(sampler);
-        let mut seen = Vec::new();
-        assert!(!tap.drain(|place, b| seen.push((place, <[u8; BLOCK]>::try_from(b).unwrap()))));
-        let at = |address, order| Place { address, order };
-        assert!(seen == [(at(7, 0), block(1)), (at(9, 1), block(2)), (at(10, 2), block(1))]);
+        let at = |id, address, order| (Name::of(&block(id)), Place { address, order });
+        assert_eq!(named(&mut tap), [at(1, 7, 0), at(2, 9, 1), at(1, 10, 2)]);
+        let mut blocks = Vec::new();
+        assert!(!tap.blocks.drain(|name, bytes| blocks.push((name, bytes.to_vec()))));
+        let with_bytes = |id| (Name::of(&block(id)), block(id).to_vec());
+        assert!(blocks == [with_bytes(1), with_bytes(2), with_bytes(1)]);
     }
 
     #[test]
     fn a_census_that_is_behind_gets_a_smaller_sample_that_is_still_consistent() {
-        let shift = Shift::picking(1 << 20, None);
-        let (mut sampler, mut tap) = queue((256, BLOCK), false, common(shift.clone()));
+        let shift = every();
+        let (mut sampler, mut tap) = queues(rooms(256, 1), common(shift.clone()));
         let ids: Vec<u64> = (0..20_000).map(|i| i / 2).collect();
         ids.iter().for_each(|&id| sampler.see(&block(id), id));
-        let mut seen = Vec::new();
-        tap.drain(|_, b| seen.push(<[u8; BLOCK]>::try_from(b).unwrap()));
         let last = shift.get();
-        seen.retain(|b| reduce::picked(b, last));
+        let mut seen: Vec<_> = named(&mut tap).into_iter().map(|(name, _)| name).collect();
+        seen.retain(|name| name.passes(last));
         let expected: Vec<_> =
-            ids.iter().map(|&id| block(id)).filter(|b| reduce::picked(b, last)).collect();
+            ids.iter().map(|&id| Name::of(&block(id))).filter(|name| name.passes(last)).collect();
         assert!(seen == expected, "{} of {} at shift {last}", seen.len(), expected.len());
         assert!(seen.len() >= 8, "{} at shift {last}", seen.len());
     }
 
+    /// A census of 20,000 blocks, every content twice, with a look after each `every`.
+    fn census(rooms: Rooms, each: u64) -> (Achieved, u32) {
+        let common = common(every());
+        let (mut sampler, tap) = queues(rooms, common.clone());
+        let (mut taps, mut census) = ([tap], Census::new(1 << 20));
+        for id in 0..20_000 {
+            sampler.see(&block(id / 2), id);
+            if id % each == 0 {
+                assert!(look(&mut taps, &mut census, &common.shift, &common.sizes).more);
+            }
+        }
+        census.written(sampler.counts.all);
+        drop(sampler);
+        let found = look(&mut taps, &mut census, &common.shift, &common.sizes);
+        assert!(!found.more);
+        (census.finish(), common.sizes.get())
+    }
+
     #[test]
-    fn blocks_pass_between_threads_unchanged() {
-        let (mut sampler, mut tap) =
-            queue((64, BLOCK), false, common(Shift::picking(1 << 40, None)));
-        let worker = std::thread::spawn(move || {
-            (0..50_000).for_each(|id| sampler.see(&block(id), id));
-        });
-        let mut last = None;
-        while tap.drain(|place, b| {
-            let id = u64::from_le_bytes(b[4000..4008].try_into().unwrap());
-            assert!(*b == block(id)[..] && last < Some(id) && place.address == id);
-            last = Some(id);
-        }) {}
-        worker.join().unwrap();
-        assert!(last.is_some());
+    fn too_little_room_for_blocks_leaves_fewer_sizes_and_every_name() {
+        let (all, strict) = census(rooms(256, 256), 64);
+        assert!((1000..=2048).contains(&all.blocks_sized) && strict == 3, "{all:?}");
+        let (few, strict) = census(rooms(256, 4), 64);
+        assert!((1..1000).contains(&few.blocks_sized) && strict > 3, "{few:?}");
+        for found in [all, few] {
+            assert_eq!((found.blocks_sampled, found.distinct_sampled), (20_000, 10_000));
+            assert_eq!(found.duplicate_percent, Some(50.0));
+        }
     }
 
     #[test]
     fn what_each_address_holds_is_told_of_every_block() {
-        let shift = Shift::picking(1 << 20, None);
+        let shift = every();
         let all = common(shift.clone());
-        let (mut sampler, _tap) = queue((4, BLOCK), true, all.clone());
+        let mut rooms = rooms(4, 4);
+        (rooms.names.holds_all, rooms.blocks.holds_all) = (true, true);
+        let (mut sampler, _tap) = queues(rooms, all.clone());
         let holds = |address| all.addresses.holds(address);
         sampler.see(&[block(1), [0; BLOCK]].concat(), 3);
         assert_eq!((holds(2), holds(3), holds(4)), (Holds::Nothing, Holds::Sampled, Holds::Zero));
@@ -342,12 +325,5 @@ mod tests {
             sampler.see(&block(id), 5);
         }
         assert_eq!(holds(5), Holds::Data);
-    }
-
-    #[test]
-    fn a_known_amount_is_picked_down_to_the_limit_from_the_start() {
-        for (blocks, shift) in [(None, 0), (Some(100), 0), (Some(101), 1), (Some(1 << 50), 40)] {
-            assert_eq!(Shift::picking(100, blocks).get(), shift);
-        }
     }
 }

@@ -24,7 +24,7 @@ use crate::outline::Outline;
 use crate::pace::Pace;
 use crate::real;
 use crate::record::{Completion, Settling, Worst};
-use crate::sample::{self, Counts, Shift, Tap};
+use crate::sample::{self, Common, Counts, Tap};
 use crate::summary::{Driven, Outcome};
 use crate::tally::{Shape, Tally};
 
@@ -107,7 +107,7 @@ struct Simulation<'a> {
     /// Free slots of each job.
     free: Vec<Vec<usize>>,
     taps: Vec<Tap>,
-    shift: Shift,
+    common: Common,
     census: Census,
     /// I/Os between two looks at what waits for it: no queue gets half full meanwhile.
     look_after: u64,
@@ -137,10 +137,11 @@ impl<'a> Simulation<'a> {
     ) -> Self {
         let jobs = outline.jobs;
         let common = outline.sampling();
-        let (length, holds_all) = outline.queued();
-        let (samplers, taps): (Vec<_>, Vec<_>) = (0..jobs)
-            .map(|_| sample::queue((length, outline.unit), holds_all, common.clone()))
-            .unzip();
+        let rooms = outline.rooms();
+        let (samplers, taps): (Vec<_>, Vec<_>) =
+            (0..jobs).map(|_| sample::queues(rooms, common.clone())).unzip();
+        // A quarter of the smaller queue.
+        let queued = rooms.names.places.min(rooms.blocks.places) * outline.unit;
         let random = |at| load.seed_of(at).derive("simulated target").generator();
         Self {
             context,
@@ -150,9 +151,8 @@ impl<'a> Simulation<'a> {
             free: (0..jobs).map(|_| (0..outline.depth).rev().collect()).collect(),
             taps,
             census: outline.census(&common),
-            shift: common.shift,
-            look_after: (length * outline.unit / 4 / outline.block_bytes).clamp(1, LOOK as usize)
-                as u64,
+            look_after: (queued / 4 / outline.block_bytes).clamp(1, LOOK as usize) as u64,
+            common,
             devices: models.iter().enumerate().map(|(at, m)| Device::new(m, random(at))).collect(),
             moments: BinaryHeap::new(),
             reserved: vec![None; jobs],
@@ -245,11 +245,8 @@ impl Simulation<'_> {
     }
 
     fn look(&mut self) {
-        for tap in &mut self.taps {
-            self.census.tighten_to(self.shift.get());
-            tap.drain(|place, block| self.census.add_at(place, block));
-            self.shift.raise(self.census.shift());
-        }
+        let Common { shift, sizes, .. } = &self.common;
+        sample::look(&mut self.taps, &mut self.census, shift, sizes);
         if self.context.interrupt.level() != Level::None {
             self.halt = Halt::Interrupted;
         }
@@ -305,7 +302,6 @@ pub(crate) fn run(
     let mut settling = Settling::of(&load.spec);
     let (total, end_ns) = drive(&mut simulation, &outline, shape, begin_ns, &mut settling, on)?;
     simulation.look();
-    simulation.census.tighten_to(simulation.shift.get());
     let mut counts = Counts::default();
     simulation.jobs.iter_mut().for_each(|job| counts.add(job.take_counts()));
     let ended: Vec<_> =

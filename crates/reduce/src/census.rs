@@ -7,35 +7,44 @@
 //! A sample of contents may hold none of those that come most often. As long as the census sees every block it knows them, so
 //! that, when it stops to, it sets the copies above the usual aside: they are counted as they are, and stand for no others.
 
-use std::collections::HashMap;
+mod kept;
+
+use std::hash::Hash;
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap as HashMap;
+
+use self::kept::Kept;
 use crate::achieved::Achieved;
 use crate::addresses::Addresses;
 use crate::live::{LIVE_ADDRESSES, Live, Place};
 use crate::lz4::Lz4;
+use crate::name::Name;
 use crate::packer::Packer;
-use crate::pick::{MAX_SHIFT, level, passes, pick};
+use crate::pick::{MAX_SHIFT, passes};
 use crate::{BLOCK, Fingerprint, is_zero};
 
-/// Most blocks whose LZ4 size is taken, when they are of 4096 bytes.
-pub const SIZED_BLOCKS: usize = 2048;
-/// Bytes of these that are kept until the end; of larger blocks so many fewer are, but one always.
-const SIZED_BYTES: usize = SIZED_BLOCKS * BLOCK;
+pub use self::kept::most_sized;
 
 /// Contents that come this many times as often as others, and at least this often, have their further copies set aside.
 const OFTEN: u64 = 4;
+
+/// Entries of a table from which on there are likely to be many, and how many then: a load's census holds that many contents at most.
+const SOME: usize = 1 << 12;
+const MANY: usize = 1 << 15;
+
+/// Asks for room in a table that fills, for all that is likely to come but not for more than `most`: memory that is new to the process
+/// costs more than what is written there.
+pub(crate) fn make_room<K: Eq + Hash, V>(table: &mut HashMap<K, V>, most: usize) {
+    if table.len() == SOME {
+        table.reserve((MANY + 1).min(most).saturating_sub(SOME));
+    }
+}
 
 /// What is known of one content.
 struct Seen {
     pick: u64,
     copies: u64,
-}
-
-/// Whether the size of a block with this number is taken. By other bits than the sample, so that a strict
-/// census still keeps blocks to size.
-fn sized(pick: u64, shift: u32) -> bool {
-    passes(pick.swap_bytes(), shift)
 }
 
 /// Counts what written blocks hold.
@@ -46,9 +55,8 @@ pub struct Census {
     budget: usize,
     shift: u32,
     seen: HashMap<Fingerprint, Seen>,
-    /// Contents whose size will be taken, under a strictness of their own.
-    kept: HashMap<Fingerprint, Kept>,
-    kept_shift: u32,
+    /// Blocks whose size will be taken.
+    kept: Kept,
     written: u64,
     zeros: u64,
     /// Duplicates that were counted while every block was seen, and that the sample does not stand for.
@@ -59,11 +67,6 @@ pub struct Census {
     ahead: u32,
 }
 
-struct Kept {
-    pick: u64,
-    block: Box<[u8]>,
-}
-
 impl Census {
     /// A census of blocks of 4096 bytes that holds at most `budget_blocks` distinct contents (some 80 bytes each).
     pub fn new(budget_blocks: usize) -> Self {
@@ -72,13 +75,13 @@ impl Census {
 
     /// The same of blocks of `unit` bytes.
     pub fn of_blocks(unit: usize, budget_blocks: usize) -> Self {
+        let unit = unit.max(1);
         Self {
-            unit: unit.max(1),
+            unit,
             budget: budget_blocks.max(1),
             shift: 0,
-            seen: HashMap::new(),
-            kept: HashMap::new(),
-            kept_shift: 0,
+            seen: HashMap::default(),
+            kept: Kept::new(unit),
             written: 0,
             zeros: 0,
             aside: 0,
@@ -122,7 +125,7 @@ impl Census {
             }
             self.shift = shift;
             self.seen.retain(|_, seen| passes(seen.pick, shift));
-            self.kept.retain(|_, kept| passes(kept.pick, shift));
+            self.kept.tighten(shift);
         }
     }
 
@@ -162,37 +165,49 @@ impl Census {
             self.zeros += 1;
             return;
         }
-        let pick = pick(block);
-        let print = passes(pick, self.shift()).then(|| Fingerprint::of(block));
+        let name = Name::of(block);
+        self.add_named(name, place);
+        self.keep(name, block);
+    }
+
+    /// Counts a block that is not zero by its name, which its writer gave it. Its size is only taken if [`Census::keep`] gets it too.
+    pub fn add_named(&mut self, name: Name, place: Option<Place>) {
         if let (Some(live), Some(place)) = (&mut self.live, place) {
-            live.add(place, print, level(pick));
+            let looked_at = name.passes(live.shift().max(self.shift.saturating_sub(self.ahead)));
+            live.add(place, looked_at.then_some(name.print), name.level());
         }
-        if let Some(print) = print.filter(|_| passes(pick, self.shift)) {
-            self.count(print, pick, block);
+        if name.passes(self.shift) {
+            self.count(name);
         }
     }
 
-    fn count(&mut self, print: Fingerprint, pick: u64, block: &[u8]) {
-        let seen = self.seen.entry(print).or_insert(Seen { pick, copies: 0 });
+    fn count(&mut self, name: Name) {
+        make_room(&mut self.seen, self.budget.saturating_add(1));
+        let seen = self.seen.entry(name.print).or_insert(Seen { pick: name.pick, copies: 0 });
         seen.copies += 1;
         if seen.copies == 1 {
-            self.keep(print, pick, block);
             while self.seen.len() > self.budget && self.shift < MAX_SHIFT {
                 self.tighten(self.shift + 1);
             }
         }
     }
 
-    fn keep(&mut self, print: Fingerprint, pick: u64, block: &[u8]) {
-        if !sized(pick, self.kept_shift) {
-            return;
-        }
-        self.kept.insert(print, Kept { pick, block: block.into() });
-        let most = (SIZED_BYTES / self.unit).clamp(1, SIZED_BLOCKS);
-        while self.kept.len() > most && self.kept_shift < MAX_SHIFT {
-            self.kept_shift += 1;
-            let shift = self.kept_shift;
-            self.kept.retain(|_, kept| sized(kept.pick, shift));
+    /// The present strictness of sizes: blocks whose name [`Name::is_sized`] refuses for it need not be handed to [`Census::keep`].
+    /// It never falls.
+    pub fn sized_shift(&self) -> u32 {
+        self.kept.shift()
+    }
+
+    /// Takes sizes at least as strictly as this: for a caller that handed over all blocks which this leaves, and any others.
+    pub fn tighten_sizes_to(&mut self, shift: u32) {
+        self.kept.tighten_to(shift);
+    }
+
+    /// Keeps a block of the census' length until its size is taken, if the sample has it. It may come before or after its name, and
+    /// again.
+    pub fn keep(&mut self, name: Name, block: &[u8]) {
+        if name.passes(self.shift) && block.len() == self.unit {
+            self.kept.keep(name, block);
         }
     }
 
@@ -248,14 +263,11 @@ impl Census {
 
     fn measure_sizes(&self, achieved: &mut Achieved) {
         let mut lz4 = Lz4::new();
-        // In the order of their fingerprints: random to the packer, and the same every time.
-        let mut blocks: Vec<_> = self.kept.iter().collect();
-        blocks.sort_by_key(|(print, _)| **print);
-        let mut size = |block: &[u8]| match <&[u8; BLOCK]>::try_from(block) {
+        let size = |block: &[u8]| match <&[u8; BLOCK]>::try_from(block) {
             Ok(block) => lz4.size(block).ok(),
             Err(_) => lz4.size_of(block).ok(),
         };
-        let sizes: Vec<usize> = blocks.iter().filter_map(|(_, kept)| size(&kept.block)).collect();
+        let sizes: Vec<usize> = self.kept.in_order().filter_map(size).collect();
         if sizes.is_empty() {
             return;
         }

@@ -11,6 +11,7 @@ pub mod index;
 mod live;
 mod lz4;
 mod model;
+mod name;
 mod ongoing;
 mod packer;
 mod pick;
@@ -21,11 +22,12 @@ mod zero;
 pub use achieved::Achieved;
 pub use addresses::{Addresses, Held, Holds};
 pub use bins::{Bins, Fragment};
-pub use census::{Census, SIZED_BLOCKS};
+pub use census::{Census, most_sized};
 pub use fingerprint::Fingerprint;
 pub use live::{LIVE_ADDRESSES, Place};
 pub use lz4::{Lz4, Lz4Error};
 pub use model::{Figures, LENDERS, Model, Outcome, Policy, REFERENCES, Reuse, Written};
+pub use name::Name;
 pub use ongoing::Ongoing;
 pub use packer::{
     LARGEST_FRAGMENT, PAYLOAD, Packed, Packer, SLOTS, fragments_per_block, uniform_saving_percent,

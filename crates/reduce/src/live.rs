@@ -4,11 +4,13 @@
 //! it is still there, [`Addresses`] says. The table is bounded: first it drops what was overwritten, then addresses of contents that
 //! stand behind many, and when that is not enough, the sample is halved.
 
-use std::collections::HashMap;
 use std::sync::Arc;
+
+use rustc_hash::FxHashMap as HashMap;
 
 use crate::Fingerprint;
 use crate::addresses::{Addresses, Holds};
+use crate::census::make_room;
 use crate::pick::MAX_SHIFT;
 
 /// Addresses in the table, at most (some 40 bytes each).
@@ -56,7 +58,7 @@ pub(crate) struct Live {
 
 impl Live {
     pub(crate) fn new(addresses: Arc<Addresses>, budget: usize) -> Self {
-        Self { addresses, budget: budget.max(1), shift: 0, got: HashMap::new() }
+        Self { addresses, budget: budget.max(1), shift: 0, got: HashMap::default() }
     }
 
     /// Addresses in the table.
@@ -88,6 +90,7 @@ impl Live {
             // A content outside of the sample hides what was there before.
             Some(held) => *held = got,
             None if level >= self.shift => {
+                make_room(&mut self.got, self.budget);
                 self.got.insert(place.address, got);
                 self.bound();
             }
@@ -113,7 +116,7 @@ impl Live {
 
     /// Keeps the newest addresses of contents that have many: contents are counted, not addresses.
     fn thin_out(&mut self) {
-        let mut orders: HashMap<u64, Vec<u64>> = HashMap::new();
+        let mut orders: HashMap<u64, Vec<u64>> = HashMap::default();
         for got in self.got.values() {
             orders.entry(got.name).or_default().push(got.order);
         }

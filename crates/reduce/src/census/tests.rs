@@ -1,7 +1,9 @@
 //! The census against a naive count.
 
+use super::kept::SIZED_BLOCKS;
 use super::*;
 use crate::addresses::Holds;
+use crate::pick::pick;
 use units::Seed;
 
 fn block(id: u64, random: usize) -> [u8; BLOCK] {
@@ -187,7 +189,7 @@ proptest::proptest! {
         // Some contents come much more often than others.
         let ids: Vec<u64> = ids.into_iter().map(|id| if id < heavy { id % 3 } else { id }).collect();
         let mut census = Census::new(budget);
-        let (mut copies, mut zeros, mut aside) = (HashMap::new(), 0, None);
+        let (mut copies, mut zeros, mut aside) = (HashMap::default(), 0, None);
         for &id in &ids {
             census.written(1);
             if id == 0 {
@@ -243,7 +245,7 @@ impl Volume {
         let words = (0..Addresses::words(addresses)).map(|_| Default::default()).collect();
         let addresses = Arc::new(Addresses::over(words, false));
         let census = Census::new(budgets.0).and_live_within(addresses.clone(), ahead, budgets.1);
-        Self { census, addresses, holds: HashMap::new(), order: 0 }
+        Self { census, addresses, holds: HashMap::default(), order: 0 }
     }
 
     fn write(&mut self, address: u64, id: u64) {

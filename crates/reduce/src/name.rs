@@ -1,0 +1,68 @@
+//! The name of a block: all that the census asks of its bytes, but for their size.
+
+use crate::Fingerprint;
+use crate::pick::{level, passes, pick};
+
+/// Which content a block has, and which samples have it. Whoever writes a block can name it while it is in the cache, and hand over
+/// these few bytes in place of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Name {
+    pub(crate) print: Fingerprint,
+    pub(crate) pick: u64,
+}
+
+impl Name {
+    /// The name of a block; zero blocks are to be counted apart ([`crate::is_zero`]).
+    pub fn of(block: &[u8]) -> Self {
+        Self { print: Fingerprint::of(block), pick: pick(block) }
+    }
+
+    /// The name of a block of the sample of one in 2^`shift` contents; nothing of others, which costs far less.
+    #[inline]
+    pub fn within(block: &[u8], shift: u32) -> Option<Self> {
+        let pick = pick(block);
+        passes(pick, shift).then(|| Self { print: Fingerprint::of(block), pick })
+    }
+
+    /// Whether it belongs to the sample of one in 2^`shift` contents.
+    #[inline]
+    pub fn passes(&self, shift: u32) -> bool {
+        passes(self.pick, shift)
+    }
+
+    /// Whether the size of such a block is taken at this strictness. By other bits than the sample, so that a strict
+    /// census still keeps blocks to size.
+    #[inline]
+    pub fn is_sized(&self, shift: u32) -> bool {
+        passes(self.pick.swap_bytes(), shift)
+    }
+
+    /// The strictest sample that has it.
+    pub(crate) fn level(&self) -> u32 {
+        level(self.pick)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_given_to_what_is_picked_and_is_that_of_the_content() {
+        let (mut named, mut sized) = (0, 0);
+        for id in 0..4096u64 {
+            let mut block = [7u8; 512];
+            block[..8].copy_from_slice(&id.to_le_bytes());
+            let name = Name::within(&block, 2);
+            assert_eq!(name, crate::picked(&block, 2).then(|| Name::of(&block)));
+            let Some(name) = name else { continue };
+            assert!(name.passes(2) && name.level() >= 2 && name.print == Fingerprint::of(&block));
+            assert!(name.is_sized(2) || !name.is_sized(3));
+            named += 1;
+            sized += u32::from(name.is_sized(2));
+        }
+        assert!((900..1150).contains(&named), "{named}");
+        // Whether a size is taken says nothing of the sample.
+        assert!((200..320).contains(&sized), "{sized} of {named}");
+    }
+}
