@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use reduce::{BLOCK, Fingerprint, Lz4, Written, is_zero};
+use reduce::{BLOCK, Fingerprint, Lz4, Written, is_zero, prefetch};
 
 use crate::compare::Sampler;
 use crate::ladder;
@@ -57,6 +57,11 @@ impl Sizes {
 
     fn slot(&self, name: u64) -> &AtomicU64 {
         &self.0[(name >> 8) as usize & (self.0.len() - 1)]
+    }
+
+    /// This name is about to be asked for.
+    fn expect(&self, name: u64) {
+        prefetch(self.slot(name));
     }
 
     fn size(&self, name: u64) -> Option<u16> {
@@ -157,6 +162,7 @@ impl<'a> Worker<'a> {
         let mut zeros = 0;
         let mut wanted = [(0, 0); BATCH];
         let mut count = 0;
+        let sizes = self.remembered.sizes();
         for (at, block) in part.clone().step_by(BLOCK).zip(room[part].chunks_exact(BLOCK)) {
             if is_zero(block) {
                 zeros += 1;
@@ -166,17 +172,13 @@ impl<'a> Worker<'a> {
             if ladder::taken(name, taken) && count < BATCH {
                 wanted[count] = (blocks.len(), at);
                 count += 1;
+                sizes.expect(name);
             }
             blocks.push(Written { name, lz4_bytes: None, size_shift: shift });
         }
-        let sizes = self.remembered.sizes();
-        let mut remembered = [None; BATCH];
-        for (&(index, _), remembered) in wanted[..count].iter().zip(&mut remembered) {
-            *remembered = sizes.size(blocks[index].name);
-        }
-        for (&(index, at), remembered) in wanted[..count].iter().zip(remembered) {
+        for &(index, at) in &wanted[..count] {
             let block = &mut blocks[index];
-            block.lz4_bytes = remembered.or_else(|| {
+            block.lz4_bytes = sizes.size(block.name).or_else(|| {
                 let window = room[at..].first_chunk()?;
                 let size = self.lz4.size_in(window) as u16;
                 sizes.keep(block.name, size);

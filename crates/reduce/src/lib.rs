@@ -15,6 +15,7 @@ mod name;
 mod ongoing;
 mod packer;
 mod pick;
+mod prefetch;
 mod sizer;
 pub mod space;
 mod zero;
@@ -33,6 +34,7 @@ pub use packer::{
     LARGEST_FRAGMENT, PAYLOAD, Packed, Packer, SLOTS, fragments_per_block, uniform_saving_percent,
 };
 pub use pick::{MAX_SHIFT, picked};
+pub use prefetch::prefetch;
 pub use zero::is_zero;
 
 /// Bytes in a block: what VDO dedupes and compresses at a time.

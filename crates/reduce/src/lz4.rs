@@ -1,4 +1,4 @@
-//! LZ4 sizes: the only file with `unsafe` here, over liblz4 1.8.0.
+//! LZ4 sizes, over liblz4 1.8.0.
 //!
 //! The kernel's LZ4 gives the sizes of liblz4 1.7.3 to 1.8.0, byte for byte; newer ones differ in one block of
 //! twenty. That is why the version is pinned.

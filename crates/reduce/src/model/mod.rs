@@ -119,10 +119,10 @@ impl Model {
         self.figures.zeros += blocks;
     }
 
-    /// Fetches what the next blocks will be looked up in. Only speed depends on it; the number means nothing.
+    /// Fetches what the next blocks will be looked up in. Only speed depends on it.
     #[inline]
-    pub fn touch(&self, names: impl Iterator<Item = u64>) -> u64 {
-        self.table.touch(names)
+    pub fn touch(&self, names: impl Iterator<Item = u64> + Clone) {
+        self.table.touch(names);
     }
 
     /// Writes the next block.

@@ -1,6 +1,8 @@
 //! The contents that were seen, in bounded memory: 32 bytes each, one after the other, and a table of 8 bytes a slot that says where
 //! each is (open addressing). So what comes for the first time meets one line of the table, and is put where the last one was.
 
+use crate::prefetch;
+
 /// log2 of the slots to begin with.
 const SMALLEST_BITS: u32 = 12;
 /// log2 of the slots at most: no more bits of a hash are kept.
@@ -103,21 +105,25 @@ impl Table {
         (u64::from(hash) << 32 >> (64 - self.slots.len().ilog2())) as usize
     }
 
-    /// Reads the slots of these names and those behind them, where most look-ups end, all at once, and the entries of what is found
-    /// there: memory answers in parallel, and the look-ups that follow do not wait.
+    /// Has the slots of these names fetched and those behind them, where most look-ups end, and then the entries that are found there,
+    /// all at once: memory answers in parallel, and the look-ups that follow do not wait.
     #[inline]
-    pub fn touch(&self, names: impl Iterator<Item = u64>) -> u64 {
+    pub fn touch(&self, names: impl Iterator<Item = u64> + Clone) {
         let mask = self.slots.len() - 1;
-        names.fold(0, |sum, name| {
+        for name in names.clone() {
+            let home = self.home(hash(name));
+            prefetch(&self.slots[home & mask]);
+            prefetch(&self.slots[(home + 3) & mask]);
+        }
+        for name in names {
             let hash = hash(name);
-            let home = self.home(hash);
-            let (slot, behind) = (self.slots[home & mask], self.slots[(home + 3) & mask]);
-            let known = match self.entries.get(slot.index()) {
-                Some(entry) if slot.hash == hash => entry.name,
-                _ => 0,
-            };
-            sum ^ known ^ u64::from(behind.number)
-        })
+            let slot = self.slots[self.home(hash) & mask];
+            if slot.hash == hash
+                && let Some(entry) = self.entries.get(slot.index())
+            {
+                prefetch(entry);
+            }
+        }
     }
 
     /// Makes room for one more. May tighten the sample.
