@@ -51,7 +51,7 @@ const MAP: &str = "how much of fio's map of blocks the caches hold";
 const WORKERS: &str =
     "how fast an idle CPU wakes: the target blocks, so io_uring hands each I/O to a kernel thread";
 const CALLS: &str = "what a system call costs beside the copy of 4 KiB";
-const PLACES: &str = "on which CPUs the scheduler keeps fio and the loop device's thread";
+const PLACES: &str = "the CPUs on which the scheduler keeps fio and the loop device's thread";
 const DISK: &str = "the latency of the disk below, and how much it does side by side";
 const INTERRUPTS: &str = "how many completions come with one interrupt of the disk";
 

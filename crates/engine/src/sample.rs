@@ -123,14 +123,9 @@ impl Sampler {
     /// stores of the block would wait for it.
     #[inline]
     pub(crate) fn expect(&self, address: u64) {
-        #[cfg(target_arch = "x86_64")]
         if let Some(word) = self.addresses.word(address) {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            // SAFETY: a hint without an effect that can be seen; the instruction is part of SSE, which x86-64 has.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(word.as_ptr().cast_const().cast()) };
+            reduce::prefetch(word);
         }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = address;
     }
 
     /// These addresses are about to be emptied.

@@ -85,18 +85,10 @@ impl Words {
     /// Has the processor fetch the word of `block`, and waits for nothing.
     #[inline]
     pub(crate) fn expect(&self, block: usize) {
-        #[cfg(target_arch = "x86_64")]
-        {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            let word: *const i8 = match self {
-                Self::Four(words) => words.as_ptr().wrapping_add(block).cast(),
-                Self::One(bytes) => bytes.as_ptr().wrapping_add(block).cast(),
-            };
-            // SAFETY: a hint; the instruction reads nothing and takes any address.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(word) };
+        match self {
+            Self::Four(words) => words.get(block).into_iter().for_each(reduce::prefetch),
+            Self::One(bytes) => bytes.get(block).into_iter().for_each(reduce::prefetch),
         }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = block;
     }
 
     /// Puts `new` in place of `old`; false when something else stands there.
