@@ -32,9 +32,9 @@ impl Failure {
         Self { code: 5, error: error.into(), help: None }
     }
 
-    /// Stopped by the user before anything was measured: exit code 130.
+    /// Stopped by the user before there was a result: exit code 130.
     pub fn interrupted() -> Self {
-        let error = "Interrupted before anything was measured; nothing is left behind";
+        let error = "Interrupted before there was a result; nothing is left behind";
         Self { code: 130, error: error.into(), help: None }
     }
 

@@ -191,6 +191,29 @@ mod tests {
         }
     }
 
+    /// Noise is looked for in a table that is not cleared: what came before must not matter, nor what the block itself has twice.
+    #[test]
+    fn noise_with_and_without_a_match_has_the_librarys_size_whatever_came_before() {
+        let mut lz4 = Lz4::new();
+        let mut rng = units::Seed(7).generator();
+        let mut smaller = 0;
+        for round in 0..20_000u64 {
+            let mut block: [u8; BLOCK] = std::array::from_fn(|_| rng.next_u64() as u8);
+            // None, or some bytes again that stood before; from where all places are looked at, or from anywhere.
+            let length = [0, 0, 4, 30, 60][rng.below(5) as usize];
+            let most = [64, BLOCK as u64 - 60][rng.below(2) as usize];
+            let (from, to) = (rng.below(most) as usize, rng.below(most) as usize);
+            block.copy_within(from..from + length, to);
+            if round % 50 == 0 {
+                block = mixed(round);
+            }
+            let size = lz4.library_size(&block);
+            assert_eq!(lz4.size(&block), size, "round {round}");
+            smaller += u32::from(size.is_ok_and(|size| size < BLOCK));
+        }
+        assert!((1000..8000).contains(&smaller), "{smaller}");
+    }
+
     #[test]
     fn sizes_of_this_programs_own_pages_equal_the_librarys() {
         let program = std::fs::read(std::env::current_exe().unwrap()).unwrap();

@@ -4,7 +4,8 @@
 //! The sizes have to equal the library's byte for byte, so every step of the search is the library's: a table of
 //! 2^13 positions by a multiplicative hash of four bytes, an empty entry meaning position 0, a stride that grows by one
 //! every 64 misses, matches extended backwards, the last 12 bytes never searched and the last 5 never matched. What it
-//! saves is the output, and the counting of the stride: places are gone through in runs of one stride.
+//! saves is the output; the counting of the stride: places are gone through in runs of one stride; and clearing the table for one block
+//! of noise after the other.
 
 use crate::BLOCK;
 
@@ -27,11 +28,13 @@ pub const TEXT: usize = (1 << 16) + 48;
 /// Finds LZ4 sizes of blocks of 4096 bytes. Its memory (16 KiB) is taken once.
 pub struct Sizer {
     table: Box<[u16; ENTRIES]>,
+    /// Whether the last block had no match at all: blocks of noise come in rows.
+    noise: bool,
 }
 
 impl Default for Sizer {
     fn default() -> Self {
-        Self { table: Box::new([0; ENTRIES]) }
+        Self { table: Box::new([0; ENTRIES]), noise: false }
     }
 }
 
@@ -108,11 +111,15 @@ fn enter(table: &mut [u16; ENTRIES], word: u32, at: usize) -> usize {
 impl Sizer {
     /// Bytes that LZ4 makes of the block at the beginning of `text`; may be more than 4096.
     pub fn size(&mut self, text: &[u8; TEXT]) -> usize {
+        if std::mem::take(&mut self.noise) && is_noise(text, &mut self.table) {
+            self.noise = true;
+            return rest(0);
+        }
         let table = &mut *self.table;
         table.fill(0);
         let (mut out, mut anchor, mut at) = (0, 0, 1);
         enter(table, word(text, 0), 0);
-        while let Some((place, candidate)) = search(text, table, at) {
+        while let Some((place, candidate)) = search(text, table, at, |_, _| true) {
             let mut candidate = candidate;
             at = place;
             while at > anchor
@@ -142,8 +149,18 @@ impl Sizer {
             }
             at += 1;
         }
+        self.noise = anchor == 0;
         out + rest(anchor)
     }
+}
+
+/// Whether there is no match in the block, found without clearing the table first. A slot that this block has entered leads where it does
+/// in a table that was cleared. Any other would be empty there, which stands for place 0, and is no match: the slot of the first four bytes
+/// is entered before all. So what other blocks left can make a match appear, and the block is searched again, but it hides none.
+fn is_noise(text: &[u8; TEXT], table: &mut [u16; ENTRIES]) -> bool {
+    enter(table, word(text, 0), 0);
+    // Opaque, or the compiler compares the places first, which nobody can foretell: four times as long.
+    search(text, table, 1, |candidate, place| std::hint::black_box(candidate) < place).is_none()
 }
 
 /// What the literals from `anchor` to the end of the block take.
@@ -152,9 +169,14 @@ fn rest(anchor: usize) -> usize {
     1 + length_bytes(literals) + literals
 }
 
-/// The first place from `at` on where a match starts, and the match.
+/// The first place from `at` on where a match starts, and the match; `may` says which place can match which.
 #[inline(always)]
-fn search(text: &[u8; TEXT], table: &mut [u16; ENTRIES], at: usize) -> Option<(usize, usize)> {
+fn search(
+    text: &[u8; TEXT],
+    table: &mut [u16; ENTRIES],
+    at: usize,
+    may: impl Fn(usize, usize) -> bool,
+) -> Option<(usize, usize)> {
     // Counted in 32 bits: of what is made of the place later, the compiler then counts less up beside it.
     const END: u32 = SEARCH_END as u32;
     const PLACES: u32 = RUN as u32;
@@ -167,7 +189,7 @@ fn search(text: &[u8; TEXT], table: &mut [u16; ENTRIES], at: usize) -> Option<(u
             let place = at as usize;
             let here = word(text, place);
             let candidate = enter(table, here, place);
-            if word(text, candidate) == here {
+            if word(text, candidate) == here && may(candidate, place) {
                 return Some((place, candidate));
             }
             at = at.wrapping_add(stride);

@@ -2,7 +2,7 @@
 
 /// A text that is not the quantity it should be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("'{text}' is not a {what}; write {example}")]
+#[error("'{text}' is not a valid {what}; write {example}")]
 pub struct QuantityError {
     /// What was given.
     pub text: String,

@@ -75,6 +75,8 @@ pub struct Outcome {
     pub goals: Vec<Judged>,
     /// What `--exact` and the sample say VDO saves, percent, and the error that the sample states, points.
     pub saving_percent: [Option<f64>; 3],
+    /// Whether it was stopped before all repeats were done.
+    pub interrupted: bool,
     /// Who was not measured, and why.
     pub left_out: Vec<String>,
 }
@@ -155,24 +157,17 @@ fn ways(program: &Path, tree: &Tree, peer: Option<PathBuf>) -> Vec<(&'static str
     ways
 }
 
-/// Measures `program` on a tree, `repeats` times, interleaved.
+/// Measures `program` on a tree, `repeats` times, interleaved. `told` hears how many repeats are done, and what was measured so far. An
+/// interrupt ends it after the last whole repeat, if there was one.
 pub fn measure(
     program: &Path,
     tree: &Tree,
     duperemove: Option<PathBuf>,
     repeats: usize,
     interrupt: &Interrupt,
+    told: &mut dyn FnMut(usize, &[Contestant]),
 ) -> Result<Outcome, Error> {
     let mut ways = ways(program, tree, duperemove);
-    let mut contestants: Vec<Contestant> = ways
-        .iter()
-        .map(|(name, way)| Contestant {
-            name: (*name).to_owned(),
-            command: way.line().map(ToString::to_string),
-            ..Contestant::default()
-        })
-        .collect();
-    let (mut saving, mut errors) = ([None; 3], Vec::new());
     let mut left_out = Vec::new();
     if let Some((name, Way::Program(line))) = ways.get(PEER)
         && !hashes(&run(line, interrupt)?.stdout)
@@ -183,23 +178,31 @@ pub fn measure(
             tree.path().display()
         ));
         ways.truncate(PEER);
-        contestants.truncate(PEER);
     }
-    for repeat in 0..repeats {
-        for at in order(ways.len(), repeat) {
-            let (wall, cpu) = match &ways[at].1 {
-                Way::Program(line) => {
-                    let ran = run(line, interrupt)?;
-                    note_saving(&mut saving, at, &ran.stdout);
-                    errors.extend(saving[2].filter(|_| at == 0));
-                    (ran.wall.as_secs_f64(), ran.used.process_s)
-                }
-                Way::Here(lz4) => lz4(tree.path())?,
-            };
-            let throughput = (wall > 0.0).then(|| tree.bytes() as f64 / wall);
+    let mut contestants: Vec<Contestant> = ways
+        .iter()
+        .map(|(name, way)| Contestant {
+            name: (*name).to_owned(),
+            command: way.line().map(ToString::to_string),
+            ..Contestant::default()
+        })
+        .collect();
+    let (mut saving, mut errors) = ([None; 3], Vec::new());
+    let mut done = 0;
+    while done < repeats {
+        let ran = match one_repeat(&ways, done, tree, interrupt) {
+            Err(Error::Bench(BenchError::Interrupted)) if done > 0 => break,
+            ran => ran?,
+        };
+        for (at, way) in ran.into_iter().enumerate() {
+            note_saving(&mut saving, at, &way.answer);
+            let throughput = (way.wall > 0.0).then(|| tree.bytes() as f64 / way.wall);
             contestants[at].throughput_bytes_per_s.push(throughput);
-            contestants[at].cpu_s.push(Some(cpu));
+            contestants[at].cpu_s.push(Some(way.cpu));
         }
+        errors.extend(saving[2]);
+        done += 1;
+        told(done, &contestants);
     }
     let [default, exact, lz4, reading] = [0, 1, 2, 3].map(|at: usize| &contestants[at]);
     let cores = alone::cores();
@@ -218,8 +221,41 @@ pub fn measure(
         exact_over_reading: over(exact, reading).into(),
         contestants,
         saving_percent: saving,
+        interrupted: done < repeats,
         left_out,
     })
+}
+
+/// What one way took, seconds, and what it said.
+struct Ran {
+    wall: f64,
+    cpu: f64,
+    answer: String,
+}
+
+/// All ways once, in the order of this repeat; given in their own.
+fn one_repeat(
+    ways: &[(&str, Way)],
+    repeat: usize,
+    tree: &Tree,
+    interrupt: &Interrupt,
+) -> Result<Vec<Ran>, Error> {
+    let mut ran = Vec::new();
+    for at in order(ways.len(), repeat) {
+        let one = match &ways[at].1 {
+            Way::Program(line) => {
+                let ran = run(line, interrupt)?;
+                Ran { wall: ran.wall.as_secs_f64(), cpu: ran.used.process_s, answer: ran.stdout }
+            }
+            Way::Here(lz4) => {
+                let (wall, cpu) = lz4(tree.path())?;
+                Ran { wall, cpu, answer: String::new() }
+            }
+        };
+        ran.push((at, one));
+    }
+    ran.sort_by_key(|(at, _)| *at);
+    Ok(ran.into_iter().map(|(_, ran)| ran).collect())
 }
 
 /// Holds what was found against the goals.

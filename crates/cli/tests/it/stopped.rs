@@ -112,3 +112,28 @@ fn a_stopped_bench_estimate_takes_its_tree_away() {
         assert_eq!(entries(dir.path()), [""; 0], "{signal:?}");
     }
 }
+
+#[test]
+fn a_bench_estimate_that_is_stopped_later_tells_what_it_measured() {
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let said = tempfile::NamedTempFile::new().unwrap();
+    let answer = tempfile::NamedTempFile::new().unwrap();
+    let tree = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
+    let args = ["bench", "estimate", "--size", "8M", "--repeat", "1000", "--tree", tree, "--json"];
+    let child = command(&[&args[..], &["--dir", text(dir.path())]].concat())
+        .stdout(answer.reopen().unwrap())
+        .stderr(said.reopen().unwrap())
+        .spawn()
+        .unwrap();
+    let has = |words: &str| std::fs::read_to_string(said.path()).unwrap().contains(words);
+    stop(child, Signal::INT, |_| has("repeat 2 of 1000, GB/s: estimate "));
+    assert!(has("interrupted: what follows is of "));
+    let found = std::fs::read_to_string(answer.path()).unwrap();
+    let found: serde_json::Value = serde_json::from_str(&found).unwrap();
+    assert_eq!(found["interrupted"], true);
+    for contestant in found["contestants"].as_array().unwrap() {
+        let repeats = contestant["cpu_s"].as_array().unwrap().len();
+        assert!((2..1000).contains(&repeats), "{contestant}");
+    }
+    assert_eq!(entries(dir.path()), [""; 0]);
+}

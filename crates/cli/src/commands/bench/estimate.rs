@@ -28,12 +28,24 @@ pub fn estimate(args: &BenchEstimateArgs) -> Result<ExitCode, Failure> {
         Failure::environment(error).with_help("name other directories with --tree and --dir")
     })?;
     say(&format!("tree of {}: {}", bytes(tree.bytes() as f64), tree.sources().join(", ")));
-    let outcome = measure(&program, &tree, peer, args.repeat as usize, &interrupt);
+    let outcome =
+        measure(&program, &tree, peer, args.repeat as usize, &interrupt, &mut |done, all| {
+            let speeds = all.iter().map(|one| {
+                let last = one.throughput_bytes_per_s.last().copied().flatten();
+                format!("{} {}", one.name, gigabytes(last))
+            });
+            let speeds: Vec<_> = speeds.collect();
+            say(&format!("repeat {done} of {}, GB/s: {}", args.repeat, speeds.join(", ")));
+        });
     drop(tree);
     let mut outcome = outcome.map_err(|error| match error {
         bench::estimate::Error::Bench(bench::BenchError::Interrupted) => Failure::interrupted(),
         error => Failure::environment(error),
     })?;
+    if outcome.interrupted {
+        let done = outcome.contestants.first().map_or(0, |one| one.cpu_s.len());
+        say(&format!("interrupted: what follows is of {done} of {} repeats", args.repeat));
+    }
     if !installed {
         outcome.left_out.push("duperemove is not installed".into());
     }
@@ -42,7 +54,11 @@ pub fn estimate(args: &BenchEstimateArgs) -> Result<ExitCode, Failure> {
     } else {
         answer(&text(&outcome));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::from(if outcome.interrupted { 130 } else { 0 }))
+}
+
+fn gigabytes(bytes_per_s: Option<f64>) -> String {
+    bytes_per_s.map_or("–".into(), |v| significant(v / 1e9, 3))
 }
 
 fn best(values: &[Option<f64>], larger: bool) -> Option<f64> {
@@ -50,7 +66,6 @@ fn best(values: &[Option<f64>], larger: bool) -> Option<f64> {
 }
 
 fn row(contestant: &Contestant, outcome: &Outcome) -> String {
-    let gigabytes = |v: Option<f64>| v.map_or("–".into(), |v| significant(v / 1e9, 3));
     let cpu = best(&contestant.cpu_s, false);
     let all_cores = cpu.map(|s| outcome.bytes as f64 * outcome.cores as f64 / s.max(1e-9));
     format!(
