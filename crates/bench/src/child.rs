@@ -104,7 +104,7 @@ pub fn run(line: &Line, interrupt: &Interrupt) -> Result<Ran, BenchError> {
     })
 }
 
-/// Waits for the end of `child`; `None` when it was killed because of the interrupt.
+/// Waits for the end of `child`; `None` when the interrupt ended it.
 fn wait(
     child: &mut Child,
     interrupt: &Interrupt,
@@ -113,7 +113,9 @@ fn wait(
     let pidfd = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
     loop {
         if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
+            // A key that stops us stops it, too, and it may be gone first.
+            let stopped = !status.success() && interrupt.level() != Level::None;
+            return Ok((!stopped).then_some(status));
         }
         if interrupt.level() != Level::None {
             child.kill()?;

@@ -28,13 +28,15 @@ pub const TEXT: usize = (1 << 16) + 48;
 /// Finds LZ4 sizes of blocks of 4096 bytes. Its memory (16 KiB) is taken once.
 pub struct Sizer {
     table: Box<[u16; ENTRIES]>,
+    /// What [`is_noise`] has seen.
+    seen: Box<[u16; ENTRIES]>,
     /// Whether the last block had no match at all: blocks of noise come in rows.
     noise: bool,
 }
 
 impl Default for Sizer {
     fn default() -> Self {
-        Self { table: Box::new([0; ENTRIES]), noise: false }
+        Self { table: Box::new([0; ENTRIES]), seen: Box::new([0; ENTRIES]), noise: false }
     }
 }
 
@@ -52,9 +54,16 @@ fn long<const BEHIND: usize>(text: &[u8; TEXT], at: usize) -> u64 {
     bytes.try_into().map_or(0, u64::from_le_bytes)
 }
 
+/// What a word's hash is taken of: each word has another.
 #[inline(always)]
-fn hash(word: u32) -> usize {
-    (word.wrapping_mul(2_654_435_761) >> (32 - HASH_BITS)) as usize
+fn product(word: u32) -> u32 {
+    word.wrapping_mul(2_654_435_761)
+}
+
+/// The hash of a word: where it is looked for in a table.
+#[inline(always)]
+fn slot(product: u32) -> usize {
+    (product >> (32 - HASH_BITS)) as usize
 }
 
 /// Bytes that a length takes beyond the token: none below 15, then one, and one more for each 255.
@@ -105,13 +114,13 @@ fn equal_bytes(text: &[u8; TEXT], a: usize, b: usize) -> usize {
 /// Enters a place into the table; gives the last one with its hash, where the same four bytes may stand.
 #[inline(always)]
 fn enter(table: &mut [u16; ENTRIES], word: u32, at: usize) -> usize {
-    usize::from(std::mem::replace(&mut table[hash(word)], at as u16))
+    usize::from(std::mem::replace(&mut table[slot(product(word))], at as u16))
 }
 
 impl Sizer {
     /// Bytes that LZ4 makes of the block at the beginning of `text`; may be more than 4096.
     pub fn size(&mut self, text: &[u8; TEXT]) -> usize {
-        if std::mem::take(&mut self.noise) && is_noise(text, &mut self.table) {
+        if std::mem::take(&mut self.noise) && is_noise(text, &mut self.seen) {
             self.noise = true;
             return rest(0);
         }
@@ -119,7 +128,7 @@ impl Sizer {
         table.fill(0);
         let (mut out, mut anchor, mut at) = (0, 0, 1);
         enter(table, word(text, 0), 0);
-        while let Some((place, candidate)) = search(text, table, at, |_, _| true) {
+        while let Some((place, candidate)) = search(text, table, at) {
             let mut candidate = candidate;
             at = place;
             while at > anchor
@@ -154,13 +163,17 @@ impl Sizer {
     }
 }
 
-/// Whether there is no match in the block, found without clearing the table first. A slot that this block has entered leads where it does
-/// in a table that was cleared. Any other would be empty there, which stands for place 0, and is no match: the slot of the first four bytes
-/// is entered before all. So what other blocks left can make a match appear, and the block is searched again, but it hides none.
-fn is_noise(text: &[u8; TEXT], table: &mut [u16; ENTRIES]) -> bool {
-    enter(table, word(text, 0), 0);
-    // Opaque, or the compiler compares the places first, which nobody can foretell: four times as long.
-    search(text, table, 1, |candidate, place| std::hint::black_box(candidate) < place).is_none()
+/// Whether there is no match in the block, found without a table of places. Of the last word with a hash, `seen` keeps other bits of
+/// the product that the hash is of: words are equal only if these are. What other blocks left there, and words that differ in the three
+/// bits that are not kept, can make a match appear, and the block is searched as ever; but none is hidden.
+fn is_noise(text: &[u8; TEXT], seen: &mut [u16; ENTRIES]) -> bool {
+    let mut saw = |at| {
+        let product = product(word(text, at));
+        let slot = &mut seen[slot(product)];
+        std::mem::replace(slot, product as u16) == product as u16
+    };
+    saw(0);
+    first(1, |at| saw(at).then_some(())).is_none()
 }
 
 /// What the literals from `anchor` to the end of the block take.
@@ -169,14 +182,19 @@ fn rest(anchor: usize) -> usize {
     1 + length_bytes(literals) + literals
 }
 
-/// The first place from `at` on where a match starts, and the match; `may` says which place can match which.
+/// The first place from `at` on where a match starts, and the match.
 #[inline(always)]
-fn search(
-    text: &[u8; TEXT],
-    table: &mut [u16; ENTRIES],
-    at: usize,
-    may: impl Fn(usize, usize) -> bool,
-) -> Option<(usize, usize)> {
+fn search(text: &[u8; TEXT], table: &mut [u16; ENTRIES], at: usize) -> Option<(usize, usize)> {
+    first(at, |place| {
+        let here = word(text, place);
+        let candidate = enter(table, here, place);
+        (word(text, candidate) == here).then_some((place, candidate))
+    })
+}
+
+/// What `look` finds at the first of the places from `at` on that are looked at.
+#[inline(always)]
+fn first<T>(at: usize, mut look: impl FnMut(usize) -> Option<T>) -> Option<T> {
     // Counted in 32 bits: of what is made of the place later, the compiler then counts less up beside it.
     const END: u32 = SEARCH_END as u32;
     const PLACES: u32 = RUN as u32;
@@ -186,11 +204,8 @@ fn search(
     let mut stride = 1;
     loop {
         while at < stop {
-            let place = at as usize;
-            let here = word(text, place);
-            let candidate = enter(table, here, place);
-            if word(text, candidate) == here && may(candidate, place) {
-                return Some((place, candidate));
+            if let Some(found) = look(at as usize) {
+                return Some(found);
             }
             at = at.wrapping_add(stride);
         }

@@ -1,5 +1,6 @@
 //! Benches that are stopped: what they made is gone.
 
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -8,7 +9,8 @@ use rustix::process::{Pid, Signal};
 
 use crate::program::{command, skip, text};
 
-/// Stops `child` by `signal` when `ready` says so; insists that it ends soon, with the exit code of an interrupt.
+/// Stops `child` by `signal` when `ready` says so, with all of its group where a terminal would; insists that it ends soon, with the exit
+/// code of an interrupt.
 fn stop(mut child: Child, signal: Signal, ready: impl Fn(u32) -> bool) -> u32 {
     let (pid, start) = (child.id(), Instant::now());
     while !ready(pid) {
@@ -16,7 +18,11 @@ fn stop(mut child: Child, signal: Signal, ready: impl Fn(u32) -> bool) -> u32 {
         assert!(start.elapsed() < Duration::from_secs(60), "it never came so far");
         std::thread::sleep(Duration::from_millis(5));
     }
-    rustix::process::kill_process(Pid::from_child(&child), signal).unwrap();
+    match signal {
+        Signal::INT => rustix::process::kill_process_group(Pid::from_child(&child), signal),
+        _ => rustix::process::kill_process(Pid::from_child(&child), signal),
+    }
+    .unwrap();
     let start = Instant::now();
     let status = loop {
         if let Some(status) = child.try_wait().unwrap() {
@@ -30,7 +36,7 @@ fn stop(mut child: Child, signal: Signal, ready: impl Fn(u32) -> bool) -> u32 {
 }
 
 fn start(args: &[&str]) -> Child {
-    command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    command(args).process_group(0).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
 fn entries(dir: &Path) -> Vec<String> {
@@ -121,6 +127,7 @@ fn a_bench_estimate_that_is_stopped_later_tells_what_it_measured() {
     let tree = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
     let args = ["bench", "estimate", "--size", "8M", "--repeat", "1000", "--tree", tree, "--json"];
     let child = command(&[&args[..], &["--dir", text(dir.path())]].concat())
+        .process_group(0)
         .stdout(answer.reopen().unwrap())
         .stderr(said.reopen().unwrap())
         .spawn()
