@@ -201,7 +201,7 @@ mod tests {
             let mut block: [u8; BLOCK] = std::array::from_fn(|_| rng.next_u64() as u8);
             // None, or some bytes again that stood before; from where all places are looked at, or from anywhere.
             let length = [0, 0, 4, 30, 60][rng.below(5) as usize];
-            let most = [64, BLOCK as u64 - 60][rng.below(2) as usize];
+            let most = [12, 64, BLOCK as u64 - 60][rng.below(3) as usize];
             let (from, to) = (rng.below(most) as usize, rng.below(most) as usize);
             block.copy_within(from..from + length, to);
             if round % 50 == 0 {

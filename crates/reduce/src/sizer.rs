@@ -25,7 +25,7 @@ const RUN: usize = 64;
 /// behind the block does not matter.
 pub const TEXT: usize = (1 << 16) + 48;
 
-/// Finds LZ4 sizes of blocks of 4096 bytes. Its memory (16 KiB) is taken once.
+/// Finds LZ4 sizes of blocks of 4096 bytes. Its memory (32 KiB) is taken once.
 pub struct Sizer {
     table: Box<[u16; ENTRIES]>,
     /// What [`is_noise`] has seen.
