@@ -4,15 +4,22 @@
 //! The sizes have to equal the library's byte for byte, so every step of the search is the library's: a table of
 //! 2^13 positions by a multiplicative hash of four bytes, an empty entry meaning position 0, a stride that grows by one
 //! every 64 misses, matches extended backwards, the last 12 bytes never searched and the last 5 never matched. What it
-//! saves is the output; the counting of the stride: places are gone through in runs of one stride; and clearing the table for one block
-//! of noise after the other.
+//! saves is the output; the counting of the stride: places are gone through in runs of one stride; the hash of each word by itself: all are
+//! found at once; and clearing the table for one block of noise after the other.
+
+mod slots;
 
 use crate::BLOCK;
+use slots::Slots;
 
 /// log2 of the entries in the table of positions.
 const HASH_BITS: u32 = 13;
 /// Entries in the table of positions.
 const ENTRIES: usize = 1 << HASH_BITS;
+/// What a word is multiplied with for its hash.
+const MULTIPLIER: u32 = 2_654_435_761;
+/// The last place of each hash, and behind these room for every 16-bit number, so that no hash that was found before needs a check.
+type Places = [u16; 1 << 16];
 /// Bytes of the shortest match.
 const MIN_MATCH: usize = 4;
 /// No match starts in the last bytes, this many.
@@ -25,9 +32,10 @@ const RUN: usize = 64;
 /// behind the block does not matter.
 pub const TEXT: usize = (1 << 16) + 48;
 
-/// Finds LZ4 sizes of blocks of 4096 bytes. Its memory (32 KiB) is taken once.
+/// Finds LZ4 sizes of blocks of 4096 bytes. Its memory (40 KiB that are used) is taken once.
 pub struct Sizer {
-    table: Box<[u16; ENTRIES]>,
+    table: Box<Places>,
+    slots: Box<Slots>,
     /// What [`is_noise`] has seen.
     seen: Box<[u16; ENTRIES]>,
     /// Whether the last block had no match at all: blocks of noise come in rows.
@@ -36,7 +44,8 @@ pub struct Sizer {
 
 impl Default for Sizer {
     fn default() -> Self {
-        Self { table: Box::new([0; ENTRIES]), seen: Box::new([0; ENTRIES]), noise: false }
+        let [table, slots] = [(); 2].map(|()| Box::new([0; 1 << 16]));
+        Self { table, slots, seen: Box::new([0; ENTRIES]), noise: false }
     }
 }
 
@@ -52,18 +61,6 @@ fn long<const BEHIND: usize>(text: &[u8; TEXT], at: usize) -> u64 {
     let at = usize::from(at as u16) + BEHIND;
     let bytes: &[u8] = &text[at..at + 8];
     bytes.try_into().map_or(0, u64::from_le_bytes)
-}
-
-/// What a word's hash is taken of: each word has another.
-#[inline(always)]
-fn product(word: u32) -> u32 {
-    word.wrapping_mul(2_654_435_761)
-}
-
-/// The hash of a word: where it is looked for in a table.
-#[inline(always)]
-fn slot(product: u32) -> usize {
-    (product >> (32 - HASH_BITS)) as usize
 }
 
 /// Bytes that a length takes beyond the token: none below 15, then one, and one more for each 255.
@@ -113,8 +110,9 @@ fn equal_bytes(text: &[u8; TEXT], a: usize, b: usize) -> usize {
 
 /// Enters a place into the table; gives the last one with its hash, where the same four bytes may stand.
 #[inline(always)]
-fn enter(table: &mut [u16; ENTRIES], word: u32, at: usize) -> usize {
-    usize::from(std::mem::replace(&mut table[slot(product(word))], at as u16))
+fn enter(table: &mut Places, slots: &Slots, at: usize) -> usize {
+    let slot = slots[usize::from(at as u16)];
+    usize::from(std::mem::replace(&mut table[usize::from(slot)], at as u16))
 }
 
 impl Sizer {
@@ -124,11 +122,12 @@ impl Sizer {
             self.noise = true;
             return rest(0);
         }
-        let table = &mut *self.table;
-        table.fill(0);
+        let Self { table, slots, .. } = self;
+        table[..ENTRIES].fill(0);
+        slots::find(text, slots);
         let (mut out, mut anchor, mut at) = (0, 0, 1);
-        enter(table, word(text, 0), 0);
-        while let Some((place, candidate)) = search(text, table, at) {
+        enter(table, slots, 0);
+        while let Some((place, candidate)) = search(text, table, slots, at) {
             let mut candidate = candidate;
             at = place;
             while at > anchor
@@ -149,10 +148,9 @@ impl Sizer {
                 if at > SEARCH_END {
                     return out + rest(anchor);
                 }
-                enter(table, word(text, at - 2), at - 2);
-                let here = word(text, at);
-                candidate = enter(table, here, at);
-                if word(text, candidate) != here {
+                enter(table, slots, at - 2);
+                candidate = enter(table, slots, at);
+                if word(text, candidate) != word(text, at) {
                     break;
                 }
             }
@@ -168,8 +166,8 @@ impl Sizer {
 /// bits that are not kept, can make a match appear, and the block is searched as ever; but none is hidden.
 fn is_noise(text: &[u8; TEXT], seen: &mut [u16; ENTRIES]) -> bool {
     let mut saw = |at| {
-        let product = product(word(text, at));
-        let slot = &mut seen[slot(product)];
+        let product = word(text, at).wrapping_mul(MULTIPLIER);
+        let slot = &mut seen[(product >> (32 - HASH_BITS)) as usize];
         std::mem::replace(slot, product as u16) == product as u16
     };
     saw(0);
@@ -184,11 +182,15 @@ fn rest(anchor: usize) -> usize {
 
 /// The first place from `at` on where a match starts, and the match.
 #[inline(always)]
-fn search(text: &[u8; TEXT], table: &mut [u16; ENTRIES], at: usize) -> Option<(usize, usize)> {
+fn search(
+    text: &[u8; TEXT],
+    table: &mut Places,
+    slots: &Slots,
+    at: usize,
+) -> Option<(usize, usize)> {
     first(at, |place| {
-        let here = word(text, place);
-        let candidate = enter(table, here, place);
-        (word(text, candidate) == here).then_some((place, candidate))
+        let candidate = enter(table, slots, place);
+        (word(text, candidate) == word(text, place)).then_some((place, candidate))
     })
 }
 

@@ -1,0 +1,72 @@
+//! Where in a table each word of a block is looked for, found for all of them at once: with vectors, before the search, in which each hash
+//! would stand between a place and the look at the place before it.
+
+use super::{HASH_BITS, MULTIPLIER, TEXT};
+use crate::BLOCK;
+
+/// The hash of each word by its place in the block; behind the block, room for every 16-bit place, so that none needs a check.
+pub(super) type Slots = [u16; 1 << 16];
+
+/// Hashes the words at all places of the block at the beginning of `text`.
+#[inline]
+pub(super) fn find(text: &[u8; TEXT], slots: &mut Slots) {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has what the function is made for.
+        return unsafe { with_avx2(text, slots) };
+    }
+    hash(text, slots);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn with_avx2(text: &[u8; TEXT], slots: &mut Slots) {
+    hash(text, slots);
+}
+
+/// Even and odd places in turn, of halves of words that stand in rows: what compilers make vectors of.
+#[inline(always)]
+fn hash(text: &[u8; TEXT], slots: &mut Slots) {
+    let halves = |from: usize| {
+        let (halves, _) = text[from..from + BLOCK].as_chunks();
+        halves.iter().map(|&half| u16::from_le_bytes(half))
+    };
+    let (slots, _) = slots[..BLOCK].as_chunks_mut();
+    let words = halves(0).zip(halves(2)).zip(halves(1).zip(halves(3)));
+    for (pair, (even, odd)) in slots.iter_mut().zip(words) {
+        *pair = [slot(even), slot(odd)];
+    }
+}
+
+/// The upper bits of a word's product with the multiplier, from 16-bit products, of which the most fit into a vector.
+#[inline(always)]
+fn slot((low, high): (u16, u16)) -> u16 {
+    const LOW: u16 = MULTIPLIER as u16;
+    const HIGH: u16 = (MULTIPLIER >> 16) as u16;
+    let carried = (u32::from(low) * u32::from(LOW)) >> 16;
+    let upper = low.wrapping_mul(HIGH).wrapping_add(high.wrapping_mul(LOW));
+    upper.wrapping_add(carried as u16) >> (16 - HASH_BITS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vectors_and_plain_code_find_the_upper_bits_of_every_product() {
+        let mut rng = units::Seed(1).generator();
+        let mut text = vec![0u8; TEXT];
+        text[..BLOCK + 3].fill_with(|| rng.next_u64() as u8);
+        text[100..140].fill(0xff);
+        let text: &[u8; TEXT] = text.first_chunk().unwrap();
+        let [mut found, mut plain] = [[0; 1 << 16]; 2];
+        find(text, &mut found);
+        hash(text, &mut plain);
+        for at in 0..BLOCK {
+            let word = u32::from_le_bytes(*text[at..].first_chunk().unwrap());
+            let product = u64::from(word) * u64::from(MULTIPLIER) & u64::from(u32::MAX);
+            let slot = (product >> (32 - HASH_BITS)) as u16;
+            assert_eq!([found[at], plain[at]], [slot; 2], "at {at}");
+        }
+    }
+}
