@@ -108,7 +108,8 @@ pub(crate) struct Place {
     number: u64,
     first: u64,
     contents: u64,
-    pass: u64,
+    /// Where the pass that `order` is of begins in the round, and how long it is: 0 before there is one.
+    pass: (u64, u64),
     order: Permutation,
     ranks: Permutation,
 }
@@ -122,7 +123,7 @@ impl Default for Place {
             number: 0,
             first: 0,
             contents: 1,
-            pass: u64::MAX,
+            pass: (0, 0),
             order: none,
             ranks: none,
         }
@@ -239,18 +240,23 @@ impl Rounds {
         if self.zipf.is_some() {
             return self.popular(position, place);
         }
-        let (pass, at) = (position / place.contents, position % place.contents);
-        if pass != place.pass {
-            place.pass = pass;
-            place.order = Permutation::new(place.contents, self.part(place.number, pass));
+        if position.wrapping_sub(place.pass.0) >= place.pass.1 {
+            self.begin_pass(position, place);
         }
-        place.first + place.order.at(at)
+        place.first + place.order.at(position - place.pass.0)
+    }
+
+    #[cold]
+    fn begin_pass(&self, position: u64, place: &mut Place) {
+        let pass = position / place.contents;
+        place.pass = (pass * place.contents, place.contents);
+        place.order = Permutation::new(place.contents, self.part(place.number, pass));
     }
 
     fn popular(&self, position: u64, place: &mut Place) -> u64 {
         let length = place.end - place.start;
-        if place.pass != 0 {
-            place.pass = 0;
+        if place.pass.1 != length {
+            place.pass = (0, length);
             place.order = Permutation::new(length, self.part(place.number, 0));
             place.ranks = Permutation::new(place.contents, self.part(place.number, 1));
         }

@@ -27,6 +27,8 @@ pub struct Source {
     /// End of the positions that are this job's.
     end: u64,
     place: Place,
+    /// A position and what it holds in the written scope: found before it is asked for, so that the bytes of a block need not wait.
+    ahead: (u64, ContentId),
 }
 
 impl Source {
@@ -50,6 +52,7 @@ impl Source {
             position: 0,
             end: if shared { 0 } else { u64::MAX },
             place: Place::default(),
+            ahead: (u64::MAX, ContentId::ZERO),
             contents,
         }
     }
@@ -85,7 +88,14 @@ impl Source {
         }
         let position = self.position;
         self.position += 1;
-        self.at(position, address)
+        if matches!(self.contents.0.order, Order::Live(_)) {
+            return self.at(position, address);
+        }
+        let ahead = self.at(position + 1, address);
+        match std::mem::replace(&mut self.ahead, (position + 1, ahead)) {
+            (at, id) if at == position => id,
+            _ => self.at(position, address),
+        }
     }
 
     /// The content that `position` in this job's order of writing has at block number `address`.

@@ -5,6 +5,7 @@ use std::arch::x86_64::{
     _mm_loadu_si128, _mm_movemask_epi8, _mm_or_si128, _mm_set_epi64x, _mm_set1_epi8,
     _mm_setzero_si128, _mm_storeu_si128, _mm_unpackhi_epi64, _mm_xor_si128,
 };
+use std::hint::black_box;
 
 use super::entry::entry;
 use super::{BASE_KEYS, BATCH, CHAINS, COUNTERS, KINDS, LANE_KEYS, Lane, MARK, STEM_KEYS, STEP};
@@ -14,7 +15,10 @@ const WIDTH: usize = size_of::<__m128i>();
 /// Vectors that hold the counters of a batch.
 const VECTORS: usize = COUNTERS * size_of::<Lane>() / WIDTH;
 
-entry!(path: "aes-ni", stores: "sse2", _mm_set1_epi8, _mm_storeu_si128);
+entry!(
+    path: "aes-ni", features: "aes,sse2",
+    stores: "sse2", _mm_set1_epi8, _mm_storeu_si128
+);
 
 #[inline]
 #[target_feature(enable = "sse2")]
@@ -110,6 +114,7 @@ impl Maker {
     }
 }
 
+#[inline]
 #[target_feature(enable = "aes,sse2")]
 fn fill_wide(id: u64, first: u64, batches: &mut [[u8; BATCH]]) {
     let mut maker = Maker::new(id, first);

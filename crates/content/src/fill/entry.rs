@@ -1,13 +1,29 @@
 //! What every path with vectors is entered by: functions that need no `unsafe` to call, and plain stores.
 
-/// Writes `fill`, `wrong` and `store` of a path over its own `fill_wide` and `wrong_wide`. It wants `WIDTH`, the bytes of a vector, in scope.
+/// Writes `fill`, `fill_run`, `wrong` and `store` of a path over its own `fill_wide` and `wrong_wide`. It wants `WIDTH`, the bytes of a
+/// vector, in scope.
 macro_rules! entry {
-    (path: $path:literal, stores: $feature:literal, $splat:ident, $put:ident) => {
+    (path: $path:literal, features: $all:literal, stores: $feature:literal, $splat:ident, $put:ident) => {
         #[doc = concat!("Fills whole batches with the bytes of `id` from counter `first` on. Only where there is `", $path, "`.")]
         #[inline]
         pub(super) fn fill(id: u64, first: u64, batches: &mut [[u8; BATCH]]) {
             // SAFETY: `Generator` holds a path only when `Path::available` lists it.
             unsafe { fill_wide(id, first, batches) }
+        }
+
+        /// A run whose last random bytes are in a whole batch, all of it in one function: between calls, registers would be saved and
+        /// loaded behind the stores of a whole block.
+        #[inline]
+        pub(super) fn fill_run(id: u64, at: usize, bytes: &mut [u8], random: usize) {
+            // SAFETY: as for `fill`.
+            unsafe { fill_run_wide(id, at, bytes, random) }
+        }
+
+        #[target_feature(enable = $all)]
+        fn fill_run_wide(id: u64, at: usize, bytes: &mut [u8], random: usize) {
+            let make = |first, batches: &mut [[u8; BATCH]]| fill_wide(id, first, batches);
+            // A zero that the compiler does not know of: of stores of a known one it would make calls, which are slower for so few.
+            super::fill_run(at, bytes, random, make, |zeros| store_wide(black_box(0), zeros));
         }
 
         #[doc = concat!("Number of the first batch that is not as [`fill`] would make it. Only where there is `", $path, "`.")]
@@ -24,6 +40,7 @@ macro_rules! entry {
             unsafe { store_wide(value, bytes) }
         }
 
+        #[inline]
         #[target_feature(enable = $feature)]
         fn store_wide(value: u8, bytes: &mut [u8]) {
             if bytes.len() < WIDTH {

@@ -44,6 +44,12 @@ impl Layout {
         self.random
     }
 
+    /// How many random bytes stand in front of a block of `length` bytes, where all others are zeros behind them.
+    #[inline]
+    pub(super) fn head_of(self, length: usize) -> Option<usize> {
+        (self.run == usize::MAX).then_some(self.random.min(length))
+    }
+
     /// The runs of a block of `length` bytes: offset of the first byte, random bytes, zero bytes after them.
     #[inline]
     pub(super) fn runs(self, length: usize) -> impl Iterator<Item = (usize, usize, usize)> {

@@ -163,6 +163,39 @@ fn makes_the_bytes(
     })
 }
 
+/// One run, which starts `at` bytes into the block: whole batches from `make`, which is told the number of their first counter, then
+/// zeros from `clear`.
+#[inline(always)]
+fn fill_run(
+    at: usize,
+    bytes: &mut [u8],
+    random: usize,
+    make: impl Fn(u64, &mut [[u8; BATCH]]),
+    clear: impl Fn(&mut [u8]),
+) {
+    let (batches, _) = bytes[..random.next_multiple_of(BATCH)].as_chunks_mut();
+    make(counter(at), batches);
+    // Not first, though they could be stored before the id is known: large buffers are written three times as fast in order.
+    if random < bytes.len() {
+        clear(&mut bytes[random..]);
+    }
+    end_before_zeros(at, bytes, random);
+}
+
+/// Number of the first counter of the batch that starts `at` bytes into the block.
+#[inline]
+fn counter(at: usize) -> u64 {
+    (at / BATCH * COUNTERS) as u64
+}
+
+/// Sees to it that the last of `random` bytes is no zero, where zeros follow it.
+#[inline]
+fn end_before_zeros(at: usize, bytes: &mut [u8], random: usize) {
+    if ends_before_zeros(at, bytes.len(), random) && bytes[random - 1] == 0 {
+        bytes[random - 1] = LAST;
+    }
+}
+
 /// Whether the last of `random` bytes is looked at for having zeros after it, in a run of `length` that starts `at` bytes into the
 /// block. The head that identifies a block stays as it is; so does what ends with a sector, as the head of a block may be all there
 /// is to compare.
@@ -210,6 +243,9 @@ impl Generator {
         if id == ContentId::ZERO {
             self.store(0, block);
             return;
+        }
+        if let Some(random) = layout.head_of(block.len()) {
+            return self.fill_run(id.0, 0, block, random);
         }
         for (at, random, zeros) in layout.runs(block.len()) {
             self.fill_run(id.0, at, &mut block[at..at + random + zeros], random);
@@ -283,24 +319,34 @@ impl Generator {
     /// One run, which starts `at` bytes into the block.
     #[inline]
     fn fill_run(self, id: u64, at: usize, bytes: &mut [u8], random: usize) {
-        let whole = random.next_multiple_of(BATCH);
-        let whole = if whole <= bytes.len() { whole } else { random / BATCH * BATCH };
-        let (head, rest) = bytes.split_at_mut(whole);
-        let (batches, _) = head.as_chunks_mut::<BATCH>();
-        if !batches.is_empty() {
-            self.batches(id, at, batches);
+        if random.next_multiple_of(BATCH) > bytes.len() {
+            return self.fill_short(id, at, bytes, random);
         }
-        if random > whole {
-            let piece = self.batch(id, at + whole);
-            let (random, zeros) = rest.split_at_mut(random - whole);
-            random.copy_from_slice(&piece[..random.len()]);
-            self.store(0, zeros);
-        } else {
-            self.store(0, &mut bytes[random..]);
+        match self.path {
+            #[cfg(target_arch = "x86_64")]
+            Path::AesNi => aesni::fill_run(id, at, bytes, random),
+            #[cfg(target_arch = "x86_64")]
+            Path::Vaes256 => vaes256::fill_run(id, at, bytes, random),
+            #[cfg(target_arch = "x86_64")]
+            Path::Vaes512 => vaes512::fill_run(id, at, bytes, random),
+            _ => {
+                let make = |first, batches: &mut [_]| portable::fill(id, first, batches);
+                fill_run(at, bytes, random, make, |zeros| zeros.fill(0));
+            }
         }
-        if ends_before_zeros(at, bytes.len(), random) && bytes[random - 1] == 0 {
-            bytes[random - 1] = LAST;
-        }
+    }
+
+    /// A run whose last random bytes are in a batch that reaches beyond it.
+    #[cold]
+    fn fill_short(self, id: u64, at: usize, bytes: &mut [u8], random: usize) {
+        let whole = random / BATCH * BATCH;
+        let piece = self.batch(id, at + whole);
+        let (batches, rest) = bytes.split_at_mut(whole);
+        self.batches(id, at, batches.as_chunks_mut().0);
+        let (end, zeros) = rest.split_at_mut(random - whole);
+        end.copy_from_slice(&piece[..end.len()]);
+        zeros.fill(0);
+        end_before_zeros(at, bytes, random);
     }
 
     #[inline]
@@ -348,7 +394,7 @@ impl Generator {
     /// Fills the batches from `offset` on.
     #[inline]
     fn batches(self, id: u64, offset: usize, batches: &mut [[u8; BATCH]]) {
-        let first = (offset / BATCH * COUNTERS) as u64;
+        let first = counter(offset);
         match self.path {
             #[cfg(target_arch = "x86_64")]
             Path::AesNi => aesni::fill(id, first, batches),
@@ -363,7 +409,7 @@ impl Generator {
     /// Number of the first of the batches from `offset` on that differs from what it should be.
     #[inline]
     fn wrong_batch(self, id: u64, offset: usize, batches: &[[u8; BATCH]]) -> Option<usize> {
-        let first = (offset / BATCH * COUNTERS) as u64;
+        let first = counter(offset);
         match self.path {
             #[cfg(target_arch = "x86_64")]
             Path::AesNi => aesni::wrong(id, first, batches),

@@ -6,6 +6,7 @@ use std::arch::x86_64::{
     _mm256_set1_epi8, _mm256_setzero_si256, _mm256_storeu_si256, _mm256_testz_si256,
     _mm256_xor_si256,
 };
+use std::hint::black_box;
 
 use super::aesni::{base, key, steps};
 use super::entry::entry;
@@ -16,7 +17,10 @@ const WIDTH: usize = size_of::<__m256i>();
 /// Vectors that hold the counters of a batch.
 const VECTORS: usize = COUNTERS * size_of::<Lane>() / WIDTH;
 
-entry!(path: "vaes-256", stores: "avx2", _mm256_set1_epi8, _mm256_storeu_si256);
+entry!(
+    path: "vaes-256", features: "aes,avx2,vaes",
+    stores: "avx2", _mm256_set1_epi8, _mm256_storeu_si256
+);
 
 /// What makes one batch after the other.
 struct Maker {
@@ -84,6 +88,7 @@ fn wide_key(of: u128) -> __m256i {
     _mm256_broadcastsi128_si256(key(of))
 }
 
+#[inline]
 #[target_feature(enable = "aes,avx2,vaes")]
 fn fill_wide(id: u64, first: u64, batches: &mut [[u8; BATCH]]) {
     let mut maker = Maker::new(id, first);

@@ -6,6 +6,7 @@ use std::arch::x86_64::{
     _mm512_or_si512, _mm512_set_epi64, _mm512_set1_epi8, _mm512_setzero_si512, _mm512_storeu_si512,
     _mm512_ternarylogic_epi64, _mm512_test_epi64_mask, _mm512_testn_epi8_mask, _mm512_xor_si512,
 };
+use std::hint::black_box;
 use std::num::NonZero;
 
 use super::aesni::{self, base, key, number, steps};
@@ -16,7 +17,10 @@ use super::{BATCH, COUNTERS, KINDS, LANE_KEYS, LAST, Lane, STEM_KEYS, STEP};
 /// Bytes of a vector.
 const WIDTH: usize = size_of::<__m512i>();
 
-entry!(path: "vaes-512", stores: "avx512f", _mm512_set1_epi8, _mm512_storeu_si512);
+entry!(
+    path: "vaes-512", features: "aes,avx2,vaes,avx512f",
+    stores: "avx512f", _mm512_set1_epi8, _mm512_storeu_si512
+);
 
 /// What the content of `id` grows from. Only for a processor that has the instructions.
 #[inline]
@@ -144,6 +148,7 @@ fn wide_key(of: u128) -> __m512i {
     _mm512_broadcast_i32x4(key(of))
 }
 
+#[inline]
 #[target_feature(enable = "aes,avx2,vaes,avx512f")]
 fn fill_wide(id: u64, first: u64, batches: &mut [[u8; BATCH]]) {
     let mut maker = Maker::new(id, first);
