@@ -99,6 +99,45 @@ impl Goal {
     }
 }
 
+/// A goal, and what was found.
+#[derive(Debug, Clone, Serialize)]
+pub struct Judged {
+    /// What it is about.
+    pub name: String,
+    /// What its figures are: `B/s`, `points`, or nothing for a ratio.
+    pub unit: &'static str,
+    /// What is to be reached.
+    pub goal: Goal,
+    /// What was.
+    pub found: Summary,
+    /// Whether it is enough.
+    pub word: Word,
+}
+
+impl Judged {
+    /// Judges what was found.
+    pub fn new(name: impl Into<String>, unit: &'static str, goal: Goal, found: Figure) -> Self {
+        Self { name: name.into(), unit, goal, word: goal.judge(&found), found: found.into() }
+    }
+}
+
+/// A median over repeats with its 95 % interval.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct Summary {
+    /// The median.
+    pub median: Option<f64>,
+    /// Lower end.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+}
+
+impl From<Figure> for Summary {
+    fn from(figure: Figure) -> Self {
+        Self { median: figure.median, low: figure.low, high: figure.high }
+    }
+}
+
 /// The goal of the CPU time per I/O, and of the IOPS where there is one.
 pub fn goals(case: &Case, target: &Target) -> (Goal, Option<Goal>) {
     match target.kind {

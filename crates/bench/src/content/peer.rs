@@ -28,11 +28,19 @@ pub struct PeerSpeed {
 }
 
 impl PeerSpeed {
-    /// How many times as fast Fathom's fastest path makes this content, into one block that stays in the nearest cache.
-    pub fn fathom_times_as_fast(&self, speeds: &[Speed]) -> Option<f64> {
+    /// How many times as fast Fathom's best path makes this content, into one block that stays in the nearest cache. The interval
+    /// lies between the ends of both.
+    pub fn fathom_times_as_fast(&self, speeds: &[Speed]) -> Figure {
         let same = |s: &&Speed| s.what == "fill" && s.content == Some(self.content);
-        let ours = speeds.iter().find(same)?.bytes_per_second.median?;
-        Some(ours / self.bytes_per_second.median?)
+        let (ours, theirs) =
+            (speeds.iter().find(same).map(|s| s.bytes_per_second), self.bytes_per_second);
+        let over = |one: Option<f64>, other: Option<f64>| Some(one? / other?);
+        Figure {
+            median: over(ours.and_then(|s| s.median), theirs.median),
+            low: over(ours.and_then(|s| s.low), theirs.high),
+            high: over(ours.and_then(|s| s.high), theirs.low),
+            n: theirs.n,
+        }
     }
 }
 

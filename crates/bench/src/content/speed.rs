@@ -34,6 +34,17 @@ pub enum Kind {
     Reduced,
 }
 
+impl Kind {
+    /// As it is printed.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Unique => "unique",
+            Self::HalfZero => "half zero",
+            Self::Reduced => "reduced",
+        }
+    }
+}
+
 /// Where to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {

@@ -13,7 +13,7 @@ use sys::interrupt::Interrupt;
 
 use crate::BenchError;
 use crate::child::{Line, run};
-use crate::goal::{Goal, Word};
+use crate::goal::{Goal, Judged, Summary};
 use crate::repeats::{order, ratio};
 
 pub use tree::{Tree, TreeError};
@@ -79,44 +79,6 @@ pub struct Outcome {
     pub interrupted: bool,
     /// Who was not measured, and why.
     pub left_out: Vec<String>,
-}
-
-/// A goal, and what was found.
-#[derive(Debug, Clone, Serialize)]
-pub struct Judged {
-    /// What it is about.
-    pub name: &'static str,
-    /// What its figures are: `B/s`, `points`, or nothing for a ratio.
-    pub unit: &'static str,
-    /// What is to be reached.
-    pub goal: Goal,
-    /// What was.
-    pub found: Summary,
-    /// Whether it is enough.
-    pub word: Word,
-}
-
-impl Judged {
-    fn new(name: &'static str, unit: &'static str, goal: Goal, found: Figure) -> Self {
-        Self { name, unit, goal, word: goal.judge(&found), found: found.into() }
-    }
-}
-
-/// A median over repeats with its 95 % interval.
-#[derive(Debug, Clone, Copy, Default, Serialize)]
-pub struct Summary {
-    /// The median.
-    pub median: Option<f64>,
-    /// Lower end.
-    pub low: Option<f64>,
-    /// Upper end.
-    pub high: Option<f64>,
-}
-
-impl From<Figure> for Summary {
-    fn from(figure: Figure) -> Self {
-        Self { median: figure.median, low: figure.low, high: figure.high }
-    }
 }
 
 /// How a contestant goes through the tree.

@@ -89,6 +89,13 @@ fn a_stage_that_was_stopped_goes_on_where_it_was() {
         for n in [8999, 0, 5000, 17] {
             assert_eq!(source.id_at(n, n), all[n as usize], "{toml} at {n}");
         }
+        // Back, on by one, and asked for another place in between: what was found ahead is never told for another position.
+        for n in [4000, 4001, 8000, 3999, 4000] {
+            source.seek(n);
+            assert_eq!(source.next_id(n), all[n as usize], "{toml} from {n}");
+            source.id_at(n / 2, n / 2);
+            assert_eq!(source.next_id(n + 1), all[n as usize + 1], "{toml} after {n}");
+        }
     }
 }
 

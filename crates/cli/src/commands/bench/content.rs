@@ -3,15 +3,17 @@
 use std::process::ExitCode;
 
 use bench::content::accuracy::{self, Accuracy, Found};
+use bench::content::goals;
 use bench::content::grid::{Ask, DUPLICATES, SAVINGS, grid};
 use bench::content::peer::{self, PeerSpeed};
-use bench::content::speed::{self, Speed};
+use bench::content::speed::{self, Kind, Speed};
 use bench::content::vdo::{self, Stored};
 use bench::fio::Fio;
 use serde_json::json;
 use sys::interrupt::Interrupt;
 
 use super::engine::failure;
+use super::goal;
 use crate::args::BenchContentArgs;
 use crate::commands::lab::execute_own;
 use crate::failure::Failure;
@@ -97,14 +99,18 @@ fn speeds(args: &BenchContentArgs) -> Result<ExitCode, Failure> {
         None => Vec::new(),
         Some(fio) => peer::measure(fio, FIO_REPEATS, &interrupt).map_err(failure)?,
     };
+    let judged = goals::judged(&speeds, &peers);
     if args.json {
         let peers: Vec<_> = peers.iter().map(|peer| beside(peer, &speeds)).collect();
         let fio = fio.map(|fio| json!({ "build": fio.describe(), "speeds": peers }));
-        let document = json!({ "schema": 1, "repeats": args.repeat, "speeds": speeds, "fio": fio });
+        let document = json!({
+            "schema": 1, "repeats": args.repeat, "speeds": speeds, "fio": fio, "goals": judged
+        });
         answer(&document.to_string());
     } else {
         answer(&speed_table(&speeds));
         answer(&peer_table(&speeds, &peers));
+        answer(&judged.iter().map(goal::line).collect::<String>());
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -112,12 +118,6 @@ fn speeds(args: &BenchContentArgs) -> Result<ExitCode, Failure> {
 fn fio(args: &BenchContentArgs) -> Result<Option<Fio>, Failure> {
     let wanted = args.against.map(|_| Fio::find(args.fio.as_deref()).map_err(failure));
     wanted.transpose()
-}
-
-/// A snake_case name of the bench, in words.
-fn words(value: impl serde::Serialize) -> String {
-    let value = serde_json::to_value(value).unwrap_or_default();
-    value.as_str().unwrap_or("").replace('_', " ")
 }
 
 fn speed_table(speeds: &[Speed]) -> String {
@@ -135,7 +135,7 @@ fn speed_table(speeds: &[Speed]) -> String {
             "{:9} {:6} {:10} {:13} {:>5} ({:>5})  {:>5}  {} to {}\n",
             speed.path,
             speed.what,
-            speed.content.map_or_else(String::new, words),
+            speed.content.map_or("", Kind::text),
             speed.place.to_string(),
             number(speed.bytes_per_second.median, 1e9),
             number(speed.best_bytes_per_second, 1e9),
@@ -150,7 +150,7 @@ fn speed_table(speeds: &[Speed]) -> String {
 /// fio's speed for programs: its own figures, and the ratio.
 fn beside(peer: &PeerSpeed, speeds: &[Speed]) -> serde_json::Value {
     let mut value = json!(peer);
-    value["fathom_times_as_fast"] = json!(peer.fathom_times_as_fast(speeds));
+    value["fathom_times_as_fast"] = json!(peer.fathom_times_as_fast(speeds).median);
     value
 }
 
@@ -158,11 +158,11 @@ fn beside(peer: &PeerSpeed, speeds: &[Speed]) -> serde_json::Value {
 fn peer_table(speeds: &[Speed], peers: &[PeerSpeed]) -> String {
     let mut text = String::new();
     for peer in peers {
-        let times = peer.fathom_times_as_fast(speeds);
+        let times = peer.fathom_times_as_fast(speeds).median;
         let (Some(times), Some(theirs)) = (times, peer.bytes_per_second.median) else { continue };
         text.push_str(&format!(
             "fio       fill   {:10} {:13} {:>5.1}          Fathom is {times:.1} times as fast: {}\n",
-            words(peer.content),
+            peer.content.text(),
             peer.block_size,
             theirs / 1e9,
             peer.line,

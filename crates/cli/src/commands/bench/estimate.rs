@@ -2,11 +2,12 @@
 
 use std::process::ExitCode;
 
-use bench::estimate::{Contestant, Judged, Outcome, Summary, Tree, measure};
-use bench::goal::Goal;
+use bench::estimate::{Contestant, Outcome, Tree, measure};
+use bench::goal::Summary;
 use sys::interrupt::{Interrupt, Level};
 use units::show::{bytes, significant};
 
+use super::goal;
 use crate::args::BenchEstimateArgs;
 use crate::failure::Failure;
 use crate::terminal::{answer, say};
@@ -77,31 +78,6 @@ fn row(contestant: &Contestant, outcome: &Outcome) -> String {
     )
 }
 
-/// A goal as a sentence: what must be, what was found, and the word.
-fn goal(judged: &Judged) -> String {
-    let (scale, unit) = match judged.unit {
-        "B/s" => (1e9, " GB/s"),
-        "points" => (1.0, " points"),
-        _ => (1.0, ""),
-    };
-    let scaled = match judged.goal {
-        Goal::AtMost(limit) => Goal::AtMost(limit / scale),
-        Goal::AtLeast(limit) => Goal::AtLeast(limit / scale),
-        other => other,
-    };
-    let shown = |v: Option<f64>| v.map_or("–".into(), |v| significant(v / scale, 3));
-    let found = &judged.found;
-    format!(
-        "goal {}: {}{unit}: {} [{}, {}], {}\n",
-        judged.name,
-        scaled.text(),
-        shown(found.median),
-        shown(found.low),
-        shown(found.high),
-        judged.word.text()
-    )
-}
-
 fn text(outcome: &Outcome) -> String {
     let mut text = format!(
         "{:<18} {:>8} {:>12} {:>22}\n",
@@ -127,7 +103,7 @@ fn text(outcome: &Outcome) -> String {
     );
     let [exact, sampled, error] = outcome.saving_percent.map(shown);
     text += &format!("saving: exact {exact} %, sampled {sampled} % ± {error} points\n");
-    outcome.goals.iter().for_each(|judged| text += &goal(judged));
+    outcome.goals.iter().for_each(|judged| text += &goal::line(judged));
     outcome.left_out.iter().for_each(|why| text += &format!("left out: {why}\n"));
     text
 }

@@ -5,6 +5,7 @@ mod engine;
 mod estimate;
 mod estimate_on_vdo;
 mod floor;
+mod goal;
 pub mod in_guest;
 mod in_lab;
 mod lab;

@@ -1,0 +1,86 @@
+//! What the generator must reach beside plain stores and beside fio, and whether its best path does.
+
+use crate::content::peer::PeerSpeed;
+use crate::content::speed::{Kind, Speed};
+use crate::goal::{Goal, Judged};
+
+/// Of plain stores into one block that stays in the nearest cache.
+const HOT: f64 = 0.6;
+/// Of plain stores into many buffers.
+const MANY: f64 = 0.8;
+/// Times the speed of fio.
+const FIO: f64 = 10.0;
+
+/// Holds new blocks, and those of which half are duplicates that LZ4 halves, against plain stores everywhere and against fio, where it was
+/// measured.
+pub fn judged(speeds: &[Speed], peers: &[PeerSpeed]) -> Vec<Judged> {
+    let fills = || speeds.iter().filter(|speed| speed.what == "fill");
+    let wanted = [Kind::Unique, Kind::Reduced];
+    // Paths stand fastest first.
+    let best = fills().find(|speed| speed.content.is_some()).map(|speed| speed.path.as_str());
+    let own = fills().filter(|speed| Some(speed.path.as_str()) == best);
+    let beside_stores = own.filter_map(|speed| {
+        let kind = speed.content.filter(|kind| wanted.contains(kind))?;
+        let goal = Goal::AtLeast(if speed.place.buffers == 1 { HOT } else { MANY });
+        let name = format!("{}, {} into {}, of plain stores", speed.path, kind.text(), speed.place);
+        Some(Judged::new(name, "", goal, speed.of_stores))
+    });
+    let beside_fio = peers.iter().map(|peer| {
+        let name = format!("{}, times fio's speed", peer.content.text());
+        Judged::new(name, "", Goal::AtLeast(FIO), peer.fathom_times_as_fast(speeds))
+    });
+    beside_stores.chain(beside_fio).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::content::speed::Place;
+    use crate::goal::Word;
+    use stats::figure;
+
+    fn speed(path: &str, content: Option<Kind>, place: Place, of_stores: f64) -> Speed {
+        Speed {
+            path: path.into(),
+            what: "fill".into(),
+            content,
+            place,
+            bytes_per_second: figure(&[of_stores * 100e9; 5]),
+            best_bytes_per_second: None,
+            of_stores: figure(&[of_stores; 5]),
+        }
+    }
+
+    #[test]
+    fn the_best_path_is_held_against_stores_in_every_place_and_against_fio() {
+        let [hot, many, large] = Place::ALL;
+        let speeds = [
+            speed("stores", None, hot, 1.0),
+            speed("wide", Some(Kind::Unique), hot, 0.9),
+            speed("wide", Some(Kind::HalfZero), hot, 0.1),
+            speed("wide", Some(Kind::Reduced), hot, 0.7),
+            speed("narrow", Some(Kind::Unique), hot, 0.2),
+            speed("wide", Some(Kind::Unique), many, 0.9),
+            speed("wide", Some(Kind::Reduced), many, 0.7),
+            speed("wide", Some(Kind::Reduced), large, 0.85),
+        ];
+        let peer = |content, speed: f64| PeerSpeed {
+            content,
+            line: String::new(),
+            block_size: "128k".into(),
+            bytes_per_second: figure(&[speed, 1.01 * speed, 1.02 * speed]),
+        };
+        let peers = [peer(Kind::Unique, 8e9), peer(Kind::Reduced, 8e9)];
+        let words = |peers: &[PeerSpeed]| {
+            let judged = judged(&speeds, peers);
+            judged.iter().map(|judged| judged.word).collect::<Vec<_>>()
+        };
+        use Word::{NotReached, Reached};
+        let stores = [Reached, Reached, Reached, NotReached, Reached];
+        assert_eq!(words(&[]), stores);
+        assert_eq!(words(&peers), [&stores[..], &[Reached, NotReached]].concat());
+        let times = judged(&speeds, &peers).pop().unwrap().found;
+        assert!((times.median.unwrap() - 70.0 / 8.08).abs() < 1e-9);
+        assert!((times.low.unwrap() - 70.0 / 8.16).abs() < 1e-9);
+    }
+}
