@@ -64,7 +64,7 @@ mod tests {
         hash(text, &mut plain);
         for at in 0..BLOCK {
             let word = u32::from_le_bytes(*text[at..].first_chunk().unwrap());
-            let product = u64::from(word) * u64::from(MULTIPLIER) & u64::from(u32::MAX);
+            let product = (u64::from(word) * u64::from(MULTIPLIER)) as u32;
             let slot = (product >> (32 - HASH_BITS)) as u16;
             assert_eq!([found[at], plain[at]], [slot; 2], "at {at}");
         }
