@@ -35,6 +35,8 @@ pub(crate) fn achieved(record: &CellRecord) -> Vec<(&'static str, Option<f64>)> 
         ("blocks", content.blocks.map(|n| n as f64)),
         ("blocks_sampled", content.blocks_sampled.map(|n| n as f64)),
         ("duplicate_error_points", content.duplicate_error_points),
+        ("lz4_saving_error_points", content.lz4_saving_error_points),
+        ("packer_saving_error_points", content.packer_saving_error_points),
         ("live_duplicate_percent", content.live_duplicate_percent),
         ("live_duplicate_error_points", content.live_duplicate_error_points),
         ("live_blocks", content.live_blocks.map(|n| n as f64)),

@@ -181,6 +181,7 @@ fn achieved(mut census: Census, counts: Counts) -> ContentFigures {
     ContentFigures {
         duplicate_percent: achieved.duplicate_percent,
         lz4_saving_percent: achieved.lz4_saving_percent,
+        lz4_saving_error_points: achieved.lz4_saving_error_points,
         zero_percent: achieved.zero_percent,
         blocks: Some(achieved.blocks_written),
         blocks_sampled: Some(achieved.blocks_sampled),
@@ -189,6 +190,7 @@ fn achieved(mut census: Census, counts: Counts) -> ContentFigures {
         lz4_size_min_bytes: achieved.lz4_size_min_bytes,
         lz4_size_max_bytes: achieved.lz4_size_max_bytes,
         packer_saving_percent: achieved.packer_saving_percent,
+        packer_saving_error_points: achieved.packer_saving_error_points,
         distinct_blocks: Some(achieved.distinct_sampled),
         live_duplicate_percent: achieved.live_duplicate_percent,
         live_duplicate_error_points: achieved.live_duplicate_error_points,

@@ -19,6 +19,8 @@ pub struct Achieved {
     pub blocks_live: Option<u64>,
     /// What LZ4 saves on distinct blocks that are not zero, percent: 100 (1 - mean size / size of a block).
     pub lz4_saving_percent: Option<f64>,
+    /// Standard error of `lz4_saving_percent` from sampling, points; 0 when the sizes of all contents were taken, `None` when too few.
+    pub lz4_saving_error_points: Option<f64>,
     /// Zero blocks among all written blocks, percent.
     pub zero_percent: Option<f64>,
     /// Mean LZ4 size of a distinct block that is not zero, bytes.
@@ -30,6 +32,8 @@ pub struct Achieved {
     /// What VDO's packer would save on distinct blocks with these sizes and no flushes, percent; `None` for blocks that are
     /// not of 4096 bytes.
     pub packer_saving_percent: Option<f64>,
+    /// Standard error of `packer_saving_percent`, as for `lz4_saving_percent`.
+    pub packer_saving_error_points: Option<f64>,
     /// Blocks that share a physical block, on average over the shared ones.
     pub fragments_per_packed_block: Option<f64>,
     /// Blocks that were written.

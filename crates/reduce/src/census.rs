@@ -20,7 +20,7 @@ use crate::addresses::Addresses;
 use crate::live::{LIVE_ADDRESSES, Live, Place};
 use crate::lz4::Lz4;
 use crate::name::Name;
-use crate::packer::Packer;
+use crate::packer::{Packed, Packer};
 use crate::pick::{MAX_SHIFT, passes};
 use crate::{BLOCK, Fingerprint, is_zero};
 
@@ -28,6 +28,10 @@ pub use self::kept::most_sized;
 
 /// Contents that come this many times as often as others, and at least this often, have their further copies set aside.
 const OFTEN: u64 = 4;
+
+/// Parts of the sizes whose savings tell how far off that of all is, and sizes in each at least.
+const PARTS: usize = 16;
+const LEAST_PART: usize = 32;
 
 /// Entries of a table from which on there are likely to be many, and how many then: a load's census holds that many contents at most.
 const SOME: usize = 1 << 12;
@@ -277,17 +281,46 @@ impl Census {
         achieved.lz4_size_min_bytes = sizes.iter().min().map(|&size| size as u64);
         achieved.lz4_size_max_bytes = sizes.iter().max().map(|&size| size as u64);
         achieved.lz4_saving_percent = Some(100.0 * (1.0 - mean / self.unit as f64));
+        let contents = self.seen.len() as f64 * 2f64.powi(self.shift as i32);
+        let left_out = (1.0 - sizes.len() as f64 / contents).max(0.0);
+        let savings = sizes.iter().map(|&size| 100.0 * (1.0 - size as f64 / self.unit as f64));
+        achieved.lz4_saving_error_points = error_of_mean(savings, left_out);
         // VDO's packer knows blocks of 4096 bytes only.
         if self.unit != BLOCK {
             return;
         }
-        let mut packer = Packer::new();
-        sizes.iter().for_each(|&size| packer.add(size));
-        let packed = packer.finish();
+        let packed = packed(&sizes);
+        // They stand in the order of their fingerprints, so that parts of them are samples, too.
+        let parts = sizes.chunks_exact((sizes.len() / PARTS).max(LEAST_PART));
+        let savings = parts.filter_map(|part| self::packed(part).saving_percent());
+        achieved.packer_saving_error_points = error_of_mean(savings, left_out);
         achieved.packer_saving_percent = packed.saving_percent();
         achieved.fragments_per_packed_block = (packed.packed_blocks > 0)
             .then(|| packed.fragments as f64 / packed.packed_blocks as f64);
     }
+}
+
+/// What the packer makes of blocks with these sizes.
+fn packed(sizes: &[usize]) -> Packed {
+    let mut packer = Packer::new();
+    sizes.iter().for_each(|&size| packer.add(size));
+    packer.finish()
+}
+
+/// Standard error of the mean of a sample that leaves out this share of all; 0 when it leaves out nothing, `None` when it has but one.
+fn error_of_mean(sample: impl Iterator<Item = f64>, left_out: f64) -> Option<f64> {
+    if left_out == 0.0 {
+        return Some(0.0);
+    }
+    let (mut n, mut mean, mut squares) = (0.0, 0.0, 0.0);
+    // Welford's sums: exactly 0 where all are alike.
+    for value in sample {
+        let off = value - mean;
+        n += 1.0;
+        mean += off / n;
+        squares += off * (value - mean);
+    }
+    (n > 1.0).then(|| (left_out * squares / (n * (n - 1.0))).sqrt())
 }
 
 #[cfg(test)]

@@ -72,6 +72,44 @@ fn a_caller_that_becomes_stricter_before_the_census_does_loses_nothing_of_the_sa
 }
 
 #[test]
+fn the_stated_errors_of_sizes_cover_what_all_sizes_would_have_given() {
+    // Random bytes, and what LZ4 makes of blocks with so many and zeros behind them.
+    let kinds = [200, 900, 1600, 4096];
+    let mut lz4 = Lz4::new();
+    let sizes = kinds.map(|random| lz4.size(&block(7, random)).unwrap());
+    const BLOCKS: usize = 9000;
+    let mut covered = [0; 2];
+    for seed in 0..40u64 {
+        let mut census = Census::new(100_000);
+        let kind = |n: usize| (Seed(seed).derive(&n.to_string()).0 % 4) as usize;
+        for n in 0..BLOCKS {
+            census.written(1);
+            census.add(&block(seed << 32 | n as u64, kinds[kind(n)]));
+        }
+        let found = census.finish();
+        assert!((256..=SIZED_BLOCKS as u64).contains(&found.blocks_sized), "{found:?}");
+        let all: Vec<_> = (0..BLOCKS).map(|n| sizes[kind(n)]).collect();
+        let mean = all.iter().sum::<usize>() as f64 / BLOCKS as f64;
+        let truth = [100.0 * (1.0 - mean / BLOCK as f64), packed(&all).saving_percent().unwrap()];
+        let got = [
+            (found.lz4_saving_percent.unwrap(), found.lz4_saving_error_points.unwrap()),
+            (found.packer_saving_percent.unwrap(), found.packer_saving_error_points.unwrap()),
+        ];
+        for (covered, (truth, (got, error))) in covered.iter_mut().zip(truth.iter().zip(got)) {
+            assert!(error > 0.1 && error < 3.0, "{error}");
+            *covered += u32::from((got - truth).abs() <= 1.96 * error);
+        }
+    }
+    // 38 of 40 on average; fewer than 34 happen once in a hundred.
+    assert!(covered.iter().all(|&covered| covered >= 34), "{covered:?}");
+    // Where nothing is left out, or all is alike, there is no error.
+    let few = census(1000, 1..500);
+    assert_eq!(few.lz4_saving_error_points, Some(0.0));
+    assert_eq!(few.packer_saving_error_points, Some(0.0));
+    assert_eq!(census(100_000, 1..9000).packer_saving_error_points, Some(0.0));
+}
+
+#[test]
 fn writes_of_which_none_was_seen_give_no_share_of_duplicates() {
     let mut census = Census::new(10);
     census.written(1000);

@@ -79,6 +79,12 @@ pub struct ContentFigures {
     /// What VDO's packer saves on distinct blocks that are not zero, without flushes, percent.
     #[serde(default)]
     pub packer_saving_percent: Option<f64>,
+    /// Standard error of `lz4_saving_percent`, points (achieved only; 0 when the sizes of all contents were taken).
+    #[serde(default)]
+    pub lz4_saving_error_points: Option<f64>,
+    /// Standard error of `packer_saving_percent`, points (achieved only; 0 as above).
+    #[serde(default)]
+    pub packer_saving_error_points: Option<f64>,
     /// Distinct blocks in the sample (achieved only).
     #[serde(default)]
     pub distinct_blocks: Option<u64>,

@@ -93,9 +93,6 @@ fn parts(text: &mut String, name: &str, op: &OperationSummary) {
 fn content(text: &mut String, summary: &LoadSummary) {
     let (Some(asked), Some(achieved)) = (&summary.asked, &summary.achieved) else { return };
     let show = |v: Option<f64>| or_dash(v.map(|v| Unit::Percent.show(v)));
-    let pair = |name: &str, get: fn(&ContentFigures) -> Option<f64>| {
-        format!("{name} {} (asked {})", show(get(achieved)), show(get(asked)))
-    };
     // A share that rests on a sample, with its 95 % interval.
     let sampled = |name: &str, get: fn(&ContentFigures) -> Option<f64>, error: Option<f64>| {
         let within = error.filter(|&e| e > 0.0).map(|e| show::significant(1.96 * e, 2));
@@ -107,9 +104,13 @@ fn content(text: &mut String, summary: &LoadSummary) {
         "content    {}, {}, {}, {}, {}",
         sampled("duplicates written", |c| c.duplicate_percent, achieved.duplicate_error_points),
         sampled("live", |c| c.live_duplicate_percent, achieved.live_duplicate_error_points),
-        pair("LZ4 saving", |c| c.lz4_saving_percent),
-        pair("zero", |c| c.zero_percent),
-        pair("VDO packer's saving", |c| c.packer_saving_percent),
+        sampled("LZ4 saving", |c| c.lz4_saving_percent, achieved.lz4_saving_error_points),
+        sampled("zero", |c| c.zero_percent, None),
+        sampled(
+            "VDO packer's saving",
+            |c| c.packer_saving_percent,
+            achieved.packer_saving_error_points
+        ),
     );
 }
 
