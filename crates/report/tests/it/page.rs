@@ -53,6 +53,19 @@ fn the_page_asks_no_other_machine_for_anything_and_is_small() {
 }
 
 #[test]
+fn content_of_one_run_says_how_far_its_sample_may_be_off() {
+    let of = |repeats| {
+        let page = given::page(&results::fixture::with(repeats, 8000.0));
+        let content = page.split_once("Content: asked and achieved").unwrap().1;
+        content.split_once("</table>").unwrap().0.to_owned()
+    };
+    // The fixture's standard error is 0.3 points.
+    assert!(of(1).contains("± 0.59 points"));
+    let several = of(5);
+    assert!(!several.contains('±') && several.contains("[49.9 %, 49.9 %]"), "{several}");
+}
+
+#[test]
 fn hostile_names_are_text_and_nothing_else() {
     let page = given::page(&given::hostile());
     assert!(!page.contains("<img"), "markup from a name");
