@@ -32,14 +32,16 @@ impl PeerSpeed {
     /// lies between the ends of both.
     pub fn fathom_times_as_fast(&self, speeds: &[Speed]) -> Figure {
         let same = |s: &&Speed| s.what == "fill" && s.content == Some(self.content);
-        let (ours, theirs) =
-            (speeds.iter().find(same).map(|s| s.bytes_per_second), self.bytes_per_second);
+        let theirs = self.bytes_per_second;
+        let Some(ours) = speeds.iter().find(same).map(|speed| speed.bytes_per_second) else {
+            return stats::figure(&[]);
+        };
         let over = |one: Option<f64>, other: Option<f64>| Some(one? / other?);
         Figure {
-            median: over(ours.and_then(|s| s.median), theirs.median),
-            low: over(ours.and_then(|s| s.low), theirs.high),
-            high: over(ours.and_then(|s| s.high), theirs.low),
-            n: theirs.n,
+            median: over(ours.median, theirs.median),
+            low: over(ours.low, theirs.high),
+            high: over(ours.high, theirs.low),
+            n: theirs.n.min(ours.n),
         }
     }
 }

@@ -293,13 +293,13 @@ impl Generator {
     /// go.
     #[inline]
     fn one_run(self, layout: Layout, length: usize) -> Option<usize> {
-        let (_, random, zeros) = layout.runs(length).next()?;
-        let one = random >= size_of::<Lane>() && random + zeros == length;
+        let random = layout.head_of(length)?;
         #[cfg(target_arch = "x86_64")]
         let wide = self.path == Path::Vaes512;
         #[cfg(not(target_arch = "x86_64"))]
         let wide = false;
-        (one && wide && length.is_multiple_of(BATCH)).then_some(random)
+        let one_go = random >= size_of::<Lane>() && length.is_multiple_of(BATCH);
+        (wide && one_go).then_some(random)
     }
 
     /// Stores `value` into every byte, by the widest instructions of the path: the limit of what a fill can reach.
