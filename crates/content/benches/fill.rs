@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::io::Write;
 use std::time::Instant;
 
-use content::{BLOCK, ContentId, ContentSpec, Path, Source};
+use content::{BLOCK, ContentSpec, Path, Source};
 use units::{Permutation, Seed};
 
 /// Least nanoseconds of one call of `what`, over repeats of `calls` calls.
@@ -25,10 +25,10 @@ fn main() -> std::io::Result<()> {
         let spec =
             ContentSpec { compress: compress.parse().unwrap_or_default(), ..Default::default() };
         for &path in Path::available() {
-            let source = Source::with_path(&spec, Seed(1), 0, 1, path);
+            let mut source = Source::with_path(&spec, Seed(1), 0, 1, path);
             for (name, mask) in [("hot 4 KiB", 0), ("128 x 4 KiB", 127)] {
                 let ns = least(200_000, |i| {
-                    source.fill(ContentId(i + 1), &mut blocks[(i & mask) as usize]);
+                    source.fill_at(0, &mut blocks[(i & mask) as usize], |_, _| {});
                     black_box(&blocks);
                 });
                 let speed = BLOCK as f64 / ns;

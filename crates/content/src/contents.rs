@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use units::Seed;
 
-use crate::fill::{Generator, Layout, Look, Mismatch, Path};
+use crate::fill::{Generator, Layout, Look, Mismatch, Path, Root};
 use crate::id::Ids;
 use crate::live::Live;
+use crate::names::Names;
 use crate::rounds::Place;
 use crate::sizes::{Layouts, Sizes};
 use crate::texture::Textures;
@@ -44,6 +45,8 @@ pub(crate) struct Inner {
     pub shared: bool,
     pub counter: AtomicU64,
     layouts: Layouts,
+    /// Random bytes in front of every block but zeros, where all are alike and none is out of line.
+    head: Option<usize>,
     /// Contents of a pool are not packed with others.
     plain_pool: bool,
     /// Duplicates are out of line with blocks by this many bytes; 0 when they are not.
@@ -103,6 +106,11 @@ impl Contents {
                 Order::Live(Live::new(spec, blocks, sharing, order_seed))
             }
         };
+        let layouts = Layouts::new(&sizes, &mut Textures::new(unit, spec.texture), seed);
+        let head = match &layouts {
+            Layouts::One(layout) if spec.misaligned.is_none() => layout.head_of(unit),
+            _ => None,
+        };
         Self(Arc::new(Inner {
             order,
             ids: Ids::new(seed),
@@ -111,7 +119,8 @@ impl Contents {
             unit,
             shared: spec.scope == Scope::Written && spec.domain != Domain::Job,
             counter: AtomicU64::new(0),
-            layouts: Layouts::new(&sizes, &mut Textures::new(unit, spec.texture), seed),
+            layouts,
+            head,
             plain_pool,
             shift: spec.misaligned.map_or(0, |by| by.0 as usize),
             filler: Generator::with_path(path),
@@ -162,10 +171,12 @@ impl Contents {
         self.id(Parts { generator: self.0.generator, kind, lane, ordinal })
     }
 
-    /// The content's own lane and kind of id for an ordinal that comes again.
+    /// The ids of what comes in `lane` of the written scope.
     #[inline]
-    pub(crate) fn again(&self, lane: u16, ordinal: u64) -> ContentId {
-        self.id_of(if self.0.shift == 0 { Kind::New } else { Kind::Shifted }, lane, ordinal)
+    pub(crate) fn names(&self, lane: u16) -> Names {
+        let first = |kind| self.id_of(kind, lane, 0);
+        let again = if self.0.shift == 0 { Kind::New } else { Kind::Shifted };
+        Names { new: first(Kind::New), again: first(again), pool: first(Kind::Pool) }
     }
 
     /// Where in a block of `id` random bytes stand. For a shifted content, where they stand in the two blocks it is of.
@@ -195,10 +206,36 @@ impl Contents {
     /// Fills `block`, a whole block or the head of one, with the bytes of `id`: a pure function of the id and of the spec.
     #[inline]
     pub fn fill(&self, id: ContentId, block: &mut [u8]) {
-        if self.0.shift != 0 && self.is_shifted(id) {
-            return self.fill_shifted(id, block);
+        let mut root = [Root::default()];
+        self.roots(&[id], &mut root);
+        self.grow(id, &root[0], block);
+    }
+
+    /// The same for who knows what its bytes grow from.
+    #[inline]
+    pub(crate) fn grow(&self, id: ContentId, root: &Root, block: &mut [u8]) {
+        match self.0.head {
+            Some(random) if id != ContentId::ZERO => self.0.filler.grow_head(root, random, block),
+            _ => self.grow_any(id, root, block),
         }
-        self.0.filler.fill(id, self.layout(id), block);
+    }
+
+    /// The same of any layout, for zeros and for what is out of line.
+    #[inline(never)]
+    fn grow_any(&self, id: ContentId, root: &Root, block: &mut [u8]) {
+        if id == ContentId::ZERO {
+            self.0.filler.store(0, block);
+        } else if self.0.shift != 0 && self.is_shifted(id) {
+            self.fill_shifted(id, block);
+        } else {
+            self.0.filler.grow(root, &self.layout(id), block);
+        }
+    }
+
+    /// What the bytes of `ids` grow from.
+    #[inline]
+    pub(crate) fn roots<const N: usize>(&self, ids: &[ContentId; N], roots: &mut [Root; N]) {
+        self.0.filler.roots(ids, roots);
     }
 
     fn is_shifted(&self, id: ContentId) -> bool {

@@ -4,6 +4,7 @@
 //! once for a target; a [`Source`] of them says which id a job writes next, so that the shares of duplicates, of
 //! zero blocks and of LZ4 sizes are exact, and fills buffers with what the ids stand for.
 
+mod ahead;
 mod compress;
 mod contents;
 mod distance;
@@ -13,11 +14,13 @@ mod id;
 mod identity;
 mod keys;
 mod live;
+mod names;
 mod neighbours;
 mod profile;
 mod rounds;
 mod saving;
 mod share;
+mod shares;
 mod sizes;
 mod source;
 mod spec;

@@ -13,8 +13,8 @@
 use units::{Permutation, Seed};
 
 use crate::Popularity;
+use crate::shares::Shares;
 use crate::strata::mix;
-use crate::written::Shares;
 
 /// Most rounds of the beginning; they grow so slowly only under a cap that leaves next to no room.
 const MOST_GROWING: usize = 1024;
@@ -228,6 +228,31 @@ impl Rounds {
             None => self.beginning.at(duplicate, self.shares),
             Some(later) => self.in_rounds(later, place),
         }
+    }
+
+    /// The contents that the duplicates from number `duplicate` on are of: [`Rounds::at`] for less.
+    #[inline]
+    pub fn row<'a>(
+        &self,
+        duplicate: u64,
+        contents: impl ExactSizeIterator<Item = &'a mut u64>,
+        place: &mut Place,
+    ) {
+        let Some(entry) = self.in_pass(duplicate, contents.len() as u64, place) else {
+            let numbers = contents.zip(duplicate..);
+            return numbers.for_each(|(content, number)| *content = self.at(number, place));
+        };
+        let (first, order) = (place.first, place.order);
+        contents.zip(entry..).for_each(|(content, entry)| *content = first + order.at(entry));
+    }
+
+    /// The entry of the order that `place` holds for duplicate number `duplicate`, where it holds those of `count` of them.
+    #[inline]
+    fn in_pass(&self, duplicate: u64, count: u64, place: &Place) -> Option<u64> {
+        let later = duplicate.checked_sub(self.beginning.duplicates)?;
+        let entry = later.checked_sub(place.start + place.pass.0)?;
+        let all = later + count <= place.end && entry + count <= place.pass.1;
+        (all && self.zipf.is_none()).then_some(entry)
     }
 
     /// The same where there is no beginning before the rounds.

@@ -36,6 +36,12 @@ impl Share {
         n.wrapping_mul(self.0).checked_add(self.0).is_none()
     }
 
+    /// Its turns from `n` on, one after the other, without a multiplication for each.
+    #[inline]
+    pub fn turns_from(self, n: u64) -> Turns {
+        Turns { share: self.0, fraction: n.wrapping_mul(self.0) }
+    }
+
     /// The turn that it takes as its `k`th, counted from 0; 2^63 when there is none.
     pub fn turn(self, k: u64) -> u64 {
         let turns = ((u128::from(k) + 1) << 64).checked_div(u128::from(self.0));
@@ -43,6 +49,24 @@ impl Share {
             turns.map(|t| t + u128::from((t * u128::from(self.0)) >> 64 < u128::from(k) + 1));
         ceil.and_then(|t| u64::try_from(t).ok())
             .map_or(1 << 63, |t| t.min(1 << 63).saturating_sub(1))
+    }
+}
+
+/// Turns of a share, asked one after the other.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Turns {
+    share: u64,
+    /// What of a turn has been saved up, as a fraction of 2^64.
+    fraction: u64,
+}
+
+impl Turns {
+    /// Whether the share takes the next turn.
+    #[inline]
+    pub fn takes_next(&mut self) -> bool {
+        let taken;
+        (self.fraction, taken) = self.fraction.overflowing_add(self.share);
+        taken
     }
 }
 

@@ -4,14 +4,14 @@ use std::sync::atomic::Ordering;
 
 use units::Seed;
 
+use crate::ahead::{Ahead, ROW};
 use crate::contents::Order;
 use crate::live::{Held, Live};
 use crate::rounds::Place;
-use crate::written::Next;
 use crate::{ContentId, ContentSpec, Contents, Kind, Layout, Mismatch, Part, Path};
 
-/// Positions that a job takes at a time where all jobs take theirs from one counter.
-const CHUNK: u64 = 16;
+/// Positions that a job takes at a time where all jobs take theirs from one counter: those that it looks ahead at.
+const CHUNK: u64 = ROW as u64;
 
 /// What one job writes: content ids in order, and the bytes that they stand for. Deterministic from what it is made of.
 ///
@@ -27,8 +27,8 @@ pub struct Source {
     /// End of the positions that are this job's.
     end: u64,
     place: Place,
-    /// A position and what it holds in the written scope: found before it is asked for, so that the bytes of a block need not wait.
-    ahead: (u64, ContentId),
+    /// What the written scope holds next.
+    ahead: Ahead,
 }
 
 impl Source {
@@ -52,7 +52,7 @@ impl Source {
             position: 0,
             end: if shared { 0 } else { u64::MAX },
             place: Place::default(),
-            ahead: (u64::MAX, ContentId::ZERO),
+            ahead: Ahead::none(),
             contents,
         }
     }
@@ -73,6 +73,7 @@ impl Source {
         if self.contents.0.shared {
             self.contents.seek(position);
             self.end = self.position;
+            self.ahead = Ahead::none();
         } else {
             self.position = position;
         }
@@ -82,20 +83,40 @@ impl Source {
     /// scope, and does not matter in the written one.
     #[inline]
     pub fn next_id(&mut self, address: u64) -> ContentId {
+        let place = self.next(address);
+        self.ahead.at(place).0
+    }
+
+    /// The place in the row ahead of the content of the next block.
+    #[inline]
+    fn next(&mut self, address: u64) -> usize {
+        // No row reaches beyond a chunk.
+        let place = self.ahead.place_of(self.position).unwrap_or_else(|| self.look_ahead(address));
+        self.position += 1;
+        place
+    }
+
+    /// Finds the row from the next position on; in the live scope, where the next address is not known, its first block alone.
+    /// Returns the place of what comes next.
+    #[inline(never)]
+    fn look_ahead(&mut self, address: u64) -> usize {
         if self.position == self.end {
             self.position = self.contents.0.counter.fetch_add(CHUNK, Ordering::Relaxed);
             self.end = self.position + CHUNK;
         }
         let position = self.position;
-        self.position += 1;
-        if matches!(self.contents.0.order, Order::Live(_)) {
-            return self.at(position, address);
+        let (contents, place) = (&self.contents, &mut self.place);
+        let names = contents.names(self.lane);
+        match &contents.0.order {
+            Order::Written(written) => self.ahead.refill(position, contents, |ids| {
+                written.row(position, names, ids, place);
+            }),
+            Order::Live(live) => {
+                let id = self.live(live, position, address);
+                self.ahead.only(id, contents);
+            }
         }
-        let ahead = self.at(position + 1, address);
-        match std::mem::replace(&mut self.ahead, (position + 1, ahead)) {
-            (at, id) if at == position => id,
-            _ => self.at(position, address),
-        }
+        0
     }
 
     /// The content that `position` in this job's order of writing has at block number `address`.
@@ -109,7 +130,8 @@ impl Source {
     pub fn id_of(&self, position: u64, address: u64) -> ContentId {
         match &self.contents.0.order {
             Order::Written(written) => {
-                self.written(written.at_anywhere(position, &self.contents.0.nowhere))
+                let next = written.at_anywhere(position, &self.contents.0.nowhere);
+                self.contents.names(self.lane).of(next)
             }
             Order::Live(live) => self.live(live, position, address),
         }
@@ -118,7 +140,9 @@ impl Source {
     /// The content at position 0, where the one at every position has the id after the one before: no duplicates, no zeros.
     pub fn row(&self) -> Option<ContentId> {
         match &self.contents.0.order {
-            Order::Written(written) if written.all_new() => Some(self.written(Next::New(0))),
+            Order::Written(written) if written.all_new() => {
+                Some(self.contents.names(self.lane).new)
+            }
             _ => None,
         }
     }
@@ -128,19 +152,9 @@ impl Source {
         match &self.contents.0.order {
             Order::Written(written) => {
                 let next = written.at(position, &mut self.place);
-                self.written(next)
+                self.contents.names(self.lane).of(next)
             }
             Order::Live(live) => self.live(live, position, address),
-        }
-    }
-
-    #[inline]
-    fn written(&self, next: Next) -> ContentId {
-        match next {
-            Next::Zero => ContentId::ZERO,
-            Next::New(ordinal) => self.contents.id_of(Kind::New, self.lane, ordinal),
-            Next::Again(ordinal) => self.contents.again(self.lane, ordinal),
-            Next::Pool(ordinal) => self.contents.id_of(Kind::Pool, self.lane, ordinal),
         }
     }
 
@@ -181,8 +195,9 @@ impl Source {
     ) {
         let unit = self.contents.0.unit;
         for (n, block) in buffer.chunks_mut(unit).enumerate() {
-            let id = self.next_id(address + n as u64);
-            self.contents.fill(id, block);
+            let place = self.next(address + n as u64);
+            let (id, root) = self.ahead.at(place);
+            self.contents.grow(id, root, block);
             told(n, id);
         }
     }

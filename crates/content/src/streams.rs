@@ -8,8 +8,9 @@
 
 use units::{Permutation, Seed};
 
+use crate::shares::Shares;
 use crate::strata::{STRATUM, Strata, mix};
-use crate::written::{Next, Shares};
+use crate::written::Next;
 use crate::{DistanceShare, Profile};
 
 /// Parts that shares of a stream are kept to.

@@ -6,10 +6,12 @@
 
 use units::Seed;
 
+use crate::ahead::ROW;
+use crate::names::Names;
 use crate::rounds::{Place, Rounds};
-use crate::share::Share;
+use crate::shares::{Block, Shares};
 use crate::streams::Streams;
-use crate::{ContentSpec, Distance, Popularity, ProfileSource};
+use crate::{ContentId, ContentSpec, Distance, Popularity, ProfileSource};
 
 /// What one written block is to hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,58 +24,6 @@ pub(crate) enum Next {
     Again(u64),
     /// One of the few contents that come very often.
     Pool(u64),
-}
-
-/// Shares of zero blocks, new blocks and duplicates in the order of writing.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Shares {
-    only_zeros: bool,
-    zero: Share,
-    /// Of the blocks that are not zero.
-    again: Share,
-}
-
-impl Shares {
-    /// `again` and `zero` of all blocks, as fractions; cut to what leaves a new block now and then.
-    pub fn new(again: f64, zero: f64) -> Self {
-        let data = 1.0 - zero.clamp(0.0, 1.0);
-        let again = if data > 0.0 { (again / data).clamp(0.0, 1.0 - 1e-9) } else { 0.0 };
-        Self { only_zeros: zero >= 1.0, zero: Share::of(zero), again: Share::of(again) }
-    }
-
-    /// Duplicates for each new block.
-    pub fn again_per_new(self) -> f64 {
-        let again = self.again.fraction();
-        again / (1.0 - again)
-    }
-
-    /// Share of duplicates among blocks that are not zero.
-    pub fn again(self) -> Share {
-        self.again
-    }
-
-    /// Whether there is nothing but new blocks.
-    fn all_new(self) -> bool {
-        !self.only_zeros && self.zero.fraction() == 0.0 && self.again.fraction() == 0.0
-    }
-
-    /// New blocks that were written before the duplicate with number `duplicate`.
-    pub fn new_before(self, duplicate: u64) -> u64 {
-        self.again.turn(duplicate) - duplicate
-    }
-
-    /// What kind of block stands at `position`: zero (`None`), new (`Ok` with its number), or a duplicate (`Err` with its
-    /// number and that of new blocks before it).
-    #[inline]
-    fn at(self, position: u64) -> Option<Result<u64, (u64, u64)>> {
-        if self.only_zeros || self.zero.takes(position) {
-            return None;
-        }
-        let data = position - self.zero.before(position);
-        let duplicates = self.again.before(data);
-        let new = data - duplicates;
-        Some(if self.again.takes(data) { Err((duplicates, new)) } else { Ok(new) })
-    }
 }
 
 /// Which content a duplicate is of.
@@ -127,14 +77,11 @@ impl Written {
     /// What `position` holds. `place` is the caller's memory between calls; it changes speed, never the answer.
     #[inline]
     pub fn at(&self, position: u64, place: &mut Place) -> Next {
-        match self.shares.at(position) {
-            None => Next::Zero,
-            Some(Ok(new)) => Next::New(new),
-            Some(Err((duplicate, new))) => match &self.references {
-                References::Previous => Next::Again(new.saturating_sub(1)),
-                References::Rounds(rounds) => Next::Again(rounds.at(duplicate, place)),
-                References::Streams(streams) => streams.at(duplicate, new),
-            },
+        match (self.shares.at(position), &self.references) {
+            (Block::Again { duplicates, .. }, References::Rounds(rounds)) => {
+                Next::Again(rounds.at(duplicates, place))
+            }
+            (block, _) => self.without_place(block),
         }
     }
 
@@ -142,15 +89,49 @@ impl Written {
     #[inline]
     pub fn at_anywhere(&self, position: u64, nowhere: &Place) -> Next {
         match (self.shares.at(position), &self.references) {
-            (Some(Ok(new)), _) => Next::New(new),
-            (Some(Err((duplicate, _))), References::Rounds(rounds)) => {
-                Next::Again(rounds.at(duplicate, &mut nowhere.clone()))
+            (Block::Again { duplicates, .. }, References::Rounds(rounds)) => {
+                Next::Again(rounds.at(duplicates, &mut nowhere.clone()))
             }
-            (Some(Err((_, new))), References::Previous) => Next::Again(new.saturating_sub(1)),
-            (Some(Err((duplicate, new))), References::Streams(streams)) => {
-                streams.at(duplicate, new)
-            }
-            (None, _) => Next::Zero,
+            (block, _) => self.without_place(block),
+        }
+    }
+
+    /// What a block that is not dealt in rounds holds.
+    #[inline]
+    fn without_place(&self, block: Block) -> Next {
+        match block {
+            Block::Zero => Next::Zero,
+            Block::New(new) => Next::New(new),
+            Block::Again { duplicates, new } => match &self.references {
+                References::Streams(streams) => streams.at(duplicates, new),
+                References::Previous | References::Rounds(_) => Next::Again(new.saturating_sub(1)),
+            },
+        }
+    }
+
+    /// The ids of what the positions from `position` on hold: [`Written::at`] for less.
+    #[inline]
+    pub fn row(&self, position: u64, names: Names, ids: &mut [ContentId; ROW], place: &mut Place) {
+        let mut blocks = self.shares.blocks_from(position);
+        let References::Rounds(rounds) = &self.references else {
+            ids.iter_mut().for_each(|id| *id = names.of(self.without_place(blocks.turn())));
+            return;
+        };
+        let first = blocks.duplicates();
+        let count = self.shares.blocks_from(position + ROW as u64).duplicates() - first;
+        // What duplicates are of waits at the end of the row, which is named last.
+        let waiting = ROW - count as usize;
+        rounds.row(first, ids[waiting..].iter_mut().map(|id| &mut id.0), place);
+        let mut next = waiting;
+        for n in 0..ROW {
+            ids[n] = names.of(match blocks.turn() {
+                Block::Zero => Next::Zero,
+                Block::New(new) => Next::New(new),
+                Block::Again { .. } => {
+                    next += 1;
+                    Next::Again(ids[(next - 1) % ROW].0)
+                }
+            });
         }
     }
 

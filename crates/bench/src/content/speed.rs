@@ -6,7 +6,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use content::{BLOCK, ContentId, ContentSpec, Generator, Layout, Path, Source};
+use content::{BLOCK, Compress, ContentId, ContentSpec, Generator, Layout, Path, Source};
 use serde::{Deserialize, Serialize};
 use stats::Figure;
 use sys::interrupt::{Interrupt, Level};
@@ -28,7 +28,7 @@ const TIME: Duration = Duration::from_millis(2);
 pub enum Kind {
     /// Every block new and incompressible.
     Unique,
-    /// Every block new; its first half random bytes, its second zeros.
+    /// Every block new; LZ4 halves each: random bytes, then zeros.
     HalfZero,
     /// Half of the blocks duplicates, LZ4 halves each: schedule and bytes.
     Reduced,
@@ -42,6 +42,17 @@ impl Kind {
             Self::HalfZero => "half zero",
             Self::Reduced => "reduced",
         }
+    }
+
+    /// What a job is asked to write.
+    fn spec(self) -> ContentSpec {
+        let half = Percent(50.0);
+        let compress = match self {
+            Self::Unique => Compress::default(),
+            Self::HalfZero | Self::Reduced => Compress::Saving(half),
+        };
+        let dedupe = if self == Self::Reduced { half } else { Percent(0.0) };
+        ContentSpec { dedupe, compress, ..ContentSpec::default() }
     }
 }
 
@@ -74,7 +85,7 @@ impl std::fmt::Display for Place {
 enum Contestant {
     /// One value into every byte, by the widest stores of the processor.
     Stores,
-    /// The generator by a path.
+    /// What a job makes of its content, by a path.
     Fill(Path, Kind),
     /// The generator compares what is there, by a path.
     Check(Path),
@@ -182,23 +193,9 @@ impl Space {
                 let generator = Generator::best();
                 self.fastest(|n, block| generator.store(n as u8, block))
             }
-            Contestant::Fill(path, Kind::Reduced) => {
-                let half = Percent(50.0);
-                let spec = ContentSpec {
-                    dedupe: half,
-                    compress: content::Compress::Saving(half),
-                    ..ContentSpec::default()
-                };
-                let mut source = Source::with_path(&spec, Seed(self.next), 0, 1, path);
-                self.fastest(move |_, block| {
-                    let id = source.next_id(0);
-                    source.fill(id, block);
-                })
-            }
             Contestant::Fill(path, kind) => {
-                let random = if kind == Kind::Unique { BLOCK } else { BLOCK / 2 };
-                let (generator, layout) = (Generator::with_path(path), Layout::head(random));
-                self.fastest(|n, block| generator.fill(ContentId(n), layout, block))
+                let mut source = Source::with_path(&kind.spec(), Seed(self.next), 0, 1, path);
+                self.fastest(move |_, block| source.fill_at(0, block, |_, _| {}))
             }
             Contestant::Check(path) => {
                 let (generator, layout) = (Generator::with_path(path), Layout::head(BLOCK));

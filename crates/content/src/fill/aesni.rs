@@ -8,7 +8,10 @@ use std::arch::x86_64::{
 use std::hint::black_box;
 
 use super::entry::entry;
-use super::{BASE_KEYS, BATCH, CHAINS, COUNTERS, KINDS, LANE_KEYS, Lane, MARK, STEM_KEYS, STEP};
+use super::{
+    BASE_KEYS, BATCH, CHAINS, COUNTERS, KINDS, LANE_KEYS, Lane, MARK, Root, STEM_KEYS, STEP,
+};
+use crate::ContentId;
 
 /// Bytes of a vector.
 const WIDTH: usize = size_of::<__m128i>();
@@ -26,19 +29,22 @@ pub(super) fn key(key: u128) -> __m128i {
     _mm_set_epi64x((key >> 64) as i64, key as i64)
 }
 
-/// From id to base.
+/// From id to root.
 #[inline]
 #[target_feature(enable = "aes,sse2")]
-pub(super) fn base(id: u64) -> __m128i {
-    let start = key(u128::from(MARK) << 64 | u128::from(id));
-    BASE_KEYS.into_iter().fold(start, |state, round| _mm_aesenc_si128(state, key(round)))
+pub(super) fn root(id: ContentId) -> Root {
+    let start = key(u128::from(MARK) << 64 | u128::from(id.0));
+    let base =
+        BASE_KEYS.into_iter().fold(start, |state, round| _mm_aesenc_si128(state, key(round)));
+    Root(number(base))
 }
 
-/// [`base`], as a number.
-#[inline]
+/// The same of several ids, none of which waits for another.
 #[target_feature(enable = "aes,sse2")]
-pub(super) fn root(id: u64) -> u128 {
-    number(base(id))
+pub(super) fn roots<const N: usize>(ids: &[ContentId; N], roots: &mut [Root; N]) {
+    for (root, &id) in roots.iter_mut().zip(ids) {
+        *root = self::root(id);
+    }
 }
 
 #[inline]
@@ -68,8 +74,8 @@ struct Maker {
 impl Maker {
     #[inline]
     #[target_feature(enable = "aes,sse2")]
-    fn new(id: u64, first: u64) -> Self {
-        let start = _mm_add_epi64(base(id), steps(first));
+    fn new(root: &Root, first: u64) -> Self {
+        let start = _mm_add_epi64(key(root.0), steps(first));
         Self {
             counters: std::array::from_fn(|n| _mm_add_epi64(start, steps(n as u64))),
             stride: steps(COUNTERS as u64),
@@ -116,8 +122,8 @@ impl Maker {
 
 #[inline]
 #[target_feature(enable = "aes,sse2")]
-fn fill_wide(id: u64, first: u64, batches: &mut [[u8; BATCH]]) {
-    let mut maker = Maker::new(id, first);
+fn fill_wide(root: &Root, first: u64, batches: &mut [[u8; BATCH]]) {
+    let mut maker = Maker::new(root, first);
     for batch in batches {
         let (places, _) = batch.as_chunks_mut::<WIDTH>();
         maker.next(|n, lanes| {
@@ -128,8 +134,8 @@ fn fill_wide(id: u64, first: u64, batches: &mut [[u8; BATCH]]) {
 }
 
 #[target_feature(enable = "aes,sse2")]
-fn wrong_wide(id: u64, first: u64, batches: &[[u8; BATCH]]) -> Option<usize> {
-    let mut maker = Maker::new(id, first);
+fn wrong_wide(root: &Root, first: u64, batches: &[[u8; BATCH]]) -> Option<usize> {
+    let mut maker = Maker::new(root, first);
     for (n, batch) in batches.iter().enumerate() {
         let (places, _) = batch.as_chunks::<WIDTH>();
         let mut difference = _mm_setzero_si128();

@@ -4,33 +4,44 @@
 /// vector, in scope.
 macro_rules! entry {
     (path: $path:literal, features: $all:literal, stores: $feature:literal, $splat:ident, $put:ident) => {
-        #[doc = concat!("Fills whole batches with the bytes of `id` from counter `first` on. Only where there is `", $path, "`.")]
+        #[doc = concat!("Fills whole batches with what grows from `root`, from counter `first` on. Only where there is `", $path, "`.")]
         #[inline]
-        pub(super) fn fill(id: u64, first: u64, batches: &mut [[u8; BATCH]]) {
+        pub(super) fn fill(root: &Root, first: u64, batches: &mut [[u8; BATCH]]) {
             // SAFETY: `Generator` holds a path only when `Path::available` lists it.
-            unsafe { fill_wide(id, first, batches) }
+            unsafe { fill_wide(root, first, batches) }
         }
 
-        /// A run whose last random bytes are in a whole batch, all of it in one function: between calls, registers would be saved and
-        /// loaded behind the stores of a whole block.
+        /// A run, all of it in one function: between calls, registers would be saved and loaded behind the stores of a whole block.
+        /// Another one for those that start a block, which most do: what is known of them is not computed before the first store.
         #[inline]
-        pub(super) fn fill_run(id: u64, at: usize, bytes: &mut [u8], random: usize) {
+        pub(super) fn fill_run(root: &Root, at: usize, bytes: &mut [u8], random: usize) {
             // SAFETY: as for `fill`.
-            unsafe { fill_run_wide(id, at, bytes, random) }
+            unsafe {
+                match at {
+                    0 => fill_head_wide(root, bytes, random),
+                    _ => fill_run_wide(root, at, bytes, random),
+                }
+            }
         }
 
         #[target_feature(enable = $all)]
-        fn fill_run_wide(id: u64, at: usize, bytes: &mut [u8], random: usize) {
-            let make = |first, batches: &mut [[u8; BATCH]]| fill_wide(id, first, batches);
+        fn fill_head_wide(root: &Root, bytes: &mut [u8], random: usize) {
+            fill_run_wide(root, 0, bytes, random);
+        }
+
+        #[inline]
+        #[target_feature(enable = $all)]
+        fn fill_run_wide(root: &Root, at: usize, bytes: &mut [u8], random: usize) {
+            let make = |first, batches: &mut [[u8; BATCH]]| fill_wide(root, first, batches);
             // A zero that the compiler does not know of: of stores of a known one it would make calls, which are slower for so few.
-            super::fill_run(at, bytes, random, make, |zeros| store_wide(black_box(0), zeros));
+            super::grow::fill_run(at, bytes, random, make, |zeros| store_wide(black_box(0), zeros));
         }
 
         #[doc = concat!("Number of the first batch that is not as [`fill`] would make it. Only where there is `", $path, "`.")]
         #[inline]
-        pub(super) fn wrong(id: u64, first: u64, batches: &[[u8; BATCH]]) -> Option<usize> {
+        pub(super) fn wrong(root: &Root, first: u64, batches: &[[u8; BATCH]]) -> Option<usize> {
             // SAFETY: as for `fill`.
-            unsafe { wrong_wide(id, first, batches) }
+            unsafe { wrong_wide(root, first, batches) }
         }
 
         /// Stores `value` into every byte.

@@ -46,7 +46,7 @@ impl Layout {
 
     /// How many random bytes stand in front of a block of `length` bytes, where all others are zeros behind them.
     #[inline]
-    pub(super) fn head_of(self, length: usize) -> Option<usize> {
+    pub(crate) fn head_of(self, length: usize) -> Option<usize> {
         (self.run == usize::MAX).then_some(self.random.min(length))
     }
 

@@ -1,30 +1,7 @@
 //! Looking at whole blocks of contents that have one layout.
 
-use super::{Generator, Layout, portable};
+use super::{Generator, Layout, Root};
 use crate::{ContentId, LANE};
-
-/// What all bytes of a content grow from, one for each id: the first of its counters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Root(pub(super) u128);
-
-impl Root {
-    /// The root of `id`.
-    #[inline]
-    pub fn of(id: ContentId) -> Self {
-        #[cfg(target_arch = "x86_64")]
-        if std::arch::is_x86_feature_detected!("aes") {
-            // SAFETY: the processor has the instructions, which was asked just now.
-            return Self(unsafe { super::aesni::root(id.0) });
-        }
-        Self(portable::root(id.0))
-    }
-
-    /// A number that looks random, by which contents can be told apart.
-    #[inline]
-    pub fn number(self) -> u64 {
-        self.0 as u64
-    }
-}
 
 /// What it takes to look at blocks of contents that differ in nothing but their id. Small, and points nowhere: whoever looks at
 /// a block after each system call keeps one at hand.
@@ -53,11 +30,7 @@ impl Look {
     /// The root of `id`: [`Root::of`], without asking what the processor can.
     #[inline]
     pub fn root_of(&self, id: ContentId) -> Root {
-        #[cfg(target_arch = "x86_64")]
-        if self.one_run.is_some() {
-            return Root(super::vaes512::root(id.0));
-        }
-        Root::of(id)
+        self.generator.root(id)
     }
 
     /// The number of the root of the content that `block` holds whole; `None` for zeros, and when it holds none of this layout
@@ -81,7 +54,7 @@ impl Look {
     pub fn grows(&self, root: Root, block: &[u8]) -> bool {
         #[cfg(target_arch = "x86_64")]
         if let (Some(random), true) = (self.one_run, block.len() == self.unit) {
-            return super::vaes512::grows(root.0, block, random);
+            return super::vaes512::grows(root, block, random);
         }
         self.root(block) == Some(root)
     }

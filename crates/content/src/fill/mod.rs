@@ -9,10 +9,12 @@
 mod aesni;
 #[cfg(target_arch = "x86_64")]
 mod entry;
+mod grow;
 pub(crate) mod invert;
 mod layout;
 mod look;
 pub(crate) mod portable;
+mod root;
 #[cfg(test)]
 mod tests;
 #[cfg(target_arch = "x86_64")]
@@ -23,9 +25,11 @@ mod vaes512;
 use std::sync::OnceLock;
 
 pub use layout::Layout;
-pub use look::{Look, Root};
+pub use look::Look;
+pub use root::Root;
 
 use crate::ContentId;
+use grow::{counter, ends_before_zeros};
 
 /// A lane of 16 bytes.
 pub(crate) type Lane = [u8; 16];
@@ -123,8 +127,8 @@ impl Path {
     fn is_sound(self) -> bool {
         let generator = Generator { path: self };
         makes_the_bytes(
-            |id, batches| generator.batches(id, 0, batches),
-            |id, batches| generator.wrong_batch(id, 0, batches),
+            |id, batches| generator.batches(&generator.root(id), 0, batches),
+            |id, batches| generator.wrong_batch(&generator.root(id), 0, batches),
         )
     }
 
@@ -146,14 +150,14 @@ impl Path {
 
 /// Whether `fill` makes the bytes of the portable path, and `wrong` tells them from others.
 fn makes_the_bytes(
-    fill: impl Fn(u64, &mut [[u8; BATCH]]),
-    wrong: impl Fn(u64, &[[u8; BATCH]]) -> Option<usize>,
+    fill: impl Fn(ContentId, &mut [[u8; BATCH]]),
+    wrong: impl Fn(ContentId, &[[u8; BATCH]]) -> Option<usize>,
 ) -> bool {
     (1..=TRIED).all(|n| {
-        let id = n.wrapping_mul(STEP[0]);
+        let id = ContentId(n.wrapping_mul(STEP[0]));
         let (mut made, mut expected) = ([[0; BATCH]; 2], [[0; BATCH]; 2]);
         fill(id, &mut made);
-        portable::fill(id, 0, &mut expected);
+        portable::fill(&portable::root(id), 0, &mut expected);
         let alike = made == expected && wrong(id, &expected).is_none();
         // Another 16 bytes each time.
         let lanes = expected.as_flattened().len() / size_of::<Lane>();
@@ -161,46 +165,6 @@ fn makes_the_bytes(
         expected.as_flattened_mut()[at] ^= 1;
         alike && wrong(id, &expected) == Some(at / BATCH)
     })
-}
-
-/// One run, which starts `at` bytes into the block: whole batches from `make`, which is told the number of their first counter, then
-/// zeros from `clear`.
-#[inline(always)]
-fn fill_run(
-    at: usize,
-    bytes: &mut [u8],
-    random: usize,
-    make: impl Fn(u64, &mut [[u8; BATCH]]),
-    clear: impl Fn(&mut [u8]),
-) {
-    let (batches, _) = bytes[..random.next_multiple_of(BATCH)].as_chunks_mut();
-    make(counter(at), batches);
-    // Not first, though they could be stored before the id is known: large buffers are written three times as fast in order.
-    if random < bytes.len() {
-        clear(&mut bytes[random..]);
-    }
-    end_before_zeros(at, bytes, random);
-}
-
-/// Number of the first counter of the batch that starts `at` bytes into the block.
-#[inline]
-fn counter(at: usize) -> u64 {
-    (at / BATCH * COUNTERS) as u64
-}
-
-/// Sees to it that the last of `random` bytes is no zero, where zeros follow it.
-#[inline]
-fn end_before_zeros(at: usize, bytes: &mut [u8], random: usize) {
-    if ends_before_zeros(at, bytes.len(), random) && bytes[random - 1] == 0 {
-        bytes[random - 1] = LAST;
-    }
-}
-
-/// Whether the last of `random` bytes is looked at for having zeros after it, in a run of `length` that starts `at` bytes into the
-/// block. The head that identifies a block stays as it is; so does what ends with a sector, as the head of a block may be all there
-/// is to compare.
-fn ends_before_zeros(at: usize, length: usize, random: usize) -> bool {
-    at + random > size_of::<Lane>() && random < length && !random.is_multiple_of(BATCH)
 }
 
 /// The first place where a block is not what its content says.
@@ -237,21 +201,6 @@ impl Generator {
         self.path
     }
 
-    /// Fills `block`, of any length, with the bytes of `id`. The zero content gives zeros whatever the layout says.
-    #[inline]
-    pub fn fill(self, id: ContentId, layout: Layout, block: &mut [u8]) {
-        if id == ContentId::ZERO {
-            self.store(0, block);
-            return;
-        }
-        if let Some(random) = layout.head_of(block.len()) {
-            return self.fill_run(id.0, 0, block, random);
-        }
-        for (at, random, zeros) in layout.runs(block.len()) {
-            self.fill_run(id.0, at, &mut block[at..at + random + zeros], random);
-        }
-    }
-
     /// Whether `block` holds the bytes of `id`: made again piece by piece in registers, and compared there.
     ///
     /// # Errors
@@ -259,8 +208,10 @@ impl Generator {
     #[inline]
     pub fn matches(self, id: ContentId, layout: Layout, block: &[u8]) -> Result<(), Mismatch> {
         let layout = if id == ContentId::ZERO { Layout::head(0) } else { layout };
+        let mut root = [Root::default()];
+        self.roots(&[id], &mut root);
         for (at, random, zeros) in layout.runs(block.len()) {
-            self.matches_run(id.0, at, &block[at..at + random + zeros], random)?;
+            self.matches_run(&root[0], at, &block[at..at + random + zeros], random)?;
         }
         Ok(())
     }
@@ -284,7 +235,7 @@ impl Generator {
         if id != ContentId::ZERO
             && let Some(random) = self.one_run(layout, block.len())
         {
-            return vaes512::grows(vaes512::root(id.0), block, random);
+            return vaes512::grows(self.root(id), block, random);
         }
         self.matches(id, layout, block).is_ok()
     }
@@ -302,66 +253,25 @@ impl Generator {
         (wide && one_go).then_some(random)
     }
 
-    /// Stores `value` into every byte, by the widest instructions of the path: the limit of what a fill can reach.
     #[inline]
-    pub fn store(self, value: u8, bytes: &mut [u8]) {
-        match self.path {
-            #[cfg(target_arch = "x86_64")]
-            Path::AesNi => aesni::store(value, bytes),
-            #[cfg(target_arch = "x86_64")]
-            Path::Vaes256 => vaes256::store(value, bytes),
-            #[cfg(target_arch = "x86_64")]
-            Path::Vaes512 => vaes512::store(value, bytes),
-            _ => bytes.fill(value),
-        }
-    }
-
-    /// One run, which starts `at` bytes into the block.
-    #[inline]
-    fn fill_run(self, id: u64, at: usize, bytes: &mut [u8], random: usize) {
-        if random.next_multiple_of(BATCH) > bytes.len() {
-            return self.fill_short(id, at, bytes, random);
-        }
-        match self.path {
-            #[cfg(target_arch = "x86_64")]
-            Path::AesNi => aesni::fill_run(id, at, bytes, random),
-            #[cfg(target_arch = "x86_64")]
-            Path::Vaes256 => vaes256::fill_run(id, at, bytes, random),
-            #[cfg(target_arch = "x86_64")]
-            Path::Vaes512 => vaes512::fill_run(id, at, bytes, random),
-            _ => {
-                let make = |first, batches: &mut [_]| portable::fill(id, first, batches);
-                fill_run(at, bytes, random, make, |zeros| zeros.fill(0));
-            }
-        }
-    }
-
-    /// A run whose last random bytes are in a batch that reaches beyond it.
-    #[cold]
-    fn fill_short(self, id: u64, at: usize, bytes: &mut [u8], random: usize) {
-        let whole = random / BATCH * BATCH;
-        let piece = self.batch(id, at + whole);
-        let (batches, rest) = bytes.split_at_mut(whole);
-        self.batches(id, at, batches.as_chunks_mut().0);
-        let (end, zeros) = rest.split_at_mut(random - whole);
-        end.copy_from_slice(&piece[..end.len()]);
-        zeros.fill(0);
-        end_before_zeros(at, bytes, random);
-    }
-
-    #[inline]
-    fn matches_run(self, id: u64, at: usize, bytes: &[u8], random: usize) -> Result<(), Mismatch> {
+    fn matches_run(
+        self,
+        root: &Root,
+        at: usize,
+        bytes: &[u8],
+        random: usize,
+    ) -> Result<(), Mismatch> {
         let (made, zeros) = bytes.split_at(random);
         let (batches, rest) = made.as_chunks::<BATCH>();
         if !batches.is_empty()
-            && let Some(wrong) = self.wrong_batch(id, at, batches)
+            && let Some(wrong) = self.wrong_batch(root, at, batches)
         {
             let offset = at + wrong * BATCH;
-            return first_difference(offset, &batches[wrong], &self.batch(id, offset));
+            return first_difference(offset, &batches[wrong], &self.batch(root, offset));
         }
         if !rest.is_empty() {
             let offset = at + random - rest.len();
-            let mut piece = self.batch(id, offset);
+            let mut piece = self.batch(root, offset);
             if ends_before_zeros(at, bytes.len(), random) && piece[rest.len() - 1] == 0 {
                 piece[rest.len() - 1] = LAST;
             }
@@ -384,40 +294,40 @@ impl Generator {
     }
 
     /// The batch at `offset`, a multiple of [`BATCH`].
-    fn batch(self, id: u64, offset: usize) -> [u8; BATCH] {
+    fn batch(self, root: &Root, offset: usize) -> [u8; BATCH] {
         let mut piece = [[0; BATCH]];
-        self.batches(id, offset, &mut piece);
+        self.batches(root, offset, &mut piece);
         let [piece] = piece;
         piece
     }
 
     /// Fills the batches from `offset` on.
     #[inline]
-    fn batches(self, id: u64, offset: usize, batches: &mut [[u8; BATCH]]) {
+    fn batches(self, root: &Root, offset: usize, batches: &mut [[u8; BATCH]]) {
         let first = counter(offset);
         match self.path {
             #[cfg(target_arch = "x86_64")]
-            Path::AesNi => aesni::fill(id, first, batches),
+            Path::AesNi => aesni::fill(root, first, batches),
             #[cfg(target_arch = "x86_64")]
-            Path::Vaes256 => vaes256::fill(id, first, batches),
+            Path::Vaes256 => vaes256::fill(root, first, batches),
             #[cfg(target_arch = "x86_64")]
-            Path::Vaes512 => vaes512::fill(id, first, batches),
-            _ => portable::fill(id, first, batches),
+            Path::Vaes512 => vaes512::fill(root, first, batches),
+            _ => portable::fill(root, first, batches),
         }
     }
 
     /// Number of the first of the batches from `offset` on that differs from what it should be.
     #[inline]
-    fn wrong_batch(self, id: u64, offset: usize, batches: &[[u8; BATCH]]) -> Option<usize> {
+    fn wrong_batch(self, root: &Root, offset: usize, batches: &[[u8; BATCH]]) -> Option<usize> {
         let first = counter(offset);
         match self.path {
             #[cfg(target_arch = "x86_64")]
-            Path::AesNi => aesni::wrong(id, first, batches),
+            Path::AesNi => aesni::wrong(root, first, batches),
             #[cfg(target_arch = "x86_64")]
-            Path::Vaes256 => vaes256::wrong(id, first, batches),
+            Path::Vaes256 => vaes256::wrong(root, first, batches),
             #[cfg(target_arch = "x86_64")]
-            Path::Vaes512 => vaes512::wrong(id, first, batches),
-            _ => portable::wrong(id, first, batches),
+            Path::Vaes512 => vaes512::wrong(root, first, batches),
+            _ => portable::wrong(root, first, batches),
         }
     }
 }

@@ -1,6 +1,9 @@
 //! AES rounds from tables, and their inverses. Same bytes as the instructions, for any machine.
 
-use super::{BASE_KEYS, BATCH, COUNTERS, KINDS, LANE_KEYS, Lane, MARK, STEM_KEYS, STEP, parent};
+use super::{
+    BASE_KEYS, BATCH, COUNTERS, KINDS, LANE_KEYS, Lane, MARK, Root, STEM_KEYS, STEP, parent,
+};
+use crate::ContentId;
 
 /// A state as four columns, little endian.
 pub(crate) type State = [u32; 4];
@@ -143,15 +146,10 @@ fn bytes(state: State) -> Lane {
     number(state).to_le_bytes()
 }
 
-/// [`base`], as a number.
-pub(super) fn root(id: u64) -> u128 {
-    number(base(id))
-}
-
-/// From id to base.
-fn base(id: u64) -> State {
-    let start = key(u128::from(MARK) << 64 | u128::from(id));
-    BASE_KEYS.iter().fold(start, |state, &round| encrypt(state, key(round)))
+/// From id to root.
+pub(super) fn root(id: ContentId) -> Root {
+    let start = key(u128::from(MARK) << 64 | u128::from(id.0));
+    Root(number(BASE_KEYS.iter().fold(start, |state, &round| encrypt(state, key(round)))))
 }
 
 /// Undoes [`decrypt`].
@@ -207,9 +205,9 @@ fn fan(stem: State) -> [State; KINDS] {
     lanes
 }
 
-/// The batches of `id` from counter `first` on, for ever.
-fn batches(id: u64, first: u64) -> impl Iterator<Item = [[Lane; COUNTERS]; KINDS]> {
-    let base = base(id);
+/// The batches that grow from `root`, from counter `first` on, for ever.
+fn batches(root: &Root, first: u64) -> impl Iterator<Item = [[Lane; COUNTERS]; KINDS]> {
+    let base = key(root.0);
     let start = |low: u32, high: u32, step: u64| {
         (u64::from(high) << 32 | u64::from(low)).wrapping_add(step.wrapping_mul(first))
     };
@@ -231,16 +229,22 @@ fn batches(id: u64, first: u64) -> impl Iterator<Item = [[Lane; COUNTERS]; KINDS
     })
 }
 
-/// Fills whole batches with the bytes of `id` from counter `first` on.
-pub(super) fn fill(id: u64, first: u64, places: &mut [[u8; BATCH]]) {
-    for (place, batch) in places.iter_mut().zip(batches(id, first)) {
+/// Fills whole batches with what grows from `root`, from counter `first` on.
+pub(super) fn fill(root: &Root, first: u64, places: &mut [[u8; BATCH]]) {
+    for (place, batch) in places.iter_mut().zip(batches(root, first)) {
         place.copy_from_slice(batch.as_flattened().as_flattened());
     }
 }
 
+/// One run.
+pub(super) fn fill_run(root: &Root, at: usize, bytes: &mut [u8], random: usize) {
+    let make = |first, batches: &mut [_]| fill(root, first, batches);
+    super::grow::fill_run(at, bytes, random, make, |zeros| zeros.fill(0));
+}
+
 /// Number of the first batch that is not as [`fill`] would make it.
-pub(super) fn wrong(id: u64, first: u64, places: &[[u8; BATCH]]) -> Option<usize> {
-    let mut expected = batches(id, first);
+pub(super) fn wrong(root: &Root, first: u64, places: &[[u8; BATCH]]) -> Option<usize> {
+    let mut expected = batches(root, first);
     places.iter().position(|place| {
         expected.next().is_none_or(|batch| place != batch.as_flattened().as_flattened())
     })

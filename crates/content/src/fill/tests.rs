@@ -114,10 +114,10 @@ const GOLDEN: &str = "e67d266bac1161a018d5b2b1ac10858d";
 /// As QEMU's VAES does: both halves of 32 bytes are the first.
 #[test]
 fn a_path_that_makes_other_bytes_or_overlooks_them_is_not_used() {
-    let fill = |id: u64, batches: &mut [[u8; BATCH]]| portable::fill(id, 0, batches);
-    let wrong = |id: u64, batches: &[[u8; BATCH]]| portable::wrong(id, 0, batches);
+    let fill = |id, batches: &mut [[u8; BATCH]]| portable::fill(&portable::root(id), 0, batches);
+    let wrong = |id, batches: &[[u8; BATCH]]| portable::wrong(&portable::root(id), 0, batches);
     assert!(makes_the_bytes(fill, wrong));
-    let halved = |id: u64, batches: &mut [[u8; BATCH]]| {
+    let halved = |id, batches: &mut [[u8; BATCH]]| {
         fill(id, batches);
         batches.as_flattened_mut().chunks_mut(32).for_each(|two| two.copy_within(..16, 16));
     };
@@ -276,7 +276,7 @@ fn a_look_at_a_block_finds_what_it_grows_from_on_every_path_and_a_flipped_bit_an
             let look = Look::new(generator, layout, 4096);
             let (root, other) = (Root::of(ContentId(77)), Root::of(ContentId(78)));
             assert_ne!(root, other);
-            assert_eq!(root, Root(portable::root(77)));
+            assert_eq!(root, portable::root(ContentId(77)));
             let mut block = [0; 4096];
             assert_eq!(look.number(&block), None, "{path:?} {layout:?}");
             assert!(!look.grows(root, &block) && !look.grows(Root::default(), &block));

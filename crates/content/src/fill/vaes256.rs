@@ -8,9 +8,9 @@ use std::arch::x86_64::{
 };
 use std::hint::black_box;
 
-use super::aesni::{base, key, steps};
+use super::aesni::{key, steps};
 use super::entry::entry;
-use super::{BATCH, CHAINS, COUNTERS, KINDS, LANE_KEYS, Lane, STEM_KEYS, STEP};
+use super::{BATCH, CHAINS, COUNTERS, KINDS, LANE_KEYS, Lane, Root, STEM_KEYS, STEP};
 
 /// Bytes of a vector.
 const WIDTH: usize = size_of::<__m256i>();
@@ -33,8 +33,8 @@ struct Maker {
 impl Maker {
     #[inline]
     #[target_feature(enable = "aes,avx2,vaes")]
-    fn new(id: u64, first: u64) -> Self {
-        let start = _mm256_broadcastsi128_si256(_mm_add_epi64(base(id), steps(first)));
+    fn new(root: &Root, first: u64) -> Self {
+        let start = _mm256_broadcastsi128_si256(_mm_add_epi64(key(root.0), steps(first)));
         let step = |n: u64, half: usize| STEP[half].wrapping_mul(n).cast_signed();
         let fan =
             |n: u64| _mm256_set_epi64x(step(n + 1, 1), step(n + 1, 0), step(n, 1), step(n, 0));
@@ -90,8 +90,8 @@ fn wide_key(of: u128) -> __m256i {
 
 #[inline]
 #[target_feature(enable = "aes,avx2,vaes")]
-fn fill_wide(id: u64, first: u64, batches: &mut [[u8; BATCH]]) {
-    let mut maker = Maker::new(id, first);
+fn fill_wide(root: &Root, first: u64, batches: &mut [[u8; BATCH]]) {
+    let mut maker = Maker::new(root, first);
     for batch in batches {
         let (places, _) = batch.as_chunks_mut::<WIDTH>();
         maker.next(|n, lanes| {
@@ -102,8 +102,8 @@ fn fill_wide(id: u64, first: u64, batches: &mut [[u8; BATCH]]) {
 }
 
 #[target_feature(enable = "aes,avx2,vaes")]
-fn wrong_wide(id: u64, first: u64, batches: &[[u8; BATCH]]) -> Option<usize> {
-    let mut maker = Maker::new(id, first);
+fn wrong_wide(root: &Root, first: u64, batches: &[[u8; BATCH]]) -> Option<usize> {
+    let mut maker = Maker::new(root, first);
     for (n, batch) in batches.iter().enumerate() {
         let (places, _) = batch.as_chunks::<WIDTH>();
         let mut difference = _mm256_setzero_si256();

@@ -1,7 +1,7 @@
 //! The AES fan 512 bits wide: four counters at a time.
 
 use std::arch::x86_64::{
-    __m128i, __m512i, _mm_add_epi64, _mm512_add_epi64, _mm512_aesdec_epi128, _mm512_aesenc_epi128,
+    __m128i, __m512i, _mm512_add_epi64, _mm512_aesdec_epi128, _mm512_aesenc_epi128,
     _mm512_broadcast_i32x4, _mm512_loadu_si512, _mm512_mask_mov_epi8, _mm512_maskz_mov_epi8,
     _mm512_or_si512, _mm512_set_epi64, _mm512_set1_epi8, _mm512_setzero_si512, _mm512_storeu_si512,
     _mm512_ternarylogic_epi64, _mm512_test_epi64_mask, _mm512_testn_epi8_mask, _mm512_xor_si512,
@@ -9,10 +9,10 @@ use std::arch::x86_64::{
 use std::hint::black_box;
 use std::num::NonZero;
 
-use super::aesni::{self, base, key, number, steps};
+use super::aesni::{key, number, steps};
 use super::entry::entry;
 use super::invert::aes;
-use super::{BATCH, COUNTERS, KINDS, LANE_KEYS, LAST, Lane, STEM_KEYS, STEP};
+use super::{BATCH, COUNTERS, KINDS, LANE_KEYS, LAST, Lane, Root, STEM_KEYS, STEP};
 
 /// Bytes of a vector.
 const WIDTH: usize = size_of::<__m512i>();
@@ -21,13 +21,6 @@ entry!(
     path: "vaes-512", features: "aes,avx2,vaes,avx512f",
     stores: "avx512f", _mm512_set1_epi8, _mm512_storeu_si512
 );
-
-/// What the content of `id` grows from. Only for a processor that has the instructions.
-#[inline]
-pub(super) fn root(id: u64) -> u128 {
-    // SAFETY: as for `fill`.
-    unsafe { aesni::root(id) }
-}
 
 /// The id whose content `block` holds: `random` bytes of it, a lane at least, then zeros. The block is of whole batches.
 #[inline]
@@ -45,7 +38,7 @@ pub(super) fn rooted(block: &[u8], random: usize) -> Option<NonZero<u128>> {
 
 /// Whether that is `root`.
 #[inline]
-pub(super) fn grows(root: u128, block: &[u8], random: usize) -> bool {
+pub(super) fn grows(root: Root, block: &[u8], random: usize) -> bool {
     // SAFETY: as for `fill`.
     unsafe { grows_wide(root, block, random) }
 }
@@ -61,15 +54,14 @@ struct Maker {
 impl Maker {
     #[inline]
     #[target_feature(enable = "aes,avx2,vaes,avx512f")]
-    fn new(id: u64, first: u64) -> Self {
-        Self::from(_mm_add_epi64(base(id), steps(first)))
+    fn new(root: &Root, first: u64) -> Self {
+        Self::from(key(root.0), first)
     }
 
-    /// From the first counter on.
+    /// The same from a root in a register.
     #[inline]
     #[target_feature(enable = "aes,avx2,vaes,avx512f")]
-    fn from(first: __m128i) -> Self {
-        let start = _mm512_broadcast_i32x4(first);
+    fn from(root: __m128i, first: u64) -> Self {
         let step = |n: u64, half: usize| STEP[half].wrapping_mul(n).cast_signed();
         let fan = _mm512_set_epi64(
             step(3, 1),
@@ -81,8 +73,10 @@ impl Maker {
             0,
             0,
         );
+        // All that waits for the root is one addition.
+        let beyond_root = _mm512_add_epi64(fan, _mm512_broadcast_i32x4(steps(first)));
         Self {
-            counters: _mm512_add_epi64(start, fan),
+            counters: _mm512_add_epi64(_mm512_broadcast_i32x4(root), beyond_root),
             stride: _mm512_broadcast_i32x4(steps(COUNTERS as u64)),
             stem: [wide_key(STEM_KEYS[0]), wide_key(STEM_KEYS[1])],
             lane: [
@@ -150,8 +144,8 @@ fn wide_key(of: u128) -> __m512i {
 
 #[inline]
 #[target_feature(enable = "aes,avx2,vaes,avx512f")]
-fn fill_wide(id: u64, first: u64, batches: &mut [[u8; BATCH]]) {
-    let mut maker = Maker::new(id, first);
+fn fill_wide(root: &Root, first: u64, batches: &mut [[u8; BATCH]]) {
+    let mut maker = Maker::new(root, first);
     for batch in batches {
         let (places, _) = batch.as_chunks_mut::<WIDTH>();
         for (place, lanes) in places.iter_mut().zip(maker.next()) {
@@ -162,8 +156,8 @@ fn fill_wide(id: u64, first: u64, batches: &mut [[u8; BATCH]]) {
 }
 
 #[target_feature(enable = "aes,avx2,vaes,avx512f")]
-fn wrong_wide(id: u64, first: u64, batches: &[[u8; BATCH]]) -> Option<usize> {
-    differs(Maker::new(id, first), batches)
+fn wrong_wide(root: &Root, first: u64, batches: &[[u8; BATCH]]) -> Option<usize> {
+    differs(Maker::new(root, first), batches)
 }
 
 /// What the block needs to name its content and what it needs to be made again have the base in common: neither waits for
@@ -183,8 +177,8 @@ fn rooted_wide(block: &[u8], random: usize) -> Option<NonZero<u128>> {
 }
 
 #[target_feature(enable = "aes,avx2,vaes,avx512f,avx512bw")]
-fn grows_wide(root: u128, block: &[u8], random: usize) -> bool {
-    is_of(key(root), block, random)
+fn grows_wide(root: Root, block: &[u8], random: usize) -> bool {
+    is_of(key(root.0), block, random)
 }
 
 /// Whether `block` is what grows from `base`: all differences are gathered, and asked about once at the end.
@@ -193,7 +187,7 @@ fn grows_wide(root: u128, block: &[u8], random: usize) -> bool {
 fn is_of(base: __m128i, block: &[u8], random: usize) -> bool {
     let (batches, _) = block.as_chunks::<BATCH>();
     let (whole, rest) = batches.split_at(random / BATCH);
-    let mut maker = Maker::from(base);
+    let mut maker = Maker::from(base, 0);
     let mut difference = [_mm512_setzero_si512(); 2];
     for batch in whole {
         let found = vectors(batch);

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use content::{ContentId, ContentSpec, Contents, Kind, Part};
+use content::{ContentId, ContentSpec, Contents, Kind, Part, Path};
 use units::Seed;
 
 fn spec(toml: &str) -> ContentSpec {
@@ -77,6 +77,12 @@ fn a_stage_that_was_stopped_goes_on_where_it_was() {
         "dedupe = 50\ndistance = \"1..100=1,100..2000=1\"",
         "dedupe = 50\nscope = \"live\"",
         "dedupe = 50\ndomain = \"target\"",
+        "zero = 10",
+        "zero = 100",
+        "dedupe = 90\nzero = 5\nwindow = 300",
+        "dedupe = 60\npopularity = \"cap:4\"",
+        "dedupe = 33.3\ndistance = \"previous\"",
+        "dedupe = 40\nmisaligned = \"512\"",
     ] {
         let whole = contents(toml, 9, 2, 1);
         let mut source = whole.source(0);
@@ -95,6 +101,37 @@ fn a_stage_that_was_stopped_goes_on_where_it_was() {
             assert_eq!(source.next_id(n), all[n as usize], "{toml} from {n}");
             source.id_at(n / 2, n / 2);
             assert_eq!(source.next_id(n + 1), all[n as usize + 1], "{toml} after {n}");
+        }
+    }
+}
+
+#[test]
+fn what_is_filled_block_after_block_is_what_each_id_stands_for() {
+    for toml in [
+        "",
+        "dedupe = 50\ncompress = \"50%\"\nzero = 5",
+        "dedupe = 30\nvdo_saving = 40",
+        "dedupe = 50\nscope = \"live\"\ncompress = \"2x\"",
+        "dedupe = 40\nmisaligned = \"512\"",
+        "compress = \"3x\"\ntexture = \"interleaved:1024\"",
+        "compress = \"50%\"\nblock = \"512\"",
+    ] {
+        let spec = spec(toml);
+        for &path in Path::available() {
+            let part = Part { generator: 0, jobs: 1, blocks: 10_000 };
+            let contents = Contents::with_path(&spec, Seed(4), part, path).unwrap();
+            let mut source = contents.source(0);
+            let mut buffer = vec![0xee; 21 * contents.unit() + 700];
+            for turn in 0..20 {
+                let mut ids = Vec::new();
+                source.fill_at(turn * 21, &mut buffer, |_, id| ids.push(id));
+                for (&id, block) in ids.iter().zip(buffer.chunks(contents.unit())) {
+                    let mut alone = vec![0xdd; block.len()];
+                    contents.fill(id, &mut alone);
+                    assert!(alone == block, "{toml:?} {path:?} {id:?}");
+                    assert_eq!(contents.matches(id, block), Ok(()), "{toml:?} {path:?} {id:?}");
+                }
+            }
         }
     }
 }
