@@ -39,12 +39,12 @@ pub(crate) fn start(
     common: &Common,
     mut census: Census,
 ) -> Result<std::thread::JoinHandle<Taken>, EngineError> {
-    let (shift, sizes) = (common.shift.clone(), common.sizes.clone());
+    let common = common.clone();
     let take = move || {
         sys::usage::yield_to_others();
         let mut pause = FIRST_PAUSE;
         loop {
-            let found = sample::look(&mut taps, &mut census, &shift, &sizes);
+            let found = sample::look(&mut taps, &mut census, &common);
             if !found.more {
                 return Taken { census, cpu: sys::usage::thread() };
             }

@@ -184,10 +184,10 @@ impl Outline {
     /// What samplers share.
     pub(crate) fn sampling(&self) -> Common {
         let blocks = self.content_blocks();
-        let shift = Shift::picking(SAMPLE << self.ahead(), blocks);
-        let sampled = blocks.map(|blocks| blocks >> shift.get());
+        let planned = Shift::picking(SAMPLE << self.ahead(), blocks);
+        let sampled = blocks.map(|blocks| blocks >> planned.get());
         let sizes = Shift::picking(reduce::most_sized(self.unit) as u64, sampled);
-        Common::new(shift, sizes, std::sync::Arc::new(self.addresses()))
+        Common::new(planned, sizes, std::sync::Arc::new(self.addresses()))
     }
 
     /// A census of what is written, and of what the addresses hold.

@@ -12,6 +12,11 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 pub(crate) struct Shift(Arc<AtomicU32>);
 
 impl Shift {
+    /// The shift that picks everything.
+    pub(crate) fn none() -> Self {
+        Self(Arc::new(AtomicU32::new(0)))
+    }
+
     /// The shift that picks at most `limit` of `blocks` blocks, if all are different.
     pub(crate) fn picking(limit: u64, blocks: Option<u64>) -> Self {
         let blocks = blocks.unwrap_or(0);

@@ -20,11 +20,17 @@ use reduce::{Addresses, Census, Holds, Name, Place};
 
 use crate::pressed::{self, Receiver, Room, Sender, Shift};
 
+/// Names from which on a load's beginning has been seen, where the contents stand that it repeats most. The census must know them before
+/// it sees less than all: a sample may hold none of them.
+const BEGINNING: u64 = 8192;
+
 /// What the workers of a load share.
 #[derive(Clone)]
 pub(crate) struct Common {
     /// How strictly blocks are picked.
     pub shift: Shift,
+    /// How strictly they are to be once the beginning has been seen.
+    planned: Shift,
     /// How strictly those of them are whose size is taken.
     pub sizes: Shift,
     /// What the addresses of all targets hold; none when that is not told.
@@ -34,8 +40,9 @@ pub(crate) struct Common {
 }
 
 impl Common {
-    pub(crate) fn new(shift: Shift, sizes: Shift, addresses: Arc<Addresses>) -> Self {
-        Self { shift, sizes, addresses, order: Arc::default() }
+    /// Every block is picked at first, and later as strictly as `planned`.
+    pub(crate) fn new(planned: Shift, sizes: Shift, addresses: Arc<Addresses>) -> Self {
+        Self { shift: Shift::none(), planned, sizes, addresses, order: Arc::default() }
     }
 }
 
@@ -55,6 +62,8 @@ pub(crate) struct Sampler {
 pub(crate) struct Tap {
     names: Receiver<(Name, Place)>,
     blocks: Receiver<Name>,
+    /// Names that came through.
+    named: u64,
 }
 
 /// Blocks of content that were handed to the kernel.
@@ -89,7 +98,7 @@ pub(crate) fn queues(rooms: Rooms, common: Common) -> (Sampler, Tap) {
     let unit = rooms.blocks.bytes;
     let Common { addresses, order, .. } = common;
     let sampler = Sampler { names, blocks, unit, addresses, order, counts: Counts::default() };
-    (sampler, Tap { names: named, blocks: kept })
+    (sampler, Tap { names: named, blocks: kept, named: 0 })
 }
 
 impl Sampler {
@@ -173,9 +182,9 @@ pub(crate) struct Found {
 const LITTLE: usize = 16;
 
 /// Shows `census` what is queued, and makes it and the samplers equally strict.
-pub(crate) fn look(taps: &mut [Tap], census: &mut Census, shift: &Shift, sizes: &Shift) -> Found {
+pub(crate) fn look(taps: &mut [Tap], census: &mut Census, common: &Common) -> Found {
     let mut found = Found { more: false, much: false };
-    for Tap { names, blocks } in taps {
+    for Tap { names, blocks, named: all } in &mut *taps {
         // First what was queued: the contents that a load repeats most stand at its beginning, before a worker that finds its
         // queue full becomes stricter.
         let (mut named, mut kept) = (0, 0);
@@ -187,17 +196,21 @@ pub(crate) fn look(taps: &mut [Tap], census: &mut Census, shift: &Shift, sizes: 
             census.keep(name, block);
             kept += 1;
         });
+        *all += named as u64;
         found.much |= named > names.length() / LITTLE || kept > blocks.length() / LITTLE;
-        level(census, shift, sizes);
+        level(census, common);
+    }
+    if taps.iter().map(|tap| tap.named).sum::<u64>() >= BEGINNING {
+        common.shift.raise(common.planned.get());
     }
     if !found.more {
         // A worker may have raised them with its last block.
-        level(census, shift, sizes);
+        level(census, common);
     }
     found
 }
 
-fn level(census: &mut Census, shift: &Shift, sizes: &Shift) {
+fn level(census: &mut Census, Common { shift, sizes, .. }: &Common) {
     census.tighten_to(shift.get());
     shift.raise(census.shift());
     census.tighten_sizes_to(sizes.get());
@@ -209,14 +222,11 @@ mod tests {
     use super::*;
     use reduce::{Achieved, BLOCK};
 
-    fn common(shift: Shift) -> Common {
+    fn common(planned: u32) -> Common {
         let words = (0..Addresses::words(100)).map(|_| AtomicU64::new(0)).collect();
-        let sizes = Shift::picking(1, None);
+        let (shift, sizes) = (Shift::none(), Shift::none());
+        shift.raise(planned);
         Common::new(shift, sizes, Arc::new(Addresses::over(words, false)))
-    }
-
-    fn every() -> Shift {
-        Shift::picking(1 << 40, None)
     }
 
     fn rooms(names: usize, blocks: usize) -> Rooms {
@@ -240,7 +250,7 @@ mod tests {
 
     #[test]
     fn zero_blocks_are_counted_apart_and_all_others_arrive_in_order() {
-        let (mut sampler, mut tap) = queues(rooms(16, 16), common(every()));
+        let (mut sampler, mut tap) = queues(rooms(16, 16), common(0));
         let buffer: Vec<u8> = [block(1), [0; BLOCK], block(2), block(1)].concat();
         sampler.see(&buffer, 7);
         assert_eq!(sampler.counts, Counts { all: 4, zero: 1 });
@@ -255,11 +265,11 @@ mod tests {
 
     #[test]
     fn a_census_that_is_behind_gets_a_smaller_sample_that_is_still_consistent() {
-        let shift = every();
-        let (mut sampler, mut tap) = queues(rooms(256, 1), common(shift.clone()));
+        let all = common(0);
+        let (mut sampler, mut tap) = queues(rooms(256, 1), all.clone());
         let ids: Vec<u64> = (0..20_000).map(|i| i / 2).collect();
         ids.iter().for_each(|&id| sampler.see(&block(id), id));
-        let last = shift.get();
+        let last = all.shift.get();
         let mut seen: Vec<_> = named(&mut tap).into_iter().map(|(name, _)| name).collect();
         seen.retain(|name| name.passes(last));
         let expected: Vec<_> =
@@ -270,18 +280,18 @@ mod tests {
 
     /// A census of 20,000 blocks, every content twice, with a look after each `every`.
     fn census(rooms: Rooms, each: u64) -> (Achieved, u32) {
-        let common = common(every());
+        let common = common(0);
         let (mut sampler, tap) = queues(rooms, common.clone());
         let (mut taps, mut census) = ([tap], Census::new(1 << 20));
         for id in 0..20_000 {
             sampler.see(&block(id / 2), id);
             if id % each == 0 {
-                assert!(look(&mut taps, &mut census, &common.shift, &common.sizes).more);
+                assert!(look(&mut taps, &mut census, &common).more);
             }
         }
         census.written(sampler.counts.all);
         drop(sampler);
-        let found = look(&mut taps, &mut census, &common.shift, &common.sizes);
+        let found = look(&mut taps, &mut census, &common);
         assert!(!found.more);
         (census.finish(), common.sizes.get())
     }
@@ -299,9 +309,34 @@ mod tests {
     }
 
     #[test]
+    fn what_a_load_repeats_most_at_its_beginning_is_known_however_strict_the_sample_is_to_be() {
+        // A tenth of all blocks is of ten contents of the beginning, which a sample of one in 64 has hardly ever.
+        let (written, beginning) = (30_000, 6000);
+        let id = |n| if n < beginning && n % 2 == 0 { n / 2 % 10 } else { 1000 + n / 2 };
+        let distinct = (0..written).map(id).collect::<std::collections::HashSet<_>>().len();
+        let common = common(6);
+        let (mut sampler, tap) = queues(rooms(1024, 16), common.clone());
+        let (mut taps, mut census) = ([tap], Census::new(1 << 20));
+        for n in 0..written {
+            sampler.see(&block(id(n)), n % 100);
+            if n % 100 == 0 {
+                look(&mut taps, &mut census, &common);
+            }
+        }
+        assert_eq!(common.shift.get(), 6);
+        census.written(sampler.counts.all);
+        drop(sampler);
+        look(&mut taps, &mut census, &common);
+        let found = census.finish();
+        let share = 100.0 * (1.0 - distinct as f64 / written as f64);
+        let got = found.duplicate_percent.unwrap_or_default();
+        let error = found.duplicate_error_points.unwrap_or_default();
+        assert!((got - share).abs() < 4.0 * error.max(0.1), "{got} ± {error} for {share}");
+    }
+
+    #[test]
     fn what_each_address_holds_is_told_of_every_block() {
-        let shift = every();
-        let all = common(shift.clone());
+        let all = common(0);
         let mut rooms = rooms(4, 4);
         (rooms.names.holds_all, rooms.blocks.holds_all) = (true, true);
         let (mut sampler, _tap) = queues(rooms, all.clone());
@@ -310,7 +345,7 @@ mod tests {
         assert_eq!((holds(2), holds(3), holds(4)), (Holds::Nothing, Holds::Sampled, Holds::Zero));
         // An overwrite outside of the sample.
         let outside = (0..).map(block).find(|b| !reduce::picked(b, 3)).unwrap();
-        shift.raise(3);
+        all.shift.raise(3);
         sampler.see(&outside, 3);
         assert_eq!(holds(3), Holds::Data);
         sampler.see_emptied(3..4);

@@ -245,8 +245,7 @@ impl Simulation<'_> {
     }
 
     fn look(&mut self) {
-        let Common { shift, sizes, .. } = &self.common;
-        sample::look(&mut self.taps, &mut self.census, shift, sizes);
+        sample::look(&mut self.taps, &mut self.census, &self.common);
         if self.context.interrupt.level() != Level::None {
             self.halt = Halt::Interrupted;
         }
