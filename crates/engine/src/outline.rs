@@ -184,8 +184,8 @@ impl Outline {
     /// What samplers share.
     pub(crate) fn sampling(&self) -> Common {
         let blocks = self.content_blocks();
-        let planned = Shift::picking(SAMPLE << self.ahead(), blocks);
-        let sampled = blocks.map(|blocks| blocks >> planned.get());
+        let planned = Shift::picking(SAMPLE << self.ahead(), blocks).get();
+        let sampled = blocks.map(|blocks| blocks >> planned);
         let sizes = Shift::picking(reduce::most_sized(self.unit) as u64, sampled);
         Common::new(planned, sizes, std::sync::Arc::new(self.addresses()))
     }

@@ -30,7 +30,7 @@ pub(crate) struct Common {
     /// How strictly blocks are picked.
     pub shift: Shift,
     /// How strictly they are to be once the beginning has been seen.
-    planned: Shift,
+    planned: u32,
     /// How strictly those of them are whose size is taken.
     pub sizes: Shift,
     /// What the addresses of all targets hold; none when that is not told.
@@ -41,7 +41,7 @@ pub(crate) struct Common {
 
 impl Common {
     /// Every block is picked at first, and later as strictly as `planned`.
-    pub(crate) fn new(planned: Shift, sizes: Shift, addresses: Arc<Addresses>) -> Self {
+    pub(crate) fn new(planned: u32, sizes: Shift, addresses: Arc<Addresses>) -> Self {
         Self { shift: Shift::none(), planned, sizes, addresses, order: Arc::default() }
     }
 }
@@ -201,7 +201,7 @@ pub(crate) fn look(taps: &mut [Tap], census: &mut Census, common: &Common) -> Fo
         level(census, common);
     }
     if taps.iter().map(|tap| tap.named).sum::<u64>() >= BEGINNING {
-        common.shift.raise(common.planned.get());
+        common.shift.raise(common.planned);
     }
     if !found.more {
         // A worker may have raised them with its last block.
@@ -224,9 +224,7 @@ mod tests {
 
     fn common(planned: u32) -> Common {
         let words = (0..Addresses::words(100)).map(|_| AtomicU64::new(0)).collect();
-        let (shift, sizes) = (Shift::none(), Shift::none());
-        shift.raise(planned);
-        Common::new(shift, sizes, Arc::new(Addresses::over(words, false)))
+        Common::new(planned, Shift::none(), Arc::new(Addresses::over(words, false)))
     }
 
     fn rooms(names: usize, blocks: usize) -> Rooms {
