@@ -4,26 +4,46 @@
 # Prints "package reason" for each package that is missing for the purposes given:
 # build (the program), lab (virtual machines), test (the tests).
 missing_packages() {
+    local need=need_if_missing
+    each_package "$@"
+}
+
+# Prints "package reason" for each package that the purposes given need, installed or not.
+needed_packages() {
+    local need=need_always
+    each_package "$@"
+}
+
+need_if_missing() { "${@:3}" || need_always "$@"; }
+need_always() { echo "$1 $2"; }
+
+# Hands each package that the purposes given need to $need: its name, the reason, and the command that tells whether it is there.
+#
+# The tests run with no programs on their PATH but those of these packages (scripts/path.sh), so a program that is
+# started and not named here is noticed on any machine.
+each_package() {
     local purpose
     for purpose in "$@"; do
         case $purpose in
             build)
-                has cc || echo "gcc C compiler, for LZ4 and for linking"
-                has_static_libc || echo "libc6-dev static C library: the program is one static file"
-                [ -e "$CERTIFICATES" ] || echo "ca-certificates certificates, to fetch crates over https"
+                "$need" gcc "C compiler, for LZ4 and for linking" has cc
+                "$need" libc6-dev "static C library: the program is one static file" has_static_libc
+                "$need" ca-certificates "certificates, to fetch crates over https" [ -e "$CERTIFICATES" ]
                 ;;
             lab)
-                has qemu-system-x86_64 || echo "qemu-system-x86 virtual machines of the lab"
-                has apt-get || echo "apt fetches the packages of the lab's guest"
-                has_keyring || echo "debian-archive-keyring verifies the packages of the lab's guest"
+                "$need" qemu-system-x86 "virtual machines of the lab" has qemu-system-x86_64
+                "$need" apt "fetches the packages of the lab's guest" has apt-get
+                "$need" debian-archive-keyring "verifies the packages of the lab's guest" has_keyring
                 ;;
             test)
-                has shellcheck || echo "shellcheck checks the scripts"
-                has python3 || echo "python3 reads a result without Fathom, as its manual shows"
-                has_system mkfs.ext4 || echo "e2fsprogs file systems that must not be overwritten"
-                has_system losetup || echo "mount loop devices"
+                "$need" shellcheck "checks the scripts" has shellcheck
+                "$need" python3 "reads a result without Fathom, as its manual shows" has python3
+                "$need" e2fsprogs "file systems that must not be overwritten" has_system mkfs.ext4
+                "$need" mount "loop devices" has_system losetup
+                "$need" xz-utils "unpacks the corpora of the estimate" has xz
+                "$need" fio "the peer that the engine is compared with" has fio
                 # Ubuntu's package only points to a snap, which does not run everywhere.
-                has chromium || [ "$(os_value ID)" = ubuntu ] || echo "chromium opens the report page"
+                [ "$(os_value ID)" = ubuntu ] || "$need" chromium "opens the report page" has chromium
                 ;;
         esac
     done

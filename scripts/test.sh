@@ -3,13 +3,19 @@
 set -u
 # shellcheck source=scripts/setup.sh
 . "$(dirname "$0")/setup.sh"
+# shellcheck source=scripts/path.sh
+. "$ROOT/scripts/path.sh"
 # shellcheck source=scripts/tally.sh
 . "$ROOT/scripts/tally.sh"
 cd "$ROOT" || exit
 
 setup build lab test || exit
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+programs=$(mktemp -d)
+trap 'rm -rf "$log" "$programs"' EXIT
+# A program that set-up does not install is not there for the tests either, whatever else this machine has.
+link_declared_programs "$programs"
+PATH=$programs
 
 # Runs one step, shows what it prints, and keeps it for the count.
 run() {
