@@ -3,8 +3,9 @@
 use units::Seed;
 
 use crate::order::Order;
+use crate::pieces::Pieces;
 use crate::sizes::Sizes;
-use crate::{BATCH, Io, LoadSpec, OpName, Pattern, Range, Share, divided, walk};
+use crate::{BATCH, Io, LoadSpec, OpName, Pattern, Range, Share, divided};
 
 /// Where the places of a lane are.
 #[derive(Debug, Clone, Copy)]
@@ -19,8 +20,8 @@ pub(crate) struct Layout {
     align: u64,
     /// Bytes of the range of the lane.
     bytes: u64,
-    /// Sizes differ and follow each other without gaps: places are units of `align`.
-    run: bool,
+    /// Sizes differ and there are passes: the places are [`Pieces`].
+    cut: bool,
 }
 
 impl Layout {
@@ -30,18 +31,20 @@ impl Layout {
         let (smallest, largest) = (size.smallest().0.max(1), size.largest().0.max(1));
         let align = spec.align_of(op).max(1);
         let pattern = spec.pattern_of(op);
-        let run = pattern == Pattern::Sequential && size.fixed().is_none();
+        let cut = pattern.has_passes() && size.fixed().is_none();
         let ordered = pattern.has_passes() && pattern != Pattern::Permutation;
         let grid = largest.div_ceil(align) * align;
-        let part = range.part(spec.share, job, grid);
+        let unit = if cut { Pieces::unit(size, align) } else { grid };
+        let part = range.part(spec.share, job, unit);
         let room = |size: u64| part.bytes.checked_sub(size);
         room(largest)?;
-        let (cell, places) = match (run, ordered) {
-            (true, _) => (align, part.bytes / align),
+        let (cell, places) = match (cut, ordered) {
+            // How many there are does not depend on the seed.
+            (true, _) => (align, Pieces::new(size, align, part.bytes, Seed(0)).count()),
             (_, true) => (grid, room(largest)? / grid + 1),
             _ => (align, room(smallest)? / align + 1),
         };
-        Some(Self { start: part.start, cell, places, align, bytes: part.bytes, run })
+        Some(Self { start: part.start, cell, places, align, bytes: part.bytes, cut })
     }
 
     /// How many places there are; all jobs together, unless jobs have parts of their own.
@@ -82,17 +85,17 @@ pub(crate) struct Lane {
     layout: Layout,
     order: Order,
     sizes: Sizes,
-    /// I/Os of this job in one pass (units of the layout where sizes follow each other); `None` without passes.
+    /// The places and their sizes, where those differ and there are passes.
+    pieces: Option<Box<Pieces>>,
+    /// I/Os of this job in one pass; `None` without passes.
     share: Option<u64>,
     places: Box<[u64; BATCH]>,
     at: usize,
     /// The batch that comes next.
     batch: u64,
     pass: u32,
-    /// I/Os left in the pass; where sizes follow each other, the unit of the part that comes next.
+    /// I/Os left in the pass.
     left: u64,
-    /// The first unit of this job's part, and units in it, where sizes follow each other.
-    part: (u64, u64),
 }
 
 impl Lane {
@@ -124,24 +127,42 @@ impl Lane {
             hot,
             divided,
         );
-        let part = walk::portion(layout.places, divided);
-        let share = if layout.run { Some(part.1) } else { share };
-        let left = if layout.run { 0 } else { share.unwrap_or(u64::MAX) };
+        let pieces = layout.cut.then(|| {
+            let seed = common.derive("pieces");
+            Box::new(Pieces::new(spec.block_size_of(op), layout.align, layout.bytes, seed))
+        });
+        let left = share.unwrap_or(u64::MAX);
         let places = Box::new([0; BATCH]);
-        Some(Self { layout, order, sizes, share, places, at: BATCH, batch: 0, pass: 0, left, part })
+        Some(Self {
+            layout,
+            order,
+            sizes,
+            pieces,
+            share,
+            places,
+            at: BATCH,
+            batch: 0,
+            pass: 0,
+            left,
+        })
     }
 
     /// Where the next I/O goes.
     #[inline]
     pub(crate) fn next(&mut self) -> Spot {
-        let length = self.sizes.next();
-        if self.layout.run {
-            return self.follow(length);
-        }
         self.supply();
         let place = self.places[self.at];
-        let spot =
-            Spot { offset: self.layout.offset(place, u64::from(length)), length, pass: self.pass };
+        let (offset, length) = match &self.pieces {
+            Some(pieces) => {
+                let (start, length) = pieces.at(place);
+                (self.layout.start + start, length)
+            }
+            None => {
+                let length = self.sizes.next();
+                (self.layout.offset(place, u64::from(length)), length)
+            }
+        };
+        let spot = Spot { offset, length, pass: self.pass };
         self.advance(1);
         spot
     }
@@ -191,34 +212,10 @@ impl Lane {
         }
     }
 
-    /// Units that an I/O of `length` bytes takes.
-    fn units(&self, length: u64) -> u64 {
-        length.div_ceil(self.layout.align)
-    }
-
-    /// The next I/O starts where the last one ended; what would cross the end of the part ends there.
-    fn follow(&mut self, length: u32) -> Spot {
-        let units = self.units(u64::from(length));
-        let (first, all) = self.part;
-        let unit = first + self.left.min(all.saturating_sub(units));
-        let spot =
-            Spot { offset: self.layout.offset(unit, u64::from(length)), length, pass: self.pass };
-        self.left += units;
-        if self.left >= all {
-            self.left = (self.left - all) % all.max(1);
-            self.pass = self.pass.wrapping_add(1);
-        }
-        spot
-    }
-
     /// Goes to this lane's I/O number `n`.
     pub(crate) fn seek(&mut self, n: u64) {
-        self.sizes.seek(n);
-        if self.layout.run {
-            let all = self.part.1.max(1);
-            let done = self.sizes.sum(n, |length| self.units(length));
-            (self.left, self.pass) = (done % all, (done / all) as u32);
-            return;
+        if self.pieces.is_none() {
+            self.sizes.seek(n);
         }
         let share = self.share.unwrap_or(u64::MAX);
         self.pass = (n / share) as u32;
@@ -233,28 +230,55 @@ impl Lane {
         }
     }
 
+    /// Whether [`Lane::bytes`] is quick: where sizes differ and a pass has no plain order, it walks.
+    pub(crate) fn sums(&self) -> bool {
+        self.pieces.is_none() || self.order.is_straight()
+    }
+
     /// Bytes of the first `n` I/Os.
     pub(crate) fn bytes(&self, n: u64) -> u64 {
-        self.sizes.sum(n, |length| length)
+        let Some((pieces, share)) = self.pieces.as_ref().zip(self.share) else {
+            return self.sizes.sum(n, |length| length);
+        };
+        let mut order = self.order.clone();
+        let mut places = [0; BATCH];
+        order.batch(0, &mut places);
+        if order.is_straight() {
+            let sum = |ios: u64| pieces.before(places[0] + ios) - pieces.before(places[0]);
+            return (n / share).saturating_mul(sum(share)) + sum(n % share);
+        }
+        // A pass that visits everything has all bytes, whatever its order.
+        let (whole, from) = match share == pieces.count() {
+            true => ((n / share).saturating_mul(pieces.bytes()), n - n % share),
+            false => (0, 0),
+        };
+        let mut walked = 0;
+        let (mut at, batch) = (from, BATCH as u64);
+        while at < n {
+            let (first, end) = (at % batch, batch.min(n - at / batch * batch));
+            order.batch(at / batch, &mut places);
+            let wanted = &places[first as usize..end as usize];
+            walked += wanted.iter().map(|&place| u64::from(pieces.at(place).1)).sum::<u64>();
+            at += end - first;
+        }
+        whole.saturating_add(walked)
     }
 
     /// Whether the first `n` I/Os make `passes` passes.
     pub(crate) fn has_passed(&self, n: u64, passes: u64) -> bool {
-        let Some(share) = self.share else { return true };
-        let done = if self.layout.run { self.sizes.sum(n, |length| self.units(length)) } else { n };
-        done >= share.saturating_mul(passes)
+        self.share.is_none_or(|share| n >= share.saturating_mul(passes))
     }
 
-    /// I/Os of this job in a pass; `None` without passes, or when sizes that differ follow each other.
+    /// I/Os of this job in a pass; `None` without passes.
     #[inline]
     pub(crate) fn share(&self) -> Option<u64> {
-        self.share.filter(|_| !self.layout.run)
+        self.share
     }
 
     /// Where its first I/O goes and how long each is, bytes, where each begins where the one before ended.
     pub(crate) fn row(&self) -> Option<(u64, u64)> {
         let Sizes::Fixed(size) = self.sizes else { return None };
-        let closed = self.layout.cell == u64::from(size) && !self.layout.run;
+        let closed = self.layout.cell == u64::from(size);
         (closed && self.order.is_row()).then_some((self.layout.start, u64::from(size)))
     }
 

@@ -28,6 +28,7 @@ mod ops;
 mod order;
 mod pattern;
 mod pauses;
+mod pieces;
 mod range;
 mod rate;
 mod seeds;

@@ -131,7 +131,10 @@ impl Maker {
             let sizes = spec.placed().map(|op| spec.block_size_of(op).smallest().0);
             let unit = sizes.min().unwrap_or(1).max(1);
             let wanted = portion(bytes.0.div_ceil(unit)) * unit;
-            first(|n| self.bytes(n) >= wanted)
+            if self.lanes.iter().all(Lane::sums) {
+                return first(|n| self.bytes(n) >= wanted);
+            }
+            self.walk(wanted)
         });
         let by_passes = spec.passes.map(|passes| {
             first(|n| {
@@ -140,6 +143,25 @@ impl Maker {
             })
         });
         [by_ios, by_bytes, by_passes].into_iter().flatten().min().unwrap_or(u64::MAX)
+    }
+
+    /// I/Os until `wanted` bytes are reached, found by making them.
+    fn walk(&self, wanted: u64) -> u64 {
+        let mut maker = Self { shared: None, ..self.clone() };
+        maker.cadence.sync = None;
+        let (mut out, mut bytes) = ([Io::FLUSH; BATCH], 0);
+        loop {
+            let made = maker.make(&mut out);
+            for (i, io) in out[..made].iter().enumerate() {
+                bytes += u64::from(io.length);
+                if bytes >= wanted {
+                    return maker.at - made as u64 + i as u64 + 1;
+                }
+            }
+            if made == 0 || (bytes == 0 && maker.lanes.is_empty()) {
+                return u64::MAX;
+            }
+        }
     }
 
     /// Goes to I/O number `n`; `false` when others share the stream.

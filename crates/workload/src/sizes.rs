@@ -50,6 +50,14 @@ impl Sizes {
         }
     }
 
+    /// Every size there is.
+    pub(crate) fn each(&self) -> impl Iterator<Item = u32> + '_ {
+        match self {
+            Self::Fixed(size) => std::slice::from_ref(size).iter().copied(),
+            Self::Mixed { sizes, .. } => sizes.iter().copied(),
+        }
+    }
+
     pub(crate) fn seek(&mut self, n: u64) {
         if let Self::Mixed { deck, .. } = self {
             deck.seek(n);

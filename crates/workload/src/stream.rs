@@ -124,7 +124,7 @@ impl Stream {
         self.maker.only_lane()?.row()
     }
 
-    /// I/Os of this job in a pass; `None` without passes, and where several patterns or sizes leave it open.
+    /// I/Os of this job in a pass; `None` without passes, and where several patterns leave it open.
     pub fn pass_ios(&self) -> Option<u64> {
         self.maker.only_lane()?.share()
     }

@@ -1,6 +1,6 @@
 //! What a pass visits, by one job or several, however they divide it.
 
-use proptest::prelude::{prop_assert_eq, proptest};
+use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
 use units::{Bytes, Seed};
 use workload::{LoadSpec, Share, Stream};
 
@@ -232,14 +232,49 @@ fn the_io_that_visits_a_block_is_found_from_the_block() {
 
 proptest! {
     #[test]
+    fn every_pass_touches_every_byte_once_whatever_the_sizes(
+        sectors in 2000u64..20_000, jobs in 1u32..5, passes in 1u32..4, seed: u64, offset in 0u64..3,
+        share in proptest::sample::select(vec![Share::Split, Share::Shared, Share::Parts, Share::Own]),
+        pattern in proptest::sample::select(vec!["sequential", "interleaved", "interleaved:7", "permutation", "strided:1"]),
+        sizes in proptest::sample::select(vec!["4k=50,64k=50", "4k..64k", "512=90,1536=5,128k=5", "8k=99,20k=1", "4k"]),
+        ops in proptest::sample::select(vec!["write=100", "randwrite=60,randread=40"]),
+    ) {
+        let spec = LoadSpec {
+            ops: ops.parse().unwrap(),
+            block_size: sizes.parse().unwrap(),
+            passes: Some(passes),
+            offset: Some(Bytes(offset * 4096)),
+            ..one_pass(pattern, jobs, share)
+        };
+        spec.validate().unwrap();
+        let Ok(range) = spec.check_target(sectors * 512, 512) else { return Ok(()) };
+        let unit = spec.block_size.common();
+        let mut seen = vec![0u32; (range.bytes / unit) as usize];
+        let mut done = workload::Amount { ios: 0, bytes: 0 };
+        for io in Stream::for_jobs(&spec, &range, Seed(seed)).into_iter().flatten() {
+            let first = (io.offset - range.start) / unit;
+            for block in first..first + u64::from(io.length) / unit {
+                seen[block as usize] += 1;
+            }
+            prop_assert!(io.pass < passes && u64::from(io.length).is_multiple_of(unit));
+            (done.ios, done.bytes) = (done.ios + 1, done.bytes + u64::from(io.length));
+        }
+        let wanted = if share == Share::Own { passes * jobs } else { passes };
+        prop_assert!(seen.iter().all(|&n| n == wanted), "{pattern} {share} {sizes}: {seen:?}");
+        prop_assert_eq!(Some(done), spec.amount(&range));
+    }
+
+    #[test]
     fn amounts_are_known_beforehand(
         blocks in 20u64..2000, jobs in 1u32..5, share in proptest::sample::select(Share::ALL.to_vec()),
         ios in 1u64..5000, sizes in proptest::sample::select(vec!["4k", "4k=50,12k=50", "4k..16k", "8k"]),
+        pattern in proptest::sample::select(vec![None, Some("permutation"), Some("interleaved:3"), Some("random")]),
         ops in proptest::sample::select(vec!["write=100", "write=70,randread=30", "read=33.33,randwrite=66.66,flush=0.01"]),
         by_bytes: bool,
     ) {
         let mut spec = spec(ops);
         (spec.jobs, spec.share, spec.block_size) = (jobs, share, sizes.parse().unwrap());
+        spec.pattern = pattern.map(|pattern| pattern.parse().unwrap());
         if by_bytes {
             spec.bytes = Some(Bytes(ios * 8192));
         } else {
