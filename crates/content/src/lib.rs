@@ -7,6 +7,7 @@
 mod ahead;
 mod compress;
 mod contents;
+mod described;
 mod distance;
 mod error;
 mod fill;

@@ -1,33 +1,12 @@
 //! `set."layer.key"` of a stage: settings of running layers that change before the stage, for the rest of the cell.
 
-use std::collections::BTreeMap;
-use std::ops::Range;
-
 use layers::Place;
 use layers::step::Step;
-use toml::{Table, Value};
 
-use crate::diagnostic::{Diagnostic, key_span};
+use crate::diagnostic::Diagnostic;
 use crate::plan::PlacedLayer;
 use crate::stacks::Built;
 use crate::stages::Stage;
-
-/// Takes `set` out of a stage's table.
-pub(crate) fn read(
-    table: &mut Table,
-    span: &Range<usize>,
-    text: &str,
-) -> Result<BTreeMap<String, Value>, Diagnostic> {
-    match table.remove("set") {
-        None => Ok(BTreeMap::new()),
-        Some(Value::Table(set)) => Ok(set.into_iter().collect()),
-        Some(other) => Err(Diagnostic::at(
-            key_span(text, span, "set"),
-            format!("set is {}, not settings of layers", other.type_str()),
-            "write set.\"layer.key\" = value",
-        )),
-    }
-}
 
 /// The layers of a stack with the settings that they have by now.
 pub(crate) struct Running<'a> {
@@ -42,10 +21,10 @@ impl<'a> Running<'a> {
     }
 
     /// The steps that change what the stage sets.
-    pub(crate) fn change(&mut self, stage: &Stage, text: &str) -> Result<Vec<Step>, Diagnostic> {
+    pub(crate) fn change(&mut self, stage: &Stage) -> Result<Vec<Step>, Diagnostic> {
         let mut steps = Vec::new();
-        for (path, value) in &stage.set {
-            let span = key_span(text, &stage.span, path);
+        for setting in &stage.set {
+            let (path, span) = (&setting.name, setting.at.clone());
             let (name, key) = path.split_once('.').unwrap_or((path, ""));
             let names: Vec<String> = self.layers.iter().map(|l| l.name.clone()).collect();
             let found = self.layers.iter_mut().find(|layer| layer.name == name);
@@ -58,7 +37,7 @@ impl<'a> Running<'a> {
                     format!("write set.\"layer.key\"; its layers are: {}", names.join(", ")),
                 ));
             };
-            layer.settings.insert(key.to_owned(), value.clone());
+            layer.settings.insert(key.to_owned(), setting.value.clone());
             let parsed = (kind.parse)(&layer.settings)
                 .map_err(|e| Diagnostic::at(span.clone(), e.to_string(), e.help.clone()))?;
             let place = Place {

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use results::model::{AskedMetric, PlanFacts, VariantFacts};
 use units::{Bytes, Seed};
 
+use crate::bounds;
 use crate::devices::{self, Devices};
-use crate::diagnostic::{Diagnostic, key_span, nearest, table_span};
+use crate::diagnostic::{Diagnostic, nearest};
 use crate::file::{File, Question};
 use crate::plan::{CellPlan, DevicePlan, Needs, Plan};
 use crate::stacks::{self, Built, VariantStack};
@@ -15,8 +16,6 @@ use crate::{ExperimentError, estimate, order};
 
 /// Relative difference that does not matter unless the question says otherwise.
 const THRESHOLD: f64 = 0.03;
-/// More questions than this could not be decided with five repeats a side (Holm's correction).
-const QUESTIONS: usize = 6;
 
 /// What the caller chooses, beside the file.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,38 +37,43 @@ pub fn compose(file: &str, text: &str, choices: &Choices) -> Result<Plan, Experi
         text: text.to_owned(),
         mistakes,
     };
-    let parsed: File = toml::from_str(text).map_err(|e| fail(vec![Diagnostic::from_toml(&e)]))?;
-    let mut mistakes = check_frame(&parsed);
-    let devices = devices::read(&parsed, file, text, choices).unwrap_or_else(|m| {
+    let (parsed, mut mistakes) = File::read(text).map_err(|m| fail(vec![m]))?;
+    let devices = devices::read(&parsed, file, choices).unwrap_or_else(|m| {
         mistakes.extend(m);
         Devices::default()
     });
-    let variants = stacks::resolve(&parsed, text).unwrap_or_else(|m| {
+    let variants = stacks::resolve(&parsed).unwrap_or_else(|m| {
         mistakes.extend(m);
         Vec::new()
     });
-    let stages = stages::read(&parsed, file, text).unwrap_or_else(|m| {
+    let stages = stages::read(&parsed, file).unwrap_or_else(|m| {
         mistakes.extend(m);
         Vec::new()
     });
-    mistakes.extend(too_many_questions(&parsed));
+    let at = parsed.repeat_at.clone().filter(|_| choices.repeat.is_none());
+    mistakes.extend(bounds::check_cells(variants.len(), repeat(&parsed, choices), at));
     if mistakes.is_empty() {
-        for question in &parsed.question {
-            mistakes.extend(check_question(question, &stages, text));
-        }
+        mistakes.extend(check_questions(&parsed.question, &stages));
     }
     if !mistakes.is_empty() {
         return Err(fail(mistakes));
     }
     let mut built = Vec::new();
     for variant in &variants {
-        let stack =
-            stacks::build(variant, &devices.sizes, &choices.run_tag, text).map_err(&fail)?;
-        let planned =
-            stages::plan(&stages, &stack, &devices, &choices.run_tag, text).map_err(&fail)?;
+        let stack = stacks::build(variant, &devices.sizes, &choices.run_tag).map_err(&fail)?;
+        let planned = stages::plan(&stages, &stack, &devices, &choices.run_tag).map_err(&fail)?;
         built.push((stack, planned));
     }
+    let unused = devices::unused(&parsed, &variants, &stages);
+    if !unused.is_empty() {
+        return Err(fail(unused));
+    }
     Ok(assemble(&parsed, choices, &devices, &variants, &built))
+}
+
+/// How often each variant is run.
+fn repeat(file: &File, choices: &Choices) -> u32 {
+    choices.repeat.unwrap_or(file.repeat)
 }
 
 fn assemble(
@@ -79,7 +83,7 @@ fn assemble(
     variants: &[VariantStack],
     built: &[(Built, Vec<crate::StagePlan>)],
 ) -> Plan {
-    let repeat = choices.repeat.unwrap_or(*file.repeat.get_ref());
+    let repeat = repeat(file, choices);
     let cells = order::interleaved(variants.len(), repeat)
         .into_iter()
         .enumerate()
@@ -133,7 +137,7 @@ fn facts(
                 stages: stages.iter().map(stages::facts).collect(),
             })
             .collect(),
-        questions: file.question.iter().map(|q| asked(q.get_ref())).collect(),
+        questions: file.question.iter().map(asked).collect(),
     }
 }
 
@@ -161,52 +165,28 @@ fn device_plans(
     written.chain(read).collect()
 }
 
-/// Checks what needs neither layers nor stages.
-fn check_frame(file: &File) -> Vec<Diagnostic> {
+/// Each question must name a metric of the catalogue and an operation that is measured, and be asked once: each costs the
+/// others some of their power.
+fn check_questions(questions: &[Question], stages: &[Stage]) -> Vec<Diagnostic> {
     let mut mistakes = Vec::new();
-    let name = file.name.get_ref();
-    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_' || c == '.';
-    if name.is_empty() || name.starts_with('.') || !name.chars().all(plain) {
-        mistakes.push(Diagnostic::at(
-            file.name.span(),
-            format!("The experiment's name '{name}' cannot name a folder"),
-            "use letters, digits, '-', '_' and '.'",
-        ));
-    }
-    if *file.repeat.get_ref() == 0 {
-        mistakes.push(Diagnostic::at(
-            file.repeat.span(),
-            "The experiment repeats 0 times",
-            "set repeat to 5 for a verdict, or 1 for a first look",
-        ));
-    }
-    if file.devices.get_ref().is_empty() {
-        mistakes.push(Diagnostic::at(
-            file.devices.span(),
-            "The experiment has no device",
-            "name one: [devices.data] with size = \"12G\"",
-        ));
+    for (i, question) in questions.iter().enumerate() {
+        mistakes.extend(check_question(question, stages));
+        let same = |other: &&Question| {
+            (&other.metric, &other.operation) == (&question.metric, &question.operation)
+        };
+        if questions[..i].iter().any(|other| same(&other)) {
+            let of = question.operation.as_ref().map_or_else(String::new, |op| format!(" of {op}"));
+            mistakes.push(Diagnostic::at(
+                question.places.at("metric"),
+                format!("'{}'{of} is asked for twice", question.metric),
+                "ask once: every question makes the others harder to decide",
+            ));
+        }
     }
     mistakes
 }
 
-fn too_many_questions(file: &File) -> Option<Diagnostic> {
-    let extra = file.question.get(QUESTIONS)?;
-    Some(Diagnostic::at(
-        extra.span(),
-        format!("{} questions are asked", file.question.len()),
-        format!("ask at most {QUESTIONS}: with Holm's correction more could never be decided"),
-    ))
-}
-
-/// A question must name a metric of the catalogue and an operation that is measured.
-fn check_question(
-    question: &toml::Spanned<Question>,
-    stages: &[Stage],
-    text: &str,
-) -> Option<Diagnostic> {
-    let span = table_span(text, &question.span());
-    let asked = question.get_ref();
+fn check_question(asked: &Question, stages: &[Stage]) -> Option<Diagnostic> {
     if !layers::metrics().any(|m| m.id == asked.metric) {
         let near = nearest(&asked.metric, layers::metrics().map(|m| m.id));
         let help = near.map_or_else(
@@ -214,7 +194,7 @@ fn check_question(
             |near| format!("did you mean '{near}'?"),
         );
         let message = format!("There is no metric '{}'", asked.metric);
-        return Some(Diagnostic::at(key_span(text, &span, "metric"), message, help));
+        return Some(Diagnostic::at(asked.places.at("metric"), message, help));
     }
     let operation = asked.operation.as_ref()?;
     let measured = stages.iter().filter(|s| s.measured);
@@ -222,7 +202,7 @@ fn check_question(
         measured.flat_map(|s| s.load().into_iter().flat_map(stages::operations)).collect();
     (!operations.contains(operation)).then(|| {
         Diagnostic::at(
-            key_span(text, &span, "operation"),
+            asked.places.at("operation"),
             format!("No measured stage does '{operation}'"),
             format!("measured operations are: {}", operations.join(", ")),
         )

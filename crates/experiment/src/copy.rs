@@ -1,81 +1,69 @@
 //! `do = "copy"`: the blocks of a device, in order, to the top of the stack.
 
-use std::ops::Range;
-
-use serde::Deserialize;
-use toml::{Table, Value};
-use units::Bytes;
+use toml::Spanned;
+use units::{Bytes, Key};
 use workload::LoadSpec;
 
 use crate::devices::Devices;
-use crate::diagnostic::{Diagnostic, key_span};
+use crate::diagnostic::Diagnostic;
+use crate::document::Table;
 use crate::plan::CopyPlan;
 use crate::stages::Stage;
 
 /// What is copied is whole blocks of this.
 const BLOCK: u64 = 4096;
+/// Bytes of one write unless said.
+const USUAL_WRITE: Bytes = Bytes(64 << 10);
+
+const FROM: Key =
+    Key { name: "from", takes: "the role of a device with a file", example: "\"corpus\"" };
+const FROM_OFFSET: Key = size("from_offset", "\"1G\"");
+const SIZE: Key = size("size", "\"10G\"");
+const OFFSET: Key = size("offset", "\"1G\"");
+const BLOCK_SIZE: Key = size("block_size", "\"64k\"");
+
+const fn size(name: &'static str, example: &'static str) -> Key {
+    Key { name, takes: "a size that is a multiple of 4k", example }
+}
 
 /// A copy as written.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Copy {
     /// Role of the device that is read.
     from: String,
     /// Where on it the copy begins.
-    #[serde(default)]
     from_offset: Bytes,
     /// How much; to the end when it is not given.
     size: Option<Bytes>,
     /// Where on the target the copy begins.
-    #[serde(default)]
     offset: Bytes,
     /// Bytes of one write.
-    #[serde(default = "usual_block")]
     block_size: Bytes,
-}
-
-fn usual_block() -> Bytes {
-    Bytes(64 << 10)
 }
 
 impl Copy {
     /// Reads the keys that are left.
-    pub(crate) fn read(
-        table: Table,
-        measured: bool,
-        span: &Range<usize>,
-        text: &str,
-    ) -> Result<Self, Diagnostic> {
-        if measured {
-            return Err(Diagnostic::at(
-                key_span(text, span, "measure"),
-                "A copy has no figures of its own, so it cannot be measured",
-                "measure a load; settle = true reads all layers after the copy",
-            ));
-        }
-        let copy = Self::deserialize(Value::Table(table)).map_err(|error| {
-            let mut mistake = Diagnostic::from_toml(&error);
-            let quoted = error.message().split('`').nth(1).unwrap_or_default().to_owned();
-            mistake.span = Some(key_span(text, span, &quoted));
-            mistake
-        })?;
-        let counts = [
-            ("from_offset", copy.from_offset),
-            ("size", copy.size.unwrap_or(Bytes(BLOCK))),
-            ("offset", copy.offset),
-            ("block_size", copy.block_size),
-        ];
-        for (key, value) in counts {
-            let none = value.0 == 0 && !key.ends_with("offset");
-            if none || !value.0.is_multiple_of(BLOCK) {
-                return Err(Diagnostic::at(
-                    key_span(text, span, key),
-                    format!("{key} of a copy is {value}, which are no whole blocks of 4 KiB"),
-                    "give a multiple of 4k",
-                ));
-            }
-        }
+    pub(crate) fn read(mut table: Table) -> Result<Self, Diagnostic> {
+        let from = table.need::<String>(&FROM)?.into_inner();
+        let mut blocks = |key: &Key| -> Result<Option<Bytes>, Diagnostic> {
+            let Some(size) = table.take::<Bytes>(key)? else { return Ok(None) };
+            whole_blocks(key, &size)?;
+            Ok(Some(size.into_inner()))
+        };
+        let copy = Self {
+            from,
+            from_offset: blocks(&FROM_OFFSET)?.unwrap_or_default(),
+            size: blocks(&SIZE)?,
+            offset: blocks(&OFFSET)?.unwrap_or_default(),
+            block_size: blocks(&BLOCK_SIZE)?.unwrap_or(USUAL_WRITE),
+        };
+        table.finish()?;
         Ok(copy)
+    }
+
+    /// Role of the device that is read.
+    pub(crate) fn role(&self) -> &str {
+        &self.from
     }
 
     /// Where the blocks go, as a load would write them, and where they come from.
@@ -83,10 +71,9 @@ impl Copy {
         &self,
         devices: &Devices,
         stage: &Stage,
-        text: &str,
     ) -> Result<(LoadSpec, CopyPlan), Diagnostic> {
         let mistake = |key: &str, message: String, help: String| {
-            Diagnostic::at(key_span(text, &stage.span, key), message, help)
+            Diagnostic::at(stage.places.at(key), message, help)
         };
         let Some(image) = devices.images.get(&self.from) else {
             let roles = devices.images.keys().cloned().collect::<Vec<_>>().join(", ");
@@ -129,4 +116,14 @@ impl Copy {
         };
         Ok((spec, plan))
     }
+}
+
+fn whole_blocks(key: &Key, size: &Spanned<Bytes>) -> Result<(), Diagnostic> {
+    let value = *size.get_ref();
+    let none = value.0 == 0 && !key.name.ends_with("offset");
+    if !none && value.0.is_multiple_of(BLOCK) {
+        return Ok(());
+    }
+    let message = format!("{} of a copy is {value}, which are no whole blocks of 4 KiB", key.name);
+    Err(Diagnostic::at(size.span(), message, key.help(key.name)))
 }

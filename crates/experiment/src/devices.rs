@@ -8,9 +8,12 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use units::Bytes;
 
+use crate::bounds;
 use crate::compose::Choices;
-use crate::diagnostic::{Diagnostic, key_span, table_span};
-use crate::file::{Device, File};
+use crate::diagnostic::Diagnostic;
+use crate::file::File;
+use crate::stacks::VariantStack;
+use crate::stages::Stage;
 
 /// What devices are made of, and what is copied.
 const BLOCK: u64 = 4096;
@@ -34,33 +37,25 @@ pub(crate) struct Image {
 }
 
 /// Reads `[devices]`; `name` is the experiment's file, which files are named from.
-pub(crate) fn read(
-    file: &File,
-    name: &str,
-    text: &str,
-    choices: &Choices,
-) -> Result<Devices, Vec<Diagnostic>> {
+pub(crate) fn read(file: &File, name: &str, choices: &Choices) -> Result<Devices, Vec<Diagnostic>> {
     let mut devices = Devices::default();
     let mut mistakes = Vec::new();
-    for (role, device) in file.devices.get_ref() {
-        let given = device.get_ref();
-        match (given.size, &given.file) {
+    for device in &file.devices {
+        let (role, given) = (&device.name, &device.value);
+        match (&given.size, &given.file) {
             (Some(size), None) => {
-                mistakes.extend(check_size(size, device, text));
-                let size = choices.sizes.get(role).copied().unwrap_or(size);
+                mistakes.extend(check_size(size));
+                let size = choices.sizes.get(role).copied().unwrap_or(*size.get_ref());
                 devices.sizes.insert(role.clone(), size);
             }
-            (None, Some(image)) => match image_of(image, name) {
-                Ok(image) => {
-                    devices.images.insert(role.clone(), image);
+            (None, Some(image)) => match image_of(image.get_ref(), name) {
+                Ok(found) => {
+                    devices.images.insert(role.clone(), found);
                 }
-                Err((message, help)) => {
-                    let span = key_span(text, &table_span(text, &device.span()), "file");
-                    mistakes.push(Diagnostic::at(span, message, help));
-                }
+                Err((message, help)) => mistakes.push(Diagnostic::at(image.span(), message, help)),
             },
             _ => mistakes.push(Diagnostic::at(
-                table_span(text, &device.span()),
+                device.at.clone(),
                 format!("The device '{role}' needs either a size or a file"),
                 "give size = \"12G\" for a stack to stand on, or file = \"data.img\" to copy from",
             )),
@@ -69,11 +64,40 @@ pub(crate) fn read(
     if mistakes.is_empty() { Ok(devices) } else { Err(mistakes) }
 }
 
-fn check_size(size: Bytes, device: &Spanned<Device>, text: &str) -> Option<Diagnostic> {
-    (size < LEAST || !size.0.is_multiple_of(BLOCK)).then(|| {
+/// Refuses devices that nothing stands on and nothing is copied from.
+pub(crate) fn unused(file: &File, variants: &[VariantStack], stages: &[Stage]) -> Vec<Diagnostic> {
+    let stands = |role: &str| {
+        let lowest = variants.iter().filter_map(|variant| variant.layers.first());
+        lowest.filter_map(|layer| layer.on.as_deref()).any(|on| on == role)
+    };
+    let copied = |role: &str| stages.iter().filter_map(Stage::copies_from).any(|from| from == role);
+    let idle = file.devices.iter().filter(|d| !stands(&d.name) && !copied(&d.name));
+    idle.map(|device| {
+        let role = &device.name;
+        let use_it = match device.value.file {
+            Some(_) => format!("copy from it: do = \"copy\" with from = \"{role}\""),
+            None => format!("put a stack on it: on = \"{role}\""),
+        };
         Diagnostic::at(
-            key_span(text, &table_span(text, &device.span()), "size"),
-            format!("A device of {size} is too small, or not whole blocks of 4 KiB"),
+            device.at.clone(),
+            format!("Nothing uses the device '{role}'"),
+            format!("leave [devices.{role}] out, or {use_it}"),
+        )
+    })
+    .collect()
+}
+
+fn check_size(size: &Spanned<Bytes>) -> Option<Diagnostic> {
+    let value = *size.get_ref();
+    if value > bounds::DEVICE_SIZE {
+        let message = format!("A device of {value} is too large");
+        let help = format!("give at most {}P", bounds::DEVICE_SIZE.0 >> 50);
+        return Some(Diagnostic::at(size.span(), message, help));
+    }
+    (value < LEAST || !value.0.is_multiple_of(BLOCK)).then(|| {
+        Diagnostic::at(
+            size.span(),
+            format!("A device of {value} is too small, or not whole blocks of 4 KiB"),
             "give at least 64M, in multiples of 4k",
         )
     })

@@ -21,13 +21,6 @@ impl Diagnostic {
         Self { message: message.into(), span: Some(span), help: Some(help.into()) }
     }
 
-    /// What the TOML reader or serde said, with the nearest known key where one was mistyped.
-    pub fn from_toml(error: &toml::de::Error) -> Self {
-        let message = error.message().to_owned();
-        let help = unknown_key(&message);
-        Self { message: capitalised(&message), span: error.span(), help }
-    }
-
     /// The mistake as people read it, with the line it is on.
     pub fn render(&self, file: &str, text: &str, colour: bool) -> String {
         let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
@@ -49,27 +42,6 @@ impl Diagnostic {
     }
 }
 
-/// A table with its keys: the reader gives the span of `[[header]]` only.
-pub fn table_span(text: &str, header: &Range<usize>) -> Range<usize> {
-    let end = text.get(header.end..).and_then(|rest| rest.find("\n["));
-    header.start..end.map_or(text.len(), |at| header.end + at)
-}
-
-/// The span of `key` inside `within`, or the first line of `within` when it is not found.
-pub fn key_span(text: &str, within: &Range<usize>, key: &str) -> Range<usize> {
-    let end = within.end.min(text.len());
-    let Some(part) = text.get(within.start..end) else { return within.clone() };
-    let first_line = within.start..within.start + part.find('\n').unwrap_or(part.len());
-    part.match_indices(key)
-        .map(|(at, _)| at)
-        .find(|&at| {
-            let boundary = |c: Option<char>| c.is_none_or(|c| !(c.is_alphanumeric() || c == '_'));
-            boundary(part[..at].chars().next_back())
-                && boundary(part[at + key.len()..].chars().next())
-        })
-        .map_or(first_line, |at| within.start + at..within.start + at + key.len())
-}
-
 /// The known name nearest to `word`, when it is near enough to be meant.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known
@@ -80,47 +52,14 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, k)| k)
 }
 
-/// Help for an unknown key or value, from the names that serde lists.
-fn unknown_key(message: &str) -> Option<String> {
-    if !message.starts_with("unknown ") {
-        return None;
-    }
-    let mut quoted = message.split('`').skip(1).step_by(2);
-    let word = quoted.next()?;
-    let known: Vec<&str> = quoted.collect();
-    if known.is_empty() {
-        return None;
-    }
-    let list = known.join(", ");
-    Some(match nearest(word, known.iter().copied()) {
-        Some(near) => format!("did you mean '{near}'? Allowed here: {list}"),
-        None => format!("allowed here: {list}"),
-    })
-}
-
-/// The message with a capital first letter, as all of Fathom's.
-fn capitalised(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |c| c.to_uppercase().chain(chars).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_mistyped_key_gets_the_nearest_known_one() {
-        let help =
-            unknown_key("unknown field `reapeat`, expected one of `name`, `repeat`").unwrap();
-        assert!(help.contains("did you mean 'repeat'"), "{help}");
+    fn only_a_name_that_is_near_enough_is_proposed() {
+        assert_eq!(nearest("reapeat", ["name", "repeat"]), Some("repeat"));
         assert_eq!(nearest("zzzzzz", ["name", "repeat"]), None);
-    }
-
-    #[test]
-    fn a_key_is_found_as_a_whole_word_inside_its_table() {
-        let text = "block_size = 1\nsize = 2";
-        assert_eq!(key_span(text, &(0..text.len()), "size"), 15..19);
-        assert_eq!(key_span(text, &(0..4), "nothing"), 0..4);
     }
 
     #[test]

@@ -1,61 +1,209 @@
-//! The experiment file as it is written: TOML, unknown keys refused, every value with its place.
+//! The experiment file's own keys, read with their places.
 
-use std::collections::BTreeMap;
+use toml::{Spanned, Value};
+use units::{Bytes, Key, Percent};
 
-use serde::Deserialize;
-use toml::{Spanned, Table, Value};
-use units::Bytes;
+use crate::bounds;
+use crate::diagnostic::Diagnostic;
+use crate::document::{Named, Places, Table};
+use crate::names;
+
+const fn key(name: &'static str, takes: &'static str, example: &'static str) -> Key {
+    Key { name, takes, example }
+}
+
+const NAME: Key = key("name", "a text of 1 to 64 characters", "\"dedupe-off\"");
+const ABOUT: Key = key("about", "a sentence", "\"What deduplication alone costs\"");
+const SOURCE: Key = key("source", "a text", "\"where the question comes from\"");
+const REPEAT: Key = key("repeat", "a whole number from 1 on", "5");
+const DEVICES: Key = key("devices", "tables, each under its role", "{ data = { size = \"12G\" } }");
+const STACK: Key = key("stack", "tables: [[stack]]", "[{ layer = \"vdo\", on = \"data\" }]");
+const VARIANT: Key = key("variant", "tables: [[variant]]", "[{ name = \"plain\" }]");
+const STAGE: Key = key("stage", "tables: [[stage]]", "[{ do = \"allocate\" }]");
+const QUESTION: Key = key("question", "tables: [[question]]", "[{ metric = \"iops\" }]");
+const SIZE: Key = key("size", "a size from 64M on, in multiples of 4k", "\"12G\"");
+const FILE: Key = key("file", "the path of a file that is copied from", "\"data.img\"");
+const METRIC: Key = key("metric", "a metric of docs/json.md", "\"iops\"");
+const OPERATION: Key = key("operation", "an operation of a measured stage", "\"randwrite\"");
+const THRESHOLD: Key = key("threshold", "a share from 0 to 100 %", "\"5%\"");
+/// `set` of a variant or stage.
+pub(crate) const SET: Key =
+    key("set", "settings of layers, by \"layer.key\"", "{ \"vdo.dedupe\" = false }");
+
+/// Repeats unless the file says another number.
+const REPEATS: u32 = 5;
 
 /// The whole file.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct File {
+pub(crate) struct File<'t> {
     pub name: Spanned<String>,
     pub about: String,
     pub source: Option<String>,
-    #[serde(default = "five")]
-    pub repeat: Spanned<u32>,
-    pub devices: Spanned<BTreeMap<String, Spanned<Device>>>,
-    #[serde(default)]
-    pub stack: Vec<Spanned<Table>>,
-    #[serde(default)]
-    pub variant: Vec<Spanned<Variant>>,
-    #[serde(default)]
-    pub stage: Vec<Spanned<Table>>,
-    #[serde(default)]
-    pub question: Vec<Spanned<Question>>,
+    pub repeat: u32,
+    /// Where `repeat` is written.
+    pub repeat_at: Option<std::ops::Range<usize>>,
+    pub devices: Vec<Named<Device>>,
+    pub stack: Vec<Table<'t>>,
+    pub variant: Vec<Variant<'t>>,
+    pub stage: Vec<Table<'t>>,
+    pub question: Vec<Question>,
 }
 
 /// `[devices.ROLE]`: a block device by its role.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Device {
     /// Of a device that a stack stands on.
-    pub size: Option<Bytes>,
+    pub size: Option<Spanned<Bytes>>,
     /// Of a device that stages copy from.
-    pub file: Option<String>,
+    pub file: Option<Spanned<String>>,
 }
 
 /// `[[variant]]`: one stack to compare.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Variant {
+pub(crate) struct Variant<'t> {
     pub name: Spanned<String>,
-    #[serde(default)]
-    pub stack: Vec<Spanned<Table>>,
-    #[serde(default)]
-    pub set: BTreeMap<Spanned<String>, Value>,
+    pub stack: Vec<Table<'t>>,
+    pub set: Vec<Named<Value>>,
 }
 
 /// `[[question]]`: a metric that gets a verdict.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct Question {
     pub metric: String,
     pub operation: Option<String>,
-    pub threshold: Option<units::Percent>,
+    pub threshold: Option<Percent>,
+    pub places: Places,
 }
 
-fn five() -> Spanned<u32> {
-    Spanned::new(0..0, 5)
+/// Keeps what was read, or the mistake, and what stands in its place meanwhile.
+fn keep<T: Default>(read: Result<T, Diagnostic>, mistakes: &mut Vec<Diagnostic>) -> T {
+    read.unwrap_or_else(|mistake| {
+        mistakes.push(mistake);
+        T::default()
+    })
+}
+
+/// Reads each table, and keeps all mistakes.
+fn each<A, B>(
+    tables: Vec<A>,
+    read: impl Fn(A) -> Result<B, Diagnostic>,
+    mistakes: &mut Vec<Diagnostic>,
+) -> Vec<B> {
+    tables.into_iter().filter_map(|table| read(table).map_err(|m| mistakes.push(m)).ok()).collect()
+}
+
+impl<'t> File<'t> {
+    /// Reads a file. All its mistakes are told at once: what could be read comes with them, but where it is no TOML.
+    pub(crate) fn read(text: &'t str) -> Result<(Self, Vec<Diagnostic>), Diagnostic> {
+        if text.len() > bounds::FILE {
+            return Err(Diagnostic {
+                message: format!(
+                    "The file has {}; at most {} are read",
+                    Bytes(text.len() as u64),
+                    Bytes(bounds::FILE as u64)
+                ),
+                span: None,
+                help: Some("an experiment needs a few lines; is this the right file?".into()),
+            });
+        }
+        let mut root = Table::parse(text, "An experiment")?;
+        let mut mistakes = Vec::new();
+        let m = &mut mistakes;
+        let name = keep(root.need::<String>(&NAME).map(Some), m);
+        let about = keep(root.need::<String>(&ABOUT).map(Some), m);
+        let source = keep(root.take::<String>(&SOURCE), m);
+        let repeat = keep(root.take::<u32>(&REPEAT), m);
+        let devices = keep(root.table(&DEVICES, "A list of devices"), m);
+        let devices = devices.map(|table| table.named_tables(&DEVICES, "A device")).transpose();
+        let devices = each(keep(devices, m).unwrap_or_default(), device, m);
+        let stack = keep(root.tables(&STACK, "A layer of the stack"), m);
+        let variant = each(keep(root.tables(&VARIANT, "A variant"), m), Variant::read, m);
+        let stage = keep(root.tables(&STAGE, "A stage"), m);
+        let question = each(keep(root.tables(&QUESTION, "A question"), m), Question::read, m);
+        m.extend(root.finish().err());
+        for (key, text) in [("about", &about), ("source", &source)] {
+            m.extend(text.as_ref().and_then(|t| names::check_text(key, t.get_ref(), &t.span())));
+        }
+        if let Some(name) = &name {
+            m.extend(names::check_plain("the experiment", name.get_ref(), &name.span()));
+        }
+        let file = Self {
+            name: name.unwrap_or_else(|| Spanned::new(0..0, String::new())),
+            about: about.map(Spanned::into_inner).unwrap_or_default(),
+            source: source.map(Spanned::into_inner),
+            repeat: repeat.as_ref().map_or(REPEATS, |repeat| *repeat.get_ref()),
+            repeat_at: repeat.map(|repeat| repeat.span()),
+            devices,
+            stack,
+            variant,
+            stage,
+            question,
+        };
+        file.check(&mut mistakes);
+        Ok((file, mistakes))
+    }
+
+    /// Checks what needs neither layers nor stages.
+    fn check(&self, mistakes: &mut Vec<Diagnostic>) {
+        if self.repeat == 0 {
+            mistakes.push(Diagnostic {
+                message: "The experiment repeats 0 times".into(),
+                span: self.repeat_at.clone(),
+                help: Some("set repeat to 5 for a verdict, or 1 for a first look".into()),
+            });
+        }
+        if self.devices.is_empty() && mistakes.is_empty() {
+            mistakes.push(Diagnostic {
+                message: "The experiment has no device".into(),
+                span: None,
+                help: Some("name one: [devices.data] with size = \"12G\"".into()),
+            });
+        }
+        for device in &self.devices {
+            mistakes.extend(names::check_plain("a device", &device.name, &device.at));
+        }
+        let stacks = self.variant.iter().map(|variant| &variant.stack).chain([&self.stack]);
+        mistakes.extend(
+            stacks.filter_map(|s| bounds::check(s, bounds::LAYERS, "layers of a stack", Table::at)),
+        );
+        mistakes.extend(bounds::check(&self.devices, bounds::DEVICES, "devices", |d| d.at.clone()));
+        mistakes
+            .extend(bounds::check(&self.variant, bounds::VARIANTS, "variants", |v| v.name.span()));
+        mistakes.extend(bounds::check(&self.stage, bounds::STAGES, "stages", Table::at));
+        if let Some(extra) = self.question.get(bounds::QUESTIONS) {
+            let most = bounds::QUESTIONS;
+            mistakes.push(Diagnostic::at(
+                extra.places.table(),
+                format!("{} questions are asked", self.question.len()),
+                format!("ask at most {most}: with Holm's correction more could never be decided"),
+            ));
+        }
+    }
+}
+
+fn device(named: Named<Table>) -> Result<Named<Device>, Diagnostic> {
+    let Named { name, at, value: mut table } = named;
+    let device = Device { size: table.take(&SIZE)?, file: table.take(&FILE)? };
+    table.finish()?;
+    Ok(Named { name, at, value: device })
+}
+
+impl<'t> Variant<'t> {
+    fn read(mut table: Table<'t>) -> Result<Self, Diagnostic> {
+        let name: Spanned<String> = table.need(&NAME)?;
+        if let Some(mistake) = names::check("a variant", name.get_ref(), &name.span()) {
+            return Err(mistake);
+        }
+        let stack = table.tables(&STACK, "A layer of the stack")?;
+        let set = table.table(&SET, "set")?.map(Table::values).transpose()?.unwrap_or_default();
+        table.finish()?;
+        Ok(Self { name, stack, set })
+    }
+}
+
+impl Question {
+    fn read(mut table: Table) -> Result<Self, Diagnostic> {
+        let places = table.places();
+        let metric = table.need(&METRIC)?.into_inner();
+        let operation = table.take(&OPERATION)?.map(Spanned::into_inner);
+        let threshold = table.take(&THRESHOLD)?.map(Spanned::into_inner);
+        table.finish()?;
+        Ok(Self { metric, operation, threshold, places })
+    }
 }

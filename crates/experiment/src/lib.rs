@@ -3,14 +3,17 @@
 //! prints exactly what a run would do.
 #![forbid(unsafe_code)]
 
+mod bounds;
 mod change;
 mod compose;
 mod copy;
 mod devices;
 mod diagnostic;
+mod document;
 mod estimate;
 mod explain;
 mod file;
+mod names;
 mod order;
 mod plan;
 mod shipped;

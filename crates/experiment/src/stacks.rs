@@ -7,11 +7,13 @@ use layers::probe::{NamedDevice, Probe};
 use layers::step::Step;
 use layers::{Allocate, Place};
 use results::model::LayerFacts;
-use toml::{Table, Value};
-use units::Bytes;
+use toml::Value;
+use units::{Bytes, Key};
 
-use crate::diagnostic::{Diagnostic, key_span, nearest, table_span};
+use crate::diagnostic::{Diagnostic, nearest};
+use crate::document::{Named, Places, Table};
 use crate::file::File;
+use crate::names;
 use crate::plan::{Needs, PlacedLayer};
 
 /// One variant with its layers as written.
@@ -28,8 +30,8 @@ pub(crate) struct WrittenLayer {
     pub kind: String,
     pub name: String,
     pub on: Option<String>,
-    pub settings: Table,
-    pub span: Range<usize>,
+    pub settings: toml::Table,
+    pub places: Places,
 }
 
 /// A stack raised on paper.
@@ -47,20 +49,19 @@ pub(crate) struct Built {
 }
 
 /// The variants of the file; one called `default` when it names none.
-pub(crate) fn resolve(file: &File, text: &str) -> Result<Vec<VariantStack>, Vec<Diagnostic>> {
+pub(crate) fn resolve(file: &File) -> Result<Vec<VariantStack>, Vec<Diagnostic>> {
     let mut mistakes = Vec::new();
     let mut take =
         |result: Result<WrittenLayer, Diagnostic>| result.map_err(|m| mistakes.push(m)).ok();
     let mut base = Vec::new();
     for entry in &file.stack {
-        base.extend(take(written(entry, text)));
+        base.extend(take(written(entry.clone())));
     }
     let mut variants = Vec::new();
-    for entry in &file.variant {
-        let variant = entry.get_ref();
+    for variant in &file.variant {
         let mut own = Vec::new();
         for layer in &variant.stack {
-            own.extend(take(written(layer, text)));
+            own.extend(take(written(layer.clone())));
         }
         let layers = if variant.stack.is_empty() { base.clone() } else { own };
         variants.push(VariantStack {
@@ -70,19 +71,21 @@ pub(crate) fn resolve(file: &File, text: &str) -> Result<Vec<VariantStack>, Vec<
         });
     }
     if variants.is_empty() {
-        let span = file.stack.first().map_or(0..0, |s| s.span());
+        let span = file.stack.first().map_or(0..0, Table::at);
         variants.push(VariantStack { name: "default".into(), layers: base, span });
     }
     for (entry, variant) in file.variant.iter().zip(&mut variants) {
-        for (path, value) in &entry.get_ref().set {
-            mistakes.extend(set(variant, path.get_ref(), value, path.span()).err());
+        for setting in &entry.set {
+            mistakes.extend(set(variant, setting).err());
         }
     }
-    mistakes.extend(check_names(&variants));
+    // Of a layer that could not be read it was said already.
+    let complete = mistakes.is_empty();
+    mistakes.extend(check_names(&variants, complete));
     if mistakes.is_empty() { Ok(variants) } else { Err(mistakes) }
 }
 
-fn check_names(variants: &[VariantStack]) -> Vec<Diagnostic> {
+fn check_names(variants: &[VariantStack], complete: bool) -> Vec<Diagnostic> {
     let mut mistakes = Vec::new();
     for (i, variant) in variants.iter().enumerate() {
         if variants[..i].iter().any(|other| other.name == variant.name) {
@@ -92,7 +95,16 @@ fn check_names(variants: &[VariantStack]) -> Vec<Diagnostic> {
                 "give each its own name",
             ));
         }
-        if variant.layers.is_empty() {
+        for (i, layer) in variant.layers.iter().enumerate() {
+            if variant.layers[..i].iter().any(|other| other.name == layer.name) {
+                mistakes.push(Diagnostic::at(
+                    layer.places.table(),
+                    format!("Two layers of one stack are called '{}'", layer.name),
+                    "give one of them a name of its own: name = \"...\"",
+                ));
+            }
+        }
+        if complete && variant.layers.is_empty() {
             mistakes.push(Diagnostic::at(
                 variant.span.clone(),
                 format!("Variant '{}' has no stack", variant.name),
@@ -103,68 +115,54 @@ fn check_names(variants: &[VariantStack]) -> Vec<Diagnostic> {
     mistakes
 }
 
+const LAYER: Key = Key { name: "layer", takes: "a kind of layer", example: "\"vdo\"" };
+const NAME: Key = Key { name: "name", takes: "a text of 1 to 64 characters", example: "\"upper\"" };
+const ON: Key = Key { name: "on", takes: "the role of a device", example: "\"data\"" };
+
 /// Splits a `[[stack]]` table into what the experiment reads and what the layer reads.
-fn written(entry: &toml::Spanned<Table>, text: &str) -> Result<WrittenLayer, Diagnostic> {
-    let span = table_span(text, &entry.span());
-    let mut settings = entry.get_ref().clone();
+fn written(mut table: Table) -> Result<WrittenLayer, Diagnostic> {
+    let places = table.places();
     let kinds = || layers::kinds().iter().map(|k| k.name);
     let known = kinds().collect::<Vec<_>>().join(", ");
-    let kind = text_key(&mut settings, "layer", &span, text)?.ok_or_else(|| {
-        Diagnostic::at(
-            span.start..span.start + 1,
-            "A layer of the stack does not say which it is",
-            format!("add layer = ...; there are: {known}"),
-        )
-    })?;
+    let kind: String = match table.take(&LAYER)? {
+        Some(kind) => kind.into_inner(),
+        None => {
+            let message = "A layer of the stack does not say which it is";
+            let help = format!("add layer = ...; there are: {known}");
+            return Err(Diagnostic::at(table.at(), message, help));
+        }
+    };
     if layers::kind(&kind).is_none() {
         let near =
             nearest(&kind, kinds()).map_or(String::new(), |n| format!("did you mean '{n}'? "));
         return Err(Diagnostic::at(
-            key_span(text, &span, "layer"),
+            places.at("layer"),
             format!("There is no layer '{kind}'"),
             format!("{near}There are: {known}"),
         ));
     }
-    let name = text_key(&mut settings, "name", &span, text)?.unwrap_or_else(|| kind.clone());
-    let on = text_key(&mut settings, "on", &span, text)?;
-    Ok(WrittenLayer { kind, name, on, settings, span })
-}
-
-fn text_key(
-    table: &mut Table,
-    key: &str,
-    span: &Range<usize>,
-    text: &str,
-) -> Result<Option<String>, Diagnostic> {
-    match table.remove(key) {
-        None => Ok(None),
-        Some(Value::String(value)) => Ok(Some(value)),
-        Some(other) => Err(Diagnostic::at(
-            key_span(text, span, key),
-            format!("'{key}' is {}, not a text", other.type_str()),
-            format!("write {key} = \"...\""),
-        )),
+    let name = table.take(&NAME)?.map_or_else(|| kind.clone(), toml::Spanned::into_inner);
+    if let Some(mistake) = names::check_plain("a layer", &name, &places.at("name")) {
+        return Err(mistake);
     }
+    let on = table.take(&ON)?.map(toml::Spanned::into_inner);
+    let settings = table.values()?.into_iter().map(|Named { name, value, .. }| (name, value));
+    Ok(WrittenLayer { kind, name, on, settings: settings.collect(), places })
 }
 
 /// Applies `set."layer.key" = value` to a variant.
-fn set(
-    variant: &mut VariantStack,
-    path: &str,
-    value: &Value,
-    span: Range<usize>,
-) -> Result<(), Diagnostic> {
+fn set(variant: &mut VariantStack, setting: &Named<Value>) -> Result<(), Diagnostic> {
     let names: Vec<String> = variant.layers.iter().map(|l| l.name.clone()).collect();
-    let (layer, key) = path.split_once('.').unwrap_or((path, ""));
+    let (layer, key) = setting.name.split_once('.').unwrap_or((&setting.name, ""));
     match variant.layers.iter_mut().find(|l| l.name == layer && !key.is_empty()) {
         Some(found) => {
-            found.settings.insert(key.to_owned(), value.clone());
-            found.span = span;
+            found.settings.insert(key.to_owned(), setting.value.clone());
+            found.places.set(key, setting.at.clone());
             Ok(())
         }
         None => Err(Diagnostic::at(
-            span,
-            format!("'{path}' names no setting of this variant's stack"),
+            setting.at.clone(),
+            format!("'{}' names no setting of this variant's stack", setting.name),
             format!("write set.\"layer.key\"; its layers are: {}", names.join(", ")),
         )),
     }
@@ -175,22 +173,21 @@ pub(crate) fn build(
     variant: &VariantStack,
     devices: &BTreeMap<String, Bytes>,
     run_tag: &str,
-    text: &str,
 ) -> Result<Built, Vec<Diagnostic>> {
     let one = |m: Diagnostic| vec![m];
     let mut built = Built::empty();
     let mut nodes: Vec<NamedDevice> = Vec::new();
     for (position, layer) in variant.layers.iter().enumerate() {
         if position == 0 {
-            built.start(layer, devices, &mut nodes, text).map_err(one)?;
+            built.start(layer, devices, &mut nodes).map_err(one)?;
         } else if let Some(on) = &layer.on {
             return Err(one(Diagnostic::at(
-                key_span(text, &layer.span, "on"),
+                layer.places.at("on"),
                 format!("Layer '{}' stands on '{on}', but it is not the lowest", layer.name),
                 "only the lowest layer names a device; the others stand on the one before",
             )));
         }
-        nodes.extend(built.add(layer, run_tag, text).map_err(one)?);
+        nodes.extend(built.add(layer, run_tag).map_err(one)?);
     }
     built.probes.extend(layers::machine::probes(&nodes));
     Ok(built)
@@ -218,13 +215,12 @@ impl Built {
         lowest: &WrittenLayer,
         devices: &BTreeMap<String, Bytes>,
         nodes: &mut Vec<NamedDevice>,
-        text: &str,
     ) -> Result<(), Diagnostic> {
         let roles = devices.keys().cloned().collect::<Vec<_>>().join(", ");
         let Some((role, size)) = lowest.on.as_ref().and_then(|on| devices.get_key_value(on)) else {
             let on = lowest.on.as_deref().unwrap_or("nothing");
             return Err(Diagnostic::at(
-                key_span(text, &lowest.span, "on"),
+                lowest.places.at("on"),
                 format!("The lowest layer '{}' stands on {on}, which is no device", lowest.name),
                 format!("write on = \"...\" with one of: {roles}"),
             ));
@@ -246,16 +242,15 @@ impl Built {
         &mut self,
         written: &WrittenLayer,
         run_tag: &str,
-        text: &str,
     ) -> Result<Vec<NamedDevice>, Diagnostic> {
         let mistake = |e: layers::SettingError| Diagnostic {
             message: e.to_string(),
-            span: Some(key_span(text, &written.span, &e.key)),
+            span: Some(written.places.at(&e.key)),
             help: Some(e.help.clone()),
         };
         let Some(kind) = layers::kind(&written.kind) else {
             return Err(Diagnostic::at(
-                written.span.clone(),
+                written.places.at("layer"),
                 format!("There is no layer '{}'", written.kind),
                 "see fathom explain --layers",
             ));

@@ -1,26 +1,31 @@
 //! The stages of an experiment: read from the file, and planned for a stack.
 
-use std::collections::BTreeMap;
-use std::ops::Range;
 use std::path::Path;
 
 use results::model::StageFacts;
-use serde::Deserialize;
-use toml::{Table, Value};
-use units::{Bytes, Nanos, Percent};
+use toml::Value;
+use units::{Bytes, Key, Nanos, Percent};
 use workload::LoadSpec;
 
-use crate::change::{self, Running};
+use crate::change::Running;
 use crate::copy::Copy;
 use crate::devices::Devices;
-use crate::diagnostic::{Diagnostic, key_span, nearest, table_span};
+use crate::diagnostic::{Diagnostic, nearest};
+use crate::document::{Named, Places, Table};
 use crate::estimate;
-use crate::file::File;
+use crate::file::{File, SET};
+use crate::names;
 use crate::plan::StagePlan;
 use crate::stacks::Built;
 
 /// What a stage can do.
 const KINDS: [&str; 3] = ["allocate", "load", "copy"];
+
+const DO: Key = Key { name: "do", takes: "what the stage does", example: "\"load\"" };
+const NAME: Key =
+    Key { name: "name", takes: "a text of 1 to 64 characters", example: "\"random-write\"" };
+const MEASURE: Key = Key { name: "measure", takes: "true or false", example: "true" };
+const SETTLE: Key = Key { name: "settle", takes: "true or false", example: "true" };
 
 /// One `[[stage]]` as written.
 pub(crate) struct Stage {
@@ -30,9 +35,9 @@ pub(crate) struct Stage {
     /// Whether the stack is brought to rest, and read, before the next stage.
     pub settle: bool,
     /// Settings of running layers that change before it, by `layer.key`.
-    pub set: BTreeMap<String, Value>,
+    pub set: Vec<Named<Value>>,
     pub task: Task,
-    pub span: Range<usize>,
+    pub places: Places,
 }
 
 /// What a stage does.
@@ -51,14 +56,22 @@ impl Stage {
             _ => None,
         }
     }
+
+    /// The role of the device that it copies from, if it is a copy.
+    pub fn copies_from(&self) -> Option<&str> {
+        match &self.task {
+            Task::Copy(copy) => Some(copy.role()),
+            _ => None,
+        }
+    }
 }
 
 /// Reads every stage; all mistakes at once.
-pub(crate) fn read(file: &File, name: &str, text: &str) -> Result<Vec<Stage>, Vec<Diagnostic>> {
+pub(crate) fn read(file: &File, name: &str) -> Result<Vec<Stage>, Vec<Diagnostic>> {
     let mut mistakes = Vec::new();
     let mut stages: Vec<Stage> = Vec::new();
     for entry in &file.stage {
-        match stage(entry.get_ref(), table_span(text, &entry.span()), name, text) {
+        match stage(entry.clone(), name) {
             Ok(stage) => stages.push(stage),
             Err(mistake) => mistakes.push(mistake),
         }
@@ -66,14 +79,14 @@ pub(crate) fn read(file: &File, name: &str, text: &str) -> Result<Vec<Stage>, Ve
     if mistakes.is_empty() && !stages.iter().any(|s| s.measured) {
         mistakes.push(Diagnostic {
             message: "No stage is measured".into(),
-            span: stages.last().map(|s| s.span.clone()),
+            span: stages.last().map(|s| s.places.at("name")),
             help: Some("add a [[stage]] with do = \"load\" and measure = true".into()),
         });
     }
     for (i, stage) in stages.iter().enumerate() {
         if stages[..i].iter().any(|other| other.name == stage.name) {
             mistakes.push(Diagnostic::at(
-                stage.span.clone(),
+                stage.places.at("name"),
                 format!("Two stages are called '{}'", stage.name),
                 "give one of them a name of its own: name = \"...\"",
             ));
@@ -82,99 +95,67 @@ pub(crate) fn read(file: &File, name: &str, text: &str) -> Result<Vec<Stage>, Ve
     if mistakes.is_empty() { Ok(stages) } else { Err(mistakes) }
 }
 
-fn stage(table: &Table, span: Range<usize>, file: &str, text: &str) -> Result<Stage, Diagnostic> {
-    let mut table = table.clone();
-    let kind = match table.remove("do") {
-        Some(Value::String(kind)) => kind,
-        _ => {
-            return Err(Diagnostic::at(
-                span.start..span.start + "[[stage]]".len(),
-                "A stage does not say what it does",
-                format!("add do = ...; there are: {}", KINDS.join(", ")),
-            ));
-        }
+fn stage(mut table: Table, file: &str) -> Result<Stage, Diagnostic> {
+    let places = table.places();
+    let Some(kind) = table.take::<String>(&DO)? else {
+        return Err(Diagnostic::at(
+            table.at(),
+            "A stage does not say what it does",
+            format!("add do = ...; there are: {}", KINDS.join(", ")),
+        ));
     };
+    let kind = kind.into_inner();
     if !KINDS.contains(&kind.as_str()) {
         let near = nearest(&kind, KINDS).map_or(String::new(), |n| format!("did you mean '{n}'? "));
         return Err(Diagnostic::at(
-            key_span(text, &span, "do"),
+            places.at("do"),
             format!("There is no stage '{kind}'"),
             format!("{near}There are: {}", KINDS.join(", ")),
         ));
     }
-    let name = match table.remove("name") {
-        Some(Value::String(name)) => name,
-        _ => kind.clone(),
-    };
-    let measured = flag(&mut table, "measure", &span, text)?;
-    let settle = flag(&mut table, "settle", &span, text)?;
-    let set = change::read(&mut table, &span, text)?;
+    let name = table.take::<String>(&NAME)?.map_or_else(|| kind.clone(), toml::Spanned::into_inner);
+    if let Some(mistake) = names::check("a stage", &name, &places.at("name")) {
+        return Err(mistake);
+    }
+    let measured = table.take(&MEASURE)?.is_some_and(toml::Spanned::into_inner);
+    let settle = table.take(&SETTLE)?.is_some_and(toml::Spanned::into_inner);
+    let set = table.table(&SET, "set")?.map(Table::values).transpose()?.unwrap_or_default();
     let task = match kind.as_str() {
-        "load" => Task::Load(Box::new(load(table, &span, file, text)?)),
-        "copy" => Task::Copy(Copy::read(table, measured, &span, text)?),
+        "load" => {
+            table.is("A load");
+            Task::Load(Box::new(load(table, &places, file)?))
+        }
+        "copy" => {
+            table.is("A copy");
+            if measured {
+                return Err(Diagnostic::at(
+                    places.at("measure"),
+                    "A copy has no figures of its own, so it cannot be measured",
+                    "measure a load; settle = true reads all layers after the copy",
+                ));
+            }
+            Task::Copy(Copy::read(table)?)
+        }
         _ => {
-            refuse_keys(&table, &kind, &span, text)?;
+            table.is("An allocation");
+            table.finish()?;
             Task::Allocate
         }
     };
-    Ok(Stage { kind, name, measured, settle, set, task, span })
+    Ok(Stage { kind, name, measured, settle, set, task, places })
 }
 
-/// Takes a key that is true or false, false unless given.
-fn flag(table: &mut Table, key: &str, span: &Range<usize>, text: &str) -> Result<bool, Diagnostic> {
-    match table.remove(key) {
-        None => Ok(false),
-        Some(Value::Boolean(flag)) => Ok(flag),
-        Some(other) => Err(Diagnostic::at(
-            key_span(text, span, key),
-            format!("{key} is '{other}', not true or false"),
-            format!("write {key} = true"),
-        )),
-    }
-}
-
-fn load(table: Table, span: &Range<usize>, file: &str, text: &str) -> Result<LoadSpec, Diagnostic> {
-    let mut spec = LoadSpec::deserialize(Value::Table(table)).map_err(|error| {
-        let mut mistake = Diagnostic::from_toml(&error);
-        let quoted = error.message().split('`').nth(1).unwrap_or_default().to_owned();
-        mistake.span = Some(key_span(text, span, &quoted));
-        mistake
-    })?;
+fn load(table: Table, places: &Places, file: &str) -> Result<LoadSpec, Diagnostic> {
+    let mut spec: LoadSpec = table.read(LoadSpec::key)?;
     // A profile stands beside the file, and travels with the plan.
     let folder = Path::new(file).parent().unwrap_or(Path::new(""));
-    spec.content
-        .load_profile(folder)
-        .map_err(|error| workload_mistake(&error.into(), span, text))?;
-    spec.validate().map_err(|error| workload_mistake(&error, span, text))?;
+    spec.content.load_profile(folder).map_err(|error| workload_mistake(&error.into(), places))?;
+    spec.validate().map_err(|error| workload_mistake(&error, places))?;
     Ok(spec)
 }
 
-fn workload_mistake(
-    error: &workload::WorkloadError,
-    span: &Range<usize>,
-    text: &str,
-) -> Diagnostic {
-    Diagnostic {
-        message: error.to_string(),
-        span: Some(key_span(text, span, error.key())),
-        help: Some(error.help()),
-    }
-}
-
-fn refuse_keys(
-    table: &Table,
-    kind: &str,
-    span: &Range<usize>,
-    text: &str,
-) -> Result<(), Diagnostic> {
-    match table.keys().next() {
-        None => Ok(()),
-        Some(key) => Err(Diagnostic::at(
-            key_span(text, span, key),
-            format!("A stage '{kind}' has no key '{key}'"),
-            "allowed here: do, name, measure, settle, set",
-        )),
-    }
+fn workload_mistake(error: &workload::WorkloadError, places: &Places) -> Diagnostic {
+    Diagnostic::at(places.at(&error.path()), error.to_string(), error.help())
 }
 
 /// The stages for one stack: `allocate` becomes the loads that its layers need.
@@ -183,22 +164,21 @@ pub(crate) fn plan(
     stack: &Built,
     devices: &Devices,
     run_tag: &str,
-    text: &str,
 ) -> Result<Vec<StagePlan>, Vec<Diagnostic>> {
     let mut planned = Vec::new();
     let mut running = Running::new(stack, run_tag);
     for stage in stages {
-        let before = running.change(stage, text).map_err(|mistake| vec![mistake])?;
+        let before = running.change(stage).map_err(|mistake| vec![mistake])?;
         let first = planned.len();
         match &stage.task {
             Task::Allocate => {
                 let needs = stack.allocate.iter();
                 planned.extend(needs.map(|(layer, need)| allocation(layer, need, stack)));
             }
-            Task::Load(spec) => planned.push(fitted(stage, spec, stack, text)?),
+            Task::Load(spec) => planned.push(fitted(stage, spec, stack)?),
             Task::Copy(copy) => {
-                let (spec, from) = copy.plan(devices, stage, text).map_err(|m| vec![m])?;
-                let fitted = fitted(stage, &spec, stack, text)?;
+                let (spec, from) = copy.plan(devices, stage).map_err(|m| vec![m])?;
+                let fitted = fitted(stage, &spec, stack)?;
                 planned.push(StagePlan { copy: Some(from), ..fitted });
             }
         }
@@ -208,16 +188,16 @@ pub(crate) fn plan(
         match planned.get_mut(first) {
             Some(stage) => stage.before = before,
             None if before.is_empty() => {}
-            None => return Err(vec![nowhere(stage, text)]),
+            None => return Err(vec![nowhere(stage)]),
         }
     }
     Ok(planned)
 }
 
 /// A stage that does nothing on this stack cannot change anything either.
-fn nowhere(stage: &Stage, text: &str) -> Diagnostic {
+fn nowhere(stage: &Stage) -> Diagnostic {
     Diagnostic::at(
-        key_span(text, &stage.span, "set"),
+        stage.places.at("set"),
         format!(
             "Nothing is done in stage '{}' of this stack, so it changes no setting",
             stage.name
@@ -227,14 +207,9 @@ fn nowhere(stage: &Stage, text: &str) -> Diagnostic {
 }
 
 /// A load on this stack.
-fn fitted(
-    stage: &Stage,
-    spec: &LoadSpec,
-    stack: &Built,
-    text: &str,
-) -> Result<StagePlan, Vec<Diagnostic>> {
+fn fitted(stage: &Stage, spec: &LoadSpec, stack: &Built) -> Result<StagePlan, Vec<Diagnostic>> {
     spec.check_target(stack.bytes.0, 512)
-        .map_err(|error| vec![workload_mistake(&error, &stage.span, text)])?;
+        .map_err(|error| vec![workload_mistake(&error, &stage.places)])?;
     Ok(StagePlan {
         kind: stage.kind.clone(),
         name: stage.name.clone(),

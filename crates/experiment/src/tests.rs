@@ -14,6 +14,8 @@ fn plan(text: &str) -> Result<Plan, ExperimentError> {
     compose("test.toml", text, &choices())
 }
 
+mod mistakes;
+
 /// The shipped experiment with one text replaced; the error's rendering.
 fn refused(from: &str, to: &str) -> String {
     let text = shipped("vdo-vs-plain").unwrap().text;

@@ -41,6 +41,8 @@ pub struct Key {
     pub default: &'static str,
     /// What it may be, in words.
     pub allowed: &'static str,
+    /// A value that it may have, as it is written in TOML.
+    pub example: &'static str,
     /// What it does.
     pub help: &'static str,
 }

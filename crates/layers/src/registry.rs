@@ -38,6 +38,17 @@ mod tests {
     use crate::FigureFacts;
 
     #[test]
+    fn every_setting_takes_its_own_example() {
+        for kind in kinds() {
+            for key in kind.keys {
+                let text = format!("{} = {}", key.name, key.example);
+                let table = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
+                assert!((kind.parse)(&table).is_ok(), "{}: {text}", kind.name);
+            }
+        }
+    }
+
+    #[test]
     fn no_two_metrics_share_an_id() {
         let ids: Vec<_> = metrics().map(|m| m.id).collect();
         assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len());

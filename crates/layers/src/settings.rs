@@ -102,13 +102,12 @@ impl<'a> Settings<'a> {
 
     /// The error for a value that is not what the key allows.
     fn refuse(&self, key: &str) -> SettingError {
-        let allowed = self.keys.iter().find(|k| k.name == key).map_or("", |k| k.allowed);
+        let known = self.keys.iter().find(|k| k.name == key);
+        let help = known.map_or_else(String::new, |k| {
+            format!("{key} takes {}, as in {key} = {}", k.allowed, k.example)
+        });
         let value = self.table.get(key).map_or(String::new(), ToString::to_string);
-        SettingError::new(
-            key,
-            format!("{key} of layer '{}' cannot be {value}", self.kind),
-            format!("allowed: {allowed}"),
-        )
+        SettingError::new(key, format!("{key} of layer '{}' cannot be {value}", self.kind), help)
     }
 }
 
@@ -132,8 +131,8 @@ mod tests {
     use super::*;
 
     const KEYS: [Key; 2] = [
-        Key { name: "logical_size", default: "", allowed: "a size such as 1G", help: "" },
-        Key { name: "dedupe", default: "on", allowed: "on or off", help: "" },
+        Key { name: "logical_size", default: "", allowed: "a size", example: "\"1G\"", help: "" },
+        Key { name: "dedupe", default: "on", allowed: "on or off", example: "false", help: "" },
     ];
 
     #[test]

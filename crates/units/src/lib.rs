@@ -1,10 +1,12 @@
-//! Quantities, their parsing and printing; the description of a metric; seeds, and permutations that follow from them.
+//! Quantities, their parsing and printing; the description of a metric and of a key that people write; seeds, and
+//! permutations that follow from them.
 //!
 //! Everything here is a value with a unit. A quantity is written by people as text (`4k`, `1.5G`,
 //! `90s`, `50%`) and stored by programs as a number in its base unit (bytes, nanoseconds, percent).
 #![forbid(unsafe_code)]
 
 mod bytes;
+mod key;
 mod metric;
 mod nanos;
 mod percent;
@@ -14,6 +16,7 @@ mod seed;
 pub mod show;
 
 pub use bytes::Bytes;
+pub use key::Key;
 pub use metric::{Better, Metric, Unit};
 pub use nanos::Nanos;
 pub use percent::Percent;

@@ -1,7 +1,7 @@
 //! Loads that cannot be run.
 
 use content::ContentError;
-use units::{Bytes, show};
+use units::{Bytes, Nanos, show};
 
 use crate::text;
 use crate::{OpName, Pattern};
@@ -28,6 +28,21 @@ fn short(value: &str) -> String {
         Some((end, _)) => format!("{}…", &value[..end]),
         None => value.to_owned(),
     }
+}
+
+/// The multiples of `unit` on both sides of `value`, the nearer one first. Only an offset can be 0.
+fn nearest(key: &str, value: u64, unit: u64) -> String {
+    let down = value / unit * unit;
+    let mut near = vec![down];
+    near.extend(down.checked_add(unit));
+    near.retain(|&n| n > 0 || key == "offset");
+    near.sort_by_key(|n| n.abs_diff(value));
+    let listed = |write: &dyn Fn(u64) -> String| -> String {
+        near.iter().map(|&n| write(n)).collect::<Vec<_>>().join(" or ")
+    };
+    let bytes = listed(&|n| n.to_string());
+    let short = listed(&|n| format!("\"{}\"", text::size(Bytes(n))));
+    format!("the nearest multiple is {bytes} bytes: write {short}")
 }
 
 /// What is wrong with a load, by the key whose value is wrong.
@@ -72,6 +87,26 @@ pub enum WorkloadError {
         value: u64,
         /// The most that is possible.
         most: u64,
+    },
+    /// A time beyond what is possible.
+    #[error("{key} is {time}; {bound} is possible", time = text::duration(*.value))]
+    Time {
+        /// The key.
+        key: &'static str,
+        /// Its value.
+        value: Nanos,
+        /// The least or the most, in words.
+        bound: &'static str,
+    },
+    /// A size that no target has.
+    #[error("{key} is {}; at most {most} are possible", exact(*.value))]
+    TooLarge {
+        /// The key.
+        key: &'static str,
+        /// Its value.
+        value: Bytes,
+        /// The most that is possible.
+        most: Bytes,
     },
     /// A size or offset that is not a multiple of what the target wants.
     #[error("{key} = {} is not a multiple of {unit}", exact(*.value))]
@@ -168,6 +203,16 @@ pub enum WorkloadError {
 }
 
 impl WorkloadError {
+    /// Where the key whose value is wrong stands in a load stage: its name, behind those of the tables around it.
+    pub fn path(&self) -> String {
+        match self {
+            Self::Own { op, .. } => format!("each.{op}"),
+            // The number of jobs is the load's own.
+            Self::Content(error) if error.key() != "jobs" => format!("content.{}", error.key()),
+            _ => self.key().to_owned(),
+        }
+    }
+
     /// The key whose value is wrong, as it is written in an experiment.
     pub fn key(&self) -> &'static str {
         match self {
@@ -178,6 +223,8 @@ impl WorkloadError {
             | Self::Senseless { key, .. }
             | Self::Zero { key }
             | Self::TooMany { key, .. }
+            | Self::Time { key, .. }
+            | Self::TooLarge { key, .. }
             | Self::Unaligned { key, .. }
             | Self::Outside { key, .. } => key,
             Self::ContentBlock { .. } => "block_size",
@@ -194,8 +241,13 @@ impl WorkloadError {
     pub fn help(&self) -> String {
         match self {
             Self::NoOps => "say what it does, as in ops = { randwrite = 100 }".into(),
-            Self::ShareSum { .. } => {
-                "change the shares so that they sum to 100, as in randwrite = 70, randread = 30".into()
+            Self::ShareSum { key, .. } => {
+                let example = match *key {
+                    "pattern" => "zones:90%/1G,10%/rest",
+                    "block_size" | "each" => "4k=70,64k=30",
+                    _ => "randwrite = 70, randread = 30",
+                };
+                format!("change the shares so that they sum to 100, as in {example}")
             }
             Self::Share { part, .. } => {
                 format!("give {part} a share above 0 in steps of 0.01, or leave it out")
@@ -206,12 +258,9 @@ impl WorkloadError {
             }
             Self::Zero { key } => format!("give {key} a value above 0, or leave it out"),
             Self::TooMany { key, most, .. } => format!("set {key} to {most} or less"),
-            Self::Unaligned { key, value, unit } => {
-                let down = value.0 / unit.0.max(1) * unit.0;
-                let near = Bytes(if down == 0 { unit.0 } else { down });
-                let short = text::size(near);
-                format!("the nearest {key} is {} bytes ({near}): write \"{short}\"", near.0)
-            }
+            Self::Time { key, bound, .. } => format!("give {key} such a time: {bound}"),
+            Self::TooLarge { key, most, .. } => format!("set {key} to {} or less", text::size(*most)),
+            Self::Unaligned { key, value, unit } => nearest(key, value.0, unit.0.max(1)),
             Self::ContentBlock { unit, .. } => format!(
                 "use a block size that is a multiple of {}, or leave dedupe, compress and zero out",
                 text::size(*unit)

@@ -15,6 +15,7 @@ mod describe;
 mod divide;
 mod each;
 mod error;
+mod keys;
 mod lane;
 mod law;
 #[cfg(test)]

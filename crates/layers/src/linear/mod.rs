@@ -21,7 +21,8 @@ const VOLUME: &str = "volume";
 const KEYS: &[Key] = &[Key {
     name: "size",
     default: "all of the device",
-    allowed: "a size such as \"1G\"; lvm rounds it up to 4 MiB",
+    allowed: "a size; lvm rounds it up to 4 MiB",
+    example: "\"1G\"",
     help: "Size of the volume.",
 }];
 

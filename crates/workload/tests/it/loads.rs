@@ -77,7 +77,7 @@ const MISTAKES: &[Case] = &[
     (|s| s.block_size = Bytes(Bytes::GIB).into(), "block_size", "1073741824", "67108864"),
     (|s| s.offset = Some(Bytes(100)), "offset", "512", "512 bytes"),
     (|s| s.size = Some(Bytes(0)), "size", "0", "above 0"),
-    (|s| s.bytes = Some(Bytes(5000)), "bytes", "4 KiB", "4096 bytes"),
+    (|s| s.bytes = Some(Bytes(5000)), "bytes", "4 KiB", "4096 or 8192 bytes"),
     (|s| s.passes = Some(0), "passes", "0", "above 0"),
     (|s| s.ios = Some(0), "ios", "0", "above 0"),
     (|s| s.batch = 0, "batch", "0", "above 0"),
@@ -189,6 +189,42 @@ fn every_mistake_names_its_key_its_value_and_the_remedy() {
         let error = spec.validate().expect_err(message);
         assert_eq!(error.key(), *key, "{error}");
         assert!(error.to_string().contains(message), "{error}");
+        assert!(error.help().contains(help), "{error}: {}", error.help());
+    }
+}
+
+#[test]
+fn of_what_is_no_multiple_the_nearest_ones_are_named_on_both_sides() {
+    let cases: &[(Change, &str)] = &[
+        (|s| s.block_size = Bytes(1000).into(), "1024 or 512 bytes: write \"1k\" or \"512\""),
+        (|s| s.block_size = Bytes(700).into(), "512 or 1024 bytes"),
+        (|s| s.block_size = Bytes(100).into(), "512 bytes: write \"512\""),
+        (|s| s.offset = Some(Bytes(1)), "0 or 512 bytes: write \"0\" or \"512\""),
+        (|s| s.offset = Some(Bytes(1 << 20 | 511)), "1049088 or 1048576 bytes"),
+        (|s| s.bytes = Some(Bytes(5000)), "4096 or 8192 bytes: write \"4k\" or \"8k\""),
+    ];
+    for (change, help) in cases {
+        let mut spec = spec("randwrite=100");
+        change(&mut spec);
+        let error = spec.validate().expect_err(help);
+        assert!(error.help().contains(help), "{error}: {}", error.help());
+    }
+    // On a device of larger sectors: of its own.
+    let mut spec = spec("randwrite=100");
+    spec.offset = Some(Bytes(512));
+    let error = spec.check_target(TARGET, 4096).unwrap_err();
+    assert!(error.help().contains("0 or 4096 bytes"), "{error}: {}", error.help());
+}
+
+#[test]
+fn shares_that_do_not_sum_to_100_are_answered_in_the_form_they_were_written_in() {
+    for (toml, help) in [
+        ("ops = { read = 50 }", "randwrite = 70"),
+        ("ops = { read = 100 }\nblock_size = \"4k=50,8k=40\"", "4k=70,64k=30"),
+        ("ops = { read = 100 }\npattern = \"zones:50%/50%,40%/50%\"", "zones:90%/1G,10%/rest"),
+    ] {
+        let spec: LoadSpec = toml::from_str(&format!("{toml}\nios = 1")).unwrap();
+        let error = spec.validate().expect_err(toml);
         assert!(error.help().contains(help), "{error}: {}", error.help());
     }
 }

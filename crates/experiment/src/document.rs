@@ -1,0 +1,195 @@
+//! An experiment file as it is written: tables whose keys and values know their places in the text. A reader takes the keys
+//! that it knows, one after the other, and refuses those that are left; whatever is wrong is told at its place, with what the key
+//! takes.
+
+mod mistake;
+mod places;
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use serde::de::{Deserialize, DeserializeOwned};
+use toml::de::{DeTable, DeValue, ValueDeserializer};
+use toml::{Spanned, Value};
+use units::Key;
+
+use crate::diagnostic::Diagnostic;
+pub(crate) use places::Places;
+
+/// A value, and where it stands.
+type Written<'t> = Spanned<DeValue<'t>>;
+
+/// One table of the text `'t`. What was taken out of it is gone.
+#[derive(Debug, Clone)]
+pub(crate) struct Table<'t> {
+    /// What it is, as mistakes name it: `A stage`.
+    what: &'static str,
+    /// Where it stands: its header, or all of an inline table.
+    at: Range<usize>,
+    entries: DeTable<'t>,
+    /// Keys that were asked for.
+    known: Vec<&'static str>,
+}
+
+/// A key that the file gives a name to, with its value.
+#[derive(Debug, Clone)]
+pub(crate) struct Named<T> {
+    /// The name.
+    pub name: String,
+    /// Where it and its value stand.
+    pub at: Range<usize>,
+    /// The value.
+    pub value: T,
+}
+
+impl<'t> Table<'t> {
+    /// Reads a whole file.
+    pub(crate) fn parse(text: &'t str, what: &'static str) -> Result<Self, Diagnostic> {
+        let entries = DeTable::parse(text).map_err(|e| mistake::of_syntax(&e))?;
+        Ok(Self::new(what, 0..0, entries.into_inner()))
+    }
+
+    fn new(what: &'static str, at: Range<usize>, entries: DeTable<'t>) -> Self {
+        Self { what, at, entries, known: Vec::new() }
+    }
+
+    /// Says more exactly what it is, once that is known.
+    pub(crate) fn is(&mut self, what: &'static str) {
+        self.what = what;
+    }
+
+    /// Where it stands: its header, or all of an inline table.
+    pub(crate) fn at(&self) -> Range<usize> {
+        self.at.clone()
+    }
+
+    /// Where its keys stand, those inside of its tables too.
+    pub(crate) fn places(&self) -> Places {
+        Places::of(&self.at, &self.entries)
+    }
+
+    /// Takes a key out; `None` when it is not written.
+    pub(crate) fn take<T: DeserializeOwned>(
+        &mut self,
+        key: &Key,
+    ) -> Result<Option<Spanned<T>>, Diagnostic> {
+        let Some((at, value)) = self.remove(key) else { return Ok(None) };
+        let shown = mistake::shown(value.get_ref());
+        match T::deserialize(ValueDeserializer::from(value)) {
+            Ok(value) => Ok(Some(Spanned::new(at, value))),
+            Err(error) => Err(mistake::of_value(at, key.name, &shown, &error, Some(key))),
+        }
+    }
+
+    /// Takes a key out that has to be there.
+    pub(crate) fn need<T: DeserializeOwned>(
+        &mut self,
+        key: &Key,
+    ) -> Result<Spanned<T>, Diagnostic> {
+        self.take(key)?.ok_or_else(|| {
+            let message = format!("{} has no key '{}', which it needs", self.what, key.name);
+            Diagnostic::at(self.at(), message, format!("add it: {}", key.help(key.name)))
+        })
+    }
+
+    /// Takes `[key]` or `key = { ... }` out; `None` when it is not written.
+    pub(crate) fn table(
+        &mut self,
+        key: &Key,
+        what: &'static str,
+    ) -> Result<Option<Self>, Diagnostic> {
+        self.remove(key).map(|(at, value)| inner(value, at, key.name, key, what)).transpose()
+    }
+
+    /// Takes all `[[key]]` out, in order; none when it is not written.
+    pub(crate) fn tables(
+        &mut self,
+        key: &Key,
+        what: &'static str,
+    ) -> Result<Vec<Self>, Diagnostic> {
+        let Some((at, value)) = self.remove(key) else { return Ok(Vec::new()) };
+        let shown = mistake::shown(value.get_ref());
+        let DeValue::Array(list) = value.into_inner() else {
+            let message = format!("{} cannot be {shown}", key.name);
+            return Err(Diagnostic::at(at, message, key.help(key.name)));
+        };
+        list.into_iter().map(|each| inner(each.clone(), each.span(), key.name, key, what)).collect()
+    }
+
+    /// What is left, each a table: `[devices.NAME]`.
+    pub(crate) fn named_tables(
+        self,
+        key: &Key,
+        what: &'static str,
+    ) -> Result<Vec<Named<Self>>, Diagnostic> {
+        let read = |(name, value): (Spanned<Cow<'t, str>>, Written<'t>)| {
+            let at = places::place(&name.span(), &value.span());
+            let name = name.into_inner().into_owned();
+            let value = inner(value, at.clone(), &mistake::written(&name), key, what)?;
+            Ok(Named { name, at, value })
+        };
+        self.entries.into_iter().map(read).collect()
+    }
+
+    /// What is left, as values: settings that only the layer knows.
+    pub(crate) fn values(self) -> Result<Vec<Named<Value>>, Diagnostic> {
+        let read = |(name, value): (Spanned<Cow<'t, str>>, Written<'t>)| {
+            let at = places::place(&name.span(), &value.span());
+            let name = name.into_inner().into_owned();
+            let shown = mistake::shown(value.get_ref());
+            let value = Value::deserialize(ValueDeserializer::from(value)).map_err(|error| {
+                mistake::of_value(at.clone(), &mistake::written(&name), &shown, &error, None)
+            })?;
+            Ok(Named { name, at, value })
+        };
+        self.entries.into_iter().map(read).collect()
+    }
+
+    /// What is left, read by serde, where no key takes a list; `key` describes the keys by their paths.
+    pub(crate) fn read<T: DeserializeOwned>(
+        self,
+        key: fn(&str) -> Option<&'static Key>,
+    ) -> Result<T, Diagnostic> {
+        // Serde would take a list for the values of a table's keys in their order.
+        if let Some(mistake) = mistake::list(&self.entries, key) {
+            return Err(mistake);
+        }
+        let table = Spanned::new(self.at(), DeValue::Table(self.entries.clone()));
+        T::deserialize(ValueDeserializer::from(table)).map_err(|e| mistake::inside(&self, &e, key))
+    }
+
+    /// Refuses what is left.
+    pub(crate) fn finish(self) -> Result<(), Diagnostic> {
+        match self.entries.iter().next() {
+            None => Ok(()),
+            Some((name, value)) => {
+                let at = places::place(&name.span(), &value.span());
+                Err(mistake::unknown(self.what, at, name.get_ref(), &self.known))
+            }
+        }
+    }
+
+    fn remove(&mut self, key: &Key) -> Option<(Range<usize>, Written<'t>)> {
+        self.known.push(key.name);
+        let (name, value) = self.entries.remove_entry(key.name)?;
+        Some((places::place(&name.span(), &value.span()), value))
+    }
+}
+
+/// The table that `value` is to be.
+fn inner<'t>(
+    value: Written<'t>,
+    at: Range<usize>,
+    path: &str,
+    key: &Key,
+    what: &'static str,
+) -> Result<Table<'t>, Diagnostic> {
+    let (span, shown) = (value.span(), mistake::shown(value.get_ref()));
+    match value.into_inner() {
+        DeValue::Table(entries) => Ok(Table::new(what, span, entries)),
+        _ => Err(Diagnostic::at(at, format!("{path} cannot be {shown}"), key.help(key.name))),
+    }
+}
+
+#[cfg(test)]
+mod tests;

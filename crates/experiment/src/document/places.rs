@@ -1,0 +1,70 @@
+//! Where the keys of a table stand in the text.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// Where the keys of a table stand, by their paths, apart by dots.
+#[derive(Debug, Clone)]
+pub(crate) struct Places {
+    table: Range<usize>,
+    keys: BTreeMap<String, Range<usize>>,
+}
+
+impl Places {
+    /// Those of `entries`, whose table stands at `table`.
+    pub(super) fn of(table: &Range<usize>, entries: &DeTable) -> Self {
+        let mut keys = BTreeMap::new();
+        walk("", entries, &mut |path, key, value| {
+            keys.insert(path.to_owned(), place(key, &value.span()));
+        });
+        Self { table: table.clone(), keys }
+    }
+
+    /// Where the key at `path` stands; where it is not written, the table around it.
+    pub(crate) fn at(&self, path: &str) -> Range<usize> {
+        let mut path = path;
+        loop {
+            if let Some(found) = self.keys.get(path) {
+                return found.clone();
+            }
+            match path.rsplit_once('.') {
+                Some((around, _)) => path = around,
+                None => return self.table.clone(),
+            }
+        }
+    }
+
+    /// The table's own place.
+    pub(crate) fn table(&self) -> Range<usize> {
+        self.table.clone()
+    }
+
+    /// Says that a key was given elsewhere. What is wrong with keys that are not written is told there, too.
+    pub(crate) fn set(&mut self, path: &str, at: Range<usize>) {
+        self.keys.insert(path.to_owned(), at.clone());
+        self.table = at;
+    }
+}
+
+/// From a key to the end of its value. The value of `[a.b]` is its header, in which the key stands; the table that a dotted key
+/// names on its way has the key's own place.
+pub(super) fn place(key: &Range<usize>, value: &Range<usize>) -> Range<usize> {
+    if value.start >= key.end { key.start..value.end } else { value.clone() }
+}
+
+/// Who is shown keys: with their paths, their places and their values.
+type Seer<'a> = dyn FnMut(&str, &Range<usize>, &Spanned<DeValue>) + 'a;
+
+/// Shows every key of a table, those inside of tables too.
+pub(super) fn walk(before: &str, entries: &DeTable, see: &mut Seer) {
+    for (name, value) in entries {
+        let path = format!("{before}{}", name.get_ref());
+        see(&path, &name.span(), value);
+        if let DeValue::Table(inner) = value.get_ref() {
+            walk(&format!("{path}."), inner, see);
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Which names an experiment may give.
+
+use std::ops::Range;
+
+use crate::diagnostic::Diagnostic;
+
+/// The most characters of a name: it stands in tables, legends and names of files.
+const LONGEST: usize = 64;
+/// The most characters of a sentence.
+const LONGEST_TEXT: usize = 1000;
+
+/// A name that people read: a variant's, a stage's.
+pub(crate) fn check(what: &str, name: &str, at: &Range<usize>) -> Option<Diagnostic> {
+    let refuse = |why: String| {
+        let help = format!("give it a name of 1 to {LONGEST} characters");
+        Some(Diagnostic::at(at.clone(), format!("The name of {what} {why}"), help))
+    };
+    let length = name.chars().count();
+    if name.trim().is_empty() {
+        return refuse("is empty".into());
+    }
+    if length > LONGEST {
+        return refuse(format!("has {length} characters; at most {LONGEST} are possible"));
+    }
+    match name.chars().find(|c| c.is_control()) {
+        Some(c) => refuse(format!("holds the control character {}", c.escape_unicode())),
+        None => None,
+    }
+}
+
+/// A name that becomes part of a path, of a command line or of a device's name.
+pub(crate) fn check_plain(what: &str, name: &str, at: &Range<usize>) -> Option<Diagnostic> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let wrong = check(what, name, at);
+    if wrong.is_none() && (name.starts_with(['.', '-']) || !name.chars().all(plain)) {
+        return Some(Diagnostic::at(
+            at.clone(),
+            format!("'{name}' cannot be the name of {what}"),
+            "use letters, digits, '-', '_' and '.', and begin with a letter or digit",
+        ));
+    }
+    wrong
+}
+
+/// A sentence about the experiment.
+pub(crate) fn check_text(key: &str, text: &str, at: &Range<usize>) -> Option<Diagnostic> {
+    let length = text.chars().count();
+    (length > LONGEST_TEXT).then(|| {
+        let message = format!("{key} has {length} characters; at most {LONGEST_TEXT} are possible");
+        Diagnostic::at(at.clone(), message, "say it in a sentence or two")
+    })
+}

@@ -1,0 +1,191 @@
+//! Tests of what is said of wrong keys and values: at which line, by which name, and with which example.
+
+use units::Key;
+use workload::LoadSpec;
+
+use super::plan;
+use crate::Diagnostic;
+
+/// An experiment in which every name of a key occurs in places that have nothing to do with it. Lines in `{}` are replaced.
+fn text(device: &str, layer: &str, stage: &str, rest: &str) -> String {
+    format!(
+        "# depth size ops content dedupe name metric layer threshold\nname = \"depth\"\n\
+         about = \"depth size = true on ops dedupe content zero block_size\"\nrepeat = 1\n\
+         [devices.data]\n{device}\n[[stack]]\n# layer on dedupe size\nlayer = \"vdo\"\non = \"data\"\n{layer}\n\
+         [[stage]]\ndo = \"allocate\"\nname = \"depth pattern\"\n[[stage]]\n# depth jobs size\n\
+         do = \"load\"\nname = \"depth dedupe zero size\"\nmeasure = true\n{stage}\n{rest}\n"
+    )
+}
+
+const DEVICE: &str = "size = \"7G\"";
+const LAYER: &str = "logical_size = \"1G\"";
+const LOAD: &str = "ops = { randwrite = 100 }\nios = 100";
+
+/// The only mistake of `text`, which has to be on the line that ends in `line`.
+fn mistake(text: &str, line: &str) -> Diagnostic {
+    let error = plan(text).expect_err(text);
+    let [mistake] = &error.mistakes[..] else { panic!("{text}\n{:?}", error.mistakes) };
+    let span = mistake.span.clone().unwrap_or_else(|| panic!("{text}\n{mistake:?}"));
+    let found = text[..span.start].matches('\n').count();
+    let wanted = text.lines().position(|l| l.ends_with(line)).expect(line);
+    assert_eq!(found, wanted, "{text}\n{}", error.render(false));
+    mistake.clone()
+}
+
+/// Says of a value that no key takes what it takes, with an example.
+fn refused(text: &str, line: &str, path: &str) {
+    let mistake = mistake(text, line);
+    assert!(mistake.message.contains(path), "{text}\n{mistake:?}");
+    let help = mistake.help.unwrap_or_else(|| panic!("{text}\n{}", mistake.message));
+    assert!(help.contains("takes") && help.contains("as in") && help.contains(" = "), "{help}");
+}
+
+/// A value that `key` does not take, of another type than its own.
+fn wrong(key: &Key) -> &'static [&'static str] {
+    match key.takes {
+        "true or false" => &["[5]", "\"perhaps\"", "7"],
+        _ => &["[5]", "true", "1979-05-27"],
+    }
+}
+
+#[test]
+fn every_key_of_a_load_is_told_at_its_line_with_what_it_takes() {
+    let content = content::ContentSpec::KEYS.iter().map(|key| ("content.", key));
+    for (before, key) in LoadSpec::KEYS.iter().map(|key| ("", key)).chain(content) {
+        let path = format!("{before}{}", key.name.replace('*', "randwrite"));
+        // With operations of their own there is no line for all of them.
+        let ops = if path.starts_with("ops") { "" } else { "ops = { randwrite = 100 }\n" };
+        for value in wrong(key) {
+            let line = format!("{path} = {value}");
+            let stage = format!("{ops}# {path}\n{line}\nmax_errors = 4");
+            let stage = stage.replace(
+                "max_errors = 4",
+                if path == "max_errors" { "" } else { "max_errors = 4" },
+            );
+            refused(&text(DEVICE, LAYER, &stage, ""), &line, &path);
+            // The same in an inline table.
+            if let Some((around, inner)) = path.split_once('.') {
+                let line = format!("{around} = {{ {inner} = {value} }}");
+                refused(&text(DEVICE, LAYER, &format!("{ops}\n{line}"), ""), &line, &path);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_key_of_every_layer_is_told_at_its_line_with_what_it_takes() {
+    for kind in layers::kinds() {
+        for key in kind.keys {
+            let line = format!("{} = [5]", key.name);
+            let whole = text(DEVICE, &format!("# {}\n{line}", key.name), LOAD, "");
+            let whole = whole.replace("layer = \"vdo\"", &format!("layer = \"{}\"", kind.name));
+            refused(&whole, &line, key.name);
+            let set = format!("set.\"vdo.{}\" = [5]", key.name);
+            let whole = text(DEVICE, LAYER, LOAD, &format!("[[variant]]\nname = \"v\"\n{set}"));
+            let whole = whole.replace("layer = \"vdo\"", &format!("layer = \"{}\"", kind.name));
+            let whole = whole.replace("vdo.", &format!("{}.", kind.name)).replace(LAYER, "");
+            refused(&whole, &set.replace("vdo.", &format!("{}.", kind.name)), key.name);
+        }
+    }
+}
+
+#[test]
+fn every_key_of_the_file_itself_is_told_at_its_line_with_what_it_takes() {
+    let with = |rest: &str| text(DEVICE, LAYER, LOAD, rest);
+    for (whole, line, path) in [
+        (with("").replace("name = \"depth\"", "name = 5"), "name = 5", "name"),
+        (with("").replace("repeat = 1", "repeat = true"), "repeat = true", "repeat"),
+        (with("").replace("repeat = 1", "repeat = -1"), "repeat = -1", "repeat"),
+        (with("").replace("repeat = 1", "repeat = 1\nsource = 5"), "source = 5", "source"),
+        (text("size = true", LAYER, LOAD, ""), "size = true", "size"),
+        (text("file = 7", LAYER, LOAD, ""), "file = 7", "file"),
+        (with("[[question]]\nmetric = 5"), "metric = 5", "metric"),
+        (with("[[question]]\nmetric = \"iops\"\noperation = 5"), "operation = 5", "operation"),
+        (
+            with("[[question]]\nmetric = \"iops\"\nthreshold = \"x\""),
+            "threshold = \"x\"",
+            "threshold",
+        ),
+        (with("[[question]]\noperation = \"randwrite\""), "[[question]]", "metric"),
+        (with("[[variant]]\nname = true"), "name = true", "name"),
+        (with("[[variant]]\nname = \"v\"\nset = 5"), "set = 5", "set"),
+        (with("[[variant]]\nname = \"v\"\nstack = 5"), "stack = 5", "stack"),
+        (with("[[variant]]\n# no name"), "[[variant]]", "name"),
+        (with("[[stage]]\ndo = 5"), "do = 5", "do"),
+        (with("[[stage]]\ndo = \"allocate\"\nname = 6"), "name = 6", "name"),
+        (with("[[stage]]\ndo = \"allocate\"\nsettle = 5"), "settle = 5", "settle"),
+        (with("[[stage]]\ndo = \"copy\"\nfrom = 5"), "from = 5", "from"),
+        (with("[[stage]]\ndo = \"copy\"\nfrom = \"c\"\nsize = 100"), "size = 100", "size"),
+        (text(DEVICE, "name = 5", LOAD, ""), "name = 5", "name"),
+        (with("").replace("on = \"data\"", "on = 5"), "on = 5", "on"),
+        (with("").replace("measure = true", "measure = \"yes\""), "measure = \"yes\"", "measure"),
+    ] {
+        refused(&whole, line, path);
+    }
+}
+
+#[test]
+fn an_unknown_key_is_told_at_its_line_with_the_nearest_known_one() {
+    let with = |rest: &str| text(DEVICE, LAYER, LOAD, rest);
+    let load = |line: &str| text(DEVICE, LAYER, &format!("{LOAD}\n{line}"), "");
+    for (whole, line, near) in [
+        (with("").replace("repeat = 1", "reapeat = 1"), "reapeat = 1", "repeat"),
+        (text("size = \"7G\"\nfil = 1", LAYER, LOAD, ""), "fil = 1", "file"),
+        (text(DEVICE, "dedup = false", LOAD, ""), "dedup = false", "dedupe"),
+        (load("dept = 5"), "dept = 5", "depth"),
+        (load("setle = true"), "setle = true", "settle"),
+        (load("content = { dedup = 5 }"), "content = { dedup = 5 }", "dedupe"),
+        (load("content.zeros = 5"), "content.zeros = 5", "zero"),
+        (load("each.write.patern = \"x\""), "each.write.patern = \"x\"", "pattern"),
+        (load("each.wriet.pattern = \"random\""), "each.wriet.pattern = \"random\"", "write"),
+        (text(DEVICE, LAYER, "ops.randwrit = 100\nios = 1", ""), "ops.randwrit = 100", "randwrite"),
+        (with("[[question]]\nmetrc = 5\nmetric = \"iops\""), "metrc = 5", "metric"),
+        (with("[[variant]]\nname = \"v\"\nsett = 5"), "sett = 5", "set"),
+        (with("[[stage]]\ndo = \"allocate\"\nmesure = true"), "mesure = true", "measure"),
+        (with("[[stage]]\ndo = \"copy\"\nfrom = \"c\"\nsise = 5"), "sise = 5", "size"),
+    ] {
+        let mistake = mistake(&whole, line);
+        let help = mistake.help.unwrap();
+        assert!(help.contains(&format!("did you mean '{near}'")), "{line}: {help}");
+    }
+    let help = mistake(&load("dept = 5"), "dept = 5").help.unwrap();
+    assert!(help.contains("measure") && help.contains("pattern"), "all are listed: {help}");
+}
+
+#[test]
+fn a_name_is_neither_empty_nor_endless_and_holds_no_control_character() {
+    let long = "x".repeat(65);
+    let with = |rest: String| text(DEVICE, LAYER, LOAD, &rest);
+    for bad in ["", "  ", "a\\u001b[31mb", "a\\nb", &long] {
+        let line = format!("name = \"{bad}\"");
+        for (whole, line) in [
+            (with(String::new()).replacen("name = \"depth\"", &line, 1), line.clone()),
+            (with(format!("[[variant]]\n{line}")), line.clone()),
+            (with(format!("[[stage]]\ndo = \"allocate\"\n{line}")), line.clone()),
+            (text(DEVICE, &line, LOAD, ""), line.clone()),
+            (with(format!("[devices.\"{bad}\"]\nsize = \"1G\"")), format!("[devices.\"{bad}\"]")),
+        ] {
+            let said = mistake(&whole, &line);
+            assert!(said.message.contains("name"), "{said:?}");
+            assert!(!said.message.contains('\u{1b}'), "{said:?}");
+        }
+    }
+    let fits = format!("[[variant]]\nname = \"{}\"", "ä".repeat(64));
+    assert!(plan(&with(fits)).is_ok());
+}
+
+#[test]
+fn what_is_asked_twice_or_used_by_nothing_is_refused() {
+    let with = |rest: &str| text(DEVICE, LAYER, LOAD, rest);
+    let twice =
+        "[[question]]\nmetric = \"iops\"\n[[question]]\nthreshold = \"5%\"\nmetric   = \"iops\"";
+    let said = mistake(&with(twice), "metric   = \"iops\"");
+    assert!(said.message.contains("asked for twice"), "{said:?}");
+    let apart = "[[question]]\nmetric = \"iops\"\n[[question]]\nmetric = \"iops\"\noperation = \"randwrite\"";
+    assert!(plan(&with(apart)).is_ok());
+    let said = mistake(&with("[devices.spare]\nsize = \"1G\""), "[devices.spare]");
+    assert!(said.message.contains("uses the device 'spare'"), "{said:?}");
+    assert!(said.help.unwrap().contains("on = \"spare\""));
+    let said = mistake(&with("[[stack]] # again\nlayer = \"vdo\""), "[[stack]] # again");
+    assert!(said.message.contains("'vdo'"), "{said:?}");
+}

@@ -1,0 +1,49 @@
+//! The description of a key that people write in a table.
+
+/// A key of a table: what it takes, said to whoever wrote something else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Key {
+    /// Its name; of a key inside of other tables their names before it, apart by dots. `*` stands for any name.
+    pub name: &'static str,
+    /// What it takes, in words that follow "takes".
+    pub takes: &'static str,
+    /// A value that it takes, as it is written in TOML.
+    pub example: &'static str,
+}
+
+impl Key {
+    /// Whether this describes the key at `path`.
+    pub fn is(&self, path: &str) -> bool {
+        let (mut names, mut parts) = (self.name.split('.'), path.split('.'));
+        loop {
+            match (names.next(), parts.next()) {
+                (None, None) => return true,
+                (Some(name), Some(part)) if name == "*" || name == part => {}
+                _ => return false,
+            }
+        }
+    }
+
+    /// What to write at `path`: `depth takes a whole number from 1 to 32768, as in depth = 32`.
+    pub fn help(&self, path: &str) -> String {
+        format!("{path} takes {}, as in {path} = {}", self.takes, self.example)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Key;
+
+    #[test]
+    fn a_star_stands_for_one_name_and_the_help_shows_the_whole_path() {
+        let key = Key { name: "each.*.pattern", takes: "a pattern", example: "\"random\"" };
+        assert!(key.is("each.write.pattern"));
+        for other in ["each.pattern", "each.write", "each.write.pattern.x", "pattern"] {
+            assert!(!key.is(other), "{other}");
+        }
+        assert_eq!(
+            key.help("each.write.pattern"),
+            "each.write.pattern takes a pattern, as in each.write.pattern = \"random\""
+        );
+    }
+}
