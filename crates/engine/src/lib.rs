@@ -103,12 +103,15 @@ fn run_with(
                 on(Event::Notice(of_pass(text)));
             }
         };
-        let read = real::run(&pass, context, notices, make, &mut session)?;
-        summary.notices.extend(read.notices.into_iter().map(of_pass));
+        match real::run(&pass, context, notices, make, &mut session) {
+            Ok(read) => summary.notices.extend(read.notices.into_iter().map(of_pass)),
+            // What was measured before stands.
+            Err(error) => summary.lacks(of_pass(format!("it could not be run: {}", error.chain()))),
+        }
     } else if session.pass_after(load).is_some() {
         summary.notices.push("Interrupted: the pass after the load was left out".into());
     }
-    session.finish(load, &mut summary)?;
+    session.finish(load, &mut summary);
     Ok(if driven_by_nothing(load) { unverified(load, summary) } else { summary })
 }
 

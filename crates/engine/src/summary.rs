@@ -63,7 +63,11 @@ impl Outcome {
         let worst = self.worst.iter().map(|long| self.worst(long, outline)).collect();
         let achieved = outline.blocks_are_whole().then(|| achieved(self.census, self.counts));
         let writes = outline.writes;
-        self.notices.extend(self.io_log.as_ref().and_then(missing));
+        let missing = self.io_log.as_ref().and_then(missing);
+        // A log that the disk could not take as fast as I/Os came is what was asked for, and says what it left out.
+        let cut_off =
+            missing.clone().filter(|_| self.io_log.as_ref().is_some_and(|log| log.error.is_some()));
+        self.notices.extend(missing);
         Ok(LoadSummary {
             duration_ns,
             ended_by: ended_by(self.halt, self.by_time, load).to_owned(),
@@ -77,6 +81,7 @@ impl Outcome {
             io_log: self.io_log,
             steady: self.steady,
             notices: self.notices,
+            incomplete: cut_off.into_iter().collect(),
             ..LoadSummary::empty(load.seed)
         })
     }

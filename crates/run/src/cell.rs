@@ -201,7 +201,7 @@ impl<'a> Running<'a> {
                     .collect();
                 Some(Stop::Failed(format!("the load failed: {}", kinds.join(", "))))
             }
-            _ => None,
+            _ => load.incomplete.first().map(|what| Stop::Failed(what.clone())),
         }
     }
 

@@ -60,6 +60,7 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
     let clock = Clock::real();
     let context = Context { clock: &clock, interrupt: &interrupt, foreign_cpu: None };
     let mut view = LoadView::new(args.json);
+    let mut log_ended = None;
     let outcome = engine::run(&load, &context, &mut |event| {
         let trouble = match (&mut log, &event) {
             (Some(log), Event::Intervals { rows, .. }) => log.add(rows),
@@ -67,11 +68,13 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
         };
         view.event(&event);
         if let Some(text) = trouble {
-            view.event(&Event::Notice(text));
+            view.event(&Event::Notice(text.clone()));
+            log_ended = Some(text);
         }
     });
     view.close();
-    let summary = outcome.map_err(engine_failure)?;
+    let mut summary = outcome.map_err(engine_failure)?;
+    log_ended.into_iter().for_each(|text| summary.lacks(text));
     view.summary(&summary);
     Ok(ExitCode::from(exit_code(&summary)))
 }
@@ -90,13 +93,15 @@ pub(super) fn reading(args: &LoadArgs) -> Result<Load, Failure> {
     Ok(Load { targets: aims(args, new_size(args)?), recording, verification, ..load })
 }
 
-/// 130 after Ctrl-C; 5 when the target's errors ended the load, nothing was measured, or a block was wrong.
+/// 130 after Ctrl-C; 5 when the target's errors ended the load, nothing was measured, a block was wrong, or something that was
+/// asked for is not there.
 fn exit_code(summary: &LoadSummary) -> u8 {
     let wrong = |v: &results::model::VerifyFigures| v.wrong_blocks() > 0;
     match summary.ended_by.as_str() {
         "interrupted" => 130,
         "errors" => 5,
         _ if summary.verify.as_ref().is_some_and(wrong) => 5,
+        _ if !summary.incomplete.is_empty() => 5,
         _ if summary.operations.values().all(|op| op.ios == 0) => 5,
         _ => 0,
     }

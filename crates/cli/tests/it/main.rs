@@ -11,6 +11,8 @@ mod estimate;
 #[cfg(test)]
 mod killed;
 #[cfg(test)]
+mod full_disks;
+#[cfg(test)]
 mod lab;
 #[cfg(test)]
 mod load;

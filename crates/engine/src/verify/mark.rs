@@ -7,16 +7,13 @@ use workload::Range;
 
 use super::file::{MAGIC, begin, damaged, end, replace};
 use super::header::Header;
-use super::state::refused;
+use super::state::unwritable;
 use crate::error::EngineError;
 
 /// Puts down at `path`, before a load writes on `ranges`, that it has begun: whoever finds that knows that it did not end. What
 /// else stands there stays as it is.
 pub(crate) fn mark(path: &Path, header: &Header, ranges: &[Range]) -> Result<(), EngineError> {
-    let failed = |error: io::Error| {
-        refused(path, "cannot be written", "check that its folder exists and has room")
-            .because(error)
-    };
+    let failed = |error| unwritable(path, error);
     let old = match std::fs::read(path) {
         Ok(bytes) => Some(bytes),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,

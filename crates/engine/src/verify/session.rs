@@ -207,17 +207,23 @@ impl Session {
         })
     }
 
-    /// Puts what was found into `summary`, and what is known now into the state file.
-    pub(crate) fn finish(self, load: &Load, summary: &mut LoadSummary) -> Result<(), EngineError> {
+    /// Puts what was found into `summary`, and what is known now into the state file. Where that cannot be written the summary
+    /// says so: what was measured stands.
+    pub(crate) fn finish(self, load: &Load, summary: &mut LoadSummary) {
         summary.notices.extend(self.notices);
-        let Some(verifier) = self.verifier else { return Ok(()) };
+        let Some(verifier) = self.verifier else { return };
         if load.spec.verify != Verify::Off {
             verifier.refine(self.header.replays.as_deref().unwrap_or_default());
             summary.verify = Some(verifier.total());
         }
-        match &load.verification.state {
-            Some(path) => state::save(path, &self.header, &verifier),
-            None => Ok(()),
+        let Some(path) = &load.verification.state else { return };
+        if let Err(error) = state::save(path, &self.header, &verifier) {
+            let stays = if changes(&load.spec) {
+                "the file there says that this load did not end, so that what it wrote is not verified later"
+            } else {
+                "what stood there before stays"
+            };
+            summary.lacks(format!("{}; {stays}; {}", error.chain(), error.help()));
         }
     }
 }

@@ -33,6 +33,13 @@ pub(crate) fn refused(path: &Path, why: &str, help: &str) -> EngineError {
     EngineError::new(Kind::Usage, message, help)
 }
 
+/// The state cannot be put down at `path`.
+pub(crate) fn unwritable(path: &Path, error: io::Error) -> EngineError {
+    let message = format!("The verification state {} cannot be written", path.display());
+    EngineError::new(Kind::Environment, message, "check that its folder exists and has room")
+        .because(error)
+}
+
 /// The remedy for a state that is of no use.
 const AGAIN: &str = "remove the file, or name another, and write the target again: what it holds now cannot be verified";
 
@@ -265,11 +272,8 @@ impl Kept {
 pub(crate) fn save(path: &Path, header: &Header, verifier: &Verifier) -> Result<(), EngineError> {
     let others = others(header, verifier);
     let header = &Header { replayed: others.is_some(), ..header.clone() };
-    let failed = |error: io::Error| {
-        refused(path, "cannot be written", "check that its folder exists and has room")
-            .because(error)
-    };
-    replace(path, |draft| write(draft, header, verifier, others.as_deref())).map_err(failed)
+    replace(path, |draft| write(draft, header, verifier, others.as_deref()))
+        .map_err(|error| unwritable(path, error))
 }
 
 /// For each target, blocks that are not what making all again would give; `None` when they are so many that all cells are less.

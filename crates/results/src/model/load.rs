@@ -148,6 +148,9 @@ pub struct LoadSummary {
     pub verify: Option<VerifyFigures>,
     /// What a person should know about it, in sentences.
     pub notices: Vec<String>,
+    /// What was asked for and is not there, or not whole: a log, a state, a pass. Each sentence is a notice as well.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub incomplete: Vec<String>,
 }
 
 impl LoadSummary {
@@ -168,7 +171,14 @@ impl LoadSummary {
             steady: None,
             verify: None,
             notices: Vec::new(),
+            incomplete: Vec::new(),
         }
+    }
+
+    /// Says of something that was asked for that it is not there, or not whole.
+    pub fn lacks(&mut self, what: String) {
+        self.notices.push(what.clone());
+        self.incomplete.push(what);
     }
 }
 

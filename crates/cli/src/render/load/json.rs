@@ -68,6 +68,7 @@ pub fn summary(summary: &LoadSummary) -> Value {
         "verify": summary.verify,
         "io_log": summary.io_log,
         "notices": summary.notices,
+        "incomplete": summary.incomplete,
     })
 }
 
