@@ -16,6 +16,10 @@
 //!   more CPU. Many threads that were fast once need not stay so: on CPUs that others want they wait for each other.
 //!
 //! Where the kernel gives no io_uring, libaio takes its place; also where io_uring may write to the wrong place (on FUSE).
+//!
+//! Nothing is probed where reads would not show what will be done: for loads that write, and where parts of a file were never
+//! written. Such reads end in memory; a device is never asked. What is known without them decides then
+//! ([`rule::unprobed`]).
 
 mod rule;
 
@@ -25,12 +29,12 @@ use results::model::ProbeFigure;
 use units::{Bytes, Nanos, Seed};
 use workload::{Backend, BlockSize, LoadSpec, OpName, Ops};
 
-use crate::backend::{Buffers, calls};
+use crate::backend::{Aio, Buffers, Files, Ring, calls};
 use crate::choice::{Choice, Driver};
 use crate::error::EngineError;
 use crate::job;
 use crate::load::{Aim, Context, Load, TargetSpec};
-use crate::probe::rule::{Way, choose};
+use crate::probe::rule::{Ground, Way, choose, unprobed};
 use crate::real;
 use crate::record::Recording;
 use crate::target::{Target, Wish};
@@ -61,8 +65,27 @@ pub fn probe(targets: &[Aim], spec: &LoadSpec, context: &Context) -> Result<Choi
 }
 
 fn measure(targets: &[Aim], spec: &LoadSpec, context: &Context) -> Result<Choice, EngineError> {
-    let Nature { blocks, ring_misplaces } = nature(targets, spec)?;
+    let Nature { blocks, ring_misplaces, direct, holes } = nature(targets, spec)?;
     let depth = spec.depth_ios();
+    let threads = u64::from(depth) * u64::from(spec.jobs);
+    let no_probe = match (spec.writes(), holes) {
+        (true, _) => Some("the load writes, and a probe only reads"),
+        (false, true) => {
+            Some("parts of what is read were never written, and no device is asked for those")
+        }
+        (false, false) => None,
+    };
+    if let Some(why) = no_probe {
+        let ground = Ground {
+            blocks,
+            direct,
+            depth,
+            threads: threads <= MOST_THREADS,
+            ring: !ring_misplaces && Ring::new(Files::new(Vec::new()), 1, 4096).is_ok(),
+            aio: Aio::new(Files::new(Vec::new()), 1, 4096).is_ok(),
+        };
+        return Ok(told_of(ring_misplaces, unprobed(why, &ground)));
+    }
     let reads = reads(spec);
     let burst = |driver| burst(targets, &reads, driver, context);
     let ring = if ring_misplaces { None } else { burst(Driver::IoUring).ok() };
@@ -72,7 +95,6 @@ fn measure(targets: &[Aim], spec: &LoadSpec, context: &Context) -> Result<Choice
         None => (Driver::Libaio, burst(Driver::Libaio)?),
     };
     let mut ways = vec![Way::of(queue, first)];
-    let threads = u64::from(depth) * u64::from(spec.jobs);
     if threads <= MOST_THREADS {
         ways.push(Way::of(Driver::Sync, burst(Driver::Sync)?));
     }
@@ -144,16 +166,20 @@ fn burst(
 }
 
 /// What the targets are like.
-#[derive(Default)]
 struct Nature {
     /// Some target refuses to be read without blocking.
     blocks: bool,
     /// There are writes, and io_uring may put some of them in the wrong place ([`Target::ring_misplaces`]).
     ring_misplaces: bool,
+    /// The page cache is passed by everywhere.
+    direct: bool,
+    /// Some file has parts in the load's range that were never written.
+    holes: bool,
 }
 
 fn nature(targets: &[Aim], spec: &LoadSpec) -> Result<Nature, EngineError> {
-    let (mut nature, mut buffers) = (Nature::default(), Buffers::new(1, 4096)?);
+    let mut nature = Nature { blocks: false, ring_misplaces: false, direct: true, holes: false };
+    let mut buffers = Buffers::new(1, 4096)?;
     for aim in targets {
         let TargetSpec::Path(path) = &aim.target else { continue };
         let wish = Wish { reads: false, writes: false, direct: spec.direct, create: None };
@@ -167,6 +193,8 @@ fn nature(targets: &[Aim], spec: &LoadSpec) -> Result<Nature, EngineError> {
         };
         nature.blocks |= read < 0 && calls::errno() == libc::EOPNOTSUPP;
         nature.ring_misplaces |= target.ring_misplaces && spec.writes();
+        nature.direct &= target.direct;
+        nature.holes |= target.has_hole(spec.offset.unwrap_or_default(), spec.size);
     }
     Ok(nature)
 }

@@ -109,6 +109,14 @@ impl Target {
         let ring_misplaces = direct && !block && is_on(&file, &[FUSE]);
         Ok(Self { file, block, fresh: new, size, alignment, direct, ring_misplaces, notices })
     }
+
+    /// Whether it is a file with parts from `offset` on (`size` bytes of it) that were never written: holes, or room that is only
+    /// reserved. A device cannot tell, and some file systems do not.
+    pub(crate) fn has_hole(&self, offset: Bytes, size: Option<Bytes>) -> bool {
+        let end = size.map_or(u64::MAX, |size| offset.0.saturating_add(size.0)).min(self.size.0);
+        let hole = || rustix::fs::seek(&self.file, rustix::fs::SeekFrom::Hole(offset.0));
+        !self.block && offset.0 < end && hole().is_ok_and(|hole| hole < end)
+    }
 }
 
 fn cannot(done: &str, path: &Path, source: io::Error) -> EngineError {

@@ -133,7 +133,7 @@ pub struct PaceArgs {
     /// Closed loop: not more than this over all jobs: 5000/s, 100M/s, or both with a comma.
     #[arg(long, value_name = "RATE")]
     pub limit: Option<workload::Limit>,
-    /// How the target is driven: auto (a short probe that reads), io_uring, libaio, sync.
+    /// How the target is driven: auto (a short probe of loads that read), io_uring, libaio, sync.
     #[arg(long, value_name = "NAME", default_value = "auto")]
     pub backend: workload::Backend,
     /// Hold the workers on these CPUs: 0,1 or 0-3 [default: wherever the kernel lets them run].

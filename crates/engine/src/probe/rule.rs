@@ -1,4 +1,4 @@
-//! The rule of `auto`: which way is taken, from what each did in two bursts of reads.
+//! The rule of `auto`: which way is taken, from what each did in two bursts of reads, or without them.
 
 use results::model::ProbeFigure;
 
@@ -63,10 +63,51 @@ pub(super) fn choose(mut ways: Vec<Way>, blocks: bool, depth: u32) -> Choice {
     };
     let figures: Vec<_> = ways.into_iter().map(|way| way.figure).collect();
     let told: Vec<_> = figures.iter().map(told).collect();
-    let what = if blocks { "blocks (RWF_NOWAIT is refused)" } else { "does not block" };
-    let told = told.join(", ");
+    let (what, told) = (nature(blocks), told.join(", "));
     let reason = format!("auto: the target {what}, depth {depth}: {rule}; {told}");
     Choice { driver, reason, figures }
+}
+
+/// What is known of targets and kernel without a read.
+pub(super) struct Ground {
+    /// The target refuses to be used without blocking.
+    pub blocks: bool,
+    /// The page cache is passed by.
+    pub direct: bool,
+    pub depth: u32,
+    /// A thread for each I/O in flight is not too many.
+    pub threads: bool,
+    /// The kernel gives io_uring, and it may be used.
+    pub ring: bool,
+    /// The kernel gives libaio.
+    pub aio: bool,
+}
+
+/// The way that is taken where reads would show nothing, for which `why` is the reason.
+///
+/// io_uring, but where it is known to be in the way: at depth 1, where a plain call is one call and a queue needs two; and at a
+/// target that blocks, where it hands each I/O to a worker thread of the kernel, whether that reads or writes, holes or not.
+pub(super) fn unprobed(why: &str, ground: &Ground) -> Choice {
+    let queue = if ground.ring || !ground.aio { Driver::IoUring } else { Driver::Libaio };
+    let (driver, rule) = match ground.depth {
+        1 => (Driver::Sync, "one I/O at a time needs no queue"),
+        _ if ground.blocks && ground.direct && ground.aio => {
+            (Driver::Libaio, "libaio submits without a worker thread of the kernel")
+        }
+        _ if ground.blocks && ground.threads => {
+            (Driver::Sync, "plain calls need no worker thread of the kernel")
+        }
+        _ => (queue, "a queue keeps the depth with one thread"),
+    };
+    let (name, what, depth) = (driver.name(), nature(ground.blocks), ground.depth);
+    let reason =
+        format!("auto: {name}, not probed, as {why}; the target {what}, depth {depth}: {rule}");
+    Choice { driver, reason, figures: Vec::new() }
+}
+
+/// How the target takes I/O, in words.
+fn nature(blocks: bool) -> &'static str {
+    if blocks { "blocks (RWF_NOWAIT is refused)" } else { "does not block" }
 }
 
 /// Whether some burst of `calls` was as fast as some burst of `queue`, but for noise.
@@ -133,6 +174,29 @@ mod tests {
         let told = format!("sync {:.0} IOPS at {cost:.2} us", 1000.0 * speed);
         assert!(choice.reason.ends_with(&told), "{choice:?}");
         choice.driver == Driver::Sync
+    }
+
+    #[test]
+    fn without_a_probe_io_uring_drives_unless_it_is_known_to_be_in_the_way() {
+        let all =
+            Ground { blocks: false, direct: true, depth: 32, threads: true, ring: true, aio: true };
+        let blocks = || Ground { blocks: true, ..all };
+        for (ground, driver) in [
+            (Ground { ..all }, Driver::IoUring),
+            (Ground { direct: false, ..all }, Driver::IoUring),
+            (Ground { ring: false, ..all }, Driver::Libaio),
+            (Ground { depth: 1, ..all }, Driver::Sync),
+            (blocks(), Driver::Libaio),
+            (Ground { aio: false, ..blocks() }, Driver::Sync),
+            (Ground { direct: false, ..blocks() }, Driver::Sync),
+            (Ground { direct: false, threads: false, ..blocks() }, Driver::IoUring),
+            (Ground { depth: 1, ..blocks() }, Driver::Sync),
+        ] {
+            let choice = unprobed("the load writes", &ground);
+            assert_eq!(choice.driver, driver, "{}", choice.reason);
+            let said = format!("auto: {}, not probed, as the load writes; ", driver.name());
+            assert!(choice.reason.starts_with(&said) && choice.figures.is_empty(), "{choice:?}");
+        }
     }
 
     #[test]

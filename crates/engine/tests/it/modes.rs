@@ -236,6 +236,51 @@ fn a_target_that_blocks_is_not_driven_by_io_uring_and_others_are() {
 }
 
 #[test]
+fn what_reads_would_not_show_is_not_probed_and_the_choice_says_why() {
+    let name = "what_reads_would_not_show_is_not_probed_and_the_choice_says_why";
+    let engine = |path: &std::path::Path, spec: &str| {
+        let mut load = on(path, &format!("{spec}\nios = 200"));
+        load.may_create = Some(units::Bytes(4 * MIB));
+        run(&load).summary().engine.clone()
+    };
+    let unprobed = |path: &std::path::Path, spec: &str, driver: &str, why: &str| {
+        let engine = engine(path, spec);
+        assert!(engine.probe.is_empty() && engine.backend == driver, "{spec}: {engine:?}");
+        assert!(engine.chosen.starts_with(&format!("auto: {driver}, not probed")), "{engine:?}");
+        assert!(engine.chosen.contains(why), "{spec}: {engine:?}");
+    };
+    // A loop device takes I/O without blocking.
+    if let Some(device) = Loop::new(name, 16 * MIB, &[]) {
+        unprobed(&device.path, "ops = { randwrite = 100 }\ndepth = 32", "io_uring", "writes");
+        unprobed(
+            &device.path,
+            "ops = { randread = 99, randwrite = 1 }\ndepth = 8",
+            "io_uring",
+            "writes",
+        );
+        assert_eq!(engine(&device.path, "ops = { randread = 100 }\ndepth = 32").probe.len(), 2);
+    }
+    if let Some(zram) = crate::support::Zram::new(name, 16 * MIB) {
+        unprobed(&zram.path, "ops = { randwrite = 100 }\ndepth = 32", "libaio", "writes");
+    }
+    // Files: a hole, room that is only reserved, and the same file written. Only the range of the load counts.
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = folder.path().join("file");
+    std::fs::write(&path, vec![1u8; MIB as usize]).unwrap();
+    std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(4 * MIB).unwrap();
+    let read = |more: &str| format!("ops = {{ randread = 100 }}\ndepth = 32\n{more}");
+    let never = |path: &std::path::Path| {
+        let engine = engine(path, &read(""));
+        assert!(engine.probe.is_empty() && engine.chosen.contains("never written"), "{engine:?}");
+    };
+    never(&path);
+    never(&folder.path().join("new"));
+    assert!(!engine(&path, &read("size = \"1M\"")).probe.is_empty(), "all of that was written");
+    std::fs::write(&path, vec![1u8; 4 * MIB as usize]).unwrap();
+    assert!(!engine(&path, &read("")).probe.is_empty());
+}
+
+#[test]
 fn a_choice_that_was_made_before_is_kept() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
