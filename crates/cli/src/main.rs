@@ -8,6 +8,7 @@ mod choices;
 mod commands;
 mod failure;
 mod guests;
+mod outputs;
 mod render;
 mod terminal;
 

@@ -110,6 +110,8 @@ impl Profile {
     pub const VERSION: u32 = 2;
     /// The oldest version that is read.
     pub const OLDEST: u32 = 1;
+    /// How every profile that was written begins.
+    pub const MARK: &str = "{\n  \"fathom_profile\": ";
 
     /// Reads a profile.
     ///
@@ -277,6 +279,7 @@ mod tests {
     #[test]
     fn a_profile_is_read_back_as_it_was_written() {
         let json = profile().to_json().unwrap();
+        assert!(json.starts_with(Profile::MARK), "{json}");
         assert_eq!(Profile::read(&json, "p").unwrap(), profile());
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("p.json"), &json).unwrap();

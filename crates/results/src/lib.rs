@@ -5,6 +5,7 @@
 //! that what a kill leaves behind can be read and says itself that it is incomplete.
 #![forbid(unsafe_code)]
 
+pub mod draft;
 #[doc(hidden)]
 pub mod fixture;
 pub mod frames;

@@ -1,16 +1,17 @@
 //! `fathom estimate`: what a volume would save on data, and how large it has to be.
 
-use std::path::Path;
 use std::process::ExitCode;
 
 use estimate::{Ask, Request, Wishes};
 use reduce::index::{Geometry, IndexMemory};
 use reduce::{BLOCK, Policy};
+use report::html::Page;
 use sys::interrupt::Interrupt;
 use units::Bytes;
 
 use crate::args::EstimateArgs;
 use crate::failure::Failure;
+use crate::outputs::{self, Input, Kind, Output};
 use crate::render::estimate::{EstimateView, sizing_text, summary};
 use crate::terminal::{answer, say};
 
@@ -37,6 +38,17 @@ fn sizing(args: &EstimateArgs, size: Bytes, saving: f64) -> Result<ExitCode, Fai
 
 fn data(args: &EstimateArgs) -> Result<ExitCode, Failure> {
     let request = request(args)?;
+    let profile_file =
+        args.profile.as_ref().map(|path| Output { option: "--profile", path, kind: Kind::Profile });
+    let page = args.output.as_ref().map(|path| Output {
+        option: "-o",
+        path,
+        kind: Kind::Page(Page::Estimate),
+    });
+    let inputs: Vec<Input> =
+        args.paths.iter().map(|path| Input { path, what: "which is estimated" }).collect();
+    let files: Vec<Output> = profile_file.into_iter().chain(page).collect();
+    outputs::check(&files, &inputs)?;
     let interrupt = Interrupt::new();
     interrupt.on_signals().map_err(Failure::environment)?;
     let view = EstimateView::new();
@@ -45,14 +57,14 @@ fn data(args: &EstimateArgs) -> Result<ExitCode, Failure> {
     let outcome = estimate::estimate(&request, &interrupt, tell);
     view.close();
     let estimate::Estimate { answer: found, profile } = outcome.map_err(failure)?;
-    if let Some(path) = &args.profile {
+    if let Some(file) = profile_file {
         let profile =
             profile.ok_or_else(|| Failure::data("no block was read, so there is no profile"))?;
-        write(path, &profile.to_json().map_err(Failure::data)?)?;
+        file.write(profile.to_json().map_err(Failure::data)?.as_bytes())?;
     }
-    if let Some(path) = &args.output {
+    if let Some(page) = page {
         let title = format!("{} – Fathom estimate", found.paths.join(", "));
-        write(path, &report::html::document(&title, &estimate::page(&found)))?;
+        page.write(report::html::document(&title, &estimate::page(&found)).as_bytes())?;
     }
     let text = summary(&found);
     if args.json {
@@ -83,13 +95,6 @@ fn request(args: &EstimateArgs) -> Result<Request, Failure> {
     };
     let wishes = Wishes { headroom: args.headroom };
     Ok(Request { paths: args.paths.clone(), exact: args.exact, policy, workers: None, wishes })
-}
-
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text).map_err(|error| {
-        Failure::environment(format!("cannot write {}: {error}", path.display()))
-            .with_help("name a file in a directory that may be written to")
-    })
 }
 
 pub fn failure(error: estimate::Error) -> Failure {

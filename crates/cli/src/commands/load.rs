@@ -9,10 +9,11 @@ use sys::clock::Clock;
 use sys::interrupt::Interrupt;
 use units::{Bytes, Percent};
 
-use super::logs::{self, LatencyLog};
+use super::logs::LatencyLog;
 use crate::args::{LoadArgs, TargetArg};
 use crate::choices::fresh_seed;
 use crate::failure::Failure;
+use crate::outputs::{self, Input, Kind, Output};
 use crate::render::LoadView;
 use crate::terminal::{Style, say};
 
@@ -37,7 +38,7 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
     }
     let may_create = new_size(args)?;
     no_target_twice(args)?;
-    let recording = recording(args)?;
+    outputs::check(&output_files(args), &inputs(args))?;
     let mut claims = Vec::new();
     for target in args.targets.iter().filter(|t| spec.writes() && !t.is_null()) {
         let fresh = may_create.is_some() && !target.path.exists();
@@ -45,16 +46,15 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
     }
     let names: Vec<_> = args.targets.iter().map(|t| t.path.display().to_string()).collect();
     let names = names.join(", ");
-    let mut log = match &args.record.latency_log {
-        Some(path) => Some(LatencyLog::create(path, &format!("a load on {names}"))?),
-        None => None,
-    };
+    let latency_log = output_files(args).into_iter().find(|file| file.kind == Kind::LatencyLog);
+    let what = format!("a load on {names}");
+    let mut log = latency_log.map(|file| LatencyLog::create(&file, &what)).transpose()?;
     let interrupt = Interrupt::new();
     interrupt.on_signals().map_err(Failure::environment)?;
     let seed = args.seed.unwrap_or_else(fresh_seed);
     say(&format!("load on {names}: {}, seed {seed}", spec.describe()));
     let targets = aims(args, may_create);
-    let verification = args.verify.options();
+    let (recording, verification) = (recording(args), args.verify.options());
     let load =
         Load { spec, seed, targets, stage: 0, may_create, recording, choice: None, verification };
     let clock = Clock::real();
@@ -63,6 +63,7 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
     let mut log_ended = None;
     let outcome = engine::run(&load, &context, &mut |event| {
         let trouble = match (&mut log, &event) {
+            (Some(log), Event::Started(_)) => log.begun(),
             (Some(log), Event::Intervals { rows, .. }) => log.add(rows),
             _ => None,
         };
@@ -88,7 +89,8 @@ pub(super) fn reading(args: &LoadArgs) -> Result<Load, Failure> {
             .with_help("`fathom load` runs the others, one at a time"));
     }
     no_target_twice(args)?;
-    let (recording, verification) = (recording(args)?, args.verify.options());
+    outputs::check(&output_files(args), &inputs(args))?;
+    let (recording, verification) = (recording(args), args.verify.options());
     let load = Load::new(spec, args.seed.unwrap_or_else(fresh_seed));
     Ok(Load { targets: aims(args, new_size(args)?), recording, verification, ..load })
 }
@@ -107,20 +109,33 @@ fn exit_code(summary: &LoadSummary) -> u8 {
     }
 }
 
-/// What is recorded beyond counts, once it is clear that no log replaces anything else.
-fn recording(args: &LoadArgs) -> Result<Recording, Failure> {
-    let paths: Vec<PathBuf> = args.targets.iter().map(|t| t.path.clone()).collect();
-    if let Some(path) = &args.record.io_log {
-        logs::check("--io-log", path, &results::iolog::MAGIC, &paths)?;
-    }
-    if let Some(path) = &args.record.latency_log {
-        logs::check("--latency-log", path, results::hlog::MARK, &paths)?;
-    }
-    Ok(Recording {
+/// The files that the load writes beside its targets.
+fn output_files(args: &LoadArgs) -> Vec<Output<'_>> {
+    let files = [
+        ("--io-log", Kind::IoLog, &args.record.io_log),
+        ("--latency-log", Kind::LatencyLog, &args.record.latency_log),
+        ("--verify-state", Kind::VerifyState, &args.verify.verify_state),
+    ];
+    let given =
+        files.into_iter().filter_map(|(option, kind, path)| Some((option, kind, path.as_deref()?)));
+    given.map(|(option, kind, path)| Output { option, path, kind }).collect()
+}
+
+/// The targets, and what else is read.
+fn inputs(args: &LoadArgs) -> Vec<Input<'_>> {
+    let targets = args.targets.iter().filter(|target| !target.is_null());
+    let targets = targets.map(|target| Input { path: &target.path, what: "the target" });
+    let profile = args.content.content_profile.iter();
+    targets.chain(profile.map(|path| Input { path, what: "the profile of the content" })).collect()
+}
+
+/// What is recorded beyond counts.
+fn recording(args: &LoadArgs) -> Recording {
+    Recording {
         io_log: args.record.io_log.clone(),
         split_latency: args.record.split_latency,
         worst: args.record.worst as usize,
-    })
+    }
 }
 
 /// What the I/Os go to. A target without a share has as much as the others without one: 100 parts.

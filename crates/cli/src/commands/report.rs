@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use report::html::Page;
 use report::view::View;
 
 use crate::args::ReportArgs;
 use crate::failure::Failure;
+use crate::outputs::{self, Input, Kind, Output};
 use crate::terminal::say;
 
 /// A result, examined and ready to be shown.
@@ -30,15 +32,15 @@ fn results_in(path: &Path) -> Vec<PathBuf> {
 }
 
 pub fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
+    let output = Output { option: "-o", path: &args.output, kind: Kind::Page(Page::Results) };
+    let inputs: Vec<Input> =
+        args.results.iter().map(|path| Input { path, what: "which is reported" }).collect();
+    outputs::check(&[output], &inputs)?;
     let paths: Vec<PathBuf> = args.results.iter().flat_map(|path| results_in(path)).collect();
     let views = paths.iter().map(|path| view_of(path)).collect::<Result<Vec<_>, _>>()?;
     let page = report::html::page(&views);
-    let output = &args.output;
-    std::fs::write(output, &page).map_err(|error| {
-        Failure::usage(format!("Cannot write {}: {error}", output.display()))
-            .with_help("give a file in a directory that exists and may be written: -o report.html")
-    })?;
+    output.write(page.as_bytes())?;
     let size = units::Bytes(page.len() as u64);
-    say(&format!("{} written ({size}); it opens in any browser, offline", output.display()));
+    say(&format!("{} written ({size}); it opens in any browser, offline", args.output.display()));
     Ok(ExitCode::SUCCESS)
 }

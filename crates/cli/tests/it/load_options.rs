@@ -205,7 +205,7 @@ fn a_log_never_replaces_a_target_or_anything_that_is_no_such_log() {
             dir.path(),
             &["load", "thesis.txt", "--ops", "randread=100", option, "./thesis.txt"],
         );
-        assert_eq!(same.code, Some(2), "{}", same.err);
+        assert_eq!(same.code, Some(4), "{}", same.err);
         // Its own log is written anew.
         assert_eq!(load(&[option, "log"]).code, Some(0));
         assert_eq!(load(&[option, "log"]).code, Some(0));

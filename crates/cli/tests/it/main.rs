@@ -21,6 +21,8 @@ mod load_options;
 #[cfg(test)]
 mod odd_targets;
 #[cfg(test)]
+mod outputs;
+#[cfg(test)]
 mod page;
 #[cfg(test)]
 mod program;

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use results::draft::Draft;
 use results::iolog::{self, Closing, Header, IoRecord, RECORD};
 use results::model::IoLogFacts;
 
@@ -121,7 +122,8 @@ pub(crate) struct IoLog {
     thread: Option<JoinHandle<Written>>,
 }
 
-/// Starts the log at `path`, which is replaced, for `workers` workers; gives the worker's sides.
+/// Starts the log at `path` for `workers` workers; gives the worker's sides. What stands there is replaced by a new file as soon as
+/// that has begun as a log.
 pub(crate) fn start(
     path: &Path,
     header: &Header,
@@ -132,8 +134,9 @@ pub(crate) fn start(
         let message = format!("The log of I/Os cannot be written to {}", path.display());
         EngineError::new(Kind::Usage, message, help).because(error)
     };
-    let mut file = File::create(path).map_err(refused)?;
-    iolog::begin(&mut file, header).map_err(refused)?;
+    let draft = Draft::begin(path).map_err(refused)?;
+    iolog::begin(&mut draft.file(), header).map_err(refused)?;
+    let file = draft.finish().map_err(refused)?;
     let length = (QUEUED / workers.max(1)).max(1024);
     let (inputs, outputs): (Vec<_>, Vec<_>) =
         (0..workers).map(|job| queue(length, job as u16)).unzip();

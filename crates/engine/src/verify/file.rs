@@ -4,9 +4,11 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 
+use results::draft::Draft;
 use serde::Serialize;
 
-pub(crate) const MAGIC: &[u8; 8] = b"fathomvs";
+/// How every state file begins.
+pub const MAGIC: &[u8; 8] = b"fathomvs";
 pub(crate) const VERSION: u32 = 2;
 
 /// Counts a CRC over what passes.
@@ -46,24 +48,16 @@ pub(crate) fn damaged(what: &str) -> io::Error {
 }
 
 /// Puts what `write` writes in place of what is at `path`: all of it or nothing.
-pub(crate) fn replace(path: &Path, write: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{}.new", std::process::id()));
-    let draft = Path::new(&name);
-    let written = write(draft).and_then(|()| {
-        std::fs::rename(draft, path)?;
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
-    });
-    written.inspect_err(|_| {
-        // What is there is only in the way.
-        let _ = std::fs::remove_file(draft);
-    })
+pub(crate) fn replace(path: &Path, write: impl FnOnce(File) -> io::Result<()>) -> io::Result<()> {
+    let draft = Draft::begin(path)?;
+    write(draft.file().try_clone()?)?;
+    draft.finish()?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
 }
 
 /// A state file with its header.
-pub(crate) fn begin(path: &Path, header: &impl Serialize) -> io::Result<Summed<BufWriter<File>>> {
-    let file = File::create(path)?;
+pub(crate) fn begin(file: File, header: &impl Serialize) -> io::Result<Summed<BufWriter<File>>> {
     let mut to = Summed { inner: BufWriter::new(file), crc: crc32fast::Hasher::new() };
     to.write_all(MAGIC)?;
     to.write_all(&VERSION.to_le_bytes())?;

@@ -30,8 +30,8 @@ pub(crate) fn mark(path: &Path, header: &Header, ranges: &[Range]) -> Result<(),
         }
     };
     header.unfinished.push(ranges.to_vec());
-    replace(path, |draft| {
-        let mut to = begin(draft, &header)?;
+    replace(path, |file| {
+        let mut to = begin(file, &header)?;
         to.write_all(&body)?;
         end(to)
     })

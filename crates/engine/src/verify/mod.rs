@@ -25,6 +25,7 @@ mod verifier;
 mod word;
 mod words;
 
+pub use file::MAGIC as MARK;
 pub use hand::Hand;
 pub use makers::{Maker, Makers, Plain};
 pub(crate) use replay::Lane;

@@ -272,7 +272,7 @@ impl Kept {
 pub(crate) fn save(path: &Path, header: &Header, verifier: &Verifier) -> Result<(), EngineError> {
     let others = others(header, verifier);
     let header = &Header { replayed: others.is_some(), ..header.clone() };
-    replace(path, |draft| write(draft, header, verifier, others.as_deref()))
+    replace(path, |file| write(file, header, verifier, others.as_deref()))
         .map_err(|error| unwritable(path, error))
 }
 
@@ -309,12 +309,12 @@ fn others(header: &Header, verifier: &Verifier) -> Option<Vec<Vec<(usize, Word)>
 }
 
 fn write(
-    path: &Path,
+    file: File,
     header: &Header,
     verifier: &Verifier,
     others: Option<&[Vec<(usize, Word)>]>,
 ) -> io::Result<()> {
-    let mut to = begin(path, header)?;
+    let mut to = begin(file, header)?;
     for (target, area) in verifier.targets.iter().enumerate() {
         match others {
             Some(others) => write_others(&mut to, &others[target])?,

@@ -24,6 +24,29 @@ const SCRIPT: &str = include_str!("script.js");
 /// Nothing may be loaded from anywhere: a browser holds the page to it.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:";
 
+/// What a page is about. It says so itself at its start, so that a page is told from a file of somebody else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Page {
+    /// Results of runs.
+    Results,
+    /// An estimate.
+    Estimate,
+}
+
+impl Page {
+    /// How every page of the kind begins.
+    pub fn mark(self) -> &'static str {
+        match self {
+            Self::Results => {
+                "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"generator\" content=\"Fathom report\">"
+            }
+            Self::Estimate => {
+                "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"generator\" content=\"Fathom estimate\">"
+            }
+        }
+    }
+}
+
 /// The whole page for one or more results, in the order given.
 pub fn page(views: &[View]) -> String {
     let title = match views {
@@ -35,9 +58,9 @@ pub fn page(views: &[View]) -> String {
         html lang="en" {
             head {
                 meta charset="utf-8";
+                meta name="generator" content="Fathom report";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
-                meta name="generator" content="fathom";
                 link rel="icon" href="data:,";
                 title { (title) }
                 style { (PreEscaped(STYLE)) }
@@ -64,16 +87,16 @@ pub fn page(views: &[View]) -> String {
     markup.into_string()
 }
 
-/// A page of another kind in the same dress: no script, nothing loaded. `body` is HTML that goes in as it is.
+/// The page of an estimate in the same dress: no script, nothing loaded. `body` is HTML that goes in as it is.
 pub fn document(title: &str, body: &str) -> String {
     let markup = html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
+                meta name="generator" content="Fathom estimate";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:";
-                meta name="generator" content="fathom";
                 link rel="icon" href="data:,";
                 title { (title) }
                 style { (PreEscaped(STYLE)) }

@@ -1,0 +1,299 @@
+//! The files that a command is told to write: refused before anything starts where one of them would destroy something.
+
+use std::fs::{self, File, Metadata};
+use std::io::{ErrorKind, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use report::html::Page;
+use results::draft::{Draft, is_stream};
+
+use crate::failure::Failure;
+
+/// Kinds of files that Fathom writes. A file is replaced by another of its kind only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Page(Page),
+    Profile,
+    IoLog,
+    LatencyLog,
+    VerifyState,
+}
+
+impl Kind {
+    /// How every file of the kind begins.
+    fn mark(self) -> &'static [u8] {
+        match self {
+            Self::Page(page) => page.mark().as_bytes(),
+            Self::Profile => content::Profile::MARK.as_bytes(),
+            Self::IoLog => &results::iolog::MAGIC,
+            Self::LatencyLog => results::hlog::MARK,
+            Self::VerifyState => engine::verify::MARK,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Page(Page::Results) => "page of results",
+            Self::Page(Page::Estimate) => "page of an estimate",
+            Self::Profile => "profile",
+            Self::IoLog => "log of I/Os",
+            Self::LatencyLog => "log of latencies",
+            Self::VerifyState => "verification state",
+        }
+    }
+}
+
+/// A file that is to be written.
+#[derive(Debug, Clone, Copy)]
+pub struct Output<'a> {
+    /// The option that names it.
+    pub option: &'static str,
+    pub path: &'a Path,
+    pub kind: Kind,
+}
+
+/// What a command reads or works on.
+#[derive(Debug, Clone, Copy)]
+pub struct Input<'a> {
+    pub path: &'a Path,
+    /// What it is, as in "x, which is estimated".
+    pub what: &'static str,
+}
+
+/// What a path leads to: two paths with equal places are one file.
+#[derive(Debug, PartialEq)]
+enum Place {
+    /// Device and inode.
+    File(u64, u64),
+    /// The number of a block device.
+    Device(u64),
+    /// Nothing yet: where it will be.
+    New(PathBuf),
+}
+
+impl Place {
+    /// `None` for a character device, which any number may write to, and for what cannot be looked at.
+    fn of(path: &Path) -> Option<Self> {
+        match fs::metadata(path) {
+            Ok(found) => Self::found(&found),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                Some(Self::New(fs::canonicalize(folder(path)).ok()?.join(path.file_name()?)))
+            }
+            Err(_) => None,
+        }
+    }
+
+    fn found(found: &Metadata) -> Option<Self> {
+        let kind = found.file_type();
+        if kind.is_char_device() {
+            return None;
+        }
+        let device = kind.is_block_device();
+        Some(if device { Self::Device(found.rdev()) } else { Self::File(found.dev(), found.ino()) })
+    }
+}
+
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Refuses `outputs` of which one is among `inputs`, is another one, is a block device, or is a file that Fathom did not make as
+/// that kind.
+pub fn check(outputs: &[Output], inputs: &[Input]) -> Result<(), Failure> {
+    let mut taken = standard_streams();
+    for input in inputs {
+        let place = match input.path == Path::new("-") {
+            true => of_stream(&std::io::stdin()),
+            false => Place::of(input.path),
+        };
+        let text = format!("{}, {}", input.path.display(), input.what);
+        taken.extend(place.map(|place| (place, text)));
+    }
+    for output in outputs {
+        let &Output { option, path, .. } = output;
+        let place = Place::of(path);
+        if let Some((_, what)) = taken.iter().find(|(known, _)| Some(known) == place.as_ref()) {
+            let same = format!("{option} {} would overwrite {what}", path.display());
+            return Err(Failure::refused(same).with_help("name another file"));
+        }
+        output.may_be_written(&|place| {
+            let within = |input: &&Input| {
+                let whole = fs::canonicalize(input.path);
+                whole.is_ok_and(|whole| whole.is_dir() && place.starts_with(whole))
+            };
+            inputs.iter().find(within).copied()
+        })?;
+        taken.extend(place.map(|place| (place, format!("what {option} writes"))));
+    }
+    Ok(())
+}
+
+/// Files that standard output and standard error go to.
+fn standard_streams() -> Vec<(Place, String)> {
+    let out = of_stream(&std::io::stdout()).map(|place| (place, "what standard output goes to"));
+    let err = of_stream(&std::io::stderr()).map(|place| (place, "what standard error goes to"));
+    out.into_iter().chain(err).map(|(place, what)| (place, what.to_owned())).collect()
+}
+
+/// The file that a stream of this process is; `None` when it is no regular file.
+fn of_stream(stream: &impl AsFd) -> Option<Place> {
+    let file = File::from(stream.as_fd().try_clone_to_owned().ok()?);
+    let found = file.metadata().ok()?;
+    found.is_file().then(|| Place::found(&found)).flatten()
+}
+
+impl Output<'_> {
+    /// Refuses a place that cannot be written, and what must stay there. `within` tells which input an existing file is a part of.
+    fn may_be_written<'a>(
+        &self,
+        within: &dyn Fn(&Path) -> Option<Input<'a>>,
+    ) -> Result<(), Failure> {
+        let (option, at) = (self.option, self.path.display());
+        let refused = |why: &str, help: &str| {
+            Err(Failure::refused(format!("{option} {at} {why}")).with_help(help))
+        };
+        let found = match fs::metadata(self.path) {
+            Ok(found) => found,
+            Err(error) if error.kind() == ErrorKind::NotFound => return self.may_be_made(),
+            Err(error) => {
+                let message = format!("{option} {at} cannot be examined: {error}");
+                return Err(Failure::usage(message).with_help("check the path"));
+            }
+        };
+        if is_stream(&found) {
+            return match self.kind {
+                Kind::VerifyState => {
+                    refused("is no regular file, and a state is read again", "name a file")
+                }
+                _ => Ok(()),
+            };
+        }
+        if found.is_dir() {
+            return refused("is a directory", "name a file in it");
+        }
+        if found.file_type().is_block_device() {
+            return refused("is a block device: its data would be lost", "name a file");
+        }
+        if !found.is_file() {
+            return refused("is no file that can be written", "name a file");
+        }
+        let whole = fs::canonicalize(self.path).unwrap_or_else(|_| self.path.to_owned());
+        if self.begins_with_mark() {
+            return self.folder_is_writable(&whole);
+        }
+        if let Some(input) = within(&whole) {
+            let why = format!("is a part of {}, {}", input.path.display(), input.what);
+            return refused(&why, "name another file");
+        }
+        if found.len() > 0 {
+            let why = format!("is there already, and is no {} of Fathom", self.kind.name());
+            return refused(&why, "name another file, or remove it");
+        }
+        self.folder_is_writable(&whole)
+    }
+
+    /// Whether the file there is one of its kind.
+    fn begins_with_mark(&self) -> bool {
+        let mark = self.kind.mark();
+        let mut start = vec![0; mark.len()];
+        let read = File::open(self.path).and_then(|mut file| file.read_exact(&mut start));
+        read.is_ok() && start == mark
+    }
+
+    /// Refuses a new file where none can be made.
+    fn may_be_made(&self) -> Result<(), Failure> {
+        let cannot = |why: &str, help: &str| {
+            let message = format!("{} {} cannot be made: {why}", self.option, self.path.display());
+            Err(Failure::usage(message).with_help(help))
+        };
+        if let Ok(to) = fs::read_link(self.path) {
+            let why = format!("it is a link to {}, which is not there", to.display());
+            return cannot(&why, "name the file itself, or remove the link");
+        }
+        if !folder(self.path).is_dir() {
+            return cannot("its directory is not there", "make the directory first");
+        }
+        self.folder_is_writable(self.path)
+    }
+
+    fn folder_is_writable(&self, place: &Path) -> Result<(), Failure> {
+        let folder = folder(place);
+        rustix::fs::access(folder, rustix::fs::Access::WRITE_OK)
+            .map_err(|error| self.not_written(error.into()))
+    }
+
+    /// Writes the file whole: others see the old one or the new one.
+    pub fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
+        // What was allowed at the start need not be what is there now.
+        self.may_be_written(&|_| None)?;
+        let draft = Draft::begin(self.path).map_err(|error| self.not_written(error))?;
+        match draft.file().write_all(bytes) {
+            // A reader of a pipe that went away has seen enough.
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
+            written => written.map_err(|error| self.not_written(error))?,
+        }
+        draft.finish().map(drop).map_err(|error| self.not_written(error))
+    }
+
+    /// Begins a file that grows.
+    pub fn begin(&self) -> Result<Draft, Failure> {
+        Draft::begin(self.path).map_err(|error| self.not_written(error))
+    }
+
+    pub fn not_written(&self, error: std::io::Error) -> Failure {
+        let (option, at) = (self.option, self.path.display());
+        let message = format!("{option} {at} cannot be written: {error}");
+        match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+                Failure::environment(message).with_help("make room, or name a file elsewhere")
+            }
+            ErrorKind::AlreadyExists => Failure::refused(message).with_help("name another file"),
+            _ => Failure::usage(message)
+                .with_help("name a file in a directory that you may write to"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    /// Options and arguments that name files, by command: `>` before those that are written.
+    const FILES: &[&str] = &[
+        "estimate >output",
+        "estimate >profile",
+        "estimate corpus",
+        "load >io_log",
+        "load >latency_log",
+        "load >verify_state",
+        "load content_profile",
+        "report >output",
+    ];
+
+    fn named(command: &clap::Command, found: &mut Vec<String>) {
+        for sub in command.get_subcommands() {
+            named(sub, found);
+        }
+        for arg in command.get_arguments() {
+            let names = arg.get_value_names().into_iter().flatten();
+            if names.into_iter().any(|name| name.contains("FILE")) {
+                found.push(format!("{} {}", command.get_name(), arg.get_id()));
+            }
+        }
+    }
+
+    #[test]
+    fn every_option_that_names_a_file_is_known_to_be_read_or_goes_through_the_check() {
+        let mut found = Vec::new();
+        named(&crate::args::Cli::command(), &mut found);
+        found.sort();
+        let mut known: Vec<String> = FILES.iter().map(|line| line.replace('>', "")).collect();
+        known.sort();
+        assert_eq!(
+            found, known,
+            "a new one that is written needs a kind, a mark and a line in the matrix of tests"
+        );
+    }
+}
