@@ -14,9 +14,10 @@ use results::read::ResultSet;
 type Rule = fn(&ResultSet, &Analysis) -> Vec<Finding>;
 
 /// Every common rule. Within one severity, findings keep this order.
-const RULES: [Rule; 12] = [
+const RULES: [Rule; 15] = [
     rules::run::simulated,
     rules::run::incomplete,
+    rules::verify::wrong,
     rules::cells::failed,
     rules::load::errors,
     rules::content::off_asked,
@@ -24,9 +25,11 @@ const RULES: [Rule; 12] = [
     rules::run::guest_clock,
     rules::run::emulated_cpu,
     rules::run::too_few_repeats,
+    rules::verify::nothing,
     rules::load::page_cache,
     rules::cells::leftovers,
     rules::sampling::failed,
+    rules::load::notices,
 ];
 
 /// Everything that the rules find in `result`, worst first.

@@ -1,7 +1,7 @@
 //! A result as JSON for scripts: what `fathom show --json` prints, as `docs/json.md` says.
 
 use analysis::MetricComparison;
-use results::model::ContentFigures;
+use results::model::{ContentFigures, VerifyFigures, WrongKind};
 use serde_json::{Map, Value, json};
 
 use crate::view::{Figure, FigureRow, Scope, Variant, View};
@@ -60,6 +60,7 @@ fn variant(view: &View, index: usize, variant: &Variant) -> Value {
             "asked": variant.asked.as_ref().map(asked),
             "achieved": achieved(variant),
         },
+        "verified": variant.verified.as_ref().map(verified),
     })
 }
 
@@ -99,6 +100,18 @@ fn achieved(variant: &Variant) -> Value {
         "lz4_saving_percent": figure("lz4_saving_percent"),
         "zero_percent": figure("zero_percent"),
         "packer_saving_percent": figure("packer_saving_percent"),
+    })
+}
+
+fn verified(found: &VerifyFigures) -> Value {
+    let kinds =
+        WrongKind::ALL.iter().map(|&kind| (kind.word().to_owned(), found.count(kind).into()));
+    json!({
+        "checked": found.checked,
+        "correct": found.correct,
+        "unwritten": found.unwritten,
+        "unsure": found.unsure,
+        "wrong": kinds.collect::<Map<_, Value>>(),
     })
 }
 

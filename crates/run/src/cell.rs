@@ -8,6 +8,7 @@ use layers::step::Step;
 use layers::{ALLOCATED, FigureFacts, SETTLED, STAGE_END, STAGE_SETTLED, STAGE_START};
 use results::model::{
     CellRecord, CellState, LayerFigures, LoadSummary, Row, SampleRow, StageEdge, StageRecord,
+    VerifyFigures,
 };
 use sys::clock::Clock;
 use sys::interrupt::{Interrupt, Level};
@@ -150,6 +151,9 @@ impl<'a> Running<'a> {
         watch: &mut Watch,
     ) -> Result<(), Stop> {
         self.steps(&stage.before)?;
+        if self.due() == Some(Fault::Spoil) {
+            loader.spoil_next();
+        }
         let injected = self.injected()?;
         self.scene.recorder.event(Event::StageStarted {
             cell: self.plan.index,
@@ -164,7 +168,7 @@ impl<'a> Running<'a> {
         let end_ns = self.edge(index, stage, true);
         let (load, stop) = match outcome {
             Ok(load) => {
-                let stop = self.judge(&load).or(injected.map(Stop::Failed));
+                let stop = Self::judge(&load).or(injected.map(Stop::Failed));
                 (Some(load), stop)
             }
             Err(reason) => (None, Some(Stop::Failed(format!("stage {}: {reason}", stage.name)))),
@@ -187,21 +191,22 @@ impl<'a> Running<'a> {
         stop.map_or(Ok(()), Err)
     }
 
-    /// A load that ended too early is no measurement of what was asked.
-    fn judge(&self, load: &LoadSummary) -> Option<Stop> {
+    /// A load that ended too early is no measurement of what was asked, and one that read other data than was written is none
+    /// of a target that works.
+    fn judge(load: &LoadSummary) -> Option<Stop> {
+        let failed = (load.ended_by == "errors").then(|| {
+            let kinds: Vec<_> = load
+                .operations
+                .iter()
+                .flat_map(|(op, s)| s.errors.iter().map(move |(k, n)| format!("{op} {k} x {n}")))
+                .collect();
+            format!("the load failed: {}", kinds.join(", "))
+        });
+        let wrong = load.verify.as_ref().and_then(VerifyFigures::accusation);
+        let reasons: Vec<_> = failed.into_iter().chain(wrong).chain(load.incomplete.iter().cloned()).collect();
         match load.ended_by.as_str() {
             "interrupted" => Some(Stop::Interrupted),
-            "errors" => {
-                let kinds: Vec<_> = load
-                    .operations
-                    .iter()
-                    .flat_map(|(op, s)| {
-                        s.errors.iter().map(move |(k, n)| format!("{op} {k} x {n}"))
-                    })
-                    .collect();
-                Some(Stop::Failed(format!("the load failed: {}", kinds.join(", "))))
-            }
-            _ => load.incomplete.first().map(|what| Stop::Failed(what.clone())),
+            _ => (!reasons.is_empty()).then(|| Stop::Failed(reasons.join("; "))),
         }
     }
 
@@ -240,17 +245,21 @@ impl<'a> Running<'a> {
         Ok(())
     }
 
+    /// The fault that is due at the next step.
+    fn due(&self) -> Option<Fault> {
+        let here = (self.plan.index, self.position);
+        self.scene.injections.iter().find(|i| (i.cell, i.step) == here).map(|i| i.fault)
+    }
+
     /// Counts one step, and acts on a wish to stop or a fault that is due here.
     fn injected(&mut self) -> Result<Option<String>, Stop> {
-        let here = self.position;
+        let (here, due) = (self.position, self.due());
         self.position += 1;
-        let due =
-            self.scene.injections.iter().find(|i| (i.cell, i.step) == (self.plan.index, here));
-        match due.map(|i| i.fault) {
+        match due {
             Some(Fault::Interrupt) => return Err(Stop::Interrupted),
             Some(fault @ (Fault::Crash | Fault::Hang)) => (self.scene.suffer)(fault),
             Some(Fault::Fail) => return Ok(Some(format!("fault injected at step {here}"))),
-            None => {}
+            Some(Fault::Spoil) | None => {}
         }
         if self.scene.interrupt.level() == Level::None { Ok(None) } else { Err(Stop::Interrupted) }
     }
@@ -328,3 +337,6 @@ fn figures(
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests;

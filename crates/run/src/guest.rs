@@ -60,7 +60,7 @@ pub fn serve<L: Link>(
         let state = cell::hold(&scene, plan, &mut real(), hold);
         return ended(state, &recorder);
     }
-    let mut loader = Real { choices: mission.choices.clone() };
+    let mut loader = Real { choices: mission.choices.clone(), ..Real::default() };
     for &index in &mission.cells {
         let plan = mission
             .plan
@@ -88,7 +88,7 @@ fn suffer(fault: Fault) {
         Fault::Hang => loop {
             std::thread::sleep(std::time::Duration::from_secs(60));
         },
-        Fault::Fail | Fault::Interrupt => {}
+        Fault::Fail | Fault::Interrupt | Fault::Spoil => {}
     }
 }
 

@@ -15,6 +15,8 @@ pub enum Fault {
     Crash,
     /// In the lab: the step never comes.
     Hang,
+    /// The start of the target is overwritten while the load of the stage runs, as another program would do it.
+    Spoil,
 }
 
 /// A fault at one step of one cell.
@@ -35,13 +37,15 @@ impl Fault {
     }
 }
 
-/// `fail@CELL:STEP`, `interrupt@...`, `crash@...` or `hang@...`.
+/// `fail@CELL:STEP`, `interrupt@...`, `crash@...`, `hang@...` or `spoil@...`.
 impl std::str::FromStr for Injection {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
-            format!("'{text}' is no fault; write fail, interrupt, crash or hang, then @CELL:STEP")
+            format!(
+                "'{text}' is no fault; write fail, interrupt, crash, hang or spoil, then @CELL:STEP"
+            )
         };
         let (fault, place) = text.split_once('@').ok_or_else(wrong)?;
         let (cell, step) = place.split_once(':').ok_or_else(wrong)?;
@@ -50,6 +54,7 @@ impl std::str::FromStr for Injection {
             "interrupt" => Fault::Interrupt,
             "crash" => Fault::Crash,
             "hang" => Fault::Hang,
+            "spoil" => Fault::Spoil,
             _ => return Err(wrong()),
         };
         let number = |n: &str| n.parse().map_err(|_| wrong());

@@ -1,6 +1,7 @@
 //! Who drives the load of a stage: the engine on the real target, or its twin in virtual time.
 
 use std::collections::BTreeMap;
+use std::io::Read;
 
 use engine::{Choice, Context, Event as Said, Load, TargetSpec, Waiting};
 use host::Executor;
@@ -24,6 +25,9 @@ pub(crate) trait Loader {
         executor: &mut Executor,
         watch: &mut Watch,
     ) -> Result<LoadSummary, String>;
+
+    /// The next load's target is to be overwritten behind its back; twins keep no data that could be.
+    fn spoil_next(&mut self) {}
 }
 
 /// The engine on the real target.
@@ -31,6 +35,18 @@ pub(crate) trait Loader {
 pub(crate) struct Real {
     /// How the loads of each stage are driven, by its name: chosen once, for all variants and repeats.
     pub choices: BTreeMap<String, Choice>,
+    /// Whether the next load's target is overwritten behind its back.
+    pub spoil: bool,
+}
+
+/// How much of a target's start is overwritten on purpose, bytes.
+const SPOILT: u64 = 32 << 20;
+
+/// Overwrites the start of `target` with what no load writes.
+fn spoil(target: &str) -> Result<(), String> {
+    let mut file = std::fs::File::options().write(true).open(target).map_err(|e| e.to_string())?;
+    let written = std::io::copy(&mut std::io::repeat(0xA5).take(SPOILT), &mut file);
+    written.and_then(|_| file.sync_all()).map_err(|error| format!("cannot spoil {target}: {error}"))
 }
 
 impl Loader for Real {
@@ -68,8 +84,20 @@ impl Loader for Real {
             }
         };
         load.choice = Some(choice);
-        engine::run(&load, &context, &mut |said| hand_in(scene, plan, stage, &said))
-            .map_err(|error| crate::chain(&error))
+        let (spoiling, mut spoilt) = (std::mem::take(&mut self.spoil), Ok(()));
+        let summary = engine::run(&load, &context, &mut |said| {
+            // The last intervals come when the load is over and has not been read back.
+            if spoiling && matches!(said, Said::Intervals { .. }) {
+                spoilt = spoil(target);
+            }
+            hand_in(scene, plan, stage, &said);
+        })
+        .map_err(|error| crate::chain(&error))?;
+        spoilt.map(|()| summary)
+    }
+
+    fn spoil_next(&mut self) {
+        self.spoil = true;
     }
 }
 

@@ -38,6 +38,11 @@ fn ready(name: &str) -> Option<MutexGuard<'static, ()>> {
 
 /// A short experiment on VDO alone: `repeat` cells of `bytes` of random writes.
 fn short(repeat: u32, bytes: &str) -> (tempfile::TempDir, PathBuf) {
+    short_with(repeat, bytes, "")
+}
+
+/// The same with more keys of the load.
+fn short_with(repeat: u32, bytes: &str, more: &str) -> (tempfile::TempDir, PathBuf) {
     let text = format!(
         r#"
 name = "short"
@@ -59,6 +64,7 @@ pattern = "permutation"
 bytes = "{bytes}"
 interval = "200ms"
 content = {{ dedupe = "50%", compress = "2.5x" }}
+{more}
 "#
     );
     let dir = tempfile::tempdir().unwrap();
@@ -199,10 +205,12 @@ fn a_result_of_the_lab_says_where_it_comes_from() {
 #[test]
 fn teardown_in_the_guest_leaves_nothing_wherever_a_cell_fails_or_is_interrupted() {
     let Some(_turn) = ready("teardown_in_the_guest") else { return };
-    let (_file, experiment) = short(11, "4M");
+    let (_file, experiment) = short_with(12, "4M", "size = \"16M\"\nverify = \"after\"");
     let (_dir, out) = fresh();
     let faults: Vec<_> = (0..10)
         .map(|cell| format!("{}@{cell}:{cell}", if cell % 2 == 0 { "fail" } else { "interrupt" }))
+        // Whichever step of the last cell is its load: other steps do not mind.
+        .chain((0..40).map(|step| format!("spoil@11:{step}")))
         .collect();
     let mut args = vec!["lab", "run", text(&experiment), "--out", text(&out)];
     faults.iter().for_each(|fault| args.extend(["--inject", fault]));
@@ -214,11 +222,19 @@ fn teardown_in_the_guest_leaves_nothing_wherever_a_cell_fails_or_is_interrupted(
         assert_eq!(record.leftovers, Some(Vec::new()), "cell {cell}");
         let wanted = match cell {
             10 => CellState::Done,
+            11 => CellState::Failed,
             even if even % 2 == 0 => CellState::Failed,
             _ => CellState::Interrupted,
         };
         assert_eq!(record.state, wanted, "cell {cell}: {:?}", record.reason);
     }
+    let clean = result.cells[10].record.as_ref().unwrap().stages.last().unwrap();
+    let found = clean.load.as_ref().unwrap().verify.as_ref().unwrap();
+    assert_eq!((found.correct >= 1024, found.wrong_blocks()), (true, 0), "{found}");
+    let reason = result.cells[11].reason().unwrap();
+    assert!(reason.contains("verification found 1,024 foreign blocks"), "{reason}");
+    let shown = fathom_in(&std::env::temp_dir(), &["show", text(&out)]);
+    assert!(shown.out.contains("verification found 1,024 foreign blocks"), "{}", shown.out);
 }
 
 #[test]

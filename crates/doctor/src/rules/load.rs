@@ -7,7 +7,9 @@ use results::model::{Finding, LoadSummary, Severity, StageRecord};
 use results::read::ResultSet;
 
 /// Every load of every finished or failed run, with its variant, repeat and stage.
-fn loads(result: &ResultSet) -> impl Iterator<Item = (&str, u32, &StageRecord, &LoadSummary)> {
+pub(super) fn loads(
+    result: &ResultSet,
+) -> impl Iterator<Item = (&str, u32, &StageRecord, &LoadSummary)> {
     result.cells.iter().filter_map(|cell| Some((cell, cell.record.as_ref()?))).flat_map(
         |(cell, record)| {
             record.stages.iter().filter_map(|stage| {
@@ -71,4 +73,37 @@ pub(crate) fn page_cache(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
                 .into(),
     };
     buffered.into_iter().map(finding).collect()
+}
+
+/// Notices of one stage that are told; loads of many repeats may each say the same with another number.
+const TOLD: usize = 5;
+
+/// What the loads said of themselves.
+pub(crate) fn notices(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
+    let mut said: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
+    for (variant, _, stage, load) in loads(result) {
+        let texts = said.entry((variant, stage.name.as_str())).or_default();
+        let fresh = load.notices.iter().map(String::as_str);
+        for text in fresh {
+            if !texts.contains(&text) {
+                texts.push(text);
+            }
+        }
+    }
+    let finding = |((variant, stage), texts): ((&str, &str), Vec<&str>)| {
+        let rest = match texts.len().saturating_sub(TOLD) {
+            0 => String::new(),
+            n => format!("; and {n} more"),
+        };
+        let told: Vec<_> = texts.iter().take(TOLD).copied().collect();
+        Finding {
+            rule: "load_notices".into(),
+            severity: Severity::Note,
+            subject: Some(variant.to_owned()),
+            message: format!("Loads of stage {stage} of {variant} say something of themselves."),
+            evidence: format!("{}{rest}.", told.join("; ")),
+            remedy: "Read the stage's figures with it in mind.".into(),
+        }
+    };
+    said.into_iter().filter(|(_, texts)| !texts.is_empty()).map(finding).collect()
 }

@@ -5,3 +5,4 @@ pub(crate) mod content;
 pub(crate) mod load;
 pub(crate) mod run;
 pub(crate) mod sampling;
+pub(crate) mod verify;

@@ -3,7 +3,7 @@
 use analysis::analyse;
 use doctor::examine;
 use results::fixture;
-use results::model::{Accelerator, CellState, Finding, LoadSummary, Row, Severity};
+use results::model::{Accelerator, CellState, Finding, LoadSummary, Row, Severity, VerifyFigures};
 use results::read::ResultSet;
 
 /// A result in which nothing is wrong.
@@ -127,6 +127,52 @@ fn failed_ios_are_counted_by_kind_over_all_runs() {
     assert_eq!(finding.message, "10 I/Os of stage random-write of vdo failed.");
     assert_eq!(finding.evidence, "ENOSPC 10 times; 1310720 completed.");
     assert!(finding.remedy.contains("ran out of space"));
+}
+
+#[test]
+fn wrong_blocks_are_told_by_kind_and_count_whatever_the_cells_say_of_themselves() {
+    let finding = only("wrong_blocks", |r| {
+        for load in loads(r, "vdo").take(2) {
+            load.verify = Some(VerifyFigures {
+                checked: 4096,
+                foreign: 130,
+                first: vec!["foreign: 4096 bytes at 8192 of target 0".into()],
+                ..VerifyFigures::default()
+            });
+        }
+    });
+    assert_eq!((finding.severity, finding.subject.as_deref()), (Severity::Error, Some("vdo")));
+    let said =
+        "In stage random-write of vdo, verification found 260 foreign blocks among 8,192 checked.";
+    assert_eq!(finding.message, said);
+    assert!(finding.evidence.contains("repeat 2: foreign: 4096 bytes at 8192"), "{finding:?}");
+}
+
+#[test]
+fn a_stage_that_was_to_be_verified_and_was_not_is_told() {
+    let asked = |checked: u64| {
+        move |r: &mut ResultSet| {
+            r.manifest.plan.variants[1].stages[1].load["verify"] = "both".into();
+            for load in loads(r, "vdo") {
+                load.verify = Some(VerifyFigures { checked, ..VerifyFigures::default() });
+            }
+        }
+    };
+    let finding = only("not_verified", asked(0));
+    assert!(finding.evidence.contains("repeat 1, 2, 3, 4, 5"), "{finding:?}");
+    assert_eq!(after(asked(1)), []);
+}
+
+#[test]
+fn what_loads_say_of_themselves_is_told_each_text_once() {
+    let finding = only("load_notices", |r| {
+        for (n, load) in loads(r, "plain").enumerate() {
+            load.notices = vec!["Nothing was verified".into(), format!("{n} transfers were short")];
+        }
+    });
+    assert_eq!(finding.severity, Severity::Note);
+    assert!(finding.evidence.starts_with("Nothing was verified; 0 transfers"), "{finding:?}");
+    assert!(finding.evidence.ends_with("3 transfers were short; and 1 more."), "{finding:?}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use analysis::{Analysis, verdict_sentence};
-use results::model::{CellRecord, Finding};
+use results::model::{CellRecord, Finding, VerifyFigures};
 use results::read::ResultSet;
 
 use super::{
@@ -35,7 +35,7 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
         banners: facts::banners(set),
         findings,
         run: facts::run_card(set),
-        driven: driven::driven(set),
+        driven: driven::driven(set, &variants),
         machine: facts::machine(set),
         glossary: glossary.collect(),
         spread: figures::spread(analysis),
@@ -64,9 +64,23 @@ fn variants(set: &ResultSet, analysis: &Analysis) -> Vec<Variant> {
                 achieved: achieved
                     .filter_map(|(key, f)| Some((key.clone(), figures::figure(f)?)))
                     .collect(),
+                verified: verified(set, &facts.name),
             }
         })
         .collect()
+}
+
+/// Sums of what verification found in every load of a variant.
+fn verified(set: &ResultSet, variant: &str) -> Option<VerifyFigures> {
+    let records = set.cells_of(variant).filter_map(|cell| cell.record.as_ref());
+    let loads = records.flat_map(|record| &record.stages).filter_map(|stage| stage.load.as_ref());
+    let sum = |mut sum: VerifyFigures, next: &VerifyFigures| {
+        sum.add_counts(next);
+        sum
+    };
+    let mut found = loads.filter_map(|load| load.verify.as_ref());
+    let first = sum(VerifyFigures::default(), found.next()?);
+    Some(found.fold(first, sum))
 }
 
 /// The cells with the figures that stand on top of the page.

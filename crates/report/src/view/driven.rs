@@ -6,8 +6,10 @@ use results::model::{EngineFacts, LoadSummary};
 use results::read::ResultSet;
 use units::{Nanos, show};
 
-/// Name and value of each thing to know, every text once, in the order of the cells.
-pub fn driven(set: &ResultSet) -> Vec<(String, String)> {
+use super::Variant;
+
+/// Name and value of each thing to know, every text once, in the order of the cells; and what verification found in each variant.
+pub fn driven(set: &ResultSet, variants: &[Variant]) -> Vec<(String, String)> {
     let mut seen = BTreeSet::new();
     let mut card = Vec::new();
     let mut add = |name: &str, text: Option<String>| {
@@ -29,6 +31,9 @@ pub fn driven(set: &ResultSet) -> Vec<(String, String)> {
         add("probe of the target", probe(&load.engine).map(of));
         add("clock of the latencies", clock(&load.engine));
         add("steady state", steady(load).map(of));
+    }
+    for (variant, found) in variants.iter().filter_map(|v| Some((v, v.verified.as_ref()?))) {
+        add("verified", Some(format!("{}: {found}", variant.name)));
     }
     let longest = loads.iter().flat_map(|(_, load)| &load.worst).max_by_key(|w| w.latency_ns);
     add(

@@ -22,7 +22,7 @@ pub use chart::{Axis, Chart, Part, Scale, Series, Shape};
 use std::collections::BTreeMap;
 
 use analysis::MetricComparison;
-use results::model::{ContentFigures, Finding, LayerFacts};
+use results::model::{ContentFigures, Finding, LayerFacts, VerifyFigures};
 use units::{Better, Metric, Unit};
 
 /// Everything that a report says about one result.
@@ -116,6 +116,8 @@ pub struct Variant {
     pub asked: Option<ContentFigures>,
     /// Content that was achieved, each the median over the repeats, with its interval.
     pub achieved: BTreeMap<String, Figure>,
+    /// What verification found in all its cells, those that failed among them; `None` when none of them was verified.
+    pub verified: Option<VerifyFigures>,
 }
 
 /// One figure of one variant.

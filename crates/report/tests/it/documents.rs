@@ -106,6 +106,28 @@ fn the_figures_that_scripts_rely_on_are_there() {
 }
 
 #[test]
+fn what_verification_found_is_in_the_json_on_the_terminal_and_on_the_page() {
+    let mut set = results::fixture::result();
+    let foreign =
+        results::model::VerifyFigures { checked: 8192, foreign: 260, ..Default::default() };
+    let record = set.cells[1].record.as_mut().unwrap();
+    record.stages[1].load.as_mut().unwrap().verify = Some(foreign);
+    record.state = results::model::CellState::Failed;
+    let view = given::view(&set);
+    let document = report::json::json(&view);
+    assert_eq!(document["variants"][1]["verified"]["wrong"]["foreign"], 260);
+    assert_eq!(document["variants"][0]["verified"], Value::Null);
+    for text in [report::terminal::text(&view, 100, false), given::page(&set)] {
+        assert!(text.contains("verification found 260 foreign blocks"), "{text}");
+        assert!(
+            text.contains("vdo: 8,192 blocks, 260 wrong (260 foreign)")
+                || text.contains("<dd>vdo: 8,192"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
 fn the_csv_holds_the_same_figures_as_the_json() {
     let view = given::view(&results::fixture::result());
     let (csv, json) = (report::csv::csv(&view), report::json::json(&view));

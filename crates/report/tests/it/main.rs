@@ -40,7 +40,7 @@ mod given {
         charts
     }
 
-    /// A result whose load has two operations, so that every key there is stands in its JSON.
+    /// A result whose load has two operations and was verified, so that every key there is stands in its JSON.
     pub fn two_operations() -> ResultSet {
         let mut set = results::fixture::result();
         for record in set.cells.iter_mut().filter_map(|cell| cell.record.as_mut()) {
@@ -48,6 +48,7 @@ mod given {
                 if let Some(write) = load.operations.get("randwrite").cloned() {
                     load.operations.insert("randread".to_owned(), write);
                 }
+                load.verify = Some(results::model::VerifyFigures::default());
             }
         }
         set

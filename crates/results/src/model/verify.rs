@@ -1,6 +1,7 @@
 //! What verification found.
 
 use serde::{Deserialize, Serialize};
+use units::show;
 
 /// How a block is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -118,6 +119,23 @@ impl VerifyFigures {
         }
     }
 
+    /// The kinds that were found and how often: `2 torn and 260 foreign`; `None` where no block was wrong.
+    pub fn wrong_kinds(&self) -> Option<String> {
+        let kinds = WrongKind::ALL.iter().filter(|&&kind| self.count(kind) > 0);
+        let kinds: Vec<_> =
+            kinds.map(|&k| format!("{} {}", show::grouped(self.count(k)), k.word())).collect();
+        let (last, rest) = kinds.split_last()?;
+        Some(if rest.is_empty() { last.clone() } else { format!("{} and {last}", rest.join(", ")) })
+    }
+
+    /// What a load that must not pass for good found: `verification found 260 foreign blocks among 8,192 checked`; `None` where no
+    /// block was wrong.
+    pub fn accusation(&self) -> Option<String> {
+        let blocks = if self.wrong_blocks() == 1 { "block" } else { "blocks" };
+        let checked = show::grouped(self.checked);
+        Some(format!("verification found {} {blocks} among {checked} checked", self.wrong_kinds()?))
+    }
+
     /// Counts one more.
     pub fn add(&mut self, kind: WrongKind) {
         *self.counter(kind) += 1;
@@ -156,6 +174,21 @@ impl VerifyFigures {
     }
 }
 
+/// `8,192 blocks, 262 wrong (2 torn and 260 foreign), 5 could hold anything`.
+impl std::fmt::Display for VerifyFigures {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        let (checked, wrong) = (show::grouped(self.checked), show::grouped(self.wrong_blocks()));
+        write!(f, "{checked} blocks, {wrong} wrong")?;
+        if let Some(kinds) = self.wrong_kinds() {
+            write!(f, " ({kinds})")?;
+        }
+        match self.unwritten + self.unsure {
+            0 => Ok(()),
+            unknown => write!(f, ", {} could hold anything", show::grouped(unknown)),
+        }
+    }
+}
+
 impl std::fmt::Display for WrongBlock {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         let (kind, length) = (self.kind.word(), self.length);
@@ -180,5 +213,27 @@ impl std::fmt::Display for WrongBlock {
             write!(f, ", bits {:?}", self.bits)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_found_is_said_by_kind_and_count() {
+        let clean = VerifyFigures { checked: 8192, correct: 8192, ..VerifyFigures::default() };
+        assert_eq!(
+            (clean.to_string().as_str(), clean.accusation()),
+            ("8,192 blocks, 0 wrong", None)
+        );
+        let one = VerifyFigures { foreign: 1, ..clean.clone() };
+        let said = "verification found 1 foreign block among 8,192 checked";
+        assert_eq!(one.accusation().as_deref(), Some(said));
+        let many = VerifyFigures { torn: 2, stale: 1, foreign: 1260, unsure: 5, ..clean };
+        assert_eq!(
+            many.to_string(),
+            "8,192 blocks, 1,263 wrong (2 torn, 1 stale and 1,260 foreign), 5 could hold anything"
+        );
     }
 }

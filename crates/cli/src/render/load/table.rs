@@ -4,7 +4,6 @@ use std::fmt::Write;
 
 use results::model::{
     ContentFigures, LatencySummary, LoadSummary, OperationSummary, SteadyFacts, VerifyFigures,
-    WrongKind,
 };
 use units::{Nanos, Unit, show};
 
@@ -167,18 +166,7 @@ fn settled(text: &mut String, steady: &SteadyFacts) {
 }
 
 fn verified(text: &mut String, verify: &VerifyFigures) {
-    let (checked, wrong) = (show::grouped(verify.checked), show::grouped(verify.wrong_blocks()));
-    let _ = write!(text, "verified   {checked} blocks, {wrong} wrong");
-    let kinds = WrongKind::ALL.iter().filter(|&&kind| verify.count(kind) > 0);
-    let kinds: Vec<_> = kinds.map(|&k| format!("{} {}", verify.count(k), k.word())).collect();
-    if !kinds.is_empty() {
-        let _ = write!(text, " ({})", kinds.join(", "));
-    }
-    let unknown = verify.unwritten + verify.unsure;
-    if unknown > 0 {
-        let _ = write!(text, ", {} could hold anything", show::grouped(unknown));
-    }
-    text.push('\n');
+    let _ = writeln!(text, "verified   {verify}");
     for wrong in &verify.first {
         let _ = writeln!(text, "           {wrong}");
     }
