@@ -1,7 +1,7 @@
 //! The one sentence on top: what differs, by how much and how surely, in plain words.
 
 use results::model::Accelerator;
-use stats::{Figure, Verdict};
+use stats::{Figure, RANGE_BELOW, Verdict};
 use units::show;
 
 use crate::variant::{Figures, VariantFigures};
@@ -52,7 +52,7 @@ fn on_variant(analysis: &Analysis, new: &VariantFigures) -> Option<String> {
     Some(format!("{} {}.", new.name, join(&clauses)?))
 }
 
-/// `wrote at 0.38 x the IOPS of plain [0.36, 0.41] (worse, p = 0.0079, 5 + 5 runs)`.
+/// `wrote at 0.38 x the IOPS of plain [0.362, 0.411] (worse, adjusted p = 0.016, 5 + 5 runs)`.
 fn clause(comparison: &MetricComparison, first: bool) -> String {
     let c = comparison;
     let (name, base) = (name(&c.metric), &c.base);
@@ -69,7 +69,9 @@ fn clause(comparison: &MetricComparison, first: bool) -> String {
     };
     let interval = match (c.low, c.high) {
         (Some(low), Some(high)) => {
-            format!(" [{}, {}]", show::significant(low, 2), show::significant(high, 2))
+            let few = c.n_base.min(c.n_new) < RANGE_BELOW;
+            let name = if few { " range" } else { "" };
+            format!("{name} [{}, {}]", show::bound(low), show::bound(high))
         }
         _ => String::new(),
     };
@@ -78,7 +80,7 @@ fn clause(comparison: &MetricComparison, first: bool) -> String {
     format!("{what}{interval} ({})", sure.join(", "))
 }
 
-/// Verdict, p-value and, when these runs do not decide, how many would.
+/// Verdict, the p-value it rests on and, when these runs do not decide, how many would.
 fn certainty(comparison: &MetricComparison) -> Vec<String> {
     let mut words = Vec::new();
     match (comparison.verdict, comparison.threshold) {
@@ -88,9 +90,11 @@ fn certainty(comparison: &MetricComparison) -> Vec<String> {
         (Some(verdict), _) => words.push(verdict.to_string()),
         (None, _) => {}
     }
-    words.extend(comparison.p.map(|p| match p {
-        p if p < 1e-4 => "p < 0.0001".to_owned(),
-        p => format!("p = {}", show::significant(p, 2)),
+    let adjusted = comparison.p_adjusted.filter(|p| Some(*p) != comparison.p);
+    let name = if adjusted.is_some() { "adjusted p" } else { "p" };
+    words.extend(adjusted.or(comparison.p).map(|p| match p {
+        p if p < 1e-4 => format!("{name} < 0.0001"),
+        p => format!("{name} = {}", show::significant(p, 2)),
     }));
     let more = comparison.repeats_that_would_decide;
     words.extend(more.map(|n| format!("about {n} runs a side would decide")));

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use results::model::{IntervalRow, Row};
 use results::read::CellData;
-use stats::Spread;
+use stats::{Sorted, Spread};
 
 /// The spread of one run.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -55,8 +55,8 @@ fn throughputs(rows: &[Row]) -> BTreeMap<String, Vec<f64>> {
 
 fn rates(rows: &[&IntervalRow]) -> Vec<f64> {
     let seconds = |row: &IntervalRow| row.end_ns.saturating_sub(row.start_ns) as f64 / 1e9;
-    let lengths: Vec<f64> = rows.iter().map(|row| seconds(row)).collect();
-    let usual = stats::quantile(&lengths, 0.5).unwrap_or(0.0);
+    let lengths: Sorted = rows.iter().map(|row| seconds(row)).collect();
+    let usual = lengths.median().unwrap_or(0.0);
     let long = |row: &&&IntervalRow| seconds(row) > 0.0 && seconds(row) >= usual / 2.0;
     rows.iter().filter(long).map(|row| row.bytes as f64 / seconds(row)).collect()
 }
@@ -64,8 +64,7 @@ fn rates(rows: &[&IntervalRow]) -> Vec<f64> {
 /// Of each figure of the spread the median over the runs.
 pub(crate) fn typical(operation: &str, runs: &[RunSpread]) -> Option<(String, Spread)> {
     let median = |figure: fn(&Spread) -> Option<f64>| {
-        let values: Vec<f64> = runs.iter().filter_map(|run| figure(&run.spread)).collect();
-        stats::quantile(&values, 0.5)
+        runs.iter().filter_map(|run| figure(&run.spread)).collect::<Sorted>().median()
     };
     let spread = Spread {
         n: median(|s| Some(s.n as f64))? as usize,

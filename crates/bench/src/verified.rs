@@ -11,7 +11,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use stats::Figure;
+use stats::{Figure, Sorted};
 use sys::interrupt::Interrupt;
 
 use crate::BenchError;
@@ -201,9 +201,8 @@ fn parse(text: &str) -> Option<[Vec<f64>; 3]> {
 
 /// The median of what each turn of one took more than the other's beside it.
 fn median_difference(one: &[f64], other: &[f64]) -> f64 {
-    let mut differences: Vec<f64> = one.iter().zip(other).map(|(one, other)| one - other).collect();
-    differences.sort_by(f64::total_cmp);
-    stats::quantile(&differences, 0.5).unwrap_or_default()
+    let differences: Sorted = one.iter().zip(other).map(|(one, other)| one - other).collect();
+    differences.median().unwrap_or_default()
 }
 
 fn judge(lines: Vec<String>, Costs { checked, table, fio }: &Costs) -> Verified {

@@ -2,8 +2,7 @@
 
 use crate::view::{Scope, View};
 
-const HEAD: &str =
-    "scope,name,metric,unit,variant,median,low,high,n,base,ratio,ratio_low,ratio_high,p,verdict";
+const HEAD: &str = "scope,name,metric,unit,variant,median,low,high,n,base,ratio,ratio_low,ratio_high,p,verdict,p_adjusted,threshold";
 
 /// The table of figures. What is not known is an empty field.
 pub fn csv(view: &View) -> String {
@@ -36,6 +35,8 @@ pub fn csv(view: &View) -> String {
                 comparison
                     .and_then(|c| c.verdict)
                     .map_or_else(String::new, |v| v.word().to_owned()),
+                number(comparison.and_then(|c| c.p_adjusted)),
+                number(comparison.and_then(|c| c.threshold)),
             ];
             lines.push(fields.join(","));
         }

@@ -131,8 +131,11 @@ fn compared(row: &FigureRow, comparison: &MetricComparison) -> Value {
         "low": comparison.low,
         "high": comparison.high,
         "p": comparison.p,
+        "p_adjusted": comparison.p_adjusted,
+        "threshold": comparison.threshold,
         "verdict": comparison.verdict,
         "n_base": comparison.n_base,
         "n_new": comparison.n_new,
+        "repeats_that_would_decide": comparison.repeats_that_would_decide,
     })
 }

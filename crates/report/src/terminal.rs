@@ -114,7 +114,9 @@ fn line(row: &FigureRow, new: Option<usize>, detail: Detail) -> Line {
         let range = comparison.and_then(wording::ratio_interval).filter(|_| detail == Detail::Full);
         cells.push(spread(row, value(index), detail));
         cells.push(range.map_or(ratio.clone(), |range| format!("{ratio} {range}")));
-        cells.push(verdict.clone().unwrap_or_default());
+        let p = comparison.and_then(wording::rests_on).filter(|_| detail == Detail::Full);
+        let cell = verdict.clone().unwrap_or_default();
+        cells.push(p.map_or(cell.clone(), |p| format!("{cell}, {p}")));
         counts = format!("{counts}+{}", value(index).map_or(0, |f| f.n));
     }
     cells.push(counts);

@@ -1,10 +1,10 @@
 //! How figures, ratios and intervals are written, the same on every page and terminal.
 
 use analysis::MetricComparison;
-use stats::LEAST_REPEATS;
+use stats::{LEAST_REPEATS, RANGE_BELOW};
 use units::{Unit, show};
 
-use crate::view::Figure;
+use crate::view::{Figure, View};
 
 /// What stands where there is no figure.
 pub const NONE: &str = "–";
@@ -43,18 +43,34 @@ pub fn interval(unit: Unit, figure: &Figure) -> Option<String> {
     Some(format!("[{}, {}]", value(unit, figure.low?), value(unit, figure.high?)))
 }
 
+/// What an interval over so many repeats is: few cover the truth too seldom to be called one of 95 %.
+pub fn interval_name(repeats: usize) -> String {
+    if repeats < RANGE_BELOW {
+        format!("range of {repeats} repeats")
+    } else {
+        "95 % interval".to_owned()
+    }
+}
+
+/// The same for all figures of a page at once.
+pub fn intervals_name(view: &View) -> &'static str {
+    let repeats = || view.variants.iter().map(|v| v.repeats).filter(|n| *n > 0);
+    let few = |n: usize| n < RANGE_BELOW;
+    match (repeats().any(few), repeats().all(few)) {
+        (_, true) => "range",
+        (true, false) => "95 % interval (the range, where there are fewer than five repeats)",
+        (false, false) => "95 % interval",
+    }
+}
+
 /// A ratio: `0.37×`.
 pub fn ratio(number: f64) -> String {
     format!("{}×", show::significant(number, 3))
 }
 
-/// The interval of a ratio: `[0.35, 0.40]`; `None` when it has none.
+/// The interval of a ratio: `[0.353, 1.026]`; `None` when it has none.
 pub fn ratio_interval(comparison: &MetricComparison) -> Option<String> {
-    Some(format!(
-        "[{}, {}]",
-        show::significant(comparison.low?, 3),
-        show::significant(comparison.high?, 3)
-    ))
+    Some(format!("[{}, {}]", show::bound(comparison.low?), show::bound(comparison.high?)))
 }
 
 /// A p-value: `0.0079`, `< 0.0001`.
@@ -64,6 +80,12 @@ pub fn p_value(p: Option<f64>) -> String {
         Some(p) if p < 1e-4 => "< 0.0001".to_owned(),
         Some(p) => show::significant(p, 2),
     }
+}
+
+/// What a verdict rests on beside its interval: `adjusted p 0.016`; `None` without a verdict.
+pub fn rests_on(comparison: &MetricComparison) -> Option<String> {
+    comparison.verdict?;
+    Some(format!("adjusted p {}", p_value(Some(comparison.p_adjusted?))))
 }
 
 /// A verdict with a mark that does not rest on colour: `▲ better`.
@@ -88,5 +110,7 @@ mod tests {
         assert_eq!(median(Unit::Bytes, None), "–");
         assert_eq!(p_value(Some(0.007_936)), "0.0079");
         assert_eq!(verdict("worse"), "▼ worse");
+        assert_eq!(interval_name(5), "95 % interval");
+        assert_eq!(interval_name(4), "range of 4 repeats");
     }
 }

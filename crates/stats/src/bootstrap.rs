@@ -2,7 +2,7 @@
 
 use units::{Seed, SplitMix64};
 
-use crate::quantile::{median, quantile};
+use crate::quantile::{Sorted, median, quantile};
 
 /// How often a sample is drawn anew.
 pub(crate) const RESAMPLES: usize = 10_000;
@@ -20,11 +20,11 @@ const SMOOTHED_FROM: usize = 6;
 ///
 /// `part` keeps two streams apart that are drawn from equal samples. Smoothed medians are held
 /// within the range of the sample: a figure beyond all that was measured is not claimed.
-pub(crate) fn medians(sorted: &[f64], part: &str) -> Vec<f64> {
+pub(crate) fn medians(sorted: &Sorted, part: &str) -> Vec<f64> {
     draw_medians(sorted, part, RESAMPLES)
 }
 
-fn draw_medians(sorted: &[f64], part: &str, resamples: usize) -> Vec<f64> {
+fn draw_medians(sorted: &Sorted, part: &str, resamples: usize) -> Vec<f64> {
     let n = sorted.len();
     let mut rng = seed(sorted).derive(part).generator();
     let noise = if n < SMOOTHED_FROM { 0.0 } else { standard_error(sorted) };
@@ -44,8 +44,8 @@ fn draw_medians(sorted: &[f64], part: &str, resamples: usize) -> Vec<f64> {
 }
 
 /// The bounds that leave out 2.5 % of the resampled figures at either end.
-pub(crate) fn bounds(mut resampled: Vec<f64>) -> Option<(f64, f64)> {
-    resampled.sort_by(f64::total_cmp);
+pub(crate) fn bounds(resampled: Vec<f64>) -> Option<(f64, f64)> {
+    let resampled = Sorted::with_infinite(resampled);
     Some((quantile(&resampled, 0.025)?, quantile(&resampled, 0.975)?))
 }
 
@@ -71,13 +71,13 @@ fn standard_normal(rng: &mut SplitMix64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{bounds, draw_medians, medians, standard_normal};
+    use super::{Sorted, bounds, draw_medians, medians, standard_normal};
     use units::{Seed, SplitMix64};
 
     #[test]
     fn resampled_medians_are_as_frequent_as_theory_says() {
         // P(median* <= x(k)) = P(Bin(5, k/5) >= 3): scipy.stats.binom.sf(2, 5, [.2, .4, .6, .8])
-        let sample = [1.0, 2.0, 3.0, 4.0, 5.0];
+        let sample = Sorted::from(&[1.0, 2.0, 3.0, 4.0, 5.0][..]);
         let medians = medians(&sample, "test");
         for (k, expected) in [(1.0, 0.05792), (2.0, 0.31744), (3.0, 0.68256), (4.0, 0.94208)] {
             let share = medians.iter().filter(|m| **m <= k).count() as f64 / medians.len() as f64;
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn streams_of_two_parts_are_unrelated_though_the_sample_is_the_same() {
-        let sample = [1.0, 2.0, 3.0, 4.0, 5.0];
+        let sample = Sorted::from(&[1.0, 2.0, 3.0, 4.0, 5.0][..]);
         assert_ne!(medians(&sample, "base"), medians(&sample, "new"));
         assert_eq!(medians(&sample, "base"), medians(&sample, "base"));
     }
@@ -118,8 +118,7 @@ mod tests {
         let (mut median_covered, mut ratio_covered) = (0.0, 0.0);
         for trial in 0..trials {
             let mut rng = Seed(trial).derive("coverage").generator();
-            let mut side =
-                || crate::quantile::sorted(&(0..n).map(|_| draw(&mut rng)).collect::<Vec<_>>());
+            let mut side = || (0..n).map(|_| draw(&mut rng)).collect::<Sorted>();
             let (base, new) = (side(), side());
             let of_base = draw_medians(&base, "base", 1000);
             let of_new = draw_medians(&new, "new", 1000);

@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 use units::Better;
 
+use crate::quantile::{Sorted, median};
 use crate::ratio::{divide, resampled};
 use crate::verdict::{LEAST_REPEATS, Verdict, decide, zone};
-use crate::{Interval, bootstrap, quantile, rank_test};
+use crate::{Interval, RANGE_BELOW, bootstrap, rank_test};
 
 /// The least number of repeats a side that can decide six questions at once (2 / 252 x 6 < 0.05).
 const REPEATS_FOR_SIX_QUESTIONS: f64 = 5.0;
@@ -91,7 +92,7 @@ impl Comparison {
 /// Values that are not finite are dropped; `n_base` and `n_new` count the rest. `threshold` is
 /// the share below which a difference does not matter.
 pub fn compare(base: &[f64], new: &[f64], better: Better, threshold: f64) -> Comparison {
-    let (base, new) = (quantile::sorted(base), quantile::sorted(new));
+    let (base, new) = (Sorted::from(base), Sorted::from(new));
     let test = rank_test(&base, &new);
     let ratio = ratio_of_medians(&base, &new);
     let interval = ratio.and_then(|_| interval(&base, &new));
@@ -113,17 +114,17 @@ pub fn compare(base: &[f64], new: &[f64], better: Better, threshold: f64) -> Com
 }
 
 /// New over base, where a ratio has a meaning.
-fn ratio_of_medians(base: &[f64], new: &[f64]) -> Option<f64> {
-    // Sorted, so the first value is the least.
+fn ratio_of_medians(base: &Sorted, new: &Sorted) -> Option<f64> {
+    // The first value is the least.
     if *base.first()? < 0.0 || *new.first()? < 0.0 {
         return None;
     }
-    let ratio = divide(quantile::median(new), quantile::median(base));
+    let ratio = divide(median(new), median(base));
     ratio.is_finite().then_some(ratio)
 }
 
 /// The percentile interval of the ratio over resamples of both sides.
-fn interval(base: &[f64], new: &[f64]) -> Option<Interval> {
+fn interval(base: &Sorted, new: &Sorted) -> Option<Interval> {
     if base.len().min(new.len()) < 2 {
         return None;
     }
@@ -138,17 +139,19 @@ fn method(comparison: &Comparison, exact: bool) -> String {
         (_, true) => "exact two-sided Mann-Whitney test with middle ranks for ties",
         (_, false) => "two-sided Mann-Whitney test by its normal approximation",
     };
+    let runs = comparison.n_base.min(comparison.n_new);
     let interval = match (comparison.p, comparison.ratio, comparison.low) {
         (None, ..) => String::new(),
         (_, None, _) => "; no ratio: the base is zero or a value is negative".to_owned(),
         (_, _, None) => "; ratio of medians, no interval: a side has one repeat".to_owned(),
-        _ => format!(
-            "; ratio of medians with its 95 % percentile bootstrap interval ({} resamples)",
-            bootstrap::RESAMPLES
-        ),
+        _ => {
+            let name =
+                if runs < RANGE_BELOW { "range" } else { "95 % percentile bootstrap interval" };
+            format!("; ratio of medians with its {name} ({} resamples)", bootstrap::RESAMPLES)
+        }
     };
-    let few = comparison.n_base.min(comparison.n_new) < LEAST_REPEATS;
-    let note = if few { "; fewer than four repeats a side decide nothing" } else { "" };
+    let note =
+        if runs < LEAST_REPEATS { "; fewer than four repeats a side decide nothing" } else { "" };
     format!("{test}{interval}{note}")
 }
 

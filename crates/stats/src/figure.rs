@@ -2,7 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{bootstrap, quantile};
+use crate::bootstrap;
+use crate::quantile::{Sorted, median};
+
+/// With fewer values an interval is not called one of 95 %, but their range: of two, three and four values it holds
+/// the true median in 50, 75 and 88 of 100 cases at most.
+pub const RANGE_BELOW: usize = 5;
 
 /// A 95 % interval, both bounds included, in the unit of the figure.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -48,19 +53,14 @@ impl Figure {
 /// the true median was measured; `docs/method.md` has the table: close to 95 % from five values
 /// on, at most 88 %, 75 % and 50 % with four, three and two.
 pub fn figure(values: &[f64]) -> Figure {
-    let sorted = quantile::sorted(values);
+    let sorted = Sorted::from(values);
     let n = sorted.len();
     if n == 0 {
         return Figure { median: None, low: None, high: None, n };
     }
     let bounds =
         if n < 2 { None } else { bootstrap::bounds(bootstrap::medians(&sorted, "figure")) };
-    Figure {
-        median: Some(quantile::median(&sorted)),
-        low: bounds.map(|b| b.0),
-        high: bounds.map(|b| b.1),
-        n,
-    }
+    Figure { median: Some(median(&sorted)), low: bounds.map(|b| b.0), high: bounds.map(|b| b.1), n }
 }
 
 #[cfg(test)]

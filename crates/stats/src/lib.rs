@@ -22,9 +22,9 @@ mod verdict;
 
 pub use autocorrelation::effective_sample_size;
 pub use comparison::{Comparison, compare};
-pub use figure::{Figure, Interval, figure};
+pub use figure::{Figure, Interval, RANGE_BELOW, figure};
 pub use holm::holm;
-pub use quantile::quantile;
+pub use quantile::{Sorted, quantile};
 pub use rank::{RankTest, rank_test};
 pub use ratio::ratio_of_medians;
 pub use spread::{Spread, spread};

@@ -1,6 +1,7 @@
 //! The ratio of two small effects that noise may make negative.
 
-use crate::{Figure, bootstrap, quantile};
+use crate::quantile::{Sorted, median};
+use crate::{Figure, bootstrap};
 
 /// Median of `new` over median of `base`, with its 95 % interval; [`crate::compare`] for values that may be negative, and without
 /// a test. No figure where either is empty or the base's median is not above zero.
@@ -8,23 +9,23 @@ use crate::{Figure, bootstrap, quantile};
 /// The interval is the percentile bootstrap of that ratio (both sides are drawn anew, independently; see [`crate::figure()`]). A
 /// median of ratios taken pair by pair would rest on pairs whose base is near zero by chance; this does not.
 pub fn ratio_of_medians(base: &[f64], new: &[f64]) -> Figure {
-    let (base, new) = (quantile::sorted(base), quantile::sorted(new));
+    let (base, new) = (Sorted::from(base), Sorted::from(new));
     let n = base.len().min(new.len());
     let none = Figure { median: None, low: None, high: None, n };
-    if n == 0 || quantile::median(&base) <= 0.0 {
+    if n == 0 || median(&base) <= 0.0 {
         return none;
     }
-    let median = Some(divide(quantile::median(&new), quantile::median(&base)));
+    let ratio = Some(divide(median(&new), median(&base)));
     if n < 2 {
-        return Figure { median, ..none };
+        return Figure { median: ratio, ..none };
     }
     let bounds = bootstrap::bounds(resampled(&base, &new));
     let bounds = bounds.filter(|b| b.0.is_finite() && b.1.is_finite());
-    Figure { median, low: bounds.map(|b| b.0), high: bounds.map(|b| b.1), n }
+    Figure { median: ratio, low: bounds.map(|b| b.0), high: bounds.map(|b| b.1), n }
 }
 
 /// New over base, of the medians of resamples of two ascending samples: both sides are drawn anew, independently.
-pub(crate) fn resampled(base: &[f64], new: &[f64]) -> Vec<f64> {
+pub(crate) fn resampled(base: &Sorted, new: &Sorted) -> Vec<f64> {
     let news = bootstrap::medians(new, "new").into_iter();
     news.zip(bootstrap::medians(base, "base")).map(|(new, base)| divide(new, base)).collect()
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::quantile::{median, quantile, sorted};
+use crate::quantile::{Sorted, median, quantile};
 
 /// Median, quartiles, extremes, mean and standard deviation of a sample, in the sample's unit.
 ///
@@ -30,7 +30,7 @@ pub struct Spread {
 
 /// The spread of the finite `values`; `None` when there are none.
 pub fn spread(values: &[f64]) -> Option<Spread> {
-    let sorted = sorted(values);
+    let sorted = Sorted::from(values);
     let n = sorted.len();
     let (min, max) = (*sorted.first()?, *sorted.last()?);
     let mean = mean(&sorted);

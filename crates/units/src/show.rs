@@ -15,6 +15,13 @@ pub fn significant(value: f64, digits: usize) -> String {
     }
 }
 
+/// An end of a ratio's interval: `1.026`, `0.374`, `12.3`. Three digits after the point where it could lie at a border such as 1.03, so
+/// that it can be held against it.
+pub fn bound(ratio: f64) -> String {
+    let near = (1.0..10.0).contains(&ratio.abs());
+    significant(ratio, if near { 4 } else { 3 })
+}
+
 /// A size: `4 KiB`, `1.5 GiB`.
 pub fn bytes(value: f64) -> String {
     scaled(value, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB"])
@@ -80,5 +87,13 @@ mod tests {
         assert_eq!(significant(0.012_34, 3), "0.0123");
         assert_eq!(significant(120.0, 2), "120");
         assert_eq!(significant(f64::NAN, 2), "–");
+    }
+
+    #[test]
+    fn the_end_of_an_interval_can_be_held_against_a_border_of_three_percent() {
+        assert_eq!(
+            [1.026, 1.2, 0.9704, 12.34, 0.0].map(bound),
+            ["1.026", "1.2", "0.97", "12.3", "0"]
+        );
     }
 }

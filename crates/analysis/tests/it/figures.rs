@@ -139,3 +139,47 @@ fn the_thesis_table_is_of_the_intervals_of_measured_stages() {
     medians.sort_by(f64::total_cmp);
     assert_eq!(vdo.thesis["randwrite"].median, medians[1]);
 }
+
+/// Sets the throughput of every whole interval of a cell.
+fn run_at(rows: &mut [Row], bytes_per_s: f64) {
+    for row in rows {
+        if let Row::Interval(row) = row {
+            row.bytes = (bytes_per_s * (row.end_ns - row.start_ns) as f64 / 1e9) as u64;
+        }
+    }
+}
+
+#[test]
+fn throughput_of_the_intervals_is_the_median_over_runs_in_whatever_order_they_ran() {
+    let mut result = fixture::with(3, 7_600.0);
+    let vdo = result.cells.iter_mut().filter(|c| c.entry.variant == "vdo");
+    for (cell, rate) in vdo.zip([1e6, 9e6, 5e6]) {
+        run_at(&mut cell.rows, rate);
+    }
+    let thesis = analyse(&result).variants[1].thesis["randwrite"];
+    for figure in [thesis.median, thesis.q1, thesis.q3] {
+        assert!((figure / 5e6 - 1.0).abs() < 1e-3, "{figure}");
+    }
+}
+
+#[test]
+fn an_interval_is_short_by_the_median_length_and_not_by_that_in_the_middle_of_the_list() {
+    let mut result = fixture::with(1, 7_600.0);
+    let rows = &mut result.cells[0].rows;
+    let whole = rows.iter().filter(|r| matches!(r, Row::Interval(i) if i.operation == "randwrite"));
+    let whole = whole.count() - 1;
+    // The middle one of the list lasts a tenth of what all others last.
+    let mut place = 0;
+    for row in rows.iter_mut() {
+        if let Row::Interval(row) = row
+            && row.operation == "randwrite"
+        {
+            if place == whole / 2 {
+                row.end_ns = row.start_ns + (row.end_ns - row.start_ns) / 10;
+            }
+            place += 1;
+        }
+    }
+    let spread = analyse(&result).variants[0].within_run["randwrite"][0].spread;
+    assert!(spread.n < whole + 1, "{} of {}", spread.n, whole + 1);
+}

@@ -70,9 +70,20 @@ fn three_runs_a_side_decide_nothing() {
     assert!(asked[0].repeats_that_would_decide.is_some());
     let sentence = verdict_sentence(&analysis);
     assert!(
-        sentence.contains("(unclear, p = 0.1, about 5 runs a side would decide, 3 + 3 runs)"),
+        sentence
+            .contains("(unclear, adjusted p = 0.3, about 5 runs a side would decide, 3 + 3 runs)"),
         "{sentence}"
     );
+    assert!(sentence.contains(" of plain range [0."), "{sentence}");
+}
+
+#[test]
+fn a_bound_at_the_border_is_told_from_the_border() {
+    let mut analysis = analyse(&fixture::result());
+    analysis.comparisons[0].low = Some(1.026);
+    analysis.comparisons[0].high = Some(1.2);
+    let sentence = verdict_sentence(&analysis);
+    assert!(sentence.contains("[1.026, 1.2]"), "{sentence}");
 }
 
 #[test]
@@ -80,9 +91,12 @@ fn the_sentence_says_what_differs_how_much_and_how_surely() {
     let mut result = fixture::result();
     result.manifest.simulated = false;
     let sentence = verdict_sentence(&analyse(&result));
-    let start = "vdo wrote at 0.39 x the IOPS of plain [0.37, 0.39] (";
+    let start = "vdo wrote at 0.39 x the IOPS of plain [0.374, 0.391] (";
     assert!(sentence.starts_with(start), "{sentence}");
-    assert!(sentence.contains("(worse, p = 0.0079, 5 + 5 runs), had 2.6 x the"), "{sentence}");
+    assert!(
+        sentence.contains("(worse, adjusted p = 0.024, 5 + 5 runs), had 2.6 x the"),
+        "{sentence}"
+    );
     let end = "and stored 100 data blocks for every 400 written (75.0 % saved).";
     assert!(sentence.ends_with(end), "{sentence}");
 }

@@ -12,9 +12,9 @@ use crate::wording::{self, NONE};
 pub fn results(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     html! {
         h2 id=(id("figures")) { "Figures" }
-        p.reading { "Each figure is the median over the repeats, its 95 % interval below it. A ratio is that variant over "
+        p.reading { "Each figure is the median over the repeats, its " (wording::intervals_name(view)) " below it. A ratio is that variant over "
             @match view.variants.first() { Some(base) => (base.name), None => "the base" }
-            "; " (wording::claims()) " A dash means that there is no such figure." }
+            "; " (wording::claims()) " p is of that figure alone, the adjusted p below a verdict of all that is asked together. A dash means that there is no such figure." }
         div.scroll tabindex="0" role="region" aria-label="Figures" { table {
             thead { tr {
                 th scope="col" { "Figure" }
@@ -69,6 +69,7 @@ fn comparison(comparison: Option<&MetricComparison>) -> Markup {
             @if let Some(range) = wording::ratio_interval(comparison) { span.range { (range) } } }
         td { (wording::p_value(comparison.p)) }
         td.text { (chip(comparison.verdict.map(Verdict::word)))
+            @if let Some(p) = wording::rests_on(comparison) { span.range { (p) } }
             @if let Some(repeats) = comparison.repeats_that_would_decide {
                 span.range { "about " (repeats) " repeats a side would decide" } } }
     }
@@ -97,7 +98,8 @@ fn spread(view: &View) -> Markup {
 /// Half the 95 % interval of a share that rests on a sample of blocks: `± 1.6 points`; `None` where every block was looked at.
 fn sampled(variant: &Variant, key: &str) -> Option<String> {
     let error = variant.achieved.get(&key.replace("_percent", "_error_points"))?.median;
-    (error > 0.0).then(|| format!("± {} points", units::show::significant(1.96 * error, 2)))
+    let half = results::model::half_interval(key, error);
+    (error > 0.0).then(|| format!("± {} points", units::show::significant(half, 2)))
 }
 
 /// What content was asked for and what was handed to the kernel.
@@ -112,7 +114,7 @@ pub fn content(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     html! {
         h2 id=(id("content")) { "Content: asked and achieved" }
         p.reading { "What was achieved is measured from the very bytes handed to the kernel, not from the generator's counters. "
-            "Below it stands the 95 % interval over the repeats; where there is but one, how far off the sample of blocks may be." }
+            "Below it stands the " (wording::intervals_name(view)) " over the repeats; where there is but one, how far off the sample of blocks may be." }
         div.scroll tabindex="0" role="region" aria-label="Content asked and achieved" { table {
             thead { tr { th scope="col" { "Variant" } th.text scope="col" { "Content" } th scope="col" { "Asked" } th scope="col" { "Achieved" } } }
             tbody { @for (index, variant) in view.variants.iter().enumerate() { @for (key, name) in keys {

@@ -63,12 +63,12 @@ fn tile(view: &View, row: &FigureRow) -> Markup {
             @match compared[..] {
                 [one] => {
                     p.big { (one.ratio.map_or(wording::NONE.to_owned(), wording::ratio)) small { " of " (one.base) } }
-                    p.sure { @if let Some(range) = wording::ratio_interval(one) { "95\u{a0}% interval\u{a0}" (range) } }
+                    p.sure { @if let Some(range) = wording::ratio_interval(one) { (wording::interval_name(one.n_base.min(one.n_new))) "\u{a0}" (range) } }
                 },
                 _ => @if let Some(figure) = row.values.iter().flatten().next() {
                     @if row.values.iter().flatten().count() == 1 {
                         p.big { (wording::value(row.unit, figure.median)) }
-                        p.sure { @if let Some(range) = wording::interval(row.unit, figure) { "95\u{a0}% interval\u{a0}" (range) } }
+                        p.sure { @if let Some(range) = wording::interval(row.unit, figure) { (wording::interval_name(figure.n)) "\u{a0}" (range) } }
                     }
                 },
             }

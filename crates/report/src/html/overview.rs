@@ -21,7 +21,7 @@ pub fn overview(views: &[View]) -> Markup {
             p.kicker { b { "Fathom" } span { (views.len()) " results" } }
             @if columns.is_empty() { ul { @for (index, view) in views.iter().enumerate() { li { (link(index, view)) } } } }
             @else {
-                p.reading { "A ratio is that variant over the one it is compared with, its 95 % interval below it; " (wording::claims())
+                p.reading { "A ratio is that variant over the one it is compared with, its interval below it (of 95 %, the range where there are fewer than five repeats); " (wording::claims())
                              " Each name leads to the whole result." }
                 div.scroll tabindex="0" role="region" aria-label="All results" { table {
                     thead { tr { th scope="col" { "Result" } th.text scope="col" { "Of" }

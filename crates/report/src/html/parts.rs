@@ -137,7 +137,7 @@ pub fn glossary(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     html! {
         h2 id=(id("glossary")) { "Glossary" }
         p { "The replicate is one run on a fresh stack, not one second of a run. A figure is the median over the repeats with the 95 % \
-             bootstrap interval of that median; a ratio is one variant's median over the base's. Only what the experiment asks about gets a \
+             bootstrap interval of that median, which with two to four repeats is no more than their range; a ratio is one variant's median over the base's. Only what the experiment asks about gets a \
              verdict: better, worse, same (the interval lies within the threshold), or unclear (more repeats are needed)." }
         dl.terms { @for metric in &view.glossary {
             dt { (metric.name) " " span.faint { code { (metric.id) } } }

@@ -125,9 +125,9 @@ pub struct Variant {
 pub struct Figure {
     /// Median over the repeats.
     pub median: f64,
-    /// Lower end of its 95 % interval; `None` with too few repeats.
+    /// Lower end of its interval (95 %; the range of fewer than five repeats); `None` with too few repeats.
     pub low: Option<f64>,
-    /// Upper end of its 95 % interval; `None` with too few repeats.
+    /// Upper end of its interval; `None` with too few repeats.
     pub high: Option<f64>,
     /// Repeats behind it.
     pub n: usize,

@@ -69,12 +69,17 @@ fn on_scope(
     Some(format!("{} {verb} {} {link} {base}{with}", scope.name(), times(row, first, all_unclear)))
 }
 
-/// `0.39× the IOPS`, `the same p99 latency`, `0.97× the IOPS (unclear)`.
+/// `0.39× the IOPS`, `the same p99 latency (within 3 %)`, `0.97× the IOPS (unclear)`.
 fn times(row: &FigureRow, comparison: &MetricComparison, all_unclear: bool) -> String {
     let label = &row.label;
     let ratio = comparison.ratio.map_or(wording::NONE.to_owned(), |r| significant(r, 2));
     match comparison.verdict {
-        Some(Verdict::Same) => format!("the same {label}"),
+        Some(Verdict::Same) => match comparison.threshold {
+            Some(within) => {
+                format!("the same {label} (within {} %)", significant(100.0 * within, 2))
+            }
+            None => format!("the same {label}"),
+        },
         Some(Verdict::Unclear) if !all_unclear => format!("{ratio}× the {label} (unclear)"),
         _ => format!("{ratio}× the {label}"),
     }

@@ -128,6 +128,20 @@ fn what_verification_found_is_in_the_json_on_the_terminal_and_on_the_page() {
 }
 
 #[test]
+fn what_a_verdict_rests_on_is_in_the_document() {
+    let asked = |repeats: u32| {
+        let document = report::json::json(&given::view(&results::fixture::with(repeats, 7_600.0)));
+        let all = document["comparisons"].as_array().unwrap().clone();
+        all.into_iter().find(|c| c["metric"] == "iops").unwrap()
+    };
+    let (three, five) = (asked(3), asked(5));
+    assert_eq!(five["threshold"], 0.03);
+    assert!((five["p_adjusted"].as_f64().unwrap() - 6.0 / 252.0).abs() < 1e-12, "{five}");
+    assert!(five["repeats_that_would_decide"].is_null());
+    assert_eq!(three["repeats_that_would_decide"], 5);
+}
+
+#[test]
 fn the_csv_holds_the_same_figures_as_the_json() {
     let view = given::view(&results::fixture::result());
     let (csv, json) = (report::csv::csv(&view), report::json::json(&view));

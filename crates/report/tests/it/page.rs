@@ -66,6 +66,54 @@ fn content_of_one_run_says_how_far_its_sample_may_be_off() {
 }
 
 #[test]
+fn the_packers_interval_is_that_of_sixteen_parts() {
+    let mut set = results::fixture::with(1, 8000.0);
+    for record in set.cells.iter_mut().filter_map(|cell| cell.record.as_mut()) {
+        for load in record.stages.iter_mut().filter_map(|stage| stage.load.as_mut()) {
+            let Some(achieved) = load.achieved.as_mut() else { continue };
+            achieved.packer_saving_percent = Some(40.0);
+            achieved.packer_saving_error_points = Some(1.0);
+            achieved.lz4_saving_error_points = Some(1.0);
+        }
+    }
+    let page = given::page(&set);
+    let content = page.split_once("Content: asked and achieved").unwrap().1;
+    let (lz4, packer) = content.split_once("VDO's packer").unwrap();
+    assert!(lz4.contains("± 2 points"), "1.96 times the standard error: {lz4}");
+    // Student's t for 15 degrees of freedom, two-sided 95 %: 2.131.
+    assert!(packer.contains("± 2.1 points"), "{packer}");
+}
+
+#[test]
+fn a_spread_of_a_few_runs_is_called_a_range_and_not_an_interval_of_95_percent() {
+    let markup = |repeats| {
+        let page = given::page(&results::fixture::with(repeats, 7_600.0));
+        page.split_once("<dl class=\"terms\">").unwrap().0.to_owned()
+    };
+    let (three, five) = (markup(3), markup(5));
+    assert!(three.contains("range of 3 repeats\u{a0}[0."), "{three}");
+    let before_glossary = three.split_once("-glossary\">Glossary</h2>").unwrap().0;
+    assert!(!before_glossary.contains("95 % interval"), "of three runs");
+    assert!(five.contains("95 % interval\u{a0}[0.374, 0.391]") && !five.contains("range of"));
+}
+
+#[test]
+fn the_adjusted_p_stands_beside_the_verdict_and_what_is_the_same_says_within_what() {
+    let mut set = results::fixture::result();
+    let page = given::page(&set);
+    let figures = page.split_once("-figures\">").unwrap().1;
+    let row = figures.split_once("<tr class=\"asked\">").unwrap().1.split_once("</tr>").unwrap().0;
+    assert!(row.contains("<td>0.0079</td>") && row.contains("adjusted p 0.024"), "{row}");
+    let copies: Vec<_> = set.cells_of("plain").cloned().collect();
+    for (cell, copy) in set.cells.iter_mut().filter(|c| c.entry.variant == "vdo").zip(copies) {
+        cell.record = copy.record;
+    }
+    let page = given::page(&set);
+    let headline = page.split_once("<h1 id=\"r0-verdict\">").unwrap().1;
+    assert!(headline.contains("the same CPU per I/O (within 3 %)"), "{}", &headline[..300]);
+}
+
+#[test]
 fn hostile_names_are_text_and_nothing_else() {
     let page = given::page(&given::hostile());
     assert!(!page.contains("<img"), "markup from a name");

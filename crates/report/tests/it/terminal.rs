@@ -7,7 +7,9 @@ use crate::given;
 #[test]
 fn the_summary_says_verdict_figures_and_findings_within_the_width() {
     let view = given::view(&results::fixture::result());
-    for (width, part) in [(120, "[0.374, 0.391]"), (96, "± 2 %"), (60, "0.386×")] {
+    for (width, part) in
+        [(130, "[0.374, 0.391]"), (130, "worse, adjusted p 0.024"), (96, "± 2 %"), (60, "0.386×")]
+    {
         let text = text(&view, width, false);
         for part in
             ["0.39", "randwrite", "  IOPS", "worse", "5+5", "  space saved", "simulated", part]

@@ -100,6 +100,12 @@ pub struct ContentFigures {
     pub live_blocks: Option<u64>,
 }
 
+/// Half the 95 % interval of a share of content from its standard error, points; `figure` is the share's key. What VDO's packer saves
+/// is estimated in 16 parts, so that Student's t for 15 degrees of freedom takes the place of the normal distribution.
+pub fn half_interval(figure: &str, standard_error: f64) -> f64 {
+    standard_error * if figure == "packer_saving_percent" { 2.13 } else { 1.96 }
+}
+
 /// CPU time of the load: all threads of the process that drove it, the kernel's io_uring workers included,
 /// those that sample not.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -17,7 +17,7 @@ pub use facts::{
 pub use finding::{Finding, Severity};
 pub use load::{
     ContentFigures, CpuFigures, IoLogFacts, LatencySummary, LoadSummary, OperationSummary,
-    SteadyFacts, TargetSummary, WorstIo,
+    SteadyFacts, TargetSummary, WorstIo, half_interval,
 };
 pub use rows::{Fields, IntervalRow, Row, SampleRow, StageEdge};
 pub use verify::{VerifyFigures, WrongBlock, WrongKind};
