@@ -70,7 +70,7 @@ fn clause(comparison: &MetricComparison, first: bool) -> String {
     let interval = match (c.low, c.high) {
         (Some(low), Some(high)) => {
             let few = c.n_base.min(c.n_new) < RANGE_BELOW;
-            let name = if few { " range" } else { "" };
+            let name = if few { ", range" } else { "" };
             format!("{name} [{}, {}]", show::bound(low), show::bound(high))
         }
         _ => String::new(),

@@ -1,6 +1,6 @@
 //! A result on a terminal: verdict, figures, findings; nothing that a log could not hold.
 
-use results::model::Severity;
+use results::model::{Severity, plain_and_raw};
 use units::show::significant;
 
 use crate::view::{Figure, FigureRow, View};
@@ -39,7 +39,10 @@ pub fn text(view: &View, width: usize, colour: bool) -> String {
             "        ",
         ));
         out.push('\n');
-        for line in [&finding.evidence, &finding.remedy].into_iter().filter(|l| !l.is_empty()) {
+        let (evidence, raw) = plain_and_raw(&finding.evidence);
+        let more = raw.map_or("", |_| " (the page and --json say why)");
+        let evidence = format!("{evidence}{more}");
+        for line in [&evidence, &finding.remedy].into_iter().filter(|l| !l.is_empty()) {
             out.push_str(
                 &ink.paint(Tint::Dim, &format!("        {}", wrapped(line, width - 8, "        "))),
             );
@@ -55,6 +58,7 @@ enum Detail {
     Bare,
     Spread,
     Full,
+    Certain,
 }
 
 /// A line of the table: its cells, and the verdict that colours one of them.
@@ -65,56 +69,89 @@ struct Line {
 
 /// Base and one variant side by side, in as much detail as fits; the base alone when there is no other.
 fn table(view: &View, width: usize, ink: &Ink, new: Option<usize>) -> String {
-    let mut narrowest = String::new();
-    for detail in [Detail::Full, Detail::Spread, Detail::Bare] {
-        let lines = lines(view, new, detail);
-        if total(&widths(&lines)) <= width || detail == Detail::Bare {
-            narrowest = drawn(&lines, ink, new.is_some());
-            break;
+    let has = |row: &FigureRow, index: usize| row.values.get(index).copied().flatten().is_some();
+    let mut out = String::new();
+    let Some(other) = new else {
+        let own: Vec<_> = view.figures.iter().filter(|row| has(row, 0)).collect();
+        return fitted(view, &own, Columns::Alone(0), width, ink);
+    };
+    // What one side lacks has no ratio: it stands apart, without columns of dashes.
+    let of = |base: bool, new: bool| -> Vec<&FigureRow> {
+        let wanted = |row: &&FigureRow| has(row, 0) == base && has(row, other) == new;
+        view.figures.iter().filter(wanted).collect()
+    };
+    out.push_str(&fitted(view, &of(true, true), Columns::Compared(other), width, ink));
+    out.push_str(&fitted(view, &of(false, true), Columns::Alone(other), width, ink));
+    out.push_str(&fitted(view, &of(true, false), Columns::Alone(0), width, ink));
+    // One empty line between tables, not one after the first and one before the second.
+    out.replace("\n\n\n", "\n\n")
+}
+
+/// What stands in the columns of a table.
+#[derive(Clone, Copy)]
+enum Columns {
+    /// One variant.
+    Alone(usize),
+    /// The base, this variant and how they compare.
+    Compared(usize),
+}
+
+/// A table of these rows in as much detail as fits; nothing of no rows.
+fn fitted(view: &View, rows: &[&FigureRow], columns: Columns, width: usize, ink: &Ink) -> String {
+    let compared = matches!(columns, Columns::Compared(_));
+    for detail in [Detail::Certain, Detail::Full, Detail::Spread, Detail::Bare] {
+        let lines = lines(view, rows, columns, detail);
+        if lines.len() > 1 && (total(&widths(&lines)) <= width || detail == Detail::Bare) {
+            return drawn(&lines, ink, compared);
         }
     }
-    narrowest
+    String::new()
 }
 
 /// The head, a line for every operation or layer, and its figures below it.
-fn lines(view: &View, new: Option<usize>, detail: Detail) -> Vec<Line> {
+fn lines(view: &View, rows: &[&FigureRow], columns: Columns, detail: Detail) -> Vec<Line> {
     let name = |index: usize| short(view.variants.get(index).map_or(NONE, |v| v.name.as_str()));
-    let mut head = vec![String::new(), name(0)];
-    if let Some(index) = new {
-        head.extend([name(index), "ratio".to_owned(), "verdict".to_owned()]);
-    }
+    let mut head = match columns {
+        Columns::Alone(index) if view.variants.len() > 1 => {
+            vec![format!("only {}", name(index)), String::new()]
+        }
+        Columns::Alone(index) => vec![String::new(), name(index)],
+        Columns::Compared(index) => {
+            vec![String::new(), name(0), name(index), "ratio".to_owned(), "verdict".to_owned()]
+        }
+    };
     head.push("n".to_owned());
-    let columns = head.len();
+    let places = head.len();
     let mut lines = vec![Line { cells: head, verdict: None }];
     let mut scope = None;
-    for row in &view.figures {
-        let shown = [Some(0), new];
-        if shown.iter().flatten().all(|i| row.values.get(*i).copied().flatten().is_none()) {
-            continue;
-        }
+    for row in rows {
         if scope != Some(&row.scope) {
             scope = Some(&row.scope);
-            let mut cells = vec![String::new(); columns];
+            let mut cells = vec![String::new(); places];
             cells[0] = short(row.scope.name());
             lines.push(Line { cells, verdict: None });
         }
-        lines.push(line(row, new, detail));
+        lines.push(line(row, columns, detail));
     }
     lines
 }
 
-fn line(row: &FigureRow, new: Option<usize>, detail: Detail) -> Line {
+fn line(row: &FigureRow, columns: Columns, detail: Detail) -> Line {
     let value = |index: usize| row.values.get(index).copied().flatten();
-    let mut cells = vec![format!("  {}", row.label), spread(row, value(0), detail)];
-    let mut counts = value(0).map_or(0, |f| f.n).to_string();
+    let (first, new) = match columns {
+        Columns::Alone(index) => (index, None),
+        Columns::Compared(index) => (0, Some(index)),
+    };
+    let mut cells = vec![format!("  {}", row.label), spread(row, value(first), detail)];
+    let mut counts = value(first).map_or(0, |f| f.n).to_string();
     let comparison = new.and_then(|index| row.comparisons.get(index)?.as_ref());
     let verdict = comparison.and_then(|c| c.verdict).map(|verdict| verdict.word().to_owned());
     if let Some(index) = new {
         let ratio = comparison.and_then(|c| c.ratio).map_or(NONE.to_owned(), wording::ratio);
-        let range = comparison.and_then(wording::ratio_interval).filter(|_| detail == Detail::Full);
+        let range = comparison.and_then(wording::ratio_interval).filter(|_| detail >= Detail::Full);
         cells.push(spread(row, value(index), detail));
         cells.push(range.map_or(ratio.clone(), |range| format!("{ratio} {range}")));
-        let p = comparison.and_then(wording::rests_on).filter(|_| detail == Detail::Full);
+        let p = comparison.and_then(wording::rests_on).filter(|_| detail == Detail::Certain);
         let cell = verdict.clone().unwrap_or_default();
         cells.push(p.map_or(cell.clone(), |p| format!("{cell}, {p}")));
         counts = format!("{counts}+{}", value(index).map_or(0, |f| f.n));

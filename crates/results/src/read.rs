@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::frames::{self, Damage};
-use crate::model::{CellEntry, CellRecord, CellState, Manifest, Row, SCHEMA};
+use crate::model::{CellEntry, CellRecord, CellState, Manifest, Row, SCHEMA, plain_and_raw};
 use crate::recover::{RecoveredStage, recover};
 use crate::transcript::{self, TranscriptEntry};
 use crate::writer::{CELL_RECORD, CELLS, EXPERIMENT, LAB, MANIFEST, ROWS, TRANSCRIPT};
@@ -252,7 +252,7 @@ impl Missing {
         };
         *self.states.entry(state).or_default() += 1;
         if self.first_reason.is_none() {
-            self.first_reason = cell.reason().map(str::to_owned);
+            self.first_reason = cell.reason().map(|reason| plain_and_raw(reason).0.to_owned());
         }
     }
 

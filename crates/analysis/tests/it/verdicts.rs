@@ -74,7 +74,7 @@ fn three_runs_a_side_decide_nothing() {
             .contains("(unclear, adjusted p = 0.3, about 5 runs a side would decide, 3 + 3 runs)"),
         "{sentence}"
     );
-    assert!(sentence.contains(" of plain range [0."), "{sentence}");
+    assert!(sentence.contains(" of plain, range [0."), "{sentence}");
 }
 
 #[test]

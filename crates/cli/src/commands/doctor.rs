@@ -6,7 +6,7 @@ use host::{Capability, CapabilityState};
 use lab::accel::{Accelerator, Kind};
 use lab::cache::{Cache, CachedImage};
 use lab::image::Image;
-use results::model::{Finding, Severity};
+use results::model::{Finding, Severity, plain_and_raw};
 
 use crate::args::DoctorArgs;
 use crate::failure::Failure;
@@ -84,10 +84,12 @@ fn findings_text(findings: &[Finding], style: Style) -> String {
             Severity::Warning => style.note("warning"),
             Severity::Note => style.dim("note"),
         };
+        let (evidence, raw) = plain_and_raw(&finding.evidence);
+        let more = raw.map_or("", |_| " (--json has the words of QEMU or the kernel)");
         let subject = finding.subject.as_ref().map_or_else(String::new, |s| format!(" [{s}]"));
         format!(
-            "{word}{subject} {}\n  evidence: {}\n  do: {}",
-            finding.message, finding.evidence, finding.remedy
+            "{word}{subject} {}\n  evidence: {evidence}{more}\n  do: {}",
+            finding.message, finding.remedy
         )
     });
     shown.collect::<Vec<_>>().join("\n")

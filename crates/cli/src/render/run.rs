@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
-use results::model::CellState;
+use results::model::{CellState, plain_and_raw};
 use run::{Event, OperationBrief};
 use units::{Nanos, Unit, show};
 
@@ -80,6 +80,8 @@ impl RunView {
             Lab::ProbingKvm { .. } => "trying KVM".into(),
             Lab::Accelerator { reason, .. } => {
                 let note = self.style.note("note:");
+                // QEMU's own words are in the manifest and on the page.
+                let (reason, _) = plain_and_raw(reason);
                 return self.line(&format!(
                     "{note} the guest's CPU is emulated ({reason}); shapes and ratios count, not absolute speed"
                 ));

@@ -1,7 +1,7 @@
 //! How the cells ended and what they left behind.
 
 use analysis::Analysis;
-use results::model::{CellState, Finding, Severity};
+use results::model::{CellState, Finding, Severity, plain_and_raw};
 use results::read::{CellData, ResultSet};
 
 /// Runs of a variant failed.
@@ -12,24 +12,25 @@ pub(crate) fn failed(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
 
 fn of_variant(result: &ResultSet, name: &str) -> Option<Finding> {
     let cells: Vec<&CellData> = result.cells_of(name).collect();
-    let failed: Vec<String> = cells
-        .iter()
-        .filter(|cell| cell.state() == CellState::Failed)
-        .map(|cell| {
-            let why = cell.reason().unwrap_or("no reason is recorded");
-            format!("repeat {}: {why}", cell.entry.repeat)
-        })
-        .collect();
+    let mut others_words: Vec<&str> = Vec::new();
+    let mut failed: Vec<String> = Vec::new();
+    for cell in cells.iter().filter(|cell| cell.state() == CellState::Failed) {
+        let (why, raw) = plain_and_raw(cell.reason().unwrap_or("no reason is recorded"));
+        failed.push(format!("repeat {}: {why}", cell.entry.repeat));
+        others_words.extend(raw.filter(|raw| !others_words.contains(raw)));
+    }
     let message = match failed.len() {
         0 => return None,
         n => format!("{n} of {} runs of {name} failed and give no figures.", cells.len()),
     };
+    // What QEMU and the guest's kernel said stands behind what happened, each text once.
+    let raw: Vec<String> = others_words.iter().map(|raw| format!(": {raw}")).collect();
     Some(Finding {
         rule: "failed_cells".into(),
         severity: Severity::Error,
         subject: Some(name.to_owned()),
         message,
-        evidence: failed.join("; "),
+        evidence: failed.join("; ") + &raw.join(""),
         remedy:
             "Look at the transcript and, in a lab, at the guest's console and kernel log in the \
                  result; runs that fail under load are part of what a layer does."

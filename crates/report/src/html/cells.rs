@@ -1,8 +1,10 @@
 //! The cells in the order they ran, with the exact commands.
 
 use maud::{Markup, html};
+use results::model::plain_and_raw;
 
 use super::hero::dot;
+use super::parts::{folded, why};
 use crate::view::{Cell, View};
 use crate::wording::NONE;
 
@@ -14,8 +16,7 @@ pub fn cells(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
             if own.len() > longest.len() { own } else { longest }
         },
     );
-    html! {
-        h2 id=(id("cells")) { "Cells and commands" }
+    let body = html! {
         p.reading { "Each cell is one variant at one repeat on a fresh stack, in the order they ran. Drift or an effect of the order would show \
                      here as a trend down the rows." }
         div.scroll tabindex="0" role="region" aria-label="Cells" { table {
@@ -25,7 +26,9 @@ pub fn cells(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
                 td { (index + 1) }
                 td.text { @if let Some(v) = cell.variant { (dot(v)) } (cell.name) }
                 td { (cell.repeat) }
-                td.wrap { (cell.state) @if let Some(reason) = &cell.reason { ": " (reason) } }
+                td.wrap { (cell.state) @if let Some(reason) = &cell.reason {
+                    @let (plain, raw) = plain_and_raw(reason);
+                    ": " (plain) (why(raw)) } }
                 @for name in &names {
                     td { (cell.figures.iter().find(|f| f.0 == **name).map_or(NONE, |f| f.1.as_str())) }
                 }
@@ -34,7 +37,8 @@ pub fn cells(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
         h3 { "Commands" }
         p.reading { "What was done to the machine, step by step, as a person would type it. Lines with # say what a step is for or wait for." }
         @for (index, cell) in view.cells.iter().enumerate() { @if !cell.steps.is_empty() { (commands(index, cell)) } }
-    }
+    };
+    folded(&id("cells"), "Cells and commands", &body)
 }
 
 fn commands(index: usize, cell: &Cell) -> Markup {

@@ -4,12 +4,26 @@
 use maud::{Markup, PreEscaped, html};
 
 use super::hero::dot;
-use super::sketch::sketch;
-use crate::view::{Axis, Chart, Part, Scale, View};
+use super::sketch::{colour, sketch};
+use crate::view::{Axis, Chart, Part, Scale, Series, View};
 use crate::wording::{self, NONE};
 
 /// Rows of the table behind a chart; all points are in the page's JSON.
 const ROWS: usize = 40;
+
+/// The picture of what the experiment asks first.
+pub fn answer(id: &dyn Fn(&str) -> String, index: usize, view: &View) -> Markup {
+    let answer = view.charts.iter().find(|chart| answers(view, chart));
+    html! { @if let Some(chart) = answer {
+        h2 id=(id("answer")) { "The answer in a picture" }
+        (figure(index, chart))
+    } }
+}
+
+/// Whether a chart stands on top of the page.
+fn answers(view: &View, chart: &Chart) -> bool {
+    view.answer.as_ref() == Some(&chart.id)
+}
 
 /// What the load saw.
 pub fn load(id: &dyn Fn(&str) -> String, index: usize, view: &View) -> Markup {
@@ -24,16 +38,17 @@ pub fn layers(id: &dyn Fn(&str) -> String, index: usize, view: &View) -> Markup 
 /// What CPUs and devices did meanwhile.
 pub fn machine(id: &dyn Fn(&str) -> String, index: usize, view: &View) -> Markup {
     html! {
-        h2 id=(id("machine")) { "CPU and devices meanwhile" }
+        h2 id=(id("cpu")) { "CPU and devices meanwhile" }
         (threads(view))
         (part(index, view, Part::Machine))
     }
 }
 
 fn part(index: usize, view: &View, part: Part) -> Markup {
-    let charts: Vec<_> = view.charts.iter().filter(|c| c.part == part).collect();
+    let all: Vec<_> = view.charts.iter().filter(|c| c.part == part).collect();
+    let charts = all.iter().filter(|chart| !answers(view, chart));
     html! {
-        @if charts.is_empty() { p.soft { "No samples of this kind were taken." } }
+        @if all.is_empty() { p.soft { "No samples of this kind were taken." } }
         @for chart in charts { (figure(index, chart)) }
     }
 }
@@ -43,10 +58,23 @@ fn figure(index: usize, chart: &Chart) -> Markup {
         figure.chart {
             figcaption { (chart.title) }
             p.reading { (chart.reading) }
+            (legend(chart))
             div.plot data-chart={ "r" (index) "-" (chart.id) } role="img" aria-label=(chart.title) { (sketch(chart)) }
             details { summary { "Table" } (table(chart)) }
         }
     }
+}
+
+/// Colour and name of each line; names may be long, so they stand where they can wrap. A click hides a line.
+fn legend(chart: &Chart) -> Markup {
+    html! { ul.legend { @for series in chart.series.iter().filter(|s| s.bold()) {
+        li data-group=(group(series)) style={ "--c:" (colour(series)) } { (series.name) }
+    } } }
+}
+
+/// What the lines of one name have in common, as the script says it.
+fn group(series: &Series) -> String {
+    series.variant.map_or_else(|| format!("h{}", series.hue), |v| format!("v{v}-{}", series.hue))
 }
 
 /// The series that sum up the repeats, at up to [`ROWS`] places.
@@ -58,7 +86,7 @@ fn table(chart: &Chart) -> Markup {
     let step = places.len().div_ceil(ROWS).max(1);
     html! {
         div.scroll tabindex="0" role="region" aria-label={ "Table of " (chart.title) } { table {
-            thead { tr { th scope="col" { (chart.x.label) } @for series in &bold { th scope="col" { (series.name) } } } }
+            thead { tr { th scope="col" { (chart.x.label) } @for series in &bold { th.name scope="col" { (series.name) } } } }
             tbody { @for place in places.iter().step_by(step) { tr {
                 th scope="row" { (position(&chart.x, *place)) }
                 @for series in &bold { td {
@@ -91,7 +119,7 @@ fn threads(view: &View) -> Markup {
         div.scroll.close tabindex="0" role="region" aria-label="CPU of each thread" { table {
             thead { tr { th scope="col" { "Thread" } th.text scope="col" style="width:60%" { span.sr { "Bar" } } th scope="col" { "CPU" } } }
             tbody { @for row in &view.threads { @for (index, percent) in row.percent.iter().enumerate() { @if let Some(percent) = percent { tr {
-                th scope="row" { code { (row.thread) } @if row.percent.iter().flatten().count() > 1 {
+                th.name scope="row" { code { (row.thread) } @if row.percent.iter().flatten().count() > 1 {
                     " " span.faint { (view.variants.get(index).map_or(NONE, |v| v.name.as_str())) } } }
                 td.text { div.bars style="grid-template-columns:1fr" { i style={ "--c:var(--v" (index % 8) ");width:"
                     (format!("{:.1}", if top > 0.0 { percent / top * 100.0 } else { 0.0 })) "%" } {} } }

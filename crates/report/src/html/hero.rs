@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 use stats::Verdict;
 
+use super::parts::{findings, why};
 use crate::view::{FigureRow, View};
 use crate::wording;
 
@@ -23,9 +24,10 @@ pub fn hero(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
             }
         }
         @for banner in &view.banners {
-            div.banner role="note" { b { (banner.title) ". " } (banner.text) }
+            div.banner role="note" { b { (banner.title) ". " } (banner.text) (why(banner.raw.as_deref())) }
         }
         div.tiles { @for row in view.figures.iter().filter(|r| r.headline()) { (tile(view, row)) } }
+        (findings(id, view))
     }
 }
 
@@ -63,12 +65,12 @@ fn tile(view: &View, row: &FigureRow) -> Markup {
             @match compared[..] {
                 [one] => {
                     p.big { (one.ratio.map_or(wording::NONE.to_owned(), wording::ratio)) small { " of " (one.base) } }
-                    p.sure { @if let Some(range) = wording::ratio_interval(one) { (wording::interval_name(one.n_base.min(one.n_new))) "\u{a0}" (range) } }
+                    p.sure { @if let Some(range) = wording::ratio_interval(one) { (wording::interval_name(one.n_base.min(one.n_new)).replace(' ', "\u{a0}")) " " (range.replace(' ', "\u{a0}")) } }
                 },
                 _ => @if let Some(figure) = row.values.iter().flatten().next() {
                     @if row.values.iter().flatten().count() == 1 {
                         p.big { (wording::value(row.unit, figure.median)) }
-                        p.sure { @if let Some(range) = wording::interval(row.unit, figure) { (wording::interval_name(figure.n)) "\u{a0}" (range) } }
+                        p.sure { @if let Some(range) = wording::interval(row.unit, figure) { (wording::interval_name(figure.n).replace(' ', "\u{a0}")) " " (range.replace(' ', "\u{a0}")) } }
                     }
                 },
             }

@@ -6,6 +6,7 @@
 
 mod cells;
 mod charts;
+mod compared;
 mod figures;
 mod hero;
 mod library;
@@ -110,23 +111,25 @@ pub fn document(title: &str, body: &str) -> String {
     markup.into_string()
 }
 
-/// The parts of one result, in the order a reader needs them.
+/// The parts of one result, in the order a reader needs them: what was found, the picture and the figures of it, what the layers did and
+/// what was written; then, folded, how it was made.
 fn result(index: usize, view: &View) -> Markup {
     let id = |part: &str| format!("r{index}-{part}");
     html! {
         section.result id={ "r" (index) } aria-labelledby=(id("verdict")) {
             (hero::hero(&id, view))
             (parts::navigation(&id, view))
-            (parts::findings(&id, view))
-            (parts::run_card(&id, view))
-            (stack::stacks(&id, view))
+            (charts::answer(&id, index, view))
             (figures::results(&id, view))
             (charts::load(&id, index, view))
+            (stack::stacks(&id, view))
             (charts::layers(&id, index, view))
             (charts::machine(&id, index, view))
             (figures::content(&id, view))
-            (parts::cost(&id, view))
+            (parts::downloads(view))
+            (parts::run(&id, view))
             (cells::cells(&id, view))
+            (parts::cost(&id, view))
             (parts::glossary(&id, view))
             (charts::data(index, view))
         }

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use stats::Verdict;
 
-use super::figures::value;
+use super::figures::{range, value};
 use super::hero::chip;
 use crate::view::{FigureRow, Scope, View};
 use crate::wording::{self, NONE};
@@ -60,11 +60,11 @@ fn rows(index: usize, view: &View, columns: &[(&str, &str)], scoped: bool) -> Ma
         variants.flat_map(|variant| scopes.iter().map(move |scope| (variant, *scope))).collect();
     html! {
         @if of.is_empty() {
-            tr { th scope="row" { (link(index, view)) } td.wrap colspan=(columns.len() + 1) {
+            tr { th.name scope="row" { (link(index, view)) } td.wrap colspan=(columns.len() + 1) {
                 (view.verdicts.first().map_or(NONE, |first| first.text.as_str())) } }
         }
         @for (place, (variant, scope)) in of.iter().enumerate() { tr.close[place > 0] {
-            th scope="row" { @if place == 0 { (link(index, view)) } }
+            th.name scope="row" { @if place == 0 { (link(index, view)) } }
             td.wrap { (view.variants[*variant].name) @if scoped { ", " (scope.name()) }
                 @if let Some(base) = view.variants.first().filter(|_| *variant > 0) { span.range { "over " (base.name) } } }
             @for (metric, _) in columns {
@@ -81,7 +81,7 @@ fn cell(variant: usize, row: Option<&&FigureRow>) -> Markup {
         None => value(row, row.values.get(variant).and_then(Option::as_ref)),
         Some((comparison, ratio)) => html! {
             td { (chip(comparison.verdict.map(Verdict::word))) " " (wording::ratio(ratio))
-                @if let Some(range) = wording::ratio_interval(comparison) { span.range { (range) } } }
+                @if let Some(text) = wording::ratio_interval(comparison) { (range(&text)) } }
         },
     }
 }

@@ -1,9 +1,9 @@
-//! The parts of a page that are words: navigation, findings, run card, machine, glossary.
+//! The parts of a page that are words: navigation, findings, and what is folded away: run, machine, QEMU, cost, glossary.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use maud::{Markup, html};
-use results::model::Severity;
+use results::model::{Severity, plain_and_raw};
 use units::Better;
 
 use crate::view::View;
@@ -14,39 +14,61 @@ pub fn navigation(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     let findings = format!("Findings ({})", view.findings.len());
     let parts = [
         ("findings", findings.as_str()),
-        ("run", "Run"),
-        ("stacks", "Stacks"),
+        ("answer", "Picture"),
         ("figures", "Figures"),
         ("load", "Load"),
+        ("stacks", "Stacks"),
         ("layers", "Layers"),
-        ("machine", "Machine"),
+        ("cpu", "CPU and devices"),
         ("content", "Content"),
-        ("cost", "Cost"),
+        ("run", "Run"),
+        ("machine", "Machine"),
+        ("qemu", "QEMU"),
         ("cells", "Cells and commands"),
+        ("cost", "Cost"),
         ("glossary", "Glossary"),
     ];
+    let there = |part: &str| match part {
+        "answer" => view.answer.is_some(),
+        "qemu" => in_lab(view),
+        _ => true,
+    };
     html! {
         nav.parts aria-label="Parts of this result" { ul {
-            @for (part, name) in parts { li { a href={ "#" (id(part)) } { (name) } } }
+            @for (part, name) in parts.iter().filter(|(part, _)| there(part)) { li { a href={ "#" (id(part)) } { (name) } } }
         } }
     }
 }
 
-/// What the doctor noticed, worst first.
+/// What the doctor noticed, worst first. What is wrong with the figures is open, what takes from them or is good to know one line.
 pub fn findings(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     html! {
-        h2 id=(id("findings")) { "Findings" }
-        @if view.findings.is_empty() { p { "The doctor noticed nothing that takes from these figures." } }
-        @for finding in &view.findings {
-            @let severity = severity(finding.severity);
-            div.finding.(severity) {
-                p.what { span.sev { (severity) } (finding.message) }
-                @if !finding.evidence.is_empty() { p.soft { (finding.evidence) } }
-                @if !finding.remedy.is_empty() { p.soft { "What to do: " (finding.remedy) } }
-                p.faint { code { (finding.rule) } @if let Some(subject) = &finding.subject { " · " (subject) } }
+        section.findings aria-labelledby=(id("findings")) {
+            h2 id=(id("findings")) { "Findings" }
+            @if view.findings.is_empty() { p.soft { "The doctor noticed nothing that takes from these figures." } }
+            @for finding in &view.findings {
+                @let severity = severity(finding.severity);
+                @let (evidence, raw) = plain_and_raw(&finding.evidence);
+                details.finding.(severity) open[finding.severity == Severity::Error] {
+                    summary { span.sev { (severity) } (finding.message) }
+                    @if !evidence.is_empty() { p.soft { (evidence) } }
+                    (why(raw))
+                    @if !finding.remedy.is_empty() { p.soft { "What to do: " (finding.remedy) } }
+                    p.faint { code { (finding.rule) } @if let Some(subject) = &finding.subject { " · " (subject) } }
+                }
             }
         }
     }
+}
+
+/// What QEMU or the guest's kernel said, behind a word; nothing where neither said anything.
+pub fn why(raw: Option<&str>) -> Markup {
+    html! { @if let Some(raw) = raw { " " details.why { summary { "why" } pre { (raw) } } } }
+}
+
+/// A part that most readers pass by: its title, the rest behind it. Links to it and printing open it.
+pub fn folded(id: &str, title: &str, body: &Markup) -> Markup {
+    html! { details.part id=(id) { summary { h2 { (title) } } (body) } }
 }
 
 /// The word for a severity, as on the terminal and in JSON.
@@ -61,30 +83,49 @@ pub fn severity(severity: Severity) -> &'static str {
 /// Longer values are folded away: QEMU's command line would bury the rest.
 const FOLDED: usize = 240;
 
-/// How the run was made, and on what.
-pub fn run_card(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
+/// This result as files for programs.
+pub fn downloads(view: &View) -> Markup {
     html! {
-        h2 id=(id("run")) { "Run and machine" }
-        dl.card { @for (name, value) in view.run.iter().chain(&view.driven) {
-            dt { (name) }
-            dd { @if value.len() > FOLDED { details { summary { "show" } code { (value) } } } @else { (value) } }
-        } }
         p.downloads { "This result for programs: "
             a download={ (file_name(&view.experiment)) ".json" } href=(data_url("application/json", &crate::json::json(view).to_string())) { "JSON" }
             " · "
             a download={ (file_name(&view.experiment)) ".csv" } href=(data_url("text/csv", &crate::csv::csv(view))) { "CSV of the figures" }
         }
-        (machine(view))
     }
 }
 
-/// What measuring cost, and where the time went.
-pub fn cost(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
+fn card(rows: &[(String, String)]) -> Markup {
     html! {
-        h2 id=(id("cost")) { "Cost of measuring" }
-        @if view.samplers.is_empty() { p.soft { "No samples were taken." } } @else { (samplers(view)) }
-        @if !view.lab_times.is_empty() { h3 { "Where the lab's time went" } (lab_times(view)) }
+        dl.card { @for (name, value) in rows {
+            dt { (name) }
+            dd { @if value.len() > FOLDED { details.long { summary { "show" } code { (value) } } } @else { (value) } }
+        } }
     }
+}
+
+/// How the run was made, on what machines, and what the virtual one was made of.
+pub fn run(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
+    let rows: Vec<_> = view.run.iter().chain(&view.driven).cloned().collect();
+    html! {
+        (folded(&id("run"), "Run", &card(&rows)))
+        (folded(&id("machine"), "Machine", &machine(view)))
+        @if in_lab(view) { (folded(&id("qemu"), "Virtual machine (QEMU)", &html! {
+            (card(&view.lab))
+            @if !view.lab_times.is_empty() { h3 { "Where the lab's time went" } (lab_times(view)) }
+        })) }
+    }
+}
+
+fn in_lab(view: &View) -> bool {
+    !view.lab.is_empty() || !view.lab_times.is_empty()
+}
+
+/// What measuring cost.
+pub fn cost(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
+    let body = html! {
+        @if view.samplers.is_empty() { p.soft { "No samples were taken." } } @else { (samplers(view)) }
+    };
+    folded(&id("cost"), "Cost of measuring", &body)
 }
 
 fn machine(view: &View) -> Markup {
@@ -134,8 +175,7 @@ fn samplers(view: &View) -> Markup {
 
 /// What the figures mean.
 pub fn glossary(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
-    html! {
-        h2 id=(id("glossary")) { "Glossary" }
+    let body = html! {
         p { "The replicate is one run on a fresh stack, not one second of a run. A figure is the median over the repeats with the 95 % \
              bootstrap interval of that median, which with two to four repeats is no more than their range; a ratio is one variant's median over the base's. Only what the experiment asks about gets a \
              verdict: better, worse, same (the interval lies within the threshold), or unclear (more repeats are needed)." }
@@ -144,7 +184,8 @@ pub fn glossary(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
             dd { (metric.help)
                 @match metric.better { Better::Higher => " More is better.", Better::Lower => " Less is better.", Better::Neither => {} } }
         } }
-    }
+    };
+    folded(&id("glossary"), "Glossary", &body)
 }
 
 fn data_url(kind: &str, text: &str) -> String {

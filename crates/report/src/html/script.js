@@ -71,6 +71,7 @@ const logTicks = (low, high) => {
   const out = [];
   for (let e = Math.floor(Math.log10(low)); e <= Math.log10(high) + 1; e++)
     for (const m of [1, 2, 5]) { const t = m * 10 ** e; if (t >= low * .8 && t <= high * 1.25) out.push(t); }
+  if (!out.length) out.push(low);
   return out.length > 9 ? out.filter(t => /^1/.test(t.toExponential())) : out;
 };
 const nines = [[0, "0 %"], [.3010299957, "50 %"], [1, "90 %"], [2, "99 %"], [3, "99.9 %"], [4, "99.99 %"], [5, "99.999 %"], [6, "99.9999 %"]];
@@ -98,12 +99,20 @@ const axis = (a, low, high) => {
   return out;
 };
 
+// What the lines of one name have in common; the legend's entries carry it.
+const group = s => s.variant === null ? "h" + s.hue : "v" + s.variant + "-" + s.hue;
+
+const PAPER = 690;
 const figure = spec => {
   const stacked = spec.shape === "stacked", repeats = spec.series.some(s => s.repeat !== null);
   const traces = spec.series.map(s => {
     const bold = s.repeat === null, c = colour(s);
-    return { type: "scatter", mode: "lines", name: s.name, x: s.x, y: s.y, connectgaps: false,
-      legendgroup: s.variant === null ? "h" + s.hue : "v" + s.variant + "-" + s.hue, showlegend: bold, hoverinfo: bold ? "text" : "skip",
+    // A point without neighbours has no line: a mark shows it.
+    const known = i => (s.y[i] ?? null) !== null;
+    const alone = s.y.map((_, i) => known(i) && !known(i - 1) && !known(i + 1));
+    const marked = alone.includes(true);
+    return { type: "scatter", mode: marked ? "lines+markers" : "lines", name: s.name, x: s.x, y: s.y, connectgaps: false,
+      visible: !spec.hidden?.has(group(s)), ...(marked && { marker: { color: c, size: alone.map(a => a ? (bold ? 9 : 6) : 0) } }), hoverinfo: bold ? "text" : "skip",
       text: bold ? s.y.map((y, i) => `${s.name}: ${show(spec.y.unit, y)}${spec.x.scale === "nines" ? " at " + share(s.x[i]) : ""}`) : undefined,
       opacity: bold ? 1 : .38, stackgroup: stacked ? "one" : undefined, fillcolor: stacked ? c + "99" : undefined,
       line: { color: c, width: stacked ? .8 : bold ? (repeats ? 2.6 : 2) : 1, dash: !stacked && s.variant !== null && s.hue % 2 ? "dot" : undefined } };
@@ -116,14 +125,16 @@ const figure = spec => {
     yh = Math.max(...sums.values());
   }
   const x = axis(spec.x, xl, xh);
-  if (spec.x.scale === "linear") x.range = [Math.min(0, xl), xh];
+  if (spec.x.scale === "linear") x.range = [Math.min(0, xl), xh > 0 ? xh * 1.01 : 1];
   const y = axis(spec.y, spec.y.scale === "linear" ? Math.min(0, yl) : yl, yh);
   if (spec.y.scale === "linear") y.range = [Math.min(0, yl), (yh || 1) * 1.06];
   const narrow = innerWidth < 600;
-  return [traces, { height: narrow ? 300 : 346, margin: { l: 12, r: 12, t: 8, b: 8 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+  // Paper is narrower than most windows.
+  const print = "print" in root.dataset;
+  return [traces, { height: narrow ? 300 : 346, ...(print ? { width: PAPER } : { autosize: true }), margin: { l: 12, r: 12, t: 8, b: 8 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
     font: { family: css("--sans"), color: css("--soft"), size: 12.5 }, xaxis: x, yaxis: y,
     modebar: { bgcolor: "rgba(0,0,0,0)", color: css("--faint"), activecolor: css("--ink") },
-    legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { size: 12.5 } }, hovermode: "x",
+    showlegend: false, hovermode: "x",
     hoverlabel: { bgcolor: css("--card"), bordercolor: css("--line"), font: { color: css("--ink"), family: css("--sans") } } },
     { displaylogo: false, responsive: true, displayModeBar: narrow ? false : "hover", showSendToCloud: false, modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"] }];
 };
@@ -155,8 +166,40 @@ if (location.hash === "#all") plots.forEach(draw);
 else plots.forEach(p => seen.observe(p));
 
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-addEventListener("beforeprint", () => { root.dataset.print = ""; plots.forEach(draw); redraw(); });
-addEventListener("afterprint", () => { delete root.dataset.print; redraw(); });
+// A link to a folded part, or to something in one, opens it.
+const reveal = hash => {
+  const at = hash.length > 1 && document.getElementById(decodeURIComponent(hash.slice(1)));
+  for (let fold = at && at.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+  return at;
+};
+addEventListener("hashchange", () => reveal(location.hash)?.scrollIntoView());
+document.addEventListener("click", e => { const link = e.target.closest?.('a[href^="#"]'); if (link) reveal(link.getAttribute("href")); });
+reveal(location.hash);
+
+// Paper cannot be unfolded.
+let unfolded = [];
+addEventListener("beforeprint", () => {
+  unfolded = [...document.querySelectorAll("details:is(.part, .finding, .why, .long):not([open])")];
+  for (const fold of unfolded) fold.open = true;
+  root.dataset.print = ""; plots.forEach(draw); redraw();
+});
+addEventListener("afterprint", () => { for (const fold of unfolded) fold.open = false; delete root.dataset.print; redraw(); });
+
+// A click on a name hides its lines, or shows them again.
+for (const key of document.querySelectorAll(".legend li")) {
+  const box = key.closest("figure").querySelector(".plot");
+  const toggle = async () => {
+    const spec = specs.get(box.dataset.chart), hidden = (spec.hidden ??= new Set());
+    if (!hidden.delete(key.dataset.group)) hidden.add(key.dataset.group);
+    key.setAttribute("aria-pressed", !hidden.has(key.dataset.group));
+    if (box.dataset.state === "drawn") window.Plotly.react(box.firstChild, ...figure(spec));
+  };
+  key.tabIndex = 0;
+  key.setAttribute("role", "button");
+  key.setAttribute("aria-pressed", "true");
+  key.addEventListener("click", toggle);
+  key.addEventListener("keydown", e => { if (e.key === "Enter" || e.key === " ") { e.preventDefault(); toggle(); } });
+}
 
 for (const pre of document.querySelectorAll(".copy pre")) {
   const button = document.createElement("button");

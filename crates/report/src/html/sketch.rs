@@ -10,7 +10,7 @@ const HEIGHT: f64 = 346.0;
 /// Room for the labels on the left, the right, above and below.
 const LEFT: f64 = 84.0;
 const RIGHT: f64 = 16.0;
-const TOP: f64 = 30.0;
+const TOP: f64 = 12.0;
 const BOTTOM: f64 = 34.0;
 
 /// The chart with its extreme values at the axes.
@@ -30,12 +30,11 @@ pub fn sketch(chart: &Chart) -> Markup {
             text x=(LEFT - 8.0) y=(HEIGHT - BOTTOM) font-size="13" text-anchor="end" style="fill:var(--soft)" { (chart.y.unit.show(y_low)) }
             text x=(WIDTH - RIGHT) y=(HEIGHT - 10.0) font-size="13" text-anchor="end" style="fill:var(--soft)" {
                 (chart.x.label) " to " (right_end(chart, x_high)) }
-            @for (index, series) in lines.iter().filter(|s| s.bold()).enumerate() {
-                text x=(LEFT + 190.0 * index as f64) y="16" font-size="13" style={ "fill:" (colour(series)) } { (series.name) }
-            }
             @for series in &lines {
-                path d=(at(series)) fill="none" stroke-linejoin="round" style={ "stroke:" (colour(series)) }
+                @let (line, alone) = at(series);
+                path d=(line) fill="none" stroke-linejoin="round" style={ "stroke:" (colour(series)) }
                     stroke-width=(if series.bold() { 2.4 } else { 0.9 }) opacity=(if series.bold() { 1.0 } else { 0.4 }) {}
+                @for (x, y) in alone { circle.alone cx=(format!("{x:.1}")) cy=(format!("{y:.1}")) r="4" style={ "fill:" (colour(series)) } {} }
             }
         }
     }
@@ -66,30 +65,32 @@ fn piled(series: &[Series]) -> Vec<Series> {
 }
 
 /// The CSS colour of a series, the same that the script takes.
-fn colour(series: &Series) -> String {
+pub fn colour(series: &Series) -> String {
     series.variant.map_or_else(
         || format!("var(--h{})", series.hue % 10),
         |variant| format!("var(--v{})", variant % 8),
     )
 }
 
-fn path(series: &Series, chart: &Chart, x: (f64, f64), y: (f64, f64)) -> String {
+/// The line of a series, and the places of points that have no neighbour: a line does not show them.
+fn path(series: &Series, chart: &Chart, x: (f64, f64), y: (f64, f64)) -> (String, Vec<(f64, f64)>) {
     let place = |value: f64, scale: Scale, (low, high): (f64, f64)| {
         let bend = |v: f64| if scale == Scale::Log { v.max(1.0).ln() } else { v };
         let span = bend(high) - bend(low);
         if span > 0.0 { (bend(value) - bend(low)) / span } else { 0.5 }
     };
+    let known = |place: Option<usize>| place.and_then(|at| *series.y.get(at)?).is_some();
     let mut text = String::new();
-    let mut pen = 'M';
-    for (px, py) in series.x.iter().zip(&series.y) {
-        let Some(py) = py else {
-            pen = 'M';
-            continue;
-        };
+    let mut alone = Vec::new();
+    for (at, (px, py)) in series.x.iter().zip(&series.y).enumerate() {
+        let Some(py) = py else { continue };
         let right = LEFT + place(*px, chart.x.scale, x) * (WIDTH - LEFT - RIGHT);
         let down = HEIGHT - BOTTOM - place(*py, chart.y.scale, y) * (HEIGHT - TOP - BOTTOM);
-        text.push_str(&format!("{pen}{right:.1} {down:.1}"));
-        pen = 'L';
+        let (before, after) = (known(at.checked_sub(1)), known(Some(at + 1)));
+        if !before && !after {
+            alone.push((right, down));
+        }
+        text.push_str(&format!("{}{right:.1} {down:.1}", if before { 'L' } else { 'M' }));
     }
-    text
+    (text, alone)
 }

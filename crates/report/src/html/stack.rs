@@ -10,8 +10,9 @@ const WIDTH: f64 = 420.0;
 const HEAD: f64 = 34.0;
 const LINE: f64 = 18.0;
 const GAP: f64 = 16.0;
-/// Characters of a setting's value that fit its half of the box.
-const FITS: usize = 44;
+/// Characters that fit a line of the box: of its title, and of a setting's name and value together.
+const TITLE: usize = 44;
+const SETTING: usize = 58;
 
 /// All variants' stacks.
 pub fn stacks(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
@@ -71,23 +72,32 @@ fn block(y: f64, layer: &LayerFacts, index: usize) -> Markup {
         path d=(arrow) fill="none" stroke-width="1.5" style="stroke:var(--faint)" {}
         rect x="1" y=(y) width=(WIDTH - 2.0) height=(height(layer)) rx="8" stroke-width="1.5"
             stroke-dasharray=[device.then_some("5 4")] style={ "fill:var(--card);stroke:" (edge) } {}
-        text x="14" y=(y + 22.0) font-size="14.5" style="fill:var(--ink);font-weight:650" { (layer.name) }
+        text x="14" y=(y + 22.0) font-size="14.5" style="fill:var(--ink);font-weight:650" { (begun(&layer.name, TITLE)) title { (layer.name) } }
         @if layer.name != layer.layer {
             text x=(WIDTH - 14.0) y=(y + 22.0) font-size="12.5" text-anchor="end" style="fill:var(--soft)" { (layer.layer) }
         }
         @for (line, (name, value)) in layer.settings.iter().enumerate() {
             @let at = y + HEAD + LINE * line as f64 + 10.0;
-            text x="14" y=(at) font-size="12.5" style="fill:var(--soft)" { (name) }
-            text x=(WIDTH - 14.0) y=(at) font-size="12.5" text-anchor="end" style="fill:var(--ink)" { (short(value)) title { (value) } }
+            text x="14" y=(at) font-size="12.5" style="fill:var(--soft)" { (begun(name, SETTING / 2)) title { (name) } }
+            text x=(WIDTH - 14.0) y=(at) font-size="12.5" text-anchor="end" style="fill:var(--ink)" { (short(value, SETTING.saturating_sub(name.chars().count()).max(SETTING / 2))) title { (value) } }
         }
     }
 }
 
-fn short(value: &str) -> String {
-    if value.chars().count() <= FITS {
+/// The beginning of a name that does not fit.
+fn begun(name: &str, fits: usize) -> String {
+    if name.chars().count() <= fits {
+        return name.to_owned();
+    }
+    name.chars().take(fits - 1).chain(['…']).collect()
+}
+
+/// The end of a value that does not fit.
+fn short(value: &str, fits: usize) -> String {
+    if value.chars().count() <= fits {
         return value.to_owned();
     }
     let tail: String =
-        value.chars().rev().take(FITS - 1).collect::<Vec<_>>().into_iter().rev().collect();
+        value.chars().rev().take(fits - 1).collect::<Vec<_>>().into_iter().rev().collect();
     format!("…{tail}")
 }

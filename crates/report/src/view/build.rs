@@ -7,8 +7,8 @@ use results::model::{CellRecord, Finding, VerifyFigures};
 use results::read::ResultSet;
 
 use super::{
-    Cell, FigureRow, Scope, Variant, View, commands, driven, facts, figures, latency, layers,
-    machine, sentence, throughput,
+    Cell, Chart, FigureRow, Part, Scope, Variant, View, commands, driven, facts, figures, latency,
+    layers, machine, sentence, throughput,
 };
 use crate::wording;
 
@@ -23,6 +23,7 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
     charts.extend(latency::charts(set));
     charts.extend(layers::charts(set));
     charts.extend(machine::charts(set));
+    let answer = answer(&rows, &charts);
     let glossary = ::layers::metrics().filter(|m| rows.iter().any(|r| r.metric == m.id)).copied();
     View {
         experiment: plan.experiment.clone(),
@@ -35,10 +36,12 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
         banners: facts::banners(set),
         findings,
         run: facts::run_card(set),
+        lab: facts::lab_card(set),
         driven: driven::driven(set, &variants),
         machine: facts::machine(set),
         glossary: glossary.collect(),
         spread: figures::spread(analysis),
+        answer,
         charts,
         threads: layers::threads(set),
         samplers: facts::samplers(set),
@@ -47,6 +50,23 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
         variants,
         figures: rows,
     }
+}
+
+/// The chart of what is asked first: throughput or latency of its operation, else the first of its layer, else the first of all.
+fn answer(rows: &[FigureRow], charts: &[Chart]) -> Option<String> {
+    let asked = rows.iter().find(|row| row.headline());
+    let of = |wanted: &dyn Fn(&Chart) -> bool| charts.iter().find(|c| wanted(c));
+    let own = asked.and_then(|row| match &row.scope {
+        Scope::Operation(name) if row.metric.starts_with("latency") => {
+            of(&|c| c.id == format!("latency-{name}"))
+        }
+        Scope::Operation(name) => {
+            of(&|c| c.id.starts_with("throughput-") && c.id.ends_with(&format!("-{name}")))
+        }
+        Scope::Layer(_) => of(&|c| c.part == Part::Layers),
+        Scope::Load => None,
+    });
+    own.or_else(|| charts.first()).map(|chart| chart.id.clone())
 }
 
 fn variants(set: &ResultSet, analysis: &Analysis) -> Vec<Variant> {

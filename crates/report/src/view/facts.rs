@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use results::model::{Accelerator, MachineFacts, Row, StageFacts};
+use results::model::{Accelerator, MachineFacts, Row, StageFacts, plain_and_raw};
 use results::read::ResultSet;
 use serde_json::Value;
 
@@ -21,32 +21,33 @@ pub fn accelerator(accelerator: Accelerator) -> &'static str {
 /// What must be known before any figure is read.
 pub fn banners(set: &ResultSet) -> Vec<Banner> {
     let mut banners = Vec::new();
-    let mut add =
-        |title: &str, text: String| banners.push(Banner { title: title.to_owned(), text });
+    let mut add = |title: &str, text: String, raw: Option<&str>| {
+        banners.push(Banner { title: title.to_owned(), text, raw: raw.map(str::to_owned) });
+    };
     if set.manifest.simulated {
         add(
             "Simulated",
             "Layers and engine were simulated twins: no figure here was measured.".to_owned(),
+            None,
         );
     }
     if set.manifest.accelerator == Accelerator::Tcg {
-        let why = set
-            .manifest
-            .accelerator_reason
-            .as_deref()
-            .map(|r| format!(" ({r})"))
-            .unwrap_or_default();
+        let reason = set.manifest.accelerator_reason.as_deref().map(plain_and_raw);
+        let why = reason.map(|(plain, _)| format!(" ({plain})")).unwrap_or_default();
         add(
             "Emulated CPU",
             format!(
                 "The lab's processor was emulated{why}. Shapes, ratios and what the layers counted mean something; absolute speed does not."
             ),
+            reason.and_then(|(_, raw)| raw),
         );
     }
     if let Some(why) = &set.incomplete {
+        let (plain, raw) = plain_and_raw(why);
         add(
             "Incomplete",
-            format!("This result is not whole: {why}. Figures rest on the cells that ended."),
+            format!("This result is not whole: {plain}. Figures rest on the cells that ended."),
+            raw,
         );
     }
     banners
@@ -57,8 +58,8 @@ pub fn run_card(set: &ResultSet) -> Vec<(String, String)> {
     let manifest = &set.manifest;
     let order: Vec<_> =
         manifest.cells.iter().map(|c| format!("{} {}", c.variant, c.repeat)).collect();
-    let reason =
-        manifest.accelerator_reason.as_deref().map(|r| format!(" ({r})")).unwrap_or_default();
+    let reason = manifest.accelerator_reason.as_deref().map(|r| plain_and_raw(r).0);
+    let reason = reason.map(|plain| format!(" ({plain})")).unwrap_or_default();
     let mut card = vec![
         ("experiment", manifest.plan.experiment.clone()),
         ("source", manifest.plan.source.clone().unwrap_or_default()),
@@ -74,6 +75,18 @@ pub fn run_card(set: &ResultSet) -> Vec<(String, String)> {
         ("run", manifest.run_id.clone()),
         ("result", set.path.display().to_string()),
     ];
+    card.retain(|(_, value)| !value.is_empty());
+    card.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// The virtual machine: name and value of what it was made of, and why its CPU was what it was.
+pub fn lab_card(set: &ResultSet) -> Vec<(String, String)> {
+    let mut card = Vec::new();
+    if lab(set, "qemu_version").is_some() {
+        card.extend(
+            set.manifest.accelerator_reason.clone().map(|why| ("why this accelerator", why)),
+        );
+    }
     for (key, name) in [
         ("qemu_version", "QEMU"),
         ("command_line", "kernel command line of the guest"),

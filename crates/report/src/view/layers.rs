@@ -1,6 +1,6 @@
 //! What the layers did over time: the charts that each kind of layer describes, drawn from its samples.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use layers::{Chart as Described, Kind};
 use results::model::LayerFacts;
@@ -9,6 +9,7 @@ use units::Unit;
 
 use super::repeats::{Look, median, seconds_axis, with_median};
 use super::samples::{line, mean_rate, samples};
+use super::stacked::stacked;
 use super::{Axis, Chart, Part, Scale, Series, Shape, ThreadRow};
 
 /// One chart for every description and every variant with such a layer.
@@ -43,7 +44,7 @@ fn chart(set: &ResultSet, variant: usize, layer: &LayerFacts, described: &Descri
         }
     }
     if per_field {
-        series = largest(series);
+        series = stacked(series);
     }
     let title = if layer.name == *of {
         format!("{}: {}", layer.name, described.title)
@@ -60,30 +61,6 @@ fn chart(set: &ResultSet, variant: usize, layer: &LayerFacts, described: &Descri
         y: Axis { label: y_label(described), scale: Scale::Linear, unit: described.unit },
         series,
     }
-}
-
-/// Most areas that colours can tell apart.
-const AREAS: usize = 9;
-
-/// The series that are most, largest first, and the sum of all others as one more.
-fn largest(mut series: Vec<Series>) -> Vec<Series> {
-    let sum = |s: &Series| s.y.iter().flatten().sum::<f64>();
-    series.sort_by(|a, b| sum(b).total_cmp(&sum(a)));
-    let rest = series.split_off(series.len().min(AREAS));
-    if let [first, ..] = rest.as_slice() {
-        // Samples of one source share their moments; thousandths of a second tell them apart.
-        let mut sums: BTreeMap<i64, (f64, Option<f64>)> = BTreeMap::new();
-        for (x, y) in rest.iter().flat_map(|s| s.x.iter().zip(&s.y)) {
-            let sum = sums.entry((x * 1000.0).round() as i64).or_insert((*x, None));
-            sum.1 = sum.1.into_iter().chain(*y).reduce(|a, b| a + b);
-        }
-        let (x, y) = sums.into_values().unzip();
-        series.push(Series { name: format!("{} others", rest.len()), x, y, ..first.clone() });
-    }
-    for (hue, one) in series.iter_mut().enumerate() {
-        one.hue = hue;
-    }
-    series
 }
 
 /// The next colour: series of one line share theirs.
@@ -154,26 +131,4 @@ pub fn threads(set: &ResultSet) -> Vec<ThreadRow> {
 /// Probes that have a field per thread.
 fn thread_probes(kind: &Kind) -> impl Iterator<Item = &'static str> {
     kind.charts.iter().flat_map(|c| c.series).filter(|s| s.field == "*").map(|s| s.probe)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_colours_cannot_tell_apart_is_summed_up() {
-        let one = |n: usize| Series {
-            name: format!("thread {n}"),
-            variant: None,
-            hue: n,
-            repeat: None,
-            x: vec![1.0, 2.0],
-            y: vec![Some(n as f64), if n == 0 { None } else { Some(1.0) }],
-        };
-        let series = largest((0..12).map(one).collect());
-        assert_eq!(series.len(), 10);
-        assert_eq!((series[0].name.as_str(), series[0].hue), ("thread 11", 0));
-        assert_eq!(series[9].name, "3 others");
-        assert_eq!(series[9].y, [Some(0.0 + 1.0 + 2.0), Some(2.0)]);
-    }
 }

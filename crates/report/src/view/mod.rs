@@ -14,6 +14,7 @@ mod machine;
 mod repeats;
 mod samples;
 mod sentence;
+mod stacked;
 mod throughput;
 
 pub use build::view;
@@ -48,6 +49,8 @@ pub struct View {
     pub findings: Vec<Finding>,
     /// Experiment, seed, date, command, ...: name and value.
     pub run: Vec<(String, String)>,
+    /// The virtual machine: QEMU, kernel, disks: name and value; empty where there was none.
+    pub lab: Vec<(String, String)>,
     /// How the measured loads were driven: name and text.
     pub driven: Vec<(String, String)>,
     /// The machines.
@@ -58,6 +61,8 @@ pub struct View {
     pub figures: Vec<FigureRow>,
     /// The thesis table: how throughput was spread over the intervals.
     pub spread: Vec<SpreadRow>,
+    /// Id of the chart that shows what the experiment asks about first.
+    pub answer: Option<String>,
     /// All charts.
     pub charts: Vec<Chart>,
     /// CPU per thread of a layer.
@@ -88,6 +93,8 @@ pub struct Banner {
     pub title: String,
     /// What it means for the figures.
     pub text: String,
+    /// What QEMU or the guest's kernel said about it, in its own words.
+    pub raw: Option<String>,
 }
 
 /// One fact of the machines.

@@ -16,6 +16,7 @@ mod terminal;
 #[cfg(test)]
 mod given {
     use report::view::View;
+    use results::model::Row;
     use results::read::ResultSet;
 
     /// The view of a result as the program makes it.
@@ -49,6 +50,50 @@ mod given {
                     load.operations.insert("randread".to_owned(), write);
                 }
                 load.verify = Some(results::model::VerifyFigures::default());
+            }
+        }
+        set
+    }
+
+    /// The made-up result with so many variants: the second again, under other names.
+    pub fn variants(count: usize) -> ResultSet {
+        let mut set = results::fixture::with(3, 7_600.0);
+        let vdo: Vec<_> = set.cells_of("vdo").cloned().collect();
+        for number in 2..count {
+            let name = format!("vdo {number}");
+            let mut variant = set.manifest.plan.variants[1].clone();
+            variant.name.clone_from(&name);
+            set.manifest.plan.variants.push(variant);
+            for mut cell in vdo.clone() {
+                cell.entry.variant.clone_from(&name);
+                cell.record.as_mut().unwrap().variant.clone_from(&name);
+                set.cells.push(cell);
+            }
+        }
+        set
+    }
+
+    /// A result whose experiment, variants and layers have `before` in front of their names.
+    pub fn named(set: &ResultSet, before: &str) -> ResultSet {
+        let mut set = set.clone();
+        let longer = |name: &mut String| name.insert_str(0, before);
+        let plan = &mut set.manifest.plan;
+        longer(&mut plan.experiment);
+        for variant in &mut plan.variants {
+            longer(&mut variant.name);
+            variant.stack.iter_mut().for_each(|layer| longer(&mut layer.name));
+        }
+        for cell in &mut set.cells {
+            longer(&mut cell.entry.variant);
+            let Some(record) = cell.record.as_mut() else { continue };
+            longer(&mut record.variant);
+            let layers = std::mem::take(&mut record.layers);
+            record.layers =
+                layers.into_iter().map(|(name, f)| (format!("{before}{name}"), f)).collect();
+            for row in &mut cell.rows {
+                if let Row::Sample(sample) = row {
+                    longer(&mut sample.source);
+                }
             }
         }
         set

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use results::model::{Accelerator, CellState};
+use results::model::{Accelerator, CellState, Row};
 
 use crate::given;
 
@@ -10,24 +10,32 @@ use crate::given;
 fn the_parts_come_in_the_order_a_reader_needs_them() {
     let mut set = results::fixture::result();
     set.manifest.accelerator = Accelerator::Tcg;
+    set.manifest.lab = Some(serde_json::json!({"qemu_version": "QEMU emulator version 7"}));
     let page = given::page(&set);
     let parts = [
         "<h1 id=\"r0-verdict\">With vdo, randwrite ran at 0.39× the IOPS of plain",
         "<b>Simulated. </b>",
         "<b>Emulated CPU. </b>",
+        "<div class=\"tile\">",
         "<h2 id=\"r0-findings\">",
-        "<h2 id=\"r0-run\">",
-        "<h2 id=\"r0-stacks\">",
+        "<h2 id=\"r0-answer\">",
+        "Throughput of randwrite",
         "<h2 id=\"r0-figures\">",
+        "Only vdo has",
         "Throughput of the intervals",
         "<h2 id=\"r0-load\">",
+        "<h2 id=\"r0-stacks\">",
         "<h2 id=\"r0-layers\">",
         "CPU of each thread",
         "<h2 id=\"r0-content\">",
-        "<h2 id=\"r0-cost\">",
-        "<h2 id=\"r0-cells\">",
+        "<details class=\"part\" id=\"r0-run\">",
+        "<details class=\"part\" id=\"r0-machine\">",
+        "<details class=\"part\" id=\"r0-qemu\">",
+        "QEMU emulator version 7",
+        "<details class=\"part\" id=\"r0-cells\">",
         "lvcreate --type vdo",
-        "<h2 id=\"r0-glossary\">",
+        "<details class=\"part\" id=\"r0-cost\">",
+        "<details class=\"part\" id=\"r0-glossary\">",
     ];
     let mut rest = page.as_str();
     for part in parts {
@@ -60,9 +68,9 @@ fn content_of_one_run_says_how_far_its_sample_may_be_off() {
         content.split_once("</table>").unwrap().0.to_owned()
     };
     // The fixture's standard error is 0.3 points.
-    assert!(of(1).contains("± 0.59 points"));
+    assert!(of(1).contains("±\u{a0}0.59\u{a0}points"));
     let several = of(5);
-    assert!(!several.contains('±') && several.contains("[49.9 %, 49.9 %]"), "{several}");
+    assert!(!several.contains('±') && several.contains("[49.9\u{a0}%, 49.9\u{a0}%]"), "{several}");
 }
 
 #[test]
@@ -79,9 +87,9 @@ fn the_packers_interval_is_that_of_sixteen_parts() {
     let page = given::page(&set);
     let content = page.split_once("Content: asked and achieved").unwrap().1;
     let (lz4, packer) = content.split_once("VDO's packer").unwrap();
-    assert!(lz4.contains("± 2 points"), "1.96 times the standard error: {lz4}");
+    assert!(lz4.contains("±\u{a0}2\u{a0}points"), "1.96 times the standard error: {lz4}");
     // Student's t for 15 degrees of freedom, two-sided 95 %: 2.131.
-    assert!(packer.contains("± 2.1 points"), "{packer}");
+    assert!(packer.contains("±\u{a0}2.1\u{a0}points"), "{packer}");
 }
 
 #[test]
@@ -91,10 +99,16 @@ fn a_spread_of_a_few_runs_is_called_a_range_and_not_an_interval_of_95_percent() 
         page.split_once("<dl class=\"terms\">").unwrap().0.to_owned()
     };
     let (three, five) = (markup(3), markup(5));
-    assert!(three.contains("range of 3 repeats\u{a0}[0."), "{three}");
-    let before_glossary = three.split_once("-glossary\">Glossary</h2>").unwrap().0;
-    assert!(!before_glossary.contains("95 % interval"), "of three runs");
-    assert!(five.contains("95 % interval\u{a0}[0.374, 0.391]") && !five.contains("range of"));
+    assert!(three.contains("range\u{a0}of\u{a0}3\u{a0}repeats [0."), "{three}");
+    let before_glossary = three.split_once("id=\"r0-glossary\"").unwrap().0;
+    assert!(
+        !before_glossary.contains("95\u{a0}%") && !before_glossary.contains("95 %"),
+        "of three runs"
+    );
+    assert!(
+        five.contains("95\u{a0}%\u{a0}interval [0.374,\u{a0}0.391]")
+            && !five.contains("range\u{a0}of")
+    );
 }
 
 #[test]
@@ -103,7 +117,7 @@ fn the_adjusted_p_stands_beside_the_verdict_and_what_is_the_same_says_within_wha
     let page = given::page(&set);
     let figures = page.split_once("-figures\">").unwrap().1;
     let row = figures.split_once("<tr class=\"asked\">").unwrap().1.split_once("</tr>").unwrap().0;
-    assert!(row.contains("<td>0.0079</td>") && row.contains("adjusted p 0.024"), "{row}");
+    assert!(row.contains("p 0.0079, adjusted p 0.024"), "{row}");
     let copies: Vec<_> = set.cells_of("plain").cloned().collect();
     for (cell, copy) in set.cells.iter_mut().filter(|c| c.entry.variant == "vdo").zip(copies) {
         cell.record = copy.record;
@@ -174,8 +188,82 @@ fn what_is_missing_is_a_dash_and_never_0() {
     let saved = view.figures.iter().find(|row| row.metric == "saving_percent").unwrap();
     assert!(saved.values[0].is_none() && saved.values[1].is_some());
     let page = report::html::page(&[view]);
+    let tile = page.split_once("<span>space saved").unwrap().1;
+    let bar = tile.split_once("<span>plain</span>").unwrap().1;
+    assert!(bar.starts_with("<b>–</b>"), "{}", &bar[..60]);
     let row = page.split_once(">space saved</th>").unwrap().1;
-    assert!(row.starts_with("<td>–</td>"), "{}", &row[..60]);
+    assert!(row.starts_with("<td>75 %"), "{}", &row[..60]);
+}
+
+#[test]
+fn what_one_side_lacks_makes_no_columns_of_dashes() {
+    let page = given::page(&results::fixture::result());
+    let figures = page.split_once("<h2 id=\"r0-figures\">").unwrap().1;
+    let figures = figures.split_once("Throughput of the intervals").unwrap().0;
+    assert!(!figures.contains('–'), "{figures}");
+    let only = figures.split_once("<h3>Only vdo has</h3>").unwrap().1;
+    let head = only.split_once("</thead>").unwrap().0;
+    assert!(head.contains("vdo") && !head.contains("plain"), "{head}");
+    assert!(only.contains("Layer vdo") && !only.contains("Operation randwrite"));
+}
+
+#[test]
+fn raw_words_of_qemu_stand_behind_why() {
+    let raw = "QEMU: qemu-system-x86_64: kvm.c:3183: Assertion `ret == cpu->nmsrs' failed.";
+    let mut set = results::fixture::result();
+    set.manifest.accelerator = Accelerator::Tcg;
+    let reason = format!("/dev/kvm opens, but a probe boot failed: the guest crashed: {raw}");
+    set.manifest.accelerator_reason = Some(reason);
+    set.manifest.lab = Some(serde_json::json!({"qemu_version": "QEMU emulator version 7"}));
+    let cell = &mut set.cells[1];
+    cell.entry.state = CellState::Failed;
+    let record = cell.record.as_mut().unwrap();
+    (record.state, record.reason) = (CellState::Failed, Some(format!("the guest crashed: {raw}")));
+    let view = given::view(&set);
+    let page = report::html::page(std::slice::from_ref(&view));
+    let shown = page.split_once("id=\"r0-qemu\"").unwrap().0;
+    assert!(shown.contains("a probe boot failed: the guest crashed)"));
+    let mut pieces = shown.split("Assertion");
+    let mut before = pieces.next().unwrap();
+    let mut met = 0;
+    for piece in pieces {
+        assert!(before.rfind("<details class=\"why\">") > before.rfind("</details>"), "{before}");
+        (before, met) = (piece, met + 1);
+    }
+    assert!(met >= 3, "banner, findings: {met}");
+    let text = report::terminal::text(&view, 100, false);
+    assert!(!text.contains("Assertion") && text.contains("the guest crashed"), "{text}");
+    let json = report::json::json(&view).to_string();
+    assert!(json.contains("Assertion"), "who wants the words has them");
+}
+
+#[test]
+fn the_areas_of_a_stack_share_their_moments_and_have_no_holes() {
+    let mut set = results::fixture::with(1, 7_600.0);
+    let vdo = set.cells.iter_mut().find(|cell| cell.entry.variant == "vdo").unwrap();
+    let mut place = 0;
+    for row in &mut vdo.rows {
+        let Row::Sample(sample) = row else { continue };
+        if sample.source == "vdo.threads" {
+            // One thread is seen now and then only.
+            place += 1;
+            if place % 5 == 3 {
+                sample.fields.remove("journalQ");
+            }
+        }
+    }
+    let page = given::page(&set);
+    let charts = given::charts(&page);
+    let threads = charts.iter().find(|c| c["shape"] == "stacked").unwrap();
+    let series = threads["series"].as_array().unwrap();
+    assert!(series.len() >= 4);
+    for one in series {
+        assert_eq!(one["x"], series[0]["x"], "{}", one["name"]);
+        let y = one["y"].as_array().unwrap();
+        let first = y.iter().position(|y| !y.is_null()).unwrap();
+        let last = y.iter().rposition(|y| !y.is_null()).unwrap();
+        assert!(y[first..=last].iter().all(|y| !y.is_null()), "{one}");
+    }
 }
 
 #[test]

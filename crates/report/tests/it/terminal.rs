@@ -8,7 +8,7 @@ use crate::given;
 fn the_summary_says_verdict_figures_and_findings_within_the_width() {
     let view = given::view(&results::fixture::result());
     for (width, part) in
-        [(130, "[0.374, 0.391]"), (130, "worse, adjusted p 0.024"), (96, "± 2 %"), (60, "0.386×")]
+        [(120, "[0.374, 0.391]"), (130, "worse, adjusted p 0.024"), (96, "± 2 %"), (60, "0.386×")]
     {
         let text = text(&view, width, false);
         for part in
@@ -21,6 +21,14 @@ fn the_summary_says_verdict_figures_and_findings_within_the_width() {
     }
     let text = text(&view, 100, false);
     assert!(!text.contains('\u{1b}'), "colour that nobody asked for");
+}
+
+#[test]
+fn what_one_side_lacks_stands_apart() {
+    let text = text(&given::view(&results::fixture::result()), 100, false);
+    let table = text.split_once("only vdo").unwrap();
+    assert!(table.0.contains("IOPS") && !table.0.contains("space saved"), "{text}");
+    assert!(table.1.contains("space saved") && !table.1.contains('–'), "{text}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod engine;
 mod facts;
 mod finding;
 mod load;
+mod reason;
 mod rows;
 mod verify;
 
@@ -19,5 +20,6 @@ pub use load::{
     ContentFigures, CpuFigures, IoLogFacts, LatencySummary, LoadSummary, OperationSummary,
     SteadyFacts, TargetSummary, WorstIo, half_interval,
 };
+pub use reason::plain_and_raw;
 pub use rows::{Fields, IntervalRow, Row, SampleRow, StageEdge};
 pub use verify::{VerifyFigures, WrongBlock, WrongKind};

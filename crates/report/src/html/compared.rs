@@ -1,0 +1,130 @@
+//! Tables of figures with the variants side by side. What only some of them have stands in a table of theirs.
+
+use std::cmp::Reverse;
+
+use analysis::MetricComparison;
+use maud::{Markup, html};
+use stats::Verdict;
+
+use super::figures::range;
+use super::hero::{chip, dot};
+use crate::view::{FigureRow, Scope, View};
+use crate::wording::{self, NONE};
+
+/// Variants beside the base in one table, and variants in one that compares nothing: more would not fit a page.
+const BESIDE: usize = 2;
+const ALONE: usize = 4;
+
+/// All figures: first what every variant has, then what only some have.
+pub fn tables(view: &View) -> Markup {
+    let mut sets: Vec<Vec<usize>> = view.figures.iter().map(having).collect();
+    sets.sort_by_key(|set| Reverse(set.len()));
+    sets.dedup();
+    // Sets of one size may alternate.
+    let mut met: Vec<&Vec<usize>> = Vec::new();
+    for set in sets.iter().filter(|set| !set.is_empty()) {
+        if !met.contains(&set) {
+            met.push(set);
+        }
+    }
+    let unknown: Vec<_> = view.figures.iter().filter(|row| having(row).is_empty()).collect();
+    html! {
+        @if met.is_empty() { p.soft { "No variant has any figure yet." } }
+        @for set in met { (of_set(view, set)) }
+        @if !unknown.is_empty() {
+            p.soft { "Not known of any variant: " (unknown.iter().map(|row| row.label.as_str()).collect::<Vec<_>>().join(", ")) "." }
+        }
+    }
+}
+
+/// Indexes of the variants that have a figure of a row.
+fn having(row: &FigureRow) -> Vec<usize> {
+    let known = row.values.iter().enumerate().filter(|(_, value)| value.is_some());
+    known.map(|(index, _)| index).collect()
+}
+
+fn of_set(view: &View, set: &[usize]) -> Markup {
+    let rows: Vec<_> = view.figures.iter().filter(|row| having(row) == set).collect();
+    let all = set.len() == view.variants.len();
+    let names: Vec<_> = set.iter().map(|index| name(view, *index)).collect();
+    let title = match &names[..] {
+        [one] => format!("Only {one} has"),
+        many => format!("Only {} have", many.join(", ")),
+    };
+    html! {
+        @if !all { h3 { (title) } }
+        @match set {
+            [0, others @ ..] if !others.is_empty() => @for others in others.chunks(BESIDE) {
+                (table(view, &rows, &[&[0], others].concat(), true))
+            },
+            _ => @for alone in set.chunks(ALONE) { (table(view, &rows, alone, false)) },
+        }
+    }
+}
+
+fn name(view: &View, index: usize) -> &str {
+    view.variants.get(index).map_or(NONE, |variant| variant.name.as_str())
+}
+
+/// Rows of these variants; each but the first with how it compares with that, when asked.
+fn table(view: &View, rows: &[&FigureRow], shown: &[usize], compared: bool) -> Markup {
+    let columns = 1 + shown.len() + if compared { shown.len() - 1 } else { 0 };
+    let repeats = |index: usize| view.variants.get(index).map_or(0, |variant| variant.repeats);
+    html! {
+        div.scroll.narrow[shown.len() == 1] tabindex="0" role="region" aria-label="Figures" { table {
+            thead { tr {
+                th scope="col" { "Figure" }
+                @for (place, index) in shown.iter().enumerate() {
+                    th.name scope="col" { (dot(*index)) (name(view, *index)) span.range { (runs(repeats(*index))) } }
+                    @if compared && place > 0 { th.name scope="col" { "over " (name(view, shown[0])) } }
+                }
+            } }
+            tbody { @for (place, row) in rows.iter().enumerate() {
+                @if place == 0 || rows[place - 1].scope != row.scope { (group(columns, &row.scope)) }
+                tr.asked[row.asked] {
+                    th scope="row" { (row.label) }
+                    @for (place, index) in shown.iter().enumerate() {
+                        (value(row, *index, repeats(*index)))
+                        @if compared && place > 0 { (comparison(row.comparisons.get(*index).and_then(Option::as_ref))) }
+                    }
+                }
+            } }
+        } }
+    }
+}
+
+fn runs(n: usize) -> String {
+    if n == 1 { "1 repeat".to_owned() } else { format!("{n} repeats") }
+}
+
+fn group(columns: usize, scope: &Scope) -> Markup {
+    html! { tr.group { th.name colspan=(columns) scope="rowgroup" {
+        @match scope { Scope::Operation(name) => { "Operation " (name) }, Scope::Load => { "The load as a whole" }, Scope::Layer(name) => { "Layer " (name) } }
+    } } }
+}
+
+/// A median with its interval below it, and how many repeats are behind it where some have none.
+fn value(row: &FigureRow, index: usize, repeats: usize) -> Markup {
+    let figure = row.values.get(index).and_then(Option::as_ref);
+    html! { td {
+        (wording::median(row.unit, figure))
+        @if let Some(figure) = figure {
+            @if let Some(text) = wording::interval(row.unit, figure) { (range(&text)) }
+            @if figure.n != repeats { span.range { "of " (runs(figure.n)) } }
+        }
+    } }
+}
+
+/// Ratio and verdict, the ratio's interval, and the p-values.
+fn comparison(comparison: Option<&MetricComparison>) -> Markup {
+    let Some(comparison) = comparison else { return html! { td {} } };
+    let p = comparison.p.map(|p| format!("p {}", wording::p_value(Some(p))));
+    html! { td {
+        @if let verdict @ Some(_) = comparison.verdict { (chip(verdict.map(Verdict::word))) " " }
+        (comparison.ratio.map_or(NONE.to_owned(), wording::ratio))
+        @if let Some(text) = wording::ratio_interval(comparison) { (range(&text)) }
+        @if let Some(p) = p { span.range { (p) @if let Some(adjusted) = wording::rests_on(comparison) { ", " (adjusted) } } }
+        @if let Some(repeats) = comparison.repeats_that_would_decide {
+            span.range { "about " (repeats) " repeats a side would decide" } }
+    } }
+}

@@ -1,0 +1,92 @@
+//! Series to be drawn on top of each other: at common moments, and as many as colours can tell apart.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Series;
+
+/// Most areas that colours can tell apart.
+const AREAS: usize = 9;
+
+/// The series at common moments, the largest [`AREAS`] of them first, and the sum of all others as one more.
+pub fn stacked(series: Vec<Series>) -> Vec<Series> {
+    let mut series = aligned(series);
+    let sum = |s: &Series| s.y.iter().flatten().sum::<f64>();
+    series.sort_by(|a, b| sum(b).total_cmp(&sum(a)));
+    let rest = series.split_off(series.len().min(AREAS));
+    if let [first, ..] = rest.as_slice() {
+        let at = |place: usize| rest.iter().filter_map(move |s| s.y[place]).reduce(|a, b| a + b);
+        let y = (0..first.x.len()).map(at).collect();
+        series.push(Series { name: format!("{} others", rest.len()), y, ..first.clone() });
+    }
+    for (hue, one) in series.iter_mut().enumerate() {
+        one.hue = hue;
+    }
+    series
+}
+
+/// The series at all moments that any of them has. An area falls to zero where its series has no value, so one that was measured before and
+/// after is taken to lie on the line between; one that had not begun or was over has no value.
+fn aligned(series: Vec<Series>) -> Vec<Series> {
+    // Thousandths of a second tell moments apart.
+    let moment = |x: f64| (x * 1000.0).round() as i64;
+    let known: Vec<BTreeMap<i64, f64>> = series
+        .iter()
+        .map(|s| s.x.iter().zip(&s.y).filter_map(|(x, y)| Some((moment(*x), (*y)?))).collect())
+        .collect();
+    let moments: BTreeSet<i64> = known.iter().flat_map(BTreeMap::keys).copied().collect();
+    // The exact place of each moment, as the first series that has it says.
+    let mut places: BTreeMap<i64, f64> = BTreeMap::new();
+    for x in series.iter().flat_map(|s| &s.x) {
+        places.entry(moment(*x)).or_insert(*x);
+    }
+    let x: Vec<f64> = moments.iter().map(|at| places[at]).collect();
+    let with = |(mut one, known): (Series, BTreeMap<i64, f64>)| {
+        one.y = moments.iter().map(|at| between(&known, *at)).collect();
+        one.x.clone_from(&x);
+        one
+    };
+    series.into_iter().zip(known).map(with).collect()
+}
+
+/// The value at a moment, on the straight line between its neighbours.
+fn between(known: &BTreeMap<i64, f64>, at: i64) -> Option<f64> {
+    let (before, low) = known.range(..=at).next_back()?;
+    let (after, high) = known.range(at..).next()?;
+    let share = if after == before { 0.0 } else { (at - before) as f64 / (after - before) as f64 };
+    Some(low + share * (high - low))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series(name: &str, points: &[(f64, Option<f64>)]) -> Series {
+        let (x, y) = points.iter().copied().unzip();
+        Series { name: name.to_owned(), variant: None, hue: 0, repeat: None, x, y }
+    }
+
+    #[test]
+    fn what_colours_cannot_tell_apart_is_summed_up() {
+        let one = |n: usize| {
+            let second = if n == 0 { None } else { Some(1.0) };
+            series(&format!("thread {n}"), &[(1.0, Some(n as f64)), (2.0, second)])
+        };
+        let series = stacked((0..12).map(one).collect());
+        assert_eq!(series.len(), 10);
+        assert_eq!((series[0].name.as_str(), series[0].hue), ("thread 11", 0));
+        assert_eq!(series[9].name, "3 others");
+        assert_eq!(series[9].y, [Some(0.0 + 1.0 + 2.0), Some(2.0)]);
+    }
+
+    #[test]
+    fn series_of_different_moments_share_them_all_and_none_falls_to_zero_between_its_points() {
+        let slow = series("slow", &[(1.0, Some(8.0)), (3.0, Some(6.0)), (5.0, Some(6.0))]);
+        let late = series("late", &[(2.0, Some(1.0)), (3.0002, None), (4.0, Some(3.0))]);
+        let stacked = stacked(vec![late, slow]);
+        assert_eq!(stacked[0].name, "slow");
+        assert_eq!(stacked[0].x, [1.0, 2.0, 3.0002, 4.0, 5.0]);
+        assert_eq!(stacked[0].x, stacked[1].x);
+        assert_eq!(stacked[0].y, [8.0, 7.0, 6.0, 6.0, 6.0].map(Some));
+        assert_eq!(stacked[1].y, [None, Some(1.0), Some(2.0), Some(3.0), None]);
+    }
+}
