@@ -101,6 +101,13 @@ pub struct Done {
     pub stretch: Option<u64>,
 }
 
+/// What of a piece nobody wrote.
+#[derive(Debug, Default)]
+struct Blanks {
+    blocks: u32,
+    bytes: u64,
+}
+
 /// One core's tools.
 pub struct Worker<'a> {
     exact: bool,
@@ -132,7 +139,6 @@ impl<'a> Worker<'a> {
         let taken = if done.stretch.is_some() { 0 } else { shift };
         for (index, piece) in job.pieces.into_iter().enumerate() {
             let Some(read) = self.read(&piece) else { continue };
-            done.bytes += read as u64;
             let padded = read.next_multiple_of(BLOCK);
             self.room[self.start + read..self.start + padded].fill(0);
             if index == 0 {
@@ -144,6 +150,9 @@ impl<'a> Worker<'a> {
                 let end = padded.min(batch + BATCH * BLOCK);
                 zeros += self.batch(batch..end, [shift, taken], &mut done.blocks);
             }
+            let blank = if zeros > 0 { self.blank(&piece, read) } else { Blanks::default() };
+            zeros -= blank.blocks;
+            done.bytes += read as u64 - blank.bytes;
             let data = (done.blocks.len() - before) as u32;
             done.runs.push(Run { directory: piece.directory, zeros, data });
         }
@@ -186,6 +195,39 @@ impl<'a> Worker<'a> {
             });
         }
         zeros
+    }
+
+    /// Finds and counts the zero blocks of a piece that nobody wrote.
+    fn blank(&self, piece: &Piece, read: usize) -> Blanks {
+        let mut all = Blanks::default();
+        let part = piece.offset..piece.offset + read as u64;
+        // What cannot be asked was written.
+        let known = piece.source.blanks(part.clone()).unwrap_or_default();
+        if known.is_empty() {
+            return all;
+        }
+        let room = self.room[self.start..].chunks_exact(BLOCK);
+        let (mut holes, mut set_aside) = (0, 0);
+        for (at, block) in part.clone().step_by(BLOCK).zip(room) {
+            let end = (at + BLOCK as u64).min(part.end);
+            let of = |preallocated| {
+                let near = known.iter().filter(|blank| blank.preallocated == preallocated);
+                let bytes =
+                    near.map(|b| b.range.end.min(end).saturating_sub(b.range.start.max(at)));
+                bytes.sum::<u64>()
+            };
+            let (hole, aside) = (of(false), of(true));
+            if hole + aside == end - at && is_zero(block) {
+                (holes, set_aside) = (holes + hole, set_aside + aside);
+                all.blocks += 1;
+            }
+        }
+        all.bytes = holes + set_aside;
+        self.tally.note(|sources| {
+            sources.hole_bytes += holes;
+            sources.preallocated_bytes += set_aside;
+        });
+        all
     }
 
     /// Reads a piece into the room; gives how many bytes there were.

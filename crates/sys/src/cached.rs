@@ -28,16 +28,25 @@ struct Found {
 ///
 /// `None` where the kernel does not say: before Linux 6.5, or where the file is neither the caller's nor one that it may write to.
 pub fn pages(file: impl AsFd, offset: u64, length: u64) -> Option<u64> {
+    look(file, offset, length).map(|found| found.cached)
+}
+
+/// How many pages of such a part wait to be written, or are being written: as [`pages`].
+pub fn unsaved(file: impl AsFd, offset: u64, length: u64) -> Option<u64> {
+    look(file, offset, length).map(|found| found.dirty + found.writeback)
+}
+
+fn look(file: impl AsFd, offset: u64, length: u64) -> Option<Found> {
     if length == 0 {
         // To the kernel that is all to the end.
-        return Some(0);
+        return Some(Found::default());
     }
     let (part, mut found) = (Part { offset, length }, Found::default());
     // SAFETY: both pointers are to live structures as the kernel lays them out, the second may be written to; it takes no other.
     let code = unsafe {
         libc::syscall(CACHESTAT, file.as_fd().as_raw_fd(), &raw const part, &raw mut found, 0)
     };
-    (code == 0).then_some(found.cached)
+    (code == 0).then_some(found)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ pub mod cached;
 pub mod clock;
 pub mod cpu;
 pub mod dm;
+pub mod extents;
 pub mod interrupt;
 pub mod lifeline;
 pub mod stamps;

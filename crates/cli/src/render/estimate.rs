@@ -65,7 +65,7 @@ pub fn summary(answer: &Answer) -> String {
         String::new()
     };
     if answer.blocks.total == 0 {
-        text += "\nNo block was read, so there is nothing to say: holes and empty files take no space anywhere.\n";
+        text += "\nNo block was read, so there is nothing to say: holes, space that was never written and empty files hold nothing.\n";
         return text + &troubles(answer);
     }
     let without = percent(vdo.saving_without_zeros_percent);
@@ -151,6 +151,10 @@ fn blocks(answer: &Answer) -> String {
     text += &line("  unique", &grouped(blocks.unique), &share(blocks.unique));
     if sources.hole_bytes > 0 {
         text += &line("holes, not counted", &bytes(sources.hole_bytes as f64), "");
+    }
+    if sources.preallocated_bytes > 0 {
+        let size = bytes(sources.preallocated_bytes as f64);
+        text += &line("preallocated, not counted", &size, "never written");
     }
     if sources.hard_links > 0 {
         text += &line("further hard links", &grouped(sources.hard_links), "counted once");

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -12,6 +13,7 @@ use reduce::BLOCK;
 use rustix::fs::{CWD, Mode, OFlags, Stat, fstat, openat};
 use rustix::io::Errno;
 
+use super::blank::{Blank, blanks};
 use super::qcow2::Image;
 use super::quiet::{Quiet, is_memory, read_full};
 use super::tally::Tally;
@@ -67,6 +69,15 @@ impl Source {
         }
     }
 
+    /// What of `part` was never written, as far as somebody knows.
+    pub fn blanks(&self, part: Range<u64>) -> io::Result<Vec<Blank>> {
+        match self {
+            Self::File(file) => Ok(blanks(file.open()?.file(), part, file.full)),
+            Self::Image(image) => image.blanks(part),
+            Self::Device(..) | Self::Memory(..) => Ok(Vec::new()),
+        }
+    }
+
     /// What it is called.
     pub fn path(&self) -> &Path {
         match self {
@@ -109,6 +120,8 @@ pub struct Tracked {
     near: Option<Near>,
     file: OnceLock<io::Result<Quiet>>,
     length: u64,
+    /// It has space for all its bytes.
+    full: bool,
     modified: (i64, i64),
     /// The file system it is on.
     device: u64,
@@ -123,6 +136,7 @@ impl Tracked {
             near,
             file: OnceLock::new(),
             length: found.st_size as u64,
+            full: space(found) >= found.st_size as u64,
             modified: modified(found),
             device: found.st_dev,
             tally,
@@ -148,6 +162,11 @@ impl Tracked {
     fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         self.open()?.read(buffer, offset)
     }
+}
+
+/// Bytes that a file takes of its file system.
+pub fn space(found: &Stat) -> u64 {
+    found.st_blocks as u64 * 512
 }
 
 /// When a file was last written to: seconds and nanoseconds.

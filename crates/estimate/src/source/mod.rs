@@ -1,5 +1,6 @@
 //! Where bytes come from: files, devices, images, standard input.
 
+mod blank;
 mod file;
 mod qcow2;
 mod quiet;

@@ -4,12 +4,14 @@
 //! encryption, external data files, extended L2 entries.
 
 use std::io::{self, Read};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use rustix::fs::{SeekFrom, seek};
 use rustix::io::Errno;
 
+use super::blank::{Blank, blanks};
 use super::quiet::Quiet;
 use crate::Error;
 
@@ -206,6 +208,26 @@ impl Image {
             done += here;
         }
         Ok(length)
+    }
+
+    /// What of `part` has a place in the image that was never written.
+    pub fn blanks(&self, part: Range<u64>) -> io::Result<Vec<Blank>> {
+        let mut all = Vec::new();
+        let mut at = part.start;
+        while at < part.end {
+            let within = at % self.cluster_bytes();
+            let end = (at - within + self.cluster_bytes()).min(part.end);
+            if let Cluster::At(host) = self.cluster(at)? {
+                let place = host + within;
+                let found = blanks(self.file.file(), place..place + (end - at), true);
+                all.extend(found.into_iter().map(|blank| Blank {
+                    range: blank.range.start - place + at..blank.range.end - place + at,
+                    preallocated: true,
+                }));
+            }
+            at = end;
+        }
+        Ok(all)
     }
 
     fn unpack(&self, at: u64, length: usize) -> io::Result<Vec<u8>> {

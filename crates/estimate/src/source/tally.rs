@@ -37,6 +37,9 @@ pub struct Sources {
     pub tails: u64,
     /// Bytes in holes, which take no space anywhere and count as no block.
     pub hole_bytes: u64,
+    /// Bytes that space was set aside for and nothing was written to; they count as no block either.
+    #[serde(default)]
+    pub preallocated_bytes: u64,
     /// Files, directories or parts of them that could not be read.
     pub unreadable: u64,
     /// Files that changed while they were read.

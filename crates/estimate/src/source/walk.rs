@@ -18,7 +18,8 @@ use rustix::io::Errno;
 use rustix::path::Arg;
 use sys::interrupt::{Interrupt, Level};
 
-use super::file::{Counted, Near, Tracked};
+use super::blank::preallocated;
+use super::file::{Counted, Near, Tracked, space};
 use super::qcow2::Image;
 use super::quiet::Quiet;
 use super::{JOB, Job, Piece, Source, Tally};
@@ -33,6 +34,9 @@ const DIRECTORIES: usize = 2000;
 const HELD_OPEN: usize = 256;
 /// Bytes of a directory that are read at a time.
 const LISTED: usize = 32 << 10;
+
+/// Files of so many bytes are asked for their data whatever space they take; of smaller ones zeros tell that there is something to ask.
+const LARGE: u64 = 1 << 20;
 
 /// Hands out jobs, until `send` says that nobody takes them any more.
 pub struct Walk<'a> {
@@ -244,15 +248,19 @@ impl<'a> Walk<'a> {
         if length == 0 {
             return;
         }
-        let sparse = (found.st_blocks as u64) * 512 < length;
-        let seeker = if sparse { File::open(&path).ok() } else { None };
+        let asked = space(found) < length || length >= LARGE;
+        let seeker = if asked { File::open(&path).ok() } else { None };
         let source = Tracked::new(path, near, found, Arc::clone(&self.tally));
         let source = Arc::new(Source::File(source));
         let Some(seeker) = seeker else {
             return self.range(&source, 0, length, directory);
         };
         let mut at = 0;
-        let mut data = 0;
+        let (mut set_aside, mut data, mut silent) = (0, 0, 0);
+        let mut gap = |from: u64, to: u64| match preallocated(&seeker, from..to) {
+            Some(bytes) => set_aside += bytes,
+            None => silent += to - from,
+        };
         while at < length && !self.stop() {
             let start = match seek(&seeker, SeekFrom::Data(at)) {
                 Ok(start) if start < length => start,
@@ -264,13 +272,25 @@ impl<'a> Walk<'a> {
             // Whole blocks, none twice.
             let start = (start - start % BLOCK as u64).max(at);
             let end = end.max(start + 1).next_multiple_of(BLOCK as u64).min(length);
+            if at < start {
+                gap(at, start);
+            }
             self.range(&source, start, end - start, directory);
             data += end - start;
             at = end;
         }
-        if !self.stopped {
-            self.tally.note(|sources| sources.hole_bytes += length - data);
+        if self.stopped {
+            return;
         }
+        if at < length {
+            gap(at, length);
+        }
+        // Where no extents are told, what space there is beyond the data has none.
+        set_aside += silent.min(space(found).saturating_sub(data));
+        self.tally.note(|sources| {
+            sources.preallocated_bytes += set_aside;
+            sources.hole_bytes += length - data - set_aside;
+        });
     }
 
     fn device(&mut self, path: &Path, directory: u32) -> io::Result<()> {

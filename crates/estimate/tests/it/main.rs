@@ -1,6 +1,7 @@
 //! Estimates of data made for the purpose.
 #![cfg(test)]
 
+mod blank;
 mod images;
 mod naive;
 mod odd;

@@ -106,7 +106,8 @@ fn profile(
         Failure::usage(format!("{} holds no whole blocks of 4 KiB", image.display()))
             .with_help("fill it up: truncate -s %4096 FILE; holes hold none")
     };
-    let profile = profile.filter(|_| answer.sources.hole_bytes == 0).ok_or_else(empty)?;
+    let blank = answer.sources.hole_bytes + answer.sources.preallocated_bytes;
+    let profile = profile.filter(|_| blank == 0).ok_or_else(empty)?;
     if answer.bytes % BLOCK as u64 != 0 {
         return Err(empty());
     }

@@ -1,0 +1,151 @@
+//! What was never written is no block, whatever the file system and however much space it has; zeros that were written are.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rustix::fs::{FallocateFlags, fallocate};
+
+use super::images::{Cluster, image};
+use super::{block, of};
+
+const MIB: u64 = 1 << 20;
+
+/// A file system that is mounted for a test.
+struct Mounted {
+    name: &'static str,
+    at: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+impl Mounted {
+    /// One of tmpfs, or of what `mkfs` makes in a file; says why where that cannot be.
+    fn new(name: &'static str, mkfs: &[&str]) -> Result<Self, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let (at, disk) = (folder.path().join("at"), folder.path().join("disk"));
+        fs::create_dir(&at).unwrap();
+        File::create(&disk).unwrap().set_len(400 * MIB).unwrap();
+        let run = |program: &str, args: &[&str], last: &Path| {
+            let ended = Command::new(program).args(args).arg(&disk).arg(last).output();
+            let ended = ended.map_err(|error| format!("{program}: {error}"))?;
+            let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+            if ended.status.success() { Ok(()) } else { Err(format!("{program}: {said}")) }
+        };
+        if let [program, args @ ..] = mkfs {
+            let ended = Command::new(program).args(args).arg(&disk).output();
+            if !ended.as_ref().is_ok_and(|output| output.status.success()) {
+                return Err(format!("{program}: {ended:?}"));
+            }
+            run("mount", &["-o", "loop"], &at)?;
+        } else {
+            run("mount", &["-t", "tmpfs", "-o", "size=400m"], &at)?;
+        }
+        Ok(Self { name, at, _folder: folder })
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.at).status();
+    }
+}
+
+/// All file systems that can be had; ext4 and tmpfs can be had wherever something can be mounted.
+fn file_systems(test: &str) -> Vec<Mounted> {
+    let kinds: [(&str, &[&str]); 4] = [
+        ("tmpfs", &[]),
+        ("ext4", &["mkfs.ext4", "-q"]),
+        ("xfs", &["mkfs.xfs", "-q"]),
+        ("btrfs", &["mkfs.btrfs", "-q"]),
+    ];
+    let mut found = Vec::new();
+    for (name, mkfs) in kinds {
+        match Mounted::new(name, mkfs) {
+            Ok(mounted) => found.push(mounted),
+            Err(why) if found.is_empty() => {
+                println!("SKIP {test}: nothing can be mounted here: {why}");
+                return found;
+            }
+            Err(why) => assert!(name == "xfs" || name == "btrfs", "{name}: {why}"),
+        }
+    }
+    found
+}
+
+/// A file of so many bytes, of which the first `set_aside` have space.
+fn file(path: &Path, length: u64, set_aside: u64) -> File {
+    let file = File::options().read(true).write(true).create_new(true).open(path).unwrap();
+    if set_aside > 0 {
+        fallocate(&file, FallocateFlags::empty(), 0, set_aside).unwrap();
+    }
+    file.set_len(length).unwrap();
+    file
+}
+
+/// Zero blocks, other blocks, bytes in holes, bytes set aside.
+fn counts(path: &Path) -> [u64; 4] {
+    let got = of(path);
+    let blocks = got.blocks;
+    let data = blocks.total - blocks.zero;
+    [blocks.zero, data, got.sources.hole_bytes, got.sources.preallocated_bytes]
+}
+
+#[test]
+fn holes_and_preallocated_space_are_no_blocks_and_written_zeros_are() {
+    for system in file_systems("holes_and_preallocated_space_are_no_blocks") {
+        let name = system.name;
+        let at = |file: &str| system.at.join(file);
+        let data: Vec<u8> = (0..256).flat_map(|id| block(id, 4096)).collect();
+        // Space for all, data in the last MiB.
+        file(&at("aside"), 64 * MIB, 64 * MIB).write_all_at(&data, 63 * MIB).unwrap();
+        // The same without space.
+        file(&at("holes"), 64 * MIB, 0).write_all_at(&data, 63 * MIB).unwrap();
+        // Space for the first 8 MiB of 24; a MiB of zeros and ten blocks are written there.
+        let both = file(&at("both"), 24 * MIB, 8 * MIB);
+        both.write_all_at(&vec![0; MIB as usize], 2 * MIB).unwrap();
+        both.write_all_at(&data[..10 * 4096], 5 * MIB).unwrap();
+        // Small ones: set aside, of written zeros, and of both.
+        file(&at("small"), 20_000, 20_000);
+        fs::write(at("zeros"), [0; 20_000]).unwrap();
+        file(&at("half"), 64 << 10, 64 << 10).write_all_at(&[0; 16 << 10], 16 << 10).unwrap();
+        // What was read is in the page cache, and was written all the same by nobody.
+        let mut read = file(&at("read"), 128 << 10, 128 << 10);
+        let mut sum = Vec::new();
+        read.read_to_end(&mut sum).unwrap();
+        let mut read = file(&at("long"), 2 * MIB, 2 * MIB);
+        read.read_to_end(&mut sum).unwrap();
+        for when in ["in the page cache", "on the disk"] {
+            let is = |file: &str, expected: [u64; 4]| {
+                assert_eq!(counts(&at(file)), expected, "{file} on {name}, {when}");
+            };
+            is("aside", [0, 256, 0, 63 * MIB]);
+            is("holes", [0, 256, 63 * MIB, 0]);
+            is("both", [256, 10, 16 * MIB, 7 * MIB - 10 * 4096]);
+            is("small", [0, 0, 0, 20_000]);
+            is("zeros", [5, 0, 0, 0]);
+            is("half", [4, 0, 0, 48 << 10]);
+            is("read", [0, 0, 0, 128 << 10]);
+            is("long", [0, 0, 0, 2 * MIB]);
+            assert!(Command::new("sync").status().unwrap().success());
+        }
+        assert_eq!(of(&at("aside")).vdo.saving_percent, Some(0.0), "{name}");
+    }
+}
+
+#[test]
+fn space_that_an_image_set_aside_is_none_that_its_guest_wrote() {
+    let dir = tempfile::tempdir_in(".").unwrap();
+    let path = dir.path().join("disk.qcow2");
+    let zeros = || Cluster::Data(vec![0; 65_536]);
+    image(&path, &[zeros(), Cluster::Data(block(1, 4096)), zeros()], None);
+    assert_eq!(counts(&path), [16 + 15 + 16, 1, 0, 0]);
+    // Where the last cluster of the guest lies: as qemu-img leaves it with preallocation=falloc.
+    let (image, place) = (File::options().write(true).open(&path).unwrap(), 5 * 65_536);
+    image.sync_all().unwrap();
+    let punch = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    fallocate(&image, punch, place, 65_536).unwrap();
+    fallocate(&image, FallocateFlags::empty(), place, 65_536).unwrap();
+    assert_eq!(counts(&path), [16 + 15, 1, 0, 65_536]);
+}
