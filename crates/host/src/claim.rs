@@ -19,8 +19,8 @@ pub struct Claim {
     path: PathBuf,
     bytes: Bytes,
     identity: String,
-    /// Holds the lock that keeps other claims away; udev too leaves a locked device alone.
-    _lock: Option<File>,
+    /// Hold the locks that keep other claims away; udev too leaves a locked device alone.
+    _locks: Vec<File>,
 }
 
 impl Claim {
@@ -126,7 +126,7 @@ pub fn claim_target(path: &Path, destroy: bool, may_create: bool) -> Result<Clai
             path: path.to_owned(),
             bytes: Bytes(0),
             identity: format!("{}, a new file", path.display()),
-            _lock: None,
+            _locks: Vec::new(),
         }),
         Err(error) => Err(ClaimError::io(path, "examined", error)),
     }
@@ -159,19 +159,23 @@ fn block(path: &Path, destroy: bool) -> Result<Claim, ClaimError> {
         ));
     }
     lock(&file, &identity)?;
-    let uses =
-        usage::of(path, number).map_err(|e| ClaimError::io(path, "examined for users", e))?;
-    if let Some(first) = uses.first() {
-        return Err(ClaimError::refused(
-            format!("{identity} is in use: {first}"),
-            "give a device that nothing uses; --destroy-data does not change this",
-        ));
-    }
+    unused(path, &identity, usage::of_device(number))?;
     exclusive(path, &identity)?;
     if !destroy {
         unsigned(path, &file, &identity)?;
     }
-    Ok(Claim { path: path.to_owned(), bytes, identity, _lock: Some(file) })
+    Ok(Claim { path: path.to_owned(), bytes, identity, _locks: vec![file] })
+}
+
+/// Refuses what has a user.
+fn unused(path: &Path, identity: &str, uses: io::Result<Vec<String>>) -> Result<(), ClaimError> {
+    let uses = uses.map_err(|e| ClaimError::io(path, "examined for users", e))?;
+    uses.first().map_or(Ok(()), |first| {
+        Err(ClaimError::refused(
+            format!("{identity} is in use: {first}"),
+            "give a target that nothing uses; --destroy-data does not change this",
+        ))
+    })
 }
 
 /// Keeps other claims away for as long as the file is open.
@@ -215,13 +219,21 @@ fn file(path: &Path, destroy: bool) -> Result<Claim, ClaimError> {
     let bytes = sys::block::size_bytes(&file).map_err(|e| ClaimError::io(path, "measured", e))?;
     let identity = format!("{}, a file of {bytes}", path.display());
     lock(&file, &identity)?;
+    unused(path, &identity, usage::of_file(path))?;
+    let mut locks = vec![file];
+    // Another run may have claimed the same bytes as a loop device.
+    for node in usage::loops_on(path).unwrap_or_default() {
+        let Ok(device) = File::open(&node) else { continue };
+        lock(&device, &format!("{}, a loop device on {}", node.display(), path.display()))?;
+        locks.push(device);
+    }
     let mut value = [0u8; 16];
-    let marked = rustix::fs::fgetxattr(&file, MADE_BY_FATHOM, &mut value).is_ok();
+    let marked = rustix::fs::fgetxattr(&locks[0], MADE_BY_FATHOM, &mut value).is_ok();
     if bytes.0 > 0 && !marked && !destroy {
         return Err(ClaimError::refused(
             format!("{identity}, was not made by Fathom, and writing would destroy what is in it"),
             "give another name, or add --destroy-data if its content may be lost",
         ));
     }
-    Ok(Claim { path: path.to_owned(), bytes, identity, _lock: Some(file) })
+    Ok(Claim { path: path.to_owned(), bytes, identity, _locks: locks })
 }

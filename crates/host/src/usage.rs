@@ -1,79 +1,101 @@
-//! Who uses a block device: mounts, swap, devices built on it or on its partitions, loop devices.
+//! Who uses a device or file: mounts, swap, what is built on it or on what shares bytes with it.
 
+use std::fs::OpenOptions;
 use std::io;
-use std::path::Path;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 
-use sys::block::{Number, holders, mount_points, sysfs};
+use sys::block::{Number, holders, mount_points};
 
-/// Every use of the device, its partitions and the disk that it is a partition of, in words.
-pub(crate) fn of(path: &Path, number: Number) -> io::Result<Vec<String>> {
-    let mut uses = single(number, "")?;
-    for (name, partition) in partitions(number)? {
-        uses.extend(single(partition, &format!("its partition {name} "))?);
-    }
-    if let Some(disk) = disk_of(number) {
-        let mounts = mount_points(disk)?;
-        uses.extend(
-            mounts
-                .iter()
-                .map(|at| format!("the disk it is part of is mounted on {}", at.display())),
-        );
-    }
-    let real = path.canonicalize()?;
-    uses.extend(loop_on(&real));
+use crate::ground::{Ground, devices, disk_of};
+
+/// Every use of the device with this number and of what shares bytes with it, in words.
+pub(crate) fn of_device(number: Number) -> io::Result<Vec<String>> {
+    let mut uses = single(number, "", true)?;
+    uses.extend(of_others(&Ground::of_device(number), Some(number))?);
     Ok(uses)
 }
 
-fn single(number: Number, whose: &str) -> io::Result<Vec<String>> {
+/// Every use of a file, in words: as swap, and of the loop devices on it.
+pub(crate) fn of_file(path: &Path) -> io::Result<Vec<String>> {
+    let Some(ground) = Ground::of(path)? else { return Ok(Vec::new()) };
+    let swap = |device: &PathBuf| Ground::of(device).ok().flatten().is_some_and(|g| g.is(&ground));
+    let mut uses = Vec::new();
+    if sys::block::swaps()?.iter().any(swap) {
+        uses.push("used as swap".to_owned());
+    }
+    uses.extend(of_others(&ground, None)?);
+    Ok(uses)
+}
+
+/// The nodes of loop devices that stand on a file, so that they can be locked with it.
+pub(crate) fn loops_on(path: &Path) -> io::Result<Vec<PathBuf>> {
+    let Some(ground) = Ground::of(path)? else { return Ok(Vec::new()) };
+    let on = devices()?.into_iter().filter(|(_, number)| {
+        disk_of(*number).is_none() && Ground::of_device(*number).lies_on(&ground)
+    });
+    Ok(on.filter_map(|(name, number)| node(&name, number)).collect())
+}
+
+/// Uses of everything else that shares bytes with a target; `own` is its number when it is a device.
+fn of_others(target: &Ground, own: Option<Number>) -> io::Result<Vec<String>> {
+    let mut uses = Vec::new();
+    for (name, number) in devices()? {
+        let ground = Ground::of_device(number);
+        if Some(number) == own || !ground.shares_bytes(target) {
+            continue;
+        }
+        if target.lies_on(&ground) {
+            // What is below is held by the target itself.
+            let disk = own.and_then(disk_of) == Some(number);
+            let whose =
+                if disk { "the disk it is part of is " } else { &format!("{name} below it is ") };
+            uses.extend(single(number, whose, false)?);
+            continue;
+        }
+        let partition = disk_of(number).is_some();
+        let whose = match own.is_some() && disk_of(number) == own {
+            true => format!("its partition {name} "),
+            false => format!("{name}, which has the same bytes, is "),
+        };
+        let before = uses.len();
+        uses.extend(single(number, &whose, true)?);
+        // A loop device on a file that nobody uses is in nobody's way.
+        if before == uses.len() && own.is_some() && !partition && ground.lies_on(target) {
+            uses.push(format!("{name} stands on it"));
+        } else if before == uses.len() && !partition && is_taken(&name, number) {
+            uses.push(format!("{whose}in use by the kernel"));
+        }
+    }
+    Ok(uses)
+}
+
+fn single(number: Number, whose: &str, held: bool) -> io::Result<Vec<String>> {
     let mounts = mount_points(number)?;
     let mut uses: Vec<_> =
         mounts.iter().map(|at| format!("{whose}mounted on {}", at.display())).collect();
     if is_swap(number)? {
         uses.push(format!("{whose}used as swap"));
     }
-    uses.extend(holders(number)?.iter().map(|holder| format!("{whose}held by {holder}")));
+    let holders = if held { holders(number)? } else { Vec::new() };
+    uses.extend(holders.iter().map(|holder| format!("{whose}held by {holder}")));
     Ok(uses)
 }
 
 fn is_swap(number: Number) -> io::Result<bool> {
-    let swaps = std::fs::read_to_string("/proc/swaps")?;
-    let mut devices = swaps.lines().skip(1).filter_map(|line| line.split_whitespace().next());
-    Ok(devices.any(|device| sys::block::number(Path::new(device)).ok().flatten() == Some(number)))
+    let same = |device: &PathBuf| sys::block::number(device).ok().flatten() == Some(number);
+    Ok(sys::block::swaps()?.iter().any(same))
 }
 
-/// Names and numbers of a disk's partitions.
-fn partitions(number: Number) -> io::Result<Vec<(String, Number)>> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(sysfs(number))? {
-        let entry = entry?;
-        if entry.path().join("partition").exists() {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let text = std::fs::read_to_string(entry.path().join("dev"))?;
-            found.extend(parse_number(&text).map(|number| (name, number)));
-        }
-    }
-    Ok(found)
+/// The node of a device, where it has one.
+fn node(name: &str, number: Number) -> Option<PathBuf> {
+    let node = Path::new("/dev").join(name);
+    (sys::block::number(&node).ok().flatten() == Some(number)).then_some(node)
 }
 
-/// The disk that a partition is part of.
-fn disk_of(number: Number) -> Option<Number> {
-    let here = sysfs(number);
-    here.join("partition").exists().then_some(())?;
-    let disk = here.canonicalize().ok()?.parent()?.join("dev");
-    parse_number(&std::fs::read_to_string(disk).ok()?)
-}
-
-fn parse_number(text: &str) -> Option<Number> {
-    let (major, minor) = text.trim().split_once(':')?;
-    Some(Number { major: major.parse().ok()?, minor: minor.parse().ok()? })
-}
-
-/// A loop device whose backing store is this device.
-fn loop_on(path: &Path) -> Option<String> {
-    let entries = std::fs::read_dir("/sys/block").into_iter().flatten().flatten();
-    entries.into_iter().find_map(|entry| {
-        let file = std::fs::read_to_string(entry.path().join("loop/backing_file")).ok()?;
-        (Path::new(file.trim()) == path)
-            .then(|| format!("{} stands on it", entry.file_name().to_string_lossy()))
-    })
+/// Whether the kernel holds the device for somebody, wherever it is mounted.
+fn is_taken(name: &str, number: Number) -> bool {
+    let Some(node) = node(name, number) else { return false };
+    let opened = OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(node);
+    opened.is_err_and(|error| error.kind() == io::ErrorKind::ResourceBusy)
 }

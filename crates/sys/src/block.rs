@@ -13,6 +13,10 @@ const BLKROGET: libc::c_ulong = 0x125e;
 const BLKSSZGET: libc::c_ulong = 0x1268;
 const BLKDISCARD: libc::c_ulong = 0x1277;
 const BLKGETSIZE64: libc::c_ulong = 0x8008_1272;
+// <linux/loop.h>
+const LOOP_GET_STATUS64: libc::c_ulong = 0x4c05;
+/// 64-bit words of a `loop_info64`.
+const LOOP_INFO_WORDS: usize = 29;
 
 /// Major and minor number of a block device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -65,6 +69,13 @@ pub fn mount_points(number: Number) -> io::Result<Vec<PathBuf>> {
     Ok(mounts_of(number, &std::fs::read_to_string("/proc/self/mountinfo")?))
 }
 
+/// Devices and files that the kernel swaps to.
+pub fn swaps() -> io::Result<Vec<PathBuf>> {
+    let swaps = std::fs::read_to_string("/proc/swaps")?;
+    let paths = swaps.lines().skip(1).filter_map(|line| line.split_whitespace().next());
+    Ok(paths.map(|path| PathBuf::from(unescape(path))).collect())
+}
+
 /// The mount points of `number` in the text of a `mountinfo`.
 fn mounts_of(number: Number, mountinfo: &str) -> Vec<PathBuf> {
     let number = number.to_string();
@@ -108,6 +119,36 @@ pub fn is_read_only(file: &File) -> io::Result<bool> {
     // SAFETY: BLKROGET writes one int.
     unsafe { ioctl(file, BLKROGET, (&raw mut flag).cast()) }?;
     Ok(flag != 0)
+}
+
+/// What a loop device stands on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Backing {
+    /// A block device.
+    Device(Number),
+    /// A file, as `stat` calls it: the number of its file system's device, and its inode.
+    File {
+        /// `st_dev`.
+        device: u64,
+        /// `st_ino`.
+        inode: u64,
+    },
+}
+
+/// What the loop device stands on, whatever that is called by now. Fails with `ENXIO` where it stands on nothing.
+pub fn loop_backing(device: &File) -> io::Result<Backing> {
+    let mut info = [0u64; LOOP_INFO_WORDS];
+    // SAFETY: LOOP_GET_STATUS64 writes one loop_info64, which has so many words.
+    unsafe { ioctl(device, LOOP_GET_STATUS64, info.as_mut_ptr().cast()) }?;
+    let [file_system, inode, number, ..] = info;
+    // A file has no number of its own; some kernels tell that of its file system again.
+    Ok(match number == 0 || number == file_system {
+        true => Backing::File { device: file_system, inode },
+        false => Backing::Device(Number {
+            major: rustix::fs::major(number),
+            minor: rustix::fs::minor(number),
+        }),
+    })
 }
 
 /// Discards the whole device. Fails with `EOPNOTSUPP` where the device has no discard.

@@ -209,27 +209,37 @@ fn not_seen(path: &Path, error: &std::io::Error) -> Failure {
     Failure::usage(format!("{} cannot be examined: {error}", path.display())).with_help(help)
 }
 
-/// Refuses one device or file under two names: its figures would be counted twice, and its content overwritten.
+/// Refuses targets that share bytes: figures would be counted twice, and content overwritten.
 fn no_target_twice(args: &LoadArgs) -> Result<(), Failure> {
-    use std::os::unix::fs::{FileTypeExt, MetadataExt};
-    let identity = |target: &TargetArg| {
-        let found = std::fs::metadata(&target.path).ok()?;
-        // A device is what its number says, under whatever name.
-        let device = found.file_type().is_block_device();
-        Some(if device { (true, found.rdev(), 0) } else { (false, found.dev(), found.ino()) })
-    };
-    let mut seen: Vec<(&TargetArg, _)> = Vec::new();
-    for target in args.targets.iter().filter(|t| !t.is_null()) {
-        let own = identity(target);
-        let same = |(other, known): &&(&TargetArg, _)| {
-            other.path == target.path || (own.is_some() && *known == own)
-        };
-        if let Some((other, _)) = seen.iter().find(same) {
-            let (one, two) = (other.path.display(), target.path.display());
-            return Err(Failure::usage(format!("{one} and {two} are the same target"))
-                .with_help("name each target once; --jobs and --depth make more I/Os on it"));
+    let paths = args.targets.iter().filter(|target| !target.is_null()).map(|t| t.path.as_path());
+    apart(paths, "name each target once; --jobs and --depth make more I/Os on it")
+}
+
+/// Refuses paths that are one device or file, or where one lies on the other.
+pub(super) fn apart<'a>(
+    paths: impl Iterator<Item = &'a Path>,
+    help: &'static str,
+) -> Result<(), Failure> {
+    let mut seen: Vec<(&Path, Option<host::Ground>)> = Vec::new();
+    for path in paths {
+        // What cannot be examined is refused by name where it is opened.
+        let ground = host::Ground::of(path).ok().flatten();
+        for (other, known) in &seen {
+            let known = known.as_ref().zip(ground.as_ref());
+            let (one, two) = (other.display(), path.display());
+            if *other == path || known.is_some_and(|(a, b)| a.is(b)) {
+                let same = Failure::usage(format!("{one} and {two} are the same target"));
+                return Err(same.with_help(help));
+            }
+            if known.is_some_and(|(a, b)| a.shares_bytes(b)) {
+                let message =
+                    format!("{one} and {two} share bytes: a write to one changes the other");
+                return Err(Failure::usage(message).with_help(
+                    "give one of them only; lsblk and losetup --list show what lies on what",
+                ));
+            }
         }
-        seen.push((target, own));
+        seen.push((path, ground));
     }
     Ok(())
 }

@@ -29,6 +29,7 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let (plan, machine, _claims) = if args.simulate {
         (paper, Machine::Simulated { pace: args.pace }, Vec::new())
     } else {
+        no_device_twice(args, &paper)?;
         check_needs(args, &paper)?;
         let (claims, devices, sizes) = claim(args, &paper)?;
         let seed = Some(paper.seed);
@@ -65,6 +66,16 @@ fn check_needs(args: &RunArgs, plan: &Plan) -> Result<(), Failure> {
         plan.needs.packages.join(" "),
         args.common.experiment
     )))
+}
+
+/// Refuses devices that share bytes: what one role writes would change the other.
+fn no_device_twice(args: &RunArgs, plan: &Plan) -> Result<(), Failure> {
+    let help = "each role needs a device of its own";
+    let paths = || args.device.iter().chain(&args.destroy_data).map(|(_, path)| path.as_path());
+    super::load::apart(paths(), help)?;
+    // Several roles may be read from one file; none may be written to it.
+    let mut files = plan.devices.values().filter_map(|planned| planned.file.as_deref());
+    files.try_for_each(|file| super::load::apart(paths().chain([file]), help))
 }
 
 type Claimed = (Vec<host::Claim>, BTreeMap<String, String>, BTreeMap<String, Bytes>);

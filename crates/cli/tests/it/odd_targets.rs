@@ -218,3 +218,99 @@ fn devices_that_somebody_uses_are_refused_even_when_their_data_may_be_destroyed(
     }
     let _ = Command::new("partx").args(["--delete", &disk.path]).output();
 }
+
+/// A loop device that goes with this value.
+struct Detached(String);
+
+impl Drop for Detached {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["--detach", &self.0]).output();
+    }
+}
+
+/// An experiment with two devices.
+const TWO_ROLES: &str = r#"
+name = "two"
+about = "Two devices"
+repeat = 1
+[devices.one]
+size = "64M"
+[devices.two]
+size = "64M"
+[[variant]]
+name = "first"
+[[variant.stack]]
+layer = "linear"
+on = "one"
+size = "4M"
+[[variant]]
+name = "second"
+[[variant.stack]]
+layer = "linear"
+on = "two"
+size = "4M"
+[[stage]]
+do = "load"
+name = "write"
+measure = true
+ops = { write = 100 }
+passes = 1
+"#;
+
+#[test]
+fn a_device_and_what_it_lies_on_are_refused_as_two_targets_and_its_file_while_it_is_in_use() {
+    let name = "a_device_and_what_it_lies_on_are_refused_as_two_targets";
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("backing");
+    fs::File::create(&file).unwrap().set_len(64 << 20).unwrap();
+    let run = |program: &str, args: &[&str]| {
+        let output = Command::new(program).args(args).output().ok()?;
+        let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        output.status.success().then_some(said)
+    };
+    let Some(device) = run("losetup", &["--find", "--show", text(&file)]) else {
+        return skip(name, "no loop device can be made (needs root)");
+    };
+    let upper = run("losetup", &["--find", "--show", &device]).unwrap();
+    let (device, upper) = (Detached(device), Detached(upper));
+    let (device, upper) = (&device.0, &upper.0);
+    let write = "--ops write=100 --passes 1 --destroy-data";
+    let pairs = [(text(&file), device), (text(&file), upper), (device, upper)];
+    for (one, two) in pairs {
+        for line in [format!("{one} {two} {write}"), format!("{two}=50 {one}=50 --ios 5")] {
+            let args: Vec<&str> = ["load"].into_iter().chain(line.split(' ')).collect();
+            let answer = fathom_in(dir.path(), &args);
+            assert_eq!(answer.code, Some(2), "{line}: {}", answer.err);
+            assert!(answer.err.contains("share bytes") && answer.err.contains("help:"));
+        }
+    }
+    // The same for the roles of an experiment.
+    let roles = dir.path().join("two.toml");
+    fs::write(&roles, TWO_ROLES).unwrap();
+    for (one, two, said) in [(device, upper, "share bytes"), (device, device, "same target")] {
+        let (one, two) = (format!("one={one}"), format!("two={two}"));
+        let args = ["run", text(&roles), "--destroy-data", &one, "--destroy-data", &two];
+        let answer = fathom_in(dir.path(), &args);
+        assert_eq!(answer.code, Some(2), "{}", answer.err);
+        assert!(answer.err.contains(said), "{}", answer.err);
+    }
+    run("losetup", &["--detach", upper]).unwrap();
+    let at = dir.path().join("at");
+    fs::create_dir(&at).unwrap();
+    let args: Vec<&str> = ["load", text(&file)].into_iter().chain(write.split(' ')).collect();
+    if run("mkfs.ext4", &["-q", device]).is_some() && run("mount", &[device, text(&at)]).is_some() {
+        let answer = fathom_in(dir.path(), &args);
+        run("umount", &[text(&at)]).unwrap();
+        assert_eq!(answer.code, Some(4), "{}", answer.err);
+        assert!(
+            answer.err.contains("mounted on") && answer.err.contains("help:"),
+            "{}",
+            answer.err
+        );
+        run("fsck.ext4", &["-fn", device]).expect("nothing was written to it");
+    } else {
+        skip(name, "nothing can be mounted");
+    }
+    let answer = fathom_in(dir.path(), &args);
+    assert_eq!(answer.code, Some(0), "nobody uses the loop device: {}", answer.err);
+}

@@ -11,6 +11,7 @@ use host::{ClaimKind, claim, claim_target};
 /// A loop device on a sparse file that goes with this value.
 struct Loop {
     device: PathBuf,
+    file: PathBuf,
     _folder: tempfile::TempDir,
 }
 
@@ -25,7 +26,7 @@ impl Loop {
         match output {
             Ok(output) if output.status.success() => {
                 let device = PathBuf::from(String::from_utf8(output.stdout).unwrap().trim());
-                Some(Self { device, _folder: folder })
+                Some(Self { device, file, _folder: folder })
             }
             other => {
                 println!("SKIP {test}: no loop device: {other:?}");
@@ -220,4 +221,97 @@ fn a_file_with_data_is_refused_unless_fathom_made_it_or_it_may_be_lost() {
     assert_eq!(claim_target(&path, false, false).unwrap_err().kind(), ClaimKind::Refused);
     drop(first);
     assert_eq!(claim_target(folder.path(), true, true).unwrap_err().kind(), ClaimKind::Usage);
+}
+
+/// A loop device on `path` that goes with this value.
+struct Upper(String);
+
+impl Upper {
+    fn on(path: &Path) -> Self {
+        let made = Command::new("losetup").args(["--find", "--show"]).arg(path).output().unwrap();
+        assert!(made.status.success(), "{made:?}");
+        Self(String::from_utf8(made.stdout).unwrap().trim().to_owned())
+    }
+}
+
+impl Drop for Upper {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["--detach", &self.0]).status();
+    }
+}
+
+#[test]
+fn a_file_whose_loop_device_is_in_use_is_refused_even_when_its_data_may_be_lost() {
+    const NAME: &str = "a_file_whose_loop_device_is_in_use_is_refused";
+    let Some(disk) = Loop::new(NAME) else { return };
+    let of = |path: &Path| claim_target(path, true, false).err().map(|e| (e.kind(), e.to_string()));
+    let refused = |path: &Path, word: &str| {
+        let (kind, text) = of(path).expect(word);
+        assert_eq!(kind, ClaimKind::Refused, "{text}");
+        assert!(text.contains(word), "{text}");
+    };
+    assert_eq!(of(&disk.file), None, "a loop device that nobody uses");
+    // Neither another run, on either side.
+    let claimed = claim(&disk.device, false).unwrap();
+    refused(&disk.file, "another run");
+    drop(claimed);
+    let claimed = claim_target(&disk.file, true, false).unwrap();
+    assert_eq!(said(&disk.device, true).unwrap().0, ClaimKind::Refused);
+    drop(claimed);
+    // What a loop device upon the loop device needs.
+    let upper = Upper::on(&disk.device);
+    let swap = |program: &str| {
+        Command::new(program).arg(&upper.0).output().is_ok_and(|output| output.status.success())
+    };
+    if swap("mkswap") && swap("swapon") {
+        refused(&disk.file, "swap");
+        assert!(swap("swapoff"));
+    }
+    drop(upper);
+    assert_eq!(of(&disk.file), None);
+    if disk.run(NAME, "mkswap", &[]) && disk.run(NAME, "swapon", &[]) {
+        refused(&disk.file, "swap");
+        assert!(disk.run(NAME, "swapoff", &[]));
+    }
+    if !disk.run(NAME, "mkfs.ext4", &["-q"]) {
+        return;
+    }
+    let at = tempfile::tempdir().unwrap();
+    let mounted = Command::new("mount").arg(&disk.device).arg(at.path()).status();
+    if !mounted.is_ok_and(|status| status.success()) {
+        println!("SKIP {NAME}: mount is refused");
+        return;
+    }
+    refused(&disk.file, "mounted on");
+    // Under another name than it had when the loop device was made, and under a second one.
+    let renamed = disk.file.with_file_name("renamed");
+    let linked = disk.file.with_file_name("linked");
+    std::fs::rename(&disk.file, &renamed).unwrap();
+    std::fs::hard_link(&renamed, &linked).unwrap();
+    refused(&renamed, "mounted on");
+    refused(&linked, "mounted on");
+    // The same bytes as a second loop device.
+    let second = Upper::on(&renamed);
+    let (kind, text) = said(Path::new(&second.0), true).unwrap();
+    assert_eq!(kind, ClaimKind::Refused);
+    assert!(text.contains("mounted on"), "{text}");
+    let _ = Command::new("umount").arg(at.path()).status();
+    assert_eq!(of(&renamed), None);
+}
+
+#[test]
+fn a_device_shares_bytes_with_its_file_and_with_what_is_built_on_it() {
+    const NAME: &str = "a_device_shares_bytes_with_its_file";
+    let Some(disk) = Loop::new(NAME) else { return };
+    let Some(other) = Loop::new(NAME) else { return };
+    let of = |path: &Path| host::Ground::of(path).unwrap().unwrap();
+    let upper = Upper::on(&disk.device);
+    let (file, device, upper) = (of(&disk.file), of(&disk.device), of(Path::new(&upper.0)));
+    for (one, two) in [(&file, &device), (&file, &upper), (&device, &upper)] {
+        assert!(one.shares_bytes(two) && two.shares_bytes(one) && !one.is(two));
+    }
+    for none in [of(&other.file), of(&other.device)] {
+        assert!(!none.shares_bytes(&file) && !upper.shares_bytes(&none));
+    }
+    assert!(host::Ground::of(Path::new("/dev/null")).unwrap().is_none());
 }

@@ -1,0 +1,214 @@
+//! What a device or file lies on: disks below partitions, files and devices below loop devices, members below LVM and
+//! RAID. Two of them share bytes where one lies on the other, or both on the same part of a third.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+
+use sys::block::{Backing, Number, sysfs};
+
+/// Layers that are followed down; nobody stacks so many.
+const DEEPEST: u32 = 16;
+/// What the kernel counts devices in, whatever their blocks are, bytes.
+const SECTOR: u64 = 512;
+
+/// What holds bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Device(Number),
+    /// A file by its file system and inode: it may have several names, and others than it had.
+    File(u64, u64),
+}
+
+/// A part of something, bytes.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    place: Place,
+    start: u64,
+    end: u64,
+    /// Every byte of the part belongs to what lies on it; otherwise some do, and nobody says which.
+    all: bool,
+}
+
+/// What a device or file lies on, itself first.
+#[derive(Debug, Clone)]
+pub struct Ground(Vec<Part>);
+
+impl Ground {
+    /// Of what is at `path`; `None` when that is neither a file nor a block device.
+    ///
+    /// # Errors
+    /// When it cannot be examined.
+    pub fn of(path: &Path) -> io::Result<Option<Self>> {
+        let found = std::fs::metadata(path)?;
+        if found.is_file() {
+            let place = Place::File(found.dev(), found.ino());
+            return Ok(Some(Self(vec![Part { place, start: 0, end: u64::MAX, all: true }])));
+        }
+        let device = found.file_type().is_block_device();
+        Ok(if device { sys::block::number(path)?.map(Self::of_device) } else { None })
+    }
+
+    /// Of a block device.
+    pub(crate) fn of_device(number: Number) -> Self {
+        let mut ground = Self(Vec::new());
+        ground.add(number, (0, size(number)), true, DEEPEST);
+        ground
+    }
+
+    /// Adds the bytes from `start` to `end` of a device, and what they lie on.
+    fn add(&mut self, number: Number, (start, end): (u64, u64), all: bool, deeper: u32) {
+        self.0.push(Part { place: Place::Device(number), start, end, all });
+        let Some(deeper) = deeper.checked_sub(1) else { return };
+        let shifted = |by: u64| (start.saturating_add(by), end.saturating_add(by));
+        if let Some(disk) = disk_of(number) {
+            let first = counted(number, "start").unwrap_or_default();
+            self.add(disk, shifted(first.saturating_mul(SECTOR)), all, deeper);
+        }
+        if let Some(backing) = backing(number) {
+            let (start, end) = shifted(counted(number, "loop/offset").unwrap_or_default());
+            match backing {
+                Backing::Device(number) => self.add(number, (start, end), all, deeper),
+                Backing::File { device, inode } => {
+                    self.0.push(Part { place: Place::File(device, inode), start, end, all });
+                }
+            }
+        }
+        for member in members(number) {
+            self.add(member, (0, size(member)), false, deeper);
+        }
+    }
+
+    /// Whether both are the same device or file.
+    pub fn is(&self, other: &Self) -> bool {
+        self.0.first().map(|part| part.place) == other.0.first().map(|part| part.place)
+    }
+
+    /// Whether this lies on `other`, which is something else.
+    pub(crate) fn lies_on(&self, other: &Self) -> bool {
+        let itself = other.0.first().map(|part| part.place);
+        self.0.iter().skip(1).any(|part| Some(part.place) == itself)
+    }
+
+    /// Whether a write to one may change the other.
+    pub fn shares_bytes(&self, other: &Self) -> bool {
+        let meet = |a: &Part, b: &Part| {
+            a.place == b.place && a.start < b.end && b.start < a.end && (a.all || b.all)
+        };
+        self.0.iter().any(|a| other.0.iter().any(|b| meet(a, b)))
+    }
+}
+
+/// All block devices, with their names.
+pub(crate) fn devices() -> io::Result<Vec<(String, Number)>> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/sys/class/block")? {
+        let entry = entry?;
+        // One that has just gone has no number any more.
+        let text = std::fs::read_to_string(entry.path().join("dev")).unwrap_or_default();
+        let name = entry.file_name().to_string_lossy().into_owned();
+        found.extend(parse_number(&text).map(|number| (name, number)));
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// The disk that a partition is part of.
+pub(crate) fn disk_of(number: Number) -> Option<Number> {
+    let here = sysfs(number);
+    here.join("partition").exists().then_some(())?;
+    let disk = here.canonicalize().ok()?.parent()?.join("dev");
+    parse_number(&std::fs::read_to_string(disk).ok()?)
+}
+
+/// A number that the kernel says of a device.
+fn counted(number: Number, name: &str) -> Option<u64> {
+    std::fs::read_to_string(sysfs(number).join(name)).ok()?.trim().parse().ok()
+}
+
+fn size(number: Number) -> u64 {
+    counted(number, "size").unwrap_or_default().saturating_mul(SECTOR)
+}
+
+/// What a loop device stands on.
+fn backing(number: Number) -> Option<Backing> {
+    let here = sysfs(number);
+    let text = std::fs::read_to_string(here.join("loop/backing_file")).ok()?;
+    // The driver knows the file whatever it is called now; without the right to ask it, the name has to do.
+    let node = Path::new("/dev").join(here.canonicalize().ok()?.file_name()?);
+    let own = sys::block::number(&node).ok().flatten() == Some(number);
+    let asked = own.then(|| File::open(&node).and_then(|file| sys::block::loop_backing(&file)));
+    if let Some(Ok(backing)) = asked {
+        return Some(backing);
+    }
+    let path = Path::new(text.trim_end_matches('\n'));
+    let found = std::fs::metadata(path).ok()?;
+    match sys::block::number(path).ok()? {
+        Some(number) => Some(Backing::Device(number)),
+        None => Some(Backing::File { device: found.dev(), inode: found.ino() }),
+    }
+}
+
+/// The devices that LVM, RAID and the like made this one of.
+fn members(number: Number) -> Vec<Number> {
+    let entries = std::fs::read_dir(sysfs(number).join("slaves")).into_iter().flatten().flatten();
+    let number = |entry: std::fs::DirEntry| {
+        parse_number(&std::fs::read_to_string(entry.path().join("dev")).ok()?)
+    };
+    entries.filter_map(number).collect()
+}
+
+fn parse_number(text: &str) -> Option<Number> {
+    let (major, minor) = text.trim().split_once(':')?;
+    Some(Number { major: major.parse().ok()?, minor: minor.parse().ok()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DISK: Place = Place::Device(Number { major: 8, minor: 0 });
+    const FILE: Place = Place::File(1, 2);
+
+    fn ground(parts: &[(Place, u64, u64, bool)]) -> Ground {
+        let part = |&(place, start, end, all)| Part { place, start, end, all };
+        Ground(parts.iter().map(part).collect())
+    }
+
+    fn device(minor: u32) -> Place {
+        Place::Device(Number { major: 7, minor })
+    }
+
+    #[test]
+    fn what_lies_on_one_part_of_a_third_shares_bytes_and_neighbours_do_not() {
+        let disk = ground(&[(DISK, 0, 100, true)]);
+        let first = ground(&[(device(1), 0, 50, true), (DISK, 0, 50, true)]);
+        let second = ground(&[(device(2), 0, 50, true), (DISK, 50, 100, true)]);
+        // Two volumes of LVM, both somewhere in the second partition.
+        let volume = |minor| {
+            ground(&[
+                (device(minor), 0, 9, true),
+                (device(2), 0, 50, false),
+                (DISK, 50, 100, false),
+            ])
+        };
+        assert!(disk.shares_bytes(&first) && first.shares_bytes(&disk));
+        assert!(!first.shares_bytes(&second));
+        assert!(volume(3).shares_bytes(&second) && volume(3).shares_bytes(&disk));
+        assert!(!volume(3).shares_bytes(&first) && !volume(3).shares_bytes(&volume(4)));
+        assert!(volume(3).shares_bytes(&volume(3)));
+        assert!(first.lies_on(&disk) && !disk.lies_on(&first) && !first.lies_on(&first));
+    }
+
+    #[test]
+    fn loop_devices_on_one_file_share_bytes_where_their_parts_of_it_meet() {
+        let file = ground(&[(FILE, 0, u64::MAX, true)]);
+        let on = |minor, start, end| {
+            ground(&[(device(minor), 0, end - start, true), (FILE, start, end, true)])
+        };
+        assert!(on(1, 0, 10).shares_bytes(&on(2, 5, 15)));
+        assert!(!on(1, 0, 10).shares_bytes(&on(2, 10, 20)));
+        assert!(file.shares_bytes(&on(1, 0, 10)) && !file.is(&on(1, 0, 10)));
+    }
+}
