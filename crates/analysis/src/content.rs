@@ -5,8 +5,6 @@ use std::collections::BTreeMap;
 use results::model::{CellRecord, ContentFigures};
 use stats::Figure;
 
-use crate::values::measured;
-
 /// Content of one variant.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct AskedAndAchieved {
@@ -16,16 +14,14 @@ pub struct AskedAndAchieved {
     pub achieved: BTreeMap<String, Figure>,
 }
 
-/// The first measured load that wrote, as asked.
+/// What the measured loads were asked to write.
 pub(crate) fn asked(record: &CellRecord) -> Option<ContentFigures> {
-    measured(record).find_map(|load| load.asked.clone())
+    record.measured_content().asked
 }
 
-/// What the first measured load that wrote achieved, by metric; empty when none wrote.
+/// What the measured loads achieved together, by metric; empty when none wrote.
 pub(crate) fn achieved(record: &CellRecord) -> Vec<(&'static str, Option<f64>)> {
-    let Some(content) = measured(record).find_map(|load| load.achieved.as_ref()) else {
-        return Vec::new();
-    };
+    let Some(content) = record.measured_content().achieved else { return Vec::new() };
     vec![
         ("duplicate_percent", content.duplicate_percent),
         ("lz4_saving_percent", content.lz4_saving_percent),

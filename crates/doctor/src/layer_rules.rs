@@ -34,7 +34,7 @@ fn of_cell(stack: &[LayerFacts], cell: &CellData, record: &CellRecord) -> Vec<Fi
             _ => None,
         })
         .collect();
-    let load = || record.stages.iter().filter(|s| s.measured).filter_map(|s| s.load.as_ref());
+    let written = record.content_of_growth();
     let none = LayerFigures::new();
     let mut findings = Vec::new();
     for layer in stack {
@@ -44,8 +44,8 @@ fn of_cell(stack: &[LayerFacts], cell: &CellData, record: &CellRecord) -> Vec<Fi
             settings: &layer.settings,
             samples: &samples,
             figures: record.layers.get(&layer.name).unwrap_or(&none),
-            asked: load().find_map(|load| load.asked.as_ref()),
-            achieved: load().find_map(|load| load.achieved.as_ref()),
+            asked: written.asked.as_ref(),
+            achieved: written.achieved.as_ref(),
             facts: &record.facts,
         }));
     }

@@ -14,7 +14,7 @@ use results::read::ResultSet;
 type Rule = fn(&ResultSet, &Analysis) -> Vec<Finding>;
 
 /// Every common rule. Within one severity, findings keep this order.
-const RULES: [Rule; 15] = [
+const RULES: [Rule; 16] = [
     rules::run::simulated,
     rules::run::incomplete,
     rules::verify::wrong,
@@ -30,6 +30,7 @@ const RULES: [Rule; 15] = [
     rules::cells::leftovers,
     rules::sampling::failed,
     rules::load::notices,
+    rules::content::several,
 ];
 
 /// Everything that the rules find in `result`, worst first.

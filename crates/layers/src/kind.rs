@@ -96,9 +96,9 @@ pub struct RuleFacts<'a> {
     pub samples: &'a [SampleRow],
     /// Its figures.
     pub figures: &'a LayerFigures,
-    /// Content that the measured load asked for.
+    /// Content that was asked for from the first measured stage to the end, as far as several loads agree.
     pub asked: Option<&'a ContentFigures>,
-    /// Content that was achieved.
+    /// Content that was achieved meanwhile; `None` when nobody measured it.
     pub achieved: Option<&'a ContentFigures>,
     /// Facts of the cell by name (`vdo.instance`).
     pub facts: &'a BTreeMap<String, String>,

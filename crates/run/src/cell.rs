@@ -288,7 +288,7 @@ impl<'a> Running<'a> {
             (Err(Stop::Interrupted), Ok(())) => (CellState::Interrupted, None),
             (Err(Stop::Interrupted), Err(left)) => (CellState::Interrupted, Some(left)),
         };
-        self.record.layers = figures(self.plan, &self.samples, &self.record.stages);
+        self.record.layers = figures(self.plan, &self.samples, &self.record);
         self.record.facts = self.executor.facts().clone();
         self.record.state = state;
         self.record.reason.clone_from(&reason);
@@ -318,14 +318,14 @@ impl<'a> Running<'a> {
     }
 }
 
-/// What every layer's figures are over the measured stages.
+/// What every layer's figures are from the first measured stage to the end.
 fn figures(
     plan: &CellPlan,
     samples: &[SampleRow],
-    stages: &[StageRecord],
+    record: &CellRecord,
 ) -> BTreeMap<String, LayerFigures> {
-    let load = stages.iter().rev().find(|s| s.measured).and_then(|s| s.load.as_ref());
-    let achieved = load.and_then(|l| l.achieved.as_ref());
+    let written = record.content_of_growth();
+    let achieved = written.achieved.as_ref();
     plan.stack
         .iter()
         .filter_map(|layer| {

@@ -117,3 +117,27 @@ pub(crate) fn not_measured(_: &ResultSet, analysis: &Analysis) -> Vec<Finding> {
     };
     analysis.variants.iter().filter(unknown).map(finding).collect()
 }
+
+/// Several measured loads wrote, so that shares of the whole are not known.
+pub(crate) fn several(result: &ResultSet, analysis: &Analysis) -> Vec<Finding> {
+    let most = |variant: &str| {
+        let records = result.cells_of(variant).filter_map(|cell| cell.record.as_ref());
+        records.map(|record| record.measured_content().loads).max().unwrap_or(0)
+    };
+    let finding = |variant: &VariantFigures| {
+        let loads = most(&variant.name);
+        (loads > 1).then(|| Finding {
+            rule: "content_of_several_loads".into(),
+            severity: Severity::Note,
+            subject: Some(variant.name.clone()),
+            message: format!("What {} wrote is known load by load, not as a whole.", variant.name),
+            evidence: format!(
+                "{loads} measured loads wrote, and nobody looked for the duplicates of one in another."
+            ),
+            remedy: "Measure one load that writes for figures of its content; each load's own stand in \
+                     cell.json."
+                .into(),
+        })
+    };
+    analysis.variants.iter().filter_map(finding).collect()
+}

@@ -233,6 +233,24 @@ fn content_that_nobody_measured_is_told() {
 }
 
 #[test]
+fn content_of_two_measured_loads_is_not_taken_from_one_of_them() {
+    let finding = only("content_of_several_loads", |r| {
+        let ours = |cell: &&mut results::CellData| cell.entry.variant == "vdo";
+        for cell in r.cells.iter_mut().filter(ours) {
+            let record = cell.record.as_mut().unwrap();
+            let mut second = record.stages[1].clone();
+            // What it achieved would be off what was asked.
+            let load = second.load.as_mut().unwrap();
+            load.achieved.as_mut().unwrap().duplicate_percent = Some(5.0);
+            load.operations.clear();
+            record.stages.push(second);
+        }
+    });
+    assert_eq!((finding.severity, finding.subject.as_deref()), (Severity::Note, Some("vdo")));
+    assert!(finding.evidence.starts_with("2 measured loads wrote"), "{finding:?}");
+}
+
+#[test]
 fn samples_that_failed_are_counted_by_source() {
     let finding = only("samples_failed", |r| {
         let failed = r.cells[0].rows.iter_mut().find_map(|row| match row {

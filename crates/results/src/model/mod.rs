@@ -8,6 +8,7 @@ mod load;
 mod reason;
 mod rows;
 mod verify;
+mod written;
 
 pub use cell::{CellRecord, CellState, LayerFigures, StageRecord, StepRecord};
 pub use engine::{ClockFacts, DepthFigures, EngineFacts, ProbeFigure};
@@ -23,3 +24,4 @@ pub use load::{
 pub use reason::plain_and_raw;
 pub use rows::{Fields, IntervalRow, Row, SampleRow, StageEdge};
 pub use verify::{VerifyFigures, WrongBlock, WrongKind};
+pub use written::Written;

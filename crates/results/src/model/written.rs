@@ -1,0 +1,150 @@
+//! What several loads wrote, seen as one content.
+
+use super::{CellRecord, ContentFigures, LoadSummary, StageRecord};
+
+/// Content of one or more loads together.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Written {
+    /// Loads that wrote.
+    pub loads: usize,
+    /// What was asked, where they agree on it; `None` when nothing was to be written.
+    pub asked: Option<ContentFigures>,
+    /// What was achieved. Of several loads: what adds up. Duplicates, and whatever rests on them, do not: nobody looked for those of
+    /// one load in another. `None` when nothing was written, or when one of the loads does not know what it wrote.
+    pub achieved: Option<ContentFigures>,
+}
+
+impl CellRecord {
+    /// What its measured loads wrote.
+    pub fn measured_content(&self) -> Written {
+        of(self.stages.iter().filter(|stage| stage.measured))
+    }
+
+    /// What was written while the figures of layers grew: from the first measured stage to the end.
+    pub fn content_of_growth(&self) -> Written {
+        let first = self.stages.iter().position(|stage| stage.measured).unwrap_or(0);
+        of(self.stages.iter().skip(first))
+    }
+}
+
+fn of<'a>(stages: impl Iterator<Item = &'a StageRecord>) -> Written {
+    let stages: Vec<_> = stages.collect();
+    let loads: Vec<&LoadSummary> = stages
+        .iter()
+        .filter_map(|stage| stage.load.as_ref())
+        .filter(|load| load.asked.is_some() || load.achieved.is_some())
+        .collect();
+    // A copied file is data of its own, which nobody measures.
+    let copied = stages.iter().any(|stage| stage.kind == "copy");
+    let asked = loads.iter().filter_map(|load| load.asked.clone()).reduce(agreed);
+    let all: Option<Vec<_>> = loads.iter().map(|load| load.achieved.clone()).collect();
+    let achieved = all.filter(|_| !copied).and_then(|all| all.into_iter().reduce(together));
+    Written { loads: loads.len(), asked, achieved }
+}
+
+/// What was asked of both.
+fn agreed(one: ContentFigures, other: ContentFigures) -> ContentFigures {
+    fn same<T: PartialEq>(one: Option<T>, other: Option<T>) -> Option<T> {
+        if one == other { one } else { None }
+    }
+    ContentFigures {
+        duplicate_percent: same(one.duplicate_percent, other.duplicate_percent),
+        lz4_saving_percent: same(one.lz4_saving_percent, other.lz4_saving_percent),
+        zero_percent: same(one.zero_percent, other.zero_percent),
+        lz4_size_mean_bytes: same(one.lz4_size_mean_bytes, other.lz4_size_mean_bytes),
+        packer_saving_percent: same(one.packer_saving_percent, other.packer_saving_percent),
+        live_duplicate_percent: same(one.live_duplicate_percent, other.live_duplicate_percent),
+        ..ContentFigures::default()
+    }
+}
+
+/// What is known of the blocks of both.
+fn together(one: ContentFigures, other: ContentFigures) -> ContentFigures {
+    let sum = |a: Option<u64>, b: Option<u64>| Some(a? + b?);
+    let blocks = sum(one.blocks, other.blocks);
+    let zeros = |of: &ContentFigures| Some(of.zero_percent? * of.blocks? as f64);
+    let zero_percent = match (zeros(&one), zeros(&other), blocks) {
+        (Some(a), Some(b), Some(blocks)) if blocks > 0 => Some((a + b) / blocks as f64),
+        _ => None,
+    };
+    ContentFigures {
+        zero_percent,
+        blocks,
+        blocks_sampled: sum(one.blocks_sampled, other.blocks_sampled),
+        lz4_size_min_bytes: one
+            .lz4_size_min_bytes
+            .zip(other.lz4_size_min_bytes)
+            .map(|(a, b)| a.min(b)),
+        lz4_size_max_bytes: one
+            .lz4_size_max_bytes
+            .zip(other.lz4_size_max_bytes)
+            .map(|(a, b)| a.max(b)),
+        ..ContentFigures::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fixture;
+
+    use super::*;
+
+    fn content(blocks: u64, zero_percent: f64) -> ContentFigures {
+        ContentFigures {
+            duplicate_percent: Some(50.0),
+            zero_percent: Some(zero_percent),
+            blocks: Some(blocks),
+            ..ContentFigures::default()
+        }
+    }
+
+    /// A cell with these loads, each measured or not.
+    fn cell(loads: &[(bool, Option<ContentFigures>)]) -> CellRecord {
+        let mut record = fixture::result().cells.remove(1).record.unwrap();
+        let stage = record.stages[1].clone();
+        record.stages.truncate(1);
+        for (measured, achieved) in loads {
+            let mut stage = StageRecord { measured: *measured, ..stage.clone() };
+            let load = stage.load.as_mut().unwrap();
+            (load.asked, load.achieved) = (Some(content(0, 0.0)), achieved.clone());
+            record.stages.push(stage);
+        }
+        record
+    }
+
+    #[test]
+    fn one_load_s_content_is_the_content() {
+        let cell = cell(&[(true, Some(content(100, 10.0)))]);
+        assert_eq!(cell.measured_content().achieved, Some(content(100, 10.0)));
+        assert_eq!(cell.content_of_growth(), cell.measured_content());
+    }
+
+    #[test]
+    fn of_two_loads_what_adds_up_is_known_and_duplicates_are_not() {
+        let cell = cell(&[(true, Some(content(300, 10.0))), (true, Some(content(100, 50.0)))]);
+        let written = cell.measured_content();
+        assert_eq!((written.loads, written.asked.unwrap().duplicate_percent), (2, Some(50.0)));
+        let achieved = written.achieved.unwrap();
+        assert_eq!((achieved.zero_percent, achieved.blocks), (Some(20.0), Some(400)));
+        assert_eq!((achieved.duplicate_percent, achieved.lz4_saving_percent), (None, None));
+    }
+
+    #[test]
+    fn growth_is_of_all_that_was_written_since_the_first_measured_stage() {
+        let parts = [(false, 9, 0.0), (true, 100, 0.0), (false, 100, 100.0)];
+        let parts = parts.map(|(measured, blocks, zero)| (measured, Some(content(blocks, zero))));
+        let cell = cell(&parts);
+        assert_eq!(cell.measured_content().achieved.unwrap().zero_percent, Some(0.0));
+        assert_eq!(cell.content_of_growth().achieved.unwrap().zero_percent, Some(50.0));
+    }
+
+    #[test]
+    fn with_a_load_that_nobody_measured_nothing_is_known() {
+        let known = (true, Some(content(100, 10.0)));
+        assert_eq!(cell(&[known.clone(), (true, None)]).measured_content().achieved, None);
+        let mut copied = cell(&[known.clone(), known]);
+        copied.stages[2].kind = "copy".into();
+        copied.stages[2].load = Some(LoadSummary::empty(units::Seed(0)));
+        assert_eq!(copied.content_of_growth().achieved, None);
+    }
+}
