@@ -31,6 +31,8 @@ pub struct Analysis {
     pub simulated: bool,
     /// Why the result is not whole; `None` when it is.
     pub incomplete: Option<String>,
+    /// Which of its files are not as the run left them; `None` when none is known to be.
+    pub changed: Option<String>,
     /// Every variant of the plan in its order; the first is the base of comparisons.
     pub variants: Vec<VariantFigures>,
     /// Every other variant against the base, in each metric that both have: what is asked first, in the
@@ -48,6 +50,7 @@ pub fn analyse(result: &ResultSet) -> Analysis {
         accelerator: result.manifest.accelerator,
         simulated: result.manifest.simulated,
         incomplete: result.incomplete.clone(),
+        changed: result.seal.broken(),
         comparisons: comparisons::compare_all(&variants, &plan.questions),
         variants,
     }

@@ -30,6 +30,9 @@ pub fn verdict_sentence(analysis: &Analysis) -> String {
 
 fn caveats(analysis: &Analysis) -> Vec<String> {
     let mut caveats = Vec::new();
+    if let Some(what) = &analysis.changed {
+        caveats.push(format!("Not as the run left it: {what}; its figures cannot be trusted."));
+    }
     if analysis.simulated {
         caveats.push("Simulated: no figure here was measured.".to_owned());
     }

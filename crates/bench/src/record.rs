@@ -88,6 +88,7 @@ fn one(
         model("manifest.json", manifest(case, outcome, about, &sides, repeats, &cells))?;
     write_manifest(&mut sink, &manifest)?;
     write_experiment(&mut sink, &experiment(case))?;
+    results::checksums::write(folder)?;
     Ok(())
 }
 

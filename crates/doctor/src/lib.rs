@@ -14,7 +14,9 @@ use results::read::ResultSet;
 type Rule = fn(&ResultSet, &Analysis) -> Vec<Finding>;
 
 /// Every common rule. Within one severity, findings keep this order.
-const RULES: [Rule; 16] = [
+const RULES: [Rule; 19] = [
+    rules::run::changed,
+    rules::figures::contradictory,
     rules::run::simulated,
     rules::run::incomplete,
     rules::verify::wrong,
@@ -31,6 +33,7 @@ const RULES: [Rule; 16] = [
     rules::sampling::failed,
     rules::load::notices,
     rules::content::several,
+    rules::run::unsealed,
 ];
 
 /// Everything that the rules find in `result`, worst first.

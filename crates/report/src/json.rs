@@ -22,6 +22,7 @@ pub fn json(view: &View) -> Value {
         "accelerator": view.accelerator,
         "simulated": view.simulated,
         "complete": view.complete,
+        "seal": view.seal,
         "variants": variants.map(|(index, v)| variant(view, index, v)).collect::<Vec<_>>(),
         "comparisons": comparisons.collect::<Vec<_>>(),
         "findings": view.findings,

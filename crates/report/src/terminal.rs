@@ -12,7 +12,13 @@ pub fn text(view: &View, width: usize, colour: bool) -> String {
     let width = width.max(40);
     let mut out = String::new();
     let verdict = view.verdicts.first().and_then(|s| s.verdict.as_deref());
-    out.push_str(&ink.paint(tint(verdict), &wrapped(&view.summary, width, "")));
+    if view.seal == "none" {
+        let text = "not sealed: whether its files were changed is not known";
+        out.push_str(&ink.paint(Tint::Dim, &wrapped(text, width, "")));
+        out.push('\n');
+    }
+    let tint = if view.seal == "broken" { Tint::Red } else { tint(verdict) };
+    out.push_str(&ink.paint(tint, &wrapped(&view.summary, width, "")));
     out.push('\n');
     let bases: Vec<usize> = (1..view.variants.len()).collect();
     if bases.is_empty() {

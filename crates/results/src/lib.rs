@@ -5,6 +5,7 @@
 //! that what a kill leaves behind can be read and says itself that it is incomplete.
 #![forbid(unsafe_code)]
 
+pub mod checksums;
 pub mod draft;
 #[doc(hidden)]
 pub mod fixture;
@@ -20,6 +21,7 @@ pub mod sink;
 pub mod transcript;
 pub mod writer;
 
+pub use checksums::Seal;
 pub use frames::{Damage, encode as encode_row};
 pub use read::{CellData, ReadError, ResultSet, open};
 pub use seal::{SealError, seal};

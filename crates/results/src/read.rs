@@ -5,6 +5,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use crate::checksums::{self, Seal};
 use crate::frames::{self, Damage};
 use crate::model::{CellEntry, CellRecord, CellState, Manifest, Row, SCHEMA, plain_and_raw};
 use crate::recover::{RecoveredStage, recover};
@@ -28,6 +29,8 @@ pub struct ResultSet {
     pub lab_files: BTreeMap<String, String>,
     /// Why it is not whole; `None` when it is.
     pub incomplete: Option<String>,
+    /// Whether its files are as the run left them.
+    pub seal: Seal,
 }
 
 /// A cell as read.
@@ -152,6 +155,7 @@ pub fn open(dir: &Path) -> Result<ResultSet, ReadError> {
         cells,
         transcript,
         lab_files: read_lab(&dir.join(LAB))?,
+        seal: checksums::check(dir).map_err(|(path, source)| ReadError::Io { path, source })?,
         incomplete,
         manifest,
     })

@@ -19,6 +19,14 @@ pub enum SinkError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// A file of the result could not be read again.
+    #[error("Cannot read {path} of the result to seal it")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
     /// The directory of the result exists already.
     #[error("Result directory {0} exists already; name another with --out or remove it")]
     Exists(PathBuf),

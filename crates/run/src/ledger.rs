@@ -145,12 +145,17 @@ impl Ledger {
         }
     }
 
-    /// Ends the run: the manifest says how.
+    /// Ends the run: the manifest says how, and the result is sealed.
     pub fn finish(mut self) -> Result<Outcome, RunError> {
         let outcome = Outcome::of(self.manifest.cells.iter().map(|c| c.state), self.left_behind);
         self.manifest.ended_utc = Some(now_utc());
         self.manifest.outcome = Some(outcome.word().to_owned());
         self.save()?;
+        // Nothing changes any more. Without its seal a result is as good, and says that it has none.
+        if let Err(error) = results::checksums::write(self.sink.root()) {
+            let text = format!("the result is not sealed: {}", crate::chain(&error));
+            (self.on)(&Event::Notice { cell: None, text });
+        }
         Ok(outcome)
     }
 

@@ -18,7 +18,8 @@ pub fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
             let result = results::open(path)?;
             let analysis = analysis::analyse(&result);
             let findings = doctor::examine(&result, &analysis);
-            show(&findings, args.json, findings_text)
+            let shown = show(&findings, args.json, findings_text)?;
+            Ok(if result.seal.broken().is_some() { ExitCode::from(5) } else { shown })
         }
         None => show(&capabilities(), args.json, capabilities_text),
     }

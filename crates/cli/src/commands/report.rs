@@ -11,6 +11,11 @@ use crate::failure::Failure;
 use crate::outputs::{self, Input, Kind, Output};
 use crate::terminal::say;
 
+/// 5 for a result that is not as its run left it: its figures are shown, and must not pass for good.
+pub fn exit_code<'a>(views: impl IntoIterator<Item = &'a View>) -> ExitCode {
+    ExitCode::from(if views.into_iter().any(|view| view.seal == "broken") { 5 } else { 0 })
+}
+
 /// A result, examined and ready to be shown.
 pub fn view_of(path: &Path) -> Result<View, Failure> {
     let result = results::open(path)?;
@@ -42,5 +47,5 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     output.write(page.as_bytes())?;
     let size = units::Bytes(page.len() as u64);
     say(&format!("{} written ({size}); it opens in any browser, offline", args.output.display()));
-    Ok(ExitCode::SUCCESS)
+    Ok(exit_code(&views))
 }

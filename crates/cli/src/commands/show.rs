@@ -28,7 +28,7 @@ pub fn run(args: &ShowArgs) -> Result<ExitCode, Failure> {
     } else {
         answer(&report::terminal::text(&view, width(), Style::of_stdout().colour()));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(super::report::exit_code([&view]))
 }
 
 /// The comparison of engines that `path` is or holds.

@@ -110,6 +110,31 @@ fn explain_prints_the_commands_that_a_run_executes_and_touches_nothing() {
 }
 
 #[test]
+fn a_run_is_sealed_when_it_ends_and_a_changed_digit_is_said_by_everyone() {
+    let (dir, out) = fresh();
+    expect(0, &["run", "vdo-vs-plain", "--simulate", "--repeat", "1", "--out", text(&out)]);
+    assert_eq!(json(&["show", text(&out), "--json"])["seal"], "whole");
+    let cell = out.join("cells/00-plain-r1/cell.json");
+    let record = std::fs::read_to_string(&cell).unwrap();
+    let at = record.rfind("\"p99_ns\": ").unwrap() + 10;
+    let digit = if &record[at..=at] == "9" { "8" } else { "9" };
+    std::fs::write(&cell, format!("{}{digit}{}", &record[..at], &record[at + 1..])).unwrap();
+    let said = "cells/00-plain-r1/cell.json was changed";
+    let shown = expect(5, &["show", text(&out)]).out;
+    assert!(
+        shown.starts_with("Not as the run left it: cells/00-plain-r1/cell.json was"),
+        "{shown}"
+    );
+    let findings = expect(5, &["doctor", text(&out)]).out;
+    assert!(findings.contains(said) && findings.contains("by its own histogram"), "{findings}");
+    let page = dir.path().join("page.html");
+    expect(5, &["report", text(&out), "-o", text(&page)]);
+    assert!(std::fs::read_to_string(&page).unwrap().contains(said));
+    std::fs::remove_file(out.join("SHA256SUMS")).unwrap();
+    assert!(expect(0, &["show", text(&out)]).out.contains("not sealed"));
+}
+
+#[test]
 fn a_run_for_programs_tells_its_events_line_by_line_and_how_it_ended() {
     let (_dir, out) = fresh();
     let args =

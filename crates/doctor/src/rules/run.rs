@@ -1,6 +1,7 @@
 //! What the run as a whole takes from its figures.
 
 use analysis::Analysis;
+use results::checksums::{SUMS, Seal};
 use results::model::{Accelerator, Finding, Severity};
 use results::read::ResultSet;
 use stats::LEAST_REPEATS;
@@ -69,6 +70,34 @@ pub(crate) fn incomplete(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
         remedy: "Run the experiment again for a whole result.".into(),
     };
     result.incomplete.iter().map(finding).collect()
+}
+
+/// Files are not as the run left them.
+pub(crate) fn changed(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
+    let finding = |what: String| Finding {
+        rule: "changed_files".into(),
+        severity: Severity::Error,
+        subject: None,
+        message: "The result is not as its run left it: its figures cannot be trusted.".into(),
+        evidence: format!("By {SUMS}: {what}."),
+        remedy: "Take the result from where it was made once more, or run the experiment again."
+            .into(),
+    };
+    result.seal.broken().map(finding).into_iter().collect()
+}
+
+/// Nothing tells whether files were changed.
+pub(crate) fn unsealed(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
+    let finding = Finding {
+        rule: "not_sealed".into(),
+        severity: Severity::Note,
+        subject: None,
+        message: "The result is not sealed: whether its files were changed is not known.".into(),
+        evidence: format!("It holds no {SUMS}, which is written when a run has ended."),
+        remedy: "None is needed for a result of an earlier version or of a run that was cut off."
+            .into(),
+    };
+    Vec::from_iter((result.seal == Seal::None).then_some(finding))
 }
 
 /// A variant has too few runs for a verdict.

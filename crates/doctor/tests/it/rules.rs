@@ -2,8 +2,11 @@
 
 use analysis::analyse;
 use doctor::examine;
+use results::Seal;
 use results::fixture;
-use results::model::{Accelerator, CellState, Finding, LoadSummary, Row, Severity, VerifyFigures};
+use results::model::{
+    Accelerator, CellState, Finding, LoadSummary, OperationSummary, Row, Severity, VerifyFigures,
+};
 use results::read::ResultSet;
 
 /// A result in which nothing is wrong.
@@ -106,6 +109,34 @@ fn failed_cells_are_told_with_their_reasons_and_come_before_warnings() {
     assert_eq!(findings[0].message, "2 of 5 runs of plain failed and give no figures.");
     assert_eq!(findings[0].evidence, "repeat 1: the guest crashed; repeat 2: the guest crashed");
     assert!(findings[2].remedy.contains("enough repeats were planned"));
+}
+
+#[test]
+fn changed_files_are_an_error_that_names_them_and_no_seal_is_a_note() {
+    let changed = only("changed_files", |r| {
+        r.seal = Seal::Broken(vec!["cells/03-vdo-r2/cell.json was changed".into()]);
+    });
+    assert_eq!(changed.severity, Severity::Error);
+    assert!(changed.evidence.contains("cells/03-vdo-r2/cell.json was changed"), "{changed:?}");
+    assert_eq!(only("not_sealed", |r| r.seal = Seal::None).severity, Severity::Note);
+}
+
+#[test]
+fn figures_that_contradict_their_histogram_or_their_rows_are_told() {
+    type Change = fn(&mut OperationSummary);
+    let changes: [(Change, &str); 4] = [
+        (|op| op.latency.as_mut().unwrap().p99_ns /= 2, "p99 "),
+        (|op| op.ios += 1, "262,145 I/Os, and its histogram holds 262,144"),
+        (|op| op.bytes -= 4096, "262,144 I/Os of 1,073,737,728 bytes, and its intervals have"),
+        (|op| op.iops = op.iops.map(|iops| iops * 1.1), "IOPS "),
+    ];
+    for (change, said) in changes {
+        let finding = only("figures_contradict", |r| {
+            change(loads(r, "vdo").nth(1).unwrap().operations.get_mut("randwrite").unwrap());
+        });
+        assert!(finding.evidence.contains(said), "{finding:?}");
+        assert!(finding.evidence.starts_with("repeat 2, randwrite of stage"), "{finding:?}");
+    }
 }
 
 #[test]

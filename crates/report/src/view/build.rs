@@ -31,6 +31,7 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
         accelerator: facts::accelerator(set.manifest.accelerator).to_owned(),
         simulated: set.manifest.simulated,
         complete: set.complete(),
+        seal: set.seal.word(),
         summary: verdict_sentence(analysis),
         verdicts: sentence::verdicts(&variants, &rows),
         banners: facts::banners(set),

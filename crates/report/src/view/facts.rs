@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use results::Seal;
 use results::model::{Accelerator, MachineFacts, Row, StageFacts, plain_and_raw};
 use results::read::ResultSet;
 use serde_json::Value;
@@ -24,6 +25,12 @@ pub fn banners(set: &ResultSet) -> Vec<Banner> {
     let mut add = |title: &str, text: String, raw: Option<&str>| {
         banners.push(Banner { title: title.to_owned(), text, raw: raw.map(str::to_owned) });
     };
+    if let Some(what) = set.seal.broken() {
+        let text = format!(
+            "This result is not as its run left it: {what}. Its figures cannot be trusted."
+        );
+        add("Changed", text, None);
+    }
     if set.manifest.simulated {
         add(
             "Simulated",
@@ -74,6 +81,7 @@ pub fn run_card(set: &ResultSet) -> Vec<(String, String)> {
         ("fathom", manifest.tool_version.clone()),
         ("run", manifest.run_id.clone()),
         ("result", set.path.display().to_string()),
+        ("seal", seal(&set.seal)),
     ];
     card.retain(|(_, value)| !value.is_empty());
     card.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
@@ -105,6 +113,15 @@ pub fn lab_card(set: &ResultSet) -> Vec<(String, String)> {
     }
     card.retain(|(_, value)| !value.is_empty());
     card.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// Whether the files are as the run left them.
+fn seal(seal: &Seal) -> String {
+    match seal {
+        Seal::None => "none: whether its files were changed is not known".to_owned(),
+        Seal::Whole => "whole: all files are as the run left them".to_owned(),
+        Seal::Broken(wrong) => format!("broken: {}", wrong.join(", ")),
+    }
 }
 
 fn lab<'a>(set: &'a ResultSet, key: &str) -> Option<&'a Value> {

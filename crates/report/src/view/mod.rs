@@ -39,6 +39,8 @@ pub struct View {
     pub simulated: bool,
     /// Whether every cell of the plan ended and no row was lost.
     pub complete: bool,
+    /// Whether its files are as the run left them: `whole`, `broken`, or `none` when nobody can tell.
+    pub seal: &'static str,
     /// What was found, with intervals and how surely, after what must be known before.
     pub summary: String,
     /// The same short, one sentence for each variant against the base; the first is the headline.

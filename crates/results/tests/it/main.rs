@@ -1,6 +1,8 @@
 //! A result from its writing to its reading, through every kind of cut.
 
 #[cfg(test)]
+mod checksums;
+#[cfg(test)]
 mod kill;
 #[cfg(test)]
 mod manual;

@@ -13,6 +13,7 @@ fn a_result_is_read_as_it_was_written() {
     let at = dir.path().join("r");
     let mut truth = fixture::with(2, 7_600.0);
     fixture::write(&truth, &mut DirSink::create(&at).unwrap()).unwrap();
+    results::checksums::write(&at).unwrap();
     let read = open(&at).unwrap();
     truth.path.clone_from(&at);
     assert!(read.complete());

@@ -1,0 +1,144 @@
+//! Figures that are stored twice and must agree: a summary, its histogram, and the rows it was summed up from.
+
+use std::collections::BTreeMap;
+
+use analysis::Analysis;
+use results::histogram;
+use results::model::{Finding, LatencySummary, OperationSummary, Row, Severity, StageRecord};
+use results::read::{CellData, ResultSet};
+use units::show::{grouped, nanos, significant};
+
+/// A value is that of its bucket, which has three digits.
+const BUCKET: f64 = 2e-3;
+/// A rate is over the load's duration, which may be rounded.
+const RATE: f64 = 1e-2;
+/// Contradictions of a variant that are told.
+const TOLD: usize = 4;
+
+/// What contradicts itself.
+pub(crate) fn contradictory(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
+    let of_variant = |variant: &results::model::VariantFacts| {
+        let cells = result.cells_of(&variant.name);
+        let all: Vec<String> = cells.flat_map(of_cell).collect();
+        let more = match all.len().saturating_sub(TOLD) {
+            0 => String::new(),
+            n => format!("; and {n} more"),
+        };
+        (!all.is_empty()).then(|| Finding {
+            rule: "figures_contradict".into(),
+            severity: Severity::Error,
+            subject: Some(variant.name.clone()),
+            message: format!("Figures of {} contradict each other.", variant.name),
+            evidence: format!("{}{more}.", all[..all.len().min(TOLD)].join("; ")),
+            remedy:
+                "Somebody changed them, or Fathom has a fault to report: run the experiment again."
+                    .into(),
+        })
+    };
+    result.manifest.plan.variants.iter().filter_map(of_variant).collect()
+}
+
+fn of_cell(cell: &CellData) -> Vec<String> {
+    let Some(record) = &cell.record else { return Vec::new() };
+    let sums = sums(cell);
+    let mut found = Vec::new();
+    for stage in &record.stages {
+        let Some(load) = &stage.load else { continue };
+        for (name, operation) in &load.operations {
+            let mut own = of_operation(operation, load.duration_ns);
+            own.extend(against_rows(cell, stage, name, operation, &sums));
+            let place = format!("repeat {}, {} of stage {}", cell.entry.repeat, name, stage.name);
+            found.extend(own.into_iter().map(|what| format!("{place}: {what}")));
+        }
+    }
+    found
+}
+
+/// I/Os and bytes of a stage's operation.
+type Sums<'a> = BTreeMap<(usize, &'a str), (u64, u64)>;
+
+/// What the interval rows of a cell sum to.
+fn sums(cell: &CellData) -> Sums<'_> {
+    let mut sums = Sums::new();
+    for row in &cell.rows {
+        if let Row::Interval(row) = row {
+            let (ios, bytes) = sums.entry((row.stage, row.operation.as_str())).or_default();
+            *ios += row.ios;
+            *bytes += row.bytes;
+        }
+    }
+    sums
+}
+
+fn against_rows(
+    cell: &CellData,
+    stage: &StageRecord,
+    name: &str,
+    operation: &OperationSummary,
+    sums: &Sums,
+) -> Option<String> {
+    // Without rows, or with some lost, there is nothing to hold it against.
+    if !cell.damage.is_empty() || !sums.keys().any(|(index, _)| *index == stage.index) {
+        return None;
+    }
+    let (ios, bytes) = sums.get(&(stage.index, name)).copied().unwrap_or_default();
+    if (ios, bytes) == (operation.ios, operation.bytes) {
+        return None;
+    }
+    Some(format!(
+        "{} I/Os of {} bytes, and its intervals have {} of {}",
+        grouped(operation.ios),
+        grouped(operation.bytes),
+        grouped(ios),
+        grouped(bytes)
+    ))
+}
+
+fn of_operation(operation: &OperationSummary, duration_ns: u64) -> Vec<String> {
+    let Some(text) = &operation.histogram else { return Vec::new() };
+    let Ok(all) = histogram::decode(text) else {
+        return vec!["its histogram cannot be read".to_owned()];
+    };
+    let mut found = Vec::new();
+    if all.len() != operation.ios {
+        let (ios, held) = (grouped(operation.ios), grouped(all.len()));
+        found.push(format!("{ios} I/Os, and its histogram holds {held}"));
+    }
+    if let (Some(said), Some(own)) = (&operation.latency, histogram::summary(&all)) {
+        for (name, value) in LATENCIES {
+            let (said, own) = (value(said), value(&own));
+            if apart(said, own, BUCKET) {
+                found.push(format!("{name} {}, by its own histogram {}", nanos(said), nanos(own)));
+            }
+        }
+    }
+    let per_second = |n: u64| n as f64 / (duration_ns as f64 / 1e9);
+    for (name, said, n) in [
+        ("IOPS", operation.iops, operation.ios),
+        ("throughput", operation.throughput_bytes_per_s, operation.bytes),
+    ] {
+        if let Some(said) = said.filter(|said| duration_ns > 0 && apart(*said, per_second(n), RATE))
+        {
+            let (said, own) = (significant(said, 4), significant(per_second(n), 4));
+            found.push(format!("{name} {said}, by count and duration {own}"));
+        }
+    }
+    found
+}
+
+type Latency = (&'static str, fn(&LatencySummary) -> f64);
+
+const LATENCIES: [Latency; 6] = [
+    ("mean", |l| l.mean_ns),
+    ("minimum", |l| l.min_ns as f64),
+    ("p50", |l| l.p50_ns as f64),
+    ("p99", |l| l.p99_ns as f64),
+    ("p99.9", |l| l.p999_ns as f64),
+    ("maximum", |l| l.max_ns as f64),
+];
+
+/// Whether two figures differ by more than this share of the larger, and by more than one.
+fn apart(one: f64, other: f64, share: f64) -> bool {
+    let most = one.abs().max(other.abs());
+    !((one - other).abs() <= (share * most).max(1.0))
+}

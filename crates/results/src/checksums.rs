@@ -1,0 +1,152 @@
+//! The seal of a whole result: `SHA256SUMS`, a list of the checksums of all its files in the form of sha256sum(1).
+//!
+//! It is written last of all, when the run has ended and nothing changes any more. It shows damage and slips of the hand; whoever
+//! wants to deceive can write it anew.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
+use std::path::{Component, Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::sink::{SinkError, replace};
+use crate::writer::{CELLS, EXPERIMENT, LAB, MANIFEST, TRANSCRIPT};
+
+/// Path of the list.
+pub const SUMS: &str = "SHA256SUMS";
+
+/// Bytes that are hashed at once: a log of any length is never held for it.
+const PART: usize = 128 << 10;
+
+/// What the list says of a result's files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Seal {
+    /// There is no list: the run has not ended, or its program made none.
+    None,
+    /// Every file is as the run left it.
+    Whole,
+    /// Some are not: what is wrong with each (`cells/00-plain-r1/cell.json was changed`).
+    Broken(Vec<String>),
+}
+
+impl Seal {
+    /// What is wrong, in one line; `None` when nothing is known to be.
+    pub fn broken(&self) -> Option<String> {
+        match self {
+            Self::Broken(wrong) => Some(wrong.join(", ")),
+            Self::None | Self::Whole => None,
+        }
+    }
+
+    /// `none`, `whole` or `broken`.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Whole => "whole",
+            Self::Broken(_) => "broken",
+        }
+    }
+}
+
+/// Seals the result in `root`: writes the list, atomically.
+pub fn write(root: &Path) -> Result<(), SinkError> {
+    let mut list = String::new();
+    for path in files(root).map_err(|source| SinkError::Read { path: root.to_owned(), source })? {
+        let full = root.join(&path);
+        let sum = sum(&full).map_err(|source| SinkError::Read { path: full, source })?;
+        list.push_str(&format!("{sum}  {path}\n"));
+    }
+    replace(&root.join(SUMS), list.as_bytes())
+}
+
+/// Holds the files of the result in `root` against its list.
+pub fn check(root: &Path) -> Result<Seal, (PathBuf, io::Error)> {
+    let place = root.join(SUMS);
+    let list = match fs::read(&place) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Seal::None),
+        Err(error) => return Err((place, error)),
+    };
+    let (mut wrong, mut listed) = (Vec::new(), Vec::new());
+    for (number, line) in String::from_utf8_lossy(&list).lines().enumerate() {
+        let Some((expected, path)) = entry(line) else {
+            wrong.push(format!("line {} of {SUMS} is no checksum", number + 1));
+            continue;
+        };
+        let full = root.join(path);
+        match sum(&full) {
+            Ok(found) if found.eq_ignore_ascii_case(expected) => {}
+            Ok(_) => wrong.push(format!("{path} was changed")),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                wrong.push(format!("{path} is missing"));
+            }
+            Err(error) => return Err((full, error)),
+        }
+        listed.push(path.to_owned());
+    }
+    let there = files(root).map_err(|error| (root.to_owned(), error))?;
+    let added = there.iter().filter(|path| !listed.contains(path));
+    wrong.extend(added.map(|path| format!("{path} was added")));
+    Ok(if wrong.is_empty() { Seal::Whole } else { Seal::Broken(wrong) })
+}
+
+/// Checksum and path of a line; `None` for one that names no file of a result.
+fn entry(line: &str) -> Option<(&str, &str)> {
+    let (sum, path) = line.split_once(' ')?;
+    let path = path.strip_prefix([' ', '*'])?;
+    let hexadecimal = sum.len() == 64 && sum.bytes().all(|b| b.is_ascii_hexdigit());
+    let inside = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
+    (hexadecimal && inside && !path.is_empty()).then_some((sum, path))
+}
+
+/// Every file that belongs to the result in `root`, by its path in it, sorted. What else people put there is theirs.
+fn files(root: &Path) -> io::Result<Vec<String>> {
+    let mut found = Vec::new();
+    for name in [MANIFEST, EXPERIMENT, TRANSCRIPT] {
+        if root.join(name).is_file() {
+            found.push(name.to_owned());
+        }
+    }
+    for folder in [CELLS, LAB] {
+        below(root, folder, &mut found)?;
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn below(root: &Path, folder: &str, found: &mut Vec<String>) -> io::Result<()> {
+    let entries = match fs::read_dir(root.join(folder)) {
+        Ok(entries) => entries,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(());
+        }
+        Err(error) => return Err(error),
+    };
+    for entry in entries {
+        let entry = entry?;
+        let path = format!("{folder}/{}", entry.file_name().to_string_lossy());
+        // Links are not followed, and what a kill left half-written is no file of the result.
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            below(root, &path, found)?;
+        } else if kind.is_file() && !path.ends_with(".new") {
+            found.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// SHA-256 of a file in hexadecimal.
+fn sum(path: &Path) -> io::Result<String> {
+    let (mut file, mut hash) = (File::open(path)?, Sha256::new());
+    let mut part = vec![0; PART];
+    loop {
+        match file.read(&mut part) {
+            Ok(0) => break,
+            Ok(n) => hash.update(&part[..n]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
