@@ -14,7 +14,7 @@ use results::read::ResultSet;
 type Rule = fn(&ResultSet, &Analysis) -> Vec<Finding>;
 
 /// Every common rule. Within one severity, findings keep this order.
-const RULES: [Rule; 19] = [
+const RULES: [Rule; 20] = [
     rules::run::changed,
     rules::figures::contradictory,
     rules::run::simulated,
@@ -30,6 +30,7 @@ const RULES: [Rule; 19] = [
     rules::verify::nothing,
     rules::load::page_cache,
     rules::cells::leftovers,
+    rules::cells::notices,
     rules::sampling::failed,
     rules::load::notices,
     rules::content::several,

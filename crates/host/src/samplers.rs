@@ -1,5 +1,6 @@
 //! Probes read at their cadence: by a thread of their own, or in virtual time by whoever moves it.
 
+use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -83,7 +84,16 @@ pub struct Samplers {
     shared: Arc<Shared>,
     probes: Vec<Probe>,
     clock: Clock,
-    thread: Option<JoinHandle<()>>,
+    /// The thread, or why there is none.
+    thread: Result<JoinHandle<()>, io::Error>,
+}
+
+/// What the thread does, and how it comes into being.
+type Work = Box<dyn FnOnce() + Send>;
+type Spawn = fn(Work) -> io::Result<JoinHandle<()>>;
+
+fn spawn(work: Work) -> io::Result<JoinHandle<()>> {
+    std::thread::Builder::new().name("samplers".into()).spawn(work)
 }
 
 struct Shared {
@@ -121,6 +131,17 @@ impl Samplers {
         probes: &[Probe],
         executor: &Executor,
         clock: &Clock,
+        on: impl FnMut(SampleRow) + Send + 'static,
+    ) -> Result<Self, StepError> {
+        Self::on_thread(spawn, reader, probes, executor, clock, on)
+    }
+
+    fn on_thread(
+        spawn: Spawn,
+        reader: Box<dyn SourceReader>,
+        probes: &[Probe],
+        executor: &Executor,
+        clock: &Clock,
         mut on: impl FnMut(SampleRow) + Send + 'static,
     ) -> Result<Self, StepError> {
         let mut schedule = Schedule::new(probes, executor, clock.now().0)?;
@@ -134,8 +155,18 @@ impl Samplers {
         });
         let (theirs, time) = (Arc::clone(&shared), clock.clone());
         let run = move || theirs.run(&mut schedule, &time, &mut on);
-        let thread = std::thread::Builder::new().name("samplers".into()).spawn(run).ok();
+        let thread = spawn(Box::new(run));
         Ok(Self { shared, probes, clock: clock.clone(), thread })
+    }
+
+    /// Why nothing is read between marks: the thread that does it could not be started.
+    pub fn trouble(&self) -> Option<String> {
+        let error = self.thread.as_ref().err()?;
+        let sources: Vec<_> = self.probes.iter().map(|probe| probe.id.as_str()).collect();
+        Some(format!(
+            "the thread that samples {} could not be started: {error}; they are read before and after stages only",
+            sources.join(", ")
+        ))
     }
 
     /// Reads every probe now, in the calling thread, and gives the samples with this mark.
@@ -164,7 +195,8 @@ impl Samplers {
     fn end(&mut self) {
         *lock(&self.shared.stopped) = true;
         self.shared.wake.notify_all();
-        if let Some(thread) = self.thread.take() {
+        let ended = Err(io::Error::other("it has ended"));
+        if let Ok(thread) = std::mem::replace(&mut self.thread, ended) {
             // A thread that panicked has nothing more to say.
             let _ = thread.join();
         }
@@ -248,5 +280,42 @@ impl TickedSamplers {
         let mut read =
             |probe| sample(probe, Some(mark), &self.clock, |source| executor.read(source));
         self.schedule.probes.iter().map(&mut read).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SimulatedMachine;
+
+    struct Nothing;
+
+    impl SourceReader for Nothing {
+        fn read(&mut self, _: &Source) -> io::Result<String> {
+            Ok(String::new())
+        }
+    }
+
+    fn samplers(spawn: Spawn) -> Samplers {
+        let clock = Clock::real();
+        let interrupt = sys::interrupt::Interrupt::new();
+        let executor = Executor::new(SimulatedMachine::new(Vec::new(), &clock), &clock, &interrupt);
+        let probes = layers::machine::probes(&[]);
+        Samplers::on_thread(spawn, Box::new(Nothing), &probes, &executor, &clock, |_| {}).unwrap()
+    }
+
+    #[test]
+    fn samplers_whose_thread_does_not_start_say_so_and_are_read_at_marks_all_the_same() {
+        let samplers = samplers(|_| Err(io::Error::from_raw_os_error(libc::EAGAIN)));
+        let trouble = samplers.trouble().unwrap();
+        assert!(trouble.contains("machine.diskstats"), "{trouble}");
+        assert!(trouble.contains("Resource temporarily unavailable"), "{trouble}");
+        assert!(!samplers.mark("settled").is_empty());
+        samplers.stop();
+    }
+
+    #[test]
+    fn samplers_that_run_have_nothing_to_say() {
+        assert_eq!(samplers(spawn).trouble(), None);
     }
 }

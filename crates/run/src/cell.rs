@@ -102,6 +102,7 @@ impl<'a> Running<'a> {
             layers: BTreeMap::new(),
             facts: BTreeMap::new(),
             leftovers: None,
+            notices: Vec::new(),
         };
         scene.recorder.record(&record);
         Self { scene, plan, executor, record, position: 0, samples: Vec::new() }
@@ -114,9 +115,19 @@ impl<'a> Running<'a> {
     fn measure(&mut self, loader: &mut dyn Loader) -> Result<(), Stop> {
         let mut watch =
             Watch::start(self.scene, &self.plan.probes, self.executor).map_err(Stop::Failed)?;
+        self.notice(watch.trouble());
         let outcome = self.stages(loader, &mut watch);
         self.samples = watch.stop();
         outcome
+    }
+
+    /// Tells people, and keeps in the record, what they should know of the cell.
+    fn notice(&mut self, text: Option<String>) {
+        if let Some(text) = text {
+            let event = Event::Notice { cell: Some(self.plan.index), text: text.clone() };
+            self.scene.recorder.event(event);
+            self.record.notices.push(text);
+        }
     }
 
     /// All stages. Figures of layers are growth between the marks `allocated` and `settled`.

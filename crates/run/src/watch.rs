@@ -55,6 +55,14 @@ impl Watch {
         samplers.map(|samplers| Self { samplers, stream }).map_err(|error| crate::chain(&error))
     }
 
+    /// Why nothing is read but at marks; `None` where the samplers run.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        match &self.samplers {
+            Kind::Threaded(samplers) => samplers.trouble(),
+            Kind::Ticked(_) => None,
+        }
+    }
+
     /// Reads every source now, under `mark`.
     pub(crate) fn mark(&mut self, executor: &mut Executor, mark: &str) {
         let rows = match &mut self.samplers {

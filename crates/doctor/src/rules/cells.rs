@@ -58,3 +58,32 @@ pub(crate) fn leftovers(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     }
     findings
 }
+
+/// Cells say something of themselves.
+pub(crate) fn notices(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for variant in &result.manifest.plan.variants {
+        let cells: Vec<_> = result.cells_of(&variant.name).collect();
+        let said: Vec<String> = cells
+            .iter()
+            .filter_map(|cell| Some((cell.entry.repeat, cell.record.as_ref()?)))
+            .flat_map(|(repeat, record)| {
+                record.notices.iter().map(move |text| format!("repeat {repeat}: {text}"))
+            })
+            .collect();
+        if said.is_empty() {
+            continue;
+        }
+        findings.push(Finding {
+            rule: "cell_notices".into(),
+            severity: Severity::Warning,
+            subject: Some(variant.name.clone()),
+            message: format!("Not everything of {} was recorded as planned.", variant.name),
+            evidence: format!("{}.", said.join("; ")),
+            remedy:
+                "Charts and figures that need it are missing; mend what is named and run again."
+                    .into(),
+        });
+    }
+    findings
+}

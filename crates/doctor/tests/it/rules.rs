@@ -295,6 +295,19 @@ fn samples_that_failed_are_counted_by_source() {
 }
 
 #[test]
+fn a_sampler_that_could_not_start_is_told_with_its_cell() {
+    let finding = only("cell_notices", |r| {
+        let text = "the thread that samples vdo.stats could not be started: no memory";
+        r.cells[3].record.as_mut().unwrap().notices.push(text.into());
+    });
+    assert_eq!((finding.severity, finding.subject.as_deref()), (Severity::Warning, Some("plain")));
+    assert!(
+        finding.evidence.starts_with("repeat 2: the thread that samples vdo.stats"),
+        "{finding:?}"
+    );
+}
+
+#[test]
 fn sampling_is_expensive_above_one_percent_of_a_cpu_and_not_below() {
     let costly = |nanos: u64| {
         move |r: &mut ResultSet| {

@@ -54,6 +54,9 @@ pub struct CellRecord {
     pub facts: BTreeMap<String, String>,
     /// What teardown left behind; empty when it left nothing; `None` when nobody looked.
     pub leftovers: Option<Vec<String>>,
+    /// What a person should know about it, in sentences.
+    #[serde(default)]
+    pub notices: Vec<String>,
 }
 
 /// One executed step.
