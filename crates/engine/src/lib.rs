@@ -33,6 +33,7 @@ mod sample;
 mod shares;
 mod sim;
 mod summary;
+mod surface;
 mod tally;
 mod target;
 pub mod verify;
@@ -46,6 +47,7 @@ pub use floor::{Floor, Floored, floor};
 pub use load::{Aim, Context, ForeignCpu, Load, SimModel, TargetSpec};
 pub use probe::probe;
 pub use record::{Recording, Rehearsal};
+pub use surface::{Surface, Touched};
 pub use target::MADE_BY_FATHOM;
 
 use results::model::LoadSummary;

@@ -11,6 +11,7 @@ use workload::LoadSpec;
 
 use crate::choice::Choice;
 use crate::record::Recording;
+use crate::surface::Surface;
 use crate::verify::Options;
 
 /// One load: what to do, from which seed, to which target.
@@ -111,6 +112,9 @@ pub struct SimModel {
     pub channels: u32,
     /// Half-width of the uniform spread of service times, as a share of the mean (0 to 1).
     pub jitter: f64,
+    /// Where it is kept which blocks were written, when somebody wants to know.
+    #[serde(skip)]
+    pub surface: Option<Surface>,
 }
 
 impl Default for SimModel {
@@ -123,6 +127,7 @@ impl Default for SimModel {
             per_block: Nanos(1_000),
             channels: 8,
             jitter: 0.2,
+            surface: None,
         }
     }
 }

@@ -52,6 +52,7 @@ struct Flight {
     slot: usize,
     bytes: u32,
     offset: u64,
+    writes: bool,
 }
 
 impl Flight {
@@ -222,6 +223,7 @@ impl Simulation<'_> {
             slot,
             bytes: transfer.length,
             offset: transfer.offset,
+            writes: transfer.verb == Verb::Write,
         };
         self.happens(end_ns, job, Some(flight));
         self.in_flight[job] += 1;
@@ -238,6 +240,11 @@ impl Simulation<'_> {
 
     /// An I/O of `job` ends at `now_ns`.
     fn ends(&mut self, job: usize, flight: &Flight, now_ns: u64) {
+        if let Some(surface) = &self.devices[usize::from(flight.target)].model.surface
+            && flight.writes
+        {
+            surface.write(flight.offset, flight.bytes);
+        }
         self.depth[job].reaped(now_ns, 1, self.in_flight[job]);
         self.in_flight[job] -= 1;
         self.jobs[job].gate.ended(now_ns);
@@ -294,7 +301,8 @@ pub(crate) fn run(
     on(Event::Started(Started {
         target: outline.bytes(),
         backend: Driver::Sim.name().into(),
-        direct: false,
+        // There is no page cache before a model; whether one was asked for is all there is to say.
+        direct: load.spec.direct,
         start_ns: begin_ns,
     }));
     let shape = outline.shape(load);
@@ -321,7 +329,7 @@ pub(crate) fn run(
         cpu: None::<CpuFigures>,
         driven: Driven {
             choice: Choice::given(Driver::Sim, "the target is simulated"),
-            direct: false,
+            direct: load.spec.direct,
             registered: false,
             clock: None,
             in_flight: (simulation.submitted > 0).then(|| sum.in_flight(outline.jobs)),

@@ -5,9 +5,9 @@ mod undo;
 use std::collections::BTreeMap;
 use std::io;
 
-use layers::Parsed;
 use layers::probe::Source;
 use layers::step::{Action, Condition, Step, show_argv};
+use layers::{Parsed, Writes};
 use results::TranscriptEntry;
 use results::model::{ContentFigures, StepRecord};
 use sys::clock::Clock;
@@ -86,8 +86,8 @@ impl Executor {
     }
 
     /// Tells a simulated machine what was written to the top of the stack; a real one knows.
-    pub fn wrote(&mut self, blocks: u64, content: &ContentFigures) {
-        self.machine.wrote(blocks, content);
+    pub fn wrote(&mut self, writes: &Writes, content: &ContentFigures) {
+        self.machine.wrote(writes, content);
     }
 
     /// Everything that was executed since the last call.

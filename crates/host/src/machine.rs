@@ -5,6 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::Duration;
 
+use layers::Writes;
 use layers::probe::Source;
 use results::model::ContentFigures;
 use sys::dm::Dm;
@@ -54,7 +55,7 @@ pub trait Machine: Send {
     fn leftovers(&mut self, tag: &str) -> Vec<String>;
 
     /// Tells a simulated machine what was written to the top of its stack; a real one knows.
-    fn wrote(&mut self, _blocks: u64, _content: &ContentFigures) {}
+    fn wrote(&mut self, _writes: &Writes, _content: &ContentFigures) {}
 }
 
 /// This machine.

@@ -4,7 +4,7 @@ use std::io;
 
 use layers::machine::MachineTwin;
 use layers::probe::Source;
-use layers::{Twin, TwinAnswer};
+use layers::{Twin, TwinAnswer, Writes};
 use results::model::ContentFigures;
 use sys::clock::Clock;
 use sys::interrupt::Interrupt;
@@ -77,9 +77,9 @@ impl Machine for SimulatedMachine {
         self.twins.iter().flat_map(|twin| twin.leftovers()).collect()
     }
 
-    fn wrote(&mut self, blocks: u64, content: &ContentFigures) {
+    fn wrote(&mut self, writes: &Writes, content: &ContentFigures) {
         for twin in &mut self.twins {
-            twin.wrote(blocks, content);
+            twin.wrote(writes, content);
         }
     }
 }

@@ -25,4 +25,4 @@ pub use layer::{Allocate, Layer, Place, Raised, fresh};
 pub use parse::{ParseError, Parsed, parse};
 pub use registry::{kind, kinds, metric, metrics};
 pub use settings::SettingError;
-pub use twin::{Twin, TwinAnswer};
+pub use twin::{Twin, TwinAnswer, Writes};

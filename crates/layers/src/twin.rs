@@ -23,11 +23,29 @@ pub trait Twin: Send {
         Vec::new()
     }
 
-    /// `blocks` blocks of 4 KiB with this content were written to the layer's device, no block twice.
-    fn wrote(&mut self, blocks: u64, content: &ContentFigures);
+    /// Blocks with this content were written to the layer's device.
+    fn wrote(&mut self, writes: &Writes, content: &ContentFigures);
 
     /// What is still there of the layer.
     fn leftovers(&self) -> Vec<String>;
+}
+
+/// Blocks of 4 KiB that were written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Writes {
+    /// All of them, each as often as it was written.
+    pub blocks: u64,
+    /// Of these, blocks that nobody had written before.
+    pub fresh: u64,
+    /// Of these, blocks that held what a load of nothing but zeros had written.
+    pub over_zeros: u64,
+}
+
+impl Writes {
+    /// Blocks that nobody had written before.
+    pub fn fresh(blocks: u64) -> Self {
+        Self { blocks, fresh: blocks, over_zeros: 0 }
+    }
 }
 
 /// What a twin says to a command.

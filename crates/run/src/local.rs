@@ -89,7 +89,7 @@ pub fn run(
                 let machine = simulated::machine(plan, cell, &clock)?;
                 let devices = simulated::devices(plan);
                 let mut executor = crate::executor(machine, &scene, &devices);
-                cell::run(&scene, cell, &mut executor, &mut Twin);
+                cell::run(&scene, cell, &mut executor, &mut Twin::new(cell));
             }
         }
         if let Some(error) = recorder.failure() {

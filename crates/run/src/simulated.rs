@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use engine::{Context, Event as Said, SimModel, TargetSpec};
+use engine::{Context, Event as Said, SimModel, Surface, TargetSpec, Touched};
 use experiment::{CellPlan, Plan, StagePlan};
 use host::{Executor, SimulatedMachine};
-use layers::{Place, Twin as LayerTwin};
+use layers::{Place, Twin as LayerTwin, Writes};
 use results::model::{ContentFigures, LoadSummary};
 use sys::clock::Clock;
 use units::{Bytes, Nanos};
@@ -47,8 +47,22 @@ pub(crate) fn machine(
     Ok(SimulatedMachine::new(twins, clock))
 }
 
-/// The engine's twin.
-pub(crate) struct Twin;
+/// The engine's twin, on one cell's device.
+pub(crate) struct Twin {
+    surface: Surface,
+}
+
+impl Twin {
+    pub(crate) fn new(plan: &CellPlan) -> Self {
+        Self { surface: Surface::new(Bytes(plan.target_bytes.0)) }
+    }
+
+    /// Tells the layers' twins what was written since they were told last.
+    fn tell(&self, executor: &mut Executor, content: &ContentFigures) {
+        let Touched { written, fresh, over_zeros } = self.surface.take();
+        executor.wrote(&Writes { blocks: written, fresh, over_zeros }, content);
+    }
+}
 
 impl Loader for Twin {
     fn load(
@@ -60,14 +74,14 @@ impl Loader for Twin {
         executor: &mut Executor,
         watch: &mut Watch,
     ) -> Result<LoadSummary, String> {
-        let load = load_of(plan, stage, TargetSpec::Simulated(model(plan)));
+        let model = SimModel { surface: Some(self.surface.clone()), ..model(plan) };
+        let load = load_of(plan, stage, TargetSpec::Simulated(model));
         let context = Context { clock: scene.clock, interrupt: scene.interrupt, foreign_cpu: None };
         let content = asked(&plan.stages[stage]);
+        self.surface.writes_zeros(content.zero_percent == Some(100.0));
         engine::run(&load, &context, &mut |said| {
-            if let Said::Intervals { rows, .. } = &said {
-                let writes = rows.iter().filter(|row| row.operation.ends_with("write"));
-                let blocks = writes.map(|row| row.bytes / 4096).sum();
-                executor.wrote(blocks, &content);
+            if matches!(said, Said::Intervals { .. }) {
+                self.tell(executor, &content);
                 watch.tick(executor);
             }
             hand_in(scene, plan, stage, &said);

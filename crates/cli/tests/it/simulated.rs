@@ -29,6 +29,34 @@ fn a_simulated_run_ends_complete_and_says_what_it_is() {
 }
 
 #[test]
+fn a_simulated_run_that_overwrites_shows_no_figure_that_cannot_be() {
+    let (dir, out) = fresh();
+    let path = dir.path().join("over.toml");
+    for (pattern, end, most) in
+        [("permutation", "passes = 5", 262_144.0), ("zipf:1.1", "bytes = \"2G\"", 262_000.0)]
+    {
+        let shipped = experiment::shipped("vdo-vs-plain").unwrap().text;
+        let over = shipped.replace("permutation", pattern).replace("passes = 1", end);
+        std::fs::write(&path, over).unwrap();
+        let _ = std::fs::remove_dir_all(&out);
+        expect(0, &["run", text(&path), "--simulate", "--repeat", "1", "--out", text(&out)]);
+        let shown = json(&["show", text(&out), "--json"]);
+        let vdo = &shown["variants"][1]["layers"]["vdo"];
+        let figure = |id: &str| vdo[id]["median"].as_f64().unwrap();
+        assert!((figure("saving_percent") - 75.0).abs() < 1.0, "{pattern}: {vdo:#}");
+        assert!(figure("logical_blocks_used") <= most, "{pattern}: {vdo:#}");
+    }
+}
+
+#[test]
+fn a_simulated_run_goes_through_no_page_cache() {
+    let (_dir, out) = fresh();
+    expect(0, &["run", "vdo-vs-plain", "--simulate", "--repeat", "1", "--out", text(&out)]);
+    let findings = json(&["doctor", text(&out), "--json"]).to_string();
+    assert!(!findings.contains("page_cache"), "{findings}");
+}
+
+#[test]
 fn the_same_seed_gives_the_same_figures() {
     let run = |seed: &str| {
         let (_dir, out) = fresh();

@@ -208,15 +208,22 @@ fn what_loads_say_of_themselves_is_told_each_text_once() {
 
 #[test]
 fn a_load_through_the_page_cache_is_told_when_it_is_measured() {
-    let finding = only("page_cache", |r| loads(r, "plain").for_each(|l| l.engine.direct = false));
+    let finding = only("page_cache", |r| {
+        loads(r, "plain").for_each(|load| {
+            (load.engine.direct, load.engine.backend) = (false, "io_uring".into());
+        });
+    });
     assert_eq!(finding.subject.as_deref(), Some("plain"));
     let unmeasured = after(|r| {
         for cell in &mut r.cells {
             let stage = &mut cell.record.as_mut().unwrap().stages[0];
-            stage.load.as_mut().unwrap().engine.direct = false;
+            let engine = &mut stage.load.as_mut().unwrap().engine;
+            (engine.direct, engine.backend) = (false, "io_uring".into());
         }
     });
     assert_eq!(unmeasured, []);
+    let simulated = after(|r| loads(r, "plain").for_each(|load| load.engine.direct = false));
+    assert_eq!(simulated, [], "a model has no page cache");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use results::model::ContentFigures;
 
 use crate::lvm::{Group, GroupTwin};
 use crate::probe::Source;
-use crate::twin::{Twin, TwinAnswer};
+use crate::twin::{Twin, TwinAnswer, Writes};
 
 /// A volume group with one volume.
 pub(super) struct LinearTwin(GroupTwin);
@@ -28,7 +28,7 @@ impl Twin for LinearTwin {
         self.0.remove_nodes(nodes)
     }
 
-    fn wrote(&mut self, _blocks: u64, _content: &ContentFigures) {}
+    fn wrote(&mut self, _writes: &Writes, _content: &ContentFigures) {}
 
     fn leftovers(&self) -> Vec<String> {
         self.0.leftovers()

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use results::model::ContentFigures;
 
 use crate::probe::Source;
-use crate::{Twin, TwinAnswer};
+use crate::{Twin, TwinAnswer, Writes};
 
 /// Answers what [`super::probes`] reads, for any names of devices.
 #[derive(Debug, Default)]
@@ -41,8 +41,8 @@ impl Twin for MachineTwin {
         }
     }
 
-    fn wrote(&mut self, blocks: u64, _content: &ContentFigures) {
-        self.blocks += blocks;
+    fn wrote(&mut self, writes: &Writes, _content: &ContentFigures) {
+        self.blocks += writes.blocks;
     }
 
     fn leftovers(&self) -> Vec<String> {
@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn the_real_parsers_read_what_the_twin_says() {
         let mut twin = MachineTwin::default();
-        twin.wrote(1000, &ContentFigures::default());
+        twin.wrote(&Writes::fresh(1000), &ContentFigures::default());
         let nodes = [NamedDevice { name: "data".into(), path: "/dev/x".into() }];
         for probe in super::super::probes(&nodes) {
             let parsed = parse(&probe.parser, &twin.read(&probe.source).unwrap()).unwrap();

@@ -60,9 +60,11 @@ pub(super) fn figures(facts: &FigureFacts) -> LayerFigures {
     figures
 }
 
-/// 100 x (1 - data / logical).
+/// 100 x (1 - data / logical). Where blocks of before were replaced, growth of data may be more than that of logical blocks, or less
+/// than nothing: it tells no saving then.
 fn saving(data: Option<f64>, logical: Option<f64>) -> Option<f64> {
-    ratio(data, logical).map(|share| 100.0 * (1.0 - share))
+    let share = ratio(data, logical).filter(|share| (0.0..=1.0).contains(share));
+    share.map(|share| 100.0 * (1.0 - share))
 }
 
 /// Share of written blocks that are not zero. VDO maps zero blocks without storing them and does not count
@@ -157,6 +159,16 @@ mod tests {
         assert_eq!(figures["slabs_reopened"], None, "the field was not there");
         let half = of(&rows()[..2], None);
         assert!(half.values().all(Option::is_none));
+    }
+
+    #[test]
+    fn growth_of_data_beyond_that_of_logical_blocks_tells_no_saving() {
+        for (data, known) in [(1005.0, true), (1006.0, false), (4.0, false)] {
+            let mut rows = rows();
+            rows[2].fields.insert("dataBlocksUsed".into(), Some(data));
+            let saving = of(&rows, None)["saving_percent"];
+            assert_eq!(saving.is_some(), known, "{data}: {saving:?}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::{DATA_NODE, POOL_NODE, VOLUME};
 use crate::layer::Place;
 use crate::lvm::{Group, GroupTwin};
 use crate::probe::Source;
-use crate::twin::{Twin, TwinAnswer};
+use crate::twin::{Twin, TwinAnswer, Writes};
 
 /// Fragments that stay in the packer until a flush.
 const PARKED: f64 = 3.0;
@@ -37,12 +37,14 @@ pub(super) struct VdoTwin {
 #[derive(Default)]
 struct State {
     written: f64,
-    /// Mapped by writes of nothing but zeros (allocation), until data is written over them.
-    zeros: f64,
-    /// Mapped by other writes.
+    /// Logical blocks that were ever written.
+    mapped: f64,
+    /// Of these, blocks that a load of more than zeros wrote last.
     covered: f64,
     leaves: f64,
     data: f64,
+    /// Blocks that were ever stored.
+    stored: f64,
     fragments: f64,
     packed: f64,
     parked: f64,
@@ -51,9 +53,13 @@ struct State {
 }
 
 impl State {
-    /// Mapped blocks of a volume of `logical`: blocks of zeros are overwritten in the share that is covered.
-    fn mapped(&self, logical: f64) -> f64 {
-        self.covered + self.zeros * (1.0 - self.covered / logical)
+    /// Blocks of content were written, `stored` of them anew; what they replace goes, whichever load wrote it: each that was ever
+    /// written is as likely to be still there as any other.
+    fn replace(&mut self, content: f64, stored: f64, covered: f64) {
+        let all = self.covered + content;
+        let left = if all > 0.0 { (covered / all).min(1.0) } else { 0.0 };
+        self.data = (self.data + stored) * left;
+        self.covered = covered;
     }
 }
 
@@ -86,6 +92,12 @@ impl VdoTwin {
         self.state.leaves + (3.0 * self.state.leaves).min(interior)
     }
 
+    /// Blocks that hold data: a twin of a pool that is full stores no more, though it lets all writes pass.
+    fn data(&self) -> f64 {
+        let room = self.pool_blocks as f64 - self.fixed() - self.map_pages();
+        self.state.data.min(room.max(0.0))
+    }
+
     fn value(&self, path: &str) -> String {
         let s = &self.state;
         let pages = self.map_pages();
@@ -93,9 +105,9 @@ impl VdoTwin {
         let number = match path {
             "mode" => return "normal".into(),
             "version" => 36.0,
-            "dataBlocksUsed" => s.data,
+            "dataBlocksUsed" => self.data(),
             "overheadBlocksUsed" => self.fixed() + pages,
-            "logicalBlocksUsed" => s.mapped(self.logical_blocks as f64),
+            "logicalBlocksUsed" => s.mapped,
             "physicalBlocks" => self.pool_blocks as f64,
             "logicalBlocks" => self.logical_blocks as f64,
             "blockMapCacheSize" => self.setup.block_map_cache as f64,
@@ -114,7 +126,7 @@ impl VdoTwin {
             "maxVIOs" => s.written.min(32.0),
             "logicalBlockSize" => f64::from(self.setup.minimum_io_size),
             "biosIn.write" => s.written,
-            "biosOut.write" | "biosOutCompleted.write" => s.data,
+            "biosOut.write" | "biosOutCompleted.write" => s.stored,
             "biosMeta.write" | "biosMetaCompleted.write" => meta,
             "biosJournal.write" | "biosJournalCompleted.write" => journal,
             "blockMap.pagesLoaded" | "biosPageCache.write" | "biosPageCacheCompleted.write" => {
@@ -135,7 +147,7 @@ impl VdoTwin {
         };
         self.index_open = true;
         let compression = if self.setup.compression { "online" } else { "offline" };
-        let used = self.state.data + self.fixed() + self.map_pages();
+        let used = self.data() + self.fixed() + self.map_pages();
         format!(
             "0 {} vdo /dev/dm-0 normal - {index} {compression} {} {}",
             self.logical_blocks * 8,
@@ -222,9 +234,10 @@ impl Twin for VdoTwin {
         self.lvm.remove_nodes(nodes)
     }
 
-    fn wrote(&mut self, blocks: u64, content: &ContentFigures) {
+    fn wrote(&mut self, writes: &Writes, content: &ContentFigures) {
         let share = |percent: Option<f64>| percent.unwrap_or(0.0) / 100.0;
-        let blocks = blocks as f64;
+        let (blocks, fresh) = (writes.blocks as f64, writes.fresh as f64);
+        let over_zeros = writes.over_zeros as f64;
         let zero = blocks * share(content.zero_percent);
         let duplicates =
             if self.setup.dedupe { blocks * share(content.duplicate_percent) } else { 0.0 };
@@ -232,24 +245,24 @@ impl Twin for VdoTwin {
         let saved = 4096.0 * (1.0 - share(content.lz4_saving_percent));
         let size = content.lz4_size_mean_bytes.unwrap_or(saved).max(1.0);
         let slots = (PACKED_BYTES / size).floor().min(PACKED_SLOTS);
-        let logical = self.logical_blocks as f64;
         let s = &mut self.state;
         s.written += blocks;
-        if zero < blocks {
-            s.covered = (s.covered + blocks).min(logical);
-        } else {
-            s.zeros = (s.zeros + blocks).min(logical);
-        }
-        s.leaves = (s.leaves + blocks).min(geometry::leaves(self.logical_blocks * BLOCK) as f64);
+        s.mapped += fresh;
+        s.leaves = (s.leaves + fresh).min(geometry::leaves(self.logical_blocks * BLOCK) as f64);
         s.duplicates += duplicates;
         s.distinct += distinct;
-        if self.setup.compression && slots >= 2.0 && distinct > 0.0 {
+        let packs = self.setup.compression && slots >= 2.0 && distinct > 0.0;
+        let stored = if packs { distinct / slots } else { distinct };
+        if packs {
             s.fragments += distinct;
-            s.packed += distinct / slots;
-            s.data += distinct / slots;
+            s.packed += stored;
             s.parked = PARKED.min(s.fragments);
+        }
+        s.stored += stored;
+        if zero < blocks {
+            s.replace(blocks, stored, s.covered + fresh + over_zeros);
         } else {
-            s.data += distinct;
+            s.replace(0.0, 0.0, s.covered - (blocks - fresh - over_zeros));
         }
     }
 

@@ -46,7 +46,7 @@ fn the_figures_of_a_simulated_pass_are_those_of_its_content() {
     let (mut twin, raised) = up("logical_size = \"1G\"");
     let leaves = geometry::leaves(1 << 30);
     let zero = ContentFigures { zero_percent: Some(100.0), ..Default::default() };
-    twin.wrote(leaves, &zero);
+    twin.wrote(&Writes::fresh(leaves), &zero);
     let before = sample(twin.as_mut(), &raised, 1, ALLOCATED);
     let content = ContentFigures {
         duplicate_percent: Some(50.0),
@@ -56,7 +56,7 @@ fn the_figures_of_a_simulated_pass_are_those_of_its_content() {
     };
     let whole = 1u64 << 18;
     for _ in 0..64 {
-        twin.wrote(whole / 64, &content);
+        twin.wrote(&Writes::fresh(whole / 64), &content);
     }
     twin.flushed(&raised.device);
     let after = sample(twin.as_mut(), &raised, 2, SETTLED);
@@ -75,6 +75,44 @@ fn the_figures_of_a_simulated_pass_are_those_of_its_content() {
 }
 
 #[test]
+fn overwriting_replaces_what_was_there_so_that_a_full_volume_saves_what_its_content_saves() {
+    let (mut twin, raised) = up("logical_size = \"1G\"");
+    let before = sample(twin.as_mut(), &raised, 1, ALLOCATED);
+    let content = ContentFigures {
+        duplicate_percent: Some(50.0),
+        zero_percent: Some(0.0),
+        lz4_size_mean_bytes: Some(1638.0),
+        ..Default::default()
+    };
+    let whole = 1u64 << 18;
+    twin.wrote(&Writes::fresh(whole), &content);
+    for _ in 0..20 {
+        twin.wrote(&Writes { blocks: whole, ..Writes::default() }, &content);
+    }
+    twin.flushed(&raised.device);
+    let after = sample(twin.as_mut(), &raised, 2, SETTLED);
+    let rows = [before, after];
+    let facts = FigureFacts { layer: "vdo", samples: &rows, achieved: Some(&content) };
+    let figures = (KIND.figures)(&facts);
+    assert_eq!(figures["logical_blocks_used"], Some(whole as f64));
+    assert_eq!(figures["data_blocks_used"], Some(whole as f64 / 4.0));
+    assert_eq!(figures["saving_percent"], Some(75.0));
+}
+
+#[test]
+fn zeros_written_over_everything_leave_no_data() {
+    let (mut twin, raised) = up("logical_size = \"1G\"");
+    twin.wrote(&Writes::fresh(1000), &ContentFigures::default());
+    let zero = ContentFigures { zero_percent: Some(100.0), ..Default::default() };
+    twin.wrote(&Writes { blocks: 1000, ..Writes::default() }, &zero);
+    let fields = sample(twin.as_mut(), &raised, 0, SETTLED).fields;
+    assert_eq!(fields["dataBlocksUsed"], Some(0.0));
+    twin.wrote(&Writes { blocks: 500, over_zeros: 500, fresh: 0 }, &ContentFigures::default());
+    let fields = sample(twin.as_mut(), &raised, 0, SETTLED).fields;
+    assert_eq!(fields["dataBlocksUsed"], Some(500.0));
+}
+
+#[test]
 fn a_volume_that_neither_dedupes_nor_compresses_saves_nothing() {
     let (mut twin, raised) = up("dedupe = \"off\"\ncompression = \"off\"");
     let content = ContentFigures {
@@ -82,7 +120,7 @@ fn a_volume_that_neither_dedupes_nor_compresses_saves_nothing() {
         lz4_saving_percent: Some(60.0),
         ..Default::default()
     };
-    twin.wrote(1000, &content);
+    twin.wrote(&Writes::fresh(1000), &content);
     let fields = sample(twin.as_mut(), &raised, 0, SETTLED).fields;
     assert_eq!(fields["dataBlocksUsed"], Some(1000.0));
     assert_eq!(fields["hashLock.dedupeAdviceValid"], Some(0.0));
@@ -92,7 +130,7 @@ fn a_volume_that_neither_dedupes_nor_compresses_saves_nothing() {
 fn allocation_without_a_stage_shows_as_overhead() {
     let (mut twin, raised) = up("logical_size = \"20G\"");
     let before = sample(twin.as_mut(), &raised, 0, ALLOCATED).fields;
-    twin.wrote(geometry::leaves(20 << 30), &ContentFigures::default());
+    twin.wrote(&Writes::fresh(geometry::leaves(20 << 30)), &ContentFigures::default());
     let after = sample(twin.as_mut(), &raised, 1, SETTLED).fields;
     let grown = after["overheadBlocksUsed"].unwrap() - before["overheadBlocksUsed"].unwrap();
     assert_eq!(grown, 6637.0);
@@ -105,7 +143,7 @@ fn the_index_opens_and_the_packer_empties_as_steps_wait_for() {
     let mut index = || parse(parser, &twin.read(source).unwrap()).unwrap().texts["index"].clone();
     assert_eq!((index().as_str(), index().as_str()), ("opening", "online"));
     let content = ContentFigures { lz4_saving_percent: Some(60.0), ..Default::default() };
-    twin.wrote(100, &content);
+    twin.wrote(&Writes::fresh(100), &content);
     let parked = |twin: &mut dyn Twin| sample(twin, &raised, 0, "").fields["packer.compressedFragmentsInPacker"];
     assert_eq!(parked(twin.as_mut()), Some(3.0));
     twin.flushed(&raised.device);

@@ -1,0 +1,111 @@
+//! Which blocks of a simulated device were written and which of them again: a model keeps no data, and what its layers store
+//! depends on that.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use units::Bytes;
+
+/// The blocks of a simulated device over all loads on it; clones are the same device.
+#[derive(Debug, Clone)]
+pub struct Surface(Arc<Mutex<Blocks>>);
+
+/// What was written since somebody looked last, in blocks of 4096 bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Touched {
+    /// All blocks, each as often as it was written.
+    pub written: u64,
+    /// Of these, blocks that nobody had written before.
+    pub fresh: u64,
+    /// Of these, blocks that held what a load of zeros had written.
+    pub over_zeros: u64,
+}
+
+#[derive(Debug)]
+struct Blocks {
+    /// A bit for each block that was written.
+    mapped: Vec<u64>,
+    /// A bit for each block that holds more than zeros.
+    data: Vec<u64>,
+    /// Whether the load that runs writes nothing but zeros.
+    zeros: bool,
+    touched: Touched,
+}
+
+impl Surface {
+    /// A device of this size that nobody has written to.
+    pub fn new(bytes: Bytes) -> Self {
+        let words = bytes.0.div_ceil(64 * reduce::BLOCK as u64) as usize;
+        let (mapped, data) = (vec![0; words], vec![0; words]);
+        Self(Arc::new(Mutex::new(Blocks {
+            mapped,
+            data,
+            zeros: false,
+            touched: Touched::default(),
+        })))
+    }
+
+    /// From now on loads write nothing but zeros, or something else.
+    pub fn writes_zeros(&self, zeros: bool) {
+        self.blocks().zeros = zeros;
+    }
+
+    /// What was written since the last call.
+    pub fn take(&self) -> Touched {
+        std::mem::take(&mut self.blocks().touched)
+    }
+
+    /// An I/O has written `length` bytes at `offset`.
+    pub(crate) fn write(&self, offset: u64, length: u32) {
+        let block = reduce::BLOCK as u64;
+        let mut blocks = self.blocks();
+        for at in offset / block..(offset + u64::from(length)).div_ceil(block) {
+            blocks.write(at);
+        }
+    }
+
+    fn blocks(&self) -> MutexGuard<'_, Blocks> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Blocks {
+    fn write(&mut self, at: u64) {
+        let (word, bit) = ((at / 64) as usize, 1 << (at % 64));
+        let (Some(mapped), Some(data)) = (self.mapped.get_mut(word), self.data.get_mut(word))
+        else {
+            return;
+        };
+        self.touched.written += 1;
+        self.touched.fresh += u64::from(*mapped & bit == 0);
+        self.touched.over_zeros += u64::from(*mapped & !*data & bit != 0);
+        *mapped |= bit;
+        *data = if self.zeros { *data & !bit } else { *data | bit };
+    }
+}
+
+/// Two are the same when they are one device.
+impl PartialEq for Surface {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fresh_blocks_overwritten_zeros_and_overwritten_data_are_told_apart() {
+        let surface = Surface::new(Bytes(1 << 20));
+        surface.writes_zeros(true);
+        surface.write(0, 8192);
+        assert_eq!(surface.take(), Touched { written: 2, fresh: 2, over_zeros: 0 });
+        surface.writes_zeros(false);
+        surface.write(4096, 8192);
+        surface.write(4096, 512);
+        assert_eq!(surface.take(), Touched { written: 3, fresh: 1, over_zeros: 1 });
+        assert_eq!(surface.take(), Touched::default());
+        surface.write(1 << 20, 4096);
+        assert_eq!(surface.take(), Touched::default(), "beyond its end there is nothing");
+    }
+}
