@@ -188,7 +188,7 @@ impl Output<'_> {
             return refused(&why, "name another file");
         }
         if found.len() > 0 {
-            let why = format!("is there already, and is no {} of Fathom", self.kind.name());
+            let why = format!("is there already, and is no {} that Fathom made", self.kind.name());
             return refused(&why, "name another file, or remove it");
         }
         self.folder_is_writable(&whole)
@@ -221,28 +221,28 @@ impl Output<'_> {
     fn folder_is_writable(&self, place: &Path) -> Result<(), Failure> {
         let folder = folder(place);
         rustix::fs::access(folder, rustix::fs::Access::WRITE_OK)
-            .map_err(|error| self.not_written(error.into()))
+            .map_err(|error| self.not_written(&error.into()))
     }
 
     /// Writes the file whole: others see the old one or the new one.
     pub fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
         // What was allowed at the start need not be what is there now.
         self.may_be_written(&|_| None)?;
-        let draft = Draft::begin(self.path).map_err(|error| self.not_written(error))?;
+        let draft = Draft::begin(self.path).map_err(|error| self.not_written(&error))?;
         match draft.file().write_all(bytes) {
             // A reader of a pipe that went away has seen enough.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
-            written => written.map_err(|error| self.not_written(error))?,
+            written => written.map_err(|error| self.not_written(&error))?,
         }
-        draft.finish().map(drop).map_err(|error| self.not_written(error))
+        draft.finish().map(drop).map_err(|error| self.not_written(&error))
     }
 
     /// Begins a file that grows.
     pub fn begin(&self) -> Result<Draft, Failure> {
-        Draft::begin(self.path).map_err(|error| self.not_written(error))
+        Draft::begin(self.path).map_err(|error| self.not_written(&error))
     }
 
-    pub fn not_written(&self, error: std::io::Error) -> Failure {
+    pub fn not_written(&self, error: &std::io::Error) -> Failure {
         let (option, at) = (self.option, self.path.display());
         let message = format!("{option} {at} cannot be written: {error}");
         match error.kind() {

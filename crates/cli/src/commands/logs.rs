@@ -22,7 +22,7 @@ pub struct LatencyLog {
 impl LatencyLog {
     /// Begins the log of a load on `what`.
     pub fn create(output: &Output, what: &str) -> Result<Self, Failure> {
-        let refused = |error: std::io::Error| output.not_written(error);
+        let refused = |error: std::io::Error| output.not_written(&error);
         let draft = output.begin()?;
         let file = BufWriter::new(draft.file().try_clone().map_err(refused)?);
         let mut log = IntervalLog::begin(file, what).map_err(refused)?;
