@@ -3,6 +3,12 @@
 use std::error::Error;
 use std::process::ExitCode;
 
+use clap::Parser;
+use units::{is_obeyed, printable};
+
+use crate::args::Cli;
+use crate::terminal::{Style, Text, answer, say_text};
+
 /// Why a command did not do what was asked.
 #[derive(Debug)]
 pub struct Failure {
@@ -54,25 +60,51 @@ impl Failure {
 
     /// Prints it to standard error, causes below it, and gives the exit code.
     pub fn report(&self) -> ExitCode {
-        let style = crate::terminal::Style::of_stderr();
-        let mut text = format!("{} {}", style.bad("error:"), self.error);
+        let style = Style::of_stderr();
+        let mut text = Text::from(style.bad("error:").and(self.error.to_string()));
         let mut said = self.error.to_string();
         let mut cause = self.error.source();
         while let Some(error) = cause {
             let line = error.to_string();
             // Some libraries repeat the cause in their own words; once is enough.
             if !said.contains(&line) {
-                text.push_str(&format!("\n  because: {line}"));
+                text.line(format!("  because: {line}"));
             }
             said = line;
             cause = error.source();
         }
         if let Some(help) = &self.help {
-            text.push_str(&format!("\n{} {help}", style.good("help:")));
+            text.line(style.good("help:").and(help));
         }
-        crate::terminal::say(&text);
+        say_text(&text);
         ExitCode::from(self.code)
     }
+}
+
+/// Prints what is to be said of the command line: an error, or the help that it asks for.
+pub fn command_line(error: &clap::Error) -> ExitCode {
+    let words: Vec<String> =
+        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    if let Some(failure) = negative(error, words.iter().cloned()) {
+        return failure.report();
+    }
+    if !error.use_stderr() {
+        let text = error.render();
+        let colour = Style::of_stdout().colour();
+        answer(&Text::made(if colour { text.ansi().to_string() } else { text.to_string() }));
+        return ExitCode::SUCCESS;
+    }
+    if !words.iter().any(|word| word.contains(is_obeyed)) {
+        // A closed standard error is no reason for another exit code.
+        let _ = error.print();
+        return ExitCode::from(2);
+    }
+    // The error quotes the words, in colours of its own: it is told of the words as they can be shown.
+    match Cli::try_parse_from(words.iter().map(|word| printable(word).into_owned())) {
+        Err(shown) if shown.use_stderr() => drop(shown.print()),
+        _ => say_text(&Text::lines_of(&error.render().to_string())),
+    }
+    ExitCode::from(2)
 }
 
 /// What to say where a negative number was typed after an option: it looks like an option of its own, and `error` says no more
@@ -114,8 +146,7 @@ impl From<host::ClaimError> for Failure {
 
 impl From<experiment::ExperimentError> for Failure {
     fn from(error: experiment::ExperimentError) -> Self {
-        let style = crate::terminal::Style::of_stderr();
-        crate::terminal::say(&error.render(style.colour()));
+        say_text(&Text::made(error.render(Style::of_stderr().colour()) + "\n"));
         let count = error.mistakes.len();
         let mistakes = if count == 1 { "1 mistake".into() } else { format!("{count} mistakes") };
         Self::usage(format!("{} cannot be used: {mistakes}", error.file))
@@ -141,10 +172,7 @@ impl From<results::ReadError> for Failure {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
-    use super::negative;
-    use crate::args::Cli;
+    use super::*;
 
     fn said(line: &str) -> Option<String> {
         let words = || line.split(' ').map(str::to_owned);

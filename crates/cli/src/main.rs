@@ -22,19 +22,9 @@ fn main() -> ExitCode {
     if lab::guest::is_guest() {
         return commands::guest::main();
     }
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
-        Err(error) => {
-            if let Some(failure) = failure::negative(&error, std::env::args()) {
-                return failure.report();
-            }
-            let _ = error.print();
-            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
-        }
-    };
-    match execute(&cli) {
-        Ok(code) => code,
-        Err(failure) => failure.report(),
+    match Cli::try_parse() {
+        Ok(cli) => execute(&cli).unwrap_or_else(|failure| failure.report()),
+        Err(error) => failure::command_line(&error),
     }
 }
 

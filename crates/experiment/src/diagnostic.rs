@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use units::printable;
 
 /// One mistake in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,8 +24,11 @@ impl Diagnostic {
 
     /// The mistake as people read it, with the line it is on.
     pub fn render(&self, file: &str, text: &str, colour: bool) -> String {
+        // Files and names of others must not reach the terminal as they are. In the text each byte keeps its place.
+        let (file, text) = (&*printable(file), &*without_orders(text));
+        let (message, help) = (printable(&self.message), self.help.as_deref().map(printable));
         let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
-        let title = Level::ERROR.primary_title(&self.message);
+        let title = Level::ERROR.primary_title(&*message);
         let mut group = match &self.span {
             Some(span) => {
                 let end = span.end.min(text.len()).max(span.start.min(text.len()));
@@ -35,11 +39,23 @@ impl Diagnostic {
             }
             None => Group::with_title(title),
         };
-        if let Some(help) = &self.help {
-            group = group.element(Level::HELP.message(help));
+        if let Some(help) = &help {
+            group = group.element(Level::HELP.message(&**help));
         }
         renderer.render(&[group])
     }
+}
+
+/// `text` where what a terminal obeys is replaced by marks of the same length; lines and tabs stay.
+fn without_orders(text: &str) -> String {
+    let shown = text.chars().map(|c| match (units::is_obeyed(c), c.len_utf8()) {
+        _ if c == '\n' || c == '\t' || c == '\r' => c,
+        (false, _) => c,
+        (true, 1) => '?',
+        (true, 2) => '¿',
+        (true, _) => '\u{fffd}',
+    });
+    shown.collect()
 }
 
 /// The known name nearest to `word`, when it is near enough to be meant.
@@ -60,6 +76,19 @@ mod tests {
     fn only_a_name_that_is_near_enough_is_proposed() {
         assert_eq!(nearest("reapeat", ["name", "repeat"]), Some("repeat"));
         assert_eq!(nearest("zzzzzz", ["name", "repeat"]), None);
+    }
+
+    #[test]
+    fn what_a_terminal_would_obey_is_shown_in_no_part_of_a_mistake_and_the_place_stays_right() {
+        let hostile = "\u{1b}[2J\u{9b}31m\u{202e}";
+        let text = format!("a = \"{hostile}\"\nb = 2 # {hostile}\n");
+        let at = text.find("b =").unwrap();
+        let name = format!("x{hostile}.toml");
+        let shown = Diagnostic::at(at..at + 1, format!("Bad {hostile}\nhelp: x"), hostile)
+            .render(&name, &text, false);
+        assert!(!shown.contains(|c| c != '\n' && units::is_obeyed(c)), "{shown:?}");
+        assert!(shown.contains(":2") && shown.contains("b = 2"), "{shown}");
+        assert!(!shown.lines().any(|line| line.starts_with("help: x")), "{shown}");
     }
 
     #[test]

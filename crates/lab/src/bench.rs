@@ -44,7 +44,8 @@ pub fn start_once(
             }
             Received::Frame(_) | Received::Nothing => {}
             Received::Ended(end) => {
-                return Err(Error::Qemu { why: format!("{}\n{}", end.ending, end.console_tail) });
+                let console = end.console_tail.lines().collect::<Vec<_>>().join("; ");
+                return Err(Error::Qemu { why: format!("{}; its console: {console}", end.ending) });
             }
         }
     }

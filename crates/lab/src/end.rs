@@ -100,7 +100,7 @@ pub(crate) fn judge(seen: &Evidence) -> Ending {
             (None, true) if !seen.cleanly => Ending::Crashed {
                 why: match seen.qemu_said.trim() {
                     "" => "QEMU ended without a word".to_owned(),
-                    said => format!("QEMU: {said}"),
+                    said => format!("QEMU: {}", said.lines().collect::<Vec<_>>().join("; ")),
                 },
             },
             (None, true) => {

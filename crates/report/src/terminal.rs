@@ -2,6 +2,7 @@
 
 use results::model::{Severity, plain_and_raw};
 use units::show::significant;
+use units::{is_obeyed, printable};
 
 use crate::view::{Figure, FigureRow, View};
 use crate::wording::{self, NONE};
@@ -139,6 +140,9 @@ fn lines(view: &View, rows: &[&FigureRow], columns: Columns, detail: Detail) -> 
         }
         lines.push(line(row, columns, detail));
     }
+    for cell in lines.iter_mut().flat_map(|line| &mut line.cells) {
+        *cell = printable(cell).into_owned();
+    }
     lines
 }
 
@@ -207,7 +211,7 @@ fn drawn(lines: &[Line], ink: &Ink, compared: bool) -> String {
 /// A name of others in a column: no control characters, and not so long that it takes the table's room.
 fn short(name: &str) -> String {
     const MOST: usize = 24;
-    let clean: String = name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let clean: String = name.chars().map(|c| if is_obeyed(c) { ' ' } else { c }).collect();
     if clean.chars().count() <= MOST {
         return clean;
     }
@@ -270,7 +274,7 @@ impl Ink {
 /// `text` in lines of at most `width` characters, all but the first with `indent` before them. Control
 /// characters, which names of others may hold, do not reach the terminal.
 fn wrapped(text: &str, width: usize, indent: &str) -> String {
-    let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let clean: String = text.chars().map(|c| if is_obeyed(c) { ' ' } else { c }).collect();
     let mut lines: Vec<String> = vec![String::new()];
     for word in clean.split_whitespace() {
         let room = if lines.len() == 1 { width } else { width.saturating_sub(indent.len()) };

@@ -10,7 +10,7 @@ use results::model::{Finding, Severity, plain_and_raw};
 
 use crate::args::DoctorArgs;
 use crate::failure::Failure;
-use crate::terminal::{Style, answer};
+use crate::terminal::{Style, Text, answer};
 
 pub fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
     match &args.result {
@@ -65,21 +65,22 @@ fn capabilities() -> Vec<Capability> {
 fn show<T: serde::Serialize>(
     items: &[T],
     json: bool,
-    text: fn(&[T], Style) -> String,
+    text: fn(&[T], Style) -> Text,
 ) -> Result<ExitCode, Failure> {
     if json {
-        answer(&serde_json::to_string_pretty(items).map_err(Failure::data)?);
+        crate::terminal::json(&serde_json::to_string_pretty(items).map_err(Failure::data)?);
     } else {
         answer(&text(items, Style::of_stdout()));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn findings_text(findings: &[Finding], style: Style) -> String {
+fn findings_text(findings: &[Finding], style: Style) -> Text {
     if findings.is_empty() {
         return "Nothing found: the figures mean what they say.".into();
     }
-    let shown = findings.iter().map(|finding| {
+    let mut text = Text::new();
+    for finding in findings {
         let word = match finding.severity {
             Severity::Error => style.bad("error"),
             Severity::Warning => style.note("warning"),
@@ -87,25 +88,26 @@ fn findings_text(findings: &[Finding], style: Style) -> String {
         };
         let (evidence, raw) = plain_and_raw(&finding.evidence);
         let more = raw.map_or("", |_| " (--json has the words of QEMU or the kernel)");
-        let subject = finding.subject.as_ref().map_or_else(String::new, |s| format!(" [{s}]"));
-        format!(
-            "{word}{subject} {}\n  evidence: {evidence}{more}\n  do: {}",
-            finding.message, finding.remedy
-        )
-    });
-    shown.collect::<Vec<_>>().join("\n")
+        let subject = finding.subject.as_ref().map_or_else(String::new, |s| format!("[{s}] "));
+        text.line(word.and(format!("{subject}{}", finding.message)));
+        text.line(format!("  evidence: {evidence}{more}"));
+        text.line(format!("  do: {}", finding.remedy));
+    }
+    text
 }
 
-fn capabilities_text(capabilities: &[Capability], style: Style) -> String {
-    let shown = capabilities.iter().map(|capability| {
+fn capabilities_text(capabilities: &[Capability], style: Style) -> Text {
+    let mut text = Text::new();
+    for capability in capabilities {
         let word = match capability.state {
             CapabilityState::Ok => style.good("ok     "),
             CapabilityState::Limited => style.note("limited"),
             CapabilityState::Missing => style.bad("missing"),
         };
-        let remedy =
-            capability.remedy.as_ref().map_or_else(String::new, |r| format!("\n          do: {r}"));
-        format!("{word}  {:<32} {}{remedy}", capability.name, capability.detail)
-    });
-    shown.collect::<Vec<_>>().join("\n")
+        text.line(word.and(format!(" {:<32} {}", capability.name, capability.detail)));
+        if let Some(remedy) = &capability.remedy {
+            text.line(format!("          do: {remedy}"));
+        }
+    }
+    text
 }

@@ -13,7 +13,7 @@ use crate::args::EstimateArgs;
 use crate::failure::Failure;
 use crate::outputs::{self, Input, Kind, Output};
 use crate::render::estimate::{EstimateView, sizing_text, summary};
-use crate::terminal::{answer, say};
+use crate::terminal::{answer, json, json_line, say_text};
 
 pub fn run(args: &EstimateArgs) -> Result<ExitCode, Failure> {
     match (args.size, args.saving) {
@@ -28,8 +28,7 @@ fn sizing(args: &EstimateArgs, size: Bytes, saving: f64) -> Result<ExitCode, Fai
     let ask = Ask { data: size, stored, files: None, index: None, wishes };
     let sizing = estimate::size(&ask).map_err(failure)?;
     if args.json {
-        let json = serde_json::json!({"schema": estimate::SCHEMA, "sizing": sizing});
-        answer(&json.to_string());
+        json_line(&serde_json::json!({"schema": estimate::SCHEMA, "sizing": sizing}));
     } else {
         answer(&sizing_text(&sizing));
     }
@@ -68,8 +67,8 @@ fn data(args: &EstimateArgs) -> Result<ExitCode, Failure> {
     }
     let text = summary(&found);
     if args.json {
-        say(text.trim_end());
-        answer(&serde_json::to_string(&found).map_err(Failure::data)?);
+        say_text(&text);
+        json(&serde_json::to_string(&found).map_err(Failure::data)?);
     } else {
         answer(&text);
     }

@@ -9,7 +9,7 @@ use units::{Bytes, Nanos};
 use crate::args::ExplainArgs;
 use crate::choices::{Source, plan};
 use crate::failure::Failure;
-use crate::terminal::{Style, answer};
+use crate::terminal::{Style, Text, answer, json};
 
 pub fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     let Some(experiment) = &args.experiment else {
@@ -19,16 +19,15 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     let plan = plan(&Source::find(experiment)?, None, args.repeat, BTreeMap::new())?;
     let explained = experiment::explain(&plan);
     if args.json {
-        let json = serde_json::to_string_pretty(&explained).map_err(Failure::data)?;
-        answer(&json);
+        json(&serde_json::to_string_pretty(&explained).map_err(Failure::data)?);
     } else {
         answer(&text(&explained));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn shipped() -> String {
-    let mut text = String::from("Shipped experiments (fathom explain NAME says more):\n");
+fn shipped() -> Text {
+    let mut text = Text::from("Shipped experiments (fathom explain NAME says more):");
     for experiment in experiment::SHIPPED {
         let about = experiment
             .text
@@ -36,40 +35,37 @@ fn shipped() -> String {
             .find_map(|line| line.strip_prefix("about = "))
             .unwrap_or_default()
             .trim_matches('"');
-        text.push_str(&format!("  {:<16} {about}\n", experiment.name));
+        text.line(format!("  {:<16} {about}", experiment.name));
     }
     text
 }
 
-fn text(explained: &Explained) -> String {
+fn text(explained: &Explained) -> Text {
     let style = Style::of_stdout();
-    let mut text = format!("{}: {}\n", explained.experiment, explained.about);
-    text.push_str(&format!(
-        "{} cells, about {} (loads that end by amount: at {} IOPS)\norder   {}\n",
+    let mut text = Text::from(format!("{}: {}", explained.experiment, explained.about));
+    text.line(format!(
+        "{} cells, about {} (loads that end by amount: at {} IOPS)",
         explained.order.len(),
         Nanos(explained.about_ns),
         units::show::grouped(explained.assumed_iops),
-        explained.order.join(", "),
     ));
+    text.line(format!("order   {}", explained.order.join(", ")));
     for device in &explained.devices {
         if let Some(file) = &device.file {
             let size = Bytes(device.size_bytes);
-            text.push_str(&format!(
-                "device  {}: {size} of {}, read only\n",
-                device.role,
-                file.display()
-            ));
+            text.line(format!("device  {}: {size} of {}, read only", device.role, file.display()));
             continue;
         }
-        text.push_str(&format!(
-            "device  {} of {}; at most {} are stored on it\n",
+        text.line(format!(
+            "device  {} of {}; at most {} are stored on it",
             device.role,
             Bytes(device.size_bytes),
             Bytes(device.stored_bytes),
         ));
     }
     for variant in &explained.variants {
-        text.push_str(&format!("\nvariant {}\n", variant.name));
+        text += "";
+        text.line(format!("variant {}", variant.name));
         for (title, lines) in [
             ("up", &variant.up),
             ("ready", &variant.ready),
@@ -79,13 +75,14 @@ fn text(explained: &Explained) -> String {
         ] {
             for (i, line) in lines.iter().enumerate() {
                 let title = if i == 0 { title } else { "" };
-                text.push_str(&format!("  {} {line}\n", style.dim(&format!("{title:<8}"))));
+                text.line(style.dim(&format!("  {title:<8}")).and(line));
             }
         }
         for warning in &variant.warnings {
-            text.push_str(&format!("  {} {warning}\n", style.note("warning:")));
+            text.line(style.note("  warning:").and(warning));
         }
     }
-    text.push_str("\nNames in braces are bound when the experiment runs. Nothing was touched.\n");
+    text += "";
+    text += "Names in braces are bound when the experiment runs. Nothing was touched.";
     text
 }

@@ -20,7 +20,7 @@ use crate::choices::{Source, plan, result_directory};
 use crate::failure::Failure;
 use crate::guests::{LabGuests, prepare};
 use crate::render::RunView;
-use crate::terminal::{Style, answer, say};
+use crate::terminal::{Style, Text, answer, json_line, say};
 
 /// The deadline is this many times the plan's estimate ...
 const DEADLINE_FACTOR: u64 = 5;
@@ -131,33 +131,33 @@ pub fn list(as_json: bool) -> Result<ExitCode, Failure> {
             .iter()
             .map(|m| json!({"pid": m.pid, "owner": m.owner, "memory": m.memory, "disks": m.disks}))
             .collect();
-        answer(&json!({"cache": cache.dir(), "images": images, "running": machines}).to_string());
+        json_line(&json!({"cache": cache.dir(), "images": images, "running": machines}));
         return Ok(ExitCode::SUCCESS);
     }
-    let mut text = format!("Guest images in {}:\n", cache.dir().display());
+    let mut text = Text::from(format!("Guest images in {}:", cache.dir().display()));
     if images.is_empty() {
-        text.push_str("  none; the first lab run builds one\n");
+        text += "  none; the first lab run builds one";
     }
     for image in &images {
         let what = image.manifest.as_ref().map_or_else(
             || "unfinished".to_owned(),
             |m| format!("{} kernel {}, {} packages", m.suite, m.kernel, m.packages.len()),
         );
-        text.push_str(&format!(
-            "  {}  {}  {what}, built {} ago{}\n",
+        text.line(format!(
+            "  {}  {}  {what}, built {} ago{}",
             image.id.get(..12).unwrap_or(&image.id),
             image.size,
             Nanos(image.age.as_nanos() as u64),
             if image.in_use { ", in use" } else { "" },
         ));
     }
-    text.push_str("Running labs:\n");
+    text += "Running labs:";
     if running.is_empty() {
-        text.push_str("  none\n");
+        text += "  none";
     }
     for machine in &running {
-        text.push_str(&format!(
-            "  QEMU {} of process {}: memory {}, disks {}\n",
+        text.line(format!(
+            "  QEMU {} of process {}: memory {}, disks {}",
             machine.pid,
             machine.owner,
             machine.memory,
@@ -172,16 +172,17 @@ pub fn clean(as_json: bool) -> Result<ExitCode, Failure> {
     let cleaned = Cache::open()?.clean(Clean::All)?;
     if as_json {
         let Bytes(freed) = cleaned.freed;
-        answer(
-            &json!({"removed": cleaned.images, "in_use": cleaned.in_use, "freed_bytes": freed})
-                .to_string(),
+        json_line(
+            &json!({"removed": cleaned.images, "in_use": cleaned.in_use, "freed_bytes": freed}),
         );
         return Ok(ExitCode::SUCCESS);
     }
     let style = Style::of_stdout();
-    answer(&format!("{} images removed, {} free again", cleaned.images.len(), cleaned.freed));
+    let count = cleaned.images.len();
+    let mut text = Text::from(format!("{count} images removed, {} free again", cleaned.freed));
     for id in &cleaned.in_use {
-        answer(&format!("{} image {id} stays: a lab is using it", style.note("note:")));
+        text.line(style.note("note:").and(format!("image {id} stays: a lab is using it")));
     }
+    answer(&text);
     Ok(ExitCode::SUCCESS)
 }

@@ -1,6 +1,6 @@
 //! `fathom load`: one load on devices and files.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use engine::{Aim, Context, Event, Load, Recording, TargetSpec};
@@ -15,7 +15,7 @@ use crate::choices::fresh_seed;
 use crate::failure::Failure;
 use crate::outputs::{self, Input, Kind, Output};
 use crate::render::LoadView;
-use crate::terminal::{Style, say};
+use crate::terminal::{Style, say, say_line};
 
 pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
     let mut spec = args.spec();
@@ -30,11 +30,11 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
         });
         let short = spec.written_blocks().and_then(|n| spec.content.length_warning(n, spec.jobs));
         for warning in spec.content.warnings().into_iter().chain(flushes).chain(short) {
-            say(&format!("{} {warning}", style.note("warning:")));
+            say_line(style.note("warning:").and(warning.to_string()));
         }
     } else if spec.content != content::ContentSpec::default() {
         let useless = "this load writes nothing: what was asked of its content changes nothing (--ops says what it does)";
-        say(&format!("{} {useless}", style.note("warning:")));
+        say_line(style.note("warning:").and(useless));
     }
     let may_create = new_size(args)?;
     no_target_twice(args)?;

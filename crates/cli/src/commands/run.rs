@@ -17,7 +17,7 @@ use crate::args::RunArgs;
 use crate::choices::{Source, plan, result_directory};
 use crate::failure::Failure;
 use crate::render::RunView;
-use crate::terminal::{Style, answer, json_line, say, width};
+use crate::terminal::{Style, Text, answer, json_line, say, say_text, width};
 
 pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let source = Source::find(&args.common.experiment)?;
@@ -171,9 +171,11 @@ pub fn conclude(outcome: Outcome, out: &Path, json: bool) -> Result<ExitCode, Fa
         json_line(&serde_json::json!({
             "event": "ended", "outcome": outcome.word(), "exit_code": outcome.exit_code(), "result": out,
         }));
-        say(&report::terminal::text(&view, width(), Style::of_stderr().colour()));
+        let colour = Style::of_stderr().colour();
+        say_text(&Text::made(report::terminal::text(&view, width(), colour)));
     } else {
-        answer(&report::terminal::text(&view, width(), Style::of_stdout().colour()));
+        let colour = Style::of_stdout().colour();
+        answer(&Text::made(report::terminal::text(&view, width(), colour)));
     }
     say(&format!(
         "result in {dir}; fathom report {dir} -o page.html makes a page of it",

@@ -14,7 +14,7 @@ use crate::choices::{Source, plan};
 use crate::failure::Failure;
 use crate::guests::prepare;
 use crate::render::RunView;
-use crate::terminal::say;
+use crate::terminal::{Text, say_text};
 
 /// A shell is left by its user, not by a deadline; this only bounds a forgotten one.
 const DEADLINE: std::time::Duration = std::time::Duration::from_secs(24 * 3600);
@@ -49,7 +49,7 @@ pub fn open(args: &LabShellArgs) -> Result<ExitCode, Failure> {
     match end.ending {
         Ending::Done => Ok(ExitCode::SUCCESS),
         ending => {
-            say(end.console_tail.trim_end());
+            say_text(&Text::lines_of(&end.console_tail));
             Err(Failure::data(ending.to_string())
                 .with_help("the lines above are the end of the guest's console"))
         }

@@ -1,15 +1,16 @@
 //! `fathom show`: a result or a comparison of engines on the terminal, or a log of I/Os as CSV.
 
 use std::fs::File;
-use std::io::{BufReader, BufWriter, ErrorKind, Read, Write};
+use std::io::{BufReader, BufWriter, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use results::iolog::{self, Reader};
+use units::printable;
 
 use crate::args::ShowArgs;
 use crate::failure::Failure;
-use crate::terminal::{Style, answer, say, width};
+use crate::terminal::{Out, Style, Text, answer, csv, json, lost, say_line, width};
 
 pub fn run(args: &ShowArgs) -> Result<ExitCode, Failure> {
     if is_io_log(&args.result) {
@@ -20,13 +21,12 @@ pub fn run(args: &ShowArgs) -> Result<ExitCode, Failure> {
     }
     let view = super::report::view_of(&args.result)?;
     if args.json {
-        let json =
-            serde_json::to_string_pretty(&report::json::json(&view)).map_err(Failure::data)?;
-        answer(&json);
+        json(&serde_json::to_string_pretty(&report::json::json(&view)).map_err(Failure::data)?);
     } else if args.csv {
-        answer(&report::csv::csv(&view));
+        csv(&report::csv::csv(&view));
     } else {
-        answer(&report::terminal::text(&view, width(), Style::of_stdout().colour()));
+        let colour = Style::of_stdout().colour();
+        answer(&Text::made(report::terminal::text(&view, width(), colour)));
     }
     Ok(super::report::exit_code([&view]))
 }
@@ -39,17 +39,17 @@ fn comparison(path: &Path) -> Option<PathBuf> {
 }
 
 /// The table of a comparison of engines, or the whole of it.
-fn engines(path: &Path, json: bool) -> Result<ExitCode, Failure> {
+fn engines(path: &Path, as_json: bool) -> Result<ExitCode, Failure> {
     let bytes = std::fs::read(path)
         .map_err(|error| Failure::data(format!("{} cannot be read: {error}", path.display())))?;
     let outcome = bench::outcome::decode(&bytes).map_err(|error| {
         let help = error.help();
         Failure::data(format!("{} cannot be read: {error}", path.display())).with_help(help)
     })?;
-    if json {
-        answer(&serde_json::to_string(&outcome).map_err(Failure::data)?);
+    if as_json {
+        json(&serde_json::to_string(&outcome).map_err(Failure::data)?);
     } else {
-        answer(&super::bench::table::text(&outcome, false));
+        answer(&Text::lines_of(&super::bench::table::text(&outcome, false)));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -66,31 +66,33 @@ fn io_log(path: &Path) -> Result<ExitCode, Failure> {
     let broken = |error: iolog::IoLogError| Failure::data(error);
     let file = File::open(path).map_err(|e| broken(e.into()))?;
     let mut reader = Reader::new(BufReader::new(file)).map_err(broken)?;
-    let mut out = BufWriter::new(std::io::stdout().lock());
+    let mut out = BufWriter::new(Out);
+    let terminal = std::io::stdout().is_terminal();
     let mut line = iolog::CSV_HEADER.to_owned();
     let header = reader.header().clone();
     loop {
-        match writeln!(out, "{line}") {
-            Ok(()) => {}
-            // A reader that went away has seen enough.
-            Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(ExitCode::SUCCESS),
-            Err(error) => return Err(Failure::environment(error)),
+        let shown = if terminal { printable(&line) } else { line.as_str().into() };
+        if let Err(error) = writeln!(out, "{shown}") {
+            lost(error);
+            return Ok(ExitCode::SUCCESS);
         }
         match reader.next() {
             Some(record) => line = record.map_err(|e| broken(e.into()))?.csv(&header),
             None => break,
         }
     }
-    let _ = out.flush();
+    if let Err(error) = out.flush() {
+        lost(error);
+    }
     let note = Style::of_stderr().note("note:");
     match reader.closing() {
         None => {
-            say(&format!("{note} this log was cut off: how many I/Os are missing is not known"));
+            say_line(note.and("this log was cut off: how many I/Os are missing is not known"));
             Ok(ExitCode::from(5))
         }
         Some(closing) => {
             if closing.dropped > 0 {
-                say(&format!("{note} {} I/Os are missing from this log", closing.dropped));
+                say_line(note.and(format!("{} I/Os are missing from this log", closing.dropped)));
             }
             Ok(ExitCode::SUCCESS)
         }

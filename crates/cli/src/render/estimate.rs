@@ -6,7 +6,7 @@ use units::show::{bytes, grouped};
 use units::{Nanos, Unit};
 
 use super::{bar, live, set_fraction, time_left};
-use crate::terminal::{Style, say};
+use crate::terminal::{Style, Text, say_line};
 
 /// How far an estimate is, on standard error.
 pub struct EstimateView {
@@ -51,11 +51,11 @@ fn percent(value: Option<f64>) -> String {
 }
 
 fn line(name: &str, value: &str, more: &str) -> String {
-    format!("{name:<22} {value:>12}   {more}").trim_end().to_owned() + "\n"
+    format!("{name:<22} {value:>12}   {more}").trim_end().to_owned()
 }
 
 /// The whole answer, for a terminal.
-pub fn summary(answer: &Answer) -> String {
+pub fn summary(answer: &Answer) -> Text {
     let mut text = blocks(answer);
     let vdo = &answer.vdo;
     let error = answer.sampled.saving_error_points;
@@ -65,11 +65,13 @@ pub fn summary(answer: &Answer) -> String {
         String::new()
     };
     if answer.blocks.total == 0 {
-        text += "\nNo block was read, so there is nothing to say: holes, space that was never written and empty files hold nothing.\n";
-        return text + &troubles(answer);
+        text += "";
+        text += "No block was read, so there is nothing to say: holes, space that was never written and empty files hold nothing.";
+        troubles(&mut text, answer);
+        return text;
     }
     let without = percent(vdo.saving_without_zeros_percent);
-    text += "\n";
+    text += "";
     text += &line(
         "VDO saves",
         &percent(vdo.saving_percent),
@@ -109,10 +111,11 @@ pub fn summary(answer: &Answer) -> String {
         &format!("as btrfs or ZFS compress{}", other_sure(other)),
     );
     if let Some(sizing) = &answer.sizing {
-        text += "\n";
-        text += &sizing_text(sizing);
+        text += "";
+        text.append(&sizing_text(sizing));
     }
-    text + &troubles(answer)
+    troubles(&mut text, answer);
+    text
 }
 
 /// The error of the comparison, and what it rests on.
@@ -130,11 +133,11 @@ fn counted(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(n), if n == 1 { one } else { many })
 }
 
-fn blocks(answer: &Answer) -> String {
+fn blocks(answer: &Answer) -> Text {
     let (blocks, sources) = (&answer.blocks, &answer.sources);
     let share =
         |part: u64| percent((blocks.total > 0).then(|| 100.0 * part as f64 / blocks.total as f64));
-    let mut text = line(
+    let mut text = Text::from(line(
         "read",
         &bytes(answer.bytes as f64),
         &format!(
@@ -144,7 +147,7 @@ fn blocks(answer: &Answer) -> String {
             counted(sources.volumes, "volume or stream", "volumes or streams"),
             Nanos(answer.elapsed_ns)
         ),
-    );
+    ));
     text += &line("blocks of 4 KiB", &grouped(blocks.total), "");
     text += &line("  zero", &grouped(blocks.zero), &share(blocks.zero));
     text += &line("  duplicate", &grouped(blocks.duplicate), &share(blocks.duplicate));
@@ -163,8 +166,8 @@ fn blocks(answer: &Answer) -> String {
 }
 
 /// The part about the volume.
-pub fn sizing_text(sizing: &Sizing) -> String {
-    let mut text = line(
+pub fn sizing_text(sizing: &Sizing) -> Text {
+    let mut text = Text::from(line(
         "buy",
         &bytes(sizing.physical_bytes as f64),
         &format!(
@@ -172,7 +175,7 @@ pub fn sizing_text(sizing: &Sizing) -> String {
             bytes(sizing.data_bytes as f64),
             Unit::Percent.show(sizing.headroom_percent)
         ),
-    );
+    ));
     text += &line("  stored data", &bytes(sizing.stored_bytes as f64), "");
     if let Some(file_system) = sizing.file_system_bytes {
         text += &line("  XFS", &bytes(file_system as f64), "log, inodes, directories");
@@ -199,27 +202,27 @@ pub fn sizing_text(sizing: &Sizing) -> String {
         &sizing.slabs.to_string(),
         &format!("of {}", bytes(sizing.slab_bytes as f64)),
     );
-    text + "\n" + &sizing.command + "\n"
+    text += "";
+    text += &sizing.command;
+    text
 }
 
-fn troubles(answer: &Answer) -> String {
+fn troubles(text: &mut Text, answer: &Answer) {
     let style = Style::of_stderr();
     let sources = &answer.sources;
     if !answer.complete {
-        say(&format!(
-            "{} interrupted: all figures are of what was read so far",
-            style.note("note:")
-        ));
+        say_line(style.note("note:").and("interrupted: all figures are of what was read so far"));
     }
     for trouble in &sources.troubles {
-        say(&format!("{} {}: {}", style.note("warning:"), trouble.path, trouble.what));
+        say_line(style.note("warning:").and(format!("{}: {}", trouble.path, trouble.what)));
     }
     if sources.unreadable + sources.changed == 0 {
-        return String::new();
+        return;
     }
-    format!(
-        "\n{} could not be read, {} changed while they were read: not, or not surely, in the figures\n",
+    *text += "";
+    *text += &format!(
+        "{} could not be read, {} changed while they were read: not, or not surely, in the figures",
         grouped(sources.unreadable),
         grouped(sources.changed)
-    )
+    );
 }

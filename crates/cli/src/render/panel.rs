@@ -2,6 +2,8 @@
 
 use std::io::Write;
 
+use crate::terminal::Line;
+
 /// What the terminal is like now: columns and rows.
 pub type Size = fn() -> Option<(usize, usize)>;
 
@@ -39,7 +41,7 @@ impl<W: Write> Panel<W> {
         self.drawn.clear();
         for (i, line) in lines[..shown].iter().enumerate() {
             // A line that fills the last column would leave some terminals on the next row.
-            let line = cut(line, columns.saturating_sub(1));
+            let line = cut(&Line::from(line).to_string(), columns.saturating_sub(1));
             self.drawn.push(line.chars().count());
             if i > 0 {
                 text.push_str("\r\n");
@@ -50,10 +52,10 @@ impl<W: Write> Panel<W> {
     }
 
     /// Prints a line that stays, above the panel; what was drawn is drawn again below by the next [`Panel::draw`].
-    pub fn say(&mut self, line: &str) {
+    pub fn say(&mut self, line: &Line) {
         let mut text = self.erased(self.columns());
         self.drawn.clear();
-        text.push_str(line);
+        text.push_str(&line.to_string());
         text.push_str("\r\n");
         self.write(&text);
     }
@@ -168,7 +170,7 @@ mod tests {
         screen.feed(b"before\r\n");
         panel.draw(&lines(4, 60));
         panel.draw(&lines(2, 30));
-        panel.say("note: stays");
+        panel.say(&"note: stays".into());
         panel.draw(&lines(3, 60));
         screen.feed(&std::mem::take(&mut panel.out));
         assert_eq!(screen.rows.len(), 5, "{:?}", screen.rows);

@@ -8,7 +8,7 @@ use run::{Event, OperationBrief};
 use units::{Nanos, Unit, show};
 
 use super::{bar, live, set_fraction, time_left};
-use crate::terminal::{Style, json_line, say};
+use crate::terminal::{Line, Style, json_line, say, say_line};
 
 /// How often a plain line is printed while a stage goes on.
 const PLAIN_EVERY: Duration = Duration::from_secs(5);
@@ -38,10 +38,10 @@ impl RunView {
     }
 
     /// A line that stays, above the live view.
-    pub fn line(&self, text: &str) {
+    pub fn line(&self, text: impl Into<Line>) {
         match &self.bar {
-            Some(bar) => bar.suspend(|| say(text)),
-            None => say(text),
+            Some(bar) => bar.suspend(|| say_line(text)),
+            None => say_line(text),
         }
     }
 
@@ -50,7 +50,7 @@ impl RunView {
         match &self.bar {
             Some(bar) => {
                 bar.set_prefix("lab");
-                bar.set_message(text.to_owned());
+                bar.set_message(Line::from(text).to_string());
                 bar.tick();
             }
             None => say(text),
@@ -75,16 +75,15 @@ impl RunView {
             Lab::ImageBuilt { size, took, .. } => {
                 let took = Nanos(took.as_nanos() as u64);
                 return self
-                    .line(&format!("guest image built in {took} ({size}); later runs reuse it"));
+                    .line(format!("guest image built in {took} ({size}); later runs reuse it"));
             }
             Lab::ProbingKvm { .. } => "trying KVM".into(),
             Lab::Accelerator { reason, .. } => {
-                let note = self.style.note("note:");
                 // QEMU's own words are in the manifest and on the page.
                 let (reason, _) = plain_and_raw(reason);
-                return self.line(&format!(
-                    "{note} the guest's CPU is emulated ({reason}); shapes and ratios count, not absolute speed"
-                ));
+                return self.line(self.style.note("note:").and(format!(
+                    "the guest's CPU is emulated ({reason}); shapes and ratios count, not absolute speed"
+                )));
             }
             // Events of a later lab are news of no importance here.
             _ => return,
@@ -116,7 +115,7 @@ impl RunView {
             }
             Event::CellEnded { state, reason, .. } => self.ended(*state, reason.as_deref()),
             Event::Notice { text, .. } => {
-                self.line(&format!("{} {text}", self.style.note("note:")));
+                self.line(self.style.note("note:").and(text));
             }
         }
     }
@@ -136,14 +135,14 @@ impl RunView {
             _ => self.style.bad("failed"),
         };
         let reason = reason.map_or_else(String::new, |reason| format!(": {reason}"));
-        self.line(&format!("{} {word} in {took}{reason}", self.cell));
+        self.line(Line::from(&self.cell).and(word).and(format!("in {took}{reason}")));
     }
 
     fn show(&self, fraction: Option<f64>, text: &str) {
         if let Some(bar) = &self.bar {
-            bar.set_prefix(self.cell.clone());
+            bar.set_prefix(Line::from(&self.cell).to_string());
             set_fraction(bar, fraction);
-            bar.set_message(text.to_owned());
+            bar.set_message(Line::from(text).to_string());
         }
     }
 

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod architecture;
 #[cfg(test)]
+mod control_characters;
+#[cfg(test)]
 mod corpora;
 #[cfg(test)]
 mod documents;

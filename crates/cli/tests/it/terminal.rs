@@ -188,3 +188,23 @@ fn colours_are_for_terminals_only_and_lines_for_programs_are_never_drawn_over() 
     assert_eq!(events.last().unwrap()["event"], "summary");
     assert!(events.iter().any(|event| event["event"] == "interval"));
 }
+
+#[test]
+fn a_terminal_gets_the_programs_colours_and_no_others() {
+    let name = "a_terminal_gets_the_programs_colours_and_no_others";
+    let dir = tempfile::tempdir().unwrap();
+    let hostile = "x\u{1b}[2J\u{1b}[32m\u{202e}";
+    let size =
+        ["--size", "1M", "--ops", "write=100", "--duration", "1200ms", "--interval", "100ms"];
+    let load = [&["load", hostile, "other"][..], &size].concat();
+    let missing = ["show", hostile];
+    for (words, code, colour) in [(&load[..], 0, "\u{1b}[J"), (&missing, 5, "\u{1b}[1;31merror:")] {
+        let Some(session) = Session::start(name, dir.path(), words, 100, false) else { return };
+        let (ended, text) = session.end();
+        assert_eq!(ended, Some(code), "{text}");
+        assert!(text.contains(colour) && text.contains("x\\x1b[2J\\x1b[32m\\u{202e}"), "{text:?}");
+        for order in ["\u{1b}[2J", "\u{1b}[32m", "\u{202e}"] {
+            assert!(!text.contains(order), "{words:?}: {order:?} reached the terminal: {text:?}");
+        }
+    }
+}

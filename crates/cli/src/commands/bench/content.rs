@@ -17,7 +17,7 @@ use super::goal;
 use crate::args::BenchContentArgs;
 use crate::commands::lab::execute_own;
 use crate::failure::Failure;
-use crate::terminal::{answer, say};
+use crate::terminal::{Text, answer, json_line, say};
 
 /// Shares of duplicates and savings of the quick grid, percent.
 const QUICK: [[f64; 3]; 2] = [[0.0, 50.0, 90.0], [SAVINGS[1], SAVINGS[4], SAVINGS[5]]];
@@ -53,9 +53,9 @@ fn accuracies(args: &BenchContentArgs) -> Result<ExitCode, Failure> {
         .map_err(failure)?;
     if args.json {
         let fio = fio.map(|fio| fio.describe());
-        answer(&json!({ "schema": 1, "bytes": bytes, "fio": fio, "asks": cells }).to_string());
+        json_line(&json!({ "schema": 1, "bytes": bytes, "fio": fio, "asks": cells }));
     } else {
-        answer(&accuracy_table(&cells));
+        answer(&Text::lines_of(&accuracy_table(&cells)));
     }
     let own = |cell: &Accuracy| cell.error_points(&cell.fathom);
     let worst = cells.iter().map(own).fold(0.0, f64::max);
@@ -106,11 +106,11 @@ fn speeds(args: &BenchContentArgs) -> Result<ExitCode, Failure> {
         let document = json!({
             "schema": 1, "repeats": args.repeat, "speeds": speeds, "fio": fio, "goals": judged
         });
-        answer(&document.to_string());
+        json_line(&document);
     } else {
-        answer(&speed_table(&speeds));
-        answer(&peer_table(&speeds, &peers));
-        answer(&judged.iter().map(goal::line).collect::<String>());
+        answer(&Text::lines_of(&speed_table(&speeds)));
+        answer(&Text::lines_of(&peer_table(&speeds, &peers)));
+        answer(&Text::lines_of(&judged.iter().map(goal::line).collect::<String>()));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -188,9 +188,9 @@ fn on_vdo(args: &BenchContentArgs) -> Result<ExitCode, Failure> {
     let stored = vdo::stored(&result, &asks, LAB_DISTINCT).map_err(Failure::data)?;
     let worst = stored.iter().map(|cell| cell.error_points).fold(0.0, f64::max);
     if args.json {
-        answer(&json!({ "schema": 1, "asks": stored, "worst_points": worst }).to_string());
+        json_line(&json!({ "schema": 1, "asks": stored, "worst_points": worst }));
     } else {
-        answer(&vdo_table(&stored));
+        answer(&Text::lines_of(&vdo_table(&stored)));
     }
     say(&format!("worst of {} asks: {worst:.2} points from what was asked for", stored.len()));
     Ok(if worst > MOST_POINTS { ExitCode::from(1) } else { ExitCode::SUCCESS })

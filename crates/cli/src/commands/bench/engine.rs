@@ -18,7 +18,7 @@ use sys::interrupt::{Interrupt, Level};
 use super::table::{self, Narrator};
 use crate::args::{BenchEngineArgs, Peer};
 use crate::failure::Failure;
-use crate::terminal::{answer, say};
+use crate::terminal::{Text, answer, json, say, say_text};
 
 /// Sizes of made targets, bytes.
 const SIZE: u64 = 1 << 30;
@@ -48,7 +48,7 @@ pub fn engine(args: &BenchEngineArgs) -> Result<ExitCode, Failure> {
     let narrator = Narrator::new(args.verbose);
     let mut outcome = suite.run(&interrupt, &mut |event| {
         if let Some(line) = narrator.line(&event) {
-            say(&line);
+            say_text(&Text::lines_of(&line));
         }
     });
     if args.target.is_empty() && args.case.is_none() && interrupt.level() == Level::None {
@@ -110,10 +110,10 @@ pub fn finish(
         accelerator: accelerator.into(),
     };
     record::write(out, outcome, &about).map_err(failure)?;
-    let text = table::text(outcome, args.verbose);
+    let text = Text::lines_of(&table::text(outcome, args.verbose));
     if args.json {
-        say(text.trim_end());
-        answer(&serde_json::to_string(outcome).map_err(Failure::data)?);
+        say_text(&text);
+        json(&serde_json::to_string(outcome).map_err(Failure::data)?);
     } else {
         answer(&text);
     }

@@ -10,7 +10,7 @@ use units::show::{bytes, significant};
 use super::goal;
 use crate::args::BenchEstimateArgs;
 use crate::failure::Failure;
-use crate::terminal::{answer, say};
+use crate::terminal::{Text, answer, json, say};
 
 pub fn estimate(args: &BenchEstimateArgs) -> Result<ExitCode, Failure> {
     if args.lab {
@@ -51,9 +51,9 @@ pub fn estimate(args: &BenchEstimateArgs) -> Result<ExitCode, Failure> {
         outcome.left_out.push("duperemove is not installed".into());
     }
     if args.json {
-        answer(&serde_json::to_string(&outcome).map_err(Failure::data)?);
+        json(&serde_json::to_string(&outcome).map_err(Failure::data)?);
     } else {
-        answer(&text(&outcome));
+        answer(&Text::lines_of(&text(&outcome)));
     }
     Ok(ExitCode::from(if outcome.interrupted { 130 } else { 0 }))
 }

@@ -13,7 +13,7 @@ use sys::interrupt::Interrupt;
 use crate::args::BenchEstimateArgs;
 use crate::commands::lab::execute_own;
 use crate::failure::Failure;
-use crate::terminal::{answer, say};
+use crate::terminal::{Text, answer, json_line, say};
 
 /// Distance that fails, points.
 const MOST_POINTS: f64 = 1.0;
@@ -75,9 +75,9 @@ pub fn compare(args: &BenchEstimateArgs) -> Result<ExitCode, Failure> {
     let worst = compared.iter().map(|c| c.error_points.max(c.reproduced.error_points));
     let worst = worst.fold(0.0, f64::max);
     if args.json {
-        answer(&json!({ "schema": 1, "corpora": compared, "worst_points": worst }).to_string());
+        json_line(&json!({ "schema": 1, "corpora": compared, "worst_points": worst }));
     } else {
-        answer(&table(&compared));
+        answer(&Text::lines_of(&table(&compared)));
     }
     say(&format!("worst of {}: {worst:.2} points from what VDO stored", compared.len()));
     Ok(if worst > MOST_POINTS { ExitCode::from(1) } else { ExitCode::SUCCESS })

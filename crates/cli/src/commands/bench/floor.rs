@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::args::BenchFloorArgs;
 use crate::commands::load::engine_failure;
 use crate::failure::Failure;
-use crate::terminal::answer;
+use crate::terminal::json;
 
 pub fn floor(args: &BenchFloorArgs) -> Result<ExitCode, Failure> {
     let driver = match args.backend.as_str() {
@@ -30,6 +30,6 @@ pub fn floor(args: &BenchFloorArgs) -> Result<ExitCode, Failure> {
         duration: args.duration.map(|time| Duration::from_nanos(time.0)),
     })
     .map_err(engine_failure)?;
-    answer(&serde_json::to_string(&done).map_err(Failure::data)?);
+    json(&serde_json::to_string(&done).map_err(Failure::data)?);
     Ok(ExitCode::SUCCESS)
 }

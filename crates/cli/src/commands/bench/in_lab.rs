@@ -19,7 +19,7 @@ use crate::choices::{Source, plan};
 use crate::failure::Failure;
 use crate::guests::{Prepared, prepare};
 use crate::render::RunView;
-use crate::terminal::say;
+use crate::terminal::{Text, say, say_text};
 
 /// The experiment whose stacks are raised: a linear volume, and VDO.
 const EXPERIMENT: &str = "vdo-vs-plain";
@@ -133,7 +133,7 @@ fn in_guest(spec: &VmSpec, interrupt: &Interrupt) -> Result<Result<Outcome, Endi
                         Ok(outcome)
                     }
                     (ending, _) => {
-                        say(end.console_tail.trim_end());
+                        say_text(&Text::lines_of(&end.console_tail));
                         Err(ending)
                     }
                 });
@@ -145,7 +145,7 @@ fn in_guest(spec: &VmSpec, interrupt: &Interrupt) -> Result<Result<Outcome, Endi
 /// Shows what the guest says, and keeps its outcome.
 fn take(payload: &[u8], outcome: &mut Option<Outcome>) {
     match Message::decode(payload) {
-        Ok(Message::Event(Event::Notice { text, .. })) => say(&text),
+        Ok(Message::Event(Event::Notice { text, .. })) => say_text(&Text::lines_of(&text)),
         Ok(Message::Put { path, bytes }) if Path::new(&path) == Path::new(OUTCOME) => {
             match bench::outcome::decode(&bytes) {
                 Ok(read) => *outcome = Some(read),

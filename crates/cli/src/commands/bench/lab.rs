@@ -10,7 +10,7 @@ use crate::choices::{Source, plan};
 use crate::failure::Failure;
 use crate::guests::{image_spec, prepare, wish};
 use crate::render::RunView;
-use crate::terminal::{answer, say};
+use crate::terminal::{Text, answer, json_line, say};
 
 /// The plan whose first step is waited for.
 const EXPERIMENT: &str = "vdo-vs-plain";
@@ -51,20 +51,17 @@ pub fn lab(args: &BenchLabArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::data("No start was measured"));
     };
     if args.json {
-        answer(
-            &json!({"accelerator": prepared.accelerator.kind.name(), "starts_s": seconds,
-                    "median_s": spread.median, "min_s": spread.min, "max_s": spread.max})
-            .to_string(),
-        );
+        json_line(&json!({"accelerator": prepared.accelerator.kind.name(), "starts_s": seconds,
+                    "median_s": spread.median, "min_s": spread.min, "max_s": spread.max}));
     } else {
-        answer(&format!(
+        answer(&Text::from(format!(
             "median {:.2} s of {} starts from the command to the first step under {} (min {:.2}, max {:.2})",
             spread.median,
             seconds.len(),
             prepared.accelerator.kind.name(),
             spread.min,
             spread.max,
-        ));
+        )));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -11,7 +11,7 @@ use sys::interrupt::{Interrupt, Level};
 use crate::args::{BenchTurnsArgs, Cli, Command};
 use crate::commands::load::{engine_failure, reading};
 use crate::failure::Failure;
-use crate::terminal::answer;
+use crate::terminal::json;
 
 /// What parts one load's arguments from the next one's.
 const THEN: &str = "--then";
@@ -34,7 +34,7 @@ pub fn turns(args: &BenchTurnsArgs) -> Result<ExitCode, Failure> {
             costs[place].push(cost.ok_or_else(|| Failure::data("A load completed no I/O"))?);
         }
     }
-    answer(&serde_json::json!({ "cpu_per_io_us": costs }).to_string());
+    json(&serde_json::json!({ "cpu_per_io_us": costs }).to_string());
     Ok(ExitCode::SUCCESS)
 }
 

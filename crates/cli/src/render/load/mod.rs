@@ -14,7 +14,7 @@ use run::OperationBrief;
 use super::panel::{Panel, size_of_stderr};
 use super::run::figures;
 use super::{live, time_left};
-use crate::terminal::{Style, answer, json_line, say};
+use crate::terminal::{Line, Style, answer, json_line, say, say_line, say_text};
 
 /// How often a plain line is printed at most.
 const PLAIN_EVERY: Duration = Duration::from_millis(900);
@@ -62,20 +62,20 @@ impl LoadView {
                 if self.json {
                     json_line(&serde_json::json!({"event": "notice", "text": text}));
                 }
-                self.say(&format!("{} {text}", self.style.note("note:")));
+                self.say(self.style.note("note:").and(text));
             }
         }
     }
 
     /// A line that stays.
-    fn say(&mut self, line: &str) {
+    fn say(&mut self, line: Line) {
         match &mut self.panel {
             Some(panel) => {
-                panel.say(line);
+                panel.say(&line);
                 let lines = self.board.lines(panel.columns());
                 panel.draw(&lines);
             }
-            None => say(line),
+            None => say_line(line),
         }
     }
 
@@ -115,7 +115,7 @@ impl LoadView {
     pub fn summary(&self, summary: &LoadSummary) {
         let text = table::table(summary);
         if self.json {
-            say(text.trim_end());
+            say_text(&text);
             json_line(&json::summary(summary));
         } else {
             answer(&text);

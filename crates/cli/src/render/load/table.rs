@@ -1,29 +1,29 @@
 //! What a load did, for people.
 
-use std::fmt::Write;
-
 use results::model::{
     ContentFigures, LatencySummary, LoadSummary, OperationSummary, SteadyFacts, VerifyFigures,
     half_interval,
 };
 use units::{Nanos, Unit, show};
 
+use crate::terminal::Text;
+
 /// The worst I/Os that are listed.
 const LISTED: usize = 3;
 
 /// The whole text.
-pub fn table(summary: &LoadSummary) -> String {
-    let mut text = format!(
-        "{:<15} {:>10} {:>9} {:>12} {:>9} {:>9} {:>9} {:>9}  errors\n",
+pub fn table(summary: &LoadSummary) -> Text {
+    let mut text = Text::from(format!(
+        "{:<15} {:>10} {:>9} {:>12} {:>9} {:>9} {:>9} {:>9}  errors",
         "operation", "I/Os", "IOPS", "throughput", "p50", "p99", "p99.9", "max"
-    );
+    ));
     for (name, op) in &summary.operations {
-        text.push_str(&operation(name, op));
+        text.line(operation(name, op));
     }
     for target in &summary.targets {
         let _ = writeln!(text, "on {}", target.target);
         for (name, op) in &target.operations {
-            text.push_str(&operation(&format!("  {name}"), op));
+            text.line(operation(&format!("  {name}"), op));
         }
     }
     for (name, op) in &summary.operations {
@@ -66,7 +66,7 @@ fn operation(name: &str, op: &OperationSummary) -> String {
     let rate = |unit: Unit, value: Option<f64>| or_dash(value.map(|v| unit.show(v)));
     let errors: Vec<_> = op.errors.iter().map(|(kind, n)| format!("{kind} {n}")).collect();
     format!(
-        "{name:<15} {:>10} {:>9} {:>12} {:>9} {:>9} {:>9} {:>9}  {}\n",
+        "{name:<15} {:>10} {:>9} {:>12} {:>9} {:>9} {:>9} {:>9}  {}",
         show::grouped(op.ios),
         rate(Unit::PerSecond, op.iops.map(f64::round)),
         rate(Unit::BytesPerSecond, op.throughput_bytes_per_s),
@@ -79,7 +79,7 @@ fn operation(name: &str, op: &OperationSummary) -> String {
 }
 
 /// Submission, completion and lateness of an operation, where they were kept.
-fn parts(text: &mut String, name: &str, op: &OperationSummary) {
+fn parts(text: &mut Text, name: &str, op: &OperationSummary) {
     let all =
         [("submission", op.submission), ("completion", op.completion), ("lateness", op.lateness)];
     for (part, latency) in all {
@@ -90,7 +90,7 @@ fn parts(text: &mut String, name: &str, op: &OperationSummary) {
     }
 }
 
-fn content(text: &mut String, summary: &LoadSummary) {
+fn content(text: &mut Text, summary: &LoadSummary) {
     let (Some(asked), Some(achieved)) = (&summary.asked, &summary.achieved) else { return };
     let show = |v: Option<f64>| or_dash(v.map(|v| Unit::Percent.show(v)));
     // A share that rests on a sample, with its 95 % interval.
@@ -127,7 +127,7 @@ fn content(text: &mut String, summary: &LoadSummary) {
     );
 }
 
-fn worst(text: &mut String, summary: &LoadSummary) {
+fn worst(text: &mut Text, summary: &LoadSummary) {
     let listed: Vec<_> = summary
         .worst
         .iter()
@@ -142,7 +142,7 @@ fn worst(text: &mut String, summary: &LoadSummary) {
     }
 }
 
-fn driven(text: &mut String, summary: &LoadSummary) {
+fn driven(text: &mut Text, summary: &LoadSummary) {
     let engine = &summary.engine;
     let mut words = vec![engine.backend.clone()];
     if !engine.chosen.is_empty() {
@@ -161,7 +161,7 @@ fn driven(text: &mut String, summary: &LoadSummary) {
     }
 }
 
-fn settled(text: &mut String, steady: &SteadyFacts) {
+fn settled(text: &mut Text, steady: &SteadyFacts) {
     let percent = |v: Option<f64>| or_dash(v.map(|v| Unit::Percent.show(v)));
     let when = match steady.settled_ns {
         Some(at) => format!("settled after {}", Nanos(at)),
@@ -179,8 +179,8 @@ fn settled(text: &mut String, steady: &SteadyFacts) {
     );
 }
 
-fn verified(text: &mut String, verify: &VerifyFigures) {
-    let _ = writeln!(text, "verified   {verify}");
+fn verified(text: &mut Text, verify: &VerifyFigures) {
+    text.line(format!("verified   {verify}"));
     for wrong in &verify.first {
         let _ = writeln!(text, "           {wrong}");
     }
