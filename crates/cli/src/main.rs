@@ -22,9 +22,14 @@ fn main() -> ExitCode {
     if lab::guest::is_guest() {
         return commands::guest::main();
     }
-    match Cli::try_parse() {
+    let code = match Cli::try_parse() {
         Ok(cli) => execute(&cli).unwrap_or_else(|failure| failure.report()),
         Err(error) => failure::command_line(&error),
+    };
+    // What went wrong otherwise says more than that nobody could read of it.
+    match terminal::complaint().map(|failure| failure.report()) {
+        Some(lost) if code == ExitCode::SUCCESS => lost,
+        _ => code,
     }
 }
 

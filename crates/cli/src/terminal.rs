@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use units::{is_obeyed, printable};
 
+use crate::failure::Failure;
+
 /// Whether colours are wanted, and how words are coloured.
 #[derive(Debug, Clone, Copy)]
 pub struct Style {
@@ -237,6 +239,13 @@ pub fn lost(error: io::Error) {
         // Only the first counts.
         _ => drop(LOST.set(error)),
     }
+}
+
+/// What there is to complain about when all is done.
+pub fn complaint() -> Option<Failure> {
+    let error = LOST.get()?;
+    let message = format!("Standard output could not be written: {error}");
+    Some(Failure::environment(message).with_help("make room where it goes, or send it elsewhere"))
 }
 
 /// Columns of the terminal on standard output, 100 where there is none.

@@ -33,6 +33,8 @@ mod refusals;
 #[cfg(test)]
 mod simulated;
 #[cfg(test)]
+mod standard_output;
+#[cfg(test)]
 mod stopped;
 #[cfg(test)]
 mod terminal;
