@@ -140,5 +140,5 @@ const LATENCIES: [Latency; 6] = [
 /// Whether two figures differ by more than this share of the larger, and by more than one.
 fn apart(one: f64, other: f64, share: f64) -> bool {
     let most = one.abs().max(other.abs());
-    !((one - other).abs() <= (share * most).max(1.0))
+    (one - other).abs() > (share * most).max(1.0)
 }

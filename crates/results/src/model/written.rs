@@ -36,17 +36,20 @@ fn of<'a>(stages: impl Iterator<Item = &'a StageRecord>) -> Written {
         .collect();
     // A copied file is data of its own, which nobody measures.
     let copied = stages.iter().any(|stage| stage.kind == "copy");
-    let asked = loads.iter().filter_map(|load| load.asked.clone()).reduce(agreed);
+    let asked = loads
+        .iter()
+        .filter_map(|load| load.asked.clone())
+        .reduce(|one, other| agreed(&one, &other));
     let all: Option<Vec<_>> = loads.iter().map(|load| load.achieved.clone()).collect();
-    let achieved = all.filter(|_| !copied).and_then(|all| all.into_iter().reduce(together));
+    let achieved = all
+        .filter(|_| !copied)
+        .and_then(|all| all.into_iter().reduce(|one, other| together(&one, &other)));
     Written { loads: loads.len(), asked, achieved }
 }
 
 /// What was asked of both.
-fn agreed(one: ContentFigures, other: ContentFigures) -> ContentFigures {
-    fn same<T: PartialEq>(one: Option<T>, other: Option<T>) -> Option<T> {
-        if one == other { one } else { None }
-    }
+fn agreed(one: &ContentFigures, other: &ContentFigures) -> ContentFigures {
+    let same = |one: Option<f64>, other: Option<f64>| one.filter(|_| one == other);
     ContentFigures {
         duplicate_percent: same(one.duplicate_percent, other.duplicate_percent),
         lz4_saving_percent: same(one.lz4_saving_percent, other.lz4_saving_percent),
@@ -59,11 +62,11 @@ fn agreed(one: ContentFigures, other: ContentFigures) -> ContentFigures {
 }
 
 /// What is known of the blocks of both.
-fn together(one: ContentFigures, other: ContentFigures) -> ContentFigures {
+fn together(one: &ContentFigures, other: &ContentFigures) -> ContentFigures {
     let sum = |a: Option<u64>, b: Option<u64>| Some(a? + b?);
     let blocks = sum(one.blocks, other.blocks);
     let zeros = |of: &ContentFigures| Some(of.zero_percent? * of.blocks? as f64);
-    let zero_percent = match (zeros(&one), zeros(&other), blocks) {
+    let zero_percent = match (zeros(one), zeros(other), blocks) {
         (Some(a), Some(b), Some(blocks)) if blocks > 0 => Some((a + b) / blocks as f64),
         _ => None,
     };
