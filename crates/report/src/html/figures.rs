@@ -80,14 +80,14 @@ pub fn content(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
                     "packer_saving_percent" => c.packer_saving_percent,
                     _ => c.zero_percent,
                 });
-                tr {
+                @if asked.is_some() || variant.achieved.contains_key(key) { tr {
                     th.name scope="row" { (dot(index)) (variant.name) }
                     td.text { (name) }
                     td { (asked.map_or(NONE.to_owned(), |v| units::Unit::Percent.show(v))) }
                     td { (wording::median(units::Unit::Percent, variant.achieved.get(key)))
                         @let interval = variant.achieved.get(key).and_then(|f| wording::interval(units::Unit::Percent, f));
                         @if let Some(text) = interval.or_else(|| sampled(variant, key)) { (range(&text)) } }
-                }
+                } }
             } } }
         } }
     }

@@ -208,6 +208,19 @@ fn what_one_side_lacks_makes_no_columns_of_dashes() {
 }
 
 #[test]
+fn a_variant_of_which_no_content_is_known_has_no_rows_of_dashes() {
+    let mut set = results::fixture::result();
+    for cell in set.cells.iter_mut().filter(|cell| cell.entry.variant == "vdo") {
+        cell.record = None;
+        cell.entry.state = CellState::Running;
+    }
+    let page = given::page(&set);
+    let content = page.split_once("Content: asked and achieved").unwrap().1;
+    let table = content.split_once("</table>").unwrap().0;
+    assert!(table.contains("plain") && !table.contains("vdo</th>"), "{table}");
+}
+
+#[test]
 fn raw_words_of_qemu_stand_behind_why() {
     let raw = "QEMU: qemu-system-x86_64: kvm.c:3183: Assertion `ret == cpu->nmsrs' failed.";
     let mut set = results::fixture::result();
