@@ -1,6 +1,7 @@
 //! What a command needs before it starts: the experiment's text, a seed, a tag, a directory.
 
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use experiment::{Choices, Plan};
@@ -33,12 +34,19 @@ impl Source {
                     names.join(", ")
                 )));
         }
-        let text = std::fs::read_to_string(path).map_err(|error| {
+        let text = read(path).map_err(|error| {
             Failure::usage(format!("Cannot read experiment file {experiment}: {error}"))
                 .with_help("give the path of a TOML file, or the name of a shipped experiment")
         })?;
         Ok(Self { name: experiment.to_owned(), text })
     }
+}
+
+/// Reads a file as far as an experiment can be long, and a little more: that it is too long is for the experiment to say.
+fn read(path: &Path) -> std::io::Result<String> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(experiment::LONGEST_FILE + 1).read_to_end(&mut bytes)?;
+    String::from_utf8(bytes).map_err(|e| std::io::Error::new(std::io::ErrorKind::InvalidData, e))
 }
 
 /// A seed nobody chose: from the kernel's random bytes.

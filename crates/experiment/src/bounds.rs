@@ -23,7 +23,7 @@ pub(crate) const DEVICE_SIZE: Bytes = Bytes(4 << 50);
 /// More questions than this could not be decided with five repeats a side (Holm's correction).
 pub(crate) const QUESTIONS: usize = 6;
 /// The longest file, bytes.
-pub(crate) const FILE: usize = 1 << 20;
+pub const FILE: u64 = 1 << 20;
 
 /// Refuses more of something than can be; the mistake stands at the first that is too many.
 pub(crate) fn check<'a, T: 'a>(

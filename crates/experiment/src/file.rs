@@ -91,13 +91,9 @@ fn each<A, B>(
 impl<'t> File<'t> {
     /// Reads a file. All its mistakes are told at once: what could be read comes with them, but where it is no TOML.
     pub(crate) fn read(text: &'t str) -> Result<(Self, Vec<Diagnostic>), Diagnostic> {
-        if text.len() > bounds::FILE {
+        if text.len() as u64 > bounds::FILE {
             return Err(Diagnostic {
-                message: format!(
-                    "The file has {}; at most {} are read",
-                    Bytes(text.len() as u64),
-                    Bytes(bounds::FILE as u64)
-                ),
+                message: format!("The file is longer than {}", Bytes(bounds::FILE)),
                 span: None,
                 help: Some("an experiment needs a few lines; is this the right file?".into()),
             });
@@ -156,7 +152,7 @@ impl<'t> File<'t> {
             });
         }
         for device in &self.devices {
-            mistakes.extend(names::check_plain("a device", &device.name, &device.at));
+            mistakes.extend(names::check_role(&device.name, &device.at));
         }
         let stacks = self.variant.iter().map(|variant| &variant.stack).chain([&self.stack]);
         mistakes.extend(

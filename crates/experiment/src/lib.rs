@@ -20,6 +20,7 @@ mod shipped;
 mod stacks;
 mod stages;
 
+pub use bounds::FILE as LONGEST_FILE;
 pub use compose::{Choices, compose};
 pub use diagnostic::{Diagnostic, nearest};
 pub use explain::{Explained, explain};

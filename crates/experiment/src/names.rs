@@ -6,6 +6,8 @@ use crate::diagnostic::Diagnostic;
 
 /// The most characters of a name: it stands in tables, legends and names of files.
 const LONGEST: usize = 64;
+/// The most characters of a device's role.
+const LONGEST_ROLE: usize = 20;
 /// The most characters of a sentence.
 const LONGEST_TEXT: usize = 1000;
 
@@ -40,6 +42,17 @@ pub(crate) fn check_plain(what: &str, name: &str, at: &Range<usize>) -> Option<D
         ));
     }
     wrong
+}
+
+/// A device's role: the guest of the lab tells its disks by it, and a disk's serial number is short.
+pub(crate) fn check_role(name: &str, at: &Range<usize>) -> Option<Diagnostic> {
+    let fits = name.len() <= LONGEST_ROLE && !name.contains('.');
+    check_plain("a device", name, at).or_else(|| {
+        (!fits).then(|| {
+            let help = format!("use at most {LONGEST_ROLE} letters, digits, '-' and '_'");
+            Diagnostic::at(at.clone(), format!("'{name}' cannot be the name of a device"), help)
+        })
+    })
 }
 
 /// A sentence about the experiment.

@@ -14,6 +14,7 @@ fn plan(text: &str) -> Result<Plan, ExperimentError> {
     compose("test.toml", text, &choices())
 }
 
+mod bounds;
 mod mistakes;
 
 /// The shipped experiment with one text replaced; the error's rendering.

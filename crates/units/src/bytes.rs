@@ -38,7 +38,13 @@ impl std::str::FromStr for Bytes {
             _ => return Err(error()),
         };
         let bytes = number * (1u64 << shift) as f64;
-        if bytes.fract() != 0.0 || bytes >= u64::MAX as f64 {
+        if bytes >= u64::MAX as f64 {
+            return Err(QuantityError {
+                example: "one below 16384P, the most that is counted",
+                ..error()
+            });
+        }
+        if bytes.fract() != 0.0 {
             return Err(error());
         }
         Ok(Self(bytes as u64))
@@ -75,10 +81,12 @@ mod tests {
 
     #[test]
     fn refuses_what_is_not_a_size_and_says_how_to_write_one() {
-        for text in ["", "k", "-4k", "4x", "1.3B", "1e400", "99999P"] {
+        for text in ["", "k", "-4k", "4x", "1.3B", "1e400"] {
             let error = text.parse::<Bytes>().expect_err(text);
             assert!(error.to_string().contains("4k"), "{error}");
         }
+        let error = "99999P".parse::<Bytes>().unwrap_err().to_string();
+        assert!(error.contains("below 16384P"), "{error}");
     }
 
     #[test]

@@ -48,7 +48,13 @@ impl std::str::FromStr for Nanos {
             _ => return Err(error()),
         };
         let nanos = (number * unit * Self::PER_SECOND as f64).round();
-        if nanos >= u64::MAX as f64 { Err(error()) } else { Ok(Self(nanos as u64)) }
+        if nanos >= u64::MAX as f64 {
+            return Err(QuantityError {
+                example: "one below 584 years, the most that is counted",
+                ..error()
+            });
+        }
+        Ok(Self(nanos as u64))
     }
 }
 

@@ -258,7 +258,7 @@ impl WorkloadError {
             }
             Self::Zero { key } => format!("give {key} a value above 0, or leave it out"),
             Self::TooMany { key, most, .. } => format!("set {key} to {most} or less"),
-            Self::Time { key, bound, .. } => format!("give {key} such a time: {bound}"),
+            Self::Time { key, bound, .. } => format!("set {key} to {bound}"),
             Self::TooLarge { key, most, .. } => format!("set {key} to {} or less", text::size(*most)),
             Self::Unaligned { key, value, unit } => nearest(key, value.0, unit.0.max(1)),
             Self::ContentBlock { unit, .. } => format!(

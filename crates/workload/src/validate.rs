@@ -15,6 +15,14 @@ pub(crate) const SECTOR: u64 = 512;
 const LARGEST: u64 = 64 * Bytes::MIB;
 /// Most I/Os per second that are paced; beyond it nanoseconds are too coarse.
 const MOST_RATE: u64 = 100_000_000;
+/// The largest range and offset: half of what the kernel can count in an offset, so that they add up.
+const LARGEST_RANGE: Bytes = Bytes(1 << 62);
+/// The longest time.
+const LONGEST: Nanos = Nanos::from_secs(365 * 24 * 3600);
+/// The shortest and the longest interval: each is a row for every operation.
+const INTERVALS: std::ops::RangeInclusive<Nanos> = Nanos(1_000_000)..=Nanos::from_secs(3600);
+/// Most intervals that a steady-state window is judged by.
+const MOST_INTERVALS: u64 = 1_000_000;
 /// Fewest intervals that a steady-state window is judged by.
 const LEAST_INTERVALS: u64 = 5;
 
@@ -115,6 +123,7 @@ impl LoadSpec {
         if let Some((key, value, most)) = most.into_iter().find(|(_, value, most)| value > most) {
             return Err(WorkloadError::TooMany { key, value, most });
         }
+        self.validate_reach()?;
         if self.depth_unit == DepthUnit::Blocks4k
             && u64::from(self.depth) * 4096 < self.largest_io().0
         {
@@ -134,6 +143,31 @@ impl LoadSpec {
             ));
         }
         aligned("offset", self.offset.unwrap_or_default(), SECTOR)
+    }
+
+    /// Times and ranges that nothing has.
+    fn validate_reach(&self) -> Result<(), WorkloadError> {
+        let times = [
+            ("duration", self.duration),
+            ("ramp", self.ramp),
+            ("think", self.think.map(|think| think.time)),
+            ("steady", self.steady.map(|steady| steady.window)),
+        ];
+        for (key, time) in times {
+            if let Some(value) = time.filter(|&time| time > LONGEST) {
+                return Err(WorkloadError::Time { key, value, bound: "at most a year (8760h)" });
+            }
+        }
+        if !INTERVALS.contains(&self.interval) {
+            let bound = "a time from 1ms to 1h";
+            return Err(WorkloadError::Time { key: "interval", value: self.interval, bound });
+        }
+        for (key, size) in [("size", self.size), ("offset", self.offset)] {
+            if let Some(value) = size.filter(|&size| size > LARGEST_RANGE) {
+                return Err(WorkloadError::TooLarge { key, value, most: LARGEST_RANGE });
+            }
+        }
+        Ok(())
     }
 
     fn validate_sizes(&self) -> Result<(), WorkloadError> {
@@ -228,6 +262,11 @@ impl LoadSpec {
         if steady.window < Nanos(self.interval.0.saturating_mul(LEAST_INTERVALS)) {
             let why = "the window holds fewer than five intervals";
             let help = "make the window longer, or interval shorter";
+            return Err(senseless("steady", steady, why, help));
+        }
+        if steady.window.0 / self.interval.0.max(1) > MOST_INTERVALS {
+            let why = "the window holds more than a million intervals";
+            let help = "make the window shorter, or interval longer";
             return Err(senseless("steady", steady, why, help));
         }
         Ok(())

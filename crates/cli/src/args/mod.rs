@@ -139,7 +139,7 @@ pub struct GuestArgs {
     #[arg(long)]
     pub memory: Option<Bytes>,
     /// CPUs of the guest [default: those of the host, at most 4].
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=256))]
     pub cpus: Option<u32>,
     /// Boot with the kernel's own defaults instead of a command line tuned for a fast boot.
     #[arg(long)]
@@ -300,7 +300,7 @@ pub struct BenchEngineArgs {
     #[arg(long)]
     pub duration: Option<Nanos>,
     /// Repeats [default: 5, quick 3].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeat: Option<u32>,
     /// Directory for the file on a disk.
     #[arg(long, value_name = "DIR", default_value = ".")]
@@ -367,7 +367,7 @@ pub struct BenchFloorArgs {
 #[derive(Debug, Args)]
 pub struct BenchTurnsArgs {
     /// How often each load is run.
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: u32,
     /// Arguments of `fathom load`, for each load, with `--then` between them.
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
@@ -396,7 +396,7 @@ pub struct BenchContentArgs {
     #[arg(long, value_name = "PATH", requires = "against")]
     pub fio: Option<PathBuf>,
     /// Repeats of the speeds.
-    #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeat: u32,
     /// A grid of nine asks in place of thirty, and less data for each.
     #[arg(long)]
@@ -418,7 +418,7 @@ pub struct BenchContentArgs {
 #[derive(Debug, Args)]
 pub struct BenchLabArgs {
     /// How many guests to start.
-    #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub runs: u32,
     #[command(flatten)]
     pub machine: GuestArgs,
