@@ -35,10 +35,22 @@ pub fn prepare(
     args: &GuestArgs,
     events: &mut dyn FnMut(lab::Event),
 ) -> Result<Prepared, Failure> {
+    check_memory(needs.memory, args.memory)?;
     let cache = Cache::open()?;
     let image = Image::ready(&cache, &image_spec(needs, args), events)?;
     let accelerator = Accelerator::choose(&cache, &image, wish(args), events)?;
     Ok(Prepared { cache, image, accelerator })
+}
+
+/// Refuses memory in which neither the guest nor its layers could start, before anything is built or written.
+fn check_memory(layers: Bytes, given: Option<Bytes>) -> Result<(), Failure> {
+    let least = Bytes((lab::LEAST_MEMORY.0 + layers.0).next_multiple_of(Bytes::MIB));
+    let Some(given) = given.filter(|&given| given < least) else { return Ok(()) };
+    let with = if layers.0 > 0 { format!(", and {layers} its layers") } else { String::new() };
+    let message =
+        format!("{given} of memory are too little: a guest takes {}{with}", lab::LEAST_MEMORY);
+    let help = format!("give it at least --memory {}M, or leave --memory out", least.0 >> 20);
+    Err(Failure::usage(message).with_help(help))
 }
 
 /// What the guest's image is made of.
@@ -185,5 +197,22 @@ impl Guest for LabGuest {
             }
             Level::Now => self.vm.kill(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use units::Bytes;
+
+    use super::check_memory;
+
+    #[test]
+    fn memory_is_refused_below_what_guest_and_layers_take_and_the_least_is_named() {
+        let given = |mib: u64| Some(Bytes(mib << 20));
+        assert!(check_memory(Bytes(446 << 20), given(10)).is_err());
+        assert!(check_memory(Bytes(446 << 20), given(701)).is_err());
+        assert!(check_memory(Bytes(446 << 20), given(702)).is_ok());
+        assert!(check_memory(Bytes(0), given(256)).is_ok());
+        assert!(check_memory(Bytes(1 << 40), None).is_ok());
     }
 }

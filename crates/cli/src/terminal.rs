@@ -137,6 +137,11 @@ impl Text {
         self.0.push_str(&text.0);
     }
 
+    /// The same in lines of at most so many characters, where their words allow; for a text without colours.
+    pub fn wrapped(&self, width: usize) -> Self {
+        Self(self.0.lines().map(|line| wrapped(line, width) + "\n").collect())
+    }
+
     /// For `writeln!`: adds one line.
     pub fn write_fmt(&mut self, line: fmt::Arguments) -> fmt::Result {
         self.line(line.to_string());
@@ -156,6 +161,26 @@ impl<T: Into<Line>> From<T> for Text {
         text.line(line);
         text
     }
+}
+
+/// A line in as many as its words need, the later ones under its text.
+fn wrapped(line: &str, width: usize) -> String {
+    if line.chars().count() <= width {
+        return line.to_owned();
+    }
+    let indent = line.chars().take_while(|c| *c == ' ').count().max(2);
+    let mut lines = vec![line[..line.len() - line.trim_start().len()].to_owned()];
+    for word in line.split_whitespace() {
+        let Some(last) = lines.last_mut() else { continue };
+        let empty = last.trim().is_empty();
+        if empty || last.chars().count() + 1 + word.chars().count() <= width {
+            last.push_str(if empty { "" } else { " " });
+            last.push_str(word);
+        } else {
+            lines.push(format!("{}{word}", " ".repeat(indent)));
+        }
+    }
+    lines.join("\n")
 }
 
 /// A line for people, on standard error. A closed standard error is no reason to stop.

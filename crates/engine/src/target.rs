@@ -62,6 +62,7 @@ impl Target {
     pub(crate) fn open(path: &Path, wish: Wish) -> Result<Self, EngineError> {
         let new = is_new(path)?;
         refuse_other_kinds(path)?;
+        refuse_views(path)?;
         if let (true, Some(size)) = (new, wish.create) {
             create(path, size)?;
         }
@@ -69,17 +70,6 @@ impl Target {
         let mut notices = Vec::new();
         let block = sys::block::is_block(&file).map_err(|e| cannot("examined", path, e))?;
         let size = sys::block::size_bytes(&file).map_err(|e| cannot("measured", path, e))?;
-        if let Some(system) = system_of_views(&file) {
-            let message = format!(
-                "{} is on {system}: it holds no data, the kernel makes it when it is read",
-                path.display()
-            );
-            return Err(EngineError::new(
-                Kind::Usage,
-                message,
-                "name a block device, or a file on a disk",
-            ));
-        }
         if size.0 == 0 {
             return Err(empty(path, block));
         }
@@ -156,10 +146,16 @@ fn refuse_other_kinds(path: &Path) -> Result<(), EngineError> {
     Err(EngineError::new(Kind::Usage, message, help))
 }
 
-/// The name of a file system whose files are views of the kernel's own state.
-fn system_of_views(file: &File) -> Option<&'static str> {
-    let kind = rustix::fs::fstatfs(file).ok()?.f_type as u32;
-    VIEWS.iter().find(|(number, _)| *number == kind).map(|&(_, name)| name)
+/// Refuses files that are views of the kernel's own state: they look empty, and reading them makes what is read.
+fn refuse_views(path: &Path) -> Result<(), EngineError> {
+    let Ok(found) = rustix::fs::statfs(path) else { return Ok(()) };
+    let kind = found.f_type as u32;
+    let Some((_, system)) = VIEWS.iter().find(|(number, _)| *number == kind) else { return Ok(()) };
+    let message = format!(
+        "{} is on {system}: it holds no data, the kernel makes it when it is read",
+        path.display()
+    );
+    Err(EngineError::new(Kind::Usage, message, "name a block device, or a file on a disk"))
 }
 
 /// Whether there is no file yet, or an empty one.
@@ -171,8 +167,10 @@ fn is_new(path: &Path) -> Result<bool, EngineError> {
     }
 }
 
-/// Makes a file of `size` with its room reserved, and marks it. Removes it again when the room is not there.
+/// Makes a file of `size` with its room reserved, and marks it. Where the room is not there a new file is removed again, and one
+/// that was there is left empty.
 fn create(path: &Path, size: Bytes) -> Result<(), EngineError> {
+    let new = !path.exists();
     let file = OpenOptions::new()
         .write(true)
         .create(true)
@@ -184,7 +182,7 @@ fn create(path: &Path, size: Bytes) -> Result<(), EngineError> {
         other => other.map_err(io::Error::from),
     };
     if let Err(error) = reserved {
-        let _ = std::fs::remove_file(path);
+        let _ = if new { std::fs::remove_file(path) } else { file.set_len(0) };
         let message = format!("{} cannot be made {size} large", path.display());
         let help = "free some room, or use a smaller size";
         return Err(EngineError::new(Kind::Target, message, help).because(error));
@@ -285,5 +283,7 @@ mod tests {
         let error = Target::open(&folder.path().join("huge"), much).unwrap_err();
         assert!(error.help().contains("smaller"), "{error}");
         assert!(!folder.path().join("huge").exists());
+        Target::open(&path, much).unwrap_err();
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), 0, "a file that was there stays");
     }
 }

@@ -128,6 +128,9 @@ pub fn size(ask: &Ask) -> Result<Sizing, Error> {
     let too_large = |what: &str, bytes: u64| Error::Size {
         what: format!("{what} would be {}, more than VDO can have", Bytes(bytes)),
     };
+    if ask.data.0 == 0 {
+        return Err(Error::Size { what: "a volume for 0 B of data has no size".into() });
+    }
     if ask.wishes.headroom.0 >= 100.0 {
         return Err(Error::Size { what: "a head-room of 100% leaves no room for data".into() });
     }
@@ -241,6 +244,15 @@ mod tests {
         let mut all = ask(1 << 40, 0.5);
         all.wishes.headroom = Percent(100.0);
         assert!(size(&all).is_err());
+    }
+
+    #[test]
+    fn no_volume_is_made_for_no_data_and_none_of_no_size() {
+        assert!(matches!(size(&ask(0, 0.5)), Err(Error::Size { .. })));
+        for data in [1, 4096, 1 << 20] {
+            let command = size(&ask(data, 1.0)).unwrap().command;
+            assert!(!command.contains(" 0m"), "{command}");
+        }
     }
 
     #[test]

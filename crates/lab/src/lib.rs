@@ -74,5 +74,5 @@ pub use image::{Image, ImageSpec, Manifest, Package};
 pub use link::{Frame, FrameKind};
 pub use needs::Needs;
 pub use qemu::Qemu;
-pub use spec::{Aio, CommandLine, Disk, DiskHome, Purpose, VmSpec};
+pub use spec::{Aio, CommandLine, Disk, DiskHome, LEAST_MEMORY, Purpose, VmSpec};
 pub use vm::{Received, Vm};

@@ -5,10 +5,13 @@ use std::time::Duration;
 
 use units::Bytes;
 
-use crate::Result;
 use crate::accel::Accelerator;
 use crate::cache::Cache;
 use crate::image::Image;
+use crate::{Error, Result};
+
+/// Less memory than this does not hold the root and a kernel.
+pub const LEAST_MEMORY: Bytes = Bytes(256 * Bytes::MIB);
 
 /// One virtual disk: empty and sparse, or a file of the host that the guest can only read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,8 +134,23 @@ impl VmSpec {
         }
     }
 
-    /// Whether its disks make sense and what will be written to them fits, before anything is started.
+    /// Whether it can be a machine, its disks make sense, and what will be written to them fits, before anything is started.
     pub fn check(&self) -> Result<()> {
+        let bad = |what: String, help: String| Error::BadSpec { what, help };
+        if self.memory < LEAST_MEMORY {
+            return Err(bad(
+                format!("{} of memory are too little for a guest", self.memory),
+                format!("give it at least {LEAST_MEMORY}"),
+            ));
+        }
+        if self.cpus == 0 {
+            let what = "a guest cannot have 0 processors".into();
+            return Err(bad(what, "give it at least one".into()));
+        }
+        if self.deadline < Duration::from_secs(1) {
+            let what = "a guest's deadline cannot be below one second".into();
+            return Err(bad(what, "give it more time".into()));
+        }
         crate::disk::check_all(self).map(|_| ())
     }
 

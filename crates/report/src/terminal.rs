@@ -59,6 +59,9 @@ pub fn text(view: &View, width: usize, colour: bool) -> String {
     out
 }
 
+/// Labels of a table are cut to so many characters before the table is given up, columns.
+const LABEL: usize = 24;
+
 /// How much of a line is written when the terminal is narrow.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
 enum Detail {
@@ -106,13 +109,53 @@ enum Columns {
 /// A table of these rows in as much detail as fits; nothing of no rows.
 fn fitted(view: &View, rows: &[&FigureRow], columns: Columns, width: usize, ink: &Ink) -> String {
     let compared = matches!(columns, Columns::Compared(_));
-    for detail in [Detail::Certain, Detail::Full, Detail::Spread, Detail::Bare] {
+    for detail in [Detail::Certain, Detail::Full, Detail::Spread] {
         let lines = lines(view, rows, columns, detail);
-        if lines.len() > 1 && (total(&widths(&lines)) <= width || detail == Detail::Bare) {
+        if lines.len() > 1 && total(&widths(&lines)) <= width {
             return drawn(&lines, ink, compared);
         }
     }
-    String::new()
+    let mut lines = lines(view, rows, columns, Detail::Bare);
+    if lines.len() < 2 {
+        return String::new();
+    }
+    let widths = widths(&lines);
+    let over = total(&widths).saturating_sub(width);
+    let room = widths.first().map_or(0, |labels| labels.saturating_sub(over));
+    if over > 0 && room < LABEL {
+        return stacked(&lines, width, ink);
+    }
+    for cell in lines.iter_mut().filter_map(|line| line.cells.first_mut()) {
+        *cell = cut(cell, room);
+    }
+    drawn(&lines, ink, compared)
+}
+
+/// Every figure under its label, where no table of so few columns says what they are.
+fn stacked(lines: &[Line], width: usize, ink: &Ink) -> String {
+    let mut out = String::from("\n");
+    let Some((head, lines)) = lines.split_first() else { return out };
+    if let Some(whose) = head.cells.first().filter(|whose| !whose.is_empty()) {
+        out.push_str(&ink.paint(Tint::Dim, &cut(whose, width)));
+        out.push('\n');
+    }
+    for line in lines {
+        out.push_str(&cut(line.cells.first().map_or("", String::as_str), width));
+        let mut used = width;
+        let figures = head.cells.iter().zip(&line.cells).skip(1);
+        for (name, value) in figures.filter(|(_, value)| !value.is_empty()) {
+            let text = format!("{name} {value}").trim_start().to_owned();
+            let fits = used + 2 + count(&text) <= width;
+            out.push_str(if fits { "  " } else { "\n    " });
+            used = if fits { used + 2 } else { 4 } + count(&text);
+            let verdict = line.verdict.as_ref() == Some(value);
+            let tint = if verdict { tint(line.verdict.as_deref()) } else { Tint::Plain };
+            out.push_str(&ink.paint(tint, &text));
+        }
+        out.push('\n');
+    }
+    out.push('\n');
+    out
 }
 
 /// The head, a line for every operation or layer, and its figures below it.
@@ -212,10 +255,15 @@ fn drawn(lines: &[Line], ink: &Ink, compared: bool) -> String {
 fn short(name: &str) -> String {
     const MOST: usize = 24;
     let clean: String = name.chars().map(|c| if is_obeyed(c) { ' ' } else { c }).collect();
-    if clean.chars().count() <= MOST {
-        return clean;
+    cut(&clean, MOST)
+}
+
+/// A text of at most so many characters.
+fn cut(text: &str, most: usize) -> String {
+    if count(text) <= most {
+        return text.to_owned();
     }
-    clean.chars().take(MOST - 1).chain(['…']).collect()
+    text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
 }
 
 /// `41.2k/s ± 3 %`: the farther end of the interval, as a share of the median.

@@ -58,7 +58,7 @@ pub(crate) use choice;
 
 /// A size as short as it can be written without loss: `4k`, `1536`.
 pub(crate) fn size(bytes: Bytes) -> String {
-    let units = [(40, "T"), (30, "G"), (20, "M"), (10, "k")];
+    let units = [(50, "P"), (40, "T"), (30, "G"), (20, "M"), (10, "k")];
     let fits = |&&(shift, _): &&(u32, &str)| bytes.0 > 0 && bytes.0.trailing_zeros() >= shift;
     match units.iter().find(fits) {
         Some((shift, suffix)) => format!("{}{suffix}", bytes.0 >> shift),
@@ -97,6 +97,7 @@ mod tests {
             assert_eq!(size(Bytes(n)).parse(), Ok(Bytes(n)));
             assert_eq!(duration(Nanos(n)).parse(), Ok(Nanos(n)));
         }
+        assert_eq!(size(Bytes(3 << 50)), "3P");
         assert_eq!(
             (size(Bytes(65_536)), duration(Nanos::from_secs(90))),
             ("64k".into(), "90s".into())

@@ -23,9 +23,9 @@ pub struct EstimateArgs {
     /// Memory for the table of contents; above it, contents are sampled.
     #[arg(long, value_name = "SIZE", default_value = "1G")]
     pub memory: Bytes,
-    /// Memory of VDO's index: 256M, 512M, 768M, or whole GiB.
-    #[arg(long, value_name = "SIZE", default_value = "256M")]
-    pub index_memory: Bytes,
+    /// Memory of VDO's index: 256M, 512M, 768M, or whole GiB [default: 256M; with --size what the data needs].
+    #[arg(long, value_name = "SIZE")]
+    pub index_memory: Option<Bytes>,
     /// Give the index a sparse part: ten times the window.
     #[arg(long)]
     pub sparse_index: bool,
@@ -82,7 +82,7 @@ pub struct BenchEstimateArgs {
     #[arg(long, value_name = "DIR", default_value = "/dev/shm")]
     pub dir: PathBuf,
     /// Interleaved repeats.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeat: u32,
     /// JSON on standard output.
     #[arg(long)]

@@ -1,9 +1,11 @@
 //! What `fathom load` takes: every key of a load stage is an option here, with dashes for underscores.
 
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use clap::builder::TypedValueParser;
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use units::{Bytes, Nanos, Percent, Seed};
 use workload::LoadSpec;
 
@@ -27,16 +29,16 @@ Examples:
   Read back and check what was written:
     fathom load scratch.dat --size 1G --ops randwrite=50,randread=50 --verify both --passes 2
 
-Exit codes: 0 ok; 2 usage; 3 the environment lacks something; 4 refused, to keep data safe; 5 the target gave \
-nothing but errors, or nothing was measured, or a block was wrong; 130 interrupted.";
+Exit codes: 0 ok; 2 usage; 3 the environment lacks something; 4 refused, to keep data safe; 5 more than \
+half of the I/Os failed, or nothing was measured, or a block was wrong; 130 interrupted.";
 
 /// `fathom load`
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct LoadArgs {
-    /// Block devices or files, each with its share of the I/Os if not equal; `null` is no target at all. New files and
+    /// Block devices or files, each with its share of the I/Os in percent if not equal; `null` is no target at all. New files and
     /// `null` need --size.
-    #[arg(required = true, value_name = "TARGET[=SHARE]")]
+    #[arg(required = true, value_name = "TARGET[=SHARE]", value_parser = OsStringValueParser::new().try_map(TargetArg::read))]
     pub targets: Vec<TargetArg>,
     #[command(flatten)]
     pub io: IoArgs,
@@ -220,36 +222,34 @@ pub struct RecordArgs {
 pub struct TargetArg {
     /// A path, or `null`.
     pub path: PathBuf,
-    /// Its share in relation to the others; equal when missing.
+    /// Its share of the I/Os, percent; equal when missing.
     pub share: Option<Percent>,
 }
 
 impl TargetArg {
-    /// Whether it is no target at all.
-    pub fn is_null(&self) -> bool {
-        self.path == Path::new("null")
-    }
-}
-
-impl std::str::FromStr for TargetArg {
-    type Err = String;
-
-    /// Reads `PATH` and `PATH=SHARE`. What is there under its whole name is taken for it.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let whole = || Ok(Self { path: text.into(), share: None });
+    /// Reads `PATH` and `PATH=SHARE`, the path of whatever bytes. What is there under its whole name is taken for it.
+    fn read(text: OsString) -> Result<Self, String> {
         if text.is_empty() {
             return Err("a target needs a name: a device, a file, or null".into());
         }
-        let Some((path, share)) = text.rsplit_once('=') else { return whole() };
-        if Path::new(text).exists() {
-            return whole();
-        }
+        let bytes = text.as_bytes();
+        let Some(equals) =
+            bytes.iter().rposition(|&b| b == b'=').filter(|_| !Path::new(&text).exists())
+        else {
+            return Ok(Self { path: text.into(), share: None });
+        };
+        let (path, share) = (&bytes[..equals], String::from_utf8_lossy(&bytes[equals + 1..]));
         match share.parse::<Percent>() {
             Ok(share) if share.0 > 0.0 && !path.is_empty() => {
-                Ok(Self { path: path.into(), share: Some(share) })
+                Ok(Self { path: OsStr::from_bytes(path).into(), share: Some(share) })
             }
             _ => Err(format!("'{share}' is no share: write TARGET=SHARE, as in /dev/sdx=70")),
         }
+    }
+
+    /// Whether it is no target at all.
+    pub fn is_null(&self) -> bool {
+        self.path == Path::new("null")
     }
 }
 
@@ -337,7 +337,7 @@ mod tests {
 
     #[test]
     fn a_target_may_have_a_share_and_a_name_with_an_equals_sign() {
-        let of = |text: &str| text.parse::<TargetArg>();
+        let of = |text: &str| TargetArg::read(text.into());
         assert_eq!(of("a=70").unwrap().share, Some(Percent(70.0)));
         assert_eq!(of("a").unwrap(), TargetArg { path: "a".into(), share: None });
         assert!(of("a=b").unwrap_err().contains("'b'") && of("").is_err() && of("=5").is_err());
@@ -346,6 +346,24 @@ mod tests {
         std::fs::write(&odd, "").unwrap();
         assert_eq!(of(odd.to_str().unwrap()).unwrap().path, odd);
         assert!(of("null=5").unwrap().is_null());
+    }
+
+    #[test]
+    fn a_target_is_named_in_whatever_bytes() {
+        let name = OsStr::from_bytes(b"a\xffb");
+        let words = |target: &OsStr| {
+            ["fathom", "load"]
+                .map(OsStr::new)
+                .into_iter()
+                .chain([target])
+                .map(OsStr::to_owned)
+                .collect::<Vec<_>>()
+        };
+        for (typed, share) in [(b"a\xffb".as_slice(), None), (b"a\xffb=70", Some(Percent(70.0)))] {
+            let cli = super::super::Cli::try_parse_from(words(OsStr::from_bytes(typed))).unwrap();
+            let super::super::Command::Load(args) = cli.command else { panic!("a load") };
+            assert_eq!(args.targets, [TargetArg { path: name.into(), share }]);
+        }
     }
 
     #[test]

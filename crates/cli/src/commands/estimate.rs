@@ -25,7 +25,13 @@ pub fn run(args: &EstimateArgs) -> Result<ExitCode, Failure> {
 fn sizing(args: &EstimateArgs, size: Bytes, saving: f64) -> Result<ExitCode, Failure> {
     let stored = Bytes((size.0 as f64 * (1.0 - saving)).round() as u64);
     let wishes = Wishes { headroom: args.headroom };
-    let ask = Ask { data: size, stored, files: None, index: None, wishes };
+    if size.0 == 0 {
+        return Err(Failure::usage("--size is 0, and no volume is made for no data")
+            .with_help("give the size of the data, as in --size 10T"));
+    }
+    let asked = args.index_memory.is_some() || args.sparse_index;
+    let index = asked.then(|| index(args)).transpose()?;
+    let ask = Ask { data: size, stored, files: None, index, wishes };
     let sizing = estimate::size(&ask).map_err(failure)?;
     if args.json {
         json_line(&serde_json::json!({"schema": estimate::SCHEMA, "sizing": sizing}));
@@ -80,14 +86,21 @@ fn data(args: &EstimateArgs) -> Result<ExitCode, Failure> {
     }))
 }
 
-fn request(args: &EstimateArgs) -> Result<Request, Failure> {
-    let memory = IndexMemory::at_least(args.index_memory.0).ok_or_else(|| {
-        Failure::usage(format!("VDO has no index of {}", args.index_memory))
-            .with_help("write --index-memory with 256M, 512M, 768M, or up to 1T")
+/// The index that was asked for. VDO has it in some sizes only, and none is rounded silently.
+fn index(args: &EstimateArgs) -> Result<Geometry, Failure> {
+    let asked = args.index_memory.unwrap_or(Bytes(IndexMemory::SMALLEST.bytes()));
+    let memory = IndexMemory::at_least(asked.0).filter(|memory| memory.bytes() == asked.0);
+    let memory = memory.ok_or_else(|| {
+        Failure::usage(format!("VDO has no index of {asked}"))
+            .with_help("write --index-memory with 256M, 512M, 768M, or whole G up to 1T")
     })?;
+    Ok(Geometry { memory, sparse: args.sparse_index })
+}
+
+fn request(args: &EstimateArgs) -> Result<Request, Failure> {
     let forgotten_blocks = args.forgotten.unwrap_or_default().0 / BLOCK as u64;
     let policy = Policy {
-        index: Geometry { memory, sparse: args.sparse_index },
+        index: index(args)?,
         forgotten_blocks,
         memory_bytes: args.memory.0,
         ..Policy::default()

@@ -1,12 +1,14 @@
 //! `fathom load`: one load on devices and files.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
 use engine::{Aim, Context, Event, Load, Recording, TargetSpec};
-use results::model::LoadSummary;
+use results::model::{LoadSummary, OperationSummary};
 use sys::clock::Clock;
 use sys::interrupt::Interrupt;
+use units::show::{grouped, significant};
 use units::{Bytes, Percent};
 
 use super::logs::LatencyLog;
@@ -77,6 +79,9 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
     let mut summary = outcome.map_err(engine_failure)?;
     log_ended.into_iter().for_each(|text| summary.lacks(text));
     view.summary(&summary);
+    if let Some(text) = mostly_failed(&summary.operations) {
+        say(&format!("{} {text}", style.bad("error:")));
+    }
     Ok(ExitCode::from(exit_code(&summary)))
 }
 
@@ -95,13 +100,23 @@ pub(super) fn reading(args: &LoadArgs) -> Result<Load, Failure> {
     Ok(Load { targets: aims(args, new_size(args)?), recording, verification, ..load })
 }
 
-/// 130 after Ctrl-C; 5 when the target's errors ended the load, nothing was measured, a block was wrong, or something that was
-/// asked for is not there.
+/// What is said of a load of which more than half failed: its figures are those of the rest.
+fn mostly_failed(operations: &BTreeMap<String, OperationSummary>) -> Option<String> {
+    let ended: u64 = operations.values().map(|op| op.ios).sum();
+    let failed: u64 = operations.values().flat_map(|op| op.errors.values()).sum();
+    let (all, some) = (grouped(ended.saturating_add(failed)), grouped(failed));
+    let why = format!("{some} of {all} I/Os failed: the figures are those of the rest");
+    (failed > ended).then_some(why)
+}
+
+/// 130 after Ctrl-C; 5 when the target's errors ended the load, most I/Os failed, nothing was measured, a block was wrong, or
+/// something that was asked for is not there.
 fn exit_code(summary: &LoadSummary) -> u8 {
     let wrong = |v: &results::model::VerifyFigures| v.wrong_blocks() > 0;
     match summary.ended_by.as_str() {
         "interrupted" => 130,
         "errors" => 5,
+        _ if mostly_failed(&summary.operations).is_some() => 5,
         _ if summary.verify.as_ref().is_some_and(wrong) => 5,
         _ if !summary.incomplete.is_empty() => 5,
         _ if summary.operations.values().all(|op| op.ios == 0) => 5,
@@ -157,6 +172,13 @@ fn new_size(args: &LoadArgs) -> Result<Option<Bytes>, Failure> {
         return Err(Failure::usage("Some targets have a share and some have none")
             .with_help("give every target its share (/dev/sdx=70 /dev/sdy=30), or none"));
     }
+    let sum: f64 = args.targets.iter().filter_map(|t| t.share).map(|share| share.0).sum();
+    if given > 0 && (sum - 100.0).abs() > 1e-6 {
+        let message =
+            format!("The shares of the targets sum to {}, not to 100", significant(sum, 6));
+        let help = "give shares in percent that sum to 100 (/dev/sdx=70 /dev/sdy=30), or none";
+        return Err(Failure::usage(message).with_help(help));
+    }
     let mut size = None;
     for target in &args.targets {
         size = size.max(new_file_size(args, target)?);
@@ -176,6 +198,8 @@ fn new_file_size(args: &LoadArgs, target: &TargetArg) -> Result<Option<Bytes>, F
         return end.map(Some).ok_or_else(|| missing("has no size of its own", help));
     }
     match std::fs::metadata(path) {
+        // An empty file is made as large as it is to be.
+        Ok(found) if found.is_file() && found.len() == 0 => return Ok(end),
         Ok(_) => return Ok(None),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
         Err(error) => return Err(not_seen(path, &error)),
@@ -256,4 +280,22 @@ pub(super) fn engine_failure(error: engine::EngineError) -> Failure {
         _ => Failure::environment(error),
     }
     .with_help(help)
+}
+
+#[cfg(test)]
+mod tests {
+    use results::model::OperationSummary;
+
+    use super::mostly_failed;
+
+    #[test]
+    fn of_a_load_of_which_more_than_half_failed_it_is_said() {
+        let said = |ios: u64, failed: u64| {
+            let errors = [("EIO".to_owned(), failed)].into_iter().filter(|e| e.1 > 0).collect();
+            let op = OperationSummary { ios, errors, ..Default::default() };
+            mostly_failed(&[("read".to_owned(), op)].into_iter().collect())
+        };
+        assert_eq!((said(500, 500), said(0, 0)), (None, None));
+        assert!(said(499, 501).unwrap().starts_with("501 of 1,000 I/Os failed"));
+    }
 }

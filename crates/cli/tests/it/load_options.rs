@@ -358,3 +358,30 @@ proptest! {
         prop_assert!(std::fs::read_dir(dir.path()).unwrap().next().is_none(), "{args:?}");
     }
 }
+
+#[test]
+fn an_empty_file_is_made_as_large_as_it_is_to_be() {
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    std::fs::write(dir.path().join("x"), "").unwrap();
+    let load = ["load", "x", "--ops", "randwrite=100", "--ios", "100"];
+    let answer = fathom_in(dir.path(), &load);
+    assert_eq!(answer.code, Some(2), "{}", answer.err);
+    assert!(answer.err.contains("--size"), "{}", answer.err);
+    let answer = fathom_in(dir.path(), &[&load[..], &["--size", "4M"]].concat());
+    assert_eq!(answer.code, Some(0), "{}", answer.err);
+    assert_eq!(std::fs::metadata(dir.path().join("x")).unwrap().len(), 4 << 20);
+}
+
+#[test]
+fn the_summary_fits_a_terminal_of_40_columns() {
+    let load = "load null null --size 1G --ops randread=70,randwrite=30 --dedupe 50% --duration 200ms --rate 5000/s \
+                --seed 1";
+    let mut command = command(&load.split_whitespace().collect::<Vec<_>>());
+    let output = command.env("COLUMNS", "40").output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    for part in ["randwrite", "I/Os ", "p99.9 ", "errors none", "ended by duration"] {
+        assert!(text.contains(part), "{part} is not in\n{text}");
+    }
+    let wide: Vec<_> = text.lines().filter(|line| line.chars().count() > 40).collect();
+    assert!(wide.is_empty(), "{wide:#?}\n{text}");
+}

@@ -211,3 +211,53 @@ fn a_directory_that_is_no_result_is_told_apart_from_one_that_is_not_there() {
     refused(5, &["show", text(dir.path())], &["not a result", "manifest.json"]);
     refused(5, &["report", "/nowhere/at/all", "-o", "page.html"], &["/nowhere/at/all"]);
 }
+
+#[test]
+fn a_guest_with_too_little_memory_is_refused_before_anything_is_made() {
+    let phrases = ["10 MiB", "at least --memory 702M"];
+    refused(2, &["lab", "run", "vdo-vs-plain", "--memory", "10M"], &phrases);
+    refused(2, &["lab", "shell", "--memory", "10M"], &["at least --memory 256M"]);
+}
+
+#[test]
+fn more_repeats_than_a_plan_can_hold_are_refused_with_the_most() {
+    for args in [
+        &["explain", "vdo-vs-plain", "--repeat", "1000000000"][..],
+        &["run", "vdo-vs-plain", "--simulate", "--repeat", "4294967295"],
+        &["lab", "run", "vdo-vs-plain", "--repeat", "501"],
+    ] {
+        refused(2, args, &["at most 1,000 are possible", "repeat at most 500 times"]);
+    }
+    refused(2, &["explain", "/dev/zero"], &["longer than 1 MiB"]);
+}
+
+#[test]
+fn what_cannot_be_sized_or_indexed_is_refused_and_not_rounded() {
+    let phrases = ["300 MiB", "256M, 512M, 768M"];
+    refused(
+        2,
+        &["estimate", "--size", "1T", "--saving", "50%", "--index-memory", "300M"],
+        &phrases,
+    );
+    refused(2, &["estimate", ".", "--index-memory", "300M"], &phrases);
+    refused(2, &["estimate", "--size", "0", "--saving", "50%"], &["--size 10T"]);
+}
+
+#[test]
+fn shares_of_targets_that_do_not_sum_to_100_are_refused() {
+    let phrases = ["sum to 130, not to 100", "/dev/sdx=70 /dev/sdy=30"];
+    refused(2, &["load", "a=70", "b=60", "--size", "4M"], &phrases);
+    refused(2, &["load", "a=30", "--size", "4M"], &["sum to 30"]);
+}
+
+#[test]
+fn times_and_ranges_beyond_all_bounds_are_refused_with_the_bound() {
+    for (option, value, bound) in [
+        ("--interval", "1ns", "from 1ms to 1h"),
+        ("--duration", "99999h", "8760h"),
+        ("--duration", "99999999999h", "584 years"),
+        ("--offset", "9999P", "4096P"),
+    ] {
+        refused(2, &["load", "null", "--size", "1G", option, value], &[bound]);
+    }
+}

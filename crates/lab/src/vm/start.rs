@@ -6,9 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-use units::Bytes;
+use std::time::Instant;
 
 use super::Vm;
 use super::handle::Handle;
@@ -22,9 +20,6 @@ use crate::qemu::{Machine, Qemu, command_line};
 use crate::spec::{CommandLine, Purpose, VmSpec};
 use crate::{Error, Result, cache, initrd, shell};
 use sys::ticks::Moment;
-
-/// Less memory than this does not hold the root and a kernel.
-const LEAST_MEMORY: u64 = 256 * Bytes::MIB;
 
 /// A socket: the host's end, and QEMU's, which it inherits.
 struct Pair {
@@ -42,7 +37,7 @@ pub(super) fn start(spec: &VmSpec) -> Result<Vm> {
     let began = Instant::now();
     let moment = Moment::now();
     let prepared_ms = since_process_start_ms();
-    check(spec)?;
+    spec.check()?;
     let image = cache::hold(&spec.image)?;
     let qemu = Qemu::find(&spec.cache)?;
     let drives = disk::make(spec)?;
@@ -86,26 +81,6 @@ pub(super) fn start(spec: &VmSpec) -> Result<Vm> {
         end: None,
         _image: image,
     })
-}
-
-fn check(spec: &VmSpec) -> Result<()> {
-    let bad = |what: String, help: &str| Error::BadSpec { what, help: help.to_owned() };
-    if spec.memory.0 < LEAST_MEMORY {
-        return Err(bad(
-            format!("{} of memory are too little for a guest", spec.memory),
-            "give it at least 256 MiB; a VDO volume needs 1 GiB",
-        ));
-    }
-    if spec.cpus == 0 {
-        return Err(bad("a guest cannot have 0 processors".into(), "give it at least one"));
-    }
-    if spec.deadline < Duration::from_secs(1) {
-        return Err(bad(
-            "a guest's deadline cannot be below one second".into(),
-            "give it more time",
-        ));
-    }
-    Ok(())
 }
 
 fn order(spec: &VmSpec) -> Order {

@@ -48,13 +48,7 @@ struct Linear {
 impl Linear {
     fn read(table: &Table) -> Result<Self, SettingError> {
         let size = Settings::new(KIND.name, table, KEYS)?.size("size")?;
-        if size == Some(0) {
-            return Err(SettingError::new(
-                "size",
-                "size of layer 'linear' cannot be 0",
-                "write at least 4M, or leave it out for the whole device",
-            ));
-        }
+        lvm::at_least_an_extent(KIND.name, "size", size)?;
         Ok(Self { size })
     }
 
@@ -132,6 +126,10 @@ mod tests {
         assert!(error.message.contains("8 GiB") && error.help.contains("7164M"), "{error:?}");
         assert!((KIND.parse)(&Table::new()).unwrap().validate(7 << 30).is_ok());
         assert!((KIND.parse)(&Table::new()).unwrap().validate(1 << 20).is_err());
+        for small in ["size = 0", "size = \"100k\""] {
+            let error = (KIND.parse)(&small.parse().unwrap()).err().unwrap();
+            assert!(error.help.contains("at least 4M"), "{error:?}");
+        }
     }
 
     #[test]

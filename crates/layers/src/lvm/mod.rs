@@ -5,6 +5,7 @@ mod twin;
 pub(crate) use twin::GroupTwin;
 
 use crate::Place;
+use crate::settings::{SettingError, size_text};
 use crate::step::{Action, Step};
 
 /// Size of a physical extent, bytes: lvm's default.
@@ -97,6 +98,20 @@ pub(crate) fn usable(below_bytes: u64) -> u64 {
 /// `bytes` rounded up to whole extents.
 pub(crate) fn round_up(bytes: u64) -> u64 {
     bytes.div_ceil(EXTENT).saturating_mul(EXTENT)
+}
+
+/// Refuses a size that lvm would round up from less than an extent.
+pub(crate) fn at_least_an_extent(
+    layer: &str,
+    key: &str,
+    size: Option<u64>,
+) -> Result<(), SettingError> {
+    let Some(size) = size.filter(|&size| size < EXTENT) else { return Ok(()) };
+    Err(SettingError::new(
+        key,
+        format!("{key} of layer '{layer}' cannot be {}: lvm counts in 4 MiB", size_text(size)),
+        "write at least 4M, such as \"10G\", or leave it out",
+    ))
 }
 
 /// lvm's arguments for the size of a volume: `None` is all that is free, whatever lvm makes of alignment.

@@ -48,9 +48,7 @@ pub(super) fn alone(s: &Setup) -> Result<(), SettingError> {
         return refuse("minimum_io_size", u64::from(s.minimum_io_size), help);
     }
     for (key, size) in [("logical_size", s.logical_size), ("physical_size", s.physical_size)] {
-        if size == Some(0) {
-            return refuse(key, 0, "write a size such as \"10G\", or leave it out");
-        }
+        lvm::at_least_an_extent("vdo", key, size)?;
     }
     if s.logical_size.is_some_and(|size| size > 4 << 50) {
         return refuse("logical_size", s.logical_size.unwrap_or(0), "VDO offers at most 4P");
@@ -186,6 +184,8 @@ mod tests {
             ("sparse_index = true", "slab_size", "not one slab", "device of at least"),
             ("cpu_threads = 0", "cpu_threads", "0", "1 to 100"),
             ("logical_size = 0", "logical_size", "0", "10G"),
+            ("logical_size = \"1k\"", "logical_size", "1k", "at least 4M"),
+            ("physical_size = \"2M\"", "physical_size", "2M", "at least 4M"),
         ];
         for (text, key, value, remedy) in cases {
             let error = check(text, 7 * GIB).expect_err(text);

@@ -14,7 +14,7 @@ use run::OperationBrief;
 use super::panel::{Panel, size_of_stderr};
 use super::run::figures;
 use super::{live, time_left};
-use crate::terminal::{Line, Style, answer, json_line, say, say_line, say_text};
+use crate::terminal::{Line, Style, answer, json_line, say, say_line, say_text, width};
 
 /// How often a plain line is printed at most.
 const PLAIN_EVERY: Duration = Duration::from_millis(900);
@@ -113,7 +113,7 @@ impl LoadView {
 
     /// The last word: a table for people, the summary line for programs.
     pub fn summary(&self, summary: &LoadSummary) {
-        let text = table::table(summary);
+        let text = table::table(summary, width());
         if self.json {
             say_text(&text);
             json_line(&json::summary(summary));

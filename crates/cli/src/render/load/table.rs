@@ -8,35 +8,50 @@ use units::{Nanos, Unit, show};
 
 use crate::terminal::Text;
 
+/// The columns of the table.
+const FIGURES: [&str; 9] =
+    ["operation", "I/Os", "IOPS", "throughput", "p50", "p99", "p99.9", "max", "errors"];
 /// The worst I/Os that are listed.
 const LISTED: usize = 3;
 
-/// The whole text.
-pub fn table(summary: &LoadSummary) -> Text {
-    let mut text = Text::from(format!(
-        "{:<15} {:>10} {:>9} {:>12} {:>9} {:>9} {:>9} {:>9}  errors",
-        "operation", "I/Os", "IOPS", "throughput", "p50", "p99", "p99.9", "max"
-    ));
+/// The whole text, for a terminal of so many columns: where the table is too wide, its figures follow each other.
+pub fn table(summary: &LoadSummary, width: usize) -> Text {
+    let [name, ios, iops, throughput, p50, p99, p999, max, errors] = FIGURES;
+    let head = format!(
+        "{name:<15} {ios:>10} {iops:>9} {throughput:>12} {p50:>9} {p99:>9} {p999:>9} {max:>9}  {errors}"
+    );
+    let narrow = head.len() > width;
+    let mut text = if narrow { Text::new() } else { Text::from(head) };
+    let show = |text: &mut Text, name: &str, op: &OperationSummary| match narrow {
+        true => stacked(text, name, op, width),
+        false => text.line(operation(name, op)),
+    };
     for (name, op) in &summary.operations {
-        text.line(operation(name, op));
+        show(&mut text, name, op);
     }
     for target in &summary.targets {
         let _ = writeln!(text, "on {}", target.target);
         for (name, op) in &target.operations {
-            text.line(operation(&format!("  {name}"), op));
+            show(&mut text, &format!("  {name}"), op);
         }
     }
+    rest(&mut text, summary);
+    if narrow { text.wrapped(width) } else { text }
+}
+
+/// What follows the table.
+fn rest(text: &mut Text, summary: &LoadSummary) {
     for (name, op) in &summary.operations {
-        parts(&mut text, name, op);
+        parts(text, name, op);
     }
-    content(&mut text, summary);
+    content(text, summary);
     if let Some(verify) = &summary.verify {
-        verified(&mut text, verify);
+        verified(text, verify);
     }
-    worst(&mut text, summary);
-    driven(&mut text, summary);
+    worst(text, summary);
+    driven(text, summary);
     if let Some(steady) = &summary.steady {
-        settled(&mut text, steady);
+        settled(text, steady);
     }
     if let Some(log) = &summary.io_log {
         let (recorded, dropped) = (show::grouped(log.recorded), show::grouped(log.dropped));
@@ -49,7 +64,6 @@ pub fn table(summary: &LoadSummary) -> Text {
         Nanos(summary.duration_ns),
         summary.seed
     );
-    text
 }
 
 fn ns(value: u64) -> String {
@@ -60,13 +74,13 @@ fn or_dash(value: Option<String>) -> String {
     value.unwrap_or_else(|| "–".into())
 }
 
-fn operation(name: &str, op: &OperationSummary) -> String {
+/// The figures of an operation in the order of [`FIGURES`], and its errors.
+fn values(op: &OperationSummary) -> [String; 8] {
     let latency =
         |get: fn(&LatencySummary) -> u64| or_dash(op.latency.as_ref().map(|l| ns(get(l))));
     let rate = |unit: Unit, value: Option<f64>| or_dash(value.map(|v| unit.show(v)));
     let errors: Vec<_> = op.errors.iter().map(|(kind, n)| format!("{kind} {n}")).collect();
-    format!(
-        "{name:<15} {:>10} {:>9} {:>12} {:>9} {:>9} {:>9} {:>9}  {}",
+    [
         show::grouped(op.ios),
         rate(Unit::PerSecond, op.iops.map(f64::round)),
         rate(Unit::BytesPerSecond, op.throughput_bytes_per_s),
@@ -75,7 +89,33 @@ fn operation(name: &str, op: &OperationSummary) -> String {
         latency(|l| l.p999_ns),
         latency(|l| l.max_ns),
         if errors.is_empty() { "none".to_owned() } else { errors.join(", ") },
+    ]
+}
+
+/// A line of the table.
+fn operation(name: &str, op: &OperationSummary) -> String {
+    let [ios, iops, throughput, p50, p99, p999, max, errors] = values(op);
+    format!(
+        "{name:<15} {ios:>10} {iops:>9} {throughput:>12} {p50:>9} {p99:>9} {p999:>9} {max:>9}  {errors}"
     )
+}
+
+/// The same figures where a line of the table does not fit: as many on a line as do.
+fn stacked(text: &mut Text, name: &str, op: &OperationSummary, width: usize) {
+    let indent = " ".repeat(name.len() - name.trim_start().len() + 2);
+    text.line(name);
+    let mut line = String::new();
+    for (figure, value) in FIGURES[1..].iter().zip(values(op)) {
+        let word = format!("{figure} {value}");
+        let room = width.saturating_sub(indent.len() + line.chars().count() + 3);
+        if !line.is_empty() && word.chars().count() > room {
+            text.line(format!("{indent}{line},"));
+            line.clear();
+        }
+        line += if line.is_empty() { "" } else { ", " };
+        line += &word;
+    }
+    text.line(format!("{indent}{line}"));
 }
 
 /// Submission, completion and lateness of an operation, where they were kept.
