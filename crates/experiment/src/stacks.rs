@@ -252,7 +252,7 @@ impl Built {
             return Err(Diagnostic::at(
                 written.places.at("layer"),
                 format!("There is no layer '{}'", written.kind),
-                "see fathom explain --layers",
+                "fathom layers lists them",
             ));
         };
         let layer = (kind.parse)(&written.settings).map_err(mistake)?;

@@ -15,7 +15,7 @@ use sys::interrupt::{Interrupt, Level};
 use units::Nanos;
 
 use crate::names::{self, Names};
-use crate::{Machine, Output, StepError};
+use crate::{Machine, Output, Removal, StepError};
 use undo::Owed;
 
 /// Executes steps on one machine.
@@ -103,6 +103,22 @@ impl Executor {
     /// What is still there of the run with this tag.
     pub fn leftovers(&mut self, tag: &str) -> Vec<String> {
         self.machine.leftovers(tag)
+    }
+
+    /// What removes what is still there of the run with this tag, in this order.
+    pub fn removals(&mut self, tag: &str) -> Vec<Removal> {
+        self.machine.removals(tag)
+    }
+
+    /// Whether something of the run with this tag stands on a device.
+    pub fn bears(&mut self, device: &str, tag: &str) -> bool {
+        self.machine.bears(device, tag)
+    }
+
+    /// Takes over the undo of what another process began; what is owed last is undone first.
+    pub fn owe(&mut self, about: &str, actions: &[Action], deadline_s: u64) {
+        let (about, actions) = (about.to_owned(), actions.to_vec());
+        self.owed.push(Owed { about, actions, deadline_s });
     }
 
     /// Executes one step. Its undo is owed from the moment it begins: what fails half-way is undone too.

@@ -26,7 +26,7 @@ pub use error::StepError;
 pub use executor::Executor;
 pub use facts::facts;
 pub use ground::Ground;
-pub use leftovers::leftovers;
+pub use leftovers::Removal;
 pub use machine::{Machine, Output, RealMachine};
 pub use needs::missing;
 pub use samplers::{Samplers, TickedSamplers};

@@ -12,6 +12,7 @@ use sys::dm::Dm;
 use sys::interrupt::Interrupt;
 use units::Nanos;
 
+use crate::leftovers::{self, Removal};
 use crate::sources::{Reader, SourceReader};
 
 /// How a command ended.
@@ -54,6 +55,16 @@ pub trait Machine: Send {
     /// What is still there of the run with this tag.
     fn leftovers(&mut self, tag: &str) -> Vec<String>;
 
+    /// What removes that, in this order.
+    fn removals(&mut self, _tag: &str) -> Vec<Removal> {
+        Vec::new()
+    }
+
+    /// Whether something of the run with this tag stands on a device.
+    fn bears(&mut self, _device: &str, _tag: &str) -> bool {
+        false
+    }
+
     /// Tells a simulated machine what was written to the top of its stack; a real one knows.
     fn wrote(&mut self, _writes: &Writes, _content: &ContentFigures) {}
 }
@@ -70,6 +81,11 @@ impl RealMachine {
     /// This machine.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// This machine, on which another process may have used lvm.
+    pub fn after_another() -> Self {
+        Self { lvm: true, ..Self::default() }
     }
 }
 
@@ -134,7 +150,15 @@ impl Machine for RealMachine {
     }
 
     fn leftovers(&mut self, tag: &str) -> Vec<String> {
-        crate::leftovers::of(tag, self.lvm)
+        leftovers::of(tag, self.lvm).iter().map(ToString::to_string).collect()
+    }
+
+    fn removals(&mut self, tag: &str) -> Vec<Removal> {
+        leftovers::removals(tag)
+    }
+
+    fn bears(&mut self, device: &str, tag: &str) -> bool {
+        leftovers::bears(device, tag)
     }
 }
 

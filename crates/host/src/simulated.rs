@@ -77,6 +77,13 @@ impl Machine for SimulatedMachine {
         self.twins.iter().flat_map(|twin| twin.leftovers()).collect()
     }
 
+    fn bears(&mut self, device: &str, tag: &str) -> bool {
+        let left = self.leftovers(tag);
+        let group = format!("volume group fathom_{tag}");
+        left.contains(&format!("physical volume {device}"))
+            && left.iter().any(|left| left.starts_with(&group))
+    }
+
     fn wrote(&mut self, writes: &Writes, content: &ContentFigures) {
         for twin in &mut self.twins {
             twin.wrote(writes, content);

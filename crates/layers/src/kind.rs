@@ -47,6 +47,17 @@ pub struct Key {
     pub help: &'static str,
 }
 
+impl Key {
+    /// What kind of value it takes: `switch`, `number` or `size`.
+    pub fn takes(&self) -> &'static str {
+        match self.default.parse::<u64>() {
+            _ if self.allowed == "on or off" => "switch",
+            Ok(_) => "number",
+            Err(_) => "size",
+        }
+    }
+}
+
 /// One chart of a layer over time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chart {

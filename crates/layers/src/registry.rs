@@ -85,6 +85,33 @@ mod tests {
     }
 
     #[test]
+    fn every_setting_refuses_what_is_not_of_its_type() {
+        for (kind, key) in
+            kinds().iter().flat_map(|kind| kind.keys.iter().map(move |key| (kind, key)))
+        {
+            let refused = |value: toml::Value| {
+                let error =
+                    (kind.parse)(&toml::Table::from_iter([(key.name.to_owned(), value)])).err();
+                error.is_some_and(|error| error.message.contains("cannot be"))
+            };
+            let (switch, size) = (refused(true.into()), refused("1T".into()));
+            let expected = match key.takes() {
+                "switch" => (false, true),
+                "number" => (true, true),
+                _ => (true, size),
+            };
+            assert_eq!(
+                (switch, size),
+                expected,
+                "{}.{} takes a {}",
+                kind.name,
+                key.name,
+                key.takes()
+            );
+        }
+    }
+
+    #[test]
     fn every_kind_lives_on_its_defaults_and_shows_all_its_settings() {
         for kind in kinds() {
             let layer = (kind.parse)(&toml::Table::new()).unwrap();

@@ -4,7 +4,7 @@
 //! end of one. A stream of these operations, applied in order, gives the same directory on the other side;
 //! cut off anywhere, it gives a directory that is readable and incomplete.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 
@@ -30,6 +30,9 @@ pub enum SinkError {
     /// The directory of the result exists already.
     #[error("Result directory {0} exists already; name another with --out or remove it")]
     Exists(PathBuf),
+    /// A run still writes into the result.
+    #[error("The run of {0} still goes on")]
+    Live(PathBuf),
     /// A path that would leave the result's directory.
     #[error("'{0}' is not a path inside a result")]
     Outside(String),
@@ -62,6 +65,8 @@ pub struct DirSink {
     root: PathBuf,
     /// The file appended to last: rows come in long runs for one file.
     open: Option<(String, File)>,
+    /// Locked as long as the run goes on, whatever ends it; `None` where the file system has no locks.
+    _lock: Option<File>,
 }
 
 impl DirSink {
@@ -71,12 +76,23 @@ impl DirSink {
             fs::create_dir_all(parent).map_err(|source| write_error(parent, source))?;
         }
         match fs::create_dir(root) {
-            Ok(()) => Ok(Self { root: root.to_owned(), open: None }),
+            Ok(()) => Self::reopen(root),
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
                 Err(SinkError::Exists(root.to_owned()))
             }
             Err(source) => Err(write_error(root, source)),
         }
+    }
+
+    /// Goes on with a result whose run has ended, or was killed.
+    pub fn reopen(root: &Path) -> Result<Self, SinkError> {
+        let folder = File::open(root).map_err(|source| write_error(root, source))?;
+        let lock = match folder.try_lock() {
+            Ok(()) => Some(folder),
+            Err(TryLockError::WouldBlock) => return Err(SinkError::Live(root.to_owned())),
+            Err(TryLockError::Error(_)) => None,
+        };
+        Ok(Self { root: root.to_owned(), open: None, _lock: lock })
     }
 
     /// The directory.
@@ -146,6 +162,18 @@ mod tests {
         for path in ["../x", "/x", "", "a/../../x"] {
             assert!(matches!(sink.put(path, b""), Err(SinkError::Outside(_))), "{path}");
         }
+    }
+
+    #[test]
+    fn a_result_is_opened_again_only_when_its_run_has_ended() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("r");
+        let mut run = DirSink::create(&root).unwrap();
+        run.append("transcript.jsonl", b"a").unwrap();
+        assert!(matches!(DirSink::reopen(&root), Err(SinkError::Live(_))));
+        drop(run);
+        DirSink::reopen(&root).unwrap().append("transcript.jsonl", b"b").unwrap();
+        assert_eq!(fs::read(root.join("transcript.jsonl")).unwrap(), b"ab");
     }
 
     #[test]

@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 /// The most that is kept of an output, bytes.
 pub const OUTPUT_KEPT: usize = 8 << 10;
 
+/// What the last line of a cleaning is about: what was still there then is its error.
+pub const CLEANED: &str = "take down what the run left";
+
 /// One line of `transcript.jsonl`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TranscriptEntry {

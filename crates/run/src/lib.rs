@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod cell;
+pub mod clean;
 mod copier;
 mod event;
 pub mod guest;

@@ -1,5 +1,6 @@
 //! What can be typed. Values are checked here as far as they can be checked alone.
 
+mod clean;
 mod content;
 mod estimate;
 mod load;
@@ -9,6 +10,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use units::{Bytes, Nanos, Seed};
 
+pub use clean::{CleanArgs, LayersArgs};
 pub use estimate::{BenchEstimateArgs, EstimateArgs};
 pub use load::{LoadArgs, TargetArg};
 
@@ -44,6 +46,10 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// Print what an experiment would do: commands, time, bytes. Touches nothing.
     Explain(ExplainArgs),
+    /// List the layers that stacks are made of; show one's manual page, settings, metrics, needs.
+    Layers(LayersArgs),
+    /// Say what a killed run left on this machine, and take it down.
+    Clean(CleanArgs),
     /// Say what a deduplicating, compressing volume would save on data, and how large it has to be.
     Estimate(Box<EstimateArgs>),
     /// Measure Fathom itself.
@@ -439,7 +445,84 @@ fn role(text: &str) -> Result<(String, PathBuf), String> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::{Path, PathBuf};
+
     use clap::CommandFactory;
+
+    /// Sources of the program and documents of its users.
+    fn texts(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            let path = entry.path();
+            let name = entry.file_name();
+            let beside =
+                ["target", "tests", "benches", "journal"].iter().any(|other| name == *other);
+            if path.is_dir() && !beside && !name.to_string_lossy().starts_with('.') {
+                texts(&path, found);
+            } else if path.extension().is_some_and(|kind| kind == "rs" || kind == "md") {
+                found.push(path);
+            }
+        }
+    }
+
+    /// What is wrong with the command that `text` names after the word `fathom`; `None` when it can be typed.
+    fn unknown(text: &str) -> Option<String> {
+        // Words by which a sentence about the program goes on.
+        const SENTENCES: [&str; 5] = ["and", "over", "reads", "no", "is"];
+        let end = text.find(['"', '`', ';', '(', ')', '\n']).unwrap_or(text.len());
+        let text = text[..end].split(", ").next()?;
+        let mut words = text.split_whitespace().peekable();
+        let first = words.peek()?;
+        let named = first.chars().all(|c| c.is_ascii_lowercase()) && !SENTENCES.contains(first);
+        if !named {
+            return None;
+        }
+        let mut command = super::Cli::command();
+        command.build();
+        while let Some(word) = words.peek().filter(|_| command.has_subcommands()) {
+            let Some(sub) = command.find_subcommand(word) else { break };
+            command = sub.clone();
+            words.next();
+        }
+        if command.get_name() == "fathom" {
+            return Some(format!("no command '{}'", words.next()?));
+        }
+        let known = |long: &str| command.get_arguments().any(|a| a.get_long() == Some(long));
+        let options =
+            words.take_while(|word| *word != "--").filter_map(|word| word.strip_prefix("--"));
+        let long = |option: &str| -> String {
+            option.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '-').collect()
+        };
+        let lost = options.map(long).find(|option| !known(option))?;
+        Some(format!("'{}' has no --{lost}", command.get_name()))
+    }
+
+    #[test]
+    fn every_command_that_help_findings_and_documents_name_can_be_typed() {
+        assert_eq!(unknown(" clean {result} --yes"), None);
+        assert_eq!(unknown(" explain --layers\","), Some("'explain' has no --layers".into()));
+        assert_eq!(unknown(" tidy RESULT"), Some("no command 'tidy'".into()));
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut files = vec![root.join("README.md")];
+        texts(&root.join("docs"), &mut files);
+        texts(&root.join("crates"), &mut files);
+        let (mut seen, mut lost) = (0, Vec::new());
+        for path in files.iter().filter(|path| !path.ends_with("args/mod.rs")) {
+            let text = std::fs::read_to_string(path).unwrap();
+            // Tests type what cannot be typed, too.
+            let text = text.split("#[cfg(test)]").next().unwrap_or_default();
+            for (at, _) in text.match_indices("fathom ") {
+                let before = text[..at].chars().next_back();
+                if before.is_some_and(|c| c.is_alphanumeric() || "-_/.".contains(c)) {
+                    continue;
+                }
+                seen += 1;
+                let why = unknown(&text[at + "fathom".len()..]);
+                lost.extend(why.map(|why| format!("{}: {why}", path.display())));
+            }
+        }
+        assert!(seen > 100, "only {seen} places name a command");
+        assert!(lost.is_empty(), "{lost:#?}");
+    }
 
     #[test]
     fn the_command_line_is_consistent() {

@@ -1,11 +1,13 @@
 //! The commands, one file each: from arguments to calls of the libraries, and from their answers to text.
 
 pub mod bench;
+pub mod clean;
 pub mod doctor;
 pub mod estimate;
 pub mod explain;
 pub mod guest;
 pub mod lab;
+pub mod layers;
 pub mod load;
 mod logs;
 pub mod report;

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod architecture;
 #[cfg(test)]
+mod clean;
+#[cfg(test)]
 mod control_characters;
 #[cfg(test)]
 mod corpora;
@@ -11,9 +13,9 @@ mod documents;
 #[cfg(test)]
 mod estimate;
 #[cfg(test)]
-mod killed;
-#[cfg(test)]
 mod full_disks;
+#[cfg(test)]
+mod killed;
 #[cfg(test)]
 mod lab;
 #[cfg(test)]

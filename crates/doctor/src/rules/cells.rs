@@ -3,6 +3,7 @@
 use analysis::Analysis;
 use results::model::{CellState, Finding, Severity, plain_and_raw};
 use results::read::{CellData, ResultSet};
+use results::transcript::CLEANED;
 
 /// Runs of a variant failed.
 pub(crate) fn failed(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
@@ -38,9 +39,13 @@ fn of_variant(result: &ResultSet, name: &str) -> Option<Finding> {
     })
 }
 
-/// Teardown left something.
+/// Teardown left something that nobody took down since.
 pub(crate) fn leftovers(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     let mut findings = Vec::new();
+    let cleaned = result.transcript.iter().rfind(|entry| entry.about == CLEANED);
+    if cleaned.is_some_and(|entry| entry.error.is_none()) {
+        return findings;
+    }
     for cell in &result.cells {
         let left = cell.record.as_ref().and_then(|record| record.leftovers.as_ref());
         let Some(left) = left.filter(|left| !left.is_empty()) else { continue };

@@ -61,13 +61,25 @@ pub(crate) fn guest_clock(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
 
 /// Something is missing.
 pub(crate) fn incomplete(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
+    let manifest = &result.manifest;
+    let killed_here = manifest.outcome.is_none()
+        && manifest.accelerator == Accelerator::None
+        && !manifest.simulated;
+    let remedy = if killed_here {
+        let path = result.path.display();
+        format!(
+            "See what the run left on this machine (fathom clean {path}), and run the experiment again for a whole result."
+        )
+    } else {
+        "Run the experiment again for a whole result.".into()
+    };
     let finding = |why: &String| Finding {
         rule: "incomplete".into(),
         severity: Severity::Warning,
         subject: None,
         message: "The result is incomplete; figures rest on the runs that ended well.".into(),
         evidence: format!("Missing: {why}."),
-        remedy: "Run the experiment again for a whole result.".into(),
+        remedy: remedy.clone(),
     };
     result.incomplete.iter().map(finding).collect()
 }

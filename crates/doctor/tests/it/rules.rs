@@ -140,6 +140,26 @@ fn figures_that_contradict_their_histogram_or_their_rows_are_told() {
 }
 
 #[test]
+fn leftovers_that_were_taken_down_since_are_no_finding() {
+    let mut result = healthy();
+    result.cells[4].record.as_mut().unwrap().leftovers = Some(vec!["vg0-pool".into()]);
+    let found = |result: &ResultSet| {
+        examine(result, &analyse(result)).iter().any(|finding| finding.rule == "leftovers")
+    };
+    assert!(found(&result));
+    let about = results::transcript::CLEANED.to_owned();
+    let error = Some("still there: vg0-pool".to_owned());
+    result.transcript.push(results::TranscriptEntry {
+        about: about.clone(),
+        error,
+        ..Default::default()
+    });
+    assert!(found(&result));
+    result.transcript.push(results::TranscriptEntry { about, ..Default::default() });
+    assert!(!found(&result));
+}
+
+#[test]
 fn leftovers_are_told_with_the_command_that_cleans_up() {
     let finding = only("leftovers", |r| {
         r.cells[4].record.as_mut().unwrap().leftovers = Some(vec!["vg0-pool".into()]);

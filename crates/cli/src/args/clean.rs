@@ -1,0 +1,34 @@
+//! `fathom clean` and `fathom layers`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// `fathom clean`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without --yes it only says what is there and by which commands it goes. Nothing is touched that does not carry the \
+run's mark. Exit code 6: something is still there.
+
+Example: fathom clean vdo-vs-plain-20261121 --yes")]
+pub struct CleanArgs {
+    /// Directory of the result.
+    pub result: PathBuf,
+    /// Take it down.
+    #[arg(long)]
+    pub yes: bool,
+    /// JSON on standard output, people's text on standard error.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `fathom layers`
+#[derive(Debug, Args)]
+#[command(after_help = "Example: fathom layers vdo")]
+pub struct LayersArgs {
+    /// The layer whose manual page, settings, metrics and needs are shown; without one, all are listed.
+    pub name: Option<String>,
+    /// JSON on standard output.
+    #[arg(long)]
+    pub json: bool,
+}

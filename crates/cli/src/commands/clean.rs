@@ -1,0 +1,99 @@
+//! `fathom clean`: what a killed run left on this machine, and taking it down.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use host::RealMachine;
+use results::sink::{DirSink, SinkError};
+use run::clean::{Cleaning, Ground, Remains, ground};
+use serde_json::json;
+
+use crate::args::CleanArgs;
+use crate::failure::Failure;
+use crate::terminal::{Style, answer, json_line, say};
+
+/// The exit code when something is still there.
+const LEFT: u8 = 6;
+
+pub fn run(args: &CleanArgs) -> Result<ExitCode, Failure> {
+    let result = results::open(&args.result)?;
+    let elsewhere = match ground(&result) {
+        Ground::Host => None,
+        Ground::Lab => Some((
+            "lab",
+            "the run was in the lab: what it made was inside the virtual machine, and is gone with it",
+        )),
+        Ground::Nowhere => Some(("simulated", "the run was simulated: it made nothing")),
+    };
+    if let Some((place, why)) = elsewhere {
+        let text = format!("nothing to clean on this machine: {why}");
+        told(args, place, &Remains::default(), &[], &text);
+        return Ok(ExitCode::SUCCESS);
+    }
+    if !rustix::process::geteuid().is_root() {
+        return Err(Failure::environment("Only root sees what a run left, and takes it down")
+            .with_help(format!("sudo fathom clean {}", args.result.display())));
+    }
+    let mut sink = DirSink::reopen(&args.result).map_err(|error| live(error, &args.result))?;
+    let mut cleaning = Cleaning::of(&result, RealMachine::after_another())?;
+    let remains = cleaning.remains();
+    if remains.found.is_empty() || !args.yes {
+        let mut text = listed(&remains);
+        if !remains.found.is_empty() {
+            text.push_str(&format!("\nfathom clean {} --yes takes it down", args.result.display()));
+        }
+        told(args, "host", &remains, &remains.found, &text);
+        return Ok(ExitCode::SUCCESS);
+    }
+    say(&listed(&remains));
+    let left = cleaning.take_down(&mut sink)?;
+    let text = match left.as_slice() {
+        [] => "everything is taken down; the transcript of the result says how".to_owned(),
+        left => format!(
+            "{} still there: {}\nthe transcript of the result says why; what is in use must be let go first",
+            Style::of_stdout().bad("error:"),
+            left.join(", ")
+        ),
+    };
+    told(args, "host", &remains, &left, &text);
+    Ok(ExitCode::from(if left.is_empty() { 0 } else { LEFT }))
+}
+
+fn live(error: SinkError, result: &Path) -> Failure {
+    match error {
+        SinkError::Live(_) => Failure::refused(error)
+            .with_help("let it end, or stop it with Ctrl-C: it takes down what it made itself"),
+        error => Failure::data(error).with_help(format!("{} must be writable", result.display())),
+    }
+}
+
+/// What was found and what takes it down, for people.
+fn listed(remains: &Remains) -> String {
+    let lines = |title: &str, lines: &[String]| {
+        let lines: String = lines.iter().map(|line| format!("  {line}\n")).collect();
+        format!("{title}\n{lines}")
+    };
+    let mut text = match remains.found.as_slice() {
+        [] => "nothing is left of this run\n".to_owned(),
+        found => lines("left of this run:", found),
+    };
+    if !remains.commands.is_empty() {
+        text.push_str(&lines("taken down by:", &remains.commands));
+    }
+    if !remains.left_alone.is_empty() {
+        let title = "carries no mark of the run and is left alone; by hand, if it is still there:";
+        text.push_str(&lines(title, &remains.left_alone));
+    }
+    text.trim_end().to_owned()
+}
+
+fn told(args: &CleanArgs, place: &str, remains: &Remains, left: &[String], text: &str) {
+    if !args.json {
+        return answer(text);
+    }
+    say(text);
+    json_line(&json!({
+        "place": place, "found": remains.found, "commands": remains.commands,
+        "left_alone": remains.left_alone, "taken_down": args.yes && place == "host", "left": left,
+    }));
+}

@@ -1,0 +1,278 @@
+//! What a killed run left on this machine, and taking it down.
+//!
+//! Steps that the transcript shows as begun are undone in reverse, as the layers of this program say it; what carries the run's tag
+//! and is still there then goes by its own kind. Nothing is touched that does not carry the tag: a device under a layer only while
+//! something of the run stands on it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use experiment::{CellPlan, Plan};
+use host::{Executor, Machine, Removal};
+use layers::Place;
+use layers::step::{Action, Step};
+use results::TranscriptEntry;
+use results::model::Accelerator;
+use results::read::{CellData, ResultSet};
+use results::sink::Sink;
+use results::transcript::CLEANED;
+use results::writer::append_transcript;
+use sys::clock::Clock;
+use sys::interrupt::Interrupt;
+
+use crate::RunError;
+
+/// How long one undo of a thing that no layer names may take, seconds.
+const DEADLINE_S: u64 = 60;
+/// How often what is left is gone over: what stood on something else goes first.
+const ROUNDS: usize = 3;
+
+/// Where a run made what it made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ground {
+    /// On the host itself.
+    Host,
+    /// In a virtual machine, which is gone with all that was in it.
+    Lab,
+    /// Nowhere: it was simulated.
+    Nowhere,
+}
+
+/// What a run left.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Remains {
+    /// What carries the run's tag and is there.
+    pub found: Vec<String>,
+    /// What takes it down, in this order.
+    pub commands: Vec<String>,
+    /// What a step that began owes for something that does not carry the tag: it is not done.
+    pub left_alone: Vec<String>,
+}
+
+/// One step of a cell that is still to be undone.
+#[derive(Clone)]
+struct Owed {
+    cell: usize,
+    about: String,
+    actions: Vec<Action>,
+    deadline_s: u64,
+}
+
+/// Looks for what a run left, and takes it down.
+pub struct Cleaning {
+    executor: Executor,
+    tag: String,
+    owed: Vec<Owed>,
+    left_alone: Vec<String>,
+}
+
+/// Where the run of `result` made what it made.
+pub fn ground(result: &ResultSet) -> Ground {
+    match (result.manifest.simulated, result.manifest.accelerator) {
+        (true, _) => Ground::Nowhere,
+        (_, Accelerator::None) => Ground::Host,
+        _ => Ground::Lab,
+    }
+}
+
+impl Cleaning {
+    /// Reads what was begun and not undone.
+    pub fn of(result: &ResultSet, machine: impl Machine + 'static) -> Result<Self, RunError> {
+        let tag = result.manifest.run_id.clone();
+        // Anything shorter would be part of other names.
+        if tag.len() != 8 || !tag.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            return Err(RunError::Plan(format!("'{tag}' is no tag of a run")));
+        }
+        let executor = Executor::new(machine, &Clock::real(), &Interrupt::new());
+        let mut cleaning = Self { executor, tag, owed: Vec::new(), left_alone: Vec::new() };
+        // Another version's plan may not be readable: what carries the tag is found all the same.
+        let plan: Option<Plan> = serde_json::from_value(result.manifest.plan_document.clone()).ok();
+        let cells: &[CellPlan] = plan.as_ref().map_or(&[], |plan| &plan.cells);
+        for (data, planned) in result.cells.iter().zip(cells).rev() {
+            cleaning.take_over(result, data, planned);
+        }
+        Ok(cleaning)
+    }
+
+    /// Takes over what one cell owes, the last step first.
+    fn take_over(&mut self, result: &ResultSet, data: &CellData, planned: &CellPlan) {
+        let cell = planned.index;
+        let lines = || result.transcript.iter().filter(move |line| line.cell == Some(cell));
+        let steps = steps(planned, &self.tag);
+        let mut begun = 0;
+        for line in lines().filter(|line| !line.undo) {
+            let Some(step) = steps.get(begun).filter(|step| step.about == line.about) else {
+                continue;
+            };
+            for (name, value) in bindings(&step.action.show(), &line.action) {
+                self.executor.bind(&name, &value);
+            }
+            begun += 1;
+        }
+        // The step that a kill hit is not in the transcript.
+        begun += usize::from(begun > 0 && !data.state().ended());
+        let undone = lines().filter(|line| line.undo && line.error.is_none());
+        let undone: BTreeSet<&str> = undone.map(|line| line.action.as_str()).collect();
+        for step in steps[..begun.min(steps.len())].iter().rev() {
+            let left =
+                step.undo.iter().filter(|action| !undone.contains(self.shown(action).as_str()));
+            let left: Vec<_> = left.cloned().collect();
+            let (ours, others): (Vec<_>, Vec<_>) =
+                left.into_iter().partition(|action| self.is_ours(action));
+            let others: Vec<_> = others.iter().map(|action| self.shown(action)).collect();
+            self.left_alone.extend(others);
+            let told: Vec<_> = self.owed.iter().flat_map(|owed| &owed.actions).cloned().collect();
+            let actions: Vec<_> =
+                ours.into_iter().filter(|action| !told.contains(action)).collect();
+            if !actions.is_empty() {
+                let (about, deadline_s) = (step.about.clone(), step.deadline_s);
+                self.owed.push(Owed { cell, about, actions, deadline_s });
+            }
+        }
+    }
+
+    fn shown(&self, action: &Action) -> String {
+        let shown = action.show();
+        self.executor.resolve(&shown).unwrap_or(shown)
+    }
+
+    /// Whether an action touches only what carries the tag, or a device on which something of the run stands.
+    fn is_ours(&mut self, action: &Action) -> bool {
+        let ours = format!("fathom_{}", self.tag);
+        match action {
+            Action::RemoveNodes { nodes } => nodes.iter().all(|node| node.contains(&ours)),
+            Action::Command { argv, .. } => {
+                let words: Option<Vec<_>> =
+                    argv.iter().map(|word| self.executor.resolve(word).ok()).collect();
+                let Some(words) = words else { return false };
+                let (tag, executor) = (self.tag.clone(), &mut self.executor);
+                let mut objects =
+                    words.iter().skip(1).filter(|word| word.contains(['/', '_'])).peekable();
+                objects.peek().is_some()
+                    && objects.all(|word| word.contains(&ours) || executor.bears(word, &tag))
+            }
+            _ => false,
+        }
+    }
+
+    /// What is there, and what takes it down.
+    pub fn remains(&mut self) -> Remains {
+        let found = self.executor.leftovers(&self.tag);
+        let (above, below) = self.removals();
+        let layers = self.due(&found);
+        let layers = layers.iter().flat_map(|owed| &owed.actions).map(|action| self.shown(action));
+        let mut commands: Vec<_> = above.iter().map(|removal| removal.action.show()).collect();
+        commands.extend(layers);
+        for removal in below {
+            if !commands.iter().any(|command| names(command, &removal.name)) {
+                commands.push(removal.action.show());
+            }
+        }
+        Remains { found, commands, left_alone: self.left_alone.clone() }
+    }
+
+    /// Of what steps owe, that whose objects are among `found`; devices under them too.
+    fn due(&self, found: &[String]) -> Vec<Owed> {
+        let ours = format!("fathom_{}", self.tag);
+        let found: Vec<_> = found.iter().filter_map(|thing| thing.split(' ').next_back()).collect();
+        let there = |action: &&Action| {
+            let shown = self.shown(action);
+            !shown.contains(&ours) || found.iter().any(|name| names(&shown, name))
+        };
+        let due = |owed: &Owed| Owed {
+            actions: owed.actions.iter().filter(there).cloned().collect(),
+            ..owed.clone()
+        };
+        if found.is_empty() { Vec::new() } else { self.owed.iter().map(due).collect() }
+    }
+
+    /// What goes before the layers, and what after them.
+    fn removals(&mut self) -> (Vec<Removal>, Vec<Removal>) {
+        self.executor.removals(&self.tag).into_iter().partition(|removal| removal.above)
+    }
+
+    /// Takes everything down, writes what was done into the transcript of the result, and gives what is still there.
+    pub fn take_down(&mut self, sink: &mut dyn Sink) -> Result<Vec<String>, RunError> {
+        let (above, _) = self.removals();
+        self.remove(&above, sink)?;
+        let found = self.executor.leftovers(&self.tag);
+        for owed in self.due(&found) {
+            self.executor.owe(&owed.about, &owed.actions, owed.deadline_s);
+            self.executor.undo_all();
+            self.write(Some(owed.cell), sink)?;
+        }
+        for _ in 0..ROUNDS {
+            let (above, below) = self.removals();
+            // Under what is still mounted nothing can go.
+            if !above.is_empty() || below.is_empty() {
+                break;
+            }
+            self.remove(&below, sink)?;
+        }
+        let left = self.executor.leftovers(&self.tag);
+        let error = (!left.is_empty()).then(|| format!("still there: {}", left.join(", ")));
+        let (about, action) = (CLEANED.to_owned(), "fathom clean".to_owned());
+        append_transcript(
+            sink,
+            &TranscriptEntry { about, action, undo: true, error, ..Default::default() },
+        )?;
+        Ok(left)
+    }
+
+    fn remove(&mut self, removals: &[Removal], sink: &mut dyn Sink) -> Result<(), RunError> {
+        for removal in removals {
+            let actions = std::slice::from_ref(&removal.action);
+            self.executor.owe(&removal.what, actions, DEADLINE_S);
+            self.executor.undo_all();
+            self.write(None, sink)?;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, cell: Option<usize>, sink: &mut dyn Sink) -> Result<(), RunError> {
+        for mut line in self.executor.take_transcript() {
+            line.cell = cell;
+            append_transcript(sink, &line)?;
+        }
+        Ok(())
+    }
+}
+
+/// The steps that raise the stack of a cell, as this program's layers say it: the plan in a result names layers and settings, and no
+/// command of it is executed.
+fn steps(planned: &CellPlan, tag: &str) -> Vec<Step> {
+    let mut steps = Vec::new();
+    for layer in &planned.stack {
+        let at = Place {
+            name: &layer.name,
+            run_tag: tag,
+            below: &layer.below,
+            below_bytes: layer.below_bytes.0,
+        };
+        if layer.below.starts_with("{device.") {
+            steps.push(layers::fresh(&layer.below));
+        }
+        let parsed = layers::kind(&layer.kind).and_then(|kind| (kind.parse)(&layer.settings).ok());
+        // A layer that this program does not know: what it made is found by the tag.
+        let raised = parsed.and_then(|parsed| parsed.raise(&at).ok());
+        steps.extend(raised.into_iter().flat_map(|raised| raised.up));
+    }
+    steps
+}
+
+/// Whether a command names `object`, or something in it.
+fn names(command: &str, object: &str) -> bool {
+    let of = |word: &str| {
+        word.strip_prefix(object).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    command.split(' ').any(of)
+}
+
+/// What the placeholders in `template` stand for in `text`, where the words around them are the same.
+fn bindings(template: &str, text: &str) -> BTreeMap<String, String> {
+    let (template, text) = (template.split(' '), text.split(' '));
+    let whole = |word: &str| Some(word.strip_prefix('{')?.strip_suffix('}')?.to_owned());
+    template.zip(text).filter_map(|(word, value)| Some((whole(word)?, value.to_owned()))).collect()
+}
+
+#[cfg(test)]
+mod tests;
