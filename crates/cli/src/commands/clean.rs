@@ -4,13 +4,14 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use host::RealMachine;
+use results::Seal;
 use results::sink::{DirSink, SinkError};
 use run::clean::{Cleaning, Ground, Remains, ground};
 use serde_json::json;
 
 use crate::args::CleanArgs;
 use crate::failure::Failure;
-use crate::terminal::{Style, answer, json_line, say};
+use crate::terminal::{Style, Text, answer, json_line, say_text};
 
 /// The exit code when something is still there.
 const LEFT: u8 = 6;
@@ -27,7 +28,7 @@ pub fn run(args: &CleanArgs) -> Result<ExitCode, Failure> {
     };
     if let Some((place, why)) = elsewhere {
         let text = format!("nothing to clean on this machine: {why}");
-        told(args, place, &Remains::default(), &[], &text);
+        told(args, place, &Remains::default(), &[], &text.into());
         return Ok(ExitCode::SUCCESS);
     }
     if !rustix::process::geteuid().is_root() {
@@ -40,21 +41,26 @@ pub fn run(args: &CleanArgs) -> Result<ExitCode, Failure> {
     if remains.found.is_empty() || !args.yes {
         let mut text = listed(&remains);
         if !remains.found.is_empty() {
-            text.push_str(&format!("\nfathom clean {} --yes takes it down", args.result.display()));
+            text.line(format!("fathom clean {} --yes takes it down", args.result.display()));
         }
         told(args, "host", &remains, &remains.found, &text);
         return Ok(ExitCode::SUCCESS);
     }
-    say(&listed(&remains));
+    say_text(&listed(&remains));
     let left = cleaning.take_down(&mut sink)?;
-    let text = match left.as_slice() {
-        [] => "everything is taken down; the transcript of the result says how".to_owned(),
-        left => format!(
-            "{} still there: {}\nthe transcript of the result says why; what is in use must be let go first",
-            Style::of_stdout().bad("error:"),
-            left.join(", ")
-        ),
-    };
+    // What was taken down stands in the transcript now: a result that was whole is sealed anew.
+    if result.seal == Seal::Whole {
+        results::checksums::write(sink.root()).map_err(Failure::data)?;
+    }
+    let mut text = Text::new();
+    match left.as_slice() {
+        [] => text.line("everything is taken down; the transcript of the result says how"),
+        left => {
+            let there = format!("still there: {}", left.join(", "));
+            text.line(Style::of_stdout().bad("error:").and(there));
+            text.line("the transcript of the result says why; what is in use must be let go first");
+        }
+    }
     told(args, "host", &remains, &left, &text);
     Ok(ExitCode::from(if left.is_empty() { 0 } else { LEFT }))
 }
@@ -68,30 +74,31 @@ fn live(error: SinkError, result: &Path) -> Failure {
 }
 
 /// What was found and what takes it down, for people.
-fn listed(remains: &Remains) -> String {
-    let lines = |title: &str, lines: &[String]| {
-        let lines: String = lines.iter().map(|line| format!("  {line}\n")).collect();
-        format!("{title}\n{lines}")
+fn listed(remains: &Remains) -> Text {
+    let mut text = Text::new();
+    let lines = |text: &mut Text, title: &str, lines: &[String]| {
+        text.line(title);
+        lines.iter().for_each(|line| text.line(format!("  {line}")));
     };
-    let mut text = match remains.found.as_slice() {
-        [] => "nothing is left of this run\n".to_owned(),
-        found => lines("left of this run:", found),
-    };
+    match remains.found.as_slice() {
+        [] => text.line("nothing is left of this run"),
+        found => lines(&mut text, "left of this run:", found),
+    }
     if !remains.commands.is_empty() {
-        text.push_str(&lines("taken down by:", &remains.commands));
+        lines(&mut text, "taken down by:", &remains.commands);
     }
     if !remains.left_alone.is_empty() {
         let title = "carries no mark of the run and is left alone; by hand, if it is still there:";
-        text.push_str(&lines(title, &remains.left_alone));
+        lines(&mut text, title, &remains.left_alone);
     }
-    text.trim_end().to_owned()
+    text
 }
 
-fn told(args: &CleanArgs, place: &str, remains: &Remains, left: &[String], text: &str) {
+fn told(args: &CleanArgs, place: &str, remains: &Remains, left: &[String], text: &Text) {
     if !args.json {
         return answer(text);
     }
-    say(text);
+    say_text(text);
     json_line(&json!({
         "place": place, "found": remains.found, "commands": remains.commands,
         "left_alone": remains.left_alone, "taken_down": args.yes && place == "host", "left": left,

@@ -3,24 +3,26 @@
 use std::process::ExitCode;
 
 use layers::Kind;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::args::LayersArgs;
 use crate::failure::Failure;
-use crate::terminal::{Style, answer};
+use crate::terminal::{Line, Style, Text, answer, json};
 
 pub fn run(args: &LayersArgs) -> Result<ExitCode, Failure> {
     let kinds = layers::kinds();
     let Some(name) = &args.name else {
-        let text = match args.json {
-            true => pretty(&kinds.iter().map(described).collect())?,
-            false => list(kinds),
-        };
-        answer(&text);
+        match args.json {
+            true => json(&pretty(&kinds.iter().map(described).collect())?),
+            false => answer(&list(kinds)),
+        }
         return Ok(ExitCode::SUCCESS);
     };
     let kind = layers::kind(name).ok_or_else(|| unknown(name))?;
-    answer(&if args.json { pretty(&described(kind))? } else { page(kind) });
+    match args.json {
+        true => json(&pretty(&described(kind))?),
+        false => answer(&page(kind)),
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -36,41 +38,40 @@ fn pretty(value: &Value) -> Result<String, Failure> {
     serde_json::to_string_pretty(value).map_err(Failure::data)
 }
 
-fn list(kinds: &[Kind]) -> String {
-    let mut text = String::from("Layers (fathom layers NAME says more):\n");
-    kinds.iter().for_each(|kind| text.push_str(&format!("  {:<10} {}\n", kind.name, kind.about)));
+fn list(kinds: &[Kind]) -> Text {
+    let mut text = Text::from("Layers (fathom layers NAME says more):");
+    kinds.iter().for_each(|kind| text.line(format!("  {:<10} {}", kind.name, kind.about)));
     text
 }
 
 /// The manual page, and what a table says better.
-fn page(kind: &Kind) -> String {
+fn page(kind: &Kind) -> Text {
     let style = Style::of_stdout();
-    let head = |title: &str| format!("\n{}\n", style.dim(title));
-    let mut text = kind.manual.trim_end().to_owned();
-    text.push_str(&head("\nSettings: type, default, allowed"));
+    let mut text = Text::lines_of(kind.manual);
+    let head = |text: &mut Text, title: &str| {
+        text.line("");
+        text.line(style.dim(title));
+    };
+    head(&mut text, "Settings: type, default, allowed");
     for key in kind.keys {
         let (takes, default) = (key.takes(), key.default);
-        text.push_str(&format!("  {:<18} {takes}, {default}; {}\n", key.name, key.allowed));
-        text.push_str(&format!("  {:<18} {}\n", "", style.dim(key.help)));
+        text.line(format!("  {:<18} {takes}, {default}; {}", key.name, key.allowed));
+        text.line(Line::from(format!("  {:<17}", "")).and(style.dim(key.help)));
     }
-    text.push_str(&head("Metrics"));
+    head(&mut text, "Metrics");
     for metric in kind.metrics {
-        text.push_str(&format!(
-            "  {} ({})\n    {}\n",
-            metric.id,
-            metric.name,
-            style.dim(metric.help)
-        ));
+        text.line(format!("  {} ({})", metric.id, metric.name));
+        text.line(Line::from("   ").and(style.dim(metric.help)));
     }
     if kind.metrics.is_empty() {
-        text.push_str("  none of its own\n");
+        text.line("  none of its own");
     }
-    text.push_str(&head("Needs"));
+    head(&mut text, "Needs");
     let needs = kind.needs;
     for (what, names) in
         [("packages", needs.packages), ("modules", needs.modules), ("programs", needs.tools)]
     {
-        text.push_str(&format!("  {what:<9} {}\n", names.join(" ")));
+        text.line(format!("  {what:<9} {}", names.join(" ")));
     }
     text
 }
@@ -80,13 +81,13 @@ fn described(kind: &Kind) -> Value {
         .keys
         .iter()
         .map(|key| {
-            json!({
+            serde_json::json!({
                 "name": key.name, "type": key.takes(), "default": key.default,
                 "allowed": key.allowed, "help": key.help,
             })
         })
         .collect();
-    json!({
+    serde_json::json!({
         "name": kind.name, "about": kind.about, "settings": settings, "metrics": kind.metrics,
         "needs": {
             "packages": kind.needs.packages, "modules": kind.needs.modules, "programs": kind.needs.tools,
