@@ -1,9 +1,11 @@
 //! The page in a real browser: no word on its console, every chart drawn.
 
+use std::path::Path;
+
 use results::model::Row;
 use results::read::ResultSet;
 
-use crate::chromium::{NAMES, asked, attribute, browser, check_page, opened};
+use crate::chromium::{NAMES, attribute, browser, check_page, opened};
 use crate::given;
 
 /// Opens the page of results with all charts drawn and looks at its console.
@@ -44,6 +46,28 @@ fn a_chart_is_not_drawn_before_it_is_seen() {
     // The picture that answers may be seen already.
     assert!(["0", "1"].contains(&attribute(&dom, "data-drawn").as_str()), "{dom:.300}");
     assert!(dom.contains("<svg class=\"sketch\""), "the sketch stands in for it");
+}
+
+/// What `expression` says in a page that is `width` pixels wide, once all its charts are drawn.
+///
+/// No window is as narrow as a telephone, so the page stands in a frame, which sends the answer out.
+fn asked(browser: &Path, page: &str, width: u32, expression: &str) -> String {
+    let home = tempfile::tempdir().unwrap();
+    let inner = home.path().join("inner.html");
+    let question = format!(
+        "<script>(async () => {{ const f = window.__fathom; \
+         while (f.drawn < f.charts && !f.errors.length) await new Promise(r => setTimeout(r, 50)); \
+         parent.postMessage(String(f.errors.length ? f.errors : {expression}), '*'); }})()</script></body>"
+    );
+    std::fs::write(&inner, page.replace("</body>", &question)).unwrap();
+    let outer = format!(
+        "<!DOCTYPE html><html><body style=\"margin:0\"><iframe src=\"file://{}#all\" width={width} height=900 frameborder=0></iframe>\
+         <script>addEventListener('message', e => document.documentElement.dataset.answer = e.data)</script></body></html>",
+        inner.display()
+    );
+    let (dom, log) = opened(browser, &outer, "");
+    assert!(dom.contains("data-answer"), "no answer: {log}");
+    attribute(&dom, "data-answer")
 }
 
 /// The browser, or a word that the test could not run.

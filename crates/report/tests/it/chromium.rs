@@ -49,28 +49,6 @@ pub fn opened(browser: &Path, page: &str, fragment: &str) -> (String, String) {
     (read("dom"), read("log"))
 }
 
-/// What `expression` says in a page that is `width` pixels wide, once all its charts are drawn.
-///
-/// No window is as narrow as a telephone, so the page stands in a frame, which sends the answer out.
-pub fn asked(browser: &Path, page: &str, width: u32, expression: &str) -> String {
-    let home = tempfile::tempdir().unwrap();
-    let inner = home.path().join("inner.html");
-    let question = format!(
-        "<script>(async () => {{ const f = window.__fathom; \
-         while (f.drawn < f.charts && !f.errors.length) await new Promise(r => setTimeout(r, 50)); \
-         parent.postMessage(String(f.errors.length ? f.errors : {expression}), '*'); }})()</script></body>"
-    );
-    std::fs::write(&inner, page.replace("</body>", &question)).unwrap();
-    let outer = format!(
-        "<!DOCTYPE html><html><body style=\"margin:0\"><iframe src=\"file://{}#all\" width={width} height=900 frameborder=0></iframe>\
-         <script>addEventListener('message', e => document.documentElement.dataset.answer = e.data)</script></body></html>",
-        inner.display()
-    );
-    let (dom, log) = opened(browser, &outer, "");
-    assert!(dom.contains("data-answer"), "no answer: {log}");
-    attribute(&dom, "data-answer")
-}
-
 /// An attribute of the document's root.
 pub fn attribute(dom: &str, name: &str) -> String {
     let root = dom.split_once("<html").unwrap().1.split_once('>').unwrap().0;
