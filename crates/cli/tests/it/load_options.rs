@@ -365,7 +365,7 @@ fn an_empty_file_is_made_as_large_as_it_is_to_be() {
     std::fs::write(dir.path().join("x"), "").unwrap();
     let load = ["load", "x", "--ops", "randwrite=100", "--ios", "100"];
     let answer = fathom_in(dir.path(), &load);
-    assert_eq!(answer.code, Some(2), "{}", answer.err);
+    assert_eq!(answer.code, Some(3), "{}", answer.err);
     assert!(answer.err.contains("--size"), "{}", answer.err);
     let answer = fathom_in(dir.path(), &[&load[..], &["--size", "4M"]].concat());
     assert_eq!(answer.code, Some(0), "{}", answer.err);
