@@ -167,7 +167,14 @@ impl Outline {
                 bytes: self.unit,
                 holds_all: known.is_some(),
             },
+            beginning: self.kept_of_the_beginning(blocks, jobs),
         }
+    }
+
+    /// Blocks of the beginning that one job keeps: of those that VDO's packer would see.
+    fn kept_of_the_beginning(&self, blocks: usize, jobs: usize) -> usize {
+        let packed = self.writes && self.whole && self.unit == reduce::BLOCK;
+        if packed { reduce::BEGINNING.div_ceil(jobs).min(blocks) } else { 0 }
     }
 
     /// Whether every written buffer is a whole number of blocks, so that what was achieved can be measured.

@@ -6,6 +6,8 @@
 //! all workers pick: samples are nested, so that at the end the census keeps what passes the strictest shift
 //! that ever held, and the sample is what that shift alone would have picked.
 //!
+//! Of the first blocks every one is kept beside that, in memory that each worker has from the start: the census wants some neighbours.
+//!
 //! What each address holds is told at once, for every block ([`reduce::Addresses`]): so the census knows at the end which of the
 //! blocks that it saw are still there, without being shown the others. Of blocks that go to one address, the one
 //! that is handed over last counts; of writes in flight together the target may keep another.
@@ -13,8 +15,8 @@
 //! A block counts as written when it is handed to the kernel, also when the write fails.
 
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use reduce::{Addresses, Census, Holds, Name, Place};
 
@@ -46,8 +48,71 @@ impl Common {
     }
 }
 
+/// The first blocks of one worker that are not zero.
+#[derive(Default)]
+struct Beginning {
+    /// With their order among those of all workers.
+    names: Vec<(Name, u64)>,
+    bytes: Vec<u8>,
+    /// Blocks in order before which none is missing, as far as this worker knows.
+    whole_to: Option<u64>,
+}
+
+/// Keeps the beginning and hands it over when it is full, or nothing more comes.
+struct Keeper {
+    kept: Option<Beginning>,
+    room: usize,
+    /// How strictly blocks are picked: from the first step on some are missing.
+    shift: Shift,
+    to: Arc<OnceLock<Beginning>>,
+}
+
+impl Keeper {
+    /// Room for so many blocks of `unit` bytes, whose pages are there.
+    fn new(room: usize, unit: usize, shift: Shift, to: Arc<OnceLock<Beginning>>) -> Self {
+        let (mut names, mut bytes) = (vec![(Name::of(&[1]), 1); room], vec![1; room * unit]);
+        names.clear();
+        bytes.clear();
+        let kept = (room > 0).then_some(Beginning { names, bytes, whole_to: None });
+        Self { kept, room, shift, to }
+    }
+
+    #[inline]
+    fn keep(&mut self, name: Name, order: u64, block: &[u8]) {
+        let Some(kept) = &mut self.kept else { return };
+        let strict = self.shift.get() > 0;
+        if !strict {
+            kept.names.push((name, order));
+            kept.bytes.extend_from_slice(block);
+        }
+        if strict || kept.names.len() == self.room {
+            self.hand_over();
+        }
+    }
+
+    #[cold]
+    fn hand_over(&mut self) {
+        let Some(mut kept) = self.kept.take() else { return };
+        kept.whole_to = Some(kept.names.last().map_or(0, |(_, order)| order + 1));
+        // There is one keeper.
+        let _ = self.to.set(kept);
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        if self.shift.get() > 0 {
+            self.hand_over();
+        } else if let Some(kept) = self.kept.take() {
+            let _ = self.to.set(kept);
+        }
+    }
+}
+
 /// The worker's side.
 pub(crate) struct Sampler {
+    /// Before the queues: when these are closed, all was handed over.
+    keeper: Keeper,
     names: Sender<(Name, Place)>,
     blocks: Sender<Name>,
     /// Bytes of a block.
@@ -62,6 +127,7 @@ pub(crate) struct Sampler {
 pub(crate) struct Tap {
     names: Receiver<(Name, Place)>,
     blocks: Receiver<Name>,
+    beginning: Arc<OnceLock<Beginning>>,
     /// Names that came through.
     named: u64,
 }
@@ -87,18 +153,23 @@ pub(crate) struct Rooms {
     pub names: Room,
     /// For blocks.
     pub blocks: Room,
+    /// Blocks of the beginning that are kept.
+    pub beginning: usize,
 }
 
 /// Queues between a worker and the census thread.
 pub(crate) fn queues(rooms: Rooms, common: Common) -> (Sampler, Tap) {
     let name = Name::of(&[1]);
     let entry = (name, Place { address: 1, order: 1 });
+    let beginning = Arc::default();
+    let unit = rooms.blocks.bytes;
+    let keeper = Keeper::new(rooms.beginning, unit, common.shift.clone(), Arc::clone(&beginning));
     let (names, named) = pressed::queue(rooms.names, entry, common.shift);
     let (blocks, kept) = pressed::queue(rooms.blocks, name, common.sizes);
-    let unit = rooms.blocks.bytes;
     let Common { addresses, order, .. } = common;
-    let sampler = Sampler { names, blocks, unit, addresses, order, counts: Counts::default() };
-    (sampler, Tap { names: named, blocks: kept, named: 0 })
+    let counts = Counts::default();
+    let sampler = Sampler { keeper, names, blocks, unit, addresses, order, counts };
+    (sampler, Tap { names: named, blocks: kept, beginning, named: 0 })
 }
 
 impl Sampler {
@@ -146,17 +217,22 @@ impl Sampler {
     #[inline(never)]
     fn name(&mut self, block: &[u8], address: u64) -> bool {
         let name = Name::of(block);
-        let Self { names, blocks, addresses, order, .. } = self;
+        let Self { keeper, names, blocks, addresses, order, .. } = self;
+        let mut at = 0;
         let named = names.put(&[], || {
             // Before the census can see it: it looks here whether the block is still where it went.
             addresses.set(address, Holds::Sampled);
-            (name, Place { address, order: order.fetch_add(1, Ordering::Relaxed) })
+            at = order.fetch_add(1, Ordering::Relaxed);
+            (name, Place { address, order: at })
         });
         if !named {
             // No room for this content: from now on nobody may keep it, nor anything picked like it.
             stricter(&names.shift, |shift| name.passes(shift));
         } else if name.is_sized(blocks.shift.get()) && !blocks.put(block, || name) {
             stricter(&blocks.shift, |shift| name.is_sized(shift));
+        }
+        if named {
+            keeper.keep(name, at, block);
         }
         named
     }
@@ -184,7 +260,7 @@ const LITTLE: usize = 16;
 /// Shows `census` what is queued, and makes it and the samplers equally strict.
 pub(crate) fn look(taps: &mut [Tap], census: &mut Census, common: &Common) -> Found {
     let mut found = Found { more: false, much: false };
-    for Tap { names, blocks, named: all } in &mut *taps {
+    for Tap { names, blocks, named: all, .. } in &mut *taps {
         // First what was queued: the contents that a load repeats most stand at its beginning, before a worker that finds its
         // queue full becomes stricter.
         let (mut named, mut kept) = (0, 0);
@@ -206,8 +282,24 @@ pub(crate) fn look(taps: &mut [Tap], census: &mut Census, common: &Common) -> Fo
     if !found.more {
         // A worker may have raised them with its last block.
         level(census, common);
+        begin(taps, census);
     }
     found
+}
+
+/// Shows `census` the beginning of what all workers wrote, in order, as far as nothing is missing.
+fn begin(taps: &mut [Tap], census: &mut Census) {
+    let all = taps.iter_mut().filter_map(|tap| Arc::get_mut(&mut tap.beginning)?.take());
+    let all: Vec<Beginning> = all.collect();
+    // A worker that ended with room left misses nothing before another one that did not.
+    let whole_to = all.iter().filter_map(|one| one.whole_to).min().unwrap_or(u64::MAX);
+    let blocks = all.iter().flat_map(|one| {
+        let unit = one.bytes.len() / one.names.len().max(1);
+        one.names.iter().zip(one.bytes.chunks_exact(unit.max(1)))
+    });
+    let mut blocks: Vec<_> = blocks.filter(|((_, order), _)| *order < whole_to).collect();
+    blocks.sort_unstable_by_key(|((_, order), _)| *order);
+    blocks.into_iter().for_each(|((name, _), block)| census.begin(*name, block));
 }
 
 fn level(census: &mut Census, Common { shift, sizes, .. }: &Common) {
@@ -229,7 +321,7 @@ mod tests {
 
     fn rooms(names: usize, blocks: usize) -> Rooms {
         let room = |places, bytes| Room { places, bytes, holds_all: false };
-        Rooms { names: room(names, 0), blocks: room(blocks, BLOCK) }
+        Rooms { names: room(names, 0), blocks: room(blocks, BLOCK), beginning: 100 }
     }
 
     fn block(id: u64) -> [u8; BLOCK] {

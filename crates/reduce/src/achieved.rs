@@ -29,8 +29,8 @@ pub struct Achieved {
     pub lz4_size_min_bytes: Option<u64>,
     /// Largest LZ4 size seen, bytes; a whole block's for one that LZ4 cannot make smaller.
     pub lz4_size_max_bytes: Option<u64>,
-    /// What VDO's packer would save on distinct blocks with these sizes and no flushes, percent; `None` for blocks that are
-    /// not of 4096 bytes.
+    /// What VDO's packer would save on distinct blocks as they were written, without flushes, percent; `None` for blocks that are
+    /// not of 4096 bytes, and where too little is known of how sizes that differ follow each other.
     pub packer_saving_percent: Option<f64>,
     /// Standard error of `packer_saving_percent`, as for `lz4_saving_percent`.
     pub packer_saving_error_points: Option<f64>,

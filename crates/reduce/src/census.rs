@@ -7,6 +7,7 @@
 //! A sample of contents may hold none of those that come most often. As long as the census sees every block it knows them, so
 //! that, when it stops to, it sets the copies above the usual aside: they are counted as they are, and stand for no others.
 
+mod beginning;
 mod kept;
 
 use std::hash::Hash;
@@ -14,16 +15,17 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap as HashMap;
 
+use self::beginning::{Beginning, gained_by_order, packed};
 use self::kept::Kept;
 use crate::achieved::Achieved;
 use crate::addresses::Addresses;
 use crate::live::{LIVE_ADDRESSES, Live, Place};
 use crate::lz4::Lz4;
 use crate::name::Name;
-use crate::packer::{Packed, Packer};
 use crate::pick::{MAX_SHIFT, passes};
 use crate::{BLOCK, Fingerprint, is_zero};
 
+pub use self::beginning::BEGINNING;
 pub use self::kept::most_sized;
 
 /// Contents that come this many times as often as others, and at least this often, have their further copies set aside.
@@ -61,6 +63,8 @@ pub struct Census {
     seen: HashMap<Fingerprint, Seen>,
     /// Blocks whose size will be taken.
     kept: Kept,
+    /// The first blocks in their order.
+    beginning: Beginning,
     written: u64,
     zeros: u64,
     /// Duplicates that were counted while every block was seen, and that the sample does not stand for.
@@ -86,6 +90,7 @@ impl Census {
             shift: 0,
             seen: HashMap::default(),
             kept: Kept::new(unit),
+            beginning: Beginning::default(),
             written: 0,
             zeros: 0,
             aside: 0,
@@ -170,8 +175,19 @@ impl Census {
             return;
         }
         let name = Name::of(block);
+        if self.shift() == 0 {
+            self.begin(name, block);
+        } else {
+            self.beginning.close();
+        }
         self.add_named(name, place);
         self.keep(name, block);
+    }
+
+    /// Keeps a block of the beginning of what is written, for what neighbours do to the packer. For a caller that names blocks itself:
+    /// every block from the first on that is not zero, in order, as far as it knows them; [`BEGINNING`] are enough.
+    pub fn begin(&mut self, name: Name, block: &[u8]) {
+        self.beginning.add(name, block);
     }
 
     /// Counts a block that is not zero by its name, which its writer gave it. Its size is only taken if [`Census::keep`] gets it too.
@@ -286,25 +302,37 @@ impl Census {
         let savings = sizes.iter().map(|&size| 100.0 * (1.0 - size as f64 / self.unit as f64));
         achieved.lz4_saving_error_points = error_of_mean(savings, left_out);
         // VDO's packer knows blocks of 4096 bytes only.
-        if self.unit != BLOCK {
+        if self.unit == BLOCK {
+            self.measure_packer(achieved, &sizes, left_out);
+        }
+    }
+
+    /// What the packer makes of all contents in their order. Where the sizes of all are not known, that is what it makes of a sample in
+    /// random order, and what it made more or less of the beginning for its order.
+    fn measure_packer(&self, achieved: &mut Achieved, sizes: &[usize], left_out: f64) {
+        let beginning = self.beginning.sizes();
+        let in_order = packed(beginning.iter().map(|&(_, size)| size));
+        let all = self.beginning.len() as u64 == achieved.blocks_written - achieved.blocks_zero;
+        let alike = achieved.lz4_size_min_bytes == achieved.lz4_size_max_bytes;
+        let gained = if alike { Some((0.0, 0.0)) } else { gained_by_order(&beginning) };
+        let shared = if beginning.is_empty() { packed(sizes.iter().copied()) } else { in_order };
+        if all {
+            achieved.packer_saving_percent = in_order.saving_percent();
+            achieved.packer_saving_error_points = Some(0.0);
+        } else if let Some((gained, gained_error)) = gained {
+            // They stand in the order of their fingerprints, so that parts of them are samples, too.
+            let parts = sizes.chunks_exact((sizes.len() / PARTS).max(LEAST_PART));
+            let savings = parts.filter_map(|part| packed(part.iter().copied()).saving_percent());
+            let error = error_of_mean(savings, left_out);
+            let random = packed(sizes.iter().copied()).saving_percent();
+            achieved.packer_saving_percent = random.map(|s| (s + gained).clamp(0.0, 100.0));
+            achieved.packer_saving_error_points = error.map(|error| error.hypot(gained_error));
+        } else {
             return;
         }
-        let packed = packed(&sizes);
-        // They stand in the order of their fingerprints, so that parts of them are samples, too.
-        let parts = sizes.chunks_exact((sizes.len() / PARTS).max(LEAST_PART));
-        let savings = parts.filter_map(|part| self::packed(part).saving_percent());
-        achieved.packer_saving_error_points = error_of_mean(savings, left_out);
-        achieved.packer_saving_percent = packed.saving_percent();
-        achieved.fragments_per_packed_block = (packed.packed_blocks > 0)
-            .then(|| packed.fragments as f64 / packed.packed_blocks as f64);
+        achieved.fragments_per_packed_block = (shared.packed_blocks > 0)
+            .then(|| shared.fragments as f64 / shared.packed_blocks as f64);
     }
-}
-
-/// What the packer makes of blocks with these sizes.
-fn packed(sizes: &[usize]) -> Packed {
-    let mut packer = Packer::new();
-    sizes.iter().for_each(|&size| packer.add(size));
-    packer.finish()
 }
 
 /// Standard error of the mean of a sample that leaves out this share of all; 0 when it leaves out nothing, `None` when it has but one.

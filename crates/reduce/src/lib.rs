@@ -23,7 +23,7 @@ mod zero;
 pub use achieved::Achieved;
 pub use addresses::{Addresses, Held, Holds};
 pub use bins::{Bins, Fragment};
-pub use census::{Census, most_sized};
+pub use census::{BEGINNING, Census, most_sized};
 pub use fingerprint::Fingerprint;
 pub use live::{LIVE_ADDRESSES, Place};
 pub use lz4::{Lz4, Lz4Error};

@@ -157,7 +157,7 @@ fn blocks(answer: &Answer) -> Text {
     }
     if sources.preallocated_bytes > 0 {
         let size = bytes(sources.preallocated_bytes as f64);
-        text += &line("preallocated, not counted", &size, "never written");
+        text += &line("preallocated", &size, "never written, not counted");
     }
     if sources.hard_links > 0 {
         text += &line("further hard links", &grouped(sources.hard_links), "counted once");

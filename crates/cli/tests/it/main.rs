@@ -27,6 +27,8 @@ mod odd_targets;
 #[cfg(test)]
 mod outputs;
 #[cfg(test)]
+mod packed;
+#[cfg(test)]
 mod page;
 #[cfg(test)]
 mod program;

@@ -62,7 +62,7 @@ fn clean(file: &File, part: Range<u64>) -> Vec<Range<u64>> {
         match sys::cached::unsaved(file, part.start, part.end - part.start) {
             Some(0) => parts.push(part),
             Some(_) if part.start < middle && middle < part.end => {
-                open.extend([middle..part.end, part.start..middle])
+                open.extend([middle..part.end, part.start..middle]);
             }
             Some(_) => {}
             None => parts.extend(gaps(file, part)),

@@ -90,7 +90,10 @@ fn the_stated_errors_of_sizes_cover_what_all_sizes_would_have_given() {
         assert!((256..=SIZED_BLOCKS as u64).contains(&found.blocks_sized), "{found:?}");
         let all: Vec<_> = (0..BLOCKS).map(|n| sizes[kind(n)]).collect();
         let mean = all.iter().sum::<usize>() as f64 / BLOCKS as f64;
-        let truth = [100.0 * (1.0 - mean / BLOCK as f64), packed(&all).saving_percent().unwrap()];
+        let truth = [
+            100.0 * (1.0 - mean / BLOCK as f64),
+            packed(all.iter().copied()).saving_percent().unwrap(),
+        ];
         let got = [
             (found.lz4_saving_percent.unwrap(), found.lz4_saving_error_points.unwrap()),
             (found.packer_saving_percent.unwrap(), found.packer_saving_error_points.unwrap()),
@@ -107,6 +110,72 @@ fn the_stated_errors_of_sizes_cover_what_all_sizes_would_have_given() {
     assert_eq!(few.lz4_saving_error_points, Some(0.0));
     assert_eq!(few.packer_saving_error_points, Some(0.0));
     assert_eq!(census(100_000, 1..9000).packer_saving_error_points, Some(0.0));
+}
+
+/// Random bytes of a block, in stretches of like blocks: as files have them.
+fn stretches(seed: u64) -> impl Iterator<Item = usize> {
+    let mut rng = Seed(seed).derive("stretches").generator();
+    let (mut left, mut level) = (0, 0);
+    std::iter::repeat_with(move || {
+        if left == 0 {
+            (left, level) = (1 + rng.below(60), 300 + rng.below(3000) as usize);
+        }
+        left -= 1;
+        level + rng.below(200) as usize
+    })
+}
+
+#[test]
+fn the_packer_gets_neighbours_as_they_were_written_and_the_stated_error_covers_all_of_them() {
+    const BLOCKS: usize = 20_000;
+    let mut lz4 = Lz4::new();
+    let (mut covered, mut off) = (0, 0.0);
+    for seed in 0..24u64 {
+        let (mut census, mut sizes) = (Census::new(100_000), Vec::new());
+        for (n, random) in stretches(seed).take(BLOCKS).enumerate() {
+            let block = block(seed << 32 | n as u64, random);
+            census.written(1);
+            census.add(&block);
+            sizes.push(lz4.size(&block).unwrap());
+        }
+        let truth = packed(sizes.iter().copied()).saving_percent().unwrap();
+        let mut rng = Seed(seed).generator();
+        (1..BLOCKS).rev().for_each(|i| sizes.swap(i, rng.below(i as u64 + 1) as usize));
+        off += packed(sizes).saving_percent().unwrap() - truth;
+        let found = census.finish();
+        let saving = found.packer_saving_percent.unwrap();
+        let error = found.packer_saving_error_points.unwrap();
+        assert!(error < 3.0, "{error}");
+        covered += u32::from((saving - truth).abs() <= 1.96 * error);
+    }
+    assert!(off / 24.0 > 3.0, "random neighbours pack better by {}", off / 24.0);
+    // 23 of 24 on average; fewer than 20 happen once in a hundred.
+    assert!(covered >= 20, "{covered}");
+}
+
+#[test]
+fn all_that_was_written_is_packed_as_it_was_written_and_without_order_nothing_is_said() {
+    let blocks: Vec<_> = (0..3000u64).zip(stretches(5)).map(|(n, r)| block(n, r)).collect();
+    let mut lz4 = Lz4::new();
+    let truth = packed(blocks.iter().map(|block| lz4.size(block).unwrap()));
+    let mut whole = Census::new(100_000);
+    blocks.iter().chain(&blocks[..500]).for_each(|block| {
+        whole.written(1);
+        whole.add(block);
+    });
+    let found = whole.finish();
+    assert_eq!(found.packer_saving_percent, truth.saving_percent());
+    assert_eq!(found.packer_saving_error_points, Some(0.0));
+    // Named by somebody who kept nothing of the beginning.
+    let mut named = Census::new(100_000);
+    for block in &blocks {
+        named.written(1);
+        named.add_named(Name::of(block), None);
+        named.keep(Name::of(block), block);
+    }
+    let found = named.finish();
+    assert!(found.lz4_saving_percent.is_some());
+    assert_eq!((found.packer_saving_percent, found.packer_saving_error_points), (None, None));
 }
 
 #[test]
