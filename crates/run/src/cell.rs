@@ -214,7 +214,8 @@ impl<'a> Running<'a> {
             format!("the load failed: {}", kinds.join(", "))
         });
         let wrong = load.verify.as_ref().and_then(VerifyFigures::accusation);
-        let reasons: Vec<_> = failed.into_iter().chain(wrong).chain(load.incomplete.iter().cloned()).collect();
+        let reasons: Vec<_> =
+            failed.into_iter().chain(wrong).chain(load.incomplete.iter().cloned()).collect();
         match load.ended_by.as_str() {
             "interrupted" => Some(Stop::Interrupted),
             _ => (!reasons.is_empty()).then(|| Stop::Failed(reasons.join("; "))),

@@ -13,8 +13,7 @@ fn the_summary_says_verdict_figures_and_findings_within_the_width() {
         (96, "± 2 %"),
         (60, "0.386×"),
         (40, "0.386×"),
-    ]
-    {
+    ] {
         let text = text(&view, width, false);
         for part in
             ["0.39", "randwrite", "  IOPS", "worse", "5+5", "  space saved", "simulated", part]
