@@ -20,7 +20,17 @@ pub struct Claim {
     bytes: Bytes,
     identity: String,
     /// Hold the locks that keep other claims away; udev too leaves a locked device alone.
-    _locks: Vec<File>,
+    locks: Vec<File>,
+}
+
+impl Drop for Claim {
+    /// Unlocks by a call of its own: a child that was forked and has not yet begun its program holds the descriptors too, and with
+    /// them the locks that closing ours would leave.
+    fn drop(&mut self) {
+        for file in &self.locks {
+            let _ = flock(file, FlockOperation::Unlock);
+        }
+    }
 }
 
 impl Claim {
@@ -126,7 +136,7 @@ pub fn claim_target(path: &Path, destroy: bool, may_create: bool) -> Result<Clai
             path: path.to_owned(),
             bytes: Bytes(0),
             identity: format!("{}, a new file", path.display()),
-            _locks: Vec::new(),
+            locks: Vec::new(),
         }),
         Err(error) => Err(ClaimError::io(path, "examined", error)),
     }
@@ -164,7 +174,7 @@ fn block(path: &Path, destroy: bool) -> Result<Claim, ClaimError> {
     if !destroy {
         unsigned(path, &file, &identity)?;
     }
-    Ok(Claim { path: path.to_owned(), bytes, identity, _locks: vec![file] })
+    Ok(Claim { path: path.to_owned(), bytes, identity, locks: vec![file] })
 }
 
 /// Refuses what has a user.
@@ -235,5 +245,5 @@ fn file(path: &Path, destroy: bool) -> Result<Claim, ClaimError> {
             "give another name, or add --destroy-data if its content may be lost",
         ));
     }
-    Ok(Claim { path: path.to_owned(), bytes, identity, _locks: locks })
+    Ok(Claim { path: path.to_owned(), bytes, identity, locks })
 }

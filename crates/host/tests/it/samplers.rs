@@ -75,11 +75,13 @@ fn samples_come_at_their_cadence_and_end_with_the_samplers() {
     let clock = Clock::real();
     let (send, rows) = mpsc::channel::<SampleRow>();
     let on = move |row| drop(send.send(row));
+    let start = clock.now().0;
     let samplers = Samplers::start(&[probe(20)], &on_this_machine(&clock), &clock, on).unwrap();
     let times: Vec<_> =
         (0..5).map(|_| rows.recv_timeout(Duration::from_secs(30)).unwrap().at_ns).collect();
     assert!(times.windows(2).all(|pair| pair[1] > pair[0]), "{times:?}");
-    assert!(times[4] - times[0] >= 60_000_000, "{times:?}");
+    // A busy machine makes samples late, never early.
+    assert!(times[4] - start >= 80_000_000, "{start}: {times:?}");
     let marked = samplers.mark("allocated");
     assert_eq!(marked[0].mark.as_deref(), Some("allocated"));
     assert!(marked[0].error.is_none() && marked[0].fields["idle_s"].is_some(), "{marked:?}");
