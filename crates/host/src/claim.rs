@@ -20,16 +20,18 @@ pub struct Claim {
     bytes: Bytes,
     identity: String,
     /// Hold the locks that keep other claims away; udev too leaves a locked device alone.
-    locks: Vec<File>,
+    _locks: Vec<Lock>,
 }
 
-impl Drop for Claim {
-    /// Unlocks by a call of its own: a child that was forked and has not yet begun its program holds the descriptors too, and with
-    /// them the locks that closing ours would leave.
+/// An open file that keeps other claims away until this is dropped.
+#[derive(Debug)]
+struct Lock(File);
+
+impl Drop for Lock {
+    /// Unlocks by a call of its own: a child that was forked and has not yet begun its program holds the descriptor too, and with
+    /// it the lock that closing ours would leave.
     fn drop(&mut self) {
-        for file in &self.locks {
-            let _ = flock(file, FlockOperation::Unlock);
-        }
+        let _ = flock(&self.0, FlockOperation::Unlock);
     }
 }
 
@@ -136,7 +138,7 @@ pub fn claim_target(path: &Path, destroy: bool, may_create: bool) -> Result<Clai
             path: path.to_owned(),
             bytes: Bytes(0),
             identity: format!("{}, a new file", path.display()),
-            locks: Vec::new(),
+            _locks: Vec::new(),
         }),
         Err(error) => Err(ClaimError::io(path, "examined", error)),
     }
@@ -168,13 +170,13 @@ fn block(path: &Path, destroy: bool) -> Result<Claim, ClaimError> {
             "give another, or blockdev --setrw",
         ));
     }
-    lock(&file, &identity)?;
+    let lock = lock(file, &identity)?;
     unused(path, &identity, usage::of_device(number))?;
     exclusive(path, &identity)?;
     if !destroy {
-        unsigned(path, &file, &identity)?;
+        unsigned(path, &lock.0, &identity)?;
     }
-    Ok(Claim { path: path.to_owned(), bytes, identity, locks: vec![file] })
+    Ok(Claim { path: path.to_owned(), bytes, identity, _locks: vec![lock] })
 }
 
 /// Refuses what has a user.
@@ -188,15 +190,18 @@ fn unused(path: &Path, identity: &str, uses: io::Result<Vec<String>>) -> Result<
     })
 }
 
-/// Keeps other claims away for as long as the file is open.
-fn lock(file: &File, identity: &str) -> Result<(), ClaimError> {
-    flock(file, FlockOperation::NonBlockingLockExclusive).map_err(|error| ClaimError {
-        source: Some(error.into()),
-        ..ClaimError::refused(
-            format!("{identity} is claimed by another run"),
-            "wait for its end, or give another target",
-        )
-    })
+/// Keeps other claims away.
+fn lock(file: File, identity: &str) -> Result<Lock, ClaimError> {
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Lock(file)),
+        Err(error) => Err(ClaimError {
+            source: Some(error.into()),
+            ..ClaimError::refused(
+                format!("{identity} is claimed by another run"),
+                "wait for its end, or give another target",
+            )
+        }),
+    }
 }
 
 /// Opens the device as the kernel's users of whole devices do: it refuses when there is one, wherever it is mounted.
@@ -228,22 +233,21 @@ fn file(path: &Path, destroy: bool) -> Result<Claim, ClaimError> {
     let file = File::open(path).map_err(|e| ClaimError::io(path, "opened", e))?;
     let bytes = sys::block::size_bytes(&file).map_err(|e| ClaimError::io(path, "measured", e))?;
     let identity = format!("{}, a file of {bytes}", path.display());
-    lock(&file, &identity)?;
+    let mut locks = vec![lock(file, &identity)?];
     unused(path, &identity, usage::of_file(path))?;
-    let mut locks = vec![file];
     // Another run may have claimed the same bytes as a loop device.
     for node in usage::loops_on(path).unwrap_or_default() {
         let Ok(device) = File::open(&node) else { continue };
-        lock(&device, &format!("{}, a loop device on {}", node.display(), path.display()))?;
-        locks.push(device);
+        let of = format!("{}, a loop device on {}", node.display(), path.display());
+        locks.push(lock(device, &of)?);
     }
     let mut value = [0u8; 16];
-    let marked = rustix::fs::fgetxattr(&locks[0], MADE_BY_FATHOM, &mut value).is_ok();
+    let marked = rustix::fs::fgetxattr(&locks[0].0, MADE_BY_FATHOM, &mut value).is_ok();
     if bytes.0 > 0 && !marked && !destroy {
         return Err(ClaimError::refused(
             format!("{identity}, was not made by Fathom, and writing would destroy what is in it"),
             "give another name, or add --destroy-data if its content may be lost",
         ));
     }
-    Ok(Claim { path: path.to_owned(), bytes, identity, locks })
+    Ok(Claim { path: path.to_owned(), bytes, identity, _locks: locks })
 }
