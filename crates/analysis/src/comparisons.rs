@@ -4,7 +4,8 @@ use results::model::AskedMetric;
 use stats::{Comparison, Verdict};
 use units::Better;
 
-use crate::values::{MetricValues, Scope};
+use crate::scope::{Of, Scope};
+use crate::values::MetricValues;
 use crate::variant::VariantFigures;
 
 /// With Holm's correction and five repeats a side, more could never be decided.
@@ -15,10 +16,8 @@ const QUESTIONS: usize = 6;
 pub struct MetricComparison {
     /// Id of the metric.
     pub metric: String,
-    /// The operation it is of.
-    pub operation: Option<String>,
-    /// The layer it is of, by its name in the experiment.
-    pub layer: Option<String>,
+    /// What it is of.
+    pub scope: Scope,
     /// Name of the base.
     pub base: String,
     /// Name of the variant that is held against it.
@@ -49,15 +48,6 @@ pub struct MetricComparison {
 }
 
 impl MetricComparison {
-    /// What the metric is of.
-    pub fn scope(&self) -> Scope {
-        match (&self.operation, &self.layer) {
-            (Some(operation), _) => Scope::Operation(operation.clone()),
-            (None, Some(layer)) => Scope::Layer(layer.clone()),
-            (None, None) => Scope::Cpu,
-        }
-    }
-
     /// Whether the experiment asks about it.
     pub fn asked(&self) -> bool {
         self.threshold.is_some()
@@ -98,18 +88,19 @@ fn pair<'a>(
     questions: &'a [AskedMetric],
 ) -> Option<Draft<'a>> {
     let values = new.values_of(&old.scope, &old.metric)?;
-    let alone = |variant: &VariantFigures| variant.operations.len() == 1;
-    match old.scope {
+    let alone = |variant: &VariantFigures| variant.operations(old.scope.stage.as_deref()) == 1;
+    match old.scope.of {
         // What was written is held against what was asked, not against another variant.
-        Scope::Content => return None,
+        Of::Content => return None,
         // Named with the operation, where there is only one.
-        Scope::Cpu if alone(base) && alone(new) => return None,
+        Of::Load if alone(base) && alone(new) => return None,
         _ => {}
     }
     if old.points.is_empty() || values.points.is_empty() {
         return None;
     }
-    let question = questions.iter().enumerate().find(|(_, asked)| asks(asked, old));
+    let question =
+        questions.iter().enumerate().find(|(_, asked)| asks(asked, &old.scope, &old.metric));
     let threshold = question.map_or(0.0, |(_, asked)| asked.threshold);
     // What the catalogue does not describe is not shown, so it is not compared either.
     let better = layers::metric(&old.metric)?.better;
@@ -117,14 +108,17 @@ fn pair<'a>(
     Some(Draft { new, values, question, comparison, adjusted: None })
 }
 
-/// Whether `asked` is a question about `values`.
-fn asks(asked: &AskedMetric, values: &MetricValues) -> bool {
-    asked.metric == values.metric
-        && match &values.scope {
-            Scope::Operation(name) => asked.operation.as_ref().is_none_or(|op| op == name),
-            Scope::Layer(_) => asked.operation.is_none(),
-            Scope::Cpu => true,
-            Scope::Content => false,
+/// Whether `asked` is a question about this metric of `scope`.
+pub fn asks(asked: &AskedMetric, scope: &Scope, metric: &str) -> bool {
+    let stage = asked.stage.is_none() || scope.stage.is_none() || asked.stage == scope.stage;
+    let same = |wanted: &Option<String>, name: &String| wanted.as_ref().is_none_or(|w| w == name);
+    asked.metric == metric
+        && stage
+        && match &scope.of {
+            Of::Operation(name) => asked.layer.is_none() && same(&asked.operation, name),
+            Of::Layer(name) => asked.operation.is_none() && same(&asked.layer, name),
+            Of::Load => asked.operation.is_none() && asked.layer.is_none(),
+            Of::Content => false,
         }
 }
 
@@ -145,14 +139,10 @@ fn judge(drafts: &mut [Draft]) {
 impl Draft<'_> {
     fn finish(self, base: &str) -> MetricComparison {
         let comparison = self.comparison;
-        let scope = &self.values.scope;
-        let operation = if let Scope::Operation(name) = scope { Some(name.clone()) } else { None };
-        let layer = if let Scope::Layer(name) = scope { Some(name.clone()) } else { None };
         let asked = self.question.is_some();
         MetricComparison {
             metric: self.values.metric.clone(),
-            operation,
-            layer,
+            scope: self.values.scope.clone(),
             base: base.to_owned(),
             new: self.new.name.clone(),
             ratio: comparison.ratio,

@@ -1,28 +1,10 @@
-//! Content that was asked for against content that was achieved.
+//! Content that was asked for and that was achieved, by metric.
 
-use std::collections::BTreeMap;
+use results::model::ContentFigures;
 
-use results::model::{CellRecord, ContentFigures};
-use stats::Figure;
-
-/// Content of one variant.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct AskedAndAchieved {
-    /// What was asked; `None` when nothing was written in a measured stage.
-    pub asked: Option<ContentFigures>,
-    /// What was achieved, by metric (`duplicate_percent`, ...), each the median over the runs.
-    pub achieved: BTreeMap<String, Figure>,
-}
-
-/// What the measured loads were asked to write.
-pub(crate) fn asked(record: &CellRecord) -> Option<ContentFigures> {
-    record.measured_content().asked
-}
-
-/// What the measured loads achieved together, by metric; empty when none wrote.
-pub(crate) fn achieved(record: &CellRecord) -> Vec<(&'static str, Option<f64>)> {
-    let Some(content) = record.measured_content().achieved else { return Vec::new() };
-    vec![
+/// What loads achieved, by metric.
+pub(crate) fn achieved(content: &ContentFigures) -> [(&'static str, Option<f64>); 13] {
+    [
         ("duplicate_percent", content.duplicate_percent),
         ("lz4_saving_percent", content.lz4_saving_percent),
         ("zero_percent", content.zero_percent),

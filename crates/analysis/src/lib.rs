@@ -5,18 +5,21 @@
 
 mod comparisons;
 mod content;
+mod expectations;
+mod scope;
 mod sentence;
 mod values;
 mod variant;
 mod within;
 
-use results::model::Accelerator;
+use results::model::{Accelerator, VariantFacts};
 use results::read::ResultSet;
 
-pub use comparisons::MetricComparison;
-pub use content::AskedAndAchieved;
+pub use comparisons::{MetricComparison, asks};
+pub use expectations::{Expectation, ExpectationOutcome};
+pub use scope::{Of, Scope};
 pub use sentence::verdict_sentence;
-pub use values::{MetricValues, Point, Scope};
+pub use values::{MetricValues, Point};
 pub use variant::{Figures, VariantFigures};
 pub use within::RunSpread;
 
@@ -33,18 +36,24 @@ pub struct Analysis {
     pub incomplete: Option<String>,
     /// Which of its files are not as the run left them; `None` when none is known to be.
     pub changed: Option<String>,
+    /// Names of the measured stages in their order.
+    pub stages: Vec<String>,
     /// Every variant of the plan in its order; the first is the base of comparisons.
     pub variants: Vec<VariantFigures>,
     /// Every other variant against the base, in each metric that both have: what is asked first, in the
     /// order of the questions, then the rest by name.
     pub comparisons: Vec<MetricComparison>,
+    /// What was expected, and what became of it.
+    pub expectations: Vec<Expectation>,
 }
 
 /// Puts the repeats of `result` together.
 pub fn analyse(result: &ResultSet) -> Analysis {
     let plan = &result.manifest.plan;
-    let variants: Vec<_> =
-        plan.variants.iter().map(|facts| variant::figures(result, &facts.name)).collect();
+    let stages = plan.measured_stages();
+    let apart = stages.len() > 1;
+    let figures = |facts: &VariantFacts| variant::figures(result, &facts.name, apart);
+    let variants: Vec<_> = plan.variants.iter().map(figures).collect();
     Analysis {
         experiment: plan.experiment.clone(),
         accelerator: result.manifest.accelerator,
@@ -52,6 +61,8 @@ pub fn analyse(result: &ResultSet) -> Analysis {
         incomplete: result.incomplete.clone(),
         changed: result.seal.broken(),
         comparisons: comparisons::compare_all(&variants, &plan.questions),
+        expectations: expectations::hold(&plan.expectations, &variants),
+        stages: stages.into_iter().map(str::to_owned).collect(),
         variants,
     }
 }

@@ -4,6 +4,7 @@ use results::model::Accelerator;
 use stats::{Figure, RANGE_BELOW, Verdict};
 use units::show;
 
+use crate::scope::{Of, Scope};
 use crate::variant::{Figures, VariantFigures};
 use crate::{Analysis, MetricComparison};
 
@@ -51,7 +52,7 @@ fn on_variant(analysis: &Analysis, new: &VariantFigures) -> Option<String> {
     let asked = analysis.comparisons.iter().filter(|c| c.new == new.name && c.asked());
     let mut clauses: Vec<String> =
         asked.enumerate().map(|(place, comparison)| clause(comparison, place == 0)).collect();
-    clauses.extend(new.layers.values().filter_map(saving));
+    clauses.extend(new.figures.iter().filter_map(saving));
     Some(format!("{} {}.", new.name, join(&clauses)?))
 }
 
@@ -64,11 +65,14 @@ fn clause(comparison: &MetricComparison, first: bool) -> String {
     };
     let times = format!("{} x the {name}", show::significant(ratio, 2));
     let rate = matches!(c.metric.as_str(), "iops" | "throughput_bytes_per_s");
-    let what = match (&c.operation, &c.layer) {
-        (Some(operation), _) if rate => format!("{} at {times} of {base}", verb(operation)),
-        (Some(operation), _) if !first => format!("had {times} of {base} ({operation})"),
-        (Some(of), _) | (None, Some(of)) => format!("had {times} of {base} in {of}"),
-        (None, None) => format!("had {times} of {base}"),
+    let stage = c.scope.stage.as_ref().map_or_else(String::new, |stage| format!(" in {stage}"));
+    let what = match &c.scope.of {
+        Of::Operation(operation) if rate => {
+            format!("{}{stage} at {times} of {base}", verb(operation))
+        }
+        Of::Operation(_) if !first => format!("had {times} of {base} ({})", c.scope.name()),
+        Of::Operation(of) | Of::Layer(of) => format!("had {times} of {base} in {of}{stage}"),
+        Of::Load | Of::Content => format!("had {times} of {base}{stage}"),
     };
     let interval = match (c.low, c.high) {
         (Some(low), Some(high)) => {
@@ -105,32 +109,36 @@ fn certainty(comparison: &MetricComparison) -> Vec<String> {
 }
 
 /// `stored 100 data blocks for every 400 written (75 % saved)`.
-fn saving(figures: &Figures) -> Option<String> {
+fn saving((scope, figures): (&Scope, &Figures)) -> Option<String> {
+    scope.as_layer()?;
+    let stage = scope.stage.as_ref().map_or_else(String::new, |stage| format!(" by {stage}"));
     let median = |id: &str| figures.get(id).and_then(|figure: &Figure| figure.median);
     let saved = median("saving_percent")?;
     let percent = format!("{saved:.1} %");
     let blocks = median("data_blocks_used").zip(median("logical_blocks_used"));
     Some(match blocks.filter(|&(data, _)| data > 0.0) {
         Some((data, logical)) => format!(
-            "stored 100 data blocks for every {} written ({percent} saved)",
+            "stored 100 data blocks for every {} written ({percent} saved{stage})",
             show::grouped((logical / data * 100.0).round() as u64)
         ),
-        None => format!("saved {percent} of the blocks written"),
+        None => format!("saved {percent} of the blocks written{stage}"),
     })
 }
 
 /// What one variant did by itself, where nothing can be compared.
 fn own_figures(variant: &VariantFigures) -> Option<String> {
     let mut clauses: Vec<String> = variant
-        .operations
+        .figures
         .iter()
-        .filter_map(|(operation, figures)| {
+        .filter_map(|(scope, figures)| {
             let figure = figures.get("iops")?;
             let iops = show::significant(figure.median?, 3);
-            Some(format!("{} at {iops} IOPS ({})", verb(operation), runs(figure.n)))
+            let stage = scope.stage.as_ref().map_or_else(String::new, |s| format!(" in {s}"));
+            let verb = verb(scope.as_operation()?);
+            Some(format!("{verb}{stage} at {iops} IOPS ({})", runs(figure.n)))
         })
         .collect();
-    clauses.extend(variant.layers.values().filter_map(saving));
+    clauses.extend(variant.figures.iter().filter_map(saving));
     Some(format!("{} {}.", variant.name, join(&clauses)?))
 }
 

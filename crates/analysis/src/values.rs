@@ -4,21 +4,13 @@ use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
 use results::histogram;
-use results::model::{CellRecord, LatencySummary, LoadSummary, OperationSummary};
+use results::model::{
+    CellRecord, LatencySummary, LayerFigures, LoadSummary, OperationSummary, StageRecord,
+};
 use results::read::CellData;
 
-/// What a metric is of.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Scope {
-    /// An operation, by its name as given.
-    Operation(String),
-    /// A layer, by its name in the experiment.
-    Layer(String),
-    /// The CPU time of the whole load.
-    Cpu,
-    /// The content that was written, as measured.
-    Content,
-}
+use crate::content;
+use crate::scope::{Of, Scope};
 
 /// The value of one run.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -47,18 +39,14 @@ impl MetricValues {
     }
 }
 
-/// The loads of the measured stages of a cell.
-pub(crate) fn measured(record: &CellRecord) -> impl Iterator<Item = &LoadSummary> {
-    record.stages.iter().filter(|stage| stage.measured).filter_map(|stage| stage.load.as_ref())
-}
-
-/// Every metric of `cells`, which are the finished cells of one variant by repeat.
-pub(crate) fn collect(cells: &[&CellData]) -> Vec<MetricValues> {
+/// Every metric of `cells`, which are the finished cells of one variant by repeat; of each measured stage `apart`, or of the
+/// only one.
+pub(crate) fn collect(cells: &[&CellData], apart: bool) -> Vec<MetricValues> {
     let mut all: BTreeMap<(Scope, String), Vec<Point>> = BTreeMap::new();
     for cell in cells {
         let Some(record) = &cell.record else { continue };
         let repeat = cell.entry.repeat;
-        for (scope, metric, value) in of_cell(record) {
+        for (scope, metric, value) in of_cell(record, apart) {
             let points = all.entry((scope, metric)).or_default();
             points.extend(value.filter(|v| v.is_finite()).map(|value| Point { repeat, value }));
         }
@@ -69,33 +57,67 @@ pub(crate) fn collect(cells: &[&CellData]) -> Vec<MetricValues> {
 
 const CPU_PER_IO: &str = "cpu_per_io_us";
 
-type Value = (Scope, String, Option<f64>);
+type Value = (Of, String, Option<f64>);
 
-fn of_cell(record: &CellRecord) -> Vec<Value> {
+fn of_cell(record: &CellRecord, apart: bool) -> Vec<(Scope, String, Option<f64>)> {
+    let of = |stage: Option<&str>, values: Vec<Value>| {
+        let stage = stage.map(str::to_owned);
+        let whole = move |(of, id, v)| (Scope { stage: stage.clone(), of }, id, v);
+        values.into_iter().map(whole).collect::<Vec<_>>()
+    };
+    let measured: Vec<&StageRecord> = record.stages.iter().filter(|s| s.measured).collect();
     let mut values = Vec::new();
-    let operations = operations(record);
-    for (name, operation) in &operations {
-        let scope = Scope::Operation(name.clone());
-        values.extend(operation.metrics().map(|(id, v)| (scope.clone(), id.to_owned(), v)));
+    if apart {
+        for stage in &measured {
+            values.extend(of(Some(&stage.name), of_stages(&[stage])));
+            values.extend(of(Some(&stage.name), of_layers(&stage.layers)));
+        }
+    } else {
+        values.extend(of(None, of_stages(&measured)));
+        // Of layers the whole cell counts, which begins and ends at rest; of devices there is only the stage.
+        let devices = measured.iter().flat_map(|stage| &stage.layers);
+        let devices = devices.filter(|(name, _)| !record.layers.contains_key(*name));
+        let devices = devices.map(|(name, figures)| (name.clone(), figures.clone())).collect();
+        values.extend(of(None, of_layers(&devices)));
     }
-    let cpu = cpu(record);
-    // Of a load with one operation the CPU time is that operation's.
-    if let (1, Some((name, _))) = (operations.len(), operations.first_key_value()) {
-        let scope = Scope::Operation(name.clone());
-        let per_io = cpu.iter().filter(|(id, _)| *id == CPU_PER_IO);
-        values.extend(per_io.map(|(id, v)| (scope.clone(), (*id).to_owned(), *v)));
+    // A result from before figures of stages were kept has those of the cell alone.
+    if !apart || measured.iter().all(|stage| stage.layers.is_empty()) {
+        values.extend(of(None, of_layers(&record.layers)));
     }
-    values.extend(cpu.iter().map(|(id, v)| (Scope::Cpu, (*id).to_owned(), *v)));
-    for (layer, figures) in &record.layers {
-        let scope = Scope::Layer(layer.clone());
-        values.extend(figures.iter().map(|(id, v)| (scope.clone(), id.clone(), *v)));
-    }
-    let content = crate::content::achieved(record);
-    values.extend(content.into_iter().map(|(id, v)| (Scope::Content, id.to_owned(), v)));
     values
 }
 
-/// One operation over all measured stages of a cell.
+/// Figures of what the loads of these stages did together.
+fn of_stages(stages: &[&StageRecord]) -> Vec<Value> {
+    let loads: Vec<&LoadSummary> = stages.iter().filter_map(|stage| stage.load.as_ref()).collect();
+    let mut values = Vec::new();
+    let operations = operations(&loads);
+    for (name, operation) in &operations {
+        let of = Of::Operation(name.clone());
+        values.extend(operation.metrics().map(|(id, v)| (of.clone(), id.to_owned(), v)));
+    }
+    let cpu = cpu(&loads);
+    // Of a load with one operation the CPU time is that operation's.
+    if let (1, Some((name, _))) = (operations.len(), operations.first_key_value()) {
+        let of = Of::Operation(name.clone());
+        let per_io = cpu.iter().filter(|(id, _)| *id == CPU_PER_IO);
+        values.extend(per_io.map(|(id, v)| (of.clone(), (*id).to_owned(), *v)));
+    }
+    values.extend(cpu.iter().map(|(id, v)| (Of::Load, (*id).to_owned(), *v)));
+    let written = results::model::written(stages.iter().copied());
+    let content = written.achieved.as_ref().map(content::achieved);
+    values.extend(content.into_iter().flatten().map(|(id, v)| (Of::Content, id.to_owned(), v)));
+    values
+}
+
+fn of_layers(layers: &BTreeMap<String, LayerFigures>) -> Vec<Value> {
+    let figures = layers.iter().flat_map(|(layer, figures)| {
+        figures.iter().map(|(id, v)| (Of::Layer(layer.clone()), id.clone(), *v))
+    });
+    figures.collect()
+}
+
+/// One operation over several loads.
 #[derive(Default)]
 struct Total {
     ios: u64,
@@ -107,9 +129,9 @@ struct Total {
     latencies: Option<Histogram<u64>>,
 }
 
-fn operations(record: &CellRecord) -> BTreeMap<String, Total> {
+fn operations(loads: &[&LoadSummary]) -> BTreeMap<String, Total> {
     let mut totals: BTreeMap<String, Total> = BTreeMap::new();
-    for load in measured(record) {
+    for load in loads {
         for (name, operation) in &load.operations {
             totals.entry(name.clone()).or_default().add(operation, load.duration_ns);
         }
@@ -154,9 +176,8 @@ impl Total {
     }
 }
 
-/// CPU time of all measured loads; nothing when one of them does not know its own.
-fn cpu(record: &CellRecord) -> [(&'static str, Option<f64>); 3] {
-    let loads: Vec<_> = measured(record).collect();
+/// CPU time of these loads; nothing when one of them does not know its own.
+fn cpu(loads: &[&LoadSummary]) -> [(&'static str, Option<f64>); 3] {
     let all: Option<Vec<_>> = loads.iter().map(|load| load.cpu).collect();
     let all = all.filter(|all| !all.is_empty());
     let user = all.as_ref().map(|all| all.iter().map(|cpu| cpu.user_s).sum::<f64>());

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use results::model::CellState;
+use results::model::{CellState, ContentFigures};
 use results::read::{CellData, ResultSet};
 use stats::{Figure, Spread};
 
-use crate::content::{self, AskedAndAchieved};
-use crate::values::{self, MetricValues, Scope};
+use crate::scope::{Of, Scope};
+use crate::values::{self, MetricValues};
 use crate::within::{self, RunSpread};
 
 /// Figures by id of their metric.
@@ -22,31 +22,39 @@ pub struct VariantFigures {
     pub repeats: usize,
     /// Runs that failed or were cut off or interrupted.
     pub failed: usize,
-    /// Per operation, by its name.
-    pub operations: BTreeMap<String, Figures>,
-    /// Per layer, by its name in the experiment.
-    pub layers: BTreeMap<String, Figures>,
-    /// Content that was asked for and achieved.
-    pub content: AskedAndAchieved,
-    /// CPU time of the load.
-    pub cpu: Figures,
+    /// Every figure by what it is of and by its metric.
+    pub figures: BTreeMap<Scope, Figures>,
+    /// Content that was asked for, by the stage that wrote it (`None` for the only measured one).
+    pub asked: BTreeMap<Option<String>, ContentFigures>,
     /// Per operation and run: the spread of the throughput of its intervals, bytes per second.
-    pub within_run: BTreeMap<String, Vec<RunSpread>>,
+    pub within_run: BTreeMap<Scope, Vec<RunSpread>>,
     /// Per operation: of each figure of the spread within a run the median over the runs, bytes per second.
-    pub thesis: BTreeMap<String, Spread>,
+    pub thesis: BTreeMap<Scope, Spread>,
     /// The values behind every figure.
     pub values: Vec<MetricValues>,
 }
 
 impl VariantFigures {
+    /// All figures of an operation, a layer or a load; none where no run has any.
+    pub fn of(&self, scope: &Scope) -> &Figures {
+        const NONE: &Figures = &Figures::new();
+        self.figures.get(scope).unwrap_or(NONE)
+    }
+
     /// A figure by what it is of and its metric; `None` when no run has it.
     pub fn figure(&self, scope: &Scope, metric: &str) -> Option<&Figure> {
-        match scope {
-            Scope::Operation(name) => self.operations.get(name)?.get(metric),
-            Scope::Layer(name) => self.layers.get(name)?.get(metric),
-            Scope::Cpu => self.cpu.get(metric),
-            Scope::Content => self.content.achieved.get(metric),
-        }
+        self.of(scope).get(metric)
+    }
+
+    /// Content that was achieved in a stage, by metric.
+    pub fn achieved(&self, stage: Option<&str>) -> &Figures {
+        self.of(&Scope { stage: stage.map(str::to_owned), of: Of::Content })
+    }
+
+    /// How many operations a stage has.
+    pub fn operations(&self, stage: Option<&str>) -> usize {
+        let own = |scope: &&Scope| scope.stage.as_deref() == stage && scope.as_operation().is_some();
+        self.figures.keys().filter(own).count()
     }
 
     /// The values of a metric by what it is of.
@@ -55,34 +63,46 @@ impl VariantFigures {
     }
 }
 
-pub(crate) fn figures(result: &ResultSet, name: &str) -> VariantFigures {
+/// The figures of a variant; of each measured stage `apart`, or of the only one.
+pub(crate) fn figures(result: &ResultSet, name: &str, apart: bool) -> VariantFigures {
     let cells: Vec<&CellData> = result.cells_of(name).collect();
     let lost = |cell: &&&CellData| !cell.done() && cell.state() != CellState::Pending;
     let failed = cells.iter().filter(lost).count();
     let done: Vec<&CellData> = cells.into_iter().filter(|cell| cell.done()).collect();
-    let within_run = within::spreads(&done);
-    let mut variant = VariantFigures {
+    let within_run = within::spreads(&done, apart);
+    let values = values::collect(&done, apart);
+    let mut figures: BTreeMap<Scope, Figures> = BTreeMap::new();
+    for values in &values {
+        let own = figures.entry(values.scope.clone()).or_default();
+        own.insert(values.metric.clone(), stats::figure(&values.numbers()));
+    }
+    VariantFigures {
         name: name.to_owned(),
         repeats: done.len(),
         failed,
-        operations: BTreeMap::new(),
-        layers: BTreeMap::new(),
-        content: AskedAndAchieved::default(),
-        cpu: Figures::new(),
-        thesis: within_run.iter().filter_map(|(op, runs)| within::typical(op, runs)).collect(),
+        figures,
+        asked: asked(&done, apart),
+        thesis: within_run
+            .iter()
+            .filter_map(|(of, runs)| Some((of.clone(), within::typical(runs)?)))
+            .collect(),
         within_run,
-        values: values::collect(&done),
-    };
-    variant.content.asked =
-        done.iter().filter_map(|cell| cell.record.as_ref()).find_map(content::asked);
-    for values in &variant.values {
-        let figures = match &values.scope {
-            Scope::Operation(name) => variant.operations.entry(name.clone()).or_default(),
-            Scope::Layer(name) => variant.layers.entry(name.clone()).or_default(),
-            Scope::Cpu => &mut variant.cpu,
-            Scope::Content => &mut variant.content.achieved,
-        };
-        figures.insert(values.metric.clone(), stats::figure(&values.numbers()));
+        values,
     }
-    variant
+}
+
+/// What the measured loads of the first cell that knows it were asked to write.
+fn asked(cells: &[&CellData], apart: bool) -> BTreeMap<Option<String>, ContentFigures> {
+    let mut asked = BTreeMap::new();
+    for record in cells.iter().filter_map(|cell| cell.record.as_ref()) {
+        if apart {
+            for stage in record.stages.iter().filter(|stage| stage.measured) {
+                let Some(own) = results::model::written([stage]).asked else { continue };
+                asked.entry(Some(stage.name.clone())).or_insert(own);
+            }
+        } else if let Some(own) = record.measured_content().asked {
+            asked.entry(None).or_insert(own);
+        }
+    }
+    asked
 }

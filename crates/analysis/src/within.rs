@@ -1,10 +1,12 @@
 //! The spread within runs, as the thesis tabulates it: how throughput varied from interval to interval.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use results::model::{IntervalRow, Row};
 use results::read::CellData;
 use stats::{Sorted, Spread};
+
+use crate::scope::{Of, Scope};
 
 /// The spread of one run.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,11 +19,11 @@ pub struct RunSpread {
     pub effective_n: f64,
 }
 
-/// Per operation the spread of each of `cells`.
-pub(crate) fn spreads(cells: &[&CellData]) -> BTreeMap<String, Vec<RunSpread>> {
-    let mut spreads: BTreeMap<String, Vec<RunSpread>> = BTreeMap::new();
+/// Per operation the spread of each of `cells`; of each measured stage `apart`, or of the only one.
+pub(crate) fn spreads(cells: &[&CellData], apart: bool) -> BTreeMap<Scope, Vec<RunSpread>> {
+    let mut spreads: BTreeMap<Scope, Vec<RunSpread>> = BTreeMap::new();
     for cell in cells {
-        for (operation, rates) in throughputs(&cell.rows) {
+        for (operation, rates) in throughputs(&cell.rows, apart) {
             if let Some(spread) = stats::spread(&rates) {
                 let effective_n = stats::effective_sample_size(&rates);
                 let run = RunSpread { repeat: cell.entry.repeat, spread, effective_n };
@@ -34,23 +36,25 @@ pub(crate) fn spreads(cells: &[&CellData]) -> BTreeMap<String, Vec<RunSpread>> {
 
 /// Per operation the throughput of each interval of measured stages, bytes per second. An interval of less
 /// than half the usual length (the last one of a stage) is left out: over so short a time a rate means little.
-fn throughputs(rows: &[Row]) -> BTreeMap<String, Vec<f64>> {
-    let measured: BTreeSet<usize> = rows
+fn throughputs(rows: &[Row], apart: bool) -> BTreeMap<Scope, Vec<f64>> {
+    let measured: BTreeMap<usize, &str> = rows
         .iter()
         .filter_map(|row| match row {
-            Row::Stage(edge) if edge.measured => Some(edge.stage),
+            Row::Stage(edge) if edge.measured => Some((edge.stage, edge.name.as_str())),
             _ => None,
         })
         .collect();
-    let mut intervals: BTreeMap<&str, Vec<&IntervalRow>> = BTreeMap::new();
+    let mut intervals: BTreeMap<Scope, Vec<&IntervalRow>> = BTreeMap::new();
     for row in rows {
         if let Row::Interval(row) = row
-            && measured.contains(&row.stage)
+            && let Some(stage) = measured.get(&row.stage)
         {
-            intervals.entry(&row.operation).or_default().push(row);
+            let stage = apart.then(|| (*stage).to_owned());
+            let scope = Scope { stage, of: Of::Operation(row.operation.clone()) };
+            intervals.entry(scope).or_default().push(row);
         }
     }
-    intervals.into_iter().map(|(name, rows)| (name.to_owned(), rates(&rows))).collect()
+    intervals.into_iter().map(|(scope, rows)| (scope, rates(&rows))).collect()
 }
 
 fn rates(rows: &[&IntervalRow]) -> Vec<f64> {
@@ -62,11 +66,11 @@ fn rates(rows: &[&IntervalRow]) -> Vec<f64> {
 }
 
 /// Of each figure of the spread the median over the runs.
-pub(crate) fn typical(operation: &str, runs: &[RunSpread]) -> Option<(String, Spread)> {
+pub(crate) fn typical(runs: &[RunSpread]) -> Option<Spread> {
     let median = |figure: fn(&Spread) -> Option<f64>| {
         runs.iter().filter_map(|run| figure(&run.spread)).collect::<Sorted>().median()
     };
-    let spread = Spread {
+    Some(Spread {
         n: median(|s| Some(s.n as f64))? as usize,
         median: median(|s| Some(s.median))?,
         q1: median(|s| Some(s.q1))?,
@@ -75,6 +79,5 @@ pub(crate) fn typical(operation: &str, runs: &[RunSpread]) -> Option<(String, Sp
         max: median(|s| Some(s.max))?,
         mean: median(|s| Some(s.mean))?,
         std_dev: median(|s| s.std_dev),
-    };
-    Some((operation.to_owned(), spread))
+    })
 }

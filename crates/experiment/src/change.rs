@@ -4,8 +4,8 @@ use layers::Place;
 use layers::step::Step;
 
 use crate::diagnostic::Diagnostic;
+use crate::graph::Built;
 use crate::plan::PlacedLayer;
-use crate::stacks::Built;
 use crate::stages::Stage;
 
 /// The layers of a stack with the settings that they have by now.
@@ -40,12 +40,7 @@ impl<'a> Running<'a> {
             layer.settings.insert(key.to_owned(), setting.value.clone());
             let parsed = (kind.parse)(&layer.settings)
                 .map_err(|e| Diagnostic::at(span.clone(), e.to_string(), e.help.clone()))?;
-            let place = Place {
-                name: &layer.name,
-                run_tag: self.run_tag,
-                below: &layer.below,
-                below_bytes: layer.below_bytes.0,
-            };
+            let place = Place { name: &layer.name, run_tag: self.run_tag, inputs: &layer.inputs };
             let Some(change) = parsed.change(&place, key) else {
                 let able = parsed.changeable().join(", ");
                 let help = if able.is_empty() {

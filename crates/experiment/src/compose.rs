@@ -2,20 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use results::model::{AskedMetric, PlanFacts, VariantFacts};
+use results::model::{ExpectedFigure, PlanFacts, VariantFacts};
 use units::{Bytes, Seed};
 
 use crate::bounds;
 use crate::devices::{self, Devices};
-use crate::diagnostic::{Diagnostic, nearest};
-use crate::file::{File, Question};
+use crate::diagnostic::Diagnostic;
+use crate::file::File;
+use crate::graph::{self, Built};
 use crate::plan::{CellPlan, DevicePlan, Needs, Plan};
-use crate::stacks::{self, Built, VariantStack};
-use crate::stages::{self, Stage};
+use crate::stacks::{self, VariantStack};
+use crate::questions::{self, Question};
+use crate::stages;
 use crate::{ExperimentError, estimate, order};
-
-/// Relative difference that does not matter unless the question says otherwise.
-const THRESHOLD: f64 = 0.03;
 
 /// What the caller chooses, beside the file.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,22 +45,24 @@ pub fn compose(file: &str, text: &str, choices: &Choices) -> Result<Plan, Experi
         mistakes.extend(m);
         Vec::new()
     });
-    let stages = stages::read(&parsed, file).unwrap_or_else(|m| {
+    let stages = stages::read(&parsed, file, &variants).unwrap_or_else(|m| {
         mistakes.extend(m);
         Vec::new()
     });
     let at = parsed.repeat_at.clone().filter(|_| choices.repeat.is_none());
     mistakes.extend(bounds::check_cells(variants.len(), repeat(&parsed, choices), at));
     if mistakes.is_empty() {
-        mistakes.extend(check_questions(&parsed.question, &stages));
+        mistakes.extend(questions::check(&parsed.question, &stages, &variants));
+        mistakes.extend(parsed.expect.iter().flat_map(|e| e.check(&stages, &variants)));
     }
     if !mistakes.is_empty() {
         return Err(fail(mistakes));
     }
     let mut built = Vec::new();
     for variant in &variants {
-        let stack = stacks::build(variant, &devices.sizes, &choices.run_tag).map_err(&fail)?;
-        let planned = stages::plan(&stages, &stack, &devices, &choices.run_tag).map_err(&fail)?;
+        let stack = graph::build(variant, &devices.sizes, &choices.run_tag).map_err(&fail)?;
+        let planned = stages::plan(&stages, &variant.name, &stack, &devices, &choices.run_tag)
+            .map_err(&fail)?;
         built.push((stack, planned));
     }
     let unused = devices::unused(&parsed, &variants, &stages);
@@ -100,8 +101,7 @@ fn assemble(
                 stages: stages.clone(),
                 settle: stack.settle.clone(),
                 probes: stack.probes.clone(),
-                target: stack.device.clone(),
-                target_bytes: stack.bytes,
+                target: stack.top.clone(),
                 about: estimate::cell(stages),
             }
         })
@@ -137,16 +137,15 @@ fn facts(
                 stages: stages.iter().map(stages::facts).collect(),
             })
             .collect(),
-        questions: file.question.iter().map(asked).collect(),
+        questions: file.question.iter().map(Question::facts).collect(),
+        expectations: expectations(file, variants),
     }
 }
 
-fn asked(question: &Question) -> AskedMetric {
-    AskedMetric {
-        metric: question.metric.clone(),
-        operation: question.operation.clone(),
-        threshold: question.threshold.map_or(THRESHOLD, units::Percent::fraction),
-    }
+/// What is expected, of the last variant unless it names one.
+fn expectations(file: &File, variants: &[VariantStack]) -> Vec<ExpectedFigure> {
+    let last = variants.last().map_or("", |variant| variant.name.as_str());
+    file.expect.iter().map(|expected| expected.facts(last)).collect()
 }
 
 fn device_plans(
@@ -154,7 +153,7 @@ fn device_plans(
     built: &[(Built, Vec<crate::StagePlan>)],
 ) -> BTreeMap<String, DevicePlan> {
     let written = devices.sizes.iter().map(|(role, &size)| {
-        let stored = built.iter().map(|(stack, stages)| estimate::stored(stack, stages, size));
+        let stored = built.iter().map(|(_, stages)| estimate::stored(stages, size));
         let stored = stored.max().unwrap_or_default();
         (role.clone(), DevicePlan { size, stored, file: None })
     });
@@ -163,48 +162,4 @@ fn device_plans(
         (role.clone(), DevicePlan { size: image.size, stored: Bytes(0), file })
     });
     written.chain(read).collect()
-}
-
-/// Each question must name a metric of the catalogue and an operation that is measured, and be asked once: each costs the
-/// others some of their power.
-fn check_questions(questions: &[Question], stages: &[Stage]) -> Vec<Diagnostic> {
-    let mut mistakes = Vec::new();
-    for (i, question) in questions.iter().enumerate() {
-        mistakes.extend(check_question(question, stages));
-        let same = |other: &&Question| {
-            (&other.metric, &other.operation) == (&question.metric, &question.operation)
-        };
-        if questions[..i].iter().any(|other| same(&other)) {
-            let of = question.operation.as_ref().map_or_else(String::new, |op| format!(" of {op}"));
-            mistakes.push(Diagnostic::at(
-                question.places.at("metric"),
-                format!("'{}'{of} is asked for twice", question.metric),
-                "ask once: every question makes the others harder to decide",
-            ));
-        }
-    }
-    mistakes
-}
-
-fn check_question(asked: &Question, stages: &[Stage]) -> Option<Diagnostic> {
-    if !layers::metrics().any(|m| m.id == asked.metric) {
-        let near = nearest(&asked.metric, layers::metrics().map(|m| m.id));
-        let help = near.map_or_else(
-            || "docs/json.md lists the metrics".to_owned(),
-            |near| format!("did you mean '{near}'?"),
-        );
-        let message = format!("There is no metric '{}'", asked.metric);
-        return Some(Diagnostic::at(asked.places.at("metric"), message, help));
-    }
-    let operation = asked.operation.as_ref()?;
-    let measured = stages.iter().filter(|s| s.measured);
-    let operations: Vec<_> =
-        measured.flat_map(|s| s.load().into_iter().flat_map(stages::operations)).collect();
-    (!operations.contains(operation)).then(|| {
-        Diagnostic::at(
-            asked.places.at("operation"),
-            format!("No measured stage does '{operation}'"),
-            format!("measured operations are: {}", operations.join(", ")),
-        )
-    })
 }

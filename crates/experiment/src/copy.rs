@@ -113,6 +113,7 @@ impl Copy {
             offset: self.from_offset,
             bytes,
             block: self.block_size,
+            to: self.offset,
         };
         Ok((spec, plan))
     }

@@ -67,8 +67,8 @@ pub(crate) fn read(file: &File, name: &str, choices: &Choices) -> Result<Devices
 /// Refuses devices that nothing stands on and nothing is copied from.
 pub(crate) fn unused(file: &File, variants: &[VariantStack], stages: &[Stage]) -> Vec<Diagnostic> {
     let stands = |role: &str| {
-        let lowest = variants.iter().filter_map(|variant| variant.layers.first());
-        lowest.filter_map(|layer| layer.on.as_deref()).any(|on| on == role)
+        let mut layers = variants.iter().flat_map(|variant| &variant.layers);
+        layers.any(|layer| layer.on.names().any(|on| on == role))
     };
     let copied = |role: &str| stages.iter().filter_map(Stage::copies_from).any(|from| from == role);
     let idle = file.devices.iter().filter(|d| !stands(&d.name) && !copied(&d.name));

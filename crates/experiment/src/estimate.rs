@@ -4,8 +4,7 @@
 use units::{Bytes, Nanos};
 use workload::LoadSpec;
 
-use crate::plan::StagePlan;
-use crate::stacks::Built;
+use crate::plan::{StagePlan, Task};
 
 /// I/Os per second that an estimate assumes where a load ends by its amount, not by its duration: what
 /// dm-vdo did in an emulated guest, so that a real machine is done sooner.
@@ -26,8 +25,19 @@ pub(crate) fn cell(stages: &[StagePlan]) -> Nanos {
     Nanos(STACK.0 + stages.iter().map(|s| s.about.0).sum::<u64>())
 }
 
+/// The most bytes that a stage writes.
+fn written(stage: &StagePlan) -> u64 {
+    match &stage.task {
+        Task::Load(spec) if spec.writes() => {
+            stage.bytes.map_or(stage.target.offer.bytes(), |bytes| bytes.0)
+        }
+        Task::Load(_) | Task::Steps(_) => 0,
+        Task::Copy(copy) => copy.bytes.0,
+    }
+}
+
 /// The most that a cell stores on a device of `size`: what it writes, and room for metadata.
-pub(crate) fn stored(stack: &Built, stages: &[StagePlan], size: Bytes) -> Bytes {
-    let written: u64 = stages.iter().map(|stage| stage.bytes.unwrap_or(stack.bytes).0).sum();
+pub(crate) fn stored(stages: &[StagePlan], size: Bytes) -> Bytes {
+    let written: u64 = stages.iter().map(written).sum();
     Bytes((written + written / 4 + 512 * Bytes::MIB).min(size.0))
 }

@@ -85,15 +85,15 @@ fn variant(cell: &CellPlan) -> ExplainedVariant {
     let mut warnings: Vec<String> = cell
         .stages
         .iter()
-        .filter(|s| s.copy.is_none() && s.load.has_content())
-        .flat_map(|s| {
-            let content = &s.load.content;
-            let blocks = s.load.largest_io().0.div_ceil(4096);
-            let flushes = s.load.sync.and_then(|sync| {
+        .filter_map(|stage| stage.load().filter(|load| load.has_content()))
+        .flat_map(|load| {
+            let content = &load.content;
+            let blocks = load.largest_io().0.div_ceil(4096);
+            let flushes = load.sync.and_then(|sync| {
                 content.flush_warning(u64::from(sync.every).saturating_mul(blocks))
             });
-            let short = s.load.written_blocks();
-            let short = short.and_then(|blocks| content.length_warning(blocks, s.load.jobs));
+            let short = load.written_blocks();
+            let short = short.and_then(|blocks| content.length_warning(blocks, load.jobs));
             content.warnings().into_iter().chain(flushes).chain(short).map(|w| w.to_string())
         })
         .collect();
@@ -117,17 +117,10 @@ fn variant(cell: &CellPlan) -> ExplainedVariant {
 
 fn stage(stage: &StagePlan) -> String {
     let before: String = stage.before.iter().map(|step| format!("{}; then ", step.about)).collect();
-    let ios = stage.ios.filter(|_| stage.copy.is_none());
-    let amount = ios.map_or_else(String::new, |ios| {
-        format!(
-            "{} I/Os of {}, ",
-            units::show::grouped(ios),
-            stage
-                .load
-                .block_size
-                .fixed()
-                .map_or_else(|| stage.load.block_size.to_string(), |n| n.to_string())
-        )
+    let amount = stage.ios.zip(stage.load()).map_or_else(String::new, |(ios, load)| {
+        let size = load.block_size.fixed();
+        let size = size.map_or_else(|| load.block_size.to_string(), |n| n.to_string());
+        format!("{} I/Os of {size}, ", units::show::grouped(ios))
     });
     let measured = if stage.measured { " (measured)" } else { "" };
     format!(

@@ -1,12 +1,14 @@
 //! The experiment file's own keys, read with their places.
 
 use toml::{Spanned, Value};
-use units::{Bytes, Key, Percent};
+use units::{Bytes, Key};
 
 use crate::bounds;
 use crate::diagnostic::Diagnostic;
-use crate::document::{Named, Places, Table};
+use crate::document::{Named, Table};
+use crate::expectations::Expectation;
 use crate::names;
+use crate::questions::Question;
 
 const fn key(name: &'static str, takes: &'static str, example: &'static str) -> Key {
     Key { name, takes, example }
@@ -23,9 +25,8 @@ const STAGE: Key = key("stage", "tables: [[stage]]", "[{ do = \"allocate\" }]");
 const QUESTION: Key = key("question", "tables: [[question]]", "[{ metric = \"iops\" }]");
 const SIZE: Key = key("size", "a size from 64M on, in multiples of 4k", "\"12G\"");
 const FILE: Key = key("file", "the path of a file that is copied from", "\"data.img\"");
-const METRIC: Key = key("metric", "a metric of docs/json.md", "\"iops\"");
-const OPERATION: Key = key("operation", "an operation of a measured stage", "\"randwrite\"");
-const THRESHOLD: Key = key("threshold", "a share from 0 to 100 %", "\"5%\"");
+const EXPECT: Key =
+    key("expect", "tables: [[expect]]", "[{ metric = \"iops\", variant = \"b\", above = 1000 }]");
 /// `set` of a variant or stage.
 pub(crate) const SET: Key =
     key("set", "settings of layers, by \"layer.key\"", "{ \"vdo.dedupe\" = false }");
@@ -46,6 +47,7 @@ pub(crate) struct File<'t> {
     pub variant: Vec<Variant<'t>>,
     pub stage: Vec<Table<'t>>,
     pub question: Vec<Question>,
+    pub expect: Vec<Expectation>,
 }
 
 /// `[devices.ROLE]`: a block device by its role.
@@ -61,14 +63,6 @@ pub(crate) struct Variant<'t> {
     pub name: Spanned<String>,
     pub stack: Vec<Table<'t>>,
     pub set: Vec<Named<Value>>,
-}
-
-/// `[[question]]`: a metric that gets a verdict.
-pub(crate) struct Question {
-    pub metric: String,
-    pub operation: Option<String>,
-    pub threshold: Option<Percent>,
-    pub places: Places,
 }
 
 /// Keeps what was read, or the mistake, and what stands in its place meanwhile.
@@ -112,6 +106,7 @@ impl<'t> File<'t> {
         let variant = each(keep(root.tables(&VARIANT, "A variant"), m), Variant::read, m);
         let stage = keep(root.tables(&STAGE, "A stage"), m);
         let question = each(keep(root.tables(&QUESTION, "A question"), m), Question::read, m);
+        let expect = each(keep(root.tables(&EXPECT, "An expectation"), m), Expectation::read, m);
         m.extend(root.finish().err());
         for (key, text) in [("about", &about), ("source", &source)] {
             m.extend(text.as_ref().and_then(|t| names::check_text(key, t.get_ref(), &t.span())));
@@ -130,6 +125,7 @@ impl<'t> File<'t> {
             variant,
             stage,
             question,
+            expect,
         };
         file.check(&mut mistakes);
         Ok((file, mistakes))
@@ -165,7 +161,7 @@ impl<'t> File<'t> {
         if let Some(extra) = self.question.get(bounds::QUESTIONS) {
             let most = bounds::QUESTIONS;
             mistakes.push(Diagnostic::at(
-                extra.places.table(),
+                extra.subject.places.table(),
                 format!("{} questions are asked", self.question.len()),
                 format!("ask at most {most}: with Holm's correction more could never be decided"),
             ));
@@ -190,16 +186,5 @@ impl<'t> Variant<'t> {
         let set = table.table(&SET, "set")?.map(Table::values).transpose()?.unwrap_or_default();
         table.finish()?;
         Ok(Self { name, stack, set })
-    }
-}
-
-impl Question {
-    fn read(mut table: Table) -> Result<Self, Diagnostic> {
-        let places = table.places();
-        let metric = table.need(&METRIC)?.into_inner();
-        let operation = table.take(&OPERATION)?.map(Spanned::into_inner);
-        let threshold = table.take(&THRESHOLD)?.map(Spanned::into_inner);
-        table.finish()?;
-        Ok(Self { metric, operation, threshold, places })
     }
 }

@@ -11,20 +11,25 @@ mod devices;
 mod diagnostic;
 mod document;
 mod estimate;
+mod expectations;
 mod explain;
 mod file;
+mod graph;
 mod names;
 mod order;
 mod plan;
+mod questions;
 mod shipped;
 mod stacks;
 mod stages;
+mod subject;
+mod targets;
 
 pub use bounds::FILE as LONGEST_FILE;
 pub use compose::{Choices, compose};
 pub use diagnostic::{Diagnostic, nearest};
 pub use explain::{Explained, explain};
-pub use plan::{CellPlan, CopyPlan, DevicePlan, Needs, PlacedLayer, Plan, StagePlan};
+pub use plan::{CellPlan, CopyPlan, DevicePlan, Needs, PlacedLayer, Plan, StagePlan, Target, Task};
 pub use shipped::{SHIPPED, Shipped, shipped};
 
 /// An experiment file that cannot be used.

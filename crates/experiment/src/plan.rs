@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use layers::Offer;
 use layers::probe::Probe;
 use layers::step::Step;
 use results::model::PlanFacts;
@@ -113,10 +114,8 @@ pub struct CellPlan {
     pub settle: Vec<Step>,
     /// What is sampled meanwhile.
     pub probes: Vec<Probe>,
-    /// Path of the device the load goes to, placeholders allowed.
-    pub target: String,
-    /// Its size.
-    pub target_bytes: Bytes,
+    /// The top of the stack.
+    pub target: Target,
     /// About how long it takes.
     pub about: Nanos,
 }
@@ -128,10 +127,8 @@ pub struct PlacedLayer {
     pub kind: String,
     /// Its name in the experiment.
     pub name: String,
-    /// The device under it, placeholders allowed.
-    pub below: String,
-    /// Size of that device.
-    pub below_bytes: Bytes,
+    /// What is under it by the names of its inputs, placeholders allowed.
+    pub inputs: BTreeMap<String, Offer>,
     /// Its settings as written.
     pub settings: toml::Table,
 }
@@ -139,36 +136,65 @@ pub struct PlacedLayer {
 /// One stage of a cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StagePlan {
-    /// `allocate`, `load` or `copy`.
+    /// `allocate`, `load`, `copy`, ...
     pub kind: String,
     /// Its name.
     pub name: String,
     /// Whether its figures are the measured ones.
     pub measured: bool,
     /// Whether the stack is brought to rest, and read, before the next stage.
-    #[serde(default)]
     pub settle: bool,
     /// Steps that change settings of running layers, before it begins.
-    #[serde(default)]
     pub before: Vec<Step>,
-    /// What is done; of a `copy`, where its blocks go.
-    pub load: LoadSpec,
-    /// Where the blocks of a `copy` come from.
-    #[serde(default)]
-    pub copy: Option<CopyPlan>,
+    /// What it works on.
+    pub target: Target,
+    /// What is done.
+    pub task: Task,
+    /// Whether its hot places are its own; otherwise what is hot in one stage of a cell is hot in all.
+    pub fresh_places: bool,
     /// I/Os it makes, when that is known beforehand.
     pub ios: Option<u64>,
     /// Bytes of them, when that is known beforehand.
-    #[serde(default)]
     pub bytes: Option<Bytes>,
     /// About how long it takes.
     pub about: Nanos,
 }
 
-/// Where the blocks of a `copy` come from.
+impl StagePlan {
+    /// Its load, if it is one.
+    pub fn load(&self) -> Option<&LoadSpec> {
+        match &self.task {
+            Task::Load(spec) => Some(spec),
+            Task::Copy(_) | Task::Steps(_) => None,
+        }
+    }
+}
+
+/// What a stage works on: the top of the stack, or another layer by its name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Target {
+    /// Name of the layer.
+    pub name: String,
+    /// What it offers, placeholders allowed.
+    pub offer: Offer,
+}
+
+/// What a stage does.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Task {
+    /// A load on the target.
+    Load(Box<LoadSpec>),
+    /// Blocks of a device go to the target.
+    Copy(CopyPlan),
+    /// Steps, one after the other.
+    Steps(Vec<Step>),
+}
+
+/// Which blocks are copied, and where they go.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CopyPlan {
-    /// Role of the device.
+    /// Role of the device they come from.
     pub role: String,
     /// Its path, placeholders allowed.
     pub from: String,
@@ -178,4 +204,6 @@ pub struct CopyPlan {
     pub bytes: Bytes,
     /// Bytes of one write.
     pub block: Bytes,
+    /// Where on the target the first block goes.
+    pub to: Bytes,
 }

@@ -10,10 +10,16 @@ pub struct Shipped {
 }
 
 /// All of them, by name.
-pub const SHIPPED: &[Shipped] = &[Shipped {
-    name: "vdo-vs-plain",
-    text: include_str!("../../../experiments/vdo-vs-plain.toml"),
-}];
+pub const SHIPPED: &[Shipped] = &[
+    Shipped {
+        name: "cache-first-look",
+        text: include_str!("../../../experiments/cache-first-look.toml"),
+    },
+    Shipped {
+        name: "vdo-vs-plain",
+        text: include_str!("../../../experiments/vdo-vs-plain.toml"),
+    },
+];
 
 /// The shipped experiment called `name`.
 pub fn shipped(name: &str) -> Option<&'static Shipped> {

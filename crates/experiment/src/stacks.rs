@@ -1,20 +1,15 @@
-//! The stacks of an experiment: each variant's layers, resolved from the file and raised on paper.
+//! The stacks of an experiment: each variant's layers as written, with what it sets.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use layers::probe::{NamedDevice, Probe};
-use layers::step::Step;
-use layers::{Allocate, Place};
-use results::model::LayerFacts;
 use toml::Value;
-use units::{Bytes, Key};
+use units::Key;
 
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::document::{Named, Places, Table};
 use crate::file::File;
 use crate::names;
-use crate::plan::{Needs, PlacedLayer};
 
 /// One variant with its layers as written.
 pub(crate) struct VariantStack {
@@ -24,28 +19,54 @@ pub(crate) struct VariantStack {
     pub span: Range<usize>,
 }
 
+/// What a layer says that it stands on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum On {
+    /// Nothing: it stands on the entry before it.
+    Before,
+    /// `on = "data"`: its only input.
+    One(String),
+    /// `on = { origin = "slow", cache = "fast" }`: each input by its name.
+    Each(BTreeMap<String, String>),
+}
+
+impl On {
+    /// Names of the devices and layers that it names.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        let (one, each) = match self {
+            Self::Before => (None, None),
+            Self::One(name) => (Some(name), None),
+            Self::Each(names) => (None, Some(names.values())),
+        };
+        one.into_iter().chain(each.into_iter().flatten()).map(String::as_str)
+    }
+
+    fn read(value: Option<Value>, at: Range<usize>) -> Result<Self, Diagnostic> {
+        let wrong =
+            || Diagnostic::at(at.clone(), "'on' names no device or layer", ON.help(ON.name));
+        match value {
+            None => Ok(Self::Before),
+            Some(Value::String(name)) => Ok(Self::One(name)),
+            Some(Value::Table(names)) => {
+                let name = |(input, value): (String, Value)| match value {
+                    Value::String(name) => Ok((input, name)),
+                    _ => Err(wrong()),
+                };
+                names.into_iter().map(name).collect::<Result<_, _>>().map(Self::Each)
+            }
+            Some(_) => Err(wrong()),
+        }
+    }
+}
+
 /// One `[[stack]]` entry after the variant's `set` was applied.
 #[derive(Debug, Clone)]
 pub(crate) struct WrittenLayer {
     pub kind: String,
     pub name: String,
-    pub on: Option<String>,
+    pub on: On,
     pub settings: toml::Table,
     pub places: Places,
-}
-
-/// A stack raised on paper.
-pub(crate) struct Built {
-    pub layers: Vec<PlacedLayer>,
-    pub facts: Vec<LayerFacts>,
-    pub up: Vec<Step>,
-    pub ready: Vec<Step>,
-    pub settle: Vec<Step>,
-    pub probes: Vec<Probe>,
-    pub device: String,
-    pub bytes: Bytes,
-    pub allocate: Vec<(String, Allocate)>,
-    pub needs: Needs,
 }
 
 /// The variants of the file; one called `default` when it names none.
@@ -117,7 +138,11 @@ fn check_names(variants: &[VariantStack], complete: bool) -> Vec<Diagnostic> {
 
 const LAYER: Key = Key { name: "layer", takes: "a kind of layer", example: "\"vdo\"" };
 const NAME: Key = Key { name: "name", takes: "a text of 1 to 64 characters", example: "\"upper\"" };
-const ON: Key = Key { name: "on", takes: "the role of a device", example: "\"data\"" };
+const ON: Key = Key {
+    name: "on",
+    takes: "a device or a layer, or one for each input of the layer",
+    example: "{ origin = \"slow\", cache = \"fast\" }",
+};
 
 /// Splits a `[[stack]]` table into what the experiment reads and what the layer reads.
 fn written(mut table: Table) -> Result<WrittenLayer, Diagnostic> {
@@ -145,7 +170,8 @@ fn written(mut table: Table) -> Result<WrittenLayer, Diagnostic> {
     if let Some(mistake) = names::check_plain("a layer", &name, &places.at("name")) {
         return Err(mistake);
     }
-    let on = table.take(&ON)?.map(toml::Spanned::into_inner);
+    let on = table.take::<Value>(&ON)?.map(toml::Spanned::into_inner);
+    let on = On::read(on, places.at("on"))?;
     let settings = table.values()?.into_iter().map(|Named { name, value, .. }| (name, value));
     Ok(WrittenLayer { kind, name, on, settings: settings.collect(), places })
 }
@@ -165,122 +191,5 @@ fn set(variant: &mut VariantStack, setting: &Named<Value>) -> Result<(), Diagnos
             format!("'{}' names no setting of this variant's stack", setting.name),
             format!("write set.\"layer.key\"; its layers are: {}", names.join(", ")),
         )),
-    }
-}
-
-/// Raises a variant's stack on paper: every step, probe and wait.
-pub(crate) fn build(
-    variant: &VariantStack,
-    devices: &BTreeMap<String, Bytes>,
-    run_tag: &str,
-) -> Result<Built, Vec<Diagnostic>> {
-    let one = |m: Diagnostic| vec![m];
-    let mut built = Built::empty();
-    let mut nodes: Vec<NamedDevice> = Vec::new();
-    for (position, layer) in variant.layers.iter().enumerate() {
-        if position == 0 {
-            built.start(layer, devices, &mut nodes).map_err(one)?;
-        } else if let Some(on) = &layer.on {
-            return Err(one(Diagnostic::at(
-                layer.places.at("on"),
-                format!("Layer '{}' stands on '{on}', but it is not the lowest", layer.name),
-                "only the lowest layer names a device; the others stand on the one before",
-            )));
-        }
-        nodes.extend(built.add(layer, run_tag).map_err(one)?);
-    }
-    built.probes.extend(layers::machine::probes(&nodes));
-    Ok(built)
-}
-
-impl Built {
-    fn empty() -> Self {
-        Self {
-            layers: Vec::new(),
-            facts: Vec::new(),
-            up: Vec::new(),
-            ready: Vec::new(),
-            settle: Vec::new(),
-            probes: Vec::new(),
-            device: String::new(),
-            bytes: Bytes(0),
-            allocate: Vec::new(),
-            needs: Needs::default(),
-        }
-    }
-
-    /// Puts the device under the lowest layer.
-    fn start(
-        &mut self,
-        lowest: &WrittenLayer,
-        devices: &BTreeMap<String, Bytes>,
-        nodes: &mut Vec<NamedDevice>,
-    ) -> Result<(), Diagnostic> {
-        let roles = devices.keys().cloned().collect::<Vec<_>>().join(", ");
-        let Some((role, size)) = lowest.on.as_ref().and_then(|on| devices.get_key_value(on)) else {
-            let on = lowest.on.as_deref().unwrap_or("nothing");
-            return Err(Diagnostic::at(
-                lowest.places.at("on"),
-                format!("The lowest layer '{}' stands on {on}, which is no device", lowest.name),
-                format!("write on = \"...\" with one of: {roles}"),
-            ));
-        };
-        self.device = format!("{{device.{role}}}");
-        self.bytes = *size;
-        self.up.push(layers::fresh(&self.device));
-        self.facts.push(LayerFacts {
-            layer: "device".into(),
-            name: role.clone(),
-            settings: BTreeMap::from([("size".to_owned(), size.to_string())]),
-        });
-        nodes.push(NamedDevice { name: role.clone(), path: self.device.clone() });
-        Ok(())
-    }
-
-    /// Adds one layer on top and gives its block nodes.
-    fn add(
-        &mut self,
-        written: &WrittenLayer,
-        run_tag: &str,
-    ) -> Result<Vec<NamedDevice>, Diagnostic> {
-        let mistake = |e: layers::SettingError| Diagnostic {
-            message: e.to_string(),
-            span: Some(written.places.at(&e.key)),
-            help: Some(e.help.clone()),
-        };
-        let Some(kind) = layers::kind(&written.kind) else {
-            return Err(Diagnostic::at(
-                written.places.at("layer"),
-                format!("There is no layer '{}'", written.kind),
-                "fathom layers lists them",
-            ));
-        };
-        let layer = (kind.parse)(&written.settings).map_err(mistake)?;
-        layer.validate(self.bytes.0).map_err(mistake)?;
-        let place =
-            Place { name: &written.name, run_tag, below: &self.device, below_bytes: self.bytes.0 };
-        let raised = layer.raise(&place).map_err(mistake)?;
-        self.layers.push(PlacedLayer {
-            kind: written.kind.clone(),
-            name: written.name.clone(),
-            below: self.device.clone(),
-            below_bytes: self.bytes,
-            settings: written.settings.clone(),
-        });
-        self.facts.push(LayerFacts {
-            layer: written.kind.clone(),
-            name: written.name.clone(),
-            settings: layer.settings(),
-        });
-        self.up.extend(raised.up);
-        self.ready.extend(raised.ready);
-        self.settle.extend(raised.settle);
-        self.probes.extend(raised.probes);
-        self.allocate.extend(raised.allocate.map(|a| (written.name.clone(), a)));
-        self.device = raised.device;
-        self.bytes = Bytes(raised.bytes);
-        self.needs =
-            std::mem::take(&mut self.needs).with(&Needs::of(&kind.needs, raised.memory_bytes));
-        Ok(raised.nodes)
     }
 }

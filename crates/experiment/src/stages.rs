@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use layers::step::{Action, Step};
 use results::model::StageFacts;
 use toml::Value;
 use units::{Bytes, Key, Nanos, Percent};
@@ -14,18 +15,26 @@ use crate::diagnostic::{Diagnostic, nearest};
 use crate::document::{Named, Places, Table};
 use crate::estimate;
 use crate::file::{File, SET};
+use crate::graph::Built;
 use crate::names;
-use crate::plan::StagePlan;
-use crate::stacks::Built;
+use crate::plan::{self, StagePlan, Target};
+use crate::stacks::VariantStack;
+use crate::targets::{self, TARGET};
 
 /// What a stage can do.
-const KINDS: [&str; 3] = ["allocate", "load", "copy"];
+const KINDS: [&str; 6] = ["allocate", "load", "copy", "drop_caches", "wait", "read"];
 
 const DO: Key = Key { name: "do", takes: "what the stage does", example: "\"load\"" };
 const NAME: Key =
     Key { name: "name", takes: "a text of 1 to 64 characters", example: "\"random-write\"" };
 const MEASURE: Key = Key { name: "measure", takes: "true or false", example: "true" };
 const SETTLE: Key = Key { name: "settle", takes: "true or false", example: "true" };
+const ONLY: Key = Key { name: "only", takes: "names of variants", example: "[\"lvmcache, junk\"]" };
+const PLACES: Key =
+    Key { name: "places", takes: "same (as in other stages) or fresh", example: "\"fresh\"" };
+const DURATION: Key = Key { name: "duration", takes: "a time", example: "\"30s\"" };
+/// The longest pause.
+const LONGEST_WAIT: Nanos = Nanos::from_secs(24 * 3600);
 
 /// One `[[stage]]` as written.
 pub(crate) struct Stage {
@@ -34,9 +43,15 @@ pub(crate) struct Stage {
     pub measured: bool,
     /// Whether the stack is brought to rest, and read, before the next stage.
     pub settle: bool,
+    /// The variants that it is for; empty for all.
+    pub only: Vec<String>,
+    /// Name of the layer that it works on, when it is not the top.
+    pub target: Option<String>,
     /// Settings of running layers that change before it, by `layer.key`.
     pub set: Vec<Named<Value>>,
     pub task: Task,
+    /// Whether a load draws hot places of its own.
+    pub fresh_places: bool,
     pub places: Places,
 }
 
@@ -46,6 +61,11 @@ pub(crate) enum Task {
     Allocate,
     Load(Box<LoadSpec>),
     Copy(Copy),
+    /// What the kernel keeps of files in memory is written out and forgotten.
+    DropCaches,
+    Wait(Nanos),
+    /// Nothing is done; the layers are read.
+    Read,
 }
 
 impl Stage {
@@ -67,7 +87,11 @@ impl Stage {
 }
 
 /// Reads every stage; all mistakes at once.
-pub(crate) fn read(file: &File, name: &str) -> Result<Vec<Stage>, Vec<Diagnostic>> {
+pub(crate) fn read(
+    file: &File,
+    name: &str,
+    variants: &[VariantStack],
+) -> Result<Vec<Stage>, Vec<Diagnostic>> {
     let mut mistakes = Vec::new();
     let mut stages: Vec<Stage> = Vec::new();
     for entry in &file.stage {
@@ -91,6 +115,17 @@ pub(crate) fn read(file: &File, name: &str) -> Result<Vec<Stage>, Vec<Diagnostic
                 "give one of them a name of its own: name = \"...\"",
             ));
         }
+    }
+    let known = |name: &&String| variants.iter().any(|variant| variant.name == **name);
+    for stage in stages.iter().filter(|_| !variants.is_empty()) {
+        let strange = stage.only.iter().find(|name| !known(name));
+        mistakes.extend(strange.map(|name| {
+            let names: Vec<_> = variants.iter().map(|v| v.name.as_str()).collect();
+            let message =
+                format!("Stage '{}' is for a variant '{name}', which there is not", stage.name);
+            let help = format!("there are: {}", names.join("; "));
+            Diagnostic::at(stage.places.at("only"), message, help)
+        }));
     }
     if mistakes.is_empty() { Ok(stages) } else { Err(mistakes) }
 }
@@ -118,11 +153,16 @@ fn stage(mut table: Table, file: &str) -> Result<Stage, Diagnostic> {
         return Err(mistake);
     }
     let measured = table.take(&MEASURE)?.is_some_and(toml::Spanned::into_inner);
-    let settle = table.take(&SETTLE)?.is_some_and(toml::Spanned::into_inner);
+    // What is measured means what it says only when the stack has come to rest.
+    let settle = table.take(&SETTLE)?.map_or(measured, toml::Spanned::into_inner);
+    let only = table.take(&ONLY)?.map(toml::Spanned::into_inner).unwrap_or_default();
+    let target = table.take(&TARGET)?.map(toml::Spanned::into_inner);
     let set = table.table(&SET, "set")?.map(Table::values).transpose()?.unwrap_or_default();
+    let mut fresh_places = false;
     let task = match kind.as_str() {
         "load" => {
             table.is("A load");
+            fresh_places = places_of(&mut table)?;
             Task::Load(Box::new(load(table, &places, file)?))
         }
         "copy" => {
@@ -136,13 +176,42 @@ fn stage(mut table: Table, file: &str) -> Result<Stage, Diagnostic> {
             }
             Task::Copy(Copy::read(table)?)
         }
+        "wait" => {
+            table.is("A wait");
+            let duration = table.need::<Nanos>(&DURATION)?;
+            if *duration.get_ref() > LONGEST_WAIT {
+                let message = format!("A wait of {} is too long", duration.get_ref());
+                return Err(Diagnostic::at(duration.span(), message, "wait at most 24h"));
+            }
+            table.finish()?;
+            Task::Wait(duration.into_inner())
+        }
+        "drop_caches" | "read" => {
+            let drops = kind == "drop_caches";
+            table.is(if drops { "Dropping caches" } else { "A read" });
+            table.finish()?;
+            if drops { Task::DropCaches } else { Task::Read }
+        }
         _ => {
             table.is("An allocation");
             table.finish()?;
             Task::Allocate
         }
     };
-    Ok(Stage { kind, name, measured, settle, set, task, places })
+    Ok(Stage { kind, name, measured, settle, only, target, set, task, fresh_places, places })
+}
+
+/// Whether a load draws hot places of its own.
+fn places_of(table: &mut Table) -> Result<bool, Diagnostic> {
+    let Some(word) = table.take::<String>(&PLACES)? else { return Ok(false) };
+    match word.get_ref().as_str() {
+        "fresh" => Ok(true),
+        "same" => Ok(false),
+        other => {
+            let message = format!("places cannot be '{other}'");
+            Err(Diagnostic::at(word.span(), message, PLACES.help(PLACES.name)))
+        }
+    }
 }
 
 fn load(table: Table, places: &Places, file: &str) -> Result<LoadSpec, Diagnostic> {
@@ -161,26 +230,34 @@ fn workload_mistake(error: &workload::WorkloadError, places: &Places) -> Diagnos
 /// The stages for one stack: `allocate` becomes the loads that its layers need.
 pub(crate) fn plan(
     stages: &[Stage],
+    variant: &str,
     stack: &Built,
     devices: &Devices,
     run_tag: &str,
 ) -> Result<Vec<StagePlan>, Vec<Diagnostic>> {
     let mut planned = Vec::new();
     let mut running = Running::new(stack, run_tag);
-    for stage in stages {
+    let mine = |stage: &&Stage| stage.only.is_empty() || stage.only.iter().any(|v| v == variant);
+    for stage in stages.iter().filter(mine) {
         let before = running.change(stage).map_err(|mistake| vec![mistake])?;
         let first = planned.len();
         match &stage.task {
             Task::Allocate => {
-                let needs = stack.allocate.iter();
-                planned.extend(needs.map(|(layer, need)| allocation(layer, need, stack)));
+                if !stack.allocate.is_empty() {
+                    let target = targets::block(stage, stack).map_err(|m| vec![m])?;
+                    let needs = stack.allocate.iter();
+                    planned.extend(needs.map(|(layer, need)| allocation(layer, need, &target)));
+                }
             }
             Task::Load(spec) => planned.push(fitted(stage, spec, stack)?),
             Task::Copy(copy) => {
                 let (spec, from) = copy.plan(devices, stage).map_err(|m| vec![m])?;
                 let fitted = fitted(stage, &spec, stack)?;
-                planned.push(StagePlan { copy: Some(from), ..fitted });
+                planned.push(StagePlan { task: plan::Task::Copy(from), ios: None, ..fitted });
             }
+            Task::DropCaches => planned.push(steps(stage, stack, drop_caches(), Nanos::default())?),
+            Task::Wait(time) => planned.push(steps(stage, stack, vec![pause(*time)], *time)?),
+            Task::Read => planned.push(steps(stage, stack, Vec::new(), Nanos::default())?),
         }
         if let Some(last) = planned.last_mut() {
             last.settle |= stage.settle;
@@ -208,24 +285,73 @@ fn nowhere(stage: &Stage) -> Diagnostic {
 
 /// A load on this stack.
 fn fitted(stage: &Stage, spec: &LoadSpec, stack: &Built) -> Result<StagePlan, Vec<Diagnostic>> {
-    spec.check_target(stack.bytes.0, 512)
-        .map_err(|error| vec![workload_mistake(&error, &stage.places)])?;
+    let target = targets::block(stage, stack).map_err(|mistake| vec![mistake])?;
+    let bytes = target.offer.bytes();
+    spec.check_target(bytes, 512).map_err(|error| vec![workload_mistake(&error, &stage.places)])?;
     Ok(StagePlan {
         kind: stage.kind.clone(),
         name: stage.name.clone(),
         measured: stage.measured,
         settle: stage.settle,
         before: Vec::new(),
-        ios: spec.plan(stack.bytes.0).map(|amount| amount.ios),
-        bytes: spec.plan(stack.bytes.0).map(|amount| Bytes(amount.bytes)),
-        about: estimate::load(spec, stack.bytes),
-        load: spec.clone(),
-        copy: None,
+        ios: spec.plan(bytes).map(|amount| amount.ios),
+        bytes: spec.plan(bytes).map(|amount| Bytes(amount.bytes)),
+        about: estimate::load(spec, Bytes(bytes)),
+        target,
+        task: plan::Task::Load(Box::new(spec.clone())),
+        fresh_places: stage.fresh_places,
     })
 }
 
+/// A stage that is nothing but steps.
+fn steps(
+    stage: &Stage,
+    stack: &Built,
+    steps: Vec<Step>,
+    about: Nanos,
+) -> Result<StagePlan, Vec<Diagnostic>> {
+    Ok(StagePlan {
+        kind: stage.kind.clone(),
+        name: stage.name.clone(),
+        measured: stage.measured,
+        settle: stage.settle,
+        before: Vec::new(),
+        target: targets::of(stage, stack).map_err(|mistake| vec![mistake])?,
+        task: plan::Task::Steps(steps),
+        fresh_places: false,
+        ios: None,
+        bytes: None,
+        about,
+    })
+}
+
+fn pause(time: Nanos) -> Step {
+    Step {
+        about: format!("wait {time}"),
+        action: Action::Pause { ms: time.0 / 1_000_000 },
+        undo: Vec::new(),
+        deadline_s: time.0 / Nanos::PER_SECOND + 60,
+    }
+}
+
+/// Dirty pages are written out first: only clean ones can be dropped (the kernel's admin-guide/sysctl/vm, drop_caches).
+fn drop_caches() -> Vec<Step> {
+    let step = |about: &str, action| Step {
+        about: about.to_owned(),
+        action,
+        undo: Vec::new(),
+        deadline_s: 600,
+    };
+    let forget =
+        Action::Write { path: "/proc/sys/vm/drop_caches".into(), value: "3".into(), reads: None };
+    vec![
+        step("write out what the kernel holds of files in memory", Action::Sync),
+        step("let the kernel forget what it holds of files in memory", forget),
+    ]
+}
+
 /// One write into every unit that the layer allocates lazily, of zeros: they take no data blocks.
-fn allocation(layer: &str, need: &layers::Allocate, stack: &Built) -> StagePlan {
+fn allocation(layer: &str, need: &layers::Allocate, target: &Target) -> StagePlan {
     let load = LoadSpec {
         ops: workload::Ops::only(workload::OpName::Write),
         pattern: Some(workload::Pattern::Strided {
@@ -244,11 +370,12 @@ fn allocation(layer: &str, need: &layers::Allocate, stack: &Built) -> StagePlan 
         measured: false,
         settle: false,
         before: Vec::new(),
-        copy: None,
-        ios: load.plan(stack.bytes.0).map(|amount| amount.ios),
-        bytes: load.plan(stack.bytes.0).map(|amount| Bytes(amount.bytes)),
-        about: Nanos::from_secs(3),
-        load,
+        ios: load.plan(target.offer.bytes()).map(|amount| amount.ios),
+        bytes: load.plan(target.offer.bytes()).map(|amount| Bytes(amount.bytes)),
+        about: estimate::load(&load, Bytes(target.offer.bytes())).max(Nanos::from_secs(1)),
+        target: target.clone(),
+        task: plan::Task::Load(Box::new(load)),
+        fresh_places: false,
     }
 }
 
@@ -259,15 +386,21 @@ pub(crate) fn facts(stage: &StagePlan) -> StageFacts {
         name: stage.name.clone(),
         measured: stage.measured,
         about: describe(stage),
-        load: serde_json::to_value(&stage.load).unwrap_or_default(),
+        load: stage.load().and_then(|load| serde_json::to_value(load).ok()).unwrap_or_default(),
     }
 }
 
 /// What a stage does, in words.
 pub(crate) fn describe(stage: &StagePlan) -> String {
-    match &stage.copy {
-        Some(copy) => format!("{} of {}, writes of {}", copy.bytes, copy.role, copy.block),
-        None => stage.load.describe(),
+    match &stage.task {
+        plan::Task::Load(load) => load.describe(),
+        plan::Task::Copy(copy) => {
+            format!("{} of {}, writes of {}", copy.bytes, copy.role, copy.block)
+        }
+        plan::Task::Steps(steps) if steps.is_empty() => "the layers are read".into(),
+        plan::Task::Steps(steps) => {
+            steps.iter().map(|step| step.action.show()).collect::<Vec<_>>().join("; ")
+        }
     }
 }
 

@@ -15,6 +15,8 @@ fn plan(text: &str) -> Result<Plan, ExperimentError> {
 }
 
 mod bounds;
+mod expected;
+mod graphs;
 mod mistakes;
 
 /// The shipped experiment with one text replaced; the error's rendering.
@@ -35,7 +37,7 @@ fn the_shipped_experiment_becomes_ten_interleaved_cells() {
         let measured: Vec<_> = cell.stages.iter().filter(|s| s.measured).collect();
         assert_eq!(measured.len(), 1);
         assert_eq!(measured[0].ios, Some(262_144));
-        assert_eq!(cell.target_bytes, Bytes(Bytes::GIB));
+        assert_eq!(cell.target.offer.bytes(), Bytes::GIB);
     }
     let allocates = |variant: &str| {
         let cell = plan.cells.iter().find(|c| c.variant == variant).unwrap();
@@ -86,7 +88,7 @@ ops = { randwrite = 100 }
 duration = "1s"
 "#;
     let plan = plan(text).unwrap_or_else(|e| panic!("{}", e.render(false)));
-    let sizes: Vec<_> = plan.cells[..2].iter().map(|c| c.target_bytes.0 >> 30).collect();
+    let sizes: Vec<_> = plan.cells[..2].iter().map(|c| c.target.offer.bytes() >> 30).collect();
     assert_eq!(sizes, [1, 2]);
     let wrong = text.replace("vdo.logical_size\"", "vod.logical_size\"");
     assert!(
@@ -178,13 +180,13 @@ fn a_copy_brings_a_file_onto_the_stack_and_settings_change_before_it() {
     assert!(shown(first)[0].contains("lvchange --yes --deduplication n"), "{:?}", shown(first));
     assert!(shown(rest)[0].contains("--deduplication y"));
     assert_eq!(rest.before.len(), 2, "the index is waited for");
-    let copy = rest.copy.as_ref().unwrap();
+    let crate::Task::Copy(copy) = &rest.task else { panic!("no copy") };
     assert_eq!(
         (copy.offset, copy.bytes, copy.block),
         (Bytes(256 << 10), Bytes(768 << 10), Bytes(4096))
     );
     assert_eq!(copy.from, "{device.corpus}");
-    assert_eq!((rest.load.offset, rest.bytes), (Some(Bytes(1 << 20)), Some(Bytes(768 << 10))));
+    assert_eq!((copy.to, rest.bytes), (Bytes(1 << 20), Some(Bytes(768 << 10))));
     assert!(rest.settle && !first.settle);
 }
 

@@ -1,5 +1,6 @@
 //! What this machine can do, each with what to do about it.
 
+use std::collections::BTreeSet;
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 
@@ -27,7 +28,7 @@ pub struct Capability {
     /// Its id, for scripts.
     pub id: &'static str,
     /// Its name.
-    pub name: &'static str,
+    pub name: String,
     /// Whether it is there.
     pub state: CapabilityState,
     /// What was found.
@@ -43,13 +44,13 @@ const ROOM: Bytes = Bytes(10 * Bytes::GIB);
 
 /// Everything that Fathom can make use of on this machine.
 pub fn capabilities() -> Vec<Capability> {
-    vec![
+    let targets = Dm::open().and_then(|dm| dm.targets()).unwrap_or_default();
+    let targets: BTreeSet<String> = targets.into_iter().map(|(name, _)| name).collect();
+    let layers = layers::kinds().iter().map(|kind| layer(kind, &targets));
+    let machine = [
         root(),
         io_uring(),
         device_mapper(),
-        vdo(),
-        programs("lvm", "LVM tools", &["lvm", "dmsetup"], "lvm2"),
-        programs("vdo_tools", "VDO tools", &["vdoformat"], "vdo"),
         loop_devices(),
         qemu(),
         kvm(),
@@ -61,18 +62,19 @@ pub fn capabilities() -> Vec<Capability> {
         ),
         memory(),
         room(),
-    ]
+    ];
+    machine.into_iter().chain(layers).collect()
 }
 
 fn capability(
     id: &'static str,
-    name: &'static str,
+    name: impl Into<String>,
     state: CapabilityState,
     detail: impl Into<String>,
     remedy: &str,
 ) -> Capability {
     let remedy = (state != Fine).then(|| remedy.to_owned());
-    Capability { id, name, state, detail: detail.into(), remedy }
+    Capability { id, name: name.into(), state, detail: detail.into(), remedy }
 }
 
 fn root() -> Capability {
@@ -113,30 +115,51 @@ fn device_mapper() -> Capability {
     capability("device_mapper", "device mapper", state, detail, REMEDY)
 }
 
-fn vdo() -> Capability {
-    const REMEDY: &str =
-        "modprobe dm-vdo (Linux 6.9 or newer, or kmod-kvdo); where there is none: fathom lab run";
-    let targets = Dm::open().and_then(|dm| dm.targets()).unwrap_or_default();
-    let loaded = targets.iter().find(|(name, _)| name == "vdo");
-    let (state, detail) = match loaded {
-        Some((_, [a, b, c])) => (Fine, format!("target vdo {a}.{b}.{c}")),
-        None if module("dm-vdo") || module("kvdo") => {
-            (Limited, "the module is there and not loaded".to_owned())
-        }
-        None => (Missing, "this kernel has none".to_owned()),
+/// Whether stacks with this kind of layer can be raised here: its programs are installed, and the kernel has its modules.
+fn layer(kind: &'static layers::Kind, targets: &BTreeSet<String>) -> Capability {
+    let name = format!("layer {}", kind.name);
+    let programs = kind.needs.tools.iter().filter(|tool| program(tool).is_none());
+    let programs: Vec<_> = programs.copied().collect();
+    if !programs.is_empty() {
+        let detail = format!("not installed: {}", programs.join(", "));
+        let remedy = format!("apt-get install {}", kind.needs.packages.join(" "));
+        return capability(kind.name, name, Missing, detail, &remedy);
+    }
+    // A target that device-mapper has may come from a module of another name, or from none.
+    let target = |module: &str| targets.contains(module.strip_prefix("dm-").unwrap_or(module));
+    let unknown = |name: &&&str| !module(name) && !target(name);
+    let absent: Vec<_> = kind.needs.modules.iter().filter(unknown).copied().collect();
+    let idle = |name: &&&str| !loaded(name) && !target(name);
+    let idle: Vec<_> = kind.needs.modules.iter().filter(idle).copied().collect();
+    let remedy = format!("modprobe {}; where the kernel has none: fathom lab run", idle.join(" "));
+    let (state, detail) = if !absent.is_empty() {
+        (Missing, format!("not in this kernel: {}", absent.join(", ")))
+    } else if !idle.is_empty() {
+        (Limited, format!("there and not loaded: {}", idle.join(", ")))
+    } else {
+        (Fine, kind.needs.tools.join(", "))
     };
-    capability("vdo", "VDO on this machine", state, detail, REMEDY)
+    capability(kind.name, name, state, detail, &remedy)
 }
 
-/// Whether the running kernel has a module, loaded or not.
+/// Whether the running kernel has a module, loaded or not, or built in.
 pub(crate) fn module(name: &str) -> bool {
     let release = rustix::system::uname().release().to_string_lossy().into_owned();
-    let listed = std::fs::read_to_string(format!("/lib/modules/{release}/modules.dep"));
-    let file = format!("/{name}.ko");
-    let (there, loaded) =
-        (listed.unwrap_or_default(), format!("/sys/module/{}", name.replace('-', "_")));
-    there.lines().any(|line| line.split(':').next().is_some_and(|path| path.contains(&file)))
-        || Path::new(&loaded).exists()
+    let listed = |list: &str| {
+        let text = std::fs::read_to_string(format!("/lib/modules/{release}/{list}"));
+        let file = format!("/{name}.ko");
+        text.unwrap_or_default()
+            .lines()
+            .any(|line| line.split(':').next().is_some_and(|path| path.contains(&file)))
+    };
+    loaded(name) || listed("modules.dep") || listed("modules.builtin")
+}
+
+/// Whether a module is loaded; a file system may be built in and have no module at all.
+fn loaded(name: &str) -> bool {
+    let filesystems = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
+    Path::new(&format!("/sys/module/{}", name.replace('-', "_"))).exists()
+        || filesystems.lines().any(|line| line.split_whitespace().last() == Some(name))
 }
 
 /// Where a program is.
@@ -223,8 +246,6 @@ fn room() -> Capability {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
 
     #[test]

@@ -180,11 +180,33 @@ impl Executor {
                 let done = self.machine.flush(&device);
                 done.map(|()| String::new()).map_err(|e| failed(task, action, e))
             }),
+            Action::Sync => {
+                let done = self.machine.sync();
+                done.map(|()| String::new()).map_err(|e| failed(task, action, e))
+            }
+            Action::Pause { ms } => {
+                match self.clock.sleep(Nanos(ms * 1_000_000), &task.interrupt) {
+                    Level::None => Ok(String::new()),
+                    _ => Err(StepError::Interrupted { about: task.about.to_owned() }),
+                }
+            }
             Action::RemoveNodes { nodes } => self
                 .machine
                 .remove_nodes(nodes)
                 .map(|removed| removed.join("\n"))
                 .map_err(|e| failed(task, action, e)),
+            Action::Write { path, value, reads } => {
+                self.write(path, value, reads.as_deref()).map_err(|e| failed(task, action, e))
+            }
+            Action::Mount { .. } | Action::Unmount { .. } => {
+                self.mount(action).map(|()| String::new()).map_err(|e| failed(task, action, e))
+            }
+            Action::Start { name, argv } => {
+                self.start(name, argv).map(|()| String::new()).map_err(|e| failed(task, action, e))
+            }
+            Action::Stop { name } => {
+                self.machine.stop(name).map(|()| String::new()).map_err(|e| failed(task, action, e))
+            }
             Action::Wait { source, parser, until, every_ms } => {
                 self.wait(task, source, parser, until, Nanos(every_ms * 1_000_000))
             }
@@ -199,6 +221,42 @@ impl Executor {
         };
         self.transcript.push(entry);
         outcome.map(drop)
+    }
+
+    /// Writes an attribute of the kernel; gives what it says afterwards.
+    fn write(&mut self, path: &str, value: &str, reads: Option<&str>) -> io::Result<String> {
+        let resolve = |text: &str| self.resolve(text).map_err(io::Error::other);
+        let (path, value) = (resolve(path)?, resolve(value)?);
+        self.machine.write(&path, &value)?;
+        let Some(wanted) = reads else { return Ok(String::new()) };
+        let found = self.machine.read(&Source::File { path: path.clone() })?;
+        match found.trim() == wanted {
+            true => Ok(found),
+            false => Err(io::Error::other(format!(
+                "{path} says '{}' after '{value}' was written; '{wanted}' was expected",
+                found.trim()
+            ))),
+        }
+    }
+
+    fn mount(&mut self, action: &Action) -> io::Result<()> {
+        let resolve = |text: &str| self.resolve(text).map_err(io::Error::other);
+        match action {
+            Action::Mount { device, directory, filesystem, options } => {
+                let [device, directory] = [resolve(device)?, resolve(directory)?];
+                self.machine.mount(&device, &directory, filesystem, options)
+            }
+            Action::Unmount { directory } => {
+                let directory = resolve(directory)?;
+                self.machine.unmount(&directory)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn start(&mut self, name: &str, argv: &[String]) -> io::Result<()> {
+        let argv = argv.iter().map(|word| self.resolve(word)).collect::<Result<Vec<_>, _>>();
+        self.machine.start(name, &argv.map_err(io::Error::other)?)
     }
 
     fn entry(&self, task: &Task, at: Nanos) -> TranscriptEntry {
@@ -322,13 +380,14 @@ fn failed(task: &Task, action: &Action, source: io::Error) -> StepError {
 /// Whether the way a command ended is a failure.
 fn judge(task: &Task, argv: &[String], may_fail: bool, output: &Output) -> Result<(), StepError> {
     let (about, command) = (task.about.to_owned(), show_argv(argv));
+    let program = argv.first().map_or("", String::as_str);
     if output.overdue {
         let (seconds, last) = (task.deadline_s, String::new());
         return Err(StepError::Deadline { about, action: format!("'{command}'"), seconds, last });
     }
     let ended = match (output.code, output.signal) {
         (Some(0), _) => return Ok(()),
-        (Some(_), _) if may_fail && undo::is_gone(&output.stderr) => return Ok(()),
+        (Some(_), _) if may_fail && layers::is_absent(program, &output.stderr) => return Ok(()),
         (None, _) if task.interrupt.level() == Level::Now => {
             return Err(StepError::Interrupted { about });
         }

@@ -1,5 +1,6 @@
 //! What steps are done to: the real machine, or a simulated one.
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -13,6 +14,7 @@ use sys::interrupt::Interrupt;
 use units::Nanos;
 
 use crate::leftovers::{self, Removal};
+use crate::process::Process;
 use crate::sources::{Reader, SourceReader};
 
 /// How a command ended.
@@ -52,6 +54,30 @@ pub trait Machine: Send {
     /// Removes those device-mapper nodes that are there; gives those it removed.
     fn remove_nodes(&mut self, nodes: &[String]) -> io::Result<Vec<String>>;
 
+    /// Writes out what the kernel holds of files in memory.
+    fn sync(&mut self) -> io::Result<()>;
+
+    /// Writes a value to an attribute of the kernel.
+    fn write(&mut self, path: &str, value: &str) -> io::Result<()>;
+
+    /// Makes a directory and mounts a file system there.
+    fn mount(
+        &mut self,
+        device: &str,
+        directory: &str,
+        filesystem: &str,
+        options: &str,
+    ) -> io::Result<()>;
+
+    /// Unmounts and removes a directory; fine where it is not there.
+    fn unmount(&mut self, directory: &str) -> io::Result<()>;
+
+    /// Starts a process that lives on.
+    fn start(&mut self, name: &str, argv: &[String]) -> io::Result<()>;
+
+    /// Ends the process that was started under this name, and waits for it; fine when there is none.
+    fn stop(&mut self, name: &str) -> io::Result<()>;
+
     /// What is still there of the run with this tag.
     fn leftovers(&mut self, tag: &str) -> Vec<String>;
 
@@ -75,6 +101,8 @@ pub struct RealMachine {
     reader: Reader,
     /// Whether lvm was used: only then is it asked what it left.
     lvm: bool,
+    /// Processes that were started and not stopped.
+    processes: BTreeMap<String, Process>,
 }
 
 impl RealMachine {
@@ -147,6 +175,40 @@ impl Machine for RealMachine {
             }
         }
         failed.map_or(Ok(removed), Err)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        rustix::fs::sync();
+        Ok(())
+    }
+
+    fn write(&mut self, path: &str, value: &str) -> io::Result<()> {
+        // One write call, as sysfs wants it; the file is neither made nor cut.
+        OpenOptions::new().write(true).open(path)?.write_all(value.as_bytes())
+    }
+
+    fn mount(
+        &mut self,
+        device: &str,
+        directory: &str,
+        filesystem: &str,
+        options: &str,
+    ) -> io::Result<()> {
+        crate::mounts::mount(device, directory, filesystem, options)
+    }
+
+    fn unmount(&mut self, directory: &str) -> io::Result<()> {
+        crate::mounts::unmount(directory)
+    }
+
+    fn start(&mut self, name: &str, argv: &[String]) -> io::Result<()> {
+        let process = Process::start(argv)?;
+        self.processes.insert(name.to_owned(), process);
+        Ok(())
+    }
+
+    fn stop(&mut self, name: &str) -> io::Result<()> {
+        self.processes.remove(name).map_or(Ok(()), Process::stop)
     }
 
     fn leftovers(&mut self, tag: &str) -> Vec<String> {

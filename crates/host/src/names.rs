@@ -44,6 +44,10 @@ pub(crate) fn resolve_source(names: &Names, source: &Source) -> Result<Source, S
         }
         Source::DmStatus { node } => Source::DmStatus { node: text(node)? },
         Source::DmTable { node } => Source::DmTable { node: text(node)? },
+        Source::Command { argv } => {
+            Source::Command { argv: argv.iter().map(|word| text(word)).collect::<Result<_, _>>()? }
+        }
+        Source::Directory { path } => Source::Directory { path: text(path)? },
         Source::File { path } => Source::File { path: text(path)? },
         Source::Threads { prefix } => Source::Threads { prefix: text(prefix)? },
         Source::Diskstats { devices } => {

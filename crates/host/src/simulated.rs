@@ -1,5 +1,6 @@
 //! The simulated machine: layers' twins answer, time is virtual, nothing is touched.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use layers::machine::MachineTwin;
@@ -21,6 +22,10 @@ const TOUCH: Nanos = Nanos(5_000_000);
 pub struct SimulatedMachine {
     twins: Vec<Box<dyn Twin>>,
     clock: Clock,
+    /// Attributes of the kernel that were written, directories where something is mounted, processes that run.
+    attributes: BTreeMap<String, String>,
+    mounts: BTreeSet<String>,
+    processes: BTreeSet<String>,
 }
 
 impl SimulatedMachine {
@@ -28,7 +33,8 @@ impl SimulatedMachine {
     /// time of `clock`; diskstats and CPU are answered for any device.
     pub fn new(mut twins: Vec<Box<dyn Twin>>, clock: &Clock) -> Self {
         twins.push(Box::new(MachineTwin::default()));
-        Self { twins, clock: clock.clone() }
+        let (attributes, mounts, processes) = Default::default();
+        Self { twins, clock: clock.clone(), attributes, mounts, processes }
     }
 }
 
@@ -63,9 +69,12 @@ impl Machine for SimulatedMachine {
     }
 
     fn read(&mut self, source: &Source) -> io::Result<String> {
-        self.twins
-            .iter_mut()
-            .find_map(|twin| twin.read(source))
+        let attribute = match source {
+            Source::File { path } => self.attributes.get(path).cloned(),
+            _ => None,
+        };
+        attribute
+            .or_else(|| self.twins.iter_mut().find_map(|twin| twin.read(source)))
             .ok_or_else(|| io::Error::from_raw_os_error(libc::ENXIO))
     }
 
@@ -73,8 +82,44 @@ impl Machine for SimulatedMachine {
         Ok(self.twins.iter_mut().flat_map(|twin| twin.remove_nodes(nodes)).collect())
     }
 
+    fn sync(&mut self) -> io::Result<()> {
+        self.clock.advance(TOUCH);
+        Ok(())
+    }
+
+    fn write(&mut self, path: &str, value: &str) -> io::Result<()> {
+        self.clock.advance(TOUCH);
+        self.attributes.insert(path.to_owned(), value.to_owned());
+        Ok(())
+    }
+
+    fn mount(&mut self, _: &str, directory: &str, _: &str, _: &str) -> io::Result<()> {
+        self.clock.advance(TOUCH);
+        self.mounts.insert(directory.to_owned());
+        Ok(())
+    }
+
+    fn unmount(&mut self, directory: &str) -> io::Result<()> {
+        self.clock.advance(TOUCH);
+        self.mounts.remove(directory);
+        Ok(())
+    }
+
+    fn start(&mut self, name: &str, _: &[String]) -> io::Result<()> {
+        self.processes.insert(name.to_owned());
+        Ok(())
+    }
+
+    fn stop(&mut self, name: &str) -> io::Result<()> {
+        self.processes.remove(name);
+        Ok(())
+    }
+
     fn leftovers(&mut self, _tag: &str) -> Vec<String> {
-        self.twins.iter().flat_map(|twin| twin.leftovers()).collect()
+        let mounts = self.mounts.iter().map(|path| format!("mount at {path}"));
+        let processes = self.processes.iter().map(|name| format!("process {name}"));
+        let twins = self.twins.iter().flat_map(|twin| twin.leftovers());
+        mounts.chain(processes).chain(twins).collect()
     }
 
     fn bears(&mut self, device: &str, tag: &str) -> bool {

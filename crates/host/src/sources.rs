@@ -15,8 +15,8 @@ pub trait SourceReader: Send {
     fn read(&mut self, source: &Source) -> io::Result<String>;
 }
 
-/// How long `dmsetup` may take where it stands in for the ioctl.
-const DMSETUP_DEADLINE: Duration = Duration::from_secs(10);
+/// How long a command may take that is read as a source.
+const COMMAND_DEADLINE: Duration = Duration::from_secs(10);
 /// After so many reads the list of threads is made anew, although none has gone.
 const READS_PER_LIST: u32 = 30;
 
@@ -50,6 +50,8 @@ impl SourceReader for Reader {
                 |dm| dm.table(node).map(|lines| joined(&lines)),
                 &["dmsetup", "table", node],
             ),
+            Source::Command { argv } => printed(argv),
+            Source::Directory { path } => directory(Path::new(path)),
             Source::File { path } => std::fs::read_to_string(path),
             Source::Threads { prefix } => Ok(self.threads(prefix)),
             Source::Diskstats { devices } => diskstats(devices),
@@ -75,11 +77,7 @@ impl Reader {
             return ask(dm);
         }
         let argv: Vec<String> = argv.iter().map(ToString::to_string).collect();
-        let output = crate::child::run(&argv, DMSETUP_DEADLINE, &Interrupt::new())?;
-        match output.code {
-            Some(0) => Ok(output.stdout),
-            _ => Err(io::Error::other(output.stderr.trim().to_owned())),
-        }
+        printed(&argv)
     }
 
     /// Lines `tid comm utime stime` of all threads of the prefix.
@@ -106,6 +104,30 @@ impl Reader {
         known.ids = ids;
         lines.concat()
     }
+}
+
+/// What a command prints on standard output.
+fn printed(argv: &[String]) -> io::Result<String> {
+    let output = crate::child::run(argv, COMMAND_DEADLINE, &Interrupt::new())?;
+    match output.code {
+        Some(0) => Ok(output.stdout),
+        _ => Err(io::Error::other(output.stderr.trim().to_owned())),
+    }
+}
+
+/// A line `name value` for every file of a directory that can be read; lines of the value are joined with blanks.
+fn directory(path: &Path) -> io::Result<String> {
+    let mut lines = Vec::new();
+    for entry in std::fs::read_dir(path)? {
+        let entry = entry?;
+        // Attributes that can only be written are no figures.
+        if let Ok(value) = std::fs::read_to_string(entry.path()) {
+            let value = value.split_whitespace().collect::<Vec<_>>().join(" ");
+            lines.push(format!("{} {value}\n", entry.file_name().to_string_lossy()));
+        }
+    }
+    lines.sort();
+    Ok(lines.concat())
 }
 
 /// Ids of all processes: kernel threads are among them, each its own.

@@ -1,5 +1,7 @@
 //! Figures as growth between two marked samples.
 
+use std::collections::BTreeMap;
+
 use results::model::{ContentFigures, Fields, SampleRow};
 
 /// Mark of the samples taken when allocation has ended: the base that figures grow from.
@@ -18,33 +20,96 @@ pub const STAGE_SETTLED: &str = "stage_settled";
 pub struct FigureFacts<'a> {
     /// The layer's name in the experiment.
     pub layer: &'a str,
-    /// The cell's samples, all sources, in order of time.
-    pub samples: &'a [SampleRow],
-    /// Content that was written between the marks; `None` when nobody measured it.
+    /// Where figures begin and end.
+    pub window: &'a Window<'a>,
+    /// Content that was written meanwhile; `None` when nobody measured it.
     pub achieved: Option<&'a ContentFigures>,
 }
 
-/// Two samples of one source: the first marked `allocated`, the last marked `settled` after it.
-#[derive(Clone, Copy)]
-pub struct Marks<'a> {
-    /// At the end of allocation.
+impl FigureFacts<'_> {
+    /// The two ends of the layer's source `what` (`stats` of `vdo.stats`); `None` when one is missing or could not be read.
+    pub fn ends(&self, what: &str) -> Option<Ends<'_>> {
+        self.window.ends(&format!("{}.{what}", self.layer))
+    }
+}
+
+/// A stretch of a cell: what every source said at its start and at its end.
+#[derive(Debug, Clone, Default)]
+pub struct Window<'a> {
+    before: BTreeMap<&'a str, &'a SampleRow>,
+    after: BTreeMap<&'a str, &'a SampleRow>,
+}
+
+impl<'a> Window<'a> {
+    /// From the end of allocation to the last time that the stack had settled.
+    pub fn of_cell(samples: &'a [SampleRow]) -> Self {
+        Self::between(samples, |row| marked(row, ALLOCATED), |row| marked(row, SETTLED))
+    }
+
+    /// A stage that ran from `start_ns` to `end_ns`; to where the stack had come to rest after it, before `next_ns`, where that
+    /// was waited for.
+    pub fn of_stage(samples: &'a [SampleRow], start_ns: u64, end_ns: u64, next_ns: u64) -> Self {
+        Self::between(
+            samples,
+            |row| marked(row, STAGE_START) && (start_ns..=end_ns).contains(&row.at_ns),
+            |row| ends_stage(row, start_ns, end_ns, next_ns),
+        )
+    }
+
+    /// From the end of allocation to the end of that stage.
+    pub fn until_stage(samples: &'a [SampleRow], start_ns: u64, end_ns: u64, next_ns: u64) -> Self {
+        Self::between(
+            samples,
+            |row| marked(row, ALLOCATED),
+            |row| ends_stage(row, start_ns, end_ns, next_ns),
+        )
+    }
+
+    /// For each source the first row that begins it and the last one that ends it.
+    fn between(
+        samples: &'a [SampleRow],
+        begins: impl Fn(&SampleRow) -> bool,
+        ends: impl Fn(&SampleRow) -> bool,
+    ) -> Self {
+        let mut window = Self::default();
+        for row in samples.iter().filter(|row| row.error.is_none()) {
+            if begins(row) {
+                window.before.entry(&row.source).or_insert(row);
+            }
+            if ends(row) {
+                window.after.insert(&row.source, row);
+            }
+        }
+        window
+    }
+
+    /// What a source said at both ends; `None` when one is missing or could not be read.
+    pub fn ends(&self, source: &str) -> Option<Ends<'a>> {
+        let (before, after) = (self.before.get(source)?, self.after.get(source)?);
+        (after.at_ns >= before.at_ns)
+            .then_some(Ends { before: &before.fields, after: &after.fields })
+    }
+}
+
+fn marked(row: &SampleRow, mark: &str) -> bool {
+    row.mark.as_deref() == Some(mark)
+}
+
+fn ends_stage(row: &SampleRow, start_ns: u64, end_ns: u64, next_ns: u64) -> bool {
+    marked(row, STAGE_END) && (start_ns..=end_ns).contains(&row.at_ns)
+        || marked(row, STAGE_SETTLED) && (end_ns..next_ns).contains(&row.at_ns)
+}
+
+/// What one source said at both ends of a window.
+#[derive(Debug, Clone, Copy)]
+pub struct Ends<'a> {
+    /// At its start.
     pub before: &'a Fields,
-    /// After the stack has settled.
+    /// At its end.
     pub after: &'a Fields,
 }
 
-impl<'a> Marks<'a> {
-    /// The marks of the source called `source`; `None` when either is missing or could not be read.
-    pub fn of(samples: &'a [SampleRow], source: &str) -> Option<Self> {
-        let marked = |row: &&SampleRow, mark: &str| {
-            row.source == source && row.error.is_none() && row.mark.as_deref() == Some(mark)
-        };
-        let before = samples.iter().find(|row| marked(row, ALLOCATED))?;
-        let after = samples.iter().rev().find(|row| marked(row, SETTLED))?;
-        (after.at_ns >= before.at_ns)
-            .then_some(Self { before: &before.fields, after: &after.fields })
-    }
-
+impl Ends<'_> {
     /// How much a field grew; `None` when either sample has no such figure.
     pub fn growth(&self, field: &str) -> Option<f64> {
         Some(self.end(field)? - self.before.get(field).copied().flatten()?)
@@ -87,19 +152,40 @@ mod tests {
             row(3, Some(SETTLED), 30.0),
             row(4, None, 99.0),
         ];
-        let marks = Marks::of(&rows, "vdo.stats").unwrap();
-        assert_eq!(marks.growth("n"), Some(20.0));
-        assert_eq!(marks.growth("gone"), None);
-        assert_eq!(marks.growth("unheard of"), None);
+        let window = Window::of_cell(&rows);
+        let ends = window.ends("vdo.stats").unwrap();
+        assert_eq!(ends.growth("n"), Some(20.0));
+        assert_eq!(ends.growth("gone"), None);
+        assert_eq!(ends.growth("unheard of"), None);
     }
 
     #[test]
     fn without_both_marks_there_is_no_figure() {
         let rows = [row(1, Some(ALLOCATED), 10.0)];
-        assert!(Marks::of(&rows, "vdo.stats").is_none());
+        assert!(Window::of_cell(&rows).ends("vdo.stats").is_none());
         let mut failed = row(3, Some(SETTLED), 0.0);
         failed.error = Some("gone".into());
-        assert!(Marks::of(&[row(1, Some(ALLOCATED), 1.0), failed], "vdo.stats").is_none());
-        assert!(Marks::of(&rows, "other").is_none());
+        assert!(
+            Window::of_cell(&[row(1, Some(ALLOCATED), 1.0), failed]).ends("vdo.stats").is_none()
+        );
+        assert!(Window::of_cell(&rows).ends("other").is_none());
+    }
+
+    #[test]
+    fn the_window_of_a_stage_ends_where_the_stack_had_settled_after_it() {
+        let rows = [
+            row(1, Some(ALLOCATED), 1.0),
+            row(10, Some(STAGE_START), 2.0),
+            row(20, Some(STAGE_END), 4.0),
+            row(25, Some(STAGE_SETTLED), 8.0),
+            row(30, Some(STAGE_START), 16.0),
+            row(40, Some(STAGE_END), 32.0),
+            row(50, Some(SETTLED), 64.0),
+        ];
+        let growth = |window: Window| window.ends("vdo.stats").unwrap().growth("n");
+        assert_eq!(growth(Window::of_stage(&rows, 9, 21, 29)), Some(6.0));
+        assert_eq!(growth(Window::of_stage(&rows, 29, 41, u64::MAX)), Some(16.0));
+        assert_eq!(growth(Window::until_stage(&rows, 29, 41, u64::MAX)), Some(31.0));
+        assert_eq!(growth(Window::of_cell(&rows)), Some(63.0));
     }
 }

@@ -6,7 +6,8 @@ use results::model::{ContentFigures, Finding, LayerFigures, SampleRow};
 use units::{Metric, Unit};
 
 use crate::figures::FigureFacts;
-use crate::{Layer, SettingError};
+use crate::recorded::Recorded;
+use crate::{Layer, ParseError, Parsed, Place, SettingError, Twin};
 
 /// One kind of layer: an entry of the registry.
 pub struct Kind {
@@ -14,10 +15,21 @@ pub struct Kind {
     pub name: &'static str,
     /// What it is, one sentence.
     pub about: &'static str,
+    /// What must be under it; empty for a layer that needs no device (`zram`).
+    pub inputs: &'static [Input],
     /// Its settings.
     pub keys: &'static [Key],
     /// Reads its settings from a table that holds nothing else.
     pub parse: fn(&toml::Table) -> Result<Box<dyn Layer>, SettingError>,
+    /// The parsers of what its probes and waits read.
+    pub parsers: &'static [Parser],
+    /// What a real one printed, by the parser that reads it: its twin answers with it, unless it has a model of its own. Several
+    /// texts of one source follow each other, with lines `---` between them.
+    pub recorded: &'static [(&'static str, &'static str)],
+    /// How its tools say that an object is not there, which is fine in teardown.
+    pub absence: &'static [Absence],
+    /// The figure that says what the layer is for (`saving_percent`): it stands in the sentence and on the cards.
+    pub headline: Option<&'static str>,
     /// Its figures, described.
     pub metrics: &'static [Metric],
     /// What a report draws of its samples.
@@ -30,6 +42,67 @@ pub struct Kind {
     pub figures: fn(&FigureFacts) -> LayerFigures,
     /// What the doctor knows about it: findings from the facts of one cell.
     pub rules: fn(&RuleFacts) -> Vec<Finding>,
+}
+
+impl Kind {
+    /// The simulated twin of a layer of this kind at `at`.
+    ///
+    /// # Errors
+    /// When its settings cannot work there.
+    pub fn twin(
+        &'static self,
+        layer: &dyn Layer,
+        at: &Place,
+    ) -> Result<Box<dyn Twin>, SettingError> {
+        match layer.twin(at) {
+            Some(twin) => Ok(twin),
+            None => Ok(Box::new(Recorded::new(self, layer.raise(at)?))),
+        }
+    }
+}
+
+/// One thing that must be under a layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Input {
+    /// Its name in `on = { NAME = ... }`; a layer with one input takes `on = "..."` too.
+    pub name: &'static str,
+    /// What it must be.
+    pub wants: Wants,
+    /// What the layer uses it for.
+    pub help: &'static str,
+}
+
+/// What an input of a layer must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wants {
+    /// A block device.
+    Block,
+    /// A directory of a mounted file system.
+    Directory,
+}
+
+/// The only input of a layer that stands on one block device.
+pub(crate) const ON_ONE_DEVICE: &[Input] =
+    &[Input { name: "data", wants: Wants::Block, help: "the device that it stands on" }];
+
+/// How the text of a source becomes fields.
+#[derive(Clone, Copy)]
+pub struct Parser {
+    /// Its id, which probes and steps name.
+    pub id: &'static str,
+    /// Reads the text.
+    pub read: fn(&str) -> Result<Parsed, ParseError>,
+}
+
+/// The words by which a tool says that the object of a removal is not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Absence {
+    /// The program (`lvm`).
+    pub program: &'static str,
+    /// Words of absence in its standard error.
+    pub gone: &'static [&'static str],
+    /// Words by which it says that it cannot even look: where they stand, words of absence do not count.
+    pub held: &'static [&'static str],
 }
 
 /// One setting of a layer.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::probe::{NamedDevice, Probe};
 use crate::step::{Action, Step};
 use crate::{SettingError, Twin};
@@ -11,10 +13,8 @@ pub trait Layer: Send + Sync {
     /// Every setting as text, defaults included.
     fn settings(&self) -> BTreeMap<String, String>;
 
-    /// Whether the settings can work on a device of `below_bytes`; the error names key, value and remedy.
-    fn validate(&self, below_bytes: u64) -> Result<(), SettingError>;
-
-    /// What raises it at `at`, and what it is then.
+    /// What raises it at `at`, and what it is then; the error names the setting that cannot work there, its value and the
+    /// remedy.
     fn raise(&self, at: &Place) -> Result<Raised, SettingError>;
 
     /// What brings the layer that runs at `at` to the value that its setting `key` has here, without taking it down; `None`
@@ -28,8 +28,51 @@ pub trait Layer: Send + Sync {
         &[]
     }
 
-    /// Its simulated twin at `at`.
-    fn twin(&self, at: &Place) -> Box<dyn Twin>;
+    /// Its own simulated twin at `at`; `None` for one that answers with what was recorded ([`crate::Kind::recorded`]).
+    fn twin(&self, _at: &Place) -> Option<Box<dyn Twin>> {
+        None
+    }
+}
+
+/// What a device or a layer offers to the layer above it, and the top of a stack to a load.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Offer {
+    /// A block device.
+    Block {
+        /// Its path; may be a placeholder (`{device.data}`).
+        device: String,
+        /// Its size, bytes.
+        bytes: u64,
+    },
+    /// A directory of a mounted file system.
+    Directory {
+        /// Its path.
+        path: String,
+        /// What the file system can hold, about, bytes.
+        bytes: u64,
+    },
+}
+
+impl Offer {
+    /// Path of the device or directory.
+    pub fn path(&self) -> &str {
+        match self {
+            Self::Block { device: path, .. } | Self::Directory { path, .. } => path,
+        }
+    }
+
+    /// Its size, bytes.
+    pub fn bytes(&self) -> u64 {
+        match self {
+            Self::Block { bytes, .. } | Self::Directory { bytes, .. } => *bytes,
+        }
+    }
+}
+
+/// The inputs of a layer that stands on one block device.
+pub fn on_device(device: &str, bytes: u64) -> BTreeMap<String, Offer> {
+    BTreeMap::from([("data".to_owned(), Offer::Block { device: device.to_owned(), bytes })])
 }
 
 /// Where a layer stands.
@@ -40,10 +83,23 @@ pub struct Place<'a> {
     /// Eight hexadecimal digits, unique to the run: part of the names of what it makes, so that two runs on
     /// one host never meet.
     pub run_tag: &'a str,
-    /// Path of the device under it; may be a placeholder (`{device.data}`).
-    pub below: &'a str,
-    /// Size of that device, bytes.
-    pub below_bytes: u64,
+    /// What is under it, by the names that its kind gives to its inputs ([`crate::Kind::inputs`]).
+    pub inputs: &'a BTreeMap<String, Offer>,
+}
+
+impl<'a> Place<'a> {
+    /// Path and size in bytes of the block device under the layer by the name of the input; an empty device where there is none,
+    /// which the experiment has refused before.
+    pub fn block(&self, input: &str) -> (&'a str, u64) {
+        self.inputs.get(input).map_or(("", 0), |offer| (offer.path(), offer.bytes()))
+    }
+
+    /// Its name in the names of what it makes on the machine: `fathom_<tag>_<layer>`, letters, digits and underscores.
+    pub fn tagged(&self) -> String {
+        let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+        let layer: String = self.name.chars().take(40).map(plain).collect();
+        format!("fathom_{}_{layer}", self.run_tag)
+    }
 }
 
 /// A layer raised on paper.
@@ -51,10 +107,8 @@ pub struct Place<'a> {
 pub struct Raised {
     /// Steps that raise it, in order, each with its undo.
     pub up: Vec<Step>,
-    /// Path of the device that it offers.
-    pub device: String,
-    /// Size of that device, bytes.
-    pub bytes: u64,
+    /// What it offers to what stands on it.
+    pub offer: Offer,
     /// Every block device of the layer, for diskstats.
     pub nodes: Vec<NamedDevice>,
     /// What is sampled of it.

@@ -4,25 +4,33 @@
 //! here touches the machine.
 #![forbid(unsafe_code)]
 
+mod absence;
+mod caching;
 mod figures;
 mod kind;
 mod layer;
 mod linear;
 mod loads;
 mod lvm;
+mod lvmcache;
 pub mod machine;
 mod parse;
 pub mod probe;
+mod recorded;
 mod registry;
 mod settings;
 pub mod step;
 mod twin;
 mod vdo;
+mod xfs;
 
-pub use figures::{ALLOCATED, FigureFacts, Marks, SETTLED, STAGE_END, STAGE_SETTLED, STAGE_START};
-pub use kind::{Chart, Key, Kind, Needs, RuleFacts, Series};
-pub use layer::{Allocate, Layer, Place, Raised, fresh};
+pub use absence::is_absent;
+pub use figures::{
+    ALLOCATED, Ends, FigureFacts, SETTLED, STAGE_END, STAGE_SETTLED, STAGE_START, Window,
+};
+pub use kind::{Absence, Chart, Input, Key, Kind, Needs, Parser, RuleFacts, Series, Wants};
+pub use layer::{Allocate, Layer, Offer, Place, Raised, fresh, on_device};
 pub use parse::{ParseError, Parsed, parse};
-pub use registry::{kind, kinds, metric, metrics};
+pub use registry::{is_headline, kind, kinds, metric, metrics};
 pub use settings::SettingError;
 pub use twin::{Twin, TwinAnswer, Writes};

@@ -1,9 +1,9 @@
 //! The catalogue of what loads are measured by.
 
-use units::{Better, Metric, Unit};
+use units::{Basis, Better, Metric, Unit};
 
 const fn latency(id: &'static str, name: &'static str, help: &'static str) -> Metric {
-    Metric { id, name, unit: Unit::Nanos, better: Better::Lower, help }
+    Metric { id, name, unit: Unit::Nanos, better: Better::Lower, basis: Basis::Counter, help }
 }
 
 /// Metrics of one operation of a load.
@@ -13,6 +13,7 @@ pub(crate) static METRICS: &[Metric] = &[
         name: "IOPS",
         unit: Unit::PerSecond,
         better: Better::Higher,
+        basis: Basis::Counter,
         help: "I/Os completed per second over the whole load, all jobs together.",
     },
     Metric {
@@ -20,6 +21,7 @@ pub(crate) static METRICS: &[Metric] = &[
         name: "throughput",
         unit: Unit::BytesPerSecond,
         better: Better::Higher,
+        basis: Basis::Counter,
         help: "Bytes moved by completed I/Os per second over the whole load, all jobs together.",
     },
     latency(
@@ -41,6 +43,7 @@ pub(crate) static METRICS: &[Metric] = &[
         name: "failed I/Os",
         unit: Unit::Count,
         better: Better::Lower,
+        basis: Basis::Counter,
         help: "I/Os that failed or moved fewer bytes than asked.",
     },
     Metric {
@@ -48,6 +51,7 @@ pub(crate) static METRICS: &[Metric] = &[
         name: "CPU per I/O",
         unit: Unit::Micros,
         better: Better::Lower,
+        basis: Basis::Counter,
         help: "CPU time of the load's own threads per completed I/O; the layers' kernel threads are not in it.",
     },
 ];

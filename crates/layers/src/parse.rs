@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use results::model::Fields;
 
-use crate::{machine, vdo};
+use crate::{kinds, machine};
 
 /// What a text says.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -45,15 +45,7 @@ impl ParseError {
 /// # Errors
 /// When there is no such parser, or the text is not what it reads.
 pub fn parse(parser: &str, text: &str) -> Result<Parsed, ParseError> {
-    match parser {
-        vdo::STATS => vdo::parse_stats(text),
-        vdo::STATUS => vdo::parse_status(text),
-        vdo::CONFIG => vdo::parse_config(text),
-        vdo::INSTANCE => vdo::parse_instance(text),
-        machine::TABLE => machine::parse_table(text),
-        machine::THREADS => machine::parse_threads(text),
-        machine::DISKSTATS => machine::parse_diskstats(text),
-        machine::CPU => machine::parse_cpu(text),
-        unknown => Err(ParseError::Unknown(unknown.to_owned())),
-    }
+    let of_layers = kinds().iter().flat_map(|kind| kind.parsers);
+    let found = machine::PARSERS.iter().chain(of_layers).find(|known| known.id == parser);
+    found.map_or_else(|| Err(ParseError::Unknown(parser.to_owned())), |known| (known.read)(text))
 }

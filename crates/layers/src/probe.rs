@@ -36,6 +36,17 @@ pub enum Source {
         /// Name of the mapped device.
         node: String,
     },
+    /// What a command prints on standard output.
+    Command {
+        /// Program and arguments, placeholders allowed.
+        argv: Vec<String>,
+    },
+    /// Every file of a directory that can be read, one line each: `name value`, the value's lines joined with blanks
+    /// (`/sys/block/bcache0/bcache/stats_total`).
+    Directory {
+        /// Its path.
+        path: String,
+    },
     /// A file as it stands (`/proc/diskstats`).
     File {
         /// Its path.
@@ -69,6 +80,8 @@ impl Source {
             Self::DmMessage { node, message } => format!("dmsetup message {node} 0 {message}"),
             Self::DmStatus { node } => format!("dmsetup status {node}"),
             Self::DmTable { node } => format!("dmsetup table {node}"),
+            Self::Command { argv } => crate::step::show_argv(argv),
+            Self::Directory { path } => format!("{path}/*"),
             Self::File { path } => path.clone(),
             Self::Threads { prefix } => format!("/proc/*/stat of threads {prefix}*"),
             Self::Diskstats { devices } => {

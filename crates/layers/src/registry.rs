@@ -3,9 +3,9 @@
 use units::Metric;
 
 use crate::kind::Kind;
-use crate::{linear, loads, vdo};
+use crate::{linear, loads, lvmcache, machine, vdo, xfs};
 
-static KINDS: [Kind; 2] = [linear::KIND, vdo::KIND];
+static KINDS: [Kind; 4] = [linear::KIND, vdo::KIND, lvmcache::KIND, xfs::KIND];
 
 /// Every kind of layer.
 pub fn kinds() -> &'static [Kind] {
@@ -20,7 +20,13 @@ pub fn kind(name: &str) -> Option<&'static Kind> {
 /// Every metric there is: of loads and of every kind of layer.
 pub fn metrics() -> impl Iterator<Item = &'static Metric> {
     let common = loads::METRICS.iter();
-    common.chain(KINDS.iter().flat_map(|kind| kind.metrics))
+    let of_devices = machine::metrics();
+    common.chain(of_devices).chain(KINDS.iter().flat_map(|kind| kind.metrics))
+}
+
+/// Whether a metric is what a kind of layer is there for.
+pub fn is_headline(id: &str) -> bool {
+    kinds().iter().any(|kind| kind.headline == Some(id))
 }
 
 /// The metric with this id.
@@ -35,7 +41,23 @@ mod tests {
     use results::model::LayerFigures;
 
     use super::*;
-    use crate::FigureFacts;
+    use crate::{FigureFacts, Window};
+
+    #[test]
+    fn an_id_means_the_same_wherever_it_stands() {
+        for one in metrics() {
+            assert!(
+                metrics().filter(|other| other.id == one.id).all(|other| other == one),
+                "{}",
+                one.id
+            );
+        }
+        for kind in kinds() {
+            let ids: BTreeSet<_> = kind.metrics.iter().map(|m| m.id).collect();
+            assert_eq!(ids.len(), kind.metrics.len(), "{}", kind.name);
+            assert!(kind.headline.is_none_or(|id| ids.contains(id)), "{}", kind.name);
+        }
+    }
 
     #[test]
     fn every_setting_takes_its_own_example() {
@@ -49,15 +71,10 @@ mod tests {
     }
 
     #[test]
-    fn no_two_metrics_share_an_id() {
-        let ids: Vec<_> = metrics().map(|m| m.id).collect();
-        assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len());
-    }
-
-    #[test]
     fn every_kind_gives_exactly_the_figures_it_describes() {
         for kind in kinds() {
-            let facts = FigureFacts { layer: kind.name, samples: &[], achieved: None };
+            let facts =
+                FigureFacts { layer: kind.name, window: &Window::default(), achieved: None };
             let figures: LayerFigures = (kind.figures)(&facts);
             let described: BTreeSet<_> = kind.metrics.iter().map(|m| m.id.to_owned()).collect();
             assert_eq!(

@@ -89,6 +89,20 @@ impl<'a> Settings<'a> {
         number.filter(|n| range.contains(n)).ok_or_else(|| self.refuse(key))
     }
 
+    /// One of the words `allowed`, or `default`.
+    pub(crate) fn word(
+        &self,
+        key: &str,
+        default: &str,
+        allowed: &[&str],
+    ) -> Result<String, SettingError> {
+        match self.table.get(key) {
+            None => Ok(default.to_owned()),
+            Some(Value::String(text)) if allowed.contains(&text.as_str()) => Ok(text.clone()),
+            Some(_) => Err(self.refuse(key)),
+        }
+    }
+
     /// On or off, or `default`.
     pub(crate) fn switch(&self, key: &str, default: bool) -> Result<bool, SettingError> {
         match self.table.get(key) {

@@ -45,6 +45,51 @@ pub enum Action {
         /// The block device.
         device: String,
     },
+    /// Write out what the kernel holds of files in memory.
+    Sync,
+    /// Wait for a while.
+    Pause {
+        /// How long, milliseconds.
+        ms: u64,
+    },
+    /// Write a value to an attribute of the kernel (sysfs, tracefs) and read it back: what the kernel did not take is an error.
+    Write {
+        /// The attribute's file.
+        path: String,
+        /// What is written.
+        value: String,
+        /// What must be read afterwards; `None` for an attribute that cannot be read, or answers otherwise.
+        #[serde(default)]
+        reads: Option<String>,
+    },
+    /// Make the directory and mount a file system there.
+    Mount {
+        /// The block device.
+        device: String,
+        /// The directory; it must not exist.
+        directory: String,
+        /// The kernel's word for the file system (`xfs`).
+        filesystem: String,
+        /// Options of the file system, joined with commas; may be empty.
+        options: String,
+    },
+    /// In teardown: unmount and remove the directory. Nothing happens where it is not there.
+    Unmount {
+        /// The directory.
+        directory: String,
+    },
+    /// Start a process that lives on until it is stopped.
+    Start {
+        /// The name under which it is stopped.
+        name: String,
+        /// Program and arguments, placeholders allowed.
+        argv: Vec<String>,
+    },
+    /// In teardown: end the process of that name and wait for its end. Nothing happens when there is none.
+    Stop {
+        /// The name under which it was started.
+        name: String,
+    },
     /// In teardown: remove those of the device-mapper nodes that are still there, in this order. Nothing
     /// happens when none is.
     RemoveNodes {
@@ -100,6 +145,19 @@ impl Action {
             Self::Command { argv, .. } => show_argv(argv),
             Self::Discard { device } => format!("blkdiscard {device}"),
             Self::Flush { device } => format!("sync {device}"),
+            Self::Sync => "sync".into(),
+            Self::Pause { ms } => format!("sleep {}", *ms as f64 / 1e3),
+            Self::Write { path, value, .. } => format!("echo {value} > {path}"),
+            Self::Mount { device, directory, filesystem, options } => {
+                let options =
+                    if options.is_empty() { String::new() } else { format!(" -o {options}") };
+                format!(
+                    "mkdir -p {directory} && mount -t {filesystem}{options} {device} {directory}"
+                )
+            }
+            Self::Unmount { directory } => format!("umount {directory} && rmdir {directory}"),
+            Self::Start { argv, .. } => format!("{} &", show_argv(argv)),
+            Self::Stop { name } => format!("stop {name}"),
             Self::RemoveNodes { nodes } => format!("dmsetup remove --retry {}", nodes.join(" ")),
             Self::Wait { source, until, .. } => format!("wait until {until} in {}", source.show()),
             Self::Bind { source, prefix, .. } => format!("read {prefix} from {}", source.show()),

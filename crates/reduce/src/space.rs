@@ -17,8 +17,8 @@ const SUMMARY: u64 = 64;
 const SLAB_JOURNAL: u64 = 224;
 /// Reference counts on one block.
 const COUNTS_PER_BLOCK: u64 = 4032;
-/// Entries on one page of the block map.
-const MAP_ENTRIES: u64 = 812;
+/// Entries on one page of the block map, 5 bytes each.
+pub const MAP_ENTRIES: u64 = 812;
 /// Slabs that a volume can have.
 pub const MOST_SLABS: u64 = 8192;
 
@@ -79,8 +79,8 @@ pub struct Layout {
     pub overhead_blocks: u64,
 }
 
-/// Blocks outside slabs.
-fn outside_slabs(index: Geometry) -> u64 {
+/// Blocks outside slabs: headers, index, roots of the block map, recovery journal, slab summary.
+pub fn outside_slabs(index: Geometry) -> u64 {
     FIXED + index.disk_blocks() + ROOTS + JOURNAL + SUMMARY
 }
 
@@ -100,16 +100,24 @@ pub fn device_for(data_blocks: u64, index: Geometry, slab: SlabBits) -> Option<L
         .filter(|layout| layout.data_blocks >= data_blocks)
 }
 
-/// Pages of the block map when `logical_blocks` have been written all over: leaves of 812 entries, and three
-/// interior levels of at least 60 pages below the roots.
-pub fn block_map_blocks(logical_blocks: u64) -> u64 {
-    let mut level = logical_blocks.div_ceil(MAP_ENTRIES);
-    let mut pages = level;
-    for _ in 0..3 {
+/// Leaf pages of the block map of so many logical blocks.
+pub fn leaf_pages(logical_blocks: u64) -> u64 {
+    logical_blocks.div_ceil(MAP_ENTRIES)
+}
+
+/// Pages of the block map between its roots and its leaves: three levels of at least 60 pages.
+pub fn interior_pages(logical_blocks: u64) -> u64 {
+    let mut level = leaf_pages(logical_blocks);
+    let above = || {
         level = level.div_ceil(MAP_ENTRIES).max(ROOTS);
-        pages += level;
-    }
-    if logical_blocks == 0 { 0 } else { pages }
+        level
+    };
+    std::iter::repeat_with(above).take(3).sum()
+}
+
+/// Pages of the block map when `logical_blocks` have been written all over.
+pub fn block_map_blocks(logical_blocks: u64) -> u64 {
+    if logical_blocks == 0 { 0 } else { leaf_pages(logical_blocks) + interior_pages(logical_blocks) }
 }
 
 /// Memory of a running volume in bytes, by lvm's rule: 38 MiB, the index, 1.6 MiB for each TiB of logical and 268 MiB for

@@ -1,17 +1,18 @@
 //! The figures as CSV (RFC 4180): one line per figure and variant.
 
-use crate::view::{Scope, View};
+use crate::view::{Of, View};
 
-const HEAD: &str = "scope,name,metric,unit,variant,median,low,high,n,base,ratio,ratio_low,ratio_high,p,verdict,p_adjusted,threshold";
+const HEAD: &str = "scope,name,metric,unit,variant,median,low,high,n,base,ratio,ratio_low,ratio_high,p,verdict,p_adjusted,threshold,stage";
 
 /// The table of figures. What is not known is an empty field.
 pub fn csv(view: &View) -> String {
     let mut lines = vec![HEAD.to_owned()];
     for row in &view.figures {
-        let scope = match row.scope {
-            Scope::Operation(_) => "operation",
-            Scope::Load => "load",
-            Scope::Layer(_) => "layer",
+        let (scope, name) = match &row.scope.of {
+            Of::Operation(name) => ("operation", name.as_str()),
+            Of::Layer(name) => ("layer", name.as_str()),
+            Of::Load => ("load", "load"),
+            Of::Content => ("content", "content"),
         };
         for (index, variant) in view.variants.iter().enumerate() {
             let figure = row.values.get(index).copied().flatten();
@@ -19,7 +20,7 @@ pub fn csv(view: &View) -> String {
             let number = |value: Option<f64>| value.map(|v| v.to_string()).unwrap_or_default();
             let fields = [
                 scope.to_owned(),
-                quoted(row.scope.name()),
+                quoted(name),
                 quoted(&row.metric),
                 unit(row.unit),
                 quoted(&variant.name),
@@ -37,6 +38,7 @@ pub fn csv(view: &View) -> String {
                     .map_or_else(String::new, |v| v.word().to_owned()),
                 number(comparison.and_then(|c| c.p_adjusted)),
                 number(comparison.and_then(|c| c.threshold)),
+                row.scope.stage.as_deref().map(quoted).unwrap_or_default(),
             ];
             lines.push(fields.join(","));
         }

@@ -1,14 +1,14 @@
 //! A result as JSON for scripts: what `fathom show --json` prints, as `docs/json.md` says.
 
-use analysis::MetricComparison;
-use results::model::{ContentFigures, VerifyFigures, WrongKind};
+use analysis::{Expectation, MetricComparison};
+use results::model::{ContentFigures, ExpectedFigure, VerifyFigures, WrongKind};
 use serde_json::{Map, Value, json};
 
-use crate::view::{Figure, FigureRow, Scope, Variant, View};
+use crate::view::{Content, Figure, FigureRow, Of, Variant, View};
 
 /// Version of the form of this document; grows with every change that a script could trip over. Keys that
 /// are added do not change it.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// The document of one result. What is not known is `null`, never 0.
 pub fn json(view: &View) -> Value {
@@ -25,52 +25,77 @@ pub fn json(view: &View) -> Value {
         "seal": view.seal,
         "variants": variants.map(|(index, v)| variant(view, index, v)).collect::<Vec<_>>(),
         "comparisons": comparisons.collect::<Vec<_>>(),
+        "expectations": view.expectations.iter().map(expectation).collect::<Vec<_>>(),
         "findings": view.findings,
         "driven": view.driven.iter().map(|(name, text)| json!({"name": name, "text": text})).collect::<Vec<_>>(),
     })
 }
 
 fn variant(view: &View, index: usize, variant: &Variant) -> Value {
-    let mut operations = Map::new();
-    let mut layers = Map::new();
-    for row in &view.figures {
-        let (group, name) = match &row.scope {
-            Scope::Operation(name) => (&mut operations, name),
-            Scope::Layer(name) => (&mut layers, name),
-            Scope::Load => continue,
-        };
-        let value = row.values.get(index).and_then(Option::as_ref);
-        let known = match &row.scope {
-            Scope::Operation(_) | Scope::Load => true,
-            Scope::Layer(name) => variant.stack.iter().any(|layer| layer.name == *name),
-        };
-        if known || value.is_some() {
-            let entry = group.entry(name.clone()).or_insert_with(|| json!({}));
-            if let Value::Object(map) = entry {
-                map.insert(row.metric.clone(), figure(value));
-            }
-        }
-    }
+    let one = view.stages.len() <= 1;
+    // Of several stages no figure is the variant's own.
+    let whole = if one { figures(view, index, variant, None) } else { Map::new() };
+    let own = |key: &str| whole.get(key).cloned().unwrap_or(Value::Null);
+    let stages = view.stages.iter().map(|stage| {
+        let figures = figures(view, index, variant, (!one).then_some(stage.as_str()));
+        (stage.clone(), Value::Object(figures))
+    });
     json!({
         "name": variant.name,
         "repeats": variant.repeats,
-        "operations": operations,
-        "layers": layers,
-        "cpu": cpu(view, index),
-        "content": {
-            "asked": variant.asked.as_ref().map(asked),
-            "achieved": achieved(variant),
-        },
+        "operations": own("operations"),
+        "layers": own("layers"),
+        "cpu": own("cpu"),
+        "content": own("content"),
+        "stages": stages.collect::<Map<_, _>>(),
         "verified": variant.verified.as_ref().map(verified),
     })
 }
 
-/// Figures of the load as a whole, where they are not an operation's.
-fn cpu(view: &View, index: usize) -> Value {
-    let own = view.figures.iter().filter(|row| row.scope == Scope::Load);
-    own.map(|row| (row.metric.clone(), figure(row.values.get(index).and_then(Option::as_ref))))
-        .collect::<Map<_, _>>()
-        .into()
+/// The figures of one stage of a variant; `None` is the only measured one.
+fn figures(
+    view: &View,
+    index: usize,
+    variant: &Variant,
+    stage: Option<&str>,
+) -> Map<String, Value> {
+    let (mut operations, mut layers, mut cpu) = (Map::new(), Map::new(), Map::new());
+    for row in view.figures.iter().filter(|row| row.scope.stage.as_deref() == stage) {
+        let value = row.values.get(index).and_then(Option::as_ref);
+        let (group, name) = match &row.scope.of {
+            Of::Operation(name) => (&mut operations, name),
+            // What this variant has not in its stack is not its own.
+            Of::Layer(name) => {
+                if value.is_none() && !variant.stack.iter().any(|layer| layer.name == *name) {
+                    continue;
+                }
+                (&mut layers, name)
+            }
+            Of::Load => {
+                cpu.insert(row.metric.clone(), figure(value));
+                continue;
+            }
+            Of::Content => continue,
+        };
+        let entry = group.entry(name.clone()).or_insert_with(|| json!({}));
+        if let Value::Object(map) = entry {
+            map.insert(row.metric.clone(), figure(value));
+        }
+    }
+    let content = variant.content.iter().find(|content| content.stage.as_deref() == stage);
+    let groups = [
+        ("operations", operations.into()),
+        ("layers", layers.into()),
+        ("cpu", cpu.into()),
+        (
+            "content",
+            json!({
+                "asked": content.and_then(|content| content.asked.as_ref()).map(asked),
+                "achieved": content.map(achieved),
+            }),
+        ),
+    ];
+    groups.map(|(key, value): (&str, Value)| (key.to_owned(), value)).into_iter().collect()
 }
 
 fn figure(figure: Option<&Figure>) -> Value {
@@ -90,11 +115,11 @@ fn asked(content: &ContentFigures) -> Value {
     })
 }
 
-fn achieved(variant: &Variant) -> Value {
-    if variant.achieved.is_empty() {
+fn achieved(content: &Content) -> Value {
+    if content.achieved.is_empty() {
         return Value::Null;
     }
-    let figure = |key: &str| figure(variant.achieved.get(key));
+    let figure = |key: &str| figure(content.achieved.get(key));
     json!({
         "duplicate_percent": figure("duplicate_percent"),
         "live_duplicate_percent": figure("live_duplicate_percent"),
@@ -116,16 +141,33 @@ fn verified(found: &VerifyFigures) -> Value {
     })
 }
 
+fn expectation(held: &Expectation) -> Value {
+    let ExpectedFigure { figure, bound, of, source } = &held.expected;
+    let (least, most) = bound.range();
+    let end = |value: f64| value.is_finite().then_some(value);
+    json!({
+        "metric": figure.metric,
+        "stage": figure.stage,
+        "operation": figure.operation,
+        "layer": figure.layer,
+        "variant": figure.variant,
+        "of": of,
+        "asked": {"least": end(least), "most": end(most)},
+        "found": held.found,
+        "low": held.low,
+        "high": held.high,
+        "n": held.n,
+        "outcome": held.outcome.word(),
+        "source": source,
+    })
+}
+
 fn compared(row: &FigureRow, comparison: &MetricComparison) -> Value {
-    let (operation, layer) = match &row.scope {
-        Scope::Operation(name) => (Some(name), None),
-        Scope::Layer(name) => (None, Some(name)),
-        Scope::Load => (None, None),
-    };
     json!({
         "metric": row.metric,
-        "operation": operation,
-        "layer": layer,
+        "stage": row.scope.stage,
+        "operation": row.scope.as_operation(),
+        "layer": row.scope.as_layer(),
         "base": comparison.base,
         "new": comparison.new,
         "ratio": comparison.ratio,

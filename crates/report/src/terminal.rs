@@ -1,5 +1,6 @@
 //! A result on a terminal: verdict, figures, findings; nothing that a log could not hold.
 
+use analysis::ExpectationOutcome;
 use results::model::{Severity, plain_and_raw};
 use units::show::significant;
 use units::{is_obeyed, printable};
@@ -27,6 +28,20 @@ pub fn text(view: &View, width: usize, colour: bool) -> String {
     }
     for index in bases {
         out.push_str(&table(view, width, &ink, Some(index)));
+    }
+    for held in &view.expectations {
+        let tint = match held.outcome {
+            ExpectationOutcome::Met => Tint::Green,
+            ExpectationOutcome::Missed => Tint::Red,
+            ExpectationOutcome::Unclear | ExpectationOutcome::Unknown => Tint::Yellow,
+        };
+        let said = wording::expected(held);
+        let found = said.found.as_deref().unwrap_or(NONE);
+        let range = said.interval.map_or_else(String::new, |interval| format!(" {interval}"));
+        let text = format!("{}: expected {}, found {found}{range}", said.figure, said.asked);
+        out.push_str(&ink.paint(tint, &format!("{:<8}", held.outcome.word())));
+        out.push_str(&wrapped(&text, width - 8, "        "));
+        out.push('\n');
     }
     for (name, text) in &view.driven {
         let line = wrapped(&format!("{name}: {text}"), width, "    ");
@@ -178,7 +193,7 @@ fn lines(view: &View, rows: &[&FigureRow], columns: Columns, detail: Detail) -> 
         if scope != Some(&row.scope) {
             scope = Some(&row.scope);
             let mut cells = vec![String::new(); places];
-            cells[0] = short(row.scope.name());
+            cells[0] = short(&row.scope.name());
             lines.push(Line { cells, verdict: None });
         }
         lines.push(line(row, columns, detail));

@@ -1,6 +1,7 @@
 //! How figures, ratios and intervals are written, the same on every page and terminal.
 
-use analysis::MetricComparison;
+use analysis::{Expectation, MetricComparison};
+use results::model::{Bound, ExpectedFigure, FigureName};
 use stats::{LEAST_REPEATS, RANGE_BELOW};
 use units::{Unit, show};
 
@@ -97,6 +98,53 @@ pub fn verdict(word: &str) -> String {
         _ => "?",
     };
     format!("{mark} {word}")
+}
+
+/// An expectation in words.
+pub struct Expected {
+    /// The figure: `IOPS of randread in warm, cached over slow`.
+    pub figure: String,
+    /// `above 1.5`, `20 to 40`.
+    pub asked: String,
+    /// What was found.
+    pub found: Option<String>,
+    /// Its interval.
+    pub interval: Option<String>,
+}
+
+/// An expectation and what was found, in words.
+pub fn expected(held: &Expectation) -> Expected {
+    let ExpectedFigure { figure, bound, of, .. } = &held.expected;
+    let metric = layers::metric(&figure.metric);
+    // A ratio has no unit.
+    let unit = metric.map_or(Unit::Ratio, |metric| metric.unit);
+    let unit = if of.is_some() { Unit::Ratio } else { unit };
+    let show = |number: f64| value(unit, number);
+    let asked = match *bound {
+        Bound::Above(least) => format!("above {}", show(least)),
+        Bound::Below(most) => format!("below {}", show(most)),
+        Bound::Near { value, by } => format!("{} to {}", show(value - by), show(value + by)),
+    };
+    let over = of.as_ref().map(|other| {
+        // What both have in common is said once.
+        let same = FigureName { variant: figure.variant.clone(), ..other.clone() } == *figure;
+        if same { format!(" over {}", other.variant) } else { format!(" over {}", named(other)) }
+    });
+    Expected {
+        figure: format!("{}{}", named(figure), over.unwrap_or_default()),
+        asked,
+        found: held.found.map(show),
+        interval: held.low.zip(held.high).map(|(low, high)| format!("[{}, {}]", show(low), show(high))),
+    }
+}
+
+/// `IOPS of randread in warm, cached`.
+fn named(figure: &FigureName) -> String {
+    let label = layers::metric(&figure.metric).map_or(figure.metric.as_str(), |metric| metric.name);
+    let of = figure.operation.as_ref().or(figure.layer.as_ref());
+    let of = of.map_or_else(String::new, |of| format!(" of {of}"));
+    let stage = figure.stage.as_ref().map_or_else(String::new, |stage| format!(" in {stage}"));
+    format!("{label}{of}{stage}, {}", figure.variant)
 }
 
 #[cfg(test)]

@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use experiment::{CellPlan, StagePlan};
+use experiment::{CellPlan, StagePlan, Task};
 use host::Executor;
 use layers::step::Step;
-use layers::{ALLOCATED, FigureFacts, SETTLED, STAGE_END, STAGE_SETTLED, STAGE_START};
+use layers::{ALLOCATED, SETTLED, STAGE_END, STAGE_SETTLED, STAGE_START};
 use results::model::{
-    CellRecord, CellState, LayerFigures, LoadSummary, Row, SampleRow, StageEdge, StageRecord,
-    VerifyFigures,
+    CellRecord, CellState, LoadSummary, Row, SampleRow, StageEdge, StageRecord, VerifyFigures,
 };
 use sys::clock::Clock;
 use sys::interrupt::{Interrupt, Level};
 
 use crate::Event;
+use crate::figures;
 use crate::inject::{Fault, Injection};
 use crate::loader::Loader;
 use crate::message::Message;
@@ -72,7 +72,7 @@ pub(crate) fn hold(
 ) -> CellState {
     let mut running = Running::begin(scene, plan, executor);
     let outcome = running.raise().and_then(|()| running.steps(&plan.ready)).and_then(|()| {
-        hold(&running.resolve(&plan.target)?);
+        hold(&running.resolve(plan.target.offer.path())?);
         Ok(())
     });
     running.finish(outcome)
@@ -173,16 +173,15 @@ impl<'a> Running<'a> {
         });
         let start_ns = self.edge(index, stage, false);
         watch.mark(self.executor, STAGE_START);
-        let target = self.resolve(&self.plan.target)?;
-        let outcome = loader.load(self.scene, self.plan, index, &target, self.executor, watch);
+        let outcome = self.task(index, stage, loader, watch);
         watch.mark(self.executor, STAGE_END);
         let end_ns = self.edge(index, stage, true);
         let (load, stop) = match outcome {
             Ok(load) => {
-                let stop = Self::judge(&load).or(injected.map(Stop::Failed));
-                (Some(load), stop)
+                let wrong = load.as_ref().and_then(Self::judge);
+                (load, wrong.or(injected.map(Stop::Failed)))
             }
-            Err(reason) => (None, Some(Stop::Failed(format!("stage {}: {reason}", stage.name)))),
+            Err(stop) => (None, Some(stop)),
         };
         let error = match &stop {
             Some(Stop::Failed(reason)) => Some(reason.clone()),
@@ -196,10 +195,27 @@ impl<'a> Running<'a> {
             start_ns,
             end_ns: Some(end_ns),
             load,
+            layers: BTreeMap::new(),
             error,
         });
         self.scene.recorder.record(&self.record);
         stop.map_or(Ok(()), Err)
+    }
+
+    /// Does what the stage is for; gives what its load did, if it is one.
+    fn task(
+        &mut self,
+        index: usize,
+        stage: &StagePlan,
+        loader: &mut dyn Loader,
+        watch: &mut Watch,
+    ) -> Result<Option<LoadSummary>, Stop> {
+        if let Task::Steps(steps) = &stage.task {
+            return self.steps(steps).map(|()| None);
+        }
+        let target = self.resolve(stage.target.offer.path())?;
+        let done = loader.load(self.scene, self.plan, index, &target, self.executor, watch);
+        done.map(Some).map_err(|reason| Stop::Failed(format!("stage {}: {reason}", stage.name)))
     }
 
     /// A load that ended too early is no measurement of what was asked, and one that read other data than was written is none
@@ -300,7 +316,8 @@ impl<'a> Running<'a> {
             (Err(Stop::Interrupted), Ok(())) => (CellState::Interrupted, None),
             (Err(Stop::Interrupted), Err(left)) => (CellState::Interrupted, Some(left)),
         };
-        self.record.layers = figures(self.plan, &self.samples, &self.record);
+        self.record.layers = figures::of_cell(self.plan, &self.samples, &self.record);
+        figures::of_stages(self.plan, &self.samples, &mut self.record.stages);
         self.record.facts = self.executor.facts().clone();
         self.record.state = state;
         self.record.reason.clone_from(&reason);
@@ -328,26 +345,6 @@ impl<'a> Running<'a> {
         self.scene.recorder.send(Message::LeftBehind(left.clone()));
         Err(format!("teardown left behind {}; remove it by hand", left.join(", ")))
     }
-}
-
-/// What every layer's figures are from the first measured stage to the end.
-fn figures(
-    plan: &CellPlan,
-    samples: &[SampleRow],
-    record: &CellRecord,
-) -> BTreeMap<String, LayerFigures> {
-    let written = record.content_of_growth();
-    let achieved = written.achieved.as_ref();
-    plan.stack
-        .iter()
-        .filter_map(|layer| {
-            let kind = layers::kind(&layer.kind)?;
-            Some((
-                layer.name.clone(),
-                (kind.figures)(&FigureFacts { layer: &layer.name, samples, achieved }),
-            ))
-        })
-        .collect()
 }
 
 #[cfg(test)]

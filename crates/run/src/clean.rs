@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use experiment::{CellPlan, Plan};
 use host::{Executor, Machine, Removal};
-use layers::Place;
 use layers::step::{Action, Step};
+use layers::{Offer, Place};
 use results::TranscriptEntry;
 use results::model::Accelerator;
 use results::read::{CellData, ResultSet};
@@ -140,6 +140,7 @@ impl Cleaning {
         let ours = format!("fathom_{}", self.tag);
         match action {
             Action::RemoveNodes { nodes } => nodes.iter().all(|node| node.contains(&ours)),
+            Action::Unmount { directory } => directory.contains(&ours),
             Action::Command { argv, .. } => {
                 let words: Option<Vec<_>> =
                     argv.iter().map(|word| self.executor.resolve(word).ok()).collect();
@@ -240,17 +241,11 @@ impl Cleaning {
 /// The steps that raise the stack of a cell, as this program's layers say it: the plan in a result names layers and settings, and no
 /// command of it is executed.
 fn steps(planned: &CellPlan, tag: &str) -> Vec<Step> {
-    let mut steps = Vec::new();
+    let inputs = planned.stack.iter().flat_map(|layer| layer.inputs.values().map(Offer::path));
+    let devices: BTreeSet<&str> = inputs.filter(|path| path.starts_with("{device.")).collect();
+    let mut steps: Vec<Step> = devices.into_iter().map(layers::fresh).collect();
     for layer in &planned.stack {
-        let at = Place {
-            name: &layer.name,
-            run_tag: tag,
-            below: &layer.below,
-            below_bytes: layer.below_bytes.0,
-        };
-        if layer.below.starts_with("{device.") {
-            steps.push(layers::fresh(&layer.below));
-        }
+        let at = Place { name: &layer.name, run_tag: tag, inputs: &layer.inputs };
         let parsed = layers::kind(&layer.kind).and_then(|kind| (kind.parse)(&layer.settings).ok());
         // A layer that this program does not know: what it made is found by the tag.
         let raised = parsed.and_then(|parsed| parsed.raise(&at).ok());

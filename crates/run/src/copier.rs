@@ -41,7 +41,7 @@ pub(crate) fn copy(
         .map_err(|error| format!("cannot open {path}: {error}"))
     };
     let (source, sink) = (open(from, false)?, open(target, true)?);
-    let to = stage.load.offset.unwrap_or_default().0;
+    let to = plan.to.0;
     let mut room = vec![0u8; plan.block.0 as usize + PAGE];
     let aligned = room.as_ptr().align_offset(PAGE);
     let room = &mut room[aligned..aligned + plan.block.0 as usize];

@@ -10,6 +10,7 @@ mod cell;
 pub mod clean;
 mod copier;
 mod event;
+mod figures;
 pub mod guest;
 mod inject;
 mod ledger;

@@ -12,7 +12,7 @@ use crate::copier;
 use crate::message::{Chosen, Message};
 use crate::watch::Watch;
 use crate::{Event, OperationBrief};
-use experiment::CellPlan;
+use experiment::{CellPlan, Task};
 
 /// Drives the load of one stage; the error says why it could not run at all.
 pub(crate) trait Loader {
@@ -60,7 +60,7 @@ impl Loader for Real {
         watch: &mut Watch,
     ) -> Result<LoadSummary, String> {
         let planned = &plan.stages[stage];
-        if let Some(copy) = &planned.copy {
+        if let Task::Copy(copy) = &planned.task {
             let from = executor.resolve(&copy.from).map_err(|error| crate::chain(&error))?;
             return copier::copy(scene, plan.index, planned, copy, &from, target);
         }
@@ -104,8 +104,12 @@ impl Loader for Real {
 /// The load of a stage. The seed depends on the repeat and the stage, not on the variant.
 pub(crate) fn load_of(plan: &CellPlan, stage: usize, target: TargetSpec) -> Load {
     let planned = &plan.stages[stage];
+    let mut spec = planned.load().cloned().unwrap_or_default();
+    if spec.hot_seed.is_none() && !planned.fresh_places {
+        spec.hot_seed = Some(plan.seed);
+    }
     Load {
-        spec: planned.load.clone(),
+        spec,
         seed: plan.seed.derive(&format!("stage {}", planned.name)),
         targets: target.alone(),
         choice: None,

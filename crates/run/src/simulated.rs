@@ -26,23 +26,15 @@ pub(crate) fn machine(
     cell: &CellPlan,
     clock: &Clock,
 ) -> Result<SimulatedMachine, RunError> {
-    let devices = devices(plan);
     let mut twins: Vec<Box<dyn LayerTwin>> = Vec::new();
     for layer in &cell.stack {
         let kind = layers::kind(&layer.kind)
             .ok_or_else(|| RunError::Plan(format!("there is no layer '{}'", layer.kind)))?;
         let settings =
             (kind.parse)(&layer.settings).map_err(|error| RunError::Plan(error.to_string()))?;
-        let mut below = layer.below.clone();
-        for (role, path) in &devices {
-            below = below.replace(&format!("{{device.{role}}}"), path);
-        }
-        twins.push(settings.twin(&Place {
-            name: &layer.name,
-            run_tag: &plan.run_tag,
-            below: &below,
-            below_bytes: layer.below_bytes.0,
-        }));
+        let at = Place { name: &layer.name, run_tag: &plan.run_tag, inputs: &layer.inputs };
+        let twin = kind.twin(settings.as_ref(), &at);
+        twins.push(twin.map_err(|error| RunError::Plan(error.to_string()))?);
     }
     Ok(SimulatedMachine::new(twins, clock))
 }
@@ -54,7 +46,7 @@ pub(crate) struct Twin {
 
 impl Twin {
     pub(crate) fn new(plan: &CellPlan) -> Self {
-        Self { surface: Surface::new(Bytes(plan.target_bytes.0)) }
+        Self { surface: Surface::new(Bytes(plan.target.offer.bytes())) }
     }
 
     /// Tells the layers' twins what was written since they were told last.
@@ -94,11 +86,16 @@ impl Loader for Twin {
 fn model(plan: &CellPlan) -> SimModel {
     let plain = SimModel::default();
     let slower = plan.stack.iter().filter(|layer| layer.kind != "linear").count() as u64 + 1;
-    SimModel { bytes: Bytes(plan.target_bytes.0), write: Nanos(plain.write.0 * slower), ..plain }
+    SimModel {
+        bytes: Bytes(plan.target.offer.bytes()),
+        write: Nanos(plain.write.0 * slower),
+        ..plain
+    }
 }
 
 fn asked(stage: &StagePlan) -> ContentFigures {
-    let expected = stage.load.content.expected();
+    let Some(load) = stage.load() else { return ContentFigures::default() };
+    let expected = load.content.expected();
     ContentFigures {
         duplicate_percent: Some(expected.duplicate_percent),
         lz4_saving_percent: Some(expected.lz4_saving_percent),

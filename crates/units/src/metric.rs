@@ -13,8 +13,22 @@ pub struct Metric {
     pub unit: Unit,
     /// Which direction is good.
     pub better: Better,
+    /// Over what the figure of a stage is taken.
+    pub basis: Basis,
     /// One or two sentences: what it is, and what makes it change.
     pub help: &'static str,
+}
+
+/// Over what the figure of a stage is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Basis {
+    /// Growth over the stage.
+    Counter,
+    /// The value at the end of the stage.
+    Level,
+    /// Growth from the end of allocation to the end of the stage.
+    Cell,
 }
 
 /// The unit of a stored number; decides how it is printed.

@@ -118,7 +118,7 @@ impl Lane {
         let alone = matches!(spec.share, Share::Own | Share::Parts);
         let common = seed.derive(&format!("{name}{}", if alone { job } else { 0 }));
         let own = seed.derive(&format!("{name} {seeded}"));
-        let hot = (spec.hot_of(op), seed.derive("hot"));
+        let hot = (spec.hot_of(op), spec.hot_seed.unwrap_or(seed).derive("hot"));
         let (order, share) = Order::new(
             &pattern,
             (layout.places, layout.align),

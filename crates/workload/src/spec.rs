@@ -82,6 +82,10 @@ pub struct LoadSpec {
     pub interval: Nanos,
     /// With a stride: visit the last block of the range too.
     pub last_block: bool,
+    /// Where the hot places of a skewed pattern come from; the load's seed when not given. Two loads with the same one have the same
+    /// hot places, whatever they write.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hot_seed: Option<units::Seed>,
 }
 
 impl Default for LoadSpec {
@@ -119,6 +123,7 @@ impl Default for LoadSpec {
             direct: true,
             interval: Nanos::from_secs(1),
             last_block: false,
+            hot_seed: None,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Figures are medians over the runs that ended well, of what was measured.
 
-use analysis::{Scope, analyse};
+use analysis::{Of, Scope, analyse};
 use results::fixture;
-use results::model::{CellState, CpuFigures, Row};
+use results::model::{CellState, Row};
 use results::read::ResultSet;
 
 fn loads(result: &mut ResultSet) -> impl Iterator<Item = &mut results::model::LoadSummary> {
@@ -24,17 +24,17 @@ fn a_figure_is_the_median_of_its_runs_and_keeps_their_values() {
             load.operations["randwrite"].ios as f64 / (load.duration_ns as f64 / 1e9)
         })
         .collect();
-    let values = vdo.values_of(&Scope::Operation("randwrite".into()), "iops").unwrap();
+    let values = vdo.values_of(&Scope::operation("randwrite"), "iops").unwrap();
     assert_eq!(values.numbers(), iops);
     assert_eq!(values.points.iter().map(|p| p.repeat).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
     iops.sort_by(f64::total_cmp);
-    let figure = vdo.operations["randwrite"]["iops"];
+    let figure = vdo.of(&Scope::operation("randwrite"))["iops"];
     assert_eq!((figure.median, figure.n), (Some(iops[2]), 5));
     assert!(figure.low.unwrap() >= iops[0] && figure.high.unwrap() <= iops[4]);
-    assert!(!vdo.operations.contains_key("write"), "allocation is not measured");
-    assert_eq!(vdo.layers["vdo"]["saving_percent"].median, Some(75.0));
-    assert_eq!(vdo.content.asked.as_ref().unwrap().duplicate_percent, Some(50.0));
-    assert_eq!(vdo.content.achieved["duplicate_percent"].median, Some(49.9));
+    assert!(vdo.of(&Scope::operation("write")).is_empty(), "allocation is not measured");
+    assert_eq!(vdo.of(&Scope::layer("vdo"))["saving_percent"].median, Some(75.0));
+    assert_eq!(vdo.asked[&None].duplicate_percent, Some(50.0));
+    assert_eq!(vdo.achieved(None)["duplicate_percent"].median, Some(49.9));
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn cells_that_did_not_end_well_do_not_count_and_are_counted_apart() {
     };
     assert_eq!((plain.failed, vdo.failed), (lost("plain"), lost("vdo")));
     assert_eq!(plain.repeats + vdo.repeats, 6);
-    assert_eq!(vdo.operations["randwrite"]["iops"].n, vdo.repeats);
+    assert_eq!(vdo.of(&Scope::operation("randwrite"))["iops"].n, vdo.repeats);
 }
 
 #[test]
@@ -70,47 +70,89 @@ fn what_is_not_known_is_no_figure_and_never_zero() {
     vdo.insert("saving_percent".into(), None);
     let analysis = analyse(&result);
     let vdo = &analysis.variants[1];
-    assert_eq!(vdo.operations["randwrite"]["cpu_per_io_us"].median, None);
-    assert_eq!(vdo.operations["randwrite"]["latency_p99_ns"].median, None);
-    assert_eq!(vdo.layers["vdo"]["saving_percent"].n, 1);
+    assert_eq!(vdo.of(&Scope::operation("randwrite"))["cpu_per_io_us"].median, None);
+    assert_eq!(vdo.of(&Scope::operation("randwrite"))["latency_p99_ns"].median, None);
+    assert_eq!(vdo.of(&Scope::layer("vdo"))["saving_percent"].n, 1);
     assert!(analysis.comparisons.iter().all(|c| !c.metric.starts_with("latency")));
 }
 
+/// The fixture with a second measured stage, `again`, of a third of the speed in every cell.
+fn two_stages(repeats: u32) -> ResultSet {
+    let mut result = fixture::with(repeats, 7_600.0);
+    for variant in &mut result.manifest.plan.variants {
+        let mut again = variant.stages[1].clone();
+        again.name = "again".into();
+        variant.stages.push(again);
+    }
+    for record in result.cells.iter_mut().filter_map(|cell| cell.record.as_mut()) {
+        let mut again = record.stages[1].clone();
+        (again.index, again.name) = (2, "again".into());
+        again.load.as_mut().unwrap().duration_ns *= 3;
+        for (stage, hits) in [(&mut record.stages[1], 10.0), (&mut again, 90.0)] {
+            let figures = [("hit_percent".to_owned(), Some(hits))].into();
+            stage.layers.insert("vdo".into(), figures);
+        }
+        record.stages.push(again);
+    }
+    result
+}
+
 #[test]
-fn several_measured_stages_of_one_operation_are_one_load() {
-    let mut result = fixture::with(1, 7_600.0);
-    let record = result.cells[0].record.as_mut().unwrap();
-    let mut again = record.stages[1].clone();
-    again.index = 2;
-    let load = again.load.as_mut().unwrap();
-    load.duration_ns *= 3;
-    load.cpu = Some(CpuFigures { user_s: 0.0, system_s: 0.0, per_io_us: Some(0.0) });
-    let first = record.stages[1].load.clone().unwrap();
-    record.stages.push(again);
-    let plain = &analyse(&result).variants[0];
-    let figure = |id: &str| plain.operations["randwrite"][id].median.unwrap();
-    let alone = &first.operations["randwrite"];
-    assert!((figure("iops") / (alone.iops.unwrap() / 2.0) - 1.0).abs() < 1e-9);
-    assert_eq!(figure("latency_p99_ns"), alone.latency.unwrap().p99_ns as f64);
-    assert!(
-        (figure("cpu_per_io_us") / (first.cpu.unwrap().per_io_us.unwrap() / 2.0) - 1.0).abs()
-            < 1e-9
-    );
+fn several_measured_stages_have_figures_of_their_own() {
+    let result = two_stages(5);
+    let analysis = analyse(&result);
+    let first = analysis.stages[0].clone();
+    assert_eq!(analysis.stages[1], "again");
+    let of = |stage: &str, of: Of| Scope { stage: Some(stage.to_owned()), of };
+    let operation = || Of::Operation("randwrite".into());
+    let plain = &analysis.variants[0];
+    let iops = |stage: &str| plain.of(&of(stage, operation()))["iops"].median.unwrap();
+    assert!((iops(&first) / iops("again") - 3.0).abs() < 1e-9);
+    assert!(plain.of(&Scope::operation("randwrite")).is_empty(), "no figure is of both");
+    let hits = |stage: &str| plain.of(&of(stage, Of::Layer("vdo".into())))["hit_percent"].median;
+    assert_eq!((hits(&first), hits("again")), (Some(10.0), Some(90.0)));
+    assert_eq!(plain.achieved(Some("again"))["duplicate_percent"].median, Some(49.9));
+    let asked: Vec<_> = analysis.comparisons.iter().filter(|c| c.asked()).collect();
+    assert_eq!(asked.len(), 6, "each question of each stage");
+    let sentence = analysis::verdict_sentence(&analysis);
+    assert!(sentence.contains("vdo wrote in again at"), "{sentence}");
+}
+
+#[test]
+fn a_question_that_names_a_stage_is_of_that_one_alone() {
+    let mut result = two_stages(5);
+    for question in &mut result.manifest.plan.questions {
+        question.stage = Some("again".into());
+    }
+    let analysis = analyse(&result);
+    let asked: Vec<_> = analysis.comparisons.iter().filter(|c| c.asked()).collect();
+    assert_eq!(asked.len(), 3);
+    assert!(asked.iter().all(|c| c.scope.stage.as_deref() == Some("again")));
+}
+
+#[test]
+fn a_result_without_figures_of_stages_keeps_those_of_its_cells() {
+    let mut result = two_stages(1);
+    for record in result.cells.iter_mut().filter_map(|cell| cell.record.as_mut()) {
+        record.stages.iter_mut().for_each(|stage| stage.layers.clear());
+    }
+    let vdo = &analyse(&result).variants[1];
+    assert_eq!(vdo.of(&Scope::layer("vdo"))["saving_percent"].median, Some(75.0));
 }
 
 #[test]
 fn cpu_time_belongs_to_the_operation_only_when_it_is_alone() {
     let mut result = fixture::with(2, 7_600.0);
-    assert!(analyse(&result).variants[0].operations["randwrite"].contains_key("cpu_per_io_us"));
+    assert!(analyse(&result).variants[0].of(&Scope::operation("randwrite")).contains_key("cpu_per_io_us"));
     for load in loads(&mut result) {
         let other = load.operations["randwrite"].clone();
         load.operations.insert("randread".into(), other);
     }
     let analysis = analyse(&result);
-    assert!(!analysis.variants[0].operations["randwrite"].contains_key("cpu_per_io_us"));
+    assert!(!analysis.variants[0].of(&Scope::operation("randwrite")).contains_key("cpu_per_io_us"));
     let cpu: Vec<_> = analysis.comparisons.iter().filter(|c| c.metric == "cpu_per_io_us").collect();
     assert_eq!(cpu.len(), 1);
-    assert_eq!((cpu[0].operation.as_ref(), cpu[0].scope()), (None, Scope::Cpu));
+    assert_eq!(cpu[0].scope, Of::Load.alone());
 }
 
 #[test]
@@ -118,7 +160,7 @@ fn the_thesis_table_is_of_the_intervals_of_measured_stages() {
     let result = fixture::with(3, 7_600.0);
     let analysis = analyse(&result);
     let vdo = &analysis.variants[1];
-    assert_eq!(vdo.within_run.keys().collect::<Vec<_>>(), ["randwrite"]);
+    assert_eq!(vdo.within_run.keys().collect::<Vec<_>>(), [&Scope::operation("randwrite")]);
     let cell = result.cells_of("vdo").next().unwrap();
     let mut rates: Vec<f64> = Vec::new();
     for row in &cell.rows {
@@ -130,14 +172,14 @@ fn the_thesis_table_is_of_the_intervals_of_measured_stages() {
         }
     }
     rates.sort_by(f64::total_cmp);
-    let run = &vdo.within_run["randwrite"][0];
+    let run = &vdo.within_run[&Scope::operation("randwrite")][0];
     assert_eq!((run.repeat, run.spread.n), (1, rates.len()));
     assert!((run.spread.min / rates[0] - 1.0).abs() < 1e-12);
     assert!(run.effective_n >= 1.0 && run.effective_n <= rates.len() as f64);
     let mut medians: Vec<f64> =
-        vdo.within_run["randwrite"].iter().map(|run| run.spread.median).collect();
+        vdo.within_run[&Scope::operation("randwrite")].iter().map(|run| run.spread.median).collect();
     medians.sort_by(f64::total_cmp);
-    assert_eq!(vdo.thesis["randwrite"].median, medians[1]);
+    assert_eq!(vdo.thesis[&Scope::operation("randwrite")].median, medians[1]);
 }
 
 /// Sets the throughput of every whole interval of a cell.
@@ -156,7 +198,7 @@ fn throughput_of_the_intervals_is_the_median_over_runs_in_whatever_order_they_ra
     for (cell, rate) in vdo.zip([1e6, 9e6, 5e6]) {
         run_at(&mut cell.rows, rate);
     }
-    let thesis = analyse(&result).variants[1].thesis["randwrite"];
+    let thesis = analyse(&result).variants[1].thesis[&Scope::operation("randwrite")];
     for figure in [thesis.median, thesis.q1, thesis.q3] {
         assert!((figure / 5e6 - 1.0).abs() < 1e-3, "{figure}");
     }
@@ -180,6 +222,6 @@ fn an_interval_is_short_by_the_median_length_and_not_by_that_in_the_middle_of_th
             place += 1;
         }
     }
-    let spread = analyse(&result).variants[0].within_run["randwrite"][0].spread;
+    let spread = analyse(&result).variants[0].within_run[&Scope::operation("randwrite")][0].spread;
     assert!(spread.n < whole + 1, "{} of {}", spread.n, whole + 1);
 }

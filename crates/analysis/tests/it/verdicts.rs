@@ -24,7 +24,7 @@ fn only_what_is_asked_gets_a_verdict_and_it_rests_on_the_corrected_p() {
     assert!((asked[0].ratio.unwrap() - 0.38).abs() < 0.02);
     for comparison in analysis.comparisons.iter().filter(|c| !c.asked()) {
         assert_eq!((comparison.verdict, comparison.p_adjusted), (None, None));
-        assert!(comparison.p.is_some() && comparison.layer.is_none(), "{comparison:?}");
+        assert!(comparison.p.is_some() && comparison.scope.as_layer().is_none(), "{comparison:?}");
     }
     assert!(analysis.comparisons.len() > 6);
 }
@@ -54,7 +54,13 @@ fn a_seventh_question_gets_no_verdict() {
     result.manifest.plan.questions = ids
         .into_iter()
         .chain(more)
-        .map(|id| AskedMetric { metric: id.into(), operation: None, threshold: 0.03 })
+        .map(|id| AskedMetric {
+            metric: id.into(),
+            stage: None,
+            operation: None,
+            layer: None,
+            threshold: 0.03,
+        })
         .collect();
     let analysis = analyse(&result);
     let verdict = |id: &str| analysis.comparisons.iter().find(|c| c.metric == id).unwrap().verdict;

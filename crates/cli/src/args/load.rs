@@ -294,6 +294,7 @@ impl LoadArgs {
             direct: !io.buffered,
             interval: self.record.interval,
             last_block: io.last_block,
+            hot_seed: None,
         }
     }
 }

@@ -95,6 +95,9 @@ pub struct Common {
     /// Events as JSON lines on standard output, people's text on standard error.
     #[arg(long)]
     pub json: bool,
+    /// End with exit code 1 when an expectation of the experiment is missed, or its figure is not there.
+    #[arg(long)]
+    pub strict: bool,
     /// Fail or interrupt a cell at a step on purpose, to test teardown.
     #[arg(long, hide = true, value_name = "FAULT@CELL:STEP")]
     pub inject: Vec<run::Injection>,
@@ -182,6 +185,9 @@ pub struct ShowArgs {
     /// The result table as CSV.
     #[arg(long)]
     pub csv: bool,
+    /// End with exit code 1 when an expectation of the experiment is missed, or its figure is not there.
+    #[arg(long)]
+    pub strict: bool,
 }
 
 /// `fathom report`

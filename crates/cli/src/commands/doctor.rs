@@ -47,7 +47,7 @@ fn capabilities() -> Vec<Capability> {
             (CapabilityState::Limited, "not built yet".to_owned(), Some(remedy.to_owned()))
         }
     };
-    all.push(Capability { id: "lab_image", name: "lab image", state, detail, remedy });
+    all.push(Capability { id: "lab_image", name: "lab image".to_owned(), state, detail, remedy });
     let image = newest.and_then(|i| Some(Image { id: i.id, dir: i.path, manifest: i.manifest? }));
     if let Some(known) = image.and_then(|image| Accelerator::known(&cache, &image)) {
         // What a probe boot has shown says more than whether the node opens.

@@ -29,7 +29,7 @@ const LEAST_DEADLINE: Duration = Duration::from_secs(600);
 
 pub fn run(args: &LabRunArgs) -> Result<ExitCode, Failure> {
     let (outcome, out) = execute(args)?;
-    super::run::conclude(outcome, &out, args.common.json)
+    super::run::conclude(outcome, &out, &args.common)
 }
 
 /// Runs an experiment that the program wrote itself, `text`, which is kept in `folder` as `name`; its result, or the exit code of
@@ -49,6 +49,7 @@ pub fn execute_own(
             repeat: None,
             seed: None,
             json: false,
+            strict: false,
             inject: Vec::new(),
         },
         machine: machine.clone(),

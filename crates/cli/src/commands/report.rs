@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use analysis::ExpectationOutcome;
 use report::html::Page;
 use report::view::View;
 
@@ -14,6 +15,13 @@ use crate::terminal::say;
 /// 5 for a result that is not as its run left it: its figures are shown, and must not pass for good.
 pub fn exit_code<'a>(views: impl IntoIterator<Item = &'a View>) -> ExitCode {
     ExitCode::from(if views.into_iter().any(|view| view.seal == "broken") { 5 } else { 0 })
+}
+
+/// 1 when expectations count (`--strict`) and one is missed or cannot be checked, unless another code says more.
+pub fn strict(view: &View, strict: bool, otherwise: ExitCode) -> ExitCode {
+    let failed = [ExpectationOutcome::Missed, ExpectationOutcome::Unknown];
+    let missed = view.expectations.iter().any(|held| failed.contains(&held.outcome));
+    if strict && missed && otherwise == ExitCode::SUCCESS { ExitCode::from(1) } else { otherwise }
 }
 
 /// A result, examined and ready to be shown.

@@ -13,7 +13,7 @@ use sys::interrupt::Interrupt;
 use units::{Bytes, Nanos};
 
 use super::lab::with;
-use crate::args::RunArgs;
+use crate::args::{Common, RunArgs};
 use crate::choices::{Source, plan, result_directory};
 use crate::failure::Failure;
 use crate::render::RunView;
@@ -52,7 +52,7 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
         Ledger::begin(&out, &plan, start, Box::new(move |e| with(&shown, |v| v.event(e))))?;
     let outcome = local::run(&plan, &machine, &args.common.inject, ledger, &interrupt);
     with(&view, |v| v.close());
-    conclude(outcome?, &out, args.common.json)
+    conclude(outcome?, &out, &args.common)
 }
 
 /// The layers must be there before any device is looked at.
@@ -165,9 +165,9 @@ fn counted(n: usize, what: &str) -> String {
 }
 
 /// The summary of a run that has ended, and its exit code.
-pub fn conclude(outcome: Outcome, out: &Path, json: bool) -> Result<ExitCode, Failure> {
+pub fn conclude(outcome: Outcome, out: &Path, args: &Common) -> Result<ExitCode, Failure> {
     let view = super::report::view_of(out)?;
-    if json {
+    if args.json {
         json_line(&serde_json::json!({
             "event": "ended", "outcome": outcome.word(), "exit_code": outcome.exit_code(), "result": out,
         }));
@@ -181,5 +181,8 @@ pub fn conclude(outcome: Outcome, out: &Path, json: bool) -> Result<ExitCode, Fa
         "result in {dir}; fathom report {dir} -o page.html makes a page of it",
         dir = out.display()
     ));
-    Ok(ExitCode::from(outcome.exit_code()))
+    Ok(match outcome {
+        Outcome::Complete => super::report::strict(&view, args.strict, ExitCode::SUCCESS),
+        _ => ExitCode::from(outcome.exit_code()),
+    })
 }

@@ -28,7 +28,8 @@ pub fn run(args: &ShowArgs) -> Result<ExitCode, Failure> {
         let colour = Style::of_stdout().colour();
         answer(&Text::made(report::terminal::text(&view, width(), colour)));
     }
-    Ok(super::report::exit_code([&view]))
+    let code = super::report::exit_code([&view]);
+    Ok(super::report::strict(&view, args.strict, code))
 }
 
 /// The comparison of engines that `path` is or holds.

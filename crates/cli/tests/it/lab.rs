@@ -26,7 +26,7 @@ pub fn shipped_result() -> Option<&'static Path> {
 }
 
 /// One lab test at a time, two cores are few; `None` (and a SKIP line) where QEMU is not installed.
-fn ready(name: &str) -> Option<MutexGuard<'static, ()>> {
+pub fn ready(name: &str) -> Option<MutexGuard<'static, ()>> {
     static TURN: Mutex<()> = Mutex::new(());
     let there = std::process::Command::new("qemu-system-x86_64").arg("--version").output().is_ok();
     if !there {

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod architecture;
 #[cfg(test)]
+mod caches;
+#[cfg(test)]
 mod clean;
 #[cfg(test)]
 mod control_characters;

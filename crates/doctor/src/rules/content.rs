@@ -1,6 +1,6 @@
 //! Whether what was written is what was asked for.
 
-use analysis::{Analysis, VariantFigures};
+use analysis::{Analysis, Figures, VariantFigures};
 use results::model::{ContentFigures, Finding, Severity};
 use results::read::ResultSet;
 use units::show::significant;
@@ -60,15 +60,45 @@ const HELD: [Held; 4] = [
 
 /// What was achieved is off what was asked.
 pub(crate) fn off_asked(_: &ResultSet, analysis: &Analysis) -> Vec<Finding> {
-    let pairs = analysis.variants.iter().flat_map(|v| HELD.iter().map(move |held| (v, held)));
-    pairs.filter_map(|(variant, held)| off(variant, held)).collect()
+    let pairs = written(analysis).flat_map(|w| HELD.iter().map(move |held| (w, held)));
+    pairs.filter_map(|(written, held)| off(written, held)).collect()
 }
 
-fn off(variant: &VariantFigures, held: &Held) -> Option<Finding> {
-    let median = |id: &str| variant.content.achieved.get(id).and_then(|figure| figure.median);
-    let asked = (held.asked)(variant.content.asked.as_ref()?)?;
-    let achieved = median(held.id)?;
-    let error = held.error.and_then(median).unwrap_or(0.0);
+/// What a stage of a variant was asked to write, and the figures of what it wrote.
+#[derive(Clone, Copy)]
+struct Written<'a> {
+    variant: &'a VariantFigures,
+    stage: Option<&'a str>,
+    asked: &'a ContentFigures,
+    achieved: &'a Figures,
+}
+
+impl Written<'_> {
+    fn median(&self, id: &str) -> Option<f64> {
+        self.achieved.get(id).and_then(|figure| figure.median)
+    }
+
+    /// The variant, and the stage where there are several.
+    fn name(&self) -> String {
+        let name = &self.variant.name;
+        self.stage.map_or_else(|| name.clone(), |stage| format!("{name} in {stage}"))
+    }
+}
+
+/// Every measured stage of every variant that was asked to write something.
+fn written(analysis: &Analysis) -> impl Iterator<Item = Written<'_>> {
+    analysis.variants.iter().flat_map(|variant| {
+        variant.asked.iter().map(move |(stage, asked)| {
+            let stage = stage.as_deref();
+            Written { variant, stage, asked, achieved: variant.achieved(stage) }
+        })
+    })
+}
+
+fn off(written: Written, held: &Held) -> Option<Finding> {
+    let asked = (held.asked)(written.asked)?;
+    let achieved = written.median(held.id)?;
+    let error = held.error.and_then(|id| written.median(id)).unwrap_or(0.0);
     let allowed = held.tolerance + ERRORS * error;
     if (achieved - asked).abs() <= allowed {
         return None;
@@ -78,14 +108,14 @@ fn off(variant: &VariantFigures, held: &Held) -> Option<Finding> {
     Some(Finding {
         rule: "achieved_off_asked".into(),
         severity: Severity::Error,
-        subject: Some(variant.name.clone()),
-        message: format!("The {name} that {} wrote is not what was asked.", variant.name),
+        subject: Some(written.variant.name.clone()),
+        message: format!("The {name} that {} wrote is not what was asked.", written.name()),
         evidence: format!(
             "Asked {}, achieved {} (median of {} runs); up to {} off would be explained by sampling \
              and rounding.",
             show(asked),
             show(achieved),
-            variant.content.achieved.get(held.id).map_or(0, |figure| figure.n),
+            written.achieved.get(held.id).map_or(0, |figure| figure.n),
             show(allowed)
         ),
         remedy: "Read the space figures against what was achieved. With passes over the same blocks, \
@@ -97,25 +127,20 @@ fn off(variant: &VariantFigures, held: &Held) -> Option<Finding> {
 
 /// Content was asked for, and nobody knows what was written.
 pub(crate) fn not_measured(_: &ResultSet, analysis: &Analysis) -> Vec<Finding> {
-    let unknown = |variant: &&VariantFigures| {
-        let known = |id: &str| {
-            variant.content.achieved.get(id).is_some_and(|figure| figure.median.is_some())
-        };
-        variant.content.asked.is_some() && !HELD.iter().any(|held| known(held.id))
-    };
-    let finding = |variant: &VariantFigures| {
+    let unknown = |written: &Written| !HELD.iter().any(|held| written.median(held.id).is_some());
+    let finding = |written: Written| {
         Finding {
         rule: "content_not_measured".into(),
         severity: Severity::Warning,
-        subject: Some(variant.name.clone()),
-        message: format!("What {} wrote was not measured.", variant.name),
+        subject: Some(written.variant.name.clone()),
+        message: format!("What {} wrote was not measured.", written.name()),
         evidence: "Content was asked for, and no run says what was achieved.".into(),
         remedy: "Take the space figures with care, or write more: a short load may hold no block of the \
                  sample."
             .into(),
     }
     };
-    analysis.variants.iter().filter(unknown).map(finding).collect()
+    written(analysis).filter(unknown).map(finding).collect()
 }
 
 /// Several measured loads wrote, so that shares of the whole are not known.
@@ -130,12 +155,12 @@ pub(crate) fn several(result: &ResultSet, analysis: &Analysis) -> Vec<Finding> {
             rule: "content_of_several_loads".into(),
             severity: Severity::Note,
             subject: Some(variant.name.clone()),
-            message: format!("What {} wrote is known load by load, not as a whole.", variant.name),
+            message: format!("What {} wrote is known stage by stage, not as a whole.", variant.name),
             evidence: format!(
                 "{loads} measured loads wrote, and nobody looked for the duplicates of one in another."
             ),
-            remedy: "Measure one load that writes for figures of its content; each load's own stand in \
-                     cell.json."
+            remedy: "Read each stage's content by itself, or measure one load that writes for figures of the \
+                     whole."
                 .into(),
         })
     };

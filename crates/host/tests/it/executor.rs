@@ -190,3 +190,90 @@ fn a_placeholder_that_nothing_bound_is_named() {
     let error = executor.step(&step(flush, Vec::new())).1.unwrap_err().to_string();
     assert!(error.contains("{device.slow}"), "{error}");
 }
+
+#[test]
+fn an_attribute_is_written_and_read_back() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let path = file.path().display().to_string();
+    let write = |reads: Option<&str>| Action::Write {
+        path: path.clone(),
+        value: "writeback".into(),
+        reads: reads.map(str::to_owned),
+    };
+    let mut executor = on_this_machine();
+    executor.step(&step(write(Some("writeback")), Vec::new())).1.unwrap();
+    let error = executor.step(&step(write(Some("none")), Vec::new())).1.unwrap_err();
+    let said = std::error::Error::source(&error).unwrap().to_string();
+    assert!(said.contains("says 'writeback'") && said.contains("'none' was expected"), "{said}");
+    let absent = Action::Write { path: "/proc/fathom-none".into(), value: "1".into(), reads: None };
+    assert!(executor.step(&step(absent, Vec::new())).1.is_err());
+}
+
+#[test]
+fn a_file_system_is_mounted_in_a_directory_that_goes_away_with_it() {
+    const NAME: &str = "a_file_system_is_mounted_in_a_directory_that_goes_away_with_it";
+    if !rustix::process::geteuid().is_root() {
+        return println!("SKIP {NAME}: needs root");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().join("fathom_0badcafe_x");
+    let directory = at.display().to_string();
+    let (device, filesystem) = ("none".to_owned(), "tmpfs".to_owned());
+    let mount = Action::Mount {
+        device,
+        directory: directory.clone(),
+        filesystem,
+        options: "size=64k".into(),
+    };
+    let unmount = Action::Unmount { directory };
+    let mut executor = on_this_machine();
+    executor.step(&step(mount, vec![unmount.clone()])).1.unwrap();
+    assert_eq!(executor.leftovers("0badcafe"), [format!("mount at {}", at.display())]);
+    std::fs::write(at.join("file"), "in it").unwrap();
+    assert!(executor.undo_all().iter().all(|record| record.error.is_none()));
+    assert!(!at.exists() && executor.leftovers("0badcafe").is_empty());
+    let (record, outcome) = executor.step(&step(unmount, Vec::new()));
+    outcome.unwrap_or_else(|error| panic!("gone is fine: {error}: {record:?}"));
+}
+
+#[test]
+fn a_process_lives_until_it_is_stopped() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let script = format!("echo $$ >{}; exec sleep 600", file.path().display());
+    let start = Action::Start {
+        name: "sleeper".into(),
+        argv: ["sh", "-c", &script].map(str::to_owned).to_vec(),
+    };
+    let stop = Action::Stop { name: "sleeper".into() };
+    let mut executor = on_this_machine();
+    executor.step(&step(start, vec![stop])).1.unwrap();
+    let waited = std::time::Instant::now();
+    let id = loop {
+        let text = std::fs::read_to_string(file.path()).unwrap();
+        if text.ends_with('\n') {
+            break text.trim().to_owned();
+        }
+        assert!(waited.elapsed().as_secs() < 60, "it never started");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    };
+    let there = || std::path::Path::new(&format!("/proc/{id}")).exists();
+    assert!(there());
+    assert!(executor.undo_all().iter().all(|record| record.error.is_none()));
+    assert!(!there(), "{id} lives on");
+}
+
+#[test]
+fn commands_and_directories_are_sources() {
+    let mut executor = on_this_machine();
+    let argv = ["echo", "7 8"].map(str::to_owned).to_vec();
+    assert_eq!(executor.read(&Source::Command { argv }).unwrap(), "7 8\n");
+    let failing =
+        Source::Command { argv: ["sh", "-c", "echo why >&2; exit 3"].map(str::to_owned).to_vec() };
+    assert_eq!(executor.read(&failing).unwrap_err().to_string(), "why");
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("cache_hits"), "12\n").unwrap();
+    std::fs::write(folder.path().join("state"), "clean\ndirty\n").unwrap();
+    let path = folder.path().display().to_string();
+    let text = executor.read(&Source::Directory { path }).unwrap();
+    assert_eq!(text, "cache_hits 12\nstate clean dirty\n");
+}

@@ -12,13 +12,15 @@ use sys::interrupt::Interrupt;
 use units::Nanos;
 
 pub fn raised(kind: &str, settings: &str) -> (Raised, Vec<Step>, Box<dyn layers::Twin>) {
-    let at =
-        Place { name: kind, run_tag: "0badcafe", below: "{device.data}", below_bytes: 7 << 30 };
-    let layer = (layers::kind(kind).unwrap().parse)(&settings.parse().unwrap()).unwrap();
+    let inputs = layers::on_device("{device.data}", 7 << 30);
+    let at = Place { name: kind, run_tag: "0badcafe", inputs: &inputs };
+    let kind = layers::kind(kind).unwrap();
+    let layer = (kind.parse)(&settings.parse().unwrap()).unwrap();
     let raised = layer.raise(&at).unwrap();
-    let mut steps = vec![layers::fresh(at.below)];
+    let mut steps = vec![layers::fresh("{device.data}")];
     steps.extend(raised.up.iter().chain(&raised.ready).chain(&raised.settle).cloned());
-    (raised, steps, layer.twin(&at))
+    let twin = kind.twin(layer.as_ref(), &at).unwrap();
+    (raised, steps, twin)
 }
 
 /// What a test wants of one call of the machine.
@@ -71,6 +73,24 @@ impl Machine for Wayward {
     }
     fn remove_nodes(&mut self, nodes: &[String]) -> io::Result<Vec<String>> {
         self.grant(|m| m.remove_nodes(nodes))
+    }
+    fn sync(&mut self) -> io::Result<()> {
+        self.grant(Machine::sync)
+    }
+    fn write(&mut self, path: &str, value: &str) -> io::Result<()> {
+        self.grant(|m| m.write(path, value))
+    }
+    fn mount(&mut self, device: &str, at: &str, filesystem: &str, with: &str) -> io::Result<()> {
+        self.grant(|m| m.mount(device, at, filesystem, with))
+    }
+    fn unmount(&mut self, at: &str) -> io::Result<()> {
+        self.grant(|m| m.unmount(at))
+    }
+    fn start(&mut self, name: &str, argv: &[String]) -> io::Result<()> {
+        self.grant(|m| m.start(name, argv))
+    }
+    fn stop(&mut self, name: &str) -> io::Result<()> {
+        self.grant(|m| m.stop(name))
     }
     fn leftovers(&mut self, tag: &str) -> Vec<String> {
         self.inner.leftovers(tag)

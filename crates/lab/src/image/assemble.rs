@@ -10,7 +10,7 @@ use super::modules::Module;
 use crate::{Error, Result};
 
 /// Changes whenever the same needs would give another root: its number, and the files that are written into it.
-pub(super) const RECIPE: &str = concat!("1\n", include_str!("lvm.conf"));
+pub(super) const RECIPE: &str = concat!("2\n", include_str!("lvm.conf"));
 /// lvm's settings in the guest.
 const LVM_CONF: &str = include_str!("lvm.conf");
 /// Where the guest keeps its libraries: where Debian's dynamic linker looks by itself.

@@ -1,6 +1,6 @@
 //! Kernel modules: found by name, unpacked, and put into the order in which they can be loaded.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -48,17 +48,16 @@ impl Modules {
 
     /// These modules with all they depend on, each after those it needs; what is built in is left out.
     pub(super) fn closure(&self, wanted: &[String]) -> Result<Vec<Module>> {
-        let mut done = Vec::new();
+        let (mut begun, mut done) = (BTreeSet::new(), Vec::new());
         for name in wanted {
-            self.add(&name.replace('_', "-"), &mut done)?;
+            self.add(&name.replace('_', "-"), &mut begun, &mut done)?;
         }
         Ok(done)
     }
 
-    fn add(&self, name: &str, done: &mut Vec<Module>) -> Result<()> {
-        if done.iter().any(|module| module.name == name)
-            || self.built_in.iter().any(|there| there == name)
-        {
+    fn add(&self, name: &str, begun: &mut BTreeSet<String>, done: &mut Vec<Module>) -> Result<()> {
+        // Two modules may wish for each other.
+        if !begun.insert(name.to_owned()) || self.built_in.iter().any(|there| there == name) {
             return Ok(());
         }
         let path = self.files.get(name).ok_or_else(|| Error::MissingModule {
@@ -70,8 +69,16 @@ impl Modules {
         if content.starts_with(b"\xfd7zXZ") {
             content = unpack_xz(&content).map_err(bad)?;
         }
-        for needed in depends(&content).map_err(bad)? {
-            self.add(&needed, done)?;
+        let (needed, wished) = depends(&content).map_err(bad)?;
+        for needed in &needed {
+            self.add(needed, begun, done)?;
+        }
+        for wished in wished {
+            // The name of a service; what any processor can do it with is called so (`crc32c-generic` of `crc32c`).
+            let names = [format!("{wished}-generic"), wished];
+            if let Some(name) = names.iter().find(|name| self.files.contains_key(*name)) {
+                self.add(name, begun, done)?;
+            }
         }
         done.push(Module { name: name.to_owned(), content });
         Ok(())
@@ -85,12 +92,25 @@ fn module_name(path: &Path) -> Option<String> {
     Some(name.strip_suffix(".ko")?.replace('_', "-"))
 }
 
-/// The modules that a module's own information says it depends on.
-fn depends(module: &[u8]) -> Result<Vec<String>, String> {
+/// The modules that a module's own information says it depends on, and those that it asks for beforehand without a dependency:
+/// file systems get their checksums so, and cannot be mounted without.
+fn depends(module: &[u8]) -> Result<(Vec<String>, Vec<String>), String> {
     let file = object::File::parse(module).map_err(|error| error.to_string())?;
     let section = file.section_by_name(".modinfo").ok_or("has no section .modinfo")?;
     let info = section.data().map_err(|error| error.to_string())?;
-    Ok(depends_in(info))
+    Ok((depends_in(info), wished_in(info)))
+}
+
+/// From `softdep=pre: NAME NAME post: NAME`.
+fn wished_in(info: &[u8]) -> Vec<String> {
+    let entries = info.split(|byte| *byte == 0);
+    let wishes = entries.filter_map(|entry| entry.strip_prefix(b"softdep="));
+    let names = wishes.flat_map(|wish| {
+        let wish = String::from_utf8_lossy(wish).into_owned();
+        let before = wish.split("post:").next().unwrap_or_default().replace("pre:", " ");
+        before.split_whitespace().map(|name| name.replace('_', "-")).collect::<Vec<_>>()
+    });
+    names.collect()
 }
 
 fn depends_in(info: &[u8]) -> Vec<String> {
@@ -110,6 +130,9 @@ mod tests {
     fn a_module_says_what_it_depends_on() {
         let info = b"license=GPL\0depends=dm_bufio,dm-mod,lz4_compress\0depends=\0name=dm_vdo\0";
         assert_eq!(depends_in(info), ["dm-bufio", "dm-mod", "lz4-compress"]);
+        assert!(wished_in(info).is_empty());
+        let info = b"softdep=pre: crc32c sha_256 post: other\0depends=";
+        assert_eq!(wished_in(info), ["crc32c", "sha-256"]);
     }
 
     #[test]

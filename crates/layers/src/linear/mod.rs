@@ -8,8 +8,8 @@ use results::model::LayerFigures;
 use toml::Table;
 use units::Bytes;
 
-use crate::kind::{Key, Kind, Needs};
-use crate::layer::{Layer, Place, Raised};
+use crate::kind::{Key, Kind, Needs, ON_ONE_DEVICE};
+use crate::layer::{Layer, Offer, Place, Raised};
 use crate::lvm::{self, Group};
 use crate::probe::NamedDevice;
 use crate::settings::{SettingError, Settings, size_text};
@@ -29,8 +29,13 @@ const KEYS: &[Key] = &[Key {
 pub(crate) const KIND: Kind = Kind {
     name: "linear",
     about: "A plain logical volume: passes every block through.",
+    inputs: ON_ONE_DEVICE,
     keys: KEYS,
     parse: |table| Ok(Box::new(Linear::read(table)?)),
+    parsers: &[],
+    recorded: &[],
+    absence: lvm::ABSENCE,
+    headline: None,
     metrics: &[],
     charts: &[],
     needs: Needs { packages: &["lvm2"], modules: &["dm-mod"], tools: &["lvm", "dmsetup"] },
@@ -55,13 +60,6 @@ impl Linear {
     fn bytes(&self, below_bytes: u64) -> u64 {
         self.size.map_or_else(|| lvm::usable(below_bytes), lvm::round_up)
     }
-}
-
-impl Layer for Linear {
-    fn settings(&self) -> BTreeMap<String, String> {
-        let size = self.size.map_or("all".to_owned(), size_text);
-        BTreeMap::from([("size".to_owned(), size)])
-    }
 
     fn validate(&self, below_bytes: u64) -> Result<(), SettingError> {
         let (wanted, usable) = (self.bytes(below_bytes), lvm::usable(below_bytes));
@@ -79,10 +77,20 @@ impl Layer for Linear {
             format!("write size = \"{}\" or less, or take a larger device", size_text(usable)),
         ))
     }
+}
+
+impl Layer for Linear {
+    fn settings(&self) -> BTreeMap<String, String> {
+        let size = self.size.map_or("all".to_owned(), size_text);
+        BTreeMap::from([("size".to_owned(), size)])
+    }
 
     fn raise(&self, at: &Place) -> Result<Raised, SettingError> {
-        let group = Group::of(at);
-        let bytes = self.bytes(at.below_bytes);
+        let (_, below_bytes) = at.block("data");
+        self.validate(below_bytes)?;
+        let group = Group::of(at, &["data"]);
+        let bytes = self.bytes(below_bytes);
+        let device = group.path(VOLUME);
         let [how, size] = lvm::size_arguments(self.size.map(lvm::round_up));
         let mut up = group.up();
         up.push(group.create(
@@ -93,39 +101,40 @@ impl Layer for Linear {
         ));
         Ok(Raised {
             up,
-            device: group.path(VOLUME),
-            bytes,
-            nodes: vec![NamedDevice { name: at.name.to_owned(), path: group.path(VOLUME) }],
+            nodes: vec![NamedDevice { name: at.name.to_owned(), path: device.clone() }],
             probes: Vec::new(),
             ready: Vec::new(),
-            settle: vec![lvm::flush(&group.path(VOLUME))],
+            settle: vec![lvm::flush(&device)],
+            offer: Offer::Block { device, bytes },
             allocate: None,
             memory_bytes: 0,
         })
     }
 
-    fn twin(&self, at: &Place) -> Box<dyn Twin> {
-        Box::new(twin::LinearTwin::new(Group::of(at), at.below))
+    fn twin(&self, at: &Place) -> Option<Box<dyn Twin>> {
+        Some(Box::new(twin::LinearTwin::new(Group::of(at, &["data"]))))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layer::on_device;
     use crate::step::Action;
 
-    fn place() -> Place<'static> {
-        Place { name: "plain", run_tag: "0badcafe", below: "{device.data}", below_bytes: 7 << 30 }
+    fn raised(text: &str, bytes: u64) -> Result<Raised, SettingError> {
+        let inputs = on_device("{device.data}", bytes);
+        let at = Place { name: "plain", run_tag: "0badcafe", inputs: &inputs };
+        (KIND.parse)(&text.parse().unwrap()).unwrap().raise(&at)
     }
 
     #[test]
     fn a_volume_larger_than_its_device_is_refused_with_the_largest_that_fits() {
-        let table = "size = \"8G\"".parse().unwrap();
-        let error = (KIND.parse)(&table).unwrap().validate(7 << 30).unwrap_err();
+        let error = raised("size = \"8G\"", 7 << 30).unwrap_err();
         assert_eq!(error.key, "size");
         assert!(error.message.contains("8 GiB") && error.help.contains("7164M"), "{error:?}");
-        assert!((KIND.parse)(&Table::new()).unwrap().validate(7 << 30).is_ok());
-        assert!((KIND.parse)(&Table::new()).unwrap().validate(1 << 20).is_err());
+        assert!(raised("", 7 << 30).is_ok());
+        assert!(raised("", 1 << 20).is_err());
         for small in ["size = 0", "size = \"100k\""] {
             let error = (KIND.parse)(&small.parse().unwrap()).err().unwrap();
             assert!(error.help.contains("at least 4M"), "{error:?}");
@@ -134,9 +143,9 @@ mod tests {
 
     #[test]
     fn every_step_that_makes_something_says_how_to_remove_it() {
-        let raised = (KIND.parse)(&Table::new()).unwrap().raise(&place()).unwrap();
+        let raised = raised("", 7 << 30).unwrap();
         assert!(raised.up.iter().all(|step| !step.undo.is_empty()));
-        assert_eq!(raised.device, "/dev/mapper/fathom_0badcafe_plain-volume");
+        assert_eq!(raised.offer.path(), "/dev/mapper/fathom_0badcafe_plain-volume");
         let shown: Vec<_> = raised.up.iter().map(|s| s.action.show()).collect();
         assert_eq!(shown[0], "lvm pvcreate --yes {device.data}");
         assert!(shown[2].contains("--type linear --extents 100%FREE"), "{}", shown[2]);

@@ -10,8 +10,8 @@ use crate::twin::{Twin, TwinAnswer, Writes};
 pub(super) struct LinearTwin(GroupTwin);
 
 impl LinearTwin {
-    pub(super) fn new(group: Group, below: &str) -> Self {
-        Self(GroupTwin::new(group, below, &[super::VOLUME]))
+    pub(super) fn new(group: Group) -> Self {
+        Self(GroupTwin::new(group, &[super::VOLUME]))
     }
 }
 

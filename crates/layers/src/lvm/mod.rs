@@ -4,7 +4,8 @@ mod twin;
 
 pub(crate) use twin::GroupTwin;
 
-use crate::Place;
+use crate::kind::Absence;
+use crate::layer::Place;
 use crate::settings::{SettingError, size_text};
 use crate::step::{Action, Step};
 
@@ -18,15 +19,29 @@ const HEADER: u64 = 1 << 20;
 pub(crate) struct Group {
     /// The volume group.
     pub(crate) name: String,
-    below: String,
+    /// The devices that it stands on.
+    devices: Vec<String>,
 }
 
+/// How lvm says that an object is not there.
+pub(crate) const ABSENCE: &[Absence] = &[Absence {
+    program: "lvm",
+    gone: &[
+        "not found",
+        "No such",
+        "does not exist",
+        "Failed to find",
+        "No PV found",
+        "No PV label found",
+    ],
+    held: &["in use", "busy", "is used by", "Can't open"],
+}];
+
 impl Group {
-    /// The volume group of a layer: `fathom_<tag>_<layer>`.
-    pub(crate) fn of(at: &Place) -> Self {
-        let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
-        let layer: String = at.name.chars().take(40).map(plain).collect();
-        Self { name: format!("fathom_{}_{layer}", at.run_tag), below: at.below.to_owned() }
+    /// The volume group of a layer, on the devices of these inputs.
+    pub(crate) fn of(at: &Place, inputs: &[&str]) -> Self {
+        let devices = inputs.iter().map(|input| at.block(input).0.to_owned()).collect();
+        Self { name: at.tagged(), devices }
     }
 
     /// Name of a volume's device-mapper node. The group's name has no hyphen, which would be doubled.
@@ -39,23 +54,22 @@ impl Group {
         format!("/dev/mapper/{}", self.node(volume))
     }
 
-    /// Steps that make the physical volume and the volume group.
+    /// Steps that make the physical volumes and the volume group.
     pub(crate) fn up(&self) -> Vec<Step> {
-        let below = self.below.as_str();
-        vec![
-            Step {
-                about: "make the device a physical volume".into(),
-                action: command(&["lvm", "pvcreate", "--yes", below]),
-                undo: vec![gone(&["lvm", "pvremove", "--yes", below])],
-                deadline_s: 60,
-            },
-            Step {
-                about: "make the volume group".into(),
-                action: command(&["lvm", "vgcreate", "--yes", &self.name, below]),
-                undo: vec![gone(&["lvm", "vgremove", "--yes", "--force", &self.name])],
-                deadline_s: 60,
-            },
-        ]
+        let physical = self.devices.iter().map(|device| Step {
+            about: "make the device a physical volume".into(),
+            action: command(&["lvm", "pvcreate", "--yes", device]),
+            undo: vec![gone(&["lvm", "pvremove", "--yes", device])],
+            deadline_s: 60,
+        });
+        let devices: Vec<&str> = self.devices.iter().map(String::as_str).collect();
+        let group = Step {
+            about: "make the volume group".into(),
+            action: command(&[&["lvm", "vgcreate", "--yes", &self.name], &devices[..]].concat()),
+            undo: vec![gone(&["lvm", "vgremove", "--yes", "--force", &self.name])],
+            deadline_s: 60,
+        };
+        physical.chain([group]).collect()
     }
 
     /// A step that makes volumes; they and their nodes (top first) are removed by its undo.
@@ -82,6 +96,20 @@ impl Group {
 }
 
 impl Group {
+    /// A step that turns a volume into another kind, with others of the group; it and its nodes (top first) are removed by
+    /// its undo.
+    pub(crate) fn convert(
+        &self,
+        about: &str,
+        arguments: &[&str],
+        volume: &str,
+        nodes: &[&str],
+    ) -> Step {
+        let full = format!("{}/{volume}", self.name);
+        let argv = [&["lvm", "lvconvert", "--yes"], arguments, &[&full]].concat();
+        Step { action: command(&argv), ..self.create(about, &[], volume, nodes) }
+    }
+
     /// A step that changes a volume that is up; nothing undoes it but the end of the volume.
     pub(crate) fn change(&self, about: &str, arguments: &[&str], volume: &str) -> Step {
         let full = format!("{}/{volume}", self.name);

@@ -19,11 +19,11 @@ pub(crate) struct GroupTwin {
 }
 
 impl GroupTwin {
-    pub(crate) fn new(group: Group, below: &str, volumes: &[&str]) -> Self {
+    pub(crate) fn new(group: Group, volumes: &[&str]) -> Self {
         let volumes = volumes.iter().map(|v| group.node(v)).collect();
         Self {
+            below: group.devices.first().cloned().unwrap_or_default(),
             group,
-            below: below.to_owned(),
             volumes,
             physical: false,
             made: false,
@@ -157,7 +157,7 @@ impl GroupTwin {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Place;
+    use crate::layer::{Place, on_device};
     use crate::step::{Action, Step};
 
     fn run(twin: &mut GroupTwin, action: &Action) -> TwinAnswer {
@@ -176,12 +176,12 @@ mod tests {
     }
 
     fn stack() -> (GroupTwin, Vec<Step>) {
-        let at =
-            Place { name: "v", run_tag: "00000001", below: "{device.data}", below_bytes: 1 << 30 };
-        let group = Group::of(&at);
+        let inputs = on_device("{device.data}", 1 << 30);
+        let group =
+            Group::of(&Place { name: "v", run_tag: "00000001", inputs: &inputs }, &["data"]);
         let mut steps = group.up();
         steps.push(group.create("make", &[&group.name], "volume", &["volume"]));
-        (GroupTwin::new(group, at.below, &["volume"]), steps)
+        (GroupTwin::new(group, &["volume"]), steps)
     }
 
     #[test]

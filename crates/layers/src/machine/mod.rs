@@ -3,17 +3,25 @@
 
 mod cpu;
 mod diskstats;
+mod figures;
 mod table;
 mod threads;
 mod twin;
 
-pub(crate) use cpu::parse_cpu;
-pub(crate) use diskstats::parse_diskstats;
-pub(crate) use table::parse_table;
-pub(crate) use threads::parse_threads;
+pub use figures::device_figures;
+pub(crate) use figures::metrics;
 pub use twin::MachineTwin;
 
+use crate::kind::Parser;
 use crate::probe::{NamedDevice, Probe, Source};
+
+/// The parsers of what is read from the machine.
+pub(crate) static PARSERS: &[Parser] = &[
+    Parser { id: TABLE, read: table::parse_table },
+    Parser { id: THREADS, read: threads::parse_threads },
+    Parser { id: DISKSTATS, read: diskstats::parse_diskstats },
+    Parser { id: CPU, read: cpu::parse_cpu },
+];
 
 /// Parser of a device-mapper table line: text `table`.
 pub(crate) const TABLE: &str = "dm.table";

@@ -1,6 +1,6 @@
 //! The figures of a VDO volume, described. All are growth from the end of allocation to the settled stack.
 
-use units::{Better, Metric, Unit};
+use units::{Basis, Better, Metric, Unit};
 
 const fn metric(
     id: &'static str,
@@ -9,7 +9,12 @@ const fn metric(
     better: Better,
     help: &'static str,
 ) -> Metric {
-    Metric { id, name, unit, better, help }
+    Metric { id, name, unit, better, basis: Basis::Counter, help }
+}
+
+/// A figure of all that was written since the end of allocation.
+const fn since_allocation(metric: Metric) -> Metric {
+    Metric { basis: Basis::Cell, ..metric }
 }
 
 use Better::{Higher, Lower, Neither};
@@ -38,20 +43,20 @@ pub(super) static METRICS: &[Metric] = &[
         Lower,
         "Blocks taken by metadata (overheadBlocksUsed). It stays put when the block map was allocated before.",
     ),
-    metric(
+    since_allocation(metric(
         "saving_percent",
         "space saved",
         Percent,
         Higher,
         "100 x (1 - data blocks / logical blocks). Zero blocks count as saved.",
-    ),
-    metric(
+    )),
+    since_allocation(metric(
         "saving_without_zero_percent",
         "space saved, zero blocks left out",
         Percent,
         Higher,
         "As the saving, but logical blocks that hold zeros do not count; their share is taken from the content that was written.",
-    ),
+    )),
     metric(
         "compressed_fragments",
         "compressed fragments",
@@ -66,13 +71,13 @@ pub(super) static METRICS: &[Metric] = &[
         Neither,
         "Physical blocks that hold compressed fragments.",
     ),
-    metric(
+    since_allocation(metric(
         "fragments_per_block",
         "fragments per packed block",
         Ratio,
         Higher,
         "Compressed fragments divided by packed blocks: for blocks of one size min(14, floor(4060 / LZ4 size)).",
-    ),
+    )),
     metric(
         "duplicates_found",
         "duplicates found",

@@ -2,7 +2,7 @@
 
 use results::model::{ContentFigures, LayerFigures};
 
-use crate::figures::{FigureFacts, Marks, ratio};
+use crate::figures::{FigureFacts, ratio};
 
 /// Figures that are the growth of one field of the statistics.
 const GROWTH: [(&str, &str); 16] = [
@@ -26,7 +26,7 @@ const GROWTH: [(&str, &str); 16] = [
 
 /// Every figure of the catalogue; all `None` when one of the two marked samples is missing.
 pub(super) fn figures(facts: &FigureFacts) -> LayerFigures {
-    let stats = Marks::of(facts.samples, &format!("{}.stats", facts.layer));
+    let stats = facts.ends("stats");
     let mut figures: LayerFigures = GROWTH
         .iter()
         .map(|(id, field)| ((*id).to_owned(), stats.and_then(|s| s.growth(field))))
@@ -75,8 +75,8 @@ fn not_zero_share(achieved: Option<&ContentFigures>) -> Option<f64> {
 
 /// CPU seconds of all threads between the marks.
 fn cpu(facts: &FigureFacts) -> Option<f64> {
-    let marks = Marks::of(facts.samples, &format!("{}.threads", facts.layer))?;
-    let growth: Vec<f64> = marks.after.keys().filter_map(|name| marks.growth(name)).collect();
+    let ends = facts.ends("threads")?;
+    let growth: Vec<f64> = ends.after.keys().filter_map(|name| ends.growth(name)).collect();
     (!growth.is_empty()).then(|| growth.iter().sum())
 }
 
@@ -85,7 +85,7 @@ mod tests {
     use results::model::{Fields, SampleRow};
 
     use super::*;
-    use crate::figures::{ALLOCATED, SETTLED};
+    use crate::figures::{ALLOCATED, SETTLED, Window};
 
     fn sample(at_ns: u64, source: &str, mark: &str, fields: &[(&str, f64)]) -> SampleRow {
         SampleRow {
@@ -132,7 +132,7 @@ mod tests {
     }
 
     fn of(rows: &[SampleRow], achieved: Option<&ContentFigures>) -> LayerFigures {
-        figures(&FigureFacts { layer: "vdo", samples: rows, achieved })
+        figures(&FigureFacts { layer: "vdo", window: &Window::of_cell(rows), achieved })
     }
 
     #[test]

@@ -13,9 +13,8 @@ mod texts;
 mod twin;
 mod validity;
 
-pub(crate) use parsers::{parse_config, parse_instance, parse_stats, parse_status};
-
-use crate::kind::{Kind, Needs};
+use crate::kind::{Kind, Needs, ON_ONE_DEVICE, Parser};
+use crate::lvm;
 
 /// Parser of the statistics message: every field, nested names joined with dots.
 pub(crate) const STATS: &str = "vdo.stats";
@@ -38,8 +37,18 @@ const DATA_NODE: &str = "pool_vdata";
 pub(crate) const KIND: Kind = Kind {
     name: "vdo",
     about: "A volume that deduplicates and compresses 4 KiB blocks: dm-vdo, made by lvm2.",
+    inputs: ON_ONE_DEVICE,
     keys: keys::KEYS,
     parse: |table| Ok(Box::new(setup::Setup::read(table)?)),
+    parsers: &[
+        Parser { id: STATS, read: parsers::parse_stats },
+        Parser { id: STATUS, read: parsers::parse_status },
+        Parser { id: CONFIG, read: parsers::parse_config },
+        Parser { id: INSTANCE, read: parsers::parse_instance },
+    ],
+    recorded: &[],
+    absence: lvm::ABSENCE,
+    headline: Some("saving_percent"),
     metrics: catalogue::METRICS,
     charts: charts::CHARTS,
     needs: Needs {

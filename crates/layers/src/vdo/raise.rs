@@ -2,7 +2,7 @@
 
 use super::setup::Setup;
 use super::{CONFIG, DATA_NODE, INSTANCE, POOL, POOL_NODE, STATS, STATUS, VOLUME, geometry};
-use crate::layer::{Allocate, Place, Raised};
+use crate::layer::{Allocate, Offer, Place, Raised};
 use crate::lvm::{self, Group};
 use crate::machine;
 use crate::probe::{NamedDevice, Probe, Source};
@@ -10,19 +10,18 @@ use crate::step::{Action, Condition, Step};
 
 /// Everything about the volume at its place.
 pub(super) fn raise(setup: &Setup, at: &Place) -> Raised {
-    let group = Group::of(at);
+    let group = Group::of(at, &["data"]);
     let node = group.node(POOL_NODE);
-    let name = at.name;
+    let (name, (_, below_bytes)) = (at.name, at.block("data"));
     let mut up = group.up();
     up.push(create(setup, at, &group));
     up.extend(facts(name, &node));
-    let pool = setup.pool_bytes(at.below_bytes);
-    let bytes = setup.volume_bytes(at.below_bytes);
+    let pool = setup.pool_bytes(below_bytes);
+    let bytes = setup.volume_bytes(below_bytes);
     let device = |name: String, volume: &str| NamedDevice { name, path: group.path(volume) };
     Raised {
         up,
-        device: group.path(VOLUME),
-        bytes,
+        offer: Offer::Block { device: group.path(VOLUME), bytes },
         nodes: vec![
             device(name.to_owned(), VOLUME),
             device(format!("{name}-pool"), POOL_NODE),
@@ -32,7 +31,7 @@ pub(super) fn raise(setup: &Setup, at: &Place) -> Raised {
         ready: ready(setup, &node),
         settle: settle(&group, &node),
         allocate: Some(Allocate {
-            stride_bytes: geometry::ENTRIES_PER_PAGE * geometry::BLOCK,
+            stride_bytes: geometry::MAP_ENTRIES * geometry::BLOCK,
             last_block: true,
             block_bytes: geometry::BLOCK,
         }),
@@ -47,7 +46,7 @@ fn yes_no(on: bool) -> &'static str {
 
 /// Steps that switch deduplication or compression of a running volume; `None` for what cannot change while it runs.
 pub(super) fn change(setup: &Setup, at: &Place, key: &str) -> Option<Vec<Step>> {
-    let group = Group::of(at);
+    let group = Group::of(at, &["data"]);
     let (flag, what, on) = match key {
         "dedupe" => ("--deduplication", "deduplication", setup.dedupe),
         "compression" => ("--compression", "compression", setup.compression),
@@ -63,7 +62,7 @@ pub(super) fn change(setup: &Setup, at: &Place, key: &str) -> Option<Vec<Step>> 
 
 fn create(setup: &Setup, at: &Place, group: &Group) -> Step {
     let [how, size] = lvm::size_arguments(setup.physical_size.map(lvm::round_up));
-    let volume_bytes = format!("{}b", setup.volume_bytes(at.below_bytes));
+    let volume_bytes = format!("{}b", setup.volume_bytes(at.block("data").1));
     let settings = lvm_settings(setup);
     let pool = format!("{}/{POOL}", group.name);
     let arguments = [
@@ -203,15 +202,11 @@ fn settle(group: &Group, node: &str) -> Vec<Step> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layer::Layer;
+    use crate::layer::{Layer, on_device};
 
     fn raised(text: &str) -> Raised {
-        let at = Place {
-            name: "vdo",
-            run_tag: "0badcafe",
-            below: "{device.data}",
-            below_bytes: 7 << 30,
-        };
+        let inputs = on_device("{device.data}", 7 << 30);
+        let at = Place { name: "vdo", run_tag: "0badcafe", inputs: &inputs };
         Setup::read(&text.parse().unwrap()).unwrap().raise(&at).unwrap()
     }
 
@@ -229,8 +224,8 @@ mod tests {
         ] {
             assert!(command.contains(part), "{part} in {command}");
         }
-        assert_eq!(raised.bytes, 1 << 30);
-        assert_eq!(raised.device, "/dev/mapper/fathom_0badcafe_vdo-volume");
+        assert_eq!(raised.offer.bytes(), 1 << 30);
+        assert_eq!(raised.offer.path(), "/dev/mapper/fathom_0badcafe_vdo-volume");
     }
 
     #[test]
@@ -259,7 +254,8 @@ mod tests {
 
     #[test]
     fn a_running_volume_is_switched_by_lvm_and_its_index_is_waited_for() {
-        let at = Place { name: "vdo", run_tag: "0badcafe", below: "/dev/x", below_bytes: 7 << 30 };
+        let inputs = on_device("/dev/x", 7 << 30);
+        let at = Place { name: "vdo", run_tag: "0badcafe", inputs: &inputs };
         let steps =
             |text: &str, key: &str| Setup::read(&text.parse().unwrap()).unwrap().change(&at, key);
         let on = steps("", "dedupe").unwrap();

@@ -3,7 +3,7 @@
 use results::model::{Finding, SampleRow, Severity};
 
 use super::geometry::{PACKED_BYTES, PACKED_SLOTS};
-use crate::figures::{Marks, STAGE_END, STAGE_START};
+use crate::figures::{Ends, STAGE_END, STAGE_START};
 use crate::kind::RuleFacts;
 
 /// Findings of one cell.
@@ -24,14 +24,14 @@ fn finding(facts: &RuleFacts, rule: &str, severity: Severity) -> Finding {
 }
 
 /// The statistics at the start and at the end of the last stage that has both.
-fn last_stage<'a>(facts: &RuleFacts<'a>) -> Option<Marks<'a>> {
+fn last_stage<'a>(facts: &RuleFacts<'a>) -> Option<Ends<'a>> {
     let source = format!("{}.stats", facts.layer);
     let marked = |row: &&SampleRow, mark: &str| {
         row.source == source && row.error.is_none() && row.mark.as_deref() == Some(mark)
     };
     let end = facts.samples.iter().rposition(|row| marked(&row, STAGE_END))?;
     let start = facts.samples[..end].iter().rfind(|row| marked(row, STAGE_START))?;
-    Some(Marks { before: &start.fields, after: &facts.samples[end].fields })
+    Some(Ends { before: &start.fields, after: &facts.samples[end].fields })
 }
 
 /// Overhead that grows while it is measured: pages of the block map were allocated then.

@@ -101,12 +101,8 @@ impl Layer for Setup {
         entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
     }
 
-    fn validate(&self, below_bytes: u64) -> Result<(), SettingError> {
-        validity::on_device(self, below_bytes)
-    }
-
     fn raise(&self, at: &Place) -> Result<Raised, SettingError> {
-        self.validate(at.below_bytes)?;
+        validity::on_device(self, at.block("data").1)?;
         Ok(raise::raise(self, at))
     }
 
@@ -118,7 +114,7 @@ impl Layer for Setup {
         &["dedupe", "compression"]
     }
 
-    fn twin(&self, at: &Place) -> Box<dyn Twin> {
-        Box::new(twin::VdoTwin::new(self.clone(), at))
+    fn twin(&self, at: &Place) -> Option<Box<dyn Twin>> {
+        Some(Box::new(twin::VdoTwin::new(self.clone(), at)))
     }
 }

@@ -65,15 +65,16 @@ impl State {
 
 impl VdoTwin {
     pub(super) fn new(setup: Setup, at: &Place) -> Self {
-        let group = Group::of(at);
-        let pool = setup.pool_bytes(at.below_bytes);
+        let group = Group::of(at, &["data"]);
+        let (_, below_bytes) = at.block("data");
+        let pool = setup.pool_bytes(below_bytes);
         let (slab, index) = (setup.slab_size, setup.index_memory);
         Self {
             node: group.node(POOL_NODE),
             pool_blocks: pool / BLOCK,
-            logical_blocks: setup.volume_bytes(at.below_bytes) / BLOCK,
+            logical_blocks: setup.volume_bytes(below_bytes) / BLOCK,
             slabs: geometry::slabs(pool, slab, index, setup.sparse_index),
-            lvm: GroupTwin::new(group, at.below, &[VOLUME, POOL_NODE, DATA_NODE]),
+            lvm: GroupTwin::new(group, &[VOLUME, POOL_NODE, DATA_NODE]),
             setup,
             starts: 0,
             index_open: false,

@@ -131,14 +131,14 @@ pub(super) fn on_device(s: &Setup, below_bytes: u64) -> Result<(), SettingError>
             format!("take a device of at least {device}, or a smaller slab_size (from 128M)"),
         ));
     }
-    if slabs > geometry::MAX_SLABS {
+    if slabs > geometry::MOST_SLABS {
         return Err(SettingError::new(
             "slab_size",
             format!(
                 "slab_size {} makes {slabs} slabs of a pool of {}; VDO has at most {}",
                 size_text(s.slab_size),
                 Bytes(pool),
-                geometry::MAX_SLABS
+                geometry::MOST_SLABS
             ),
             "write a larger slab_size",
         ));

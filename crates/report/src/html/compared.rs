@@ -8,7 +8,7 @@ use stats::Verdict;
 
 use super::figures::range;
 use super::hero::{chip, dot};
-use crate::view::{FigureRow, Scope, View};
+use crate::view::{FigureRow, Of, Scope, View};
 use crate::wording::{self, NONE};
 
 /// Variants beside the base in one table, and variants in one that compares nothing: more would not fit a page.
@@ -99,7 +99,8 @@ fn runs(n: usize) -> String {
 
 fn group(columns: usize, scope: &Scope) -> Markup {
     html! { tr.group { th.name colspan=(columns) scope="rowgroup" {
-        @match scope { Scope::Operation(name) => { "Operation " (name) }, Scope::Load => { "The load as a whole" }, Scope::Layer(name) => { "Layer " (name) } }
+        @match &scope.of { Of::Operation(name) => { "Operation " (name) }, Of::Load => { "The load as a whole" }, Of::Layer(name) => { "Layer " (name) }, Of::Content => { "Content" } }
+        @if let Some(stage) = &scope.stage { " in stage " (stage) }
     } } }
 }
 

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::compared;
 use super::hero::dot;
-use crate::view::{Figure, FigureRow, Variant, View};
+use crate::view::{Content, Figure, FigureRow, View};
 use crate::wording::{self, NONE};
 
 /// Medians, intervals, ratios, verdicts; below, how throughput was spread within the runs.
@@ -51,8 +51,8 @@ fn spread(view: &View) -> Markup {
 }
 
 /// Half the 95 % interval of a share that rests on a sample of blocks: `± 1.6 points`; `None` where every block was looked at.
-fn sampled(variant: &Variant, key: &str) -> Option<String> {
-    let error = variant.achieved.get(&key.replace("_percent", "_error_points"))?.median;
+fn sampled(content: &Content, key: &str) -> Option<String> {
+    let error = content.achieved.get(&key.replace("_percent", "_error_points"))?.median;
     let half = results::model::half_interval(key, error);
     (error > 0.0).then(|| format!("± {} points", units::show::significant(half, 2)))
 }
@@ -72,23 +72,23 @@ pub fn content(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
             "Below it stands the " (wording::intervals_name(view)) " over the repeats; where there is but one, how far off the sample of blocks may be." }
         div.scroll tabindex="0" role="region" aria-label="Content asked and achieved" { table {
             thead { tr { th scope="col" { "Variant" } th.text scope="col" { "Content" } th scope="col" { "Asked" } th scope="col" { "Achieved" } } }
-            tbody { @for (index, variant) in view.variants.iter().enumerate() { @for (key, name) in keys {
-                @let asked = variant.asked.as_ref().and_then(|c| match key {
+            tbody { @for (index, variant) in view.variants.iter().enumerate() { @for content in &variant.content { @for (key, name) in keys {
+                @let asked = content.asked.as_ref().and_then(|c| match key {
                     "duplicate_percent" => c.duplicate_percent,
                     "live_duplicate_percent" => c.live_duplicate_percent,
                     "lz4_saving_percent" => c.lz4_saving_percent,
                     "packer_saving_percent" => c.packer_saving_percent,
                     _ => c.zero_percent,
                 });
-                @if asked.is_some() || variant.achieved.contains_key(key) { tr {
-                    th.name scope="row" { (dot(index)) (variant.name) }
+                @if asked.is_some() || content.achieved.contains_key(key) { tr {
+                    th.name scope="row" { (dot(index)) (variant.name) @if let Some(stage) = &content.stage { span.range { "in " (stage) } } }
                     td.text { (name) }
                     td { (asked.map_or(NONE.to_owned(), |v| units::Unit::Percent.show(v))) }
-                    td { (wording::median(units::Unit::Percent, variant.achieved.get(key)))
-                        @let interval = variant.achieved.get(key).and_then(|f| wording::interval(units::Unit::Percent, f));
-                        @if let Some(text) = interval.or_else(|| sampled(variant, key)) { (range(&text)) } }
+                    td { (wording::median(units::Unit::Percent, content.achieved.get(key)))
+                        @let interval = content.achieved.get(key).and_then(|f| wording::interval(units::Unit::Percent, f));
+                        @if let Some(text) = interval.or_else(|| sampled(content, key)) { (range(&text)) } }
                 } }
-            } } }
+            } } } }
         } }
     }
 }

@@ -7,6 +7,7 @@
 mod cells;
 mod charts;
 mod compared;
+mod expected;
 mod figures;
 mod hero;
 mod library;
@@ -120,6 +121,7 @@ fn result(index: usize, view: &View) -> Markup {
             (hero::hero(&id, view))
             (parts::navigation(&id, view))
             (charts::answer(&id, index, view))
+            (expected::expected(&id, view))
             (figures::results(&id, view))
             (charts::load(&id, index, view))
             (stack::stacks(&id, view))

@@ -15,6 +15,7 @@ pub fn navigation(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     let parts = [
         ("findings", findings.as_str()),
         ("answer", "Picture"),
+        ("expected", "Expected"),
         ("figures", "Figures"),
         ("load", "Load"),
         ("stacks", "Stacks"),
@@ -30,6 +31,7 @@ pub fn navigation(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     ];
     let there = |part: &str| match part {
         "answer" => view.answer.is_some(),
+        "expected" => !view.expectations.is_empty(),
         "qemu" => in_lab(view),
         _ => true,
     };

@@ -1,14 +1,15 @@
 //! Putting a view together from a result, its analysis and its findings.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
-use analysis::{Analysis, verdict_sentence};
+use analysis::{Analysis, VariantFigures, verdict_sentence};
 use results::model::{CellRecord, Finding, VerifyFigures};
 use results::read::ResultSet;
 
 use super::{
-    Cell, Chart, FigureRow, Part, Scope, Variant, View, commands, driven, facts, figures, latency,
-    layers, machine, sentence, throughput,
+    Cell, Chart, Content, FigureRow, Of, Part, Variant, View, commands, driven, facts, figures,
+    latency, layers, machine, sentence, throughput,
 };
 use crate::wording;
 
@@ -42,12 +43,14 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
         machine: facts::machine(set),
         glossary: glossary.collect(),
         spread: figures::spread(analysis),
+        expectations: analysis.expectations.clone(),
         answer,
         charts,
         threads: layers::threads(set),
         samplers: facts::samplers(set),
         lab_times: facts::lab_times(set),
         cells: cells(set, analysis, &rows),
+        stages: analysis.stages.clone(),
         variants,
         figures: rows,
     }
@@ -57,15 +60,18 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
 fn answer(rows: &[FigureRow], charts: &[Chart]) -> Option<String> {
     let asked = rows.iter().find(|row| row.headline());
     let of = |wanted: &dyn Fn(&Chart) -> bool| charts.iter().find(|c| wanted(c));
-    let own = asked.and_then(|row| match &row.scope {
-        Scope::Operation(name) if row.metric.starts_with("latency") => {
-            of(&|c| c.id == format!("latency-{name}"))
+    let own = asked.and_then(|row| match (&row.scope.of, row.scope.stage.as_deref()) {
+        (Of::Operation(name), stage) if row.metric.starts_with("latency") => {
+            of(&|c| c.id == latency::id(stage, name))
         }
-        Scope::Operation(name) => {
+        (Of::Operation(name), None) => {
             of(&|c| c.id.starts_with("throughput-") && c.id.ends_with(&format!("-{name}")))
         }
-        Scope::Layer(_) => of(&|c| c.part == Part::Layers),
-        Scope::Load => None,
+        (Of::Operation(name), Some(stage)) => {
+            of(&|c| c.id == format!("throughput-{stage}-{name}"))
+        }
+        (Of::Layer(_), _) => of(&|c| c.part == Part::Layers),
+        (Of::Load | Of::Content, _) => None,
     });
     own.or_else(|| charts.first()).map(|chart| chart.id.clone())
 }
@@ -75,20 +81,32 @@ fn variants(set: &ResultSet, analysis: &Analysis) -> Vec<Variant> {
     planned
         .map(|facts| {
             let own = analysis.variants.iter().find(|v| v.name == facts.name);
-            let achieved = own.into_iter().flat_map(|v| &v.content.achieved);
             Variant {
                 name: facts.name.clone(),
                 repeats: own.map_or(0, |v| v.repeats),
                 stack: facts.stack.clone(),
                 stages: facts.stages.iter().map(self::facts::stage).collect(),
-                asked: own.and_then(|v| v.content.asked.clone()),
-                achieved: achieved
-                    .filter_map(|(key, f)| Some((key.clone(), figures::figure(f)?)))
-                    .collect(),
+                content: own.map(content).unwrap_or_default(),
                 verified: verified(set, &facts.name),
             }
         })
         .collect()
+}
+
+/// What each measured stage of a variant wrote.
+fn content(variant: &VariantFigures) -> Vec<Content> {
+    let wrote = variant.figures.keys().filter(|scope| scope.of == Of::Content);
+    let stages: BTreeSet<_> =
+        wrote.map(|scope| &scope.stage).chain(variant.asked.keys()).cloned().collect();
+    let of = |stage: Option<String>| {
+        let achieved = variant.achieved(stage.as_deref()).iter();
+        Content {
+            asked: variant.asked.get(&stage).cloned(),
+            achieved: achieved.filter_map(|(k, f)| Some((k.clone(), figures::figure(f)?))).collect(),
+            stage,
+        }
+    };
+    stages.into_iter().map(of).collect()
 }
 
 /// Sums of what verification found in every load of a variant.
@@ -110,20 +128,23 @@ fn cells(set: &ResultSet, analysis: &Analysis, rows: &[FigureRow]) -> Vec<Cell> 
     for (cell, data) in cells.iter_mut().zip(&set.cells) {
         let Some(record) = data.record.as_ref().filter(|_| data.done()) else { continue };
         let asked = rows.iter().filter(|row| row.headline());
-        cell.figures = asked.map(|row| (row.label.clone(), own(analysis, record, row))).collect();
+        cell.figures = asked.map(|row| (label(row), own(analysis, record, row))).collect();
     }
     cells
 }
 
+/// What a figure is called where it stands alone.
+fn label(row: &FigureRow) -> String {
+    match row.scope.stage {
+        None => row.label.clone(),
+        Some(_) => format!("{}, {}", row.label, row.scope.name()),
+    }
+}
+
 /// What one cell has of a row.
 fn own(analysis: &Analysis, record: &CellRecord, row: &FigureRow) -> String {
-    let scope = match &row.scope {
-        Scope::Operation(name) => analysis::Scope::Operation(name.clone()),
-        Scope::Layer(name) => analysis::Scope::Layer(name.clone()),
-        Scope::Load => analysis::Scope::Cpu,
-    };
     let variant = analysis.variants.iter().find(|v| v.name == record.variant);
-    let values = variant.and_then(|v| v.values_of(&scope, &row.metric));
+    let values = variant.and_then(|v| v.values_of(&row.scope, &row.metric));
     let points = values.into_iter().flat_map(|v| &v.points);
     let mut value = points.filter(|p| p.repeat == record.repeat).map(|p| p.value);
     value.next().map_or(wording::NONE.to_owned(), |v| wording::value(row.unit, v))

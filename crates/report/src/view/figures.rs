@@ -1,40 +1,36 @@
 //! The figures of all variants side by side, from the analysis and the catalogue of metrics.
 
-use analysis::{Analysis, MetricComparison, Scope as Of, VariantFigures};
+use analysis::{Analysis, MetricComparison, Of, Scope, VariantFigures};
 use results::model::AskedMetric;
 use units::Metric;
 
-use super::{Figure, FigureRow, Scope, SpreadRow};
+use super::{Figure, FigureRow, SpreadRow};
 
-/// A row for every metric that the catalogue describes and a variant has: operations first, then the load as
+/// A row for every metric that the catalogue describes and a variant has: stage by stage operations first, then the load as
 /// a whole, then layers; within each in the order of the catalogue.
 pub fn rows(analysis: &Analysis, questions: &[AskedMetric]) -> Vec<FigureRow> {
-    let mut scopes: Vec<Of> = Vec::new();
+    let mut scopes: Vec<&Scope> = Vec::new();
     for variant in &analysis.variants {
-        let own = variant.values.iter().map(|v| &v.scope);
-        for scope in own.filter(|s| shown(s, variant)) {
-            if !scopes.contains(scope) {
-                scopes.push(scope.clone());
+        for scope in variant.figures.keys().filter(|scope| shown(scope, variant)) {
+            if !scopes.contains(&scope) {
+                scopes.push(scope);
             }
         }
     }
-    scopes.sort_by_key(|scope| match scope {
-        Of::Operation(name) => (0, name.clone()),
-        Of::Cpu | Of::Content => (1, String::new()),
-        Of::Layer(name) => (2, name.clone()),
-    });
+    let stage = |scope: &Scope| analysis.stages.iter().position(|s| Some(s) == scope.stage.as_ref());
+    scopes.sort_by_key(|scope| (stage(scope), scope.of.clone()));
     let mut rows = Vec::new();
-    for scope in &scopes {
+    for scope in scopes {
         rows.extend(layers::metrics().filter_map(|metric| row(analysis, questions, scope, metric)));
     }
     rows
 }
 
 /// Content has its own table; the load's CPU time stands with its operation where there is only one.
-fn shown(scope: &Of, variant: &VariantFigures) -> bool {
-    match scope {
+fn shown(scope: &Scope, variant: &VariantFigures) -> bool {
+    match scope.of {
         Of::Operation(_) | Of::Layer(_) => true,
-        Of::Cpu => variant.operations.len() > 1,
+        Of::Load => variant.operations(scope.stage.as_deref()) > 1,
         Of::Content => false,
     }
 }
@@ -42,7 +38,7 @@ fn shown(scope: &Of, variant: &VariantFigures) -> bool {
 fn row(
     analysis: &Analysis,
     questions: &[AskedMetric],
-    scope: &Of,
+    scope: &Scope,
     metric: &Metric,
 ) -> Option<FigureRow> {
     let values: Vec<_> =
@@ -52,17 +48,13 @@ fn row(
     }
     let compared = |name: &str| {
         let same =
-            |c: &&MetricComparison| c.new == name && c.metric == metric.id && c.scope() == *scope;
+            |c: &&MetricComparison| c.new == name && c.metric == metric.id && c.scope == *scope;
         analysis.comparisons.iter().find(same).cloned()
     };
-    let own = match scope {
-        Of::Operation(name) => Scope::Operation(name.clone()),
-        Of::Layer(name) => Scope::Layer(name.clone()),
-        Of::Cpu | Of::Content => Scope::Load,
-    };
     Some(FigureRow {
-        asked: questions.iter().any(|q| q.metric == metric.id && asks(q, &own)),
-        scope: own,
+        asked: questions.iter().any(|asked| analysis::asks(asked, scope, metric.id)),
+        purpose: scope.as_layer().is_some() && layers::is_headline(metric.id),
+        scope: scope.clone(),
         metric: metric.id.to_owned(),
         label: metric.name.to_owned(),
         unit: metric.unit,
@@ -70,16 +62,6 @@ fn row(
         comparisons: analysis.variants.iter().map(|v| compared(&v.name)).collect(),
         values,
     })
-}
-
-/// Whether a question is about this operation or layer.
-fn asks(question: &AskedMetric, scope: &Scope) -> bool {
-    match (scope, &question.operation) {
-        (Scope::Operation(name), Some(operation)) => name == operation,
-        (Scope::Operation(_) | Scope::Load, None) => true,
-        (Scope::Load, Some(_)) => false,
-        (Scope::Layer(_), operation) => operation.is_none(),
-    }
 }
 
 /// A figure that has a median.
@@ -92,9 +74,9 @@ pub fn spread(analysis: &Analysis) -> Vec<SpreadRow> {
     let variants = analysis.variants.iter().enumerate();
     variants
         .flat_map(|(variant, figures)| {
-            figures.thesis.iter().map(move |(operation, s)| SpreadRow {
+            figures.thesis.iter().map(move |(scope, s)| SpreadRow {
                 variant,
-                operation: operation.clone(),
+                operation: scope.name(),
                 intervals: s.n,
                 figures: [
                     Some(s.min),

@@ -12,21 +12,43 @@ use super::{Axis, Chart, Part, Scale, Series, Shape};
 /// Points drawn for each nine of the axis.
 const PER_NINE: usize = 12;
 
-/// One chart for each operation of the measured stages.
+/// One chart for each operation of each measured stage.
 pub fn charts(set: &ResultSet) -> Vec<Chart> {
-    let operations: BTreeSet<String> = set
-        .cells
-        .iter()
-        .flat_map(|cell| histograms(cell).map(|(name, _)| name.to_owned()))
-        .collect();
-    operations.iter().map(|operation| chart(set, operation)).filter(Chart::has_points).collect()
+    let stages = set.manifest.plan.measured_stages();
+    let apart = stages.len() > 1;
+    let of_stage = |stage: Option<&str>| {
+        let cells = set.cells.iter();
+        let operations: BTreeSet<String> = cells
+            .flat_map(|cell| histograms(cell, stage).map(|(name, _)| name.to_owned()))
+            .collect();
+        operations.iter().map(|operation| chart(set, stage, operation)).collect::<Vec<_>>()
+    };
+    let mut charts: Vec<Chart> = if apart {
+        stages.into_iter().flat_map(|stage| of_stage(Some(stage))).collect()
+    } else {
+        of_stage(None)
+    };
+    charts.retain(Chart::has_points);
+    charts
 }
 
-/// Operation and histogram of every measured load of a cell.
-fn histograms(cell: &CellData) -> impl Iterator<Item = (&str, &str)> {
+/// Id of the chart of an operation in a stage, or in the only one.
+pub fn id(stage: Option<&str>, operation: &str) -> String {
+    stage.map_or_else(
+        || format!("latency-{operation}"),
+        |stage| format!("latency-{stage}-{operation}"),
+    )
+}
+
+/// Operation and histogram of every measured load of a cell in a stage, or in all.
+fn histograms<'a>(
+    cell: &'a CellData,
+    stage: Option<&'a str>,
+) -> impl Iterator<Item = (&'a str, &'a str)> {
     let record = cell.record.as_ref().filter(|r| r.state == CellState::Done);
     let stages = record.into_iter().flat_map(|r| r.stages.iter().filter(|s| s.measured));
-    let loads = stages.filter_map(|s| s.load.as_ref());
+    let own = stages.filter(move |s| stage.is_none_or(|name| s.name == name));
+    let loads = own.filter_map(|s| s.load.as_ref());
     loads.flat_map(|load| {
         load.operations
             .iter()
@@ -34,13 +56,13 @@ fn histograms(cell: &CellData) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-fn chart(set: &ResultSet, operation: &str) -> Chart {
+fn chart(set: &ResultSet, stage: Option<&str>, operation: &str) -> Chart {
     let mut series = Vec::new();
     for (index, variant) in set.manifest.plan.variants.iter().enumerate() {
         let cells: Vec<_> = set
             .cells_of(&variant.name)
             .map(|cell| {
-                let own = histograms(cell).filter(|(name, _)| *name == operation);
+                let own = histograms(cell, stage).filter(|(name, _)| *name == operation);
                 (cell.entry.repeat, own.map(|(_, text)| text).collect::<Vec<_>>())
             })
             .filter(|(_, texts)| !texts.is_empty())
@@ -52,9 +74,10 @@ fn chart(set: &ResultSet, operation: &str) -> Chart {
         let all: Vec<_> = cells.iter().flat_map(|(_, texts)| texts.iter().copied()).collect();
         series.extend(line(None, &all));
     }
+    let in_stage = stage.map_or_else(String::new, |stage| format!(" in stage {stage}"));
     Chart {
-        id: format!("latency-{operation}"),
-        title: format!("Latency percentiles of {operation}"),
+        id: id(stage, operation),
+        title: format!("Latency percentiles of {operation}{in_stage}"),
         part: Part::Load,
         reading: "Read upwards from a share: at 99 % stands the latency that only one I/O in a hundred exceeded. Each step to the right is ten \
                   times rarer. Bold is all repeats together, thin is each of them; the figures in the tables are medians of the repeats' own \

@@ -22,7 +22,8 @@ pub use chart::{Axis, Chart, Part, Scale, Series, Shape};
 
 use std::collections::BTreeMap;
 
-use analysis::MetricComparison;
+use analysis::{Expectation, MetricComparison};
+pub use analysis::{Of, Scope};
 use results::model::{ContentFigures, Finding, LayerFacts, VerifyFigures};
 use units::{Better, Metric, Unit};
 
@@ -57,10 +58,14 @@ pub struct View {
     pub driven: Vec<(String, String)>,
     /// The machines.
     pub machine: Vec<MachineRow>,
+    /// Names of the measured stages in their order.
+    pub stages: Vec<String>,
     /// The variants in order; the first is the base of comparisons.
     pub variants: Vec<Variant>,
     /// Every figure of every operation and layer.
     pub figures: Vec<FigureRow>,
+    /// What was expected, and what became of it.
+    pub expectations: Vec<Expectation>,
     /// The thesis table: how throughput was spread over the intervals.
     pub spread: Vec<SpreadRow>,
     /// Id of the chart that shows what the experiment asks about first.
@@ -121,12 +126,21 @@ pub struct Variant {
     pub stack: Vec<LayerFacts>,
     /// Its stages in words.
     pub stages: Vec<String>,
-    /// Content that was asked for.
-    pub asked: Option<ContentFigures>,
-    /// Content that was achieved, each the median over the repeats, with its interval.
-    pub achieved: BTreeMap<String, Figure>,
+    /// Content of what its measured stages wrote; of one stage it may stand alone without a name.
+    pub content: Vec<Content>,
     /// What verification found in all its cells, those that failed among them; `None` when none of them was verified.
     pub verified: Option<VerifyFigures>,
+}
+
+/// Content of what one stage wrote.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Content {
+    /// Name of the stage; `None` where the experiment measures only one.
+    pub stage: Option<String>,
+    /// What was asked for.
+    pub asked: Option<ContentFigures>,
+    /// What was achieved, each the median over the repeats, with its interval.
+    pub achieved: BTreeMap<String, Figure>,
 }
 
 /// One figure of one variant.
@@ -140,27 +154,6 @@ pub struct Figure {
     pub high: Option<f64>,
     /// Repeats behind it.
     pub n: usize,
-}
-
-/// What a figure is of.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Scope {
-    /// An operation, by its name as given.
-    Operation(String),
-    /// The load as a whole, where it has several operations.
-    Load,
-    /// A layer, by its name in the experiment.
-    Layer(String),
-}
-
-impl Scope {
-    /// The name of the operation or layer.
-    pub fn name(&self) -> &str {
-        match self {
-            Self::Operation(name) | Self::Layer(name) => name,
-            Self::Load => "load",
-        }
-    }
 }
 
 /// One figure over all variants.
@@ -178,6 +171,8 @@ pub struct FigureRow {
     pub better: Better,
     /// Whether the experiment asks about it, so that it gets a verdict.
     pub asked: bool,
+    /// Whether it is what such a layer is there for (the space saved, the hits of a cache).
+    pub purpose: bool,
     /// One per variant; `None` where the variant has no such figure.
     pub values: Vec<Option<Figure>>,
     /// One per variant: it against the base; `None` for the base and where nothing can be compared.
@@ -185,10 +180,9 @@ pub struct FigureRow {
 }
 
 impl FigureRow {
-    /// Whether it belongs on the first screen: what the experiment asks about, and the space saved, which is
-    /// what such a layer is there for.
+    /// Whether it belongs on the first screen: what the experiment asks about, and what a layer is there for.
     pub fn headline(&self) -> bool {
-        self.asked || self.metric == "saving_percent"
+        self.asked || self.purpose
     }
 }
 
@@ -197,7 +191,7 @@ impl FigureRow {
 pub struct SpreadRow {
     /// Index of the variant.
     pub variant: usize,
-    /// The operation.
+    /// The operation, with its stage where there are several.
     pub operation: String,
     /// Intervals of a run.
     pub intervals: usize,

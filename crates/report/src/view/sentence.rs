@@ -41,8 +41,8 @@ fn against_base(variants: &[Variant], index: usize, asked: &[&FigureRow]) -> Opt
         let Some(Some(figure)) = row.values.get(index) else { continue };
         let value = wording::value(row.unit, figure.median);
         parts.push(match row.metric.as_str() {
-            "saving_percent" => format!("{value} of the space was saved"),
-            _ => format!("{} was {value}", row.label),
+            "saving_percent" => format!("{value} of the space was saved{}", after(&row.scope)),
+            _ => format!("{}{} was {value}", row.label, after(&row.scope)),
         });
     }
     let verdict = compared.first().and_then(|(_, comparison)| comparison.verdict);
@@ -50,6 +50,11 @@ fn against_base(variants: &[Variant], index: usize, asked: &[&FigureRow]) -> Opt
     let end = if all_unclear { " Verdict: unclear." } else { "" };
     (!parts.is_empty())
         .then(|| Sentence { text: format!("With {new}, {}.{end}", parts.join("; ")), verdict })
+}
+
+/// ` in warm`, where there are several stages.
+fn after(scope: &Scope) -> String {
+    scope.stage.as_ref().map_or_else(String::new, |stage| format!(" in {stage}"))
 }
 
 /// All that is asked about one operation or layer.

@@ -12,7 +12,9 @@ use super::{Axis, Chart, Part, Scale, Shape};
 
 /// One pair of charts for every operation of every measured stage.
 pub fn charts(set: &ResultSet) -> Vec<Chart> {
-    let keys = keys(set);
+    let mut keys: Vec<Key> = keys(set).into_iter().collect();
+    let order = set.manifest.plan.measured_stages();
+    keys.sort_by_key(|key| order.iter().position(|stage| *stage == key.stage));
     let stages: BTreeSet<_> = keys.iter().map(|k| &k.stage).collect();
     let mut charts = Vec::new();
     for key in &keys {

@@ -23,11 +23,12 @@ fn paths(value: &Value, path: &str, found: &mut BTreeSet<String>) {
             for (key, value) in map {
                 let step = match path {
                     "" => key.clone(),
-                    "variants[].operations" => format!("{path}.<operation>"),
-                    "variants[].layers" => format!("{path}.<layer>"),
+                    "variants[].stages" => format!("{path}.<stage>"),
+                    p if p.ends_with(".operations") => format!("{path}.<operation>"),
+                    p if p.ends_with(".layers") => format!("{path}.<layer>"),
                     p if p.ends_with("<operation>")
                         || p.ends_with("<layer>")
-                        || p.ends_with("].cpu") =>
+                        || p.ends_with(".cpu") =>
                     {
                         format!("{path}.<metric>")
                     }

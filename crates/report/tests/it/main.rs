@@ -16,7 +16,7 @@ mod terminal;
 #[cfg(test)]
 mod given {
     use report::view::View;
-    use results::model::Row;
+    use results::model::{Bound, ExpectedFigure, FigureName, Row};
     use results::read::ResultSet;
 
     /// The view of a result as the program makes it.
@@ -52,6 +52,19 @@ mod given {
                 load.verify = Some(results::model::VerifyFigures::default());
             }
         }
+        let figure = |variant: &str| FigureName {
+            metric: "iops".into(),
+            stage: None,
+            operation: Some("randwrite".into()),
+            layer: None,
+            variant: variant.into(),
+        };
+        set.manifest.plan.expectations = vec![ExpectedFigure {
+            figure: figure("vdo"),
+            bound: Bound::Near { value: 0.4, by: 0.2 },
+            of: Some(figure("plain")),
+            source: Some("a made-up figure".into()),
+        }];
         set
     }
 

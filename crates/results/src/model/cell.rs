@@ -93,6 +93,9 @@ pub struct StageRecord {
     pub end_ns: Option<u64>,
     /// What its load did.
     pub load: Option<LoadSummary>,
+    /// Figures of each layer, and of each device under them, over a measured stage, by name.
+    #[serde(default)]
+    pub layers: BTreeMap<String, LayerFigures>,
     /// Why it failed.
     pub error: Option<String>,
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::CellState;
+use super::{CellState, ExpectedFigure};
 
 /// Version of the layout of a result; grows with every change that an older reader would misread.
 pub const SCHEMA: u32 = 1;
@@ -96,6 +96,23 @@ pub struct PlanFacts {
     pub variants: Vec<VariantFacts>,
     /// What is asked: these metrics get verdicts.
     pub questions: Vec<AskedMetric>,
+    /// What is expected to be found.
+    #[serde(default)]
+    pub expectations: Vec<ExpectedFigure>,
+}
+
+impl PlanFacts {
+    /// Names of the measured stages of all variants, in the order met.
+    pub fn measured_stages(&self) -> Vec<&str> {
+        let stages = self.variants.iter().flat_map(|variant| &variant.stages);
+        let mut names = Vec::new();
+        for stage in stages.filter(|stage| stage.measured) {
+            if !names.contains(&stage.name.as_str()) {
+                names.push(stage.name.as_str());
+            }
+        }
+        names
+    }
 }
 
 /// A metric that the experiment asks about.
@@ -103,8 +120,14 @@ pub struct PlanFacts {
 pub struct AskedMetric {
     /// Id of the metric (`iops`, `latency_p99_ns`, `saving_percent`).
     pub metric: String,
+    /// The stage it is of; `None` for every measured one.
+    #[serde(default)]
+    pub stage: Option<String>,
     /// The operation it is of; `None` for a layer's metric.
     pub operation: Option<String>,
+    /// The layer it is of; `None` for every one that has such a metric.
+    #[serde(default)]
+    pub layer: Option<String>,
     /// Relative difference that does not matter (0.03 is 3 %).
     pub threshold: f64,
 }

@@ -2,6 +2,7 @@
 
 mod cell;
 mod engine;
+mod expected;
 mod facts;
 mod finding;
 mod load;
@@ -12,6 +13,7 @@ mod written;
 
 pub use cell::{CellRecord, CellState, LayerFigures, StageRecord, StepRecord};
 pub use engine::{ClockFacts, DepthFigures, EngineFacts, ProbeFigure};
+pub use expected::{Bound, ExpectedFigure, FigureName};
 pub use facts::{
     Accelerator, AskedMetric, CellEntry, LayerFacts, MachineFacts, Manifest, PlanFacts, SCHEMA,
     StageFacts, VariantFacts,
@@ -24,4 +26,4 @@ pub use load::{
 pub use reason::plain_and_raw;
 pub use rows::{Fields, IntervalRow, Row, SampleRow, StageEdge};
 pub use verify::{VerifyFigures, WrongBlock, WrongKind};
-pub use written::Written;
+pub use written::{Written, written};

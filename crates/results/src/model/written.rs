@@ -17,18 +17,19 @@ pub struct Written {
 impl CellRecord {
     /// What its measured loads wrote.
     pub fn measured_content(&self) -> Written {
-        of(self.stages.iter().filter(|stage| stage.measured))
+        written(self.stages.iter().filter(|stage| stage.measured))
     }
 
     /// What was written while the figures of layers grew: from the first measured stage to the end.
     pub fn content_of_growth(&self) -> Written {
         let first = self.stages.iter().position(|stage| stage.measured).unwrap_or(0);
-        of(self.stages.iter().skip(first))
+        written(self.stages.iter().skip(first))
     }
 }
 
-fn of<'a>(stages: impl Iterator<Item = &'a StageRecord>) -> Written {
-    let stages: Vec<_> = stages.collect();
+/// What the loads of these stages wrote.
+pub fn written<'a>(stages: impl IntoIterator<Item = &'a StageRecord>) -> Written {
+    let stages: Vec<_> = stages.into_iter().collect();
     let loads: Vec<&LoadSummary> = stages
         .iter()
         .filter_map(|stage| stage.load.as_ref())

@@ -34,6 +34,30 @@ impl Machine for Lasting {
     fn remove_nodes(&mut self, nodes: &[String]) -> io::Result<Vec<String>> {
         self.0.lock().unwrap().remove_nodes(nodes)
     }
+    fn sync(&mut self) -> io::Result<()> {
+        self.0.lock().unwrap().sync()
+    }
+    fn write(&mut self, path: &str, value: &str) -> io::Result<()> {
+        self.0.lock().unwrap().write(path, value)
+    }
+    fn mount(
+        &mut self,
+        device: &str,
+        directory: &str,
+        filesystem: &str,
+        options: &str,
+    ) -> io::Result<()> {
+        self.0.lock().unwrap().mount(device, directory, filesystem, options)
+    }
+    fn unmount(&mut self, directory: &str) -> io::Result<()> {
+        self.0.lock().unwrap().unmount(directory)
+    }
+    fn start(&mut self, name: &str, argv: &[String]) -> io::Result<()> {
+        self.0.lock().unwrap().start(name, argv)
+    }
+    fn stop(&mut self, name: &str) -> io::Result<()> {
+        self.0.lock().unwrap().stop(name)
+    }
     /// What is on other devices than the run's belongs to another run.
     fn leftovers(&mut self, tag: &str) -> Vec<String> {
         let ours = |left: &String| left.contains(tag) || left.ends_with("/dev/simulated-data");
@@ -56,17 +80,15 @@ fn plan() -> Plan {
 fn machine(cell: &CellPlan) -> Lasting {
     let clock = Clock::simulated(None);
     let kind = |name: &str| layers::kind(name).unwrap().parse;
-    let other =
-        Place { name: "plain", run_tag: "feedf00d", below: "/dev/other", below_bytes: 1 << 34 };
+    let elsewhere = layers::on_device("/dev/other", 1 << 34);
+    let other = Place { name: "plain", run_tag: "feedf00d", inputs: &elsewhere };
     let others = kind("linear")(&Default::default()).unwrap();
     let layer = &cell.stack[0];
-    let own = Place {
-        name: &layer.name,
-        run_tag: TAG,
-        below: "/dev/simulated-data",
-        below_bytes: layer.below_bytes.0,
-    };
-    let twins = vec![kind(&layer.kind)(&layer.settings).unwrap().twin(&own), others.twin(&other)];
+    let bytes = layer.inputs["data"].bytes();
+    let inputs = layers::on_device("/dev/simulated-data", bytes);
+    let own = Place { name: &layer.name, run_tag: TAG, inputs: &inputs };
+    let twins = [kind(&layer.kind)(&layer.settings).unwrap().twin(&own), others.twin(&other)];
+    let twins = twins.into_iter().flatten().collect();
     let machine = Lasting(Arc::new(Mutex::new(SimulatedMachine::new(twins, &clock))));
     let mut executor = Executor::new(machine.clone(), &clock, &Interrupt::new());
     others.raise(&other).unwrap().up.iter().for_each(|step| executor.step(step).1.unwrap());

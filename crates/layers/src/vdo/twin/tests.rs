@@ -3,22 +3,20 @@
 use results::model::SampleRow;
 
 use super::*;
-use crate::figures::{ALLOCATED, FigureFacts, SETTLED};
+use crate::figures::{ALLOCATED, FigureFacts, SETTLED, Window};
 use crate::kind::Kind;
-use crate::layer::Layer;
+use crate::layer::{Layer, on_device};
 use crate::parse;
 use crate::step::Action;
 
 const KIND: &Kind = &crate::vdo::KIND;
 
-fn place() -> Place<'static> {
-    Place { name: "vdo", run_tag: "00000001", below: "/dev/sim", below_bytes: 7 << 30 }
-}
-
 fn up(text: &str) -> (Box<dyn Twin>, crate::Raised) {
     let setup = Setup::read(&text.parse().unwrap()).unwrap();
-    let raised = setup.raise(&place()).unwrap();
-    let mut twin = setup.twin(&place());
+    let inputs = on_device("/dev/sim", 7 << 30);
+    let at = Place { name: "vdo", run_tag: "00000001", inputs: &inputs };
+    let raised = setup.raise(&at).unwrap();
+    let mut twin = setup.twin(&at).unwrap();
     for step in &raised.up {
         if let Action::Command { argv, .. } = &step.action {
             assert!(matches!(twin.command(argv), TwinAnswer::Ran { exit: 0, .. }), "{argv:?}");
@@ -58,10 +56,11 @@ fn the_figures_of_a_simulated_pass_are_those_of_its_content() {
     for _ in 0..64 {
         twin.wrote(&Writes::fresh(whole / 64), &content);
     }
-    twin.flushed(&raised.device);
+    twin.flushed(raised.offer.path());
     let after = sample(twin.as_mut(), &raised, 2, SETTLED);
     let rows = [before, after];
-    let facts = FigureFacts { layer: "vdo", samples: &rows, achieved: Some(&content) };
+    let facts =
+        FigureFacts { layer: "vdo", window: &Window::of_cell(&rows), achieved: Some(&content) };
     let figures = (KIND.figures)(&facts);
     let near = |id: &str, want: f64, by: f64| {
         let value = figures[id].unwrap();
@@ -89,10 +88,11 @@ fn overwriting_replaces_what_was_there_so_that_a_full_volume_saves_what_its_cont
     for _ in 0..20 {
         twin.wrote(&Writes { blocks: whole, ..Writes::default() }, &content);
     }
-    twin.flushed(&raised.device);
+    twin.flushed(raised.offer.path());
     let after = sample(twin.as_mut(), &raised, 2, SETTLED);
     let rows = [before, after];
-    let facts = FigureFacts { layer: "vdo", samples: &rows, achieved: Some(&content) };
+    let window = Window::of_cell(&rows);
+    let facts = FigureFacts { layer: "vdo", window: &window, achieved: Some(&content) };
     let figures = (KIND.figures)(&facts);
     assert_eq!(figures["logical_blocks_used"], Some(whole as f64));
     assert_eq!(figures["data_blocks_used"], Some(whole as f64 / 4.0));
@@ -146,7 +146,7 @@ fn the_index_opens_and_the_packer_empties_as_steps_wait_for() {
     twin.wrote(&Writes::fresh(100), &content);
     let parked = |twin: &mut dyn Twin| sample(twin, &raised, 0, "").fields["packer.compressedFragmentsInPacker"];
     assert_eq!(parked(twin.as_mut()), Some(3.0));
-    twin.flushed(&raised.device);
+    twin.flushed(raised.offer.path());
     assert_eq!(parked(twin.as_mut()), Some(0.0));
 }
 

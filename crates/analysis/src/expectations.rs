@@ -1,0 +1,103 @@
+//! What was expected against what was found.
+
+use std::collections::BTreeMap;
+
+use results::model::{AskedMetric, ExpectedFigure, FigureName};
+use stats::RANGE_BELOW;
+
+use crate::comparisons::asks;
+use crate::variant::VariantFigures;
+
+/// One expectation and what became of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Expectation {
+    /// What was expected.
+    pub expected: ExpectedFigure,
+    /// The figure, or its ratio to the other one: the median over the repeats (of the ratio within each repeat).
+    pub found: Option<f64>,
+    /// Lower end of its 95 % interval, of its range below five repeats.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// Repeats behind it.
+    pub n: usize,
+    /// What became of it.
+    pub outcome: ExpectationOutcome,
+}
+
+/// What became of an expectation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ExpectationOutcome {
+    /// It is as expected: all of its interval, or its median below five repeats.
+    Met,
+    /// It is not: nothing of its interval, or not its median below five repeats.
+    Missed,
+    /// A part of the interval is as expected.
+    Unclear,
+    /// There is no such figure.
+    Unknown,
+}
+
+impl ExpectationOutcome {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Met => "met",
+            Self::Missed => "missed",
+            Self::Unclear => "unclear",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// Holds each expectation against the figures of its variants.
+pub(crate) fn hold(expected: &[ExpectedFigure], variants: &[VariantFigures]) -> Vec<Expectation> {
+    expected.iter().map(|expected| hold_one(expected, variants)).collect()
+}
+
+fn hold_one(expected: &ExpectedFigure, variants: &[VariantFigures]) -> Expectation {
+    let own = values(&expected.figure, variants);
+    let numbers: Vec<f64> = match &expected.of {
+        None => own.into_values().collect(),
+        Some(other) => {
+            let other = values(other, variants);
+            let ratio = |(repeat, value): (u32, f64)| Some(value / other.get(&repeat)?);
+            own.into_iter().filter_map(ratio).filter(|ratio| ratio.is_finite()).collect()
+        }
+    };
+    let figure = stats::figure(&numbers);
+    Expectation {
+        expected: expected.clone(),
+        found: figure.median,
+        low: figure.low,
+        high: figure.high,
+        n: figure.n,
+        outcome: outcome(expected.bound.range(), &figure),
+    }
+}
+
+/// The value of each repeat.
+fn values(name: &FigureName, variants: &[VariantFigures]) -> BTreeMap<u32, f64> {
+    let FigureName { metric, stage, operation, layer, variant } = name.clone();
+    let asked = AskedMetric { metric, stage, operation, layer, threshold: 0.0 };
+    let variant = variants.iter().find(|v| v.name == variant);
+    let values = variant.into_iter().flat_map(|variant| &variant.values);
+    let mut own = values.filter(|values| asks(&asked, &values.scope, &values.metric));
+    let points = own.next().into_iter().flat_map(|values| &values.points);
+    points.map(|point| (point.repeat, point.value)).collect()
+}
+
+fn outcome((least, most): (f64, f64), figure: &stats::Figure) -> ExpectationOutcome {
+    let Some(median) = figure.median else { return ExpectationOutcome::Unknown };
+    let (low, high) = match (figure.low, figure.high) {
+        (Some(low), Some(high)) if figure.n >= RANGE_BELOW => (low, high),
+        _ => (median, median),
+    };
+    if low >= least && high <= most {
+        ExpectationOutcome::Met
+    } else if high < least || low > most {
+        ExpectationOutcome::Missed
+    } else {
+        ExpectationOutcome::Unclear
+    }
+}

@@ -1,0 +1,65 @@
+//! What a figure is of: an operation, a layer or the whole load, of one stage.
+
+/// What a figure is of.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Scope {
+    /// Name of the measured stage; `None` where the experiment measures only one.
+    pub stage: Option<String>,
+    /// What of that stage.
+    pub of: Of,
+}
+
+/// What of a stage a figure is of.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Of {
+    /// An operation, by its name as given.
+    Operation(String),
+    /// The load as a whole: its CPU time.
+    Load,
+    /// A layer or a device under it, by its name in the experiment.
+    Layer(String),
+    /// The content that was written, as measured.
+    Content,
+}
+
+impl Scope {
+    /// An operation of the only measured stage.
+    pub fn operation(name: &str) -> Self {
+        Of::Operation(name.to_owned()).alone()
+    }
+
+    /// A layer in the only measured stage.
+    pub fn layer(name: &str) -> Self {
+        Of::Layer(name.to_owned()).alone()
+    }
+
+    /// What people call it: `randread`, `randread in cold`, `cache in warm`.
+    pub fn name(&self) -> String {
+        let name = match &self.of {
+            Of::Operation(name) | Of::Layer(name) => name,
+            Of::Load => "load",
+            Of::Content => "content",
+        };
+        match &self.stage {
+            None => name.to_owned(),
+            Some(stage) => format!("{name} in {stage}"),
+        }
+    }
+
+    /// Name of its operation, if it is one.
+    pub fn as_operation(&self) -> Option<&str> {
+        if let Of::Operation(name) = &self.of { Some(name) } else { None }
+    }
+
+    /// Name of its layer, if it is one.
+    pub fn as_layer(&self) -> Option<&str> {
+        if let Of::Layer(name) = &self.of { Some(name) } else { None }
+    }
+}
+
+impl Of {
+    /// This in the only measured stage.
+    pub fn alone(self) -> Scope {
+        Scope { stage: None, of: self }
+    }
+}

@@ -1,0 +1,58 @@
+//! What is expected is held against the figures of one variant, or against the ratio of two within each repeat.
+
+use analysis::{ExpectationOutcome, analyse};
+use results::fixture;
+use results::model::{Bound, ExpectedFigure, FigureName};
+
+fn figure(variant: &str, metric: &str) -> FigureName {
+    FigureName {
+        metric: metric.into(),
+        stage: None,
+        operation: None,
+        layer: None,
+        variant: variant.into(),
+    }
+}
+
+fn outcome(repeats: u32, bound: Bound, of: Option<FigureName>) -> ExpectationOutcome {
+    let mut result = fixture::with(repeats, 7_600.0);
+    let figure = figure("vdo", if of.is_some() { "iops" } else { "saving_percent" });
+    result.manifest.plan.expectations =
+        vec![ExpectedFigure { figure, bound, of, source: None }];
+    analyse(&result).expectations[0].outcome
+}
+
+#[test]
+fn a_figure_is_met_missed_or_not_there() {
+    let near = |value| Bound::Near { value, by: 1.0 };
+    assert_eq!(outcome(5, near(75.0), None), ExpectationOutcome::Met);
+    assert_eq!(outcome(5, near(60.0), None), ExpectationOutcome::Missed);
+    assert_eq!(outcome(1, Bound::Above(74.0), None), ExpectationOutcome::Met);
+    assert_eq!(outcome(1, Bound::Below(74.0), None), ExpectationOutcome::Missed);
+    let nobody = Some(figure("nobody", "iops"));
+    assert_eq!(outcome(5, Bound::Above(0.0), nobody), ExpectationOutcome::Unknown);
+}
+
+#[test]
+fn a_ratio_is_taken_within_each_repeat() {
+    let plain = || Some(figure("plain", "iops"));
+    assert_eq!(outcome(5, Bound::Below(1.0), plain()), ExpectationOutcome::Met);
+    assert_eq!(outcome(5, Bound::Above(1.0), plain()), ExpectationOutcome::Missed);
+    let itself = Some(figure("vdo", "iops"));
+    assert_eq!(outcome(5, Bound::Near { value: 1.0, by: 1e-9 }, itself), ExpectationOutcome::Met);
+}
+
+#[test]
+fn from_five_repeats_on_a_limit_inside_of_the_interval_decides_nothing() {
+    let plain = || Some(figure("plain", "iops"));
+    let mut result = fixture::result();
+    result.manifest.plan.expectations = vec![ExpectedFigure {
+        figure: figure("vdo", "iops"),
+        bound: Bound::Above(0.0),
+        of: plain(),
+        source: None,
+    }];
+    let held = analyse(&result).expectations.remove(0);
+    let inside = (held.low.unwrap() + held.high.unwrap()) / 2.0;
+    assert_eq!(outcome(5, Bound::Above(inside), plain()), ExpectationOutcome::Unclear);
+}

@@ -1,0 +1,139 @@
+//! `[[expect]]`: what a figure is expected to be, by itself or against another, and where that was found.
+
+use results::model::{Bound, ExpectedFigure, FigureName};
+use toml::Spanned;
+use units::Key;
+
+use crate::diagnostic::{Diagnostic, nearest};
+use crate::document::Table;
+use crate::stacks::VariantStack;
+use crate::stages::Stage;
+use crate::subject::Subject;
+
+const VARIANT: Key = Key { name: "variant", takes: "the name of a variant", example: "\"vdo\"" };
+const ABOVE: Key = Key { name: "above", takes: "a number", example: "1.5" };
+const BELOW: Key = Key { name: "below", takes: "a number", example: "0.2" };
+const NEAR: Key = Key { name: "near", takes: "a number", example: "74.6" };
+const TOLERANCE: Key = Key {
+    name: "tolerance",
+    takes: "percent of what is expected, or points",
+    example: "\"3 points\"",
+};
+const OF: Key = Key {
+    name: "of",
+    takes: "the figure that it is divided by, as far as it is another",
+    example: "{ variant = \"plain\" }",
+};
+const SOURCE: Key = Key { name: "source", takes: "a text", example: "\"58 against 35 s\"" };
+
+/// What a figure is expected to be.
+pub(crate) struct Expectation {
+    figure: (Subject, Option<Spanned<String>>),
+    bound: Bound,
+    of: Option<(Subject, Option<Spanned<String>>)>,
+    source: Option<String>,
+}
+
+impl Expectation {
+    pub(crate) fn read(mut table: Table) -> Result<Self, Diagnostic> {
+        let subject = Subject::read(&mut table, None)?;
+        let variant = table.take(&VARIANT)?;
+        let bound = bound(&mut table)?;
+        let of = match table.table(&OF, "The figure that it is divided by")? {
+            None => None,
+            Some(mut other) => {
+                let base = Subject::read(&mut other, Some(&subject))?;
+                let own = other.take(&VARIANT)?.or_else(|| variant.clone());
+                other.finish()?;
+                Some((base, own))
+            }
+        };
+        let source = table.take(&SOURCE)?.map(Spanned::into_inner);
+        table.finish()?;
+        Ok(Self { figure: (subject, variant), bound, of, source })
+    }
+
+    /// Both figures must be of what is measured.
+    pub(crate) fn check(&self, stages: &[Stage], variants: &[VariantStack]) -> Vec<Diagnostic> {
+        let figures = [Some(&self.figure), self.of.as_ref()].into_iter().flatten();
+        figures
+            .flat_map(|(subject, variant)| {
+                let named = variant.as_ref().and_then(|name| unknown_variant(name, variants));
+                named.or_else(|| subject.check(stages, variants))
+            })
+            .collect()
+    }
+
+    /// As results keep it; of the variant `otherwise` unless it names one.
+    pub(crate) fn facts(&self, otherwise: &str) -> ExpectedFigure {
+        let name = |(subject, variant): &(Subject, Option<Spanned<String>>)| {
+            let Subject { metric, stage, operation, layer, .. } = subject.clone();
+            let variant = variant.as_ref().map_or(otherwise, |variant| variant.get_ref()).to_owned();
+            FigureName { metric, stage, operation, layer, variant }
+        };
+        ExpectedFigure {
+            figure: name(&self.figure),
+            bound: self.bound,
+            of: self.of.as_ref().map(name),
+            source: self.source.clone(),
+        }
+    }
+}
+
+fn unknown_variant(name: &Spanned<String>, variants: &[VariantStack]) -> Option<Diagnostic> {
+    let names: Vec<&str> = variants.iter().map(|variant| variant.name.as_str()).collect();
+    let near = nearest(name.get_ref(), names.iter().copied());
+    let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
+    let message = format!("There is no variant '{}'", name.get_ref());
+    let help = format!("{near}There are: {}", names.join("; "));
+    (!names.contains(&name.get_ref().as_str()))
+        .then(|| Diagnostic::at(name.span(), message, help))
+}
+
+/// One of `above`, `below` and `near` with its tolerance.
+fn bound(table: &mut Table) -> Result<Bound, Diagnostic> {
+    let at = table.at();
+    let above = table.take::<f64>(&ABOVE)?.map(Spanned::into_inner);
+    let below = table.take::<f64>(&BELOW)?.map(Spanned::into_inner);
+    let near = table.take::<f64>(&NEAR)?.map(Spanned::into_inner);
+    let tolerance = table.take::<String>(&TOLERANCE)?;
+    let needless = |tolerance: &Spanned<String>| {
+        let help = "write it beside near = ..., or take it away";
+        Err(Diagnostic::at(tolerance.span(), "Only what is near a number has a tolerance", help))
+    };
+    match (above, below, near, &tolerance) {
+        (Some(_), None, None, Some(t)) | (None, Some(_), None, Some(t)) => needless(t),
+        (Some(value), None, None, None) => Ok(Bound::Above(value)),
+        (None, Some(value), None, None) => Ok(Bound::Below(value)),
+        (None, None, Some(value), Some(tolerance)) => {
+            Ok(Bound::Near { value, by: distance(tolerance, value)? })
+        }
+        (None, None, Some(_), None) => {
+            let help = TOLERANCE.help(TOLERANCE.name);
+            Err(Diagnostic::at(at, "How near a figure has to be is not said", help))
+        }
+        _ => {
+            let message = "An expectation needs one of 'above', 'below' and 'near'";
+            Err(Diagnostic::at(at, message, NEAR.help(NEAR.name)))
+        }
+    }
+}
+
+/// How far from `value` a figure may be: `15 %` of it, or `3 points`.
+fn distance(tolerance: &Spanned<String>, value: f64) -> Result<f64, Diagnostic> {
+    let text = tolerance.get_ref().trim();
+    let (number, share) = match (text.strip_suffix('%'), text.strip_suffix("points")) {
+        (Some(number), _) => (number, true),
+        (None, Some(number)) => (number, false),
+        (None, None) => (text.strip_suffix("point").unwrap_or(""), false),
+    };
+    match number.trim().parse::<f64>() {
+        Ok(number) if number > 0.0 && number.is_finite() => {
+            Ok(if share { value.abs() * number / 100.0 } else { number })
+        }
+        _ => {
+            let message = format!("tolerance cannot be '{text}'");
+            Err(Diagnostic::at(tolerance.span(), message, TOLERANCE.help(TOLERANCE.name)))
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! A stack as a graph: its layers joined by what they stand on, raised on paper. Devices are the ends below; what no other
+//! layer stands on is a top, and the last entry of the file is the one that loads go to.
+
+use std::collections::BTreeMap;
+
+use layers::probe::{NamedDevice, Probe};
+use layers::step::Step;
+use layers::{Allocate, Kind, Offer, Place, Wants};
+use results::model::LayerFacts;
+use units::Bytes;
+
+use crate::diagnostic::Diagnostic;
+use crate::plan::{Needs, PlacedLayer, Target};
+use crate::stacks::{On, VariantStack, WrittenLayer};
+
+/// A stack raised on paper.
+pub(crate) struct Built {
+    pub layers: Vec<PlacedLayer>,
+    pub facts: Vec<LayerFacts>,
+    pub up: Vec<Step>,
+    pub ready: Vec<Step>,
+    /// The uppermost layer first: what it holds back must reach the ones below before they come to rest.
+    pub settle: Vec<Step>,
+    pub probes: Vec<Probe>,
+    /// What each device and layer offers, by name.
+    pub offers: BTreeMap<String, Offer>,
+    /// The last layer, which stages work on unless they name another.
+    pub top: Target,
+    pub allocate: Vec<(String, Allocate)>,
+    pub needs: Needs,
+    /// Every block device of the stack, the devices first.
+    nodes: Vec<NamedDevice>,
+    /// What stands on a device or layer, by its name.
+    taken: BTreeMap<String, String>,
+}
+
+/// Raises a variant's stack on paper: every step, probe and wait.
+pub(crate) fn build(
+    variant: &VariantStack,
+    devices: &BTreeMap<String, Bytes>,
+    run_tag: &str,
+) -> Result<Built, Vec<Diagnostic>> {
+    let mut built = Built::empty();
+    for (role, size) in devices {
+        let device = format!("{{device.{role}}}");
+        built.offers.insert(role.clone(), Offer::Block { device, bytes: size.0 });
+    }
+    let used = |role: &&String| variant.layers.iter().any(|l| l.on.names().any(|on| on == *role));
+    for role in devices.keys().filter(used) {
+        built.start(role, devices[role]);
+    }
+    for (position, layer) in variant.layers.iter().enumerate() {
+        let before = position.checked_sub(1).and_then(|before| variant.layers.get(before));
+        built.add(layer, before, run_tag).map_err(|mistake| vec![mistake])?;
+    }
+    built.probes.extend(layers::machine::probes(&built.nodes));
+    Ok(built)
+}
+
+impl Built {
+    fn empty() -> Self {
+        Self {
+            layers: Vec::new(),
+            facts: Vec::new(),
+            up: Vec::new(),
+            ready: Vec::new(),
+            settle: Vec::new(),
+            probes: Vec::new(),
+            offers: BTreeMap::new(),
+            // Replaced by the first layer; a stack without layers is refused before.
+            top: Target {
+                name: String::new(),
+                offer: Offer::Block { device: String::new(), bytes: 0 },
+            },
+            allocate: Vec::new(),
+            needs: Needs::default(),
+            nodes: Vec::new(),
+            taken: BTreeMap::new(),
+        }
+    }
+
+    /// The layer of this name, as a target.
+    pub(crate) fn layer(&self, name: &str) -> Option<Target> {
+        self.layers.iter().find(|layer| layer.name == name)?;
+        let offer = self.offers.get(name)?.clone();
+        Some(Target { name: name.to_owned(), offer })
+    }
+
+    /// The layer that stands on the device or layer of this name.
+    pub(crate) fn stands_on(&self, name: &str) -> Option<&str> {
+        self.taken.get(name).map(String::as_str)
+    }
+
+    /// Empties a device at the start of every cell.
+    fn start(&mut self, role: &str, size: Bytes) {
+        let device = format!("{{device.{role}}}");
+        self.up.push(layers::fresh(&device));
+        self.facts.push(LayerFacts {
+            layer: "device".into(),
+            name: role.to_owned(),
+            settings: BTreeMap::from([("size".to_owned(), size.to_string())]),
+        });
+        self.nodes.push(NamedDevice { name: role.to_owned(), path: device });
+    }
+
+    /// Adds a layer on what it names, or on the one `before` it.
+    fn add(
+        &mut self,
+        written: &WrittenLayer,
+        before: Option<&WrittenLayer>,
+        run_tag: &str,
+    ) -> Result<(), Diagnostic> {
+        let mistake = |e: layers::SettingError| Diagnostic {
+            message: e.to_string(),
+            span: Some(written.places.at(&e.key)),
+            help: Some(e.help.clone()),
+        };
+        let Some(kind) = layers::kind(&written.kind) else {
+            return Err(Diagnostic::at(
+                written.places.at("layer"),
+                format!("There is no layer '{}'", written.kind),
+                "fathom layers lists them",
+            ));
+        };
+        if self.offers.contains_key(&written.name) {
+            return Err(Diagnostic::at(
+                written.places.at("name"),
+                format!("'{}' is the name of a device and of a layer", written.name),
+                "give the layer another name: name = \"...\"",
+            ));
+        }
+        let layer = (kind.parse)(&written.settings).map_err(mistake)?;
+        let inputs = self.inputs(kind, written, before)?;
+        let place = Place { name: &written.name, run_tag, inputs: &inputs };
+        let raised = layer.raise(&place).map_err(mistake)?;
+        self.layers.push(PlacedLayer {
+            kind: written.kind.clone(),
+            name: written.name.clone(),
+            inputs,
+            settings: written.settings.clone(),
+        });
+        self.facts.push(LayerFacts {
+            layer: written.kind.clone(),
+            name: written.name.clone(),
+            settings: layer.settings(),
+        });
+        self.up.extend(raised.up);
+        self.ready.extend(raised.ready);
+        self.settle.splice(0..0, raised.settle);
+        self.probes.extend(raised.probes);
+        self.nodes.extend(raised.nodes);
+        self.allocate.extend(raised.allocate.map(|a| (written.name.clone(), a)));
+        self.top = Target { name: written.name.clone(), offer: raised.offer.clone() };
+        self.offers.insert(written.name.clone(), raised.offer);
+        self.needs =
+            std::mem::take(&mut self.needs).with(&Needs::of(&kind.needs, raised.memory_bytes));
+        Ok(())
+    }
+
+    /// What is under a layer, by the names of its inputs.
+    fn inputs(
+        &mut self,
+        kind: &Kind,
+        written: &WrittenLayer,
+        before: Option<&WrittenLayer>,
+    ) -> Result<BTreeMap<String, Offer>, Diagnostic> {
+        let wrong =
+            |message: String, help: String| Diagnostic::at(written.places.at("on"), message, help);
+        let name = &written.name;
+        let named: BTreeMap<String, String> = match (&written.on, kind.inputs) {
+            (On::Before, []) => BTreeMap::new(),
+            (_, []) => {
+                let message =
+                    format!("Layer '{name}' stands on nothing: a {} needs no device", kind.name);
+                return Err(wrong(message, "leave 'on' out".into()));
+            }
+            (On::Before, [one]) => {
+                let Some(before) = before else {
+                    let message = format!("The lowest layer '{name}' stands on nothing");
+                    return Err(wrong(
+                        message,
+                        format!("write on = \"...\" with one of: {}", self.names()),
+                    ));
+                };
+                [(one.name.to_owned(), before.name.clone())].into()
+            }
+            (On::One(below), [one]) => [(one.name.to_owned(), below.clone())].into(),
+            (On::Each(names), _) => names.clone(),
+            (On::Before | On::One(_), several) => {
+                let message = format!("Layer '{name}' needs {} inputs", several.len());
+                return Err(wrong(message, format!("write {}", example(kind))));
+            }
+        };
+        if let Some(strange) = named.keys().find(|n| !kind.inputs.iter().any(|i| i.name == **n)) {
+            let message = format!("A {} has no input '{strange}'", kind.name);
+            return Err(wrong(message, format!("write {}", example(kind))));
+        }
+        let mut inputs = BTreeMap::new();
+        for input in kind.inputs {
+            let Some(below) = named.get(input.name) else {
+                let message = format!("Layer '{name}' has nothing as its {}", input.name);
+                return Err(wrong(
+                    message,
+                    format!("it is {}: write {}", input.help, example(kind)),
+                ));
+            };
+            let Some(offer) = self.offers.get(below) else {
+                let message = format!(
+                    "Layer '{name}' stands on '{below}', which is no device and no layer before it"
+                );
+                return Err(wrong(message, format!("there are: {}", self.names())));
+            };
+            let fits = match input.wants {
+                Wants::Block => matches!(offer, Offer::Block { .. }),
+                Wants::Directory => matches!(offer, Offer::Directory { .. }),
+            };
+            if !fits {
+                let wanted = match input.wants {
+                    Wants::Block => "a block device",
+                    Wants::Directory => "a directory",
+                };
+                let message = format!(
+                    "Layer '{name}' needs {wanted} as its {}, which '{below}' is not",
+                    input.name
+                );
+                return Err(wrong(message, "let it stand on another layer".into()));
+            }
+            inputs.insert(input.name.to_owned(), offer.clone());
+            if let Some(other) = self.taken.insert(below.clone(), name.clone()) {
+                let message = format!("'{below}' is under two layers, '{other}' and '{name}'");
+                return Err(wrong(message, "let one of them stand on something else".into()));
+            }
+        }
+        Ok(inputs)
+    }
+
+    fn names(&self) -> String {
+        self.offers.keys().cloned().collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// How `on` is written for a kind of layer.
+fn example(kind: &Kind) -> String {
+    let inputs: Vec<_> = kind.inputs.iter().map(|i| format!("{} = \"...\"", i.name)).collect();
+    match kind.inputs {
+        [_] => "on = \"...\"".into(),
+        _ => format!("on = {{ {} }}", inputs.join(", ")),
+    }
+}

@@ -1,0 +1,105 @@
+//! Tests of stacks as graphs, of what stages work on, and of questions about one of several stages.
+
+use layers::Offer;
+
+use super::plan;
+use crate::{Plan, Task, shipped};
+
+const CACHE: &str = "cache-first-look";
+
+fn cache(from: &str, to: &str) -> Result<Plan, String> {
+    let text = shipped(CACHE).unwrap().text;
+    assert!(text.contains(from), "{from}");
+    plan(&text.replacen(from, to, 1)).map_err(|error| error.render(false))
+}
+
+/// What is said of the shipped cache experiment with one text replaced.
+fn refused(from: &str, to: &str, said: &[&str]) {
+    let shown = cache(from, to).expect_err(to);
+    for said in said {
+        assert!(shown.contains(said), "{to}: no '{said}' in\n{shown}");
+    }
+}
+
+#[test]
+fn a_layer_stands_on_each_of_its_inputs_by_name_and_every_device_of_the_stack_is_emptied() {
+    let plan = cache("repeat = 5", "repeat = 1").unwrap();
+    let cell = |variant: &str| plan.cells.iter().find(|c| c.variant == variant).unwrap();
+    let inputs = &cell("cached").stack[0].inputs;
+    let block = |role: &str, bytes| Offer::Block { device: format!("{{device.{role}}}"), bytes };
+    assert_eq!(inputs["origin"], block("slow", 1 << 30));
+    assert_eq!(inputs["cache"], block("fast", 256 << 20));
+    let emptied = |variant: &str| {
+        let steps = cell(variant).up.iter().map(|step| step.action.show());
+        steps.filter(|shown| shown.starts_with("blkdiscard")).count()
+    };
+    assert_eq!((emptied("slow"), emptied("cached")), (1, 2));
+}
+
+#[test]
+fn what_a_layer_stands_on_is_refused_by_name_with_what_there_is() {
+    let on = "on = { origin = \"slow\", cache = \"fast\" }";
+    refused(on, "on = \"slow\"", &["needs 2 inputs", "origin = \"...\", cache = \"...\""]);
+    refused(on, "on = { origin = \"slow\" }", &["has nothing as its cache"]);
+    refused(on, "on = { origin = \"slow\", cash = \"fast\" }", &["no input 'cash'"]);
+    refused(on, "on = { origin = \"slow\", cache = \"slow\" }", &["'slow' is under two layers"]);
+    refused(on, "on = { origin = \"slow\", cache = \"fest\" }", &["'fest'", "fast, slow"]);
+    refused(on, "on = { origin = \"slow\", cache = 5 }", &["names no device or layer"]);
+    refused("name = \"cache\"", "name = \"fast\"", &["the name of a device and of a layer"]);
+}
+
+#[test]
+fn a_stage_works_on_the_layer_it_names() {
+    let target = "name = \"cold\"\ntarget = \"cache\"\nonly = [\"cached\"]";
+    let plan = cache("name = \"cold\"", target).unwrap();
+    let stages = |variant: &str| {
+        let cell = plan.cells.iter().find(|c| c.variant == variant).unwrap();
+        cell.stages.iter().map(|s| (s.name.clone(), s.target.name.clone())).collect::<Vec<_>>()
+    };
+    assert!(stages("cached").contains(&("cold".into(), "cache".into())));
+    assert!(!stages("slow").iter().any(|(name, _)| name == "cold"));
+    refused("name = \"cold\"", "name = \"cold\"\ntarget = \"cash\"", &["No layer", "'cash'"]);
+    let strange = "name = \"cold\"\nonly = [\"chached\"]";
+    refused("name = \"cold\"", strange, &["a variant 'chached'", "slow; cached"]);
+}
+
+#[test]
+fn stages_that_are_no_load_become_steps() {
+    let more = "name = \"x\"\nduration = \"3s\"\n\n[[stage]]\ndo = \"drop_caches\"\n\n\
+                [[stage]]\ndo = \"read\"\n\n[[stage]]\ndo = \"load\"\nname = \"cold\"";
+    let text = shipped(CACHE).unwrap().text;
+    let text = text.replacen("do = \"load\"\nname = \"cold\"", &format!("do = \"wait\"\n{more}"), 1);
+    let plan = plan(&text).unwrap_or_else(|error| panic!("{}", error.render(false)));
+    let steps = |name: &str| {
+        let stage = plan.cells[0].stages.iter().find(|stage| stage.name == name).unwrap();
+        let Task::Steps(steps) = &stage.task else { panic!("{name} is no steps") };
+        steps.iter().map(|step| step.action.show()).collect::<Vec<_>>()
+    };
+    assert_eq!(steps("x").len(), 1);
+    assert!(steps("drop_caches")[1].contains("/proc/sys/vm/drop_caches"));
+    assert!(steps("read").is_empty());
+    let long = "do = \"wait\"\nname = \"w\"\nduration = \"48h\"\n\n[[stage]]\ndo = \"load\"";
+    refused("do = \"load\"", long, &["too long", "at most 24h"]);
+    let without = "do = \"wait\"\nname = \"w\"\n\n[[stage]]\ndo = \"load\"";
+    refused("do = \"load\"", without, &["duration"]);
+    let fresh = "measure = true\nplaces = \"other\"";
+    refused("measure = true", fresh, &["places cannot be 'other'", "fresh"]);
+}
+
+#[test]
+fn a_question_is_of_a_stage_and_an_operation_or_a_layer_that_is_measured() {
+    let plan = cache("operation = \"randread\"", "layer = \"cache\"").unwrap();
+    let question = &plan.facts.questions[0];
+    assert_eq!(question.stage.as_deref(), Some("cold"));
+    assert_eq!((question.operation.as_deref(), question.layer.as_deref()), (None, Some("cache")));
+    assert_eq!(plan.facts.measured_stages(), ["cold", "warm"]);
+    let stage = "stage = \"cold\"";
+    refused(stage, "stage = \"layout\"", &["No measured stage is called 'layout'", "cold, warm"]);
+    refused(stage, "stage = \"could\"", &["did you mean 'cold'"]);
+    refused(stage, "stage = \"warm\"", &["'iops' of randread in warm is asked for twice"]);
+    let operation = "operation = \"randread\"";
+    refused(operation, "operation = \"write\"", &["Stage 'cold' does no 'write'", "randread"]);
+    refused(operation, "layer = \"cash\"", &["No stack has a layer 'cash'", "cache, volume"]);
+    let both = "operation = \"randread\"\nlayer = \"cache\"";
+    refused(operation, both, &["of an operation ('randread') or of a layer"]);
+}

@@ -1,0 +1,33 @@
+//! Figures that mean the same in every kind of cache: defined once, so that layers of one name compare across variants.
+
+use units::{Basis, Better, Metric, Unit};
+
+/// Share of I/Os that the cache answered.
+pub(crate) const HIT: Metric = Metric {
+    id: "hit_percent",
+    name: "hits",
+    unit: Unit::Percent,
+    better: Better::Higher,
+    basis: Basis::Counter,
+    help: "I/Os that the cache answered, of all that reached it, reads and writes.",
+};
+
+/// How full the cache is.
+pub(crate) const USED: Metric = Metric {
+    id: "used_percent",
+    name: "cache used",
+    unit: Unit::Percent,
+    better: Better::Neither,
+    basis: Basis::Level,
+    help: "How much of the cache holds blocks. One that is full of blocks nobody wants is slower than an empty one.",
+};
+
+/// What only the cache has.
+pub(crate) const DIRTY: Metric = Metric {
+    id: "dirty_bytes",
+    name: "dirty data",
+    unit: Unit::Bytes,
+    better: Better::Neither,
+    basis: Basis::Level,
+    help: "Data that the cache has and the slow device has not.",
+};

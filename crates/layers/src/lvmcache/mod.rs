@@ -1,0 +1,50 @@
+//! `lvmcache`: a slow volume with a cache of hot blocks on a faster device: dm-cache, made by lvm2.
+
+mod catalogue;
+mod figures;
+mod parsers;
+mod raise;
+mod setup;
+
+use crate::kind::{Input, Kind, Needs, Parser, Wants};
+use crate::{lvm, machine};
+
+/// Parser of a dm-cache status line: counts of hits, misses, promotions, demotions, used and dirty blocks.
+pub(crate) const STATUS: &str = "cache.status";
+
+/// The input with the data.
+const ORIGIN: &str = "origin";
+/// The input with the cache.
+const CACHE: &str = "cache";
+/// Name of the cached volume in its group.
+const VOLUME: &str = "main";
+/// Name of the volume with the cached blocks and their metadata.
+const FAST: &str = "fast";
+
+pub(crate) const KIND: Kind = Kind {
+    name: "lvmcache",
+    about: "A volume on a slow device with its hot blocks on a fast one: dm-cache, made by lvm2.",
+    inputs: &[
+        Input { name: ORIGIN, wants: Wants::Block, help: "the slow device, which holds all data" },
+        Input { name: CACHE, wants: Wants::Block, help: "the fast device, which holds hot blocks" },
+    ],
+    keys: setup::KEYS,
+    parse: |table| Ok(Box::new(setup::Setup::read(table)?)),
+    parsers: &[Parser { id: STATUS, read: parsers::parse_status }],
+    recorded: &[
+        (STATUS, include_str!("recorded/status")),
+        (machine::TABLE, include_str!("recorded/table")),
+    ],
+    absence: lvm::ABSENCE,
+    headline: Some("hit_percent"),
+    metrics: catalogue::METRICS,
+    charts: catalogue::CHARTS,
+    needs: Needs {
+        packages: &["lvm2", "thin-provisioning-tools"],
+        modules: &["dm-mod", "dm-cache", "dm-cache-smq"],
+        tools: &["lvm", "dmsetup", "cache_check"],
+    },
+    manual: include_str!("manual.md"),
+    figures: figures::figures,
+    rules: |_| Vec::new(),
+};

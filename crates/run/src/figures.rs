@@ -1,0 +1,74 @@
+//! What the samples of a cell say of its layers and devices: over the whole cell, and of each measured stage.
+
+use std::collections::BTreeMap;
+
+use experiment::CellPlan;
+use layers::probe::{NamedDevice, Source};
+use layers::{FigureFacts, Kind, Window};
+use results::model::{CellRecord, ContentFigures, LayerFigures, SampleRow, StageRecord};
+use units::Basis;
+
+/// What every layer's figures are from the first measured stage to the end.
+pub(crate) fn of_cell(
+    plan: &CellPlan,
+    samples: &[SampleRow],
+    record: &CellRecord,
+) -> BTreeMap<String, LayerFigures> {
+    let written = record.content_of_growth();
+    let (window, achieved) = (Window::of_cell(samples), written.achieved.as_ref());
+    let figures = |(name, kind): (&str, &'static Kind)| {
+        let facts = FigureFacts { layer: name, window: &window, achieved };
+        (name.to_owned(), (kind.figures)(&facts))
+    };
+    kinds(plan).map(figures).collect()
+}
+
+/// Gives each measured stage the figures of its layers and of the devices under them.
+pub(crate) fn of_stages(plan: &CellPlan, samples: &[SampleRow], stages: &mut [StageRecord]) {
+    let starts: Vec<u64> = stages.iter().map(|stage| stage.start_ns).collect();
+    for (at, stage) in stages.iter_mut().enumerate().filter(|(_, stage)| stage.measured) {
+        let Some(end_ns) = stage.end_ns else { continue };
+        let next_ns = starts.get(at + 1).copied().unwrap_or(u64::MAX);
+        let own = Window::of_stage(samples, stage.start_ns, end_ns, next_ns);
+        let since = Window::until_stage(samples, stage.start_ns, end_ns, next_ns);
+        let achieved = stage.load.as_ref().and_then(|load| load.achieved.as_ref());
+        let of_layers = kinds(plan)
+            .map(|(name, kind)| (name.to_owned(), of_layer(kind, name, [&own, &since], achieved)));
+        let of_devices = devices(plan).map(|device| {
+            (device.name.clone(), layers::machine::device_figures(&own, &device.name))
+        });
+        stage.layers = of_layers.chain(of_devices).collect();
+    }
+}
+
+/// Each figure over the stretch that its metric is defined for.
+fn of_layer(
+    kind: &'static Kind,
+    name: &str,
+    [own, since]: [&Window; 2],
+    achieved: Option<&ContentFigures>,
+) -> LayerFigures {
+    let over = |window| (kind.figures)(&FigureFacts { layer: name, window, achieved });
+    let (own, since) = (over(own), over(since));
+    let figure = |metric: &units::Metric| {
+        let from = match metric.basis {
+            Basis::Counter | Basis::Level => &own,
+            Basis::Cell => &since,
+        };
+        (metric.id.to_owned(), from.get(metric.id).copied().flatten())
+    };
+    kind.metrics.iter().map(figure).collect()
+}
+
+fn kinds(plan: &CellPlan) -> impl Iterator<Item = (&str, &'static Kind)> {
+    plan.stack.iter().filter_map(|layer| Some((layer.name.as_str(), layers::kind(&layer.kind)?)))
+}
+
+/// The devices under the stack: what diskstats is read of and no layer made.
+fn devices(plan: &CellPlan) -> impl Iterator<Item = &NamedDevice> {
+    let sampled = plan.probes.iter().filter_map(|probe| match &probe.source {
+        Source::Diskstats { devices } => Some(devices),
+        _ => None,
+    });
+    sampled.flatten().filter(|device| device.path.starts_with("{device."))
+}
