@@ -110,14 +110,21 @@ fn pair<'a>(
 
 /// Whether `asked` is a question about this metric of `scope`.
 pub fn asks(asked: &AskedMetric, scope: &Scope, metric: &str) -> bool {
-    let stage = asked.stage.is_none() || scope.stage.is_none() || asked.stage == scope.stage;
+    // A point of a sweep is called as its stage, with what is swept behind it: `random-read depth=16`.
+    let point = |name: &str, of: &str| {
+        name.strip_prefix(of).is_some_and(|rest| rest.starts_with(' ') && rest.contains('='))
+    };
+    let stage = match (&asked.stage, &scope.stage) {
+        (Some(asked), Some(stage)) => asked == stage || point(stage, asked),
+        _ => true,
+    };
     let same = |wanted: &Option<String>, name: &String| wanted.as_ref().is_none_or(|w| w == name);
     asked.metric == metric
         && stage
         && match &scope.of {
             Of::Operation(name) => asked.layer.is_none() && same(&asked.operation, name),
             Of::Layer(name) => asked.operation.is_none() && same(&asked.layer, name),
-            Of::Load => asked.operation.is_none() && asked.layer.is_none(),
+            Of::Load | Of::Command => asked.operation.is_none() && asked.layer.is_none(),
             Of::Content => false,
         }
 }

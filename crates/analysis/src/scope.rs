@@ -16,6 +16,8 @@ pub enum Of {
     Operation(String),
     /// The load as a whole: its CPU time.
     Load,
+    /// The command of the stage.
+    Command,
     /// A layer or a device under it, by its name in the experiment.
     Layer(String),
     /// The content that was written, as measured.
@@ -38,6 +40,7 @@ impl Scope {
         let name = match &self.of {
             Of::Operation(name) | Of::Layer(name) => name,
             Of::Load => "load",
+            Of::Command => "command",
             Of::Content => "content",
         };
         match &self.stage {

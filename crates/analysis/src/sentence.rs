@@ -72,6 +72,7 @@ fn clause(comparison: &MetricComparison, first: bool) -> String {
         }
         Of::Operation(_) if !first => format!("had {times} of {base} ({})", c.scope.name()),
         Of::Operation(of) | Of::Layer(of) => format!("had {times} of {base} in {of}{stage}"),
+        Of::Command => format!("took {times} of {base}{stage}"),
         Of::Load | Of::Content => format!("had {times} of {base}{stage}"),
     };
     let interval = match (c.low, c.high) {
@@ -111,14 +112,17 @@ fn certainty(comparison: &MetricComparison) -> Vec<String> {
 /// `stored 100 data blocks for every 400 written (75 % saved)`.
 fn saving((scope, figures): (&Scope, &Figures)) -> Option<String> {
     scope.as_layer()?;
-    let stage = scope.stage.as_ref().map_or_else(String::new, |stage| format!(" by {stage}"));
+    let stage =
+        scope.stage.as_ref().map_or_else(String::new, |stage| format!(" by the end of {stage}"));
     let median = |id: &str| figures.get(id).and_then(|figure: &Figure| figure.median);
     let saved = median("saving_percent")?;
     let percent = format!("{saved:.1} %");
+    // Of one stage among several the blocks are its own, and the share is of all that was written so far.
     let blocks = median("data_blocks_used").zip(median("logical_blocks_used"));
+    let blocks = blocks.filter(|_| scope.stage.is_none());
     Some(match blocks.filter(|&(data, _)| data > 0.0) {
         Some((data, logical)) => format!(
-            "stored 100 data blocks for every {} written ({percent} saved{stage})",
+            "stored 100 data blocks for every {} written ({percent} saved)",
             show::grouped((logical / data * 100.0).round() as u64)
         ),
         None => format!("saved {percent} of the blocks written{stage}"),

@@ -104,6 +104,11 @@ fn of_stages(stages: &[&StageRecord]) -> Vec<Value> {
         values.extend(per_io.map(|(id, v)| (of.clone(), (*id).to_owned(), *v)));
     }
     values.extend(cpu.iter().map(|(id, v)| (Of::Load, (*id).to_owned(), *v)));
+    // Figures of several commands do not add up.
+    if let [StageRecord { command: Some(command), .. }] = stages {
+        let figures = command.metrics().map(|(id, v)| (Of::Command, id.to_owned(), v));
+        values.extend(figures);
+    }
     let written = results::model::written(stages.iter().copied());
     let content = written.achieved.as_ref().map(content::achieved);
     values.extend(content.into_iter().flatten().map(|(id, v)| (Of::Content, id.to_owned(), v)));

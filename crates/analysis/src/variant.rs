@@ -53,7 +53,8 @@ impl VariantFigures {
 
     /// How many operations a stage has.
     pub fn operations(&self, stage: Option<&str>) -> usize {
-        let own = |scope: &&Scope| scope.stage.as_deref() == stage && scope.as_operation().is_some();
+        let own =
+            |scope: &&Scope| scope.stage.as_deref() == stage && scope.as_operation().is_some();
         self.figures.keys().filter(own).count()
     }
 

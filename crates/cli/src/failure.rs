@@ -164,6 +164,17 @@ impl From<run::RunError> for Failure {
     }
 }
 
+impl From<run::ResumeError> for Failure {
+    fn from(error: run::ResumeError) -> Self {
+        let help = error.help();
+        match error {
+            run::ResumeError::Read(_) | run::ResumeError::Changed { .. } => Self::data(error),
+            run::ResumeError::Sink(_) | run::ResumeError::Differs { .. } => Self::usage(error),
+        }
+        .with_help(help)
+    }
+}
+
 impl From<results::ReadError> for Failure {
     fn from(error: results::ReadError) -> Self {
         Self::data(error)

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use experiment::{Needs, Plan};
+use experiment::{Needs, Plan, Tree};
 use lab::{
-    Accelerator, Cache, DiskHome, Ending, Frame, FrameKind, Image, ImageSpec, Received, Vm, VmSpec,
+    Accelerator, Cache, DiskHome, Ending, Frame, FrameKind, Image, ImageSpec, Received, Supply,
+    SupplySpec, Vm, VmSpec,
 };
 use run::RunError;
 use run::remote::{Farewell, Guest, Guests, Heard};
@@ -27,6 +28,8 @@ pub struct Prepared {
     pub cache: Cache,
     pub image: Image,
     pub accelerator: Accelerator,
+    /// What commands need beside the image.
+    pub supplies: Vec<Supply>,
 }
 
 /// Finds or builds the image, and finds the best accelerator.
@@ -37,9 +40,12 @@ pub fn prepare(
 ) -> Result<Prepared, Failure> {
     check_memory(needs.memory, args.memory)?;
     let cache = Cache::open()?;
-    let image = Image::ready(&cache, &image_spec(needs, args), events)?;
+    let spec = image_spec(needs, args);
+    let image = Image::ready(&cache, &spec, events)?;
+    let origin = (spec.suite.as_str(), spec.mirror.as_deref());
+    let supplies = Supply::ready(&cache, &supplies(needs), origin, events)?;
     let accelerator = Accelerator::choose(&cache, &image, wish(args), events)?;
-    Ok(Prepared { cache, image, accelerator })
+    Ok(Prepared { cache, image, accelerator, supplies })
 }
 
 /// Refuses memory in which neither the guest nor its layers could start, before anything is built or written.
@@ -55,12 +61,25 @@ fn check_memory(layers: Bytes, given: Option<Bytes>) -> Result<(), Failure> {
 
 /// What the guest's image is made of.
 pub fn image_spec(needs: &Needs, args: &GuestArgs) -> ImageSpec {
-    let lists = lab::Needs {
+    let mut lists = lab::Needs {
         packages: needs.packages.clone(),
         modules: needs.modules.clone(),
         tools: needs.tools.clone(),
     };
+    lists.merge(&supplies(needs).needs());
     ImageSpec { mirror: args.mirror.clone(), ..ImageSpec::new(lists) }
+}
+
+/// What commands need beside the image.
+fn supplies(needs: &Needs) -> SupplySpec {
+    let mut spec = SupplySpec { packages: needs.command_packages.clone(), ..Default::default() };
+    for (name, tree) in &needs.trees {
+        match tree {
+            Tree::Package(package) => spec.package_trees.push(package.clone()),
+            Tree::Directory { path, .. } => spec.directories.push((name.clone(), path.clone())),
+        }
+    }
+    spec
 }
 
 /// What the user wants to execute the guest.
@@ -76,6 +95,7 @@ impl Prepared {
         if let Some(cpus) = args.cpus {
             spec.cpus = cpus;
         }
+        spec.supplies.clone_from(&self.supplies);
         if args.plain_command_line {
             spec.command_line = lab::CommandLine::Plain;
         }
@@ -113,7 +133,10 @@ pub struct LabGuests {
 impl LabGuests {
     /// Guests like `spec`, whose consoles go into `lab/` of the result at `out`.
     pub fn new(spec: VmSpec, out: &Path) -> Self {
-        Self { spec, folder: out.join("lab"), started: 0 }
+        let folder = out.join("lab");
+        // A run that goes on keeps what the guests before left.
+        let before = (1..).take_while(|n| folder.join(console(*n)).exists()).count();
+        Self { spec, folder, started: before }
     }
 }
 
@@ -138,7 +161,7 @@ impl Guests for LabGuests {
             // What the guest before left is kept too.
             dir.push(format!("guest{}", suffix(self.started)));
         }
-        spec.console = Some(self.folder.join(format!("console{}.log", suffix(self.started))));
+        spec.console = Some(self.folder.join(console(self.started)));
         let vm = Vm::start(&spec).map_err(|error| RunError::Guest(with_help(&error)))?;
         Ok(LabGuest { vm, number: self.started, ended: None })
     }
@@ -160,6 +183,11 @@ impl Guests for LabGuests {
         }
         Farewell { facts, files }
     }
+}
+
+/// Name of a guest's console.
+fn console(number: usize) -> String {
+    format!("console{}.log", suffix(number))
 }
 
 /// Tells the files of later guests from those of the first.

@@ -50,6 +50,24 @@ const MOST_THREADS: u64 = 1_024;
 ///
 /// Fails when a target cannot be opened or read.
 pub fn probe(targets: &[Aim], spec: &LoadSpec, context: &Context) -> Result<Choice, EngineError> {
+    choice(targets, spec, || measure(targets, spec, context))
+}
+
+/// Chooses how `spec` is driven on `targets` without timing any read: an experiment must not warm the cache that it measures.
+/// One question is asked of each target, whether it takes I/O without blocking.
+///
+/// Fails when a target cannot be opened or read.
+pub fn untimed(targets: &[Aim], spec: &LoadSpec) -> Result<Choice, EngineError> {
+    let why = "reads before a stage would change what is measured";
+    choice(targets, spec, || Ok(by_nature(&nature(targets, spec)?, spec, why)))
+}
+
+/// The choice that needs no look at the targets, or what `auto` says.
+fn choice(
+    targets: &[Aim],
+    spec: &LoadSpec,
+    auto: impl FnOnce() -> Result<Choice, EngineError>,
+) -> Result<Choice, EngineError> {
     if targets.iter().any(|aim| matches!(aim.target, TargetSpec::Simulated(_))) {
         return Ok(Choice::given(Driver::Sim, "the target is simulated"));
     }
@@ -60,14 +78,33 @@ pub fn probe(targets: &[Aim], spec: &LoadSpec, context: &Context) -> Result<Choi
         Backend::IoUring => Ok(Choice::given(Driver::IoUring, "asked for")),
         Backend::Libaio => Ok(Choice::given(Driver::Libaio, "asked for")),
         Backend::Sync => Ok(Choice::given(Driver::Sync, "asked for")),
-        Backend::Auto => measure(targets, spec, context),
+        Backend::Auto => auto(),
     }
 }
 
-fn measure(targets: &[Aim], spec: &LoadSpec, context: &Context) -> Result<Choice, EngineError> {
-    let Nature { blocks, ring_misplaces, direct, holes } = nature(targets, spec)?;
+/// What the nature of the targets says, where reads would show nothing, for which `why` is the reason.
+fn by_nature(nature: &Nature, spec: &LoadSpec, why: &str) -> Choice {
     let depth = spec.depth_ios();
-    let threads = u64::from(depth) * u64::from(spec.jobs);
+    let ground = Ground {
+        blocks: nature.blocks,
+        direct: nature.direct,
+        depth,
+        threads: threads(spec) <= MOST_THREADS,
+        ring: !nature.ring_misplaces && Ring::new(Files::new(Vec::new()), 1, 4096).is_ok(),
+        aio: Aio::new(Files::new(Vec::new()), 1, 4096).is_ok(),
+    };
+    told_of(nature.ring_misplaces, unprobed(why, &ground))
+}
+
+/// Threads that plain calls need.
+fn threads(spec: &LoadSpec) -> u64 {
+    u64::from(spec.depth_ios()) * u64::from(spec.jobs)
+}
+
+fn measure(targets: &[Aim], spec: &LoadSpec, context: &Context) -> Result<Choice, EngineError> {
+    let nature = nature(targets, spec)?;
+    let Nature { blocks, ring_misplaces, holes, .. } = nature;
+    let (depth, threads) = (spec.depth_ios(), threads(spec));
     let no_probe = match (spec.writes(), holes) {
         (true, _) => Some("the load writes, and a probe only reads"),
         (false, true) => {
@@ -76,15 +113,7 @@ fn measure(targets: &[Aim], spec: &LoadSpec, context: &Context) -> Result<Choice
         (false, false) => None,
     };
     if let Some(why) = no_probe {
-        let ground = Ground {
-            blocks,
-            direct,
-            depth,
-            threads: threads <= MOST_THREADS,
-            ring: !ring_misplaces && Ring::new(Files::new(Vec::new()), 1, 4096).is_ok(),
-            aio: Aio::new(Files::new(Vec::new()), 1, 4096).is_ok(),
-        };
-        return Ok(told_of(ring_misplaces, unprobed(why, &ground)));
+        return Ok(by_nature(&nature, spec, why));
     }
     let reads = reads(spec);
     let burst = |driver| burst(targets, &reads, driver, context);

@@ -12,8 +12,16 @@ use crate::diagnostic::Diagnostic;
 pub(crate) const CELLS: u64 = 1000;
 /// Most variants.
 pub(crate) const VARIANTS: usize = 100;
+/// Most factors.
+pub(crate) const FACTORS: usize = 8;
+/// Most combinations of the levels of all factors, those that are excluded too.
+pub(crate) const COMBINATIONS: usize = 1000;
+/// Most points of a sweep.
+pub(crate) const POINTS: usize = 50;
 /// Most stages of a cell.
 pub(crate) const STAGES: usize = 100;
+/// Most stages of a cell, the points of sweeps and the allocations of layers counted one by one.
+pub(crate) const PLANNED: usize = 250;
 /// Most layers of a stack.
 pub(crate) const LAYERS: usize = 32;
 /// Most devices.

@@ -2,18 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use results::model::{ExpectedFigure, PlanFacts, VariantFacts};
+use results::model::{ExpectedFigure, FactorFacts, PlanFacts, VariantFacts};
 use units::{Bytes, Seed};
 
 use crate::bounds;
+use crate::command;
 use crate::devices::{self, Devices};
 use crate::diagnostic::Diagnostic;
+use crate::factors::Factor;
 use crate::file::File;
 use crate::graph::{self, Built};
-use crate::plan::{CellPlan, DevicePlan, Needs, Plan};
-use crate::stacks::{self, VariantStack};
+use crate::plan::{self, CellPlan, DevicePlan, Needs, Plan};
 use crate::questions::{self, Question};
-use crate::stages;
+use crate::scale::Scale;
+use crate::stacks::{self, VariantStack};
+use crate::stages::{self, Stage};
+use crate::steps;
+use crate::trees::{self, Trees};
+use crate::variants::{self, Variant};
 use crate::{ExperimentError, estimate, order};
 
 /// What the caller chooses, beside the file.
@@ -27,6 +33,10 @@ pub struct Choices {
     pub repeat: Option<u32>,
     /// Sizes of the real devices by role, instead of the file's.
     pub sizes: BTreeMap<String, Bytes>,
+    /// At which scale.
+    pub scale: Scale,
+    /// Names of the variants to run, several in one text with commas between them; empty for all.
+    pub only: Vec<String>,
 }
 
 /// Reads, checks and plans the experiment in `text`; `file` names it in errors.
@@ -37,39 +47,109 @@ pub fn compose(file: &str, text: &str, choices: &Choices) -> Result<Plan, Experi
         mistakes,
     };
     let (parsed, mut mistakes) = File::read(text).map_err(|m| fail(vec![m]))?;
-    let devices = devices::read(&parsed, file, choices).unwrap_or_else(|m| {
+    let (variants, wrong) = variants::all(&parsed, &choices.scale);
+    mistakes.extend(wrong);
+    let trees = trees::read(&parsed.trees, file).unwrap_or_else(|m| {
         mistakes.extend(m);
-        Devices::default()
+        Trees::default()
     });
-    let variants = stacks::resolve(&parsed).unwrap_or_else(|m| {
-        mistakes.extend(m);
-        Vec::new()
-    });
-    let stages = stages::read(&parsed, file, &variants).unwrap_or_else(|m| {
-        mistakes.extend(m);
+    let mut read = Read::default();
+    for variant in &variants.all {
+        mistakes.extend(read.add(variant, file, &variants.all));
+    }
+    let picked = variants.pick(&choices.only).unwrap_or_else(|mistake| {
+        mistakes.push(mistake);
         Vec::new()
     });
     let at = parsed.repeat_at.clone().filter(|_| choices.repeat.is_none());
-    mistakes.extend(bounds::check_cells(variants.len(), repeat(&parsed, choices), at));
+    mistakes.extend(bounds::check_cells(picked.len(), repeat(&parsed, choices), at));
     if mistakes.is_empty() {
-        mistakes.extend(questions::check(&parsed.question, &stages, &variants));
-        mistakes.extend(parsed.expect.iter().flat_map(|e| e.check(&stages, &variants)));
+        let stages = distinct(&read.stages);
+        mistakes.extend(questions::check(&parsed.question, &stages, &read.stacks));
+        let names: Vec<&str> = variants.all.iter().map(|variant| variant.name.as_str()).collect();
+        mistakes.extend(parsed.expect.iter().flat_map(|e| e.check(&stages, &read.stacks, &names)));
     }
     if !mistakes.is_empty() {
-        return Err(fail(mistakes));
+        return Err(fail(once(mistakes)));
     }
+    let differ = devices::fit(&mut read.devices, &choices.sizes);
     let mut built = Vec::new();
-    for variant in &variants {
-        let stack = graph::build(variant, &devices.sizes, &choices.run_tag).map_err(&fail)?;
-        let planned = stages::plan(&stages, &variant.name, &stack, &devices, &choices.run_tag)
+    for (i, variant) in variants.all.iter().enumerate() {
+        let (devices, stack) = (&read.devices[i], &read.stacks[i]);
+        let stack = graph::build(stack, &devices.sizes, &choices.run_tag).map_err(&fail)?;
+        let brought = (devices, &trees);
+        let planned = stages::plan(&read.stages[i], variant, &stack, brought, &choices.run_tag)
             .map_err(&fail)?;
-        built.push((stack, planned));
+        built.push(Made { variant, devices, stack, stages: planned });
     }
-    let unused = devices::unused(&parsed, &variants, &stages);
+    let mut unused = devices::unused(&parsed, &read.stacks, &read.stages);
+    let all: Vec<Stage> = read.stages.iter().flatten().cloned().collect();
+    unused.extend(trees::check(&parsed.trees, &read.devices, &read.stacks, &all));
     if !unused.is_empty() {
         return Err(fail(unused));
     }
-    Ok(assemble(&parsed, choices, &devices, &variants, &built))
+    let chosen: Vec<Made> =
+        built.into_iter().enumerate().filter(|(i, _)| picked.contains(i)).map(|(_, m)| m).collect();
+    let commands = command::needs(&all, &trees).beside(&steps::needs(&all));
+    let mut plan = assemble(&parsed, choices, &chosen, &commands);
+    (plan.facts.scale, plan.facts.scaled) = (variants.scale, variants.scaled);
+    for (role, device) in &mut plan.devices {
+        device.largest = differ.contains(role);
+    }
+    Ok(plan)
+}
+
+/// A variant, planned.
+struct Made<'a, 't> {
+    variant: &'a Variant<'t>,
+    devices: &'a Devices,
+    stack: Built,
+    stages: Vec<crate::StagePlan>,
+}
+
+/// What the variants consist of, one entry for each.
+#[derive(Default)]
+struct Read {
+    devices: Vec<Devices>,
+    stacks: Vec<VariantStack>,
+    stages: Vec<Vec<Stage>>,
+}
+
+impl Read {
+    /// Reads one more variant; what is wrong with it.
+    fn add(&mut self, variant: &Variant, file: &str, variants: &[Variant]) -> Vec<Diagnostic> {
+        let mut mistakes = Vec::new();
+        let mut keep = |wrong| mistakes.extend(wrong);
+        self.devices.extend(devices::read(variant, file).map_err(&mut keep));
+        self.stacks.extend(stacks::read(variant).map_err(&mut keep));
+        self.stages.extend(stages::read(variant, file, variants).map_err(&mut keep));
+        mistakes
+    }
+}
+
+/// Mistakes in what several variants share, each told once.
+fn once(mistakes: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let mut told: Vec<Diagnostic> = Vec::new();
+    for mistake in mistakes {
+        if !told.contains(&mistake) {
+            told.push(mistake);
+        }
+    }
+    told
+}
+
+/// The stages of all variants, those that do the same operations under one name once.
+fn distinct(variants: &[Vec<Stage>]) -> Vec<Stage> {
+    let operations = |stage: &Stage| stage.load().map(stages::operations);
+    let mut all: Vec<Stage> = Vec::new();
+    for stage in variants.iter().flatten() {
+        let same =
+            |other: &Stage| other.name == stage.name && operations(other) == operations(stage);
+        if !all.iter().any(same) {
+            all.push(stage.clone());
+        }
+    }
+    all
 }
 
 /// How often each variant is run.
@@ -77,89 +157,99 @@ fn repeat(file: &File, choices: &Choices) -> u32 {
     choices.repeat.unwrap_or(file.repeat)
 }
 
-fn assemble(
-    file: &File,
-    choices: &Choices,
-    devices: &Devices,
-    variants: &[VariantStack],
-    built: &[(Built, Vec<crate::StagePlan>)],
-) -> Plan {
+fn assemble(file: &File, choices: &Choices, made: &[Made], commands: &Needs) -> Plan {
     let repeat = repeat(file, choices);
-    let cells = order::interleaved(variants.len(), repeat)
+    let cells = order::interleaved(made.len(), repeat)
         .into_iter()
         .enumerate()
         .map(|(index, (v, repeat))| {
-            let (stack, stages) = &built[v];
+            let Made { variant, stack, stages, .. } = &made[v];
+            let seed = choices.seed.derive(&format!("repeat {repeat}"));
+            let mut stages = stages.clone();
+            order::sweeps(&mut stages, seed);
             CellPlan {
                 index,
-                variant: variants[v].name.clone(),
+                variant: variant.name.clone(),
                 repeat,
-                seed: choices.seed.derive(&format!("repeat {repeat}")),
+                seed,
                 stack: stack.layers.clone(),
                 up: stack.up.clone(),
                 ready: stack.ready.clone(),
-                stages: stages.clone(),
+                about: estimate::cell(&stages),
+                stages,
                 settle: stack.settle.clone(),
                 probes: stack.probes.clone(),
                 target: stack.top.clone(),
-                about: estimate::cell(stages),
             }
         })
         .collect();
-    let needs = built.iter().fold(Needs::default(), |all, (stack, _)| all.beside(&stack.needs));
+    let needs = made.iter().fold(commands.clone(), |all, made| all.beside(&made.stack.needs));
     Plan {
         run_tag: choices.run_tag.clone(),
         seed: choices.seed,
-        facts: facts(file, repeat, variants, built),
-        devices: device_plans(devices, built),
+        facts: facts(file, repeat, made),
+        devices: device_plans(made),
         needs,
         cells,
     }
 }
 
-fn facts(
-    file: &File,
-    repeat: u32,
-    variants: &[VariantStack],
-    built: &[(Built, Vec<crate::StagePlan>)],
-) -> PlanFacts {
+fn facts(file: &File, repeat: u32, made: &[Made]) -> PlanFacts {
+    let variant = |made: &Made| VariantFacts {
+        name: made.variant.name.clone(),
+        stack: made.stack.facts.clone(),
+        stages: made.stages.iter().map(stages::facts).collect(),
+        levels: made.variant.levels.clone(),
+    };
     PlanFacts {
         experiment: file.name.get_ref().clone(),
         about: file.about.clone(),
         source: file.source.clone(),
         repeat,
-        variants: variants
-            .iter()
-            .zip(built)
-            .map(|(variant, (stack, stages))| VariantFacts {
-                name: variant.name.clone(),
-                stack: stack.facts.clone(),
-                stages: stages.iter().map(stages::facts).collect(),
-            })
-            .collect(),
+        variants: made.iter().map(variant).collect(),
         questions: file.question.iter().map(Question::facts).collect(),
-        expectations: expectations(file, variants),
+        expectations: expectations(file, made),
+        factors: file.factor.iter().map(factor).collect(),
+        scale: None,
+        scaled: Vec::new(),
     }
 }
 
-/// What is expected, of the last variant unless it names one.
-fn expectations(file: &File, variants: &[VariantStack]) -> Vec<ExpectedFigure> {
-    let last = variants.last().map_or("", |variant| variant.name.as_str());
-    file.expect.iter().map(|expected| expected.facts(last)).collect()
+fn factor(factor: &Factor) -> FactorFacts {
+    FactorFacts {
+        name: factor.name.get_ref().clone(),
+        levels: factor.levels.iter().map(|level| level.name.clone()).collect(),
+    }
 }
 
-fn device_plans(
-    devices: &Devices,
-    built: &[(Built, Vec<crate::StagePlan>)],
-) -> BTreeMap<String, DevicePlan> {
-    let written = devices.sizes.iter().map(|(role, &size)| {
-        let stored = built.iter().map(|(_, stages)| estimate::stored(stages, size));
-        let stored = stored.max().unwrap_or_default();
-        (role.clone(), DevicePlan { size, stored, file: None })
-    });
-    let read = devices.images.iter().map(|(role, image)| {
-        let file = Some(image.path.clone());
-        (role.clone(), DevicePlan { size: image.size, stored: Bytes(0), file })
-    });
-    written.chain(read).collect()
+/// What is expected of these variants; of the last one unless it is said.
+fn expectations(file: &File, made: &[Made]) -> Vec<ExpectedFigure> {
+    let last = made.last().map_or("", |made| made.variant.name.as_str());
+    let there = |name: &str| made.iter().any(|made| made.variant.name == name);
+    let expected = file.expect.iter().map(|expected| expected.facts(last));
+    expected
+        .filter(|e| there(&e.figure.variant) && e.of.as_ref().is_none_or(|of| there(&of.variant)))
+        .collect()
+}
+
+/// The devices that the variants use.
+fn device_plans(made: &[Made]) -> BTreeMap<String, DevicePlan> {
+    let mut plans: BTreeMap<String, DevicePlan> = BTreeMap::new();
+    for Made { devices, stack, stages, .. } in made {
+        let stands = |role: &str| stack.facts.iter().any(|l| l.layer == "device" && l.name == role);
+        for (role, &size) in devices.sizes.iter().filter(|(role, _)| stands(role)) {
+            let empty = DevicePlan { size, stored: Bytes(0), file: None, largest: false };
+            let plan = plans.entry(role.clone()).or_insert(empty);
+            plan.stored = plan.stored.max(estimate::stored(stages, size));
+        }
+        let copied = |role: &str| {
+            stages.iter().any(|s| matches!(&s.task, plan::Task::Copy(copy) if copy.role == role))
+        };
+        for (role, image) in devices.images.iter().filter(|(role, _)| copied(role)) {
+            let file = Some(image.path.clone());
+            let read = DevicePlan { size: image.size, stored: Bytes(0), file, largest: false };
+            plans.insert(role.clone(), read);
+        }
+    }
+    plans
 }

@@ -9,11 +9,11 @@ use toml::Spanned;
 use units::Bytes;
 
 use crate::bounds;
-use crate::compose::Choices;
 use crate::diagnostic::Diagnostic;
 use crate::file::File;
 use crate::stacks::VariantStack;
 use crate::stages::Stage;
+use crate::variants::Variant;
 
 /// What devices are made of, and what is copied.
 const BLOCK: u64 = 4096;
@@ -36,17 +36,16 @@ pub(crate) struct Image {
     pub size: Bytes,
 }
 
-/// Reads `[devices]`; `name` is the experiment's file, which files are named from.
-pub(crate) fn read(file: &File, name: &str, choices: &Choices) -> Result<Devices, Vec<Diagnostic>> {
+/// Reads the devices of a variant; `name` is the experiment's file, which files are named from.
+pub(crate) fn read(variant: &Variant, name: &str) -> Result<Devices, Vec<Diagnostic>> {
     let mut devices = Devices::default();
     let mut mistakes = Vec::new();
-    for device in &file.devices {
+    for device in &variant.devices {
         let (role, given) = (&device.name, &device.value);
         match (&given.size, &given.file) {
             (Some(size), None) => {
                 mistakes.extend(check_size(size));
-                let size = choices.sizes.get(role).copied().unwrap_or(*size.get_ref());
-                devices.sizes.insert(role.clone(), size);
+                devices.sizes.insert(role.clone(), *size.get_ref());
             }
             (None, Some(image)) => match image_of(image.get_ref(), name) {
                 Ok(found) => {
@@ -64,13 +63,38 @@ pub(crate) fn read(file: &File, name: &str, choices: &Choices) -> Result<Devices
     if mistakes.is_empty() { Ok(devices) } else { Err(mistakes) }
 }
 
+/// Gives every variant the same devices: the real one's size, else the largest that a variant asks for. A layer that takes all of its
+/// device takes as much in every variant. Roles of which the sizes differ are given back.
+pub(crate) fn fit(variants: &mut [Devices], real: &BTreeMap<String, Bytes>) -> Vec<String> {
+    let mut largest: BTreeMap<String, Bytes> = BTreeMap::new();
+    let mut differ = Vec::new();
+    for (role, &size) in variants.iter().flat_map(|devices| &devices.sizes) {
+        let most = largest.entry(role.clone()).or_insert(size);
+        if *most != size && !differ.contains(role) {
+            differ.push(role.clone());
+        }
+        *most = size.max(*most);
+    }
+    largest.extend(real.iter().map(|(role, &size)| (role.clone(), size)));
+    for (role, size) in variants.iter_mut().flat_map(|devices| &mut devices.sizes) {
+        *size = largest.get(role).copied().unwrap_or(*size);
+    }
+    differ
+}
+
 /// Refuses devices that nothing stands on and nothing is copied from.
-pub(crate) fn unused(file: &File, variants: &[VariantStack], stages: &[Stage]) -> Vec<Diagnostic> {
+pub(crate) fn unused(
+    file: &File,
+    variants: &[VariantStack],
+    stages: &[Vec<Stage>],
+) -> Vec<Diagnostic> {
     let stands = |role: &str| {
         let mut layers = variants.iter().flat_map(|variant| &variant.layers);
         layers.any(|layer| layer.on.names().any(|on| on == role))
     };
-    let copied = |role: &str| stages.iter().filter_map(Stage::copies_from).any(|from| from == role);
+    let copied = |role: &str| {
+        stages.iter().flatten().filter_map(Stage::copies_from).any(|from| from == role)
+    };
     let idle = file.devices.iter().filter(|d| !stands(&d.name) && !copied(&d.name));
     idle.map(|device| {
         let role = &device.name;

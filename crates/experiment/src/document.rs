@@ -4,6 +4,7 @@
 
 mod mistake;
 mod places;
+mod setting;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -15,9 +16,10 @@ use units::Key;
 
 use crate::diagnostic::Diagnostic;
 pub(crate) use places::Places;
+pub(crate) use setting::Setting;
 
 /// A value, and where it stands.
-type Written<'t> = Spanned<DeValue<'t>>;
+pub(crate) type Written<'t> = Spanned<DeValue<'t>>;
 
 /// One table of the text `'t`. What was taken out of it is gone.
 #[derive(Debug, Clone)]
@@ -42,6 +44,15 @@ pub(crate) struct Named<T> {
     pub value: T,
 }
 
+/// The values of a list.
+#[derive(Debug, Clone)]
+pub(crate) struct List<'t> {
+    /// Where it and its key stand.
+    pub at: Range<usize>,
+    /// The values.
+    pub values: Vec<Written<'t>>,
+}
+
 impl<'t> Table<'t> {
     /// Reads a whole file.
     pub(crate) fn parse(text: &'t str, what: &'static str) -> Result<Self, Diagnostic> {
@@ -61,6 +72,12 @@ impl<'t> Table<'t> {
     /// Where it stands: its header, or all of an inline table.
     pub(crate) fn at(&self) -> Range<usize> {
         self.at.clone()
+    }
+
+    /// Where a key stands; where it is not written, the table.
+    pub(crate) fn place(&self, name: &str) -> Range<usize> {
+        let found = self.entries.get_key_value(name);
+        found.map_or_else(|| self.at(), |(key, value)| places::place(&key.span(), &value.span()))
     }
 
     /// Where its keys stand, those inside of its tables too.
@@ -131,6 +148,22 @@ impl<'t> Table<'t> {
         self.entries.into_iter().map(read).collect()
     }
 
+    /// What is left, each a list.
+    pub(crate) fn lists(self, key: &Key) -> Result<Vec<Named<List<'t>>>, Diagnostic> {
+        let read = |(name, value): (Spanned<Cow<'t, str>>, Written<'t>)| {
+            let at = places::place(&name.span(), &value.span());
+            let name = name.into_inner().into_owned();
+            let shown = mistake::shown(value.get_ref());
+            let DeValue::Array(list) = value.into_inner() else {
+                let message = format!("{} cannot be {shown}", mistake::written(&name));
+                return Err(Diagnostic::at(at, message, key.help(key.name)));
+            };
+            let values = list.iter().cloned().collect();
+            Ok(Named { name, at: at.clone(), value: List { at, values } })
+        };
+        self.entries.into_iter().map(read).collect()
+    }
+
     /// What is left, as values: settings that only the layer knows.
     pub(crate) fn values(self) -> Result<Vec<Named<Value>>, Diagnostic> {
         let read = |(name, value): (Spanned<Cow<'t, str>>, Written<'t>)| {
@@ -143,6 +176,17 @@ impl<'t> Table<'t> {
             Ok(Named { name, at, value })
         };
         self.entries.into_iter().map(read).collect()
+    }
+
+    /// Takes the list `key = [...]` out; `None` when it is not written.
+    pub(crate) fn list(&mut self, key: &Key) -> Result<Option<List<'t>>, Diagnostic> {
+        let Some((at, value)) = self.remove(key) else { return Ok(None) };
+        let shown = mistake::shown(value.get_ref());
+        let DeValue::Array(list) = value.into_inner() else {
+            let message = format!("{} cannot be {shown}", key.name);
+            return Err(Diagnostic::at(at, message, key.help(key.name)));
+        };
+        Ok(Some(List { at, values: list.iter().cloned().collect() }))
     }
 
     /// What is left, read by serde, where no key takes a list; `key` describes the keys by their paths.
@@ -177,7 +221,7 @@ impl<'t> Table<'t> {
 }
 
 /// The table that `value` is to be.
-fn inner<'t>(
+pub(crate) fn inner<'t>(
     value: Written<'t>,
     at: Range<usize>,
     path: &str,

@@ -54,12 +54,17 @@ impl Expectation {
     }
 
     /// Both figures must be of what is measured.
-    pub(crate) fn check(&self, stages: &[Stage], variants: &[VariantStack]) -> Vec<Diagnostic> {
+    pub(crate) fn check(
+        &self,
+        stages: &[Stage],
+        stacks: &[VariantStack],
+        variants: &[&str],
+    ) -> Vec<Diagnostic> {
         let figures = [Some(&self.figure), self.of.as_ref()].into_iter().flatten();
         figures
             .flat_map(|(subject, variant)| {
                 let named = variant.as_ref().and_then(|name| unknown_variant(name, variants));
-                named.or_else(|| subject.check(stages, variants))
+                named.or_else(|| subject.check(stages, stacks))
             })
             .collect()
     }
@@ -68,7 +73,8 @@ impl Expectation {
     pub(crate) fn facts(&self, otherwise: &str) -> ExpectedFigure {
         let name = |(subject, variant): &(Subject, Option<Spanned<String>>)| {
             let Subject { metric, stage, operation, layer, .. } = subject.clone();
-            let variant = variant.as_ref().map_or(otherwise, |variant| variant.get_ref()).to_owned();
+            let variant =
+                variant.as_ref().map_or(otherwise, |variant| variant.get_ref()).to_owned();
             FigureName { metric, stage, operation, layer, variant }
         };
         ExpectedFigure {
@@ -80,14 +86,12 @@ impl Expectation {
     }
 }
 
-fn unknown_variant(name: &Spanned<String>, variants: &[VariantStack]) -> Option<Diagnostic> {
-    let names: Vec<&str> = variants.iter().map(|variant| variant.name.as_str()).collect();
+fn unknown_variant(name: &Spanned<String>, names: &[&str]) -> Option<Diagnostic> {
     let near = nearest(name.get_ref(), names.iter().copied());
     let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
     let message = format!("There is no variant '{}'", name.get_ref());
     let help = format!("{near}There are: {}", names.join("; "));
-    (!names.contains(&name.get_ref().as_str()))
-        .then(|| Diagnostic::at(name.span(), message, help))
+    (!names.contains(&name.get_ref().as_str())).then(|| Diagnostic::at(name.span(), message, help))
 }
 
 /// One of `above`, `below` and `near` with its tolerance.

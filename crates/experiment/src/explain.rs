@@ -1,5 +1,6 @@
 //! What `explain` says: the plan, its commands, its time and bytes, without touching anything.
 
+use results::model::FactorFacts;
 use serde::Serialize;
 use units::Nanos;
 
@@ -18,6 +19,14 @@ pub struct Explained {
     pub assumed_iops: u64,
     /// Order of cells: `variant r1`, ...
     pub order: Vec<String>,
+    /// Repeats of each variant.
+    pub repeat: u32,
+    /// Name of the scale, where the experiment has it.
+    pub scale: Option<String>,
+    /// What the scale sets, as it is written.
+    pub scaled: Vec<String>,
+    /// What is varied at several levels.
+    pub factors: Vec<FactorFacts>,
     /// Devices by role with their size in bytes and the most that is stored on them.
     pub devices: Vec<ExplainedDevice>,
     /// One entry for each variant.
@@ -35,6 +44,8 @@ pub struct ExplainedDevice {
     pub stored_bytes: u64,
     /// The file that it shows, for reading only.
     pub file: Option<std::path::PathBuf>,
+    /// Whether variants ask for different sizes: this is the largest of them, for all.
+    pub largest: bool,
 }
 
 /// One variant.
@@ -42,6 +53,8 @@ pub struct ExplainedDevice {
 pub struct ExplainedVariant {
     /// Its name.
     pub name: String,
+    /// About how long one of its cells takes, nanoseconds.
+    pub about_ns: u64,
     /// What raises the stack, in order.
     pub up: Vec<String>,
     /// What is waited for.
@@ -64,6 +77,10 @@ pub fn explain(plan: &Plan) -> Explained {
         about_ns: plan.cells.iter().map(|c| c.about.0).sum(),
         assumed_iops: crate::estimate::ASSUMED_IOPS,
         order: plan.cells.iter().map(|c| format!("{} r{}", c.variant, c.repeat)).collect(),
+        repeat: plan.facts.repeat,
+        scale: plan.facts.scale.clone(),
+        scaled: plan.facts.scaled.clone(),
+        factors: plan.facts.factors.clone(),
         devices: plan
             .devices
             .iter()
@@ -72,6 +89,7 @@ pub fn explain(plan: &Plan) -> Explained {
                 size_bytes: d.size.0,
                 stored_bytes: d.stored.0,
                 file: d.file.clone(),
+                largest: d.largest,
             })
             .collect(),
         variants: plan.cells.iter().filter(|c| c.repeat == 1).map(variant).collect(),
@@ -100,6 +118,7 @@ fn variant(cell: &CellPlan) -> ExplainedVariant {
     warnings.dedup();
     ExplainedVariant {
         name: cell.variant.clone(),
+        about_ns: cell.about.0,
         up: shown(&cell.up),
         ready: shown(&cell.ready),
         stages: cell.stages.iter().map(stage).collect(),
@@ -122,7 +141,12 @@ fn stage(stage: &StagePlan) -> String {
         let size = size.map_or_else(|| load.block_size.to_string(), |n| n.to_string());
         format!("{} I/Os of {size}, ", units::show::grouped(ios))
     });
-    let measured = if stage.measured { " (measured)" } else { "" };
+    let measured = match (&stage.sweep, stage.measured) {
+        // Each repeat draws another order.
+        (Some(_), _) => " (measured, order drawn)",
+        (None, true) => " (measured)",
+        (None, false) => "",
+    };
     format!(
         "{before}{}{measured}: {}, {amount}about {}",
         stage.name,

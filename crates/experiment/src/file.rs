@@ -1,14 +1,17 @@
 //! The experiment file's own keys, read with their places.
 
-use toml::{Spanned, Value};
+use toml::Spanned;
 use units::{Bytes, Key};
 
 use crate::bounds;
 use crate::diagnostic::Diagnostic;
-use crate::document::{Named, Table};
+use crate::document::{Named, Setting, Table};
 use crate::expectations::Expectation;
+use crate::factors::{Exclude, Factor};
 use crate::names;
 use crate::questions::Question;
+use crate::scale::Scaled;
+use crate::trees::{self, WrittenTree};
 
 const fn key(name: &'static str, takes: &'static str, example: &'static str) -> Key {
     Key { name, takes, example }
@@ -20,16 +23,25 @@ const SOURCE: Key = key("source", "a text", "\"where the question comes from\"")
 const REPEAT: Key = key("repeat", "a whole number from 1 on", "5");
 const DEVICES: Key = key("devices", "tables, each under its role", "{ data = { size = \"12G\" } }");
 const STACK: Key = key("stack", "tables: [[stack]]", "[{ layer = \"vdo\", on = \"data\" }]");
-const VARIANT: Key = key("variant", "tables: [[variant]]", "[{ name = \"plain\" }]");
+/// `[[variant]]`; of a scale `[scale.NAME.variant."V"]`.
+pub(crate) const VARIANT: Key = key("variant", "tables: [[variant]]", "[{ name = \"plain\" }]");
 const STAGE: Key = key("stage", "tables: [[stage]]", "[{ do = \"allocate\" }]");
 const QUESTION: Key = key("question", "tables: [[question]]", "[{ metric = \"iops\" }]");
 const SIZE: Key = key("size", "a size from 64M on, in multiples of 4k", "\"12G\"");
 const FILE: Key = key("file", "the path of a file that is copied from", "\"data.img\"");
 const EXPECT: Key =
     key("expect", "tables: [[expect]]", "[{ metric = \"iops\", variant = \"b\", above = 1000 }]");
+const FACTOR: Key = key("factor", "tables: [[factor]]", "[{ name = \"dedupe\" }]");
+/// `[scale.NAME]`.
+pub(crate) const SCALE: Key = key(
+    "scale",
+    "tables, each under its name",
+    "{ lab = { set = { \"vdo.slab_size\" = \"128M\" } } }",
+);
+const EXCLUDE: Key = key("exclude", "tables: [[exclude]]", "[{ dedupe = \"off\" }]");
 /// `set` of a variant or stage.
 pub(crate) const SET: Key =
-    key("set", "settings of layers, by \"layer.key\"", "{ \"vdo.dedupe\" = false }");
+    key("set", "values of keys, by \"NAME.key\"", "{ \"vdo.dedupe\" = false }");
 
 /// Repeats unless the file says another number.
 const REPEATS: u32 = 5;
@@ -42,16 +54,23 @@ pub(crate) struct File<'t> {
     pub repeat: u32,
     /// Where `repeat` is written.
     pub repeat_at: Option<std::ops::Range<usize>>,
-    pub devices: Vec<Named<Device>>,
+    pub devices: Vec<Named<Device<'t>>>,
+    pub trees: Vec<WrittenTree>,
     pub stack: Vec<Table<'t>>,
     pub variant: Vec<Variant<'t>>,
+    pub factor: Vec<Factor<'t>>,
+    pub exclude: Vec<Exclude>,
+    pub scale: Vec<Named<Scaled<'t>>>,
     pub stage: Vec<Table<'t>>,
     pub question: Vec<Question>,
     pub expect: Vec<Expectation>,
 }
 
 /// `[devices.ROLE]`: a block device by its role.
-pub(crate) struct Device {
+#[derive(Clone)]
+pub(crate) struct Device<'t> {
+    /// As it is written.
+    pub table: Table<'t>,
     /// Of a device that a stack stands on.
     pub size: Option<Spanned<Bytes>>,
     /// Of a device that stages copy from.
@@ -62,7 +81,7 @@ pub(crate) struct Device {
 pub(crate) struct Variant<'t> {
     pub name: Spanned<String>,
     pub stack: Vec<Table<'t>>,
-    pub set: Vec<Named<Value>>,
+    pub set: Vec<Setting<'t>>,
 }
 
 /// Keeps what was read, or the mistake, and what stands in its place meanwhile.
@@ -101,9 +120,15 @@ impl<'t> File<'t> {
         let repeat = keep(root.take::<u32>(&REPEAT), m);
         let devices = keep(root.table(&DEVICES, "A list of devices"), m);
         let devices = devices.map(|table| table.named_tables(&DEVICES, "A device")).transpose();
-        let devices = each(keep(devices, m).unwrap_or_default(), device, m);
+        let devices = each(keep(devices, m).unwrap_or_default(), Device::read, m);
+        let trees = keep(trees::take(&mut root), m);
         let stack = keep(root.tables(&STACK, "A layer of the stack"), m);
         let variant = each(keep(root.tables(&VARIANT, "A variant"), m), Variant::read, m);
+        let factor = each(keep(root.tables(&FACTOR, "A factor"), m), Factor::read, m);
+        let exclude = each(keep(root.tables(&EXCLUDE, "An exclusion"), m), Exclude::read, m);
+        let scale = keep(root.table(&SCALE, "A list of scales"), m);
+        let scale = scale.map(|table| table.named_tables(&SCALE, "A scale")).transpose();
+        let scale = each(keep(scale, m).unwrap_or_default(), Scaled::read, m);
         let stage = keep(root.tables(&STAGE, "A stage"), m);
         let question = each(keep(root.tables(&QUESTION, "A question"), m), Question::read, m);
         let expect = each(keep(root.tables(&EXPECT, "An expectation"), m), Expectation::read, m);
@@ -121,8 +146,12 @@ impl<'t> File<'t> {
             repeat: repeat.as_ref().map_or(REPEATS, |repeat| *repeat.get_ref()),
             repeat_at: repeat.map(|repeat| repeat.span()),
             devices,
+            trees,
             stack,
             variant,
+            factor,
+            exclude,
+            scale,
             stage,
             question,
             expect,
@@ -157,6 +186,7 @@ impl<'t> File<'t> {
         mistakes.extend(bounds::check(&self.devices, bounds::DEVICES, "devices", |d| d.at.clone()));
         mistakes
             .extend(bounds::check(&self.variant, bounds::VARIANTS, "variants", |v| v.name.span()));
+        mistakes.extend(bounds::check(&self.factor, bounds::FACTORS, "factors", |f| f.name.span()));
         mistakes.extend(bounds::check(&self.stage, bounds::STAGES, "stages", Table::at));
         if let Some(extra) = self.question.get(bounds::QUESTIONS) {
             let most = bounds::QUESTIONS;
@@ -169,11 +199,14 @@ impl<'t> File<'t> {
     }
 }
 
-fn device(named: Named<Table>) -> Result<Named<Device>, Diagnostic> {
-    let Named { name, at, value: mut table } = named;
-    let device = Device { size: table.take(&SIZE)?, file: table.take(&FILE)? };
-    table.finish()?;
-    Ok(Named { name, at, value: device })
+impl<'t> Device<'t> {
+    pub(crate) fn read(named: Named<Table<'t>>) -> Result<Named<Self>, Diagnostic> {
+        let Named { name, at, value: table } = named;
+        let mut keys = table.clone();
+        let device = Self { size: keys.take(&SIZE)?, file: keys.take(&FILE)?, table };
+        keys.finish()?;
+        Ok(Named { name, at, value: device })
+    }
 }
 
 impl<'t> Variant<'t> {
@@ -183,7 +216,7 @@ impl<'t> Variant<'t> {
             return Err(mistake);
         }
         let stack = table.tables(&STACK, "A layer of the stack")?;
-        let set = table.table(&SET, "set")?.map(Table::values).transpose()?.unwrap_or_default();
+        let set = table.table(&SET, "set")?.map(Table::settings).unwrap_or_default();
         table.finish()?;
         Ok(Self { name, stack, set })
     }

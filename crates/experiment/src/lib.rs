@@ -5,6 +5,7 @@
 
 mod bounds;
 mod change;
+mod command;
 mod compose;
 mod copy;
 mod devices;
@@ -13,23 +14,34 @@ mod document;
 mod estimate;
 mod expectations;
 mod explain;
+mod factors;
 mod file;
 mod graph;
 mod names;
+mod only;
 mod order;
 mod plan;
 mod questions;
+mod scale;
 mod shipped;
 mod stacks;
 mod stages;
+mod steps;
 mod subject;
+mod sweep;
 mod targets;
+mod trees;
+mod variants;
 
 pub use bounds::FILE as LONGEST_FILE;
 pub use compose::{Choices, compose};
 pub use diagnostic::{Diagnostic, nearest};
-pub use explain::{Explained, explain};
-pub use plan::{CellPlan, CopyPlan, DevicePlan, Needs, PlacedLayer, Plan, StagePlan, Target, Task};
+pub use explain::{Explained, ExplainedVariant, explain};
+pub use plan::{
+    CellPlan, CommandPlan, CopyPlan, DevicePlan, FigurePlan, Needs, Output, PlacedLayer, Plan,
+    StagePlan, Target, Task, Tree,
+};
+pub use scale::Scale;
 pub use shipped::{SHIPPED, Shipped, shipped};
 
 /// An experiment file that cannot be used.

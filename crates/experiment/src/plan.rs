@@ -7,10 +7,12 @@ use std::path::PathBuf;
 use layers::Offer;
 use layers::probe::Probe;
 use layers::step::Step;
-use results::model::PlanFacts;
+use results::model::{PlanFacts, SweepFacts};
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, Seed};
 use workload::LoadSpec;
+
+use crate::command::placeholder::{Part, parts};
 
 /// An experiment, ready to be executed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -39,6 +41,9 @@ pub struct DevicePlan {
     /// The file or block device of the host that it shows, for reading only; `None`: it is empty and written to.
     #[serde(default)]
     pub file: Option<PathBuf>,
+    /// Whether variants ask for different sizes: it is the largest of them, for all.
+    #[serde(default)]
+    pub largest: bool,
 }
 
 /// What a machine must have to execute the plan.
@@ -50,6 +55,15 @@ pub struct Needs {
     pub modules: Vec<String>,
     /// Programs.
     pub tools: Vec<String>,
+    /// Debian packages of commands; in a guest they take no memory.
+    #[serde(default)]
+    pub command_packages: Vec<String>,
+    /// Programs that commands start.
+    #[serde(default)]
+    pub programs: Vec<String>,
+    /// Directories that commands read, by name.
+    #[serde(default)]
+    pub trees: BTreeMap<String, Tree>,
     /// Memory for the layers themselves, bytes.
     pub memory: Bytes,
 }
@@ -63,6 +77,7 @@ impl Needs {
             modules: own(needs.modules),
             tools: own(needs.tools),
             memory: Bytes(memory_bytes),
+            ..Self::default()
         }
     }
 
@@ -78,6 +93,8 @@ impl Needs {
             (&mut self.packages, &other.packages),
             (&mut self.modules, &other.modules),
             (&mut self.tools, &other.tools),
+            (&mut self.command_packages, &other.command_packages),
+            (&mut self.programs, &other.programs),
         ];
         for (own, others) in lists {
             for name in others {
@@ -86,9 +103,25 @@ impl Needs {
                 }
             }
         }
+        self.trees.extend(other.trees.clone());
         self.memory = self.memory.max(other.memory);
         self
     }
+}
+
+/// A directory that commands read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tree {
+    /// The files of a Debian package.
+    Package(String),
+    /// A directory of the host.
+    Directory {
+        /// Its path.
+        path: PathBuf,
+        /// Bytes of its files.
+        bytes: Bytes,
+    },
 }
 
 /// One variant at one repeat.
@@ -152,6 +185,9 @@ pub struct StagePlan {
     pub task: Task,
     /// Whether its hot places are its own; otherwise what is hot in one stage of a cell is hot in all.
     pub fresh_places: bool,
+    /// The point of a sweep that it is.
+    #[serde(default)]
+    pub sweep: Option<SweepFacts>,
     /// I/Os it makes, when that is known beforehand.
     pub ios: Option<u64>,
     /// Bytes of them, when that is known beforehand.
@@ -165,7 +201,15 @@ impl StagePlan {
     pub fn load(&self) -> Option<&LoadSpec> {
         match &self.task {
             Task::Load(spec) => Some(spec),
-            Task::Copy(_) | Task::Steps(_) => None,
+            Task::Copy(_) | Task::Command(_) | Task::Steps(_) => None,
+        }
+    }
+
+    /// Its command, if it is one.
+    pub fn command(&self) -> Option<&CommandPlan> {
+        match &self.task {
+            Task::Command(command) => Some(command),
+            Task::Load(_) | Task::Copy(_) | Task::Steps(_) => None,
         }
     }
 }
@@ -187,6 +231,8 @@ pub enum Task {
     Load(Box<LoadSpec>),
     /// Blocks of a device go to the target.
     Copy(CopyPlan),
+    /// A program works on the target.
+    Command(CommandPlan),
     /// Steps, one after the other.
     Steps(Vec<Step>),
 }
@@ -206,4 +252,56 @@ pub struct CopyPlan {
     pub block: Bytes,
     /// Where on the target the first block goes.
     pub to: Bytes,
+}
+
+/// A program, and what is measured of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandPlan {
+    /// The program and its arguments; `{mount}`, `{target}` and `{tree.NAME}` stand in them.
+    pub argv: Vec<String>,
+    /// When it is killed.
+    pub time_limit: Nanos,
+    /// Whether what it wrote is brought to stable storage after it, which is measured too.
+    pub sync: bool,
+    /// Numbers that are picked from what it prints, by name.
+    pub figures: BTreeMap<String, FigurePlan>,
+}
+
+/// A number in what a command prints.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FigurePlan {
+    /// Where it is looked for.
+    pub from: Output,
+    /// A regular expression with one group, which is the number.
+    pub pattern: String,
+}
+
+/// One of the outputs of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Output {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+impl CommandPlan {
+    /// The program and its arguments on `target`, a path; `tree` gives the directory of a tree. The error is the name of a tree
+    /// that it does not give.
+    pub fn argv_on(
+        &self,
+        target: &str,
+        tree: impl Fn(&str) -> Option<String>,
+    ) -> Result<Vec<String>, String> {
+        let word = |word: &String| {
+            let shown = |part| match part {
+                Part::Text(text) => Ok(text.to_owned()),
+                Part::Mount | Part::Target => Ok(target.to_owned()),
+                Part::Tree(name) => tree(name).ok_or_else(|| name.to_owned()),
+            };
+            parts(word).map(shown).collect()
+        };
+        self.argv.iter().map(word).collect()
+    }
 }

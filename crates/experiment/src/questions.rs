@@ -10,7 +10,8 @@ use crate::stacks::VariantStack;
 use crate::stages::Stage;
 use crate::subject::Subject;
 
-const THRESHOLD: Key = Key { name: "threshold", takes: "a share from 0 to 100 %", example: "\"5%\"" };
+const THRESHOLD: Key =
+    Key { name: "threshold", takes: "a share from 0 to 100 %", example: "\"5%\"" };
 
 /// Relative difference that does not matter unless the question says otherwise.
 const NO_MATTER: f64 = 0.03;

@@ -15,10 +15,9 @@ pub const SHIPPED: &[Shipped] = &[
         name: "cache-first-look",
         text: include_str!("../../../experiments/cache-first-look.toml"),
     },
-    Shipped {
-        name: "vdo-vs-plain",
-        text: include_str!("../../../experiments/vdo-vs-plain.toml"),
-    },
+    Shipped { name: "copy-on-vdo", text: include_str!("../../../experiments/copy-on-vdo.toml") },
+    Shipped { name: "dedupe-cost", text: include_str!("../../../experiments/dedupe-cost.toml") },
+    Shipped { name: "vdo-vs-plain", text: include_str!("../../../experiments/vdo-vs-plain.toml") },
 ];
 
 /// The shipped experiment called `name`.

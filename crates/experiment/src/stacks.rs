@@ -1,4 +1,4 @@
-//! The stacks of an experiment: each variant's layers as written, with what it sets.
+//! The stack of a variant: its layers as written.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -8,15 +8,12 @@ use units::Key;
 
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::document::{Named, Places, Table};
-use crate::file::File;
 use crate::names;
+use crate::variants::Variant;
 
-/// One variant with its layers as written.
+/// A variant's layers as written.
 pub(crate) struct VariantStack {
-    pub name: String,
     pub layers: Vec<WrittenLayer>,
-    /// Where in the file the variant stands.
-    pub span: Range<usize>,
 }
 
 /// What a layer says that it stands on.
@@ -59,7 +56,7 @@ impl On {
     }
 }
 
-/// One `[[stack]]` entry after the variant's `set` was applied.
+/// One `[[stack]]` entry, with what the variant sets.
 #[derive(Debug, Clone)]
 pub(crate) struct WrittenLayer {
     pub kind: String,
@@ -69,71 +66,33 @@ pub(crate) struct WrittenLayer {
     pub places: Places,
 }
 
-/// The variants of the file; one called `default` when it names none.
-pub(crate) fn resolve(file: &File) -> Result<Vec<VariantStack>, Vec<Diagnostic>> {
+/// The layers of a variant.
+pub(crate) fn read(variant: &Variant) -> Result<VariantStack, Vec<Diagnostic>> {
     let mut mistakes = Vec::new();
-    let mut take =
-        |result: Result<WrittenLayer, Diagnostic>| result.map_err(|m| mistakes.push(m)).ok();
-    let mut base = Vec::new();
-    for entry in &file.stack {
-        base.extend(take(written(entry.clone())));
-    }
-    let mut variants = Vec::new();
-    for variant in &file.variant {
-        let mut own = Vec::new();
-        for layer in &variant.stack {
-            own.extend(take(written(layer.clone())));
-        }
-        let layers = if variant.stack.is_empty() { base.clone() } else { own };
-        variants.push(VariantStack {
-            name: variant.name.get_ref().clone(),
-            layers,
-            span: variant.name.span(),
-        });
-    }
-    if variants.is_empty() {
-        let span = file.stack.first().map_or(0..0, Table::at);
-        variants.push(VariantStack { name: "default".into(), layers: base, span });
-    }
-    for (entry, variant) in file.variant.iter().zip(&mut variants) {
-        for setting in &entry.set {
-            mistakes.extend(set(variant, setting).err());
+    let mut layers: Vec<WrittenLayer> = Vec::new();
+    for entry in &variant.stack {
+        match written(entry.clone()) {
+            Ok(layer) => layers.push(layer),
+            Err(mistake) => mistakes.push(mistake),
         }
     }
-    // Of a layer that could not be read it was said already.
-    let complete = mistakes.is_empty();
-    mistakes.extend(check_names(&variants, complete));
-    if mistakes.is_empty() { Ok(variants) } else { Err(mistakes) }
-}
-
-fn check_names(variants: &[VariantStack], complete: bool) -> Vec<Diagnostic> {
-    let mut mistakes = Vec::new();
-    for (i, variant) in variants.iter().enumerate() {
-        if variants[..i].iter().any(|other| other.name == variant.name) {
+    for (i, layer) in layers.iter().enumerate() {
+        if layers[..i].iter().any(|other| other.name == layer.name) {
             mistakes.push(Diagnostic::at(
-                variant.span.clone(),
-                format!("Two variants are called '{}'", variant.name),
-                "give each its own name",
-            ));
-        }
-        for (i, layer) in variant.layers.iter().enumerate() {
-            if variant.layers[..i].iter().any(|other| other.name == layer.name) {
-                mistakes.push(Diagnostic::at(
-                    layer.places.table(),
-                    format!("Two layers of one stack are called '{}'", layer.name),
-                    "give one of them a name of its own: name = \"...\"",
-                ));
-            }
-        }
-        if complete && variant.layers.is_empty() {
-            mistakes.push(Diagnostic::at(
-                variant.span.clone(),
-                format!("Variant '{}' has no stack", variant.name),
-                "add [[stack]] for all variants, or [[variant.stack]] for this one",
+                layer.places.table(),
+                format!("Two layers of one stack are called '{}'", layer.name),
+                "give one of them a name of its own: name = \"...\"",
             ));
         }
     }
-    mistakes
+    if variant.stack.is_empty() {
+        mistakes.push(Diagnostic::at(
+            variant.span.clone(),
+            format!("Variant '{}' has no stack", variant.name),
+            "add [[stack]] for all variants, or [[variant.stack]] for this one",
+        ));
+    }
+    if mistakes.is_empty() { Ok(VariantStack { layers }) } else { Err(mistakes) }
 }
 
 const LAYER: Key = Key { name: "layer", takes: "a kind of layer", example: "\"vdo\"" };
@@ -174,22 +133,4 @@ fn written(mut table: Table) -> Result<WrittenLayer, Diagnostic> {
     let on = On::read(on, places.at("on"))?;
     let settings = table.values()?.into_iter().map(|Named { name, value, .. }| (name, value));
     Ok(WrittenLayer { kind, name, on, settings: settings.collect(), places })
-}
-
-/// Applies `set."layer.key" = value` to a variant.
-fn set(variant: &mut VariantStack, setting: &Named<Value>) -> Result<(), Diagnostic> {
-    let names: Vec<String> = variant.layers.iter().map(|l| l.name.clone()).collect();
-    let (layer, key) = setting.name.split_once('.').unwrap_or((&setting.name, ""));
-    match variant.layers.iter_mut().find(|l| l.name == layer && !key.is_empty()) {
-        Some(found) => {
-            found.settings.insert(key.to_owned(), setting.value.clone());
-            found.places.set(key, setting.at.clone());
-            Ok(())
-        }
-        None => Err(Diagnostic::at(
-            setting.at.clone(),
-            format!("'{}' names no setting of this variant's stack", setting.name),
-            format!("write set.\"layer.key\"; its layers are: {}", names.join(", ")),
-        )),
-    }
 }

@@ -2,27 +2,37 @@
 
 use std::path::Path;
 
-use layers::step::{Action, Step};
-use results::model::StageFacts;
+use layers::step::show_argv;
+use results::model::{StageFacts, SweepFacts};
 use toml::Value;
 use units::{Bytes, Key, Nanos, Percent};
 use workload::LoadSpec;
 
+use crate::bounds;
 use crate::change::Running;
+use crate::command::{self, Command};
 use crate::copy::Copy;
 use crate::devices::Devices;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::document::{Named, Places, Table};
 use crate::estimate;
-use crate::file::{File, SET};
+use crate::file::SET;
 use crate::graph::Built;
 use crate::names;
 use crate::plan::{self, StagePlan, Target};
-use crate::stacks::VariantStack;
+use crate::steps::{self, Steps};
+use crate::sweep::{self, Point, SWEEP};
 use crate::targets::{self, TARGET};
+use crate::trees::Trees;
+use crate::variants::Variant;
 
 /// What a stage can do.
-const KINDS: [&str; 6] = ["allocate", "load", "copy", "drop_caches", "wait", "read"];
+const KINDS: [&str; 4] = ["allocate", "load", "copy", "command"];
+
+/// Every kind of stage.
+fn kinds() -> impl Iterator<Item = &'static str> {
+    KINDS.into_iter().chain(steps::KINDS)
+}
 
 const DO: Key = Key { name: "do", takes: "what the stage does", example: "\"load\"" };
 const NAME: Key =
@@ -32,11 +42,9 @@ const SETTLE: Key = Key { name: "settle", takes: "true or false", example: "true
 const ONLY: Key = Key { name: "only", takes: "names of variants", example: "[\"lvmcache, junk\"]" };
 const PLACES: Key =
     Key { name: "places", takes: "same (as in other stages) or fresh", example: "\"fresh\"" };
-const DURATION: Key = Key { name: "duration", takes: "a time", example: "\"30s\"" };
-/// The longest pause.
-const LONGEST_WAIT: Nanos = Nanos::from_secs(24 * 3600);
 
 /// One `[[stage]]` as written.
+#[derive(Clone)]
 pub(crate) struct Stage {
     pub kind: String,
     pub name: String,
@@ -56,16 +64,16 @@ pub(crate) struct Stage {
 }
 
 /// What a stage does.
+#[derive(Clone)]
 pub(crate) enum Task {
     /// What the layers need.
     Allocate,
     Load(Box<LoadSpec>),
+    /// Loads that differ in some keys, one after another.
+    Sweep(Vec<Point>),
     Copy(Copy),
-    /// What the kernel keeps of files in memory is written out and forgotten.
-    DropCaches,
-    Wait(Nanos),
-    /// Nothing is done; the layers are read.
-    Read,
+    Command(Command),
+    Steps(Steps),
 }
 
 impl Stage {
@@ -73,6 +81,15 @@ impl Stage {
     pub fn load(&self) -> Option<&LoadSpec> {
         match &self.task {
             Task::Load(spec) => Some(spec),
+            Task::Sweep(points) => points.first().map(|point| &point.spec),
+            _ => None,
+        }
+    }
+
+    /// Its command, if it is one.
+    pub fn command(&self) -> Option<&Command> {
+        match &self.task {
+            Task::Command(command) => Some(command),
             _ => None,
         }
     }
@@ -86,15 +103,15 @@ impl Stage {
     }
 }
 
-/// Reads every stage; all mistakes at once.
+/// Reads every stage of a variant; all mistakes at once. `variants` are those of the experiment.
 pub(crate) fn read(
-    file: &File,
+    variant: &Variant,
     name: &str,
-    variants: &[VariantStack],
+    variants: &[Variant],
 ) -> Result<Vec<Stage>, Vec<Diagnostic>> {
     let mut mistakes = Vec::new();
     let mut stages: Vec<Stage> = Vec::new();
-    for entry in &file.stage {
+    for entry in &variant.stage {
         match stage(entry.clone(), name) {
             Ok(stage) => stages.push(stage),
             Err(mistake) => mistakes.push(mistake),
@@ -116,8 +133,8 @@ pub(crate) fn read(
             ));
         }
     }
-    let known = |name: &&String| variants.iter().any(|variant| variant.name == **name);
-    for stage in stages.iter().filter(|_| !variants.is_empty()) {
+    let known = |name: &&String| variants.iter().any(|variant| variant.is(name));
+    for stage in &stages {
         let strange = stage.only.iter().find(|name| !known(name));
         mistakes.extend(strange.map(|name| {
             let names: Vec<_> = variants.iter().map(|v| v.name.as_str()).collect();
@@ -136,16 +153,17 @@ fn stage(mut table: Table, file: &str) -> Result<Stage, Diagnostic> {
         return Err(Diagnostic::at(
             table.at(),
             "A stage does not say what it does",
-            format!("add do = ...; there are: {}", KINDS.join(", ")),
+            format!("add do = ...; there are: {}", kinds().collect::<Vec<_>>().join(", ")),
         ));
     };
     let kind = kind.into_inner();
-    if !KINDS.contains(&kind.as_str()) {
-        let near = nearest(&kind, KINDS).map_or(String::new(), |n| format!("did you mean '{n}'? "));
+    if !kinds().any(|known| known == kind) {
+        let near =
+            nearest(&kind, kinds()).map_or(String::new(), |n| format!("did you mean '{n}'? "));
         return Err(Diagnostic::at(
             places.at("do"),
             format!("There is no stage '{kind}'"),
-            format!("{near}There are: {}", KINDS.join(", ")),
+            format!("{near}There are: {}", kinds().collect::<Vec<_>>().join(", ")),
         ));
     }
     let name = table.take::<String>(&NAME)?.map_or_else(|| kind.clone(), toml::Spanned::into_inner);
@@ -163,7 +181,10 @@ fn stage(mut table: Table, file: &str) -> Result<Stage, Diagnostic> {
         "load" => {
             table.is("A load");
             fresh_places = places_of(&mut table)?;
-            Task::Load(Box::new(load(table, &places, file)?))
+            match table.table(&SWEEP, "sweep")? {
+                None => Task::Load(Box::new(load(table, &places, file)?)),
+                Some(keys) => Task::Sweep(sweep::read((&name, measured), keys, table, file)?),
+            }
         }
         "copy" => {
             table.is("A copy");
@@ -176,27 +197,16 @@ fn stage(mut table: Table, file: &str) -> Result<Stage, Diagnostic> {
             }
             Task::Copy(Copy::read(table)?)
         }
-        "wait" => {
-            table.is("A wait");
-            let duration = table.need::<Nanos>(&DURATION)?;
-            if *duration.get_ref() > LONGEST_WAIT {
-                let message = format!("A wait of {} is too long", duration.get_ref());
-                return Err(Diagnostic::at(duration.span(), message, "wait at most 24h"));
-            }
-            table.finish()?;
-            Task::Wait(duration.into_inner())
+        "command" => {
+            table.is("A command");
+            Task::Command(Command::read(table)?)
         }
-        "drop_caches" | "read" => {
-            let drops = kind == "drop_caches";
-            table.is(if drops { "Dropping caches" } else { "A read" });
-            table.finish()?;
-            if drops { Task::DropCaches } else { Task::Read }
-        }
-        _ => {
+        "allocate" => {
             table.is("An allocation");
             table.finish()?;
             Task::Allocate
         }
+        _ => Task::Steps(Steps::read(&kind, table, !set.is_empty())?),
     };
     Ok(Stage { kind, name, measured, settle, only, target, set, task, fresh_places, places })
 }
@@ -214,7 +224,7 @@ fn places_of(table: &mut Table) -> Result<bool, Diagnostic> {
     }
 }
 
-fn load(table: Table, places: &Places, file: &str) -> Result<LoadSpec, Diagnostic> {
+pub(crate) fn load(table: Table, places: &Places, file: &str) -> Result<LoadSpec, Diagnostic> {
     let mut spec: LoadSpec = table.read(LoadSpec::key)?;
     // A profile stands beside the file, and travels with the plan.
     let folder = Path::new(file).parent().unwrap_or(Path::new(""));
@@ -230,14 +240,14 @@ fn workload_mistake(error: &workload::WorkloadError, places: &Places) -> Diagnos
 /// The stages for one stack: `allocate` becomes the loads that its layers need.
 pub(crate) fn plan(
     stages: &[Stage],
-    variant: &str,
+    variant: &Variant,
     stack: &Built,
-    devices: &Devices,
+    (devices, trees): (&Devices, &Trees),
     run_tag: &str,
 ) -> Result<Vec<StagePlan>, Vec<Diagnostic>> {
     let mut planned = Vec::new();
     let mut running = Running::new(stack, run_tag);
-    let mine = |stage: &&Stage| stage.only.is_empty() || stage.only.iter().any(|v| v == variant);
+    let mine = |stage: &&Stage| stage.only.is_empty() || stage.only.iter().any(|v| variant.is(v));
     for stage in stages.iter().filter(mine) {
         let before = running.change(stage).map_err(|mistake| vec![mistake])?;
         let first = planned.len();
@@ -250,14 +260,23 @@ pub(crate) fn plan(
                 }
             }
             Task::Load(spec) => planned.push(fitted(stage, spec, stack)?),
+            Task::Sweep(points) => planned.extend(swept(stage, points, stack)?),
             Task::Copy(copy) => {
                 let (spec, from) = copy.plan(devices, stage).map_err(|m| vec![m])?;
                 let fitted = fitted(stage, &spec, stack)?;
                 planned.push(StagePlan { task: plan::Task::Copy(from), ios: None, ..fitted });
             }
-            Task::DropCaches => planned.push(steps(stage, stack, drop_caches(), Nanos::default())?),
-            Task::Wait(time) => planned.push(steps(stage, stack, vec![pause(*time)], *time)?),
-            Task::Read => planned.push(steps(stage, stack, Vec::new(), Nanos::default())?),
+            Task::Command(command) => {
+                let (task, target) = command.plan(stage, stack, trees).map_err(|m| vec![m])?;
+                let about = command::ASSUMED.min(task.time_limit);
+                let task = plan::Task::Command(task);
+                planned.push(StagePlan { about, ..other(stage, task, target) });
+            }
+            Task::Steps(steps) => {
+                let (steps, target, about) = steps.plan(stage, stack).map_err(|m| vec![m])?;
+                let task = plan::Task::Steps(steps);
+                planned.push(StagePlan { about, ..other(stage, task, target) });
+            }
         }
         if let Some(last) = planned.last_mut() {
             last.settle |= stage.settle;
@@ -267,6 +286,13 @@ pub(crate) fn plan(
             None if before.is_empty() => {}
             None => return Err(vec![nowhere(stage)]),
         }
+    }
+    let last = stages.iter().rfind(|stage| matches!(stage.task, Task::Sweep(_)));
+    if let (true, Some(last)) = (planned.len() > bounds::PLANNED, last) {
+        let (count, most) = (planned.len(), bounds::PLANNED);
+        let message = format!("With the points of its sweeps a cell has {count} stages");
+        let help = format!("at most {most} are possible: sweep fewer values");
+        return Err(vec![Diagnostic::at(last.places.at("sweep"), message, help)]);
     }
     Ok(planned)
 }
@@ -283,6 +309,21 @@ fn nowhere(stage: &Stage) -> Diagnostic {
     )
 }
 
+/// The points of a sweep on this stack, in the order of the file.
+fn swept(
+    stage: &Stage,
+    points: &[Point],
+    stack: &Built,
+) -> Result<Vec<StagePlan>, Vec<Diagnostic>> {
+    let point = |point: &Point| {
+        let sweep = Some(SweepFacts { stage: stage.name.clone(), point: point.at.clone() });
+        let (name, places) = (point.name.clone(), point.places.clone());
+        let one = Stage { name, places, task: Task::Steps(Steps::Read), ..stage.clone() };
+        Ok(StagePlan { sweep, ..fitted(&one, &point.spec, stack)? })
+    };
+    points.iter().map(point).collect()
+}
+
 /// A load on this stack.
 fn fitted(stage: &Stage, spec: &LoadSpec, stack: &Built) -> Result<StagePlan, Vec<Diagnostic>> {
     let target = targets::block(stage, stack).map_err(|mistake| vec![mistake])?;
@@ -294,6 +335,7 @@ fn fitted(stage: &Stage, spec: &LoadSpec, stack: &Built) -> Result<StagePlan, Ve
         measured: stage.measured,
         settle: stage.settle,
         before: Vec::new(),
+        sweep: None,
         ios: spec.plan(bytes).map(|amount| amount.ios),
         bytes: spec.plan(bytes).map(|amount| Bytes(amount.bytes)),
         about: estimate::load(spec, Bytes(bytes)),
@@ -303,51 +345,22 @@ fn fitted(stage: &Stage, spec: &LoadSpec, stack: &Built) -> Result<StagePlan, Ve
     })
 }
 
-/// A stage that is nothing but steps.
-fn steps(
-    stage: &Stage,
-    stack: &Built,
-    steps: Vec<Step>,
-    about: Nanos,
-) -> Result<StagePlan, Vec<Diagnostic>> {
-    Ok(StagePlan {
+/// A stage that drives no load.
+fn other(stage: &Stage, task: plan::Task, target: Target) -> StagePlan {
+    StagePlan {
         kind: stage.kind.clone(),
         name: stage.name.clone(),
         measured: stage.measured,
         settle: stage.settle,
         before: Vec::new(),
-        target: targets::of(stage, stack).map_err(|mistake| vec![mistake])?,
-        task: plan::Task::Steps(steps),
+        sweep: None,
+        target,
+        task,
         fresh_places: false,
         ios: None,
         bytes: None,
-        about,
-    })
-}
-
-fn pause(time: Nanos) -> Step {
-    Step {
-        about: format!("wait {time}"),
-        action: Action::Pause { ms: time.0 / 1_000_000 },
-        undo: Vec::new(),
-        deadline_s: time.0 / Nanos::PER_SECOND + 60,
+        about: Nanos::default(),
     }
-}
-
-/// Dirty pages are written out first: only clean ones can be dropped (the kernel's admin-guide/sysctl/vm, drop_caches).
-fn drop_caches() -> Vec<Step> {
-    let step = |about: &str, action| Step {
-        about: about.to_owned(),
-        action,
-        undo: Vec::new(),
-        deadline_s: 600,
-    };
-    let forget =
-        Action::Write { path: "/proc/sys/vm/drop_caches".into(), value: "3".into(), reads: None };
-    vec![
-        step("write out what the kernel holds of files in memory", Action::Sync),
-        step("let the kernel forget what it holds of files in memory", forget),
-    ]
 }
 
 /// One write into every unit that the layer allocates lazily, of zeros: they take no data blocks.
@@ -364,15 +377,17 @@ fn allocation(layer: &str, need: &layers::Allocate, target: &Target) -> StagePla
         content: content::ContentSpec { zero: Percent(100.0), ..Default::default() },
         ..Default::default()
     };
+    let ios = load.plan(target.offer.bytes()).map(|amount| amount.ios);
     StagePlan {
         kind: "allocate".into(),
         name: format!("allocate {layer}"),
         measured: false,
         settle: false,
         before: Vec::new(),
-        ios: load.plan(target.offer.bytes()).map(|amount| amount.ios),
+        sweep: None,
+        ios,
         bytes: load.plan(target.offer.bytes()).map(|amount| Bytes(amount.bytes)),
-        about: estimate::load(&load, Bytes(target.offer.bytes())).max(Nanos::from_secs(1)),
+        about: estimate::allocation(ios.unwrap_or_default()),
         target: target.clone(),
         task: plan::Task::Load(Box::new(load)),
         fresh_places: false,
@@ -387,6 +402,7 @@ pub(crate) fn facts(stage: &StagePlan) -> StageFacts {
         measured: stage.measured,
         about: describe(stage),
         load: stage.load().and_then(|load| serde_json::to_value(load).ok()).unwrap_or_default(),
+        sweep: stage.sweep.clone(),
     }
 }
 
@@ -396,6 +412,10 @@ pub(crate) fn describe(stage: &StagePlan) -> String {
         plan::Task::Load(load) => load.describe(),
         plan::Task::Copy(copy) => {
             format!("{} of {}, writes of {}", copy.bytes, copy.role, copy.block)
+        }
+        plan::Task::Command(command) => {
+            let sync = if command.sync { ", then a sync" } else { "" };
+            format!("{}{sync}, at most {}", show_argv(&command.argv), command.time_limit)
         }
         plan::Task::Steps(steps) if steps.is_empty() => "the layers are read".into(),
         plan::Task::Steps(steps) => {

@@ -98,11 +98,13 @@ impl Subject {
 
     fn check_layer(&self, variants: &[VariantStack]) -> Option<Diagnostic> {
         let layer = self.layer.as_ref()?;
-        let mut layers: Vec<String> =
-            variants.iter().flat_map(|v| &v.layers).map(|layer| layer.name.clone()).collect();
+        let layers = variants.iter().flat_map(|variant| &variant.layers);
+        // Devices have figures too.
+        let names = layers.flat_map(|l| std::iter::once(l.name.as_str()).chain(l.on.names()));
+        let mut layers: Vec<String> = names.map(str::to_owned).collect();
         layers.sort();
         layers.dedup();
-        let message = format!("No stack has a layer '{layer}'");
+        let message = format!("No stack has a layer or a device '{layer}'");
         (!layers.contains(layer)).then(|| self.unknown("layer", layer, message, &layers))
     }
 

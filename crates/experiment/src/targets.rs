@@ -27,20 +27,30 @@ pub(crate) fn of(stage: &Stage, stack: &Built) -> Result<Target, Diagnostic> {
     })
 }
 
-/// The same, where it must be a block device on which nothing else stands.
-pub(crate) fn block(stage: &Stage, stack: &Built) -> Result<Target, Diagnostic> {
+/// The same, where nothing else may stand on it.
+pub(crate) fn free(stage: &Stage, stack: &Built) -> Result<Target, Diagnostic> {
     let target = of(stage, stack)?;
-    let key = if stage.target.is_some() { "target" } else { "do" };
-    let refuse =
-        |message: String, help: String| Err(Diagnostic::at(stage.places.at(key), message, help));
     if let Some(above) = stack.stands_on(&target.name) {
         let message = format!("'{}' cannot be written to: '{above}' stands on it", target.name);
-        return refuse(message, "leave target out, or name a layer on which nothing stands".into());
+        let help = "leave target out, or name a layer on which nothing stands";
+        return Err(Diagnostic::at(stage.places.at(key(stage)), message, help));
     }
+    Ok(target)
+}
+
+/// The key that says what the target is, as far as one does.
+fn key(stage: &Stage) -> &'static str {
+    if stage.target.is_some() { "target" } else { "do" }
+}
+
+/// The same, where it must be a block device too.
+pub(crate) fn block(stage: &Stage, stack: &Built) -> Result<Target, Diagnostic> {
+    let target = free(stage, stack)?;
     if matches!(target.offer, Offer::Directory { .. }) {
         let message =
             format!("'{}' is a directory, and a {} needs a block device", target.name, stage.kind);
-        return refuse(message, "name a layer that is one: target = \"...\"".into());
+        let help = "name a layer that is one: target = \"...\"";
+        return Err(Diagnostic::at(stage.places.at(key(stage)), message, help));
     }
     Ok(target)
 }

@@ -4,10 +4,17 @@ use std::collections::BTreeMap;
 
 use units::{Bytes, Seed};
 
-use crate::{Choices, ExperimentError, Plan, compose, shipped};
+use crate::{Choices, ExperimentError, Plan, Scale, compose, shipped};
 
 fn choices() -> Choices {
-    Choices { seed: Seed(1), run_tag: "0badcafe".into(), repeat: None, sizes: BTreeMap::new() }
+    Choices {
+        seed: Seed(1),
+        run_tag: "0badcafe".into(),
+        repeat: None,
+        sizes: BTreeMap::new(),
+        scale: Scale::Usual("lab"),
+        only: Vec::new(),
+    }
 }
 
 fn plan(text: &str) -> Result<Plan, ExperimentError> {
@@ -15,9 +22,12 @@ fn plan(text: &str) -> Result<Plan, ExperimentError> {
 }
 
 mod bounds;
+mod commands;
 mod expected;
 mod graphs;
 mod mistakes;
+mod sweeps;
+mod variants;
 
 /// The shipped experiment with one text replaced; the error's rendering.
 fn refused(from: &str, to: &str) -> String {

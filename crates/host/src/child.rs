@@ -1,16 +1,15 @@
 //! External commands: own process group, no standard input, a deadline, bounded output.
 
-use std::io::{self, Read};
-use std::os::fd::AsFd;
+use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process_group};
 use sys::interrupt::{Interrupt, Level};
 
 use crate::Output;
+use crate::outputs::{Kept, Pipe, wait_for};
 
 /// The most that is kept of each output, bytes; what comes after it is read and dropped.
 const KEPT: usize = 4 << 20;
@@ -27,6 +26,37 @@ pub(crate) fn run(
     interrupt: &Interrupt,
 ) -> io::Result<Output> {
     let start = Instant::now();
+    let mut child = command(argv)?.spawn()?;
+    let mut stdout = Pipe::new(child.stdout.take(), Kept::new(KEPT, 0))?;
+    let mut stderr = Pipe::new(child.stderr.take(), Kept::new(KEPT, 0))?;
+    let mut overdue = false;
+    let status = loop {
+        stdout.read();
+        stderr.read();
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        let late = start.elapsed() >= deadline;
+        if late || interrupt.level() == Level::Now {
+            overdue = late;
+            break kill(&mut child)?;
+        }
+        wait_for(&[stdout.fd(), stderr.fd()], LOOK);
+    };
+    // A grandchild may hold the pipes open for ever: what is there is read, and no more is waited for.
+    stdout.read();
+    stderr.read();
+    Ok(Output {
+        code: status.code(),
+        signal: status.signal(),
+        stdout: stdout.kept.text(),
+        stderr: stderr.kept.text(),
+        overdue,
+    })
+}
+
+/// A command in a process group of its own, without standard input, whose outputs are read.
+pub(crate) fn command(argv: &[String]) -> io::Result<Command> {
     let (program, arguments) =
         argv.split_first().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
     // Programs of the system's administration are not on every user's path.
@@ -41,94 +71,20 @@ pub(crate) fn run(
         .stderr(Stdio::piped())
         // Ctrl-C on the terminal is for us, who finish in order; it must not tear lvm out of its work.
         .process_group(0);
-    let mut child = command.spawn()?;
-    let mut stdout = Pipe::new(child.stdout.take())?;
-    let mut stderr = Pipe::new(child.stderr.take())?;
-    let mut overdue = false;
-    let status = loop {
-        stdout.read();
-        stderr.read();
-        if let Some(status) = child.try_wait()? {
-            break status;
-        }
-        let late = start.elapsed() >= deadline;
-        if late || interrupt.level() == Level::Now {
-            overdue = late;
-            break kill(&mut child)?;
-        }
-        wait_for_output(&stdout, &stderr);
-    };
-    // A grandchild may hold the pipes open for ever: what is there is read, and no more is waited for.
-    stdout.read();
-    stderr.read();
-    Ok(Output {
-        code: status.code(),
-        signal: status.signal(),
-        stdout: String::from_utf8_lossy(&stdout.kept).into_owned(),
-        stderr: String::from_utf8_lossy(&stderr.kept).into_owned(),
-        overdue,
-    })
+    Ok(command)
 }
 
 /// Kills the child and all of its group.
 fn kill(child: &mut Child) -> io::Result<std::process::ExitStatus> {
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        // Fails only when nobody is left in the group.
-        let _ = kill_process_group(group, Signal::KILL);
-    }
+    kill_group(child.id());
     child.wait()
 }
 
-fn wait_for_output(
-    stdout: &Pipe<std::process::ChildStdout>,
-    stderr: &Pipe<std::process::ChildStderr>,
-) {
-    let fds: Vec<_> = [stdout.fd(), stderr.fd()].into_iter().flatten().collect();
-    if fds.is_empty() {
-        // Both are closed: the end is near.
-        std::thread::sleep(Duration::from_millis(1));
-        return;
-    }
-    let mut fds: Vec<_> =
-        fds.into_iter().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
-    let timeout = Timespec { tv_sec: 0, tv_nsec: LOOK.as_nanos() as i64 };
-    // An interrupted wait is a short one.
-    let _ = poll(&mut fds, Some(&timeout));
-}
-
-/// One output of the child, read as it comes.
-struct Pipe<T> {
-    from: Option<T>,
-    kept: Vec<u8>,
-}
-
-impl<T: Read + AsFd> Pipe<T> {
-    fn new(from: Option<T>) -> io::Result<Self> {
-        if let Some(pipe) = &from {
-            rustix::io::ioctl_fionbio(pipe, true)?;
-        }
-        Ok(Self { from, kept: Vec::new() })
-    }
-
-    fn fd(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
-        self.from.as_ref().map(AsFd::as_fd)
-    }
-
-    /// Takes what is there; closes at the end.
-    fn read(&mut self) {
-        let mut buffer = [0u8; 16 << 10];
-        while let Some(pipe) = &mut self.from {
-            match pipe.read(&mut buffer) {
-                Ok(0) => self.from = None,
-                Ok(n) => {
-                    let room = KEPT.saturating_sub(self.kept.len());
-                    self.kept.extend(&buffer[..n.min(room)]);
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                Err(_) => self.from = None,
-            }
-        }
+/// Kills the group of a child that nobody has waited for yet.
+pub(crate) fn kill_group(child: u32) {
+    if let Some(group) = i32::try_from(child).ok().and_then(Pid::from_raw) {
+        // Fails only when nobody is left in the group.
+        let _ = kill_process_group(group, Signal::KILL);
     }
 }
 

@@ -35,6 +35,16 @@ pub enum StepError {
         /// Why.
         source: std::io::Error,
     },
+    /// The program of a stage could not be started.
+    #[error(
+        "'{program}' cannot be started; in the lab name its Debian package, packages = [\"...\"], and on a host install it"
+    )]
+    Program {
+        /// The program.
+        program: String,
+        /// Why.
+        source: std::io::Error,
+    },
     /// Something else that was done to the machine failed.
     #[error("Cannot {about}: {action} failed")]
     Action {

@@ -1,5 +1,6 @@
 //! Executes steps, remembers what it owes, and undoes it in reverse on every path.
 
+mod measured;
 mod undo;
 
 use std::collections::BTreeMap;

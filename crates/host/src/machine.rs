@@ -14,6 +14,7 @@ use sys::interrupt::Interrupt;
 use units::Nanos;
 
 use crate::leftovers::{self, Removal};
+use crate::measured::{self, Ran, Work};
 use crate::process::Process;
 use crate::sources::{Reader, SourceReader};
 
@@ -41,6 +42,9 @@ pub trait Machine: Send {
         deadline: Nanos,
         interrupt: &Interrupt,
     ) -> io::Result<Output>;
+
+    /// Runs a command of a stage and measures it; fails when it cannot be started.
+    fn measured(&mut self, work: &Work, interrupt: &Interrupt) -> io::Result<Ran>;
 
     /// Empties a device; what a person should know about how comes back.
     fn discard(&mut self, device: &str) -> io::Result<Option<String>>;
@@ -126,6 +130,10 @@ impl Machine for RealMachine {
     ) -> io::Result<Output> {
         self.lvm |= argv.first().is_some_and(|program| program.ends_with("lvm"));
         crate::child::run(argv, Duration::from(deadline), interrupt)
+    }
+
+    fn measured(&mut self, work: &Work, interrupt: &Interrupt) -> io::Result<Ran> {
+        measured::run(work, interrupt)
     }
 
     fn discard(&mut self, device: &str) -> io::Result<Option<String>> {

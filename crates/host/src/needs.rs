@@ -17,5 +17,6 @@ mod tests {
     fn what_nobody_has_is_named_and_what_everybody_has_is_not() {
         let named = missing(&["no-such-module".into()], &["sh".into(), "no-such-program".into()]);
         assert_eq!(named, ["kernel module no-such-module", "program no-such-program"]);
+        assert_eq!(missing(&["proc".into()], &[]), [""; 0], "built into every kernel");
     }
 }

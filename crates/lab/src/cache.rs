@@ -129,7 +129,7 @@ impl Cache {
         }
         self.forget_keys_without_image()?;
         if what == Clean::All {
-            for name in ["packages", "accelerator.json"] {
+            for name in ["packages", "supplies", "accelerator.json"] {
                 let path = self.dir.join(name);
                 cleaned.freed.0 += size_of(&path);
                 remove(&path)?;

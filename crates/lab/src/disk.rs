@@ -164,6 +164,12 @@ fn read_only(disk: &Disk, image: &Path, aio: Aio, note: Option<String>) -> Resul
     })
 }
 
+/// A disk for what an image of the lab holds, with this serial number.
+pub(crate) fn image(serial: &str, size: Bytes, image: &Path, aio: Option<Aio>) -> Result<Drive> {
+    let (aio, note) = aio.map_or_else(usual_aio, |aio| (aio, None));
+    read_only(&Disk { role: serial.to_owned(), size, image: None }, image, aio, note)
+}
+
 /// QEMU's cache mode for the file `seen`, and what is to be said of it: past the page cache of the host, which would be in
 /// the way of every measurement, wherever the file system allows that.
 fn cache(

@@ -151,6 +151,13 @@ impl Error {
             Self::DiskExists { .. } => "keep the disks in another directory, or remove that file".into(),
             Self::BadSpec { help, .. } => help.clone(),
             Self::NoKvm { .. } => "leave the choice to the lab: it falls back to emulation".into(),
+            Self::Command { output, .. }
+                if ["Unable to locate package", "No packages found", "no installation candidate"]
+                    .iter()
+                    .any(|said| output.contains(said)) =>
+            {
+                "name packages as apt does, of those that Debian's main archive has for the guest's suite".into()
+            }
             Self::Command { what, .. } if what.starts_with("apt-get") => {
                 "the first build of a guest image needs the Debian mirror; try again when it can be reached, or name another: --mirror URL".into()
             }

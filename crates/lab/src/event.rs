@@ -44,6 +44,20 @@ pub enum Event {
         /// How long the build took.
         took: Duration,
     },
+    /// An image with what commands need is being made.
+    BuildingSupply {
+        /// What is in it, in words.
+        what: String,
+    },
+    /// It is in the cache.
+    SupplyBuilt {
+        /// What is in it, in words.
+        what: String,
+        /// Its size, compressed.
+        size: Bytes,
+        /// How long it took.
+        took: Duration,
+    },
     /// A boot of the guest under KVM is being tried.
     ProbingKvm {
         /// How long it may take at most.

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
+use crate::supply::SupplyFacts;
+
 /// The machine that a result was made in, and where the time until its first step went.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LabFacts {
@@ -34,6 +36,9 @@ pub struct LabFacts {
     pub guest_clock_rate: Option<f64>,
     /// The Debian packages the image was made of, as `name version`.
     pub packages: Vec<String>,
+    /// What commands had beside the root.
+    #[serde(default)]
+    pub supplies: Vec<SupplyFacts>,
     /// Where the time until the first step went.
     pub timings: Timings,
 }

@@ -61,6 +61,7 @@ mod needs;
 mod qemu;
 pub mod shell;
 mod spec;
+pub mod supply;
 mod vm;
 
 pub use accel::{Accelerator, Wish};
@@ -75,4 +76,5 @@ pub use link::{Frame, FrameKind};
 pub use needs::Needs;
 pub use qemu::Qemu;
 pub use spec::{Aio, CommandLine, Disk, DiskHome, LEAST_MEMORY, Purpose, VmSpec};
+pub use supply::{Supply, SupplyFacts, SupplySpec};
 pub use vm::{Received, Vm};

@@ -8,6 +8,7 @@ use units::Bytes;
 use crate::accel::Accelerator;
 use crate::cache::Cache;
 use crate::image::Image;
+use crate::supply::Supply;
 use crate::{Error, Result};
 
 /// Less memory than this does not hold the root and a kernel.
@@ -92,7 +93,9 @@ pub struct VmSpec {
     pub cpus: u32,
     /// Its disks; the guest finds them by role.
     pub disks: Vec<Disk>,
-    /// Where their bytes are.
+    /// What commands need beside the root; the guest mounts it before the session starts.
+    pub supplies: Vec<Supply>,
+    /// Where the bytes of disks are.
     pub disk_home: DiskHome,
     /// How many bytes will be written to the disks in all; checked against the free space before the start.
     pub will_write: Bytes,
@@ -123,6 +126,7 @@ impl VmSpec {
             memory: Bytes(Bytes::GIB),
             cpus: u32::try_from(host_cpus.clamp(1, 4)).unwrap_or(1),
             disks: Vec::new(),
+            supplies: Vec::new(),
             disk_home: DiskHome::Nameless,
             will_write: Bytes(0),
             aio: None,

@@ -6,6 +6,7 @@
 
 mod absence;
 mod caching;
+mod commands;
 mod figures;
 mod kind;
 mod layer;
@@ -31,6 +32,6 @@ pub use figures::{
 pub use kind::{Absence, Chart, Input, Key, Kind, Needs, Parser, RuleFacts, Series, Wants};
 pub use layer::{Allocate, Layer, Offer, Place, Raised, fresh, on_device};
 pub use parse::{ParseError, Parsed, parse};
-pub use registry::{is_headline, kind, kinds, metric, metrics};
+pub use registry::{bring, is_headline, kind, kinds, metric, metrics};
 pub use settings::SettingError;
 pub use twin::{Twin, TwinAnswer, Writes};

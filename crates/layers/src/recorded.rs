@@ -134,10 +134,10 @@ mod tests {
             for step in &raised.up {
                 match &step.action {
                     Action::Command { argv, .. } => {
-                        assert_eq!(twin.command(argv), TwinAnswer::ok(""))
+                        assert_eq!(twin.command(argv), TwinAnswer::ok(""));
                     }
                     Action::Bind { source, .. } => {
-                        assert!(twin.read(source).is_some(), "{source:?}")
+                        assert!(twin.read(source).is_some(), "{source:?}");
                     }
                     _ => {}
                 }

@@ -1,27 +1,37 @@
 //! Every kind of layer, one line each, and the catalogue of all metrics.
 
+use std::sync::OnceLock;
+
 use units::Metric;
 
 use crate::kind::Kind;
-use crate::{linear, loads, lvmcache, machine, vdo, xfs};
+use crate::{commands, linear, loads, lvmcache, machine, vdo, xfs};
 
-static KINDS: [Kind; 4] = [linear::KIND, vdo::KIND, lvmcache::KIND, xfs::KIND];
+/// The kinds that Fathom brings.
+const KINDS: [Kind; 4] = [linear::KIND, vdo::KIND, lvmcache::KIND, xfs::KIND];
+
+static ALL: OnceLock<Vec<Kind>> = OnceLock::new();
 
 /// Every kind of layer.
 pub fn kinds() -> &'static [Kind] {
-    &KINDS
+    ALL.get_or_init(|| KINDS.into())
+}
+
+/// Adds kinds that a program brings itself; false when kinds were asked for already, and none is added.
+pub fn bring(more: impl IntoIterator<Item = Kind>) -> bool {
+    ALL.set(KINDS.into_iter().chain(more).collect()).is_ok()
 }
 
 /// The kind called `name`.
 pub fn kind(name: &str) -> Option<&'static Kind> {
-    KINDS.iter().find(|kind| kind.name == name)
+    kinds().iter().find(|kind| kind.name == name)
 }
 
-/// Every metric there is: of loads and of every kind of layer.
+/// Every metric there is: of loads, of commands, of devices and of every kind of layer.
 pub fn metrics() -> impl Iterator<Item = &'static Metric> {
-    let common = loads::METRICS.iter();
+    let common = loads::METRICS.iter().chain(commands::METRICS);
     let of_devices = machine::metrics();
-    common.chain(of_devices).chain(KINDS.iter().flat_map(|kind| kind.metrics))
+    common.chain(of_devices).chain(kinds().iter().flat_map(|kind| kind.metrics))
 }
 
 /// Whether a metric is what a kind of layer is there for.

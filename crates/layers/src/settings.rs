@@ -23,7 +23,7 @@ pub struct SettingError {
 
 impl SettingError {
     /// A setting whose value cannot be used.
-    pub(crate) fn new(key: &str, message: impl Into<String>, help: impl Into<String>) -> Self {
+    pub fn new(key: &str, message: impl Into<String>, help: impl Into<String>) -> Self {
         Self { key: key.into(), message: message.into(), help: help.into(), nearest: None }
     }
 }

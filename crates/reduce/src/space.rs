@@ -117,7 +117,11 @@ pub fn interior_pages(logical_blocks: u64) -> u64 {
 
 /// Pages of the block map when `logical_blocks` have been written all over.
 pub fn block_map_blocks(logical_blocks: u64) -> u64 {
-    if logical_blocks == 0 { 0 } else { leaf_pages(logical_blocks) + interior_pages(logical_blocks) }
+    if logical_blocks == 0 {
+        0
+    } else {
+        leaf_pages(logical_blocks) + interior_pages(logical_blocks)
+    }
 }
 
 /// Memory of a running volume in bytes, by lvm's rule: 38 MiB, the index, 1.6 MiB for each TiB of logical and 268 MiB for

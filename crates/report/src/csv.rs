@@ -12,6 +12,7 @@ pub fn csv(view: &View) -> String {
             Of::Operation(name) => ("operation", name.as_str()),
             Of::Layer(name) => ("layer", name.as_str()),
             Of::Load => ("load", "load"),
+            Of::Command => ("command", "command"),
             Of::Content => ("content", "content"),
         };
         for (index, variant) in view.variants.iter().enumerate() {

@@ -46,6 +46,7 @@ fn variant(view: &View, index: usize, variant: &Variant) -> Value {
         "operations": own("operations"),
         "layers": own("layers"),
         "cpu": own("cpu"),
+        "command": own("command"),
         "content": own("content"),
         "stages": stages.collect::<Map<_, _>>(),
         "verified": variant.verified.as_ref().map(verified),
@@ -59,7 +60,8 @@ fn figures(
     variant: &Variant,
     stage: Option<&str>,
 ) -> Map<String, Value> {
-    let (mut operations, mut layers, mut cpu) = (Map::new(), Map::new(), Map::new());
+    let (mut operations, mut layers) = (Map::new(), Map::new());
+    let (mut cpu, mut command) = (Map::new(), Map::new());
     for row in view.figures.iter().filter(|row| row.scope.stage.as_deref() == stage) {
         let value = row.values.get(index).and_then(Option::as_ref);
         let (group, name) = match &row.scope.of {
@@ -75,6 +77,10 @@ fn figures(
                 cpu.insert(row.metric.clone(), figure(value));
                 continue;
             }
+            Of::Command => {
+                command.insert(row.metric.clone(), figure(value));
+                continue;
+            }
             Of::Content => continue,
         };
         let entry = group.entry(name.clone()).or_insert_with(|| json!({}));
@@ -87,6 +93,7 @@ fn figures(
         ("operations", operations.into()),
         ("layers", layers.into()),
         ("cpu", cpu.into()),
+        ("command", command.into()),
         (
             "content",
             json!({

@@ -125,16 +125,27 @@ pub fn expected(held: &Expectation) -> Expected {
         Bound::Below(most) => format!("below {}", show(most)),
         Bound::Near { value, by } => format!("{} to {}", show(value - by), show(value + by)),
     };
-    let over = of.as_ref().map(|other| {
-        // What both have in common is said once.
-        let same = FigureName { variant: figure.variant.clone(), ..other.clone() } == *figure;
-        if same { format!(" over {}", other.variant) } else { format!(" over {}", named(other)) }
-    });
+    let over =
+        of.as_ref().map_or_else(String::new, |other| format!(" over {}", differing(figure, other)));
     Expected {
-        figure: format!("{}{}", named(figure), over.unwrap_or_default()),
+        figure: format!("{}{over}", named(figure)),
         asked,
         found: held.found.map(show),
-        interval: held.low.zip(held.high).map(|(low, high)| format!("[{}, {}]", show(low), show(high))),
+        interval: held
+            .low
+            .zip(held.high)
+            .map(|(low, high)| format!("[{}, {}]", show(low), show(high))),
+    }
+}
+
+/// In what `other` is not `figure`: `plain`, `copy-1`, `IOPS of randread in warm, slow`.
+fn differing(figure: &FigureName, other: &FigureName) -> String {
+    let FigureName { metric, stage, operation, layer, variant } = other;
+    let same = metric == &figure.metric && operation == &figure.operation && layer == &figure.layer;
+    match stage {
+        _ if same && stage == &figure.stage => variant.clone(),
+        Some(stage) if same && variant == &figure.variant => stage.clone(),
+        _ => named(other),
     }
 }
 

@@ -100,6 +100,19 @@ impl DirSink {
         &self.root
     }
 
+    /// Removes a file or a folder of the result; one that is not there is gone already.
+    pub fn remove(&mut self, path: &str) -> Result<(), SinkError> {
+        self.open = None;
+        let full = self.place(path)?;
+        let gone = if full.is_dir() { fs::remove_dir_all(&full) } else { fs::remove_file(&full) };
+        match gone {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(write_error(&full, error))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn place(&self, path: &str) -> Result<PathBuf, SinkError> {
         let relative = Path::new(path);
         let inside = relative.components().all(|c| matches!(c, Component::Normal(_)));
@@ -174,6 +187,21 @@ mod tests {
         drop(run);
         DirSink::reopen(&root).unwrap().append("transcript.jsonl", b"b").unwrap();
         assert_eq!(fs::read(root.join("transcript.jsonl")).unwrap(), b"ab");
+    }
+
+    #[test]
+    fn what_is_removed_is_gone_and_can_come_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut sink = DirSink::create(&dir.path().join("r")).unwrap();
+        sink.append("cells/0/rows.log", b"a").unwrap();
+        for _ in 0..2 {
+            sink.remove("cells/0").unwrap();
+            sink.remove("SHA256SUMS").unwrap();
+        }
+        assert!(!sink.root().join("cells/0").exists());
+        sink.append("cells/0/rows.log", b"b").unwrap();
+        assert_eq!(fs::read(sink.root().join("cells/0/rows.log")).unwrap(), b"b");
+        assert!(matches!(sink.remove("../r"), Err(SinkError::Outside(_))));
     }
 
     #[test]

@@ -7,12 +7,14 @@ use host::Executor;
 use layers::step::Step;
 use layers::{ALLOCATED, SETTLED, STAGE_END, STAGE_SETTLED, STAGE_START};
 use results::model::{
-    CellRecord, CellState, LoadSummary, Row, SampleRow, StageEdge, StageRecord, VerifyFigures,
+    CellRecord, CellState, CommandFigures, LoadSummary, Row, SampleRow, StageEdge, StageRecord,
+    VerifyFigures,
 };
 use sys::clock::Clock;
 use sys::interrupt::{Interrupt, Level};
 
 use crate::Event;
+use crate::command;
 use crate::figures;
 use crate::inject::{Fault, Injection};
 use crate::loader::Loader;
@@ -38,6 +40,20 @@ pub(crate) struct Scene<'a> {
 pub(crate) enum Stop {
     Failed(String),
     Interrupted,
+}
+
+/// What a stage did, and why the cell stops after it, if it does.
+#[derive(Default)]
+struct Done {
+    load: Option<LoadSummary>,
+    command: Option<CommandFigures>,
+    stop: Option<Stop>,
+}
+
+impl Done {
+    fn stopped(stop: Stop) -> Self {
+        Self { stop: Some(stop), ..Self::default() }
+    }
 }
 
 /// A cell while it runs.
@@ -176,13 +192,8 @@ impl<'a> Running<'a> {
         let outcome = self.task(index, stage, loader, watch);
         watch.mark(self.executor, STAGE_END);
         let end_ns = self.edge(index, stage, true);
-        let (load, stop) = match outcome {
-            Ok(load) => {
-                let wrong = load.as_ref().and_then(Self::judge);
-                (load, wrong.or(injected.map(Stop::Failed)))
-            }
-            Err(stop) => (None, Some(stop)),
-        };
+        let Done { load, command, stop } = outcome.unwrap_or_else(Done::stopped);
+        let stop = stop.or(injected.map(Stop::Failed));
         let error = match &stop {
             Some(Stop::Failed(reason)) => Some(reason.clone()),
             _ => None,
@@ -195,6 +206,7 @@ impl<'a> Running<'a> {
             start_ns,
             end_ns: Some(end_ns),
             load,
+            command,
             layers: BTreeMap::new(),
             error,
         });
@@ -202,20 +214,30 @@ impl<'a> Running<'a> {
         stop.map_or(Ok(()), Err)
     }
 
-    /// Does what the stage is for; gives what its load did, if it is one.
+    /// Does what the stage is for.
     fn task(
         &mut self,
         index: usize,
         stage: &StagePlan,
         loader: &mut dyn Loader,
         watch: &mut Watch,
-    ) -> Result<Option<LoadSummary>, Stop> {
+    ) -> Result<Done, Stop> {
         if let Task::Steps(steps) = &stage.task {
-            return self.steps(steps).map(|()| None);
+            return self.steps(steps).map(|()| Done::default());
         }
         let target = self.resolve(stage.target.offer.path())?;
+        if let Task::Command(planned) = &stage.task {
+            let (figures, stop) = command::run(stage, planned, &target, self.executor);
+            self.hand_in_transcript();
+            if stop.is_none() {
+                self.notice(command::missing(stage, planned, &figures));
+            }
+            return Ok(Done { command: Some(figures), stop, ..Done::default() });
+        }
         let done = loader.load(self.scene, self.plan, index, &target, self.executor, watch);
-        done.map(Some).map_err(|reason| Stop::Failed(format!("stage {}: {reason}", stage.name)))
+        let failed = |reason| Stop::Failed(format!("stage {}: {reason}", stage.name));
+        let load = done.map_err(failed)?;
+        Ok(Done { stop: Self::judge(&load), load: Some(load), ..Done::default() })
     }
 
     /// A load that ended too early is no measurement of what was asked, and one that read other data than was written is none

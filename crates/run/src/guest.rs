@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use experiment::Tree;
 use results::model::CellState;
 use sys::clock::Clock;
 use sys::interrupt::Interrupt;
@@ -29,13 +30,13 @@ impl<L: Link> Post for ToHost<L> {
     }
 }
 
-/// Does what the mission says. `disk` gives the block device of a role; `hold` gets the target's path when
+/// Does what the mission says. `disk` gives the block device of a role, `tree` the directory of a tree; `hold` gets the target's path when
 /// a stack is only to be held.
 pub fn serve<L: Link>(
     mission: &[u8],
     mut link: L,
     interrupt: &Interrupt,
-    disk: impl Fn(&str) -> String,
+    (disk, tree): (impl Fn(&str) -> String, impl Fn(&str, &Tree) -> String),
     hold: impl FnOnce(&str),
 ) -> Result<(), RunError> {
     let mission: Mission =
@@ -43,6 +44,8 @@ pub fn serve<L: Link>(
     link.first_step().map_err(RunError::Gone)?;
     let roles = mission.plan.devices.keys();
     let devices: BTreeMap<_, _> = roles.map(|role| (role.clone(), disk(role))).collect();
+    let trees = &mission.plan.needs.trees;
+    let trees = trees.iter().map(|(name, from)| (name.clone(), tree(name, from))).collect();
     let recorder = Recorder::new(Box::new(ToHost(link)));
     recorder.send(Message::Machine(host::facts()));
     let clock = Clock::real();
@@ -55,7 +58,7 @@ pub fn serve<L: Link>(
         injections: &mission.injections,
         suffer: &suffer,
     };
-    let real = || crate::executor(host::RealMachine::new(), &scene, &devices);
+    let real = || crate::executor(host::RealMachine::new(), &scene, &devices, &trees);
     if let Some(plan) = mission.hold.and_then(|index| mission.plan.cells.get(index)) {
         let state = cell::hold(&scene, plan, &mut real(), hold);
         return ended(state, &recorder);

@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use experiment::Plan;
-use results::model::{Accelerator, CellEntry, CellState, MachineFacts, Manifest, SCHEMA};
+use results::model::{
+    Accelerator, CellEntry, CellState, MachineFacts, Manifest, ResumeFacts, SCHEMA,
+};
 use results::sink::{DirSink, Sink};
 use results::writer::{write_experiment, write_manifest};
 
 use crate::message::{Chosen, Message, Post};
+use crate::resume::Earlier;
 use crate::{Event, Outcome, RunError};
 
 /// What is known when a run starts.
@@ -68,6 +71,7 @@ impl Ledger {
             command: start.command,
             started_utc: now_utc(),
             ended_utc: None,
+            resumed: Vec::new(),
             seed: plan.seed,
             accelerator: start.accelerator,
             accelerator_reason: start.accelerator_reason,
@@ -83,6 +87,42 @@ impl Ledger {
         let mut ledger = Self { sink, manifest, left_behind: false, choices: BTreeMap::new(), on };
         ledger.save()?;
         write_experiment(&mut ledger.sink, &start.experiment_text)?;
+        Ok(ledger)
+    }
+
+    /// Goes on with an earlier run of the same plan ([`Earlier::check`]): its cells that ended well are kept, the others are taken
+    /// out of the result and are pending again.
+    pub fn resume(
+        earlier: Earlier,
+        start: &Start,
+        on: Box<dyn FnMut(&Event) + Send>,
+    ) -> Result<Self, RunError> {
+        let (sink, mut manifest, kept) = earlier.into_parts();
+        manifest.resumed.push(ResumeFacts {
+            started_utc: now_utc(),
+            command: start.command.clone(),
+            kept: kept.iter().filter(|kept| **kept).count(),
+        });
+        (manifest.ended_utc, manifest.outcome) = (None, None);
+        let mut again = Vec::new();
+        for (cell, kept) in manifest.cells.iter_mut().zip(kept) {
+            cell.reason = None;
+            cell.state = if kept { CellState::Done } else { CellState::Pending };
+            again.extend((!kept).then(|| cell.folder.clone()));
+        }
+        let mut ledger = Self { sink, manifest, left_behind: false, choices: BTreeMap::new(), on };
+        // From here on the seal would be wrong; the manifest says first that nothing of the others counts.
+        ledger.sink.remove(results::checksums::SUMS)?;
+        ledger.save()?;
+        for folder in again {
+            ledger.sink.remove(&format!("{}/{folder}", results::writer::CELLS))?;
+        }
+        // A kill may have come between a cell's end and its seal.
+        let done = ledger.manifest.cells.iter().filter(|cell| cell.state == CellState::Done);
+        let done: Vec<_> = done.map(|cell| (cell.index, cell.folder.clone())).collect();
+        for (index, folder) in done {
+            ledger.seal(index, &folder);
+        }
         Ok(ledger)
     }
 

@@ -8,6 +8,7 @@
 
 mod cell;
 pub mod clean;
+mod command;
 mod copier;
 mod event;
 mod figures;
@@ -21,6 +22,7 @@ mod mission;
 mod outcome;
 mod recorder;
 pub mod remote;
+mod resume;
 mod simulated;
 mod watch;
 
@@ -30,6 +32,7 @@ pub use ledger::{Ledger, Start};
 pub use message::Message;
 pub use mission::Mission;
 pub use outcome::Outcome;
+pub use resume::{Earlier, ResumeError};
 
 /// What stops a run that has begun.
 #[derive(Debug, thiserror::Error)]
@@ -51,15 +54,22 @@ pub enum RunError {
     Plan(String),
 }
 
-/// An executor of `machine` that knows the block device of each role.
+/// Paths by name.
+pub(crate) type Paths = std::collections::BTreeMap<String, String>;
+
+/// An executor of `machine` that knows the block device of each role and the directory of each tree.
 pub(crate) fn executor(
     machine: impl host::Machine + 'static,
     scene: &cell::Scene,
-    devices: &std::collections::BTreeMap<String, String>,
+    devices: &Paths,
+    trees: &Paths,
 ) -> host::Executor {
     let mut executor = host::Executor::new(machine, scene.clock, scene.interrupt);
     for (role, path) in devices {
         executor.bind(&format!("device.{role}"), path);
+    }
+    for (name, path) in trees {
+        executor.bind(&format!("tree.{name}"), path);
     }
     executor
 }

@@ -75,7 +75,7 @@ impl Loader for Real {
         let choice = match self.choices.get(name) {
             Some(choice) => choice.clone(),
             None => {
-                let choice = engine::probe(&load.targets, &load.spec, &context)
+                let choice = engine::untimed(&load.targets, &load.spec)
                     .map_err(|error| crate::chain(&error))?;
                 let chosen = Chosen { stage: name.clone(), choice: choice.clone() };
                 scene.recorder.send(Message::Chosen(chosen));

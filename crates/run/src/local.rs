@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use experiment::Plan;
+use experiment::{Plan, Tree};
 use results::model::CellState;
 use sys::clock::Clock;
 use sys::interrupt::{Interrupt, Level};
@@ -13,7 +13,7 @@ use crate::loader::Real;
 use crate::message::{Message, Post};
 use crate::recorder::Recorder;
 use crate::simulated::{self, Twin};
-use crate::{Event, Injection, Ledger, Outcome, RunError};
+use crate::{Event, Injection, Ledger, Outcome, Paths, RunError};
 
 /// What executes the plan.
 pub enum Machine {
@@ -49,6 +49,15 @@ impl Post for Shared {
     }
 }
 
+/// The directories of this machine that commands read. A package's files are not among them: who runs it here names a directory.
+fn trees(plan: &Plan) -> Paths {
+    let path = |(name, tree): (&String, &Tree)| match tree {
+        Tree::Package(_) => None,
+        Tree::Directory { path, .. } => Some((name.clone(), path.display().to_string())),
+    };
+    plan.needs.trees.iter().filter_map(path).collect()
+}
+
 /// Runs every cell of `plan` and ends the ledger.
 pub fn run(
     plan: &Plan,
@@ -57,6 +66,7 @@ pub fn run(
     ledger: Ledger,
     interrupt: &Interrupt,
 ) -> Result<Outcome, RunError> {
+    let pending = ledger.pending();
     let shared = Shared(Arc::new(Mutex::new(Some(ledger))));
     let recorder = Recorder::new(Box::new(shared.clone()));
     let clock = match machine {
@@ -73,7 +83,7 @@ pub fn run(
         suffer: &|_| {},
     };
     let mut loader = Real::default();
-    for cell in &plan.cells {
+    for cell in plan.cells.iter().filter(|cell| pending.contains(&cell.index)) {
         if interrupt.level() != Level::None {
             let state = CellState::Interrupted;
             let reason = Some("stopped before it began".to_owned());
@@ -82,13 +92,15 @@ pub fn run(
         }
         match machine {
             Machine::Real { devices } => {
-                let mut executor = crate::executor(host::RealMachine::new(), &scene, devices);
+                let mut executor =
+                    crate::executor(host::RealMachine::new(), &scene, devices, &trees(plan));
                 cell::run(&scene, cell, &mut executor, &mut loader);
             }
             Machine::Simulated { .. } => {
                 let machine = simulated::machine(plan, cell, &clock)?;
                 let devices = simulated::devices(plan);
-                let mut executor = crate::executor(machine, &scene, &devices);
+                let trees = simulated::trees(plan);
+                let mut executor = crate::executor(machine, &scene, &devices, &trees);
                 cell::run(&scene, cell, &mut executor, &mut Twin::new(cell));
             }
         }

@@ -33,7 +33,7 @@ fn of(who: libc::c_int) -> (Duration, Duration) {
     (duration(usage.ru_utime), duration(usage.ru_stime))
 }
 
-fn duration(time: libc::timeval) -> Duration {
+pub(crate) fn duration(time: libc::timeval) -> Duration {
     Duration::from_secs(time.tv_sec as u64) + Duration::from_micros(time.tv_usec as u64)
 }
 

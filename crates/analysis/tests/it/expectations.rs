@@ -17,8 +17,7 @@ fn figure(variant: &str, metric: &str) -> FigureName {
 fn outcome(repeats: u32, bound: Bound, of: Option<FigureName>) -> ExpectationOutcome {
     let mut result = fixture::with(repeats, 7_600.0);
     let figure = figure("vdo", if of.is_some() { "iops" } else { "saving_percent" });
-    result.manifest.plan.expectations =
-        vec![ExpectedFigure { figure, bound, of, source: None }];
+    result.manifest.plan.expectations = vec![ExpectedFigure { figure, bound, of, source: None }];
     analyse(&result).expectations[0].outcome
 }
 

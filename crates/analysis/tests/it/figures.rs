@@ -143,7 +143,11 @@ fn a_result_without_figures_of_stages_keeps_those_of_its_cells() {
 #[test]
 fn cpu_time_belongs_to_the_operation_only_when_it_is_alone() {
     let mut result = fixture::with(2, 7_600.0);
-    assert!(analyse(&result).variants[0].of(&Scope::operation("randwrite")).contains_key("cpu_per_io_us"));
+    assert!(
+        analyse(&result).variants[0]
+            .of(&Scope::operation("randwrite"))
+            .contains_key("cpu_per_io_us")
+    );
     for load in loads(&mut result) {
         let other = load.operations["randwrite"].clone();
         load.operations.insert("randread".into(), other);
@@ -176,8 +180,10 @@ fn the_thesis_table_is_of_the_intervals_of_measured_stages() {
     assert_eq!((run.repeat, run.spread.n), (1, rates.len()));
     assert!((run.spread.min / rates[0] - 1.0).abs() < 1e-12);
     assert!(run.effective_n >= 1.0 && run.effective_n <= rates.len() as f64);
-    let mut medians: Vec<f64> =
-        vdo.within_run[&Scope::operation("randwrite")].iter().map(|run| run.spread.median).collect();
+    let mut medians: Vec<f64> = vdo.within_run[&Scope::operation("randwrite")]
+        .iter()
+        .map(|run| run.spread.median)
+        .collect();
     medians.sort_by(f64::total_cmp);
     assert_eq!(vdo.thesis[&Scope::operation("randwrite")].median, medians[1]);
 }

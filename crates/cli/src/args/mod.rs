@@ -86,9 +86,18 @@ pub struct Common {
     /// Directory of the result; it must not exist [default: ./NAME-UTCTIME].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Go on with a run that was stopped or is incomplete: its cells that ended well are kept, the others run again.
+    #[arg(long, value_name = "DIR", conflicts_with = "out")]
+    pub resume: Option<PathBuf>,
     /// Repeats of each variant, instead of the experiment's.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub repeat: Option<u32>,
+    /// Scale of the experiment [default: lab in the lab, full on this machine's devices, where the experiment has it].
+    #[arg(long, value_name = "NAME")]
+    pub scale: Option<String>,
+    /// These variants only, comma separated; can be given several times.
+    #[arg(long, value_name = "VARIANT,...")]
+    pub only: Vec<String>,
     /// Seed of everything random [default: a fresh one, printed and stored].
     #[arg(long)]
     pub seed: Option<Seed>,
@@ -120,6 +129,9 @@ pub struct RunArgs {
     /// Use simulated layers and virtual time: nothing is touched and no figure is real.
     #[arg(long)]
     pub simulate: bool,
+    /// Execute the commands of an experiment that is not one of Fathom's own.
+    #[arg(long)]
+    pub allow_commands: bool,
     /// Slow the simulation down to this many real seconds for each simulated one.
     #[arg(long, hide = true, value_name = "FACTOR")]
     pub pace: Option<f64>,
@@ -219,6 +231,12 @@ pub struct ExplainArgs {
     /// Repeats of each variant, instead of the experiment's.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub repeat: Option<u32>,
+    /// Scale of the experiment [default: lab, where the experiment has it].
+    #[arg(long, value_name = "NAME")]
+    pub scale: Option<String>,
+    /// These variants only, comma separated; can be given several times.
+    #[arg(long, value_name = "VARIANT,...")]
+    pub only: Vec<String>,
     /// JSON on standard output.
     #[arg(long)]
     pub json: bool,

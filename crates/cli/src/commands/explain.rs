@@ -1,22 +1,26 @@
 //! `fathom explain`: what an experiment would do. Touches nothing.
 
-use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use experiment::Explained;
+use experiment::{Explained, ExplainedVariant};
 use units::{Bytes, Nanos};
 
 use crate::args::ExplainArgs;
-use crate::choices::{Source, plan};
+use crate::choices::{Asked, LAB, Source, plan};
 use crate::failure::Failure;
 use crate::terminal::{Style, Text, answer, json};
+
+/// The most cells that are named one by one.
+const MOST_CELLS: usize = 12;
 
 pub fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     let Some(experiment) = &args.experiment else {
         answer(&shipped());
         return Ok(ExitCode::SUCCESS);
     };
-    let plan = plan(&Source::find(experiment)?, None, args.repeat, BTreeMap::new())?;
+    let (scale, only) = (args.scale.clone(), args.only.clone());
+    let asked = Asked { repeat: args.repeat, scale, only, ..Asked::default() };
+    let plan = plan(&Source::find(experiment)?, asked, LAB)?;
     let explained = experiment::explain(&plan);
     if args.json {
         json(&serde_json::to_string_pretty(&explained).map_err(Failure::data)?);
@@ -49,30 +53,41 @@ fn text(explained: &Explained) -> Text {
         Nanos(explained.about_ns),
         units::show::grouped(explained.assumed_iops),
     ));
-    text.line(format!("order   {}", explained.order.join(", ")));
+    text.line(order(explained));
+    if let Some(scale) = &explained.scale {
+        text.line(format!("scale   {scale} sets"));
+        for set in &explained.scaled {
+            text.line(format!("        {set}"));
+        }
+    }
+    for factor in &explained.factors {
+        text.line(format!("factor  {}: {}", factor.name, factor.levels.join(", ")));
+    }
     for device in &explained.devices {
         if let Some(file) = &device.file {
             let size = Bytes(device.size_bytes);
             text.line(format!("device  {}: {size} of {}, read only", device.role, file.display()));
             continue;
         }
+        let largest = if device.largest { ", the most that a variant asks for" } else { "" };
         text.line(format!(
-            "device  {} of {}; at most {} are stored on it",
+            "device  {} of {}{largest}; at most {} are stored on it",
             device.role,
             Bytes(device.size_bytes),
             Bytes(device.stored_bytes),
         ));
     }
+    let base = explained.variants.first();
     for variant in &explained.variants {
         text += "";
-        text.line(format!("variant {}", variant.name));
-        for (title, lines) in [
-            ("up", &variant.up),
-            ("ready", &variant.ready),
-            ("stages", &variant.stages),
-            ("samples", &variant.samples),
-            ("down", &variant.down),
-        ] {
+        text.line(format!("variant {}, about {} a cell", variant.name, Nanos(variant.about_ns)));
+        // Of many variants only what differs is worth reading.
+        let base = base.filter(|base| base.name != variant.name).map(sections);
+        for (i, (title, lines)) in sections(variant).into_iter().enumerate() {
+            if lines.len() > 1 && base.is_some_and(|base| base[i].1 == lines) {
+                text.line(style.dim(&format!("  {title:<8}")).and("as the first variant's"));
+                continue;
+            }
             for (i, line) in lines.iter().enumerate() {
                 let title = if i == 0 { title } else { "" };
                 text.line(style.dim(&format!("  {title:<8}")).and(line));
@@ -85,4 +100,25 @@ fn text(explained: &Explained) -> Text {
     text += "";
     text += "Names in braces are bound when the experiment runs. Nothing was touched.";
     text
+}
+
+/// What is said of a variant, under titles.
+fn sections(variant: &ExplainedVariant) -> [(&'static str, &Vec<String>); 5] {
+    [
+        ("up", &variant.up),
+        ("ready", &variant.ready),
+        ("stages", &variant.stages),
+        ("samples", &variant.samples),
+        ("down", &variant.down),
+    ]
+}
+
+/// The order of the cells; of many, how it goes on.
+fn order(explained: &Explained) -> String {
+    let first: Vec<&str> = explained.variants.iter().map(|v| v.name.as_str()).collect();
+    if explained.order.len() <= MOST_CELLS {
+        return format!("order   {}", explained.order.join("; "));
+    }
+    let back = if explained.repeat > 1 { ", then back, and so on" } else { "" };
+    format!("order   {} x: {}{back}", explained.repeat, first.join("; "))
 }

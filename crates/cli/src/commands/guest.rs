@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use experiment::Tree;
 use lab::guest::{GuestSession, Sender};
 use sys::interrupt::{Interrupt, Level};
 
@@ -37,7 +38,7 @@ pub fn main() -> ExitCode {
             return compare(session, &order, link, &interrupt);
         }
         let disk = |role: &str| session.disk(role).display().to_string();
-        run::guest::serve(mission, link, &interrupt, disk, |target| {
+        run::guest::serve(mission, link, &interrupt, (disk, tree), |target| {
             say(session, &format!("the stack is up: {target}; leave the shell to take it down"));
             if let Err(error) = shell(session) {
                 say(session, &error);
@@ -45,6 +46,14 @@ pub fn main() -> ExitCode {
         })
         .map_err(|error| error.to_string())
     })
+}
+
+/// Where the guest has a tree.
+fn tree(name: &str, tree: &Tree) -> String {
+    match tree {
+        Tree::Package(package) => lab::supply::package_tree(package),
+        Tree::Directory { .. } => lab::supply::directory(name),
+    }
 }
 
 /// Runs a comparison with fio on the stack that the order names.
@@ -57,7 +66,7 @@ fn compare(
     let mission = serde_json::to_vec(&order.mission).map_err(|error| error.to_string())?;
     let disk = |role: &str| session.disk(role).display().to_string();
     let mut outcome = Ok(());
-    let held = run::guest::serve(&mission, link, interrupt, disk, |target| {
+    let held = run::guest::serve(&mission, link, interrupt, (disk, tree), |target| {
         let done = in_guest::compare(order, target, interrupt, &mut |text| say(session, text));
         outcome = done.and_then(|message| {
             session.payload(&message.encode()).map_err(|error| error.to_string())

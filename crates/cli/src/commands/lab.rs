@@ -1,22 +1,22 @@
 //! `fathom lab run`, `list` and `clean`.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use experiment::StagePlan;
 use lab::cache::Clean;
 use lab::{Cache, DiskHome};
 use results::ResultSet;
 use results::model::Accelerator;
-use run::{Ledger, Start};
+use run::Start;
 use serde_json::json;
 use sys::interrupt::{Interrupt, Level};
 use units::{Bytes, Nanos};
 
 use crate::args::{Common, GuestArgs, LabRunArgs};
-use crate::choices::{Source, plan, result_directory};
+use crate::choices::{Asked, LAB, Source, earlier, ledger, plan, result_directory};
 use crate::failure::Failure;
 use crate::guests::{LabGuests, prepare};
 use crate::render::RunView;
@@ -46,8 +46,11 @@ pub fn execute_own(
         common: Common {
             experiment: file.display().to_string(),
             out: Some(out.map_or_else(|| folder.join("result"), Path::to_owned)),
+            resume: None,
             repeat: None,
             seed: None,
+            scale: None,
+            only: Vec::new(),
             json: false,
             strict: false,
             inject: Vec::new(),
@@ -66,7 +69,8 @@ pub fn execute_own(
 /// Runs the experiment; how it ended, and where the result is.
 pub fn execute(args: &LabRunArgs) -> Result<(run::Outcome, PathBuf), Failure> {
     let source = Source::find(&args.common.experiment)?;
-    let plan = plan(&source, args.common.seed, args.common.repeat, BTreeMap::new())?;
+    let earlier = earlier(&args.common)?;
+    let plan = plan(&source, Asked::of(&args.common, earlier.as_ref()), LAB)?;
     let out = result_directory(&args.common, &plan)?;
     let interrupt = Interrupt::new();
     interrupt.on_signals().map_err(Failure::environment)?;
@@ -83,8 +87,11 @@ pub fn execute(args: &LabRunArgs) -> Result<(run::Outcome, PathBuf), Failure> {
         spec.disk_home = DiskHome::Kept(dir.clone());
     }
     let about: u64 = plan.cells.iter().map(|cell| cell.about.0).sum();
+    // How long a command takes nobody knows before its time limit.
+    let limits = plan.cells.iter().flat_map(|cell| &cell.stages).filter_map(StagePlan::command);
+    let limits: u64 = limits.map(|command| command.time_limit.0).sum();
     spec.deadline = args.deadline.map_or_else(
-        || Duration::from_nanos(about * DEADLINE_FACTOR).max(LEAST_DEADLINE),
+        || Duration::from_nanos(about * DEADLINE_FACTOR + limits).max(LEAST_DEADLINE),
         Into::into,
     );
     spec.check()?;
@@ -102,8 +109,8 @@ pub fn execute(args: &LabRunArgs) -> Result<(run::Outcome, PathBuf), Failure> {
     };
     say(&super::run::headline(&plan, &out, Some(accelerator.kind.name())));
     let shown = Arc::clone(&view);
-    let ledger =
-        Ledger::begin(&out, &plan, start, Box::new(move |e| with(&shown, |v| v.event(e))))?;
+    let on = Box::new(move |e: &run::Event| with(&shown, |v| v.event(e)));
+    let ledger = ledger(&out, &plan, start, earlier, on)?;
     let mut guests = LabGuests::new(spec, &out);
     let injections = &args.common.inject;
     let outcome = run::remote::run(&plan, injections, &mut guests, ledger, &interrupt);

@@ -1,39 +1,42 @@
 //! `fathom run`: an experiment on this machine's devices, or on simulated ones.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 
-use experiment::Plan;
+use experiment::{Plan, Tree};
 use results::model::Accelerator;
 use run::local::{self, Machine};
-use run::{Ledger, Outcome, Start};
+use run::{Outcome, Start};
 use sys::interrupt::Interrupt;
 use units::{Bytes, Nanos};
 
 use super::lab::with;
 use crate::args::{Common, RunArgs};
-use crate::choices::{Source, plan, result_directory};
+use crate::choices::{Asked, FULL, Source, earlier, ledger, plan, result_directory};
 use crate::failure::Failure;
 use crate::render::RunView;
 use crate::terminal::{Style, Text, answer, json_line, say, say_text, width};
 
 pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let source = Source::find(&args.common.experiment)?;
+    let earlier = earlier(&args.common)?;
     // Composed once without devices, so that a mistake in the file is found before any device is looked at.
-    let paper = plan(&source, args.common.seed, args.common.repeat, BTreeMap::new())?;
+    let paper = plan(&source, Asked::of(&args.common, earlier.as_ref()), FULL)?;
     let out = result_directory(&args.common, &paper)?;
     let interrupt = Interrupt::new();
     interrupt.on_signals().map_err(Failure::environment)?;
     let (plan, machine, _claims) = if args.simulate {
         (paper, Machine::Simulated { pace: args.pace }, Vec::new())
     } else {
+        check_commands(args, &source, &paper)?;
         no_device_twice(args, &paper)?;
         check_needs(args, &paper)?;
         let (claims, devices, sizes) = claim(args, &paper)?;
-        let seed = Some(paper.seed);
-        let plan = plan(&source, seed, args.common.repeat, sizes)?;
+        let asked = Asked::of(&args.common, earlier.as_ref());
+        let asked = Asked { seed: Some(paper.seed), sizes, ..asked };
+        let plan = plan(&source, asked, FULL)?;
         (plan, Machine::Real { devices }, claims)
     };
     let start = Start {
@@ -48,22 +51,64 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     say(&headline(&plan, &out, None));
     let view = Arc::new(Mutex::new(RunView::new(args.common.json)));
     let shown = Arc::clone(&view);
-    let ledger =
-        Ledger::begin(&out, &plan, start, Box::new(move |e| with(&shown, |v| v.event(e))))?;
+    let on = Box::new(move |e: &run::Event| with(&shown, |v| v.event(e)));
+    let ledger = ledger(&out, &plan, start, earlier, on)?;
     let outcome = local::run(&plan, &machine, &args.common.inject, ledger, &interrupt);
     with(&view, |v| v.close());
     conclude(outcome?, &out, &args.common)
 }
 
+/// Programs that somebody else's experiment names run on this machine only by the word of the user.
+fn check_commands(args: &RunArgs, source: &Source, plan: &Plan) -> Result<(), Failure> {
+    let command = plan.cells.iter().flat_map(|cell| &cell.stages).find_map(|stage| {
+        let command = stage.command()?;
+        Some((&stage.name, layers::step::show_argv(&command.argv)))
+    });
+    let Some((stage, command)) = command else { return Ok(()) };
+    if !args.allow_commands && !source.is_shipped() {
+        return Err(Failure::refused(format!(
+            "Stage '{stage}' of {} executes '{command}' on this machine",
+            source.name
+        ))
+        .with_help(format!(
+            "read the commands (fathom explain {0}), then add --allow-commands; or run it in the lab: fathom lab run {0}",
+            args.common.experiment
+        )));
+    }
+    let package = |(name, tree): (&String, &Tree)| match tree {
+        Tree::Package(package) => Some((name.clone(), package.clone())),
+        Tree::Directory { .. } => None,
+    };
+    match plan.needs.trees.iter().find_map(package) {
+        None => Ok(()),
+        Some((name, package)) => Err(Failure::usage(format!(
+            "The tree '{name}' is the files of the package {package}, which only the lab unpacks"
+        ))
+        .with_help(format!(
+            "give [trees.{name}] a path = \"...\" in a copy of the experiment, or run it in the lab: fathom lab run {}",
+            args.common.experiment
+        ))),
+    }
+}
+
 /// The layers must be there before any device is looked at.
 fn check_needs(args: &RunArgs, plan: &Plan) -> Result<(), Failure> {
-    let missing = host::missing(&plan.needs.modules, &plan.needs.tools);
+    let programs: Vec<_> = plan.needs.tools.iter().chain(&plan.needs.programs).cloned().collect();
+    let missing = host::missing(&plan.needs.modules, &programs);
     if missing.is_empty() {
         return Ok(());
     }
+    let packages: BTreeSet<_> = plan
+        .needs
+        .packages
+        .iter()
+        .chain(&plan.needs.command_packages)
+        .map(String::as_str)
+        .collect();
+    let packages: Vec<_> = packages.into_iter().collect();
     Err(Failure::environment(format!("This machine lacks {}", missing.join(", "))).with_help(format!(
         "apt-get install {} and a kernel that has the modules; or run it in the lab: fathom lab run {}",
-        plan.needs.packages.join(" "),
+        packages.join(" "),
         args.common.experiment
     )))
 }
@@ -147,8 +192,9 @@ fn claim(args: &RunArgs, plan: &Plan) -> Result<Claimed, Failure> {
 pub fn headline(plan: &Plan, out: &Path, accelerator: Option<&str>) -> String {
     let about: u64 = plan.cells.iter().map(|cell| cell.about.0).sum();
     let lab = accelerator.map_or_else(String::new, |name| format!(" in the lab ({name})"));
+    let scale = plan.facts.scale.as_ref().map_or_else(String::new, |s| format!(" at scale {s}"));
     format!(
-        "{}{lab}: {} x {} = {} cells, about {}; seed {}; result in {}",
+        "{}{scale}{lab}: {} x {} = {} cells, about {}; seed {}; result in {}",
         plan.facts.experiment,
         counted(plan.facts.variants.len(), "variant"),
         counted(plan.facts.repeat as usize, "repeat"),

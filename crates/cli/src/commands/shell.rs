@@ -1,6 +1,5 @@
 //! `fathom lab shell`: a shell in a fresh guest, with an experiment's stack when asked.
 
-use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::Mutex;
 
@@ -10,7 +9,7 @@ use run::Mission;
 
 use super::lab::with;
 use crate::args::LabShellArgs;
-use crate::choices::{Source, plan};
+use crate::choices::{Asked, LAB, Source, plan};
 use crate::failure::Failure;
 use crate::guests::prepare;
 use crate::render::RunView;
@@ -21,7 +20,7 @@ const DEADLINE: std::time::Duration = std::time::Duration::from_secs(24 * 3600);
 
 pub fn open(args: &LabShellArgs) -> Result<ExitCode, Failure> {
     let plan = match &args.experiment {
-        Some(experiment) => Some(plan(&Source::find(experiment)?, None, Some(1), BTreeMap::new())?),
+        Some(experiment) => Some(plan(&Source::find(experiment)?, Asked::once(), LAB)?),
         None => None,
     };
     let hold = plan.as_ref().map(|plan| held(plan, args.variant.as_deref())).transpose()?;

@@ -77,6 +77,12 @@ impl RunView {
                 return self
                     .line(format!("guest image built in {took} ({size}); later runs reuse it"));
             }
+            Lab::BuildingSupply { what } => format!("making an image of {what}"),
+            Lab::SupplyBuilt { what, size, took } => {
+                let took = Nanos(took.as_nanos() as u64);
+                let made = format!("image of {what} made in {took} ({size}); later runs reuse it");
+                return self.line(made);
+            }
             Lab::ProbingKvm { .. } => "trying KVM".into(),
             Lab::Accelerator { reason, .. } => {
                 // QEMU's own words are in the manifest and on the page.

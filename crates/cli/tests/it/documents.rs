@@ -17,6 +17,8 @@ fn compose(name: &str, text: &str) {
         run_tag: "00000000".into(),
         repeat: None,
         sizes: BTreeMap::new(),
+        scale: experiment::Scale::Usual("lab"),
+        only: Vec::new(),
     };
     if let Err(error) = experiment::compose(name, text, &choices) {
         panic!("{}", error.render(false));

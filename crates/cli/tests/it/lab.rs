@@ -160,7 +160,9 @@ fn real_vdo_stores_what_was_estimated_of_real_data_and_what_profiles_make_of_it(
         let name = corpus["name"].as_str().unwrap();
         close(&corpus["estimated"], &corpus["stored"], [1.0; 3], name);
         assert!(figure(&corpus["error_points"]) <= 1.0, "{corpus:#}");
-        let (made, most) = (&corpus["reproduced"], [1.0; 3]);
+        // Which stretches of a profile come is drawn, each time anew: where few of many blocks can be packed, the share of these
+        // varies by half a point or so from draw to draw.
+        let (made, most) = (&corpus["reproduced"], [1.0, 1.0, 2.0]);
         close(&corpus["profiled"], &made["estimated"], most, &format!("{name}, made again"));
         let whole = corpus["forgotten_blocks"] == 0;
         let original = &corpus[if whole { "stored" } else { "profiled" }];

@@ -7,6 +7,8 @@ mod caches;
 #[cfg(test)]
 mod clean;
 #[cfg(test)]
+mod commands;
+#[cfg(test)]
 mod control_characters;
 #[cfg(test)]
 mod corpora;
@@ -36,6 +38,8 @@ mod page;
 mod program;
 #[cfg(test)]
 mod refusals;
+#[cfg(test)]
+mod resume;
 #[cfg(test)]
 mod simulated;
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What the run as a whole takes from its figures.
 
-use analysis::Analysis;
+use analysis::{Analysis, VariantFigures};
 use results::checksums::{SUMS, Seal};
 use results::model::{Accelerator, Finding, Severity};
 use results::read::ResultSet;
@@ -114,12 +114,8 @@ pub(crate) fn unsealed(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
 
 /// A variant has too few runs for a verdict.
 pub(crate) fn too_few_repeats(result: &ResultSet, analysis: &Analysis) -> Vec<Finding> {
-    let few: Vec<String> = analysis
-        .variants
-        .iter()
-        .filter(|variant| variant.repeats < LEAST_REPEATS)
-        .map(|variant| format!("{} has {}", variant.name, variant.repeats))
-        .collect();
+    let few: Vec<_> =
+        analysis.variants.iter().filter(|variant| variant.repeats < LEAST_REPEATS).collect();
     if few.is_empty() || analysis.variants.len() < 2 {
         return Vec::new();
     }
@@ -136,8 +132,22 @@ pub(crate) fn too_few_repeats(result: &ResultSet, analysis: &Analysis) -> Vec<Fi
         message: "There are too few repeats for any verdict: every one is 'unclear'.".into(),
         evidence: format!(
             "Runs that ended well: {}; {LEAST_REPEATS} a side are the least.",
-            few.join(", ")
+            counts(&few, analysis.variants.len())
         ),
         remedy,
     }]
+}
+
+/// How many runs these variants have, of `all`: by name where they are few.
+fn counts(few: &[&VariantFigures], all: usize) -> String {
+    const NAMED: usize = 4;
+    let (least, most) = few.iter().fold((usize::MAX, 0), |(least, most), variant| {
+        (least.min(variant.repeats), most.max(variant.repeats))
+    });
+    if few.len() <= NAMED {
+        let named = few.iter().map(|v| format!("{} has {}", v.name, v.repeats));
+        return named.collect::<Vec<_>>().join(", ");
+    }
+    let runs = if least == most { least.to_string() } else { format!("{least} to {most}") };
+    format!("{} of {all} variants have {runs}", few.len())
 }

@@ -47,7 +47,7 @@ pub(crate) fn nothing(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     let mut unchecked: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
     for (variant, repeat, stage, load) in loads(result) {
         let checked = load.verify.as_ref().is_some_and(|verify| verify.checked > 0);
-        if !checked && planned(result, variant, stage.index).is_some_and(asks) {
+        if !checked && planned(result, variant, &stage.name).is_some_and(asks) {
             let runs = unchecked.entry((variant, stage.name.as_str())).or_default();
             runs.push(repeat.to_string());
         }
@@ -68,9 +68,9 @@ pub(crate) fn nothing(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     unchecked.into_iter().map(finding).collect()
 }
 
-fn planned<'a>(result: &'a ResultSet, variant: &str, stage: usize) -> Option<&'a StageFacts> {
+fn planned<'a>(result: &'a ResultSet, variant: &str, stage: &str) -> Option<&'a StageFacts> {
     let variants = &result.manifest.plan.variants;
-    variants.iter().find(|v| v.name == variant)?.stages.get(stage)
+    variants.iter().find(|v| v.name == variant)?.stages.iter().find(|s| s.name == stage)
 }
 
 /// Whether the stage's load is to be verified.

@@ -79,9 +79,12 @@ struct Found {
 
 /// The key whose place, or whose value's place, is `span`.
 fn find(entries: &DeTable, span: &Range<usize>, error: &Error) -> Option<Found> {
-    let mut found = None;
+    let mut found: Option<Found> = None;
+    // All keys of a setting's path have one place: the error is of the one that it names, else of the first.
+    let named = error.message().strip_prefix("unknown ").and_then(|m| m.split('`').nth(1));
     places::walk("", entries, &mut |path, key, value| {
-        if value.span() == *span || key == span {
+        let settled = found.as_ref().is_some_and(|f| named.is_none_or(|n| f.path.ends_with(n)));
+        if (value.span() == *span || key == span) && !settled {
             // The table that a dotted key names on its way stands where the key does.
             let both = value.span() == *key;
             let is_key = if both { error.message().starts_with("unknown ") } else { key == span };

@@ -41,12 +41,6 @@ impl Places {
     pub(crate) fn table(&self) -> Range<usize> {
         self.table.clone()
     }
-
-    /// Says that a key was given elsewhere. What is wrong with keys that are not written is told there, too.
-    pub(crate) fn set(&mut self, path: &str, at: Range<usize>) {
-        self.keys.insert(path.to_owned(), at.clone());
-        self.table = at;
-    }
 }
 
 /// From a key to the end of its value. The value of `[a.b]` is its header, in which the key stands; the table that a dotted key

@@ -43,12 +43,10 @@ fn what_is_left_is_refused_with_what_was_asked_for() {
 #[test]
 fn places_are_known_inside_of_tables_however_they_are_written() {
     let [first, _] = &stages(TEXT)[..] else { panic!("two stages") };
-    let mut places = first.places();
+    let places = first.places();
     assert_eq!(&TEXT[places.at("content.zero")], "zero = 4");
     assert_eq!(&TEXT[places.at("content.dedupe")], "content");
     assert_eq!(&TEXT[places.at("nowhere")], "[[stage]]");
-    places.set("nowhere", 0..9);
-    assert_eq!((places.at("nowhere"), places.at("absent")), (0..9, 0..9));
     for text in ["a = { b = { c = 1 } }", "a.b.c = 1", "[a.b]\nc = 1"] {
         let places = Table::parse(text, "A file").unwrap().places();
         assert!(text[places.at("a.b.c")].ends_with("c = 1"), "{text}");
@@ -81,4 +79,23 @@ fn a_table_that_is_none_is_refused_with_an_example() {
     }
     let mistake = Table::parse("a = \n", "A file").unwrap_err();
     assert!(mistake.span.is_some());
+}
+
+#[test]
+fn a_value_put_in_place_is_wrong_where_it_stands_itself() {
+    const SET: Key = Key { name: "set", takes: "values", example: "{ \"a.b\" = 1 }" };
+    let text = "depth = 1\ncontent = { zero = 1 }\n[set]\n\"x.depth\" = true\n\"x.content.zero\" = 2\n\"x.a.b\" = 3\n";
+    let mut table = Table::parse(text, "A file").unwrap();
+    let settings = table.table(&SET, "set").unwrap().unwrap().settings();
+    for setting in &settings {
+        table.put(setting.path.strip_prefix("x.").unwrap(), setting).unwrap();
+    }
+    let places = table.places();
+    assert_eq!(&text[places.at("content.zero")], "\"x.content.zero\" = 2");
+    assert_eq!(&text[places.at("a.b")], "\"x.a.b\" = 3");
+    let mistake = table.take::<u32>(&DEPTH).unwrap_err();
+    assert_eq!(&text[mistake.span.unwrap()], "\"x.depth\" = true");
+    let through = Table::parse("a = 1", "A file").unwrap().put("a.b", &settings[0]).unwrap_err();
+    assert!(through.message.contains("no table"), "{through:?}");
+    assert_eq!(settings[1].shown(), "x.content.zero = 2");
 }

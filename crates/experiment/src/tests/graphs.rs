@@ -68,7 +68,8 @@ fn stages_that_are_no_load_become_steps() {
     let more = "name = \"x\"\nduration = \"3s\"\n\n[[stage]]\ndo = \"drop_caches\"\n\n\
                 [[stage]]\ndo = \"read\"\n\n[[stage]]\ndo = \"load\"\nname = \"cold\"";
     let text = shipped(CACHE).unwrap().text;
-    let text = text.replacen("do = \"load\"\nname = \"cold\"", &format!("do = \"wait\"\n{more}"), 1);
+    let text =
+        text.replacen("do = \"load\"\nname = \"cold\"", &format!("do = \"wait\"\n{more}"), 1);
     let plan = plan(&text).unwrap_or_else(|error| panic!("{}", error.render(false)));
     let steps = |name: &str| {
         let stage = plan.cells[0].stages.iter().find(|stage| stage.name == name).unwrap();
@@ -78,8 +79,28 @@ fn stages_that_are_no_load_become_steps() {
     assert_eq!(steps("x").len(), 1);
     assert!(steps("drop_caches")[1].contains("/proc/sys/vm/drop_caches"));
     assert!(steps("read").is_empty());
+    let text = shipped("copy-on-vdo").unwrap().text;
+    let more = "[[stage]]\ndo = \"trim\"\n\n[[stage]]\ndo = \"remount\"\n\n[[stage]]\ndo = \"set\"\nonly = [\"vdo\"]\n\
+                set.\"vdo.dedupe\" = false\n\n[[stage]]\ndo = \"drop_caches\"";
+    let plan = super::plan(&text.replacen("[[stage]]\ndo = \"drop_caches\"", more, 1));
+    let plan = plan.unwrap_or_else(|error| panic!("{}", error.render(false)));
+    let vdo = plan.cells.iter().find(|cell| cell.variant == "vdo").unwrap();
+    let stage = |name: &str| vdo.stages.iter().find(|stage| stage.name == name).unwrap();
+    let shown = |name: &str| {
+        let Task::Steps(steps) = &stage(name).task else { panic!("{name} is no steps") };
+        steps.iter().map(|step| step.action.show()).collect::<Vec<_>>().join("; ")
+    };
+    assert!(shown("trim").starts_with("fstrim /run/fathom_"), "{}", shown("trim"));
+    let remount = shown("remount");
+    assert!(remount.starts_with("umount /run/") && remount.contains("mount -t xfs"), "{remount}");
+    assert!(stage("set").before[0].action.show().contains("--deduplication n"));
+    assert!(plan.needs.packages.iter().any(|package| package == "util-linux"));
     let long = "do = \"wait\"\nname = \"w\"\nduration = \"48h\"\n\n[[stage]]\ndo = \"load\"";
     refused("do = \"load\"", long, &["too long", "at most 24h"]);
+    let mounts = "do = \"remount\"\n\n[[stage]]\ndo = \"load\"";
+    refused("do = \"load\"", mounts, &["is no mounted file system"]);
+    let sets = "do = \"set\"\n\n[[stage]]\ndo = \"load\"";
+    refused("do = \"load\"", sets, &["changes nothing", "set."]);
     let without = "do = \"wait\"\nname = \"w\"\n\n[[stage]]\ndo = \"load\"";
     refused("do = \"load\"", without, &["duration"]);
     let fresh = "measure = true\nplaces = \"other\"";
@@ -99,7 +120,7 @@ fn a_question_is_of_a_stage_and_an_operation_or_a_layer_that_is_measured() {
     refused(stage, "stage = \"warm\"", &["'iops' of randread in warm is asked for twice"]);
     let operation = "operation = \"randread\"";
     refused(operation, "operation = \"write\"", &["Stage 'cold' does no 'write'", "randread"]);
-    refused(operation, "layer = \"cash\"", &["No stack has a layer 'cash'", "cache, volume"]);
+    refused(operation, "layer = \"cash\"", &["No stack has a layer or a device 'cash'", "cache"]);
     let both = "operation = \"randread\"\nlayer = \"cache\"";
     refused(operation, both, &["of an operation ('randread') or of a layer"]);
 }

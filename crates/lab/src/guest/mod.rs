@@ -9,6 +9,7 @@ mod port;
 mod session;
 mod setup;
 mod shell;
+mod supplies;
 
 use std::fmt::Display;
 use std::path::Path;
@@ -20,6 +21,7 @@ pub use session::{GuestSession, Sender};
 pub use shell::shell;
 
 use crate::spec::Purpose;
+use crate::supply::Mount;
 
 /// Where the order for the guest is in its root.
 pub(crate) const ORDER: &str = "lab/order.json";
@@ -35,6 +37,8 @@ pub(crate) struct Order {
     pub(crate) purpose: Purpose,
     /// Roles of the disks to wait for.
     pub(crate) roles: Vec<String>,
+    /// What is mounted before the session starts.
+    pub(crate) supplies: Vec<Mount>,
     /// Rows and columns of the host's terminal.
     pub(crate) terminal: (u16, u16),
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::mount::{MountFlags, mount};
 
-use super::{ORDER, Order};
+use super::{ORDER, Order, supplies};
 use crate::image::MODULE_LIST;
 
 /// Where a disk is found by its role.
@@ -37,6 +37,9 @@ pub(super) fn prepare() -> Result<(), String> {
     }
     for role in &order.roles {
         bind_disk(role)?;
+    }
+    for supply in &order.supplies {
+        supplies::bring(supply, &wait_for_disk(&supply.serial)?)?;
     }
     start_processors()
 }
@@ -93,14 +96,18 @@ fn load_modules() -> Result<(), String> {
 
 /// Waits for the disk whose serial number is `role` and gives it its name.
 fn bind_disk(role: &str) -> Result<(), String> {
+    let node = wait_for_disk(role)?;
+    symlink(&node, disk(role)).map_err(|error| format!("cannot name the disk {role}: {error}"))
+}
+
+fn wait_for_disk(serial: &str) -> Result<PathBuf, String> {
     let deadline = Instant::now() + PATIENCE;
     loop {
-        if let Some(node) = find_disk(role) {
-            return symlink(&node, disk(role))
-                .map_err(|error| format!("cannot name the disk {role}: {error}"));
+        if let Some(node) = find_disk(serial) {
+            return Ok(node);
         }
         if Instant::now() > deadline {
-            return Err(format!("no disk with the serial number {role} appeared"));
+            return Err(format!("no disk with the serial number {serial} appeared"));
         }
         std::thread::sleep(Duration::from_millis(5));
     }

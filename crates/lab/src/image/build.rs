@@ -136,7 +136,8 @@ fn assemble(
     Ok((root.finish()?, names, tools))
 }
 
-fn unpack(archive: &Path, into: &Path) -> Result<()> {
+pub(super) fn unpack(archive: &Path, into: &Path) -> Result<()> {
+    fs::create_dir_all(into).map_err(Error::io("cannot make", into))?;
     let mut command = Command::new("dpkg-deb");
     command.arg("-x").arg(archive).arg(into);
     apt::said(command, "dpkg").map(drop)

@@ -7,6 +7,7 @@ mod build;
 mod elf;
 mod mirror;
 mod modules;
+mod supplies;
 mod vmlinux;
 
 use std::fs;
@@ -18,6 +19,7 @@ use units::Bytes;
 pub(crate) use archive::Archive;
 pub(crate) use assemble::MODULE_LIST;
 pub(crate) use elf::loadable_part;
+pub(crate) use supplies::ready as supplies;
 
 use crate::cache::Cache;
 use crate::event::{Event, Events};

@@ -18,6 +18,7 @@ use crate::guest::Order;
 use crate::keeper::Keeper;
 use crate::qemu::{Machine, Qemu, command_line};
 use crate::spec::{CommandLine, Purpose, VmSpec};
+use crate::supply::{self, Supply};
 use crate::{Error, Result, cache, initrd, shell};
 use sys::ticks::Moment;
 
@@ -41,19 +42,21 @@ pub(super) fn start(spec: &VmSpec) -> Result<Vm> {
     let image = cache::hold(&spec.image)?;
     let qemu = Qemu::find(&spec.cache)?;
     let drives = disk::make(spec)?;
+    let supplies = supply::drives(spec)?;
     let memory = initrd::make(&spec.image, &spec.program, &order(spec), &spec.mission)?;
     let (console, console_end) = console(spec)?;
     let (qemu_said, qemu_end) = twice(disk::nameless_file(spec.cache.dir())?)?;
     let link = pair()?;
     let shell = (spec.purpose == Purpose::Shell).then(pair).transpose()?;
 
-    let machine = machine(spec, moment, &drives, &memory, &console_end, &link, shell.as_ref());
+    let machine =
+        machine(spec, moment, [&drives, &supplies], &memory, &console_end, &link, shell.as_ref());
     let arguments = machine.arguments();
     let mut facts = facts(spec, &qemu, &machine, &arguments, &drives);
     facts.timings.prepared_ms = prepared_ms;
 
     let mut inherited: Vec<OwnedFd> =
-        drives.into_iter().filter_map(|drive| drive.inherited).collect();
+        drives.into_iter().chain(supplies).filter_map(|drive| drive.inherited).collect();
     inherited.extend([memory.into(), console_end.into(), link.theirs]);
     let (shell_ours, shell_theirs) = shell.map(|pair| (pair.ours, pair.theirs)).unzip();
     inherited.extend(shell_theirs);
@@ -87,6 +90,7 @@ fn order(spec: &VmSpec) -> Order {
     Order {
         purpose: spec.purpose,
         roles: spec.disks.iter().map(|disk| disk.role.clone()).collect(),
+        supplies: supply::mounts(&spec.supplies),
         terminal: shell::terminal_size().unwrap_or_default(),
     }
 }
@@ -119,7 +123,7 @@ fn cannot_share(source: std::io::Error) -> Error {
 fn machine(
     spec: &VmSpec,
     moment: Moment,
-    drives: &[Drive],
+    drives: [&[Drive]; 2],
     memory: &File,
     console: &File,
     link: &Pair,
@@ -135,7 +139,7 @@ fn machine(
         kernel: spec.image.kernel().display().to_string(),
         initrd: disk::inherited_name(memory),
         command_line: command_line(spec.command_line, kvm, tsc_khz),
-        disks: drives.iter().map(|drive| drive.argument.clone()).collect(),
+        disks: drives.iter().flat_map(|d| d.iter()).map(|drive| drive.argument.clone()).collect(),
         link: link.theirs.as_raw_fd(),
         shell: shell.map(|pair| pair.theirs.as_raw_fd()),
         console: disk::inherited_name(console),
@@ -167,6 +171,7 @@ fn facts(
         image: spec.image.id.clone(),
         guest_clock_rate: None,
         packages: packages.collect(),
+        supplies: spec.supplies.iter().map(Supply::facts).collect(),
         timings: Timings::default(),
     }
 }

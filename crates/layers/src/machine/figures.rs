@@ -12,56 +12,35 @@ const fn metric(id: &'static str, name: &'static str, unit: Unit, help: &'static
 
 /// Figures of a device, each the growth of one field of diskstats.
 static FIELDS: [(&str, Metric); 6] = [
-    (
-        "reads",
-        metric(
-            "device_reads",
-            "reads of the device",
-            Unit::Count,
-            "Reads that the device completed.",
-        ),
-    ),
+    ("reads", metric("device_reads", "reads", Unit::Count, "Reads that the device completed.")),
     (
         "read_bytes",
         metric(
             "device_read_bytes",
-            "read from the device",
+            "bytes read",
             Unit::Bytes,
             "Bytes that were read from the device.",
         ),
     ),
-    (
-        "writes",
-        metric(
-            "device_writes",
-            "writes of the device",
-            Unit::Count,
-            "Writes that the device completed.",
-        ),
-    ),
+    ("writes", metric("device_writes", "writes", Unit::Count, "Writes that the device completed.")),
     (
         "written_bytes",
         metric(
             "device_written_bytes",
-            "written to the device",
+            "bytes written",
             Unit::Bytes,
             "Bytes that were written to the device.",
         ),
     ),
     (
         "flushes",
-        metric(
-            "device_flushes",
-            "flushes of the device",
-            Unit::Count,
-            "Flushes that the device completed.",
-        ),
+        metric("device_flushes", "flushes", Unit::Count, "Flushes that the device completed."),
     ),
     (
         "discarded_bytes",
         metric(
             "device_discarded_bytes",
-            "discarded on the device",
+            "bytes discarded",
             Unit::Bytes,
             "Bytes that were discarded on the device.",
         ),

@@ -32,9 +32,20 @@ pub fn tables(view: &View) -> Markup {
         @if met.is_empty() { p.soft { "No variant has any figure yet." } }
         @for set in met { (of_set(view, set)) }
         @if !unknown.is_empty() {
-            p.soft { "Not known of any variant: " (unknown.iter().map(|row| row.label.as_str()).collect::<Vec<_>>().join(", ")) "." }
+            p.soft { "Not known of any variant: " (unknown_labels(&unknown).join("; ")) "." }
         }
     }
+}
+
+/// What these rows are called, each name once.
+fn unknown_labels<'a>(rows: &[&'a FigureRow]) -> Vec<&'a str> {
+    let mut labels: Vec<&str> = Vec::new();
+    for row in rows {
+        if !labels.contains(&row.label.as_str()) {
+            labels.push(&row.label);
+        }
+    }
+    labels
 }
 
 /// Indexes of the variants that have a figure of a row.
@@ -80,7 +91,7 @@ fn table(view: &View, rows: &[&FigureRow], shown: &[usize], compared: bool) -> M
                 }
             } }
             tbody { @for (place, row) in rows.iter().enumerate() {
-                @if place == 0 || rows[place - 1].scope != row.scope { (group(columns, &row.scope)) }
+                @if place == 0 || rows[place - 1].scope != row.scope { (group(view, columns, &row.scope)) }
                 tr.asked[row.asked] {
                     th scope="row" { (row.label) }
                     @for (place, index) in shown.iter().enumerate() {
@@ -97,9 +108,11 @@ fn runs(n: usize) -> String {
     if n == 1 { "1 repeat".to_owned() } else { format!("{n} repeats") }
 }
 
-fn group(columns: usize, scope: &Scope) -> Markup {
+fn group(view: &View, columns: usize, scope: &Scope) -> Markup {
+    let stacks = view.variants.iter().flat_map(|variant| &variant.stack);
+    let devices: Vec<_> = stacks.filter(|facts| facts.layer == "device").map(|d| &d.name).collect();
     html! { tr.group { th.name colspan=(columns) scope="rowgroup" {
-        @match &scope.of { Of::Operation(name) => { "Operation " (name) }, Of::Load => { "The load as a whole" }, Of::Layer(name) => { "Layer " (name) }, Of::Content => { "Content" } }
+        @match &scope.of { Of::Operation(name) => { "Operation " (name) }, Of::Load => { "The load as a whole" }, Of::Command => { "Command" }, Of::Layer(name) => { @if devices.contains(&name) { "Device " } @else { "Layer " } (name) }, Of::Content => { "Content" } }
         @if let Some(stage) = &scope.stage { " in stage " (stage) }
     } } }
 }

@@ -17,7 +17,7 @@ pub fn hero(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
                 @if let Some(started) = fact("started") { span { (started) } }
                 @for variant in view.variants.iter().enumerate() { (key(variant.0, &variant.1.name, variant.1.repeats)) }
             }
-            @if let Some(first) = view.verdicts.first() { h1 id=(id("verdict")) { (first.text) } }
+            @if let Some(first) = view.verdicts.first() { h1 id=(id("verdict")) { (first.text.replace(" %", "\u{a0}%")) } }
             @if !view.about.is_empty() { p.soft { (view.about) } }
             @if view.verdicts.len() > 1 {
                 ul.also { @for sentence in &view.verdicts[1..] { li { (sentence.text) } } }

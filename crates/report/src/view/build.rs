@@ -8,8 +8,8 @@ use results::model::{CellRecord, Finding, VerifyFigures};
 use results::read::ResultSet;
 
 use super::{
-    Cell, Chart, Content, FigureRow, Of, Part, Variant, View, commands, driven, facts, figures,
-    latency, layers, machine, sentence, throughput,
+    Cell, Chart, Content, FigureRow, Of, Part, Variant, View, commands, curves, driven, facts,
+    figures, latency, layers, machine, sentence, throughput,
 };
 use crate::wording;
 
@@ -20,7 +20,8 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
     let variants = variants(set, analysis);
     let mut findings = findings.to_vec();
     findings.sort_by_key(|f| Reverse(f.severity));
-    let mut charts = throughput::charts(set);
+    let mut charts = curves::charts(plan, &rows);
+    charts.extend(throughput::charts(set));
     charts.extend(latency::charts(set));
     charts.extend(layers::charts(set));
     charts.extend(machine::charts(set));
@@ -58,6 +59,10 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
 
 /// The chart of what is asked first: throughput or latency of its operation, else the first of its layer, else the first of all.
 fn answer(rows: &[FigureRow], charts: &[Chart]) -> Option<String> {
+    // Where a factor has many levels, the curve over them is the answer.
+    if let Some(curve) = charts.iter().find(|chart| chart.id.starts_with("curve-")) {
+        return Some(curve.id.clone());
+    }
     let asked = rows.iter().find(|row| row.headline());
     let of = |wanted: &dyn Fn(&Chart) -> bool| charts.iter().find(|c| wanted(c));
     let own = asked.and_then(|row| match (&row.scope.of, row.scope.stage.as_deref()) {
@@ -67,11 +72,9 @@ fn answer(rows: &[FigureRow], charts: &[Chart]) -> Option<String> {
         (Of::Operation(name), None) => {
             of(&|c| c.id.starts_with("throughput-") && c.id.ends_with(&format!("-{name}")))
         }
-        (Of::Operation(name), Some(stage)) => {
-            of(&|c| c.id == format!("throughput-{stage}-{name}"))
-        }
+        (Of::Operation(name), Some(stage)) => of(&|c| c.id == format!("throughput-{stage}-{name}")),
         (Of::Layer(_), _) => of(&|c| c.part == Part::Layers),
-        (Of::Load | Of::Content, _) => None,
+        (Of::Load | Of::Command | Of::Content, _) => None,
     });
     own.or_else(|| charts.first()).map(|chart| chart.id.clone())
 }
@@ -102,7 +105,9 @@ fn content(variant: &VariantFigures) -> Vec<Content> {
         let achieved = variant.achieved(stage.as_deref()).iter();
         Content {
             asked: variant.asked.get(&stage).cloned(),
-            achieved: achieved.filter_map(|(k, f)| Some((k.clone(), figures::figure(f)?))).collect(),
+            achieved: achieved
+                .filter_map(|(k, f)| Some((k.clone(), figures::figure(f)?)))
+                .collect(),
             stage,
         }
     };

@@ -17,7 +17,8 @@ pub fn rows(analysis: &Analysis, questions: &[AskedMetric]) -> Vec<FigureRow> {
             }
         }
     }
-    let stage = |scope: &Scope| analysis.stages.iter().position(|s| Some(s) == scope.stage.as_ref());
+    let stage =
+        |scope: &Scope| analysis.stages.iter().position(|s| Some(s) == scope.stage.as_ref());
     scopes.sort_by_key(|scope| (stage(scope), scope.of.clone()));
     let mut rows = Vec::new();
     for scope in scopes {
@@ -29,7 +30,7 @@ pub fn rows(analysis: &Analysis, questions: &[AskedMetric]) -> Vec<FigureRow> {
 /// Content has its own table; the load's CPU time stands with its operation where there is only one.
 fn shown(scope: &Scope, variant: &VariantFigures) -> bool {
     match scope.of {
-        Of::Operation(_) | Of::Layer(_) => true,
+        Of::Operation(_) | Of::Layer(_) | Of::Command => true,
         Of::Load => variant.operations(scope.stage.as_deref()) > 1,
         Of::Content => false,
     }

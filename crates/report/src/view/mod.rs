@@ -5,6 +5,7 @@ mod build;
 mod chart;
 mod clock;
 mod commands;
+mod curves;
 mod driven;
 mod facts;
 mod figures;

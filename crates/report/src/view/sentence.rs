@@ -4,8 +4,11 @@ use analysis::MetricComparison;
 use stats::Verdict;
 use units::show::significant;
 
-use super::{FigureRow, Scope, Sentence, Variant};
+use super::{FigureRow, Of, Scope, Sentence, Variant};
 use crate::wording;
+
+/// Clauses of a headline.
+const HEADLINE: usize = 3;
 
 /// A sentence on each variant against the base; on the only variant's own figures when there is one.
 pub fn verdicts(variants: &[Variant], figures: &[FigureRow]) -> Vec<Sentence> {
@@ -14,14 +17,17 @@ pub fn verdicts(variants: &[Variant], figures: &[FigureRow]) -> Vec<Sentence> {
         let text = "No cell ended, so there are no figures yet.".to_owned();
         return vec![Sentence { text, verdict: None }];
     }
-    let compared = (1..variants.len()).filter_map(|index| against_base(variants, index, &asked));
+    let compared = (1..variants.len()).flat_map(|index| against_base(variants, index, &asked));
     let sentences: Vec<_> = compared.collect();
     if sentences.is_empty() { own_figures(variants, &asked) } else { sentences }
 }
 
 /// `With vdo, randwrite ran at 0.39× the IOPS of plain, with 2.6× the p99 latency; 75 % of the space was saved.`
-fn against_base(variants: &[Variant], index: usize, asked: &[&FigureRow]) -> Option<Sentence> {
-    let (base, new) = (&variants.first()?.name, &variants.get(index)?.name);
+fn against_base(variants: &[Variant], index: usize, asked: &[&FigureRow]) -> Vec<Sentence> {
+    let (Some(base), Some(new)) = (variants.first(), variants.get(index)) else {
+        return Vec::new();
+    };
+    let (base, new) = (&base.name, &new.name);
     let compared: Vec<_> = asked
         .iter()
         .filter_map(|row| Some((*row, row.comparisons.get(index)?.as_ref()?)))
@@ -42,14 +48,20 @@ fn against_base(variants: &[Variant], index: usize, asked: &[&FigureRow]) -> Opt
         let value = wording::value(row.unit, figure.median);
         parts.push(match row.metric.as_str() {
             "saving_percent" => format!("{value} of the space was saved{}", after(&row.scope)),
-            _ => format!("{}{} was {value}", row.label, after(&row.scope)),
+            _ => format!("{}{}: {value}", row.label, after(&row.scope)),
         });
     }
     let verdict = compared.first().and_then(|(_, comparison)| comparison.verdict);
     let verdict = verdict.map(|verdict| verdict.word().to_owned());
     let end = if all_unclear { " Verdict: unclear." } else { "" };
-    (!parts.is_empty())
-        .then(|| Sentence { text: format!("With {new}, {}.{end}", parts.join("; ")), verdict })
+    // A headline holds so much; the rest follows it.
+    let rest = if parts.len() > HEADLINE { parts.split_off(HEADLINE) } else { Vec::new() };
+    let sentence = |with: &str, parts: &[String], end: &str, verdict| {
+        let text = format!("{with} {new}, {}.{end}", parts.join("; "));
+        (!parts.is_empty()).then_some(Sentence { text, verdict })
+    };
+    let first = sentence("With", &parts, end, verdict);
+    first.into_iter().chain(sentence("Also with", &rest, "", None)).collect()
 }
 
 /// ` in warm`, where there are several stages.
@@ -66,7 +78,11 @@ fn on_scope(
 ) -> Option<String> {
     let ((row, first), rest) = compared.split_first()?;
     let rate = row.metric == "iops" || row.metric.starts_with("throughput");
-    let verb = if rate { "ran at" } else { "had" };
+    let verb = match scope.of {
+        _ if rate => "ran at",
+        Of::Command => "took",
+        _ => "had",
+    };
     let link = if first.verdict == Some(Verdict::Same) { "as" } else { "of" };
     let rest: Vec<_> =
         rest.iter().map(|(row, comparison)| times(row, comparison, all_unclear)).collect();

@@ -28,7 +28,8 @@ fn paths(value: &Value, path: &str, found: &mut BTreeSet<String>) {
                     p if p.ends_with(".layers") => format!("{path}.<layer>"),
                     p if p.ends_with("<operation>")
                         || p.ends_with("<layer>")
-                        || p.ends_with(".cpu") =>
+                        || p.ends_with(".cpu")
+                        || p.ends_with(".command") =>
                     {
                         format!("{path}.<metric>")
                     }

@@ -16,7 +16,7 @@ mod terminal;
 #[cfg(test)]
 mod given {
     use report::view::View;
-    use results::model::{Bound, ExpectedFigure, FigureName, Row};
+    use results::model::{Bound, CommandFigures, ExpectedFigure, FigureName, Row};
     use results::read::ResultSet;
 
     /// The view of a result as the program makes it.
@@ -50,6 +50,10 @@ mod given {
                     load.operations.insert("randread".to_owned(), write);
                 }
                 load.verify = Some(results::model::VerifyFigures::default());
+            }
+            for stage in record.stages.iter_mut().filter(|stage| stage.measured) {
+                stage.command =
+                    Some(CommandFigures { elapsed_s: Some(3.0), ..CommandFigures::default() });
             }
         }
         let figure = |variant: &str| FigureName {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::LoadSummary;
+use super::{CommandFigures, LoadSummary};
 
 /// Where a cell stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -93,6 +93,9 @@ pub struct StageRecord {
     pub end_ns: Option<u64>,
     /// What its load did.
     pub load: Option<LoadSummary>,
+    /// What its command did.
+    #[serde(default)]
+    pub command: Option<CommandFigures>,
     /// Figures of each layer, and of each device under them, over a measured stage, by name.
     #[serde(default)]
     pub layers: BTreeMap<String, LayerFigures>,

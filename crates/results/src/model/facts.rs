@@ -36,6 +36,9 @@ pub struct Manifest {
     pub started_utc: String,
     /// When it ended; `None` while it runs and after a kill.
     pub ended_utc: Option<String>,
+    /// When and by which command lines it was continued.
+    #[serde(default)]
+    pub resumed: Vec<ResumeFacts>,
     /// The seed everything random came from.
     pub seed: units::Seed,
     /// What executed the guest.
@@ -58,6 +61,17 @@ pub struct Manifest {
     pub cells: Vec<CellEntry>,
     /// How the run ended; `None` while it runs and after a kill.
     pub outcome: Option<String>,
+}
+
+/// A run that went on: cells that had not ended well ran again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResumeFacts {
+    /// When: UTC, RFC 3339.
+    pub started_utc: String,
+    /// The command line.
+    pub command: Vec<String>,
+    /// How many cells were kept.
+    pub kept: usize,
 }
 
 /// One cell in the manifest.
@@ -99,6 +113,24 @@ pub struct PlanFacts {
     /// What is expected to be found.
     #[serde(default)]
     pub expectations: Vec<ExpectedFigure>,
+    /// What was varied at several levels, in the order of the variants' names.
+    #[serde(default)]
+    pub factors: Vec<FactorFacts>,
+    /// Name of the scale at which it ran, where the experiment has that scale.
+    #[serde(default)]
+    pub scale: Option<String>,
+    /// What the scale set, as it is written (`vdo.logical_size = "10G"`).
+    #[serde(default)]
+    pub scaled: Vec<String>,
+}
+
+/// Something that was varied at several levels, crossed with every other such thing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FactorFacts {
+    /// Its name.
+    pub name: String,
+    /// Names of its levels, in order; the first is the base's.
+    pub levels: Vec<String>,
 }
 
 impl PlanFacts {
@@ -141,6 +173,9 @@ pub struct VariantFacts {
     pub stack: Vec<LayerFacts>,
     /// Its stages.
     pub stages: Vec<StageFacts>,
+    /// The level of each factor that it was crossed with, by the factor's name.
+    #[serde(default)]
+    pub levels: BTreeMap<String, String>,
 }
 
 /// One layer of a stack as configured.
@@ -167,4 +202,16 @@ pub struct StageFacts {
     pub about: String,
     /// The load as asked (`ops`, `pattern`, `block_size`, ...), `null` when it has none.
     pub load: serde_json::Value,
+    /// The point of a sweep that it is.
+    #[serde(default)]
+    pub sweep: Option<SweepFacts>,
+}
+
+/// One point of a sweep.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SweepFacts {
+    /// Name of the stage that sweeps.
+    pub stage: String,
+    /// The swept keys with their values at this point.
+    pub point: BTreeMap<String, String>,
 }

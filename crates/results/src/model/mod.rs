@@ -1,6 +1,7 @@
 //! What a result says, as plain data: facts, rows, summaries, findings.
 
 mod cell;
+mod command;
 mod engine;
 mod expected;
 mod facts;
@@ -12,11 +13,12 @@ mod verify;
 mod written;
 
 pub use cell::{CellRecord, CellState, LayerFigures, StageRecord, StepRecord};
+pub use command::CommandFigures;
 pub use engine::{ClockFacts, DepthFigures, EngineFacts, ProbeFigure};
 pub use expected::{Bound, ExpectedFigure, FigureName};
 pub use facts::{
-    Accelerator, AskedMetric, CellEntry, LayerFacts, MachineFacts, Manifest, PlanFacts, SCHEMA,
-    StageFacts, VariantFacts,
+    Accelerator, AskedMetric, CellEntry, FactorFacts, LayerFacts, MachineFacts, Manifest,
+    PlanFacts, ResumeFacts, SCHEMA, StageFacts, SweepFacts, VariantFacts,
 };
 pub use finding::{Finding, Severity};
 pub use load::{

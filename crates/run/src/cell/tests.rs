@@ -51,6 +51,8 @@ fn record(loader: &mut dyn Loader) -> CellRecord {
         run_tag: "00000000".into(),
         repeat: Some(1),
         sizes: BTreeMap::new(),
+        scale: experiment::Scale::Usual("lab"),
+        only: Vec::new(),
     };
     let plan = experiment::compose("test", text, &choices).unwrap();
     let kept = Kept::default();
@@ -66,7 +68,8 @@ fn record(loader: &mut dyn Loader) -> CellRecord {
     };
     let cell = &plan.cells[1];
     let machine = crate::simulated::machine(&plan, cell, &clock).unwrap();
-    let mut executor = crate::executor(machine, &scene, &crate::simulated::devices(&plan));
+    let mut executor =
+        crate::executor(machine, &scene, &crate::simulated::devices(&plan), &Default::default());
     run(&scene, cell, &mut executor, loader);
     kept.0.lock().unwrap().take().unwrap()
 }

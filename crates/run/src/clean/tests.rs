@@ -2,7 +2,7 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use host::{Output, SimulatedMachine};
+use host::{Output, Ran, SimulatedMachine, Work};
 use layers::probe::Source;
 use results::model::{Accelerator, CellState};
 use results::sink::DirSink;
@@ -21,6 +21,9 @@ struct Lasting(Arc<Mutex<SimulatedMachine>>);
 impl Machine for Lasting {
     fn command(&mut self, argv: &[String], deadline: Nanos, i: &Interrupt) -> io::Result<Output> {
         self.0.lock().unwrap().command(argv, deadline, i)
+    }
+    fn measured(&mut self, work: &Work, i: &Interrupt) -> io::Result<Ran> {
+        self.0.lock().unwrap().measured(work, i)
     }
     fn discard(&mut self, device: &str) -> io::Result<Option<String>> {
         self.0.lock().unwrap().discard(device)
@@ -70,9 +73,14 @@ impl Machine for Lasting {
 
 fn plan() -> Plan {
     let text = experiment::shipped("vdo-vs-plain").unwrap().text;
-    let sizes = BTreeMap::new();
-    let choices =
-        experiment::Choices { seed: Seed(1), run_tag: TAG.into(), repeat: Some(1), sizes };
+    let choices = experiment::Choices {
+        seed: Seed(1),
+        run_tag: TAG.into(),
+        repeat: Some(1),
+        sizes: BTreeMap::new(),
+        scale: experiment::Scale::Usual("lab"),
+        only: Vec::new(),
+    };
     experiment::compose("vdo-vs-plain.toml", text, &choices).unwrap()
 }
 

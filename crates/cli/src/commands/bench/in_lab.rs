@@ -1,6 +1,5 @@
 //! `fathom bench engine --lab`: the same comparison on real layers, in guests.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -15,7 +14,7 @@ use units::Bytes;
 use super::engine::{default_directory, finish, pace};
 use super::in_guest::{OUTCOME, Order};
 use crate::args::{BenchEngineArgs, GuestArgs, LabTarget};
-use crate::choices::{Source, plan};
+use crate::choices::{Asked, LAB, Source, plan};
 use crate::failure::Failure;
 use crate::guests::{Prepared, prepare};
 use crate::render::RunView;
@@ -35,7 +34,7 @@ pub fn in_lab(args: &BenchEngineArgs, interrupt: &Interrupt) -> Result<ExitCode,
     let out = args.out.clone().unwrap_or_else(default_directory);
     let machine =
         GuestArgs { memory: None, cpus: None, plain_command_line: true, tcg: false, mirror: None };
-    let mut plan = plan(&Source::find(EXPERIMENT)?, None, Some(1), BTreeMap::new())?;
+    let mut plan = plan(&Source::find(EXPERIMENT)?, Asked::once(), LAB)?;
     plan.needs.packages.push("fio".into());
     plan.needs.tools.push("fio".into());
     plan.needs.modules.push("null_blk".into());

@@ -1,12 +1,11 @@
 //! `fathom bench lab`: how long the lab takes from the command to the first step of a plan.
 
-use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use serde_json::json;
 
 use crate::args::BenchLabArgs;
-use crate::choices::{Source, plan};
+use crate::choices::{Asked, LAB, Source, plan};
 use crate::failure::Failure;
 use crate::guests::{image_spec, prepare, wish};
 use crate::render::RunView;
@@ -16,7 +15,7 @@ use crate::terminal::{Text, answer, json_line, say};
 const EXPERIMENT: &str = "vdo-vs-plain";
 
 pub fn lab(args: &BenchLabArgs) -> Result<ExitCode, Failure> {
-    let plan = plan(&Source::find(EXPERIMENT)?, None, Some(1), BTreeMap::new())?;
+    let plan = plan(&Source::find(EXPERIMENT)?, Asked::once(), LAB)?;
     let view = RunView::new(false);
     // The first call builds what is missing, so that the runs that count find it.
     let prepared = prepare(&plan.needs, &args.machine, &mut |event| view.lab(&event))?;

@@ -1,0 +1,120 @@
+//! A layer of one folder goes through the whole program: here one that nobody has, from its settings to the page. What its
+//! [`KIND`](made_up::KIND) does not say, no other place may have to know.
+
+#[cfg(test)]
+mod made_up;
+
+use std::collections::BTreeMap;
+
+use results::model::{Accelerator, MachineFacts};
+use run::local::{self, Machine};
+use run::{Ledger, Outcome, Start};
+use sys::interrupt::Interrupt;
+use units::Seed;
+
+/// Two made-up layers over each other, against nothing but a volume.
+const TEXT: &str = r#"
+name = "made-up"
+about = "What a layer that nobody has does"
+repeat = 2
+
+[devices.data]
+size = "1G"
+
+[devices.spare]
+size = "1G"
+
+[[variant]]
+name = "plain"
+[[variant.stack]]
+layer = "linear"
+on = "data"
+size = "256M"
+
+[[variant]]
+name = "mirrored"
+[[variant.stack]]
+layer = "mirrored"
+name = "pair"
+on = { left = "data", right = "spare" }
+width = "128k"
+
+[[stage]]
+do = "load"
+name = "writes"
+measure = true
+ops = { randwrite = 100 }
+duration = "3s"
+
+[[question]]
+metric = "mirrored_writes"
+layer = "pair"
+
+[[question]]
+metric = "iops"
+operation = "randwrite"
+"#;
+
+fn plan(text: &str) -> Result<experiment::Plan, experiment::ExperimentError> {
+    let choices = experiment::Choices {
+        seed: Seed(1),
+        run_tag: "0badcafe".into(),
+        repeat: None,
+        sizes: BTreeMap::new(),
+        scale: experiment::Scale::Usual("lab"),
+        only: Vec::new(),
+    };
+    experiment::compose("made-up.toml", text, &choices)
+}
+
+#[test]
+fn a_layer_of_one_folder_goes_through_the_whole_program() {
+    assert!(layers::bring([made_up::KIND]), "no test may ask for kinds before");
+    let refused = plan(&TEXT.replace("128k", "3k")).unwrap_err().render(false);
+    assert!(refused.contains("width") && refused.contains("made-up.toml:"), "{refused}");
+    let plan = plan(TEXT).unwrap_or_else(|error| panic!("{}", error.render(false)));
+    assert!(plan.needs.modules.iter().any(|module| module == "dm-made-up"));
+    let explained = serde_json::to_string(&experiment::explain(&plan)).unwrap();
+    assert!(explained.contains("mirrorctl create fathom_0badcafe_pair"), "{explained}");
+
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("result");
+    let start = Start {
+        command: vec!["a test".into()],
+        tool_version: "0".into(),
+        accelerator: Accelerator::None,
+        accelerator_reason: None,
+        simulated: true,
+        host: MachineFacts::default(),
+        experiment_text: TEXT.into(),
+    };
+    let ledger = Ledger::begin(&out, &plan, start, Box::new(|_| {})).unwrap();
+    let machine = Machine::Simulated { pace: None };
+    let outcome = local::run(&plan, &machine, &[], ledger, &Interrupt::new()).unwrap();
+    assert_eq!(outcome, Outcome::Complete);
+
+    let result = results::open(&out).unwrap();
+    for record in result.cells.iter().map(|cell| cell.record.as_ref().unwrap()) {
+        assert_eq!(record.leftovers, Some(Vec::new()));
+    }
+    let mut pairs = result.cells_of("mirrored").filter_map(|cell| cell.record.as_ref());
+    let writes = pairs.next().unwrap().layers["pair"]["mirrored_writes"];
+    assert!(writes.is_some_and(|writes| writes > 0.0), "{writes:?}");
+
+    let analysis = analysis::analyse(&result);
+    let findings = doctor::examine(&result, &analysis);
+    assert!(findings.iter().any(|finding| finding.rule == "mirrored_twice"), "{findings:?}");
+    let view = report::view::view(&result, &analysis, &findings);
+    let page = report::html::page(std::slice::from_ref(&view));
+    for said in ["writes to both sides", "Both sides over time", "every write goes to both sides"] {
+        assert!(page.contains(said), "the page does not say '{said}'");
+    }
+    let shown = report::terminal::text(&view, 100, false);
+    assert!(shown.contains("writes to both sides"), "{shown}");
+    let json = report::json::json(&view);
+    let figure = &json["variants"][1]["layers"]["pair"]["mirrored_writes"]["median"];
+    assert!(figure.as_f64().is_some(), "{json}");
+    let own = host::capabilities().into_iter().find(|one| one.id == "mirrored").unwrap();
+    assert!(own.detail.contains("mirrorctl"), "{own:?}");
+    assert!(layers::is_absent("mirrorctl", "pair is gone already"));
+}

@@ -1,0 +1,252 @@
+//! `do = "command"`: a program, or a script, that works on what the target offers.
+
+pub(crate) mod figure;
+pub(crate) mod placeholder;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use layers::Offer;
+use toml::Spanned;
+use units::{Key, Nanos};
+
+use crate::diagnostic::{Diagnostic, nearest};
+use crate::document::Table;
+use crate::graph::Built;
+use crate::names;
+use crate::plan::{CommandPlan, FigurePlan, Needs, Target};
+use crate::stages::Stage;
+use crate::targets;
+use crate::trees::Trees;
+use placeholder::{Part, parts};
+
+const ARGV: Key = Key {
+    name: "argv",
+    takes: "a program and its arguments, each a text",
+    example: "[\"cp\", \"-r\", \"{tree.files}\", \"{mount}/copy\"]",
+};
+const SHELL: Key = Key {
+    name: "shell",
+    takes: "a script",
+    example: "\"cd {mount} && tar cf all.tar copy && rm -r copy\"",
+};
+const INTERPRETER: Key = Key {
+    name: "interpreter",
+    takes: "the path of a shell that takes -c",
+    example: "\"/usr/bin/bash\"",
+};
+const PACKAGES: Key =
+    Key { name: "packages", takes: "names of Debian packages", example: "[\"coreutils\"]" };
+const TIME_LIMIT: Key =
+    Key { name: "time_limit", takes: "a time from 1s to 24h", example: "\"10m\"" };
+const SYNC: Key = Key { name: "sync", takes: "true or false", example: "true" };
+const FIGURES: Key = Key {
+    name: "figures",
+    takes: "tables, each under the name of its figure",
+    example: "{ files = { from = \"stdout\", pattern = '(\\d+) files' } }",
+};
+
+/// How long a command may take unless said.
+const USUAL_LIMIT: Nanos = Nanos::from_secs(600);
+/// The longest that can be said.
+const LONGEST: Nanos = Nanos::from_secs(24 * 3600);
+/// What an estimate assumes, of what nobody knows beforehand.
+pub(crate) const ASSUMED: Nanos = Nanos::from_secs(20);
+/// The interpreter of a script unless said.
+const SH: &str = "/bin/sh";
+/// Where `cp` and its like come from in the lab, for a command that names no packages.
+const USUAL_PACKAGE: &str = "coreutils";
+/// The package of [`SH`]: the shell of the guest's own root runs tools of its own in place of the packages'.
+const SH_PACKAGE: &str = "dash";
+
+/// A command as written.
+#[derive(Clone)]
+pub(crate) struct Command {
+    argv: Vec<String>,
+    /// Where its words stand.
+    at: Range<usize>,
+    packages: Vec<String>,
+    time_limit: Nanos,
+    sync: bool,
+    figures: BTreeMap<String, FigurePlan>,
+}
+
+impl Command {
+    /// Reads the keys that are left.
+    pub(crate) fn read(mut table: Table) -> Result<Self, Diagnostic> {
+        let place = table.at();
+        let argv = table.take::<Vec<String>>(&ARGV)?;
+        let shell = table.take::<String>(&SHELL)?;
+        let interpreter = table.take::<String>(&INTERPRETER)?;
+        let packages = table.take::<Vec<String>>(&PACKAGES)?;
+        let time_limit = table.take::<Nanos>(&TIME_LIMIT)?;
+        let sync = table.take::<bool>(&SYNC)?.is_none_or(Spanned::into_inner);
+        let figures = table.table(&FIGURES, "A list of figures")?.map(figure::read).transpose()?;
+        table.finish()?;
+        let script = shell.is_some();
+        let usual_shell = interpreter.is_none();
+        let (argv, at) = words(place, argv, shell, interpreter)?;
+        let mut packages = match packages {
+            Some(written) => {
+                written.get_ref().iter().try_for_each(|name| package(name, written.span()))?;
+                written.into_inner()
+            }
+            None => vec![USUAL_PACKAGE.to_owned()],
+        };
+        if script && usual_shell {
+            packages.push(SH_PACKAGE.to_owned());
+        }
+        Ok(Self {
+            argv,
+            at,
+            packages,
+            time_limit: limit(time_limit)?,
+            sync,
+            figures: figures.unwrap_or_default(),
+        })
+    }
+
+    /// Names of the trees that it reads.
+    pub(crate) fn trees(&self) -> BTreeSet<&str> {
+        self.argv.iter().flat_map(|word| parts(word).filter_map(Part::tree)).collect()
+    }
+
+    /// What it needs of a machine, beside its trees.
+    pub(crate) fn needs(&self) -> Needs {
+        let program = self.argv.first().filter(|word| parts(word).all(|part| part.is_text()));
+        Needs {
+            command_packages: self.packages.clone(),
+            programs: program.cloned().into_iter().collect(),
+            ..Needs::default()
+        }
+    }
+
+    /// The command on this stack.
+    pub(crate) fn plan(
+        &self,
+        stage: &Stage,
+        stack: &Built,
+        trees: &Trees,
+    ) -> Result<(CommandPlan, Target), Diagnostic> {
+        let target = targets::free(stage, stack)?;
+        let refuse =
+            |message: String, help: String| Err(Diagnostic::at(self.at.clone(), message, help));
+        if let Some(strange) = self.trees().into_iter().find(|name| !trees.has(name)) {
+            let names: Vec<&str> = trees.names().collect();
+            let help = match nearest(strange, names.iter().copied()) {
+                Some(near) => {
+                    format!("did you mean '{{tree.{near}}}'? There are: {}", names.join(", "))
+                }
+                None => format!("add [trees.{strange}] with package = \"...\" or path = \"...\""),
+            };
+            return refuse(format!("There is no tree '{strange}'"), help);
+        }
+        let mounts = self.argv.iter().any(|word| parts(word).any(|part| part == Part::Mount));
+        if mounts && !matches!(target.offer, Offer::Directory { .. }) {
+            let message =
+                format!("'{}' is a block device, so there is no {{mount}} of it", target.name);
+            let help =
+                "write {target} for its path, or name a layer with a file system: target = \"...\"";
+            return refuse(message, help.into());
+        }
+        let plan = CommandPlan {
+            argv: self.argv.clone(),
+            time_limit: self.time_limit,
+            sync: self.sync,
+            figures: self.figures.clone(),
+        };
+        Ok((plan, target))
+    }
+}
+
+/// The words of the command, and where they stand.
+fn words(
+    place: Range<usize>,
+    argv: Option<Spanned<Vec<String>>>,
+    shell: Option<Spanned<String>>,
+    interpreter: Option<Spanned<String>>,
+) -> Result<(Vec<String>, Range<usize>), Diagnostic> {
+    let (words, at) = match (argv, shell) {
+        (Some(_), Some(shell)) => {
+            let help = "write argv for a program with its arguments, or shell for a script";
+            return Err(Diagnostic::at(shell.span(), "A command has both argv and shell", help));
+        }
+        (None, None) => {
+            let help = format!("add one: {}; or {}", ARGV.help(ARGV.name), SHELL.help(SHELL.name));
+            return Err(Diagnostic::at(place, "A command has neither argv nor shell", help));
+        }
+        (Some(argv), None) => {
+            if let Some(interpreter) = interpreter {
+                let help = "leave interpreter out: argv starts a program, not a script";
+                return Err(Diagnostic::at(interpreter.span(), "argv has no interpreter", help));
+            }
+            let at = argv.span();
+            let argv = argv.into_inner();
+            mistyped(&argv, &at)?;
+            (argv, at)
+        }
+        (None, Some(shell)) => {
+            let interpreter = interpreter.map_or_else(|| SH.to_owned(), Spanned::into_inner);
+            let at = shell.span();
+            (vec![interpreter, "-c".to_owned(), shell.into_inner()], at)
+        }
+    };
+    let empty = words.first().is_none_or(|program| program.trim().is_empty());
+    if empty || words.last().is_some_and(|script| words.len() == 3 && script.trim().is_empty()) {
+        let help = ARGV.help(ARGV.name);
+        return Err(Diagnostic::at(at, "The command is empty", help));
+    }
+    if words.iter().any(|word| word.contains('\0')) {
+        let help = "no program can be given one; leave it out";
+        return Err(Diagnostic::at(at, "The command holds a zero byte", help));
+    }
+    Ok((words, at))
+}
+
+/// Refuses `{muont}`: outside of a script nothing else is written in braces so.
+fn mistyped(argv: &[String], at: &Range<usize>) -> Result<(), Diagnostic> {
+    for word in argv.iter().flat_map(|word| placeholder::others(word)) {
+        if let Some(near) = nearest(word, ["mount", "target"]) {
+            let message = format!("A command has no '{{{word}}}'");
+            let help = format!(
+                "did you mean '{{{near}}}'? There are: {{mount}}, {{target}}, {{tree.NAME}}"
+            );
+            return Err(Diagnostic::at(at.clone(), message, help));
+        }
+    }
+    Ok(())
+}
+
+fn limit(written: Option<Spanned<Nanos>>) -> Result<Nanos, Diagnostic> {
+    let Some(limit) = written else { return Ok(USUAL_LIMIT) };
+    let value = *limit.get_ref();
+    if value < Nanos::from_secs(1) || value > LONGEST {
+        let message = format!("A command cannot have a time limit of {value}");
+        return Err(Diagnostic::at(limit.span(), message, TIME_LIMIT.help(TIME_LIMIT.name)));
+    }
+    Ok(value)
+}
+
+/// Refuses what is no name of a Debian package: it becomes an argument of apt.
+pub(crate) fn package(name: &str, at: Range<usize>) -> Result<(), Diagnostic> {
+    let fine = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "+-.".contains(c);
+    let first = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    if name.len() >= 2 && name.starts_with(first) && !name.ends_with('-') && name.chars().all(fine)
+    {
+        return Ok(());
+    }
+    let message = format!("'{name}' is no name of a Debian package");
+    Err(Diagnostic::at(at, message, "name one as apt does, as in \"coreutils\""))
+}
+
+/// What the commands of all stages need of a machine.
+pub(crate) fn needs(stages: &[Stage], trees: &Trees) -> Needs {
+    let commands = stages.iter().filter_map(Stage::command);
+    let needs = commands.fold(Needs::default(), |all, command| all.beside(&command.needs()));
+    Needs { trees: trees.0.clone(), ..needs }
+}
+
+/// Checks the name of a figure that is picked from output.
+pub(crate) fn check_figure(name: &str, at: &Range<usize>) -> Result<(), Diagnostic> {
+    names::check_plain("a figure", name, at).map_or(Ok(()), Err)
+}

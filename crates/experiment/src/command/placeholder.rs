@@ -1,0 +1,86 @@
+//! What stands in braces in a command: `{mount}`, `{target}` and `{tree.NAME}`. All other braces, and those after a `$`, are the
+//! program's own.
+
+/// A piece of a command's word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part<'t> {
+    /// Text that stays as it is.
+    Text(&'t str),
+    /// The directory that the target offers.
+    Mount,
+    /// The path of what the target offers.
+    Target,
+    /// The directory of a tree.
+    Tree(&'t str),
+}
+
+impl<'t> Part<'t> {
+    /// The name of the tree, if it is one.
+    pub(crate) fn tree(self) -> Option<&'t str> {
+        match self {
+            Self::Tree(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// Whether it stays as it is.
+    pub(crate) fn is_text(self) -> bool {
+        matches!(self, Self::Text(_))
+    }
+}
+
+/// The pieces of `text`, in order.
+pub(crate) fn parts(text: &str) -> impl Iterator<Item = Part<'_>> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    for (at, name) in braces(text) {
+        let part = match name {
+            "mount" => Part::Mount,
+            "target" => Part::Target,
+            _ => match name.strip_prefix("tree.") {
+                Some(tree) => Part::Tree(tree),
+                None => continue,
+            },
+        };
+        found.extend([Part::Text(&text[from..at]), part]);
+        from = at + name.len() + 2;
+    }
+    found.push(Part::Text(&text[from..]));
+    found.into_iter()
+}
+
+/// Other names in braces.
+pub(crate) fn others(text: &str) -> impl Iterator<Item = &str> {
+    let known = |name: &str| matches!(name, "mount" | "target") || name.starts_with("tree.");
+    braces(text).map(|(_, name)| name).filter(move |name| !known(name))
+}
+
+/// Every `{name}` that no `$` precedes, with its place.
+fn braces(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    text.match_indices('{').filter_map(move |(at, _)| {
+        let (name, _) = text[at + 1..].split_once('}')?;
+        let ours = !text[..at].ends_with('$') && !name.is_empty() && name.chars().all(plain);
+        ours.then_some((at, name))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_ours_is_taken_for_a_placeholder() {
+        let text = "cp {tree.a-b} {mount}/x; echo ${mount} {print} {} {target}{";
+        let ours: Vec<_> = parts(text).filter(|part| !part.is_text()).collect();
+        assert_eq!(ours, [Part::Tree("a-b"), Part::Mount, Part::Target]);
+        let kept: String = parts(text)
+            .map(|part| match part {
+                Part::Text(text) => text,
+                _ => "#",
+            })
+            .collect();
+        assert_eq!(kept, "cp # #/x; echo ${mount} {print} {} #{");
+        assert_eq!(others(text).collect::<Vec<_>>(), ["print"]);
+    }
+}

@@ -1,0 +1,110 @@
+//! `[scale.NAME]`: another size of the same experiment: values that are set last of all. `lab` is what fits the lab, `full` what a
+//! host is given.
+
+use crate::diagnostic::{Diagnostic, nearest};
+use crate::document::{Named, Setting, Table};
+use crate::factors::Factor;
+use crate::file::{SET, VARIANT};
+use crate::variants::{self, Variant};
+
+/// Scales that every experiment has: without a table of its own the file is as it stands.
+const USUAL: [&str; 2] = ["lab", "full"];
+
+/// At which scale an experiment is planned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scale {
+    /// The one for where it runs (`lab` or `full`), if the file has it.
+    Usual(&'static str),
+    /// The one that the user asked for.
+    Asked(String),
+}
+
+/// `[scale.NAME]` as written.
+pub(crate) struct Scaled<'t> {
+    /// For all variants.
+    pub set: Vec<Setting<'t>>,
+    /// For single ones, by their names.
+    pub variants: Vec<Named<Vec<Setting<'t>>>>,
+}
+
+impl<'t> Scaled<'t> {
+    pub(crate) fn read(named: Named<Table<'t>>) -> Result<Named<Self>, Diagnostic> {
+        let Named { name, at, value: mut table } = named;
+        let set = table.table(&SET, "set")?.map(Table::settings).unwrap_or_default();
+        let variants = table.table(&VARIANT, "Variants of a scale")?;
+        table.finish()?;
+        let variants = variants.map(|table| table.named_tables(&VARIANT, "A variant of a scale"));
+        let own = |variant: Named<Table<'t>>| {
+            let Named { name, at, value: mut table } = variant;
+            let set = table.table(&SET, "set")?.map(Table::settings).unwrap_or_default();
+            table.finish()?;
+            Ok(Named { name, at, value: set })
+        };
+        let variants = variants
+            .transpose()?
+            .unwrap_or_default()
+            .into_iter()
+            .map(own)
+            .collect::<Result<_, _>>()?;
+        Ok(Named { name, at, value: Self { set, variants } })
+    }
+
+    /// Refuses to set what a factor varies: all its levels would be one.
+    pub(crate) fn check(&self, factors: &[Factor]) -> Vec<Diagnostic> {
+        let levels = |f: &Factor| {
+            f.levels.iter().flat_map(|l| l.set.iter().map(|s| s.path.clone())).collect::<Vec<_>>()
+        };
+        let varied: Vec<_> = factors.iter().map(|f| (f.name.get_ref(), levels(f))).collect();
+        let wrong = |setting: &Setting| {
+            let (factor, _) = varied.iter().find(|(_, paths)| paths.contains(&setting.path))?;
+            let message = format!("'{}' is what the factor '{factor}' varies", setting.path);
+            let help = "leave it out: a scale is set last, so all levels would be one";
+            Some(Diagnostic::at(setting.at(), message, help))
+        };
+        self.set.iter().filter_map(wrong).collect()
+    }
+
+    /// What is wrong with the names that it uses. `known` are the variants before factors, `variants` all of them.
+    pub(crate) fn check_names(&self, known: &[Variant], variants: &[Variant]) -> Vec<Diagnostic> {
+        let all = self.set.iter().chain(self.variants.iter().flat_map(|own| &own.value));
+        let lost = all.filter(|s| !known.iter().any(|v| v.find(&s.path).is_some()));
+        let mut mistakes: Vec<_> = lost.map(|setting| variants::nothing(setting, known)).collect();
+        let strange = self.variants.iter().filter(|own| !variants.iter().any(|v| v.is(&own.name)));
+        mistakes.extend(strange.map(|own| {
+            let names: Vec<&str> = variants.iter().map(|v| v.name.as_str()).collect();
+            let near = nearest(&own.name, names.iter().copied());
+            let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
+            let message = format!("A scale is for a variant '{}', which there is not", own.name);
+            Diagnostic::at(
+                own.at.clone(),
+                message,
+                format!("{near}There are: {}", names.join("; ")),
+            )
+        }));
+        mistakes
+    }
+}
+
+/// The scale that is planned, of those in the file.
+pub(crate) fn chosen<'a, 't>(
+    scales: &'a [Named<Scaled<'t>>],
+    asked: &Scale,
+) -> Result<Option<&'a Named<Scaled<'t>>>, Diagnostic> {
+    let name = match asked {
+        Scale::Usual(name) => name,
+        Scale::Asked(name) => name.as_str(),
+    };
+    let found = scales.iter().find(|scale| scale.name == name);
+    if found.is_some() || USUAL.contains(&name) {
+        return Ok(found);
+    }
+    let own = scales.iter().map(|scale| scale.name.as_str()).filter(|name| !USUAL.contains(name));
+    let known: Vec<_> = USUAL.into_iter().chain(own).collect();
+    let near = nearest(name, known.iter().copied());
+    let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
+    Err(Diagnostic {
+        message: format!("The experiment has no scale '{name}'"),
+        span: None,
+        help: Some(format!("{near}There are: {}", known.join(", "))),
+    })
+}

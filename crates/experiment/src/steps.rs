@@ -1,0 +1,154 @@
+//! Stages that are nothing but steps: pauses, caches, settings, trimming, mounting anew.
+
+use layers::Offer;
+use layers::step::{Action, Step};
+use units::{Key, Nanos};
+
+use crate::diagnostic::Diagnostic;
+use crate::document::Table;
+use crate::graph::Built;
+use crate::plan::{Needs, Target};
+use crate::stages::{Stage, Task};
+use crate::targets;
+
+/// Names of these stages.
+pub(crate) const KINDS: [&str; 6] = ["drop_caches", "wait", "read", "set", "trim", "remount"];
+
+const DURATION: Key = Key { name: "duration", takes: "a time", example: "\"30s\"" };
+/// The longest pause.
+const LONGEST_WAIT: Nanos = Nanos::from_secs(24 * 3600);
+/// How long writing out or trimming may take, seconds.
+const PATIENCE_S: u64 = 3600;
+
+/// A stage that is nothing but steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Steps {
+    /// What the kernel keeps of files in memory is written out and forgotten.
+    DropCaches,
+    Wait(Nanos),
+    /// Nothing is done; the layers are read.
+    Read,
+    /// Settings of running layers change; that is all.
+    Set,
+    /// What is not in use is discarded: all of a block device, the free space of a file system.
+    Trim,
+    /// The file system is unmounted and mounted again.
+    Remount,
+}
+
+impl Steps {
+    /// Reads a stage of this kind; `sets` says whether it changes settings.
+    pub(crate) fn read(kind: &str, mut table: Table, sets: bool) -> Result<Self, Diagnostic> {
+        let at = table.at();
+        let (what, steps) = match kind {
+            "drop_caches" => ("Dropping caches", Self::DropCaches),
+            "set" => ("A change of settings", Self::Set),
+            "trim" => ("A trim", Self::Trim),
+            "remount" => ("A remount", Self::Remount),
+            "wait" => ("A wait", Self::Wait(Nanos::default())),
+            _ => ("A read", Self::Read),
+        };
+        table.is(what);
+        let steps = match steps {
+            Self::Wait(_) => Self::Wait(wait(&mut table)?),
+            other => other,
+        };
+        table.finish()?;
+        if steps == Self::Set && !sets {
+            let help = "write what changes: set.\"vdo.dedupe\" = false";
+            return Err(Diagnostic::at(at, "A change of settings changes nothing", help));
+        }
+        Ok(steps)
+    }
+
+    /// The steps on this stack, what they work on, and about how long they take.
+    pub(crate) fn plan(
+        self,
+        stage: &Stage,
+        stack: &Built,
+    ) -> Result<(Vec<Step>, Target, Nanos), Diagnostic> {
+        let target = match (self, targets::of(stage, stack)?) {
+            // A device under something else would lose that.
+            (Self::Trim, Target { offer: Offer::Block { .. }, .. }) => {
+                targets::block(stage, stack)?
+            }
+            (_, target) => target,
+        };
+        let (steps, about) = match self {
+            Self::Read | Self::Set => (Vec::new(), Nanos::default()),
+            Self::Wait(time) => (vec![pause(time)], time),
+            Self::DropCaches => (drop_caches(), Nanos::default()),
+            Self::Trim => (vec![trim(&target)], Nanos::from_secs(1)),
+            Self::Remount => (remount(stage, stack, &target)?, Nanos::from_secs(1)),
+        };
+        Ok((steps, target, about))
+    }
+}
+
+/// What these stages need of a machine.
+pub(crate) fn needs(stages: &[Stage]) -> Needs {
+    let trims = stages.iter().any(|stage| matches!(stage.task, Task::Steps(Steps::Trim)));
+    let own = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+    if !trims {
+        return Needs::default();
+    }
+    let tools = own(&["blkdiscard", "fstrim"]);
+    Needs { packages: own(&["util-linux"]), tools, ..Needs::default() }
+}
+
+/// How long a pause is.
+fn wait(table: &mut Table) -> Result<Nanos, Diagnostic> {
+    let duration = table.need::<Nanos>(&DURATION)?;
+    if *duration.get_ref() > LONGEST_WAIT {
+        let message = format!("A wait of {} is too long", duration.get_ref());
+        return Err(Diagnostic::at(duration.span(), message, "wait at most 24h"));
+    }
+    Ok(duration.into_inner())
+}
+
+fn step(about: &str, action: Action, undo: Vec<Action>) -> Step {
+    Step { about: about.to_owned(), action, undo, deadline_s: PATIENCE_S }
+}
+
+fn pause(time: Nanos) -> Step {
+    Step {
+        about: format!("wait {time}"),
+        action: Action::Pause { ms: time.0 / 1_000_000 },
+        undo: Vec::new(),
+        deadline_s: time.0 / Nanos::PER_SECOND + 60,
+    }
+}
+
+/// Dirty pages are written out first: only clean ones can be dropped (the kernel's admin-guide/sysctl/vm, drop_caches).
+fn drop_caches() -> Vec<Step> {
+    let forget =
+        Action::Write { path: "/proc/sys/vm/drop_caches".into(), value: "3".into(), reads: None };
+    let about = "write out what the kernel holds of files in memory";
+    vec![
+        step(about, Action::Sync, Vec::new()),
+        step("let the kernel forget what it holds of files in memory", forget, Vec::new()),
+    ]
+}
+
+fn trim(target: &Target) -> Step {
+    let (program, about) = match target.offer {
+        Offer::Block { .. } => ("blkdiscard", "discard the whole device"),
+        Offer::Directory { .. } => ("fstrim", "discard what the file system does not use"),
+    };
+    let argv = vec![program.to_owned(), target.offer.path().to_owned()];
+    step(about, Action::Command { argv, may_fail: false }, Vec::new())
+}
+
+/// Unmounts as teardown does, and mounts as the stack was raised.
+fn remount(stage: &Stage, stack: &Built, target: &Target) -> Result<Vec<Step>, Diagnostic> {
+    let path = target.offer.path();
+    let mounts =
+        |step: &&Step| matches!(&step.action, Action::Mount { directory, .. } if directory == path);
+    let Some(mount) = stack.up.iter().find(mounts) else {
+        let message = format!("'{}' is no mounted file system", target.name);
+        let help = "name a layer that is one: target = \"...\"";
+        return Err(Diagnostic::at(stage.places.at("do"), message, help));
+    };
+    let unmount = Action::Unmount { directory: path.to_owned() };
+    Ok(vec![step("unmount the file system", unmount, Vec::new()), mount.clone()])
+}

@@ -1,0 +1,122 @@
+//! `sweep` of a load: points that are measured one after another in one cell, each with figures of its own.
+
+use std::collections::BTreeMap;
+
+use units::Key;
+use workload::LoadSpec;
+
+use crate::bounds;
+use crate::diagnostic::Diagnostic;
+use crate::document::{List, Named, Places, Setting, Table};
+use crate::factors;
+use crate::names;
+use crate::stages;
+
+/// Which keys are swept.
+pub(crate) const SWEEP: Key = Key {
+    name: "sweep",
+    takes: "lists of values by keys of the load",
+    example: "{ depth = [1, 16] }",
+};
+/// That writes leave the state as it is.
+const SWEEP_STATE: Key = Key {
+    name: "sweep_state",
+    takes: "\"steady\": the state stands all points one after another",
+    example: "\"steady\"",
+};
+
+/// One point of a sweep.
+#[derive(Clone)]
+pub(crate) struct Point {
+    /// The swept keys with their values.
+    pub at: BTreeMap<String, String>,
+    pub name: String,
+    pub spec: LoadSpec,
+    pub places: Places,
+}
+
+/// The same as written: the load with the values in place.
+struct WrittenPoint<'t> {
+    at: BTreeMap<String, String>,
+    name: String,
+    load: Table<'t>,
+}
+
+/// The points of the stage of this name, of which `load` is what all have in common.
+pub(crate) fn read<'t>(
+    (name, measured): (&str, bool),
+    keys: Table<'t>,
+    mut load: Table<'t>,
+    file: &str,
+) -> Result<Vec<Point>, Diagnostic> {
+    let at = keys.at();
+    let steady = load.take::<String>(&SWEEP_STATE)?;
+    if let Some(word) = steady.as_ref().filter(|word| word.get_ref() != "steady") {
+        let message = format!("sweep_state cannot be '{}'", word.get_ref());
+        return Err(Diagnostic::at(word.span(), message, SWEEP_STATE.help(SWEEP_STATE.name)));
+    }
+    if !measured {
+        let message = format!("The sweep of '{name}' is not measured");
+        return Err(Diagnostic::at(at, message, "add measure = true"));
+    }
+    let mut points = Vec::new();
+    for WrittenPoint { at, name, load } in written(name, keys, &load)? {
+        let places = load.places();
+        let spec = stages::load(load, &places, file)?;
+        points.push(Point { at, name, spec, places });
+    }
+    if steady.is_none() && points.iter().any(|point| point.spec.writes()) {
+        let message = format!(
+            "The sweep of '{name}' writes: each point would find what the one before it left"
+        );
+        let help =
+            "measure each in a cell of its own ([[factor]]), or say sweep_state = \"steady\"";
+        return Err(Diagnostic::at(at, message, help));
+    }
+    Ok(points)
+}
+
+/// All points of the stage called `stage`, of which `load` is what all have in common; the last key changes fastest.
+fn written<'t>(
+    stage: &str,
+    sweep: Table<'t>,
+    load: &Table<'t>,
+) -> Result<Vec<WrittenPoint<'t>>, Diagnostic> {
+    let at = sweep.at();
+    let keys = sweep.lists(&SWEEP)?;
+    let lengths = keys.iter().map(|key| key.value.values.len());
+    let count = lengths.fold(1_usize, usize::saturating_mul);
+    if !(2..=bounds::POINTS).contains(&count) {
+        let message = format!("A sweep of {count} points");
+        let help =
+            format!("give the keys lists of values that make 2 to {} points", bounds::POINTS);
+        return Err(Diagnostic::at(at, message, help));
+    }
+    let first = WrittenPoint { at: BTreeMap::new(), name: stage.to_owned(), load: load.clone() };
+    let mut points = vec![first];
+    for Named { name: key, value: List { values, .. }, .. } in &keys {
+        let mut next = Vec::new();
+        for (point, value) in points.iter().flat_map(|p| values.iter().map(move |v| (p, v))) {
+            let Some(shown) = factors::name_of(value.get_ref()) else {
+                let help = format!("write {key} = [1, 2]");
+                let message = format!("A value of '{key}' in a sweep is a table or a list");
+                return Err(Diagnostic::at(value.span(), message, help));
+            };
+            let mut load = point.load.clone();
+            load.put(key, &Setting::listed(key, value.clone()))?;
+            let mut at = point.at.clone();
+            at.insert(key.clone(), shown.clone());
+            let name = format!("{} {key}={shown}", point.name);
+            if let Some(mistake) = names::check("a point of a sweep", &name, &value.span()) {
+                return Err(mistake);
+            }
+            if next.iter().any(|other: &WrittenPoint| other.name == name) {
+                let message = format!("{key} = {shown} is in the sweep twice");
+                return Err(Diagnostic::at(value.span(), message, "leave one out"));
+            }
+            next.push(WrittenPoint { at, name, load });
+        }
+        points = next;
+    }
+    Ok(points)
+}

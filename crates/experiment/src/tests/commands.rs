@@ -1,0 +1,204 @@
+//! Tests of `do = "command"` and of `[trees]`.
+
+use units::{Bytes, Nanos};
+
+use super::plan;
+use crate::{CommandPlan, ExperimentError, Output, Plan, Tree};
+
+/// An experiment with a command in a file system; `stage` are the command's keys, `rest` comes before.
+fn text(rest: &str, stage: &str) -> String {
+    format!(
+        "name = \"x\"\nabout = \"\"\nrepeat = 1\n[devices.data]\nsize = \"1G\"\n{rest}\n\
+         [[stack]]\nlayer = \"linear\"\non = \"data\"\nsize = \"512M\"\n[[stack]]\nlayer = \"xfs\"\n\
+         [[stage]]\ndo = \"command\"\nname = \"work\"\nmeasure = true\n{stage}\n"
+    )
+}
+
+fn planned(rest: &str, stage: &str) -> Plan {
+    plan(&text(rest, stage)).unwrap_or_else(|e: ExperimentError| panic!("{}", e.render(false)))
+}
+
+fn command(plan: &Plan) -> &CommandPlan {
+    plan.cells[0].stages[0].command().unwrap()
+}
+
+/// What is said of the only mistake, whose place has to be in a line with `line`.
+fn refused(rest: &str, stage: &str, line: &str) -> String {
+    let text = text(rest, stage);
+    let error = plan(&text).expect_err(&text);
+    let [mistake] = &error.mistakes[..] else { panic!("{text}\n{:?}", error.mistakes) };
+    let span = mistake.span.clone().unwrap_or_else(|| panic!("{mistake:?}"));
+    let start = text[..span.start].rfind('\n').map_or(0, |at| at + 1);
+    let found = text[start..].lines().next().unwrap_or_default();
+    assert!(found.contains(line), "{found}\n{}", error.render(false));
+    assert!(mistake.help.is_some(), "{mistake:?}");
+    error.render(false)
+}
+
+#[test]
+fn a_program_gets_the_directory_of_its_target_and_of_trees() {
+    let plan = planned(
+        "[trees.docs]\npackage = \"vim-runtime\"",
+        "argv = [\"cp\", \"-r\", \"{tree.docs}\", \"{mount}/copy of {target}\"]\ntime_limit = \"2m\"\nsync = false",
+    );
+    let argv = command(&plan).argv_on("/mnt", |name| Some(format!("/trees/{name}"))).unwrap();
+    assert_eq!(argv, ["cp", "-r", "/trees/docs", "/mnt/copy of /mnt"]);
+    assert_eq!(command(&plan).argv_on("/mnt", |_| None).unwrap_err(), "docs");
+    assert_eq!((command(&plan).time_limit, command(&plan).sync), (Nanos::from_secs(120), false));
+    assert!(plan.cells[0].stages[0].settle, "a measured command is followed by rest");
+    assert_eq!(plan.needs.trees["docs"], Tree::Package("vim-runtime".into()));
+    assert_eq!(plan.needs.command_packages, ["coreutils"]);
+    assert_eq!(plan.needs.programs, ["cp"]);
+}
+
+#[test]
+fn a_script_is_run_by_a_shell_that_its_packages_bring() {
+    let plan = planned("", "shell = \"echo ${HOME} {mount}\"\npackages = [\"git\"]");
+    let argv = command(&plan).argv_on("/mnt", |_| None).unwrap();
+    assert_eq!(argv, ["/bin/sh", "-c", "echo ${HOME} /mnt"]);
+    assert_eq!(plan.needs.command_packages, ["git", "dash"]);
+    let bash = "shell = \"ls\"\ninterpreter = \"/usr/bin/bash\"\npackages = [\"bash\"]";
+    let plan = planned("", bash);
+    assert_eq!(command(&plan).argv[0], "/usr/bin/bash");
+    assert_eq!(plan.needs.command_packages, ["bash"]);
+    assert_eq!(command(&plan).time_limit, Nanos::from_secs(600));
+    assert!(command(&plan).sync);
+}
+
+#[test]
+fn figures_are_picked_from_what_is_printed() {
+    let figures = "argv = [\"ls\"]\n[stage.figures]\nfiles = { pattern = '(\\d+) files' }\nshared = { from = \"stderr\", pattern = 'shared: ([0-9.]+)' }";
+    let plan = planned("", figures);
+    let figures = &command(&plan).figures;
+    assert_eq!((figures["files"].from, figures["shared"].from), (Output::Stdout, Output::Stderr));
+    assert_eq!(figures["files"].pick("3 files\n12 files\n", "shared: 7"), Some(12.0));
+    assert_eq!(figures["shared"].pick("3 files", "shared: 7.5"), Some(7.5));
+}
+
+#[test]
+fn a_directory_can_be_a_tree() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join("deep")).unwrap();
+    std::fs::write(dir.path().join("deep/file"), [7; 5000]).unwrap();
+    let path = dir.path().canonicalize().unwrap();
+    let tree = format!("[trees.mine]\npath = \"{}\"", path.display());
+    let plan = planned(&tree, "argv = [\"cp\", \"-r\", \"{tree.mine}\", \"{mount}\"]");
+    assert_eq!(plan.needs.trees["mine"], Tree::Directory { path, bytes: Bytes(5000) });
+}
+
+#[test]
+fn a_plan_with_commands_travels_and_is_explained() {
+    let plan = planned(
+        "[trees.docs]\npackage = \"git\"",
+        "argv = [\"cp\", \"-r\", \"{tree.docs}\", \"{mount}\"]\nfigures.n.pattern = '(\\d+)'",
+    );
+    let json = serde_json::to_string(&plan).unwrap();
+    assert_eq!(serde_json::from_str::<Plan>(&json).unwrap(), plan);
+    let explained = crate::explain(&plan);
+    let stage = &explained.variants[0].stages[0];
+    assert!(
+        stage.contains("cp -r {tree.docs} {mount}") && stage.contains("then a sync"),
+        "{stage}"
+    );
+}
+
+#[test]
+fn every_key_of_a_command_is_told_at_its_line_with_what_it_takes() {
+    for (stage, line) in [
+        ("argv = 5", "argv = 5"),
+        ("argv = \"ls\"", "argv = \"ls\""),
+        ("argv = [5]", "argv = [5]"),
+        ("shell = [5]", "shell = [5]"),
+        ("shell = \"ls\"\ninterpreter = 5", "interpreter = 5"),
+        ("argv = [\"ls\"]\npackages = \"git\"", "packages = \"git\""),
+        ("argv = [\"ls\"]\ntime_limit = \"long\"", "time_limit"),
+        ("argv = [\"ls\"]\ntime_limit = \"25h\"", "time_limit"),
+        ("argv = [\"ls\"]\ntime_limit = \"1ms\"", "time_limit"),
+        ("argv = [\"ls\"]\nsync = \"yes\"", "sync"),
+        ("argv = [\"ls\"]\nfigures = 5", "figures = 5"),
+        ("argv = [\"ls\"]\nfigures.n = 5", "figures.n = 5"),
+        ("argv = [\"ls\"]\nfigures.n.pattern = 5", "figures.n.pattern = 5"),
+        ("argv = [\"ls\"]\nfigures.n.pattern = '\\d+'", "figures.n.pattern"),
+        ("argv = [\"ls\"]\nfigures.n.pattern = '(\\d)(\\d)'", "figures.n.pattern"),
+        ("argv = [\"ls\"]\nfigures.n.pattern = '(\\d'", "figures.n.pattern"),
+        ("argv = [\"ls\"]\nfigures.n = { from = \"file\", pattern = '(a)' }", "figures.n"),
+        ("argv = []", "argv = []"),
+        ("shell = \" \"", "shell = "),
+    ] {
+        let said = refused("", stage, line);
+        assert!(said.contains("takes") && said.contains("as in"), "{stage}\n{said}");
+    }
+}
+
+#[test]
+fn what_makes_no_command_is_told_with_what_to_write() {
+    for (stage, line, said) in [
+        ("", "[[stage]]", "neither argv nor shell"),
+        ("argv = [\"ls\"]\nshell = \"ls\"", "shell = ", "both argv and shell"),
+        ("argv = [\"ls\"]\ninterpreter = \"/bin/sh\"", "interpreter", "leave interpreter out"),
+        ("argv = [\"ls\"]\npackages = [\"-oDir=/\"]", "packages", "no name of a Debian package"),
+        ("argv = [\"ls\"]\npackages = [\"git-\"]", "packages", "as apt does"),
+        ("argv = [\"ls\", \"{muont}\"]", "argv", "did you mean '{mount}'"),
+        ("argv = [\"ls\", \"{tree.docs}\"]", "argv", "add [trees.docs]"),
+        ("argv = [\"ls\"]\ntime_limt = \"1m\"", "time_limt", "did you mean 'time_limit'"),
+        ("argv = [\"ls\"]\nfigures.n = { patern = '(a)' }", "figures.n", "pattern"),
+        (
+            "argv = [\"ls\"]\nfigures.\"a b\".pattern = '(a)'",
+            "figures",
+            "cannot be the name of a figure",
+        ),
+        ("argv = [\"ls\", \"{mount}\"]\ntarget = \"linear\"", "target", "'xfs' stands on it"),
+    ] {
+        let told = refused("", stage, line);
+        assert!(told.contains(said), "{stage}\n{told}");
+    }
+    let device =
+        text("", "argv = [\"ls\", \"{mount}\"]").replace("[[stack]]\nlayer = \"xfs\"\n", "");
+    let told = plan(&device).unwrap_err().render(false);
+    assert!(told.contains("is a block device") && told.contains("write {target}"), "{told}");
+}
+
+#[test]
+fn what_makes_no_tree_is_told_with_what_to_write() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    std::fs::write(&file, "x").unwrap();
+    let file = format!("path = \"{}\"", file.display());
+    let reads = "argv = [\"ls\", \"{tree.t}\"]";
+    for (keys, line, said) in [
+        ("", "[trees.t]", "either a package or a path"),
+        ("package = \"git\"\npath = \"/etc\"", "[trees.t]", "either a package or a path"),
+        ("package = 5", "package = 5", "takes the name of a Debian package"),
+        ("path = 5", "path = 5", "takes the path of a directory"),
+        ("package = \"Git\"", "package = \"Git\"", "no name of a Debian package"),
+        ("path = \"/no/such/place\"", "path = ", "cannot be read"),
+        (&file, "path = ", "is no directory"),
+        ("size = \"5G\"", "size = \"5G\"", "come with a later version"),
+        ("content = { dedupe = \"5%\" }", "content", "come with a later version"),
+        ("pakage = \"git\"", "pakage", "did you mean 'package'"),
+    ] {
+        let told = refused(&format!("[trees.t]\n{keys}"), reads, line);
+        assert!(told.contains(said), "{keys}\n{told}");
+    }
+    let git = "package = \"git\"";
+    let told = refused(&format!("[trees.t]\n{git}"), "argv = [\"ls\"]", "[trees.t]");
+    assert!(told.contains("Nothing uses the tree 't'"), "{told}");
+    let told =
+        refused(&format!("[trees.xfs]\n{git}"), "argv = [\"ls\", \"{tree.xfs}\"]", "[trees.xfs]");
+    assert!(told.contains("of a tree and of a layer"), "{told}");
+    let told = refused(&format!("[trees.\"a b\"]\n{git}"), "argv = [\"ls\"]", "[trees");
+    assert!(told.contains("cannot be the name of a tree"), "{told}");
+    let told = refused("[[trees]]", "argv = [\"ls\"]", "[[trees]]");
+    assert!(told.contains("trees takes"), "{told}");
+}
+
+#[test]
+fn every_key_of_a_command_and_of_a_tree_is_described() {
+    let page = include_str!("../../../../docs/experiments.md");
+    for key in ["argv", "shell", "interpreter", "packages", "time_limit", "sync", "figures"] {
+        assert!(page.contains(&format!("| `{key}` |")), "{key}");
+    }
+    for words in ["[trees.NAME]", "`package`", "`path`", "{mount}", "{target}", "{tree.NAME}"] {
+        assert!(page.contains(words), "{words}");
+    }
+}

@@ -1,0 +1,108 @@
+//! Tests of sweeps: points of one stage, in one cell.
+
+use super::plan;
+
+const HEAD: &str = "name = \"x\"\nabout = \"x\"\nrepeat = 8\n[devices.data]\nsize = \"1G\"\n[[stack]]\nlayer = \"linear\"\n\
+                    on = \"data\"\n[[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\n[[stage]]\ndo = \"load\"\n\
+                    name = \"random\"\nduration = \"1s\"\n";
+const READS: &str = "measure = true\nops = { randread = 100 }\n";
+
+/// Names of the stages of each cell.
+fn stages(text: &str) -> Vec<Vec<String>> {
+    let plan = plan(text).unwrap_or_else(|error| panic!("{}", error.render(false)));
+    let names = |cell: &crate::CellPlan| cell.stages.iter().map(|s| s.name.clone()).collect();
+    plan.cells.iter().map(names).collect()
+}
+
+#[test]
+fn every_point_is_measured_in_an_order_that_the_repeat_draws() {
+    let text =
+        format!("{HEAD}{READS}sweep = {{ depth = [1, 16, 64], block_size = [\"4k\", \"64k\"] }}\n");
+    let plan = plan(&text).unwrap();
+    let facts = &plan.facts.variants[0].stages;
+    let names: Vec<_> = facts.iter().map(|s| s.name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "random block_size=4k depth=1",
+            "random block_size=4k depth=16",
+            "random block_size=4k depth=64",
+            "random block_size=64k depth=1",
+            "random block_size=64k depth=16",
+            "random block_size=64k depth=64",
+        ]
+    );
+    let sweep = facts[4].sweep.as_ref().unwrap();
+    assert_eq!((sweep.stage.as_str(), sweep.point["depth"].as_str()), ("random", "16"));
+    assert!(facts.iter().all(|stage| stage.measured));
+    let load = plan.cells[0].stages.iter().find(|s| s.name == names[4]).unwrap().load().unwrap();
+    assert_eq!((load.depth, load.largest_io().0), (16, 64 << 10));
+    let orders = stages(&text);
+    assert_eq!(orders[0], orders[1], "the same for all variants of a repeat");
+    let mut different = orders.clone();
+    different.sort();
+    different.dedup();
+    assert!(different.len() > 4, "{different:?}");
+    for mut order in orders {
+        order.sort();
+        assert_eq!(order, names);
+    }
+}
+
+#[test]
+fn what_a_stage_sets_is_set_before_its_first_point_whichever_that_is() {
+    let stack = HEAD.replace("linear", "vdo").replace("1G", "8G");
+    let text =
+        format!("{stack}{READS}set.\"vdo.dedupe\" = false\nsweep = {{ depth = [1, 2, 4, 8] }}\n");
+    for cell in plan(&text).unwrap().cells {
+        let changes: Vec<_> = cell.stages.iter().map(|stage| stage.before.len()).collect();
+        assert_eq!(changes, [1, 0, 0, 0]);
+    }
+}
+
+#[test]
+fn writes_are_swept_only_where_the_state_stands_it() {
+    let text = format!(
+        "{HEAD}measure = true\nops = {{ randwrite = 100 }}\nsweep = {{ depth = [1, 2] }}\n"
+    );
+    let shown = plan(&text).unwrap_err().render(false);
+    assert!(shown.contains("[[factor]]") && shown.contains("sweep_state = \"steady\""), "{shown}");
+    assert_eq!(stages(&format!("{text}sweep_state = \"steady\"\n"))[0].len(), 2);
+}
+
+#[test]
+fn a_wrong_sweep_is_told_at_its_line_with_the_remedy() {
+    let many = (1..=51).map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
+    for (keys, said) in [
+        ("sweep = 5", "as in sweep = { depth"),
+        ("sweep = { depth = 5 }", "as in sweep = { depth"),
+        ("sweep = { depth = [1] }", "2 to 50 points"),
+        ("sweep = {}", "2 to 50 points"),
+        (&format!("sweep = {{ depth = [{many}] }}"), "2 to 50 points"),
+        ("sweep = { depth = [1, 1] }", "twice"),
+        ("sweep = { depth = [1, 0] }", "depth"),
+        ("sweep = { depth = [1, true] }", "as in depth = 32"),
+        ("sweep = { depth = [1, [2]] }", "write depth = [1, 2]"),
+        ("sweep = { dept = [1, 2] }", "did you mean 'depth'"),
+        ("sweep = { depth = [1, 2] } # and\nsweep_state = \"wild\"", "sweep_state takes"),
+        ("sweep = { depth = [1, 2] } # and\nsweep_state = 5", "sweep_state takes"),
+        ("swep = { depth = [1, 2] }", "did you mean 'sweep'"),
+    ] {
+        let text = format!("{HEAD}{READS}{keys}\n");
+        let error = plan(&text).expect_err(keys);
+        let found = &error.mistakes[0];
+        let at = text[..found.span.clone().unwrap().start].matches('\n').count();
+        let line = keys.lines().last().unwrap();
+        assert_eq!(text.lines().nth(at), Some(line), "{}", error.render(false));
+        assert!(format!("{found:?}").contains(said), "{}", error.render(false));
+    }
+    let values = (1..=50).map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
+    let six: String = (0..6)
+        .map(|n| format!("[[stage]]\ndo = \"load\"\nname = \"s{n}\"\nduration = \"1s\"\n{READS}sweep = {{ depth = [{values}] }}\n"))
+        .collect();
+    let shown = plan(&format!("{HEAD}{READS}{six}")).unwrap_err().render(false);
+    assert!(shown.contains("301 stages") && shown.contains("at most 250"), "{shown}");
+    let idle = format!("{HEAD}ops = {{ randread = 100 }}\nsweep = {{ depth = [1, 2] }}\n");
+    let shown = plan(&idle).unwrap_err().render(false);
+    assert!(shown.contains("is not measured") && shown.contains("measure = true"), "{shown}");
+}

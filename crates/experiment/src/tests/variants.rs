@@ -1,0 +1,407 @@
+//! Tests of variants of anything: of what `set` and factors change, and of what is said of wrong ones.
+
+use units::Bytes;
+
+use super::choices;
+use super::plan;
+use crate::{Choices, Diagnostic, Plan, Scale, compose};
+
+const HEAD: &str = "name = \"x\"\nabout = \"x\"\nrepeat = 1\n[devices.data]\nsize = \"8G\"\n";
+const STACK: &str = "[[stack]]\nlayer = \"vdo\"\non = \"data\"\nlogical_size = \"1G\"\n";
+const LOAD: &str = "[[stage]]\ndo = \"load\"\nname = \"write\"\nmeasure = true\nops = { randwrite = 100 }\n\
+                    duration = \"1s\"\ncontent.dedupe = \"50%\"\n";
+
+fn planned(rest: &str) -> Plan {
+    let text = format!("{HEAD}{STACK}{LOAD}{rest}");
+    plan(&text).unwrap_or_else(|error| panic!("{text}\n{}", error.render(false)))
+}
+
+/// The first mistake, which has to stand on `line`.
+fn mistake(rest: &str, line: &str) -> Diagnostic {
+    let text = format!("{HEAD}{STACK}{LOAD}{rest}");
+    let error = plan(&text).expect_err(&text);
+    let span = error.mistakes[0].span.clone().unwrap_or_else(|| panic!("{:?}", error.mistakes));
+    let found = text[..span.start].matches('\n').count();
+    assert_eq!(text.lines().nth(found), Some(line), "{}", error.render(false));
+    error.mistakes[0].clone()
+}
+
+fn names(plan: &Plan) -> Vec<&str> {
+    plan.facts.variants.iter().map(|variant| variant.name.as_str()).collect()
+}
+
+/// The settings of a layer or device of a variant, as the plan's facts have them.
+fn setting(plan: &Plan, variant: usize, layer: &str, key: &str) -> String {
+    let stack = &plan.facts.variants[variant].stack;
+    stack.iter().find(|l| l.name == layer).unwrap().settings[key].clone()
+}
+
+const TWO: &str = "[[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\n";
+
+#[test]
+fn set_changes_stages_deep_keys_and_devices_of_one_variant() {
+    let plan = planned(&format!(
+        "{TWO}set.\"write.depth\" = 4\nset.\"write.content.dedupe\" = \"25%\"\n\
+         set.\"write.content.compress\" = \"2x\"\nset.\"device.data.size\" = \"16G\"\n\
+         set.\"write.ops.randread\" = 30\nset.\"write.ops.randwrite\" = 70\n"
+    ));
+    let load = |cell: usize| plan.cells[cell].stages[0].load().unwrap();
+    assert_eq!((load(0).depth, load(1).depth), (32, 4));
+    assert_eq!(load(0).content.dedupe.0, 50.0);
+    assert_eq!(load(1).content.dedupe.0, 25.0);
+    assert_eq!(load(1).operations().count(), 2);
+    assert_eq!(plan.devices["data"].size, Bytes(16 << 30), "the largest of all variants");
+    assert!(plan.devices["data"].largest);
+    // A layer takes as much of it in every variant.
+    assert_eq!(setting(&plan, 0, "data", "size"), "16 GiB");
+}
+
+#[test]
+fn a_names_dots_are_no_keys() {
+    let stage = "[[stage]]\ndo = \"load\"\nname = \"write.more\"\nops = { write = 100 }\nios = 1\n";
+    let plan = planned(&format!("{stage}{TWO}set.\"write.more.depth\" = 4\n"));
+    let depths: Vec<_> = plan.cells[1].stages.iter().map(|s| s.load().unwrap().depth).collect();
+    assert_eq!(depths, [32, 4]);
+}
+
+#[test]
+fn a_setting_that_cannot_be_is_told_where_it_is_set() {
+    for (set, said, help) in [
+        ("write.depth\" = 0", "depth", "depth"),
+        ("write.dept\" = 4", "no key 'dept'", "did you mean 'depth'"),
+        ("write.content.dedupe\" = \"x\"", "content.dedupe", "takes"),
+        ("write.content.dedup\" = 5", "no key 'content.dedup'", "did you mean 'dedupe'"),
+        ("write.contnt.dedupe\" = 5", "no key 'contnt'", "did you mean 'content'"),
+        ("write.duration.x\" = 5", "no table", "set 'duration' itself"),
+        ("write.depth.x\" = 5", "depth cannot be a table", "as in depth = 32"),
+        ("write.name\" = \"x\"", "cannot differ", "only = "),
+        ("write.do\" = \"copy\"", "cannot differ", "only = "),
+        ("write.offset\" = \"2G\"", "offset", "1 GiB"),
+        ("vdo.layer\" = \"linear\"", "cannot differ", "[[variant.stack]]"),
+        ("vdo.dedup\" = true", "dedup", "did you mean 'dedupe'"),
+        ("vdo.dedupe\" = 5", "dedupe", "takes"),
+        ("vdo\" = 5", "names nothing", "its layers are: vdo; stages: write; devices: device.data"),
+        ("rite.depth\" = 5", "names nothing", "stages: write"),
+        ("data.size\" = \"1G\"", "names nothing", "device.data"),
+        ("device.data.size\" = true", "size cannot be true", "takes"),
+        ("device.data.size\" = \"1M\"", "1 MiB", "at least 64M"),
+        ("device.data.sise\" = \"1G\"", "no key 'sise'", "did you mean 'size'"),
+    ] {
+        let line = format!("set.\"{set}");
+        let mistake = mistake(&format!("{TWO}{line}\n"), &line);
+        let shown = format!("{mistake:?}");
+        assert!(mistake.message.contains(said) || said == "offset", "{line}: {shown}");
+        assert!(shown.contains(help), "{line}: {shown}");
+    }
+}
+
+#[test]
+fn devices_layers_and_stages_have_names_of_their_own() {
+    let stage = |name: &str| format!("[[stage]]\ndo = \"allocate\"\nname = \"{name}\"\n");
+    for (name, said) in [
+        ("vdo", "'vdo' is the name of a layer and of a stage"),
+        ("data", "'data' is the name of a device and of a stage"),
+        ("device", "A stage cannot be called 'device'"),
+        ("tree", "A stage cannot be called 'tree'"),
+    ] {
+        let mistake = mistake(&stage(name), &format!("name = \"{name}\""));
+        assert_eq!((mistake.message.starts_with(said), mistake.help.is_some()), (true, true));
+    }
+    // Variants are named apart from them: `vdo` compared with `plain`.
+    planned("[[variant]]\nname = \"vdo\"\n");
+}
+
+const DEDUPE: &str =
+    "[[factor]]\nname = \"dedupe\"\nkey = \"vdo.dedupe\"\nlevels = [false, true]\n";
+const DUPLICATES: &str = "[[factor]]\nname = \"duplicates\"\nkey = \"write.content.dedupe\"\n\
+                          levels = [\"0%\", \"25%\", \"50%\"]\n";
+const CONTENT: &str = "[[factor]]\nname = \"content\"\nlevels = [\n\
+                       { name = \"random\" },\n\
+                       { name = \"packable\", set = { \"write.content.compress\" = \"2.5x\", \"vdo.compression\" = false } },\n]\n";
+
+#[test]
+fn factors_are_crossed_and_cells_named_by_their_levels() {
+    let plan = planned(&format!("{DEDUPE}{DUPLICATES}"));
+    assert_eq!(
+        names(&plan),
+        [
+            "dedupe off, duplicates 0%",
+            "dedupe off, duplicates 25%",
+            "dedupe off, duplicates 50%",
+            "dedupe on, duplicates 0%",
+            "dedupe on, duplicates 25%",
+            "dedupe on, duplicates 50%",
+        ]
+    );
+    assert_eq!(setting(&plan, 0, "vdo", "dedupe"), "off");
+    assert_eq!(setting(&plan, 5, "vdo", "dedupe"), "on");
+    let dedupe = |cell: usize| plan.cells[cell].stages[0].load().unwrap().content.dedupe.0;
+    assert_eq!((dedupe(3), dedupe(5)), (0.0, 50.0));
+    let levels = &plan.facts.variants[4].levels;
+    assert_eq!((levels["dedupe"].as_str(), levels["duplicates"].as_str()), ("on", "25%"));
+    let factors: Vec<_> =
+        plan.facts.factors.iter().map(|f| (f.name.as_str(), f.levels.len())).collect();
+    assert_eq!(factors, [("dedupe", 2), ("duplicates", 3)]);
+}
+
+#[test]
+fn a_level_sets_several_keys_and_crosses_variants() {
+    let plan = planned(&format!("{TWO}set.\"vdo.dedupe\" = false\n{CONTENT}"));
+    assert_eq!(
+        names(&plan),
+        ["a, content random", "a, content packable", "b, content random", "b, content packable"]
+    );
+    let compression: Vec<_> = (0..4).map(|v| setting(&plan, v, "vdo", "compression")).collect();
+    assert_eq!(compression, ["on", "off", "on", "off"]);
+    assert_eq!(setting(&plan, 2, "vdo", "dedupe"), "off");
+}
+
+#[test]
+fn a_variant_without_what_a_factor_sets_is_there_once() {
+    let plain =
+        "[[variant]]\nname = \"plain\"\n[[variant.stack]]\nlayer = \"linear\"\non = \"data\"\n";
+    let plan = planned(&format!("{plain}[[variant]]\nname = \"vdo\"\n{DEDUPE}"));
+    assert_eq!(names(&plan), ["plain", "vdo, dedupe off", "vdo, dedupe on"]);
+    assert!(plan.facts.variants[0].levels.is_empty());
+}
+
+#[test]
+fn a_stage_is_for_all_cells_of_a_variant_or_for_one_of_them() {
+    let only = |name: &str| format!("{TWO}{DEDUPE}[[stage]]\ndo = \"read\"\nonly = [\"{name}\"]\n");
+    let stages = |plan: &Plan| plan.cells.iter().map(|cell| cell.stages.len()).collect::<Vec<_>>();
+    assert_eq!(stages(&planned(&only("b"))), [1, 1, 2, 2]);
+    assert_eq!(stages(&planned(&only("b, dedupe on"))), [1, 1, 1, 2]);
+    assert!(mistake(&only("c"), "only = [\"c\"]").help.unwrap().contains("b, dedupe on"));
+}
+
+#[test]
+fn excluded_combinations_are_left_out() {
+    let exclude = "[[exclude]]\ndedupe = false\nduplicates = \"25%\"\n";
+    let plan = planned(&format!("{DEDUPE}{DUPLICATES}{exclude}"));
+    assert_eq!(plan.facts.variants.len(), 5);
+    assert!(!names(&plan).contains(&"dedupe off, duplicates 25%"));
+    let exclude = "[[exclude]]\nvariant = \"a\"\ndedupe = \"on\"\n";
+    assert_eq!(
+        names(&planned(&format!("{TWO}{DEDUPE}{exclude}"))),
+        ["a, dedupe off", "b, dedupe off", "b, dedupe on"]
+    );
+}
+
+#[test]
+fn a_wrong_factor_or_exclusion_is_told_at_its_line_with_the_remedy() {
+    let factor = |lines: &str| format!("[[factor]]\n{lines}\n");
+    let named = |lines: &str| format!("[[factor]]\nname = \"f\"\n{lines}\n");
+    let key = |lines: &str| format!("[[factor]]\nname = \"f\"\nkey = \"write.depth\"\n{lines}\n");
+    let exclude = |lines: &str| format!("{DEDUPE}[[exclude]]\n{lines}\n");
+    let many =
+        format!("levels = [{}]", (1..=1001).map(|n| n.to_string()).collect::<Vec<_>>().join(", "));
+    let long = format!("name = \"{}\"", "x".repeat(62));
+    for (rest, line, help) in [
+        (factor("levels = [1, 2]"), "[[factor]]", "name takes"),
+        (factor("name = 5"), "name = 5", "as in name"),
+        (factor("name = \"variant\""), "name = \"variant\"", "another name"),
+        (named("# none"), "[[factor]]", "levels takes"),
+        (named("levels = 5"), "levels = 5", "as in levels"),
+        (named("levels = [1, 2]"), "levels = [1, 2]", "add it: key takes"),
+        (named("levels = [[1], [2]]"), "levels = [[1], [2]]", "as in levels"),
+        (named("levels = [{ set = {} }]"), "levels = [{ set = {} }]", "name takes"),
+        (
+            named("levels = [{ name = \"a\", st = 1 }]"),
+            "levels = [{ name = \"a\", st = 1 }]",
+            "did you mean 'set'",
+        ),
+        (
+            named("levels = [{ name = \"a\", set = 1 }]"),
+            "levels = [{ name = \"a\", set = 1 }]",
+            "as in set",
+        ),
+        (named("key = 5"), "key = 5", "as in key"),
+        (named("lvels = [1]"), "lvels = [1]", "did you mean 'levels'"),
+        (key("levels = [1]"), "levels = [1]", "add levels"),
+        (key("levels = [1, 1]"), "levels = [1, 1]", "its own name"),
+        (key("levels = [1, { name = \"a\" }]"), "levels = [1, { name = \"a\" }]", "leave key out"),
+        (key("levels = [1, 0]"), "levels = [1, 0]", "depth"),
+        (key("levels = [1, true]"), "levels = [1, true]", "as in depth"),
+        (named("key = \"rite.depth\"\nlevels = [1, 2]"), "levels = [1, 2]", "stages: write"),
+        (key(&many), "name = \"f\"", "fewer levels"),
+        (
+            factor(&format!("{long}\nkey = \"write.depth\"\nlevels = [100, 200]")),
+            "levels = [100, 200]",
+            "64",
+        ),
+        (
+            format!("{DEDUPE}# again\n{}", DEDUPE.replace("key", "  key")),
+            "name = \"dedupe\"",
+            "its own name",
+        ),
+        (exclude("# none"), "[[exclude]]", "name levels"),
+        (exclude("dedup = \"on\""), "dedup = \"on\"", "did you mean 'dedupe'"),
+        (exclude("dedupe = \"onn\""), "dedupe = \"onn\"", "did you mean 'on'"),
+        (exclude("dedupe = [1]"), "dedupe = [1]", "one level of each"),
+        (exclude("variant = \"a\""), "variant = \"a\"", "There are: dedupe"),
+        (
+            exclude("dedupe = \"on\"\n[[exclude]]\ndedupe = false"),
+            "[[exclude]]",
+            "leave an exclusion out",
+        ),
+        (format!("exclude = 5\n{DEDUPE}"), "exclude = 5", "as in exclude"),
+        ("factor = 5".to_owned(), "factor = 5", "as in factor"),
+    ] {
+        // Keys of the file itself come before its tables.
+        let (first, rest) = match rest.split_once('\n') {
+            Some((first, rest)) if !first.starts_with('[') => (first, rest),
+            None => (rest.as_str(), ""),
+            _ => ("", rest.as_str()),
+        };
+        let text = format!("{first}\n{HEAD}{STACK}{LOAD}{rest}");
+        let error = plan(&text).expect_err(&text);
+        let found = error.mistakes.iter().find(|m| format!("{m:?}").contains(help));
+        let found = found.unwrap_or_else(|| panic!("{help}:\n{}", error.render(false)));
+        let at = text[..found.span.clone().unwrap().start].matches('\n').count();
+        assert_eq!(text.lines().nth(at), Some(line), "{}", error.render(false));
+    }
+}
+
+#[test]
+fn what_several_variants_share_is_told_once() {
+    let text =
+        format!("{HEAD}{STACK}{LOAD}{DEDUPE}{DUPLICATES}").replace("duration = ", "duraton = ");
+    let error = plan(&text).unwrap_err();
+    assert_eq!(error.mistakes.len(), 1, "{}", error.render(false));
+}
+
+#[test]
+fn more_variants_than_can_be_are_refused() {
+    let levels = (1..=60).map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
+    let factor =
+        format!("[[factor]]\nname = \"depth\"\nkey = \"write.depth\"\nlevels = [{levels}]\n");
+    let text = format!("{HEAD}{STACK}{LOAD}{factor}{DEDUPE}");
+    let shown = plan(&text).unwrap_err().render(false);
+    assert!(shown.contains("120 variants; at most 100"), "{shown}");
+    let nine: String = (0..9)
+        .map(|n| format!("[[factor]]\nname = \"f{n}\"\nkey = \"write.depth\"\nlevels = [1, 2]\n"))
+        .collect();
+    let shown = plan(&format!("{HEAD}{STACK}{LOAD}{nine}")).unwrap_err().render(false);
+    assert!(shown.contains("9 factors; at most 8"), "{shown}");
+}
+
+/// The plan at a scale, of these variants only.
+fn chosen(rest: &str, scale: Scale, only: &[&str]) -> Result<Plan, String> {
+    let only = only.iter().map(|&text| text.to_owned()).collect();
+    let choices = Choices { scale, only, ..choices() };
+    compose("x.toml", &format!("{HEAD}{STACK}{LOAD}{rest}"), &choices).map_err(|e| e.render(false))
+}
+
+const SCALES: &str = "[scale.lab]\nset.\"vdo.logical_size\" = \"512M\"\nset.\"write.duration\" = \"2s\"\n\
+                      [scale.lab.variant.b]\nset.\"vdo.logical_size\" = \"256M\"\n\
+                      [scale.tiny]\nset.\"write.depth\" = 1\nset.\"device.data.size\" = \"7G\"\n";
+
+#[test]
+fn a_scale_is_set_last_and_what_it_sets_is_kept() {
+    let rest = format!("{TWO}set.\"vdo.logical_size\" = \"3G\"\n{SCALES}");
+    let lab = chosen(&rest, Scale::Usual("lab"), &[]).unwrap();
+    let sizes: Vec<_> = lab.cells.iter().map(|c| c.target.offer.bytes() >> 20).collect();
+    assert_eq!(sizes, [512, 256]);
+    assert_eq!(lab.facts.scale.as_deref(), Some("lab"));
+    let set = [
+        "vdo.logical_size = \"512M\"",
+        "write.duration = \"2s\"",
+        "b: vdo.logical_size = \"256M\"",
+    ];
+    assert_eq!(lab.facts.scaled, set);
+    let full = chosen(&rest, Scale::Usual("full"), &[]).unwrap();
+    let sizes: Vec<_> = full.cells.iter().map(|c| c.target.offer.bytes() >> 20).collect();
+    assert_eq!((sizes, full.facts.scale), (vec![1024, 3072], None));
+    let tiny = chosen(&rest, Scale::Asked("tiny".into()), &[]).unwrap();
+    assert_eq!(tiny.cells[0].stages[0].load().unwrap().depth, 1);
+    assert_eq!((tiny.devices["data"].size, tiny.devices["data"].largest), (Bytes(7 << 30), false));
+    // Both usual names can be asked for where the file has no such scale.
+    assert!(chosen("", Scale::Asked("full".into()), &[]).unwrap().facts.scale.is_none());
+    let said = chosen(&rest, Scale::Asked("tyni".into()), &[]).unwrap_err();
+    assert!(said.contains("no scale 'tyni'") && said.contains("did you mean 'tiny'"), "{said}");
+}
+
+#[test]
+fn a_scale_says_nothing_of_layers_that_a_variant_does_not_have() {
+    let plain =
+        "[[variant]]\nname = \"plain\"\n[[variant.stack]]\nlayer = \"linear\"\non = \"data\"\n";
+    let rest = format!(
+        "{plain}[[variant]]\nname = \"vdo\"\n[scale.lab]\nset.\"vdo.logical_size\" = \"512M\"\n"
+    );
+    assert_eq!(planned(&rest).cells[1].target.offer.bytes(), 512 << 20);
+}
+
+#[test]
+fn a_wrong_scale_is_told_at_its_line_at_whichever_scale_is_planned() {
+    for (rest, line, said) in [
+        (
+            "[scale.full]\nset.\"vod.dedupe\" = true",
+            "set.\"vod.dedupe\" = true",
+            "its layers are: vdo",
+        ),
+        ("[scale.lab]\nset.\"write.depth\" = 0", "set.\"write.depth\" = 0", "depth"),
+        ("[scale.full]\nset = 5", "set = 5", "as in set"),
+        ("[scale.full]\nst = 5", "st = 5", "did you mean 'set'"),
+        ("[scale.full]\nvariant = 5", "variant = 5", "as in variant"),
+        (
+            "[scale.full.variant.c]\nset.\"vdo.dedupe\" = true",
+            "[scale.full.variant.c]",
+            "There are: default",
+        ),
+        ("[scale]\nlab = 5", "lab = 5", "as in scale"),
+    ] {
+        let shown = format!("{:?}", mistake(rest, line));
+        assert!(shown.contains(said), "{rest}: {shown}");
+    }
+    let rest = format!("{DEDUPE}[scale.full]\nset.\"vdo.dedupe\" = true");
+    let shown = mistake(&rest, "set.\"vdo.dedupe\" = true");
+    assert!(shown.message.contains("the factor 'dedupe' varies"), "{shown:?}");
+}
+
+#[test]
+fn only_the_variants_that_are_named_are_planned() {
+    let rest = format!("{TWO}{DEDUPE}");
+    let only = |only: &[&str]| chosen(&rest, Scale::Usual("lab"), only);
+    let seen = |texts: &[&str]| {
+        only(texts).unwrap().facts.variants.iter().map(|v| v.name.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(seen(&["b"]), ["b, dedupe off", "b, dedupe on"]);
+    // Names may have commas.
+    assert_eq!(seen(&["b, dedupe on, a, dedupe off"]), ["a, dedupe off", "b, dedupe on"]);
+    assert_eq!(seen(&["b, dedupe on", "a"]), ["a, dedupe off", "a, dedupe on", "b, dedupe on"]);
+    let all = only(&[]).unwrap();
+    assert_eq!(only(&["b"]).unwrap().cells[0].seed, all.cells[0].seed);
+    for wrong in ["c", "a,c", "b, dedupe onn", ","] {
+        let said = only(&[wrong]).unwrap_err();
+        assert!(
+            said.contains("no variant") && said.contains("There are: a, dedupe off; a, dedupe on"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn devices_that_no_chosen_variant_uses_are_not_asked_for() {
+    let fast = "[devices.fast]\nsize = \"1G\"\n[[variant]]\nname = \"vdo\"\n[[variant]]\nname = \"fast\"\n\
+                [[variant.stack]]\nlayer = \"linear\"\non = \"fast\"\n";
+    let roles = |only: &[&str]| {
+        let plan = chosen(fast, Scale::Usual("lab"), only).unwrap();
+        plan.devices.into_keys().collect::<Vec<_>>()
+    };
+    assert_eq!(roles(&[]), ["data", "fast"]);
+    assert_eq!(
+        (roles(&["fast"]), roles(&["vdo"])),
+        (vec!["fast".to_owned()], vec!["data".to_owned()])
+    );
+}
+
+#[test]
+fn allocating_is_estimated_from_what_it_writes() {
+    let allocate = "[[stage]]\ndo = \"allocate\"\n[[variant]]\nname = \"small\"\n[[variant]]\nname = \"large\"\n\
+                    set.\"vdo.logical_size\" = \"400G\"\n";
+    let plan = planned(allocate);
+    let about = |cell: usize| plan.cells[cell].stages[1].about.0 / 1_000_000_000;
+    assert_eq!((about(0), about(1)), (1, 161), "324 and 129,135 leaves");
+    let explained = crate::explain(&plan);
+    assert!(explained.variants[1].about_ns > 160_000_000_000, "{explained:?}");
+}

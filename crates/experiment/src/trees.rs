@@ -1,0 +1,216 @@
+//! `[trees.NAME]`: directories that commands read: the files of a Debian package, or a directory of the host.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use toml::{Spanned, Value};
+use units::show::grouped;
+use units::{Bytes, Key};
+
+use crate::command;
+use crate::devices::Devices;
+use crate::diagnostic::Diagnostic;
+use crate::document::{Named, Table};
+use crate::names;
+use crate::plan::Tree;
+use crate::stacks::VariantStack;
+use crate::stages::Stage;
+
+const TREES: Key = Key {
+    name: "trees",
+    takes: "tables, each under its name",
+    example: "{ files = { package = \"git\" } }",
+};
+const PACKAGE: Key =
+    Key { name: "package", takes: "the name of a Debian package", example: "\"vim-runtime\"" };
+const PATH: Key =
+    Key { name: "path", takes: "the path of a directory", example: "\"/usr/share/doc\"" };
+/// Keys of trees that are made from the seed.
+const MADE: [Key; 3] = [
+    Key { name: "size", takes: "a size", example: "\"5G\"" },
+    Key { name: "file_size", takes: "a range of sizes", example: "\"16k..1M\"" },
+    Key { name: "content", takes: "what loads write", example: "{ dedupe = \"50%\" }" },
+];
+/// Most trees of an experiment.
+const MOST: usize = 16;
+/// The most that a tree may hold: a guest gets a copy of it.
+const LARGEST: Bytes = Bytes(4 << 30);
+/// Most files and directories of a tree.
+const MOST_ENTRIES: u64 = 200_000;
+
+/// `[trees.NAME]` as written.
+pub(crate) struct WrittenTree {
+    name: String,
+    at: Range<usize>,
+    from: From,
+}
+
+/// Where its files come from.
+enum From {
+    Package(String),
+    Path(Spanned<String>),
+}
+
+/// All trees by name.
+#[derive(Default)]
+pub(crate) struct Trees(pub BTreeMap<String, Tree>);
+
+impl Trees {
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+}
+
+/// Takes `[trees]` out of the file.
+pub(crate) fn take(root: &mut Table) -> Result<Vec<WrittenTree>, Diagnostic> {
+    let Some(table) = root.table(&TREES, "A list of trees")? else { return Ok(Vec::new()) };
+    let at = table.at();
+    let trees = table.named_tables(&TREES, "A tree")?;
+    if trees.len() > MOST {
+        let message = format!("There are {} trees; at most {MOST} are possible", trees.len());
+        return Err(Diagnostic::at(at, message, format!("leave {} out", trees.len() - MOST)));
+    }
+    trees.into_iter().map(written).collect()
+}
+
+fn written(named: Named<Table>) -> Result<WrittenTree, Diagnostic> {
+    let Named { name, at, value: mut table } = named;
+    if let Some(mistake) = names::check_plain("a tree", &name, &at) {
+        return Err(mistake);
+    }
+    let package = table.take::<String>(&PACKAGE)?;
+    let path = table.take::<String>(&PATH)?;
+    for key in &MADE {
+        if let Some(value) = table.take::<Value>(key)? {
+            let message =
+                format!("The tree '{name}' has a {}, and trees are not made yet", key.name);
+            let help = "give package = \"...\" for the files of a Debian package, or path = \"...\" for a directory; trees made from the seed come with a later version";
+            return Err(Diagnostic::at(value.span(), message, help));
+        }
+    }
+    table.finish()?;
+    let from = match (package, path) {
+        (Some(package), None) => {
+            command::package(package.get_ref(), package.span())?;
+            From::Package(package.into_inner())
+        }
+        (None, Some(path)) => From::Path(path),
+        _ => {
+            let message = format!("The tree '{name}' needs either a package or a path");
+            let help = "give package = \"vim-runtime\" for its files, or path = \"/usr/share/doc\" for a directory";
+            return Err(Diagnostic::at(at, message, help));
+        }
+    };
+    Ok(WrittenTree { name, at, from })
+}
+
+/// Looks at the directories; `file` is the experiment's, which paths are named from.
+pub(crate) fn read(written: &[WrittenTree], file: &str) -> Result<Trees, Vec<Diagnostic>> {
+    let mut trees = Trees::default();
+    let mut mistakes = Vec::new();
+    for tree in written {
+        let found = match &tree.from {
+            From::Package(package) => Ok(Tree::Package(package.clone())),
+            From::Path(path) => directory(path, file),
+        };
+        match found {
+            Ok(found) => {
+                trees.0.insert(tree.name.clone(), found);
+            }
+            Err(mistake) => mistakes.push(mistake),
+        }
+    }
+    if mistakes.is_empty() { Ok(trees) } else { Err(mistakes) }
+}
+
+/// Refuses trees that no command reads, and names that something else has.
+pub(crate) fn check(
+    written: &[WrittenTree],
+    devices: &[Devices],
+    variants: &[VariantStack],
+    stages: &[Stage],
+) -> Vec<Diagnostic> {
+    let device = |name: &str| {
+        devices.iter().any(|d| d.sizes.contains_key(name) || d.images.contains_key(name))
+    };
+    let read =
+        |name: &str| stages.iter().filter_map(Stage::command).any(|c| c.trees().contains(name));
+    let layer =
+        |name: &str| variants.iter().flat_map(|v| &v.layers).any(|layer| layer.name == name);
+    let check = |tree: &WrittenTree| {
+        let name = &tree.name;
+        if device(name) || layer(name) {
+            let what = if layer(name) { "layer" } else { "device" };
+            let message = format!("'{name}' is the name of a tree and of a {what}");
+            return Some(Diagnostic::at(tree.at.clone(), message, "give the tree another name"));
+        }
+        let help = format!(
+            "leave [trees.{name}] out, or read it in a command: {{tree.{name}}} stands for its directory"
+        );
+        let unused =
+            || Diagnostic::at(tree.at.clone(), format!("Nothing uses the tree '{name}'"), help);
+        (!read(name)).then(unused)
+    };
+    written.iter().filter_map(check).collect()
+}
+
+/// The directory, found from where the experiment stands.
+fn directory(written: &Spanned<String>, file: &str) -> Result<Tree, Diagnostic> {
+    let folder = Path::new(file).parent().unwrap_or(Path::new(""));
+    let path = folder.join(written.get_ref());
+    let refuse = |message: String, help: &str| Err(Diagnostic::at(written.span(), message, help));
+    let found = match path.canonicalize() {
+        Ok(found) if found.is_dir() => found,
+        Ok(_) => return refuse(format!("{} is no directory", path.display()), "name a directory"),
+        Err(error) => {
+            let message = format!("{} cannot be read: {error}", path.display());
+            return refuse(message, "name a directory, from the experiment's folder on");
+        }
+    };
+    let (bytes, entries) = match held(&found) {
+        Ok(held) => held,
+        Err((path, error)) => {
+            let message = format!("{} cannot be read: {error}", path.display());
+            return refuse(message, "name a directory of which everything can be read");
+        }
+    };
+    if bytes > LARGEST || entries > MOST_ENTRIES {
+        let message = format!(
+            "{} holds more than {LARGEST} or {} files and directories, the most that a tree may",
+            found.display(),
+            grouped(MOST_ENTRIES)
+        );
+        return refuse(message, "name a smaller directory: a guest gets a copy of it");
+    }
+    Ok(Tree::Directory { path: found, bytes })
+}
+
+/// Bytes of files, and how many entries there are; stops counting where it is too much.
+fn held(root: &Path) -> Result<(Bytes, u64), (PathBuf, std::io::Error)> {
+    let (mut bytes, mut entries) = (Bytes(0), 0);
+    let mut open = vec![root.to_path_buf()];
+    while let Some(folder) = open.pop() {
+        let failed = |error| (folder.clone(), error);
+        for entry in std::fs::read_dir(&folder).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let path = entry.path();
+            // Links are not followed.
+            let facts = entry.metadata().map_err(|error| (path.clone(), error))?;
+            entries += 1;
+            if facts.is_dir() {
+                open.push(path);
+            } else if facts.is_file() {
+                bytes.0 += facts.len();
+            }
+            if bytes > LARGEST || entries > MOST_ENTRIES {
+                return Ok((bytes, entries));
+            }
+        }
+    }
+    Ok((bytes, entries))
+}

@@ -1,0 +1,71 @@
+//! A command of a stage: run, measured, judged, and written into the transcript.
+
+use std::io;
+
+use layers::step::show_argv;
+use results::TranscriptEntry;
+use results::model::CommandFigures;
+use units::Nanos;
+
+use super::{Executor, Task, chain, judge};
+use crate::{Output, Ran, StepError, Work};
+
+impl Executor {
+    /// Runs a command of a stage and measures it. What was measured comes back however it ended.
+    pub fn measured(
+        &mut self,
+        about: &str,
+        work: &Work,
+    ) -> (CommandFigures, Result<(), StepError>) {
+        let interrupt = self.interrupt.clone();
+        let deadline_s = work.time_limit.0 / Nanos::PER_SECOND;
+        let task = Task { about, deadline_s, interrupt, undo: false };
+        let at = self.clock.now();
+        let ran = self.machine.measured(work, &task.interrupt);
+        let mut entry = TranscriptEntry {
+            argv: work.argv.clone(),
+            action: show_argv(&work.argv),
+            ..self.entry(&task, at)
+        };
+        let (figures, outcome) = match ran {
+            Ok(ran) => {
+                let outcome = judge_measured(&task, work, &ran);
+                (ran.figures, outcome)
+            }
+            Err(source) => {
+                let program = work.argv.first().cloned().unwrap_or_default();
+                (CommandFigures::default(), Err(StepError::Program { program, source }))
+            }
+        };
+        entry.exit_code = figures.exit_code;
+        entry.stdout = results::transcript::bounded(figures.stdout.as_bytes());
+        entry.stderr = results::transcript::bounded(figures.stderr.as_bytes());
+        entry.error = outcome.as_ref().err().map(|error| chain(error));
+        self.transcript.push(entry);
+        (figures, outcome)
+    }
+}
+
+/// Whether the way a measured command ended is a failure.
+fn judge_measured(task: &Task, work: &Work, ran: &Ran) -> Result<(), StepError> {
+    let about = task.about.to_owned();
+    if ran.interrupted {
+        return Err(StepError::Interrupted { about });
+    }
+    let output = Output {
+        code: ran.figures.exit_code,
+        signal: ran.signal,
+        stderr: ran.figures.stderr.clone(),
+        overdue: ran.overdue,
+        ..Output::default()
+    };
+    judge(task, &work.argv, false, &output)?;
+    match &ran.unsynced {
+        None => Ok(()),
+        Some(error) => Err(StepError::Action {
+            about,
+            action: format!("bringing what was written to {} to stable storage", work.target),
+            source: io::Error::new(error.kind(), error.to_string()),
+        }),
+    }
+}

@@ -1,0 +1,218 @@
+//! A command of a stage: run to its end, and measured with all that it waited for.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use results::model::CommandFigures;
+use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions, pidfd_open, waitid};
+use sys::interrupt::{Interrupt, Level};
+use units::Nanos;
+
+use crate::child::{command, kill_group};
+use crate::outputs::{Kept, Pipe, wait_for};
+
+/// What is kept of the beginning of each output, and of its end, bytes.
+const KEPT: usize = 32 << 10;
+/// How often the time limit and the interrupt are looked at.
+const LOOK: Duration = Duration::from_millis(10);
+/// Who commits in a repository that a command makes: git refuses to commit for nobody.
+const AUTHOR: [(&str, &str); 4] = [
+    ("GIT_AUTHOR_NAME", "fathom"),
+    ("GIT_AUTHOR_EMAIL", "fathom@localhost"),
+    ("GIT_COMMITTER_NAME", "fathom"),
+    ("GIT_COMMITTER_EMAIL", "fathom@localhost"),
+];
+
+/// A command to be measured. All names in it are resolved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Work {
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// The directory or block device that it works on.
+    pub target: String,
+    /// Whether that is a directory: the command starts in it then.
+    pub directory: bool,
+    /// Whether what it wrote is brought to stable storage, which is measured too.
+    pub sync: bool,
+    /// When it is killed.
+    pub time_limit: Nanos,
+}
+
+/// How a measured command ended.
+#[derive(Debug, Default)]
+pub struct Ran {
+    /// What was measured of it.
+    pub figures: CommandFigures,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// Whether it was killed because its time was over.
+    pub overdue: bool,
+    /// Whether it was killed because the user wished to stop.
+    pub interrupted: bool,
+    /// Why what it wrote could not be brought to stable storage.
+    pub unsynced: Option<io::Error>,
+}
+
+/// Runs a command to its end, its time limit, or the wish to stop.
+///
+/// # Errors
+/// When it cannot be started.
+pub(crate) fn run(work: &Work, interrupt: &Interrupt) -> io::Result<Ran> {
+    let mut command = command(&work.argv)?;
+    command.envs(AUTHOR).current_dir(if work.directory { work.target.as_str() } else { "/" });
+    let mut ran = Ran::default();
+    ran.figures.used_before_bytes = used(work);
+    let start = Instant::now();
+    let mut child = command.spawn()?;
+    let mut stdout = Pipe::new(child.stdout.take(), Kept::new(KEPT, KEPT))?;
+    let mut stderr = Pipe::new(child.stderr.take(), Kept::new(KEPT, KEPT))?;
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    // A kernel without them is asked more often.
+    let end = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+    loop {
+        stdout.read();
+        stderr.read();
+        if pid.is_none_or(has_ended) {
+            break;
+        }
+        ran.overdue = start.elapsed() >= Duration::from(work.time_limit);
+        ran.interrupted = interrupt.level() != Level::None;
+        if ran.overdue || ran.interrupted {
+            break;
+        }
+        let end = end.as_ref().map(std::os::fd::AsFd::as_fd);
+        wait_for(&[stdout.fd(), stderr.fd(), end], LOOK);
+    }
+    let elapsed = start.elapsed();
+    // What it left running would go on writing, and keep the file system busy. Nobody has waited for the child yet, so that
+    // the number of its group is nobody else's.
+    kill_group(child.id());
+    let reaped = sys::reap::reap(child.id())?;
+    stdout.read();
+    stderr.read();
+    if work.sync && !ran.overdue && !ran.interrupted {
+        match synced(work) {
+            Ok(()) => ran.figures.elapsed_with_sync_s = Some(start.elapsed().as_secs_f64()),
+            Err(error) => ran.unsynced = Some(error),
+        }
+    }
+    ran.signal = std::os::unix::process::ExitStatusExt::signal(&reaped.status);
+    ran.figures = CommandFigures {
+        elapsed_s: Some(elapsed.as_secs_f64()),
+        cpu_user_s: Some(reaped.user.as_secs_f64()),
+        cpu_system_s: Some(reaped.system.as_secs_f64()),
+        peak_memory_bytes: Some(reaped.peak_memory_bytes),
+        exit_code: reaped.status.code(),
+        used_after_bytes: used(work),
+        stdout: stdout.kept.text(),
+        stderr: stderr.kept.text(),
+        ..ran.figures
+    };
+    Ok(ran)
+}
+
+/// Whether a child has ended; it is not waited for.
+fn has_ended(child: Pid) -> bool {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    !matches!(waitid(WaitId::Pid(child), options), Ok(None) | Err(rustix::io::Errno::INTR))
+}
+
+/// What the file system of the target counts as used.
+fn used(work: &Work) -> Option<u64> {
+    if !work.directory {
+        return None;
+    }
+    let facts = rustix::fs::statvfs(Path::new(&work.target)).ok()?;
+    Some(facts.f_blocks.saturating_sub(facts.f_bfree) * facts.f_frsize)
+}
+
+/// Brings what was written to the target to stable storage.
+fn synced(work: &Work) -> io::Result<()> {
+    let target = File::open(&work.target)?;
+    if work.directory { Ok(rustix::fs::syncfs(&target)?) } else { sys::block::flush(&target) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sh(script: &str, directory: &Path, limit: Nanos, interrupt: &Interrupt) -> Ran {
+        let work = Work {
+            argv: ["sh", "-c", script].map(str::to_owned).to_vec(),
+            target: directory.display().to_string(),
+            directory: true,
+            sync: true,
+            time_limit: limit,
+        };
+        run(&work, interrupt).unwrap()
+    }
+
+    const LONG: Nanos = Nanos::from_secs(60);
+
+    #[test]
+    fn time_cpu_memory_and_space_of_a_command_and_its_children_are_measured() {
+        let dir = tempfile::tempdir().unwrap();
+        let script = "pwd; head -c 8000000 /dev/urandom >file; sleep 0.2; exit 0";
+        let Ran { figures, signal, .. } = sh(script, dir.path(), LONG, &Interrupt::new());
+        assert_eq!((figures.exit_code, signal), (Some(0), None));
+        assert_eq!(figures.stdout.trim(), dir.path().canonicalize().unwrap().display().to_string());
+        let (elapsed, synced) = (figures.elapsed_s.unwrap(), figures.elapsed_with_sync_s.unwrap());
+        assert!(elapsed >= 0.2 && synced >= elapsed, "{figures:?}");
+        assert!(figures.cpu_system_s.unwrap() > 0.001, "{figures:?}");
+        assert!(figures.peak_memory_bytes.unwrap() > 100_000, "{figures:?}");
+        let grown = figures.metrics().into_iter().find(|(id, _)| *id == "space_taken_bytes");
+        assert!(grown.unwrap().1.is_some());
+    }
+
+    #[test]
+    fn what_a_command_leaves_running_is_killed_and_its_pipe_holds_nobody_up() {
+        let dir = tempfile::tempdir().unwrap();
+        let start = Instant::now();
+        let ran = sh("sleep 63 & echo $!", dir.path(), LONG, &Interrupt::new());
+        assert!(start.elapsed() < Duration::from_secs(30));
+        let stat = format!("/proc/{}/stat", ran.figures.stdout.trim());
+        let gone = || std::fs::read_to_string(&stat).map_or(true, |s| s.contains(") Z "));
+        while !gone() {
+            assert!(start.elapsed() < Duration::from_secs(30), "{stat}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    #[test]
+    fn the_time_limit_and_a_wish_to_stop_kill_it_and_its_children() {
+        let dir = tempfile::tempdir().unwrap();
+        let limit = Nanos(200_000_000);
+        let late = sh("echo begun; sleep 64; echo", dir.path(), limit, &Interrupt::new());
+        assert!(late.overdue && late.signal == Some(9) && late.figures.stdout == "begun\n");
+        assert_eq!(late.figures.elapsed_with_sync_s, None);
+        let interrupt = Interrupt::new();
+        interrupt.request(Level::Finish);
+        let stopped = sh("sleep 65", dir.path(), LONG, &interrupt);
+        assert!(stopped.interrupted && !stopped.overdue);
+    }
+
+    #[test]
+    fn long_output_keeps_both_ends() {
+        let dir = tempfile::tempdir().unwrap();
+        let script =
+            "echo first; head -c 3000000 /dev/zero | tr '\\0' x; echo; echo last >&2; echo last";
+        let ran = sh(script, dir.path(), LONG, &Interrupt::new());
+        let (out, err) = (&ran.figures.stdout, &ran.figures.stderr);
+        assert!(out.starts_with("first\n") && out.ends_with("last\n") && out.len() < 3 * KEPT);
+        assert!(out.contains("bytes left out]") && err == "last\n");
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_not_started() {
+        let work = Work {
+            argv: vec!["fathom-no-such-program".into()],
+            target: "/".into(),
+            directory: false,
+            sync: false,
+            time_limit: LONG,
+        };
+        assert_eq!(run(&work, &Interrupt::new()).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+}

@@ -1,0 +1,44 @@
+//! Mounting what commands need beside the root.
+
+use std::ffi::CString;
+use std::fs;
+use std::path::Path;
+
+use rustix::mount::{MountFlags, mount};
+
+use crate::supply::Mount;
+
+/// Where what is written below directories of the root that packages lie over goes: into memory.
+const WRITTEN: &str = "/run/overlay";
+
+/// Mounts one supply, whose disk has this node.
+pub(super) fn bring(supply: &Mount, node: &Path) -> Result<(), String> {
+    let place = supply.place.as_str();
+    fs::create_dir_all(place).map_err(|error| format!("cannot make {place}: {error}"))?;
+    mount(node, place, "squashfs", MountFlags::RDONLY, None)
+        .map_err(|error| format!("cannot mount {} on {place}: {error}", supply.serial))?;
+    if !supply.over_root {
+        return Ok(());
+    }
+    // Packages lie above the root's own programs: its link from sbin to bin would hide theirs. What they do not have is seen
+    // through. Settings of the root win over those of packages.
+    overlay("/usr", &format!("lowerdir={place}/usr:/usr"))?;
+    overlay("/etc", &writable("etc", &format!("/etc:{place}/etc"))?)?;
+    overlay("/var", &writable("var", &format!("{place}/var"))?)
+}
+
+/// Options of an overlay that can be written to.
+fn writable(name: &str, lower: &str) -> Result<String, String> {
+    let [upper, work] = ["upper", "work"].map(|what| format!("{WRITTEN}/{name}.{what}"));
+    for dir in [&upper, &work] {
+        fs::create_dir_all(dir).map_err(|error| format!("cannot make {dir}: {error}"))?;
+    }
+    Ok(format!("lowerdir={lower},upperdir={upper},workdir={work}"))
+}
+
+fn overlay(place: &str, options: &str) -> Result<(), String> {
+    fs::create_dir_all(place).map_err(|error| format!("cannot make {place}: {error}"))?;
+    let words = CString::new(options).map_err(|error| error.to_string())?;
+    mount("overlay", place, "overlay", MountFlags::empty(), Some(words.as_c_str()))
+        .map_err(|error| format!("cannot lay packages over {place} ({options}): {error}"))
+}

@@ -1,0 +1,180 @@
+//! What commands of an experiment need beside the guest's root: programs of Debian packages, and directories that they read. They
+//! come as read-only compressed images on virtual disks, so that they take none of the guest's memory.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use units::Bytes;
+
+use crate::Result;
+use crate::cache::Cache;
+use crate::disk::{self, Drive};
+use crate::event::Events;
+use crate::image::{self, Package};
+use crate::needs::Needs;
+use crate::spec::VmSpec;
+
+/// Modules that a guest needs for supplies.
+const MODULES: [&str; 2] = ["squashfs", "overlay"];
+/// Where the image of packages is mounted in the guest.
+const PACKAGES: &str = "/lab/packages";
+/// Where the trees of directories are mounted.
+const TREES: &str = "/lab/trees";
+
+/// What is asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SupplySpec {
+    /// Debian packages whose programs are laid over the guest's root, with all that they depend on.
+    pub packages: Vec<String>,
+    /// Debian packages whose files are only read, each alone.
+    pub package_trees: Vec<String>,
+    /// Directories of this machine that are read, by name.
+    pub directories: Vec<(String, PathBuf)>,
+}
+
+impl SupplySpec {
+    /// Whether nothing is asked for.
+    pub fn is_empty(&self) -> bool {
+        self.packages.is_empty() && self.package_trees.is_empty() && self.directories.is_empty()
+    }
+
+    /// What the guest's root must have for it.
+    pub fn needs(&self) -> Needs {
+        if self.is_empty() { Needs::default() } else { Needs::new(&[], &MODULES, &[]) }
+    }
+}
+
+/// What a supply is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Content {
+    /// Packages: programs, and trees of files.
+    Packages {
+        /// Whether there are programs, to be laid over the guest's root.
+        programs: bool,
+    },
+    /// A directory of this machine.
+    Directory {
+        /// Its name.
+        name: String,
+    },
+}
+
+/// One read-only image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Supply {
+    /// What it is.
+    pub content: Content,
+    /// Its file.
+    pub image: PathBuf,
+    /// Its bytes.
+    pub size: Bytes,
+    /// The packages in it.
+    pub packages: Vec<Package>,
+}
+
+/// What a result says of a supply.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SupplyFacts {
+    /// Where it is mounted in the guest.
+    pub place: String,
+    /// Bytes of its image, compressed.
+    pub size: Bytes,
+    /// The Debian packages in it, as `name version`.
+    pub packages: Vec<String>,
+}
+
+/// What the guest is told of a supply.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Mount {
+    /// Serial number of its disk.
+    pub(crate) serial: String,
+    /// Where it is mounted.
+    pub(crate) place: String,
+    /// Whether it is laid over the root.
+    pub(crate) over_root: bool,
+}
+
+impl Supply {
+    /// The images for `spec`: from the cache, or else built, which needs the Debian mirror.
+    pub fn ready(
+        cache: &Cache,
+        spec: &SupplySpec,
+        (suite, mirror): (&str, Option<&str>),
+        events: Events,
+    ) -> Result<Vec<Self>> {
+        image::supplies(cache, spec, suite, mirror, events)
+    }
+
+    fn place(&self) -> String {
+        match &self.content {
+            Content::Packages { .. } => PACKAGES.to_owned(),
+            Content::Directory { name } => directory(name),
+        }
+    }
+
+    pub(crate) fn facts(&self) -> SupplyFacts {
+        let packages = self.packages.iter().map(|p| format!("{} {}", p.name, p.version));
+        SupplyFacts { place: self.place(), size: self.size, packages: packages.collect() }
+    }
+}
+
+/// Where the guest has the directory called `name`.
+pub fn directory(name: &str) -> String {
+    format!("{TREES}/{name}")
+}
+
+/// Where the guest has the files of the package that is only read.
+pub fn package_tree(package: &str) -> String {
+    format!("{PACKAGES}/trees/{package}")
+}
+
+/// Serial number of the disk of the supply at `position`: no device of an experiment can have a name like it.
+fn serial(position: usize) -> String {
+    format!("-supply-{position}")
+}
+
+/// What the guest is told of all supplies.
+pub(crate) fn mounts(supplies: &[Supply]) -> Vec<Mount> {
+    let mount = |(position, supply): (usize, &Supply)| Mount {
+        serial: serial(position),
+        place: supply.place(),
+        over_root: supply.content == Content::Packages { programs: true },
+    };
+    supplies.iter().enumerate().map(mount).collect()
+}
+
+/// The disks of all supplies, for QEMU.
+pub(crate) fn drives(spec: &VmSpec) -> Result<Vec<Drive>> {
+    let drive = |(position, supply): (usize, &Supply)| {
+        let image: &Path = &supply.image;
+        disk::image(&serial(position), supply.size, image, spec.aio)
+    };
+    spec.supplies.iter().enumerate().map(drive).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn supplies_are_mounted_apart_and_only_programs_lie_over_the_root() {
+        let supply = |content| Supply {
+            content,
+            image: "x".into(),
+            size: Bytes(4096),
+            packages: vec![Package { name: "git".into(), version: "1:2.47".into() }],
+        };
+        let all = [
+            supply(Content::Packages { programs: true }),
+            supply(Content::Directory { name: "mine".into() }),
+        ];
+        let mounts = mounts(&all);
+        assert_eq!((mounts[0].place.as_str(), mounts[0].over_root), ("/lab/packages", true));
+        assert_eq!((mounts[1].place.as_str(), mounts[1].over_root), ("/lab/trees/mine", false));
+        assert_ne!(mounts[0].serial, mounts[1].serial);
+        assert!(package_tree("git").starts_with("/lab/packages/"));
+        assert_eq!(all[0].facts().packages, ["git 1:2.47"]);
+        assert!(SupplySpec::default().needs().modules.is_empty());
+    }
+}

@@ -1,0 +1,172 @@
+//! Figures over what was varied at many levels: a factor of the experiment, or a key that a load swept. One curve for each
+//! combination of whatever else was varied.
+
+use std::collections::BTreeMap;
+
+use results::model::{FactorFacts, PlanFacts, SweepFacts, VariantFacts};
+use units::Unit;
+
+use super::{Axis, Chart, FigureRow, Of, Part, Scale, Series, Shape};
+
+/// A curve needs this many points: two are a comparison.
+const POINTS: usize = 3;
+
+/// One point: the curve it is on, its level, its figure.
+type Point = (String, f64, Option<f64>);
+
+/// A curve: its name and its points.
+type Curve = (String, Vec<(f64, Option<f64>)>);
+
+/// A chart of every figure on the first screen over the factor with the most levels that are numbers, and over each sweep.
+pub fn charts(plan: &PlanFacts, rows: &[FigureRow]) -> Vec<Chart> {
+    let mut charts = over_factor(plan, rows);
+    charts.extend(over_sweeps(plan, rows));
+    charts.retain(Chart::has_points);
+    charts
+}
+
+fn over_factor(plan: &PlanFacts, rows: &[FigureRow]) -> Vec<Chart> {
+    let numeric = plan.factors.iter().filter(|f| f.levels.iter().all(|l| number(l).is_some()));
+    let longest = numeric.filter(|f| f.levels.len() >= POINTS).rev().max_by_key(|f| f.levels.len());
+    let Some(factor) = longest else { return Vec::new() };
+    let point = |row: &FigureRow, at: usize, variant: &VariantFacts| -> Option<Point> {
+        let level = number(variant.levels.get(&factor.name)?)?;
+        let value = row.values.get(at).copied().flatten();
+        Some((others(plan, factor, variant), level, value.map(|figure| figure.median)))
+    };
+    let of_row = |row: &FigureRow| {
+        let variants = plan.variants.iter().enumerate();
+        let points = variants.filter_map(|(at, variant)| point(row, at, variant)).collect();
+        chart(row, &row.scope.name(), &factor.name, &factor.levels, points)
+    };
+    rows.iter().filter(|row| row.headline()).map(of_row).collect()
+}
+
+/// The levels of all other factors: `dedupe on, compression off`.
+fn others(plan: &PlanFacts, factor: &FactorFacts, variant: &VariantFacts) -> String {
+    let others = plan.factors.iter().filter(|other| other.name != factor.name);
+    let named = others
+        .filter_map(|other| Some(format!("{} {}", other.name, variant.levels.get(&other.name)?)));
+    let named = named.collect::<Vec<_>>().join(", ");
+    if named.is_empty() { "all".to_owned() } else { named }
+}
+
+fn over_sweeps(plan: &PlanFacts, rows: &[FigureRow]) -> Vec<Chart> {
+    let mut points: BTreeMap<&str, BTreeMap<&str, &SweepFacts>> = BTreeMap::new();
+    for stage in plan.variants.iter().flat_map(|variant| &variant.stages) {
+        if let Some(sweep) = &stage.sweep {
+            points.entry(&sweep.stage).or_default().insert(&stage.name, sweep);
+        }
+    }
+    points.into_iter().flat_map(|(stage, points)| over_sweep(plan, rows, stage, &points)).collect()
+}
+
+/// The figures of one sweep over the swept key with the most values that are numbers.
+fn over_sweep(
+    plan: &PlanFacts,
+    rows: &[FigureRow],
+    stage: &str,
+    points: &BTreeMap<&str, &SweepFacts>,
+) -> Vec<Chart> {
+    let mut levels: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (key, value) in points.values().flat_map(|sweep| &sweep.point) {
+        let known = levels.entry(key).or_default();
+        if !known.contains(value) {
+            known.push(value.clone());
+        }
+    }
+    let numeric = levels.iter().filter(|(_, l)| l.iter().all(|level| number(level).is_some()));
+    let Some((key, levels)) = numeric.max_by_key(|(_, levels)| levels.len()) else {
+        return Vec::new();
+    };
+    if levels.len() < POINTS {
+        return Vec::new();
+    }
+    let mut figures: Vec<(&FigureRow, Vec<Point>)> = Vec::new();
+    for row in rows.iter().filter(|row| row.headline()) {
+        let Some(sweep) = row.scope.stage.as_deref().and_then(|stage| points.get(stage)) else {
+            continue;
+        };
+        let Some(level) = sweep.point.get(*key).and_then(|level| number(level)) else { continue };
+        let rest = sweep.point.iter().filter(|(other, _)| other != key);
+        let rest: String = rest.map(|(other, value)| format!(", {other} {value}")).collect();
+        let own = plan.variants.iter().zip(&row.values).map(|(variant, value)| {
+            (format!("{}{rest}", variant.name), level, value.map(|figure| figure.median))
+        });
+        let same = |known: &FigureRow| known.metric == row.metric && known.scope.of == row.scope.of;
+        match figures.iter_mut().find(|(known, _)| same(known)) {
+            Some((_, points)) => points.extend(own),
+            None => figures.push((row, own.collect())),
+        }
+    }
+    let of = |row: &FigureRow| match &row.scope.of {
+        Of::Operation(name) | Of::Layer(name) => format!("{name} in {stage}"),
+        Of::Load | Of::Command | Of::Content => stage.to_owned(),
+    };
+    figures.into_iter().map(|(row, points)| chart(row, &of(row), key, levels, points)).collect()
+}
+
+/// The figure of `row` over the levels of what is called `name`.
+fn chart(row: &FigureRow, of: &str, name: &str, levels: &[String], points: Vec<Point>) -> Chart {
+    let mut curves: Vec<Curve> = Vec::new();
+    for (curve, x, y) in points {
+        match curves.iter_mut().find(|(known, _)| *known == curve) {
+            Some((_, points)) => points.push((x, y)),
+            None => curves.push((curve, vec![(x, y)])),
+        }
+    }
+    // A single point is in the tables, and no curve.
+    curves.retain(|(_, points)| points.len() > 1);
+    let series = curves.into_iter().enumerate().map(|(hue, (name, mut points))| {
+        points.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+        let (x, y) = points.into_iter().unzip();
+        Series { name, variant: None, hue, repeat: None, x, y }
+    });
+    let percent = levels.iter().all(|level| level.trim_end().ends_with('%'));
+    Chart {
+        id: format!("curve-{}-{of}", row.metric),
+        title: format!("{} of {of} by {name}", row.label),
+        part: Part::Load,
+        reading: "Each point is the median over the repeats of one variant; one line for each combination of what else was varied. \
+                  Lines that run side by side say that the two do not depend on each other."
+            .to_owned(),
+        shape: Shape::Lines,
+        x: Axis {
+            label: name.to_owned(),
+            scale: Scale::Linear,
+            unit: if percent { Unit::Percent } else { Unit::Count },
+        },
+        y: Axis { label: row.label.clone(), scale: Scale::Linear, unit: row.unit },
+        series: series.collect(),
+    }
+}
+
+/// The number that a level begins with, its unit's multiple applied: `25 %`, `4k`, `128M`.
+fn number(level: &str) -> Option<f64> {
+    let level = level.trim();
+    let digits =
+        level.len() - level.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').len();
+    let value: f64 = level[..digits].parse().ok()?;
+    let times = match level[digits..].trim() {
+        "" | "%" | "x" | "s" => 1.0,
+        "k" | "K" | "KiB" => 1024.0,
+        "M" | "MiB" => 1_048_576.0,
+        "G" | "GiB" => 1_073_741_824.0,
+        _ => return None,
+    };
+    Some(value * times)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::number;
+
+    #[test]
+    fn a_level_is_a_number_with_its_unit_or_a_name() {
+        assert_eq!(number("25 %"), Some(25.0));
+        assert_eq!(number("4k"), Some(4096.0));
+        assert_eq!(number("2.5x"), Some(2.5));
+        assert_eq!(number("on"), None);
+        assert_eq!(number("4 kinds"), None);
+    }
+}

@@ -1,0 +1,51 @@
+//! What a command of a stage did.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// What was measured of one command; `None` where nothing was.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CommandFigures {
+    /// From its start to its end, seconds.
+    pub elapsed_s: Option<f64>,
+    /// From its start until what it wrote was on stable storage, seconds; `None` when that was not asked for.
+    pub elapsed_with_sync_s: Option<f64>,
+    /// User CPU time of it and of all processes that were waited for, seconds.
+    pub cpu_user_s: Option<f64>,
+    /// The same in the kernel.
+    pub cpu_system_s: Option<f64>,
+    /// The most memory that its largest process had, bytes.
+    pub peak_memory_bytes: Option<u64>,
+    /// Its exit code; `None` when a signal ended it.
+    pub exit_code: Option<i32>,
+    /// What the target's file system counted as used before it, bytes; `None` when the target is no directory.
+    pub used_before_bytes: Option<u64>,
+    /// The same after it and its sync.
+    pub used_after_bytes: Option<u64>,
+    /// Numbers that were picked from what it printed, by name.
+    #[serde(default)]
+    pub figures: BTreeMap<String, f64>,
+    /// What it printed: beginning and end.
+    #[serde(default)]
+    pub stdout: String,
+    /// What it printed as errors: beginning and end.
+    #[serde(default)]
+    pub stderr: String,
+}
+
+impl CommandFigures {
+    /// Its figures by the ids of the catalogue.
+    pub fn metrics(&self) -> [(&'static str, Option<f64>); 6] {
+        let bytes = |bytes: Option<u64>| bytes.map(|bytes| bytes as f64);
+        let grown = bytes(self.used_after_bytes).zip(bytes(self.used_before_bytes));
+        [
+            ("elapsed_s", self.elapsed_s),
+            ("elapsed_with_sync_s", self.elapsed_with_sync_s),
+            ("command_cpu_user_s", self.cpu_user_s),
+            ("command_cpu_system_s", self.cpu_system_s),
+            ("peak_memory_bytes", bytes(self.peak_memory_bytes)),
+            ("space_taken_bytes", grown.map(|(after, before)| after - before)),
+        ]
+    }
+}

@@ -1,0 +1,164 @@
+//! A run that goes on where an earlier one stopped: whether what is there and what is planned are one experiment.
+
+use std::path::{Path, PathBuf};
+
+use experiment::Plan;
+use results::model::{Accelerator, CellState, Manifest};
+use results::sink::{DirSink, SinkError};
+use results::{ReadError, ResultSet, Seal};
+use units::Seed;
+
+use crate::Start;
+
+/// A result that is to be continued. Nobody else writes into it meanwhile.
+pub struct Earlier {
+    sink: DirSink,
+    set: ResultSet,
+}
+
+/// Why a result cannot be continued.
+#[derive(Debug, thiserror::Error)]
+pub enum ResumeError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// Its run still goes on, or its directory cannot be opened.
+    #[error(transparent)]
+    Sink(#[from] SinkError),
+    /// Its files are not as the run left them.
+    #[error("{} cannot be continued: {wrong}", .dir.display())]
+    Changed {
+        /// Its directory.
+        dir: PathBuf,
+        /// What was changed.
+        wrong: String,
+    },
+    /// Another plan, or another machine.
+    #[error("{} cannot be continued: {what} was {was}, and now it is {now}", .dir.display())]
+    Differs {
+        /// Its directory.
+        dir: PathBuf,
+        /// What differs.
+        what: &'static str,
+        /// As the result has it.
+        was: String,
+        /// As it is asked for now.
+        now: String,
+    },
+}
+
+impl ResumeError {
+    /// What to do about it.
+    pub fn help(&self) -> &'static str {
+        match self {
+            Self::Read(_) => "name the directory that a run wrote with --out",
+            Self::Sink(SinkError::Live(_)) => "wait for its end, or stop it with Ctrl-C",
+            Self::Sink(_) => "its directory must be writable",
+            Self::Changed { .. } => "run it anew: --out instead of --resume",
+            Self::Differs { .. } => {
+                "repeat the command that began it with --resume instead of --out, or run it anew"
+            }
+        }
+    }
+}
+
+impl Earlier {
+    /// Opens the result in `dir`, and keeps others from writing into it.
+    pub fn open(dir: &Path) -> Result<Self, ResumeError> {
+        // Whether it is a result at all is said before anything is locked.
+        results::open(dir)?;
+        let sink = DirSink::reopen(dir)?;
+        let set = results::open(dir)?;
+        match &set.seal {
+            Seal::Broken(wrong) => {
+                Err(ResumeError::Changed { dir: dir.to_owned(), wrong: wrong.join(", ") })
+            }
+            Seal::Whole | Seal::None => Ok(Self { sink, set }),
+        }
+    }
+
+    /// The seed of the run.
+    pub fn seed(&self) -> Seed {
+        self.set.manifest.seed
+    }
+
+    /// The run's tag.
+    pub fn run_tag(&self) -> &str {
+        &self.set.manifest.run_id
+    }
+
+    /// How many cells have not ended well.
+    pub fn left(&self) -> usize {
+        self.kept().iter().filter(|kept| !**kept).count()
+    }
+
+    /// Whether `plan`, made with the seed and the tag of this run, is its plan, and whether the machine is the same.
+    pub fn check(&self, plan: &Plan, start: &Start) -> Result<(), ResumeError> {
+        let manifest = &self.set.manifest;
+        let old = &manifest.plan;
+        let variants = |facts: &results::model::PlanFacts| {
+            facts.variants.iter().map(|v| v.name.clone()).collect::<Vec<_>>().join("; ")
+        };
+        let scale = |scale: &Option<String>| scale.clone().unwrap_or_else(|| "none".into());
+        let text = |same: bool| if same { "this file" } else { "another one" }.to_owned();
+        let same_text = self.set.experiment_toml.as_deref() == Some(&*start.experiment_text);
+        self.same("the experiment file", text(same_text), text(true))?;
+        self.same("the seed", manifest.seed.to_string(), plan.seed.to_string())?;
+        self.same("the number of repeats", old.repeat.to_string(), plan.facts.repeat.to_string())?;
+        self.same("the scale", scale(&old.scale), scale(&plan.facts.scale))?;
+        self.same("the list of variants", variants(old), variants(&plan.facts))?;
+        self.same("the place", place(manifest), place_of(start))?;
+        for (key, what) in [("cpu", "the CPU"), ("kernel", "the kernel")] {
+            let fact = |facts: &results::model::MachineFacts| {
+                facts.0.get(key).cloned().unwrap_or_else(|| "unknown".into())
+            };
+            self.same(what, fact(&manifest.host), fact(&start.host))?;
+        }
+        // Read back, as the manifest was: numbers may lose a last digit on the way.
+        let json = serde_json::to_string(plan).unwrap_or_default();
+        let same_plan = serde_json::from_str(&json)
+            .is_ok_and(|plan: serde_json::Value| plan == manifest.plan_document);
+        let now = format!("that of fathom {}", start.tool_version);
+        let was = if same_plan {
+            now.clone()
+        } else {
+            format!("another one, of fathom {}", manifest.tool_version)
+        };
+        self.same("the plan", was, now)
+    }
+
+    fn same(&self, what: &'static str, was: String, now: String) -> Result<(), ResumeError> {
+        if was == now {
+            return Ok(());
+        }
+        Err(ResumeError::Differs { dir: self.set.path.clone(), what, was, now })
+    }
+
+    /// For each cell whether it ended well.
+    fn kept(&self) -> Vec<bool> {
+        self.set.cells.iter().map(|c| c.state() == CellState::Done && c.damage.is_empty()).collect()
+    }
+
+    pub(crate) fn into_parts(self) -> (DirSink, Manifest, Vec<bool>) {
+        let kept = self.kept();
+        (self.sink, self.set.manifest, kept)
+    }
+}
+
+fn place(manifest: &Manifest) -> String {
+    named(manifest.simulated, manifest.accelerator)
+}
+
+fn place_of(start: &Start) -> String {
+    named(start.simulated, start.accelerator)
+}
+
+fn named(simulated: bool, accelerator: Accelerator) -> String {
+    match (simulated, accelerator) {
+        (true, _) => "a simulation",
+        (false, Accelerator::None) => "this machine",
+        (false, Accelerator::Kvm) => "the lab with KVM",
+        (false, Accelerator::Tcg) => "the lab with TCG",
+    }
+    .to_owned()
+}
