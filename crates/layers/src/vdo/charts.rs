@@ -13,12 +13,16 @@ pub(super) const CHARTS: &[Chart] = &[
     Chart {
         id: "space",
         title: "Blocks used",
-        help: "Logical blocks are what was written, data blocks what it takes on disk. Overhead that grows during the load means that the block map was not allocated before.",
-        series: &[
-            stats("logicalBlocksUsed", "logical"),
-            stats("dataBlocksUsed", "data"),
-            stats("overheadBlocksUsed", "overhead"),
-        ],
+        help: "Logical blocks are what was written, data blocks what it takes on disk.",
+        series: &[stats("logicalBlocksUsed", "logical"), stats("dataBlocksUsed", "data")],
+        unit: Unit::Blocks,
+        rate: false,
+    },
+    Chart {
+        id: "overhead",
+        title: "Overhead blocks",
+        help: "Blocks that hold metadata: index, journals, block map. What grows during the load is a block map that was not allocated before.",
+        series: &[stats("overheadBlocksUsed", "overhead")],
         unit: Unit::Blocks,
         rate: false,
     },
