@@ -4,6 +4,7 @@
 use units::{Bytes, Nanos};
 use workload::LoadSpec;
 
+use crate::fill;
 use crate::plan::{StagePlan, Task};
 
 /// I/Os per second that an estimate assumes where a load ends by its amount, not by its duration: what
@@ -40,6 +41,7 @@ fn written(stage: &StagePlan) -> u64 {
             stage.bytes.map_or(stage.target.offer.bytes(), |bytes| bytes.0)
         }
         Task::Load(_) | Task::Steps(_) => 0,
+        Task::Fill(plan) => fill::written(plan, stage.target.offer.bytes()).0,
         // Nobody knows: at most the target is full.
         Task::Command(_) => stage.target.offer.bytes(),
         Task::Copy(copy) => copy.bytes.0,

@@ -16,6 +16,7 @@ mod expectations;
 mod explain;
 mod factors;
 mod file;
+mod fill;
 mod graph;
 mod names;
 mod only;
@@ -38,8 +39,8 @@ pub use compose::{Choices, compose};
 pub use diagnostic::{Diagnostic, nearest};
 pub use explain::{Explained, ExplainedVariant, explain};
 pub use plan::{
-    CellPlan, CommandPlan, CopyPlan, DevicePlan, FigurePlan, Needs, Output, PlacedLayer, Plan,
-    StagePlan, Target, Task, Tree,
+    CellPlan, CommandPlan, CopyPlan, DevicePlan, FigurePlan, FillPlan, Needs, Output, PlacedLayer,
+    Plan, StagePlan, Target, Task, Tree,
 };
 pub use scale::Scale;
 pub use shipped::{SHIPPED, Shipped, shipped};

@@ -201,7 +201,23 @@ impl StagePlan {
     pub fn load(&self) -> Option<&LoadSpec> {
         match &self.task {
             Task::Load(spec) => Some(spec),
-            Task::Copy(_) | Task::Command(_) | Task::Steps(_) => None,
+            Task::Fill(_) | Task::Copy(_) | Task::Command(_) | Task::Steps(_) => None,
+        }
+    }
+
+    /// The load that drives its target, if one does: its own, or that of each round of a fill.
+    pub fn driven(&self) -> Option<&LoadSpec> {
+        match &self.task {
+            Task::Fill(fill) => Some(&fill.by),
+            _ => self.load(),
+        }
+    }
+
+    /// How long it may take at most, where nobody knows beforehand how long it will.
+    pub fn patience(&self) -> Option<Nanos> {
+        match &self.task {
+            Task::Fill(fill) => Some(fill.deadline),
+            _ => self.command().map(|command| command.time_limit),
         }
     }
 
@@ -209,7 +225,7 @@ impl StagePlan {
     pub fn command(&self) -> Option<&CommandPlan> {
         match &self.task {
             Task::Command(command) => Some(command),
-            Task::Load(_) | Task::Copy(_) | Task::Steps(_) => None,
+            Task::Load(_) | Task::Fill(_) | Task::Copy(_) | Task::Steps(_) => None,
         }
     }
 }
@@ -229,12 +245,29 @@ pub struct Target {
 pub enum Task {
     /// A load on the target.
     Load(Box<LoadSpec>),
+    /// A load until a figure of a layer has been reached.
+    Fill(FillPlan),
     /// Blocks of a device go to the target.
     Copy(CopyPlan),
     /// A program works on the target.
     Command(CommandPlan),
     /// Steps, one after the other.
     Steps(Vec<Step>),
+}
+
+/// What is reached, and how.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FillPlan {
+    /// Name of the layer that is read.
+    pub layer: String,
+    /// Which of its metrics.
+    pub metric: String,
+    /// The value that ends the fill.
+    pub at_least: f64,
+    /// The load of one round; after each the layer is read.
+    pub by: Box<LoadSpec>,
+    /// When the cell fails.
+    pub deadline: Nanos,
 }
 
 /// Which blocks are copied, and where they go.

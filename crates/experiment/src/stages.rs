@@ -17,6 +17,7 @@ use crate::diagnostic::{Diagnostic, nearest};
 use crate::document::{Named, Places, Table};
 use crate::estimate;
 use crate::file::SET;
+use crate::fill::{self, Fill};
 use crate::graph::Built;
 use crate::names;
 use crate::plan::{self, StagePlan, Target};
@@ -27,7 +28,7 @@ use crate::trees::Trees;
 use crate::variants::Variant;
 
 /// What a stage can do.
-const KINDS: [&str; 4] = ["allocate", "load", "copy", "command"];
+const KINDS: [&str; 5] = ["allocate", "load", "fill", "copy", "command"];
 
 /// Every kind of stage.
 fn kinds() -> impl Iterator<Item = &'static str> {
@@ -71,6 +72,7 @@ pub(crate) enum Task {
     Load(Box<LoadSpec>),
     /// Loads that differ in some keys, one after another.
     Sweep(Vec<Point>),
+    Fill(Box<Fill>),
     Copy(Copy),
     Command(Command),
     Steps(Steps),
@@ -186,6 +188,17 @@ fn stage(mut table: Table, file: &str) -> Result<Stage, Diagnostic> {
                 Some(keys) => Task::Sweep(sweep::read((&name, measured), keys, table, file)?),
             }
         }
+        "fill" => {
+            table.is("A fill");
+            if measured {
+                return Err(Diagnostic::at(
+                    places.at("measure"),
+                    "A fill has no figures of its own, so it cannot be measured",
+                    "measure the load that follows; settle = true reads all layers after the fill",
+                ));
+            }
+            Task::Fill(Box::new(Fill::read(table, file)?))
+        }
         "copy" => {
             table.is("A copy");
             if measured {
@@ -225,7 +238,15 @@ fn places_of(table: &mut Table) -> Result<bool, Diagnostic> {
 }
 
 pub(crate) fn load(table: Table, places: &Places, file: &str) -> Result<LoadSpec, Diagnostic> {
-    let mut spec: LoadSpec = table.read(LoadSpec::key)?;
+    checked(table.read(LoadSpec::key)?, places, file)
+}
+
+/// A load whose keys stand at `places`, if it can be driven.
+pub(crate) fn checked(
+    mut spec: LoadSpec,
+    places: &Places,
+    file: &str,
+) -> Result<LoadSpec, Diagnostic> {
     // A profile stands beside the file, and travels with the plan.
     let folder = Path::new(file).parent().unwrap_or(Path::new(""));
     spec.content.load_profile(folder).map_err(|error| workload_mistake(&error.into(), places))?;
@@ -261,6 +282,7 @@ pub(crate) fn plan(
             }
             Task::Load(spec) => planned.push(fitted(stage, spec, stack)?),
             Task::Sweep(points) => planned.extend(swept(stage, points, stack)?),
+            Task::Fill(fill) => planned.push(filled(stage, fill, stack)?),
             Task::Copy(copy) => {
                 let (spec, from) = copy.plan(devices, stage).map_err(|m| vec![m])?;
                 let fitted = fitted(stage, &spec, stack)?;
@@ -322,6 +344,22 @@ fn swept(
         Ok(StagePlan { sweep, ..fitted(&one, &point.spec, stack)? })
     };
     points.iter().map(point).collect()
+}
+
+/// A fill on this stack.
+fn filled(stage: &Stage, fill: &Fill, stack: &Built) -> Result<StagePlan, Vec<Diagnostic>> {
+    // The load's own keys stand inside of `by`, the target does not.
+    targets::block(stage, stack).map_err(|mistake| vec![mistake])?;
+    let task = plan::Task::Fill(fill.plan(stage, stack).map_err(|mistake| vec![mistake])?);
+    let (round, places) = fill.round();
+    let by = Stage { places: places.clone(), ..stage.clone() };
+    Ok(StagePlan {
+        task,
+        ios: None,
+        bytes: None,
+        about: fill.about(),
+        ..fitted(&by, round, stack)?
+    })
 }
 
 /// A load on this stack.
@@ -410,6 +448,7 @@ pub(crate) fn facts(stage: &StagePlan) -> StageFacts {
 pub(crate) fn describe(stage: &StagePlan) -> String {
     match &stage.task {
         plan::Task::Load(load) => load.describe(),
+        plan::Task::Fill(fill) => fill::describe(fill),
         plan::Task::Copy(copy) => {
             format!("{} of {}, writes of {}", copy.bytes, copy.role, copy.block)
         }

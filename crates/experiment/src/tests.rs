@@ -24,6 +24,7 @@ fn plan(text: &str) -> Result<Plan, ExperimentError> {
 mod bounds;
 mod commands;
 mod expected;
+mod fills;
 mod graphs;
 mod mistakes;
 mod sweeps;

@@ -15,6 +15,9 @@ pub const STAGE_END: &str = "stage_end";
 /// Mark of the samples taken when the stack has come to rest after a stage that asks for it.
 pub const STAGE_SETTLED: &str = "stage_settled";
 
+/// Mark of the samples taken before and after each round of a fill.
+pub const ROUND_END: &str = "round_end";
+
 /// What a layer's figures are made from.
 #[derive(Clone, Copy)]
 pub struct FigureFacts<'a> {
@@ -63,6 +66,24 @@ impl<'a> Window<'a> {
             |row| marked(row, ALLOCATED),
             |row| ends_stage(row, start_ns, end_ns, next_ns),
         )
+    }
+
+    /// From the start of the last stage that began to its last round; of a cell, from the end of allocation, where that was before.
+    pub fn of_round(samples: &'a [SampleRow], of_cell: bool) -> Self {
+        let mut window = Self::default();
+        for row in samples.iter().filter(|row| row.error.is_none()) {
+            match row.mark.as_deref() {
+                Some(STAGE_START) => drop(window.before.insert(&row.source, row)),
+                Some(ROUND_END) => drop(window.after.insert(&row.source, row)),
+                _ => {}
+            }
+        }
+        if of_cell {
+            window
+                .before
+                .extend(Self::between(samples, |row| marked(row, ALLOCATED), |_| false).before);
+        }
+        window
     }
 
     /// For each source the first row that begins it and the last one that ends it.
@@ -169,6 +190,28 @@ mod tests {
             Window::of_cell(&[row(1, Some(ALLOCATED), 1.0), failed]).ends("vdo.stats").is_none()
         );
         assert!(Window::of_cell(&rows).ends("other").is_none());
+    }
+
+    #[test]
+    fn the_window_of_a_round_is_of_the_stage_that_goes_on_or_since_allocation() {
+        let early = [
+            row(1, Some(STAGE_START), 1.0),
+            row(2, Some(ROUND_END), 2.0),
+            row(3, Some(STAGE_START), 4.0),
+        ];
+        assert!(
+            Window::of_round(&early, false).ends("vdo.stats").is_none(),
+            "no round of this one"
+        );
+        let mut rows = early.to_vec();
+        rows.push(row(4, Some(ROUND_END), 8.0));
+        rows.push(row(5, Some(ROUND_END), 16.0));
+        let growth = |rows: &[SampleRow], of_cell| {
+            Window::of_round(rows, of_cell).ends("vdo.stats").unwrap().growth("n")
+        };
+        assert_eq!((growth(&rows, false), growth(&rows, true)), (Some(12.0), Some(12.0)));
+        rows.insert(0, row(0, Some(ALLOCATED), 0.5));
+        assert_eq!((growth(&rows, false), growth(&rows, true)), (Some(12.0), Some(15.5)));
     }
 
     #[test]

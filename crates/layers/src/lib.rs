@@ -27,7 +27,7 @@ mod xfs;
 
 pub use absence::is_absent;
 pub use figures::{
-    ALLOCATED, Ends, FigureFacts, SETTLED, STAGE_END, STAGE_SETTLED, STAGE_START, Window,
+    ALLOCATED, Ends, FigureFacts, ROUND_END, SETTLED, STAGE_END, STAGE_SETTLED, STAGE_START, Window,
 };
 pub use kind::{Absence, Chart, Input, Key, Kind, Needs, Parser, RuleFacts, Series, Wants};
 pub use layer::{Allocate, Layer, Offer, Place, Raised, fresh, on_device};

@@ -7,8 +7,8 @@ use host::Executor;
 use layers::step::Step;
 use layers::{ALLOCATED, SETTLED, STAGE_END, STAGE_SETTLED, STAGE_START};
 use results::model::{
-    CellRecord, CellState, CommandFigures, LoadSummary, Row, SampleRow, StageEdge, StageRecord,
-    VerifyFigures,
+    CellRecord, CellState, CommandFigures, FillFigures, LoadSummary, Row, SampleRow, StageEdge,
+    StageRecord, VerifyFigures,
 };
 use sys::clock::Clock;
 use sys::interrupt::{Interrupt, Level};
@@ -16,8 +16,9 @@ use sys::interrupt::{Interrupt, Level};
 use crate::Event;
 use crate::command;
 use crate::figures;
+use crate::fill::{self, OnStack};
 use crate::inject::{Fault, Injection};
-use crate::loader::Loader;
+use crate::loader::{Loader, Turn};
 use crate::message::Message;
 use crate::recorder::Recorder;
 use crate::watch::Watch;
@@ -47,6 +48,7 @@ pub(crate) enum Stop {
 struct Done {
     load: Option<LoadSummary>,
     command: Option<CommandFigures>,
+    fill: Option<FillFigures>,
     stop: Option<Stop>,
 }
 
@@ -192,7 +194,7 @@ impl<'a> Running<'a> {
         let outcome = self.task(index, stage, loader, watch);
         watch.mark(self.executor, STAGE_END);
         let end_ns = self.edge(index, stage, true);
-        let Done { load, command, stop } = outcome.unwrap_or_else(Done::stopped);
+        let Done { load, command, fill, stop } = outcome.unwrap_or_else(Done::stopped);
         let stop = stop.or(injected.map(Stop::Failed));
         let error = match &stop {
             Some(Stop::Failed(reason)) => Some(reason.clone()),
@@ -207,6 +209,7 @@ impl<'a> Running<'a> {
             end_ns: Some(end_ns),
             load,
             command,
+            fill,
             layers: BTreeMap::new(),
             error,
         });
@@ -234,30 +237,30 @@ impl<'a> Running<'a> {
             }
             return Ok(Done { command: Some(figures), stop, ..Done::default() });
         }
-        let done = loader.load(self.scene, self.plan, index, &target, self.executor, watch);
+        if let Task::Fill(planned) = &stage.task {
+            let mut ground = OnStack {
+                scene: self.scene,
+                plan: self.plan,
+                stage: index,
+                fill: planned,
+                target: &target,
+                loader,
+                executor: self.executor,
+                watch,
+            };
+            let (figures, stop) = fill::until(planned, &mut ground);
+            // The record has the figures; nothing is amiss that it would have to note.
+            if let Some(text) = fill::proof(&stage.name, &figures, self.scene.clock.is_simulated())
+            {
+                self.scene.recorder.event(Event::Notice { cell: Some(self.plan.index), text });
+            }
+            return Ok(Done { fill: Some(figures), stop, ..Done::default() });
+        }
+        let turn = Turn { stage: index, round: None };
+        let done = loader.load(self.scene, self.plan, turn, &target, self.executor, watch);
         let failed = |reason| Stop::Failed(format!("stage {}: {reason}", stage.name));
         let load = done.map_err(failed)?;
-        Ok(Done { stop: Self::judge(&load), load: Some(load), ..Done::default() })
-    }
-
-    /// A load that ended too early is no measurement of what was asked, and one that read other data than was written is none
-    /// of a target that works.
-    fn judge(load: &LoadSummary) -> Option<Stop> {
-        let failed = (load.ended_by == "errors").then(|| {
-            let kinds: Vec<_> = load
-                .operations
-                .iter()
-                .flat_map(|(op, s)| s.errors.iter().map(move |(k, n)| format!("{op} {k} x {n}")))
-                .collect();
-            format!("the load failed: {}", kinds.join(", "))
-        });
-        let wrong = load.verify.as_ref().and_then(VerifyFigures::accusation);
-        let reasons: Vec<_> =
-            failed.into_iter().chain(wrong).chain(load.incomplete.iter().cloned()).collect();
-        match load.ended_by.as_str() {
-            "interrupted" => Some(Stop::Interrupted),
-            _ => (!reasons.is_empty()).then(|| Stop::Failed(reasons.join("; "))),
-        }
+        Ok(Done { stop: judge(&load), load: Some(load), ..Done::default() })
     }
 
     fn edge(&self, index: usize, stage: &StagePlan, ended: bool) -> u64 {
@@ -366,6 +369,26 @@ impl<'a> Running<'a> {
         }
         self.scene.recorder.send(Message::LeftBehind(left.clone()));
         Err(format!("teardown left behind {}; remove it by hand", left.join(", ")))
+    }
+}
+
+/// A load that ended too early is no measurement of what was asked, and one that read other data than was written is none
+/// of a target that works.
+pub(crate) fn judge(load: &LoadSummary) -> Option<Stop> {
+    let failed = (load.ended_by == "errors").then(|| {
+        let kinds: Vec<_> = load
+            .operations
+            .iter()
+            .flat_map(|(op, s)| s.errors.iter().map(move |(k, n)| format!("{op} {k} x {n}")))
+            .collect();
+        format!("the load failed: {}", kinds.join(", "))
+    });
+    let wrong = load.verify.as_ref().and_then(VerifyFigures::accusation);
+    let reasons: Vec<_> =
+        failed.into_iter().chain(wrong).chain(load.incomplete.iter().cloned()).collect();
+    match load.ended_by.as_str() {
+        "interrupted" => Some(Stop::Interrupted),
+        _ => (!reasons.is_empty()).then(|| Stop::Failed(reasons.join("; "))),
     }
 }
 

@@ -41,6 +41,19 @@ pub(crate) fn of_stages(plan: &CellPlan, samples: &[SampleRow], stages: &mut [St
     }
 }
 
+/// A metric of a layer after a round of a fill, over the stretch that it is defined for; without an allocation before, over the
+/// fill.
+pub(crate) fn reached(
+    plan: &CellPlan,
+    layer: &str,
+    metric: &str,
+    samples: &[SampleRow],
+) -> Option<f64> {
+    let (name, kind) = kinds(plan).find(|(name, _)| *name == layer)?;
+    let [own, since] = [false, true].map(|of_cell| Window::of_round(samples, of_cell));
+    of_layer(kind, name, [&own, &since], None).get(metric).copied().flatten()
+}
+
 /// Each figure over the stretch that its metric is defined for.
 fn of_layer(
     kind: &'static Kind,

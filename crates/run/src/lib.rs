@@ -12,6 +12,7 @@ mod command;
 mod copier;
 mod event;
 mod figures;
+mod fill;
 pub mod guest;
 mod inject;
 mod ledger;

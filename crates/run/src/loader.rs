@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 
-use engine::{Choice, Context, Event as Said, Load, TargetSpec, Waiting};
+use engine::{Choice, Context, Event as Said, Load, Progress, TargetSpec, Waiting};
 use host::Executor;
 use results::model::{LoadSummary, Row};
 
@@ -13,6 +13,25 @@ use crate::message::{Chosen, Message};
 use crate::watch::Watch;
 use crate::{Event, OperationBrief};
 use experiment::{CellPlan, Task};
+use units::Nanos;
+
+/// Which load is driven: that of a stage, or one round of it.
+#[derive(Clone, Copy)]
+pub(crate) struct Turn {
+    pub stage: usize,
+    pub round: Option<Round>,
+}
+
+/// One round of a fill.
+#[derive(Clone, Copy)]
+pub(crate) struct Round {
+    /// From 1.
+    pub number: u32,
+    /// It takes at most this.
+    pub at_most: Nanos,
+    /// What the rounds before it took.
+    pub past: Nanos,
+}
 
 /// Drives the load of one stage; the error says why it could not run at all.
 pub(crate) trait Loader {
@@ -20,7 +39,7 @@ pub(crate) trait Loader {
         &mut self,
         scene: &Scene,
         plan: &CellPlan,
-        stage: usize,
+        turn: Turn,
         target: &str,
         executor: &mut Executor,
         watch: &mut Watch,
@@ -54,24 +73,24 @@ impl Loader for Real {
         &mut self,
         scene: &Scene,
         plan: &CellPlan,
-        stage: usize,
+        turn: Turn,
         target: &str,
         executor: &mut Executor,
         watch: &mut Watch,
     ) -> Result<LoadSummary, String> {
-        let planned = &plan.stages[stage];
+        let planned = &plan.stages[turn.stage];
         if let Task::Copy(copy) = &planned.task {
             let from = executor.resolve(&copy.from).map_err(|error| crate::chain(&error))?;
             return copier::copy(scene, plan.index, planned, copy, &from, target);
         }
-        let mut load = load_of(plan, stage, TargetSpec::Path(target.into()));
+        let mut load = load_of(plan, turn, TargetSpec::Path(target.into()));
         let foreign = watch.cpu_meter();
         let context = Context {
             clock: scene.clock,
             interrupt: scene.interrupt,
             foreign_cpu: Some(&*foreign),
         };
-        let name = &plan.stages[stage].name;
+        let name = &planned.name;
         let choice = match self.choices.get(name) {
             Some(choice) => choice.clone(),
             None => {
@@ -90,7 +109,7 @@ impl Loader for Real {
             if spoiling && matches!(said, Said::Intervals { .. }) {
                 spoilt = spoil(target);
             }
-            hand_in(scene, plan, stage, &said);
+            hand_in(scene, plan, turn, &said);
         })
         .map_err(|error| crate::chain(&error))?;
         spoilt.map(|()| summary)
@@ -102,50 +121,57 @@ impl Loader for Real {
 }
 
 /// The load of a stage. The seed depends on the repeat and the stage, not on the variant.
-pub(crate) fn load_of(plan: &CellPlan, stage: usize, target: TargetSpec) -> Load {
-    let planned = &plan.stages[stage];
-    let mut spec = planned.load().cloned().unwrap_or_default();
+/// Each round of a fill has one of its own, or it would do what the one before it did.
+pub(crate) fn load_of(plan: &CellPlan, turn: Turn, target: TargetSpec) -> Load {
+    let planned = &plan.stages[turn.stage];
+    let mut spec = planned.driven().cloned().unwrap_or_default();
+    let mut seed = plan.seed.derive(&format!("stage {}", planned.name));
+    if let Some(round) = turn.round {
+        seed = seed.derive(&format!("round {}", round.number));
+        spec.duration = Some(spec.duration.map_or(round.at_most, |own| own.min(round.at_most)));
+    }
     if spec.hot_seed.is_none() && !planned.fresh_places {
         spec.hot_seed = Some(plan.seed);
     }
     Load {
         spec,
-        seed: plan.seed.derive(&format!("stage {}", planned.name)),
+        seed,
         targets: target.alone(),
         choice: None,
         verification: Default::default(),
-        stage,
+        stage: turn.stage,
         may_create: None,
         recording: engine::Recording::default(),
     }
 }
 
 /// Puts what the engine says into the result and before people's eyes.
-pub(crate) fn hand_in(scene: &Scene, plan: &CellPlan, stage: usize, said: &Said) {
-    let name = &plan.stages[stage].name;
+pub(crate) fn hand_in(scene: &Scene, plan: &CellPlan, turn: Turn, said: &Said) {
+    let name = &plan.stages[turn.stage].name;
+    // How many rounds a fill takes nobody knows.
+    let (past, known) = turn.round.map_or((0, true), |round| (round.past.0, false));
+    let progress = |progress: &Progress, operations| Event::Progress {
+        cell: plan.index,
+        stage: name.clone(),
+        elapsed_ns: past + progress.elapsed_ns,
+        remaining_ns: progress.remaining_ns.filter(|_| known),
+        fraction: progress.fraction.filter(|_| known),
+        operations,
+    };
     match said {
-        Said::Intervals { rows, progress } => {
+        Said::Intervals { rows, progress: at } => {
             for row in rows {
                 scene.recorder.row(&Row::Interval(row.clone()));
             }
-            scene.recorder.event(Event::Progress {
-                cell: plan.index,
-                stage: name.clone(),
-                elapsed_ns: progress.elapsed_ns,
-                remaining_ns: progress.remaining_ns,
-                fraction: progress.fraction,
-                operations: rows.iter().map(OperationBrief::from).collect(),
-            });
+            let operations = rows.iter().map(OperationBrief::from).collect();
+            scene.recorder.event(progress(at, operations));
         }
         // The rows follow; until then the view shows that the load goes on.
-        Said::Waiting(Waiting { progress, .. }) => scene.recorder.event(Event::Progress {
-            cell: plan.index,
-            stage: name.clone(),
-            elapsed_ns: progress.elapsed_ns,
-            remaining_ns: progress.remaining_ns,
-            fraction: progress.fraction,
-            operations: Vec::new(),
-        }),
+        Said::Waiting(Waiting { progress: at, .. }) => {
+            scene.recorder.event(progress(at, Vec::new()));
+        }
+        // Every round would say the same.
+        Said::Notice(_) if turn.round.is_some_and(|round| round.number > 1) => {}
         Said::Notice(text) => {
             scene.recorder.event(Event::Notice { cell: Some(plan.index), text: text.clone() });
         }

@@ -12,7 +12,7 @@ use units::{Bytes, Nanos};
 
 use crate::RunError;
 use crate::cell::Scene;
-use crate::loader::{Loader, hand_in, load_of};
+use crate::loader::{Loader, Turn, hand_in, load_of};
 use crate::watch::Watch;
 
 /// Devices of a simulated machine: any name will do.
@@ -66,22 +66,22 @@ impl Loader for Twin {
         &mut self,
         scene: &Scene,
         plan: &CellPlan,
-        stage: usize,
+        turn: Turn,
         _: &str,
         executor: &mut Executor,
         watch: &mut Watch,
     ) -> Result<LoadSummary, String> {
         let model = SimModel { surface: Some(self.surface.clone()), ..model(plan) };
-        let load = load_of(plan, stage, TargetSpec::Simulated(model));
+        let load = load_of(plan, turn, TargetSpec::Simulated(model));
         let context = Context { clock: scene.clock, interrupt: scene.interrupt, foreign_cpu: None };
-        let content = asked(&plan.stages[stage]);
+        let content = asked(&plan.stages[turn.stage]);
         self.surface.writes_zeros(content.zero_percent == Some(100.0));
         engine::run(&load, &context, &mut |said| {
             if matches!(said, Said::Intervals { .. }) {
                 self.tell(executor, &content);
                 watch.tick(executor);
             }
-            hand_in(scene, plan, stage, &said);
+            hand_in(scene, plan, turn, &said);
         })
         .map_err(|error| crate::chain(&error))
     }
@@ -99,7 +99,7 @@ fn model(plan: &CellPlan) -> SimModel {
 }
 
 fn asked(stage: &StagePlan) -> ContentFigures {
-    let Some(load) = stage.load() else { return ContentFigures::default() };
+    let Some(load) = stage.driven() else { return ContentFigures::default() };
     let expected = load.content.expected();
     ContentFigures {
         duplicate_percent: Some(expected.duplicate_percent),

@@ -72,6 +72,12 @@ impl Watch {
         rows.into_iter().for_each(|row| self.stream.take(row));
     }
 
+    /// What was read at marks so far, in order of time.
+    pub(crate) fn marked(&self) -> Vec<SampleRow> {
+        let seen = self.stream.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.iter().filter(|sample| sample.mark.is_some()).cloned().collect()
+    }
+
     /// In virtual time: reads what has become due.
     pub(crate) fn tick(&mut self, executor: &mut Executor) {
         if let Kind::Ticked(samplers) = &mut self.samplers {

@@ -87,9 +87,9 @@ pub fn execute(args: &LabRunArgs) -> Result<(run::Outcome, PathBuf), Failure> {
         spec.disk_home = DiskHome::Kept(dir.clone());
     }
     let about: u64 = plan.cells.iter().map(|cell| cell.about.0).sum();
-    // How long a command takes nobody knows before its time limit.
-    let limits = plan.cells.iter().flat_map(|cell| &cell.stages).filter_map(StagePlan::command);
-    let limits: u64 = limits.map(|command| command.time_limit.0).sum();
+    // How long a command or a fill takes nobody knows beforehand.
+    let limits = plan.cells.iter().flat_map(|cell| &cell.stages).filter_map(StagePlan::patience);
+    let limits: u64 = limits.map(|limit| limit.0).sum();
     spec.deadline = args.deadline.map_or_else(
         || Duration::from_nanos(about * DEADLINE_FACTOR + limits).max(LEAST_DEADLINE),
         Into::into,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CommandFigures, LoadSummary};
+use super::{CommandFigures, FillFigures, LoadSummary};
 
 /// Where a cell stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -96,6 +96,9 @@ pub struct StageRecord {
     /// What its command did.
     #[serde(default)]
     pub command: Option<CommandFigures>,
+    /// What its fill reached.
+    #[serde(default)]
+    pub fill: Option<FillFigures>,
     /// Figures of each layer, and of each device under them, over a measured stage, by name.
     #[serde(default)]
     pub layers: BTreeMap<String, LayerFigures>,

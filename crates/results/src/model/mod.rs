@@ -5,6 +5,7 @@ mod command;
 mod engine;
 mod expected;
 mod facts;
+mod fill;
 mod finding;
 mod load;
 mod reason;
@@ -20,6 +21,7 @@ pub use facts::{
     Accelerator, AskedMetric, CellEntry, FactorFacts, LayerFacts, MachineFacts, Manifest,
     PlanFacts, ResumeFacts, SCHEMA, StageFacts, SweepFacts, VariantFacts,
 };
+pub use fill::FillFigures;
 pub use finding::{Finding, Severity};
 pub use load::{
     ContentFigures, CpuFigures, IoLogFacts, LatencySummary, LoadSummary, OperationSummary,

@@ -35,8 +35,9 @@ pub fn written<'a>(stages: impl IntoIterator<Item = &'a StageRecord>) -> Written
         .filter_map(|stage| stage.load.as_ref())
         .filter(|load| load.asked.is_some() || load.achieved.is_some())
         .collect();
-    // A copied file is data of its own, which nobody measures.
-    let copied = stages.iter().any(|stage| stage.kind == "copy");
+    // A copied file is data of its own, which nobody measures; what a fill writes is not looked at either.
+    let filled = |stage: &StageRecord| stage.fill.as_ref().is_some_and(|f| f.bytes_written > 0);
+    let copied = stages.iter().any(|stage| stage.kind == "copy" || filled(stage));
     let asked = loads
         .iter()
         .filter_map(|load| load.asked.clone())

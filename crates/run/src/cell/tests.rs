@@ -7,6 +7,7 @@ use units::Seed;
 
 use super::*;
 use crate::RunError;
+use crate::loader::Turn;
 use crate::message::Post;
 
 /// A loader whose loads find what a test says.
@@ -17,7 +18,7 @@ impl Loader for Found {
         &mut self,
         scene: &Scene,
         _: &CellPlan,
-        _: usize,
+        _: Turn,
         _: &str,
         _: &mut Executor,
         _: &mut Watch,

@@ -1,0 +1,26 @@
+//! What a fill did, and the proof that it reached what was asked.
+
+use serde::{Deserialize, Serialize};
+
+/// A load in rounds until a figure of a layer was reached.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct FillFigures {
+    /// Name of the layer that was read.
+    pub layer: String,
+    /// Which of its metrics.
+    pub metric: String,
+    /// The value that was asked for.
+    pub at_least: f64,
+    /// The value before the first round; `None` when the layer told none.
+    pub before: Option<f64>,
+    /// The value that was read last; `None` when the layer told none.
+    pub value: Option<f64>,
+    /// Whether that is what was asked for.
+    pub reached: bool,
+    /// Rounds that were driven.
+    pub rounds: u32,
+    /// Bytes that their writes moved.
+    pub bytes_written: u64,
+    /// Bytes that their reads moved.
+    pub bytes_read: u64,
+}

@@ -1,0 +1,288 @@
+//! A `fill` stage: its load is driven in short rounds, and the layer is read after each, until it is as full as was asked.
+
+use experiment::{CellPlan, FillPlan, StagePlan};
+use host::Executor;
+use layers::ROUND_END;
+use results::model::{FillFigures, LoadSummary};
+use units::Nanos;
+
+use crate::cell::{Scene, Stop, judge};
+use crate::figures;
+use crate::loader::{Loader, Round, Turn};
+use crate::watch::Watch;
+
+/// A last round is not shorter than this: one of no time does nothing.
+const SHORTEST: u64 = 100_000_000;
+/// A layer that has told no value after so many rounds never will.
+const SILENT: u32 = 3;
+
+/// What a fill works with.
+pub(crate) trait Ground {
+    /// Nanoseconds since some moment.
+    fn now(&self) -> u64;
+    /// Drives one round; the error says why it could not run at all.
+    fn round(&mut self, round: Round) -> Result<LoadSummary, String>;
+    /// The figure that is to be reached.
+    fn read(&mut self) -> Option<f64>;
+    /// Whether layers answer as they were recorded, whatever is done to them.
+    fn is_simulated(&self) -> bool;
+}
+
+/// Drives rounds until the figure is reached; why the cell stops, if it is not.
+pub(crate) fn until(fill: &FillPlan, ground: &mut dyn Ground) -> (FillFigures, Option<Stop>) {
+    let start = ground.now();
+    let before = ground.read();
+    let mut figures = FillFigures {
+        layer: fill.layer.clone(),
+        metric: fill.metric.clone(),
+        at_least: fill.at_least,
+        before,
+        value: before,
+        ..FillFigures::default()
+    };
+    loop {
+        // What was recorded once proves nothing.
+        let simulated = ground.is_simulated();
+        figures.reached = !simulated && figures.value.is_some_and(|value| value >= fill.at_least);
+        if figures.reached || simulated && figures.rounds > 0 {
+            return (figures, None);
+        }
+        let past = ground.now().saturating_sub(start);
+        let silent = figures.value.is_none() && figures.rounds >= SILENT;
+        if past >= fill.deadline.0 || silent {
+            let reason = missed(fill, &figures, Nanos(past));
+            return (figures, Some(Stop::Failed(reason)));
+        }
+        let left = (fill.deadline.0 - past).max(SHORTEST);
+        let round = Round { number: figures.rounds + 1, at_most: Nanos(left), past: Nanos(past) };
+        let load = match ground.round(round) {
+            Ok(load) => load,
+            Err(reason) => return (figures, Some(Stop::Failed(reason))),
+        };
+        figures.rounds += 1;
+        count(&mut figures, &load);
+        if let Some(stop) = judge(&load) {
+            return (figures, Some(stop));
+        }
+        figures.value = ground.read();
+    }
+}
+
+/// Adds what a round moved.
+fn count(figures: &mut FillFigures, load: &LoadSummary) {
+    for (operation, summary) in &load.operations {
+        // `write` and `randwrite`, not `writezeroes`.
+        if operation.ends_with("write") {
+            figures.bytes_written += summary.bytes;
+        } else if operation.ends_with("read") {
+            figures.bytes_read += summary.bytes;
+        }
+    }
+}
+
+/// What was not reached, and what to do.
+fn missed(fill: &FillPlan, figures: &FillFigures, past: Nanos) -> String {
+    let FillPlan { layer, metric, at_least, .. } = fill;
+    let rounds = rounds(figures.rounds);
+    match figures.value {
+        None => format!(
+            "{layer} tells no {metric} after {rounds}; choose a metric that such a load moves (fathom layers shows them)"
+        ),
+        Some(value) => format!(
+            "{metric} of {layer} is {} after {past} and {rounds}, not at least {}; give it more time (deadline), a load that fills \
+             more (by), or ask for less (until)",
+            shown(metric, value),
+            shown(metric, *at_least)
+        ),
+    }
+}
+
+fn rounds(count: u32) -> String {
+    if count == 1 { "1 round".into() } else { format!("{count} rounds") }
+}
+
+fn shown(metric: &str, value: f64) -> String {
+    layers::metric(metric).map_or_else(|| value.to_string(), |metric| metric.unit.show(value))
+}
+
+/// The proof in a sentence, for people.
+pub(crate) fn proof(stage: &str, figures: &FillFigures, simulated: bool) -> Option<String> {
+    if simulated {
+        return Some(format!(
+            "stage {stage}: nothing was filled, the layers of a simulated machine answer as they were recorded"
+        ));
+    }
+    let FillFigures { metric, layer, .. } = figures;
+    let value = figures.value.filter(|_| figures.reached)?;
+    Some(format!(
+        "stage {stage}: {metric} of {layer} is {} (asked: {}) after {}, {} written and {} read",
+        shown(metric, value),
+        shown(metric, figures.at_least),
+        rounds(figures.rounds),
+        units::Bytes(figures.bytes_written),
+        units::Bytes(figures.bytes_read)
+    ))
+}
+
+/// The stage on its cell's stack.
+pub(crate) struct OnStack<'a, 's> {
+    pub scene: &'a Scene<'s>,
+    pub plan: &'a CellPlan,
+    pub stage: usize,
+    pub fill: &'a FillPlan,
+    pub target: &'a str,
+    pub loader: &'a mut dyn Loader,
+    pub executor: &'a mut Executor,
+    pub watch: &'a mut Watch,
+}
+
+impl Ground for OnStack<'_, '_> {
+    fn now(&self) -> u64 {
+        self.scene.clock.now().0
+    }
+
+    fn round(&mut self, round: Round) -> Result<LoadSummary, String> {
+        let turn = Turn { stage: self.stage, round: Some(round) };
+        let name = |stage: &StagePlan| stage.name.clone();
+        self.loader
+            .load(self.scene, self.plan, turn, self.target, self.executor, self.watch)
+            .map_err(|reason| format!("stage {}: {reason}", name(&self.plan.stages[self.stage])))
+    }
+
+    fn read(&mut self) -> Option<f64> {
+        self.watch.mark(self.executor, ROUND_END);
+        let samples = self.watch.marked();
+        figures::reached(self.plan, &self.fill.layer, &self.fill.metric, &samples)
+    }
+
+    fn is_simulated(&self) -> bool {
+        self.scene.clock.is_simulated()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use results::model::OperationSummary;
+    use units::Seed;
+
+    use super::*;
+
+    /// A layer of which each round fills so much.
+    struct Filling {
+        values: Vec<Option<f64>>,
+        rounds: Vec<Round>,
+        ended_by: &'static str,
+        simulated: bool,
+    }
+
+    fn filling(values: &[Option<f64>]) -> Filling {
+        let values = values.iter().rev().copied().collect();
+        Filling { values, rounds: Vec::new(), ended_by: "duration", simulated: false }
+    }
+
+    impl Ground for Filling {
+        fn now(&self) -> u64 {
+            3_000_000_000 * self.rounds.len() as u64
+        }
+
+        fn round(&mut self, round: Round) -> Result<LoadSummary, String> {
+            self.rounds.push(round);
+            let of = |bytes| OperationSummary { bytes, ..Default::default() };
+            let operations =
+                [("randwrite", of(4096)), ("writezeroes", of(512)), ("randread", of(8192))]
+                    .map(|(name, summary)| (name.to_owned(), summary));
+            let operations = BTreeMap::from(operations);
+            let ended_by = self.ended_by.into();
+            Ok(LoadSummary { ended_by, operations, ..LoadSummary::empty(Seed(1)) })
+        }
+
+        fn read(&mut self) -> Option<f64> {
+            if self.values.len() > 1 { self.values.pop()? } else { self.values[0] }
+        }
+
+        fn is_simulated(&self) -> bool {
+            self.simulated
+        }
+    }
+
+    fn fill(at_least: f64, deadline_s: u64) -> FillPlan {
+        FillPlan {
+            layer: "cache".into(),
+            metric: "used_percent".into(),
+            at_least,
+            by: Box::default(),
+            deadline: Nanos::from_secs(deadline_s),
+        }
+    }
+
+    fn reason(stop: Option<Stop>) -> String {
+        match stop {
+            Some(Stop::Failed(reason)) => reason,
+            Some(Stop::Interrupted) => "interrupted".into(),
+            None => String::new(),
+        }
+    }
+
+    #[test]
+    fn a_fill_ends_with_the_round_after_which_the_value_is_reached() {
+        let mut ground = filling(&[Some(1.0), Some(60.0), Some(99.5), Some(100.0)]);
+        let (figures, stop) = until(&fill(99.0, 60), &mut ground);
+        assert_eq!(reason(stop), "");
+        assert_eq!((figures.before, figures.value), (Some(1.0), Some(99.5)));
+        assert_eq!((figures.reached, figures.rounds), (true, 2));
+        assert_eq!((figures.bytes_written, figures.bytes_read), (8192, 16384));
+        let proof = proof("junk", &figures, false).unwrap();
+        assert!(proof.contains("used_percent of cache is 99.5 % (asked: 99"), "{proof}");
+        assert!(proof.contains("after 2 rounds, 8 KiB written and 16 KiB read"), "{proof}");
+    }
+
+    #[test]
+    fn a_layer_that_is_full_already_takes_no_round() {
+        let mut ground = filling(&[Some(99.0)]);
+        let (figures, stop) = until(&fill(99.0, 60), &mut ground);
+        assert!(stop.is_none() && figures.reached && ground.rounds.is_empty());
+    }
+
+    #[test]
+    fn past_its_deadline_a_fill_fails_with_the_value_and_what_to_do() {
+        let mut ground = filling(&[Some(10.0)]);
+        let (figures, stop) = until(&fill(99.0, 10), &mut ground);
+        let reason = reason(stop);
+        assert!(reason.contains("used_percent of cache is 10 % after"), "{reason}");
+        assert!(reason.contains("4 rounds") && reason.contains("deadline"), "{reason}");
+        assert_eq!((figures.reached, figures.rounds), (false, 4));
+        let left: Vec<u64> = ground.rounds.iter().map(|r| r.at_most.0 / 1_000_000_000).collect();
+        assert_eq!(left, [10, 7, 4, 1], "no round is longer than what is left");
+        assert_eq!(ground.rounds[3].number, 4);
+        assert_eq!(proof("junk", &figures, false), None);
+    }
+
+    #[test]
+    fn a_layer_that_tells_no_value_fails_the_fill_soon() {
+        let mut ground = filling(&[None]);
+        let (figures, stop) = until(&fill(99.0, 3600), &mut ground);
+        assert!(reason(stop).contains("tells no used_percent after 3 rounds"));
+        assert_eq!((figures.value, figures.rounds), (None, 3));
+    }
+
+    #[test]
+    fn a_round_that_fails_or_is_interrupted_ends_the_fill() {
+        for (ended_by, said) in [("interrupted", "interrupted"), ("errors", "the load failed")] {
+            let mut ground = Filling { ended_by, ..filling(&[Some(1.0)]) };
+            let (figures, stop) = until(&fill(99.0, 60), &mut ground);
+            assert!(reason(stop).starts_with(said));
+            assert_eq!(figures.rounds, 1);
+        }
+    }
+
+    #[test]
+    fn on_a_simulated_machine_one_round_is_driven_and_nothing_was_filled() {
+        let mut ground = Filling { simulated: true, ..filling(&[Some(100.0)]) };
+        let (figures, stop) = until(&fill(99.0, 60), &mut ground);
+        assert!(stop.is_none());
+        assert_eq!((figures.reached, figures.rounds), (false, 1));
+        assert!(proof("junk", &figures, true).unwrap().contains("nothing was filled"));
+    }
+}
