@@ -1,9 +1,10 @@
 # Thin on purpose: what each target does stands in scripts/.
 
-.PHONY: help demo build test bench setup clean
+.PHONY: help demo catalogue build test bench setup clean
 
 help:
 	@echo "make demo    install what is missing, build, run VDO against the plain disk in the lab, make the page"
+	@echo "make catalogue  the same for every experiment that comes with Fathom, into catalogue/; takes hours"
 	@echo "make build   install what is missing, build the program"
 	@echo "make test    install what is missing, run every check and test"
 	@echo "make bench   build, measure Fathom itself"
@@ -12,6 +13,9 @@ help:
 
 demo:
 	@scripts/demo.sh
+
+catalogue:
+	@scripts/catalogue.sh
 
 build:
 	@scripts/build.sh

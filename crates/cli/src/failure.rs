@@ -44,6 +44,11 @@ impl Failure {
         Self { code: 130, error: error.into(), help: None }
     }
 
+    /// Whether the user stopped it.
+    pub fn is_interrupt(&self) -> bool {
+        self.code == 130
+    }
+
     /// Adds what to do about it.
     #[must_use]
     pub fn with_help(mut self, help: impl Into<String>) -> Self {

@@ -46,6 +46,7 @@ fn execute(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Report(args) => commands::report::run(args),
         Command::Doctor(args) => commands::doctor::run(args),
         Command::Explain(args) => commands::explain::run(args),
+        Command::Catalogue(args) => commands::catalogue::run(args),
         Command::Layers(args) => commands::layers::run(args),
         Command::Clean(args) => commands::clean::run(args),
         Command::Bench(BenchCommand::Lab(args)) => commands::bench::lab(args),

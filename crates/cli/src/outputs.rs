@@ -15,6 +15,7 @@ use crate::failure::Failure;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Page(Page),
+    Sources,
     Profile,
     IoLog,
     LatencyLog,
@@ -26,6 +27,7 @@ impl Kind {
     fn mark(self) -> &'static [u8] {
         match self {
             Self::Page(page) => page.mark().as_bytes(),
+            Self::Sources => report::sources::MARK.as_bytes(),
             Self::Profile => content::Profile::MARK.as_bytes(),
             Self::IoLog => &results::iolog::MAGIC,
             Self::LatencyLog => results::hlog::MARK,
@@ -37,6 +39,7 @@ impl Kind {
         match self {
             Self::Page(Page::Results) => "page of results",
             Self::Page(Page::Estimate) => "page of an estimate",
+            Self::Sources => "table of expectations and sources",
             Self::Profile => "profile",
             Self::IoLog => "log of I/Os",
             Self::LatencyLog => "log of latencies",

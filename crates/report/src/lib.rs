@@ -8,6 +8,7 @@
 pub mod csv;
 pub mod html;
 pub mod json;
+pub mod sources;
 pub mod terminal;
 pub mod view;
 mod wording;

@@ -1,5 +1,6 @@
 //! What can be typed. Values are checked here as far as they can be checked alone.
 
+mod catalogue;
 mod clean;
 mod content;
 mod estimate;
@@ -10,6 +11,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use units::{Bytes, Nanos, Seed};
 
+pub use catalogue::CatalogueArgs;
 pub use clean::{CleanArgs, LayersArgs};
 pub use estimate::{BenchEstimateArgs, EstimateArgs};
 pub use load::{LoadArgs, TargetArg};
@@ -46,6 +48,8 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// Print what an experiment would do: commands, time, bytes. Touches nothing.
     Explain(ExplainArgs),
+    /// List the experiments that come with Fathom, or run several of them in the lab.
+    Catalogue(CatalogueArgs),
     /// List the layers that stacks are made of; show one's manual page, settings, metrics, needs.
     Layers(LayersArgs),
     /// Say what a killed run left on this machine, and take it down.

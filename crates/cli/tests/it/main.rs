@@ -5,6 +5,8 @@ mod architecture;
 #[cfg(test)]
 mod caches;
 #[cfg(test)]
+mod catalogue;
+#[cfg(test)]
 mod clean;
 #[cfg(test)]
 mod commands;

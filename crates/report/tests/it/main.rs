@@ -11,6 +11,8 @@ mod page;
 #[cfg(test)]
 mod recomputed;
 #[cfg(test)]
+mod sources;
+#[cfg(test)]
 mod terminal;
 
 #[cfg(test)]

@@ -1,0 +1,41 @@
+//! `fathom catalogue`
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::GuestArgs;
+
+/// `fathom catalogue`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without names the experiments that come with Fathom are listed: what each is about, its cells, and how long it takes about.
+With names, or `all`, each is run in the lab, one after another, into DIR/NAME. Results in DIR that are whole are skipped,
+those that were stopped or are incomplete go on, and one that fails does not keep the others from running. In the end
+DIR/sources.md says of every expectation what its source found and what was found here, and DIR/index.html is one page of
+all results there.
+
+Examples:
+  fathom catalogue
+  fathom catalogue all --repeat 1 --out first-pass
+  fathom catalogue vdo-vs-plain cache-first-look --out both
+
+Exit code 5 when an experiment failed or is incomplete; the same command goes on with it.")]
+pub struct CatalogueArgs {
+    /// Shipped experiments to run, or `all`; without one, they are listed.
+    pub names: Vec<String>,
+    /// Scale of the experiments [default: lab, where an experiment has it].
+    #[arg(long, value_name = "NAME")]
+    pub scale: Option<String>,
+    /// Repeats of each variant, instead of the experiments' own.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub repeat: Option<u32>,
+    /// Directory of the results; it may exist, with results of an earlier call.
+    #[arg(long, value_name = "DIR", requires = "names")]
+    pub out: Option<PathBuf>,
+    /// JSON on standard output: the list, or events of the runs as JSON lines.
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub machine: GuestArgs,
+}

@@ -1,0 +1,270 @@
+//! `fathom catalogue`: the shipped experiments, listed or run one after another.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use experiment::{Plan, SHIPPED, Shipped};
+use report::html::Page;
+use results::model::CellState;
+use results::{ResultSet, Seal};
+use run::Outcome;
+use serde_json::json;
+use units::Nanos;
+
+use crate::args::{CatalogueArgs, Common, LabRunArgs};
+use crate::choices::{Asked, LAB, Source, plan};
+use crate::failure::Failure;
+use crate::outputs::{self, Kind, Output};
+use crate::terminal::{Text, answer, json, say};
+
+/// Every shipped experiment.
+const ALL: &str = "all";
+/// The table of expectations in the directory of the results.
+const SOURCES: &str = "sources.md";
+/// The page of all results there.
+const INDEX: &str = "index.html";
+
+pub fn run(args: &CatalogueArgs) -> Result<ExitCode, Failure> {
+    if args.names.is_empty() {
+        return list(args);
+    }
+    let chosen = chosen(&args.names)?;
+    let Some(out) = &args.out else {
+        return Err(Failure::usage("There is no directory for the results")
+            .with_help("add --out DIR; results of an earlier call in it are kept"));
+    };
+    // What cannot be planned is found before anything runs for hours.
+    let mut planned = Vec::new();
+    for shipped in chosen {
+        planned.push((shipped, of(shipped, args)?));
+    }
+    std::fs::create_dir_all(out).map_err(|error| {
+        let message = format!("--out {} cannot be made: {error}", out.display());
+        Failure::usage(message).with_help("name a directory that can be written")
+    })?;
+    let (sources, index) = (out.join(SOURCES), out.join(INDEX));
+    let written = [
+        Output { option: "--out", path: &sources, kind: Kind::Sources },
+        Output { option: "--out", path: &index, kind: Kind::Page(Page::Results) },
+    ];
+    outputs::check(&written, &[])?;
+    let mut told = Vec::new();
+    let mut stopped = None;
+    for (at, (shipped, plan)) in planned.iter().enumerate() {
+        say(&format!("{} of {}: {}", at + 1, planned.len(), shipped.name));
+        let became = one(shipped, plan, args, &out.join(shipped.name));
+        if became == Became::Ended(Outcome::Interrupted) {
+            stopped = Some(ExitCode::from(Outcome::Interrupted.exit_code()));
+        }
+        told.push((shipped.name, became));
+        if stopped.is_some() {
+            break;
+        }
+    }
+    let shown = show(out, &written);
+    say("");
+    for (name, became) in &told {
+        say(&format!("{name}: {}", became.words()));
+    }
+    let code = exit_code(&told);
+    shown.map(|()| stopped.unwrap_or(code))
+}
+
+/// What became of an experiment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Became {
+    /// It was there already.
+    Kept,
+    Ended(Outcome),
+    /// It did not run at all; why is said.
+    Refused,
+}
+
+impl Became {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Kept => "whole already, kept",
+            Self::Ended(Outcome::Complete) => "complete",
+            Self::Ended(Outcome::Incomplete) => "incomplete; the same command goes on with it",
+            Self::Ended(Outcome::TeardownFailed) => "the teardown failed; see above",
+            Self::Ended(Outcome::Interrupted) => "interrupted; the same command goes on with it",
+            Self::Refused => "failed; see above",
+        }
+    }
+}
+
+/// 6 where a teardown failed, 5 where something is missing.
+fn exit_code(told: &[(&str, Became)]) -> ExitCode {
+    let has = |wanted: Became| told.iter().any(|(_, became)| *became == wanted);
+    if has(Became::Ended(Outcome::TeardownFailed)) {
+        ExitCode::from(6)
+    } else if has(Became::Ended(Outcome::Incomplete)) || has(Became::Refused) {
+        ExitCode::from(5)
+    } else {
+        ExitCode::SUCCESS
+    }
+}
+
+/// Runs one, goes on with it, or leaves it as it is.
+fn one(shipped: &Shipped, plan: &Plan, args: &CatalogueArgs, dir: &Path) -> Became {
+    let resumes = match standing(shipped, plan, dir) {
+        Ok(Standing::Whole) => return Became::Kept,
+        Ok(Standing::Begun) => true,
+        Ok(Standing::None) => false,
+        Err(failure) => {
+            let _ = failure.report();
+            return Became::Refused;
+        }
+    };
+    let place = |wanted: bool| wanted.then(|| dir.to_owned());
+    let run = LabRunArgs {
+        common: Common {
+            experiment: shipped.name.to_owned(),
+            out: place(!resumes),
+            resume: place(resumes),
+            repeat: args.repeat,
+            seed: None,
+            scale: args.scale.clone(),
+            only: Vec::new(),
+            json: args.json,
+            strict: false,
+            inject: Vec::new(),
+        },
+        machine: args.machine.clone(),
+        keep_disks: None,
+        deadline: None,
+    };
+    match super::lab::execute(&run) {
+        Ok((outcome, _)) => Became::Ended(outcome),
+        Err(failure) if failure.is_interrupt() => Became::Ended(Outcome::Interrupted),
+        Err(failure) => {
+            let _ = failure.report();
+            Became::Refused
+        }
+    }
+}
+
+/// What stands in the directory of an experiment.
+enum Standing {
+    None,
+    Begun,
+    Whole,
+}
+
+fn standing(shipped: &Shipped, plan: &Plan, dir: &Path) -> Result<Standing, Failure> {
+    if !dir.exists() {
+        return Ok(Standing::None);
+    }
+    let set = results::open(dir)?;
+    if let Some(what) = differs(&set, shipped, plan) {
+        let message = format!("{} is a result of {what}", dir.display());
+        return Err(Failure::usage(message)
+            .with_help("name another directory with --out, or remove that result"));
+    }
+    let done = |cell: &results::CellData| cell.state() == CellState::Done && cell.damage.is_empty();
+    let whole = set.seal == Seal::Whole && set.cells.iter().all(done);
+    Ok(if whole { Standing::Whole } else { Standing::Begun })
+}
+
+/// In what an earlier result is not what is asked for now.
+fn differs(set: &ResultSet, shipped: &Shipped, plan: &Plan) -> Option<String> {
+    let (old, new) = (&set.manifest.plan, &plan.facts);
+    let scale = |scale: &Option<String>| scale.clone().unwrap_or_else(|| "none".into());
+    if set.experiment_toml.as_deref() != Some(shipped.text) {
+        Some("another experiment, or of another version of it".into())
+    } else if old.repeat != new.repeat {
+        Some(format!("repeat = {}, and {} is asked for", old.repeat, new.repeat))
+    } else if old.scale != new.scale {
+        Some(format!("scale {}, and {} is asked for", scale(&old.scale), scale(&new.scale)))
+    } else {
+        (set.manifest.simulated).then(|| "a simulation".to_owned())
+    }
+}
+
+/// Writes what is said of all results in the directory, those of earlier calls too.
+fn show(out: &Path, [sources, index]: &[Output; 2]) -> Result<(), Failure> {
+    let there = |shipped: &&Shipped| out.join(shipped.name).join("manifest.json").is_file();
+    let paths: Vec<PathBuf> = SHIPPED.iter().filter(there).map(|s| out.join(s.name)).collect();
+    let mut views = Vec::new();
+    for path in &paths {
+        match super::report::view_of(path) {
+            Ok(view) => views.push(view),
+            Err(failure) => drop(failure.report()),
+        }
+    }
+    if views.is_empty() {
+        return Ok(());
+    }
+    sources.write(report::sources::markdown(&views).as_bytes())?;
+    index.write(report::html::page(&views).as_bytes())?;
+    say(&format!("{} and {} written", sources.path.display(), index.path.display()));
+    Ok(())
+}
+
+/// The experiments of these names, each once, in the order in which they are shipped.
+fn chosen(names: &[String]) -> Result<Vec<&'static Shipped>, Failure> {
+    let known = || SHIPPED.iter().map(|shipped| shipped.name);
+    let strange = names.iter().find(|name| *name != ALL && !known().any(|known| known == *name));
+    if let Some(name) = strange {
+        let near = experiment::nearest(name, known().chain([ALL]));
+        let hint = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
+        let names: Vec<_> = known().collect();
+        return Err(Failure::usage(format!("The catalogue has no '{name}'")).with_help(format!(
+            "{hint}There are: {}, and all; a file of yours runs with fathom lab run",
+            names.join(", ")
+        )));
+    }
+    let asked = |name: &str| names.iter().any(|asked| asked == name || asked == ALL);
+    Ok(SHIPPED.iter().filter(|shipped| asked(shipped.name)).collect())
+}
+
+/// The plan of a shipped experiment.
+fn of(shipped: &Shipped, args: &CatalogueArgs) -> Result<Plan, Failure> {
+    let asked = Asked { repeat: args.repeat, scale: args.scale.clone(), ..Asked::default() };
+    plan(&Source::find(shipped.name)?, asked, LAB)
+}
+
+fn list(args: &CatalogueArgs) -> Result<ExitCode, Failure> {
+    let mut plans = Vec::new();
+    for shipped in SHIPPED {
+        plans.push(of(shipped, args)?);
+    }
+    let about = |plan: &Plan| plan.cells.iter().map(|cell| cell.about.0).sum::<u64>();
+    if args.json {
+        let entries: Vec<_> = plans.iter().map(|plan| entry(plan, about(plan))).collect();
+        let text = serde_json::to_string_pretty(&json!({ "experiments": entries }));
+        json(&text.map_err(Failure::data)?);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let width = SHIPPED.iter().map(|shipped| shipped.name.len()).max().unwrap_or_default();
+    let mut text = Text::from("Experiments that come with Fathom:");
+    for plan in &plans {
+        let facts = &plan.facts;
+        let scale = facts.scale.as_ref().map_or_else(String::new, |s| format!(" at scale {s}"));
+        text.line(format!("  {:<width$}  {}", facts.experiment, facts.about));
+        text.line(format!(
+            "  {:<width$}  {} cells ({} x {}){scale}, about {} in the lab",
+            "",
+            plan.cells.len(),
+            facts.variants.len(),
+            facts.repeat,
+            Nanos(about(plan)),
+        ));
+    }
+    let all = Nanos(plans.iter().map(about).sum());
+    text += "";
+    text.line(format!("All take about {all}. fathom catalogue NAME... --out DIR runs some, fathom catalogue all --out DIR all."));
+    text += "With an emulated CPU, starting a guest for each adds a minute or two.";
+    answer(&text);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn entry(plan: &Plan, about_ns: u64) -> serde_json::Value {
+    let facts = &plan.facts;
+    let variants: Vec<_> = facts.variants.iter().map(|variant| &variant.name).collect();
+    json!({
+        "name": facts.experiment, "about": facts.about, "source": facts.source, "variants": variants,
+        "repeat": facts.repeat, "cells": plan.cells.len(), "scale": facts.scale, "about_ns": about_ns,
+        "expectations": facts.expectations.len(),
+    })
+}

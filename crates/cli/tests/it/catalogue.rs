@@ -1,0 +1,56 @@
+//! `fathom catalogue`, as far as it starts no guest.
+
+use crate::program::{expect, fresh, json, text};
+
+#[test]
+fn without_names_every_shipped_experiment_is_listed_with_its_cells_and_time() {
+    let listed = expect(0, &["catalogue"]).out;
+    let document = json(&["catalogue", "--json"]);
+    let entries = document["experiments"].as_array().unwrap();
+    assert_eq!(entries.len(), experiment::SHIPPED.len());
+    for (entry, shipped) in entries.iter().zip(experiment::SHIPPED) {
+        assert_eq!(entry["name"], shipped.name);
+        assert!(listed.contains(shipped.name), "{listed}");
+        assert!(listed.contains(entry["about"].as_str().unwrap()), "{listed}");
+        let cells =
+            entry["repeat"].as_u64().unwrap() * entry["variants"].as_array().unwrap().len() as u64;
+        assert_eq!(entry["cells"].as_u64(), Some(cells));
+        assert!(entry["about_ns"].as_u64() > Some(0));
+    }
+    assert!(listed.contains("All take about"), "{listed}");
+    let once = json(&["catalogue", "--repeat", "1", "--json"]);
+    assert_eq!(once["experiments"][0]["repeat"], 1);
+}
+
+#[test]
+fn what_cannot_be_run_is_refused_before_anything_runs() {
+    let (_dir, out) = fresh();
+    let strange = expect(2, &["catalogue", "vdo-vs-plian", "--out", text(&out)]);
+    assert!(strange.err.contains("did you mean 'vdo-vs-plain'"), "{}", strange.err);
+    let nowhere = expect(2, &["catalogue", "all"]);
+    assert!(nowhere.err.contains("--out DIR"), "{}", nowhere.err);
+    expect(2, &["catalogue", "--out", text(&out)]);
+    let scale = expect(2, &["catalogue", "vdo-vs-plain", "--scale", "huge", "--out", text(&out)]);
+    assert!(scale.err.contains("huge"), "{}", scale.err);
+    assert!(!out.exists(), "nothing was made");
+}
+
+#[test]
+fn a_result_of_something_else_is_neither_kept_nor_replaced_and_the_table_is_written() {
+    let (_dir, out) = fresh();
+    let there = out.join("vdo-vs-plain");
+    std::fs::create_dir_all(&out).unwrap();
+    expect(0, &["run", "vdo-vs-plain", "--simulate", "--repeat", "1", "--out", text(&there)]);
+    let once = ["catalogue", "vdo-vs-plain", "--out", text(&out), "--repeat"];
+    let other = expect(5, &[&once[..], &["2"]].concat());
+    assert!(other.err.contains("repeat = 1, and 2 is asked for"), "{}", other.err);
+    let simulated = expect(5, &[&once[..], &["1"]].concat());
+    assert!(simulated.err.contains("a simulation"), "{}", simulated.err);
+    assert!(simulated.err.contains("vdo-vs-plain: failed"), "{}", simulated.err);
+    let table = std::fs::read_to_string(out.join("sources.md")).unwrap();
+    assert!(table.contains("## vdo-vs-plain"), "{table}");
+    assert!(out.join("index.html").is_file() && there.join("manifest.json").is_file());
+    std::fs::write(out.join("sources.md"), "notes of mine").unwrap();
+    let mine = expect(4, &[&once[..], &["1"]].concat());
+    assert!(mine.err.contains("sources.md"), "{}", mine.err);
+}
