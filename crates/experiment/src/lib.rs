@@ -3,6 +3,7 @@
 //! prints exactly what a run would do.
 #![forbid(unsafe_code)]
 
+mod allocation;
 mod bounds;
 mod change;
 mod command;

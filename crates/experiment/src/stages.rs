@@ -5,9 +5,10 @@ use std::path::Path;
 use layers::step::show_argv;
 use results::model::{StageFacts, SweepFacts};
 use toml::Value;
-use units::{Bytes, Key, Nanos, Percent};
+use units::{Bytes, Key, Nanos};
 use workload::LoadSpec;
 
+use crate::allocation;
 use crate::bounds;
 use crate::change::Running;
 use crate::command::{self, Command};
@@ -190,24 +191,12 @@ fn stage(mut table: Table, file: &str) -> Result<Stage, Diagnostic> {
         }
         "fill" => {
             table.is("A fill");
-            if measured {
-                return Err(Diagnostic::at(
-                    places.at("measure"),
-                    "A fill has no figures of its own, so it cannot be measured",
-                    "measure the load that follows; settle = true reads all layers after the fill",
-                ));
-            }
+            unmeasured(measured, &places, "A fill", "the load that follows")?;
             Task::Fill(Box::new(Fill::read(table, file)?))
         }
         "copy" => {
             table.is("A copy");
-            if measured {
-                return Err(Diagnostic::at(
-                    places.at("measure"),
-                    "A copy has no figures of its own, so it cannot be measured",
-                    "measure a load; settle = true reads all layers after the copy",
-                ));
-            }
+            unmeasured(measured, &places, "A copy", "a load")?;
             Task::Copy(Copy::read(table)?)
         }
         "command" => {
@@ -222,6 +211,21 @@ fn stage(mut table: Table, file: &str) -> Result<Stage, Diagnostic> {
         _ => Task::Steps(Steps::read(&kind, table, !set.is_empty())?),
     };
     Ok(Stage { kind, name, measured, settle, only, target, set, task, fresh_places, places })
+}
+
+/// Refuses to measure what has no figures of its own.
+fn unmeasured(
+    measured: bool,
+    places: &Places,
+    what: &str,
+    instead: &str,
+) -> Result<(), Diagnostic> {
+    if !measured {
+        return Ok(());
+    }
+    let message = format!("{what} has no figures of its own, so it cannot be measured");
+    let help = format!("measure {instead}; settle = true reads all layers after this stage");
+    Err(Diagnostic::at(places.at("measure"), message, help))
 }
 
 /// Whether a load draws hot places of its own.
@@ -277,7 +281,8 @@ pub(crate) fn plan(
                 if !stack.allocate.is_empty() {
                     let target = targets::block(stage, stack).map_err(|m| vec![m])?;
                     let needs = stack.allocate.iter();
-                    planned.extend(needs.map(|(layer, need)| allocation(layer, need, &target)));
+                    planned
+                        .extend(needs.map(|(layer, need)| allocation::plan(layer, need, &target)));
                 }
             }
             Task::Load(spec) => planned.push(fitted(stage, spec, stack)?),
@@ -398,37 +403,6 @@ fn other(stage: &Stage, task: plan::Task, target: Target) -> StagePlan {
         ios: None,
         bytes: None,
         about: Nanos::default(),
-    }
-}
-
-/// One write into every unit that the layer allocates lazily, of zeros: they take no data blocks.
-fn allocation(layer: &str, need: &layers::Allocate, target: &Target) -> StagePlan {
-    let load = LoadSpec {
-        ops: workload::Ops::only(workload::OpName::Write),
-        pattern: Some(workload::Pattern::Strided {
-            blocks: need.stride_bytes / need.block_bytes,
-            shift: false,
-        }),
-        block_size: Bytes(need.block_bytes).into(),
-        passes: Some(1),
-        last_block: need.last_block,
-        content: content::ContentSpec { zero: Percent(100.0), ..Default::default() },
-        ..Default::default()
-    };
-    let ios = load.plan(target.offer.bytes()).map(|amount| amount.ios);
-    StagePlan {
-        kind: "allocate".into(),
-        name: format!("allocate {layer}"),
-        measured: false,
-        settle: false,
-        before: Vec::new(),
-        sweep: None,
-        ios,
-        bytes: load.plan(target.offer.bytes()).map(|amount| Bytes(amount.bytes)),
-        about: estimate::allocation(ios.unwrap_or_default()),
-        target: target.clone(),
-        task: plan::Task::Load(Box::new(load)),
-        fresh_places: false,
     }
 }
 
