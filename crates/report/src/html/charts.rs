@@ -49,7 +49,10 @@ fn part(index: usize, view: &View, part: Part) -> Markup {
     let charts = all.iter().filter(|chart| !answers(view, chart));
     html! {
         @if all.is_empty() { p.soft { "No samples of this kind were taken." } }
-        @for chart in charts { (figure(index, chart)) }
+        @else if view.crowded() && part != Part::Load {
+            details { summary { (all.len()) " charts, those of each variant after the other" } @for chart in charts { (figure(index, chart)) } }
+        }
+        @else { @for chart in charts { (figure(index, chart)) } }
     }
 }
 

@@ -15,12 +15,15 @@ pub fn hero(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
             p.kicker {
                 b { (view.experiment) }
                 @if let Some(started) = fact("started") { span { (started) } }
-                @for variant in view.variants.iter().enumerate() { (key(variant.0, &variant.1.name, variant.1.repeats)) }
+                @if view.crowded() { span { (view.variants.len()) " variants" } }
+                @else { @for variant in view.variants.iter().enumerate() { (key(variant.0, &variant.1.name, variant.1.repeats)) } }
             }
             @if let Some(first) = view.verdicts.first() { h1 id=(id("verdict")) { (first.text.replace(" %", "\u{a0}%")) } }
             @if !view.about.is_empty() { p.soft { (view.about) } }
             @if view.verdicts.len() > 1 {
-                ul.also { @for sentence in &view.verdicts[1..] { li { (sentence.text) } } }
+                @let also = html! { ul.also { @for sentence in &view.verdicts[1..] { li { (sentence.text) } } } };
+                @if view.crowded() { details { summary { "Each variant against " (view.variants[0].name) } (also) } }
+                @else { (also) }
             }
         }
         @for banner in &view.banners {
@@ -74,7 +77,8 @@ fn tile(view: &View, row: &FigureRow) -> Markup {
                     }
                 },
             }
-            (bars(view, row))
+            @if view.crowded() { details { summary { (view.variants.len()) " variants" } (bars(view, row)) } }
+            @else { (bars(view, row)) }
         }
     }
 }

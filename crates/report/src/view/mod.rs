@@ -85,6 +85,16 @@ pub struct View {
     pub glossary: Vec<Metric>,
 }
 
+impl View {
+    /// Whether there are so many variants that a page names them where it is opened, not on its first screen.
+    pub fn crowded(&self) -> bool {
+        self.variants.len() > CROWD
+    }
+}
+
+/// More variants than this are not told one by one on the first screen.
+pub(crate) const CROWD: usize = 5;
+
 /// A sentence with its verdict.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sentence {

@@ -199,6 +199,7 @@ fn one_figure_of_each_chart_equals_what_rows_log_says() {
             }
             "latency-randwrite" => given.percentiles(chart),
             "1-vdo-space" => field("vdo.stats", "dataBlocksUsed", "data", false),
+            "1-vdo-overhead" => field("vdo.stats", "overheadBlocksUsed", "overhead", false),
             "1-vdo-duplicates" => {
                 field("vdo.stats", "hashLock.concurrentDataMatches", "concurrent matches", false);
             }
