@@ -113,16 +113,8 @@ impl Outline {
 
     /// What is to be done on the target of that place: of amounts, its share.
     fn part(&self, load: &Load, target: usize) -> LoadSpec {
-        let mut part = load.spec.clone();
         let all: f64 = load.targets.iter().map(|aim| aim.share.0).sum();
-        let share = load.targets[target].share.0 / all;
-        if share < 1.0 {
-            let unit = load.spec.largest_io().0.max(1);
-            let of = |n: u64| (n as f64 * share).round() as u64;
-            part.ios = part.ios.map(|ios| of(ios).max(1));
-            part.bytes = part.bytes.map(|bytes| Bytes(of(bytes.0 / unit).max(1) * unit));
-        }
-        part
+        load.spec.part(load.targets[target].share.0 / all)
     }
 
     /// Bytes of all targets together that are used.

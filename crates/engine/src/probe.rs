@@ -56,10 +56,11 @@ pub fn probe(targets: &[Aim], spec: &LoadSpec, context: &Context) -> Result<Choi
 /// Chooses how `spec` is driven on `targets` without timing any read: an experiment must not warm the cache that it measures.
 /// One question is asked of each target, whether it takes I/O without blocking.
 ///
-/// Fails when a target cannot be opened or read.
-pub fn untimed(targets: &[Aim], spec: &LoadSpec) -> Result<Choice, EngineError> {
+/// Makes the files that the load may make. Fails when a target cannot be opened or read.
+pub fn untimed(load: &Load) -> Result<Choice, EngineError> {
     let why = "reads before a stage would change what is measured";
-    choice(targets, spec, || Ok(by_nature(&nature(targets, spec)?, spec, why)))
+    let Load { targets, spec, may_create, .. } = load;
+    choice(targets, spec, || Ok(by_nature(&nature(targets, spec, *may_create)?, spec, why)))
 }
 
 /// The choice that needs no look at the targets, or what `auto` says.
@@ -102,7 +103,7 @@ fn threads(spec: &LoadSpec) -> u64 {
 }
 
 fn measure(targets: &[Aim], spec: &LoadSpec, context: &Context) -> Result<Choice, EngineError> {
-    let nature = nature(targets, spec)?;
+    let nature = nature(targets, spec, None)?;
     let Nature { blocks, ring_misplaces, holes, .. } = nature;
     let (depth, threads) = (spec.depth_ios(), threads(spec));
     let no_probe = match (spec.writes(), holes) {
@@ -206,12 +207,12 @@ struct Nature {
     holes: bool,
 }
 
-fn nature(targets: &[Aim], spec: &LoadSpec) -> Result<Nature, EngineError> {
+fn nature(targets: &[Aim], spec: &LoadSpec, create: Option<Bytes>) -> Result<Nature, EngineError> {
     let mut nature = Nature { blocks: false, ring_misplaces: false, direct: true, holes: false };
     let mut buffers = Buffers::new(1, 4096)?;
     for aim in targets {
         let TargetSpec::Path(path) = &aim.target else { continue };
-        let wish = Wish { reads: false, writes: false, direct: spec.direct, create: None };
+        let wish = Wish { reads: false, writes: false, direct: spec.direct, create };
         let target = Target::open(path, wish)?;
         let memory = buffers.slot(0);
         let part = libc::iovec { iov_base: memory.as_mut_ptr().cast(), iov_len: memory.len() };

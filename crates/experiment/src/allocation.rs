@@ -4,7 +4,7 @@ use units::{Bytes, Percent};
 use workload::LoadSpec;
 
 use crate::estimate;
-use crate::plan::{StagePlan, Target, Task};
+use crate::plan::{Aim, StagePlan, Target, Task};
 
 /// One write into every unit that the layer allocates lazily, of zeros: they take no data blocks.
 pub(crate) fn plan(layer: &str, need: &layers::Allocate, target: &Target) -> StagePlan {
@@ -32,6 +32,8 @@ pub(crate) fn plan(layer: &str, need: &layers::Allocate, target: &Target) -> Sta
         bytes: load.plan(target.offer.bytes()).map(|amount| Bytes(amount.bytes)),
         about: estimate::allocation(ios.unwrap_or_default()),
         target: target.clone(),
+        aims: vec![Aim::alone(target.clone())],
+        deadline: None,
         task: Task::Load(Box::new(load)),
         fresh_places: false,
     }

@@ -1,7 +1,7 @@
 //! `set."layer.key"` of a stage: settings of running layers that change before the stage, for the rest of the cell.
 
-use layers::Place;
 use layers::step::Step;
+use layers::{Kind, Place};
 
 use crate::diagnostic::Diagnostic;
 use crate::graph::Built;
@@ -18,6 +18,22 @@ impl<'a> Running<'a> {
     /// As they were raised.
     pub(crate) fn new(stack: &Built, run_tag: &'a str) -> Self {
         Self { layers: stack.layers.clone(), run_tag }
+    }
+
+    /// A layer with the settings that it has by now, its kind, and the run's tag.
+    pub(crate) fn layer(
+        &mut self,
+        name: &str,
+    ) -> Option<(&mut PlacedLayer, &'static Kind, &'a str)> {
+        let layer = self.layers.iter_mut().find(|layer| layer.name == name)?;
+        let kind = layers::kind(&layer.kind)?;
+        Some((layer, kind, self.run_tag))
+    }
+
+    /// Notes that what is offered at `path` has another size from now on.
+    pub(crate) fn resize(&mut self, path: &str, size: u64) {
+        let inputs = self.layers.iter_mut().flat_map(|layer| layer.inputs.values_mut());
+        inputs.filter(|offer| offer.path() == path).for_each(|offer| offer.resize(size));
     }
 
     /// The steps that change what the stage sets.

@@ -85,6 +85,25 @@ impl<'t> Table<'t> {
         Places::of(&self.at, &self.entries)
     }
 
+    /// Whether a key is written.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.entries.get(name).is_some()
+    }
+
+    /// Refuses every key but these.
+    pub(crate) fn only(mut self, keys: &[&'static str]) -> Result<Self, Diagnostic> {
+        self.known.extend(keys);
+        let strange =
+            self.entries.iter().find(|(name, _)| !keys.contains(&name.get_ref().as_ref()));
+        match strange {
+            None => Ok(self),
+            Some((name, value)) => {
+                let at = places::place(&name.span(), &value.span());
+                Err(mistake::unknown(self.what, at, name.get_ref(), &self.known))
+            }
+        }
+    }
+
     /// Takes a key out; `None` when it is not written.
     pub(crate) fn take<T: DeserializeOwned>(
         &mut self,

@@ -5,11 +5,13 @@ use units::{Bytes, Nanos};
 use workload::LoadSpec;
 
 use crate::fill;
-use crate::plan::{StagePlan, Task};
+use crate::plan::{Aim, StagePlan, Task};
 
 /// I/Os per second that an estimate assumes where a load ends by its amount, not by its duration: what
 /// dm-vdo did in an emulated guest, so that a real machine is done sooner.
 pub(crate) const ASSUMED_IOPS: u64 = 8_000;
+/// Bytes per second that it assumes: large I/Os are not done sooner than this.
+const ASSUMED_BYTES_PER_S: u64 = 200 << 20;
 /// Units per second that an estimate assumes a layer allocates: each takes writes of its own, and dm-vdo in an emulated guest did
 /// 600 to 960 leaves of its block map.
 const ALLOCATED_PER_S: u64 = 800;
@@ -18,10 +20,12 @@ const STACK: Nanos = Nanos::from_secs(6);
 
 /// About how long a load takes.
 pub(crate) fn load(spec: &LoadSpec, target: Bytes) -> Nanos {
-    let by_ios = spec
-        .plan(target.0)
-        .map(|amount| Nanos(amount.ios.saturating_mul(Nanos::PER_SECOND) / ASSUMED_IOPS));
-    [spec.duration, by_ios].into_iter().flatten().min().unwrap_or_default()
+    let at = |n: u64, per_s: u64| n as f64 / per_s as f64 * Nanos::PER_SECOND as f64;
+    let by_amount = spec.plan(target.0).map(|amount| {
+        let (ios, bytes) = (at(amount.ios, ASSUMED_IOPS), at(amount.bytes, ASSUMED_BYTES_PER_S));
+        Nanos(ios.max(bytes) as u64)
+    });
+    [spec.duration, by_amount].into_iter().flatten().min().unwrap_or_default()
 }
 
 /// About how long it takes to allocate so many units of a layer.
@@ -38,7 +42,8 @@ pub(crate) fn cell(stages: &[StagePlan]) -> Nanos {
 fn written(stage: &StagePlan) -> u64 {
     match &stage.task {
         Task::Load(spec) if spec.writes() => {
-            stage.bytes.map_or(stage.target.offer.bytes(), |bytes| bytes.0)
+            let all = || stage.aims.iter().map(Aim::room).sum();
+            stage.bytes.map_or_else(all, |bytes| bytes.0)
         }
         Task::Load(_) | Task::Steps(_) => 0,
         Task::Fill(plan) => fill::written(plan, stage.target.offer.bytes()).0,

@@ -1,131 +1,182 @@
 //! `do = "fill"`: a load that goes on until a figure of a layer has been reached.
 
-use layers::Kind;
-use toml::Spanned;
-use units::{Bytes, Key, Metric, Nanos, Unit};
-use workload::{LoadSpec, Pattern, Verify};
+mod goal;
 
-use crate::diagnostic::{Diagnostic, nearest};
+use units::{Bytes, Key, Nanos};
+use workload::{LoadSpec, OpName, Ops, Pattern, Verify};
+
+use crate::diagnostic::Diagnostic;
 use crate::document::{Places, Table};
 use crate::graph::Built;
-use crate::plan::FillPlan;
+use crate::layout;
+use crate::plan::{Aim, FillPlan, Rounds};
 use crate::stages::{self, Stage};
+use crate::targets::{self, Wanted};
+use goal::Goal;
 
-const UNTIL: Key = Key {
-    name: "until",
-    takes: "a metric of a layer, and the value that is to be reached",
-    example: "{ layer = \"cache\", metric = \"used_percent\", at_least = 99 }",
-};
-const LAYER: Key =
-    Key { name: "layer", takes: "the name of a layer of the stack", example: "\"cache\"" };
-const METRIC: Key =
-    Key { name: "metric", takes: "a metric of the layer", example: "\"used_percent\"" };
-const AT_LEAST: Key = Key { name: "at_least", takes: "a number", example: "99" };
 const BY: Key = Key {
     name: "by",
-    takes: "keys of a load that has no end of its own",
+    takes: "keys of a load that has no end of its own; writes in order unless said",
     example: "{ ops = { randread = 100 }, depth = 8 }",
 };
-const DEADLINE: Key = Key { name: "deadline", takes: "a time from 1s to 24h", example: "\"30m\"" };
-
-/// How long a fill may take unless said.
-const USUAL_DEADLINE: Nanos = Nanos::from_secs(30 * 60);
-/// The longest that can be said.
-const LONGEST: Nanos = Nanos::from_secs(24 * 3600);
 /// How long the load goes on before the layer is read.
 const ROUND: Nanos = Nanos::from_secs(3);
-/// What an estimate assumes, of what nobody knows beforehand.
-const ASSUMED: Nanos = Nanos::from_secs(60);
+/// Parts of the range that a load in order fills, one in each round.
+const PARTS: u64 = 64;
+/// The least of a part.
+const SMALLEST_PART: u64 = 16 << 20;
+/// What is written in order, unless said.
+const USUAL_BLOCK: Bytes = Bytes(Bytes::MIB);
 
 /// A fill as written.
 #[derive(Clone)]
 pub(crate) struct Fill {
-    layer: String,
-    metric: String,
-    at_least: f64,
+    goal: Goal,
     /// The load of one round.
     by: LoadSpec,
-    /// Where the keys of the load stand.
-    places: Places,
-    deadline: Nanos,
+    /// Where the keys of the load stand, if they are written.
+    places: Option<Places>,
 }
 
 impl Fill {
+    /// How long a fill may take unless said.
+    pub(crate) const USUAL_DEADLINE: Nanos = Nanos::from_secs(30 * 60);
+    /// What an estimate assumes, of what nobody knows beforehand.
+    pub(crate) const ASSUMED: Nanos = Nanos::from_secs(60);
+
     /// Reads the keys that are left.
     pub(crate) fn read(mut table: Table, file: &str) -> Result<Self, Diagnostic> {
+        let goal = Goal::read(&mut table)?;
+        let by = table.table(&BY, "The load of a fill")?;
         let at = table.at();
-        let missing = |key: &Key| {
-            let message = format!("A fill has no key '{}', which it needs", key.name);
-            Diagnostic::at(at.clone(), message, format!("add it: {}", key.help(key.name)))
-        };
-        let until = table.table(&UNTIL, "'until' of a fill")?;
-        let mut until = until.ok_or_else(|| missing(&UNTIL))?;
-        let layer = until.need::<String>(&LAYER)?.into_inner();
-        let metric = until.need::<String>(&METRIC)?.into_inner();
-        let at_least = until.need::<f64>(&AT_LEAST)?;
-        until.finish()?;
-        let by = table.table(&BY, "The load of a fill")?.ok_or_else(|| missing(&BY))?;
-        let deadline = deadline(table.take::<Nanos>(&DEADLINE)?)?;
         table.finish()?;
-        if !at_least.get_ref().is_finite() {
-            let message = format!("at_least cannot be {}", at_least.get_ref());
-            return Err(Diagnostic::at(at_least.span(), message, AT_LEAST.help(AT_LEAST.name)));
-        }
+        let Some(by) = by else {
+            if goal.is_level() {
+                return Ok(Self { goal, by: in_order(), places: None });
+            }
+            let message = format!("A fill has no key '{}', which it needs", BY.name);
+            return Err(Diagnostic::at(at, message, format!("add it: {}", BY.help(BY.name))));
+        };
         let places = by.places();
         let by = load(by, &places, file)?;
-        Ok(Self { layer, metric, at_least: at_least.into_inner(), by, places, deadline })
+        Ok(Self { goal, by, places: Some(places) })
     }
 
-    /// The load of one round, and where its keys stand.
-    pub(crate) fn round(&self) -> (&LoadSpec, &Places) {
-        (&self.by, &self.places)
+    /// Where the keys of the load stand; those of the `stage` where it is not written.
+    pub(crate) fn places<'a>(&'a self, stage: &'a Places) -> &'a Places {
+        self.places.as_ref().unwrap_or(stage)
     }
 
-    /// About how long it takes.
-    pub(crate) fn about(&self) -> Nanos {
-        ASSUMED.min(self.deadline)
-    }
-
-    /// The fill on this stack.
-    pub(crate) fn plan(&self, stage: &Stage, stack: &Built) -> Result<FillPlan, Diagnostic> {
-        let at = |key: &str| stage.places.at(&format!("until.{key}"));
-        let unknown = |key: &str, word: &str, message: String, known: &[&str]| {
-            let near = nearest(word, known.iter().copied());
-            let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
-            Diagnostic::at(at(key), message, format!("{near}There are: {}", known.join(", ")))
-        };
-        let Some(layer) = stack.layers.iter().find(|layer| layer.name == self.layer) else {
-            let names: Vec<&str> = stack.layers.iter().map(|l| l.name.as_str()).collect();
-            let message = format!("No layer of this stack is called '{}'", self.layer);
-            return Err(unknown("layer", &self.layer, message, &names));
-        };
-        let metrics: &[Metric] = layers::kind(&layer.kind).map_or(&[], |kind: &Kind| kind.metrics);
-        let Some(metric) = metrics.iter().find(|metric| metric.id == self.metric) else {
-            let message =
-                format!("'{}', a {}, has no metric '{}'", self.layer, layer.kind, self.metric);
-            if metrics.is_empty() {
-                let help = "name a layer that has metrics: fathom layers NAME shows them";
-                return Err(Diagnostic::at(at("layer"), message, help));
+    /// The fill on this stack, and what it drives.
+    pub(crate) fn plan(
+        &self,
+        stage: &Stage,
+        stack: &Built,
+        aims: impl FnOnce(&Stage) -> Result<Vec<Aim>, Diagnostic>,
+    ) -> Result<(FillPlan, Vec<Aim>), Diagnostic> {
+        let reached = self.goal.plan(stage, stack)?;
+        let directory = matches!(targets::of(stage, stack)?.offer, layers::Offer::Directory { .. });
+        let (aims, rounds) = if directory && !matches!(stage.target, Wanted::Files(..)) {
+            let target = targets::directory(stage, stack)?;
+            let size = part(target.offer.bytes(), &self.by);
+            if !sequential(&self.by) || !self.by.ops.names().all(OpName::is_write) {
+                let message = "A fill of a file system writes new files in order, and this load does something else";
+                let help = "leave 'by' out, or write by = { ops = { write = 100 } }; for files that are there: files = \"...\"";
+                return Err(Diagnostic::at(self.places(&stage.places).at("ops"), message, help));
             }
-            let ids: Vec<&str> = metrics.iter().map(|metric| metric.id).collect();
-            return Err(unknown("metric", &self.metric, message, &ids));
+            (vec![layout::one_file(&stage.name, target, size)], Rounds::Files(size))
+        } else {
+            let aims = aims(stage)?;
+            let rounds = match (&aims[..], sequential(&self.by)) {
+                (_, false) => Rounds::Time(ROUND),
+                ([aim], true) if aim.files.is_none() => parts(aim.bytes(), &self.by),
+                (_, true) => {
+                    let message = "A fill in order has one block device, and this one has several targets or files";
+                    let help = "add pattern = \"permutation\" or \"random\" to by";
+                    return Err(Diagnostic::at(
+                        self.places(&stage.places).at("ops"),
+                        message,
+                        help,
+                    ));
+                }
+            };
+            (aims, rounds)
         };
-        if metric.unit == Unit::Percent && self.at_least > 100.0 {
-            let message = format!("'{}' is never {} %", self.metric, self.at_least);
-            return Err(Diagnostic::at(at("at_least"), message, "ask for at most 100"));
-        }
-        Ok(FillPlan {
-            layer: self.layer.clone(),
-            metric: self.metric.clone(),
-            at_least: self.at_least,
-            by: Box::new(self.by.clone()),
-            deadline: self.deadline,
-        })
+        Ok((FillPlan { by: Box::new(self.by.clone()), rounds, ..reached }, aims))
     }
 }
 
+impl FillPlan {
+    /// The load of the first round.
+    pub(crate) fn first_round(&self) -> LoadSpec {
+        self.round(1, Nanos(u64::MAX))
+    }
+
+    /// The load of a round, from 1, which takes at most so long.
+    pub fn round(&self, number: u32, at_most: Nanos) -> LoadSpec {
+        let mut spec = LoadSpec::clone(&self.by);
+        match self.rounds {
+            Rounds::Time(time) => spec.duration = Some(time.min(at_most)),
+            Rounds::Files(_) => {
+                spec.passes = Some(1);
+                spec.duration = (at_most.0 < u64::MAX).then_some(at_most);
+            }
+            Rounds::Parts { bytes, .. } => {
+                let past = u64::from(number.saturating_sub(1)).saturating_mul(bytes.0);
+                let left = self.by.size.map(|size| Bytes(size.0.saturating_sub(past)));
+                spec.offset = Some(Bytes(self.by.offset.unwrap_or_default().0 + past));
+                spec.size = Some(left.map_or(bytes, |left| left.min(bytes)));
+                spec.passes = Some(1);
+                spec.duration = (at_most.0 < u64::MAX).then_some(at_most);
+            }
+        }
+        spec
+    }
+
+    /// How many rounds there can be; `None`: nothing but the deadline ends them.
+    pub fn most_rounds(&self) -> Option<u32> {
+        match self.rounds {
+            Rounds::Parts { count, .. } => Some(count),
+            Rounds::Time(_) | Rounds::Files(_) => None,
+        }
+    }
+}
+
+/// Writes of all of the target, in order.
+fn in_order() -> LoadSpec {
+    LoadSpec {
+        ops: Ops::only(OpName::Write),
+        block_size: USUAL_BLOCK.into(),
+        depth: 8,
+        ..LoadSpec::default()
+    }
+}
+
+/// Whether a load works in order, alone.
+fn sequential(by: &LoadSpec) -> bool {
+    let mut placed = by.ops.names().filter(|op| op.has_place()).peekable();
+    placed.peek().is_some() && placed.all(|op| matches!(by.pattern_of(op), Pattern::Sequential))
+}
+
+/// One part of `bytes`, whole blocks of the load.
+fn part(bytes: u64, by: &LoadSpec) -> Bytes {
+    let block = by.largest_io().0.max(1);
+    Bytes((bytes / PARTS).max(SMALLEST_PART).min(bytes.max(block)).div_ceil(block) * block)
+}
+
+/// The parts of a device of `bytes` that a load in order fills.
+fn parts(bytes: u64, by: &LoadSpec) -> Rounds {
+    let block = by.largest_io().0.max(1);
+    let room = bytes.saturating_sub(by.offset.unwrap_or_default().0);
+    let range = by.size.map_or(room, |size| size.0.min(room)) / block * block;
+    let part = part(range, by);
+    let count = u32::try_from(range.div_ceil(part.0.max(1))).unwrap_or(u32::MAX);
+    Rounds::Parts { bytes: part, count }
+}
+
 /// The load of one round.
-fn load(table: Table, places: &Places, file: &str) -> Result<LoadSpec, Diagnostic> {
+fn load(mut table: Table, places: &Places, file: &str) -> Result<LoadSpec, Diagnostic> {
+    table.is("The load of a fill");
     let mut spec: LoadSpec = table.read(LoadSpec::key)?;
     let ends = [
         ("duration", spec.duration.is_some()),
@@ -135,7 +186,7 @@ fn load(table: Table, places: &Places, file: &str) -> Result<LoadSpec, Diagnosti
         ("steady", spec.steady.is_some()),
     ];
     if let Some((key, _)) = ends.into_iter().find(|(_, written)| *written) {
-        let message = format!("The load of a fill has no '{key}': 'until' ends it");
+        let message = format!("The load of a fill has no '{key}': 'until' or 'to' ends it");
         let help = "take it away; 'deadline' of the fill bounds its time";
         return Err(Diagnostic::at(places.at(key), message, help));
     }
@@ -144,46 +195,41 @@ fn load(table: Table, places: &Places, file: &str) -> Result<LoadSpec, Diagnosti
         let message = format!("The load of a fill has no '{key}': nothing of it is measured");
         return Err(Diagnostic::at(places.at(key), message, "take it away"));
     }
-    // Each round begins where the pattern begins.
-    let in_order = spec.ops.names().filter(|op| op.has_place()).find(|op| {
+    // Rounds go on where the one before ended, if all goes in order by one job; other orders would begin anew.
+    let ordered = spec.ops.names().filter(|op| op.has_place()).find(|op| {
         use Pattern::{Interleaved, Sequential, Strided};
         matches!(spec.pattern_of(*op), Sequential | Interleaved { .. } | Strided { .. })
     });
-    if let Some(op) = in_order {
+    if let Some(op) = ordered.filter(|_| !sequential(&spec) || spec.jobs > 1) {
         let pattern = spec.pattern_of(op);
         let message = format!(
-            "A fill cannot use '{op}' in the pattern {pattern}: it works in rounds of {ROUND}, and each would begin at the same place"
+            "A fill cannot use '{op}' in the pattern {pattern} here: it works in rounds, and each would begin at the same place"
         );
-        let help = format!(
-            "add pattern = \"permutation\" or \"random\"; or write the range once with do = \"load\" and passes = 1 for {op}"
-        );
+        let help = "let one job do all in order (jobs = 1), or add pattern = \"permutation\" or \"random\"";
         let key = if spec.pattern.is_some() { "pattern" } else { "ops" };
         return Err(Diagnostic::at(places.at(key), message, help));
     }
     spec.duration = Some(ROUND);
-    stages::checked(spec, places, file)
-}
-
-fn deadline(written: Option<Spanned<Nanos>>) -> Result<Nanos, Diagnostic> {
-    let Some(deadline) = written else { return Ok(USUAL_DEADLINE) };
-    let value = *deadline.get_ref();
-    if value < Nanos::from_secs(1) || value > LONGEST {
-        let message = format!("A fill cannot have a deadline of {value}");
-        return Err(Diagnostic::at(deadline.span(), message, DEADLINE.help(DEADLINE.name)));
-    }
-    Ok(value)
+    let mut spec = stages::checked(spec, places, file)?;
+    spec.duration = None;
+    Ok(spec)
 }
 
 /// What a fill does, in words.
-pub(crate) fn describe(fill: &FillPlan) -> String {
+pub(crate) fn describe(fill: &FillPlan, deadline: Option<Nanos>) -> String {
     let value = layers::metric(&fill.metric)
         .map_or_else(|| fill.at_least.to_string(), |metric| metric.unit.show(fill.at_least));
+    let round = match fill.rounds {
+        Rounds::Time(time) => format!("rounds of {time}"),
+        Rounds::Parts { bytes, .. } => format!("parts of {bytes}"),
+        Rounds::Files(bytes) => format!("files of {bytes}"),
+    };
     format!(
-        "rounds of {}; until {} of {} is at least {value}, for at most {}",
+        "{round}: {}; until {} of {} is at least {value}{}",
         fill.by.describe(),
         fill.metric,
         fill.layer,
-        fill.deadline
+        deadline.map_or(String::new(), |deadline| format!(", for at most {deadline}"))
     )
 }
 

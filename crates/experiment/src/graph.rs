@@ -14,6 +14,7 @@ use crate::plan::{Needs, PlacedLayer, Target};
 use crate::stacks::{On, VariantStack, WrittenLayer};
 
 /// A stack raised on paper.
+#[derive(Clone)]
 pub(crate) struct Built {
     pub layers: Vec<PlacedLayer>,
     pub facts: Vec<LayerFacts>,
@@ -84,6 +85,12 @@ impl Built {
         self.layers.iter().find(|layer| layer.name == name)?;
         let offer = self.offers.get(name)?.clone();
         Some(Target { name: name.to_owned(), offer })
+    }
+
+    /// Notes that a layer has another size from now on.
+    pub(crate) fn resize(&mut self, name: &str, size: u64) {
+        let top = (self.top.name == name).then_some(&mut self.top.offer);
+        self.offers.get_mut(name).into_iter().chain(top).for_each(|offer| offer.resize(size));
     }
 
     /// The layer that stands on the device or layer of this name.

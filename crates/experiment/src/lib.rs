@@ -3,6 +3,7 @@
 //! prints exactly what a run would do.
 #![forbid(unsafe_code)]
 
+mod action;
 mod allocation;
 mod bounds;
 mod change;
@@ -19,6 +20,7 @@ mod factors;
 mod file;
 mod fill;
 mod graph;
+mod layout;
 mod names;
 mod only;
 mod order;
@@ -40,8 +42,8 @@ pub use compose::{Choices, compose};
 pub use diagnostic::{Diagnostic, nearest};
 pub use explain::{Explained, ExplainedVariant, explain};
 pub use plan::{
-    CellPlan, CommandPlan, CopyPlan, DevicePlan, FigurePlan, FillPlan, Needs, Output, PlacedLayer,
-    Plan, StagePlan, Target, Task, Tree,
+    Aim, CellPlan, CommandPlan, CopyPlan, DevicePlan, FigurePlan, Files, FillPlan, Needs, Output,
+    PlacedLayer, Plan, Rounds, StagePlan, Target, Task, Tree,
 };
 pub use scale::Scale;
 pub use shipped::{SHIPPED, Shipped, shipped};

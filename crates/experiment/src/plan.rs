@@ -9,7 +9,7 @@ use layers::probe::Probe;
 use layers::step::Step;
 use results::model::{PlanFacts, SweepFacts};
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Nanos, Seed};
+use units::{Bytes, Nanos, Percent, Seed};
 use workload::LoadSpec;
 
 use crate::command::placeholder::{Part, parts};
@@ -179,8 +179,14 @@ pub struct StagePlan {
     pub settle: bool,
     /// Steps that change settings of running layers, before it begins.
     pub before: Vec<Step>,
-    /// What it works on.
+    /// What it works on; of a load the layer of its first aim.
     pub target: Target,
+    /// What its load drives; empty where it is none.
+    #[serde(default)]
+    pub aims: Vec<Aim>,
+    /// When the cell fails because the stage has not ended.
+    #[serde(default)]
+    pub deadline: Option<Nanos>,
     /// What is done.
     pub task: Task,
     /// Whether its hot places are its own; otherwise what is hot in one stage of a cell is hot in all.
@@ -215,10 +221,8 @@ impl StagePlan {
 
     /// How long it may take at most, where nobody knows beforehand how long it will.
     pub fn patience(&self) -> Option<Nanos> {
-        match &self.task {
-            Task::Fill(fill) => Some(fill.deadline),
-            _ => self.command().map(|command| command.time_limit),
-        }
+        let limit = self.command().map(|command| command.time_limit);
+        limit.into_iter().chain(self.deadline).min()
     }
 
     /// Its command, if it is one.
@@ -237,6 +241,59 @@ pub struct Target {
     pub name: String,
     /// What it offers, placeholders allowed.
     pub offer: Offer,
+}
+
+/// One thing that a load drives, and its part of the I/Os.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Aim {
+    /// The layer.
+    pub target: Target,
+    /// The files in its directory, where it is one.
+    #[serde(default)]
+    pub files: Option<Files>,
+    /// Its part of the I/Os, in relation to the other aims'.
+    pub share: Percent,
+}
+
+/// Files of one size in a folder of a directory, called by their numbers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Files {
+    /// The folder.
+    pub folder: String,
+    /// Number of the first.
+    pub first: u64,
+    /// How many there are.
+    pub count: u64,
+    /// Size of each.
+    pub size: Bytes,
+    /// Whether they are made now.
+    pub make: bool,
+}
+
+impl Aim {
+    /// All I/Os go to one block device.
+    pub(crate) fn alone(target: Target) -> Self {
+        Self { target, files: None, share: Percent(100.0) }
+    }
+
+    /// Paths of the device, or of the files, placeholders allowed; each with its part of the I/Os.
+    pub fn paths(&self) -> Vec<(String, Percent)> {
+        let path = self.target.offer.path();
+        let Some(files) = &self.files else { return vec![(path.to_owned(), self.share)] };
+        let share = Percent(self.share.0 / files.count.max(1) as f64);
+        let numbers = files.first..files.first + files.count;
+        numbers.map(|n| (format!("{path}/{}/{n}", files.folder), share)).collect()
+    }
+
+    /// Size of the device, or of all files, bytes.
+    pub(crate) fn room(&self) -> u64 {
+        self.bytes().saturating_mul(self.files.as_ref().map_or(1, |files| files.count))
+    }
+
+    /// Size of the device, or of each file, bytes.
+    pub fn bytes(&self) -> u64 {
+        self.files.as_ref().map_or(self.target.offer.bytes(), |files| files.size.0)
+    }
 }
 
 /// What a stage does.
@@ -266,8 +323,25 @@ pub struct FillPlan {
     pub at_least: f64,
     /// The load of one round; after each the layer is read.
     pub by: Box<LoadSpec>,
-    /// When the cell fails.
-    pub deadline: Nanos,
+    /// What one round is.
+    pub rounds: Rounds,
+}
+
+/// What one round of a fill is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rounds {
+    /// The load for so long.
+    Time(Nanos),
+    /// The load on the next bytes of its range, in order, once.
+    Parts {
+        /// Bytes of one part.
+        bytes: Bytes,
+        /// How many there are.
+        count: u32,
+    },
+    /// The load on one more file of so many bytes.
+    Files(Bytes),
 }
 
 /// Which blocks are copied, and where they go.

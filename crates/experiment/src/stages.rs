@@ -1,35 +1,35 @@
-//! The stages of an experiment: read from the file, and planned for a stack.
+//! The stages of an experiment, read from the file; [`plan`] makes them ready for a stack.
 
 use std::path::Path;
 
-use layers::step::show_argv;
-use results::model::{StageFacts, SweepFacts};
 use toml::Value;
-use units::{Bytes, Key, Nanos};
+use units::{Key, Nanos};
 use workload::LoadSpec;
 
-use crate::allocation;
-use crate::bounds;
-use crate::change::Running;
-use crate::command::{self, Command};
+use crate::action::Act;
+use crate::command::Command;
 use crate::copy::Copy;
-use crate::devices::Devices;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::document::{Named, Places, Table};
-use crate::estimate;
 use crate::file::SET;
-use crate::fill::{self, Fill};
-use crate::graph::Built;
+use crate::fill::Fill;
+use crate::layout::Layout;
 use crate::names;
-use crate::plan::{self, StagePlan, Target};
 use crate::steps::{self, Steps};
 use crate::sweep::{self, Point, SWEEP};
-use crate::targets::{self, TARGET};
-use crate::trees::Trees;
+use crate::targets::Wanted;
 use crate::variants::Variant;
 
+mod facts;
+mod plan;
+
+pub(crate) use facts::{describe, facts, operations};
+pub(crate) use plan::plan;
+
 /// What a stage can do.
-const KINDS: [&str; 5] = ["allocate", "load", "fill", "copy", "command"];
+const KINDS: [&str; 7] = ["allocate", "layout", "load", "fill", "copy", "command", "layer"];
+/// The longest deadline.
+const LONGEST_DEADLINE: Nanos = Nanos::from_secs(7 * 24 * 3600);
 
 /// Every kind of stage.
 fn kinds() -> impl Iterator<Item = &'static str> {
@@ -42,6 +42,7 @@ const NAME: Key =
 const MEASURE: Key = Key { name: "measure", takes: "true or false", example: "true" };
 const SETTLE: Key = Key { name: "settle", takes: "true or false", example: "true" };
 const ONLY: Key = Key { name: "only", takes: "names of variants", example: "[\"lvmcache, junk\"]" };
+const DEADLINE: Key = Key { name: "deadline", takes: "a time from 1s to 168h", example: "\"30m\"" };
 const PLACES: Key =
     Key { name: "places", takes: "same (as in other stages) or fresh", example: "\"fresh\"" };
 
@@ -55,8 +56,10 @@ pub(crate) struct Stage {
     pub settle: bool,
     /// The variants that it is for; empty for all.
     pub only: Vec<String>,
-    /// Name of the layer that it works on, when it is not the top.
-    pub target: Option<String>,
+    /// What it works on.
+    pub target: Wanted,
+    /// When the cell fails because it has not ended.
+    pub deadline: Option<Nanos>,
     /// Settings of running layers that change before it, by `layer.key`.
     pub set: Vec<Named<Value>>,
     pub task: Task,
@@ -70,12 +73,16 @@ pub(crate) struct Stage {
 pub(crate) enum Task {
     /// What the layers need.
     Allocate,
+    /// Files are made and written.
+    Layout(Box<Layout>),
     Load(Box<LoadSpec>),
     /// Loads that differ in some keys, one after another.
     Sweep(Vec<Point>),
     Fill(Box<Fill>),
     Copy(Copy),
     Command(Command),
+    /// What the kind of a layer declares that it can do.
+    Layer(Act),
     Steps(Steps),
 }
 
@@ -84,6 +91,7 @@ impl Stage {
     pub fn load(&self) -> Option<&LoadSpec> {
         match &self.task {
             Task::Load(spec) => Some(spec),
+            Task::Layout(layout) => Some(layout.load()),
             Task::Sweep(points) => points.first().map(|point| &point.spec),
             _ => None,
         }
@@ -177,7 +185,9 @@ fn stage(mut table: Table, file: &str) -> Result<Stage, Diagnostic> {
     // What is measured means what it says only when the stack has come to rest.
     let settle = table.take(&SETTLE)?.map_or(measured, toml::Spanned::into_inner);
     let only = table.take(&ONLY)?.map(toml::Spanned::into_inner).unwrap_or_default();
-    let target = table.take(&TARGET)?.map(toml::Spanned::into_inner);
+    let drives = ["load", "fill"].contains(&kind.as_str());
+    let target = Wanted::read(&mut table, drives)?;
+    let deadline = deadline(&mut table)?;
     let set = table.table(&SET, "set")?.map(Table::values).transpose()?.unwrap_or_default();
     let mut fresh_places = false;
     let task = match kind.as_str() {
@@ -188,6 +198,15 @@ fn stage(mut table: Table, file: &str) -> Result<Stage, Diagnostic> {
                 None => Task::Load(Box::new(load(table, &places, file)?)),
                 Some(keys) => Task::Sweep(sweep::read((&name, measured), keys, table, file)?),
             }
+        }
+        "layout" => {
+            table.is("A layout");
+            Task::Layout(Box::new(Layout::read(table, file)?))
+        }
+        "layer" => {
+            table.is("What a layer does");
+            unmeasured(measured, &places, "What a layer does", "the stage that follows")?;
+            Task::Layer(Act::read(table)?)
         }
         "fill" => {
             table.is("A fill");
@@ -210,7 +229,30 @@ fn stage(mut table: Table, file: &str) -> Result<Stage, Diagnostic> {
         }
         _ => Task::Steps(Steps::read(&kind, table, !set.is_empty())?),
     };
-    Ok(Stage { kind, name, measured, settle, only, target, set, task, fresh_places, places })
+    Ok(Stage {
+        kind,
+        name,
+        measured,
+        settle,
+        only,
+        target,
+        deadline,
+        set,
+        task,
+        fresh_places,
+        places,
+    })
+}
+
+/// When the cell fails because the stage has not ended.
+fn deadline(table: &mut Table) -> Result<Option<Nanos>, Diagnostic> {
+    let Some(deadline) = table.take::<Nanos>(&DEADLINE)? else { return Ok(None) };
+    let value = *deadline.get_ref();
+    if value < Nanos::from_secs(1) || value > LONGEST_DEADLINE {
+        let message = format!("A stage cannot have a deadline of {value}");
+        return Err(Diagnostic::at(deadline.span(), message, DEADLINE.help(DEADLINE.name)));
+    }
+    Ok(Some(value))
 }
 
 /// Refuses to measure what has no figures of its own.
@@ -258,186 +300,6 @@ pub(crate) fn checked(
     Ok(spec)
 }
 
-fn workload_mistake(error: &workload::WorkloadError, places: &Places) -> Diagnostic {
+pub(crate) fn workload_mistake(error: &workload::WorkloadError, places: &Places) -> Diagnostic {
     Diagnostic::at(places.at(&error.path()), error.to_string(), error.help())
-}
-
-/// The stages for one stack: `allocate` becomes the loads that its layers need.
-pub(crate) fn plan(
-    stages: &[Stage],
-    variant: &Variant,
-    stack: &Built,
-    (devices, trees): (&Devices, &Trees),
-    run_tag: &str,
-) -> Result<Vec<StagePlan>, Vec<Diagnostic>> {
-    let mut planned = Vec::new();
-    let mut running = Running::new(stack, run_tag);
-    let mine = |stage: &&Stage| stage.only.is_empty() || stage.only.iter().any(|v| variant.is(v));
-    for stage in stages.iter().filter(mine) {
-        let before = running.change(stage).map_err(|mistake| vec![mistake])?;
-        let first = planned.len();
-        match &stage.task {
-            Task::Allocate => {
-                if !stack.allocate.is_empty() {
-                    let target = targets::block(stage, stack).map_err(|m| vec![m])?;
-                    let needs = stack.allocate.iter();
-                    planned
-                        .extend(needs.map(|(layer, need)| allocation::plan(layer, need, &target)));
-                }
-            }
-            Task::Load(spec) => planned.push(fitted(stage, spec, stack)?),
-            Task::Sweep(points) => planned.extend(swept(stage, points, stack)?),
-            Task::Fill(fill) => planned.push(filled(stage, fill, stack)?),
-            Task::Copy(copy) => {
-                let (spec, from) = copy.plan(devices, stage).map_err(|m| vec![m])?;
-                let fitted = fitted(stage, &spec, stack)?;
-                planned.push(StagePlan { task: plan::Task::Copy(from), ios: None, ..fitted });
-            }
-            Task::Command(command) => {
-                let (task, target) = command.plan(stage, stack, trees).map_err(|m| vec![m])?;
-                let about = command::ASSUMED.min(task.time_limit);
-                let task = plan::Task::Command(task);
-                planned.push(StagePlan { about, ..other(stage, task, target) });
-            }
-            Task::Steps(steps) => {
-                let (steps, target, about) = steps.plan(stage, stack).map_err(|m| vec![m])?;
-                let task = plan::Task::Steps(steps);
-                planned.push(StagePlan { about, ..other(stage, task, target) });
-            }
-        }
-        if let Some(last) = planned.last_mut() {
-            last.settle |= stage.settle;
-        }
-        match planned.get_mut(first) {
-            Some(stage) => stage.before = before,
-            None if before.is_empty() => {}
-            None => return Err(vec![nowhere(stage)]),
-        }
-    }
-    let last = stages.iter().rfind(|stage| matches!(stage.task, Task::Sweep(_)));
-    if let (true, Some(last)) = (planned.len() > bounds::PLANNED, last) {
-        let (count, most) = (planned.len(), bounds::PLANNED);
-        let message = format!("With the points of its sweeps a cell has {count} stages");
-        let help = format!("at most {most} are possible: sweep fewer values");
-        return Err(vec![Diagnostic::at(last.places.at("sweep"), message, help)]);
-    }
-    Ok(planned)
-}
-
-/// A stage that does nothing on this stack cannot change anything either.
-fn nowhere(stage: &Stage) -> Diagnostic {
-    Diagnostic::at(
-        stage.places.at("set"),
-        format!(
-            "Nothing is done in stage '{}' of this stack, so it changes no setting",
-            stage.name
-        ),
-        "give the setting to the stage that follows",
-    )
-}
-
-/// The points of a sweep on this stack, in the order of the file.
-fn swept(
-    stage: &Stage,
-    points: &[Point],
-    stack: &Built,
-) -> Result<Vec<StagePlan>, Vec<Diagnostic>> {
-    let point = |point: &Point| {
-        let sweep = Some(SweepFacts { stage: stage.name.clone(), point: point.at.clone() });
-        let (name, places) = (point.name.clone(), point.places.clone());
-        let one = Stage { name, places, task: Task::Steps(Steps::Read), ..stage.clone() };
-        Ok(StagePlan { sweep, ..fitted(&one, &point.spec, stack)? })
-    };
-    points.iter().map(point).collect()
-}
-
-/// A fill on this stack.
-fn filled(stage: &Stage, fill: &Fill, stack: &Built) -> Result<StagePlan, Vec<Diagnostic>> {
-    // The load's own keys stand inside of `by`, the target does not.
-    targets::block(stage, stack).map_err(|mistake| vec![mistake])?;
-    let task = plan::Task::Fill(fill.plan(stage, stack).map_err(|mistake| vec![mistake])?);
-    let (round, places) = fill.round();
-    let by = Stage { places: places.clone(), ..stage.clone() };
-    Ok(StagePlan {
-        task,
-        ios: None,
-        bytes: None,
-        about: fill.about(),
-        ..fitted(&by, round, stack)?
-    })
-}
-
-/// A load on this stack.
-fn fitted(stage: &Stage, spec: &LoadSpec, stack: &Built) -> Result<StagePlan, Vec<Diagnostic>> {
-    let target = targets::block(stage, stack).map_err(|mistake| vec![mistake])?;
-    let bytes = target.offer.bytes();
-    spec.check_target(bytes, 512).map_err(|error| vec![workload_mistake(&error, &stage.places)])?;
-    Ok(StagePlan {
-        kind: stage.kind.clone(),
-        name: stage.name.clone(),
-        measured: stage.measured,
-        settle: stage.settle,
-        before: Vec::new(),
-        sweep: None,
-        ios: spec.plan(bytes).map(|amount| amount.ios),
-        bytes: spec.plan(bytes).map(|amount| Bytes(amount.bytes)),
-        about: estimate::load(spec, Bytes(bytes)),
-        target,
-        task: plan::Task::Load(Box::new(spec.clone())),
-        fresh_places: stage.fresh_places,
-    })
-}
-
-/// A stage that drives no load.
-fn other(stage: &Stage, task: plan::Task, target: Target) -> StagePlan {
-    StagePlan {
-        kind: stage.kind.clone(),
-        name: stage.name.clone(),
-        measured: stage.measured,
-        settle: stage.settle,
-        before: Vec::new(),
-        sweep: None,
-        target,
-        task,
-        fresh_places: false,
-        ios: None,
-        bytes: None,
-        about: Nanos::default(),
-    }
-}
-
-/// The stage as results keep it.
-pub(crate) fn facts(stage: &StagePlan) -> StageFacts {
-    StageFacts {
-        kind: stage.kind.clone(),
-        name: stage.name.clone(),
-        measured: stage.measured,
-        about: describe(stage),
-        load: stage.load().and_then(|load| serde_json::to_value(load).ok()).unwrap_or_default(),
-        sweep: stage.sweep.clone(),
-    }
-}
-
-/// What a stage does, in words.
-pub(crate) fn describe(stage: &StagePlan) -> String {
-    match &stage.task {
-        plan::Task::Load(load) => load.describe(),
-        plan::Task::Fill(fill) => fill::describe(fill),
-        plan::Task::Copy(copy) => {
-            format!("{} of {}, writes of {}", copy.bytes, copy.role, copy.block)
-        }
-        plan::Task::Command(command) => {
-            let sync = if command.sync { ", then a sync" } else { "" };
-            format!("{}{sync}, at most {}", show_argv(&command.argv), command.time_limit)
-        }
-        plan::Task::Steps(steps) if steps.is_empty() => "the layers are read".into(),
-        plan::Task::Steps(steps) => {
-            steps.iter().map(|step| step.action.show()).collect::<Vec<_>>().join("; ")
-        }
-    }
-}
-
-/// Names of the operations of a load.
-pub(crate) fn operations(spec: &LoadSpec) -> Vec<String> {
-    spec.operations().map(|name| name.to_string()).collect()
 }

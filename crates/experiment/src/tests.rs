@@ -28,6 +28,7 @@ mod fills;
 mod graphs;
 mod mistakes;
 mod sweeps;
+mod targets;
 mod variants;
 
 /// The shipped experiment with one text replaced; the error's rendering.

@@ -32,6 +32,10 @@ pub struct Kind {
     pub headline: Option<&'static str>,
     /// Its figures, described.
     pub metrics: &'static [Metric],
+    /// What of it can be filled, each with the metric that says how full it is.
+    pub fills: &'static [Fills],
+    /// What it can do while it stands, beside changing settings.
+    pub actions: &'static [ActionKind],
     /// What a report draws of its samples.
     pub charts: &'static [Chart],
     /// What a machine must have for it.
@@ -129,6 +133,28 @@ impl Key {
             Err(_) => "size",
         }
     }
+}
+
+/// Something of a layer that can be filled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fills {
+    /// What it is: `physical`, `logical`, `cache`, `file system`.
+    pub of: &'static str,
+    /// The metric that says how full it is, percent.
+    pub metric: &'static str,
+}
+
+/// Something that a layer can do while it stands: a stage with `do = "layer"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ActionKind {
+    /// The word in `action = "..."`.
+    pub name: &'static str,
+    /// What it does, one sentence.
+    pub about: &'static str,
+    /// Its settings.
+    pub keys: &'static [Key],
+    /// Whether nothing may stand on the layer meanwhile.
+    pub alone: bool,
 }
 
 /// One chart of a layer over time.

@@ -28,10 +28,27 @@ pub trait Layer: Send + Sync {
         &[]
     }
 
+    /// What an action that its kind declares ([`crate::Kind::actions`]) takes on the layer that stands at `at`. `keys` are the
+    /// settings of the action; those that are settings of the layer too have their new values here already. The error names the
+    /// one that cannot work.
+    fn act(&self, _at: &Place, action: &str, _keys: &toml::Table) -> Result<Acted, SettingError> {
+        let message = format!("the layer does nothing called '{action}'");
+        Err(SettingError::new("action", message, "fathom layers NAME shows what it can do"))
+    }
+
     /// Its own simulated twin at `at`; `None` for one that answers with what was recorded ([`crate::Kind::recorded`]).
     fn twin(&self, _at: &Place) -> Option<Box<dyn Twin>> {
         None
     }
+}
+
+/// An action of a layer, on paper.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Acted {
+    /// What is done, in order.
+    pub steps: Vec<Step>,
+    /// The size of the layer from then on, bytes, where it changes.
+    pub bytes: Option<u64>,
 }
 
 /// What a device or a layer offers to the layer above it, and the top of a stack to a load.
@@ -67,6 +84,12 @@ impl Offer {
         match self {
             Self::Block { bytes, .. } | Self::Directory { bytes, .. } => *bytes,
         }
+    }
+
+    /// Gives it another size, bytes.
+    pub fn resize(&mut self, size: u64) {
+        let (Self::Block { bytes, .. } | Self::Directory { bytes, .. }) = self;
+        *bytes = size;
     }
 }
 

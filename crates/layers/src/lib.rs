@@ -29,8 +29,10 @@ pub use absence::is_absent;
 pub use figures::{
     ALLOCATED, Ends, FigureFacts, ROUND_END, SETTLED, STAGE_END, STAGE_SETTLED, STAGE_START, Window,
 };
-pub use kind::{Absence, Chart, Input, Key, Kind, Needs, Parser, RuleFacts, Series, Wants};
-pub use layer::{Allocate, Layer, Offer, Place, Raised, fresh, on_device};
+pub use kind::{
+    Absence, ActionKind, Chart, Fills, Input, Key, Kind, Needs, Parser, RuleFacts, Series, Wants,
+};
+pub use layer::{Acted, Allocate, Layer, Offer, Place, Raised, fresh, on_device};
 pub use parse::{ParseError, Parsed, parse};
 pub use registry::{bring, is_headline, kind, kinds, metric, metrics};
 pub use settings::SettingError;

@@ -104,6 +104,17 @@ mod tests {
                 let item = format!("`{}`", key.name);
                 assert!(kind.manual.contains(&item), "{}: {item}", kind.name);
             }
+            for action in kind.actions {
+                let item = format!("`{}`", action.name);
+                assert!(kind.manual.contains(&item), "{}: {item}", kind.name);
+            }
+            for fills in kind.fills {
+                let item = format!("`of = \"{}\"`", fills.of);
+                assert!(kind.manual.contains(&item), "{}: {item}", kind.name);
+                let percent =
+                    |m: &&units::Metric| m.id == fills.metric && m.unit == units::Unit::Percent;
+                assert!(kind.metrics.iter().any(|m| percent(&m)), "{}: {item}", kind.name);
+            }
             for metric in kind.metrics {
                 let item = format!("`{}`", metric.id);
                 assert!(kind.manual.contains(&item), "{}: {item}", kind.name);

@@ -12,13 +12,14 @@ use results::model::{
 };
 use sys::clock::Clock;
 use sys::interrupt::{Interrupt, Level};
+use units::Nanos;
 
 use crate::Event;
 use crate::command;
 use crate::figures;
 use crate::fill::{self, OnStack};
 use crate::inject::{Fault, Injection};
-use crate::loader::{Loader, Turn};
+use crate::loader::{self, Loader, Turn};
 use crate::message::Message;
 use crate::recorder::Recorder;
 use crate::watch::Watch;
@@ -228,8 +229,8 @@ impl<'a> Running<'a> {
         if let Task::Steps(steps) = &stage.task {
             return self.steps(steps).map(|()| Done::default());
         }
-        let target = self.resolve(stage.target.offer.path())?;
         if let Task::Command(planned) = &stage.task {
+            let target = self.resolve(stage.target.offer.path())?;
             let (figures, stop) = command::run(stage, planned, &target, self.executor);
             self.hand_in_transcript();
             if stop.is_none() {
@@ -238,17 +239,17 @@ impl<'a> Running<'a> {
             return Ok(Done { command: Some(figures), stop, ..Done::default() });
         }
         if let Task::Fill(planned) = &stage.task {
+            let deadline = stage.deadline.unwrap_or(Nanos(u64::MAX));
             let mut ground = OnStack {
                 scene: self.scene,
                 plan: self.plan,
                 stage: index,
                 fill: planned,
-                target: &target,
                 loader,
                 executor: self.executor,
                 watch,
             };
-            let (figures, stop) = fill::until(planned, &mut ground);
+            let (figures, stop) = fill::until(planned, deadline, &mut ground);
             // The record has the figures; nothing is amiss that it would have to note.
             if let Some(text) = fill::proof(&stage.name, &figures, self.scene.clock.is_simulated())
             {
@@ -257,10 +258,11 @@ impl<'a> Running<'a> {
             return Ok(Done { fill: Some(figures), stop, ..Done::default() });
         }
         let turn = Turn { stage: index, round: None };
-        let done = loader.load(self.scene, self.plan, turn, &target, self.executor, watch);
+        let done = loader.load(self.scene, self.plan, turn, self.executor, watch);
         let failed = |reason| Stop::Failed(format!("stage {}: {reason}", stage.name));
         let load = done.map_err(failed)?;
-        Ok(Done { stop: judge(&load), load: Some(load), ..Done::default() })
+        let stop = judge(&load).or_else(|| loader::late(stage, &load).map(Stop::Failed));
+        Ok(Done { stop, load: Some(load), ..Done::default() })
     }
 
     fn edge(&self, index: usize, stage: &StagePlan, ended: bool) -> u64 {

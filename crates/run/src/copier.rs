@@ -52,6 +52,14 @@ pub(crate) fn copy(
             ended_by = "interrupted";
             break;
         }
+        let past = scene.clock.now().0.saturating_sub(start);
+        if let Some(deadline) = stage.deadline.filter(|deadline| past > deadline.0) {
+            return Err(format!(
+                "{} of {} are copied at its deadline of {deadline}: give it more time, or less to copy",
+                Bytes(done),
+                plan.bytes
+            ));
+        }
         let part = (plan.bytes.0 - done).min(plan.block.0) as usize;
         move_part(&source, &sink, &mut room[..part], [plan.offset.0 + done, to + done])
             .map_err(|error| format!("{from} to {target} at byte {done}: {error}"))?;

@@ -29,7 +29,11 @@ pub(crate) trait Ground {
 }
 
 /// Drives rounds until the figure is reached; why the cell stops, if it is not.
-pub(crate) fn until(fill: &FillPlan, ground: &mut dyn Ground) -> (FillFigures, Option<Stop>) {
+pub(crate) fn until(
+    fill: &FillPlan,
+    deadline: Nanos,
+    ground: &mut dyn Ground,
+) -> (FillFigures, Option<Stop>) {
     let start = ground.now();
     let before = ground.read();
     let mut figures = FillFigures {
@@ -49,11 +53,16 @@ pub(crate) fn until(fill: &FillPlan, ground: &mut dyn Ground) -> (FillFigures, O
         }
         let past = ground.now().saturating_sub(start);
         let silent = figures.value.is_none() && figures.rounds >= SILENT;
-        if past >= fill.deadline.0 || silent {
-            let reason = missed(fill, &figures, Nanos(past));
+        let done = fill.most_rounds().is_some_and(|most| figures.rounds >= most);
+        if past >= deadline.0 || silent || done {
+            let reason = if done && !silent {
+                emptied(fill, &figures)
+            } else {
+                missed(fill, &figures, Nanos(past))
+            };
             return (figures, Some(Stop::Failed(reason)));
         }
-        let left = (fill.deadline.0 - past).max(SHORTEST);
+        let left = (deadline.0 - past).max(SHORTEST);
         let round = Round { number: figures.rounds + 1, at_most: Nanos(left), past: Nanos(past) };
         let load = match ground.round(round) {
             Ok(load) => load,
@@ -90,11 +99,22 @@ fn missed(fill: &FillPlan, figures: &FillFigures, past: Nanos) -> String {
         ),
         Some(value) => format!(
             "{metric} of {layer} is {} after {past} and {rounds}, not at least {}; give it more time (deadline), a load that fills \
-             more (by), or ask for less (until)",
+             more (by), or ask for less",
             shown(metric, value),
             shown(metric, *at_least)
         ),
     }
+}
+
+/// All of the range was written, and that was not enough.
+fn emptied(fill: &FillPlan, figures: &FillFigures) -> String {
+    let FillPlan { layer, metric, at_least, .. } = fill;
+    let reached = figures.value.map_or("unknown".into(), |value| shown(metric, value));
+    format!(
+        "all of the load's range is written, and {metric} of {layer} is {reached}, not at least {}; write a larger range or content \
+         that takes more room (by), or ask for less",
+        shown(metric, *at_least)
+    )
 }
 
 fn rounds(count: u32) -> String {
@@ -130,7 +150,6 @@ pub(crate) struct OnStack<'a, 's> {
     pub plan: &'a CellPlan,
     pub stage: usize,
     pub fill: &'a FillPlan,
-    pub target: &'a str,
     pub loader: &'a mut dyn Loader,
     pub executor: &'a mut Executor,
     pub watch: &'a mut Watch,
@@ -145,7 +164,7 @@ impl Ground for OnStack<'_, '_> {
         let turn = Turn { stage: self.stage, round: Some(round) };
         let name = |stage: &StagePlan| stage.name.clone();
         self.loader
-            .load(self.scene, self.plan, turn, self.target, self.executor, self.watch)
+            .load(self.scene, self.plan, turn, self.executor, self.watch)
             .map_err(|reason| format!("stage {}: {reason}", name(&self.plan.stages[self.stage])))
     }
 
@@ -164,6 +183,7 @@ impl Ground for OnStack<'_, '_> {
 mod tests {
     use std::collections::BTreeMap;
 
+    use experiment::Rounds;
     use results::model::OperationSummary;
     use units::Seed;
 
@@ -207,13 +227,13 @@ mod tests {
         }
     }
 
-    fn fill(at_least: f64, deadline_s: u64) -> FillPlan {
+    fn fill(at_least: f64) -> FillPlan {
         FillPlan {
             layer: "cache".into(),
             metric: "used_percent".into(),
             at_least,
             by: Box::default(),
-            deadline: Nanos::from_secs(deadline_s),
+            rounds: Rounds::Time(Nanos::from_secs(3)),
         }
     }
 
@@ -228,7 +248,7 @@ mod tests {
     #[test]
     fn a_fill_ends_with_the_round_after_which_the_value_is_reached() {
         let mut ground = filling(&[Some(1.0), Some(60.0), Some(99.5), Some(100.0)]);
-        let (figures, stop) = until(&fill(99.0, 60), &mut ground);
+        let (figures, stop) = until(&fill(99.0), Nanos::from_secs(60), &mut ground);
         assert_eq!(reason(stop), "");
         assert_eq!((figures.before, figures.value), (Some(1.0), Some(99.5)));
         assert_eq!((figures.reached, figures.rounds), (true, 2));
@@ -241,14 +261,14 @@ mod tests {
     #[test]
     fn a_layer_that_is_full_already_takes_no_round() {
         let mut ground = filling(&[Some(99.0)]);
-        let (figures, stop) = until(&fill(99.0, 60), &mut ground);
+        let (figures, stop) = until(&fill(99.0), Nanos::from_secs(60), &mut ground);
         assert!(stop.is_none() && figures.reached && ground.rounds.is_empty());
     }
 
     #[test]
     fn past_its_deadline_a_fill_fails_with_the_value_and_what_to_do() {
         let mut ground = filling(&[Some(10.0)]);
-        let (figures, stop) = until(&fill(99.0, 10), &mut ground);
+        let (figures, stop) = until(&fill(99.0), Nanos::from_secs(10), &mut ground);
         let reason = reason(stop);
         assert!(reason.contains("used_percent of cache is 10 % after"), "{reason}");
         assert!(reason.contains("4 rounds") && reason.contains("deadline"), "{reason}");
@@ -260,9 +280,23 @@ mod tests {
     }
 
     #[test]
+    fn a_fill_in_order_ends_with_its_range() {
+        let mut ground = filling(&[Some(10.0)]);
+        let rounds = Rounds::Parts { bytes: units::Bytes(1 << 20), count: 2 };
+        let fill = FillPlan { rounds, ..fill(99.0) };
+        let (figures, stop) = until(&fill, Nanos::from_secs(60), &mut ground);
+        let reason = reason(stop);
+        assert!(
+            reason.contains("all of the load's range is written") && reason.contains("10 %"),
+            "{reason}"
+        );
+        assert_eq!(figures.rounds, 2);
+    }
+
+    #[test]
     fn a_layer_that_tells_no_value_fails_the_fill_soon() {
         let mut ground = filling(&[None]);
-        let (figures, stop) = until(&fill(99.0, 3600), &mut ground);
+        let (figures, stop) = until(&fill(99.0), Nanos::from_secs(3600), &mut ground);
         assert!(reason(stop).contains("tells no used_percent after 3 rounds"));
         assert_eq!((figures.value, figures.rounds), (None, 3));
     }
@@ -271,7 +305,7 @@ mod tests {
     fn a_round_that_fails_or_is_interrupted_ends_the_fill() {
         for (ended_by, said) in [("interrupted", "interrupted"), ("errors", "the load failed")] {
             let mut ground = Filling { ended_by, ..filling(&[Some(1.0)]) };
-            let (figures, stop) = until(&fill(99.0, 60), &mut ground);
+            let (figures, stop) = until(&fill(99.0), Nanos::from_secs(60), &mut ground);
             assert!(reason(stop).starts_with(said));
             assert_eq!(figures.rounds, 1);
         }
@@ -280,7 +314,7 @@ mod tests {
     #[test]
     fn on_a_simulated_machine_one_round_is_driven_and_nothing_was_filled() {
         let mut ground = Filling { simulated: true, ..filling(&[Some(100.0)]) };
-        let (figures, stop) = until(&fill(99.0, 60), &mut ground);
+        let (figures, stop) = until(&fill(99.0), Nanos::from_secs(60), &mut ground);
         assert!(stop.is_none());
         assert_eq!((figures.reached, figures.rounds), (false, 1));
         assert!(proof("junk", &figures, true).unwrap().contains("nothing was filled"));

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Read;
+use std::path::Path;
 
 use engine::{Choice, Context, Event as Said, Load, Progress, TargetSpec, Waiting};
 use host::Executor;
@@ -12,7 +13,7 @@ use crate::copier;
 use crate::message::{Chosen, Message};
 use crate::watch::Watch;
 use crate::{Event, OperationBrief};
-use experiment::{CellPlan, Task};
+use experiment::{Aim, CellPlan, Rounds, StagePlan, Task};
 use units::Nanos;
 
 /// Which load is driven: that of a stage, or one round of it.
@@ -40,7 +41,6 @@ pub(crate) trait Loader {
         scene: &Scene,
         plan: &CellPlan,
         turn: Turn,
-        target: &str,
         executor: &mut Executor,
         watch: &mut Watch,
     ) -> Result<LoadSummary, String>;
@@ -74,16 +74,20 @@ impl Loader for Real {
         scene: &Scene,
         plan: &CellPlan,
         turn: Turn,
-        target: &str,
         executor: &mut Executor,
         watch: &mut Watch,
     ) -> Result<LoadSummary, String> {
         let planned = &plan.stages[turn.stage];
         if let Task::Copy(copy) = &planned.task {
             let from = executor.resolve(&copy.from).map_err(|error| crate::chain(&error))?;
-            return copier::copy(scene, plan.index, planned, copy, &from, target);
+            let target = executor.resolve(planned.target.offer.path());
+            let target = target.map_err(|error| crate::chain(&error))?;
+            return copier::copy(scene, plan.index, planned, copy, &from, &target);
         }
-        let mut load = load_of(plan, turn, TargetSpec::Path(target.into()));
+        let mut load = load_of(plan, turn);
+        for aim in aims(planned, turn) {
+            aim_at(&aim, executor, &mut load)?;
+        }
         let foreign = watch.cpu_meter();
         let context = Context {
             clock: scene.clock,
@@ -94,8 +98,7 @@ impl Loader for Real {
         let choice = match self.choices.get(name) {
             Some(choice) => choice.clone(),
             None => {
-                let choice = engine::untimed(&load.targets, &load.spec)
-                    .map_err(|error| crate::chain(&error))?;
+                let choice = engine::untimed(&load).map_err(|error| crate::chain(&error))?;
                 let chosen = Chosen { stage: name.clone(), choice: choice.clone() };
                 scene.recorder.send(Message::Chosen(chosen));
                 self.choices.insert(name.clone(), choice.clone());
@@ -104,10 +107,11 @@ impl Loader for Real {
         };
         load.choice = Some(choice);
         let (spoiling, mut spoilt) = (std::mem::take(&mut self.spoil), Ok(()));
+        let first = load.targets.first().map(|aim| aim.target.name()).unwrap_or_default();
         let summary = engine::run(&load, &context, &mut |said| {
             // The last intervals come when the load is over and has not been read back.
             if spoiling && matches!(said, Said::Intervals { .. }) {
-                spoilt = spoil(target);
+                spoilt = spoil(&first);
             }
             hand_in(scene, plan, turn, &said);
         })
@@ -120,29 +124,66 @@ impl Loader for Real {
     }
 }
 
-/// The load of a stage. The seed depends on the repeat and the stage, not on the variant.
+/// What a stage drives; in a round of a fill of a file system, one more file.
+pub(crate) fn aims(stage: &StagePlan, turn: Turn) -> Vec<Aim> {
+    let mut aims = stage.aims.clone();
+    if let (Task::Fill(fill), Some(round)) = (&stage.task, turn.round)
+        && matches!(fill.rounds, Rounds::Files(_))
+    {
+        let files = aims.iter_mut().filter_map(|aim| aim.files.as_mut());
+        files.for_each(|files| files.first = u64::from(round.number - 1));
+    }
+    aims
+}
+
+/// Adds an aim to what a load drives. Files that are to be made get their folder here, and are made when they are opened.
+fn aim_at(aim: &Aim, executor: &Executor, load: &mut Load) -> Result<(), String> {
+    let resolve = |path: &str| executor.resolve(path).map_err(|error| crate::chain(&error));
+    if let Some(files) = aim.files.as_ref().filter(|files| files.make) {
+        let folder = Path::new(&resolve(aim.target.offer.path())?).join(&files.folder);
+        std::fs::create_dir_all(&folder)
+            .map_err(|error| format!("{} cannot be made: {error}", folder.display()))?;
+        load.may_create = Some(files.size);
+    }
+    for (path, share) in aim.paths() {
+        let target = TargetSpec::Path(resolve(&path)?.into());
+        load.targets.push(engine::Aim { target, share });
+    }
+    Ok(())
+}
+
+/// The load of a stage, without targets so far. The seed depends on the repeat and the stage, not on the variant.
 /// Each round of a fill has one of its own, or it would do what the one before it did.
-pub(crate) fn load_of(plan: &CellPlan, turn: Turn, target: TargetSpec) -> Load {
+pub(crate) fn load_of(plan: &CellPlan, turn: Turn) -> Load {
     let planned = &plan.stages[turn.stage];
     let mut spec = planned.driven().cloned().unwrap_or_default();
     let mut seed = plan.seed.derive(&format!("stage {}", planned.name));
-    if let Some(round) = turn.round {
-        seed = seed.derive(&format!("round {}", round.number));
-        spec.duration = Some(spec.duration.map_or(round.at_most, |own| own.min(round.at_most)));
+    match (&planned.task, turn.round) {
+        (Task::Fill(fill), Some(round)) => {
+            seed = seed.derive(&format!("round {}", round.number));
+            spec = fill.round(round.number, round.at_most);
+        }
+        _ => {
+            let limits = spec.duration.into_iter().chain(planned.deadline);
+            spec.duration = limits.min();
+        }
     }
     if spec.hot_seed.is_none() && !planned.fresh_places {
         spec.hot_seed = Some(plan.seed);
     }
-    Load {
-        spec,
-        seed,
-        targets: target.alone(),
-        choice: None,
-        verification: Default::default(),
-        stage: turn.stage,
-        may_create: None,
-        recording: engine::Recording::default(),
-    }
+    Load { stage: turn.stage, ..Load::new(spec, seed) }
+}
+
+/// Why a load was not done within the deadline of its stage, if so.
+pub(crate) fn late(stage: &StagePlan, load: &LoadSummary) -> Option<String> {
+    let deadline = stage.deadline.filter(|_| load.ended_by == "duration")?;
+    let own = stage.load()?.duration;
+    own.is_none_or(|own| own > deadline).then(|| {
+        format!(
+            "stage {} was not done within its deadline of {deadline}: give it more time, or less to do",
+            stage.name
+        )
+    })
 }
 
 /// Puts what the engine says into the result and before people's eyes.

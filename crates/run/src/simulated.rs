@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use engine::{Context, Event as Said, SimModel, Surface, TargetSpec, Touched};
-use experiment::{CellPlan, Plan, StagePlan};
+use experiment::{Aim, CellPlan, Plan, StagePlan};
 use host::{Executor, SimulatedMachine};
 use layers::{Place, Twin as LayerTwin, Writes};
 use results::model::{ContentFigures, LoadSummary};
@@ -12,7 +12,7 @@ use units::{Bytes, Nanos};
 
 use crate::RunError;
 use crate::cell::Scene;
-use crate::loader::{Loader, Turn, hand_in, load_of};
+use crate::loader::{Loader, Turn, aims, hand_in, load_of};
 use crate::watch::Watch;
 
 /// Devices of a simulated machine: any name will do.
@@ -51,7 +51,9 @@ pub(crate) struct Twin {
 
 impl Twin {
     pub(crate) fn new(plan: &CellPlan) -> Self {
-        Self { surface: Surface::new(Bytes(plan.target.offer.bytes())) }
+        let aims = plan.stages.iter().flat_map(|stage| &stage.aims).map(Aim::bytes);
+        let bytes = aims.chain([plan.target.offer.bytes()]).max().unwrap_or_default();
+        Self { surface: Surface::new(Bytes(bytes)) }
     }
 
     /// Tells the layers' twins what was written since they were told last.
@@ -67,12 +69,19 @@ impl Loader for Twin {
         scene: &Scene,
         plan: &CellPlan,
         turn: Turn,
-        _: &str,
         executor: &mut Executor,
         watch: &mut Watch,
     ) -> Result<LoadSummary, String> {
-        let model = SimModel { surface: Some(self.surface.clone()), ..model(plan) };
-        let load = load_of(plan, turn, TargetSpec::Simulated(model));
+        let mut load = load_of(plan, turn);
+        for aim in aims(&plan.stages[turn.stage], turn) {
+            let bytes = Bytes(aim.bytes());
+            for (_, share) in aim.paths() {
+                // What several targets keep is not told apart: the first stands for the volume.
+                let surface = load.targets.is_empty().then(|| self.surface.clone());
+                let target = TargetSpec::Simulated(SimModel { surface, bytes, ..model(plan) });
+                load.targets.push(engine::Aim { target, share });
+            }
+        }
         let context = Context { clock: scene.clock, interrupt: scene.interrupt, foreign_cpu: None };
         let content = asked(&plan.stages[turn.stage]);
         self.surface.writes_zeros(content.zero_percent == Some(100.0));
@@ -91,11 +100,7 @@ impl Loader for Twin {
 fn model(plan: &CellPlan) -> SimModel {
     let plain = SimModel::default();
     let slower = plan.stack.iter().filter(|layer| layer.kind != "linear").count() as u64 + 1;
-    SimModel {
-        bytes: Bytes(plan.target.offer.bytes()),
-        write: Nanos(plain.write.0 * slower),
-        ..plain
-    }
+    SimModel { write: Nanos(plain.write.0 * slower), ..plain }
 }
 
 fn asked(stage: &StagePlan) -> ContentFigures {

@@ -1,6 +1,6 @@
 //! How much a load does, before it does it.
 
-use units::Seed;
+use units::{Bytes, Seed};
 
 use crate::{LoadSpec, Range, Share, Stream};
 
@@ -28,6 +28,19 @@ impl LoadSpec {
             amount.bytes = amount.bytes.saturating_add(stream.total_bytes()?);
         }
         Some(amount)
+    }
+
+    /// The load on one of several targets, which gets `share` (0 to 1) of its I/Os: of amounts, that share.
+    #[must_use]
+    pub fn part(&self, share: f64) -> Self {
+        let mut part = self.clone();
+        if share < 1.0 {
+            let unit = self.largest_io().0.max(1);
+            let of = |n: u64| (n as f64 * share).round() as u64;
+            part.ios = part.ios.map(|ios| of(ios).max(1));
+            part.bytes = part.bytes.map(|bytes| Bytes(of(bytes.0 / unit).max(1) * unit));
+        }
+        part
     }
 
     /// What the load does on a target of `target_bytes` bytes, about: to the I/O where several sizes come in random

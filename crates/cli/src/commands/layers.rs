@@ -66,6 +66,16 @@ fn page(kind: &Kind) -> Text {
     if kind.metrics.is_empty() {
         text.line("  none of its own");
     }
+    if !kind.actions.is_empty() {
+        head(&mut text, "Actions (a stage with do = \"layer\")");
+        for action in kind.actions {
+            let keys: Vec<_> = action.keys.iter().map(|key| key.name).collect();
+            let keys =
+                if keys.is_empty() { String::new() } else { format!(": {}", keys.join(", ")) };
+            text.line(format!("  {}{keys}", action.name));
+            text.line(Line::from("   ").and(style.dim(action.about)));
+        }
+    }
     head(&mut text, "Needs");
     let needs = kind.needs;
     for (what, names) in
@@ -87,8 +97,17 @@ fn described(kind: &Kind) -> Value {
             })
         })
         .collect();
+    let actions = kind.actions.iter().map(|action| {
+        let keys: Vec<_> = action.keys.iter().map(|key| key.name).collect();
+        serde_json::json!({ "name": action.name, "about": action.about, "settings": keys })
+    });
+    let fills = kind
+        .fills
+        .iter()
+        .map(|fills| serde_json::json!({ "of": fills.of, "metric": fills.metric }));
+    let (actions, fills): (Vec<Value>, Vec<Value>) = (actions.collect(), fills.collect());
     serde_json::json!({
-        "name": kind.name, "about": kind.about, "settings": settings, "metrics": kind.metrics,
+        "name": kind.name, "actions": actions, "fills": fills, "about": kind.about, "settings": settings, "metrics": kind.metrics,
         "needs": {
             "packages": kind.needs.packages, "modules": kind.needs.modules, "programs": kind.needs.tools,
         },

@@ -39,6 +39,8 @@ pub const KIND: Kind = Kind {
         basis: Basis::Counter,
         help: "Writes that went to both devices.",
     }],
+    fills: &[],
+    actions: &[],
     charts: &[Chart {
         id: "writes",
         title: "Both sides over time",

@@ -45,7 +45,7 @@ fn a_fill_says_until_when_by_what_and_how_long_at_most() {
     let plan = planned(&format!("{UNTIL}\n{BY}"));
     let found = fill(&plan);
     assert_eq!((&*found.layer, &*found.metric, found.at_least), ("cache", "used_percent", 99.0));
-    assert_eq!((found.deadline, found.by.depth), (Nanos::from_secs(1800), 8));
+    assert_eq!(found.by.depth, 8);
     let stage = &plan.cells[0].stages[0];
     assert!(stage.load().is_none() && stage.driven().is_some());
     assert_eq!(stage.patience(), Some(Nanos::from_secs(1800)));
@@ -53,7 +53,7 @@ fn a_fill_says_until_when_by_what_and_how_long_at_most() {
     assert!(shown.contains("until used_percent of cache is at least 99 %"), "{shown}");
     assert!(shown.contains("zipf") && shown.contains("for at most 30"), "{shown}");
     let short = planned(&format!("{UNTIL}\n{BY}\ndeadline = \"20s\""));
-    assert_eq!(fill(&short).deadline, Nanos::from_secs(20));
+    assert_eq!(short.cells[0].stages[0].patience(), Some(Nanos::from_secs(20)));
     assert_eq!(short.cells[0].stages[0].about, Nanos::from_secs(20));
 }
 
@@ -69,7 +69,7 @@ fn what_is_missing_or_wrong_in_a_fill_is_told_at_its_place() {
     let until = |text: &str| format!("until = {{ {text} }}\n{BY}");
     let by = |text: &str| format!("{UNTIL}\nby = {{ {text} }}");
     for (fill, line, said) in [
-        (BY.to_owned(), "[[stage]]", "no key 'until'"),
+        (BY.to_owned(), "[[stage]]", "has no end"),
         (UNTIL.to_owned(), "[[stage]]", "no key 'by'"),
         (format!("until = 5\n{BY}"), "until = 5", "used_percent"),
         (until("metric = \"used_percent\", at_least = 9"), "until", "no key 'layer'"),
@@ -108,17 +108,22 @@ fn what_is_missing_or_wrong_in_a_fill_is_told_at_its_place() {
         (format!("{UNTIL}\nby = 5"), "by = 5", "ops"),
         (by("depth = 8"), "by", "ops"),
         (by("ops = { randread = 100 }, dept = 8"), "dept", "did you mean 'depth'"),
-        (by("ops = { randread = 100 }, duration = \"5s\""), "duration", "'until' ends it"),
+        (by("ops = { randread = 100 }, duration = \"5s\""), "duration", "'until' or 'to' ends it"),
         (by("ops = { randread = 100 }, passes = 1"), "passes", "deadline"),
         (by("ops = { randread = 100 }, ramp = \"1s\""), "ramp", "nothing of it is measured"),
         (by("ops = { randread = 100 }, verify = \"read\""), "verify", "take it away"),
-        (by("ops = { write = 100 }"), "by", "pattern = \"permutation\""),
+        (by("ops = { write = 100 }, jobs = 2"), "by", "pattern = \"permutation\""),
+        (by("ops = { write = 50, randread = 50 }"), "by", "jobs = 1"),
+        (format!("to = \"80%\"\n{BY}"), "[[stage]]", "of = "),
+        (format!("of = \"cache\"\n{BY}"), "[[stage]]", "to = "),
+        (format!("to = \"80%\"\nof = \"cash\"\n{BY}"), "cash", "there are: cache"),
+        (format!("to = \"180%\"\nof = \"cache\"\n{BY}"), "180", "80%"),
         (by("ops = { randwrite = 100 }, pattern = \"strided:8\""), "by", "strided:8"),
         (by("ops = { randread = 100 }, size = \"8G\""), "by", "8"),
-        (format!("{UNTIL}\n{BY}\ndeadline = \"48h\""), "48h", "1s to 24h"),
+        (format!("{UNTIL}\n{BY}\ndeadline = \"200h\""), "200h", "1s to 168h"),
         (format!("{UNTIL}\n{BY}\ndeadline = true"), "deadline", "a time"),
         (format!("{UNTIL}\n{BY}\nmeasure = true"), "measure", "cannot be measured"),
-        (format!("{UNTIL}\n{BY}\nto = \"80%\""), "80%", "until"),
+        (format!("{UNTIL}\n{BY}\nto = \"80%\"\nof = \"cache\""), "[[stage]]", "has two ends"),
         (format!("{UNTIL}\n{BY}\ntarget = \"cash\""), "cash", "'cash'"),
     ] {
         let shown = refused(&fill, line);

@@ -37,6 +37,8 @@ pub(crate) const KIND: Kind = Kind {
     absence: lvm::ABSENCE,
     headline: None,
     metrics: &[],
+    fills: &[],
+    actions: &[],
     charts: &[],
     needs: Needs { packages: &["lvm2"], modules: &["dm-mod"], tools: &["lvm", "dmsetup"] },
     manual: include_str!("manual.md"),

@@ -118,6 +118,35 @@ impl Group {
     }
 }
 
+impl Group {
+    /// Steps that take a volume down and bring it up again.
+    pub(crate) fn restart(&self, volume: &str) -> Vec<Step> {
+        self.stopped(volume, None)
+    }
+
+    /// The same, with something done while it is down.
+    pub(crate) fn stopped(&self, volume: &str, meanwhile: Option<Step>) -> Vec<Step> {
+        let down = self.change("take the volume down", &["--activate", "n"], volume);
+        let up = self.change("bring the volume up again", &["--activate", "y"], volume);
+        [down].into_iter().chain(meanwhile).chain([up]).collect()
+    }
+
+    /// A step that takes the cache away from a volume, which stays up; what is dirty is written back first.
+    pub(crate) fn split(&self, about: &str, volume: &str) -> Step {
+        let full = format!("{}/{volume}", self.name);
+        let action = command(&["lvm", "lvconvert", "--yes", "--splitcache", &full]);
+        Step { about: about.to_owned(), action, undo: Vec::new(), deadline_s: 1800 }
+    }
+
+    /// A step that makes a volume larger.
+    pub(crate) fn extend(&self, about: &str, volume: &str, bytes: u64) -> Step {
+        let full = format!("{}/{volume}", self.name);
+        let size = format!("{bytes}b");
+        let action = command(&["lvm", "lvextend", "--yes", "--size", &size, &full]);
+        Step { about: about.to_owned(), action, undo: Vec::new(), deadline_s: 120 }
+    }
+}
+
 /// What a volume group on a device of `below_bytes` can give to volumes, bytes.
 pub(crate) fn usable(below_bytes: u64) -> u64 {
     below_bytes.saturating_sub(HEADER) / EXTENT * EXTENT

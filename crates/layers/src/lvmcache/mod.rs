@@ -1,12 +1,13 @@
 //! `lvmcache`: a slow volume with a cache of hot blocks on a faster device: dm-cache, made by lvm2.
 
+mod actions;
 mod catalogue;
 mod figures;
 mod parsers;
 mod raise;
 mod setup;
 
-use crate::kind::{Input, Kind, Needs, Parser, Wants};
+use crate::kind::{Fills, Input, Kind, Needs, Parser, Wants};
 use crate::{lvm, machine};
 
 /// Parser of a dm-cache status line: counts of hits, misses, promotions, demotions, used and dirty blocks.
@@ -38,6 +39,8 @@ pub(crate) const KIND: Kind = Kind {
     absence: lvm::ABSENCE,
     headline: Some("hit_percent"),
     metrics: catalogue::METRICS,
+    fills: &[Fills { of: "cache", metric: "used_percent" }],
+    actions: actions::ACTIONS,
     charts: catalogue::CHARTS,
     needs: Needs {
         packages: &["lvm2", "thin-provisioning-tools"],

@@ -59,7 +59,7 @@ fn volume(group: &Group, about: &str, name: &str, size: Option<u64>, device: &st
 }
 
 /// The step that puts the cache in front of the volume. Removing the volume removes both.
-fn attach(setup: &Setup, group: &Group) -> Step {
+pub(super) fn attach(setup: &Setup, group: &Group) -> Step {
     let chunk = format!("{}b", setup.chunk_size);
     let threshold = format!("migration_threshold={}", setup.migration_threshold);
     let arguments = [

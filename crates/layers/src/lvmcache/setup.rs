@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use toml::Table;
 use units::Bytes;
 
-use super::{CACHE, KIND, ORIGIN, raise};
+use super::{CACHE, KIND, ORIGIN, actions, raise};
 use crate::kind::Key;
-use crate::layer::{Layer, Place, Raised};
+use crate::layer::{Acted, Layer, Place, Raised};
 use crate::lvm;
 use crate::settings::{SettingError, Settings, size_text};
 
@@ -152,6 +152,10 @@ impl Layer for Setup {
     fn raise(&self, at: &Place) -> Result<Raised, SettingError> {
         self.validate(at)?;
         Ok(raise::raise(self, at))
+    }
+
+    fn act(&self, at: &Place, action: &str, _: &Table) -> Result<Acted, SettingError> {
+        actions::act(self, at, action)
     }
 }
 

@@ -17,6 +17,11 @@ const fn since_allocation(metric: Metric) -> Metric {
     Metric { basis: Basis::Cell, ..metric }
 }
 
+/// What holds at the end of a stage.
+const fn level(metric: Metric) -> Metric {
+    Metric { basis: Basis::Level, ..metric }
+}
+
 use Better::{Higher, Lower, Neither};
 use Unit::{Blocks, Count, Percent, Ratio, Seconds};
 
@@ -197,4 +202,18 @@ pub(super) static METRICS: &[Metric] = &[
         Lower,
         "CPU time of all kernel threads of the volume.",
     ),
+    level(metric(
+        "physical_used_percent",
+        "physical space used",
+        Percent,
+        Neither,
+        "Data blocks, of all physical blocks that metadata leaves (vdostats counts metadata as used).",
+    )),
+    level(metric(
+        "logical_used_percent",
+        "logical space used",
+        Percent,
+        Neither,
+        "Logical blocks that are mapped, of all that the volume has.",
+    )),
 ];

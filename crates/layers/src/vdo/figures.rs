@@ -2,13 +2,16 @@
 
 use results::model::{ContentFigures, LayerFigures};
 
-use crate::figures::{FigureFacts, ratio};
+use crate::figures::{Ends, FigureFacts, ratio};
 
-/// Figures that are the growth of one field of the statistics.
-const GROWTH: [(&str, &str); 16] = [
+/// Figures that are the growth of what a volume holds; it stays when the volume is brought up anew.
+const HELD: [(&str, &str); 3] = [
     ("data_blocks_used", "dataBlocksUsed"),
     ("logical_blocks_used", "logicalBlocksUsed"),
     ("overhead_blocks_used", "overheadBlocksUsed"),
+];
+/// Figures that are the growth of a counter; counters begin anew with the volume.
+const COUNTED: [(&str, &str); 13] = [
     ("compressed_fragments", "packer.compressedFragmentsWritten"),
     ("compressed_blocks", "packer.compressedBlocksWritten"),
     ("dedupe_advice_valid", "hashLock.dedupeAdviceValid"),
@@ -27,10 +30,12 @@ const GROWTH: [(&str, &str); 16] = [
 /// Every figure of the catalogue; all `None` when one of the two marked samples is missing.
 pub(super) fn figures(facts: &FigureFacts) -> LayerFigures {
     let stats = facts.ends("stats");
-    let mut figures: LayerFigures = GROWTH
-        .iter()
-        .map(|(id, field)| ((*id).to_owned(), stats.and_then(|s| s.growth(field))))
-        .collect();
+    let growth = |field: &str| stats.and_then(|s| s.growth(field));
+    let counted = stats.filter(|stats| !restarted(stats));
+    let counted = |field: &str| counted.and_then(|stats| stats.growth(field));
+    let held = HELD.iter().map(|(id, field)| ((*id).to_owned(), growth(field)));
+    let counters = COUNTED.iter().map(|(id, field)| ((*id).to_owned(), counted(field)));
+    let mut figures: LayerFigures = held.chain(counters).collect();
     let get = |figures: &LayerFigures, id: &str| figures.get(id).copied().flatten();
     let sum = |a: Option<f64>, b: Option<f64>| Some(a? + b?);
     let data = get(&figures, "data_blocks_used");
@@ -55,9 +60,31 @@ pub(super) fn figures(facts: &FigureFacts) -> LayerFigures {
         ("metadata_writes_per_write", ratio(meta, written)),
         ("block_map_miss_percent", percent(ratio(loaded, written))),
         ("vdo_cpu_s", cpu(facts)),
+        ("physical_used_percent", percent(physical_used(stats))),
+        ("logical_used_percent", percent(level_ratio(stats, "logicalBlocksUsed", "logicalBlocks"))),
     ];
     figures.extend(derived.map(|(id, value)| (id.to_owned(), value)));
     figures
+}
+
+/// Whether the volume was brought up anew meanwhile: its counters say less than they did, or it has another number.
+fn restarted(stats: &Ends) -> bool {
+    let shrank =
+        COUNTED.iter().any(|(_, field)| stats.growth(field).is_some_and(|grew| grew < 0.0));
+    shrank || stats.growth("instance").is_some_and(|other| other != 0.0)
+}
+
+/// Data blocks, of all physical blocks that metadata leaves.
+fn physical_used(stats: Option<Ends>) -> Option<f64> {
+    let stats = stats?;
+    let room = stats.end("physicalBlocks")? - stats.end("overheadBlocksUsed")?;
+    ratio(stats.end("dataBlocksUsed"), Some(room))
+}
+
+/// One field of the statistics at the end, of another.
+fn level_ratio(stats: Option<Ends>, part: &str, whole: &str) -> Option<f64> {
+    let stats = stats?;
+    ratio(stats.end(part), stats.end(whole))
 }
 
 /// 100 x (1 - data / logical). Where blocks of before were replaced, growth of data may be more than that of logical blocks, or less
@@ -150,6 +177,29 @@ mod tests {
         near("duplicates_found_percent", 50.0);
         near("write_amplification", 0.25);
         near("vdo_cpu_s", 0.75);
+    }
+
+    #[test]
+    fn a_volume_that_was_brought_up_anew_keeps_its_saving_and_counts_nothing() {
+        let mut rows = rows();
+        rows[2].fields.insert("biosIn.write".into(), Some(3.0));
+        let figures = of(&rows, None);
+        assert_eq!(figures["saving_percent"], Some(85.0));
+        assert_eq!(figures["bios_out_write"], None);
+        assert_eq!(figures["write_amplification"], None);
+    }
+
+    #[test]
+    fn how_full_it_is_leaves_metadata_out() {
+        let mut rows = rows();
+        for (field, value) in
+            [("physicalBlocks", 1000.0), ("overheadBlocksUsed", 690.0), ("logicalBlocks", 4400.0)]
+        {
+            rows[2].fields.insert(field.into(), Some(value));
+        }
+        let figures = of(&rows, None);
+        assert_eq!(figures["physical_used_percent"], Some(50.0));
+        assert_eq!(figures["logical_used_percent"], Some(25.0));
     }
 
     #[test]

@@ -12,6 +12,31 @@ const fn key(
     Key { name, default, allowed, example, help }
 }
 
+/// The settings of these names.
+pub(super) const fn named<const N: usize>(names: [&str; N]) -> [Key; N] {
+    let mut found = [KEYS[0]; N];
+    let mut n = 0;
+    while n < N {
+        let mut at = 0;
+        while !equal(KEYS[at].name, names[n]) {
+            at += 1;
+        }
+        found[n] = KEYS[at];
+        n += 1;
+    }
+    found
+}
+
+/// Whether two texts are equal: `==` cannot be used in a constant.
+const fn equal(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut at = 0;
+    while at < a.len() && at < b.len() && a[at] == b[at] {
+        at += 1;
+    }
+    at == a.len() && at == b.len()
+}
+
 /// Every setting.
 pub(super) const KEYS: &[Key] = &[
     key(

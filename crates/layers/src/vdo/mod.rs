@@ -1,5 +1,6 @@
 //! `vdo`: a deduplicating and compressing volume through lvm2 on dm-vdo.
 
+mod actions;
 mod catalogue;
 mod charts;
 mod figures;
@@ -13,7 +14,7 @@ mod texts;
 mod twin;
 mod validity;
 
-use crate::kind::{Kind, Needs, ON_ONE_DEVICE, Parser};
+use crate::kind::{Fills, Kind, Needs, ON_ONE_DEVICE, Parser};
 use crate::lvm;
 
 /// Parser of the statistics message: every field, nested names joined with dots.
@@ -50,6 +51,11 @@ pub(crate) const KIND: Kind = Kind {
     absence: lvm::ABSENCE,
     headline: Some("saving_percent"),
     metrics: catalogue::METRICS,
+    fills: &[
+        Fills { of: "physical", metric: "physical_used_percent" },
+        Fills { of: "logical", metric: "logical_used_percent" },
+    ],
+    actions: actions::ACTIONS,
     charts: charts::CHARTS,
     needs: Needs {
         packages: &["lvm2", "vdo"],

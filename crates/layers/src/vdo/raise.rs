@@ -87,7 +87,7 @@ fn create(setup: &Setup, at: &Place, group: &Group) -> Step {
 }
 
 /// Every setting in lvm's words, defaults included, so that a machine's lvm.conf changes nothing.
-fn lvm_settings(s: &Setup) -> String {
+pub(super) fn lvm_settings(s: &Setup) -> String {
     let mib = |bytes: u64| bytes >> 20;
     [
         ("ack_threads", u64::from(s.ack_threads)),
@@ -109,12 +109,12 @@ fn lvm_settings(s: &Setup) -> String {
     .join(" ")
 }
 
-fn message(node: &str, message: &str) -> Source {
+pub(super) fn message(node: &str, message: &str) -> Source {
     Source::DmMessage { node: node.to_owned(), message: message.to_owned() }
 }
 
 /// Steps that learn what only the running volume knows.
-fn facts(name: &str, node: &str) -> Vec<Step> {
+pub(super) fn facts(name: &str, node: &str) -> Vec<Step> {
     let bind = |about: &str, source, parser: &str, prefix: String| Step {
         about: about.to_owned(),
         action: Action::Bind { source, parser: parser.to_owned(), prefix },
@@ -162,7 +162,7 @@ fn probes(name: &str, node: &str) -> Vec<Probe> {
 }
 
 /// The index opens in the background: what is written before it is online finds no duplicates.
-fn ready(setup: &Setup, node: &str) -> Vec<Step> {
+pub(super) fn ready(setup: &Setup, node: &str) -> Vec<Step> {
     if !setup.dedupe {
         return Vec::new();
     }

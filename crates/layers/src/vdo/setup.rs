@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use toml::Table;
 
 use super::keys::KEYS;
-use super::{KIND, geometry, raise, twin, validity};
-use crate::layer::{Layer, Place, Raised};
+use super::{KIND, actions, geometry, raise, twin, validity};
+use crate::layer::{Acted, Layer, Place, Raised};
 use crate::lvm;
 use crate::settings::{SettingError, Settings, on_off, size_text};
 use crate::step::Step;
@@ -112,6 +112,10 @@ impl Layer for Setup {
 
     fn changeable(&self) -> &'static [&'static str] {
         &["dedupe", "compression"]
+    }
+
+    fn act(&self, at: &Place, action: &str, keys: &Table) -> Result<Acted, SettingError> {
+        actions::act(self, at, action, keys)
     }
 
     fn twin(&self, at: &Place) -> Option<Box<dyn Twin>> {

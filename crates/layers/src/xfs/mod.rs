@@ -6,9 +6,9 @@ use results::model::LayerFigures;
 use toml::Table;
 use units::{Basis, Better, Bytes, Metric, Unit};
 
-use crate::figures::FigureFacts;
-use crate::kind::{Key, Kind, Needs, ON_ONE_DEVICE, Parser};
-use crate::layer::{Layer, Offer, Place, Raised};
+use crate::figures::{FigureFacts, ratio};
+use crate::kind::{ActionKind, Fills, Key, Kind, Needs, ON_ONE_DEVICE, Parser};
+use crate::layer::{Acted, Layer, Offer, Place, Raised};
 use crate::probe::{Probe, Source};
 use crate::settings::{SettingError, Settings, on_off};
 use crate::step::{Action, Step};
@@ -36,14 +36,24 @@ const KEYS: &[Key] = &[
     },
 ];
 
-const METRICS: &[Metric] = &[Metric {
-    id: "filesystem_used_bytes",
-    name: "space used",
-    unit: Unit::Bytes,
-    better: Better::Lower,
-    basis: Basis::Level,
-    help: "Space that the file system counts as used, its own metadata included.",
-}];
+const METRICS: &[Metric] = &[
+    Metric {
+        id: "filesystem_used_bytes",
+        name: "space used",
+        unit: Unit::Bytes,
+        better: Better::Lower,
+        basis: Basis::Level,
+        help: "Space that the file system counts as used, its own metadata included.",
+    },
+    Metric {
+        id: "filesystem_used_percent",
+        name: "share used",
+        unit: Unit::Percent,
+        better: Better::Neither,
+        basis: Basis::Level,
+        help: "Space that is used, of all that the file system has.",
+    },
+];
 
 pub(crate) const KIND: Kind = Kind {
     name: "xfs",
@@ -56,11 +66,18 @@ pub(crate) const KIND: Kind = Kind {
     absence: &[],
     headline: None,
     metrics: METRICS,
+    fills: &[Fills { of: "file system", metric: "filesystem_used_percent" }],
+    actions: &[ActionKind {
+        name: "grow",
+        about: "Grows the file system to all of the device under it, which has grown before.",
+        keys: &[],
+        alone: true,
+    }],
     charts: &[],
     needs: Needs {
         packages: &["xfsprogs", "coreutils"],
         modules: &["xfs"],
-        tools: &["mkfs.xfs", "stat"],
+        tools: &["mkfs.xfs", "stat", "xfs_growfs"],
     },
     manual: include_str!("manual.md"),
     figures,
@@ -95,7 +112,7 @@ impl Layer for Xfs {
                 "mkfs.xfs needs 300M: take a larger device",
             ));
         }
-        let directory = format!("/run/{}", at.tagged());
+        let directory = directory(at);
         let reflink = format!("reflink={}", u8::from(self.reflink));
         // Blocks of a new file system are not discarded: the device is empty already.
         let argv = ["mkfs.xfs", "-f", "-q", "-K", "-m", &reflink, device];
@@ -138,6 +155,27 @@ impl Layer for Xfs {
             memory_bytes: 64 << 20,
         })
     }
+
+    fn act(&self, at: &Place, _: &str, _: &Table) -> Result<Acted, SettingError> {
+        Ok(grow(at))
+    }
+}
+
+/// The steps that grow the file system.
+fn grow(at: &Place) -> Acted {
+    let argv = vec!["xfs_growfs".to_owned(), directory(at)];
+    let step = Step {
+        about: "grow the file system to all of its device".into(),
+        action: Action::Command { argv, may_fail: false },
+        undo: Vec::new(),
+        deadline_s: 600,
+    };
+    Acted { steps: vec![step], bytes: Some(at.block("data").1) }
+}
+
+/// Where it is mounted.
+fn directory(at: &Place) -> String {
+    format!("/run/{}", at.tagged())
 }
 
 /// A line `blocks N free N size N`.
@@ -158,7 +196,11 @@ fn parse_statfs(text: &str) -> Result<Parsed, ParseError> {
 fn figures(facts: &FigureFacts) -> LayerFigures {
     let end = |field: &str| facts.ends("statfs").and_then(|ends| ends.end(field));
     let used = || Some((end("blocks")? - end("free")?) * end("size")?);
-    LayerFigures::from([("filesystem_used_bytes".to_owned(), used())])
+    let percent = || Some(100.0 * (1.0 - ratio(end("free"), end("blocks"))?));
+    LayerFigures::from([
+        ("filesystem_used_bytes".to_owned(), used()),
+        ("filesystem_used_percent".to_owned(), percent()),
+    ])
 }
 
 #[cfg(test)]

@@ -19,7 +19,6 @@ impl Loader for Found {
         scene: &Scene,
         _: &CellPlan,
         _: Turn,
-        _: &str,
         _: &mut Executor,
         _: &mut Watch,
     ) -> Result<LoadSummary, String> {

@@ -1,0 +1,105 @@
+//! `do = "layer"`: something that a kind of layer declares it can do while it stands (`restart`, `grow`, `index-create`).
+
+use std::ops::Range;
+
+use layers::Place;
+use layers::step::Step;
+use toml::{Spanned, Table as Settings};
+use units::{Bytes, Key};
+
+use crate::change::Running;
+use crate::diagnostic::{Diagnostic, nearest};
+use crate::document::{Named, Table};
+use crate::graph::Built;
+use crate::plan::Target;
+use crate::stages::Stage;
+use crate::targets;
+
+const ACTION: Key =
+    Key { name: "action", takes: "the name of an action of the layer", example: "\"restart\"" };
+
+/// An action as written.
+#[derive(Debug, Clone)]
+pub(crate) struct Act {
+    action: Spanned<String>,
+    /// The keys that are left: those of the action.
+    keys: Settings,
+    at: Range<usize>,
+}
+
+impl Act {
+    /// Reads the keys that are left.
+    pub(crate) fn read(mut table: Table) -> Result<Self, Diagnostic> {
+        let action = table.need::<String>(&ACTION)?;
+        let at = table.at();
+        let keys = table.values()?.into_iter().map(|Named { name, value, .. }| (name, value));
+        Ok(Self { action, keys: keys.collect(), at })
+    }
+
+    /// The steps on this stack; what the layer offers from then on is noted in `stack`, and its settings in `running`.
+    pub(crate) fn plan(
+        &self,
+        stage: &Stage,
+        stack: &mut Built,
+        running: &mut Running,
+    ) -> Result<(Vec<Step>, Target), Diagnostic> {
+        let target = targets::of(stage, stack)?;
+        let name = self.action.get_ref();
+        let Some((layer, kind, run_tag)) = running.layer(&target.name) else {
+            let message = format!("'{}' is no layer", target.name);
+            return Err(Diagnostic::at(stage.places.at("target"), message, "name one"));
+        };
+        let Some(declared) = kind.actions.iter().find(|action| action.name == *name) else {
+            let names: Vec<&str> = kind.actions.iter().map(|action| action.name).collect();
+            let near = nearest(name, names.iter().copied());
+            let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
+            let message = format!("'{}', a {}, has no action '{name}'", target.name, kind.name);
+            let help = match names[..] {
+                [] => "name a layer that has actions: fathom layers NAME shows them".to_owned(),
+                _ => format!("{near}There are: {}", names.join(", ")),
+            };
+            return Err(Diagnostic::at(self.action.span(), message, help));
+        };
+        if declared.alone {
+            targets::free(stage, stack)?;
+        }
+        if let Some(strange) =
+            self.keys.keys().find(|key| !declared.keys.iter().any(|k| k.name == **key))
+        {
+            let names: Vec<&str> = declared.keys.iter().map(|key| key.name).collect();
+            let near = nearest(strange, names.iter().copied());
+            let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
+            let help = match names[..] {
+                [] => "it has no keys of its own".to_owned(),
+                _ => format!("{near}It has: {}", names.join(", ")),
+            };
+            let message = format!("The action '{name}' of a {} has no key '{strange}'", kind.name);
+            return Err(Diagnostic::at(stage.places.at(strange), message, help));
+        }
+        let mistake = |error: layers::SettingError| {
+            let written = self.keys.contains_key(&error.key);
+            let at = if written { stage.places.at(&error.key) } else { self.at.clone() };
+            Diagnostic::at(at, error.to_string(), error.help)
+        };
+        let of_layer = |key: &&String| kind.keys.iter().any(|known| known.name == **key);
+        let new = self.keys.iter().filter(|(key, _)| of_layer(key));
+        let mut settings = layer.settings.clone();
+        settings.extend(new.map(|(key, value)| (key.clone(), value.clone())));
+        let parsed = (kind.parse)(&settings).map_err(mistake)?;
+        let place = Place { name: &layer.name, run_tag, inputs: &layer.inputs };
+        let acted = parsed.act(&place, name, &self.keys).map_err(mistake)?;
+        layer.settings = settings;
+        if let Some(bytes) = acted.bytes {
+            let before = target.offer.bytes();
+            if bytes < before {
+                let (before, bytes) = (Bytes(before), Bytes(bytes));
+                let message = format!("'{}' has {before}, and would have {bytes}", target.name);
+                return Err(Diagnostic::at(self.at.clone(), message, "ask for more than it has"));
+            }
+            running.resize(target.offer.path(), bytes);
+            stack.resize(&target.name, bytes);
+        }
+        let target = stack.layer(&target.name).unwrap_or(target);
+        Ok((acted.steps, target))
+    }
+}

@@ -1,0 +1,168 @@
+//! What a fill is to reach: a value of a metric, or a share of what a layer can hold.
+
+use layers::Kind;
+use units::{Key, Metric, Percent, Unit};
+use workload::LoadSpec;
+
+use crate::diagnostic::{Diagnostic, nearest};
+use crate::document::Table;
+use crate::graph::Built;
+use crate::plan::{FillPlan, PlacedLayer, Rounds};
+use crate::stages::Stage;
+
+const UNTIL: Key = Key {
+    name: "until",
+    takes: "a metric of a layer, and the value that is to be reached",
+    example: "{ layer = \"cache\", metric = \"used_percent\", at_least = 99 }",
+};
+const LAYER: Key =
+    Key { name: "layer", takes: "the name of a layer of the stack", example: "\"cache\"" };
+const METRIC: Key =
+    Key { name: "metric", takes: "a metric of the layer", example: "\"used_percent\"" };
+const AT_LEAST: Key = Key { name: "at_least", takes: "a number", example: "99" };
+const TO: Key = Key { name: "to", takes: "a share of what the layer can hold", example: "\"80%\"" };
+const OF: Key = Key {
+    name: "of",
+    takes: "what is filled: physical, logical, cache or file system",
+    example: "\"physical\"",
+};
+
+/// What is to be reached, as written.
+#[derive(Clone)]
+pub(crate) enum Goal {
+    /// A value of a metric.
+    Value { layer: String, metric: String, at_least: f64 },
+    /// A share of what a layer can hold.
+    Level { to: Percent, of: String },
+}
+
+impl Goal {
+    /// Reads `until`, or `to` and `of`.
+    pub(crate) fn read(table: &mut Table) -> Result<Self, Diagnostic> {
+        let at = table.at();
+        let to = table.take::<Percent>(&TO)?;
+        let of = table.take::<String>(&OF)?;
+        let until = table.table(&UNTIL, "'until' of a fill")?;
+        match (to, of, until) {
+            (Some(to), Some(of), None) => {
+                if !(0.0..=100.0).contains(&to.get_ref().0) || to.get_ref().0 == 0.0 {
+                    let message = format!("A fill cannot go to {}", to.get_ref());
+                    return Err(Diagnostic::at(to.span(), message, TO.help(TO.name)));
+                }
+                Ok(Self::Level { to: to.into_inner(), of: of.into_inner() })
+            }
+            (None, None, Some(mut until)) => {
+                let layer = until.need::<String>(&LAYER)?.into_inner();
+                let metric = until.need::<String>(&METRIC)?.into_inner();
+                let at_least = until.need::<f64>(&AT_LEAST)?;
+                until.finish()?;
+                if !at_least.get_ref().is_finite() {
+                    let message = format!("at_least cannot be {}", at_least.get_ref());
+                    let help = AT_LEAST.help(AT_LEAST.name);
+                    return Err(Diagnostic::at(at_least.span(), message, help));
+                }
+                Ok(Self::Value { layer, metric, at_least: at_least.into_inner() })
+            }
+            (to, of, until) => {
+                let (missing, help) = match (to, of, until) {
+                    (Some(_), None, None) => ("says to where, not of what", OF.help(OF.name)),
+                    (None, Some(_), None) => ("says of what, not to where", TO.help(TO.name)),
+                    (None, None, None) => (
+                        "has no end",
+                        format!(
+                            "add to = \"80%\" and of = \"physical\"; or {}",
+                            UNTIL.help(UNTIL.name)
+                        ),
+                    ),
+                    _ => ("has two ends", "take 'until' away, or 'to' and 'of'".to_owned()),
+                };
+                Err(Diagnostic::at(at, format!("A fill {missing}"), help))
+            }
+        }
+    }
+
+    /// Whether it is a share of what a layer can hold: writing reaches that.
+    pub(crate) fn is_level(&self) -> bool {
+        matches!(self, Self::Level { .. })
+    }
+
+    /// The goal on this stack.
+    pub(super) fn plan(&self, stage: &Stage, stack: &Built) -> Result<FillPlan, Diagnostic> {
+        let plan = |layer: &str, metric: &str, at_least| FillPlan {
+            layer: layer.to_owned(),
+            metric: metric.to_owned(),
+            at_least,
+            by: Box::<LoadSpec>::default(),
+            rounds: Rounds::Time(super::ROUND),
+        };
+        match self {
+            Self::Value { layer, metric, at_least } => {
+                value(layer, metric, *at_least, stage, stack)?;
+                Ok(plan(layer, metric, *at_least))
+            }
+            Self::Level { to, of } => {
+                let found = stack.layers.iter().rev().find_map(|layer| {
+                    let fills = kind(layer)?.fills;
+                    Some((layer, fills.iter().find(|fills| fills.of == of)?))
+                });
+                let Some((layer, fills)) = found else {
+                    return Err(nothing(of, stage, stack));
+                };
+                Ok(plan(&layer.name, fills.metric, to.0))
+            }
+        }
+    }
+}
+
+fn kind(layer: &PlacedLayer) -> Option<&'static Kind> {
+    layers::kind(&layer.kind)
+}
+
+/// No layer of the stack has what is to be filled.
+fn nothing(of: &str, stage: &Stage, stack: &Built) -> Diagnostic {
+    let all = stack.layers.iter().filter_map(kind).flat_map(|kind| kind.fills);
+    let known: Vec<&str> = all.map(|fills| fills.of).collect();
+    let message = format!("No layer of this stack has a '{of}' that can be filled");
+    let help = match known[..] {
+        [] => "say what is to be reached: until = { layer = ..., metric = ..., at_least = ... }"
+            .to_owned(),
+        _ => format!("there are: {}", known.join(", ")),
+    };
+    Diagnostic::at(stage.places.at("of"), message, help)
+}
+
+/// Checks that the layer has that metric, and that it can have that value.
+fn value(
+    layer: &str,
+    metric: &str,
+    at_least: f64,
+    stage: &Stage,
+    stack: &Built,
+) -> Result<(), Diagnostic> {
+    let at = |key: &str| stage.places.at(&format!("until.{key}"));
+    let unknown = |key: &str, word: &str, message: String, known: &[&str]| {
+        let near = nearest(word, known.iter().copied());
+        let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
+        Diagnostic::at(at(key), message, format!("{near}There are: {}", known.join(", ")))
+    };
+    let Some(found) = stack.layers.iter().find(|found| found.name == layer) else {
+        let names: Vec<&str> = stack.layers.iter().map(|l| l.name.as_str()).collect();
+        let message = format!("No layer of this stack is called '{layer}'");
+        return Err(unknown("layer", layer, message, &names));
+    };
+    let metrics: &[Metric] = kind(found).map_or(&[], |kind| kind.metrics);
+    let Some(known) = metrics.iter().find(|known| known.id == metric) else {
+        let message = format!("'{layer}', a {}, has no metric '{metric}'", found.kind);
+        if metrics.is_empty() {
+            let help = "name a layer that has metrics: fathom layers NAME shows them";
+            return Err(Diagnostic::at(at("layer"), message, help));
+        }
+        let ids: Vec<&str> = metrics.iter().map(|metric| metric.id).collect();
+        return Err(unknown("metric", metric, message, &ids));
+    };
+    if known.unit == Unit::Percent && at_least > 100.0 {
+        let message = format!("'{metric}' is never {at_least} %");
+        return Err(Diagnostic::at(at("at_least"), message, "ask for at most 100"));
+    }
+    Ok(())
+}

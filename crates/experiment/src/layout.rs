@@ -1,0 +1,96 @@
+//! `do = "layout"`: files are made in a directory and written once, so that loads find data in them.
+
+use toml::Spanned;
+use units::{Bytes, Key};
+use workload::{LoadSpec, OpName, Ops};
+
+use crate::diagnostic::Diagnostic;
+use crate::document::Table;
+use crate::graph::Built;
+use crate::plan::{Aim, Files, Target};
+use crate::stages::{self, Stage};
+use crate::targets;
+
+const FILES: Key = Key { name: "files", takes: "how many, from 1 to 1000", example: "4" };
+const SIZE: Key = Key { name: "size", takes: "the size of each file", example: "\"256M\"" };
+
+/// Most files of a layout: each is open while a load drives it.
+const MOST: u64 = 1000;
+/// What a file is written in, unless said.
+const USUAL_BLOCK: Bytes = Bytes(Bytes::MIB);
+/// The keys of a load that a layout has too.
+const KEYS: [&str; 6] = ["block_size", "jobs", "depth", "content", "direct", "backend"];
+
+/// A layout as written.
+#[derive(Clone)]
+pub(crate) struct Layout {
+    files: u64,
+    size: Bytes,
+    /// What writes them.
+    load: LoadSpec,
+}
+
+impl Layout {
+    /// Reads the keys that are left.
+    pub(crate) fn read(mut table: Table, file: &str) -> Result<Self, Diagnostic> {
+        let places = table.places();
+        let files = table.take::<u64>(&FILES)?;
+        if let Some(files) = files.as_ref().filter(|n| !(1..=MOST).contains(n.get_ref())) {
+            let message = format!("A layout cannot have {} files", files.get_ref());
+            return Err(Diagnostic::at(files.span(), message, FILES.help(FILES.name)));
+        }
+        let size = table.need::<Bytes>(&SIZE)?;
+        let sized = table.has("block_size");
+        let mut load: LoadSpec = table.only(&KEYS)?.read(LoadSpec::key)?;
+        load.ops = Ops::only(OpName::Write);
+        load.passes = Some(1);
+        if !sized {
+            load.block_size = USUAL_BLOCK.min(*size.get_ref()).into();
+        }
+        if size.get_ref().0 == 0 || !size.get_ref().0.is_multiple_of(load.largest_io().0.max(1)) {
+            let message = format!(
+                "A file of {} is no whole number of blocks of {}",
+                size.get_ref(),
+                load.largest_io()
+            );
+            let help = "choose a size that is a multiple of block_size (1M unless said)";
+            return Err(Diagnostic::at(size.span(), message, help));
+        }
+        let load = stages::checked(load, &places, file)?;
+        let files = files.map_or(1, Spanned::into_inner);
+        Ok(Self { files, size: size.into_inner(), load })
+    }
+
+    /// What writes the files.
+    pub(crate) fn load(&self) -> &LoadSpec {
+        &self.load
+    }
+
+    /// The files in the directory of the stage.
+    pub(crate) fn aim(&self, stage: &Stage, stack: &Built) -> Result<Aim, Diagnostic> {
+        let target = targets::directory(stage, stack)?;
+        let wanted = Bytes(self.size.0.saturating_mul(self.files));
+        let there = Bytes(target.offer.bytes());
+        if wanted > there {
+            let message =
+                format!("{wanted} of files do not fit '{}', which has {there}", target.name);
+            let help = "lay out fewer or smaller files";
+            return Err(Diagnostic::at(stage.places.at("size"), message, help));
+        }
+        let folder = folder(&stage.name);
+        let files = Files { folder, first: 0, count: self.files, size: self.size, make: true };
+        Ok(Aim { files: Some(files), ..Aim::alone(target) })
+    }
+}
+
+/// The folder of the files of a stage: letters, digits, underscores and hyphens of its name.
+fn folder(stage: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+    stage.chars().map(plain).collect()
+}
+
+/// One file of `size` in the folder of a stage, to be made.
+pub(crate) fn one_file(stage: &str, target: Target, size: Bytes) -> Aim {
+    let files = Files { folder: folder(stage), first: 0, count: 1, size, make: true };
+    Aim { files: Some(files), ..Aim::alone(target) }
+}

@@ -1,0 +1,65 @@
+//! What results keep of a stage, and what people read of it.
+
+use layers::step::show_argv;
+use results::model::StageFacts;
+use workload::LoadSpec;
+
+use crate::fill;
+use crate::plan::{Aim, StagePlan, Task};
+
+/// The stage as results keep it.
+pub(crate) fn facts(stage: &StagePlan) -> StageFacts {
+    StageFacts {
+        kind: stage.kind.clone(),
+        name: stage.name.clone(),
+        measured: stage.measured,
+        about: describe(stage),
+        load: stage.load().and_then(|load| serde_json::to_value(load).ok()).unwrap_or_default(),
+        sweep: stage.sweep.clone(),
+    }
+}
+
+/// What a stage does, in words.
+pub(crate) fn describe(stage: &StagePlan) -> String {
+    match &stage.task {
+        Task::Load(load) => format!("{}{}", load.describe(), driven(&stage.aims)),
+        Task::Fill(fill) => fill::describe(fill, stage.deadline),
+        Task::Copy(copy) => {
+            format!("{} of {}, writes of {}", copy.bytes, copy.role, copy.block)
+        }
+        Task::Command(command) => {
+            let sync = if command.sync { ", then a sync" } else { "" };
+            format!("{}{sync}, at most {}", show_argv(&command.argv), command.time_limit)
+        }
+        Task::Steps(steps) if steps.is_empty() => "the layers are read".into(),
+        Task::Steps(steps) => {
+            steps.iter().map(|step| step.action.show()).collect::<Vec<_>>().join("; ")
+        }
+    }
+}
+
+/// Names of the operations of a load.
+pub(crate) fn operations(spec: &LoadSpec) -> Vec<String> {
+    spec.operations().map(|name| name.to_string()).collect()
+}
+
+/// What a load drives, in words, where it is more than one block device.
+fn driven(aims: &[Aim]) -> String {
+    let one = |aim: &Aim| match &aim.files {
+        None => aim.target.name.clone(),
+        Some(files) => {
+            let number =
+                if files.count == 1 { "a file".into() } else { format!("{} files", files.count) };
+            format!("{number} of {} in {}", files.size, aim.target.name)
+        }
+    };
+    match aims {
+        [] | [Aim { files: None, .. }] => String::new(),
+        [aim] => format!(", on {}", one(aim)),
+        several => {
+            let shown: Vec<_> =
+                several.iter().map(|aim| format!("{} to {}", aim.share, one(aim))).collect();
+            format!(", {}", shown.join(", "))
+        }
+    }
+}

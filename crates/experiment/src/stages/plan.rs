@@ -1,0 +1,268 @@
+//! Stages made ready for a stack: what each works on, what it does there, about how long it takes.
+
+use std::collections::BTreeMap;
+
+use results::model::SweepFacts;
+use units::{Bytes, Nanos};
+use workload::LoadSpec;
+
+use super::{Stage, Task, workload_mistake};
+use crate::allocation;
+use crate::bounds;
+use crate::change::Running;
+use crate::command;
+use crate::devices::Devices;
+use crate::diagnostic::Diagnostic;
+use crate::estimate;
+use crate::fill::Fill;
+use crate::graph::Built;
+use crate::plan::{self, Aim, StagePlan, Target};
+use crate::sweep::Point;
+use crate::targets;
+use crate::trees::Trees;
+use crate::variants::Variant;
+
+/// What the stages of one stack are planned with.
+struct Planner<'a> {
+    /// The stack, as the stages so far have left it.
+    stack: Built,
+    running: Running<'a>,
+    devices: &'a Devices,
+    trees: &'a Trees,
+    /// Files that were laid out so far, by the name of the stage.
+    layouts: BTreeMap<String, Aim>,
+}
+
+/// The stages for one stack: `allocate` becomes the loads that its layers need.
+pub(crate) fn plan(
+    stages: &[Stage],
+    variant: &Variant,
+    stack: &Built,
+    (devices, trees): (&Devices, &Trees),
+    run_tag: &str,
+) -> Result<Vec<StagePlan>, Vec<Diagnostic>> {
+    let mut planner = Planner {
+        stack: stack.clone(),
+        running: Running::new(stack, run_tag),
+        devices,
+        trees,
+        layouts: BTreeMap::new(),
+    };
+    let mut planned = Vec::new();
+    let mine = |stage: &&Stage| stage.only.is_empty() || stage.only.iter().any(|v| variant.is(v));
+    for stage in stages.iter().filter(mine) {
+        let before = planner.running.change(stage).map_err(|mistake| vec![mistake])?;
+        let first = planned.len();
+        planned.extend(planner.stage(stage).map_err(|mistake| vec![mistake])?);
+        if let Some(last) = planned.last_mut() {
+            last.settle |= stage.settle;
+        }
+        match planned.get_mut(first) {
+            Some(stage) => stage.before = before,
+            None if before.is_empty() => {}
+            None => return Err(vec![nowhere(stage)]),
+        }
+    }
+    let last = stages.iter().rfind(|stage| matches!(stage.task, Task::Sweep(_)));
+    if let (true, Some(last)) = (planned.len() > bounds::PLANNED, last) {
+        let (count, most) = (planned.len(), bounds::PLANNED);
+        let message = format!("With the points of its sweeps a cell has {count} stages");
+        let help = format!("at most {most} are possible: sweep fewer values");
+        return Err(vec![Diagnostic::at(last.places.at("sweep"), message, help)]);
+    }
+    Ok(planned)
+}
+
+impl Planner<'_> {
+    /// What one stage of the file becomes.
+    fn stage(&mut self, stage: &Stage) -> Result<Vec<StagePlan>, Diagnostic> {
+        let stack = &self.stack;
+        Ok(match &stage.task {
+            Task::Allocate if stack.allocate.is_empty() => Vec::new(),
+            Task::Allocate => {
+                let target = targets::block(stage, stack)?;
+                let needs = stack.allocate.iter();
+                let planned = needs.map(|(layer, need)| StagePlan {
+                    deadline: stage.deadline,
+                    ..allocation::plan(layer, need, &target)
+                });
+                planned.collect()
+            }
+            Task::Layout(layout) => {
+                let aim = layout.aim(stage, stack)?;
+                let planned = fitted(stage, layout.load(), vec![aim.clone()])?;
+                self.layouts.insert(stage.name.clone(), made(aim));
+                vec![planned]
+            }
+            Task::Load(spec) => vec![fitted(stage, spec, self.aims(stage)?)?],
+            Task::Sweep(points) => swept(stage, points, &self.aims(stage)?)?,
+            Task::Fill(fill) => vec![filled(stage, fill, stack, |stage| self.aims(stage))?],
+            Task::Copy(copy) => {
+                let (spec, from) = copy.plan(self.devices, stage)?;
+                let target = targets::block(stage, stack)?;
+                let fitted = fitted(stage, &spec, vec![Aim::alone(target)])?;
+                let task = plan::Task::Copy(from);
+                vec![StagePlan { task, ios: None, aims: Vec::new(), ..fitted }]
+            }
+            Task::Command(command) => {
+                let (mut task, target) = command.plan(stage, stack, self.trees)?;
+                task.time_limit =
+                    stage.deadline.map_or(task.time_limit, |d| d.min(task.time_limit));
+                let about = command::ASSUMED.min(task.time_limit);
+                let task = plan::Task::Command(task);
+                vec![StagePlan { about, ..other(stage, task, target) }]
+            }
+            Task::Layer(act) => {
+                let (steps, target) = act.plan(stage, &mut self.stack, &mut self.running)?;
+                let about = Nanos::from_secs(1);
+                vec![StagePlan { about, ..other(stage, bounded(stage, steps)?, target) }]
+            }
+            Task::Steps(steps) => {
+                let (steps, target, about) = steps.plan(stage, stack)?;
+                vec![StagePlan { about, ..other(stage, bounded(stage, steps)?, target) }]
+            }
+        })
+    }
+
+    fn aims(&self, stage: &Stage) -> Result<Vec<Aim>, Diagnostic> {
+        targets::aims(stage, &self.stack, &self.layouts)
+    }
+}
+
+/// Files that are there from now on.
+fn made(mut aim: Aim) -> Aim {
+    aim.files.iter_mut().for_each(|files| files.make = false);
+    aim
+}
+
+/// Steps that take no longer than the stage may.
+fn bounded(stage: &Stage, mut steps: Vec<layers::step::Step>) -> Result<plan::Task, Diagnostic> {
+    use layers::step::Action;
+    if let Some(deadline) = stage.deadline {
+        for step in &mut steps {
+            if matches!(step.action, Action::Pause { ms } if ms.saturating_mul(1_000_000) > deadline.0)
+            {
+                let message =
+                    format!("Stage '{}' waits longer than its deadline of {deadline}", stage.name);
+                let help = "take the deadline away, or wait less";
+                return Err(Diagnostic::at(stage.places.at("deadline"), message, help));
+            }
+            step.deadline_s = step.deadline_s.min(deadline.0.div_ceil(Nanos::PER_SECOND));
+        }
+    }
+    Ok(plan::Task::Steps(steps))
+}
+
+/// A stage that does nothing on this stack cannot change anything either.
+fn nowhere(stage: &Stage) -> Diagnostic {
+    Diagnostic::at(
+        stage.places.at("set"),
+        format!(
+            "Nothing is done in stage '{}' of this stack, so it changes no setting",
+            stage.name
+        ),
+        "give the setting to the stage that follows",
+    )
+}
+
+/// The points of a sweep, in the order of the file.
+fn swept(stage: &Stage, points: &[Point], aims: &[Aim]) -> Result<Vec<StagePlan>, Diagnostic> {
+    let point = |point: &Point| {
+        let sweep = Some(SweepFacts { stage: stage.name.clone(), point: point.at.clone() });
+        let (name, places) = (point.name.clone(), point.places.clone());
+        // Only its names and places are looked at.
+        let one = Stage { name, places, task: Task::Allocate, ..stage.clone() };
+        Ok(StagePlan { sweep, ..fitted(&one, &point.spec, aims.to_vec())? })
+    };
+    points.iter().map(point).collect()
+}
+
+/// A fill on this stack.
+fn filled(
+    stage: &Stage,
+    fill: &Fill,
+    stack: &Built,
+    aims: impl FnOnce(&Stage) -> Result<Vec<Aim>, Diagnostic>,
+) -> Result<StagePlan, Diagnostic> {
+    let (task, aims) = fill.plan(stage, stack, aims)?;
+    let by = Stage { places: fill.places(&stage.places).clone(), ..stage.clone() };
+    let deadline = stage.deadline.unwrap_or(Fill::USUAL_DEADLINE);
+    let first = fitted(&by, &task.first_round(), aims)?;
+    Ok(StagePlan {
+        task: plan::Task::Fill(task),
+        ios: None,
+        bytes: None,
+        about: Fill::ASSUMED.min(deadline),
+        deadline: Some(deadline),
+        ..first
+    })
+}
+
+/// A load that drives `aims`.
+fn fitted(stage: &Stage, spec: &LoadSpec, aims: Vec<Aim>) -> Result<StagePlan, Diagnostic> {
+    let (mut ios, mut bytes, mut about) = (Some(0), Some(0), Nanos::default());
+    let all: f64 = aims.iter().map(|aim| aim.share.0).sum();
+    for aim in &aims {
+        let size = aim.bytes();
+        spec.check_target(size, 512).map_err(|error| workload_mistake(&error, &stage.places))?;
+        let files = aim.files.as_ref().map_or(1, |files| files.count.max(1));
+        let part = spec.part(aim.share.0 / all / files as f64);
+        let amount = part.plan(size);
+        let sum = |so_far: Option<u64>, one: Option<u64>| Some(so_far? + one? * files);
+        ios = sum(ios, amount.map(|amount| amount.ios));
+        bytes = sum(bytes, amount.map(|amount| amount.bytes));
+        let took = estimate::load(&part, Bytes(size)).0;
+        // Time is shared, amounts add up.
+        about =
+            Nanos(if spec.duration.is_some() { about.0.max(took) } else { about.0 + took * files });
+    }
+    within(stage, spec)?;
+    let Some(Aim { target, .. }) = aims.first().cloned() else {
+        let message = format!("Stage '{}' has nothing to drive", stage.name);
+        return Err(Diagnostic::at(stage.places.at("target"), message, "name a target"));
+    };
+    let task = plan::Task::Load(Box::new(spec.clone()));
+    Ok(StagePlan {
+        aims,
+        ios,
+        bytes: bytes.map(Bytes),
+        about,
+        fresh_places: stage.fresh_places,
+        ..other(stage, task, target)
+    })
+}
+
+/// Refuses a load that cannot end within the deadline of its stage.
+fn within(stage: &Stage, spec: &LoadSpec) -> Result<(), Diagnostic> {
+    let least = spec.duration.or(spec.ramp).unwrap_or_default();
+    let Some(deadline) = stage.deadline.filter(|deadline| *deadline <= least) else {
+        return Ok(());
+    };
+    let message =
+        format!("The load of stage '{}' takes {least}, and its deadline is {deadline}", stage.name);
+    Err(Diagnostic::at(
+        stage.places.at("deadline"),
+        message,
+        "give it more time, or take the deadline away",
+    ))
+}
+
+/// A stage that drives no load.
+fn other(stage: &Stage, task: plan::Task, target: Target) -> StagePlan {
+    StagePlan {
+        kind: stage.kind.clone(),
+        name: stage.name.clone(),
+        measured: stage.measured,
+        settle: stage.settle,
+        before: Vec::new(),
+        sweep: None,
+        target,
+        aims: Vec::new(),
+        deadline: stage.deadline,
+        task,
+        fresh_places: false,
+        ios: None,
+        bytes: None,
+        about: Nanos::default(),
+    }
+}

@@ -1,0 +1,227 @@
+//! Tests of what stages work on: files that were laid out, several targets, actions of layers, deadlines.
+
+use units::{Bytes, Nanos, Percent};
+
+use super::plan;
+use crate::{Plan, Rounds, StagePlan, Task, explain};
+
+const LAYOUT: &str = "[[stage]]\ndo = \"layout\"\nname = \"my files\"\nfiles = 3\nsize = \"64M\"\n";
+
+/// XFS on VDO, a plain volume beside it, and these stages; the last entry is the file system.
+fn text(stages: &str) -> String {
+    format!(
+        "name = \"x\"\nabout = \"\"\nrepeat = 1\n[devices.data]\nsize = \"8G\"\n[devices.other]\nsize = \"1G\"\n\
+         [[stack]]\nlayer = \"linear\"\nname = \"plain\"\non = \"other\"\n\
+         [[stack]]\nlayer = \"vdo\"\non = \"data\"\nlogical_size = \"4G\"\n\
+         [[stack]]\nlayer = \"xfs\"\nname = \"fs\"\non = \"vdo\"\n{stages}"
+    )
+}
+
+fn planned(stages: &str) -> Plan {
+    plan(&text(stages)).unwrap_or_else(|error| panic!("{}", error.render(false)))
+}
+
+/// The planned stage of this name.
+fn stage<'a>(plan: &'a Plan, name: &str) -> &'a StagePlan {
+    plan.cells[0].stages.iter().find(|stage| stage.name == name).unwrap()
+}
+
+/// What is said of the only mistake, which has to be in a line with `line`.
+fn refused(stages: &str, line: &str) -> String {
+    let text = text(stages);
+    let error = plan(&text).expect_err(&text);
+    let [mistake] = &error.mistakes[..] else { panic!("{text}\n{:?}", error.mistakes) };
+    let span = mistake.span.clone().unwrap_or_else(|| panic!("{mistake:?}"));
+    let start = text[..span.start].rfind('\n').map_or(0, |at| at + 1);
+    let found = text[start..].lines().next().unwrap_or_default();
+    assert!(found.contains(line), "{found}\n{}", error.render(false));
+    assert!(mistake.help.is_some(), "{mistake:?}");
+    error.render(false)
+}
+
+fn load(keys: &str) -> String {
+    format!(
+        "[[stage]]\ndo = \"load\"\nmeasure = true\nops = {{ randread = 100 }}\nduration = \"5s\"\n{keys}\n"
+    )
+}
+
+#[test]
+fn files_are_laid_out_in_a_directory_and_driven_by_the_loads_that_name_them() {
+    let plan = planned(&format!("{LAYOUT}{}", load("files = \"my files\"")));
+    let layout = stage(&plan, "my files");
+    assert_eq!((layout.ios, layout.bytes), (Some(192), Some(Bytes(192 << 20))));
+    let files = layout.aims[0].files.clone().unwrap();
+    assert!(files.make && files.folder == "my_files");
+    let driven = stage(&plan, "load");
+    assert!(!driven.aims[0].files.as_ref().unwrap().make);
+    let paths = driven.aims[0].paths();
+    assert_eq!(paths[2].0, "/run/fathom_0badcafe_fs/my_files/2");
+    assert!((paths.iter().map(|(_, share)| share.0).sum::<f64>() - 100.0).abs() < 1e-9);
+    let shown = explain(&plan).variants[0].stages.join("\n");
+    assert!(shown.contains("on 3 files of 64 MiB in fs"), "{shown}");
+    let json = serde_json::to_string(&plan).unwrap();
+    assert_eq!(serde_json::from_str::<Plan>(&json).unwrap(), plan);
+}
+
+#[test]
+fn a_load_has_several_targets_with_shares() {
+    let stages = format!("{LAYOUT}{}", load("target = { plain = 25, \"my files\" = 75 }"));
+    let plan = planned(&stages);
+    let aims = &stage(&plan, "load").aims;
+    let shares: Vec<_> = aims.iter().map(|aim| (aim.target.name.as_str(), aim.share)).collect();
+    assert_eq!(shares, [("fs", Percent(75.0)), ("plain", Percent(25.0))]);
+    let shown = explain(&plan).variants[0].stages.join("\n");
+    assert!(shown.contains("75% to 3 files of 64 MiB in fs, 25% to plain"), "{shown}");
+}
+
+#[test]
+fn a_fill_to_a_share_writes_in_order_and_a_file_system_gets_files() {
+    let fill = |keys: &str| {
+        let text = format!("[[stage]]\ndo = \"fill\"\n{keys}\n{}", load("target = \"plain\""));
+        let text = text.replacen("[[stage]]\nlayer = \"xfs\"", "", 1);
+        planned(&text)
+    };
+    let plan = fill("to = \"50%\"\nof = \"file system\"");
+    let Task::Fill(files) = &stage(&plan, "fill").task else { panic!("no fill") };
+    assert_eq!(
+        (&*files.layer, &*files.metric, files.at_least),
+        ("fs", "filesystem_used_percent", 50.0)
+    );
+    assert_eq!(files.rounds, Rounds::Files(Bytes(64 << 20)));
+    let plan = fill("to = \"1%\"\nof = \"physical\"\ntarget = \"plain\"");
+    let Task::Fill(parts) = &stage(&plan, "fill").task else { panic!("no fill") };
+    assert_eq!(parts.layer, "vdo");
+    let Rounds::Parts { bytes, count } = parts.rounds else { panic!("{parts:?}") };
+    let all = stage(&plan, "fill").aims[0].bytes();
+    assert!(bytes.0 * u64::from(count) >= all && bytes.0 * u64::from(count - 1) < all);
+    let second = parts.round(2, Nanos(u64::MAX));
+    assert_eq!((second.offset, second.size, second.passes), (Some(bytes), Some(bytes), Some(1)));
+}
+
+#[test]
+fn an_action_changes_what_later_stages_find() {
+    let grow = "[[stage]]\ndo = \"layer\"\ntarget = \"vdo\"\naction = \"grow\"\nlogical_size = \"6G\"\n\
+                [[stage]]\ndo = \"layer\"\nname = \"fs grows\"\naction = \"grow\"\n\
+                [[stage]]\ndo = \"layout\"\nsize = \"5G\"\n";
+    let plan = planned(&format!("{grow}{}", load("files = \"layout\"")));
+    let shown = explain(&plan).variants[0].stages.join("\n");
+    assert!(shown.contains("lvm lvextend --yes --size 6442450944b"), "{shown}");
+    assert!(shown.contains("xfs_growfs /run/fathom_0badcafe_fs"), "{shown}");
+    assert_eq!(stage(&plan, "layout").target.offer.bytes(), 6 << 30);
+}
+
+#[test]
+fn a_deadline_bounds_every_kind_of_stage() {
+    let stages = format!(
+        "[[stage]]\ndo = \"drop_caches\"\ndeadline = \"20s\"\n[[stage]]\ndo = \"command\"\n\
+         argv = [\"sync\"]\ndeadline = \"30s\"\n{}",
+        load("target = \"plain\"\ndeadline = \"40s\"")
+    );
+    let plan = planned(&stages);
+    let Task::Steps(steps) = &stage(&plan, "drop_caches").task else { panic!("no steps") };
+    assert!(steps.iter().all(|step| step.deadline_s == 20));
+    let patience = |name: &str| stage(&plan, name).patience();
+    assert_eq!(patience("command"), Some(Nanos::from_secs(30)));
+    assert_eq!(patience("load"), Some(Nanos::from_secs(40)));
+}
+
+#[test]
+fn what_cannot_be_worked_on_is_told_at_its_place() {
+    let act =
+        |keys: &str| format!("[[stage]]\ndo = \"layer\"\n{keys}\n{}", load("target = \"plain\""));
+    for (stages, line, said) in [
+        (load(""), "do = \"load\"", "do = \"layout\""),
+        (load("files = \"file\""), "files", "add a stage with do = \"layout\""),
+        (format!("{LAYOUT}{}", load("files = \"file\"")), "files", "there are: my files"),
+        (
+            format!("{LAYOUT}{}", load("files = \"my files\"\ntarget = \"plain\"")),
+            "target",
+            "in 'fs', not in 'plain'",
+        ),
+        (load("target = { plain = 50, vdo = 40 }"), "target", "sum to 90"),
+        (load("target = { plain = 50, vdo = 50 }"), "target", "'fs' stands on it"),
+        (load("target = { plain = 100 }"), "target", "2 to 16"),
+        (load("target = { plain = 0, fs = 100 }"), "target", "above 0"),
+        (load("target = 5"), "target", "the name of a layer"),
+        (
+            format!(
+                "[[stage]]\ndo = \"trim\"\ntarget = {{ plain = 50, fs = 50 }}\n{}",
+                load("target = \"plain\"")
+            ),
+            "target",
+            "name one layer",
+        ),
+        (
+            format!(
+                "[[stage]]\ndo = \"layout\"\ntarget = \"plain\"\nsize = \"1M\"\n{}",
+                load("target = \"plain\"")
+            ),
+            "target",
+            "files need a directory",
+        ),
+        (
+            format!("[[stage]]\ndo = \"layout\"\n{}", load("target = \"plain\"")),
+            "[[stage]]",
+            "no key 'size'",
+        ),
+        (
+            format!("[[stage]]\ndo = \"layout\"\nsize = \"1500k\"\n{}", load("target = \"plain\"")),
+            "size",
+            "multiple of block_size",
+        ),
+        (
+            format!("[[stage]]\ndo = \"layout\"\nsize = \"8G\"\n{}", load("target = \"plain\"")),
+            "size",
+            "fewer or smaller",
+        ),
+        (
+            format!(
+                "[[stage]]\ndo = \"layout\"\nsize = \"1M\"\nfiles = 0\n{}",
+                load("target = \"plain\"")
+            ),
+            "files",
+            "from 1 to 1000",
+        ),
+        (
+            format!(
+                "[[stage]]\ndo = \"layout\"\nsize = \"1M\"\nops = {{ write = 100 }}\n{}",
+                load("target = \"plain\"")
+            ),
+            "ops",
+            "Allowed here",
+        ),
+        (act(""), "[[stage]]", "no key 'action'"),
+        (act("action = \"grov\""), "action", "did you mean 'grow'"),
+        (
+            act("action = \"grow\"\ntarget = \"plain\""),
+            "action",
+            "'plain', a linear, has no action",
+        ),
+        (act("action = \"restart\"\ntarget = \"vdo\""), "target", "'fs' stands on it"),
+        (act("action = \"grow\"\ntarget = \"vdo\""), "[[stage]]", "add logical_size"),
+        (
+            act("action = \"grow\"\ntarget = \"vdo\"\nlogical_size = \"1G\""),
+            "[[stage]]",
+            "more than it has",
+        ),
+        (
+            act("action = \"grow\"\ntarget = \"vdo\"\nlogical_sise = \"8G\""),
+            "logical_sise",
+            "did you mean 'logical_size'",
+        ),
+        (act("action = \"grow\"\ntarget = \"vdo\"\nlogical_size = true"), "logical_size", "a size"),
+        (load("target = \"plain\"\ndeadline = \"5s\""), "deadline", "more time"),
+        (load("target = \"plain\"\ndeadline = \"10ms\""), "deadline", "1s to 168h"),
+        (
+            format!(
+                "[[stage]]\ndo = \"wait\"\nduration = \"1m\"\ndeadline = \"5s\"\n{}",
+                load("target = \"plain\"")
+            ),
+            "deadline",
+            "waits longer",
+        ),
+    ] {
+        let shown = refused(&stages, line);
+        assert!(shown.contains(said), "{stages}: no '{said}' in\n{shown}");
+    }
+}

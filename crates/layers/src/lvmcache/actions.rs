@@ -1,0 +1,41 @@
+//! What a cached volume can do while it stands.
+
+use super::setup::Setup;
+use super::{CACHE, ORIGIN, VOLUME, raise};
+use crate::kind::ActionKind;
+use crate::layer::{Acted, Place};
+use crate::lvm::Group;
+use crate::settings::SettingError;
+
+pub(super) const ACTIONS: &[ActionKind] = &[
+    ActionKind {
+        name: "restart",
+        about: "Takes the volume down and brings it up again; data and cached blocks stay.",
+        keys: &[],
+        alone: true,
+    },
+    ActionKind {
+        name: "split",
+        about: "Writes dirty blocks back and takes the cache away; the volume stays up without one.",
+        keys: &[],
+        alone: false,
+    },
+    ActionKind {
+        name: "attach",
+        about: "Puts an empty cache in front of the volume again, after a split.",
+        keys: &[],
+        alone: false,
+    },
+];
+
+/// The steps of an action.
+pub(super) fn act(setup: &Setup, at: &Place, action: &str) -> Result<Acted, SettingError> {
+    let group = Group::of(at, &[ORIGIN, CACHE]);
+    let steps = match action {
+        "restart" => group.restart(VOLUME),
+        "split" => vec![group.split("take the cache away from the volume", VOLUME)],
+        // What removes it is owed already, since it was first attached.
+        _ => vec![crate::step::Step { undo: Vec::new(), ..raise::attach(setup, &group) }],
+    };
+    Ok(Acted { steps, bytes: None })
+}

@@ -1,0 +1,164 @@
+//! What a VDO volume can do while it stands: come up anew, grow, open, close or empty its index.
+
+use toml::Table;
+
+use super::setup::Setup;
+use super::{POOL, POOL_NODE, STATUS, VOLUME, keys, raise, validity};
+use crate::kind::{ActionKind, Key};
+use crate::layer::{Acted, Place};
+use crate::lvm::Group;
+use crate::probe::Source;
+use crate::settings::SettingError;
+use crate::step::{Action, Condition, Step};
+
+/// Settings that a volume takes up when it is brought up anew.
+const RESTART: &[Key] = &keys::named([
+    "block_map_cache",
+    "block_map_period",
+    "ack_threads",
+    "bio_threads",
+    "bio_rotation",
+    "cpu_threads",
+    "hash_zone_threads",
+    "logical_threads",
+    "physical_threads",
+    "max_discard",
+]);
+const GROW: &[Key] = &keys::named(["logical_size", "physical_size"]);
+
+const fn index(name: &'static str, about: &'static str) -> ActionKind {
+    ActionKind { name, about, keys: &[], alone: false }
+}
+
+pub(super) const ACTIONS: &[ActionKind] = &[
+    ActionKind {
+        name: "restart",
+        about: "Takes the volume down and brings it up again, with other threads or caches if they are given; data and index stay, counters begin anew.",
+        keys: RESTART,
+        alone: true,
+    },
+    ActionKind {
+        name: "grow",
+        about: "Makes the volume larger (logical_size), or the pool (physical_size), while it is in use.",
+        keys: GROW,
+        alone: false,
+    },
+    index(
+        "index-close",
+        "Closes the deduplication index: what it knows stays on disk, and nothing is looked up.",
+    ),
+    index("index-enable", "Opens the deduplication index again with what it knew."),
+    index(
+        "index-create",
+        "Replaces the deduplication index with an empty one, as if it had been lost.",
+    ),
+    index("index-disable", "Stops looking for duplicates; the index stays open."),
+];
+
+/// The steps of an action.
+pub(super) fn act(
+    setup: &Setup,
+    at: &Place,
+    action: &str,
+    keys: &Table,
+) -> Result<Acted, SettingError> {
+    let group = Group::of(at, &["data"]);
+    let below = at.block("data").1;
+    validity::on_device(setup, below)?;
+    match action {
+        "restart" => {
+            let settings = raise::lvm_settings(setup);
+            let change = (!keys.is_empty()).then(|| {
+                let about = "change what the volume takes up when it comes up";
+                group.change(about, &["--vdosettings", &settings], POOL)
+            });
+            let node = group.node(POOL_NODE);
+            let mut steps = group.stopped(VOLUME, change);
+            // The instance has another number now, and its threads have other names.
+            steps.extend(raise::facts(at.name, &node));
+            steps.extend(raise::ready(setup, &node));
+            Ok(Acted { steps, bytes: None })
+        }
+        "grow" => grow(setup, keys, below, &group),
+        _ => Ok(Acted { steps: index_steps(action, &group), bytes: None }),
+    }
+}
+
+fn grow(setup: &Setup, keys: &Table, below: u64, group: &Group) -> Result<Acted, SettingError> {
+    if keys.is_empty() {
+        return Err(SettingError::new(
+            "action",
+            "the action 'grow' does not say to what size",
+            "add logical_size = \"...\", or physical_size = \"...\"",
+        ));
+    }
+    let mut steps = Vec::new();
+    if keys.contains_key("physical_size") {
+        steps.push(group.extend("make the pool larger", POOL, setup.pool_bytes(below)));
+    }
+    let bytes = setup.volume_bytes(below);
+    let logical = keys.contains_key("logical_size");
+    if logical {
+        steps.push(group.extend("make the volume larger", VOLUME, bytes));
+    }
+    Ok(Acted { steps, bytes: logical.then_some(bytes) })
+}
+
+/// A message to the running volume, and the state of the index that it leads to.
+fn index_steps(action: &str, group: &Group) -> Vec<Step> {
+    let node = group.node(POOL_NODE);
+    let (about, state) = match action {
+        "index-close" => ("close the deduplication index", "closed"),
+        "index-create" => ("replace the deduplication index with an empty one", "online"),
+        "index-disable" => ("stop looking for duplicates", "offline"),
+        _ => ("open the deduplication index", "online"),
+    };
+    let argv = ["dmsetup", "message", &node, "0", action].map(str::to_owned).to_vec();
+    let step = |about: String, action| Step { about, action, undo: Vec::new(), deadline_s: 180 };
+    let until = Condition::Text { field: "index".into(), is: state.into() };
+    let wait = Action::Wait {
+        source: Source::DmStatus { node },
+        parser: STATUS.into(),
+        until,
+        every_ms: 100,
+    };
+    vec![
+        step(about.to_owned(), Action::Command { argv, may_fail: false }),
+        step(format!("wait until the index is {state}"), wait),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layer::on_device;
+
+    fn shown(settings: &str, action: &str, keys: &str) -> Result<Vec<String>, SettingError> {
+        let inputs = on_device("/dev/x", 7 << 30);
+        let at = Place { name: "vdo", run_tag: "0badcafe", inputs: &inputs };
+        let setup = Setup::read(&settings.parse().unwrap()).unwrap();
+        let acted = act(&setup, &at, action, &keys.parse().unwrap())?;
+        Ok(acted.steps.iter().map(|step| step.action.show()).collect())
+    }
+
+    #[test]
+    fn a_restart_changes_settings_while_the_volume_is_down_and_waits_for_its_index() {
+        let plain = shown("", "restart", "").unwrap();
+        assert_eq!(plain[0], "lvm lvchange --yes --activate n fathom_0badcafe_vdo/volume");
+        assert_eq!(plain[1], "lvm lvchange --yes --activate y fathom_0badcafe_vdo/volume");
+        assert!(plain.last().unwrap().contains("index is online"), "{plain:?}");
+        let changed = shown("cpu_threads = 3", "restart", "cpu_threads = 3").unwrap();
+        assert!(changed[1].contains("cpu_threads=3"), "{changed:?}");
+        assert_eq!(changed.len(), plain.len() + 1);
+    }
+
+    #[test]
+    fn growth_says_to_what_size_and_a_message_waits_for_what_it_leads_to() {
+        let grown = shown("logical_size = \"9G\"", "grow", "logical_size = \"9G\"").unwrap();
+        assert_eq!(grown, ["lvm lvextend --yes --size 9663676416b fathom_0badcafe_vdo/volume"]);
+        assert!(shown("", "grow", "").unwrap_err().help.contains("logical_size"));
+        let closed = shown("", "index-close", "").unwrap();
+        assert_eq!(closed[0], "dmsetup message fathom_0badcafe_vdo-pool-vpool 0 index-close");
+        assert!(closed[1].contains("index is closed"), "{closed:?}");
+    }
+}
