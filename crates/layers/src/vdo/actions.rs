@@ -67,7 +67,7 @@ pub(super) fn act(
     validity::on_device(setup, below)?;
     match action {
         "restart" => {
-            let settings = raise::lvm_settings(setup);
+            let settings = raise::taken_up(setup);
             let change = (!keys.is_empty()).then(|| {
                 let about = "change what the volume takes up when it comes up";
                 group.change(about, &["--vdosettings", &settings], POOL)
@@ -149,6 +149,7 @@ mod tests {
         assert!(plain.last().unwrap().contains("index is online"), "{plain:?}");
         let changed = shown("cpu_threads = 3", "restart", "cpu_threads = 3").unwrap();
         assert!(changed[1].contains("cpu_threads=3"), "{changed:?}");
+        assert!(!changed[1].contains("slab_size"), "lvm refuses what is formatted: {changed:?}");
         assert_eq!(changed.len(), plain.len() + 1);
     }
 

@@ -87,9 +87,19 @@ fn create(setup: &Setup, at: &Place, group: &Group) -> Step {
 }
 
 /// Every setting in lvm's words, defaults included, so that a machine's lvm.conf changes nothing.
-pub(super) fn lvm_settings(s: &Setup) -> String {
-    let mib = |bytes: u64| bytes >> 20;
-    [
+fn lvm_settings(s: &Setup) -> String {
+    let formatted = [
+        ("slab_size_mb", s.slab_size >> 20),
+        ("index_memory_size_mb", s.index_memory >> 20),
+        ("use_sparse_index", s.sparse_index.into()),
+        ("minimum_io_size", s.minimum_io_size.into()),
+    ];
+    format!("{} {}", taken_up(s), in_lvm_words(&formatted))
+}
+
+/// The settings that a volume takes up whenever it comes up; the others are formatted into it.
+pub(super) fn taken_up(s: &Setup) -> String {
+    in_lvm_words(&[
         ("ack_threads", u64::from(s.ack_threads)),
         ("bio_threads", s.bio_threads.into()),
         ("bio_rotation", s.bio_rotation.into()),
@@ -98,15 +108,13 @@ pub(super) fn lvm_settings(s: &Setup) -> String {
         ("logical_threads", s.logical_threads.into()),
         ("physical_threads", s.physical_threads.into()),
         ("max_discard", s.max_discard / geometry::BLOCK),
-        ("block_map_cache_size_mb", mib(s.block_map_cache)),
+        ("block_map_cache_size_mb", s.block_map_cache >> 20),
         ("block_map_period", s.block_map_period.into()),
-        ("slab_size_mb", mib(s.slab_size)),
-        ("index_memory_size_mb", mib(s.index_memory)),
-        ("use_sparse_index", s.sparse_index.into()),
-        ("minimum_io_size", s.minimum_io_size.into()),
-    ]
-    .map(|(key, value)| format!("{key}={value}"))
-    .join(" ")
+    ])
+}
+
+fn in_lvm_words(settings: &[(&str, u64)]) -> String {
+    settings.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" ")
 }
 
 pub(super) fn message(node: &str, message: &str) -> Source {
