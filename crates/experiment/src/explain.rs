@@ -1,5 +1,6 @@
 //! What `explain` says: the plan, its commands, its time and bytes, without touching anything.
 
+use layers::probe::Reading;
 use results::model::FactorFacts;
 use serde::Serialize;
 use units::Nanos;
@@ -127,7 +128,12 @@ fn variant(cell: &CellPlan) -> ExplainedVariant {
             .probes
             .iter()
             .map(|p| {
-                format!("{} every {}: {}", p.id, Nanos(p.every_ms * 1_000_000), p.source.show())
+                let (every, from) = (Nanos(p.every_ms * 1_000_000), p.source.show());
+                let slow = match p.reading {
+                    Reading::Edge => "",
+                    Reading::Background => ", in the background",
+                };
+                format!("{} every {every}{slow}: {from}", p.id)
             })
             .collect(),
         warnings,

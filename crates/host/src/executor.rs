@@ -208,6 +208,9 @@ impl Executor {
             Action::Stop { name } => {
                 self.machine.stop(name).map(|()| String::new()).map_err(|e| failed(task, action, e))
             }
+            Action::Trace { .. } | Action::Untrace { .. } => {
+                self.trace(action).map_err(|e| failed(task, action, e))
+            }
             Action::Wait { source, parser, until, every_ms } => {
                 self.wait(task, source, parser, until, Nanos(every_ms * 1_000_000))
             }
@@ -228,10 +231,12 @@ impl Executor {
     fn write(&mut self, path: &str, value: &str, reads: Option<&str>) -> io::Result<String> {
         let resolve = |text: &str| self.resolve(text).map_err(io::Error::other);
         let (path, value) = (resolve(path)?, resolve(value)?);
+        let wanted = reads.map(resolve).transpose()?;
         self.machine.write(&path, &value)?;
-        let Some(wanted) = reads else { return Ok(String::new()) };
+        let Some(wanted) = wanted else { return Ok(String::new()) };
         let found = self.machine.read(&Source::File { path: path.clone() })?;
-        match found.trim() == wanted {
+        let chosen = format!("[{wanted}]");
+        match found.trim() == wanted || found.split_whitespace().any(|word| word == chosen) {
             true => Ok(found),
             false => Err(io::Error::other(format!(
                 "{path} says '{}' after '{value}' was written; '{wanted}' was expected",
@@ -252,6 +257,22 @@ impl Executor {
                 self.machine.unmount(&directory)
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Begins or ends to count an event of the kernel; gives why it cannot be counted.
+    fn trace(&mut self, action: &Action) -> io::Result<String> {
+        let resolve = |text: &str| self.resolve(text).map_err(io::Error::other);
+        match action {
+            Action::Trace { instance, event } => {
+                let instance = resolve(instance)?;
+                self.machine.trace(&instance, event).map(Option::unwrap_or_default)
+            }
+            Action::Untrace { instance } => {
+                let instance = resolve(instance)?;
+                self.machine.untrace(&instance).map(|()| String::new())
+            }
+            _ => Ok(String::new()),
         }
     }
 

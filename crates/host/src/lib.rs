@@ -22,6 +22,7 @@ mod samplers;
 mod signatures;
 mod simulated;
 mod sources;
+mod trace;
 mod usage;
 
 pub use capabilities::{Capability, CapabilityState, capabilities};

@@ -17,6 +17,7 @@ use crate::leftovers::{self, Removal};
 use crate::measured::{self, Ran, Work};
 use crate::process::Process;
 use crate::sources::{Reader, SourceReader};
+use crate::trace;
 
 /// How a command ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -81,6 +82,16 @@ pub trait Machine: Send {
 
     /// Ends the process that was started under this name, and waits for it; fine when there is none.
     fn stop(&mut self, name: &str) -> io::Result<()>;
+
+    /// Counts an event of the kernel in a trace instance; gives why it cannot be counted.
+    fn trace(&mut self, _instance: &str, _event: &str) -> io::Result<Option<String>> {
+        Ok(Some("a simulated machine has no tracefs".to_owned()))
+    }
+
+    /// Removes a trace instance; fine where it is not there.
+    fn untrace(&mut self, _instance: &str) -> io::Result<()> {
+        Ok(())
+    }
 
     /// What is still there of the run with this tag.
     fn leftovers(&mut self, tag: &str) -> Vec<String>;
@@ -219,8 +230,17 @@ impl Machine for RealMachine {
         self.processes.remove(name).map_or(Ok(()), Process::stop)
     }
 
+    fn trace(&mut self, instance: &str, event: &str) -> io::Result<Option<String>> {
+        trace::begin(instance, event)
+    }
+
+    fn untrace(&mut self, instance: &str) -> io::Result<()> {
+        trace::end(instance)
+    }
+
     fn leftovers(&mut self, tag: &str) -> Vec<String> {
-        leftovers::of(tag, self.lvm).iter().map(ToString::to_string).collect()
+        let left = leftovers::of(tag, self.lvm);
+        left.iter().map(ToString::to_string).chain(trace::left(tag)).collect()
     }
 
     fn removals(&mut self, tag: &str) -> Vec<Removal> {

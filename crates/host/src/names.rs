@@ -48,6 +48,9 @@ pub(crate) fn resolve_source(names: &Names, source: &Source) -> Result<Source, S
             Source::Command { argv: argv.iter().map(|word| text(word)).collect::<Result<_, _>>()? }
         }
         Source::Directory { path } => Source::Directory { path: text(path)? },
+        Source::Trace { instance, event } => {
+            Source::Trace { instance: text(instance)?, event: event.clone() }
+        }
         Source::File { path } => Source::File { path: text(path)? },
         Source::Threads { prefix } => Source::Threads { prefix: text(prefix)? },
         Source::Diskstats { devices } => {

@@ -1,15 +1,20 @@
-//! Probes read at their cadence: by a thread of their own, or in virtual time by whoever moves it.
+//! Probes read at their cadence: quick ones by one thread, slow ones each by a thread of its own, or in virtual time all by whoever
+//! moves it.
+
+mod background;
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use layers::probe::{Probe, Source};
+use layers::probe::{Probe, Reading, Source};
 use results::model::{Fields, SampleRow};
 use rustix::time::{ClockId, clock_gettime};
 use sys::clock::Clock;
+
+use background::Background;
 
 use crate::sources::{Reader, SourceReader};
 use crate::{Executor, StepError};
@@ -29,6 +34,15 @@ impl Schedule {
             .collect::<Result<Vec<_>, StepError>>()?;
         let due_ns = vec![now_ns; probes.len()];
         Ok(Self { probes, due_ns })
+    }
+
+    /// Quick probes with their times, and slow ones.
+    fn apart(self) -> (Self, Vec<Probe>) {
+        let all = self.probes.into_iter().zip(self.due_ns);
+        let (quick, slow): (Vec<_>, Vec<_>) =
+            all.partition(|(probe, _)| probe.reading == Reading::Edge);
+        let (probes, due_ns) = quick.into_iter().unzip();
+        (Self { probes, due_ns }, slow.into_iter().map(|(probe, _)| probe).collect())
     }
 
     /// When the next probe is due.
@@ -59,7 +73,7 @@ fn sample(
         .map_err(|error| error.to_string())
         .and_then(|text| layers::parse(&probe.parser, &text).map_err(|error| error.to_string()));
     let (fields, error) = match parsed {
-        Ok(parsed) => (parsed.numbers, None),
+        Ok(mut parsed) => (parsed.numbers, parsed.texts.remove(layers::ABSENT)),
         Err(error) => (Fields::new(), Some(error)),
     };
     SampleRow {
@@ -79,13 +93,43 @@ fn thread_cpu_ns() -> u64 {
     (time.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(time.tv_nsec as u64)
 }
 
-/// Samplers of a real machine: one thread that reads every probe at its cadence.
+/// Samplers of a real machine: one thread that reads every quick probe at its cadence, and one for each slow probe.
 pub struct Samplers {
     shared: Arc<Shared>,
+    /// The quick ones.
     probes: Vec<Probe>,
     clock: Clock,
     /// The thread, or why there is none.
     thread: Result<JoinHandle<()>, io::Error>,
+    slow: Vec<Background>,
+    /// Slow probes without a thread, and why.
+    idle: Vec<(Probe, io::Error)>,
+}
+
+/// Who gets the samples.
+type Hand = Arc<Mutex<dyn FnMut(SampleRow) + Send>>;
+
+/// CPU time of one thread so far, nanoseconds.
+#[derive(Default)]
+struct Meter {
+    user: AtomicU64,
+    system: AtomicU64,
+}
+
+impl Meter {
+    /// Notes the time of the calling thread.
+    fn set(&self) {
+        let (user, system) = sys::usage::thread();
+        self.user.store(user.as_nanos() as u64, Ordering::Relaxed);
+        self.system.store(system.as_nanos() as u64, Ordering::Relaxed);
+    }
+
+    fn sum(meters: &[Arc<Self>]) -> (Duration, Duration) {
+        let of = |counter: fn(&Self) -> &AtomicU64| {
+            Duration::from_nanos(meters.iter().map(|m| counter(m).load(Ordering::Relaxed)).sum())
+        };
+        (of(|meter| &meter.user), of(|meter| &meter.system))
+    }
 }
 
 /// What the thread does, and how it comes into being.
@@ -100,8 +144,7 @@ struct Shared {
     stopped: Mutex<bool>,
     wake: Condvar,
     reader: Mutex<Box<dyn SourceReader>>,
-    user_ns: AtomicU64,
-    system_ns: AtomicU64,
+    meter: Arc<Meter>,
 }
 
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -142,57 +185,85 @@ impl Samplers {
         probes: &[Probe],
         executor: &Executor,
         clock: &Clock,
-        mut on: impl FnMut(SampleRow) + Send + 'static,
+        on: impl FnMut(SampleRow) + Send + 'static,
     ) -> Result<Self, StepError> {
-        let mut schedule = Schedule::new(probes, executor, clock.now().0)?;
+        let all = Schedule::new(probes, executor, clock.now().0)?;
+        let (quick, background) = all.apart();
+        let mut schedule = quick;
         let probes = schedule.probes.clone();
+        let hand: Hand = Arc::new(Mutex::new(on));
+        let started = background.into_iter().map(|p| Background::start(spawn, p, clock, &hand));
+        let (mut slow, mut idle) = (Vec::new(), Vec::new());
+        for started in started {
+            match started {
+                Ok(thread) => slow.push(thread),
+                Err(lost) => idle.push(lost),
+            }
+        }
         let shared = Arc::new(Shared {
             stopped: Mutex::new(false),
             wake: Condvar::new(),
             reader: Mutex::new(reader),
-            user_ns: AtomicU64::new(0),
-            system_ns: AtomicU64::new(0),
+            meter: Arc::default(),
         });
         let (theirs, time) = (Arc::clone(&shared), clock.clone());
-        let run = move || theirs.run(&mut schedule, &time, &mut on);
+        let run = move || theirs.run(&mut schedule, &time, &mut |row| lock(&hand)(row));
         let thread = spawn(Box::new(run));
-        Ok(Self { shared, probes, clock: clock.clone(), thread })
+        Ok(Self { shared, probes, clock: clock.clone(), thread, slow, idle })
     }
 
-    /// Why nothing is read between marks: the thread that does it could not be started.
+    /// Why something is read at marks only, or not at all: its thread could not be started.
     pub fn trouble(&self) -> Option<String> {
-        let error = self.thread.as_ref().err()?;
-        let sources: Vec<_> = self.probes.iter().map(|probe| probe.id.as_str()).collect();
-        Some(format!(
-            "the thread that samples {} could not be started: {error}; they are read before and after stages only",
-            sources.join(", ")
-        ))
+        let quick = self.thread.as_ref().err().map(|error| {
+            let sources: Vec<_> = self.probes.iter().map(|probe| probe.id.as_str()).collect();
+            format!(
+                "the thread that samples {} could not be started: {error}; they are read before and after stages only",
+                sources.join(", ")
+            )
+        });
+        let slow = self.idle.iter().map(|(probe, error)| {
+            format!(
+                "the thread that samples {} could not be started: {error}; it is not read",
+                probe.id
+            )
+        });
+        let all: Vec<_> = quick.into_iter().chain(slow).collect();
+        (!all.is_empty()).then(|| all.join("; "))
     }
 
-    /// Reads every probe now, in the calling thread, and gives the samples with this mark.
+    /// Reads every quick probe now, in the calling thread, and gives the samples with this mark; asks for those of slow ones, which
+    /// come when they come. What of these did not come since the mark before is among the samples, with its reason.
     pub fn mark(&self, mark: &str) -> Vec<SampleRow> {
+        let late: Vec<_> = self.slow.iter().filter_map(|slow| slow.ask(mark)).collect();
         let mut reader = lock(&self.shared.reader);
         let read = |probe| sample(probe, Some(mark), &self.clock, |source| reader.read(source));
-        self.probes.iter().map(read).collect()
+        late.into_iter().chain(self.probes.iter().map(read)).collect()
     }
 
-    /// CPU time of the thread so far as (user, kernel).
+    /// CPU time of the threads so far as (user, kernel).
     pub fn cpu(&self) -> (Duration, Duration) {
-        self.shared.cpu()
+        Meter::sum(&self.meters())
     }
 
     /// A meter of the same that outlives the borrow.
     pub fn cpu_meter(&self) -> impl Fn() -> (Duration, Duration) + Send + Sync + 'static {
-        let shared = Arc::clone(&self.shared);
-        move || shared.cpu()
+        let meters = self.meters();
+        move || Meter::sum(&meters)
     }
 
-    /// Ends the thread; a sample that is being read is still handed over.
-    pub fn stop(mut self) {
-        self.end();
+    fn meters(&self) -> Vec<Arc<Meter>> {
+        let slow = self.slow.iter().map(|slow| Arc::clone(slow.meter()));
+        slow.chain([Arc::clone(&self.shared.meter)]).collect()
     }
 
-    fn end(&mut self) {
+    /// Ends the threads; a sample of a quick probe that is being read is still handed over. Readings of slow ones that were asked for
+    /// are waited for, all together for five seconds at most; what is missing then comes back, with its reason.
+    pub fn stop(mut self) -> Vec<SampleRow> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Vec<SampleRow> {
+        self.slow.iter().for_each(Background::stopping);
         *lock(&self.shared.stopped) = true;
         self.shared.wake.notify_all();
         let ended = Err(io::Error::other("it has ended"));
@@ -200,6 +271,8 @@ impl Samplers {
             // A thread that panicked has nothing more to say.
             let _ = thread.join();
         }
+        let patience = Instant::now() + background::PATIENCE;
+        self.slow.drain(..).flat_map(|slow| slow.finish(patience)).collect()
     }
 }
 
@@ -210,11 +283,6 @@ impl Drop for Samplers {
 }
 
 impl Shared {
-    fn cpu(&self) -> (Duration, Duration) {
-        let of = |counter: &AtomicU64| Duration::from_nanos(counter.load(Ordering::Relaxed));
-        (of(&self.user_ns), of(&self.system_ns))
-    }
-
     fn run(&self, schedule: &mut Schedule, clock: &Clock, on: &mut dyn FnMut(SampleRow)) {
         while let Some(next) = schedule.next_ns() {
             if self.wait_until(next, clock) {
@@ -230,9 +298,7 @@ impl Shared {
                     break;
                 }
             }
-            let (user, system) = sys::usage::thread();
-            self.user_ns.store(user.as_nanos() as u64, Ordering::Relaxed);
-            self.system_ns.store(system.as_nanos() as u64, Ordering::Relaxed);
+            self.meter.set();
         }
     }
 

@@ -17,6 +17,8 @@ pub trait SourceReader: Send {
 
 /// How long a command may take that is read as a source.
 const COMMAND_DEADLINE: Duration = Duration::from_secs(10);
+/// The same where nobody waits for it.
+const PATIENT_DEADLINE: Duration = Duration::from_secs(600);
 /// After so many reads the list of threads is made anew, although none has gone.
 const READS_PER_LIST: u32 = 30;
 
@@ -25,6 +27,10 @@ const READS_PER_LIST: u32 = 30;
 pub struct Reader {
     dm: Option<Dm>,
     threads: Vec<Threads>,
+    /// Whether commands may take long.
+    patient: bool,
+    /// Kills the command that is being read.
+    interrupt: Interrupt,
 }
 
 /// Threads of one prefix that were found last.
@@ -50,8 +56,9 @@ impl SourceReader for Reader {
                 |dm| dm.table(node).map(|lines| joined(&lines)),
                 &["dmsetup", "table", node],
             ),
-            Source::Command { argv } => printed(argv),
+            Source::Command { argv } => self.printed(argv),
             Source::Directory { path } => directory(Path::new(path)),
+            Source::Trace { instance, event } => crate::trace::count(instance, event),
             Source::File { path } => std::fs::read_to_string(path),
             Source::Threads { prefix } => Ok(self.threads(prefix)),
             Source::Diskstats { devices } => diskstats(devices),
@@ -64,6 +71,11 @@ fn joined(lines: &[sys::dm::TargetLine]) -> String {
 }
 
 impl Reader {
+    /// A reader that nobody waits for; a command is killed when `interrupt` asks to stop at once.
+    pub(crate) fn patient(interrupt: &Interrupt) -> Self {
+        Self { patient: true, interrupt: interrupt.clone(), ..Self::default() }
+    }
+
     /// Asks by ioctl; where the control node cannot be opened, by `dmsetup`.
     fn device_mapper(
         &mut self,
@@ -77,7 +89,21 @@ impl Reader {
             return ask(dm);
         }
         let argv: Vec<String> = argv.iter().map(ToString::to_string).collect();
-        printed(&argv)
+        self.printed(&argv)
+    }
+
+    /// What a command prints on standard output.
+    fn printed(&self, argv: &[String]) -> io::Result<String> {
+        let deadline = if self.patient { PATIENT_DEADLINE } else { COMMAND_DEADLINE };
+        let output = crate::child::run(argv, deadline, &self.interrupt)?;
+        match output.code {
+            Some(0) => Ok(output.stdout),
+            _ if output.overdue => {
+                let seconds = deadline.as_secs();
+                Err(io::Error::other(format!("it was not done after {seconds} s, and was killed")))
+            }
+            _ => Err(io::Error::other(output.stderr.trim().to_owned())),
+        }
     }
 
     /// Lines `tid comm utime stime` of all threads of the prefix.
@@ -103,15 +129,6 @@ impl Reader {
         let (lines, ids): (Vec<_>, Vec<_>) = found.into_iter().unzip();
         known.ids = ids;
         lines.concat()
-    }
-}
-
-/// What a command prints on standard output.
-fn printed(argv: &[String]) -> io::Result<String> {
-    let output = crate::child::run(argv, COMMAND_DEADLINE, &Interrupt::new())?;
-    match output.code {
-        Some(0) => Ok(output.stdout),
-        _ => Err(io::Error::other(output.stderr.trim().to_owned())),
     }
 }
 

@@ -33,7 +33,7 @@ pub use kind::{
     Absence, ActionKind, Chart, Fills, Input, Key, Kind, Needs, Parser, RuleFacts, Series, Wants,
 };
 pub use layer::{Acted, Allocate, Layer, Offer, Place, Raised, fresh, on_device};
-pub use parse::{ParseError, Parsed, parse};
+pub use parse::{ABSENT, ParseError, Parsed, parse};
 pub use registry::{bring, is_headline, kind, kinds, metric, metrics};
 pub use settings::SettingError;
 pub use twin::{Twin, TwinAnswer, Writes};

@@ -15,6 +15,9 @@ pub struct Parsed {
     pub texts: BTreeMap<String, String>,
 }
 
+/// The word under which a text says why its figures are not there.
+pub const ABSENT: &str = "absent";
+
 /// A text that is not what its parser reads.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {

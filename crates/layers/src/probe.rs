@@ -13,6 +13,21 @@ pub struct Probe {
     pub parser: String,
     /// How often, milliseconds.
     pub every_ms: u64,
+    /// Who waits for its readings.
+    #[serde(default)]
+    pub reading: Reading,
+}
+
+/// Who waits for the readings of a probe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reading {
+    /// Quick: one thread reads all such probes in turn, and a stage's edge is passed when all of them were read.
+    #[default]
+    Edge,
+    /// May be slow: a thread of its own reads it. Neither an edge nor another probe waits for it; a reading that begins too long
+    /// after the edge it was for is no figure of that edge.
+    Background,
 }
 
 /// Where a text comes from.
@@ -46,6 +61,14 @@ pub enum Source {
     Directory {
         /// Its path.
         path: String,
+    },
+    /// How often an event of the kernel occurred since [`crate::step::Action::Trace`] began to count it: `events 17`, or
+    /// `absent: ` and why it is not known.
+    Trace {
+        /// Name of the trace instance.
+        instance: String,
+        /// The event, `system:name` (`block:block_rq_issue`).
+        event: String,
     },
     /// A file as it stands (`/proc/diskstats`).
     File {
@@ -82,6 +105,9 @@ impl Source {
             Self::DmTable { node } => format!("dmsetup table {node}"),
             Self::Command { argv } => crate::step::show_argv(argv),
             Self::Directory { path } => format!("{path}/*"),
+            Self::Trace { instance, event } => {
+                format!("count of {event} in tracefs, instance {instance}")
+            }
             Self::File { path } => path.clone(),
             Self::Threads { prefix } => format!("/proc/*/stat of threads {prefix}*"),
             Self::Diskstats { devices } => {

@@ -58,7 +58,8 @@ pub enum Action {
         path: String,
         /// What is written.
         value: String,
-        /// What must be read afterwards; `None` for an attribute that cannot be read, or answers otherwise.
+        /// What must be read afterwards, in brackets where the attribute lists all that it could be
+        /// (`writethrough [writeback] none`); `None` for an attribute that cannot be read, or answers otherwise.
         #[serde(default)]
         reads: Option<String>,
     },
@@ -89,6 +90,19 @@ pub enum Action {
     Stop {
         /// The name under which it was started.
         name: String,
+    },
+    /// Count an event of the kernel in a trace instance of its own. Where there is no tracefs, or no such event, nothing is counted,
+    /// and the reader of [`Source::Trace`] says why.
+    Trace {
+        /// Name of the instance; it must not exist.
+        instance: String,
+        /// The event, `system:name` (`block:block_rq_issue`).
+        event: String,
+    },
+    /// In teardown: stop counting and remove the trace instance. Nothing happens where it is not there.
+    Untrace {
+        /// Name of the instance.
+        instance: String,
     },
     /// In teardown: remove those of the device-mapper nodes that are still there, in this order. Nothing
     /// happens when none is.
@@ -158,6 +172,12 @@ impl Action {
             Self::Unmount { directory } => format!("umount {directory} && rmdir {directory}"),
             Self::Start { argv, .. } => format!("{} &", show_argv(argv)),
             Self::Stop { name } => format!("stop {name}"),
+            Self::Trace { instance, event } => {
+                let event = event.replace(':', "/");
+                let instance = format!("/sys/kernel/tracing/instances/{instance}");
+                format!("mkdir {instance} && echo 1 > {instance}/events/{event}/enable")
+            }
+            Self::Untrace { instance } => format!("rmdir /sys/kernel/tracing/instances/{instance}"),
             Self::RemoveNodes { nodes } => format!("dmsetup remove --retry {}", nodes.join(" ")),
             Self::Wait { source, until, .. } => format!("wait until {until} in {}", source.show()),
             Self::Bind { source, prefix, .. } => format!("read {prefix} from {}", source.show()),

@@ -136,7 +136,9 @@ impl<'a> Running<'a> {
             Watch::start(self.scene, &self.plan.probes, self.executor).map_err(Stop::Failed)?;
         self.notice(watch.trouble());
         let outcome = self.stages(loader, &mut watch);
-        self.samples = watch.stop();
+        let (samples, missing) = watch.stop();
+        self.samples = samples;
+        self.notice(missing);
         outcome
     }
 

@@ -141,6 +141,7 @@ impl Cleaning {
         match action {
             Action::RemoveNodes { nodes } => nodes.iter().all(|node| node.contains(&ours)),
             Action::Unmount { directory } => directory.contains(&ours),
+            Action::Untrace { instance } => instance.contains(&ours),
             Action::Command { argv, .. } => {
                 let words: Option<Vec<_>> =
                     argv.iter().map(|word| self.executor.resolve(word).ok()).collect();

@@ -93,14 +93,21 @@ impl Watch {
         }
     }
 
-    /// Ends the samplers and gives all samples in order of time.
-    pub(crate) fn stop(self) -> Vec<SampleRow> {
-        if let Kind::Threaded(samplers) = self.samplers {
-            samplers.stop();
-        }
+    /// Ends the samplers; gives all samples in order of time, and what is missing of them, in a sentence.
+    pub(crate) fn stop(self) -> (Vec<SampleRow>, Option<String>) {
+        let missing = match self.samplers {
+            Kind::Threaded(samplers) => samplers.stop(),
+            Kind::Ticked(_) => Vec::new(),
+        };
+        let said = missing.iter().filter_map(|row| {
+            let (mark, error) = (row.mark.as_deref()?, row.error.as_deref()?);
+            Some(format!("{} has no reading '{mark}': {error}", row.source))
+        });
+        let said: Vec<_> = said.collect();
+        missing.into_iter().for_each(|row| self.stream.take(row));
         let mut seen = self.stream.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let mut samples = std::mem::take(&mut *seen);
         samples.sort_by_key(|sample| sample.at_ns);
-        samples
+        (samples, (!said.is_empty()).then(|| said.join("; ")))
     }
 }

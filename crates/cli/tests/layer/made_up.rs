@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use layers::probe::{NamedDevice, Probe, Source};
+use layers::probe::{NamedDevice, Probe, Reading, Source};
 use layers::step::{Action, Step};
 use layers::{
     Absence, Chart, FigureFacts, Input, Key, Kind, Layer, Needs, Offer, Parsed, Parser, Place,
@@ -107,6 +107,7 @@ impl Layer for Mirrored {
                 source: Source::Command { argv: vec!["mirrorctl".into(), "counts".into(), name] },
                 parser: "mirrored.counts".into(),
                 every_ms: 1000,
+                reading: Reading::Edge,
             }],
             ready: Vec::new(),
             settle: Vec::new(),

@@ -210,6 +210,70 @@ fn an_attribute_is_written_and_read_back() {
 }
 
 #[test]
+fn the_chosen_one_of_several_words_is_what_an_attribute_reads() {
+    // As of `cache_mode` of bcache: a file that says so, whatever is written.
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), "123456 writethrough [writeback] none").unwrap();
+    let write = |reads: &str| Action::Write {
+        path: file.path().display().to_string(),
+        value: "123456".into(),
+        reads: Some(reads.to_owned()),
+    };
+    let mut executor = on_this_machine();
+    executor.bind("mode", "writeback");
+    executor.step(&step(write("{mode}"), Vec::new())).1.unwrap();
+    let error = executor.step(&step(write("none"), Vec::new())).1.unwrap_err();
+    let said = std::error::Error::source(&error).unwrap().to_string();
+    assert!(said.contains("'none' was expected"), "{said}");
+}
+
+#[test]
+fn an_attribute_of_a_block_device_is_changed_and_put_back() {
+    const NAME: &str = "an_attribute_of_a_block_device_is_changed_and_put_back";
+    let image = tempfile::NamedTempFile::new().unwrap();
+    image.as_file().set_len(1 << 20).unwrap();
+    let losetup = |args: &[&str]| {
+        let output = std::process::Command::new("losetup").args(args).output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    let Some(device) = losetup(&["--find", "--show", &image.path().display().to_string()]) else {
+        return println!("SKIP {NAME}: no loop device can be made");
+    };
+    let name = device.trim_start_matches("/dev/");
+    let path = format!("/sys/block/{name}/queue/read_ahead_kb");
+    let before = std::fs::read_to_string(&path).unwrap().trim().to_owned();
+    let write = |value: &str| Action::Write {
+        path: path.clone(),
+        value: value.to_owned(),
+        reads: Some(value.to_owned()),
+    };
+    let mut executor = on_this_machine();
+    let outcome = executor.step(&step(write("64"), vec![write(&before)])).1;
+    let changed = std::fs::read_to_string(&path).unwrap();
+    let undone = executor.undo_all();
+    let after = std::fs::read_to_string(&path).unwrap();
+    losetup(&["--detach", &device]).unwrap();
+    outcome.unwrap();
+    assert!(undone.iter().all(|record| record.error.is_none()), "{undone:?}");
+    assert_eq!((changed.trim(), after.trim()), ("64", before.as_str()));
+}
+
+#[test]
+fn what_a_command_prints_is_bound_to_a_name() {
+    let argv = ["echo", "vdo: 0 2097152 linear 7:3 0"].map(str::to_owned).to_vec();
+    let bind = Action::Bind {
+        source: Source::Command { argv },
+        parser: "dm.table".into(),
+        prefix: "volume".into(),
+    };
+    let mut executor = on_this_machine();
+    executor.step(&step(bind, Vec::new())).1.unwrap();
+    let table = executor.facts()["volume.table"].clone();
+    assert!(table.contains("linear 7:3"), "{table}");
+    assert_eq!(executor.resolve("{volume.table}").unwrap(), table);
+}
+
+#[test]
 fn a_file_system_is_mounted_in_a_directory_that_goes_away_with_it() {
     const NAME: &str = "a_file_system_is_mounted_in_a_directory_that_goes_away_with_it";
     if !rustix::process::geteuid().is_root() {

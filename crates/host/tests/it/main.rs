@@ -5,3 +5,4 @@ mod claims;
 mod executor;
 mod samplers;
 mod stacks;
+mod trace;

@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use host::{Executor, RealMachine, Samplers, SourceReader, TickedSamplers};
-use layers::probe::{Probe, Source};
+use layers::probe::{Probe, Reading, Source};
 use results::model::SampleRow;
 use rustix::time::{ClockId, clock_gettime};
 use sys::clock::Clock;
@@ -40,6 +40,7 @@ fn probe(every_ms: u64) -> Probe {
         source: Source::File { path: "/proc/stat".into() },
         parser: "machine.cpu".into(),
         every_ms,
+        reading: Reading::Edge,
     }
 }
 
@@ -128,4 +129,96 @@ fn virtual_time_gives_a_sample_per_cadence_and_skips_what_was_missed() {
     assert_eq!(samplers.tick(&mut executor).len(), count, "ten were missed, one is taken");
     let marked = samplers.mark(&mut executor, "settled");
     assert!(marked.iter().all(|row| row.error.is_none()), "{marked:?}");
+}
+
+/// A slow probe whose command is this script.
+fn slow(id: &str, script: &str, every_ms: u64) -> Probe {
+    let argv = ["sh", "-c", script].map(str::to_owned).to_vec();
+    let source = Source::Command { argv };
+    Probe { id: id.into(), source, reading: Reading::Background, ..probe(every_ms) }
+}
+
+const CPU_LINE: &str = "echo cpu 1 0 0 0 0 0 0 0";
+
+#[test]
+fn a_slow_probe_delays_neither_an_edge_nor_another_probe() {
+    let clock = Clock::real();
+    let (send, rows) = mpsc::channel::<SampleRow>();
+    let on = move |row| drop(send.send(row));
+    let probes = [slow("slow", &format!("sleep 1.5; {CPU_LINE}"), 100_000), probe(20)];
+    let samplers = Samplers::start(&probes, &on_this_machine(&clock), &clock, on).unwrap();
+    let (began, asked) = (Instant::now(), clock.now().0);
+    let marked = samplers.mark("stage_start");
+    assert!(began.elapsed() < Duration::from_millis(700), "{:?}", began.elapsed());
+    assert_eq!(marked.len(), 1, "of the slow one nothing is there yet: {marked:?}");
+    let mut quick = 0;
+    let read = loop {
+        let row = rows.recv_timeout(Duration::from_secs(30)).unwrap();
+        match row.source.as_str() {
+            "slow" if row.mark.is_some() => break row,
+            "slow" => {}
+            _ => quick += 1,
+        }
+    };
+    assert!(quick > 20, "{quick} readings of the quick probe meanwhile");
+    // The first one, which nobody asked for, was under way for longer than an edge can wait.
+    assert!(read.error.as_deref().unwrap_or("still under way").contains("still under way"));
+    assert!(read.at_ns >= asked, "{read:?}");
+    assert_eq!(samplers.stop(), []);
+}
+
+#[test]
+fn a_reading_that_was_asked_for_is_of_its_edge_and_says_what_it_took() {
+    let clock = Clock::real();
+    let (send, rows) = mpsc::channel::<SampleRow>();
+    let on = move |row| drop(send.send(row));
+    let probes = [slow("slow", &format!("sleep 0.3; {CPU_LINE}"), 100_000)];
+    let samplers = Samplers::start(&probes, &on_this_machine(&clock), &clock, on).unwrap();
+    rows.recv_timeout(Duration::from_secs(30)).unwrap();
+    let before = clock.now().0;
+    samplers.mark("settled");
+    let after = clock.now().0;
+    assert_eq!(samplers.stop(), [], "the end waits for what was asked for");
+    let row = rows.try_recv().unwrap();
+    assert_eq!((row.mark.as_deref(), row.error.as_deref()), (Some("settled"), None));
+    assert!((before..=after).contains(&row.at_ns), "{row:?}");
+    assert!(row.cost_ns >= 300_000_000 && row.fields["user_s"].is_some(), "{row:?}");
+}
+
+#[test]
+fn a_slow_probe_that_hangs_is_killed_and_said_to_be_missing() {
+    let clock = Clock::real();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let script = format!("echo $$ >{}; sleep 600", file.path().display());
+    let executor = on_this_machine(&clock);
+    let probes = [slow("hangs", &script, 100_000)];
+    let (send, rows) = mpsc::channel::<SampleRow>();
+    let on = move |row| drop(send.send(row));
+    let samplers = Samplers::start(&probes, &executor, &clock, on).unwrap();
+    while !std::fs::read_to_string(file.path()).unwrap().ends_with('\n') {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    samplers.mark("stage_end");
+    let stop = Instant::now();
+    let late = samplers.mark("settled");
+    assert_eq!(late[0].mark.as_deref(), Some("stage_end"), "{late:?}");
+    let missing = samplers.stop();
+    assert!(stop.elapsed() < Duration::from_secs(20), "{:?}", stop.elapsed());
+    assert_eq!(missing[0].mark.as_deref(), Some("settled"), "{missing:?}");
+    assert!(missing[0].error.as_deref().unwrap().contains("still being read"), "{missing:?}");
+    let id = std::fs::read_to_string(file.path()).unwrap();
+    let there = std::path::Path::new("/proc").join(id.trim()).exists();
+    assert!(!there, "what it started lives on");
+    assert!(rows.try_recv().is_err(), "nothing of it is handed over");
+}
+
+#[test]
+fn a_slow_probe_that_nobody_asked_holds_up_no_end() {
+    let clock = Clock::real();
+    let probes = [slow("hangs", "sleep 600", 100_000)];
+    let samplers = Samplers::start(&probes, &on_this_machine(&clock), &clock, |_| {}).unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    let stop = Instant::now();
+    assert_eq!(samplers.stop(), []);
+    assert!(stop.elapsed() < Duration::from_secs(4), "{:?}", stop.elapsed());
 }

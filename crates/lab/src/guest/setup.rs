@@ -72,6 +72,7 @@ fn mount_all() -> Result<(), String> {
     // A kernel without pseudo terminals, or without tracing, does all the rest.
     let _ = mount("devpts", "/dev/pts", "devpts", plain, None);
     let _ = mount("debugfs", "/sys/kernel/debug", "debugfs", plain, None);
+    let _ = mount("tracefs", "/sys/kernel/tracing", "tracefs", plain, None);
     Ok(())
 }
 

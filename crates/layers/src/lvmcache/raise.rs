@@ -5,7 +5,7 @@ use super::{CACHE, FAST, ORIGIN, STATUS, VOLUME};
 use crate::layer::{Offer, Place, Raised};
 use crate::lvm::{self, Group};
 use crate::machine;
-use crate::probe::{NamedDevice, Probe, Source};
+use crate::probe::{NamedDevice, Probe, Reading, Source};
 use crate::step::{Action, Step};
 
 /// Everything about the volume at its place.
@@ -37,6 +37,7 @@ pub(super) fn raise(setup: &Setup, at: &Place) -> Raised {
             source: Source::DmStatus { node },
             parser: STATUS.into(),
             every_ms: 1000,
+            reading: Reading::Edge,
         }],
         ready: Vec::new(),
         settle: vec![lvm::flush(&device)],

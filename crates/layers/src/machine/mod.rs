@@ -6,6 +6,7 @@ mod diskstats;
 mod figures;
 mod table;
 mod threads;
+mod trace;
 mod twin;
 
 pub use figures::device_figures;
@@ -13,7 +14,7 @@ pub(crate) use figures::metrics;
 pub use twin::MachineTwin;
 
 use crate::kind::Parser;
-use crate::probe::{NamedDevice, Probe, Source};
+use crate::probe::{NamedDevice, Probe, Reading, Source};
 
 /// The parsers of what is read from the machine.
 pub(crate) static PARSERS: &[Parser] = &[
@@ -21,6 +22,7 @@ pub(crate) static PARSERS: &[Parser] = &[
     Parser { id: THREADS, read: threads::parse_threads },
     Parser { id: DISKSTATS, read: diskstats::parse_diskstats },
     Parser { id: CPU, read: cpu::parse_cpu },
+    Parser { id: TRACE, read: trace::parse_trace },
 ];
 
 /// Parser of a device-mapper table line: text `table`.
@@ -32,6 +34,9 @@ pub(crate) const DISKSTATS: &str = "machine.diskstats";
 /// Parser of `/proc/stat`: CPU seconds of the whole machine by what it did.
 pub(crate) const CPU: &str = "machine.cpu";
 
+/// Parser of the answer of [`Source::Trace`]: `events`.
+pub const TRACE: &str = "machine.trace";
+
 /// The probes of the machine for a stack with these block devices.
 pub fn probes(nodes: &[NamedDevice]) -> Vec<Probe> {
     vec![
@@ -40,12 +45,14 @@ pub fn probes(nodes: &[NamedDevice]) -> Vec<Probe> {
             source: Source::Diskstats { devices: nodes.to_vec() },
             parser: DISKSTATS.into(),
             every_ms: 1000,
+            reading: Reading::Edge,
         },
         Probe {
             id: CPU.into(),
             source: Source::File { path: "/proc/stat".into() },
             parser: CPU.into(),
             every_ms: 1000,
+            reading: Reading::Edge,
         },
     ]
 }

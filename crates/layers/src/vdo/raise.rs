@@ -5,7 +5,7 @@ use super::{CONFIG, DATA_NODE, INSTANCE, POOL, POOL_NODE, STATS, STATUS, VOLUME,
 use crate::layer::{Allocate, Offer, Place, Raised};
 use crate::lvm::{self, Group};
 use crate::machine;
-use crate::probe::{NamedDevice, Probe, Source};
+use crate::probe::{NamedDevice, Probe, Reading, Source};
 use crate::step::{Action, Condition, Step};
 
 /// Everything about the volume at its place.
@@ -157,6 +157,7 @@ fn probes(name: &str, node: &str) -> Vec<Probe> {
         source,
         parser: parser.to_owned(),
         every_ms: 1000,
+        reading: Reading::Edge,
     };
     vec![
         probe("stats", message(node, "stats"), STATS),

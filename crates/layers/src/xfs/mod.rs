@@ -9,7 +9,7 @@ use units::{Basis, Better, Bytes, Metric, Unit};
 use crate::figures::{FigureFacts, ratio};
 use crate::kind::{ActionKind, Fills, Key, Kind, Needs, ON_ONE_DEVICE, Parser};
 use crate::layer::{Acted, Layer, Offer, Place, Raised};
-use crate::probe::{Probe, Source};
+use crate::probe::{Probe, Reading, Source};
 use crate::settings::{SettingError, Settings, on_off};
 use crate::step::{Action, Step};
 use crate::{ParseError, Parsed};
@@ -142,6 +142,7 @@ impl Layer for Xfs {
                 source: Source::Command { argv: argv.map(str::to_owned).to_vec() },
                 parser: STATFS.into(),
                 every_ms: 1000,
+                reading: Reading::Edge,
             }],
             ready: Vec::new(),
             settle: vec![Step {

@@ -1,0 +1,214 @@
+//! Slow probes: each in a thread of its own, which nobody waits for.
+//!
+//! At an edge a reading is asked for, and the edge is passed. The reading carries the edge's mark and moment when it begins soon after
+//! it; one that cannot, since the one before is still under way, is said to be missing at that mark.
+
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use layers::probe::Probe;
+use results::model::{Fields, SampleRow};
+use sys::clock::Clock;
+use sys::interrupt::{Interrupt, Level};
+
+use super::{Hand, Meter, Spawn, lock, sample};
+use crate::sources::{Reader, SourceReader};
+
+/// How soon after an edge a reading must begin to be of that edge.
+const SOON: Duration = Duration::from_secs(1);
+/// How long the end of a run waits for a reading that was asked for.
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+/// How long it waits for a command that it has killed.
+const KILLED: Duration = Duration::from_secs(1);
+
+/// The thread of one slow probe.
+pub(super) struct Background {
+    probe: Probe,
+    clock: Clock,
+    desk: Arc<Desk>,
+    interrupt: Interrupt,
+    meter: Arc<Meter>,
+}
+
+/// What the thread and its owner tell each other.
+#[derive(Default)]
+struct Desk {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// A reading that was asked for: its mark and moment.
+    asked: Option<(String, u64)>,
+    /// The mark of the reading under way.
+    reading: Option<Option<String>>,
+    /// No more than what was asked for is read.
+    stopping: bool,
+    /// Nobody wants what is still under way.
+    gone: bool,
+    ended: bool,
+}
+
+impl Background {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub(super) fn start(
+        spawn: Spawn,
+        probe: Probe,
+        clock: &Clock,
+        hand: &Hand,
+    ) -> Result<Self, (Probe, io::Error)> {
+        let (interrupt, meter) = (Interrupt::new(), Arc::new(Meter::default()));
+        let this = Self { probe, clock: clock.clone(), desk: Arc::default(), interrupt, meter };
+        let reader = Reader::patient(&this.interrupt);
+        let (desk, meter) = (Arc::clone(&this.desk), Arc::clone(&this.meter));
+        let (probe, clock, hand) = (this.probe.clone(), clock.clone(), Arc::clone(hand));
+        let work = Box::new(move || desk.run(&probe, &clock, reader, &hand, &meter));
+        // Nobody joins it: a source that hangs in the kernel would hold up whoever does.
+        match spawn(work) {
+            Ok(_) => Ok(this),
+            Err(error) => Err((this.probe, error)),
+        }
+    }
+
+    pub(super) fn meter(&self) -> &Arc<Meter> {
+        &self.meter
+    }
+
+    /// Asks for a reading at this moment; gives the one before, when that never began.
+    pub(super) fn ask(&self, mark: &str) -> Option<SampleRow> {
+        let now = self.clock.now().0;
+        let before = lock(&self.desk.state).asked.replace((mark.to_owned(), now));
+        self.desk.changed.notify_all();
+        let why = || "the reading before was still under way at the next mark".to_owned();
+        before.map(|(mark, at)| missing(&self.probe, &mark, at, why()))
+    }
+
+    /// Lets no more readings begin but one that was asked for.
+    pub(super) fn stopping(&self) {
+        let mut state = lock(&self.desk.state);
+        state.stopping = true;
+        // What nobody asked for holds nobody up.
+        if state.asked.is_none() && matches!(state.reading, Some(None)) {
+            state.gone = true;
+            self.interrupt.request(Level::Now);
+        }
+        drop(state);
+        self.desk.changed.notify_all();
+    }
+
+    /// Waits for the end of what was asked for, until `end`; then gives up, and gives what is missing.
+    pub(super) fn finish(&self, end: Instant) -> Vec<SampleRow> {
+        let overdue = !self.wait(end);
+        let (mut marks, now) = (Vec::new(), self.clock.now().0);
+        if overdue {
+            let mut state = lock(&self.desk.state);
+            marks.extend(state.reading.clone().flatten().map(|mark| (mark, now)));
+            marks.extend(state.asked.take());
+            state.gone = true;
+            drop(state);
+            self.interrupt.request(Level::Now);
+            self.wait(Instant::now() + KILLED);
+        }
+        let why = format!("it was still being read {} s after the last stage", PATIENCE.as_secs());
+        marks.iter().map(|(mark, at)| missing(&self.probe, mark, *at, why.clone())).collect()
+    }
+
+    /// Waits for the thread's end; false when that has not come.
+    fn wait(&self, end: Instant) -> bool {
+        let mut state = lock(&self.desk.state);
+        while !state.ended {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            let woken = self.desk.changed.wait_timeout(state, left);
+            state = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        true
+    }
+}
+
+impl Desk {
+    fn run(
+        &self,
+        probe: &Probe,
+        clock: &Clock,
+        mut reader: impl SourceReader,
+        hand: &Hand,
+        meter: &Meter,
+    ) {
+        let every = (probe.every_ms * 1_000_000).max(1);
+        let mut due = clock.now().0;
+        while let Some(asked) = self.next(clock, due) {
+            let began = clock.now().0;
+            // Times that were missed are left out.
+            due += every * (began.saturating_sub(due) / every + u64::from(began >= due));
+            let late = asked
+                .as_ref()
+                .is_some_and(|(_, at)| u128::from(began.saturating_sub(*at)) > SOON.as_nanos());
+            let mark = asked.as_ref().filter(|_| !late).map(|(mark, _)| mark.as_str());
+            let mut row = sample(probe, mark, clock, |source| reader.read(source));
+            let mut rows = Vec::new();
+            match &asked {
+                Some((mark, at)) if late => {
+                    let why = "the reading before was still under way 1 s after it".to_owned();
+                    rows.push(missing(probe, mark, *at, why));
+                }
+                // What was read is of the edge that it was asked for at.
+                Some((_, at)) => row.at_ns = *at,
+                None => {}
+            }
+            rows.push(row);
+            meter.set();
+            let mut state = lock(&self.state);
+            state.reading = None;
+            if !state.gone {
+                rows.into_iter().for_each(|row| lock(hand)(row));
+            }
+        }
+        lock(&self.state).ended = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits for the next reading: one that was asked for, or the next in turn; `None` when it is time to end.
+    fn next(&self, clock: &Clock, due: u64) -> Option<Option<(String, u64)>> {
+        let mut state = lock(&self.state);
+        loop {
+            if state.gone {
+                return None;
+            }
+            if let Some(asked) = state.asked.take() {
+                state.reading = Some(Some(asked.0.clone()));
+                return Some(Some(asked));
+            }
+            if state.stopping {
+                return None;
+            }
+            let left = due.saturating_sub(clock.now().0);
+            if left == 0 {
+                state.reading = Some(None);
+                return Some(None);
+            }
+            let woken = self.changed.wait_timeout(state, Duration::from_nanos(left));
+            state = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+/// A reading that was asked for and is not there.
+pub(super) fn missing(probe: &Probe, mark: &str, at_ns: u64, why: String) -> SampleRow {
+    SampleRow {
+        at_ns,
+        source: probe.id.clone(),
+        cost_ns: 0,
+        cost_cpu_ns: 0,
+        mark: Some(mark.to_owned()),
+        fields: Fields::new(),
+        error: Some(why),
+    }
+}

@@ -1,0 +1,103 @@
+//! Counts of kernel events: a trace instance of our own, in which one event is switched on, counts it in its ring buffers. That works
+//! on every kernel with tracefs; `hist` triggers, which would cost less, are often not built in.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Where tracefs is mounted, newer kernels first.
+const ROOTS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
+/// Size of an instance's ring buffers, KiB a CPU: they are there to count, nobody reads what is in them.
+const BUFFER_KIB: &str = "16";
+
+/// Directory of trace instances.
+fn instances() -> Option<PathBuf> {
+    ROOTS.into_iter().map(|root| Path::new(root).join("instances")).find(|path| path.is_dir())
+}
+
+fn absent() -> String {
+    format!("tracefs is not mounted, or not for us, at {}", ROOTS.join(" or "))
+}
+
+fn unknown(event: &str) -> String {
+    format!("this kernel has no event {event}")
+}
+
+/// Directory of an event, called `system:name`, below an instance.
+fn directory(instance: &Path, event: &str) -> PathBuf {
+    instance.join("events").join(event.replacen(':', "/", 1))
+}
+
+/// Makes the instance and counts the event in it from now on; gives why it cannot be counted here.
+///
+/// # Errors
+/// When the instance is there already, or the kernel refuses.
+pub(crate) fn begin(instance: &str, event: &str) -> io::Result<Option<String>> {
+    let Some(instances) = instances() else { return Ok(Some(absent())) };
+    let instance = instances.join(instance);
+    std::fs::create_dir(&instance)?;
+    let event_at = directory(&instance, event);
+    if !event_at.is_dir() {
+        return Ok(Some(unknown(event)));
+    }
+    // With larger buffers it counts as well.
+    let _ = std::fs::write(instance.join("buffer_size_kb"), BUFFER_KIB);
+    std::fs::write(event_at.join("enable"), "1").map(|()| None)
+}
+
+/// `events N`, or `absent: WHY`.
+///
+/// # Errors
+/// When the instance cannot be read.
+pub(crate) fn count(instance: &str, event: &str) -> io::Result<String> {
+    let Some(instances) = instances() else { return Ok(format!("absent: {}\n", absent())) };
+    let instance = instances.join(instance);
+    if instance.is_dir() && !directory(&instance, event).is_dir() {
+        return Ok(format!("absent: {}\n", unknown(event)));
+    }
+    let mut events = 0;
+    for cpu in std::fs::read_dir(instance.join("per_cpu"))? {
+        let stats = std::fs::read_to_string(cpu?.path().join("stats"))?;
+        events += written(&stats);
+    }
+    Ok(format!("events {events}\n"))
+}
+
+/// Events that went into a ring buffer: those that are in it, and those that were overwritten or read.
+fn written(stats: &str) -> u64 {
+    let counted = ["entries", "overrun", "read events"];
+    let fields = stats.lines().filter_map(|line| line.split_once(':'));
+    let own = fields.filter(|(name, _)| counted.contains(name));
+    own.filter_map(|(_, number)| number.trim().parse::<u64>().ok()).sum()
+}
+
+/// Removes the instance, which stops counting; fine where it is not there.
+///
+/// # Errors
+/// `EBUSY` while somebody reads in it.
+pub(crate) fn end(instance: &str) -> io::Result<()> {
+    match instances().map(|instances| std::fs::remove_dir(instances.join(instance))) {
+        Some(Err(error)) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Trace instances of the run with this tag.
+pub(crate) fn left(tag: &str) -> Vec<String> {
+    let ours = format!("fathom_{tag}");
+    let entries = instances().and_then(|instances| std::fs::read_dir(instances).ok());
+    let names = entries.into_iter().flatten().flatten();
+    let names = names.filter_map(|entry| entry.file_name().into_string().ok());
+    names.filter(|name| name.contains(&ours)).map(|name| format!("trace instance {name}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::written;
+
+    #[test]
+    fn what_was_overwritten_or_read_counts_too() {
+        let stats = "entries: 40\noverrun: 7\ncommit overrun: 100\nbytes: 900\nread events: 3\n";
+        assert_eq!(written(stats), 50);
+        assert_eq!(written(""), 0);
+    }
+}

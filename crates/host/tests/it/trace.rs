@@ -1,0 +1,113 @@
+//! Counts of kernel events, in a mount namespace of the test's own with tracefs in it.
+
+use std::process::Command;
+
+use host::{Executor, RealMachine, Samplers};
+use layers::probe::{Probe, Reading, Source};
+use layers::step::{Action, Step};
+use sys::clock::Clock;
+use sys::interrupt::Interrupt;
+
+const INSTANCE: &str = "fathom_0badcafe_events";
+/// What is there in the namespace: tracefs, or not.
+const INSIDE: &str = "FATHOM_TEST_TRACEFS";
+
+/// Runs the test `name` of this program in a namespace in which `prepare` was done.
+fn inside(name: &str, prepare: &str) {
+    let own = std::env::current_exe().unwrap();
+    let script = format!("{prepare} && exec \"$0\" --exact trace::{name} --nocapture");
+    let tried = Command::new("unshare").args(["-m", "sh", "-c", prepare]).status();
+    if !tried.is_ok_and(|status| status.success()) {
+        println!("SKIP {name}: tracefs cannot be mounted in a namespace of the test's own");
+        return;
+    }
+    let output = Command::new("unshare")
+        .args(["-m", "sh", "-c", &script])
+        .arg(own)
+        .env(INSIDE, "1")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("1 passed"), "{said}");
+}
+
+fn count(event: &str) -> Step {
+    let (instance, event) = (INSTANCE.to_owned(), event.to_owned());
+    Step {
+        about: "count an event".into(),
+        action: Action::Trace { instance: instance.clone(), event },
+        undo: vec![Action::Untrace { instance }],
+        deadline_s: 10,
+    }
+}
+
+fn on_this_machine(clock: &Clock) -> Executor {
+    Executor::new(RealMachine::new(), clock, &Interrupt::new())
+}
+
+/// One reading of the count.
+fn read(executor: &Executor, event: &str, clock: &Clock) -> results::model::SampleRow {
+    let (instance, event) = (INSTANCE.to_owned(), event.to_owned());
+    let probe = Probe {
+        id: "machine.events".into(),
+        source: Source::Trace { instance, event },
+        parser: layers::machine::TRACE.into(),
+        every_ms: 60_000,
+        reading: Reading::Edge,
+    };
+    let samplers = Samplers::start(&[probe], executor, clock, |_| {}).unwrap();
+    samplers.mark("settled").remove(0)
+}
+
+#[test]
+fn an_event_is_counted_until_its_instance_is_removed() {
+    const NAME: &str = "an_event_is_counted_until_its_instance_is_removed";
+    if std::env::var_os(INSIDE).is_none() {
+        inside(NAME, "mount -t tracefs none /sys/kernel/tracing");
+        return;
+    }
+    let clock = Clock::real();
+    let mut executor = on_this_machine(&clock);
+    let event = "sched:sched_process_exec";
+    executor.step(&count(event)).1.unwrap();
+    assert_eq!(executor.leftovers("0badcafe"), [format!("trace instance {INSTANCE}")]);
+    let value = |executor: &Executor| read(executor, event, &clock).fields["events"].unwrap();
+    let before = value(&executor);
+    for _ in 0..5 {
+        Command::new("true").status().unwrap();
+    }
+    let after = value(&executor);
+    assert!(after >= before + 5.0, "{before} {after}");
+    assert!(executor.undo_all().iter().all(|record| record.error.is_none()));
+    assert!(executor.leftovers("0badcafe").is_empty());
+    // An event that the kernel does not have fails nothing, and is no 0.
+    executor.step(&count("fathom:none")).1.unwrap();
+    let row = read(&executor, "fathom:none", &clock);
+    assert_eq!(row.fields["events"], None);
+    assert!(row.error.as_deref().unwrap().contains("no event fathom:none"), "{row:?}");
+    assert!(executor.undo_all().iter().all(|record| record.error.is_none()));
+    assert!(executor.leftovers("0badcafe").is_empty());
+}
+
+#[test]
+fn where_there_is_no_tracefs_the_count_is_none_and_says_why() {
+    const NAME: &str = "where_there_is_no_tracefs_the_count_is_none_and_says_why";
+    if std::env::var_os(INSIDE).is_none() {
+        // An empty directory in place of whatever is mounted there.
+        inside(
+            NAME,
+            "mount -t tmpfs none /sys/kernel/tracing && mount -t tmpfs none /sys/kernel/debug",
+        );
+        return;
+    }
+    let clock = Clock::real();
+    let mut executor = on_this_machine(&clock);
+    executor.step(&count("block:block_rq_issue")).1.unwrap();
+    let said = executor.take_transcript().remove(0).stdout;
+    assert!(said.contains("tracefs is not mounted"), "{said}");
+    let row = read(&executor, "block:block_rq_issue", &clock);
+    assert_eq!(row.fields["events"], None);
+    assert!(row.error.as_deref().unwrap().contains("tracefs is not mounted"), "{row:?}");
+    assert!(executor.undo_all().iter().all(|record| record.error.is_none()));
+}
