@@ -14,7 +14,7 @@ use crate::diagnostic::{Diagnostic, nearest};
 use crate::document::Table;
 use crate::graph::Built;
 use crate::names;
-use crate::plan::{CommandPlan, FigurePlan, Needs, Target};
+use crate::plan::{CommandPlan, FigurePlan, Needs, Target, Tree};
 use crate::stages::Stage;
 use crate::targets;
 use crate::trees::Trees;
@@ -131,7 +131,7 @@ impl Command {
         let target = targets::free(stage, stack)?;
         let refuse =
             |message: String, help: String| Err(Diagnostic::at(self.at.clone(), message, help));
-        if let Some(strange) = self.trees().into_iter().find(|name| !trees.has(name)) {
+        if let Some(strange) = self.trees().into_iter().find(|name| trees.planned(name).is_none()) {
             let names: Vec<&str> = trees.names().collect();
             let help = match nearest(strange, names.iter().copied()) {
                 Some(near) => {
@@ -149,8 +149,17 @@ impl Command {
                 "write {target} for its path, or name a layer with a file system: target = \"...\"";
             return refuse(message, help.into());
         }
+        let word = |word: &String| {
+            let part = |part| match part {
+                Part::Text(text) => text.to_owned(),
+                Part::Mount => "{mount}".to_owned(),
+                Part::Target => "{target}".to_owned(),
+                Part::Tree(name) => format!("{{tree.{}}}", trees.planned(name).unwrap_or(name)),
+            };
+            parts(word).map(part).collect()
+        };
         let plan = CommandPlan {
-            argv: self.argv.clone(),
+            argv: self.argv.iter().map(word).collect(),
             time_limit: self.time_limit,
             sync: self.sync,
             figures: self.figures.clone(),
@@ -240,10 +249,10 @@ pub(crate) fn package(name: &str, at: Range<usize>) -> Result<(), Diagnostic> {
 }
 
 /// What the commands of all stages need of a machine.
-pub(crate) fn needs(stages: &[Stage], trees: &Trees) -> Needs {
+pub(crate) fn needs(stages: &[Stage], trees: &BTreeMap<String, Tree>) -> Needs {
     let commands = stages.iter().filter_map(Stage::command);
     let needs = commands.fold(Needs::default(), |all, command| all.beside(&command.needs()));
-    Needs { trees: trees.0.clone(), ..needs }
+    Needs { trees: trees.clone(), ..needs }
 }
 
 /// Checks the name of a figure that is picked from output.

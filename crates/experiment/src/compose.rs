@@ -18,7 +18,7 @@ use crate::scale::Scale;
 use crate::stacks::{self, VariantStack};
 use crate::stages::{self, Stage};
 use crate::steps;
-use crate::trees::{self, Trees};
+use crate::trees::{self, AllTrees};
 use crate::variants::{self, Variant};
 use crate::{ExperimentError, estimate, order};
 
@@ -49,9 +49,10 @@ pub fn compose(file: &str, text: &str, choices: &Choices) -> Result<Plan, Experi
     let (parsed, mut mistakes) = File::read(text).map_err(|m| fail(vec![m]))?;
     let (variants, wrong) = variants::all(&parsed, &choices.scale);
     mistakes.extend(wrong);
-    let trees = trees::read(&parsed.trees, file).unwrap_or_else(|m| {
+    let written: Vec<_> = variants.all.iter().map(|variant| &variant.trees[..]).collect();
+    let trees = trees::read(&written, file).unwrap_or_else(|m| {
         mistakes.extend(m);
-        Trees::default()
+        AllTrees::default()
     });
     let mut read = Read::default();
     for variant in &variants.all {
@@ -77,7 +78,7 @@ pub fn compose(file: &str, text: &str, choices: &Choices) -> Result<Plan, Experi
     for (i, variant) in variants.all.iter().enumerate() {
         let (devices, stack) = (&read.devices[i], &read.stacks[i]);
         let stack = graph::build(stack, &devices.sizes, &choices.run_tag).map_err(&fail)?;
-        let brought = (devices, &trees);
+        let brought = (devices, &trees.variants[i]);
         let planned = stages::plan(&read.stages[i], variant, &stack, brought, &choices.run_tag)
             .map_err(&fail)?;
         built.push(Made { variant, devices, stack, stages: planned });
@@ -90,7 +91,7 @@ pub fn compose(file: &str, text: &str, choices: &Choices) -> Result<Plan, Experi
     }
     let chosen: Vec<Made> =
         built.into_iter().enumerate().filter(|(i, _)| picked.contains(i)).map(|(_, m)| m).collect();
-    let commands = command::needs(&all, &trees).beside(&steps::needs(&all));
+    let commands = command::needs(&all, &trees.planned).beside(&steps::needs(&all));
     let mut plan = assemble(&parsed, choices, &chosen, &commands);
     (plan.facts.scale, plan.facts.scaled) = (variants.scale, variants.scaled);
     for (role, device) in &mut plan.devices {

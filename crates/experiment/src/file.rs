@@ -55,7 +55,7 @@ pub(crate) struct File<'t> {
     /// Where `repeat` is written.
     pub repeat_at: Option<std::ops::Range<usize>>,
     pub devices: Vec<Named<Device<'t>>>,
-    pub trees: Vec<WrittenTree>,
+    pub trees: Vec<WrittenTree<'t>>,
     pub stack: Vec<Table<'t>>,
     pub variant: Vec<Variant<'t>>,
     pub factor: Vec<Factor<'t>>,

@@ -11,7 +11,7 @@ use units::{Bytes, Key};
 use crate::command;
 use crate::devices::Devices;
 use crate::diagnostic::Diagnostic;
-use crate::document::{Named, Table};
+use crate::document::{Named, Setting, Table};
 use crate::names;
 use crate::plan::Tree;
 use crate::stacks::VariantStack;
@@ -40,25 +40,29 @@ const LARGEST: Bytes = Bytes(4 << 30);
 const MOST_ENTRIES: u64 = 200_000;
 
 /// `[trees.NAME]` as written.
-pub(crate) struct WrittenTree {
-    name: String,
-    at: Range<usize>,
+#[derive(Clone)]
+pub(crate) struct WrittenTree<'t> {
+    pub name: String,
+    pub at: Range<usize>,
+    table: Table<'t>,
     from: From,
 }
 
 /// Where its files come from.
+#[derive(Clone, PartialEq, Eq)]
 enum From {
     Package(String),
     Path(Spanned<String>),
 }
 
-/// All trees by name.
+/// The trees of one variant: by the name in the file, the one that the plan has for it.
 #[derive(Default)]
-pub(crate) struct Trees(pub BTreeMap<String, Tree>);
+pub(crate) struct Trees(BTreeMap<String, String>);
 
 impl Trees {
-    pub(crate) fn has(&self, name: &str) -> bool {
-        self.0.contains_key(name)
+    /// The name in the plan.
+    pub(crate) fn planned(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
     }
 
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
@@ -66,8 +70,42 @@ impl Trees {
     }
 }
 
+/// The trees of all variants.
+#[derive(Default)]
+pub(crate) struct AllTrees {
+    /// By the name that the plan has for it.
+    pub planned: BTreeMap<String, Tree>,
+    /// Those of each variant.
+    pub variants: Vec<Trees>,
+}
+
+impl WrittenTree<'_> {
+    /// What tells it from what a variant sets in its place: the package, or the last part of the path.
+    fn word(&self) -> String {
+        let word = match &self.from {
+            From::Package(package) => package.clone(),
+            From::Path(path) => {
+                let last = Path::new(path.get_ref()).file_name();
+                last.map_or_else(String::new, |last| last.to_string_lossy().into_owned())
+            }
+        };
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        word.chars().map(|c| if plain(c) { c } else { '-' }).collect()
+    }
+}
+
+impl<'t> WrittenTree<'t> {
+    /// It with another value of a key.
+    pub(crate) fn set(&self, key: &str, setting: &Setting<'t>) -> Result<Self, Diagnostic> {
+        let mut table = self.table.clone();
+        table.put(key, setting)?;
+        written(Named { name: self.name.clone(), at: setting.at(), value: table })
+            .map(|tree| Self { at: self.at.clone(), ..tree })
+    }
+}
+
 /// Takes `[trees]` out of the file.
-pub(crate) fn take(root: &mut Table) -> Result<Vec<WrittenTree>, Diagnostic> {
+pub(crate) fn take<'t>(root: &mut Table<'t>) -> Result<Vec<WrittenTree<'t>>, Diagnostic> {
     let Some(table) = root.table(&TREES, "A list of trees")? else { return Ok(Vec::new()) };
     let at = table.at();
     let trees = table.named_tables(&TREES, "A tree")?;
@@ -80,6 +118,7 @@ pub(crate) fn take(root: &mut Table) -> Result<Vec<WrittenTree>, Diagnostic> {
 
 fn written(named: Named<Table>) -> Result<WrittenTree, Diagnostic> {
     let Named { name, at, value: mut table } = named;
+    let whole = table.clone();
     if let Some(mistake) = names::check_plain("a tree", &name, &at) {
         return Err(mistake);
     }
@@ -106,26 +145,70 @@ fn written(named: Named<Table>) -> Result<WrittenTree, Diagnostic> {
             return Err(Diagnostic::at(at, message, help));
         }
     };
-    Ok(WrittenTree { name, at, from })
+    Ok(WrittenTree { name, at, table: whole, from })
 }
 
-/// Looks at the directories; `file` is the experiment's, which paths are named from.
-pub(crate) fn read(written: &[WrittenTree], file: &str) -> Result<Trees, Vec<Diagnostic>> {
-    let mut trees = Trees::default();
-    let mut mistakes = Vec::new();
-    for tree in written {
-        let found = match &tree.from {
-            From::Package(package) => Ok(Tree::Package(package.clone())),
-            From::Path(path) => directory(path, file),
-        };
-        match found {
-            Ok(found) => {
-                trees.0.insert(tree.name.clone(), found);
+/// Looks at the directories; `file` is the experiment's, which paths are named from. A tree that is another one in some variants has
+/// several names in the plan: `files.git` and `files.vim-runtime` for `[trees.files]`.
+pub(crate) fn read(variants: &[&[WrittenTree]], file: &str) -> Result<AllTrees, Vec<Diagnostic>> {
+    let mut all = AllTrees::default();
+    let mut mistakes: Vec<Diagnostic> = Vec::new();
+    // Each directory is looked through once.
+    let mut seen: Vec<(&From, Tree)> = Vec::new();
+    let differs = |tree: &WrittenTree| {
+        let same = |other: &WrittenTree| other.name != tree.name || other.from == tree.from;
+        !variants.iter().copied().flatten().all(same)
+    };
+    for &trees in variants {
+        let mut own = Trees::default();
+        for tree in trees {
+            let known = seen.iter().find(|(from, _)| **from == tree.from).map(|(_, t)| t.clone());
+            let found = known.map_or_else(|| tree.from.look(file), Ok);
+            match found {
+                Ok(found) => {
+                    let name = if differs(tree) {
+                        let taken = |name: &str| {
+                            let other = all.planned.get(name).is_some_and(|t| *t != found);
+                            other || trees.iter().any(|tree| tree.name == name)
+                        };
+                        free(&format!("{}.{}", tree.name, tree.word()), taken)
+                    } else {
+                        tree.name.clone()
+                    };
+                    seen.push((&tree.from, found.clone()));
+                    all.planned.insert(name.clone(), found);
+                    own.0.insert(tree.name.clone(), name);
+                }
+                Err(mistake) if mistakes.contains(&mistake) => {}
+                Err(mistake) => mistakes.push(mistake),
             }
-            Err(mistake) => mistakes.push(mistake),
+        }
+        all.variants.push(own);
+    }
+    let last = variants.iter().copied().flatten().last();
+    if let Some(last) = last.filter(|_| all.planned.len() > MOST) {
+        let message = format!(
+            "All variants together read {} trees; at most {MOST} are possible",
+            all.planned.len()
+        );
+        mistakes.push(Diagnostic::at(last.at.clone(), message, "let fewer of them differ"));
+    }
+    if mistakes.is_empty() { Ok(all) } else { Err(mistakes) }
+}
+
+/// `name`, or the first with a number behind it that is not taken.
+fn free(name: &str, taken: impl Fn(&str) -> bool) -> String {
+    let numbered = (2..).map(|n: u32| format!("{name}-{n}"));
+    std::iter::once(name.to_owned()).chain(numbered).find(|name| !taken(name)).unwrap_or_default()
+}
+
+impl From {
+    fn look(&self, file: &str) -> Result<Tree, Diagnostic> {
+        match self {
+            Self::Package(package) => Ok(Tree::Package(package.clone())),
+            Self::Path(path) => directory(path, file),
         }
     }
-    if mistakes.is_empty() { Ok(trees) } else { Err(mistakes) }
 }
 
 /// Refuses trees that no command reads, and names that something else has.
@@ -144,8 +227,12 @@ pub(crate) fn check(
         |name: &str| variants.iter().flat_map(|v| &v.layers).any(|layer| layer.name == name);
     let check = |tree: &WrittenTree| {
         let name = &tree.name;
-        if device(name) || layer(name) {
-            let what = if layer(name) { "layer" } else { "device" };
+        let stage = stages.iter().any(|stage| stage.name == *name);
+        if let Some((what, _)) =
+            [("layer", layer(name)), ("device", device(name)), ("stage", stage)]
+                .into_iter()
+                .find(|(_, same)| *same)
+        {
             let message = format!("'{name}' is the name of a tree and of a {what}");
             return Some(Diagnostic::at(tree.at.clone(), message, "give the tree another name"));
         }

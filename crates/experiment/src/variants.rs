@@ -11,6 +11,7 @@ use crate::factors::{Factor, Level};
 use crate::file::{Device, File};
 use crate::names;
 use crate::scale::{self, Scale, Scaled};
+use crate::trees::WrittenTree;
 
 /// One variant with all that it consists of, as written.
 #[derive(Clone)]
@@ -25,6 +26,7 @@ pub(crate) struct Variant<'t> {
     pub devices: Vec<Named<Device<'t>>>,
     pub stack: Vec<Table<'t>>,
     pub stage: Vec<Table<'t>>,
+    pub trees: Vec<WrittenTree<'t>>,
 }
 
 /// What a setting is for.
@@ -33,6 +35,7 @@ pub(crate) enum Thing {
     Device(usize),
     Layer(usize),
     Stage(usize),
+    Tree(usize),
 }
 
 /// All variants of an experiment.
@@ -104,6 +107,7 @@ fn written<'t>(file: &File<'t>) -> Vec<Variant<'t>> {
         devices: file.devices.clone(),
         stack: file.stack.clone(),
         stage: file.stage.clone(),
+        trees: file.trees.clone(),
     };
     if file.variant.is_empty() {
         return vec![common];
@@ -214,7 +218,7 @@ impl<'t> Variant<'t> {
         self.name == name || self.written.as_deref() == Some(name)
     }
 
-    /// Every device, layer and stage by the name that settings have for it, with its place.
+    /// Every device, layer, stage and tree by the name that settings have for it, with its place.
     fn things(&self) -> impl Iterator<Item = (Thing, String, Range<usize>)> + '_ {
         let name = |table: &Table, kind: &str| {
             table.text("name").or(table.text(kind)).unwrap_or_default().to_owned()
@@ -226,7 +230,9 @@ impl<'t> Variant<'t> {
         let layers = layers.map(move |(i, t)| (Thing::Layer(i), name(t, "layer"), t.place("name")));
         let stages = self.stage.iter().enumerate();
         let stages = stages.map(move |(i, t)| (Thing::Stage(i), name(t, "do"), t.place("name")));
-        devices.chain(layers).chain(stages)
+        let trees = self.trees.iter().enumerate();
+        let trees = trees.map(|(i, t)| (Thing::Tree(i), format!("tree.{}", t.name), t.at.clone()));
+        devices.chain(layers).chain(stages).chain(trees)
     }
 
     /// What `path` is for, and the key of it. Names may have dots: the longest that fits is meant.
@@ -265,7 +271,7 @@ impl<'t> Variant<'t> {
             return Err(nothing(setting, std::slice::from_ref(self)));
         };
         let (fixed, instead): (&[&str], _) = match thing {
-            Thing::Device(_) => (&[], ""),
+            Thing::Device(_) | Thing::Tree(_) => (&[], ""),
             Thing::Layer(_) => {
                 (&["name", "layer"], "give the variant a stack of its own: [[variant.stack]]")
             }
@@ -280,6 +286,11 @@ impl<'t> Variant<'t> {
         match thing {
             Thing::Layer(i) => self.stack[i].put(key, setting),
             Thing::Stage(i) => self.stage[i].put(key, setting),
+            Thing::Tree(i) => {
+                let tree = self.trees[i].set(key, setting)?;
+                self.trees[i] = tree;
+                Ok(())
+            }
             Thing::Device(i) => {
                 let mut device = self.devices[i].clone();
                 device.value.table.put(key, setting)?;
@@ -296,12 +307,15 @@ impl<'t> Variant<'t> {
             let plain = name.strip_prefix("device.").filter(|_| matches!(thing, Thing::Device(_)));
             (thing, plain.map(str::to_owned).unwrap_or(name), at)
         };
-        let things: Vec<_> = self.things().map(plain).collect();
+        // Names of trees are held against the others where trees are checked.
+        let things = self.things().filter(|(thing, ..)| !matches!(thing, Thing::Tree(_)));
+        let things: Vec<_> = things.map(plain).collect();
         things.iter().enumerate().find_map(|(i, (thing, name, at))| {
             let word = |thing: &Thing| match thing {
                 Thing::Device(_) => "device",
                 Thing::Layer(_) => "layer",
                 Thing::Stage(_) => "stage",
+                Thing::Tree(_) => "tree",
             };
             if matches!(name.as_str(), "device" | "tree") && !matches!(thing, Thing::Device(_)) {
                 let message = format!(
@@ -332,24 +346,26 @@ impl<'t> Variant<'t> {
 
 /// A setting for what no variant of these has.
 pub(crate) fn nothing(setting: &Setting, variants: &[Variant]) -> Diagnostic {
-    let mut names: [Vec<String>; 3] = Default::default();
+    let mut names: [Vec<String>; 4] = Default::default();
     for (thing, name, _) in variants.iter().flat_map(Variant::things) {
         let kind = match thing {
             Thing::Layer(_) => 0,
             Thing::Stage(_) => 1,
             Thing::Device(_) => 2,
+            Thing::Tree(_) => 3,
         };
         if !names[kind].contains(&name) {
             names[kind].push(name);
         }
     }
-    let [layers, stages, devices] = names.map(|names| names.join(", "));
+    let [layers, stages, devices, trees] = names.map(|names| names.join(", "));
+    let trees = if trees.is_empty() { trees } else { format!("; trees: {trees}") };
     let of = if variants.len() == 1 { "of this variant" } else { "of any variant" };
     Diagnostic::at(
         setting.at(),
         format!("'{}' names nothing {of}", setting.path),
         format!(
-            "write \"NAME.key\"; its layers are: {layers}; stages: {stages}; devices: {devices}"
+            "write \"NAME.key\"; its layers are: {layers}; stages: {stages}; devices: {devices}{trees}"
         ),
     )
 }

@@ -202,3 +202,72 @@ fn every_key_of_a_command_and_of_a_tree_is_described() {
         assert!(page.contains(words), "{words}");
     }
 }
+
+#[test]
+fn variants_factors_and_scales_bring_trees_of_their_own() {
+    let reads = "argv = [\"cp\", \"-r\", \"{tree.files}\", \"{mount}/copy\"]";
+    let tree = "[trees.files]\npackage = \"git\"\n";
+    let variants = "[[variant]]\nname = \"small\"\n[[variant]]\nname = \"large\"\n\
+                    set.\"tree.files.package\" = \"vim-runtime\"";
+    let words = |plan: &Plan| -> Vec<String> {
+        let cells = plan.cells.iter().filter(|cell| cell.repeat == 1);
+        let argv = |cell: &crate::CellPlan| cell.stages[0].command().unwrap().argv[2].clone();
+        cells.map(argv).collect()
+    };
+    let both = planned(&format!("{tree}{variants}"), reads);
+    assert_eq!(words(&both), ["{tree.files.git}", "{tree.files.vim-runtime}"]);
+    let package = |name: &str| Tree::Package(name.to_owned());
+    let trees = &both.needs.trees;
+    assert_eq!(trees["files.git"], package("git"));
+    assert_eq!(trees["files.vim-runtime"], package("vim-runtime"));
+    let factor = "[[factor]]\nname = \"files\"\nkey = \"tree.files.package\"\n\
+                  levels = [\"git\", \"vim-runtime\", \"perl\"]";
+    let crossed = planned(&format!("{tree}{factor}"), reads);
+    assert_eq!(crossed.cells.len(), 3);
+    assert_eq!(crossed.needs.trees.len(), 3);
+    // Where all variants have the same one, its name stays.
+    let scale = "[scale.lab]\nset.\"tree.files.package\" = \"perl\"";
+    let scaled = planned(&format!("{tree}{scale}"), reads);
+    assert_eq!(words(&scaled), ["{tree.files}"]);
+    assert_eq!(scaled.needs.trees["files"], package("perl"));
+    assert_eq!(scaled.facts.scaled, ["tree.files.package = \"perl\""]);
+}
+
+#[test]
+fn directories_of_one_name_are_told_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let make = |name: &str| {
+        let path = folder.path().join(name).join("docs");
+        std::fs::create_dir_all(&path).unwrap();
+        path.canonicalize().unwrap().display().to_string()
+    };
+    let (one, two) = (make("one"), make("two"));
+    let rest = format!(
+        "[trees.t]\npath = \"{one}\"\n[[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\n\
+         set.\"tree.t.path\" = \"{two}\""
+    );
+    let plan = planned(&rest, "argv = [\"ls\", \"{tree.t}\"]");
+    let names: Vec<&str> = plan.needs.trees.keys().map(String::as_str).collect();
+    assert_eq!(names, ["t.docs", "t.docs-2"]);
+}
+
+#[test]
+fn what_cannot_be_set_of_a_tree_is_told_where_it_is_set() {
+    let reads = "argv = [\"ls\", \"{tree.t}\"]";
+    let variant = |set: &str| {
+        format!(
+            "[trees.t]\npackage = \"git\"\n[[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\n{set}"
+        )
+    };
+    for (set, told) in [
+        ("set.\"tree.t.package\" = \"no name!\"", "no name of a Debian package"),
+        ("set.\"tree.t.package\" = 7", "package cannot be 7"),
+        ("set.\"tree.t.size\" = \"5G\"", "trees are not made yet"),
+        ("set.\"tree.t.path\" = \"/etc\"", "either a package or a path"),
+        ("set.\"tree.t.colour\" = 1", "has no key 'colour'"),
+        ("set.\"tree.u.package\" = \"git\"", "trees: tree.t"),
+    ] {
+        let said = refused(&variant(set), reads, "set.");
+        assert!(said.contains(told), "{set}: {said}");
+    }
+}
