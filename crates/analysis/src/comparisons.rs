@@ -1,6 +1,6 @@
 //! Every other variant against the first, in each metric that both have.
 
-use results::model::AskedMetric;
+use results::model::{AskedMetric, PlanFacts};
 use stats::{Comparison, Verdict};
 use units::Better;
 
@@ -59,20 +59,22 @@ struct Draft<'a> {
     new: &'a VariantFigures,
     values: &'a MetricValues,
     question: Option<(usize, &'a AskedMetric)>,
+    better: Better,
     comparison: Comparison,
     /// The p-value after the correction.
     adjusted: Option<f64>,
 }
 
-pub(crate) fn compare_all(
-    variants: &[VariantFigures],
-    questions: &[AskedMetric],
-) -> Vec<MetricComparison> {
+pub(crate) fn compare_all(variants: &[VariantFigures], plan: &PlanFacts) -> Vec<MetricComparison> {
+    let questions = &plan.questions;
     let Some((base, others)) = variants.split_first() else { return Vec::new() };
     let questions = &questions[..questions.len().min(QUESTIONS)];
     let mut drafts = Vec::new();
     for new in others {
-        let pairs = base.values.iter().filter_map(|old| pair(base, new, old, questions));
+        let pairs = base.values.iter().filter_map(|old| {
+            let better = better(plan, &old.scope, &old.metric)?;
+            pair(base, new, old, (questions, better))
+        });
         drafts.extend(pairs);
     }
     judge(&mut drafts);
@@ -85,7 +87,7 @@ fn pair<'a>(
     base: &VariantFigures,
     new: &'a VariantFigures,
     old: &MetricValues,
-    questions: &'a [AskedMetric],
+    (questions, better): (&'a [AskedMetric], Better),
 ) -> Option<Draft<'a>> {
     let values = new.values_of(&old.scope, &old.metric)?;
     let alone = |variant: &VariantFigures| variant.operations(old.scope.stage.as_deref()) == 1;
@@ -102,10 +104,17 @@ fn pair<'a>(
     let question =
         questions.iter().enumerate().find(|(_, asked)| asks(asked, &old.scope, &old.metric));
     let threshold = question.map_or(0.0, |(_, asked)| asked.threshold);
-    // What the catalogue does not describe is not shown, so it is not compared either.
-    let better = layers::metric(&old.metric)?.better;
     let comparison = stats::compare(&old.numbers(), &values.numbers(), better, threshold);
-    Some(Draft { new, values, question, comparison, adjusted: None })
+    Some(Draft { new, values, question, better, comparison, adjusted: None })
+}
+
+/// Which direction of a metric is good. What neither the catalogue nor the plan describes is not shown, so it is not compared either.
+fn better(plan: &PlanFacts, scope: &Scope, metric: &str) -> Option<Better> {
+    let picked = || match scope.of {
+        Of::Command => plan.picked_figure(scope.stage.as_deref(), metric).map(|p| p.better),
+        _ => None,
+    };
+    layers::metric(metric).map(|metric| metric.better).or_else(picked)
 }
 
 /// Whether `asked` is a question about this metric of `scope`.
@@ -135,8 +144,7 @@ fn judge(drafts: &mut [Draft]) {
     let p: Vec<f64> = asked.iter().map(|&i| drafts[i].comparison.p.unwrap_or(f64::NAN)).collect();
     for (&i, p) in asked.iter().zip(stats::holm(&p)) {
         let Some((_, question)) = drafts[i].question else { continue };
-        let metric = layers::metric(&drafts[i].values.metric);
-        let better = metric.map_or(Better::Neither, |metric| metric.better);
+        let better = drafts[i].better;
         let p = Some(p).filter(|p| p.is_finite());
         drafts[i].comparison.judge(p, better, question.threshold);
         drafts[i].adjusted = p;

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use results::model::{AskedMetric, ExpectedFigure, FigureName};
+use results::model::{AskedMetric, ExpectedFigure, FigureName, PlanFacts};
 use stats::RANGE_BELOW;
+use units::Unit;
 
 use crate::comparisons::asks;
 use crate::variant::VariantFigures;
@@ -13,6 +14,8 @@ use crate::variant::VariantFigures;
 pub struct Expectation {
     /// What was expected.
     pub expected: ExpectedFigure,
+    /// Unit of what was expected and found.
+    pub unit: Unit,
     /// The figure, or its ratio to the other one: the median over the repeats (of the ratio within each repeat).
     pub found: Option<f64>,
     /// Lower end of its 95 % interval, of its range below five repeats.
@@ -51,11 +54,15 @@ impl ExpectationOutcome {
 }
 
 /// Holds each expectation against the figures of its variants.
-pub(crate) fn hold(expected: &[ExpectedFigure], variants: &[VariantFigures]) -> Vec<Expectation> {
-    expected.iter().map(|expected| hold_one(expected, variants)).collect()
+pub(crate) fn hold(plan: &PlanFacts, variants: &[VariantFigures]) -> Vec<Expectation> {
+    plan.expectations.iter().map(|expected| hold_one(plan, expected, variants)).collect()
 }
 
-fn hold_one(expected: &ExpectedFigure, variants: &[VariantFigures]) -> Expectation {
+fn hold_one(
+    plan: &PlanFacts,
+    expected: &ExpectedFigure,
+    variants: &[VariantFigures],
+) -> Expectation {
     let own = values(&expected.figure, variants);
     let numbers: Vec<f64> = match &expected.of {
         None => own.into_values().collect(),
@@ -68,12 +75,22 @@ fn hold_one(expected: &ExpectedFigure, variants: &[VariantFigures]) -> Expectati
     let figure = stats::figure(&numbers);
     Expectation {
         expected: expected.clone(),
+        unit: unit(plan, expected),
         found: figure.median,
         low: figure.low,
         high: figure.high,
         n: figure.n,
         outcome: outcome(expected.bound.range(), &figure),
     }
+}
+
+/// A ratio has none.
+fn unit(plan: &PlanFacts, ExpectedFigure { figure, of, .. }: &ExpectedFigure) -> Unit {
+    let known = layers::metric(&figure.metric).map(|metric| metric.unit);
+    let picked =
+        || plan.picked_figure(figure.stage.as_deref(), &figure.metric).map(|picked| picked.unit);
+    let unit = if of.is_some() { None } else { known.or_else(picked) };
+    unit.unwrap_or(Unit::Ratio)
 }
 
 /// The value of each repeat.

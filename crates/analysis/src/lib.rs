@@ -60,8 +60,8 @@ pub fn analyse(result: &ResultSet) -> Analysis {
         simulated: result.manifest.simulated,
         incomplete: result.incomplete.clone(),
         changed: result.seal.broken(),
-        comparisons: comparisons::compare_all(&variants, &plan.questions),
-        expectations: expectations::hold(&plan.expectations, &variants),
+        comparisons: comparisons::compare_all(&variants, plan),
+        expectations: expectations::hold(plan, &variants),
         stages: stages.into_iter().map(str::to_owned).collect(),
         variants,
     }

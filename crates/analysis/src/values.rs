@@ -108,6 +108,8 @@ fn of_stages(stages: &[&StageRecord]) -> Vec<Value> {
     if let [StageRecord { command: Some(command), .. }] = stages {
         let figures = command.metrics().map(|(id, v)| (Of::Command, id.to_owned(), v));
         values.extend(figures);
+        let picked = command.figures.iter();
+        values.extend(picked.map(|(name, v)| (Of::Command, name.clone(), Some(*v))));
     }
     let written = results::model::written(stages.iter().copied());
     let content = written.achieved.as_ref().map(content::achieved);

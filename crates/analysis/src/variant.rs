@@ -71,7 +71,8 @@ pub(crate) fn figures(result: &ResultSet, name: &str, apart: bool) -> VariantFig
     let failed = cells.iter().filter(lost).count();
     let done: Vec<&CellData> = cells.into_iter().filter(|cell| cell.done()).collect();
     let within_run = within::spreads(&done, apart);
-    let values = values::collect(&done, apart);
+    let mut values = values::collect(&done, apart);
+    values.extend(unpicked(result, name, apart, &values));
     let mut figures: BTreeMap<Scope, Figures> = BTreeMap::new();
     for values in &values {
         let own = figures.entry(values.scope.clone()).or_default();
@@ -90,6 +91,29 @@ pub(crate) fn figures(result: &ResultSet, name: &str, apart: bool) -> VariantFig
         within_run,
         values,
     }
+}
+
+/// Figures that a stage of the variant should have picked from what its command printed, and no run did.
+fn unpicked(
+    result: &ResultSet,
+    variant: &str,
+    apart: bool,
+    found: &[MetricValues],
+) -> Vec<MetricValues> {
+    let facts = result.manifest.plan.variants.iter().find(|facts| facts.name == variant);
+    let stages = facts.into_iter().flat_map(|facts| &facts.stages).filter(|stage| stage.measured);
+    let planned = stages.flat_map(|stage| {
+        let stage_name = apart.then(|| stage.name.clone());
+        stage.figures.keys().map(move |metric| MetricValues {
+            scope: Scope { stage: stage_name.clone(), of: Of::Command },
+            metric: metric.clone(),
+            points: Vec::new(),
+        })
+    });
+    let there = |one: &MetricValues| {
+        found.iter().any(|other| other.scope == one.scope && other.metric == one.metric)
+    };
+    planned.filter(|one| !there(one)).collect()
 }
 
 /// What the measured loads of the first cell that knows it were asked to write.

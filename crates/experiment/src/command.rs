@@ -111,6 +111,11 @@ impl Command {
         self.argv.iter().flat_map(|word| parts(word).filter_map(Part::tree)).collect()
     }
 
+    /// Names of the figures that are picked from what it prints.
+    pub(crate) fn figures(&self) -> impl Iterator<Item = &String> {
+        self.figures.keys()
+    }
+
     /// What it needs of a machine, beside its trees.
     pub(crate) fn needs(&self) -> Needs {
         let program = self.argv.first().filter(|word| parts(word).all(|part| part.is_text()));
@@ -257,5 +262,9 @@ pub(crate) fn needs(stages: &[Stage], trees: &BTreeMap<String, Tree>) -> Needs {
 
 /// Checks the name of a figure that is picked from output.
 pub(crate) fn check_figure(name: &str, at: &Range<usize>) -> Result<(), Diagnostic> {
+    if layers::metric(name).is_some() {
+        let message = format!("'{name}' is a figure of Fathom's own");
+        return Err(Diagnostic::at(at.clone(), message, "give what is picked another name"));
+    }
     names::check_plain("a figure", name, at).map_or(Ok(()), Err)
 }

@@ -139,9 +139,12 @@ fn once(mistakes: Vec<Diagnostic>) -> Vec<Diagnostic> {
     told
 }
 
-/// The stages of all variants, those that do the same operations under one name once.
+/// The stages of all variants, those that do the same operations, and pick the same figures, under one name once.
 fn distinct(variants: &[Vec<Stage>]) -> Vec<Stage> {
-    let operations = |stage: &Stage| stage.load().map(stages::operations);
+    let figures = |stage: &Stage| -> Vec<String> {
+        stage.command().into_iter().flat_map(|command| command.figures().cloned()).collect()
+    };
+    let operations = |stage: &Stage| (stage.load().map(stages::operations), figures(stage));
     let mut all: Vec<Stage> = Vec::new();
     for stage in variants.iter().flatten() {
         let same =

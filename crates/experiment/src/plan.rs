@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use layers::Offer;
 use layers::probe::Probe;
 use layers::step::Step;
-use results::model::{PlanFacts, SweepFacts};
+use results::model::{PickedFacts, PlanFacts, SweepFacts};
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Nanos, Percent, Seed};
+use units::{Better, Bytes, Nanos, Percent, Seed, Unit};
 use workload::LoadSpec;
 
 use crate::command::placeholder::{Part, parts};
@@ -381,6 +381,12 @@ pub struct FigurePlan {
     pub from: Output,
     /// A regular expression with one group, which is the number.
     pub pattern: String,
+    /// Its unit; a plain number unless said.
+    #[serde(default)]
+    pub unit: Option<Unit>,
+    /// Which direction is good, if one is.
+    #[serde(default)]
+    pub better: Option<Better>,
 }
 
 /// One of the outputs of a command.
@@ -394,6 +400,11 @@ pub enum Output {
 }
 
 impl CommandPlan {
+    /// The figures that are picked from what it prints, as results keep them.
+    pub(crate) fn picked(&self) -> BTreeMap<String, PickedFacts> {
+        self.figures.iter().map(|(name, figure)| (name.clone(), figure.facts())).collect()
+    }
+
     /// The program and its arguments on `target`, a path; `tree` gives the directory of a tree. The error is the name of a tree
     /// that it does not give.
     pub fn argv_on(

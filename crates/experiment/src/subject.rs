@@ -54,16 +54,10 @@ impl Subject {
         [Some(metric), stage.as_ref(), operation.as_ref(), layer.as_ref()]
     }
 
-    /// It must name a metric of the catalogue, and a stage, an operation or a layer that is measured.
+    /// It must name a metric of the catalogue, or one that a command's stage picks, and a stage, an operation or a layer that is measured.
     pub(crate) fn check(&self, stages: &[Stage], variants: &[VariantStack]) -> Option<Diagnostic> {
-        if !layers::metrics().any(|m| m.id == self.metric) {
-            let near = nearest(&self.metric, layers::metrics().map(|m| m.id));
-            let help = near.map_or_else(
-                || "docs/json.md lists the metrics".to_owned(),
-                |near| format!("did you mean '{near}'?"),
-            );
-            let message = format!("There is no metric '{}'", self.metric);
-            return Some(Diagnostic::at(self.places.at("metric"), message, help));
+        if layers::metric(&self.metric).is_none() {
+            return self.check_stage(stages).or_else(|| self.check_picked(stages));
         }
         if let (Some(operation), Some(_)) = (&self.operation, &self.layer) {
             let message = format!("A metric is of an operation ('{operation}') or of a layer");
@@ -71,6 +65,51 @@ impl Subject {
             return Some(Diagnostic::at(self.places.at("layer"), message, help));
         }
         self.check_stage(stages).or_else(|| self.check_layer(variants))
+    }
+
+    /// What is not in the catalogue must be picked from what a command of a measured stage prints.
+    fn check_picked(&self, stages: &[Stage]) -> Option<Diagnostic> {
+        let own = |stage: &&Stage| self.stage.as_ref().is_none_or(|name| stage.name == *name);
+        let measured = || stages.iter().filter(|stage| stage.measured);
+        let names = |stages: &mut dyn Iterator<Item = &Stage>| -> Vec<String> {
+            let commands = stages.filter_map(Stage::command);
+            let mut names: Vec<_> = commands.flat_map(|c| c.figures().cloned()).collect();
+            names.sort();
+            names.dedup();
+            names
+        };
+        let (picked, all) = (names(&mut measured().filter(own)), names(&mut measured()));
+        let metric = &self.metric;
+        if let (true, Some(key)) = (picked.contains(metric), self.narrowed()) {
+            let message =
+                format!("'{metric}' is picked from what a command prints, and of no {key}");
+            return Some(Diagnostic::at(self.places.at(key), message, "take the key away"));
+        }
+        if picked.contains(metric) {
+            return None;
+        }
+        let message = match &self.stage {
+            Some(stage) if all.contains(metric) => {
+                format!("The command of stage '{stage}' picks no figure '{metric}'")
+            }
+            _ => format!("There is no metric '{metric}'"),
+        };
+        let known = layers::metrics().map(|m| m.id).chain(picked.iter().map(String::as_str));
+        let near = nearest(metric, known);
+        let near = near.map_or_else(
+            || "docs/json.md lists the metrics".to_owned(),
+            |near| format!("did you mean '{near}'?"),
+        );
+        let own = match &picked[..] {
+            [] => String::new(),
+            picked => format!("; figures of commands here: {}", picked.join(", ")),
+        };
+        Some(Diagnostic::at(self.places.at("metric"), message, format!("{near}{own}")))
+    }
+
+    /// The key that says of what operation or layer it is.
+    fn narrowed(&self) -> Option<&'static str> {
+        self.operation.as_ref().map(|_| "operation").or(self.layer.as_ref().map(|_| "layer"))
     }
 
     fn check_stage(&self, stages: &[Stage]) -> Option<Diagnostic> {

@@ -115,11 +115,7 @@ pub struct Expected {
 /// An expectation and what was found, in words.
 pub fn expected(held: &Expectation) -> Expected {
     let ExpectedFigure { figure, bound, of, .. } = &held.expected;
-    let metric = layers::metric(&figure.metric);
-    // A ratio has no unit.
-    let unit = metric.map_or(Unit::Ratio, |metric| metric.unit);
-    let unit = if of.is_some() { Unit::Ratio } else { unit };
-    let show = |number: f64| value(unit, number);
+    let show = |number: f64| value(held.unit, number);
     let asked = match *bound {
         Bound::Above(least) => format!("above {}", show(least)),
         Bound::Below(most) => format!("below {}", show(most)),

@@ -55,3 +55,16 @@ fn from_five_repeats_on_a_limit_inside_of_the_interval_decides_nothing() {
     let inside = (held.low.unwrap() + held.high.unwrap()) / 2.0;
     assert_eq!(outcome(5, Bound::Above(inside), plain()), ExpectationOutcome::Unclear);
 }
+
+#[test]
+fn a_figure_that_a_command_prints_can_be_expected_in_its_unit() {
+    let mut result = fixture::with_picked_figures(5);
+    let expected =
+        |of, bound| ExpectedFigure { figure: figure("vdo", "files"), bound, of, source: None };
+    let ratio = expected(Some(figure("plain", "files")), Bound::Near { value: 2.0, by: 0.1 });
+    result.manifest.plan.expectations = vec![expected(None, Bound::Above(2000.0)), ratio];
+    let held = analyse(&result).expectations;
+    let outcomes: Vec<_> = held.iter().map(|held| (held.outcome, held.unit)).collect();
+    let met = ExpectationOutcome::Met;
+    assert_eq!(outcomes, [(met, units::Unit::Bytes), (met, units::Unit::Ratio)]);
+}

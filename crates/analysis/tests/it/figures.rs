@@ -231,3 +231,19 @@ fn an_interval_is_short_by_the_median_length_and_not_by_that_in_the_middle_of_th
     let spread = analyse(&result).variants[0].within_run[&Scope::operation("randwrite")][0].spread;
     assert!(spread.n < whole + 1, "{} of {}", spread.n, whole + 1);
 }
+
+#[test]
+fn what_a_command_prints_is_a_figure_with_a_verdict() {
+    let analysis = analyse(&fixture::with_picked_figures(5));
+    let scope = Of::Command.alone();
+    let vdo = &analysis.variants[1];
+    let files = vdo.figure(&scope, "files").unwrap();
+    assert_eq!((files.median, files.n), (Some(2006.0), 5));
+    assert!(files.low.unwrap() < 2006.0 && files.high.unwrap() > 2006.0);
+    // What was to be picked and never printed is there without a value.
+    assert_eq!(vdo.figure(&scope, "folders").unwrap().median, None);
+    let found = analysis.comparisons.iter().find(|c| c.metric == "files").unwrap();
+    assert_eq!(found.ratio, Some(2.0));
+    assert_eq!(found.verdict, Some(stats::Verdict::Worse), "less of it is better");
+    assert!(analysis.comparisons.iter().all(|c| c.metric != "folders"));
+}

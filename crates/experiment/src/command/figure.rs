@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use regex_lite::{Error, Regex, RegexBuilder};
+use results::model::PickedFacts;
 use toml::Spanned;
-use units::Key;
+use units::{Better, Key, Unit};
 
 use super::check_figure;
 use crate::diagnostic::Diagnostic;
@@ -22,6 +23,12 @@ const PATTERN: Key = Key {
     takes: "a regular expression with one group around the number",
     example: "'(\\d+) files'",
 };
+const UNIT: Key = Key {
+    name: "unit",
+    takes: "count, bytes, bytes_per_second, per_second, nanos, micros, seconds, percent or ratio",
+    example: "\"seconds\"",
+};
+const BETTER: Key = Key { name: "better", takes: "higher, lower or neither", example: "\"lower\"" };
 /// Most figures of one command.
 const MOST: usize = 32;
 
@@ -51,9 +58,11 @@ fn figure(named: Named<Table>) -> Result<(String, FigurePlan), Diagnostic> {
         },
     };
     let pattern = table.need::<String>(&PATTERN)?;
+    let unit = table.take::<Unit>(&UNIT)?.map(Spanned::into_inner);
+    let better = table.take::<Better>(&BETTER)?.map(Spanned::into_inner);
     table.finish()?;
     check_pattern(&pattern)?;
-    Ok((name, FigurePlan { from, pattern: pattern.into_inner() }))
+    Ok((name, FigurePlan { from, pattern: pattern.into_inner(), unit, better }))
 }
 
 fn check_pattern(pattern: &Spanned<String>) -> Result<(), Diagnostic> {
@@ -76,6 +85,21 @@ fn regex(pattern: &str) -> Result<Regex, Error> {
 }
 
 impl FigurePlan {
+    /// A figure that is a plain number.
+    #[cfg(test)]
+    fn plain(from: Output, pattern: &str) -> Self {
+        Self { from, pattern: pattern.to_owned(), unit: None, better: None }
+    }
+
+    /// As results keep it.
+    pub(crate) fn facts(&self) -> PickedFacts {
+        PickedFacts {
+            unit: self.unit.unwrap_or(Unit::Count),
+            better: self.better.unwrap_or(Better::Neither),
+            pattern: self.pattern.clone(),
+        }
+    }
+
     /// The number that the pattern finds last in what was printed: what a program says last is its result.
     pub fn pick(&self, stdout: &str, stderr: &str) -> Option<f64> {
         let text = match self.from {
@@ -94,13 +118,13 @@ mod tests {
 
     #[test]
     fn the_ends_of_a_line_can_be_asked_for() {
-        let figure = FigurePlan { from: Output::Stdout, pattern: r"^(\d+)$".into() };
+        let figure = FigurePlan::plain(Output::Stdout, r"^(\d+)$");
         assert_eq!(figure.pick("12 files\n5\ndone 7\n", ""), Some(5.0));
     }
 
     #[test]
     fn the_last_number_counts_and_what_is_none_gives_none() {
-        let figure = FigurePlan { from: Output::Stderr, pattern: r"copied (\S+) MB".into() };
+        let figure = FigurePlan::plain(Output::Stderr, r"copied (\S+) MB");
         assert_eq!(figure.pick("copied 1 MB", "copied 2 MB\ncopied 3.5 MB\n"), Some(3.5));
         for text in ["", "copied nothing", "copied many MB", "copied inf MB"] {
             assert_eq!(figure.pick("copied 7 MB", text), None, "{text}");

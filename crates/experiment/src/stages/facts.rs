@@ -5,7 +5,7 @@ use results::model::StageFacts;
 use workload::LoadSpec;
 
 use crate::fill;
-use crate::plan::{Aim, StagePlan, Task};
+use crate::plan::{Aim, CommandPlan, StagePlan, Task};
 
 /// The stage as results keep it.
 pub(crate) fn facts(stage: &StagePlan) -> StageFacts {
@@ -16,6 +16,7 @@ pub(crate) fn facts(stage: &StagePlan) -> StageFacts {
         about: describe(stage),
         load: stage.load().and_then(|load| serde_json::to_value(load).ok()).unwrap_or_default(),
         sweep: stage.sweep.clone(),
+        figures: stage.command().map(CommandPlan::picked).unwrap_or_default(),
     }
 }
 

@@ -203,6 +203,48 @@ fn every_key_of_a_command_and_of_a_tree_is_described() {
     }
 }
 
+/// Two commands that pick figures.
+const PICKING: &str = "shell = \"ls\"\nfigures.files = { pattern = '(\\d+) files', unit = \"bytes\", better = \"lower\" }\n\
+                       [[stage]]\ndo = \"command\"\nname = \"again\"\nmeasure = true\nshell = \"ls\"\n";
+
+#[test]
+fn a_figure_that_a_command_prints_can_be_asked_for_and_expected() {
+    let asks = "[[question]]\nmetric = \"files\"\nstage = \"work\"\n[[question]]\nmetric = \"files\"\n\
+                [[expect]]\nmetric = \"files\"\nabove = 2\nof = { stage = \"work\" }";
+    let plan = planned("", &format!("{PICKING}{asks}"));
+    assert_eq!(plan.facts.questions[0].metric, "files");
+    let facts = plan.facts.picked_figure(Some("work"), "files").unwrap();
+    assert_eq!((facts.unit, facts.better), (units::Unit::Bytes, units::Better::Lower));
+    assert_eq!(plan.facts.picked_figure(Some("again"), "files"), None);
+}
+
+#[test]
+fn a_figure_that_no_command_prints_is_told_with_those_that_are() {
+    for (asks, line, told) in [
+        ("[[question]]\nmetric = \"file\"", "metric", "did you mean 'files'?"),
+        ("[[question]]\nmetric = \"zzzzzz\"", "metric", "figures of commands here: files"),
+        (
+            "[[question]]\nmetric = \"files\"\nstage = \"again\"",
+            "metric",
+            "'again' picks no figure 'files'",
+        ),
+        ("[[question]]\nmetric = \"files\"\nlayer = \"xfs\"", "layer", "of no layer"),
+        ("[[question]]\nmetric = \"files\"\nstage = \"wrok\"", "stage", "did you mean 'work'?"),
+        ("[[expect]]\nmetric = \"fils\"\nabove = 1", "metric", "did you mean 'files'?"),
+    ] {
+        let said = refused("", &format!("{PICKING}{asks}"), line);
+        assert!(said.contains(told), "{asks}: {said}");
+    }
+    for (figure, told) in [
+        ("figures.iops = { pattern = '(1)' }", "a figure of Fathom's own"),
+        ("figures.n = { pattern = '(1)', unit = \"miles\" }", "unit cannot be \"miles\""),
+        ("figures.n = { pattern = '(1)', better = \"more\" }", "better cannot be \"more\""),
+    ] {
+        let said = refused("", &format!("shell = \"ls\"\n{figure}"), "figures");
+        assert!(said.contains(told), "{figure}: {said}");
+    }
+}
+
 #[test]
 fn variants_factors_and_scales_bring_trees_of_their_own() {
     let reads = "argv = [\"cp\", \"-r\", \"{tree.files}\", \"{mount}/copy\"]";

@@ -9,14 +9,14 @@ use results::read::ResultSet;
 
 use super::{
     Cell, Chart, Content, FigureRow, Of, Part, Variant, View, commands, curves, driven, facts,
-    figures, latency, layers, machine, sentence, throughput,
+    figures, glossary, latency, layers, machine, sentence, throughput,
 };
 use crate::wording;
 
 /// Everything that a report says about `set`.
 pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View {
     let plan = &set.manifest.plan;
-    let rows = figures::rows(analysis, &plan.questions);
+    let rows = figures::rows(analysis, plan);
     let variants = variants(set, analysis);
     let mut findings = findings.to_vec();
     findings.sort_by_key(|f| Reverse(f.severity));
@@ -26,7 +26,6 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
     charts.extend(layers::charts(set));
     charts.extend(machine::charts(set));
     let answer = answer(&rows, &charts);
-    let glossary = ::layers::metrics().filter(|m| rows.iter().any(|r| r.metric == m.id)).copied();
     View {
         experiment: plan.experiment.clone(),
         about: plan.about.clone(),
@@ -42,7 +41,7 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
         lab: facts::lab_card(set),
         driven: driven::driven(set, &variants),
         machine: facts::machine(set),
-        glossary: glossary.collect(),
+        glossary: glossary::terms(plan, &rows),
         spread: figures::spread(analysis),
         expectations: analysis.expectations.clone(),
         answer,

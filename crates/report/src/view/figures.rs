@@ -1,14 +1,14 @@
 //! The figures of all variants side by side, from the analysis and the catalogue of metrics.
 
 use analysis::{Analysis, MetricComparison, Of, Scope, VariantFigures};
-use results::model::AskedMetric;
-use units::Metric;
+use results::model::PlanFacts;
+use units::{Better, Metric, Unit};
 
 use super::{Figure, FigureRow, SpreadRow};
 
-/// A row for every metric that the catalogue describes and a variant has: stage by stage operations first, then the load as
+/// A row for every metric that a variant has and the catalogue, or the plan, describes: stage by stage operations first, then the load as
 /// a whole, then layers; within each in the order of the catalogue.
-pub fn rows(analysis: &Analysis, questions: &[AskedMetric]) -> Vec<FigureRow> {
+pub fn rows(analysis: &Analysis, plan: &PlanFacts) -> Vec<FigureRow> {
     let mut scopes: Vec<&Scope> = Vec::new();
     for variant in &analysis.variants {
         for scope in variant.figures.keys().filter(|scope| shown(scope, variant)) {
@@ -22,7 +22,9 @@ pub fn rows(analysis: &Analysis, questions: &[AskedMetric]) -> Vec<FigureRow> {
     scopes.sort_by_key(|scope| (stage(scope), scope.of.clone()));
     let mut rows = Vec::new();
     for scope in scopes {
-        rows.extend(layers::metrics().filter_map(|metric| row(analysis, questions, scope, metric)));
+        let known: Vec<Described> = layers::metrics().map(Described::from).collect();
+        let all = known.into_iter().chain(picked(plan, scope));
+        rows.extend(all.filter_map(|metric| row(analysis, plan, scope, &metric)));
     }
     rows
 }
@@ -36,11 +38,38 @@ fn shown(scope: &Scope, variant: &VariantFigures) -> bool {
     }
 }
 
+/// What a row needs to know of its metric.
+struct Described<'a> {
+    id: &'a str,
+    name: &'a str,
+    unit: Unit,
+    better: Better,
+}
+
+impl<'a> From<&'a Metric> for Described<'a> {
+    fn from(metric: &'a Metric) -> Self {
+        Self { id: metric.id, name: metric.name, unit: metric.unit, better: metric.better }
+    }
+}
+
+/// The figures that the command of a stage prints itself: they are called as the experiment calls them.
+fn picked<'a>(plan: &'a PlanFacts, scope: &'a Scope) -> Vec<Described<'a>> {
+    let mut all: Vec<Described> = Vec::new();
+    if scope.of == Of::Command {
+        for (_, name, facts) in plan.picked(scope.stage.as_deref()) {
+            if !all.iter().any(|known| known.id == name) {
+                all.push(Described { id: name, name, unit: facts.unit, better: facts.better });
+            }
+        }
+    }
+    all
+}
+
 fn row(
     analysis: &Analysis,
-    questions: &[AskedMetric],
+    plan: &PlanFacts,
     scope: &Scope,
-    metric: &Metric,
+    metric: &Described,
 ) -> Option<FigureRow> {
     let values: Vec<_> =
         analysis.variants.iter().map(|v| v.figure(scope, metric.id).and_then(figure)).collect();
@@ -53,7 +82,7 @@ fn row(
         analysis.comparisons.iter().find(same).cloned()
     };
     Some(FigureRow {
-        asked: questions.iter().any(|asked| analysis::asks(asked, scope, metric.id)),
+        asked: plan.questions.iter().any(|asked| analysis::asks(asked, scope, metric.id)),
         purpose: scope.as_layer().is_some() && layers::is_headline(metric.id),
         scope: scope.clone(),
         metric: metric.id.to_owned(),

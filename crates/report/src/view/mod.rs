@@ -9,6 +9,7 @@ mod curves;
 mod driven;
 mod facts;
 mod figures;
+mod glossary;
 mod latency;
 mod layers;
 mod machine;
@@ -20,13 +21,14 @@ mod throughput;
 
 pub use build::view;
 pub use chart::{Axis, Chart, Part, Scale, Series, Shape};
+pub use glossary::Term;
 
 use std::collections::BTreeMap;
 
 use analysis::{Expectation, MetricComparison};
 pub use analysis::{Of, Scope};
 use results::model::{ContentFigures, Finding, LayerFacts, VerifyFigures};
-use units::{Better, Metric, Unit};
+use units::{Better, Unit};
 
 /// Everything that a report says about one result.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,8 +83,8 @@ pub struct View {
     pub lab_times: Vec<(String, f64)>,
     /// The cells in the order they ran.
     pub cells: Vec<Cell>,
-    /// Catalogue entries of all metrics shown.
-    pub glossary: Vec<Metric>,
+    /// What the metrics shown mean.
+    pub glossary: Vec<Term>,
 }
 
 impl View {

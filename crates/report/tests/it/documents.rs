@@ -172,3 +172,23 @@ fn a_single_repeat_has_no_interval_and_its_verdict_is_unclear() {
     assert!(iops["median"].is_f64() && iops["low"].is_null() && iops["high"].is_null());
     assert_eq!(document["comparisons"][0]["verdict"], "unclear");
 }
+
+#[test]
+fn what_a_command_prints_stands_wherever_figures_stand() {
+    let view = given::view(&results::fixture::with_picked_figures(5));
+    let json = report::json::json(&view);
+    let command = &json["variants"][1]["stages"]["random-write"]["command"];
+    assert_eq!(command["files"]["median"], 2006.0);
+    assert_eq!(command["files"]["n"], 5);
+    assert!(command["folders"].is_null() && command.get("folders").is_some(), "{command}");
+    let compared = json["comparisons"].as_array().unwrap();
+    let compared = compared.iter().find(|c| c["metric"] == "files").unwrap();
+    assert_eq!(compared["verdict"], "worse");
+    let csv = report::csv::csv(&view);
+    let line = csv.lines().find(|line| line.starts_with("command,command,files,bytes,vdo,2006,"));
+    assert!(line.is_some_and(|line| line.contains(",worse,")), "{csv}");
+    let text = report::terminal::text(&view, 100, false);
+    assert!(text.contains("files") && text.contains("1.96 KiB"), "{text}");
+    let page = report::html::page(std::slice::from_ref(&view));
+    assert!(page.contains("1.96 KiB") && page.contains("what the group of"), "glossary and table");
+}

@@ -145,6 +145,21 @@ impl PlanFacts {
         }
         names
     }
+
+    /// The figures that measured stages pick from what commands print, with the stage of each; of one stage, where it is named.
+    pub fn picked<'a, 'b>(
+        &'a self,
+        stage: Option<&'b str>,
+    ) -> impl Iterator<Item = (&'a str, &'a str, &'a PickedFacts)> {
+        let stages = self.variants.iter().flat_map(|variant| &variant.stages);
+        let own = stages.filter(move |s| s.measured && stage.is_none_or(|name| s.name == name));
+        own.flat_map(|s| s.figures.iter().map(|(name, f)| (s.name.as_str(), name.as_str(), f)))
+    }
+
+    /// Unit and good direction of a metric that is not in the catalogue: a figure that a stage picks from what its command prints.
+    pub fn picked_figure(&self, stage: Option<&str>, name: &str) -> Option<&PickedFacts> {
+        self.picked(stage).find(|(_, own, _)| *own == name).map(|(.., facts)| facts)
+    }
 }
 
 /// A metric that the experiment asks about.
@@ -205,6 +220,20 @@ pub struct StageFacts {
     /// The point of a sweep that it is.
     #[serde(default)]
     pub sweep: Option<SweepFacts>,
+    /// The numbers that are picked from what its command prints, by name.
+    #[serde(default)]
+    pub figures: BTreeMap<String, PickedFacts>,
+}
+
+/// A number that is picked from what a command prints.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PickedFacts {
+    /// Its unit.
+    pub unit: units::Unit,
+    /// Which direction is good.
+    pub better: units::Better,
+    /// The regular expression that finds it.
+    pub pattern: String,
 }
 
 /// One point of a sweep.

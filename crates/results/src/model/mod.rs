@@ -19,7 +19,7 @@ pub use engine::{ClockFacts, DepthFigures, EngineFacts, ProbeFigure};
 pub use expected::{Bound, ExpectedFigure, FigureName};
 pub use facts::{
     Accelerator, AskedMetric, CellEntry, FactorFacts, LayerFacts, MachineFacts, Manifest,
-    PlanFacts, ResumeFacts, SCHEMA, StageFacts, SweepFacts, VariantFacts,
+    PickedFacts, PlanFacts, ResumeFacts, SCHEMA, StageFacts, SweepFacts, VariantFacts,
 };
 pub use fill::FillFigures;
 pub use finding::{Finding, Severity};
