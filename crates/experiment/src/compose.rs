@@ -12,6 +12,7 @@ use crate::diagnostic::Diagnostic;
 use crate::factors::Factor;
 use crate::file::File;
 use crate::graph::{self, Built};
+use crate::pictures::{self, Picture};
 use crate::plan::{self, CellPlan, DevicePlan, Needs, Plan};
 use crate::questions::{self, Question};
 use crate::scale::Scale;
@@ -67,6 +68,8 @@ pub fn compose(file: &str, text: &str, choices: &Choices) -> Result<Plan, Experi
     if mistakes.is_empty() {
         let stages = distinct(&read.stages);
         mistakes.extend(questions::check(&parsed.question, &stages, &read.stacks));
+        let (drawn, factors) = (&parsed.picture, &parsed.factor);
+        mistakes.extend(pictures::check(drawn, &stages, &read.stacks, factors));
         let names: Vec<&str> = variants.all.iter().map(|variant| variant.name.as_str()).collect();
         mistakes.extend(parsed.expect.iter().flat_map(|e| e.check(&stages, &read.stacks, &names)));
     }
@@ -213,6 +216,7 @@ fn facts(file: &File, repeat: u32, made: &[Made]) -> PlanFacts {
         variants: made.iter().map(variant).collect(),
         questions: file.question.iter().map(Question::facts).collect(),
         expectations: expectations(file, made),
+        pictures: file.picture.iter().map(Picture::facts).collect(),
         factors: file.factor.iter().map(factor).collect(),
         scale: None,
         scaled: Vec::new(),

@@ -9,6 +9,7 @@ use crate::document::{Named, Setting, Table};
 use crate::expectations::Expectation;
 use crate::factors::{Exclude, Factor};
 use crate::names;
+use crate::pictures::Picture;
 use crate::questions::Question;
 use crate::scale::Scaled;
 use crate::trees::{self, WrittenTree};
@@ -31,6 +32,8 @@ const SIZE: Key = key("size", "a size from 64M on, in multiples of 4k", "\"12G\"
 const FILE: Key = key("file", "the path of a file that is copied from", "\"data.img\"");
 const EXPECT: Key =
     key("expect", "tables: [[expect]]", "[{ metric = \"iops\", variant = \"b\", above = 1000 }]");
+const PICTURE: Key =
+    key("picture", "tables: [[picture]]", "[{ show = \"iops over time\", stage = \"warm\" }]");
 const FACTOR: Key = key("factor", "tables: [[factor]]", "[{ name = \"dedupe\" }]");
 /// `[scale.NAME]`.
 pub(crate) const SCALE: Key = key(
@@ -64,6 +67,7 @@ pub(crate) struct File<'t> {
     pub stage: Vec<Table<'t>>,
     pub question: Vec<Question>,
     pub expect: Vec<Expectation>,
+    pub picture: Vec<Picture>,
 }
 
 /// `[devices.ROLE]`: a block device by its role.
@@ -132,6 +136,7 @@ impl<'t> File<'t> {
         let stage = keep(root.tables(&STAGE, "A stage"), m);
         let question = each(keep(root.tables(&QUESTION, "A question"), m), Question::read, m);
         let expect = each(keep(root.tables(&EXPECT, "An expectation"), m), Expectation::read, m);
+        let picture = each(keep(root.tables(&PICTURE, "A picture"), m), Picture::read, m);
         m.extend(root.finish().err());
         for (key, text) in [("about", &about), ("source", &source)] {
             m.extend(text.as_ref().and_then(|t| names::check_text(key, t.get_ref(), &t.span())));
@@ -155,6 +160,7 @@ impl<'t> File<'t> {
             stage,
             question,
             expect,
+            picture,
         };
         file.check(&mut mistakes);
         Ok((file, mistakes))

@@ -24,6 +24,7 @@ mod layout;
 mod names;
 mod only;
 mod order;
+mod pictures;
 mod plan;
 mod questions;
 mod scale;

@@ -86,6 +86,13 @@ impl<'a> Window<'a> {
         window
     }
 
+    /// From one row of each source to another.
+    pub fn of_rows(before: &[&'a SampleRow], after: &[&'a SampleRow]) -> Self {
+        let by_source =
+            |rows: &[&'a SampleRow]| rows.iter().map(|row| (&*row.source, *row)).collect();
+        Self { before: by_source(before), after: by_source(after) }
+    }
+
     /// For each source the first row that begins it and the last one that ends it.
     fn between(
         samples: &'a [SampleRow],

@@ -11,18 +11,19 @@ use crate::wording::{self, NONE};
 /// Rows of the table behind a chart; all points are in the page's JSON.
 const ROWS: usize = 40;
 
-/// The picture of what the experiment asks first.
+/// The pictures that the experiment wants to be seen first, else the one of what it asks first.
 pub fn answer(id: &dyn Fn(&str) -> String, index: usize, view: &View) -> Markup {
-    let answer = view.charts.iter().find(|chart| answers(view, chart));
-    html! { @if let Some(chart) = answer {
-        h2 id=(id("answer")) { "The answer in a picture" }
-        (figure(index, chart))
+    let find = |id: &String| view.charts.iter().find(|chart| chart.id == *id);
+    let charts: Vec<_> = view.answers.iter().filter_map(find).collect();
+    html! { @if !charts.is_empty() {
+        h2 id=(id("answer")) { @if charts.len() == 1 { "The answer in a picture" } @else { "The answer in pictures" } }
+        @for chart in charts { (figure(index, chart)) }
     } }
 }
 
 /// Whether a chart stands on top of the page.
 fn answers(view: &View, chart: &Chart) -> bool {
-    view.answer.as_ref() == Some(&chart.id)
+    view.answers.contains(&chart.id)
 }
 
 /// What the load saw.
@@ -91,7 +92,7 @@ fn table(chart: &Chart) -> Markup {
         div.scroll tabindex="0" role="region" aria-label={ "Table of " (chart.title) } { table {
             thead { tr { th scope="col" { (chart.x.label) } @for series in &bold { th.name scope="col" { (series.name) } } } }
             tbody { @for place in places.iter().step_by(step) { tr {
-                th scope="row" { (position(&chart.x, *place)) }
+                th scope="row" { (chart.place(*place).map_or_else(|| position(&chart.x, *place), str::to_owned)) }
                 @for series in &bold { td {
                     @let value = series.x.iter().position(|x| x == place).and_then(|i| series.y.get(i).copied().flatten());
                     (value.map_or(NONE.to_owned(), |v| wording::value(chart.y.unit, v)))

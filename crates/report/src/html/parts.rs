@@ -30,7 +30,7 @@ pub fn navigation(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
         ("glossary", "Glossary"),
     ];
     let there = |part: &str| match part {
-        "answer" => view.answer.is_some(),
+        "answer" => !view.answers.is_empty(),
         "expected" => !view.expectations.is_empty(),
         "qemu" => in_lab(view),
         _ => true,

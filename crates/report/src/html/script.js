@@ -104,9 +104,11 @@ const group = s => s.variant === null ? "h" + s.hue : "v" + s.variant + "-" + s.
 
 const PAPER = 690;
 const figure = spec => {
-  const stacked = spec.shape === "stacked", repeats = spec.series.some(s => s.repeat !== null);
+  const stacked = spec.shape === "stacked", bars = spec.shape === "bars", repeats = spec.series.some(s => s.repeat !== null);
   const traces = spec.series.map(s => {
     const bold = s.repeat === null, c = colour(s);
+    if (bars) return { type: "bar", name: s.name, x: s.x, y: s.y, marker: { color: c }, hoverinfo: "text", textposition: "none",
+      visible: !spec.hidden?.has(group(s)), text: s.y.map(y => `${s.name}: ${show(spec.y.unit, y)}`) };
     // A point without neighbours has no line: a mark shows it.
     const known = i => (s.y[i] ?? null) !== null;
     const alone = s.y.map((_, i) => known(i) && !known(i - 1) && !known(i + 1));
@@ -126,6 +128,11 @@ const figure = spec => {
   }
   const x = axis(spec.x, xl, xh);
   if (spec.x.scale === "linear") x.range = [Math.min(0, xl), xh > 0 ? xh * 1.01 : 1];
+  if (bars) {
+    const room = innerWidth < 600 ? 12 : 28;
+    Object.assign(x, { tickmode: "array", tickvals: spec.names.map((_, i) => i), range: [-.5, spec.names.length - .5],
+      ticktext: spec.names.map(n => n.length > room ? n.slice(0, room - 1) + "…" : n) });
+  }
   const y = axis(spec.y, spec.y.scale === "linear" ? Math.min(0, yl) : yl, yh);
   if (spec.y.scale === "linear") y.range = [Math.min(0, yl), (yh || 1) * 1.06];
   const narrow = innerWidth < 600;

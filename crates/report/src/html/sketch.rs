@@ -12,12 +12,17 @@ const LEFT: f64 = 84.0;
 const RIGHT: f64 = 16.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 34.0;
+/// About the width of a letter of a name below bars.
+const LETTER: f64 = 7.0;
 
 /// The chart with its extreme values at the axes.
 pub fn sketch(chart: &Chart) -> Markup {
     let (Some((x_low, x_high)), Some((y_low, y_high))) = (chart.x_range(), chart.y_range()) else {
         return html! { p.soft { "No samples of this kind were taken." } };
     };
+    if chart.shape == Shape::Bars {
+        return bars(chart, y_high);
+    }
     let stacked = chart.shape == Shape::Stacked;
     let y_low = if chart.y.scale == Scale::Log { y_low.max(1.0) } else { y_low.min(0.0) };
     let lines = if stacked { piled(&chart.series) } else { chart.series.clone() };
@@ -36,6 +41,34 @@ pub fn sketch(chart: &Chart) -> Markup {
                     stroke-width=(if series.bold() { 2.4 } else { 0.9 }) opacity=(if series.bold() { 1.0 } else { 0.4 }) {}
                 @for (x, y) in alone { circle.alone cx=(format!("{x:.1}")) cy=(format!("{y:.1}")) r="4" style={ "fill:" (colour(series)) } {} }
             }
+        }
+    }
+}
+
+/// Bars side by side, a group for each name.
+fn bars(chart: &Chart, y_high: f64) -> Markup {
+    let (groups, each) = (chart.names.len().max(1) as f64, chart.series.len().max(1) as f64);
+    let (wide, high) = ((WIDTH - LEFT - RIGHT) / groups, HEIGHT - TOP - BOTTOM);
+    // A fifth of a group stays empty between it and the next.
+    let bar = wide * 0.8 / each;
+    let letters = (wide / LETTER) as usize;
+    let fitting = |name: &str| match name.char_indices().nth(letters) {
+        Some(_) => name.chars().take(letters.saturating_sub(1)).chain(['…']).collect(),
+        None => name.to_owned(),
+    };
+    html! {
+        svg.sketch viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } aria-hidden="true" {
+            path d={ "M" (LEFT) " " (TOP) "V" (HEIGHT - BOTTOM) "H" (WIDTH - RIGHT) } fill="none" style="stroke:var(--line)" {}
+            text x=(LEFT - 8.0) y=(TOP + 5.0) font-size="13" text-anchor="end" style="fill:var(--soft)" { (chart.y.unit.show(y_high)) }
+            text x=(LEFT - 8.0) y=(HEIGHT - BOTTOM) font-size="13" text-anchor="end" style="fill:var(--soft)" { (chart.y.unit.show(0.0)) }
+            @for (place, name) in chart.names.iter().enumerate() {
+                text x=(format!("{:.1}", LEFT + wide * (place as f64 + 0.5))) y=(HEIGHT - 12.0) font-size="13" text-anchor="middle" style="fill:var(--soft)" { (fitting(name)) }
+            }
+            @for (number, series) in chart.series.iter().enumerate() { @for (x, y) in series.x.iter().zip(&series.y) { @if let Some(y) = y {
+                @let share = if y_high > 0.0 { (y / y_high).clamp(0.0, 1.0) } else { 0.0 };
+                rect x=(format!("{:.1}", LEFT + wide * (x + 0.1) + bar * number as f64)) y=(format!("{:.1}", TOP + high * (1.0 - share)))
+                    width=(format!("{:.1}", bar * 0.94)) height=(format!("{:.1}", high * share)) style={ "fill:" (colour(series)) } {}
+            } } }
         }
     }
 }

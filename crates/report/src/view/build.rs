@@ -9,7 +9,7 @@ use results::read::ResultSet;
 
 use super::{
     Cell, Chart, Content, FigureRow, Of, Part, Variant, View, commands, curves, driven, facts,
-    figures, glossary, latency, layers, machine, sentence, throughput,
+    figures, glossary, latency, layers, machine, pictures, sentence, throughput,
 };
 use crate::wording;
 
@@ -25,7 +25,10 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
     charts.extend(latency::charts(set));
     charts.extend(layers::charts(set));
     charts.extend(machine::charts(set));
-    let answer = answer(&rows, &charts);
+    let mut answers = pictures::first(set, &rows, &mut charts);
+    if answers.is_empty() {
+        answers.extend(answer(&rows, &charts));
+    }
     View {
         experiment: plan.experiment.clone(),
         about: plan.about.clone(),
@@ -44,7 +47,7 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
         glossary: glossary::terms(plan, &rows),
         spread: figures::spread(analysis),
         expectations: analysis.expectations.clone(),
-        answer,
+        answers,
         charts,
         threads: layers::threads(set),
         samplers: facts::samplers(set),

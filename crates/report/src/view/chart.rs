@@ -17,6 +17,9 @@ pub struct Chart {
     pub reading: String,
     /// How its points are joined.
     pub shape: Shape,
+    /// Names of the places 0, 1, ... of the horizontal axis; empty where numbers are on it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
     /// The horizontal axis.
     pub x: Axis,
     /// The vertical axis.
@@ -44,6 +47,8 @@ pub enum Shape {
     Lines,
     /// Areas on top of each other.
     Stacked,
+    /// Bars beside each other at each place.
+    Bars,
 }
 
 /// One axis.
@@ -102,6 +107,11 @@ impl Chart {
     /// Least and greatest of all finite values; `None` when there are none.
     pub fn y_range(&self) -> Option<(f64, f64)> {
         range(self.series.iter().flat_map(|s| s.y.iter().flatten().copied()))
+    }
+
+    /// What stands at a horizontal position, where the axis has names.
+    pub fn place(&self, x: f64) -> Option<&str> {
+        self.names.get(x.round() as usize).map(String::as_str)
     }
 
     /// Least and greatest horizontal position; `None` when there are none.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use results::model::{FactorFacts, PlanFacts, SweepFacts, VariantFacts};
+use results::model::{FactorFacts, PictureFacts, PlanFacts, SweepFacts, VariantFacts};
 use units::Unit;
 
 use super::{Axis, Chart, FigureRow, Of, Part, Scale, Series, Shape};
@@ -19,14 +19,42 @@ type Curve = (String, Vec<(f64, Option<f64>)>);
 
 /// A chart of every figure on the first screen over the factor with the most levels that are numbers, and over each sweep.
 pub fn charts(plan: &PlanFacts, rows: &[FigureRow]) -> Vec<Chart> {
-    let mut charts = over_factor(plan, rows);
-    charts.extend(over_sweeps(plan, rows));
+    drawn(plan, rows, &Wanted { rows: &FigureRow::headline, by: None })
+}
+
+/// The curves of the figure that a picture names, over the factor or swept key that it names.
+pub fn of_picture(
+    plan: &PlanFacts,
+    rows: &[FigureRow],
+    picture: &PictureFacts,
+    own: &dyn Fn(&FigureRow) -> bool,
+) -> Vec<Chart> {
+    drawn(plan, rows, &Wanted { rows: own, by: picture.by.as_deref() })
+}
+
+/// Of which rows there are curves, and over what.
+struct Wanted<'a> {
+    rows: &'a dyn Fn(&FigureRow) -> bool,
+    /// Name of a factor or a swept key; `None` for the one with the most levels.
+    by: Option<&'a str>,
+}
+
+impl Wanted<'_> {
+    fn over(&self, name: &str) -> bool {
+        self.by.is_none_or(|by| by == name)
+    }
+}
+
+fn drawn(plan: &PlanFacts, rows: &[FigureRow], wanted: &Wanted) -> Vec<Chart> {
+    let mut charts = over_factor(plan, rows, wanted);
+    charts.extend(over_sweeps(plan, rows, wanted));
     charts.retain(Chart::has_points);
     charts
 }
 
-fn over_factor(plan: &PlanFacts, rows: &[FigureRow]) -> Vec<Chart> {
+fn over_factor(plan: &PlanFacts, rows: &[FigureRow], wanted: &Wanted) -> Vec<Chart> {
     let numeric = plan.factors.iter().filter(|f| f.levels.iter().all(|l| number(l).is_some()));
+    let numeric = numeric.filter(|factor| wanted.over(&factor.name));
     let longest = numeric.filter(|f| f.levels.len() >= POINTS).rev().max_by_key(|f| f.levels.len());
     let Some(factor) = longest else { return Vec::new() };
     let point = |row: &FigureRow, at: usize, variant: &VariantFacts| -> Option<Point> {
@@ -39,7 +67,7 @@ fn over_factor(plan: &PlanFacts, rows: &[FigureRow]) -> Vec<Chart> {
         let points = variants.filter_map(|(at, variant)| point(row, at, variant)).collect();
         chart(row, &row.scope.name(), &factor.name, &factor.levels, points)
     };
-    rows.iter().filter(|row| row.headline()).map(of_row).collect()
+    rows.iter().filter(|row| (wanted.rows)(row)).map(of_row).collect()
 }
 
 /// The levels of all other factors: `dedupe on, compression off`.
@@ -51,22 +79,23 @@ fn others(plan: &PlanFacts, factor: &FactorFacts, variant: &VariantFacts) -> Str
     if named.is_empty() { "all".to_owned() } else { named }
 }
 
-fn over_sweeps(plan: &PlanFacts, rows: &[FigureRow]) -> Vec<Chart> {
+fn over_sweeps(plan: &PlanFacts, rows: &[FigureRow], wanted: &Wanted) -> Vec<Chart> {
     let mut points: BTreeMap<&str, BTreeMap<&str, &SweepFacts>> = BTreeMap::new();
     for stage in plan.variants.iter().flat_map(|variant| &variant.stages) {
         if let Some(sweep) = &stage.sweep {
             points.entry(&sweep.stage).or_default().insert(&stage.name, sweep);
         }
     }
-    points.into_iter().flat_map(|(stage, points)| over_sweep(plan, rows, stage, &points)).collect()
+    let of = |(stage, points)| over_sweep(plan, rows, (stage, &points), wanted);
+    points.into_iter().flat_map(of).collect()
 }
 
 /// The figures of one sweep over the swept key with the most values that are numbers.
 fn over_sweep(
     plan: &PlanFacts,
     rows: &[FigureRow],
-    stage: &str,
-    points: &BTreeMap<&str, &SweepFacts>,
+    (stage, points): (&str, &BTreeMap<&str, &SweepFacts>),
+    wanted: &Wanted,
 ) -> Vec<Chart> {
     let mut levels: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (key, value) in points.values().flat_map(|sweep| &sweep.point) {
@@ -76,6 +105,7 @@ fn over_sweep(
         }
     }
     let numeric = levels.iter().filter(|(_, l)| l.iter().all(|level| number(level).is_some()));
+    let numeric = numeric.filter(|(key, _)| wanted.over(key));
     let Some((key, levels)) = numeric.max_by_key(|(_, levels)| levels.len()) else {
         return Vec::new();
     };
@@ -83,7 +113,7 @@ fn over_sweep(
         return Vec::new();
     }
     let mut figures: Vec<(&FigureRow, Vec<Point>)> = Vec::new();
-    for row in rows.iter().filter(|row| row.headline()) {
+    for row in rows.iter().filter(|row| (wanted.rows)(row)) {
         let Some(sweep) = row.scope.stage.as_deref().and_then(|stage| points.get(stage)) else {
             continue;
         };
@@ -131,6 +161,7 @@ fn chart(row: &FigureRow, of: &str, name: &str, levels: &[String], points: Vec<P
                   Lines that run side by side say that the two do not depend on each other."
             .to_owned(),
         shape: Shape::Lines,
+        names: Vec::new(),
         x: Axis {
             label: name.to_owned(),
             scale: Scale::Linear,

@@ -17,11 +17,10 @@ pub fn charts(set: &ResultSet) -> Vec<Chart> {
     let stages = set.manifest.plan.measured_stages();
     let apart = stages.len() > 1;
     let of_stage = |stage: Option<&str>| {
-        let cells = set.cells.iter();
-        let operations: BTreeSet<String> = cells
-            .flat_map(|cell| histograms(cell, stage).map(|(name, _)| name.to_owned()))
-            .collect();
-        operations.iter().map(|operation| chart(set, stage, operation)).collect::<Vec<_>>()
+        operations(set, stage)
+            .iter()
+            .map(|operation| chart(set, stage, operation))
+            .collect::<Vec<_>>()
     };
     let mut charts: Vec<Chart> = if apart {
         stages.into_iter().flat_map(|stage| of_stage(Some(stage))).collect()
@@ -30,6 +29,20 @@ pub fn charts(set: &ResultSet) -> Vec<Chart> {
     };
     charts.retain(Chart::has_points);
     charts
+}
+
+/// Operations with latencies of a stage, or of all measured ones.
+pub(super) fn operations(set: &ResultSet, stage: Option<&str>) -> BTreeSet<String> {
+    let names = |cell| histograms(cell, stage).map(|(name, _)| name.to_owned());
+    set.cells.iter().flat_map(names).collect()
+}
+
+/// The latency below which a share of the I/Os of a cell's stage stayed; `None` where they were too few to say.
+pub(super) fn quantile(cell: &CellData, stage: &str, operation: &str, share: f64) -> Option<f64> {
+    let own = histograms(cell, Some(stage)).filter(|(name, _)| *name == operation);
+    let histogram = histogram::merge(own.map(|(_, text)| text)).ok().flatten()?;
+    let beyond = histogram.len() as f64 * (1.0 - share);
+    (beyond >= 1.0).then(|| histogram.value_at_quantile(share) as f64)
 }
 
 /// Id of the chart of an operation in a stage, or in the only one.
@@ -84,6 +97,7 @@ fn chart(set: &ResultSet, stage: Option<&str>, operation: &str) -> Chart {
                   percentiles."
             .to_owned(),
         shape: Shape::Lines,
+        names: Vec::new(),
         x: Axis { label: "Share of I/Os that were faster".to_owned(), scale: Scale::Nines, unit: Unit::Ratio },
         y: Axis { label: "Latency".to_owned(), scale: Scale::Log, unit: Unit::Nanos },
         series,

@@ -57,6 +57,7 @@ fn chart(set: &ResultSet, variant: usize, layer: &LayerFacts, described: &Descri
         part: if per_field { Part::Machine } else { Part::Layers },
         reading: described.help.to_owned(),
         shape: if per_field { Shape::Stacked } else { Shape::Lines },
+        names: Vec::new(),
         x: seconds_axis(),
         y: Axis { label: y_label(described), scale: Scale::Linear, unit: described.unit },
         series,
@@ -68,7 +69,7 @@ fn series_hue(series: &[Series]) -> usize {
     series.last().map_or(0, |s| s.hue + 1)
 }
 
-fn y_label(described: &Described) -> String {
+pub(super) fn y_label(described: &Described) -> String {
     if described.rate && described.unit == Unit::Ratio {
         return "Seconds per second".to_owned();
     }

@@ -40,6 +40,7 @@ fn processors(set: &ResultSet) -> Chart {
                   times 100 % the machine itself is the limit."
             .to_owned(),
         shape: Shape::Lines,
+        names: Vec::new(),
         x: seconds_axis(),
         y: Axis { label: "Percent of one CPU".to_owned(), scale: Scale::Linear, unit: Unit::Percent },
         series: series.collect(),
@@ -76,6 +77,7 @@ fn device(set: &ResultSet, variant: usize, column: &str, words: &str) -> Chart {
                   moves more than the one above it, a layer amplifies; where less, it saves."
             .to_owned(),
         shape: Shape::Lines,
+        names: Vec::new(),
         x: seconds_axis(),
         y: Axis {
             label: "Throughput".to_owned(),

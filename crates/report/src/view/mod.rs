@@ -13,6 +13,7 @@ mod glossary;
 mod latency;
 mod layers;
 mod machine;
+mod pictures;
 mod repeats;
 mod samples;
 mod sentence;
@@ -71,8 +72,8 @@ pub struct View {
     pub expectations: Vec<Expectation>,
     /// The thesis table: how throughput was spread over the intervals.
     pub spread: Vec<SpreadRow>,
-    /// Id of the chart that shows what the experiment asks about first.
-    pub answer: Option<String>,
+    /// Ids of the charts that are seen first: the pictures of the experiment, else the one that shows what it asks about first.
+    pub answers: Vec<String>,
     /// All charts.
     pub charts: Vec<Chart>,
     /// CPU per thread of a layer.

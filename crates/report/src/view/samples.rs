@@ -9,7 +9,14 @@ use super::repeats::Line;
 /// The samples of one source of a cell, in order of time, while it measured. What was read just before and
 /// just after belongs to it: marks are taken there.
 pub fn samples<'a>(cell: &'a CellData, source: &'a str) -> impl Iterator<Item = &'a SampleRow> {
-    let span = measured_span(cell);
+    samples_within(cell, measured_span(cell), source)
+}
+
+fn samples_within<'a>(
+    cell: &'a CellData,
+    span: Option<(u64, u64)>,
+    source: &'a str,
+) -> impl Iterator<Item = &'a SampleRow> {
     cell.rows.iter().filter_map(move |row| {
         let Row::Sample(sample) = row else { return None };
         let (start, end) = span?;
@@ -22,10 +29,21 @@ pub fn samples<'a>(cell: &'a CellData, source: &'a str) -> impl Iterator<Item = 
 /// point is the growth since the sample before, per second, at its own time; a counter that fell started
 /// anew and gives a gap.
 pub fn line(cell: &CellData, source: &str, field: &str, rate: bool) -> Line {
+    let nothing = || Line { repeat: cell.entry.repeat, ..Line::default() };
+    measured_span(cell).map_or_else(nothing, |span| line_within(cell, span, source, field, rate))
+}
+
+/// The same of what lies between two moments, nanoseconds since the run's epoch.
+pub fn line_within(
+    cell: &CellData,
+    (start, end): (u64, u64),
+    source: &str,
+    field: &str,
+    rate: bool,
+) -> Line {
     let mut line = Line { repeat: cell.entry.repeat, ..Line::default() };
-    let Some((start, _)) = measured_span(cell) else { return line };
     let mut before: Option<(f64, f64)> = None;
-    for sample in samples(cell, source) {
+    for sample in samples_within(cell, Some((start, end)), source) {
         let x = seconds(start, sample.at_ns);
         let value = match sample.error {
             Some(_) => None,

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use results::model::{IntervalRow, Row};
+use results::histogram;
+use results::model::{IntervalRow, PictureFacts, Row, Show};
 use results::read::{CellData, ResultSet};
 use units::Unit;
 
@@ -18,16 +19,46 @@ pub fn charts(set: &ResultSet) -> Vec<Chart> {
     let stages: BTreeSet<_> = keys.iter().map(|k| &k.stage).collect();
     let mut charts = Vec::new();
     for key in &keys {
-        let of = if stages.len() > 1 {
-            format!("{} in stage {}", key.operation, key.stage)
-        } else {
-            key.operation.clone()
-        };
+        let of = of(key, stages.len() > 1);
         charts.push(throughput(set, key, &of));
         charts.push(latency(set, key, &of));
     }
     charts.retain(Chart::has_points);
     charts
+}
+
+/// What a picture wants to be seen over time, for each operation of each stage that it names.
+pub fn of_picture(set: &ResultSet, picture: &PictureFacts) -> Vec<Chart> {
+    let stages: BTreeSet<_> = keys(set).into_iter().map(|key| key.stage).collect();
+    let same = |wanted: &Option<String>, own: &str| wanted.as_ref().is_none_or(|name| name == own);
+    let own = keys(set)
+        .into_iter()
+        .filter(|key| same(&picture.stage, &key.stage) && same(&picture.operation, &key.operation));
+    let order = set.manifest.plan.measured_stages();
+    let mut own: Vec<Key> = own.collect();
+    own.sort_by_key(|key| order.iter().position(|stage| *stage == key.stage));
+    own.iter()
+        .flat_map(|key| {
+            let of = of(key, stages.len() > 1);
+            match picture.show {
+                Show::IopsOverTime => vec![iops(set, key, &of)],
+                Show::ThroughputOverTime => vec![throughput(set, key, &of)],
+                Show::LatencyOverTime => {
+                    picture.percentiles.iter().map(|p| latency_at(set, key, &of, *p)).collect()
+                }
+                _ => Vec::new(),
+            }
+        })
+        .collect()
+}
+
+/// An operation, with its stage where there are several.
+fn of(key: &Key, several: bool) -> String {
+    if several {
+        format!("{} in stage {}", key.operation, key.stage)
+    } else {
+        key.operation.clone()
+    }
 }
 
 /// A stage's name and an operation.
@@ -71,9 +102,49 @@ fn throughput(set: &ResultSet, key: &Key, of: &str) -> Chart {
                   is a stall; a gap means that nothing was recorded."
             .to_owned(),
         shape: Shape::Lines,
+        names: Vec::new(),
         x: seconds_axis(),
         y: Axis { label: "Throughput".to_owned(), scale: Scale::Linear, unit: Unit::BytesPerSecond },
         series: series(set, key, rate),
+    }
+}
+
+fn iops(set: &ResultSet, key: &Key, of: &str) -> Chart {
+    let rate = |row: &IntervalRow| {
+        let length = seconds(row.start_ns, row.end_ns);
+        (length > 0.0).then(|| row.ios as f64 / length)
+    };
+    Chart {
+        id: format!("iops-{}-{}", key.stage, key.operation),
+        title: format!("I/Os per second of {of} over time"),
+        y: Axis { label: "I/Os per second".to_owned(), scale: Scale::Linear, unit: Unit::PerSecond },
+        series: series(set, key, rate),
+        reading: "All jobs together. Thin lines are repeats, the bold line is their median. Each point is one interval, at its end. A line that falls to \
+                  zero is a stall; a gap means that nothing was recorded."
+            .to_owned(),
+        ..throughput(set, key, of)
+    }
+}
+
+/// A percentile of the latency of each interval.
+fn latency_at(set: &ResultSet, key: &Key, of: &str, percent: f64) -> Chart {
+    let usual = latency(set, key, of);
+    if (percent - 99.0).abs() < f64::EPSILON {
+        return usual;
+    }
+    let value = |row: &IntervalRow| {
+        let histogram = histogram::merge(row.histogram.as_deref()).ok().flatten()?;
+        Some(histogram.value_at_quantile(percent / 100.0) as f64)
+    };
+    Chart {
+        id: format!("p{percent}-{}-{}", key.stage, key.operation),
+        title: format!("Latency of {of} over time: the fastest {percent} % of each interval"),
+        reading: format!(
+            "The latency that {percent} % of the I/Os of an interval stayed below. Thin lines are repeats, the bold line is their median."
+        ),
+        y: Axis { label: format!("Latency, {percent} %"), ..usual.y },
+        series: series(set, key, value),
+        ..usual
     }
 }
 
@@ -86,6 +157,7 @@ fn latency(set: &ResultSet, key: &Key, of: &str) -> Chart {
                   cause in the layers: look at the charts below at the same second."
             .to_owned(),
         shape: Shape::Lines,
+        names: Vec::new(),
         x: seconds_axis(),
         y: Axis {
             label: "Latency, 99th percentile".to_owned(),

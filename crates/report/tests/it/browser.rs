@@ -172,3 +172,10 @@ fn a_click_on_a_name_hides_its_lines() {
         return [before, hidden, lines()]; })()";
     assert_eq!(asked(&browser, &page, 1300, click), "12,6,12");
 }
+
+#[test]
+fn pictures_of_every_kind_are_drawn() {
+    let mut set = results::fixture::with(3, 7_600.0);
+    set.manifest.plan.pictures = given::pictures();
+    check("pictures_of_every_kind_are_drawn", &[set]);
+}

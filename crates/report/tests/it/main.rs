@@ -18,7 +18,9 @@ mod terminal;
 #[cfg(test)]
 mod given {
     use report::view::View;
-    use results::model::{Bound, CommandFigures, ExpectedFigure, FigureName, Row};
+    use results::model::{
+        Bound, CommandFigures, ExpectedFigure, FigureName, PictureFacts, Row, Show,
+    };
     use results::read::ResultSet;
 
     /// The view of a result as the program makes it.
@@ -72,6 +74,43 @@ mod given {
             source: Some("a made-up figure".into()),
         }];
         set
+    }
+
+    /// A picture that shows this of everything.
+    pub fn picture(show: Show) -> PictureFacts {
+        PictureFacts {
+            show,
+            stage: None,
+            operation: None,
+            layer: None,
+            series: Vec::new(),
+            percentiles: Vec::new(),
+            metric: None,
+            by: None,
+        }
+    }
+
+    /// One picture of every kind that the made-up result can show.
+    pub fn pictures() -> Vec<PictureFacts> {
+        let series = |names: &[&str], stage: Option<&str>| PictureFacts {
+            layer: Some("vdo".into()),
+            series: names.iter().map(|&name| name.to_owned()).collect(),
+            stage: stage.map(str::to_owned),
+            ..picture(Show::Series)
+        };
+        let percentiles = vec![50.0, 99.0];
+        let stage = Some("random-write".to_owned());
+        vec![
+            PictureFacts { stage: stage.clone(), ..picture(Show::IopsOverTime) },
+            picture(Show::ThroughputOverTime),
+            PictureFacts { percentiles: percentiles.clone(), ..picture(Show::LatencyOverTime) },
+            PictureFacts { percentiles, stage, ..picture(Show::LatencyBars) },
+            series(&["saving_percent"], None),
+            series(&["data_blocks_used"], Some("random-write")),
+            series(&["logical", "data"], Some("random-write")),
+            PictureFacts { metric: Some("iops".into()), ..picture(Show::Comparison) },
+            picture(Show::Unknown),
+        ]
     }
 
     /// The made-up result with so many variants: the second again, under other names.

@@ -313,3 +313,38 @@ fn what_no_run_decides_is_said_once() {
     assert!(headline.ends_with("Verdict: unclear."), "{headline}");
     assert_eq!(headline.matches("unclear").count(), 1, "{headline}");
 }
+
+#[test]
+fn the_pictures_that_an_experiment_asks_for_come_first_and_once() {
+    let mut set = results::fixture::result();
+    set.manifest.plan.pictures = given::pictures();
+    let view = given::view(&set);
+    assert_eq!(view.answers.len(), 9, "{:?}", view.answers);
+    assert_eq!(
+        view.answers[..2],
+        ["iops-random-write-randwrite", "throughput-random-write-randwrite"]
+    );
+    let page = report::html::page(std::slice::from_ref(&view));
+    let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("no {text}"));
+    assert!(place("The answer in pictures") < place("I/Os per second of randwrite over time"));
+    assert!(
+        place("how long the fastest so many percent took at most") < place("id=\"r0-figures\"")
+    );
+    for id in &view.answers {
+        assert_eq!(page.matches(&format!("data-chart=\"r0-{id}\"")).count(), 1, "{id}");
+    }
+    // The sketch of bars has one for each percentile and variant.
+    let bars = page.split_once("data-chart=\"r0-bars-latency-random-write-randwrite\"").unwrap().1;
+    let sketch = bars.split_once("</svg>").unwrap().0;
+    assert_eq!(sketch.matches("<rect").count(), 4);
+    assert!(sketch.contains("50 %") && sketch.contains("99 %"), "{sketch}");
+}
+
+#[test]
+fn a_picture_that_this_version_cannot_draw_leaves_the_usual_one() {
+    let mut set = results::fixture::result();
+    let usual = given::view(&set).answers;
+    set.manifest.plan.pictures = vec![given::picture(results::model::Show::Unknown)];
+    assert_eq!(given::view(&set).answers, usual);
+    assert_eq!(usual.len(), 1);
+}

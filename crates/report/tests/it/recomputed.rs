@@ -100,6 +100,82 @@ impl Given {
         }
     }
 
+    /// Middle of the repeats' values.
+    fn median(&self, variant: &str, value: impl Fn(&[Row]) -> f64) -> f64 {
+        let own = self.rows.iter().filter(|((name, _), _)| name == variant);
+        let mut values: Vec<f64> = own.map(|(_, rows)| value(rows)).collect();
+        values.sort_by(f64::total_cmp);
+        values[values.len() / 2]
+    }
+
+    /// The two percentiles of every variant's bars, from the histograms of the intervals.
+    fn latency_bars(&self, chart: &Value) {
+        assert_eq!(chart["names"], serde_json::json!(["50 %", "99 %"]));
+        for variant in ["plain", "vdo"] {
+            for (place, share) in [(0.0, 0.5), (1.0, 0.99)] {
+                let own = |rows: &[Row]| {
+                    let texts = rows.iter().filter_map(|row| match row {
+                        Row::Interval(i) if i.operation == "randwrite" => i.histogram.as_deref(),
+                        _ => None,
+                    });
+                    let all = results::histogram::merge(texts).unwrap().unwrap();
+                    all.value_at_quantile(share) as f64
+                };
+                let computed = self.median(variant, own);
+                close(at(series(chart, variant, None), place), computed, variant);
+            }
+        }
+    }
+
+    /// All I/Os over all of the stage's time.
+    fn iops_bars(&self, chart: &Value) {
+        for variant in ["plain", "vdo"] {
+            let own = |rows: &[Row]| {
+                let ios = rows.iter().filter_map(|row| match row {
+                    Row::Interval(i) if i.operation == "randwrite" => Some(i.ios as f64),
+                    _ => None,
+                });
+                let edges = rows.iter().filter_map(|row| match row {
+                    Row::Stage(edge) if edge.measured => Some(edge.at_ns),
+                    _ => None,
+                });
+                let (start, end) = (edges.clone().min().unwrap(), edges.max().unwrap());
+                ios.sum::<f64>() / ((end - start) as f64 / 1e9)
+            };
+            close(at(series(chart, variant, None), 0.0), self.median(variant, own), variant);
+        }
+    }
+
+    /// What was saved since allocation, at the tenth sample.
+    fn saving(&self, chart: &Value) {
+        let (rows, start) = self.of("vdo", 1);
+        let stats = |row: &Row| match row {
+            Row::Sample(s) if s.source == "vdo.stats" => Some(s.clone()),
+            _ => None,
+        };
+        let allocated =
+            rows.iter().filter_map(stats).find(|s| s.mark.as_deref() == Some("allocated"));
+        let (before, now) = (allocated.unwrap(), self.unmarked()[9].clone());
+        let growth = |field: &str| now.fields[field].unwrap() - before.fields[field].unwrap();
+        let computed = 100.0 * (1.0 - growth("dataBlocksUsed") / growth("logicalBlocksUsed"));
+        let x = (now.at_ns - start) as f64 / 1e9;
+        close(at(series(chart, "vdo", Some(1)), x), computed, "saving");
+    }
+
+    /// Blocks of data from the ninth sample to the tenth.
+    fn growth_of_data(&self, chart: &Value) {
+        let samples = self.unmarked();
+        let value = |i: usize| samples[i].fields["dataBlocksUsed"].unwrap();
+        let x = (samples[9].at_ns - self.of("vdo", 1).1) as f64 / 1e9;
+        close(at(series(chart, "vdo", Some(1)), x), value(9) - value(8), "data blocks");
+    }
+
+    /// Samples at their cadence, of the first repeat.
+    fn unmarked(&self) -> Vec<&SampleRow> {
+        let all = self.samples("vdo", 1, "vdo.stats");
+        all.into_iter().filter(|sample| sample.mark.is_none()).collect()
+    }
+
     /// The tenth sample of a field, or its growth per second since the ninth.
     fn field(&self, chart: &Value, source: &str, field: &str, name: &str, rate: bool) {
         let variant = if source.starts_with("vdo") || chart["id"].as_str().unwrap().starts_with('1')
@@ -182,7 +258,9 @@ fn one_figure_of_each_chart_equals_what_rows_log_says() {
     let home = tempfile::tempdir().unwrap();
     let dir = home.path().join("result");
     let mut sink = DirSink::create(&dir).unwrap();
-    results::fixture::write(&with_reads_and_processors(), &mut sink).unwrap();
+    let mut whole = with_reads_and_processors();
+    whole.manifest.plan.pictures = given::pictures();
+    results::fixture::write(&whole, &mut sink).unwrap();
     let set = results::open(&dir).unwrap();
     let given = Given::read(&dir, &set);
     let page = given::page(&set);
@@ -196,6 +274,23 @@ fn one_figure_of_each_chart_equals_what_rows_log_says() {
             }
             "p99-random-write-randwrite" => {
                 given.intervals(chart, |i| i.latency.unwrap().p99_ns as f64);
+            }
+            "iops-random-write-randwrite" => {
+                given.intervals(chart, |i| i.ios as f64 / ((i.end_ns - i.start_ns) as f64 / 1e9));
+            }
+            "p50-random-write-randwrite" => {
+                given.intervals(chart, |i| {
+                    let all = results::histogram::merge(i.histogram.as_deref()).unwrap().unwrap();
+                    all.value_at_quantile(0.5) as f64
+                });
+            }
+            "bars-latency-random-write-randwrite" => given.latency_bars(chart),
+            "bars-iops-all" => given.iops_bars(chart),
+            "series-vdo-space saved-all" => given.saving(chart),
+            "series-vdo-data blocks-random-write" => given.growth_of_data(chart),
+            "series-vdo-logical-data-random-write" => {
+                field("vdo.stats", "logicalBlocksUsed", "logical", false);
+                field("vdo.stats", "dataBlocksUsed", "data", false);
             }
             "latency-randwrite" => given.percentiles(chart),
             "1-vdo-space" => field("vdo.stats", "dataBlocksUsed", "data", false),
@@ -217,5 +312,40 @@ fn one_figure_of_each_chart_equals_what_rows_log_says() {
             "cpu" => given.processors(chart),
             unknown => panic!("no second path recomputes chart {unknown}: write one"),
         }
+    }
+}
+
+#[test]
+fn a_curve_that_is_asked_for_shows_the_medians_of_a_figure_nobody_asks_about() {
+    let mut set = given::variants(3);
+    let plan = &mut set.manifest.plan;
+    plan.factors = vec![results::model::FactorFacts {
+        name: "depth".into(),
+        levels: ["1", "4", "16"].map(str::to_owned).to_vec(),
+    }];
+    for (variant, level) in plan.variants.iter_mut().zip(["1", "4", "16"]) {
+        variant.levels = [("depth".to_owned(), level.to_owned())].into();
+    }
+    let curve = given::picture(results::model::Show::Curve);
+    plan.pictures = vec![results::model::PictureFacts {
+        metric: Some("errors".into()),
+        operation: Some("randwrite".into()),
+        by: Some("depth".into()),
+        ..curve
+    }];
+    for record in set.cells.iter_mut().filter_map(|cell| cell.record.as_mut()) {
+        let errors = [("EIO".to_owned(), u64::from(record.repeat) * record.variant.len() as u64)];
+        for load in record.stages.iter_mut().filter_map(|stage| stage.load.as_mut()) {
+            load.operations.values_mut().for_each(|o| o.errors = errors.clone().into());
+        }
+    }
+    let view = given::view(&set);
+    assert_eq!(view.answers, ["curve-errors-randwrite"], "it is the only picture on top");
+    let charts = given::charts(&given::page(&set));
+    let chart = charts.iter().find(|chart| chart["id"] == "curve-errors-randwrite").unwrap();
+    let line = series(chart, "all", None);
+    // The second of three repeats is the median; `plain`, `vdo`, `vdo 2`.
+    for (level, computed) in [(1.0, 10.0), (4.0, 6.0), (16.0, 10.0)] {
+        close(at(line, level), computed, "errors");
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CellState, ExpectedFigure};
+use super::{CellState, ExpectedFigure, PictureFacts};
 
 /// Version of the layout of a result; grows with every change that an older reader would misread.
 pub const SCHEMA: u32 = 1;
@@ -113,6 +113,9 @@ pub struct PlanFacts {
     /// What is expected to be found.
     #[serde(default)]
     pub expectations: Vec<ExpectedFigure>,
+    /// What is seen first, in this order.
+    #[serde(default)]
+    pub pictures: Vec<PictureFacts>,
     /// What was varied at several levels, in the order of the variants' names.
     #[serde(default)]
     pub factors: Vec<FactorFacts>,

@@ -8,6 +8,7 @@ mod facts;
 mod fill;
 mod finding;
 mod load;
+mod picture;
 mod reason;
 mod rows;
 mod verify;
@@ -27,6 +28,7 @@ pub use load::{
     ContentFigures, CpuFigures, IoLogFacts, LatencySummary, LoadSummary, OperationSummary,
     SteadyFacts, TargetSummary, WorstIo, half_interval,
 };
+pub use picture::{PictureFacts, Show};
 pub use reason::plain_and_raw;
 pub use rows::{Fields, IntervalRow, Row, SampleRow, StageEdge};
 pub use verify::{VerifyFigures, WrongBlock, WrongKind};

@@ -1,0 +1,108 @@
+//! Bars side by side, a colour for each variant: percentiles of latency, or a figure stage by stage.
+
+use results::model::PictureFacts;
+use results::read::ResultSet;
+use units::Unit;
+
+use crate::view::repeats::median;
+use crate::view::{Axis, Chart, FigureRow, Part, Scale, Series, Shape, latency};
+
+/// Percentiles of latency of each operation of each stage that the picture names.
+pub(super) fn latency(set: &ResultSet, picture: &PictureFacts) -> Vec<Chart> {
+    let stages = set.manifest.plan.measured_stages();
+    let apart = stages.len() > 1;
+    let own = stages.into_iter().filter(|s| picture.stage.as_deref().is_none_or(|name| name == *s));
+    let charts = own.flat_map(|stage| {
+        let operations = latency::operations(set, Some(stage));
+        let own = operations
+            .into_iter()
+            .filter(|name| picture.operation.as_ref().is_none_or(|wanted| wanted == name));
+        own.map(|operation| latency_of(set, (stage, apart), &operation, &picture.percentiles))
+            .collect::<Vec<_>>()
+    });
+    charts.collect()
+}
+
+fn latency_of(
+    set: &ResultSet,
+    (stage, apart): (&str, bool),
+    operation: &str,
+    percentiles: &[f64],
+) -> Chart {
+    let variants = set.manifest.plan.variants.iter().enumerate();
+    let series = variants.map(|(index, variant)| {
+        let value = |percent: &f64| {
+            let own = |cell| latency::quantile(cell, stage, operation, percent / 100.0);
+            median(set.cells_of(&variant.name).filter_map(own).collect())
+        };
+        bars(&variant.name, index, percentiles.iter().map(value).collect())
+    });
+    let in_stage = if apart { format!(" in stage {stage}") } else { String::new() };
+    Chart {
+        id: format!("bars-latency-{stage}-{operation}"),
+        title: format!("Latency of {operation}{in_stage}: how long the fastest so many percent took at most"),
+        part: Part::Load,
+        reading: "At 99 % stands the latency that 99 of 100 I/Os of the stage stayed below: the median over the repeats of each repeat's own percentile. \
+                  Shorter bars are better."
+            .to_owned(),
+        shape: Shape::Bars,
+        names: percentiles.iter().map(|percent| format!("{} %", plain(*percent))).collect(),
+        x: Axis { label: "Share of I/Os that were faster".to_owned(), scale: Scale::Linear, unit: Unit::Count },
+        y: Axis { label: "Latency".to_owned(), scale: Scale::Linear, unit: Unit::Nanos },
+        series: series.filter(|series| series.y.iter().any(Option::is_some)).collect(),
+    }
+}
+
+/// `99.9` for 99.9, `50` for 50.
+fn plain(percent: f64) -> String {
+    let text = format!("{percent:.4}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A figure of every variant, a group of bars for each stage, operation or layer that it is of.
+pub(super) fn comparison(
+    set: &ResultSet,
+    rows: &[FigureRow],
+    picture: &PictureFacts,
+    wanted: &dyn Fn(&FigureRow) -> bool,
+) -> Vec<Chart> {
+    let own: Vec<&FigureRow> = rows.iter().filter(|row| wanted(row)).collect();
+    let Some(first) = own.first() else { return Vec::new() };
+    let variants = set.manifest.plan.variants.iter().enumerate();
+    let series = variants.map(|(index, variant)| {
+        let value = |row: &&FigureRow| Some(row.values.get(index).copied().flatten()?.median);
+        bars(&variant.name, index, own.iter().map(value).collect())
+    });
+    let way = match first.better {
+        units::Better::Higher => " Longer bars are better.",
+        units::Better::Lower => " Shorter bars are better.",
+        units::Better::Neither => "",
+    };
+    let within =
+        picture.stage.as_ref().map_or_else(String::new, |stage| format!(" in stage {stage}"));
+    let several = own.len() > 1;
+    let of = if several { within } else { format!(" of {}", first.scope.name()) };
+    vec![Chart {
+        id: format!("bars-{}-{}", first.metric, picture.stage.as_deref().unwrap_or("all")),
+        title: format!("{}{of}", capitalised(&first.label)),
+        part: Part::Load,
+        reading: format!(
+            "Each bar is one variant, the median over its repeats; the tables have the spread.{way}"
+        ),
+        shape: Shape::Bars,
+        names: own.iter().map(|row| row.scope.name()).collect(),
+        x: Axis { label: String::new(), scale: Scale::Linear, unit: Unit::Count },
+        y: Axis { label: capitalised(&first.label), scale: Scale::Linear, unit: first.unit },
+        series: series.filter(|series| series.y.iter().any(Option::is_some)).collect(),
+    }]
+}
+
+fn bars(name: &str, variant: usize, y: Vec<Option<f64>>) -> Series {
+    let x = (0..y.len()).map(|place| place as f64).collect();
+    Series { name: name.to_owned(), variant: Some(variant), hue: 0, repeat: None, x, y }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |c| c.to_uppercase().chain(chars).collect())
+}

@@ -1,0 +1,49 @@
+//! What an experiment wants to be seen first: charts that the page has anyway, or others made of the same parts.
+
+mod bars;
+mod series;
+
+use analysis::asks;
+use results::model::{AskedMetric, PictureFacts, Show};
+use results::read::ResultSet;
+
+use super::{Chart, FigureRow, curves, throughput};
+
+/// Ids of the charts that are seen first, in order; those that the page has not yet are added to `charts`.
+pub(super) fn first(set: &ResultSet, rows: &[FigureRow], charts: &mut Vec<Chart>) -> Vec<String> {
+    let mut ids = Vec::new();
+    for picture in &set.manifest.plan.pictures {
+        for chart in drawn(set, rows, picture).into_iter().filter(Chart::has_points) {
+            if !ids.contains(&chart.id) {
+                ids.push(chart.id.clone());
+            }
+            if !charts.iter().any(|known| known.id == chart.id) {
+                charts.push(chart);
+            }
+        }
+    }
+    ids
+}
+
+fn drawn(set: &ResultSet, rows: &[FigureRow], picture: &PictureFacts) -> Vec<Chart> {
+    match picture.show {
+        Show::IopsOverTime | Show::ThroughputOverTime | Show::LatencyOverTime => {
+            throughput::of_picture(set, picture)
+        }
+        Show::LatencyBars => bars::latency(set, picture),
+        Show::Series => series::charts(set, picture),
+        Show::Curve => {
+            curves::of_picture(&set.manifest.plan, rows, picture, &|row| of(picture, row))
+        }
+        Show::Comparison => bars::comparison(set, rows, picture, &|row| of(picture, row)),
+        Show::Unknown => Vec::new(),
+    }
+}
+
+/// Whether a row is of the figure that a picture names.
+fn of(picture: &PictureFacts, row: &FigureRow) -> bool {
+    let PictureFacts { stage, operation, layer, .. } = picture.clone();
+    let Some(metric) = picture.metric.clone() else { return false };
+    let asked = AskedMetric { metric, stage, operation, layer, threshold: 0.0 };
+    asks(&asked, &row.scope, &row.metric)
+}

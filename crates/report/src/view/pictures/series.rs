@@ -1,0 +1,212 @@
+//! What a layer says over time, of every variant that has a layer of that name: lines of its charts, or its metrics from one sample to
+//! the next.
+
+use std::collections::BTreeMap;
+
+use layers::{ALLOCATED, FigureFacts, Kind, Window};
+use results::model::{PictureFacts, Row, SampleRow};
+use results::read::{CellData, ResultSet};
+use units::{Basis, Metric, Unit};
+
+use crate::view::clock::{measured_span, seconds, windows};
+use crate::view::layers::y_label;
+use crate::view::repeats::{Line, Look, seconds_axis, with_median};
+use crate::view::samples::line_within;
+use crate::view::{Axis, Chart, Part, Scale, Series, Shape};
+
+/// What one name of `series` stands for.
+#[derive(Clone, Copy)]
+enum Drawn {
+    /// A line of a chart of the layer's kind.
+    Field(&'static layers::Chart, &'static layers::Series),
+    /// A metric of the kind.
+    Metric(&'static Metric),
+}
+
+impl Drawn {
+    /// A metric's id, or the label or field of a line.
+    fn find(kind: &'static Kind, name: &str) -> Option<Self> {
+        if let Some(metric) = kind.metrics.iter().find(|metric| metric.id == name) {
+            return Some(Self::Metric(metric));
+        }
+        kind.charts.iter().find_map(|chart| {
+            let line = chart.series.iter().find(|s| s.label == name || s.field == name)?;
+            Some(Self::Field(chart, line))
+        })
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Field(_, line) => line.label,
+            Self::Metric(metric) => metric.name,
+        }
+    }
+
+    /// What the axis says, its unit, and how to read the line.
+    fn axis(self) -> (String, Unit, String) {
+        match self {
+            Self::Field(chart, _) => (y_label(chart), chart.unit, chart.help.to_owned()),
+            Self::Metric(metric) => {
+                let since = match metric.basis {
+                    Basis::Counter => " Each point is of the time since the sample before.",
+                    Basis::Cell => " Each point is of the time since allocation ended.",
+                    Basis::Level => "",
+                };
+                (metric.name.to_owned(), metric.unit, format!("{}{since}", metric.help))
+            }
+        }
+    }
+}
+
+/// One chart, or one for each axis where the series do not share theirs.
+pub(super) fn charts(set: &ResultSet, picture: &PictureFacts) -> Vec<Chart> {
+    let Some(layer) = picture.layer.as_deref() else { return Vec::new() };
+    let mut lines: Vec<(Drawn, usize)> = Vec::new();
+    for name in &picture.series {
+        for (index, variant) in set.manifest.plan.variants.iter().enumerate() {
+            let own = variant.stack.iter().find(|facts| facts.name == layer);
+            let drawn = own.and_then(|facts| Drawn::find(layers::kind(&facts.layer)?, name));
+            lines.extend(drawn.map(|drawn| (drawn, index)));
+        }
+    }
+    // A metric's axis is its name, which is the same for none but itself: metrics of one unit share an axis.
+    let mut axes: Vec<(Axis, Vec<String>, Vec<&str>, Vec<Series>)> = Vec::new();
+    let single = lines.iter().all(|(drawn, _)| drawn.name() == lines[0].0.name());
+    for (hue, (drawn, index)) in lines.iter().enumerate() {
+        let variant = &set.manifest.plan.variants[*index].name;
+        let look = match (single, lines.iter().all(|(_, other)| other == index)) {
+            (true, _) => Look { name: variant.clone(), variant: Some(*index), hue: 0 },
+            (false, true) => Look { name: drawn.name().to_owned(), variant: None, hue },
+            (false, false) => {
+                Look { name: format!("{}, {variant}", drawn.name()), variant: None, hue }
+            }
+        };
+        let of_cell = |cell| of_cell(cell, layer, *drawn, set, *index, picture.stage.as_deref());
+        let own = with_median(&look, set.cells_of(variant).filter_map(of_cell).collect());
+        let (label, unit, help) = drawn.axis();
+        let same =
+            |axis: &Axis| axis.unit == unit && (unit == Unit::Percent || axis.label == label);
+        match axes.iter_mut().find(|(axis, ..)| same(axis)) {
+            Some((axis, helps, names, series)) => {
+                if axis.label != label {
+                    axis.label = "Percent".to_owned();
+                }
+                if !helps.contains(&help) {
+                    helps.push(help);
+                }
+                if !names.contains(&drawn.name()) {
+                    names.push(drawn.name());
+                }
+                series.extend(own);
+            }
+            None => {
+                let axis = Axis { label, scale: Scale::Linear, unit };
+                axes.push((axis, vec![help], vec![drawn.name()], own));
+            }
+        }
+    }
+    let in_stage = picture.stage.as_ref().map_or_else(String::new, |s| format!(" in stage {s}"));
+    let chart = |(y, helps, names, series): (Axis, Vec<String>, Vec<&str>, Vec<Series>)| Chart {
+        id: format!(
+            "series-{layer}-{}-{}",
+            names.join("-"),
+            picture.stage.as_deref().unwrap_or("all")
+        ),
+        title: format!("{layer}: {} over time{in_stage}", names.join(", ")),
+        part: Part::Layers,
+        reading: helps.join(" "),
+        shape: Shape::Lines,
+        names: Vec::new(),
+        x: seconds_axis(),
+        y,
+        series,
+    };
+    axes.into_iter().map(chart).collect()
+}
+
+/// The line of one cell; `None` where the stage did not run.
+fn of_cell(
+    cell: &CellData,
+    layer: &str,
+    drawn: Drawn,
+    set: &ResultSet,
+    variant: usize,
+    stage: Option<&str>,
+) -> Option<Line> {
+    let span = match stage {
+        None => measured_span(cell)?,
+        Some(name) => {
+            let window = windows(cell).into_iter().find(|window| window.name == name)?;
+            (window.start_ns, window.end_ns.unwrap_or(u64::MAX))
+        }
+    };
+    match drawn {
+        Drawn::Field(chart, line) => {
+            let source = format!("{layer}.{}", line.probe);
+            Some(line_within(cell, span, &source, line.field, chart.rate))
+        }
+        Drawn::Metric(metric) => {
+            let stack = &set.manifest.plan.variants.get(variant)?.stack;
+            let facts = stack.iter().find(|facts| facts.name == layer)?;
+            Some(metric_line(cell, span, (layer, layers::kind(&facts.layer)?), metric))
+        }
+    }
+}
+
+/// The metric at each round of samples of the layer: over the time since the round before, or since allocation.
+fn metric_line(
+    cell: &CellData,
+    span: (u64, u64),
+    (layer, kind): (&str, &'static Kind),
+    metric: &Metric,
+) -> Line {
+    let mut line = Line { repeat: cell.entry.repeat, ..Line::default() };
+    let own = |row: &&SampleRow| {
+        row.source.strip_prefix(layer).is_some_and(|rest| rest.starts_with('.'))
+            && row.error.is_none()
+    };
+    let samples = || {
+        let rows = cell.rows.iter().filter_map(|row| match row {
+            Row::Sample(sample) => Some(sample),
+            Row::Interval(_) | Row::Stage(_) => None,
+        });
+        rows.filter(own)
+    };
+    let allocated: Vec<&SampleRow> =
+        samples().filter(|row| row.mark.as_deref() == Some(ALLOCATED)).collect();
+    // Marked samples fall beside those at the cadence, and little happens between the two.
+    let at_cadence =
+        samples().filter(|row| row.mark.is_none() && (span.0..=span.1).contains(&row.at_ns));
+    let rounds = rounds(at_cadence);
+    for (place, now) in rounds.iter().enumerate() {
+        let from = match metric.basis {
+            Basis::Cell => Some(&allocated),
+            Basis::Counter | Basis::Level => place.checked_sub(1).and_then(|at| rounds.get(at)),
+        };
+        if let (Some(from), Some(at)) = (from, now.iter().map(|row| row.at_ns).max()) {
+            let window = Window::of_rows(from, now);
+            let figures = (kind.figures)(&FigureFacts { layer, window: &window, achieved: None });
+            line.push(seconds(span.0, at), figures.get(metric.id).copied().flatten());
+        }
+    }
+    line
+}
+
+/// What each source said last whenever all that are due together were read.
+fn rounds<'a>(samples: impl Iterator<Item = &'a SampleRow>) -> Vec<Vec<&'a SampleRow>> {
+    let mut rounds = Vec::new();
+    let mut latest: BTreeMap<&str, &SampleRow> = BTreeMap::new();
+    let mut seen: Vec<&str> = Vec::new();
+    for row in samples {
+        if seen.contains(&row.source.as_str()) {
+            rounds.push(latest.values().copied().collect());
+            seen.clear();
+        }
+        seen.push(&row.source);
+        latest.insert(&row.source, row);
+    }
+    if !seen.is_empty() {
+        rounds.push(latest.into_values().collect());
+    }
+    rounds
+}
