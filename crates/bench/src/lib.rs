@@ -17,6 +17,7 @@ pub mod fio;
 mod floor;
 pub mod goal;
 mod judged;
+pub mod order;
 pub mod ours;
 pub mod outcome;
 pub mod proportion;

@@ -1,8 +1,9 @@
-//! The guest's half of a run: executes the mission's cells and sends everything to the host.
+//! The guest's half of a run: executes cells or holds a stack, and sends everything to the host.
 
 use std::collections::BTreeMap;
 
-use experiment::Tree;
+use experiment::{CellPlan, Plan, Tree};
+use host::Executor;
 use results::model::CellState;
 use sys::clock::Clock;
 use sys::interrupt::Interrupt;
@@ -12,7 +13,7 @@ use crate::inject::Fault;
 use crate::loader::Real;
 use crate::message::{Message, Post};
 use crate::recorder::Recorder;
-use crate::{Mission, RunError};
+use crate::{Cells, Held, Injection, RunError};
 
 /// The guest's end of the link, as the run sees it.
 pub trait Link: Clone + Send + 'static {
@@ -30,56 +31,82 @@ impl<L: Link> Post for ToHost<L> {
     }
 }
 
-/// Does what the mission says. `disk` gives the block device of a role, `tree` the directory of a tree; `hold` gets the target's path when
-/// a stack is only to be held.
-pub fn serve<L: Link>(
-    mission: &[u8],
-    mut link: L,
+/// Where a guest has what a plan names.
+pub struct Site<'a> {
+    /// The block device of a role.
+    pub disk: &'a dyn Fn(&str) -> String,
+    /// The directory of a tree.
+    pub tree: &'a dyn Fn(&str, &Tree) -> String,
+}
+
+/// Runs cells of a plan, one after the other.
+pub fn cells<L: Link>(
+    mission: &Cells,
+    link: L,
     interrupt: &Interrupt,
-    (disk, tree): (impl Fn(&str) -> String, impl Fn(&str, &Tree) -> String),
-    hold: impl FnOnce(&str),
+    site: &Site,
 ) -> Result<(), RunError> {
-    let mission: Mission =
-        serde_json::from_slice(mission).map_err(|e| RunError::Language(e.to_string()))?;
+    let mut loader = Real { choices: mission.choices.clone(), ..Real::default() };
+    on(site, &mission.plan, &mission.injections, (link, interrupt), |scene, executor| {
+        for &index in &mission.cells {
+            cell::run(scene, cell_of(&mission.plan, index)?, &mut executor(), &mut loader);
+            if let Some(error) = scene.recorder.failure() {
+                return Err(error);
+            }
+            // An injected interrupt ends its cell only; the user's ends the run.
+            if interrupt.level() != sys::interrupt::Level::None {
+                break;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Raises a stack, does `work` with the path of its target, and takes the stack down.
+pub fn hold<L: Link>(
+    held: &Held,
+    link: L,
+    interrupt: &Interrupt,
+    site: &Site,
+    work: impl FnOnce(&str),
+) -> Result<(), RunError> {
+    on(site, &held.plan, &[], (link, interrupt), |scene, executor| {
+        let state = cell::hold(scene, cell_of(&held.plan, held.cell)?, &mut executor(), work);
+        ended(state, scene.recorder)
+    })
+}
+
+/// Tells the host what this machine is, and does `work` with what every cell of `plan` has in common and with executors that know
+/// its devices and trees.
+fn on<L: Link>(
+    site: &Site,
+    plan: &Plan,
+    injections: &[Injection],
+    (mut link, interrupt): (L, &Interrupt),
+    work: impl FnOnce(&Scene, &dyn Fn() -> Executor) -> Result<(), RunError>,
+) -> Result<(), RunError> {
     link.first_step().map_err(RunError::Gone)?;
-    let roles = mission.plan.devices.keys();
-    let devices: BTreeMap<_, _> = roles.map(|role| (role.clone(), disk(role))).collect();
-    let trees = &mission.plan.needs.trees;
-    let trees = trees.iter().map(|(name, from)| (name.clone(), tree(name, from))).collect();
+    let devices: BTreeMap<_, _> =
+        plan.devices.keys().map(|role| (role.clone(), (site.disk)(role))).collect();
+    let trees = &plan.needs.trees;
+    let trees = trees.iter().map(|(name, from)| (name.clone(), (site.tree)(name, from))).collect();
     let recorder = Recorder::new(Box::new(ToHost(link)));
     recorder.send(Message::Machine(host::facts()));
     let clock = Clock::real();
     let scene = Scene {
-        of: mission.plan.cells.len(),
-        run_tag: &mission.plan.run_tag,
+        of: plan.cells.len(),
+        run_tag: &plan.run_tag,
         clock: &clock,
         interrupt,
         recorder: &recorder,
-        injections: &mission.injections,
+        injections,
         suffer: &suffer,
     };
-    let real = || crate::executor(host::RealMachine::new(), &scene, &devices, &trees);
-    if let Some(plan) = mission.hold.and_then(|index| mission.plan.cells.get(index)) {
-        let state = cell::hold(&scene, plan, &mut real(), hold);
-        return ended(state, &recorder);
-    }
-    let mut loader = Real { choices: mission.choices.clone(), ..Real::default() };
-    for &index in &mission.cells {
-        let plan = mission
-            .plan
-            .cells
-            .get(index)
-            .ok_or_else(|| RunError::Language(format!("the plan has no cell {index}")))?;
-        cell::run(&scene, plan, &mut real(), &mut loader);
-        if let Some(error) = recorder.failure() {
-            return Err(error);
-        }
-        // An injected interrupt ends its cell only; the user's ends the run.
-        if interrupt.level() != sys::interrupt::Level::None {
-            break;
-        }
-    }
-    Ok(())
+    work(&scene, &|| crate::executor(host::RealMachine::new(), &scene, &devices, &trees))
+}
+
+fn cell_of(plan: &Plan, index: usize) -> Result<&CellPlan, RunError> {
+    plan.cells.get(index).ok_or_else(|| RunError::Mission(format!("the plan has no cell {index}")))
 }
 
 /// Faults that end the guest. They are only ever asked for by tests, and only here: never on a host.

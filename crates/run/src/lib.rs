@@ -31,7 +31,7 @@ pub use event::{Event, OperationBrief};
 pub use inject::{Fault, Injection};
 pub use ledger::{Ledger, Start};
 pub use message::Message;
-pub use mission::Mission;
+pub use mission::{Cells, Held, Mission};
 pub use outcome::Outcome;
 pub use resume::{Earlier, ResumeError};
 
@@ -44,6 +44,11 @@ pub enum RunError {
     /// What the guest sent, or was sent, is not what this version speaks.
     #[error("The guest and the host do not understand each other: {0}")]
     Language(String),
+    /// What the guest was told to do is nothing that its program knows.
+    #[error(
+        "The programs of host and guest differ: the mission is not understood ({0}); start both from one build"
+    )]
+    Mission(String),
     /// Nobody takes what the run produces any more.
     #[error("Nobody listens any more: {0}")]
     Gone(String),

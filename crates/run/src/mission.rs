@@ -1,25 +1,120 @@
-//! What the guest is told to do.
+//! What a guest is told to do.
 
-use experiment::Plan;
 use std::collections::BTreeMap;
 
 use engine::Choice;
+use experiment::Plan;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::Injection;
+use crate::{Injection, RunError};
 
-/// What the guest is told to do: a plan, and which of its cells.
+/// What a guest is told to do. `Order` is what a program measures by itself on a stack that is up; a run has no such thing.
+///
+/// The word comes first and its contents beside it, so that a reader knows the contents' type before they come.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Mission {
+#[serde(tag = "mission", content = "of", rename_all = "snake_case")]
+pub enum Mission<Order = ()> {
+    /// Give its user a shell, without any stack.
+    Shell,
+    /// Run cells of a plan.
+    Cells(Cells),
+    /// Raise a stack, give its user a shell, and take the stack down when the shell is left.
+    Hold(Held),
+    /// Raise a stack, measure what the order says on it, and take it down.
+    Measure {
+        /// The stack.
+        held: Held,
+        /// What is measured.
+        order: Order,
+    },
+}
+
+/// Cells of a plan that a guest runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cells {
     /// The plan.
     pub plan: Plan,
     /// Positions of the cells to run, in order.
     pub cells: Vec<usize>,
     /// Faults to be injected, for tests of teardown.
     pub injections: Vec<Injection>,
-    /// Instead of running cells: raise this cell's stack, keep it until the user is done, take it down.
-    pub hold: Option<usize>,
     /// How loads are driven, by stage, as far as an earlier guest has chosen it.
     #[serde(default)]
     pub choices: BTreeMap<String, Choice>,
+}
+
+/// A stack that is raised and kept until something is done with it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Held {
+    /// The plan.
+    pub plan: Plan,
+    /// Position of the cell whose stack it is.
+    pub cell: usize,
+}
+
+impl<Order: Serialize + DeserializeOwned> Mission<Order> {
+    /// The mission as the bytes that a guest gets.
+    pub fn encode(&self) -> Result<Vec<u8>, RunError> {
+        serde_json::to_vec(self).map_err(|error| RunError::Plan(error.to_string()))
+    }
+
+    /// What the bytes that a guest got tell it to do.
+    pub fn decode(bytes: &[u8]) -> Result<Self, RunError> {
+        serde_json::from_slice(bytes).map_err(|error| RunError::Mission(error.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use experiment::{Choices, Scale};
+    use units::Seed;
+
+    use super::*;
+
+    fn plan() -> Plan {
+        let shipped = experiment::shipped("vdo-vs-plain").unwrap();
+        let choices = Choices {
+            seed: Seed(u64::MAX),
+            run_tag: "0badcafe".into(),
+            repeat: Some(1),
+            sizes: BTreeMap::new(),
+            scale: Scale::Usual("lab"),
+            only: Vec::new(),
+        };
+        experiment::compose("vdo-vs-plain.toml", shipped.text, &choices).unwrap()
+    }
+
+    #[test]
+    fn every_mission_is_understood_as_it_was_meant() {
+        let held = Held { plan: plan(), cell: 1 };
+        let cells = Cells {
+            plan: plan(),
+            cells: vec![0, 1],
+            injections: Vec::new(),
+            choices: BTreeMap::new(),
+        };
+        let missions = [
+            Mission::Shell,
+            Mission::Cells(cells),
+            Mission::Hold(held.clone()),
+            Mission::Measure { held, order: "quickly".to_owned() },
+        ];
+        for mission in missions {
+            let understood = Mission::<String>::decode(&mission.encode().unwrap()).unwrap();
+            assert_eq!(understood, mission);
+        }
+    }
+
+    #[test]
+    fn a_mission_of_another_version_is_an_error_that_names_it_and_says_what_to_do() {
+        let error = Mission::<()>::decode(br#"{"mission":"migrate","of":{}}"#).unwrap_err();
+        let said = error.to_string();
+        assert!(said.contains("programs of host and guest differ"), "{said}");
+        assert!(said.contains("`migrate`") && said.contains("one build"), "{said}");
+        for other in ["", "{}", r#"{"plan":{},"cells":[0]}"#, r#"{"mission":"cells"}"#] {
+            let error = Mission::<()>::decode(other.as_bytes()).unwrap_err();
+            assert!(matches!(error, RunError::Mission(_)), "{other}: {error}");
+        }
+    }
 }

@@ -8,7 +8,7 @@ use results::model::CellState;
 use sys::interrupt::{Interrupt, Level};
 
 use crate::message::{Message, Post};
-use crate::{Injection, Ledger, Mission, Outcome, RunError};
+use crate::{Cells, Injection, Ledger, Mission, Outcome, RunError};
 
 /// One machine that executes missions; the lab's VM, or a twin in tests.
 pub trait Guest {
@@ -87,15 +87,13 @@ fn run_cells<G: Guests>(
         if cells.is_empty() || interrupt.level() != Level::None {
             return Ok(());
         }
-        let mission = Mission {
+        let mission: Mission = Mission::Cells(Cells {
             plan: plan.clone(),
             cells: cells.clone(),
             injections: injections.to_vec(),
-            hold: None,
             choices: ledger.choices().clone(),
-        };
-        let mission = serde_json::to_vec(&mission).map_err(|e| RunError::Plan(e.to_string()))?;
-        let mut guest = guests.start(&mission)?;
+        });
+        let mut guest = guests.start(&mission.encode()?)?;
         let ended = listen(&mut guest, guests, ledger, interrupt);
         let farewell = guests.end(guest);
         ledger.lab(farewell.facts)?;

@@ -2,11 +2,14 @@
 
 use std::process::ExitCode;
 
+use bench::order::Order;
 use experiment::Tree;
 use lab::guest::{GuestSession, Sender};
+use run::Mission;
+use run::guest::Site;
 use sys::interrupt::{Interrupt, Level};
 
-use super::bench::in_guest::{self, Order};
+use super::bench::in_guest;
 
 /// The guest's end of the link, as the run sees it.
 #[derive(Clone)]
@@ -30,22 +33,44 @@ pub fn main() -> ExitCode {
         session.on_interrupt(move |count| {
             wish.request(if count > 1 { Level::Now } else { Level::Finish });
         });
-        if mission.is_empty() {
-            return shell(session);
+        work(session, mission, &interrupt).map_err(|error| error.to_string())
+    })
+}
+
+/// Does what the mission says.
+fn work(
+    session: &mut GuestSession,
+    mission: &[u8],
+    interrupt: &Interrupt,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let link = Up(session.sender());
+    let site = Site { disk: &|role| session.disk(role).display().to_string(), tree: &tree };
+    match Mission::<Order>::decode(mission)? {
+        Mission::Shell => {
+            session.first_step()?;
+            shell(session)?;
         }
-        let link = Up(session.sender());
-        if let Ok(order) = serde_json::from_slice::<Order>(mission) {
-            return compare(session, &order, link, &interrupt);
-        }
-        let disk = |role: &str| session.disk(role).display().to_string();
-        run::guest::serve(mission, link, &interrupt, (disk, tree), |target| {
+        Mission::Cells(cells) => run::guest::cells(&cells, link, interrupt, &site)?,
+        Mission::Hold(held) => run::guest::hold(&held, link, interrupt, &site, |target| {
             say(session, &format!("the stack is up: {target}; leave the shell to take it down"));
             if let Err(error) = shell(session) {
                 say(session, &error);
             }
-        })
-        .map_err(|error| error.to_string())
-    })
+        })?,
+        Mission::Measure { held, order } => {
+            let mut outcome = Ok(());
+            let ended = run::guest::hold(&held, link, interrupt, &site, |target| {
+                let done =
+                    in_guest::compare(&order, target, interrupt, &mut |text| say(session, text));
+                outcome = done.and_then(|message| {
+                    session.payload(&message.encode()).map_err(|error| error.to_string())
+                });
+            });
+            outcome?;
+            ended?;
+        }
+    }
+    Ok(())
 }
 
 /// Where the guest has a tree.
@@ -56,27 +81,7 @@ fn tree(name: &str, tree: &Tree) -> String {
     }
 }
 
-/// Runs a comparison with fio on the stack that the order names.
-fn compare(
-    session: &GuestSession,
-    order: &Order,
-    link: Up,
-    interrupt: &Interrupt,
-) -> Result<(), String> {
-    let mission = serde_json::to_vec(&order.mission).map_err(|error| error.to_string())?;
-    let disk = |role: &str| session.disk(role).display().to_string();
-    let mut outcome = Ok(());
-    let held = run::guest::serve(&mission, link, interrupt, (disk, tree), |target| {
-        let done = in_guest::compare(order, target, interrupt, &mut |text| say(session, text));
-        outcome = done.and_then(|message| {
-            session.payload(&message.encode()).map_err(|error| error.to_string())
-        });
-    });
-    outcome.and(held.map_err(|error| error.to_string()))
-}
-
 fn shell(session: &GuestSession) -> Result<(), String> {
-    let _ = session.first_step();
     lab::guest::shell(session).map(|_| ()).map_err(|error| error.to_string())
 }
 

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use experiment::{CellPlan, Needs, Plan};
 use lab::{Ending, FrameKind, Purpose, Vm};
-use run::Mission;
+use run::{Held, Mission};
 
 use super::lab::with;
 use crate::args::LabShellArgs;
@@ -33,9 +33,11 @@ pub fn open(args: &LabShellArgs) -> Result<ExitCode, Failure> {
     };
     spec.purpose = Purpose::Shell;
     spec.deadline = DEADLINE;
-    if let (Some(plan), Some(hold)) = (&plan, hold) {
-        spec.mission = mission(plan, hold)?;
-    }
+    let mission: Mission = match plan.zip(hold) {
+        Some((plan, cell)) => Mission::Hold(Held { plan, cell }),
+        None => Mission::Shell,
+    };
+    spec.mission = mission.encode()?;
     with(&view, |v| v.close());
     let mut vm = Vm::start(&spec)?;
     let end = lab::shell::attach(&mut vm, &mut |frame| {
@@ -63,17 +65,6 @@ fn held(plan: &Plan, variant: Option<&str>) -> Result<usize, Failure> {
         Failure::usage(format!("There is no variant '{}'", variant.unwrap_or_default()))
             .with_help(format!("its variants are: {}", names.join(", ")))
     })
-}
-
-fn mission(plan: &Plan, hold: usize) -> Result<Vec<u8>, Failure> {
-    let mission = Mission {
-        plan: plan.clone(),
-        cells: Vec::new(),
-        injections: Vec::new(),
-        hold: Some(hold),
-        choices: Default::default(),
-    };
-    serde_json::to_vec(&mission).map_err(Failure::data)
 }
 
 /// What every layer needs: a bare shell can try them all.

@@ -4,15 +4,16 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use bench::order::Order;
 use bench::outcome::Outcome;
 use experiment::Plan;
 use lab::{Ending, FrameKind, Received, Vm, VmSpec};
-use run::{Event, Message, Mission};
+use run::{Event, Held, Message, Mission};
 use sys::interrupt::{Interrupt, Level};
 use units::Bytes;
 
 use super::engine::{default_directory, finish, pace};
-use super::in_guest::{OUTCOME, Order};
+use super::in_guest::OUTCOME;
 use crate::args::{BenchEngineArgs, GuestArgs, LabTarget};
 use crate::choices::{Asked, LAB, Source, plan};
 use crate::failure::Failure;
@@ -75,24 +76,18 @@ fn one(
 ) -> Result<Outcome, Failure> {
     // null_blk needs no stack; the plain one is raised all the same, and left alone.
     let variant = if layer == LabTarget::Vdo { "vdo" } else { "plain" };
-    let held = plan.cells.iter().find(|cell| cell.variant == variant).map(|cell| cell.index);
-    let mission = Mission {
-        plan: plan.clone(),
-        cells: Vec::new(),
-        injections: Vec::new(),
-        hold: held,
-        choices: Default::default(),
-    };
+    let cell = plan.cells.iter().find(|cell| cell.variant == variant).map(|cell| cell.index);
+    let cell = cell.ok_or_else(|| Failure::data(format!("{EXPERIMENT} has no '{variant}'")))?;
     let order = Order {
-        mission,
         layer: layer.name().into(),
         pace: pace(args),
         depths: args.depth.clone(),
         case: args.case.clone(),
         verbose: args.verbose,
     };
+    let held = Held { plan: plan.clone(), cell };
     let mut spec = prepared.machine(plan, machine);
-    spec.mission = serde_json::to_vec(&order).map_err(Failure::data)?;
+    spec.mission = Mission::Measure { held, order }.encode()?;
     spec.deadline = DEADLINE;
     say(&format!("{}: starting its guest", layer.name()));
     let mut result = in_guest(&spec, interrupt)?;

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use run::Mission;
 use serde_json::json;
 
 use crate::args::BenchLabArgs;
@@ -21,6 +22,7 @@ pub fn lab(args: &BenchLabArgs) -> Result<ExitCode, Failure> {
     let prepared = prepare(&plan.needs, &args.machine, &mut |event| view.lab(&event))?;
     view.close();
     let machine = prepared.machine(&plan, &args.machine);
+    let mission = Mission::<()>::Shell.encode()?;
     let image = image_spec(&plan.needs, &args.machine);
     let mut seconds = Vec::new();
     for run in 1..=args.runs {
@@ -29,6 +31,7 @@ pub fn lab(args: &BenchLabArgs) -> Result<ExitCode, Failure> {
             &image,
             wish(&args.machine),
             &|spec| {
+                spec.mission.clone_from(&mission);
                 spec.memory = machine.memory;
                 spec.cpus = machine.cpus;
                 spec.command_line = machine.command_line;

@@ -1,0 +1,55 @@
+//! A comparison that one machine asks of another: what is compared travels, and what was found comes back.
+
+use serde::{Deserialize, Serialize};
+
+use crate::BenchError;
+use crate::case::cases;
+use crate::contest::Programs;
+use crate::fio::Fio;
+use crate::ours::Fathom;
+use crate::suite::{Pace, Suite};
+use crate::target::Target;
+
+/// Where the device of null_blk is when its module is loaded.
+const NULL_BLOCK: &str = "/dev/nullb0";
+/// What the target is called on which no stack takes part.
+pub const NULL: &str = "null_blk";
+/// Bytes of the target that are used.
+const SIZE: u64 = 256 << 20;
+
+/// What is to be compared on a stack that is up.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Order {
+    /// What the target is called: `vdo`, `linear` or [`NULL`].
+    pub layer: String,
+    /// How long and how often.
+    pub pace: Pace,
+    /// Only these depths; empty: all.
+    pub depths: Vec<u32>,
+    /// Only cases whose name holds this.
+    pub case: Option<String>,
+    /// Whether every run is told.
+    pub verbose: bool,
+}
+
+impl Order {
+    /// The comparison of this program with this machine's fio on `top`, the top of the stack.
+    pub fn suite(&self, top: &str) -> Result<Suite, BenchError> {
+        let program = std::env::current_exe()
+            .map_err(|source| BenchError::Start { program: "/proc/self/exe".into(), source })?;
+        let path = if self.layer == NULL { NULL_BLOCK } else { top };
+        let target = Target::lent(&self.layer, path, SIZE);
+        let mut cases = cases(std::slice::from_ref(&target), true, &self.depths);
+        if let Some(text) = &self.case {
+            cases.retain(|case| case.name().contains(text.as_str()));
+        }
+        Ok(Suite {
+            programs: Programs { fathom: Fathom { program }, fio: Fio::find(None)? },
+            targets: vec![target],
+            cases,
+            pace: self.pace,
+            backends: Vec::new(),
+            left_out: Vec::new(),
+        })
+    }
+}
