@@ -1,6 +1,9 @@
 //! A comparison that one machine asks of another: what is compared travels, and what was found comes back.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
+use units::Bytes;
 
 use crate::BenchError;
 use crate::case::cases;
@@ -12,15 +15,21 @@ use crate::target::Target;
 
 /// Where the device of null_blk is when its module is loaded.
 const NULL_BLOCK: &str = "/dev/nullb0";
-/// What the target is called on which no stack takes part.
+/// The target that needs no stack: what it is called, and the module that makes it.
 pub const NULL: &str = "null_blk";
+/// The package and the program that Fathom is compared with.
+pub const PEER: &str = "fio";
+/// Memory for it and its libraries, beside what layers take.
+pub const MEMORY: Bytes = Bytes(512 * Bytes::MIB);
+/// A machine that compares longer than this hangs.
+pub const DEADLINE: Duration = Duration::from_secs(3600);
 /// Bytes of the target that are used.
 const SIZE: u64 = 256 << 20;
 
 /// What is to be compared on a stack that is up.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Order {
-    /// What the target is called: `vdo`, `linear` or [`NULL`].
+    /// What the target is called in tables; [`NULL`] for the null block device.
     pub layer: String,
     /// How long and how often.
     pub pace: Pace,

@@ -214,3 +214,14 @@ pub struct Outcome {
     #[serde(default)]
     pub interrupted: bool,
 }
+
+impl Outcome {
+    /// Adds what the same comparison found on other targets.
+    pub fn add(&mut self, part: Self) {
+        self.targets.extend(part.targets);
+        self.cases.extend(part.cases);
+        self.failed.extend(part.failed);
+        self.proportions.extend(part.proportions);
+        self.interrupted |= part.interrupted;
+    }
+}

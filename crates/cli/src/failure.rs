@@ -133,7 +133,11 @@ pub fn negative(error: &clap::Error, words: impl Iterator<Item = String>) -> Opt
 impl From<lab::Error> for Failure {
     fn from(error: lab::Error) -> Self {
         let help = error.help();
-        Self::environment(error).with_help_if(help)
+        match error {
+            lab::Error::LittleMemory { .. } => Self::usage(error),
+            _ => Self::environment(error),
+        }
+        .with_help_if(help)
     }
 }
 
@@ -149,6 +153,20 @@ impl From<host::ClaimError> for Failure {
     }
 }
 
+impl From<host::PathError> for Failure {
+    fn from(error: host::PathError) -> Self {
+        let help = error.help();
+        Self::usage(error).with_help(help)
+    }
+}
+
+impl From<run::SourceError> for Failure {
+    fn from(error: run::SourceError) -> Self {
+        let help = error.help();
+        Self::usage(error).with_help(help)
+    }
+}
+
 impl From<experiment::ExperimentError> for Failure {
     fn from(error: experiment::ExperimentError) -> Self {
         say_text(&Text::made(error.render(Style::of_stderr().colour()) + "\n"));
@@ -161,7 +179,9 @@ impl From<experiment::ExperimentError> for Failure {
 impl From<run::RunError> for Failure {
     fn from(error: run::RunError) -> Self {
         match error {
-            run::RunError::Sink(results::sink::SinkError::Exists(_)) => Self::usage(error),
+            run::RunError::Sink(results::sink::SinkError::Exists(_)) => {
+                Self::usage(error).with_help("name another with --out, or remove it")
+            }
             run::RunError::Guest(_) => Self::environment(error)
                 .with_help("fathom doctor says what this machine lacks for the lab"),
             _ => Self::data(error),

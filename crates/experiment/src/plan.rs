@@ -81,8 +81,14 @@ impl Needs {
         }
     }
 
+    /// What every layer needs: a guest with all of it can try them all.
+    pub fn of_every_layer() -> Self {
+        let kinds = layers::kinds().iter();
+        kinds.fold(Self::default(), |needs, kind| needs.beside(&Self::of(&kind.needs, 0)))
+    }
+
     /// These needs and `other`'s on top: memory adds up, as layers of one stack are there at once.
-    pub(crate) fn with(self, other: &Self) -> Self {
+    pub fn with(self, other: &Self) -> Self {
         let memory = Bytes(self.memory.0 + other.memory.0);
         Self { memory, ..self.beside(other) }
     }

@@ -2,6 +2,7 @@
 //! at a cadence, facts and abilities of the machine. It knows no layer by name: what it does is data from `layers`.
 #![forbid(unsafe_code)]
 
+mod apart;
 mod capabilities;
 mod child;
 mod claim;
@@ -22,9 +23,11 @@ mod samplers;
 mod signatures;
 mod simulated;
 mod sources;
+mod standing;
 mod trace;
 mod usage;
 
+pub use apart::{Overlap, apart};
 pub use capabilities::{Capability, CapabilityState, capabilities};
 pub use claim::{Claim, ClaimError, ClaimKind, claim, claim_target};
 pub use error::StepError;
@@ -38,3 +41,4 @@ pub use needs::missing;
 pub use samplers::{Samplers, TickedSamplers};
 pub use simulated::SimulatedMachine;
 pub use sources::{Reader, SourceReader};
+pub use standing::{PathError, Standing, standing};

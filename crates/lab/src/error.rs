@@ -89,6 +89,20 @@ pub enum Error {
         /// How to put it right.
         help: String,
     },
+    /// The memory that the user gives holds the guest, or what its layers take, not.
+    #[error(
+        "{given} of memory are too little: a guest takes {}{}",
+        crate::LEAST_MEMORY,
+        if layers.0 > 0 { format!(", and {layers} its layers") } else { String::new() }
+    )]
+    LittleMemory {
+        /// What is given.
+        given: Bytes,
+        /// What the layers take.
+        layers: Bytes,
+        /// The least that will do.
+        least: Bytes,
+    },
     /// The accelerator that was insisted on does not work here.
     #[error("KVM was asked for and does not work: {why}")]
     NoKvm {
@@ -150,6 +164,9 @@ impl Error {
             }
             Self::DiskExists { .. } => "keep the disks in another directory, or remove that file".into(),
             Self::BadSpec { help, .. } => help.clone(),
+            Self::LittleMemory { least, .. } => {
+                format!("give it at least --memory {}M, or leave --memory out", least.0 / Bytes::MIB)
+            }
             Self::NoKvm { .. } => "leave the choice to the lab: it falls back to emulation".into(),
             Self::Command { output, .. }
                 if ["Unable to locate package", "No packages found", "no installation candidate"]

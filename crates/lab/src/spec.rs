@@ -138,6 +138,13 @@ impl VmSpec {
         }
     }
 
+    /// The same for a user who sits at its console: a shell is left by its user, not by a deadline, which only bounds a
+    /// forgotten one.
+    #[must_use]
+    pub fn for_user(self) -> Self {
+        Self { purpose: Purpose::Shell, deadline: Duration::from_secs(24 * 3600), ..self }
+    }
+
     /// Whether it can be a machine, its disks make sense, and what will be written to them fits, before anything is started.
     pub fn check(&self) -> Result<()> {
         let bad = |what: String, help: String| Error::BadSpec { what, help };

@@ -28,7 +28,7 @@ pub enum SinkError {
         source: std::io::Error,
     },
     /// The directory of the result exists already.
-    #[error("Result directory {0} exists already; name another with --out or remove it")]
+    #[error("Result directory {0} exists already")]
     Exists(PathBuf),
     /// A run still writes into the result.
     #[error("The run of {0} still goes on")]

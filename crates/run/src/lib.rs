@@ -6,6 +6,8 @@
 //! same [`Ledger`].
 #![forbid(unsafe_code)]
 
+mod admission;
+mod asked;
 mod cell;
 pub mod clean;
 mod command;
@@ -25,15 +27,21 @@ mod recorder;
 pub mod remote;
 mod resume;
 mod simulated;
+mod source;
 mod watch;
 
+pub use admission::{
+    AdmissionError, Claimed, Offered, check_apart, check_commands, check_needs, claim,
+};
+pub use asked::{Asked, FULL, LAB, fresh_seed, result_directory};
 pub use event::{Event, OperationBrief};
 pub use inject::{Fault, Injection};
 pub use ledger::{Ledger, Start};
 pub use message::Message;
-pub use mission::{Cells, Held, Mission};
+pub use mission::{Cells, Held, Mission, NoVariant};
 pub use outcome::Outcome;
 pub use resume::{Earlier, ResumeError};
+pub use source::{Source, SourceError};
 
 /// What stops a run that has begun.
 #[derive(Debug, thiserror::Error)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use engine::Choice;
-use experiment::Plan;
+use experiment::{CellPlan, Plan};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -51,6 +51,35 @@ pub struct Held {
     pub plan: Plan,
     /// Position of the cell whose stack it is.
     pub cell: usize,
+}
+
+/// The experiment has no such variant.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("There is no variant '{name}'")]
+pub struct NoVariant {
+    name: String,
+    variants: Vec<String>,
+}
+
+impl NoVariant {
+    /// What to do about it.
+    pub fn help(&self) -> String {
+        format!("its variants are: {}", self.variants.join(", "))
+    }
+}
+
+impl Held {
+    /// The stack of `variant`, or of the last one where none is named.
+    pub fn of(plan: &Plan, variant: Option<&str>) -> Result<Self, NoVariant> {
+        let wanted = |cell: &&CellPlan| variant.is_none_or(|name| cell.variant == name);
+        match plan.cells.iter().filter(wanted).next_back() {
+            Some(cell) => Ok(Self { plan: plan.clone(), cell: cell.index }),
+            None => Err(NoVariant {
+                name: variant.unwrap_or_default().to_owned(),
+                variants: plan.facts.variants.iter().map(|v| v.name.clone()).collect(),
+            }),
+        }
+    }
 }
 
 impl<Order: Serialize + DeserializeOwned> Mission<Order> {
@@ -104,6 +133,15 @@ mod tests {
             let understood = Mission::<String>::decode(&mission.encode().unwrap()).unwrap();
             assert_eq!(understood, mission);
         }
+    }
+
+    #[test]
+    fn the_last_variants_stack_is_held_unless_another_is_named() {
+        let plan = plan();
+        assert_eq!(Held::of(&plan, None).unwrap().cell, plan.cells.len() - 1);
+        assert_eq!(plan.cells[Held::of(&plan, Some("plain")).unwrap().cell].variant, "plain");
+        let error = Held::of(&plan, Some("zfs")).unwrap_err();
+        assert!(error.help().starts_with("its variants are: plain, "), "{}", error.help());
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! The host's half of a run in a guest: starts guests, applies what they send to the result, marks the cell
 //! of a crashed guest as failed and goes on with the next one in a new guest.
 
+use std::path::Path;
 use std::time::Duration;
 
-use experiment::Plan;
+use experiment::{Plan, StagePlan};
 use results::model::CellState;
 use sys::interrupt::{Interrupt, Level};
 
@@ -38,6 +39,47 @@ pub struct Farewell {
     pub facts: serde_json::Value,
     /// Files for the result, by path (`lab/console-1.log`).
     pub files: Vec<(String, Vec<u8>)>,
+}
+
+/// The deadline of a guest is this many times what its plan is estimated to take ...
+const DEADLINE_FACTOR: u64 = 5;
+/// ... and never less than this.
+const LEAST_DEADLINE: Duration = Duration::from_secs(600);
+
+/// When a guest that runs `plan` is given up.
+pub fn deadline(plan: &Plan) -> Duration {
+    let about: u64 = plan.cells.iter().map(|cell| cell.about.0).sum();
+    // How long a command or a fill takes nobody knows beforehand.
+    let limits = plan.cells.iter().flat_map(|cell| &cell.stages).filter_map(StagePlan::patience);
+    let limits: u64 = limits.map(|limit| limit.0).sum();
+    Duration::from_nanos(about * DEADLINE_FACTOR + limits).max(LEAST_DEADLINE)
+}
+
+/// Which guest of a result it is, from 1: what it leaves is told by it from what the others left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Turn(usize);
+
+impl Turn {
+    /// The next one of the result at `out`: a run that goes on keeps what the guests before left.
+    pub fn next(out: &Path) -> Self {
+        let free = |turn: &usize| !out.join(Self(*turn).file("console")).exists();
+        Self((1..).find(free).unwrap_or(usize::MAX))
+    }
+
+    /// Whether no other guest was before it.
+    pub fn is_first(self) -> bool {
+        self.0 <= 1
+    }
+
+    /// A name of its own: `guest` of the first, `guest-2` of the second.
+    pub fn name(self, what: &str) -> String {
+        if self.is_first() { what.to_owned() } else { format!("{what}-{}", self.0) }
+    }
+
+    /// Where a log of it lies in the result: `lab/console.log`.
+    pub fn file(self, what: &str) -> String {
+        format!("lab/{}.log", self.name(what))
+    }
 }
 
 /// Starts guests.
@@ -141,5 +183,38 @@ fn listen<G: Guests>(
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Asked, LAB, Source};
+
+    #[test]
+    fn what_a_guest_leaves_takes_no_place_of_what_another_left() {
+        let out = tempfile::tempdir().unwrap();
+        let first = Turn::next(out.path());
+        assert_eq!((first.file("console").as_str(), first.is_first()), ("lab/console.log", true));
+        std::fs::create_dir(out.path().join("lab")).unwrap();
+        std::fs::write(out.path().join("lab/console.log"), "").unwrap();
+        let second = Turn::next(out.path());
+        assert_eq!((second.file("qemu").as_str(), second.is_first()), ("lab/qemu-2.log", false));
+        assert_eq!(second.name("guest"), "guest-2");
+    }
+
+    #[test]
+    fn a_guest_is_given_up_after_five_times_what_its_plan_takes_and_not_before_ten_minutes() {
+        let mut plan = Asked::once().plan(&Source::find("vdo-vs-plain").unwrap(), LAB).unwrap();
+        for (cell, about) in plan.cells.iter_mut().zip([60, 40]) {
+            cell.about = units::Nanos(about * 1_000_000_000);
+        }
+        plan.cells.truncate(1);
+        let limits: u64 =
+            plan.cells[0].stages.iter().filter_map(StagePlan::patience).map(|limit| limit.0).sum();
+        assert_eq!(limits, 0, "no stage of it has a limit of its own");
+        assert_eq!(deadline(&plan), LEAST_DEADLINE);
+        plan.cells[0].about = units::Nanos(1000 * 1_000_000_000);
+        assert_eq!(deadline(&plan), Duration::from_secs(5000));
     }
 }

@@ -7,12 +7,11 @@ use experiment::{Plan, SHIPPED, Shipped};
 use report::html::Page;
 use results::model::CellState;
 use results::{ResultSet, Seal};
-use run::Outcome;
+use run::{Asked, LAB, Outcome, Source};
 use serde_json::json;
 use units::Nanos;
 
 use crate::args::{CatalogueArgs, Common, LabRunArgs};
-use crate::choices::{Asked, LAB, Source, plan};
 use crate::failure::Failure;
 use crate::outputs::{self, Kind, Output};
 use crate::terminal::{Text, answer, json, say};
@@ -221,7 +220,7 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Shipped>, Failure> {
 /// The plan of a shipped experiment.
 fn of(shipped: &Shipped, args: &CatalogueArgs) -> Result<Plan, Failure> {
     let asked = Asked { repeat: args.repeat, scale: args.scale.clone(), ..Asked::default() };
-    plan(&Source::find(shipped.name)?, asked, LAB)
+    Ok(asked.plan(&Source::find(shipped.name)?, LAB)?)
 }
 
 fn list(args: &CatalogueArgs) -> Result<ExitCode, Failure> {

@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 
 use experiment::{Explained, ExplainedVariant};
+use run::{Asked, LAB, Source};
 use units::{Bytes, Nanos};
 
 use crate::args::ExplainArgs;
-use crate::choices::{Asked, LAB, Source, plan};
 use crate::failure::Failure;
 use crate::terminal::{Style, Text, answer, json};
 
@@ -20,7 +20,7 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     };
     let (scale, only) = (args.scale.clone(), args.only.clone());
     let asked = Asked { repeat: args.repeat, scale, only, ..Asked::default() };
-    let plan = plan(&Source::find(experiment)?, asked, LAB)?;
+    let plan = asked.plan(&Source::find(experiment)?, LAB)?;
     let explained = experiment::explain(&plan);
     if args.json {
         json(&serde_json::to_string_pretty(&explained).map_err(Failure::data)?);

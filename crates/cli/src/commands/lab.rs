@@ -3,29 +3,22 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
-use experiment::StagePlan;
 use lab::cache::Clean;
 use lab::{Cache, DiskHome};
 use results::ResultSet;
 use results::model::Accelerator;
-use run::Start;
+use run::{LAB, Source, Start};
 use serde_json::json;
 use sys::interrupt::{Interrupt, Level};
 use units::{Bytes, Nanos};
 
 use crate::args::{Common, GuestArgs, LabRunArgs};
-use crate::choices::{Asked, LAB, Source, earlier, ledger, plan, result_directory};
+use crate::choices::{asked, earlier, ledger, result_directory};
 use crate::failure::Failure;
 use crate::guests::{LabGuests, prepare};
 use crate::render::RunView;
 use crate::terminal::{Style, Text, answer, json_line, say};
-
-/// The deadline is this many times the plan's estimate ...
-const DEADLINE_FACTOR: u64 = 5;
-/// ... and never less than this.
-const LEAST_DEADLINE: Duration = Duration::from_secs(600);
 
 pub fn run(args: &LabRunArgs) -> Result<ExitCode, Failure> {
     let (outcome, out) = execute(args)?;
@@ -70,7 +63,7 @@ pub fn execute_own(
 pub fn execute(args: &LabRunArgs) -> Result<(run::Outcome, PathBuf), Failure> {
     let source = Source::find(&args.common.experiment)?;
     let earlier = earlier(&args.common)?;
-    let plan = plan(&source, Asked::of(&args.common, earlier.as_ref()), LAB)?;
+    let plan = asked(&args.common, earlier.as_ref()).plan(&source, LAB)?;
     let out = result_directory(&args.common, &plan)?;
     let interrupt = Interrupt::new();
     interrupt.on_signals().map_err(Failure::environment)?;
@@ -86,14 +79,7 @@ pub fn execute(args: &LabRunArgs) -> Result<(run::Outcome, PathBuf), Failure> {
     if let Some(dir) = &args.keep_disks {
         spec.disk_home = DiskHome::Kept(dir.clone());
     }
-    let about: u64 = plan.cells.iter().map(|cell| cell.about.0).sum();
-    // How long a command or a fill takes nobody knows beforehand.
-    let limits = plan.cells.iter().flat_map(|cell| &cell.stages).filter_map(StagePlan::patience);
-    let limits: u64 = limits.map(|limit| limit.0).sum();
-    spec.deadline = args.deadline.map_or_else(
-        || Duration::from_nanos(about * DEADLINE_FACTOR + limits).max(LEAST_DEADLINE),
-        Into::into,
-    );
+    spec.deadline = args.deadline.map_or_else(|| run::remote::deadline(&plan), Into::into);
     spec.check()?;
     let start = Start {
         command: std::env::args().collect(),

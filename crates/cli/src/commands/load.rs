@@ -5,7 +5,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use engine::{Aim, Context, Event, Load, Recording, TargetSpec};
+use host::Standing;
 use results::model::{LoadSummary, OperationSummary};
+use run::fresh_seed;
 use sys::clock::Clock;
 use sys::interrupt::Interrupt;
 use units::show::{grouped, significant};
@@ -13,7 +15,6 @@ use units::{Bytes, Percent};
 
 use super::logs::LatencyLog;
 use crate::args::{LoadArgs, TargetArg};
-use crate::choices::fresh_seed;
 use crate::failure::Failure;
 use crate::outputs::{self, Input, Kind, Output};
 use crate::render::LoadView;
@@ -197,75 +198,24 @@ fn new_file_size(args: &LoadArgs, target: &TargetArg) -> Result<Option<Bytes>, F
         let help = "add --size to say how large it pretends to be";
         return end.map(Some).ok_or_else(|| missing("has no size of its own", help));
     }
-    match std::fs::metadata(path) {
-        // An empty file is made as large as it is to be.
-        Ok(found) if found.is_file() && found.len() == 0 => return Ok(end),
-        Ok(_) => return Ok(None),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-        Err(error) => return Err(not_seen(path, &error)),
+    match host::standing(path)? {
+        Standing::There => Ok(None),
+        Standing::Empty => Ok(end),
+        Standing::Absent => {
+            let help = "add --size to make a file of that size";
+            end.map(Some).ok_or_else(|| missing("is not there", help))
+        }
     }
-    if let Ok(to) = std::fs::read_link(path) {
-        return Err(missing(
-            &format!("is a link to {}, which is not there", to.display()),
-            "name the file itself, or remove the link",
-        ));
-    }
-    if path.starts_with("/dev") && !path.starts_with("/dev/shm") {
-        return Err(missing("is not there", "lsblk lists the devices there are"));
-    }
-    if !path.parent().is_none_or(|dir| dir == Path::new("") || dir.is_dir()) {
-        return Err(missing(
-            "cannot be made: its directory is not there",
-            "make the directory first",
-        ));
-    }
-    end.map(Some).ok_or_else(|| missing("is not there", "add --size to make a file of that size"))
-}
-
-/// What is there but cannot be looked at.
-fn not_seen(path: &Path, error: &std::io::Error) -> Failure {
-    let help = match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
-        Some(rustix::io::Errno::LOOP) => "its links lead back to themselves: name the file itself",
-        Some(rustix::io::Errno::ACCESS) => "run as root, or choose a target that you own",
-        Some(rustix::io::Errno::NOTDIR) => "a part of the path is a file, not a directory",
-        _ => "check the path",
-    };
-    Failure::usage(format!("{} cannot be examined: {error}", path.display())).with_help(help)
 }
 
 /// Refuses targets that share bytes: figures would be counted twice, and content overwritten.
 fn no_target_twice(args: &LoadArgs) -> Result<(), Failure> {
     let paths = args.targets.iter().filter(|target| !target.is_null()).map(|t| t.path.as_path());
-    apart(paths, "name each target once; --jobs and --depth make more I/Os on it")
-}
-
-/// Refuses paths that are one device or file, or where one lies on the other.
-pub(super) fn apart<'a>(
-    paths: impl Iterator<Item = &'a Path>,
-    help: &'static str,
-) -> Result<(), Failure> {
-    let mut seen: Vec<(&Path, Option<host::Ground>)> = Vec::new();
-    for path in paths {
-        // What cannot be examined is refused by name where it is opened.
-        let ground = host::Ground::of(path).ok().flatten();
-        for (other, known) in &seen {
-            let known = known.as_ref().zip(ground.as_ref());
-            let (one, two) = (other.display(), path.display());
-            if *other == path || known.is_some_and(|(a, b)| a.is(b)) {
-                let same = Failure::usage(format!("{one} and {two} are the same target"));
-                return Err(same.with_help(help));
-            }
-            if known.is_some_and(|(a, b)| a.shares_bytes(b)) {
-                let message =
-                    format!("{one} and {two} share bytes: a write to one changes the other");
-                return Err(Failure::usage(message).with_help(
-                    "give one of them only; lsblk and losetup --list show what lies on what",
-                ));
-            }
-        }
-        seen.push((path, ground));
-    }
-    Ok(())
+    host::apart(paths).map_err(|error| {
+        let once = "name each target once; --jobs and --depth make more I/Os on it";
+        let help = error.help().unwrap_or(once);
+        Failure::usage(error).with_help(help)
+    })
 }
 
 fn workload_failure(error: workload::WorkloadError) -> Failure {

@@ -1,20 +1,19 @@
 //! `fathom run`: an experiment on this machine's devices, or on simulated ones.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 
-use experiment::{Plan, Tree};
+use experiment::Plan;
 use results::model::Accelerator;
 use run::local::{self, Machine};
-use run::{Outcome, Start};
+use run::{AdmissionError, Asked, FULL, Offered, Outcome, Source, Start};
 use sys::interrupt::Interrupt;
-use units::{Bytes, Nanos};
+use units::Nanos;
 
 use super::lab::with;
 use crate::args::{Common, RunArgs};
-use crate::choices::{Asked, FULL, Source, earlier, ledger, plan, result_directory};
+use crate::choices::{asked, earlier, ledger, result_directory};
 use crate::failure::Failure;
 use crate::render::RunView;
 use crate::terminal::{Style, Text, answer, json_line, say, say_text, width};
@@ -23,21 +22,18 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let source = Source::find(&args.common.experiment)?;
     let earlier = earlier(&args.common)?;
     // Composed once without devices, so that a mistake in the file is found before any device is looked at.
-    let paper = plan(&source, Asked::of(&args.common, earlier.as_ref()), FULL)?;
+    let paper = asked(&args.common, earlier.as_ref()).plan(&source, FULL)?;
     let out = result_directory(&args.common, &paper)?;
     let interrupt = Interrupt::new();
     interrupt.on_signals().map_err(Failure::environment)?;
-    let (plan, machine, _claims) = if args.simulate {
-        (paper, Machine::Simulated { pace: args.pace }, Vec::new())
+    let (plan, machine, _claimed) = if args.simulate {
+        (paper, Machine::Simulated { pace: args.pace }, run::Claimed::default())
     } else {
-        check_commands(args, &source, &paper)?;
-        no_device_twice(args, &paper)?;
-        check_needs(args, &paper)?;
-        let (claims, devices, sizes) = claim(args, &paper)?;
-        let asked = Asked::of(&args.common, earlier.as_ref());
-        let asked = Asked { seed: Some(paper.seed), sizes, ..asked };
-        let plan = plan(&source, asked, FULL)?;
-        (plan, Machine::Real { devices }, claims)
+        let claimed = admit(args, &source, &paper)?;
+        let asked = asked(&args.common, earlier.as_ref());
+        let asked = Asked { seed: Some(paper.seed), sizes: claimed.sizes.clone(), ..asked };
+        let machine = Machine::Real { devices: claimed.devices.clone() };
+        (asked.plan(&source, FULL)?, machine, claimed)
     };
     let start = Start {
         command: std::env::args().collect(),
@@ -58,134 +54,32 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     conclude(outcome?, &out, &args.common)
 }
 
-/// Programs that somebody else's experiment names run on this machine only by the word of the user.
-fn check_commands(args: &RunArgs, source: &Source, plan: &Plan) -> Result<(), Failure> {
-    let command = plan.cells.iter().flat_map(|cell| &cell.stages).find_map(|stage| {
-        let command = stage.command()?;
-        Some((&stage.name, layers::step::show_argv(&command.argv)))
-    });
-    let Some((stage, command)) = command else { return Ok(()) };
-    if !args.allow_commands && !source.is_shipped() {
-        return Err(Failure::refused(format!(
-            "Stage '{stage}' of {} executes '{command}' on this machine",
-            source.name
-        ))
-        .with_help(format!(
-            "read the commands (fathom explain {0}), then add --allow-commands; or run it in the lab: fathom lab run {0}",
-            args.common.experiment
-        )));
-    }
-    let package = |(name, tree): (&String, &Tree)| match tree {
-        Tree::Package(package) => Some((name.clone(), package.clone())),
-        Tree::Directory { .. } => None,
+/// The devices of the plan, ours until they are dropped; prints whole identities.
+fn admit(args: &RunArgs, source: &Source, plan: &Plan) -> Result<run::Claimed, Failure> {
+    let offered = |given: &[(String, PathBuf)], destroy: bool| {
+        let offered = given.iter().cloned();
+        offered.map(|(role, path)| Offered { role, path, destroy }).collect::<Vec<_>>()
     };
-    match plan.needs.trees.iter().find_map(package) {
-        None => Ok(()),
-        Some((name, package)) => Err(Failure::usage(format!(
-            "The tree '{name}' is the files of the package {package}, which only the lab unpacks"
-        ))
-        .with_help(format!(
-            "give [trees.{name}] a path = \"...\" in a copy of the experiment, or run it in the lab: fathom lab run {}",
-            args.common.experiment
-        ))),
-    }
+    let offered = [offered(&args.device, false), offered(&args.destroy_data, true)].concat();
+    let allowed = args.allow_commands || source.is_shipped();
+    run::check_commands(plan, &source.name, allowed)
+        .and_then(|()| run::check_apart(plan, &offered))
+        .and_then(|()| run::check_needs(plan))
+        .and_then(|()| {
+            run::claim(plan, &offered, &mut |role, what| say(&format!("{role}: {what}")))
+        })
+        .map_err(|error| refusal(error, &args.common.experiment))
 }
 
-/// The layers must be there before any device is looked at.
-fn check_needs(args: &RunArgs, plan: &Plan) -> Result<(), Failure> {
-    let programs: Vec<_> = plan.needs.tools.iter().chain(&plan.needs.programs).cloned().collect();
-    let missing = host::missing(&plan.needs.modules, &programs);
-    if missing.is_empty() {
-        return Ok(());
+fn refusal(error: AdmissionError, experiment: &str) -> Failure {
+    let help = error.help(experiment);
+    match error {
+        AdmissionError::Claim(error) => return error.into(),
+        AdmissionError::Command { .. } => Failure::refused(error),
+        AdmissionError::Lacks { .. } => Failure::environment(error),
+        _ => Failure::usage(error),
     }
-    let packages: BTreeSet<_> = plan
-        .needs
-        .packages
-        .iter()
-        .chain(&plan.needs.command_packages)
-        .map(String::as_str)
-        .collect();
-    let packages: Vec<_> = packages.into_iter().collect();
-    Err(Failure::environment(format!("This machine lacks {}", missing.join(", "))).with_help(format!(
-        "apt-get install {} and a kernel that has the modules; or run it in the lab: fathom lab run {}",
-        packages.join(" "),
-        args.common.experiment
-    )))
-}
-
-/// Refuses devices that share bytes: what one role writes would change the other.
-fn no_device_twice(args: &RunArgs, plan: &Plan) -> Result<(), Failure> {
-    let help = "each role needs a device of its own";
-    let paths = || args.device.iter().chain(&args.destroy_data).map(|(_, path)| path.as_path());
-    super::load::apart(paths(), help)?;
-    // Several roles may be read from one file; none may be written to it.
-    let mut files = plan.devices.values().filter_map(|planned| planned.file.as_deref());
-    files.try_for_each(|file| super::load::apart(paths().chain([file]), help))
-}
-
-type Claimed = (Vec<host::Claim>, BTreeMap<String, String>, BTreeMap<String, Bytes>);
-
-/// Claims a device for every role, and prints whole identities.
-fn claim(args: &RunArgs, plan: &Plan) -> Result<Claimed, Failure> {
-    let offered = args
-        .device
-        .iter()
-        .map(|d| (d, false))
-        .chain(args.destroy_data.iter().map(|d| (d, true)))
-        .collect::<Vec<_>>();
-    for ((role, path), _) in &offered {
-        if !plan.devices.contains_key(role) {
-            let roles = plan.devices.keys().cloned().collect::<Vec<_>>().join(", ");
-            return Err(Failure::usage(format!(
-                "The experiment has no device '{role}' for {}",
-                path.display()
-            ))
-            .with_help(format!("its roles are: {roles}")));
-        }
-    }
-    let mut claimed: Claimed = Claimed::default();
-    for (role, planned) in &plan.devices {
-        let mut bound = offered.iter().filter(|((r, _), _)| r == role);
-        if let Some(file) = &planned.file {
-            if bound.next().is_some() {
-                return Err(Failure::usage(format!("'{role}' is read from {}", file.display()))
-                    .with_help(
-                        "leave --device away for it; only its file in the experiment counts",
-                    ));
-            }
-            say(&format!("{role}: {}, read only", file.display()));
-            claimed.1.insert(role.clone(), file.display().to_string());
-            continue;
-        }
-        let Some(((_, path), destroy)) = bound.next() else {
-            return Err(Failure::usage(format!("No device is given for '{role}'")).with_help(format!(
-                "add --device {role}=PATH with a scratch device of at least {}, or run it in the lab: \
-                 fathom lab run {}",
-                planned.size, args.common.experiment
-            )));
-        };
-        if bound.next().is_some() {
-            return Err(Failure::usage(format!("Two devices are given for '{role}'"))
-                .with_help("name each role once"));
-        }
-        let claim = host::claim(path, *destroy)?;
-        if claim.bytes() < planned.size {
-            return Err(Failure::usage(format!(
-                "{} has {}, and the experiment needs {} for '{role}'",
-                path.display(),
-                claim.bytes(),
-                planned.size
-            ))
-            .with_help(
-                "give a larger device, or make [devices] and the stack in the file smaller",
-            ));
-        }
-        say(&format!("{role}: {}", claim.identity()));
-        claimed.1.insert(role.clone(), claim.path().display().to_string());
-        claimed.2.insert(role.clone(), claim.bytes());
-        claimed.0.push(claim);
-    }
-    Ok(claimed)
+    .with_help(help)
 }
 
 /// What is about to happen, one line.

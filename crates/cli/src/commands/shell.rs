@@ -3,40 +3,34 @@
 use std::process::ExitCode;
 use std::sync::Mutex;
 
-use experiment::{CellPlan, Needs, Plan};
-use lab::{Ending, FrameKind, Purpose, Vm};
-use run::{Held, Mission};
+use experiment::Needs;
+use lab::{Ending, FrameKind, Vm};
+use run::{Asked, Held, LAB, Mission, NoVariant, Source};
 
 use super::lab::with;
 use crate::args::LabShellArgs;
-use crate::choices::{Asked, LAB, Source, plan};
 use crate::failure::Failure;
 use crate::guests::prepare;
 use crate::render::RunView;
 use crate::terminal::{Text, say_text};
 
-/// A shell is left by its user, not by a deadline; this only bounds a forgotten one.
-const DEADLINE: std::time::Duration = std::time::Duration::from_secs(24 * 3600);
-
 pub fn open(args: &LabShellArgs) -> Result<ExitCode, Failure> {
     let plan = match &args.experiment {
-        Some(experiment) => Some(plan(&Source::find(experiment)?, Asked::once(), LAB)?),
+        Some(experiment) => Some(Asked::once().plan(&Source::find(experiment)?, LAB)?),
         None => None,
     };
-    let hold = plan.as_ref().map(|plan| held(plan, args.variant.as_deref())).transpose()?;
-    let needs = plan.as_ref().map_or_else(every_need, |plan| plan.needs.clone());
-    let view = Mutex::new(RunView::new(false));
-    let prepared = prepare(&needs, &args.machine, &mut |event| with(&view, |v| v.lab(&event)))?;
-    let mut spec = match &plan {
-        Some(plan) => prepared.machine(plan, &args.machine),
-        None => prepared.bare_machine(&needs, &args.machine),
-    };
-    spec.purpose = Purpose::Shell;
-    spec.deadline = DEADLINE;
-    let mission: Mission = match plan.zip(hold) {
-        Some((plan, cell)) => Mission::Hold(Held { plan, cell }),
+    let mission: Mission = match &plan {
+        Some(plan) => Mission::Hold(Held::of(plan, args.variant.as_deref()).map_err(unknown)?),
         None => Mission::Shell,
     };
+    let needs = plan.as_ref().map_or_else(Needs::of_every_layer, |plan| plan.needs.clone());
+    let view = Mutex::new(RunView::new(false));
+    let prepared = prepare(&needs, &args.machine, &mut |event| with(&view, |v| v.lab(&event)))?;
+    let spec = match &plan {
+        Some(plan) => prepared.machine(plan, &args.machine),
+        None => prepared.bare_machine(&args.machine),
+    };
+    let mut spec = spec.for_user();
     spec.mission = mission.encode()?;
     with(&view, |v| v.close());
     let mut vm = Vm::start(&spec)?;
@@ -57,21 +51,7 @@ pub fn open(args: &LabShellArgs) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Position of the cell whose stack is raised.
-fn held(plan: &Plan, variant: Option<&str>) -> Result<usize, Failure> {
-    let wanted = |cell: &&CellPlan| variant.is_none_or(|name| cell.variant == name);
-    plan.cells.iter().filter(wanted).map(|cell| cell.index).next_back().ok_or_else(|| {
-        let names: Vec<_> = plan.facts.variants.iter().map(|v| v.name.as_str()).collect();
-        Failure::usage(format!("There is no variant '{}'", variant.unwrap_or_default()))
-            .with_help(format!("its variants are: {}", names.join(", ")))
-    })
-}
-
-/// What every layer needs: a bare shell can try them all.
-fn every_need() -> Needs {
-    let mut needs = Needs::default();
-    for kind in layers::kinds() {
-        needs = needs.beside(&Needs::of(&kind.needs, 0));
-    }
-    needs
+fn unknown(error: NoVariant) -> Failure {
+    let help = error.help();
+    Failure::usage(error).with_help(help)
 }

@@ -4,18 +4,16 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use bench::order::Order;
+use bench::order::{self, Order};
 use bench::outcome::Outcome;
-use experiment::Plan;
+use experiment::{Needs, Plan};
 use lab::{Ending, FrameKind, Received, Vm, VmSpec};
-use run::{Event, Held, Message, Mission};
+use run::{Asked, Event, Held, LAB, Message, Mission, Source};
 use sys::interrupt::{Interrupt, Level};
-use units::Bytes;
 
 use super::engine::{default_directory, finish, pace};
 use super::in_guest::OUTCOME;
 use crate::args::{BenchEngineArgs, GuestArgs, LabTarget};
-use crate::choices::{Asked, LAB, Source, plan};
 use crate::failure::Failure;
 use crate::guests::{Prepared, prepare};
 use crate::render::RunView;
@@ -23,10 +21,6 @@ use crate::terminal::{Text, say, say_text};
 
 /// The experiment whose stacks are raised: a linear volume, and VDO.
 const EXPERIMENT: &str = "vdo-vs-plain";
-/// Memory for fio and its libraries, beside what layers take.
-const FIO_MEMORY: u64 = 512 * Bytes::MIB;
-/// A guest that is older than this hangs.
-const DEADLINE: Duration = Duration::from_secs(3600);
 /// How long one look at the link may take.
 const PATIENCE: Duration = Duration::from_millis(200);
 
@@ -35,11 +29,14 @@ pub fn in_lab(args: &BenchEngineArgs, interrupt: &Interrupt) -> Result<ExitCode,
     let out = args.out.clone().unwrap_or_else(default_directory);
     let machine =
         GuestArgs { memory: None, cpus: None, plain_command_line: true, tcg: false, mirror: None };
-    let mut plan = plan(&Source::find(EXPERIMENT)?, Asked::once(), LAB)?;
-    plan.needs.packages.push("fio".into());
-    plan.needs.tools.push("fio".into());
-    plan.needs.modules.push("null_blk".into());
-    plan.needs.memory.0 += FIO_MEMORY;
+    let mut plan = Asked::once().plan(&Source::find(EXPERIMENT)?, LAB)?;
+    plan.needs = plan.needs.with(&Needs {
+        packages: vec![order::PEER.into()],
+        tools: vec![order::PEER.into()],
+        modules: vec![order::NULL.into()],
+        memory: order::MEMORY,
+        ..Needs::default()
+    });
     let view = RunView::new(false);
     let prepared = prepare(&plan.needs, &machine, &mut |event| view.lab(&event))?;
     view.close();
@@ -53,13 +50,7 @@ pub fn in_lab(args: &BenchEngineArgs, interrupt: &Interrupt) -> Result<ExitCode,
         let part = one(&plan, *layer, args, &machine, &prepared, interrupt)?;
         match &mut whole {
             None => whole = Some(part),
-            Some(whole) => {
-                whole.targets.extend(part.targets);
-                whole.cases.extend(part.cases);
-                whole.failed.extend(part.failed);
-                whole.proportions.extend(part.proportions);
-                whole.interrupted |= part.interrupted;
-            }
+            Some(whole) => whole.add(part),
         }
     }
     let outcome = whole.ok_or_else(Failure::interrupted)?;
@@ -88,7 +79,7 @@ fn one(
     let held = Held { plan: plan.clone(), cell };
     let mut spec = prepared.machine(plan, machine);
     spec.mission = Mission::Measure { held, order }.encode()?;
-    spec.deadline = DEADLINE;
+    spec.deadline = order::DEADLINE;
     say(&format!("{}: starting its guest", layer.name()));
     let mut result = in_guest(&spec, interrupt)?;
     // An emulated kernel crashes now and then while it boots.

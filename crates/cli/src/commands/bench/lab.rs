@@ -2,11 +2,10 @@
 
 use std::process::ExitCode;
 
-use run::Mission;
+use run::{Asked, LAB, Mission, Source};
 use serde_json::json;
 
 use crate::args::BenchLabArgs;
-use crate::choices::{Asked, LAB, Source, plan};
 use crate::failure::Failure;
 use crate::guests::{image_spec, prepare, wish};
 use crate::render::RunView;
@@ -16,7 +15,7 @@ use crate::terminal::{Text, answer, json_line, say};
 const EXPERIMENT: &str = "vdo-vs-plain";
 
 pub fn lab(args: &BenchLabArgs) -> Result<ExitCode, Failure> {
-    let plan = plan(&Source::find(EXPERIMENT)?, Asked::once(), LAB)?;
+    let plan = Asked::once().plan(&Source::find(EXPERIMENT)?, LAB)?;
     let view = RunView::new(false);
     // The first call builds what is missing, so that the runs that count find it.
     let prepared = prepare(&plan.needs, &args.machine, &mut |event| view.lab(&event))?;

@@ -1,0 +1,107 @@
+//! What stands at the path of a target: something, an empty file, or nothing where a file can be made.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What stands at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// A device, or a file with data.
+    There,
+    /// A file without data: it is made as large as it is to be.
+    Empty,
+    /// Nothing, and a file can be made.
+    Absent,
+}
+
+/// Why a path can be no target.
+#[derive(Debug, thiserror::Error)]
+pub enum PathError {
+    /// A link leads to nothing.
+    #[error("{} is a link to {}, which is not there", path.display(), to.display())]
+    Dangling {
+        /// The link.
+        path: PathBuf,
+        /// Where it leads.
+        to: PathBuf,
+    },
+    /// A device is not there.
+    #[error("{} is not there", .0.display())]
+    NoDevice(PathBuf),
+    /// The directory of a new file is not there.
+    #[error("{} cannot be made: its directory is not there", .0.display())]
+    NoDirectory(PathBuf),
+    /// It is there but cannot be looked at.
+    #[error("{} cannot be examined: {source}", path.display())]
+    Unseen {
+        /// The path.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+}
+
+impl PathError {
+    /// What to do about it.
+    pub fn help(&self) -> &'static str {
+        match self {
+            Self::Dangling { .. } => "name the file itself, or remove the link",
+            Self::NoDevice(_) => "lsblk lists the devices there are",
+            Self::NoDirectory(_) => "make the directory first",
+            Self::Unseen { source, .. } => {
+                match source.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
+                    Some(rustix::io::Errno::LOOP) => {
+                        "its links lead back to themselves: name the file itself"
+                    }
+                    Some(rustix::io::Errno::ACCESS) => {
+                        "run as root, or choose a target that you own"
+                    }
+                    Some(rustix::io::Errno::NOTDIR) => {
+                        "a part of the path is a file, not a directory"
+                    }
+                    _ => "check the path",
+                }
+            }
+        }
+    }
+}
+
+/// What stands at `path`.
+pub fn standing(path: &Path) -> Result<Standing, PathError> {
+    match std::fs::metadata(path) {
+        Ok(found) if found.is_file() && found.len() == 0 => return Ok(Standing::Empty),
+        Ok(_) => return Ok(Standing::There),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(source) => return Err(PathError::Unseen { path: path.to_owned(), source }),
+    }
+    if let Ok(to) = std::fs::read_link(path) {
+        return Err(PathError::Dangling { path: path.to_owned(), to });
+    }
+    if path.starts_with("/dev") && !path.starts_with("/dev/shm") {
+        return Err(PathError::NoDevice(path.to_owned()));
+    }
+    if !path.parent().is_none_or(|dir| dir == Path::new("") || dir.is_dir()) {
+        return Err(PathError::NoDirectory(path.to_owned()));
+    }
+    Ok(Standing::Absent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_file_is_told_from_a_device_that_is_not_there_and_from_a_link_to_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        std::fs::write(at("empty"), "").unwrap();
+        std::fs::write(at("full"), "x").unwrap();
+        std::os::unix::fs::symlink("nowhere", at("link")).unwrap();
+        assert_eq!(standing(&at("empty")).unwrap(), Standing::Empty);
+        assert_eq!(standing(&at("full")).unwrap(), Standing::There);
+        assert_eq!(standing(&at("new")).unwrap(), Standing::Absent);
+        assert!(matches!(standing(&at("link")), Err(PathError::Dangling { .. })));
+        assert!(matches!(standing(&at("no/new")), Err(PathError::NoDirectory(_))));
+        assert!(matches!(standing(Path::new("/dev/no-such")), Err(PathError::NoDevice(_))));
+    }
+}

@@ -1,0 +1,46 @@
+//! How much memory a guest gets.
+
+use units::Bytes;
+
+use crate::{Error, LEAST_MEMORY, Result};
+
+/// Beside what layers take: kernel, root, the program, its buffers.
+const BASE: Bytes = Bytes(640 * Bytes::MIB);
+/// The least that a guest gets unless it is told otherwise.
+const USUAL: Bytes = Bytes(Bytes::GIB);
+/// It grows in steps of this, so that small changes of a plan do not change the machine.
+const STEP: u64 = 256 * Bytes::MIB;
+
+/// Memory of a guest whose layers take `layers`: what the user gives, if both find room in it, or the usual.
+pub fn memory(layers: Bytes, given: Option<Bytes>) -> Result<Bytes> {
+    let Some(given) = given else {
+        let wanted = (layers.0 + BASE.0).next_multiple_of(STEP);
+        return Ok(Bytes(wanted.max(USUAL.0)));
+    };
+    let least = Bytes((LEAST_MEMORY.0 + layers.0).next_multiple_of(Bytes::MIB));
+    if given < least { Err(Error::LittleMemory { given, layers, least }) } else { Ok(given) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_refused_below_what_guest_and_layers_take_and_the_least_is_named() {
+        let given = |mib: u64| Some(Bytes(mib << 20));
+        let layers = Bytes(446 << 20);
+        assert!(memory(layers, given(10)).is_err());
+        let error = memory(layers, given(701)).unwrap_err();
+        assert!(error.to_string().contains("and 446 MiB its layers"), "{error}");
+        assert!(error.help().unwrap().contains("--memory 702M"));
+        assert_eq!(memory(layers, given(702)).unwrap(), Bytes(702 << 20));
+        assert!(memory(Bytes(0), given(256)).is_ok());
+        assert!(!memory(Bytes(0), given(255)).unwrap_err().to_string().contains("layers"));
+    }
+
+    #[test]
+    fn a_guest_has_a_gibibyte_or_what_its_layers_take_beside_it() {
+        assert_eq!(memory(Bytes(0), None).unwrap(), Bytes(1 << 30));
+        assert_eq!(memory(Bytes(1 << 30), None).unwrap(), Bytes((1 << 30) + (768 << 20)));
+    }
+}

@@ -1,0 +1,277 @@
+//! What must hold before a plan touches this machine: commands by the word of the user, programs and modules there, and a device
+//! of its own for every role, claimed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use experiment::{Plan, Tree};
+use units::Bytes;
+
+/// A device that the user gives for a role.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offered {
+    /// The role.
+    pub role: String,
+    /// The device.
+    pub path: PathBuf,
+    /// Whether what is on it may be lost.
+    pub destroy: bool,
+}
+
+/// Devices for the roles of a plan. They are ours until this is dropped.
+#[derive(Debug, Default)]
+pub struct Claimed {
+    _claims: Vec<host::Claim>,
+    /// Paths by role; of a role that is read from a file, the file.
+    pub devices: BTreeMap<String, String>,
+    /// Sizes of the devices by role.
+    pub sizes: BTreeMap<String, Bytes>,
+}
+
+/// Why a plan does not run on this machine.
+#[derive(Debug, thiserror::Error)]
+pub enum AdmissionError {
+    /// Somebody else's experiment executes programs.
+    #[error("Stage '{stage}' of {file} executes '{command}' on this machine")]
+    Command {
+        /// The stage.
+        stage: String,
+        /// The experiment's file.
+        file: String,
+        /// The command line.
+        command: String,
+    },
+    /// A tree is made of a package's files.
+    #[error("The tree '{tree}' is the files of the package {package}, which only the lab unpacks")]
+    PackageTree {
+        /// The tree.
+        tree: String,
+        /// The package.
+        package: String,
+    },
+    /// Programs or kernel modules are not there.
+    #[error("This machine lacks {}", missing.join(", "))]
+    Lacks {
+        /// What, in words.
+        missing: Vec<String>,
+        /// Packages that bring the programs.
+        packages: Vec<String>,
+    },
+    /// A device is given for a role that the experiment does not have.
+    #[error("The experiment has no device '{role}' for {}", path.display())]
+    NoRole {
+        /// The role.
+        role: String,
+        /// The device.
+        path: PathBuf,
+        /// The roles there are.
+        roles: Vec<String>,
+    },
+    /// A device is given for a role that is read from a file.
+    #[error("'{role}' is read from {}", file.display())]
+    FromFile {
+        /// The role.
+        role: String,
+        /// The file.
+        file: PathBuf,
+    },
+    /// A role has no device.
+    #[error("No device is given for '{role}'")]
+    NoDevice {
+        /// The role.
+        role: String,
+        /// How large it has to be.
+        size: Bytes,
+    },
+    /// A role has several devices.
+    #[error("Two devices are given for '{role}'")]
+    TwoDevices {
+        /// The role.
+        role: String,
+    },
+    /// A device is too small.
+    #[error("{} has {size}, and the experiment needs {needed} for '{role}'", path.display())]
+    Small {
+        /// The device.
+        path: PathBuf,
+        /// Its size.
+        size: Bytes,
+        /// What the experiment needs.
+        needed: Bytes,
+        /// For which role.
+        role: String,
+    },
+    /// Two devices are one, or share bytes.
+    #[error(transparent)]
+    Overlap(#[from] host::Overlap),
+    /// A device may be needed by somebody.
+    #[error(transparent)]
+    Claim(#[from] host::ClaimError),
+}
+
+impl AdmissionError {
+    /// What to do about it; `experiment` is what the user calls the experiment.
+    pub fn help(&self, experiment: &str) -> String {
+        match self {
+            Self::Command { .. } => format!(
+                "read the commands (fathom explain {experiment}), then add --allow-commands; or run it in the lab: fathom lab run {experiment}"
+            ),
+            Self::PackageTree { tree, .. } => format!(
+                "give [trees.{tree}] a path = \"...\" in a copy of the experiment, or run it in the lab: fathom lab run {experiment}"
+            ),
+            Self::Lacks { packages, .. } => format!(
+                "apt-get install {} and a kernel that has the modules; or run it in the lab: fathom lab run {experiment}",
+                packages.join(" ")
+            ),
+            Self::NoRole { roles, .. } => format!("its roles are: {}", roles.join(", ")),
+            Self::FromFile { .. } => {
+                "leave --device away for it; only its file in the experiment counts".into()
+            }
+            Self::NoDevice { role, size } => format!(
+                "add --device {role}=PATH with a scratch device of at least {size}, or run it in the lab: fathom lab run {experiment}"
+            ),
+            Self::TwoDevices { .. } => "name each role once".into(),
+            Self::Small { .. } => {
+                "give a larger device, or make [devices] and the stack in the file smaller".into()
+            }
+            Self::Overlap(overlap) => {
+                overlap.help().unwrap_or("each role needs a device of its own").into()
+            }
+            Self::Claim(claim) => claim.help().into(),
+        }
+    }
+}
+
+/// Programs that an experiment of somebody else names run on this machine only by the word of the user.
+pub fn check_commands(plan: &Plan, file: &str, allowed: bool) -> Result<(), AdmissionError> {
+    let command = plan.cells.iter().flat_map(|cell| &cell.stages).find_map(|stage| {
+        let command = stage.command()?;
+        Some((&stage.name, layers::step::show_argv(&command.argv)))
+    });
+    let Some((stage, command)) = command else { return Ok(()) };
+    if !allowed {
+        let (stage, file) = (stage.clone(), file.to_owned());
+        return Err(AdmissionError::Command { stage, file, command });
+    }
+    let package = |(name, tree): (&String, &Tree)| match tree {
+        Tree::Package(package) => Some((name.clone(), package.clone())),
+        Tree::Directory { .. } => None,
+    };
+    match plan.needs.trees.iter().find_map(package) {
+        None => Ok(()),
+        Some((tree, package)) => Err(AdmissionError::PackageTree { tree, package }),
+    }
+}
+
+/// The layers must be there before any device is looked at.
+pub fn check_needs(plan: &Plan) -> Result<(), AdmissionError> {
+    let needs = &plan.needs;
+    let programs: Vec<_> = needs.tools.iter().chain(&needs.programs).cloned().collect();
+    let missing = host::missing(&needs.modules, &programs);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let packages: BTreeSet<_> =
+        needs.packages.iter().chain(&needs.command_packages).cloned().collect();
+    Err(AdmissionError::Lacks { missing, packages: packages.into_iter().collect() })
+}
+
+/// Refuses devices that share bytes: what one role writes would change the other.
+pub fn check_apart(plan: &Plan, offered: &[Offered]) -> Result<(), AdmissionError> {
+    let paths = || offered.iter().map(|offered| offered.path.as_path());
+    host::apart(paths())?;
+    // Several roles may be read from one file; none may be written to it.
+    let mut files = plan.devices.values().filter_map(|planned| planned.file.as_deref());
+    Ok(files.try_for_each(|file| host::apart(paths().chain([file])))?)
+}
+
+/// Claims a device for every role; `told` hears what each one is.
+pub fn claim(
+    plan: &Plan,
+    offered: &[Offered],
+    told: &mut dyn FnMut(&str, &str),
+) -> Result<Claimed, AdmissionError> {
+    if let Some(lost) = offered.iter().find(|offered| !plan.devices.contains_key(&offered.role)) {
+        let roles = plan.devices.keys().cloned().collect();
+        return Err(AdmissionError::NoRole {
+            role: lost.role.clone(),
+            path: lost.path.clone(),
+            roles,
+        });
+    }
+    let mut claimed = Claimed::default();
+    for (role, planned) in &plan.devices {
+        let bound: Vec<_> = offered.iter().filter(|offered| offered.role == *role).collect();
+        let device = match (&planned.file, bound.as_slice()) {
+            (Some(file), []) => {
+                told(role, &format!("{}, read only", file.display()));
+                claimed.devices.insert(role.clone(), file.display().to_string());
+                continue;
+            }
+            (Some(file), _) => {
+                return Err(AdmissionError::FromFile { role: role.clone(), file: file.clone() });
+            }
+            (None, []) => {
+                return Err(AdmissionError::NoDevice { role: role.clone(), size: planned.size });
+            }
+            (None, [device]) => device,
+            (None, _) => return Err(AdmissionError::TwoDevices { role: role.clone() }),
+        };
+        let claim = host::claim(Path::new(&device.path), device.destroy)?;
+        if claim.bytes() < planned.size {
+            return Err(AdmissionError::Small {
+                path: device.path.clone(),
+                size: claim.bytes(),
+                needed: planned.size,
+                role: role.clone(),
+            });
+        }
+        told(role, claim.identity());
+        claimed.devices.insert(role.clone(), claim.path().display().to_string());
+        claimed.sizes.insert(role.clone(), claim.bytes());
+        claimed._claims.push(claim);
+    }
+    Ok(claimed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Asked, FULL, Source};
+
+    fn plan(name: &str) -> Plan {
+        Asked::once().plan(&Source::find(name).unwrap(), FULL).unwrap()
+    }
+
+    fn offered(role: &str) -> Offered {
+        Offered { role: role.into(), path: "/dev/null".into(), destroy: false }
+    }
+
+    fn refused(plan: &Plan, offered: &[Offered]) -> AdmissionError {
+        claim(plan, offered, &mut |_, _| ()).unwrap_err()
+    }
+
+    #[test]
+    fn every_role_needs_exactly_one_device() {
+        let plan = plan("vdo-vs-plain");
+        assert!(matches!(refused(&plan, &[]), AdmissionError::NoDevice { .. }));
+        let twice = [offered("data"), offered("data")];
+        assert!(matches!(refused(&plan, &twice), AdmissionError::TwoDevices { .. }));
+        let other = refused(&plan, &[offered("dat")]);
+        assert_eq!(other.to_string(), "The experiment has no device 'dat' for /dev/null");
+        assert_eq!(other.help("x"), "its roles are: data");
+        // What is no block device is refused by its own words.
+        assert!(matches!(refused(&plan, &[offered("data")]), AdmissionError::Claim(_)));
+    }
+
+    #[test]
+    fn commands_need_the_word_of_the_user_and_a_packages_tree_needs_the_lab() {
+        let copy = plan("copy-on-vdo");
+        let error = check_commands(&copy, "mine.toml", false).unwrap_err();
+        assert!(matches!(error, AdmissionError::Command { .. }), "{error}");
+        assert!(error.help("mine.toml").contains("--allow-commands"));
+        let error = check_commands(&copy, "mine.toml", true).unwrap_err();
+        assert!(matches!(error, AdmissionError::PackageTree { .. }), "{error}");
+        assert!(check_commands(&plan("vdo-vs-plain"), "", false).is_ok());
+    }
+}

@@ -1,0 +1,98 @@
+//! The text of an experiment: one that comes with the program, or a file.
+
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// An experiment's file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// What errors call it.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// Why there is no experiment.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// No such name is shipped.
+    #[error("There is no experiment '{name}'")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// A shipped one that is spelled much like it.
+        near: Option<&'static str>,
+    },
+    /// The file cannot be read.
+    #[error("Cannot read experiment file {}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the kernel said.
+        source: io::Error,
+    },
+}
+
+impl SourceError {
+    /// What to do about it.
+    pub fn help(&self) -> String {
+        let Self::Unknown { near, .. } = self else {
+            return "give the path of a TOML file, or the name of a shipped experiment".into();
+        };
+        let names: Vec<_> = experiment::SHIPPED.iter().map(|shipped| shipped.name).collect();
+        let hint = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
+        format!("{hint}Shipped are: {}; or give the path of a file", names.join(", "))
+    }
+}
+
+impl Source {
+    /// Finds `experiment`: a path when it looks like one or exists, a shipped name otherwise.
+    pub fn find(experiment: &str) -> Result<Self, SourceError> {
+        let path = Path::new(experiment);
+        if experiment.contains('/') || experiment.ends_with(".toml") || path.is_file() {
+            let text = read(path)
+                .map_err(|source| SourceError::Unreadable { path: path.to_owned(), source })?;
+            return Ok(Self { name: experiment.to_owned(), text });
+        }
+        if let Some(shipped) = experiment::shipped(experiment) {
+            return Ok(Self { name: format!("{experiment}.toml"), text: shipped.text.into() });
+        }
+        let names = experiment::SHIPPED.iter().map(|shipped| shipped.name);
+        let near = experiment::nearest(experiment, names);
+        Err(SourceError::Unknown { name: experiment.to_owned(), near })
+    }
+
+    /// Whether it is one that comes with the program.
+    pub fn is_shipped(&self) -> bool {
+        experiment::SHIPPED.iter().any(|shipped| shipped.text == self.text)
+    }
+}
+
+/// Reads a file as far as an experiment can be long, and a little more: that it is too long is for the experiment to say.
+fn read(path: &Path) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(experiment::LONGEST_FILE + 1).read_to_end(&mut bytes)?;
+    String::from_utf8(bytes).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_nearly_right_is_answered_with_the_right_one() {
+        let error = Source::find("vdo-vs-plan").unwrap_err();
+        assert!(error.to_string().contains("'vdo-vs-plan'"), "{error}");
+        assert!(error.help().starts_with("did you mean 'vdo-vs-plain'? Shipped are: "));
+        let missing = Source::find("no-such.toml").unwrap_err();
+        assert!(matches!(missing, SourceError::Unreadable { .. }), "{missing}");
+    }
+
+    #[test]
+    fn a_copy_of_a_shipped_experiment_counts_as_shipped_until_it_is_changed() {
+        let mut source = Source::find("vdo-vs-plain").unwrap();
+        assert!(source.is_shipped());
+        source.text.push_str("# mine\n");
+        assert!(!source.is_shipped());
+    }
+}
