@@ -149,6 +149,13 @@ pub fn cases(targets: &[Target], quick: bool, depths: &[u32]) -> Vec<Case> {
     all
 }
 
+/// The same cases, those alone whose name holds `text` where one is given.
+pub fn chosen(targets: &[Target], quick: bool, depths: &[u32], text: Option<&str>) -> Vec<Case> {
+    let mut cases = cases(targets, quick, depths);
+    cases.retain(|case| text.is_none_or(|text| case.name().contains(text)));
+    cases
+}
+
 /// One read at a time with everything on one CPU. Where another thread does the I/O, as for a loop device, each read
 /// passes from one thread to the other and back: on one CPU that is two switches, on two it is two wake-ups of sleeping CPUs, which
 /// cost many times as much in a virtual machine. Which it is the kernel's scheduler decides; held on one CPU it is the same for all.

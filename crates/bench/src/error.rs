@@ -44,6 +44,25 @@ pub enum BenchError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// A target of the user's own cannot be read.
+    #[error("Cannot read {}: {source}", path.display())]
+    Unreadable {
+        /// The target.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A target of the user's own is too small.
+    #[error("{} holds {bytes} bytes only", path.display())]
+    Small {
+        /// The target.
+        path: PathBuf,
+        /// Its size.
+        bytes: u64,
+    },
+    /// Nothing is left to compare.
+    #[error("No case is left to compare")]
+    NoCase,
     /// A file with content could not be written or read back.
     #[error("Cannot write content to {path} and read it back")]
     Content {
@@ -74,8 +93,12 @@ impl BenchError {
             Self::Target { .. } => {
                 Some("run as root for loop and zram, or name a target with --target")
             }
+            Self::Small { .. } => Some("a target needs at least 1 MiB"),
+            Self::NoCase => {
+                Some("--only, --depth and --case leave nothing; depths are 1, 32 and 128")
+            }
             Self::Content { .. } => Some("name a folder with room for 64 MiB with --dir"),
-            Self::Interrupted | Self::Result(_) => None,
+            Self::Unreadable { .. } | Self::Interrupted | Self::Result(_) => None,
         }
     }
 }

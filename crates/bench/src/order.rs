@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 use crate::BenchError;
-use crate::case::cases;
+use crate::case::chosen;
 use crate::contest::Programs;
 use crate::fio::Fio;
 use crate::ours::Fathom;
@@ -48,13 +48,11 @@ impl Order {
             .map_err(|source| BenchError::Start { program: "/proc/self/exe".into(), source })?;
         let path = if self.layer == NULL { NULL_BLOCK } else { top };
         let target = Target::lent(&self.layer, path, SIZE);
-        let mut cases = cases(std::slice::from_ref(&target), true, &self.depths);
-        if let Some(text) = &self.case {
-            cases.retain(|case| case.name().contains(text.as_str()));
-        }
+        let targets = vec![target];
+        let cases = chosen(&targets, true, &self.depths, self.case.as_deref());
         Ok(Suite {
             programs: Programs { fathom: Fathom { program }, fio: Fio::find(None)? },
-            targets: vec![target],
+            targets,
             cases,
             pace: self.pace,
             backends: Vec::new(),

@@ -1,6 +1,7 @@
 //! What the load goes to: made for the comparison and taken away again, or the user's own, which is only read.
 
 use std::fs;
+use std::io::{Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -69,6 +70,16 @@ impl Target {
         Self { kind: Kind::Own, name, path, size, made: false, direct: true, later }
     }
 
+    /// What the user has at `path`; it is never written.
+    pub fn at(path: &Path) -> Result<Self, BenchError> {
+        let unreadable = |source| BenchError::Unreadable { path: path.to_owned(), source };
+        let end = fs::File::open(path).and_then(|mut file| file.seek(SeekFrom::End(0)));
+        match end.map_err(unreadable)? {
+            bytes if bytes >= LEAST => Ok(Self::own(path, bytes)),
+            bytes => Err(BenchError::Small { path: path.to_owned(), bytes }),
+        }
+    }
+
     /// A device that was made for the comparison elsewhere, and may be written.
     pub fn lent(name: &str, path: &str, size: u64) -> Self {
         Self { name: name.to_owned(), size, made: true, ..Self::own(Path::new(path), size) }
@@ -80,6 +91,17 @@ impl Target {
         Self { kind: Kind::Loop, name, path, size: 1 << 28, made: true, direct: true, later: true }
     }
 }
+
+/// What can be made, by the name that the user gives it.
+const MADE: [(&str, Kind); 5] = [
+    ("null", Kind::Null),
+    ("loop", Kind::Loop),
+    ("zram", Kind::Zram),
+    ("file", Kind::File),
+    ("tmpfs", Kind::Tmpfs),
+];
+/// The least that a target of the user's own holds, bytes.
+const LEAST: u64 = 1 << 20;
 
 /// A target with what must be taken away when it is dropped.
 #[derive(Debug)]
@@ -132,7 +154,31 @@ pub struct Maker {
     pub memory: PathBuf,
 }
 
+/// Where tmpfs is mounted on every Linux.
+const MEMORY: &str = "/dev/shm";
+
 impl Maker {
+    /// Makes targets of `size` bytes, files among them in `scratch`.
+    pub fn new(size: u64, scratch: &Path) -> Self {
+        Self { size, scratch: scratch.to_owned(), memory: MEMORY.into() }
+    }
+
+    /// Makes every target whose name is `wanted`. The texts say which ones this machine or this user cannot have, and why.
+    pub fn make_all(&self, wanted: impl Fn(&str) -> bool) -> (Vec<Made>, Vec<String>) {
+        let (mut made, mut left_out) = (Vec::new(), Vec::new());
+        for (name, kind) in MADE.into_iter().filter(|(name, _)| wanted(name)) {
+            match self.make(kind) {
+                Ok(target) => made.push(target),
+                Err(error) => {
+                    let why = std::error::Error::source(&error)
+                        .map_or_else(String::new, |cause| format!(": {cause}"));
+                    left_out.push(format!("{name} is left out: {error}{why}"));
+                }
+            }
+        }
+        (made, left_out)
+    }
+
     /// Makes the target of this kind; it is empty still. `Err` says why this machine or this user cannot have it.
     pub fn make(&self, kind: Kind) -> Result<Made, BenchError> {
         match kind {

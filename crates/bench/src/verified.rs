@@ -9,6 +9,8 @@
 //! Ours is measured twice on the same blocks: where all that was written follows from the load that wrote it, so that nothing is
 //! held for each block, and where a table holds what each block must be, as after random overwrites.
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use stats::{Figure, Sorted};
@@ -20,7 +22,7 @@ use crate::contest::{Contestant, Programs, Who};
 use crate::fio::{Candidate, Engine};
 use crate::goal::{Goal, Word};
 use crate::repeats::order;
-use crate::target::Target;
+use crate::target::{Maker, Target};
 
 /// Verification of a read may cost this share of fio's crc32c.
 const GOAL: Goal = Goal::AtMost(0.15);
@@ -70,8 +72,31 @@ pub fn pace(quick: bool) -> (usize, u64) {
     if quick { (15, 400) } else { (40, 500) }
 }
 
+/// Measures it on two files of `size` bytes in memory, which are removed again.
+pub fn in_memory(
+    programs: &Programs,
+    size: u64,
+    pace: (usize, u64),
+    interrupt: &Interrupt,
+) -> Result<Verified, BenchError> {
+    let maker = Maker::new(size, Path::new("."));
+    let [ours, theirs] = maker.pair()?;
+    let state = |name| {
+        let file = format!("fathom-bench-{}-verify-{name}", std::process::id());
+        maker.memory.join(file).display().to_string()
+    };
+    let states = [state("state"), state("table")];
+    let files = [&ours.target, &theirs.target];
+    let found = verified(programs, files, states.each_ref().map(String::as_str), pace, interrupt);
+    for state in &states {
+        // It is not there when nothing needed to be kept.
+        let _ = std::fs::remove_file(state);
+    }
+    found
+}
+
 /// Measures it on two files of the same size; `states` is where our verification keeps what was written, without and with a table.
-pub fn verified(
+fn verified(
     programs: &Programs,
     files: [&Target; 2],
     states: [&str; 2],

@@ -4,15 +4,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use bench::BenchError;
-use bench::case::cases;
+use bench::case::chosen;
 use bench::contest::Programs;
 use bench::fio::Fio;
 use bench::ours::Fathom;
 use bench::outcome::Outcome;
 use bench::record::{self, About};
 use bench::suite::{Pace, Suite};
-use bench::target::{Kind, Made, Maker, Target};
-use bench::verified::{Verified, verified};
+use bench::target::{Made, Maker, Target};
+use bench::verified::Verified;
 use sys::interrupt::{Interrupt, Level};
 
 use super::table::{self, Narrator};
@@ -23,8 +23,6 @@ use crate::terminal::{Text, answer, json, say, say_text};
 /// Sizes of made targets, bytes.
 const SIZE: u64 = 1 << 30;
 const QUICK_SIZE: u64 = 256 << 20;
-/// Where tmpfs is mounted on every Linux.
-const MEMORY: &str = "/dev/shm";
 
 pub fn engine(args: &BenchEngineArgs) -> Result<ExitCode, Failure> {
     let Peer::Fio = args.against;
@@ -68,24 +66,13 @@ fn verification(
     args: &BenchEngineArgs,
     interrupt: &Interrupt,
 ) -> Result<Verified, BenchError> {
-    let maker = Maker { size: QUICK_SIZE, scratch: MEMORY.into(), memory: MEMORY.into() };
-    let [ours, theirs] = maker.pair()?;
-    let state = |name| format!("{MEMORY}/fathom-bench-{}-verify-{name}", std::process::id());
-    let states = [state("state"), state("table")];
     let (repeats, run) = bench::verified::pace(args.quick);
     let pace = (
         args.repeat.map_or(repeats, |n| n as usize),
         args.duration.map_or(run, |time| time.0 / 1_000_000),
     );
     say("verified reads, without and with a table, beside fio's crc32c");
-    let files = [&ours.target, &theirs.target];
-    let found =
-        verified(&suite.programs, files, states.each_ref().map(|s| s.as_str()), pace, interrupt);
-    for state in &states {
-        // It is not there when nothing needed to be kept.
-        let _ = std::fs::remove_file(state);
-    }
-    found
+    bench::verified::in_memory(&suite.programs, QUICK_SIZE, pace, interrupt)
 }
 
 /// Writes the results and says what was found; `accelerator` executed the guest, if there was one.
@@ -100,7 +87,7 @@ pub fn finish(
         return Err(match outcome.failed.first() {
             _ if outcome.interrupted => Failure::interrupted(),
             Some(why) => Failure::data(why.clone()),
-            None => Failure::usage("No case is left to compare"),
+            None => failure(BenchError::NoCase),
         });
     }
     let about = About {
@@ -142,47 +129,16 @@ pub fn pace(args: &BenchEngineArgs) -> Pace {
 /// The targets, and what this machine or this user cannot have.
 fn targets(args: &BenchEngineArgs) -> Result<(Vec<Made>, Vec<String>), Failure> {
     let size = args.size.map_or(if args.quick { QUICK_SIZE } else { SIZE }, |bytes| bytes.0);
-    let maker = Maker { size, scratch: args.dir.clone(), memory: MEMORY.into() };
-    let kinds = [
-        ("null", Kind::Null),
-        ("loop", Kind::Loop),
-        ("zram", Kind::Zram),
-        ("file", Kind::File),
-        ("tmpfs", Kind::Tmpfs),
-    ];
     let all = args.only.is_empty() && args.target.is_empty();
-    let (mut made, mut left_out) = (Vec::new(), Vec::new());
-    for (name, kind) in kinds {
-        if !all && !args.only.iter().any(|only| only == name) {
-            continue;
-        }
-        match maker.make(kind) {
-            Ok(target) => made.push(target),
-            Err(error) => {
-                let why = std::error::Error::source(&error)
-                    .map_or_else(String::new, |e| format!(": {e}"));
-                left_out.push(format!("{name} is left out: {error}{why}"));
-            }
-        }
-    }
+    let wanted = |name: &str| all || args.only.iter().any(|only| only == name);
+    let (mut made, left_out) = Maker::new(size, &args.dir).make_all(wanted);
     for path in &args.target {
-        made.push(Made::from(Target::own(path, size_of(path)?)));
+        made.push(Made::from(Target::at(path).map_err(failure)?));
     }
     for text in &left_out {
         say(text);
     }
     Ok((made, left_out))
-}
-
-fn size_of(path: &Path) -> Result<u64, Failure> {
-    use std::io::{Seek, SeekFrom};
-    let end = std::fs::File::open(path).and_then(|mut file| file.seek(SeekFrom::End(0)));
-    match end {
-        Ok(bytes) if bytes >= 1 << 20 => Ok(bytes),
-        Ok(bytes) => Err(Failure::usage(format!("{} holds {bytes} bytes only", path.display()))
-            .with_help("a target needs at least 1 MiB")),
-        Err(error) => Err(Failure::usage(format!("Cannot read {}: {error}", path.display()))),
-    }
 }
 
 fn suite(
@@ -192,13 +148,9 @@ fn suite(
     left_out: Vec<String>,
 ) -> Result<Suite, Failure> {
     let targets: Vec<Target> = made.iter().map(|made| made.target.clone()).collect();
-    let mut cases = cases(&targets, args.quick, &args.depth);
-    if let Some(text) = &args.case {
-        cases.retain(|case| case.name().contains(text.as_str()));
-    }
+    let cases = chosen(&targets, args.quick, &args.depth, args.case.as_deref());
     if cases.is_empty() {
-        return Err(Failure::usage("No case is left to compare")
-            .with_help("--only, --depth and --case leave nothing; depths are 1, 32 and 128"));
+        return Err(failure(BenchError::NoCase));
     }
     let pace = pace(args);
     let backends = ["io_uring", "libaio", "sync"].map(str::to_owned).to_vec();
@@ -209,6 +161,9 @@ pub(super) fn failure(error: BenchError) -> Failure {
     let help = error.help().map(str::to_owned);
     match error {
         BenchError::Interrupted => Failure::interrupted(),
+        BenchError::Unreadable { .. } | BenchError::Small { .. } | BenchError::NoCase => {
+            Failure::usage(error).with_help_if(help)
+        }
         error => Failure::environment(error).with_help_if(help),
     }
 }
