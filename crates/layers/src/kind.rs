@@ -9,6 +9,15 @@ use crate::figures::FigureFacts;
 use crate::recorded::Recorded;
 use crate::{Layer, ParseError, Parsed, Place, SettingError, Twin};
 
+/// The figure that says what a layer is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Headline {
+    /// Its id (`saving_percent`).
+    pub metric: &'static str,
+    /// What follows its value in a sentence (`of the space was saved`); without it, its name stands before the value.
+    pub words: Option<&'static str>,
+}
+
 /// One kind of layer: an entry of the registry.
 pub struct Kind {
     /// The word in an experiment's `layer = ...`.
@@ -28,8 +37,8 @@ pub struct Kind {
     pub recorded: &'static [(&'static str, &'static str)],
     /// How its tools say that an object is not there, which is fine in teardown.
     pub absence: &'static [Absence],
-    /// The figure that says what the layer is for (`saving_percent`): it stands in the sentence and on the cards.
-    pub headline: Option<&'static str>,
+    /// The figure that says what the layer is for: it stands in the sentence and on the cards.
+    pub headline: Option<Headline>,
     /// Its figures, described.
     pub metrics: &'static [Metric],
     /// What of it can be filled, each with the metric that says how full it is.

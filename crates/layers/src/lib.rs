@@ -30,10 +30,10 @@ pub use figures::{
     ALLOCATED, Ends, FigureFacts, ROUND_END, SETTLED, STAGE_END, STAGE_SETTLED, STAGE_START, Window,
 };
 pub use kind::{
-    Absence, ActionKind, Chart, Fills, Input, Key, Kind, Needs, Parser, RuleFacts, Series, Wants,
+    Absence, ActionKind, Chart, Fills, Headline, Input, Key, Kind, Needs, Parser, RuleFacts, Series, Wants,
 };
 pub use layer::{Acted, Allocate, Layer, Offer, Place, Raised, fresh, on_device};
 pub use parse::{ABSENT, ParseError, Parsed, parse};
-pub use registry::{bring, is_headline, kind, kinds, metric, metrics};
+pub use registry::{bring, headline_words, is_headline, kind, kinds, metric, metrics};
 pub use settings::SettingError;
 pub use twin::{Twin, TwinAnswer, Writes};

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use units::Metric;
 
-use crate::kind::Kind;
+use crate::kind::{Headline, Kind};
 use crate::{commands, linear, loads, lvmcache, machine, vdo, xfs};
 
 /// The kinds that Fathom brings.
@@ -36,7 +36,16 @@ pub fn metrics() -> impl Iterator<Item = &'static Metric> {
 
 /// Whether a metric is what a kind of layer is there for.
 pub fn is_headline(id: &str) -> bool {
-    kinds().iter().any(|kind| kind.headline == Some(id))
+    headlines().any(|headline| headline.metric == id)
+}
+
+/// What follows the value of a metric in a sentence, where a kind of layer that is there for it says so.
+pub fn headline_words(id: &str) -> Option<&'static str> {
+    headlines().find(|headline| headline.metric == id)?.words
+}
+
+fn headlines() -> impl Iterator<Item = Headline> {
+    kinds().iter().filter_map(|kind| kind.headline)
 }
 
 /// The metric with this id.
@@ -65,7 +74,7 @@ mod tests {
         for kind in kinds() {
             let ids: BTreeSet<_> = kind.metrics.iter().map(|m| m.id).collect();
             assert_eq!(ids.len(), kind.metrics.len(), "{}", kind.name);
-            assert!(kind.headline.is_none_or(|id| ids.contains(id)), "{}", kind.name);
+            assert!(kind.headline.is_none_or(|of| ids.contains(of.metric)), "{}", kind.name);
         }
     }
 

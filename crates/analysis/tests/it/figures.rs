@@ -114,8 +114,6 @@ fn several_measured_stages_have_figures_of_their_own() {
     assert_eq!(plain.achieved(Some("again"))["duplicate_percent"].median, Some(49.9));
     let asked: Vec<_> = analysis.comparisons.iter().filter(|c| c.asked()).collect();
     assert_eq!(asked.len(), 6, "each question of each stage");
-    let sentence = analysis::verdict_sentence(&analysis);
-    assert!(sentence.contains("vdo wrote in again at"), "{sentence}");
 }
 
 #[test]

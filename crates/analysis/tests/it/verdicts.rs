@@ -1,8 +1,8 @@
-//! Comparisons and the sentence made of them.
+//! Comparisons and their verdicts.
 
-use analysis::{analyse, verdict_sentence};
+use analysis::analyse;
 use results::fixture;
-use results::model::{Accelerator, AskedMetric, CellState};
+use results::model::AskedMetric;
 use stats::Verdict;
 
 #[test]
@@ -42,8 +42,6 @@ fn two_new_variants_share_one_correction() {
     let asked: Vec<_> = analysis.comparisons.iter().filter(|c| c.asked()).collect();
     assert_eq!(asked.len(), 6);
     assert!(asked.iter().all(|c| (c.p_adjusted.unwrap() - 12.0 / 252.0).abs() < 1e-12));
-    let sentence = verdict_sentence(&analysis);
-    assert!(sentence.contains("vdo wrote at") && sentence.contains("vdo again wrote at"));
 }
 
 #[test]
@@ -74,49 +72,6 @@ fn three_runs_a_side_decide_nothing() {
     let asked: Vec<_> = analysis.comparisons.iter().filter(|c| c.asked()).collect();
     assert!(asked.iter().all(|c| c.verdict == Some(Verdict::Unclear)));
     assert!(asked[0].repeats_that_would_decide.is_some());
-    let sentence = verdict_sentence(&analysis);
-    assert!(
-        sentence
-            .contains("(unclear, adjusted p = 0.3, about 5 runs a side would decide, 3 + 3 runs)"),
-        "{sentence}"
-    );
-    assert!(sentence.contains(" of plain, range [0."), "{sentence}");
-}
-
-#[test]
-fn a_bound_at_the_border_is_told_from_the_border() {
-    let mut analysis = analyse(&fixture::result());
-    analysis.comparisons[0].low = Some(1.026);
-    analysis.comparisons[0].high = Some(1.2);
-    let sentence = verdict_sentence(&analysis);
-    assert!(sentence.contains("[1.026, 1.2]"), "{sentence}");
-}
-
-#[test]
-fn the_sentence_says_what_differs_how_much_and_how_surely() {
-    let mut result = fixture::result();
-    result.manifest.simulated = false;
-    let sentence = verdict_sentence(&analyse(&result));
-    let start = "vdo wrote at 0.39 x the IOPS of plain [0.374, 0.391] (";
-    assert!(sentence.starts_with(start), "{sentence}");
-    assert!(
-        sentence.contains("(worse, adjusted p = 0.024, 5 + 5 runs), had 2.6 x the"),
-        "{sentence}"
-    );
-    let end = "and stored 100 data blocks for every 400 written (75.0 % saved).";
-    assert!(sentence.ends_with(end), "{sentence}");
-}
-
-#[test]
-fn the_sentence_begins_with_what_takes_from_it() {
-    let mut result = fixture::result();
-    result.manifest.accelerator = Accelerator::Tcg;
-    result.incomplete = Some("the run was killed".into());
-    let sentence = verdict_sentence(&analyse(&result));
-    assert!(sentence.starts_with(
-        "Simulated: no figure here was measured. Incomplete: the run was killed. On an emulated CPU, \
-         where ratios count and absolute speed does not: vdo wrote"
-    ));
 }
 
 #[test]
@@ -130,27 +85,4 @@ fn equal_runs_are_the_same_within_the_threshold() {
     // The made-up CPU time per I/O has no spread at all, so its interval is the point 1.
     let cpu = analysis.comparisons.iter().find(|c| c.metric == "cpu_per_io_us").unwrap();
     assert_eq!(cpu.verdict, Some(Verdict::Same));
-    let sentence = verdict_sentence(&analysis);
-    assert!(
-        sentence.contains("had 1 x the CPU per I/O of plain (randwrite) [1, 1] (same within 3 %"),
-        "{sentence}"
-    );
-}
-
-#[test]
-fn a_single_variant_tells_its_own_figures_and_no_cell_tells_nothing() {
-    let mut result = fixture::result();
-    result.manifest.simulated = false;
-    result.manifest.plan.variants.truncate(1);
-    let analysis = analyse(&result);
-    assert_eq!(analysis.comparisons, []);
-    let sentence = verdict_sentence(&analysis);
-    assert!(
-        sentence.starts_with("plain wrote at 1") && sentence.ends_with("IOPS (median of 5 runs)."),
-        "{sentence}"
-    );
-    for cell in &mut result.cells {
-        cell.record.as_mut().unwrap().state = CellState::Failed;
-    }
-    assert_eq!(verdict_sentence(&analyse(&result)), "No cell ended well, so there are no figures.");
 }

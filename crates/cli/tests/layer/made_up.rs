@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use layers::probe::{NamedDevice, Probe, Reading, Source};
 use layers::step::{Action, Step};
 use layers::{
-    Absence, Chart, FigureFacts, Input, Key, Kind, Layer, Needs, Offer, Parsed, Parser, Place,
-    Raised, Series, SettingError, Wants,
+    Absence, Chart, FigureFacts, Headline, Input, Key, Kind, Layer, Needs, Offer, Parsed, Parser,
+    Place, Raised, Series, SettingError, Wants,
 };
 use results::model::{Finding, LayerFigures, Severity};
 use toml::Table;
@@ -30,7 +30,7 @@ pub const KIND: Kind = Kind {
     parsers: &[Parser { id: "mirrored.counts", read: parse }],
     recorded: &[("mirrored.counts", "writes 10\n---\nwrites 30\n---\nwrites 90\n---\nwrites 270")],
     absence: &[Absence { program: "mirrorctl", gone: &["is gone already"], held: &[] }],
-    headline: Some("mirrored_writes"),
+    headline: Some(Headline { metric: "mirrored_writes", words: None }),
     metrics: &[Metric {
         id: "mirrored_writes",
         name: "writes to both sides",

@@ -7,7 +7,7 @@ mod parsers;
 mod raise;
 mod setup;
 
-use crate::kind::{Fills, Input, Kind, Needs, Parser, Wants};
+use crate::kind::{Fills, Headline, Input, Kind, Needs, Parser, Wants};
 use crate::{lvm, machine};
 
 /// Parser of a dm-cache status line: counts of hits, misses, promotions, demotions, used and dirty blocks.
@@ -37,7 +37,7 @@ pub(crate) const KIND: Kind = Kind {
         (machine::TABLE, include_str!("recorded/table")),
     ],
     absence: lvm::ABSENCE,
-    headline: Some("hit_percent"),
+    headline: Some(Headline { metric: "hit_percent", words: None }),
     metrics: catalogue::METRICS,
     fills: &[Fills { of: "cache", metric: "used_percent" }],
     actions: actions::ACTIONS,

@@ -14,7 +14,7 @@ mod texts;
 mod twin;
 mod validity;
 
-use crate::kind::{Fills, Kind, Needs, ON_ONE_DEVICE, Parser};
+use crate::kind::{Fills, Headline, Kind, Needs, ON_ONE_DEVICE, Parser};
 use crate::lvm;
 
 /// Parser of the statistics message: every field, nested names joined with dots.
@@ -49,7 +49,7 @@ pub(crate) const KIND: Kind = Kind {
     ],
     recorded: &[],
     absence: lvm::ABSENCE,
-    headline: Some("saving_percent"),
+    headline: Some(Headline { metric: "saving_percent", words: Some("of the space was saved") }),
     metrics: catalogue::METRICS,
     fills: &[
         Fills { of: "physical", metric: "physical_used_percent" },

@@ -3,10 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use analysis::{Analysis, VariantFigures, verdict_sentence};
+use analysis::{Analysis, VariantFigures};
 use results::model::{CellRecord, Finding, VerifyFigures};
 use results::read::ResultSet;
 
+use super::sentence::Detail;
 use super::{
     Cell, Chart, Content, FigureRow, Of, Part, Variant, View, commands, curves, driven, facts,
     figures, glossary, latency, layers, machine, pictures, sentence, throughput,
@@ -36,8 +37,8 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
         simulated: set.manifest.simulated,
         complete: set.complete(),
         seal: set.seal.word(),
-        summary: verdict_sentence(analysis),
-        verdicts: sentence::verdicts(&variants, &rows),
+        summary: sentence::summary(analysis, &variants, &rows),
+        verdicts: sentence::verdicts(&variants, &rows, Detail::Short),
         banners: facts::banners(set),
         findings,
         run: facts::run_card(set),

@@ -46,9 +46,9 @@ pub struct View {
     pub complete: bool,
     /// Whether its files are as the run left them: `whole`, `broken`, or `none` when nobody can tell.
     pub seal: &'static str,
-    /// What was found, with intervals and how surely, after what must be known before.
+    /// What was found and how surely, after what must be known before.
     pub summary: String,
-    /// The same short, one sentence for each variant against the base; the first is the headline.
+    /// The same without how surely, one sentence for each variant against the base; the first is the headline.
     pub verdicts: Vec<Sentence>,
     /// What must be known before any figure is read.
     pub banners: Vec<Banner>,

@@ -1,9 +1,11 @@
-//! What happened, in sentences: built from the figures that the experiment asks about.
+//! What happened, in sentences: built from the figures that the experiment asks about. The page says what differs and by how
+//! much; the terminal says the same and how surely.
 
-use analysis::MetricComparison;
-use stats::Verdict;
+use analysis::{Analysis, MetricComparison};
+use results::model::Accelerator;
+use stats::{RANGE_BELOW, Verdict};
 use units::Better;
-use units::show::significant;
+use units::show::{bound, significant};
 
 use super::{CROWD, FigureRow, Of, Scope, Sentence, Variant};
 use crate::wording;
@@ -11,19 +13,55 @@ use crate::wording;
 /// Clauses of a headline.
 const HEADLINE: usize = 3;
 
+/// How much a sentence says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// What differs, and by how much.
+    Short,
+    /// Also how surely: interval, verdict, p and runs.
+    Sure,
+}
+
+/// What was found and how surely, after what must be known before: that the result is changed, incomplete, simulated or from an
+/// emulated CPU.
+pub fn summary(analysis: &Analysis, variants: &[Variant], figures: &[FigureRow]) -> String {
+    let mut texts = caveats(analysis);
+    texts.extend(verdicts(variants, figures, Detail::Sure).into_iter().map(|said| said.text));
+    texts.join(" ")
+}
+
+fn caveats(analysis: &Analysis) -> Vec<String> {
+    let mut caveats = Vec::new();
+    if let Some(what) = &analysis.changed {
+        caveats.push(format!("Not as the run left it: {what}; its figures cannot be trusted."));
+    }
+    if analysis.simulated {
+        caveats.push("Simulated: no figure here was measured.".to_owned());
+    }
+    if let Some(why) = &analysis.incomplete {
+        caveats.push(format!("Incomplete: {why}."));
+    }
+    if analysis.accelerator == Accelerator::Tcg {
+        let text = "On an emulated CPU, where ratios count and absolute speed does not:";
+        caveats.push(text.to_owned());
+    }
+    caveats
+}
+
 /// A sentence on each variant against the base; on the only variant's own figures when there is one.
-pub fn verdicts(variants: &[Variant], figures: &[FigureRow]) -> Vec<Sentence> {
+pub fn verdicts(variants: &[Variant], figures: &[FigureRow], detail: Detail) -> Vec<Sentence> {
     let asked: Vec<_> = figures.iter().filter(|row| row.headline()).collect();
     if variants.iter().all(|v| v.repeats == 0) {
-        let text = "No cell ended, so there are no figures yet.".to_owned();
+        let text = "No cell ended well, so there are no figures.".to_owned();
         return vec![Sentence { text, verdict: None }];
     }
-    let compared = (1..variants.len()).flat_map(|index| against_base(variants, index, &asked));
+    let compared =
+        (1..variants.len()).flat_map(|index| against_base(variants, index, &asked, detail));
     let mut sentences: Vec<_> = compared.collect();
     if variants.len() > CROWD {
         sentences.splice(0..0, across(variants, &asked));
     }
-    if sentences.is_empty() { own_figures(variants, &asked) } else { sentences }
+    if sentences.is_empty() { own_figures(variants, &asked, detail) } else { sentences }
 }
 
 /// `Over 18 variants, IOPS of randwrite were best with A (8,512/s) and worst with B (2,903/s); space saved was 0 % to 87.4 %.`
@@ -61,7 +99,12 @@ fn across(variants: &[Variant], asked: &[&FigureRow]) -> Option<Sentence> {
 }
 
 /// `With vdo, randwrite ran at 0.39× the IOPS of plain, with 2.6× the p99 latency; 75 % of the space was saved.`
-fn against_base(variants: &[Variant], index: usize, asked: &[&FigureRow]) -> Vec<Sentence> {
+fn against_base(
+    variants: &[Variant],
+    index: usize,
+    asked: &[&FigureRow],
+    detail: Detail,
+) -> Vec<Sentence> {
     let (Some(base), Some(new)) = (variants.first(), variants.get(index)) else {
         return Vec::new();
     };
@@ -72,21 +115,26 @@ fn against_base(variants: &[Variant], index: usize, asked: &[&FigureRow]) -> Vec
         .filter(|(_, comparison)| comparison.ratio.is_some())
         .collect();
     let unclear = |c: &&MetricComparison| c.verdict == Some(Verdict::Unclear);
-    // Said once at the end, not after every figure.
-    let all_unclear = !compared.is_empty() && compared.iter().all(|(_, c)| unclear(c));
+    // Said once at the end, not after every figure; where all is said of a figure, after that.
+    let all_unclear =
+        detail == Detail::Short && !compared.is_empty() && compared.iter().all(|(_, c)| unclear(c));
     let mut parts = Vec::new();
     let mut scopes: Vec<&Scope> = compared.iter().map(|(row, _)| &row.scope).collect();
     scopes.dedup();
     for scope in scopes {
         let own: Vec<_> = compared.iter().filter(|(row, _)| row.scope == *scope).collect();
-        parts.extend(on_scope(scope, base, &own, all_unclear));
+        let runs = parts.is_empty();
+        parts.extend(match detail {
+            Detail::Short => on_scope(scope, base, &own, all_unclear),
+            Detail::Sure => surely_on_scope(scope, base, &own, runs),
+        });
     }
     for row in asked.iter().filter(|r| r.comparisons.get(index).is_none_or(Option::is_none)) {
         let Some(Some(figure)) = row.values.get(index) else { continue };
         let value = wording::value(row.unit, figure.median);
-        parts.push(match row.metric.as_str() {
-            "saving_percent" => format!("{value} of the space was saved{}", after(&row.scope)),
-            _ => format!("{}{}: {value}", row.label, after(&row.scope)),
+        parts.push(match layers::headline_words(&row.metric) {
+            Some(words) => format!("{value} {words}{}", after(&row.scope)),
+            None => format!("{}{}: {value}", row.label, after(&row.scope)),
         });
     }
     let verdict = compared.first().and_then(|(_, comparison)| comparison.verdict);
@@ -115,17 +163,70 @@ fn on_scope(
     all_unclear: bool,
 ) -> Option<String> {
     let ((row, first), rest) = compared.split_first()?;
-    let rate = row.metric == "iops" || row.metric.starts_with("throughput");
-    let verb = match scope.of {
-        _ if rate => "ran at",
-        Of::Command => "took",
-        _ => "had",
-    };
+    let verb = verb(scope, row);
     let link = if first.verdict == Some(Verdict::Same) { "as" } else { "of" };
     let rest: Vec<_> =
         rest.iter().map(|(row, comparison)| times(row, comparison, all_unclear)).collect();
     let with = list(&rest).map(|rest| format!(", with {rest}")).unwrap_or_default();
     Some(format!("{} {verb} {} {link} {base}{with}", scope.name(), times(row, first, all_unclear)))
+}
+
+fn verb(scope: &Scope, row: &FigureRow) -> &'static str {
+    let rate = row.metric == "iops" || row.metric.starts_with("throughput");
+    match scope.of {
+        _ if rate => "ran at",
+        Of::Command => "took",
+        _ => "had",
+    }
+}
+
+/// The same with all that it rests on; `runs` are told where they were not told before.
+fn surely_on_scope(
+    scope: &Scope,
+    base: &str,
+    compared: &[&(&FigureRow, &MetricComparison)],
+    runs: bool,
+) -> Option<String> {
+    let ((row, first), rest) = compared.split_first()?;
+    let told = |row: &FigureRow, c: &MetricComparison, base: &str, runs: bool| {
+        let ratio = c.ratio.map_or(wording::NONE.to_owned(), |r| significant(r, 2));
+        format!("{ratio}× the {}{base}{}{}", row.label, interval(c), certainty(c, runs))
+    };
+    let rest: Vec<_> = rest.iter().map(|(row, c)| told(row, c, "", false)).collect();
+    let with = list(&rest).map(|rest| format!(", with {rest}")).unwrap_or_default();
+    let first = told(row, first, &format!(" of {base}"), runs);
+    Some(format!("{} {} {first}{with}", scope.name(), verb(scope, row)))
+}
+
+/// ` [0.374, 0.391]`; of few runs it is their range, and called so.
+fn interval(c: &MetricComparison) -> String {
+    let Some((low, high)) = c.low.zip(c.high) else { return String::new() };
+    let few = c.n_base.min(c.n_new) < RANGE_BELOW;
+    let name = if few { ", range" } else { "" };
+    format!("{name} [{}, {}]", bound(low), bound(high))
+}
+
+/// ` (worse, adjusted p = 0.024, 5 + 5 runs)`: the verdict, the p-value it rests on and, when these runs do not decide, how many
+/// would.
+fn certainty(c: &MetricComparison, runs: bool) -> String {
+    let mut words = Vec::new();
+    match (c.verdict, c.threshold) {
+        (Some(Verdict::Same), Some(within)) => {
+            words.push(format!("same within {} %", significant(100.0 * within, 2)));
+        }
+        (Some(verdict), _) => words.push(verdict.to_string()),
+        (None, _) => {}
+    }
+    let adjusted = c.p_adjusted.filter(|p| Some(*p) != c.p);
+    let name = if adjusted.is_some() { "adjusted p" } else { "p" };
+    words.extend(adjusted.or(c.p).map(|p| match p {
+        p if p < 1e-4 => format!("{name} < 0.0001"),
+        p => format!("{name} = {}", significant(p, 2)),
+    }));
+    let more = c.repeats_that_would_decide;
+    words.extend(more.map(|n| format!("about {n} runs a side would decide")));
+    words.extend(runs.then(|| format!("{} + {} runs", c.n_base, c.n_new)));
+    if words.is_empty() { String::new() } else { format!(" ({})", words.join(", ")) }
 }
 
 /// `0.39× the IOPS`, `the same p99 latency (within 3 %)`, `0.97× the IOPS (unclear)`.
@@ -144,14 +245,19 @@ fn times(row: &FigureRow, comparison: &MetricComparison, all_unclear: bool) -> S
     }
 }
 
-fn own_figures(variants: &[Variant], asked: &[&FigureRow]) -> Vec<Sentence> {
+fn own_figures(variants: &[Variant], asked: &[&FigureRow], detail: Detail) -> Vec<Sentence> {
     let own = variants.iter().enumerate().filter_map(|(index, variant)| {
         let clauses: Vec<_> = asked
             .iter()
             .filter_map(|row| {
                 let figure = (*row.values.get(index)?)?;
                 let value = wording::value(row.unit, figure.median);
-                Some(format!("{} {} was {value}", row.scope.name(), row.label))
+                let runs = match (detail, figure.n) {
+                    (Detail::Short, _) => String::new(),
+                    (Detail::Sure, 1) => " (1 run)".to_owned(),
+                    (Detail::Sure, n) => format!(" (median of {n} runs)"),
+                };
+                Some(format!("{} {} was {value}{runs}", row.scope.name(), row.label))
             })
             .collect();
         let text = format!("With {}, {}.", variant.name, list(&clauses)?);

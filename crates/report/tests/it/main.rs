@@ -11,6 +11,7 @@ mod page;
 #[cfg(test)]
 mod recomputed;
 #[cfg(test)]
+mod sentences;
 mod sources;
 #[cfg(test)]
 mod terminal;

@@ -175,7 +175,7 @@ fn a_result_without_any_cell_is_a_page_too() {
         cell.rows.clear();
     }
     let page = given::page(&set);
-    assert!(page.contains("No cell ended, so there are no figures yet."));
+    assert!(page.contains("No cell ended well, so there are no figures."));
     assert!(given::charts(&page).is_empty());
     // The packed library holds any letters.
     let markup = page.split_once("<script id=\"plotly\"").unwrap().0;
@@ -302,7 +302,7 @@ fn several_results_begin_with_a_table_of_what_each_found() {
     let ratio = views[0].figures.iter().find(|row| row.asked).unwrap().comparisons[1].as_ref();
     let ratio = format!("{}×", units::show::significant(ratio.unwrap().ratio.unwrap(), 3));
     assert!(table.contains("<a href=\"#r0\">") && table.contains(&ratio), "{ratio} not in {table}");
-    assert!(table.contains("No cell ended, so there are no figures yet."), "{table}");
+    assert!(table.contains("No cell ended well, so there are no figures."), "{table}");
 }
 
 #[test]

@@ -1,0 +1,85 @@
+//! What is said of a result: on the page what differs, on the terminal also how surely.
+
+use results::ResultSet;
+use results::fixture;
+use results::model::{Accelerator, CellState};
+
+use crate::given;
+
+/// What the terminal says, and what the page says first.
+fn said(result: &ResultSet) -> (String, String) {
+    let view = given::view(result);
+    (view.summary, view.verdicts[0].text.clone())
+}
+
+fn measured() -> ResultSet {
+    let mut result = fixture::result();
+    result.manifest.simulated = false;
+    result
+}
+
+#[test]
+fn page_and_terminal_say_the_same_and_the_terminal_says_how_surely() {
+    let (terminal, page) = said(&measured());
+    let start = "With vdo, randwrite ran at 0.39× the IOPS of plain";
+    assert!(page.starts_with(&format!("{start}, with 2.6× the p99 latency")), "{page}");
+    let sure = format!(
+        "{start} [0.374, 0.391] (worse, adjusted p = 0.024, 5 + 5 runs), with 2.6× the p99 latency ["
+    );
+    assert!(terminal.starts_with(&sure), "{terminal}");
+    for said in [&terminal, &page] {
+        assert!(said.ends_with("; 75 % of the space was saved."), "{said}");
+    }
+}
+
+#[test]
+fn the_terminal_begins_with_what_takes_from_the_figures() {
+    let mut result = fixture::result();
+    result.manifest.accelerator = Accelerator::Tcg;
+    result.incomplete = Some("the run was killed".into());
+    let (terminal, _) = said(&result);
+    assert!(
+        terminal.starts_with(
+            "Simulated: no figure here was measured. Incomplete: the run was killed. On an emulated CPU, \
+             where ratios count and absolute speed does not: With vdo"
+        ),
+        "{terminal}"
+    );
+}
+
+#[test]
+fn of_few_runs_the_range_is_told_and_how_many_would_decide() {
+    let (terminal, page) = said(&fixture::with(3, 7_600.0));
+    let sure = "(unclear, adjusted p = 0.3, about 5 runs a side would decide, 3 + 3 runs)";
+    assert!(terminal.contains(sure), "{terminal}");
+    assert!(terminal.contains(" of plain, range [0."), "{terminal}");
+    assert!(!terminal.contains("Verdict: unclear"), "it is said of each figure: {terminal}");
+    assert!(page.ends_with("Verdict: unclear."), "{page}");
+}
+
+#[test]
+fn equal_runs_are_the_same_within_the_threshold() {
+    let mut result = fixture::result();
+    let copies: Vec<_> = result.cells_of("plain").cloned().collect();
+    for (cell, copy) in result.cells.iter_mut().filter(|c| c.entry.variant == "vdo").zip(copies) {
+        cell.record = copy.record;
+    }
+    let (terminal, page) = said(&result);
+    assert!(page.contains("the same CPU per I/O (within 3 %)"), "{page}");
+    let sure = "1× the CPU per I/O [1, 1] (same within 3 %";
+    assert!(terminal.contains(sure), "{terminal}");
+}
+
+#[test]
+fn a_single_variant_tells_its_own_figures_and_no_cell_tells_nothing() {
+    let mut result = measured();
+    result.manifest.plan.variants.truncate(1);
+    let (terminal, page) = said(&result);
+    assert!(page.starts_with("With plain, randwrite IOPS was 1"), "{page}");
+    assert!(!page.contains("runs") && terminal.contains("/s (median of 5 runs)"), "{terminal}");
+    for cell in &mut result.cells {
+        cell.record.as_mut().unwrap().state = CellState::Failed;
+    }
+    let none = "No cell ended well, so there are no figures.";
+    assert_eq!(said(&result), (none.to_owned(), none.to_owned()));
+}
