@@ -1,0 +1,223 @@
+//! `fathom bench ...`
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use units::{Bytes, Nanos};
+
+use super::{BenchEstimateArgs, GuestArgs};
+
+/// `fathom bench ...`
+#[derive(Debug, Subcommand)]
+pub enum BenchCommand {
+    /// How long the lab takes from the command to the first step of a plan.
+    Lab(BenchLabArgs),
+    /// The load engine beside fio: same targets, same depths, interleaved repeats.
+    Engine(BenchEngineArgs),
+    /// `fathom estimate` beside LZ4 alone, and duperemove where it is installed.
+    Estimate(BenchEstimateArgs),
+    /// Calls of pread and nothing else, for `bench engine`: what they alone cost.
+    #[command(hide = true)]
+    Floor(BenchFloorArgs),
+    /// Loads that only read, by turns in one process, for `bench engine`: what each costs.
+    #[command(hide = true)]
+    Turns(BenchTurnsArgs),
+    /// The content generator: bytes per second beside plain stores and fio; asked beside achieved; real dm-vdo.
+    Content(BenchContentArgs),
+}
+
+/// Whom the engine is measured against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Peer {
+    /// The best that fio can do on the target.
+    Fio,
+}
+
+/// What the engine is measured on in the lab.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum LabTarget {
+    /// A VDO volume.
+    Vdo,
+    /// A linear volume of device-mapper.
+    Linear,
+    /// The kernel's null block device.
+    #[value(alias = "null_blk")]
+    NullBlk,
+}
+
+impl LabTarget {
+    /// As it is called in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Vdo => "dm-vdo",
+            Self::Linear => "dm-linear",
+            Self::NullBlk => "null_blk",
+        }
+    }
+}
+
+/// `fathom bench engine`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Makes a loop device over tmpfs, a zram device (both need root), a file in --dir and one on tmpfs, and removes them
+again; a --target of yours is only read.
+
+Examples:
+  fathom bench engine --quick
+  fathom bench engine --only null,zram --depth 1,32 --repeat 9 --out against-fio
+  fathom bench engine --target /dev/nvme0n1")]
+pub struct BenchEngineArgs {
+    /// Whom the engine is measured against.
+    #[arg(long, value_enum, default_value = "fio")]
+    pub against: Peer,
+    /// The fio to use [default: the first on the search path].
+    #[arg(long, value_name = "PATH")]
+    pub fio: Option<PathBuf>,
+    /// Some four minutes instead of some thirty: fewer cases, shorter runs, fewer repeats.
+    #[arg(long)]
+    pub quick: bool,
+    /// Targets to make, comma separated: null, loop, zram, file, tmpfs [default: all, or none with --target].
+    #[arg(long, value_delimiter = ',', value_name = "KIND,...", value_parser = ["null", "loop", "zram", "file", "tmpfs"])]
+    pub only: Vec<String>,
+    /// A block device or file of your own; it is only read. Can be given several times.
+    #[arg(long, value_name = "PATH")]
+    pub target: Vec<PathBuf>,
+    /// Depths, comma separated, among 1, 32 and 128 [default: all three].
+    #[arg(long, value_delimiter = ',', value_name = "DEPTH,...", value_parser = clap::value_parser!(u32).range(1..))]
+    pub depth: Vec<u32>,
+    /// Cases whose name holds this text only (`zram uniform reads`).
+    #[arg(long, value_name = "TEXT")]
+    pub case: Option<String>,
+    /// Size of the targets that are made [default: 1G, quick 256M].
+    #[arg(long)]
+    pub size: Option<Bytes>,
+    /// Length of a run that counts [default: 1100ms, quick 700ms].
+    #[arg(long)]
+    pub duration: Option<Nanos>,
+    /// Repeats [default: 5, quick 3].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub repeat: Option<u32>,
+    /// Directory for the file on a disk.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub dir: PathBuf,
+    /// Directory of the results; it must not exist [default: ./engine-vs-fio-UTCTIME].
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Compare on real layers in guests of the lab instead, with the fio of the guest's distribution.
+    #[arg(long, conflicts_with_all = ["only", "target", "fio", "size"])]
+    pub lab: bool,
+    /// Layers to compare on, comma separated.
+    #[arg(
+        long,
+        requires = "lab",
+        value_enum,
+        value_delimiter = ',',
+        default_value = "vdo,linear,null-blk"
+    )]
+    pub target_layer: Vec<LabTarget>,
+    /// Print every run and every command line.
+    #[arg(short, long)]
+    pub verbose: bool,
+    /// JSON on standard output, people's text on standard error.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `fathom bench floor`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  fathom bench floor /dev/loop0 --size 256M --duration 1s
+  fathom bench floor /dev/loop0 --size 256M --backend io_uring --depth 32 --duration 1s")]
+pub struct BenchFloorArgs {
+    /// A block device or file; it is only read, unless --write is given.
+    pub target: PathBuf,
+    /// Bytes of it that are used.
+    #[arg(long)]
+    pub size: Bytes,
+    /// I/Os in flight: threads with one plain call each, or the depth of a queue.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub depth: u32,
+    /// The calls that are made: sync, io_uring or libaio.
+    #[arg(long, default_value = "sync", value_parser = ["sync", "io_uring", "libaio"])]
+    pub backend: String,
+    /// Writes random bytes, new ones in each block, in place of reading; needs --destroy-data.
+    #[arg(long, requires = "destroy_data")]
+    pub write: bool,
+    /// The data on the target may be destroyed.
+    #[arg(long)]
+    pub destroy_data: bool,
+    /// One block after the other in place of random ones.
+    #[arg(long)]
+    pub sequential: bool,
+    /// Through the page cache instead of past it.
+    #[arg(long)]
+    pub buffered: bool,
+    /// How long [default: submitted once].
+    #[arg(long)]
+    pub duration: Option<Nanos>,
+}
+
+/// `fathom bench turns`
+#[derive(Debug, Args)]
+pub struct BenchTurnsArgs {
+    /// How often each load is run.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub rounds: u32,
+    /// Arguments of `fathom load`, for each load, with `--then` between them.
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub loads: Vec<String>,
+}
+
+/// `fathom bench content`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  fathom bench content --against fio --json
+  fathom bench content --accuracy --against fio
+  fathom bench content --lab --out grid")]
+pub struct BenchContentArgs {
+    /// In place of speed: a grid of asks, and what was really written for each.
+    #[arg(long, conflicts_with = "lab")]
+    pub accuracy: bool,
+    /// In place of speed: the grid on real dm-vdo, in the lab. It writes 5.2 GiB, which takes some twelve minutes where the CPU is
+    /// emulated.
+    #[arg(long)]
+    pub lab: bool,
+    /// Measure this one too.
+    #[arg(long, value_enum)]
+    pub against: Option<Peer>,
+    /// The fio to use [default: the first on the search path].
+    #[arg(long, value_name = "PATH", requires = "against")]
+    pub fio: Option<PathBuf>,
+    /// Repeats of the speeds.
+    #[arg(long, value_name = "N", default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub repeat: u32,
+    /// A grid of nine asks in place of thirty, and less data for each.
+    #[arg(long)]
+    pub quick: bool,
+    /// Directory for the files of --accuracy [default: the one for temporary files].
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+    /// Directory of the result of --lab; it must not exist [default: ./generator-on-vdo-UTCTIME].
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub machine: GuestArgs,
+    /// JSON on standard output, people's text on standard error.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `fathom bench lab`
+#[derive(Debug, Args)]
+pub struct BenchLabArgs {
+    /// How many guests to start.
+    #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub runs: u32,
+    #[command(flatten)]
+    pub machine: GuestArgs,
+    /// JSON on standard output.
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,70 @@
+//! `fathom lab ...`
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use units::{Bytes, Nanos};
+
+use super::{Common, JsonArgs};
+
+/// `fathom lab ...`
+#[derive(Debug, Subcommand)]
+pub enum LabCommand {
+    /// Run an experiment in the lab.
+    Run(LabRunArgs),
+    /// List guest images and running labs.
+    List(JsonArgs),
+    /// Open a shell in a fresh guest.
+    Shell(LabShellArgs),
+    /// Remove cached guest images that no lab is using.
+    Clean(JsonArgs),
+}
+
+/// `fathom lab run`
+#[derive(Debug, Args)]
+#[command(after_help = "Example: fathom lab run vdo-vs-plain --repeat 1 --out first-look")]
+pub struct LabRunArgs {
+    #[command(flatten)]
+    pub common: Common,
+    #[command(flatten)]
+    pub machine: GuestArgs,
+    /// Keep the virtual disks as files in this directory.
+    #[arg(long, value_name = "DIR")]
+    pub keep_disks: Option<PathBuf>,
+    /// Give up after this time [default: five times the plan's estimate, at least 10 minutes].
+    #[arg(long)]
+    pub deadline: Option<Nanos>,
+}
+
+/// What the guest is like.
+#[derive(Debug, Clone, Args)]
+pub struct GuestArgs {
+    /// Memory of the guest [default: what the layers need, at least 1G].
+    #[arg(long)]
+    pub memory: Option<Bytes>,
+    /// CPUs of the guest [default: those of the host, at most 4].
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub cpus: Option<u32>,
+    /// Boot with the kernel's own defaults instead of a command line tuned for a fast boot.
+    #[arg(long)]
+    pub plain_command_line: bool,
+    /// Emulate the CPU even where hardware virtualisation works.
+    #[arg(long)]
+    pub tcg: bool,
+    /// Mirror to take Debian's packages from [default: the one this machine uses].
+    #[arg(long, value_name = "URL")]
+    pub mirror: Option<String>,
+}
+
+/// `fathom lab shell`
+#[derive(Debug, Args)]
+pub struct LabShellArgs {
+    /// Raise this experiment's stack first.
+    #[arg(long)]
+    pub experiment: Option<String>,
+    /// The variant whose stack is raised [default: the last].
+    #[arg(long, requires = "experiment")]
+    pub variant: Option<String>,
+    #[command(flatten)]
+    pub machine: GuestArgs,
+}

@@ -1,0 +1,75 @@
+//! `fathom run`, and what every run takes.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use units::Seed;
+
+/// What every run takes.
+#[derive(Debug, Args)]
+pub struct Common {
+    /// Name of a shipped experiment, or path of an experiment file.
+    pub experiment: String,
+    /// Directory of the result; it must not exist [default: ./NAME-UTCTIME].
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Go on with a run that was stopped or is incomplete: its cells that ended well are kept, the others run again.
+    #[arg(long, value_name = "DIR", conflicts_with = "out")]
+    pub resume: Option<PathBuf>,
+    /// Repeats of each variant, instead of the experiment's.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub repeat: Option<u32>,
+    /// Scale of the experiment [default: lab in the lab, full on this machine's devices, where the experiment has it].
+    #[arg(long, value_name = "NAME")]
+    pub scale: Option<String>,
+    /// These variants only, comma separated; can be given several times.
+    #[arg(long, value_name = "VARIANT,...")]
+    pub only: Vec<String>,
+    /// Seed of everything random [default: a fresh one, printed and stored].
+    #[arg(long)]
+    pub seed: Option<Seed>,
+    /// Events as JSON lines on standard output, people's text on standard error.
+    #[arg(long)]
+    pub json: bool,
+    /// End with exit code 1 when an expectation of the experiment is missed, or its figure is not there.
+    #[arg(long)]
+    pub strict: bool,
+    /// Fail or interrupt a cell at a step on purpose, to test teardown.
+    #[arg(long, hide = true, value_name = "FAULT@CELL:STEP")]
+    pub inject: Vec<::run::Injection>,
+}
+
+/// `fathom run`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example: fathom run vdo-vs-plain --device data=/dev/disk/by-id/nvme-scratch"
+)]
+pub struct RunArgs {
+    #[command(flatten)]
+    pub common: Common,
+    /// Device for a role of the experiment; refused when it is in use or carries a signature.
+    #[arg(long, value_name = "ROLE=PATH", value_parser = role)]
+    pub device: Vec<(String, PathBuf)>,
+    /// The same for a device whose data may be destroyed.
+    #[arg(long, value_name = "ROLE=PATH", value_parser = role)]
+    pub destroy_data: Vec<(String, PathBuf)>,
+    /// Use simulated layers and virtual time: nothing is touched and no figure is real.
+    #[arg(long)]
+    pub simulate: bool,
+    /// Execute the commands of an experiment that is not one of Fathom's own.
+    #[arg(long)]
+    pub allow_commands: bool,
+    /// Slow the simulation down to this many real seconds for each simulated one.
+    #[arg(long, hide = true, value_name = "FACTOR")]
+    pub pace: Option<f64>,
+}
+
+/// Reads `role=path`.
+fn role(text: &str) -> Result<(String, PathBuf), String> {
+    match text.split_once('=') {
+        Some((role, path)) if !role.is_empty() && !path.is_empty() => {
+            Ok((role.to_owned(), path.into()))
+        }
+        _ => Err("write ROLE=PATH, as in data=/dev/disk/by-id/nvme-scratch".into()),
+    }
+}
