@@ -4,7 +4,6 @@
 #![forbid(unsafe_code)]
 
 mod comparisons;
-mod content;
 mod expectations;
 mod scope;
 mod values;

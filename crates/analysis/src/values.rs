@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use hdrhistogram::Histogram;
 use results::histogram;
 use results::model::{
-    CellRecord, LatencySummary, LayerFigures, LoadSummary, OperationSummary, StageRecord,
+    CellRecord, ContentFigure, LatencySummary, LayerFigures, LoadSummary, OperationSummary,
+    StageRecord,
 };
 use results::read::CellData;
 
-use crate::content;
 use crate::scope::{Of, Scope};
 
 /// The value of one run.
@@ -112,8 +112,11 @@ fn of_stages(stages: &[&StageRecord]) -> Vec<Value> {
         values.extend(picked.map(|(name, v)| (Of::Command, name.clone(), Some(*v))));
     }
     let written = results::model::written(stages.iter().copied());
-    let content = written.achieved.as_ref().map(content::achieved);
-    values.extend(content.into_iter().flatten().map(|(id, v)| (Of::Content, id.to_owned(), v)));
+    if let Some(achieved) = &written.achieved {
+        let figures = results::model::content_figures();
+        let figure = |f: &ContentFigure| (Of::Content, f.id.to_owned(), (f.achieved)(achieved));
+        values.extend(figures.map(figure));
+    }
     values
 }
 

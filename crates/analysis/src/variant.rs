@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use results::model::{CellState, ContentFigures};
+use results::model::{AskedContent, CellState};
 use results::read::{CellData, ResultSet};
 use stats::{Figure, Spread};
 
@@ -25,7 +25,7 @@ pub struct VariantFigures {
     /// Every figure by what it is of and by its metric.
     pub figures: BTreeMap<Scope, Figures>,
     /// Content that was asked for, by the stage that wrote it (`None` for the only measured one).
-    pub asked: BTreeMap<Option<String>, ContentFigures>,
+    pub asked: BTreeMap<Option<String>, AskedContent>,
     /// Per operation and run: the spread of the throughput of its intervals, bytes per second.
     pub within_run: BTreeMap<Scope, Vec<RunSpread>>,
     /// Per operation: of each figure of the spread within a run the median over the runs, bytes per second.
@@ -117,7 +117,7 @@ fn unpicked(
 }
 
 /// What the measured loads of the first cell that knows it were asked to write.
-fn asked(cells: &[&CellData], apart: bool) -> BTreeMap<Option<String>, ContentFigures> {
+fn asked(cells: &[&CellData], apart: bool) -> BTreeMap<Option<String>, AskedContent> {
     let mut asked = BTreeMap::new();
     for record in cells.iter().filter_map(|cell| cell.record.as_ref()) {
         if apart {

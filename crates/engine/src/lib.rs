@@ -47,6 +47,7 @@ pub use floor::{Floor, Floored, floor};
 pub use load::{Aim, Context, ForeignCpu, Load, SimModel, TargetSpec};
 pub use probe::{probe, untimed};
 pub use record::{Recording, Rehearsal};
+pub use summary::asked;
 pub use surface::{Surface, Touched};
 pub use target::MADE_BY_FATHOM;
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use reduce::{Achieved, Census};
 use results::model::{
-    ClockFacts, ContentFigures, CpuFigures, DepthFigures, EngineFacts, IoLogFacts, LoadSummary,
-    SteadyFacts, TargetSummary, WorstIo,
+    AchievedContent, AskedContent, ClockFacts, CpuFigures, DepthFigures, EngineFacts, IoLogFacts,
+    LoadSummary, SteadyFacts, TargetSummary, WorstIo,
 };
 
 use crate::board::Halt;
@@ -72,7 +72,7 @@ impl Outcome {
             duration_ns,
             ended_by: ended_by(self.halt, self.by_time, load).to_owned(),
             operations: self.total.summaries(&outline.names, duration_ns)?,
-            asked: writes.then(|| asked(load)),
+            asked: writes.then(|| asked(&load.spec.content)),
             achieved: achieved.filter(|_| writes),
             cpu: self.cpu,
             engine: facts(&self.driven, outline),
@@ -163,10 +163,11 @@ fn ended_by(halt: Halt, by_time: bool, load: &Load) -> &'static str {
     }
 }
 
-fn asked(load: &Load) -> ContentFigures {
-    let expected = load.spec.content.expected();
-    let live = load.spec.content.scope == content::Scope::Live;
-    ContentFigures {
+/// What `spec` asks of content.
+pub fn asked(spec: &content::ContentSpec) -> AskedContent {
+    let expected = spec.expected();
+    let live = spec.scope == content::Scope::Live;
+    AskedContent {
         // What the addresses hold is not what was written.
         duplicate_percent: (!live).then_some(expected.duplicate_percent),
         lz4_saving_percent: Some(expected.lz4_saving_percent),
@@ -175,15 +176,14 @@ fn asked(load: &Load) -> ContentFigures {
         lz4_size_mean_bytes: expected.alike.then_some(expected.lz4_size_mean_bytes),
         packer_saving_percent: expected.packer_saving_percent,
         live_duplicate_percent: live.then_some(expected.duplicate_percent),
-        ..ContentFigures::default()
     }
 }
 
-fn achieved(mut census: Census, counts: Counts) -> ContentFigures {
+fn achieved(mut census: Census, counts: Counts) -> AchievedContent {
     census.written(counts.all);
     census.add_zero(counts.zero);
     let achieved: Achieved = census.finish();
-    ContentFigures {
+    AchievedContent {
         duplicate_percent: achieved.duplicate_percent,
         lz4_saving_percent: achieved.lz4_saving_percent,
         lz4_saving_error_points: achieved.lz4_saving_error_points,

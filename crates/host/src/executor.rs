@@ -10,7 +10,7 @@ use layers::probe::Source;
 use layers::step::{Action, Condition, Step, show_argv};
 use layers::{Parsed, Writes};
 use results::TranscriptEntry;
-use results::model::{ContentFigures, StepRecord};
+use results::model::{AskedContent, StepRecord};
 use sys::clock::Clock;
 use sys::interrupt::{Interrupt, Level};
 use units::Nanos;
@@ -87,7 +87,7 @@ impl Executor {
     }
 
     /// Tells a simulated machine what was written to the top of the stack; a real one knows.
-    pub fn wrote(&mut self, writes: &Writes, content: &ContentFigures) {
+    pub fn wrote(&mut self, writes: &Writes, content: &AskedContent) {
         self.machine.wrote(writes, content);
     }
 

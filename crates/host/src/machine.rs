@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use layers::Writes;
 use layers::probe::Source;
-use results::model::ContentFigures;
+use results::model::AskedContent;
 use sys::dm::Dm;
 use sys::interrupt::Interrupt;
 use units::Nanos;
@@ -107,7 +107,7 @@ pub trait Machine: Send {
     }
 
     /// Tells a simulated machine what was written to the top of its stack; a real one knows.
-    fn wrote(&mut self, _writes: &Writes, _content: &ContentFigures) {}
+    fn wrote(&mut self, _writes: &Writes, _content: &AskedContent) {}
 }
 
 /// This machine.

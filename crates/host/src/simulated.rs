@@ -6,7 +6,7 @@ use std::io;
 use layers::machine::MachineTwin;
 use layers::probe::Source;
 use layers::{Twin, TwinAnswer, Writes};
-use results::model::{CommandFigures, ContentFigures};
+use results::model::{AskedContent, CommandFigures};
 use sys::clock::Clock;
 use sys::interrupt::{Interrupt, Level};
 use units::Nanos;
@@ -137,7 +137,7 @@ impl Machine for SimulatedMachine {
             && left.iter().any(|left| left.starts_with(&group))
     }
 
-    fn wrote(&mut self, writes: &Writes, content: &ContentFigures) {
+    fn wrote(&mut self, writes: &Writes, content: &AskedContent) {
         for twin in &mut self.twins {
             twin.wrote(writes, content);
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use results::model::{ContentFigures, Fields, SampleRow};
+use results::model::{AchievedContent, Fields, SampleRow};
 
 /// Mark of the samples taken when allocation has ended: the base that figures grow from.
 pub const ALLOCATED: &str = "allocated";
@@ -26,7 +26,7 @@ pub struct FigureFacts<'a> {
     /// Where figures begin and end.
     pub window: &'a Window<'a>,
     /// Content that was written meanwhile; `None` when nobody measured it.
-    pub achieved: Option<&'a ContentFigures>,
+    pub achieved: Option<&'a AchievedContent>,
 }
 
 impl FigureFacts<'_> {

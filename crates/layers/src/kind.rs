@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use results::model::{ContentFigures, Finding, LayerFigures, SampleRow};
+use results::model::{AchievedContent, AskedContent, Finding, LayerFigures, SampleRow};
 use units::{Metric, Unit};
 
 use crate::figures::FigureFacts;
@@ -216,9 +216,9 @@ pub struct RuleFacts<'a> {
     /// Its figures.
     pub figures: &'a LayerFigures,
     /// Content that was asked for from the first measured stage to the end, as far as several loads agree.
-    pub asked: Option<&'a ContentFigures>,
+    pub asked: Option<&'a AskedContent>,
     /// Content that was achieved meanwhile; `None` when nobody measured it.
-    pub achieved: Option<&'a ContentFigures>,
+    pub achieved: Option<&'a AchievedContent>,
     /// Facts of the cell by name (`vdo.instance`).
     pub facts: &'a BTreeMap<String, String>,
 }

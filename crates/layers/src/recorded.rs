@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use results::model::ContentFigures;
+use results::model::AskedContent;
 
 use crate::kind::Kind;
 use crate::layer::Raised;
@@ -82,7 +82,7 @@ impl Twin for Recorded {
         now
     }
 
-    fn wrote(&mut self, _: &Writes, _: &ContentFigures) {}
+    fn wrote(&mut self, _: &Writes, _: &AskedContent) {}
 
     fn leftovers(&self) -> Vec<String> {
         let of =

@@ -3,7 +3,7 @@
 //! A twin answers the same commands and reads in the same words as the real thing, so that the real parsers
 //! read it; what it answers follows from what was written.
 
-use results::model::ContentFigures;
+use results::model::AskedContent;
 
 use crate::probe::Source;
 
@@ -24,7 +24,7 @@ pub trait Twin: Send {
     }
 
     /// Blocks with this content were written to the layer's device.
-    fn wrote(&mut self, writes: &Writes, content: &ContentFigures);
+    fn wrote(&mut self, writes: &Writes, content: &AskedContent);
 
     /// What is still there of the layer.
     fn leftovers(&self) -> Vec<String>;

@@ -1,7 +1,9 @@
 //! A result as JSON for scripts: what `fathom show --json` prints, as `docs/json.md` says.
 
 use analysis::{Expectation, MetricComparison};
-use results::model::{ContentFigures, ExpectedFigure, VerifyFigures, WrongKind};
+use results::model::{
+    AskedContent, CONTENT_SHARES, ContentFigure, ExpectedFigure, VerifyFigures, WrongKind,
+};
 use serde_json::{Map, Value, json};
 
 use crate::view::{Content, Figure, FigureRow, Of, Variant, View};
@@ -112,28 +114,24 @@ fn figure(figure: Option<&Figure>) -> Value {
     )
 }
 
-fn asked(content: &ContentFigures) -> Value {
-    json!({
-        "duplicate_percent": content.duplicate_percent,
-        "live_duplicate_percent": content.live_duplicate_percent,
-        "lz4_saving_percent": content.lz4_saving_percent,
-        "zero_percent": content.zero_percent,
-        "packer_saving_percent": content.packer_saving_percent,
-    })
+fn asked(content: &AskedContent) -> Value {
+    shares(|share| json!((share.asked)(content)))
 }
 
 fn achieved(content: &Content) -> Value {
     if content.achieved.is_empty() {
         return Value::Null;
     }
-    let figure = |key: &str| figure(content.achieved.get(key));
-    json!({
-        "duplicate_percent": figure("duplicate_percent"),
-        "live_duplicate_percent": figure("live_duplicate_percent"),
-        "lz4_saving_percent": figure("lz4_saving_percent"),
-        "zero_percent": figure("zero_percent"),
-        "packer_saving_percent": figure("packer_saving_percent"),
-    })
+    shares(|share| figure(content.achieved.get(share.id)))
+}
+
+/// The shares of content by their keys.
+fn shares(of: impl Fn(&ContentFigure) -> Value) -> Value {
+    CONTENT_SHARES
+        .iter()
+        .map(|share| (share.id.to_owned(), of(share)))
+        .collect::<Map<_, _>>()
+        .into()
 }
 
 fn verified(found: &VerifyFigures) -> Value {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use experiment::CellPlan;
 use layers::probe::{NamedDevice, Source};
 use layers::{FigureFacts, Kind, Window};
-use results::model::{CellRecord, ContentFigures, LayerFigures, SampleRow, StageRecord};
+use results::model::{AchievedContent, CellRecord, LayerFigures, SampleRow, StageRecord};
 use units::Basis;
 
 /// What every layer's figures are from the first measured stage to the end.
@@ -59,7 +59,7 @@ fn of_layer(
     kind: &'static Kind,
     name: &str,
     [own, since]: [&Window; 2],
-    achieved: Option<&ContentFigures>,
+    achieved: Option<&AchievedContent>,
 ) -> LayerFigures {
     let over = |window| (kind.figures)(&FigureFacts { layer: name, window, achieved });
     let (own, since) = (over(own), over(since));

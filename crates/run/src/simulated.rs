@@ -6,7 +6,7 @@ use engine::{Context, Event as Said, SimModel, Surface, TargetSpec, Touched};
 use experiment::{Aim, CellPlan, Plan, StagePlan};
 use host::{Executor, SimulatedMachine};
 use layers::{Place, Twin as LayerTwin, Writes};
-use results::model::{ContentFigures, LoadSummary};
+use results::model::{AskedContent, LoadSummary};
 use sys::clock::Clock;
 use units::{Bytes, Nanos};
 
@@ -57,7 +57,7 @@ impl Twin {
     }
 
     /// Tells the layers' twins what was written since they were told last.
-    fn tell(&self, executor: &mut Executor, content: &ContentFigures) {
+    fn tell(&self, executor: &mut Executor, content: &AskedContent) {
         let Touched { written, fresh, over_zeros } = self.surface.take();
         executor.wrote(&Writes { blocks: written, fresh, over_zeros }, content);
     }
@@ -103,13 +103,14 @@ fn model(plan: &CellPlan) -> SimModel {
     SimModel { write: Nanos(plain.write.0 * slower), ..plain }
 }
 
-fn asked(stage: &StagePlan) -> ContentFigures {
-    let Some(load) = stage.driven() else { return ContentFigures::default() };
-    let expected = load.content.expected();
-    ContentFigures {
-        duplicate_percent: Some(expected.duplicate_percent),
-        lz4_saving_percent: Some(expected.lz4_saving_percent),
-        zero_percent: Some(expected.zero_percent),
-        ..ContentFigures::default()
+/// What the twins of layers are told of the blocks that a stage writes.
+fn asked(stage: &StagePlan) -> AskedContent {
+    let Some(load) = stage.driven() else { return AskedContent::default() };
+    let asked = engine::asked(&load.content);
+    AskedContent {
+        // To a twin all blocks are written, and blocks are of 4 KiB.
+        duplicate_percent: asked.duplicate_percent.or(asked.live_duplicate_percent),
+        lz4_size_mean_bytes: None,
+        ..asked
     }
 }

@@ -1,7 +1,7 @@
 //! Whether what was written is what was asked for.
 
 use analysis::{Analysis, Figures, VariantFigures};
-use results::model::{ContentFigures, Finding, Severity};
+use results::model::{AskedContent, Finding, Severity, content_figure};
 use results::read::ResultSet;
 use units::show::significant;
 
@@ -12,51 +12,25 @@ const ERRORS: f64 = 3.0;
 /// The mean LZ4 size may be off by this much, bytes: the generator hits each block within 3.
 const SIZE_TOLERANCE: f64 = 3.0;
 
-/// One figure of content that can be held against what was asked.
+/// One figure of content that is held against what was asked.
 struct Held {
     id: &'static str,
-    name: &'static str,
     unit: &'static str,
-    asked: fn(&ContentFigures) -> Option<f64>,
     tolerance: f64,
-    /// Its standard error, where it is a share estimated from a sample.
+    /// The standard error that sampling gives it.
     error: Option<&'static str>,
 }
 
 const HELD: [Held; 4] = [
-    Held {
-        id: "duplicate_percent",
-        name: "share of duplicates",
-        unit: "%",
-        asked: |asked| asked.duplicate_percent,
-        tolerance: SHARE_TOLERANCE,
-        error: Some("duplicate_error_points"),
-    },
-    Held {
-        id: "live_duplicate_percent",
-        name: "share of live duplicates",
-        unit: "%",
-        asked: |asked| asked.live_duplicate_percent,
-        tolerance: SHARE_TOLERANCE,
-        error: Some("live_duplicate_error_points"),
-    },
-    Held {
-        id: "zero_percent",
-        name: "share of zero blocks",
-        unit: "%",
-        asked: |asked| asked.zero_percent,
-        tolerance: SHARE_TOLERANCE,
-        error: Some("duplicate_error_points"),
-    },
-    Held {
-        id: "lz4_size_mean_bytes",
-        name: "mean LZ4 size of a block",
-        unit: "B",
-        asked: |asked| asked.lz4_size_mean_bytes,
-        tolerance: SIZE_TOLERANCE,
-        error: None,
-    },
+    share("duplicate_percent", "duplicate_error_points"),
+    share("live_duplicate_percent", "live_duplicate_error_points"),
+    share("zero_percent", "duplicate_error_points"),
+    Held { id: "lz4_size_mean_bytes", unit: "B", tolerance: SIZE_TOLERANCE, error: None },
 ];
+
+const fn share(id: &'static str, error: &'static str) -> Held {
+    Held { id, unit: "%", tolerance: SHARE_TOLERANCE, error: Some(error) }
+}
 
 /// What was achieved is off what was asked.
 pub(crate) fn off_asked(_: &ResultSet, analysis: &Analysis) -> Vec<Finding> {
@@ -69,7 +43,7 @@ pub(crate) fn off_asked(_: &ResultSet, analysis: &Analysis) -> Vec<Finding> {
 struct Written<'a> {
     variant: &'a VariantFigures,
     stage: Option<&'a str>,
-    asked: &'a ContentFigures,
+    asked: &'a AskedContent,
     achieved: &'a Figures,
 }
 
@@ -96,14 +70,15 @@ fn written(analysis: &Analysis) -> impl Iterator<Item = Written<'_>> {
 }
 
 fn off(written: Written, held: &Held) -> Option<Finding> {
-    let asked = (held.asked)(written.asked)?;
+    let figure = content_figure(held.id)?;
+    let asked = (figure.asked)(written.asked)?;
     let achieved = written.median(held.id)?;
     let error = held.error.and_then(|id| written.median(id)).unwrap_or(0.0);
     let allowed = held.tolerance + ERRORS * error;
     if (achieved - asked).abs() <= allowed {
         return None;
     }
-    let Held { name, unit, .. } = held;
+    let (name, unit) = (figure.name, held.unit);
     let show = |value: f64| format!("{} {unit}", significant(value, 4));
     Some(Finding {
         rule: "achieved_off_asked".into(),

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use engine::{Aim, SimModel, TargetSpec};
-use results::model::ContentFigures;
+use results::model::AchievedContent;
 use sys::clock::Clock;
 use units::{Bytes, Percent};
 
@@ -26,7 +26,7 @@ fn found(paths: &[&Path], block: usize) -> (u64, u64) {
     (data, distinct.len() as u64)
 }
 
-fn agrees(paths: &[&Path], block: usize, achieved: &ContentFigures, zeros: bool, what: &str) {
+fn agrees(paths: &[&Path], block: usize, achieved: &AchievedContent, zeros: bool, what: &str) {
     let (data, distinct) = found(paths, block);
     let blocks = achieved.live_blocks.unwrap();
     // A hole and a zero block look alike.
@@ -88,7 +88,7 @@ fn several_targets_count_together() {
     agrees(&[&paths[0], &paths[1]], 4096, achieved, false, "two targets");
 }
 
-fn simulated(spec: &str) -> ContentFigures {
+fn simulated(spec: &str) -> AchievedContent {
     let model = SimModel { bytes: Bytes(1 << 30), ..SimModel::default() };
     let load = load(TargetSpec::Simulated(model), spec);
     let told = run_with(&load, &Clock::simulated(None), |_, _| {});
@@ -100,7 +100,7 @@ fn simulated(spec: &str) -> ContentFigures {
 fn the_live_scope_keeps_its_share_under_overwrites_and_the_written_one_loses_it() {
     let spec = "ops = { randwrite = 100 }\npattern = \"permutation\"\npasses = 1";
     let over = "ops = { randwrite = 100 }\nios = 786432";
-    let near = |got: &ContentFigures, asked: f64| {
+    let near = |got: &AchievedContent, asked: f64| {
         let (found, error) =
             (got.live_duplicate_percent.unwrap(), got.live_duplicate_error_points.unwrap());
         assert!(error > 0.0 && error < 0.6, "{got:?}");

@@ -1,6 +1,6 @@
 //! The stand-in of a plain logical volume.
 
-use results::model::ContentFigures;
+use results::model::AskedContent;
 
 use crate::lvm::{Group, GroupTwin};
 use crate::probe::Source;
@@ -28,7 +28,7 @@ impl Twin for LinearTwin {
         self.0.remove_nodes(nodes)
     }
 
-    fn wrote(&mut self, _writes: &Writes, _content: &ContentFigures) {}
+    fn wrote(&mut self, _writes: &Writes, _content: &AskedContent) {}
 
     fn leftovers(&self) -> Vec<String> {
         self.0.leftovers()

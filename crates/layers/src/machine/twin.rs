@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use results::model::ContentFigures;
+use results::model::AskedContent;
 
 use crate::probe::Source;
 use crate::{Twin, TwinAnswer, Writes};
@@ -41,7 +41,7 @@ impl Twin for MachineTwin {
         }
     }
 
-    fn wrote(&mut self, writes: &Writes, _content: &ContentFigures) {
+    fn wrote(&mut self, writes: &Writes, _content: &AskedContent) {
         self.blocks += writes.blocks;
     }
 
@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn the_real_parsers_read_what_the_twin_says() {
         let mut twin = MachineTwin::default();
-        twin.wrote(&Writes::fresh(1000), &ContentFigures::default());
+        twin.wrote(&Writes::fresh(1000), &AskedContent::default());
         let nodes = [NamedDevice { name: "data".into(), path: "/dev/x".into() }];
         for probe in super::super::probes(&nodes) {
             let parsed = parse(&probe.parser, &twin.read(&probe.source).unwrap()).unwrap();

@@ -1,6 +1,6 @@
 //! The figures of a VDO volume from its samples.
 
-use results::model::{ContentFigures, LayerFigures};
+use results::model::{AchievedContent, LayerFigures};
 
 use crate::figures::{Ends, FigureFacts, ratio};
 
@@ -96,7 +96,7 @@ fn saving(data: Option<f64>, logical: Option<f64>) -> Option<f64> {
 
 /// Share of written blocks that are not zero. VDO maps zero blocks without storing them and does not count
 /// them apart, so that their number can come from the written content only.
-fn not_zero_share(achieved: Option<&ContentFigures>) -> Option<f64> {
+fn not_zero_share(achieved: Option<&AchievedContent>) -> Option<f64> {
     Some(1.0 - achieved?.zero_percent? / 100.0)
 }
 
@@ -158,13 +158,13 @@ mod tests {
         ]
     }
 
-    fn of(rows: &[SampleRow], achieved: Option<&ContentFigures>) -> LayerFigures {
+    fn of(rows: &[SampleRow], achieved: Option<&AchievedContent>) -> LayerFigures {
         figures(&FigureFacts { layer: "vdo", window: &Window::of_cell(rows), achieved })
     }
 
     #[test]
     fn the_saving_is_of_growth_and_a_second_one_leaves_zeros_out() {
-        let achieved = ContentFigures { zero_percent: Some(10.0), ..ContentFigures::default() };
+        let achieved = AchievedContent { zero_percent: Some(10.0), ..AchievedContent::default() };
         let figures = of(&rows(), Some(&achieved));
         let near = |id: &str, want: f64| {
             let value = figures[id].unwrap();

@@ -121,7 +121,7 @@ fn out_of_space(facts: &RuleFacts) -> Option<Finding> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use results::model::{ContentFigures, Fields, LayerFigures};
+    use results::model::{AskedContent, Fields, LayerFigures};
 
     use super::*;
 
@@ -129,7 +129,7 @@ mod tests {
         settings: BTreeMap<String, String>,
         samples: Vec<SampleRow>,
         figures: LayerFigures,
-        asked: ContentFigures,
+        asked: AskedContent,
         facts: BTreeMap<String, String>,
     }
 
@@ -163,7 +163,7 @@ mod tests {
                     ("data_blocks_used".into(), Some(4000.0)),
                     ("compressed_fragments".into(), Some(8000.0)),
                 ]),
-                asked: ContentFigures { lz4_saving_percent: Some(60.0), ..Default::default() },
+                asked: AskedContent { lz4_saving_percent: Some(60.0), ..Default::default() },
                 facts: BTreeMap::from([
                     text("vdo.config.index.memorySize", "0.25"),
                     text("vdo.config.index.isSparse", "0"),

@@ -2,7 +2,7 @@
 
 mod words;
 
-use results::model::ContentFigures;
+use results::model::AskedContent;
 
 use super::geometry::{self, BLOCK, PACKED_BYTES, PACKED_SLOTS};
 use super::setup::Setup;
@@ -235,7 +235,7 @@ impl Twin for VdoTwin {
         self.lvm.remove_nodes(nodes)
     }
 
-    fn wrote(&mut self, writes: &Writes, content: &ContentFigures) {
+    fn wrote(&mut self, writes: &Writes, content: &AskedContent) {
         let share = |percent: Option<f64>| percent.unwrap_or(0.0) / 100.0;
         let (blocks, fresh) = (writes.blocks as f64, writes.fresh as f64);
         let over_zeros = writes.over_zeros as f64;

@@ -1,6 +1,7 @@
 //! The tables of figures: medians with intervals, the thesis table, content asked and achieved.
 
 use maud::{Markup, html};
+use results::model::{CONTENT_SHARES, ContentFigure};
 
 use super::compared;
 use super::hero::dot;
@@ -51,42 +52,30 @@ fn spread(view: &View) -> Markup {
 }
 
 /// Half the 95 % interval of a share that rests on a sample of blocks: `± 1.6 points`; `None` where every block was looked at.
-fn sampled(content: &Content, key: &str) -> Option<String> {
-    let error = content.achieved.get(&key.replace("_percent", "_error_points"))?.median;
-    let half = results::model::half_interval(key, error);
+fn sampled(content: &Content, share: &ContentFigure) -> Option<String> {
+    let error = content.achieved.get(share.error?.id)?.median;
+    let half = share.half_interval(error);
     (error > 0.0).then(|| format!("± {} points", units::show::significant(half, 2)))
 }
 
 /// What content was asked for and what was handed to the kernel.
 pub fn content(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
-    let keys = [
-        ("duplicate_percent", "Duplicates among all blocks written"),
-        ("live_duplicate_percent", "Duplicates among blocks that the addresses hold at the end"),
-        ("lz4_saving_percent", "Saved by LZ4 on distinct blocks"),
-        ("zero_percent", "Zero blocks"),
-        ("packer_saving_percent", "Saved by VDO's packer on distinct blocks"),
-    ];
     html! {
         h2 id=(id("content")) { "Content: asked and achieved" }
         p.reading { "What was achieved is measured from the very bytes handed to the kernel, not from the generator's counters. "
             "Below it stands the " (wording::intervals_name(view)) " over the repeats; where there is but one, how far off the sample of blocks may be." }
         div.scroll tabindex="0" role="region" aria-label="Content asked and achieved" { table {
             thead { tr { th scope="col" { "Variant" } th.text scope="col" { "Content" } th scope="col" { "Asked" } th scope="col" { "Achieved" } } }
-            tbody { @for (index, variant) in view.variants.iter().enumerate() { @for content in &variant.content { @for (key, name) in keys {
-                @let asked = content.asked.as_ref().and_then(|c| match key {
-                    "duplicate_percent" => c.duplicate_percent,
-                    "live_duplicate_percent" => c.live_duplicate_percent,
-                    "lz4_saving_percent" => c.lz4_saving_percent,
-                    "packer_saving_percent" => c.packer_saving_percent,
-                    _ => c.zero_percent,
-                });
-                @if asked.is_some() || content.achieved.contains_key(key) { tr {
+            tbody { @for (index, variant) in view.variants.iter().enumerate() { @for content in &variant.content { @for share in &CONTENT_SHARES {
+                @let asked = content.asked.as_ref().and_then(share.asked);
+                @let achieved = content.achieved.get(share.id);
+                @if asked.is_some() || achieved.is_some() { tr {
                     th.name scope="row" { (dot(index)) (variant.name) @if let Some(stage) = &content.stage { span.range { "in " (stage) } } }
-                    td.text { (name) }
+                    td.text { (share.title) }
                     td { (asked.map_or(NONE.to_owned(), |v| units::Unit::Percent.show(v))) }
-                    td { (wording::median(units::Unit::Percent, content.achieved.get(key)))
-                        @let interval = content.achieved.get(key).and_then(|f| wording::interval(units::Unit::Percent, f));
-                        @if let Some(text) = interval.or_else(|| sampled(content, key)) { (range(&text)) } }
+                    td { (wording::median(units::Unit::Percent, achieved))
+                        @let interval = achieved.and_then(|f| wording::interval(units::Unit::Percent, f));
+                        @if let Some(text) = interval.or_else(|| sampled(content, share)) { (range(&text)) } }
                 } }
             } } } }
         } }

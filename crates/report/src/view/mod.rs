@@ -28,8 +28,8 @@ use std::collections::BTreeMap;
 
 use analysis::{Expectation, MetricComparison};
 pub use analysis::{Of, Scope};
-use results::model::{ContentFigures, Finding, LayerFacts, VerifyFigures};
-use units::{Better, Unit};
+use results::model::{AskedContent, Finding, LayerFacts, VerifyFigures};
+use units::{Better, Metric, Unit};
 
 /// Everything that a report says about one result.
 #[derive(Debug, Clone, PartialEq)]
@@ -152,7 +152,7 @@ pub struct Content {
     /// Name of the stage; `None` where the experiment measures only one.
     pub stage: Option<String>,
     /// What was asked for.
-    pub asked: Option<ContentFigures>,
+    pub asked: Option<AskedContent>,
     /// What was achieved, each the median over the repeats, with its interval.
     pub achieved: BTreeMap<String, Figure>,
 }

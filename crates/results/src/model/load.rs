@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::VerifyFigures;
+use super::{AchievedContent, AskedContent, VerifyFigures};
 
 use super::EngineFacts;
 
@@ -53,59 +53,6 @@ pub struct OperationSummary {
     pub lateness: Option<LatencySummary>,
 }
 
-/// How far content dedupes and compresses: what was asked, or what was achieved.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct ContentFigures {
-    /// Share of duplicates among all written blocks, percent.
-    pub duplicate_percent: Option<f64>,
-    /// What LZ4 saves on distinct blocks that are not zero, percent.
-    pub lz4_saving_percent: Option<f64>,
-    /// Share of zero blocks among all written blocks, percent.
-    pub zero_percent: Option<f64>,
-    /// Blocks of content that were written (achieved only).
-    pub blocks: Option<u64>,
-    /// Of these, blocks in the sample that the figures rest on (achieved only).
-    pub blocks_sampled: Option<u64>,
-    /// Standard error of `duplicate_percent`, points (achieved only; 0 when every block was seen).
-    pub duplicate_error_points: Option<f64>,
-    /// Mean LZ4 size of a distinct block, bytes.
-    pub lz4_size_mean_bytes: Option<f64>,
-    /// Smallest LZ4 size of a distinct block, bytes (achieved only).
-    #[serde(default)]
-    pub lz4_size_min_bytes: Option<u64>,
-    /// Largest LZ4 size of a distinct block, bytes (achieved only).
-    #[serde(default)]
-    pub lz4_size_max_bytes: Option<u64>,
-    /// What VDO's packer saves on distinct blocks that are not zero, without flushes, percent.
-    #[serde(default)]
-    pub packer_saving_percent: Option<f64>,
-    /// Standard error of `lz4_saving_percent`, points (achieved only; 0 when the sizes of all contents were taken).
-    #[serde(default)]
-    pub lz4_saving_error_points: Option<f64>,
-    /// Standard error of `packer_saving_percent`, points (achieved only; 0 as above).
-    #[serde(default)]
-    pub packer_saving_error_points: Option<f64>,
-    /// Distinct blocks in the sample (achieved only).
-    #[serde(default)]
-    pub distinct_blocks: Option<u64>,
-    /// Duplicates among all blocks that addresses hold, percent; `None` where that is not known. Achieved: at the end of the load, among
-    /// blocks that it wrote.
-    #[serde(default)]
-    pub live_duplicate_percent: Option<f64>,
-    /// Standard error of `live_duplicate_percent`, points (achieved only; 0 when every block was seen).
-    #[serde(default)]
-    pub live_duplicate_error_points: Option<f64>,
-    /// Blocks of the load that addresses hold at its end, zero blocks among them (achieved only).
-    #[serde(default)]
-    pub live_blocks: Option<u64>,
-}
-
-/// Half the 95 % interval of a share of content from its standard error, points; `figure` is the share's key. What VDO's packer saves
-/// is estimated in 16 parts, so that Student's t for 15 degrees of freedom takes the place of the normal distribution.
-pub fn half_interval(figure: &str, standard_error: f64) -> f64 {
-    standard_error * if figure == "packer_saving_percent" { 2.13 } else { 1.96 }
-}
-
 /// CPU time of the load: all threads of the process that drove it, the kernel's io_uring workers included,
 /// those that sample not.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -133,9 +80,9 @@ pub struct LoadSummary {
     #[serde(default)]
     pub targets: Vec<TargetSummary>,
     /// Content that was asked for; `None` when nothing was to be written.
-    pub asked: Option<ContentFigures>,
+    pub asked: Option<AskedContent>,
     /// Content that was achieved, measured from the bytes handed to the kernel.
-    pub achieved: Option<ContentFigures>,
+    pub achieved: Option<AchievedContent>,
     /// CPU it cost; `None` where it cannot be known (virtual time).
     pub cpu: Option<CpuFigures>,
     /// How it was driven.

@@ -2,6 +2,7 @@
 
 mod cell;
 mod command;
+mod content;
 mod engine;
 mod expected;
 mod facts;
@@ -16,6 +17,9 @@ mod written;
 
 pub use cell::{CellRecord, CellState, LayerFigures, StageRecord, StepRecord};
 pub use command::CommandFigures;
+pub use content::{
+    AchievedContent, AskedContent, CONTENT_SHARES, ContentFigure, content_figure, content_figures,
+};
 pub use engine::{ClockFacts, DepthFigures, EngineFacts, ProbeFigure};
 pub use expected::{Bound, ExpectedFigure, FigureName};
 pub use facts::{
@@ -25,8 +29,8 @@ pub use facts::{
 pub use fill::FillFigures;
 pub use finding::{Finding, Severity};
 pub use load::{
-    ContentFigures, CpuFigures, IoLogFacts, LatencySummary, LoadSummary, OperationSummary,
-    SteadyFacts, TargetSummary, WorstIo, half_interval,
+    CpuFigures, IoLogFacts, LatencySummary, LoadSummary, OperationSummary, SteadyFacts,
+    TargetSummary, WorstIo,
 };
 pub use picture::{PictureFacts, Show};
 pub use reason::plain_and_raw;

@@ -1,6 +1,6 @@
 //! What several loads wrote, seen as one content.
 
-use super::{CellRecord, ContentFigures, LoadSummary, StageRecord};
+use super::{AchievedContent, AskedContent, CellRecord, LoadSummary, StageRecord};
 
 /// Content of one or more loads together.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -8,10 +8,10 @@ pub struct Written {
     /// Loads that wrote.
     pub loads: usize,
     /// What was asked, where they agree on it; `None` when nothing was to be written.
-    pub asked: Option<ContentFigures>,
+    pub asked: Option<AskedContent>,
     /// What was achieved. Of several loads: what adds up. Duplicates, and whatever rests on them, do not: nobody looked for those of
     /// one load in another. `None` when nothing was written, or when one of the loads does not know what it wrote.
-    pub achieved: Option<ContentFigures>,
+    pub achieved: Option<AchievedContent>,
 }
 
 impl CellRecord {
@@ -50,29 +50,28 @@ pub fn written<'a>(stages: impl IntoIterator<Item = &'a StageRecord>) -> Written
 }
 
 /// What was asked of both.
-fn agreed(one: &ContentFigures, other: &ContentFigures) -> ContentFigures {
+fn agreed(one: &AskedContent, other: &AskedContent) -> AskedContent {
     let same = |one: Option<f64>, other: Option<f64>| one.filter(|_| one == other);
-    ContentFigures {
+    AskedContent {
         duplicate_percent: same(one.duplicate_percent, other.duplicate_percent),
         lz4_saving_percent: same(one.lz4_saving_percent, other.lz4_saving_percent),
         zero_percent: same(one.zero_percent, other.zero_percent),
         lz4_size_mean_bytes: same(one.lz4_size_mean_bytes, other.lz4_size_mean_bytes),
         packer_saving_percent: same(one.packer_saving_percent, other.packer_saving_percent),
         live_duplicate_percent: same(one.live_duplicate_percent, other.live_duplicate_percent),
-        ..ContentFigures::default()
     }
 }
 
 /// What is known of the blocks of both.
-fn together(one: &ContentFigures, other: &ContentFigures) -> ContentFigures {
+fn together(one: &AchievedContent, other: &AchievedContent) -> AchievedContent {
     let sum = |a: Option<u64>, b: Option<u64>| Some(a? + b?);
     let blocks = sum(one.blocks, other.blocks);
-    let zeros = |of: &ContentFigures| Some(of.zero_percent? * of.blocks? as f64);
+    let zeros = |of: &AchievedContent| Some(of.zero_percent? * of.blocks? as f64);
     let zero_percent = match (zeros(one), zeros(other), blocks) {
         (Some(a), Some(b), Some(blocks)) if blocks > 0 => Some((a + b) / blocks as f64),
         _ => None,
     };
-    ContentFigures {
+    AchievedContent {
         zero_percent,
         blocks,
         blocks_sampled: sum(one.blocks_sampled, other.blocks_sampled),
@@ -84,7 +83,7 @@ fn together(one: &ContentFigures, other: &ContentFigures) -> ContentFigures {
             .lz4_size_max_bytes
             .zip(other.lz4_size_max_bytes)
             .map(|(a, b)| a.max(b)),
-        ..ContentFigures::default()
+        ..AchievedContent::default()
     }
 }
 
@@ -94,24 +93,25 @@ mod tests {
 
     use super::*;
 
-    fn content(blocks: u64, zero_percent: f64) -> ContentFigures {
-        ContentFigures {
+    fn content(blocks: u64, zero_percent: f64) -> AchievedContent {
+        AchievedContent {
             duplicate_percent: Some(50.0),
             zero_percent: Some(zero_percent),
             blocks: Some(blocks),
-            ..ContentFigures::default()
+            ..AchievedContent::default()
         }
     }
 
     /// A cell with these loads, each measured or not.
-    fn cell(loads: &[(bool, Option<ContentFigures>)]) -> CellRecord {
+    fn cell(loads: &[(bool, Option<AchievedContent>)]) -> CellRecord {
         let mut record = fixture::result().cells.remove(1).record.unwrap();
         let stage = record.stages[1].clone();
         record.stages.truncate(1);
         for (measured, achieved) in loads {
             let mut stage = StageRecord { measured: *measured, ..stage.clone() };
             let load = stage.load.as_mut().unwrap();
-            (load.asked, load.achieved) = (Some(content(0, 0.0)), achieved.clone());
+            let asked = AskedContent { duplicate_percent: Some(50.0), ..AskedContent::default() };
+            (load.asked, load.achieved) = (Some(asked), achieved.clone());
             record.stages.push(stage);
         }
         record

@@ -1,7 +1,7 @@
 //! A load for programs (docs/json.md).
 
 use engine::{Progress, Started, Waiting};
-use results::model::{ContentFigures, IntervalRow, LatencySummary, LoadSummary, OperationSummary};
+use results::model::{IntervalRow, LatencySummary, LoadSummary, OperationSummary};
 use serde_json::{Map, Value, json};
 
 /// The target is open, the first I/O follows.
@@ -59,7 +59,7 @@ pub fn summary(summary: &LoadSummary) -> Value {
         "operations": operations(summary.operations.iter()),
         "targets": targets,
         "content": summary.asked.as_ref().map(|asked| json!({
-            "asked": content(asked), "achieved": summary.achieved.as_ref().map(content),
+            "asked": asked, "achieved": summary.achieved,
         })),
         "cpu": summary.cpu,
         "engine": summary.engine,
@@ -96,8 +96,4 @@ fn operation(op: &OperationSummary) -> Value {
         "completion": op.completion,
         "lateness": op.lateness,
     })
-}
-
-fn content(figures: &ContentFigures) -> Value {
-    serde_json::to_value(figures).unwrap_or_default()
 }

@@ -1,8 +1,8 @@
 //! What a load did, for people.
 
 use results::model::{
-    ContentFigures, LatencySummary, LoadSummary, OperationSummary, SteadyFacts, VerifyFigures,
-    half_interval,
+    CONTENT_SHARES, ContentFigure, LatencySummary, LoadSummary, OperationSummary, SteadyFacts,
+    VerifyFigures,
 };
 use units::{Nanos, Unit, show};
 
@@ -134,37 +134,16 @@ fn content(text: &mut Text, summary: &LoadSummary) {
     let (Some(asked), Some(achieved)) = (&summary.asked, &summary.achieved) else { return };
     let show = |v: Option<f64>| or_dash(v.map(|v| Unit::Percent.show(v)));
     // A share that rests on a sample, with its 95 % interval.
-    let sampled = |name: &str, get: fn(&ContentFigures) -> Option<f64>, half: Option<f64>| {
-        let within = half.filter(|&h| h > 0.0).map(|half| show::significant(half, 2));
-        let within = within.map_or_else(String::new, |points| format!(" ± {points} points"));
-        format!("{name} {}{within} (asked {})", show(get(achieved)), show(get(asked)))
+    let told = |share: &ContentFigure| {
+        let error = share.error.and_then(|error| (error.achieved)(achieved));
+        let half = error.map(|error| share.half_interval(error)).filter(|&half| half > 0.0);
+        let within = half
+            .map_or_else(String::new, |half| format!(" ± {} points", show::significant(half, 2)));
+        let (got, asked) = ((share.achieved)(achieved), (share.asked)(asked));
+        format!("{} {}{within} (asked {})", share.short, show(got), show(asked))
     };
-    let half = |key: &str, error: Option<f64>| error.map(|error| half_interval(key, error));
-    let _ = writeln!(
-        text,
-        "content    {}, {}, {}, {}, {}",
-        sampled(
-            "duplicates written",
-            |c| c.duplicate_percent,
-            half("duplicate_percent", achieved.duplicate_error_points)
-        ),
-        sampled(
-            "live",
-            |c| c.live_duplicate_percent,
-            half("live_duplicate_percent", achieved.live_duplicate_error_points)
-        ),
-        sampled(
-            "LZ4 saving",
-            |c| c.lz4_saving_percent,
-            half("lz4_saving_percent", achieved.lz4_saving_error_points)
-        ),
-        sampled("zero", |c| c.zero_percent, None),
-        sampled(
-            "VDO packer's saving",
-            |c| c.packer_saving_percent,
-            half("packer_saving_percent", achieved.packer_saving_error_points)
-        ),
-    );
+    let told: Vec<_> = CONTENT_SHARES.iter().map(told).collect();
+    let _ = writeln!(text, "content    {}", told.join(", "));
 }
 
 fn worst(text: &mut Text, summary: &LoadSummary) {

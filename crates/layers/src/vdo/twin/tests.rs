@@ -1,6 +1,6 @@
 //! The twin against the real parsers, figures, and what a real volume said.
 
-use results::model::SampleRow;
+use results::model::{AchievedContent, SampleRow};
 
 use super::*;
 use crate::figures::{ALLOCATED, FigureFacts, SETTLED, Window};
@@ -39,14 +39,18 @@ fn sample(twin: &mut dyn Twin, raised: &crate::Raised, at_ns: u64, mark: &str) -
     }
 }
 
+fn no_zeros() -> AchievedContent {
+    AchievedContent { zero_percent: Some(0.0), ..Default::default() }
+}
+
 #[test]
 fn the_figures_of_a_simulated_pass_are_those_of_its_content() {
     let (mut twin, raised) = up("logical_size = \"1G\"");
     let leaves = geometry::leaves(1 << 30);
-    let zero = ContentFigures { zero_percent: Some(100.0), ..Default::default() };
+    let zero = AskedContent { zero_percent: Some(100.0), ..Default::default() };
     twin.wrote(&Writes::fresh(leaves), &zero);
     let before = sample(twin.as_mut(), &raised, 1, ALLOCATED);
-    let content = ContentFigures {
+    let content = AskedContent {
         duplicate_percent: Some(50.0),
         zero_percent: Some(0.0),
         lz4_size_mean_bytes: Some(1638.0),
@@ -59,8 +63,8 @@ fn the_figures_of_a_simulated_pass_are_those_of_its_content() {
     twin.flushed(raised.offer.path());
     let after = sample(twin.as_mut(), &raised, 2, SETTLED);
     let rows = [before, after];
-    let facts =
-        FigureFacts { layer: "vdo", window: &Window::of_cell(&rows), achieved: Some(&content) };
+    let window = Window::of_cell(&rows);
+    let facts = FigureFacts { layer: "vdo", window: &window, achieved: Some(&no_zeros()) };
     let figures = (KIND.figures)(&facts);
     let near = |id: &str, want: f64, by: f64| {
         let value = figures[id].unwrap();
@@ -77,7 +81,7 @@ fn the_figures_of_a_simulated_pass_are_those_of_its_content() {
 fn overwriting_replaces_what_was_there_so_that_a_full_volume_saves_what_its_content_saves() {
     let (mut twin, raised) = up("logical_size = \"1G\"");
     let before = sample(twin.as_mut(), &raised, 1, ALLOCATED);
-    let content = ContentFigures {
+    let content = AskedContent {
         duplicate_percent: Some(50.0),
         zero_percent: Some(0.0),
         lz4_size_mean_bytes: Some(1638.0),
@@ -92,7 +96,7 @@ fn overwriting_replaces_what_was_there_so_that_a_full_volume_saves_what_its_cont
     let after = sample(twin.as_mut(), &raised, 2, SETTLED);
     let rows = [before, after];
     let window = Window::of_cell(&rows);
-    let facts = FigureFacts { layer: "vdo", window: &window, achieved: Some(&content) };
+    let facts = FigureFacts { layer: "vdo", window: &window, achieved: Some(&no_zeros()) };
     let figures = (KIND.figures)(&facts);
     assert_eq!(figures["logical_blocks_used"], Some(whole as f64));
     assert_eq!(figures["data_blocks_used"], Some(whole as f64 / 4.0));
@@ -102,12 +106,12 @@ fn overwriting_replaces_what_was_there_so_that_a_full_volume_saves_what_its_cont
 #[test]
 fn zeros_written_over_everything_leave_no_data() {
     let (mut twin, raised) = up("logical_size = \"1G\"");
-    twin.wrote(&Writes::fresh(1000), &ContentFigures::default());
-    let zero = ContentFigures { zero_percent: Some(100.0), ..Default::default() };
+    twin.wrote(&Writes::fresh(1000), &AskedContent::default());
+    let zero = AskedContent { zero_percent: Some(100.0), ..Default::default() };
     twin.wrote(&Writes { blocks: 1000, ..Writes::default() }, &zero);
     let fields = sample(twin.as_mut(), &raised, 0, SETTLED).fields;
     assert_eq!(fields["dataBlocksUsed"], Some(0.0));
-    twin.wrote(&Writes { blocks: 500, over_zeros: 500, fresh: 0 }, &ContentFigures::default());
+    twin.wrote(&Writes { blocks: 500, over_zeros: 500, fresh: 0 }, &AskedContent::default());
     let fields = sample(twin.as_mut(), &raised, 0, SETTLED).fields;
     assert_eq!(fields["dataBlocksUsed"], Some(500.0));
 }
@@ -115,7 +119,7 @@ fn zeros_written_over_everything_leave_no_data() {
 #[test]
 fn a_volume_that_neither_dedupes_nor_compresses_saves_nothing() {
     let (mut twin, raised) = up("dedupe = \"off\"\ncompression = \"off\"");
-    let content = ContentFigures {
+    let content = AskedContent {
         duplicate_percent: Some(50.0),
         lz4_saving_percent: Some(60.0),
         ..Default::default()
@@ -130,7 +134,7 @@ fn a_volume_that_neither_dedupes_nor_compresses_saves_nothing() {
 fn allocation_without_a_stage_shows_as_overhead() {
     let (mut twin, raised) = up("logical_size = \"20G\"");
     let before = sample(twin.as_mut(), &raised, 0, ALLOCATED).fields;
-    twin.wrote(&Writes::fresh(geometry::leaves(20 << 30)), &ContentFigures::default());
+    twin.wrote(&Writes::fresh(geometry::leaves(20 << 30)), &AskedContent::default());
     let after = sample(twin.as_mut(), &raised, 1, SETTLED).fields;
     let grown = after["overheadBlocksUsed"].unwrap() - before["overheadBlocksUsed"].unwrap();
     assert_eq!(grown, 6637.0);
@@ -142,7 +146,7 @@ fn the_index_opens_and_the_packer_empties_as_steps_wait_for() {
     let Action::Wait { source, parser, .. } = &raised.ready[0].action else { panic!() };
     let mut index = || parse(parser, &twin.read(source).unwrap()).unwrap().texts["index"].clone();
     assert_eq!((index().as_str(), index().as_str()), ("opening", "online"));
-    let content = ContentFigures { lz4_saving_percent: Some(60.0), ..Default::default() };
+    let content = AskedContent { lz4_saving_percent: Some(60.0), ..Default::default() };
     twin.wrote(&Writes::fresh(100), &content);
     let parked = |twin: &mut dyn Twin| sample(twin, &raised, 0, "").fields["packer.compressedFragmentsInPacker"];
     assert_eq!(parked(twin.as_mut()), Some(3.0));
