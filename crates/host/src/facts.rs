@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use layers::{Fact, FactSource};
 use results::model::MachineFacts;
 use sys::dm::Dm;
 use sys::interrupt::Interrupt;
@@ -26,10 +27,10 @@ pub fn facts() -> MachineFacts {
         ("cpu_governor", file("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
         ("mitigations", mitigations()),
         ("device_mapper_targets", targets()),
-        ("dm_vdo_module", file("/sys/module/dm_vdo/version")),
-        ("lvm", lvm()),
     ];
-    let known = facts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    let of_layers = layers::facts().into_iter().map(|fact| (fact.name, of_layer(fact)));
+    let facts = facts.into_iter().chain(of_layers);
+    let known = facts.filter_map(|(name, value)| Some((name.to_owned(), value?)));
     MachineFacts(known.collect())
 }
 
@@ -86,14 +87,21 @@ fn targets() -> Option<String> {
     Some(shown.join(", "))
 }
 
-fn lvm() -> Option<String> {
-    if !Path::new("/dev/mapper/control").exists() {
-        return None;
+/// A fact that a layer names.
+fn of_layer(fact: &Fact) -> Option<String> {
+    match fact.from {
+        FactSource::File(path) => file(path),
+        FactSource::Command { argv, after, needs } => {
+            if !Path::new(needs).exists() {
+                return None;
+            }
+            let argv: Vec<_> = argv.iter().map(ToString::to_string).collect();
+            let output = crate::child::run(&argv, Duration::from_secs(10), &Interrupt::new());
+            let said = output.ok()?.stdout;
+            let line = said.lines().find_map(|line| line.trim().strip_prefix(after))?;
+            Some(line.trim().to_owned())
+        }
     }
-    let argv = ["lvm", "version"].map(str::to_owned);
-    let output = crate::child::run(&argv, Duration::from_secs(10), &Interrupt::new()).ok()?;
-    let line = output.stdout.lines().find_map(|line| line.trim().strip_prefix("LVM version:"))?;
-    Some(line.trim().to_owned())
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
-//! What a run left on the machine: mounts, volume groups, device-mapper nodes, loop devices that carry its tag.
+//! What a run left on the machine: mounts, objects of layers' tools, device-mapper nodes, loop devices that carry its tag.
 
 use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
+use layers::Objects;
 use layers::step::Action;
 use sys::dm::Dm;
 use sys::interrupt::Interrupt;
@@ -16,8 +17,13 @@ pub enum Leftover {
         /// Where it is mounted.
         at: String,
     },
-    /// A volume group.
-    Group(String),
+    /// An object of a layer's tools.
+    Object {
+        /// Its sort.
+        of: &'static Objects,
+        /// Its name.
+        name: String,
+    },
     /// A mapped device.
     Node(String),
     /// A loop device over a file that is called so.
@@ -33,7 +39,7 @@ impl fmt::Display for Leftover {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Self::Mount { at } => write!(f, "mount at {at}"),
-            Self::Group(name) => write!(f, "volume group {name}"),
+            Self::Object { of, name } => write!(f, "{} {name}", of.called),
             Self::Node(name) => write!(f, "device-mapper node {name}"),
             Self::Loop { file, .. } => write!(f, "loop device on {file}"),
         }
@@ -61,7 +67,7 @@ impl Leftover {
         };
         let (name, action) = match self {
             Self::Mount { at } => (at, command(&["umount", at])),
-            Self::Group(name) => (name, command(&["lvm", "vgremove", "--yes", "--force", name])),
+            Self::Object { of, name } => (name, command(&[of.remove, &[name]].concat())),
             Self::Node(name) => (name, Action::RemoveNodes { nodes: vec![name.clone()] }),
             Self::Loop { device, .. } => (device, command(&["losetup", "--detach", device])),
         };
@@ -70,12 +76,11 @@ impl Leftover {
     }
 }
 
-/// Everything that still carries the tag of a run, the topmost first; lvm is asked only when `lvm` is set, because asking it takes
-/// a process.
-pub(crate) fn of(tag: &str, lvm: bool) -> Vec<Leftover> {
+/// Everything that still carries the tag of a run, the topmost first. Tools of layers are asked where `ran` says that they have run,
+/// because asking takes a process.
+pub(crate) fn of(tag: &str, ran: impl Fn(&str) -> bool) -> Vec<Leftover> {
     let ours = format!("fathom_{tag}");
     let nodes = Dm::open().and_then(|dm| dm.names()).unwrap_or_default();
-    let groups = if lvm { volume_groups() } else { Vec::new() };
     let loops: Vec<_> = loops().into_iter().filter(|(_, file)| file.contains(&ours)).collect();
     let stands = |mount: &(String, String)| {
         let (source, at) = mount;
@@ -83,26 +88,30 @@ pub(crate) fn of(tag: &str, lvm: bool) -> Vec<Leftover> {
         at.contains(&ours) || source.contains(&ours) || loops.iter().any(looped)
     };
     let mounts = mounts().into_iter().rev().filter(stands);
-    let named = |names: Vec<String>| names.into_iter().filter(|name| name.contains(&ours));
     let mut left: Vec<_> = mounts.map(|(_, at)| Leftover::Mount { at }).collect();
-    left.extend(named(groups).map(Leftover::Group));
-    left.extend(named(nodes).map(Leftover::Node));
+    for of in layers::objects().into_iter().filter(|objects| ran(objects.program())) {
+        let names = lines(of.list).into_iter().filter(|name| name.contains(&ours));
+        left.extend(names.map(|name| Leftover::Object { of, name }));
+    }
+    let nodes = nodes.into_iter().filter(|name| name.contains(&ours));
+    left.extend(nodes.map(Leftover::Node));
     left.extend(loops.into_iter().map(|(device, file)| Leftover::Loop { device, file }));
     left
 }
 
 /// What removes everything that still carries the tag, in this order.
 pub(crate) fn removals(tag: &str) -> Vec<Removal> {
-    of(tag, true).iter().map(Leftover::removal).collect()
+    of(tag, |_| true).iter().map(Leftover::removal).collect()
 }
 
-/// Whether a volume group with this tag stands on `device`.
+/// Whether an object of a layer's tools with this tag stands on `device`.
 pub(crate) fn bears(device: &str, tag: &str) -> bool {
     let whole = |path: &str| std::fs::canonicalize(path).ok();
     let (ours, Some(device)) = (format!("fathom_{tag}"), whole(device)) else { return false };
-    let listed = lvm(&["pvs", "--noheadings", "--separator", ",", "--options", "pv_name,vg_name"]);
-    listed.lines().filter_map(|line| line.trim().split_once(',')).any(|(physical, group)| {
-        group.contains(&ours) && whole(physical).is_some_and(|physical| physical == device)
+    let listed = layers::objects().into_iter().flat_map(|objects| lines(objects.devices));
+    listed.into_iter().any(|line| {
+        let Some((under, name)) = line.split_once(',') else { return false };
+        name.contains(&ours) && whole(under).is_some_and(|under| under == device)
     })
 }
 
@@ -112,15 +121,12 @@ fn is_of(source: &str, device: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('p'))
 }
 
-fn lvm(arguments: &[&str]) -> String {
-    let argv: Vec<_> = ["lvm"].iter().chain(arguments).map(ToString::to_string).collect();
+/// What a tool of a layer lists; nothing where it is not there or does not answer.
+fn lines(argv: &[&str]) -> Vec<String> {
+    let argv: Vec<_> = argv.iter().map(ToString::to_string).collect();
     let output = crate::child::run(&argv, Duration::from_secs(60), &Interrupt::new());
-    output.map(|output| output.stdout).unwrap_or_default()
-}
-
-fn volume_groups() -> Vec<String> {
-    let text = lvm(&["vgs", "--noheadings", "--options", "vg_name"]);
-    text.lines().map(|line| line.trim().to_owned()).collect()
+    let listed = output.map(|output| output.stdout).unwrap_or_default();
+    listed.lines().map(|line| line.trim().to_owned()).collect()
 }
 
 /// Loop devices with their files.
@@ -160,7 +166,7 @@ mod tests {
 
     #[test]
     fn nothing_carries_a_tag_that_no_run_has() {
-        assert_eq!(of("00000000", true), []);
+        assert_eq!(of("00000000", |_| true), []);
         assert!(!bears("/dev/null", "00000000"));
     }
 
@@ -178,6 +184,13 @@ mod tests {
         let left = Leftover::Loop { device, file: "/x/fathom_0badcafe".into() };
         assert_eq!(left.to_string(), "loop device on /x/fathom_0badcafe");
         assert_eq!(left.removal().action.show(), "losetup --detach /dev/loop7");
+        for of in layers::objects() {
+            let left = Leftover::Object { of, name: "fathom_0badcafe_v".into() };
+            assert_eq!(left.to_string(), format!("{} fathom_0badcafe_v", of.called));
+            let removal = left.removal();
+            assert!(!removal.above && removal.action.show().ends_with(" fathom_0badcafe_v"));
+            assert!(removal.action.show().starts_with(of.program()));
+        }
         let mount = Leftover::Mount { at: "/mnt".into() }.removal();
         assert!(mount.above && mount.action.show() == "umount /mnt");
     }

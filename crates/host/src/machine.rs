@@ -1,6 +1,6 @@
 //! What steps are done to: the real machine, or a simulated one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -114,8 +114,10 @@ pub trait Machine: Send {
 #[derive(Default)]
 pub struct RealMachine {
     reader: Reader,
-    /// Whether lvm was used: only then is it asked what it left.
-    lvm: bool,
+    /// Programs that were run: only these are asked what they left.
+    ran: BTreeSet<String>,
+    /// Whether another process may have run any.
+    after_another: bool,
     /// Processes that were started and not stopped.
     processes: BTreeMap<String, Process>,
 }
@@ -126,9 +128,9 @@ impl RealMachine {
         Self::default()
     }
 
-    /// This machine, on which another process may have used lvm.
+    /// This machine, on which another process may have run any program.
     pub fn after_another() -> Self {
-        Self { lvm: true, ..Self::default() }
+        Self { after_another: true, ..Self::default() }
     }
 }
 
@@ -139,7 +141,8 @@ impl Machine for RealMachine {
         deadline: Nanos,
         interrupt: &Interrupt,
     ) -> io::Result<Output> {
-        self.lvm |= argv.first().is_some_and(|program| program.ends_with("lvm"));
+        let program = argv.first().map(|program| program.rsplit('/').next().unwrap_or(program));
+        self.ran.extend(program.map(str::to_owned));
         crate::child::run(argv, Duration::from(deadline), interrupt)
     }
 
@@ -239,7 +242,8 @@ impl Machine for RealMachine {
     }
 
     fn leftovers(&mut self, tag: &str) -> Vec<String> {
-        let left = leftovers::of(tag, self.lvm);
+        let ran = |program: &str| self.after_another || self.ran.contains(program);
+        let left = leftovers::of(tag, ran);
         left.iter().map(ToString::to_string).chain(trace::left(tag)).collect()
     }
 

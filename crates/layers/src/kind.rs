@@ -6,6 +6,7 @@ use results::model::{AchievedContent, AskedContent, Finding, LayerFigures, Sampl
 use units::{Metric, Unit};
 
 use crate::figures::FigureFacts;
+use crate::objects::{Fact, Objects};
 use crate::recorded::Recorded;
 use crate::{Layer, ParseError, Parsed, Place, SettingError, Twin};
 
@@ -37,6 +38,12 @@ pub struct Kind {
     pub recorded: &'static [(&'static str, &'static str)],
     /// How its tools say that an object is not there, which is fine in teardown.
     pub absence: &'static [Absence],
+    /// What its tools make that outlives a run which was killed.
+    pub objects: &'static [Objects],
+    /// Facts of a machine that its figures depend on.
+    pub facts: &'static [Fact],
+    /// Threads of which it has one each, by the names that its probe of threads gives: near 100 % of a CPU one of them sets the pace.
+    pub single_threads: &'static [&'static str],
     /// The figure that says what the layer is for: it stands in the sentence and on the cards.
     pub headline: Option<Headline>,
     /// Its figures, described.

@@ -15,6 +15,7 @@ mod loads;
 mod lvm;
 mod lvmcache;
 pub mod machine;
+mod objects;
 mod parse;
 pub mod probe;
 mod recorded;
@@ -33,6 +34,7 @@ pub use kind::{
     Absence, ActionKind, Chart, Fills, Headline, Input, Key, Kind, Needs, Parser, RuleFacts, Series, Wants,
 };
 pub use layer::{Acted, Allocate, Layer, Offer, Place, Raised, fresh, on_device};
+pub use objects::{Fact, FactSource, Objects, facts, objects};
 pub use parse::{ABSENT, ParseError, Parsed, parse};
 pub use registry::{bring, headline_words, is_headline, kind, kinds, metric, metrics};
 pub use settings::SettingError;

@@ -96,10 +96,11 @@ impl Loader for Twin {
     }
 }
 
-/// Every layer above a plain volume makes the simulated device slower; by how much means nothing.
+/// Every layer that is there for a figure of its own makes the simulated device slower; by how much means nothing.
 fn model(plan: &CellPlan) -> SimModel {
     let plain = SimModel::default();
-    let slower = plan.stack.iter().filter(|layer| layer.kind != "linear").count() as u64 + 1;
+    let serves = |kind: &str| layers::kind(kind).is_some_and(|kind| kind.headline.is_some());
+    let slower = plan.stack.iter().filter(|layer| serves(&layer.kind)).count() as u64 + 1;
     SimModel { write: Nanos(plain.write.0 * slower), ..plain }
 }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use layers::probe::{NamedDevice, Probe, Reading, Source};
 use layers::step::{Action, Step};
 use layers::{
-    Absence, Chart, FigureFacts, Headline, Input, Key, Kind, Layer, Needs, Offer, Parsed, Parser,
-    Place, Raised, Series, SettingError, Wants,
+    Absence, Chart, Fact, FactSource, FigureFacts, Headline, Input, Key, Kind, Layer, Needs,
+    Objects, Offer, Parsed, Parser, Place, Raised, Series, SettingError, Wants,
 };
 use results::model::{Finding, LayerFigures, Severity};
 use toml::Table;
@@ -30,6 +30,17 @@ pub const KIND: Kind = Kind {
     parsers: &[Parser { id: "mirrored.counts", read: parse }],
     recorded: &[("mirrored.counts", "writes 10\n---\nwrites 30\n---\nwrites 90\n---\nwrites 270")],
     absence: &[Absence { program: "mirrorctl", gone: &["is gone already"], held: &[] }],
+    objects: &[Objects {
+        called: "mirror",
+        list: &["mirrorctl", "list"],
+        remove: &["mirrorctl", "split"],
+        devices: &["mirrorctl", "sides"],
+    }],
+    facts: &[Fact {
+        name: "mirrorctl",
+        from: FactSource::Command { argv: &["mirrorctl", "--version"], after: "", needs: "/dev" },
+    }],
+    single_threads: &[],
     headline: Some(Headline { metric: "mirrored_writes", words: None }),
     metrics: &[Metric {
         id: "mirrored_writes",

@@ -6,6 +6,7 @@ pub(crate) use twin::GroupTwin;
 
 use crate::kind::Absence;
 use crate::layer::Place;
+use crate::objects::{Fact, FactSource, Objects};
 use crate::settings::{SettingError, size_text};
 use crate::step::{Action, Step};
 
@@ -36,6 +37,24 @@ pub(crate) const ABSENCE: &[Absence] = &[Absence {
     ],
     held: &["in use", "busy", "is used by", "Can't open"],
 }];
+
+/// What outlives a run: its volume groups.
+pub(crate) const OBJECTS: &[Objects] = &[Objects {
+    called: "volume group",
+    list: &["lvm", "vgs", "--noheadings", "--options", "vg_name"],
+    remove: &["lvm", "vgremove", "--yes", "--force"],
+    devices: &["lvm", "pvs", "--noheadings", "--separator", ",", "--options", "pv_name,vg_name"],
+}];
+
+/// The version of lvm2. Without device-mapper it only complains.
+pub(crate) const VERSION: Fact = Fact {
+    name: "lvm",
+    from: FactSource::Command {
+        argv: &["lvm", "version"],
+        after: "LVM version:",
+        needs: "/dev/mapper/control",
+    },
+};
 
 impl Group {
     /// The volume group of a layer, on the devices of these inputs.

@@ -16,6 +16,7 @@ mod validity;
 
 use crate::kind::{Fills, Headline, Kind, Needs, ON_ONE_DEVICE, Parser};
 use crate::lvm;
+use crate::objects::{Fact, FactSource};
 
 /// Parser of the statistics message: every field, nested names joined with dots.
 pub(crate) const STATS: &str = "vdo.stats";
@@ -49,6 +50,12 @@ pub(crate) const KIND: Kind = Kind {
     ],
     recorded: &[],
     absence: lvm::ABSENCE,
+    objects: lvm::OBJECTS,
+    facts: &[
+        lvm::VERSION,
+        Fact { name: "dm_vdo_module", from: FactSource::File("/sys/module/dm_vdo/version") },
+    ],
+    single_threads: &["journalQ", "packerQ", "dedupeQ"],
     headline: Some(Headline { metric: "saving_percent", words: Some("of the space was saved") }),
     metrics: catalogue::METRICS,
     fills: &[

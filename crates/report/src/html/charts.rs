@@ -118,8 +118,9 @@ fn threads(view: &View) -> Markup {
         view.threads.iter().flat_map(|t| t.percent.iter().flatten()).copied().fold(0.0, f64::max);
     html! { @if !view.threads.is_empty() {
         h3 { "CPU of each thread" }
-        p.reading { "Percent of one CPU over the measured stages, median over the repeats. A thread near 100 % is a limit: threads that cannot be \
-                     multiplied (journalQ, packerQ, dedupeQ) then set the pace." }
+        p.reading { "Percent of one CPU over the measured stages, median over the repeats. A thread near 100 % is a limit"
+            @if view.single_threads.is_empty() { "." }
+            @else { ": threads that cannot be multiplied (" (view.single_threads.join(", ")) ") then set the pace." } }
         div.scroll.close tabindex="0" role="region" aria-label="CPU of each thread" { table {
             thead { tr { th scope="col" { "Thread" } th.text scope="col" style="width:60%" { span.sr { "Bar" } } th scope="col" { "CPU" } } }
             tbody { @for row in &view.threads { @for (index, percent) in row.percent.iter().enumerate() { @if let Some(percent) = percent { tr {

@@ -51,6 +51,7 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
         answers,
         charts,
         threads: layers::threads(set),
+        single_threads: layers::single_threads(set),
         samplers: facts::samplers(set),
         lab_times: facts::lab_times(set),
         cells: cells(set, analysis, &rows),

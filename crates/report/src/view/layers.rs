@@ -102,6 +102,14 @@ fn fields(set: &ResultSet, variant: &str, source: &str) -> BTreeSet<String> {
     names.collect()
 }
 
+/// Threads of the layers of this result that cannot be multiplied.
+pub fn single_threads(set: &ResultSet) -> Vec<&'static str> {
+    let stacks = set.manifest.plan.variants.iter().flat_map(|variant| &variant.stack);
+    let used: BTreeSet<&str> = stacks.map(|layer| layer.layer.as_str()).collect();
+    let kinds = ::layers::kinds().iter().filter(|kind| used.contains(kind.name));
+    kinds.flat_map(|kind| kind.single_threads).copied().collect()
+}
+
 /// CPU of each thread of the layers over what was measured, busiest first.
 pub fn threads(set: &ResultSet) -> Vec<ThreadRow> {
     let variants = &set.manifest.plan.variants;

@@ -78,6 +78,8 @@ pub struct View {
     pub charts: Vec<Chart>,
     /// CPU per thread of a layer.
     pub threads: Vec<ThreadRow>,
+    /// Threads of layers that cannot be multiplied.
+    pub single_threads: Vec<&'static str>,
     /// What the samplers cost.
     pub samplers: Vec<SamplerRow>,
     /// Where the lab's time went: what, and seconds since the command.
