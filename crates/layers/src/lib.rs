@@ -31,7 +31,8 @@ pub use figures::{
     ALLOCATED, Ends, FigureFacts, ROUND_END, SETTLED, STAGE_END, STAGE_SETTLED, STAGE_START, Window,
 };
 pub use kind::{
-    Absence, ActionKind, Chart, Fills, Headline, Input, Key, Kind, Needs, Parser, RuleFacts, Series, Wants,
+    Absence, ActionKind, Chart, Fills, Headline, Input, Key, Kind, Needs, Parser, RuleFacts,
+    Series, Wants,
 };
 pub use layer::{Acted, Allocate, Layer, Offer, Place, Raised, fresh, on_device};
 pub use objects::{Fact, FactSource, Objects, facts, objects};

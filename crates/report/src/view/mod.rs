@@ -29,7 +29,7 @@ use std::collections::BTreeMap;
 use analysis::{Expectation, MetricComparison};
 pub use analysis::{Of, Scope};
 use results::model::{AskedContent, Finding, LayerFacts, VerifyFigures};
-use units::{Better, Metric, Unit};
+use units::{Better, Unit};
 
 /// Everything that a report says about one result.
 #[derive(Debug, Clone, PartialEq)]
