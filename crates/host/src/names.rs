@@ -47,6 +47,7 @@ pub(crate) fn resolve_source(names: &Names, source: &Source) -> Result<Source, S
         Source::Command { argv } => {
             Source::Command { argv: argv.iter().map(|word| text(word)).collect::<Result<_, _>>()? }
         }
+        Source::Space { path } => Source::Space { path: text(path)? },
         Source::Directory { path } => Source::Directory { path: text(path)? },
         Source::Trace { instance, event } => {
             Source::Trace { instance: text(instance)?, event: event.clone() }

@@ -58,6 +58,7 @@ impl SourceReader for Reader {
             ),
             Source::Command { argv } => self.printed(argv),
             Source::Directory { path } => directory(Path::new(path)),
+            Source::Space { path } => space(path),
             Source::Trace { instance, event } => crate::trace::count(instance, event),
             Source::File { path } => std::fs::read_to_string(path),
             Source::Threads { prefix } => Ok(self.threads(prefix)),
@@ -130,6 +131,12 @@ impl Reader {
         known.ids = ids;
         lines.concat()
     }
+}
+
+/// Blocks of a file system: `blocks N free N size N`.
+fn space(path: &str) -> io::Result<String> {
+    let found = rustix::fs::statvfs(path)?;
+    Ok(format!("blocks {} free {} size {}", found.f_blocks, found.f_bfree, found.f_frsize))
 }
 
 /// A line `name value` for every file of a directory that can be read; lines of the value are joined with blanks.

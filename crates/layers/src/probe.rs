@@ -70,6 +70,11 @@ pub enum Source {
         /// The event, `system:name` (`block:block_rq_issue`).
         event: String,
     },
+    /// Blocks of the file system at a path, as statfs(2) counts them: `blocks N free N size N`, the size of a block in bytes.
+    Space {
+        /// A path in it.
+        path: String,
+    },
     /// A file as it stands (`/proc/diskstats`).
     File {
         /// Its path.
@@ -108,6 +113,7 @@ impl Source {
             Self::Trace { instance, event } => {
                 format!("count of {event} in tracefs, instance {instance}")
             }
+            Self::Space { path } => format!("statfs {path}"),
             Self::File { path } => path.clone(),
             Self::Threads { prefix } => format!("/proc/*/stat of threads {prefix}*"),
             Self::Diskstats { devices } => {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use experiment::{CellPlan, StagePlan, Task};
 use host::Executor;
-use layers::step::Step;
+use layers::step::{Action, Step};
 use layers::{ALLOCATED, SETTLED, STAGE_END, STAGE_SETTLED, STAGE_START};
 use results::model::{
     CellRecord, CellState, CommandFigures, FillFigures, LoadSummary, Row, SampleRow, StageEdge,
@@ -229,7 +229,12 @@ impl<'a> Running<'a> {
         watch: &mut Watch,
     ) -> Result<Done, Stop> {
         if let Task::Steps(steps) = &stage.task {
-            return self.steps(steps).map(|()| Done::default());
+            self.steps(steps)?;
+            if steps.iter().any(|step| matches!(step.action, Action::Bind { .. })) {
+                let renewed = watch.restart(self.scene, &self.plan.probes, self.executor);
+                renewed.map_err(Stop::Failed)?;
+            }
+            return Ok(Done::default());
         }
         if let Task::Command(planned) = &stage.task {
             let target = self.resolve(stage.target.offer.path())?;

@@ -38,6 +38,16 @@ enum Kind {
     Ticked(TickedSamplers),
 }
 
+impl Kind {
+    /// Ends them; what is missing.
+    fn stop(self) -> Vec<SampleRow> {
+        match self {
+            Self::Threaded(samplers) => samplers.stop(),
+            Self::Ticked(_) => Vec::new(),
+        }
+    }
+}
+
 impl Watch {
     pub(crate) fn start(
         scene: &Scene,
@@ -45,6 +55,30 @@ impl Watch {
         executor: &Executor,
     ) -> Result<Self, String> {
         let stream = Stream { recorder: scene.recorder.clone(), seen: Arc::default() };
+        Self::streaming(stream, scene, probes, executor)
+    }
+
+    /// Ends the samplers and starts them anew: names that probes were resolved with have other values now.
+    pub(crate) fn restart(
+        &mut self,
+        scene: &Scene,
+        probes: &[Probe],
+        executor: &Executor,
+    ) -> Result<(), String> {
+        let renewed = Self::streaming(self.stream.clone(), scene, probes, executor)?;
+        let before = std::mem::replace(self, renewed);
+        for row in before.samplers.stop() {
+            self.stream.take(row);
+        }
+        Ok(())
+    }
+
+    fn streaming(
+        stream: Stream,
+        scene: &Scene,
+        probes: &[Probe],
+        executor: &Executor,
+    ) -> Result<Self, String> {
         let samplers = if scene.clock.is_simulated() {
             TickedSamplers::new(probes, executor, scene.clock).map(Kind::Ticked)
         } else {
@@ -95,10 +129,7 @@ impl Watch {
 
     /// Ends the samplers; gives all samples in order of time, and what is missing of them, in a sentence.
     pub(crate) fn stop(self) -> (Vec<SampleRow>, Option<String>) {
-        let missing = match self.samplers {
-            Kind::Threaded(samplers) => samplers.stop(),
-            Kind::Ticked(_) => Vec::new(),
-        };
+        let missing = self.samplers.stop();
         let said = missing.iter().filter_map(|row| {
             let (mark, error) = (row.mark.as_deref()?, row.error.as_deref()?);
             Some(format!("{} has no reading '{mark}': {error}", row.source))

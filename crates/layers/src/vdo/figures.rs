@@ -104,7 +104,9 @@ fn not_zero_share(achieved: Option<&AchievedContent>) -> Option<f64> {
 fn cpu(facts: &FigureFacts) -> Option<f64> {
     let ends = facts.ends("threads")?;
     let growth: Vec<f64> = ends.after.keys().filter_map(|name| ends.growth(name)).collect();
-    (!growth.is_empty()).then(|| growth.iter().sum())
+    // Threads of a volume that was brought up anew begin at 0.
+    let known = !growth.is_empty() && growth.iter().all(|grew| *grew >= 0.0);
+    known.then(|| growth.iter().sum())
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use crate::settings::{SettingError, Settings, on_off};
 use crate::step::{Action, Step};
 use crate::{ParseError, Parsed};
 
-/// Parser of `stat -f -c 'blocks %b free %f size %S'`: numbers `blocks`, `free`, `size`.
+/// Parser of [`Source::Space`]: numbers `blocks`, `free`, `size`.
 const STATFS: &str = "filesystem.statfs";
 /// The smallest device that mkfs.xfs takes (xfsprogs 5.19 and newer).
 const SMALLEST: u64 = 300 << 20;
@@ -78,9 +78,9 @@ pub(crate) const KIND: Kind = Kind {
     }],
     charts: &[],
     needs: Needs {
-        packages: &["xfsprogs", "coreutils"],
+        packages: &["xfsprogs"],
         modules: &["xfs"],
-        tools: &["mkfs.xfs", "stat", "xfs_growfs"],
+        tools: &["mkfs.xfs", "xfs_growfs"],
     },
     manual: include_str!("manual.md"),
     figures,
@@ -136,13 +136,12 @@ impl Layer for Xfs {
             undo: vec![Action::Unmount { directory: directory.clone() }],
             deadline_s: 120,
         };
-        let argv = ["stat", "-f", "-c", "blocks %b free %f size %S", &directory];
         Ok(Raised {
             up: vec![make, mount],
             nodes: Vec::new(),
             probes: vec![Probe {
                 id: format!("{}.statfs", at.name),
-                source: Source::Command { argv: argv.map(str::to_owned).to_vec() },
+                source: Source::Space { path: directory.clone() },
                 parser: STATFS.into(),
                 every_ms: 1000,
                 reading: Reading::Edge,
