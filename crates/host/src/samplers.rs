@@ -197,7 +197,7 @@ impl Samplers {
         for started in started {
             match started {
                 Ok(thread) => slow.push(thread),
-                Err(lost) => idle.push(lost),
+                Err(lost) => idle.push(*lost),
             }
         }
         let shared = Arc::new(Shared {

@@ -114,7 +114,7 @@ fn every_key_of_the_file_itself_is_told_at_its_line_with_what_it_takes() {
         (with("[[picture]]\nshow = \"iops over time\"\nstage = 5"), "stage = 5", "stage"),
         (
             with("[[picture]]\nshow = \"latency bars\"\npercentiles = 5"),
-            "percentiles",
+            "percentiles = 5",
             "percentiles",
         ),
         (with("[[picture]]\nshow = \"series\"\nlayer = 5"), "layer = 5", "layer"),

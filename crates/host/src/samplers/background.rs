@@ -61,7 +61,7 @@ impl Background {
         probe: Probe,
         clock: &Clock,
         hand: &Hand,
-    ) -> Result<Self, (Probe, io::Error)> {
+    ) -> Result<Self, Box<(Probe, io::Error)>> {
         let (interrupt, meter) = (Interrupt::new(), Arc::new(Meter::default()));
         let this = Self { probe, clock: clock.clone(), desk: Arc::default(), interrupt, meter };
         let reader = Reader::patient(&this.interrupt);
@@ -71,7 +71,7 @@ impl Background {
         // Nobody joins it: a source that hangs in the kernel would hold up whoever does.
         match spawn(work) {
             Ok(_) => Ok(this),
-            Err(error) => Err((this.probe, error)),
+            Err(error) => Err(Box::new((this.probe, error))),
         }
     }
 

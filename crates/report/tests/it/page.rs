@@ -328,7 +328,7 @@ fn the_pictures_that_an_experiment_asks_for_come_first_and_once() {
     let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("no {text}"));
     assert!(place("The answer in pictures") < place("I/Os per second of randwrite over time"));
     assert!(
-        place("how long the fastest so many percent took at most") < place("id=\"r0-figures\"")
+        place("How long I/Os took: latency percentiles of randwrite") < place("id=\"r0-figures\"")
     );
     for id in &view.answers {
         assert_eq!(page.matches(&format!("data-chart=\"r0-{id}\"")).count(), 1, "{id}");

@@ -150,9 +150,9 @@ impl PlanFacts {
     }
 
     /// The figures that measured stages pick from what commands print, with the stage of each; of one stage, where it is named.
-    pub fn picked<'a, 'b>(
+    pub fn picked<'a>(
         &'a self,
-        stage: Option<&'b str>,
+        stage: Option<&str>,
     ) -> impl Iterator<Item = (&'a str, &'a str, &'a PickedFacts)> {
         let stages = self.variants.iter().flat_map(|variant| &variant.stages);
         let own = stages.filter(move |s| s.measured && stage.is_none_or(|name| s.name == name));

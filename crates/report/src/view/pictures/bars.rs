@@ -40,7 +40,7 @@ fn latency_of(
     let in_stage = if apart { format!(" in stage {stage}") } else { String::new() };
     Chart {
         id: format!("bars-latency-{stage}-{operation}"),
-        title: format!("Latency of {operation}{in_stage}: how long the fastest so many percent took at most"),
+        title: format!("How long I/Os took: latency percentiles of {operation}{in_stage}"),
         part: Part::Load,
         reading: "At 99 % stands the latency that 99 of 100 I/Os of the stage stayed below: the median over the repeats of each repeat's own percentile. \
                   Shorter bars are better."
@@ -78,10 +78,20 @@ pub(super) fn comparison(
         units::Better::Lower => " Shorter bars are better.",
         units::Better::Neither => "",
     };
+    // Of one thing in several stages the bars are named by the stages, which a narrow page has room for.
+    let one = own.iter().all(|row| row.scope.of == first.scope.of && row.scope.stage.is_some());
+    let staged = one && own.len() > 1;
     let within =
         picture.stage.as_ref().map_or_else(String::new, |stage| format!(" in stage {stage}"));
-    let several = own.len() > 1;
-    let of = if several { within } else { format!(" of {}", first.scope.name()) };
+    let of = match own.len() {
+        1 => format!(" of {}", first.scope.name()),
+        _ if staged => format!(" of {}, stage by stage", first.scope.of.clone().alone().name()),
+        _ => within,
+    };
+    let name = |row: &&FigureRow| match (&row.scope.stage, staged) {
+        (Some(stage), true) => stage.clone(),
+        _ => row.scope.name(),
+    };
     vec![Chart {
         id: format!("bars-{}-{}", first.metric, picture.stage.as_deref().unwrap_or("all")),
         title: format!("{}{of}", capitalised(&first.label)),
@@ -90,7 +100,7 @@ pub(super) fn comparison(
             "Each bar is one variant, the median over its repeats; the tables have the spread.{way}"
         ),
         shape: Shape::Bars,
-        names: own.iter().map(|row| row.scope.name()).collect(),
+        names: own.iter().map(name).collect(),
         x: Axis { label: String::new(), scale: Scale::Linear, unit: Unit::Count },
         y: Axis { label: capitalised(&first.label), scale: Scale::Linear, unit: first.unit },
         series: series.filter(|series| series.y.iter().any(Option::is_some)).collect(),

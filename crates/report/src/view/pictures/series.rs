@@ -58,6 +58,9 @@ impl Drawn {
     }
 }
 
+/// An axis with how to read its lines, their names and their points.
+type Shared = (Axis, Vec<String>, Vec<&'static str>, Vec<Series>);
+
 /// One chart, or one for each axis where the series do not share theirs.
 pub(super) fn charts(set: &ResultSet, picture: &PictureFacts) -> Vec<Chart> {
     let Some(layer) = picture.layer.as_deref() else { return Vec::new() };
@@ -70,7 +73,7 @@ pub(super) fn charts(set: &ResultSet, picture: &PictureFacts) -> Vec<Chart> {
         }
     }
     // A metric's axis is its name, which is the same for none but itself: metrics of one unit share an axis.
-    let mut axes: Vec<(Axis, Vec<String>, Vec<&str>, Vec<Series>)> = Vec::new();
+    let mut axes: Vec<Shared> = Vec::new();
     let single = lines.iter().all(|(drawn, _)| drawn.name() == lines[0].0.name());
     for (hue, (drawn, index)) in lines.iter().enumerate() {
         let variant = &set.manifest.plan.variants[*index].name;
@@ -106,7 +109,7 @@ pub(super) fn charts(set: &ResultSet, picture: &PictureFacts) -> Vec<Chart> {
         }
     }
     let in_stage = picture.stage.as_ref().map_or_else(String::new, |s| format!(" in stage {s}"));
-    let chart = |(y, helps, names, series): (Axis, Vec<String>, Vec<&str>, Vec<Series>)| Chart {
+    let chart = |(y, helps, names, series): Shared| Chart {
         id: format!(
             "series-{layer}-{}-{}",
             names.join("-"),
