@@ -19,6 +19,7 @@ mod documents;
 #[cfg(test)]
 mod estimate;
 #[cfg(test)]
+mod files;
 mod full_disks;
 #[cfg(test)]
 mod killed;

@@ -77,11 +77,7 @@ pub(crate) const KIND: Kind = Kind {
         alone: true,
     }],
     charts: &[],
-    needs: Needs {
-        packages: &["xfsprogs"],
-        modules: &["xfs"],
-        tools: &["mkfs.xfs", "xfs_growfs"],
-    },
+    needs: Needs { packages: &["xfsprogs"], modules: &["xfs"], tools: &["mkfs.xfs", "xfs_growfs"] },
     manual: include_str!("manual.md"),
     figures,
     rules: |_| Vec::new(),
