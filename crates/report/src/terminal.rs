@@ -92,6 +92,13 @@ struct Line {
     verdict: Option<String>,
 }
 
+impl Line {
+    /// Whether nothing stands in it but the name of what follows: it may run over all columns.
+    fn is_heading(&self) -> bool {
+        self.cells.iter().skip(1).all(String::is_empty)
+    }
+}
+
 /// Base and one variant side by side, in as much detail as fits; the base alone when there is no other.
 fn table(view: &View, width: usize, ink: &Ink, new: Option<usize>) -> String {
     let has = |row: &FigureRow, index: usize| row.values.get(index).copied().flatten().is_some();
@@ -125,12 +132,12 @@ enum Columns {
 fn fitted(view: &View, rows: &[&FigureRow], columns: Columns, width: usize, ink: &Ink) -> String {
     let compared = matches!(columns, Columns::Compared(_));
     for detail in [Detail::Certain, Detail::Full, Detail::Spread] {
-        let lines = lines(view, rows, columns, detail);
+        let lines = lines(view, rows, columns, detail, width);
         if lines.len() > 1 && total(&widths(&lines)) <= width {
             return drawn(&lines, ink, compared);
         }
     }
-    let mut lines = lines(view, rows, columns, Detail::Bare);
+    let mut lines = lines(view, rows, columns, Detail::Bare, width);
     if lines.len() < 2 {
         return String::new();
     }
@@ -140,8 +147,8 @@ fn fitted(view: &View, rows: &[&FigureRow], columns: Columns, width: usize, ink:
     if over > 0 && room < LABEL {
         return stacked(&lines, width, ink);
     }
-    for cell in lines.iter_mut().filter_map(|line| line.cells.first_mut()) {
-        *cell = cut(cell, room);
+    for line in lines.iter_mut().filter(|line| !line.is_heading()) {
+        line.cells.iter_mut().take(1).for_each(|cell| *cell = cut(cell, room));
     }
     drawn(&lines, ink, compared)
 }
@@ -174,7 +181,13 @@ fn stacked(lines: &[Line], width: usize, ink: &Ink) -> String {
 }
 
 /// The head, a line for every operation or layer, and its figures below it.
-fn lines(view: &View, rows: &[&FigureRow], columns: Columns, detail: Detail) -> Vec<Line> {
+fn lines(
+    view: &View,
+    rows: &[&FigureRow],
+    columns: Columns,
+    detail: Detail,
+    width: usize,
+) -> Vec<Line> {
     let name = |index: usize| short(view.variants.get(index).map_or(NONE, |v| v.name.as_str()));
     let mut head = match columns {
         Columns::Alone(index) if view.variants.len() > 1 => {
@@ -193,7 +206,7 @@ fn lines(view: &View, rows: &[&FigureRow], columns: Columns, detail: Detail) -> 
         if scope != Some(&row.scope) {
             scope = Some(&row.scope);
             let mut cells = vec![String::new(); places];
-            cells[0] = short(&row.scope.name());
+            cells[0] = cut(&row.scope.name(), width);
             lines.push(Line { cells, verdict: None });
         }
         lines.push(line(row, columns, detail));
@@ -231,7 +244,8 @@ fn line(row: &FigureRow, columns: Columns, detail: Detail) -> Line {
 fn widths(lines: &[Line]) -> Vec<usize> {
     let columns = lines.iter().map(|line| line.cells.len()).max().unwrap_or(0);
     let of = |column: usize| {
-        lines.iter().map(move |l| l.cells.get(column).map_or(0, |cell| count(cell))).max()
+        let figures = lines.iter().filter(|line| !line.is_heading());
+        figures.map(move |l| l.cells.get(column).map_or(0, |cell| count(cell))).max()
     };
     (0..columns).map(|column| of(column).unwrap_or(0)).collect()
 }
@@ -251,7 +265,7 @@ fn drawn(lines: &[Line], ink: &Ink, compared: bool) -> String {
     for (place, line) in lines.iter().enumerate() {
         let mut text = String::new();
         for (column, (cell, width)) in line.cells.iter().zip(&widths).enumerate() {
-            let pad = " ".repeat(width - count(cell));
+            let pad = " ".repeat(width.saturating_sub(count(cell)));
             let verdict = compared && column == 4;
             let cell =
                 if verdict { ink.paint(tint(line.verdict.as_deref()), cell) } else { cell.clone() };

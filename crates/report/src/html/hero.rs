@@ -29,7 +29,7 @@ pub fn hero(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
         @for banner in &view.banners {
             div.banner role="note" { b { (banner.title) ". " } (banner.text) (why(banner.raw.as_deref())) }
         }
-        div.tiles { @for row in view.figures.iter().filter(|r| r.headline()) { (tile(view, row)) } }
+        div.tiles { @for row in view.figures.iter().filter(|r| r.headline() && r.known()) { (tile(view, row)) } }
         (findings(id, view))
     }
 }

@@ -200,6 +200,11 @@ impl FigureRow {
     pub fn headline(&self) -> bool {
         self.asked || self.purpose
     }
+
+    /// Whether any variant has a value.
+    pub fn known(&self) -> bool {
+        self.values.iter().any(Option::is_some)
+    }
 }
 
 /// Throughput of a run's intervals, bytes per second; of each figure the median over a variant's runs.

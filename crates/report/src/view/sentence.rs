@@ -61,7 +61,13 @@ pub fn verdicts(variants: &[Variant], figures: &[FigureRow], detail: Detail) -> 
     if variants.len() > CROWD {
         sentences.splice(0..0, across(variants, &asked));
     }
-    if sentences.is_empty() { own_figures(variants, &asked, detail) } else { sentences }
+    if sentences.is_empty() {
+        sentences = own_figures(variants, &asked, detail);
+    }
+    if sentences.is_empty() {
+        sentences.extend(over_stages(figures));
+    }
+    sentences
 }
 
 /// `Over 18 variants, IOPS of randwrite were best with A (8,512/s) and worst with B (2,903/s); space saved was 0 % to 87.4 %.`
@@ -96,6 +102,28 @@ fn across(variants: &[Variant], asked: &[&FigureRow]) -> Option<Sentence> {
         purpose.collect::<String>()
     );
     Some(Sentence { text, verdict: None })
+}
+
+/// `IOPS of randread: most in random-read depth=32 (1,742/s), least in random-read depth=1 (79/s).`: where nothing is asked and one
+/// variant has several measured stages, as in a sweep.
+fn over_stages(figures: &[FigureRow]) -> Option<Sentence> {
+    let of = |row: &&FigureRow| row.metric == "iops" && matches!(row.scope.of, Of::Operation(_));
+    let first = figures.iter().find(of)?;
+    let same = figures.iter().filter(of).filter(|row| row.scope.of == first.scope.of);
+    let value = |row: &FigureRow| Some(row.values.first().copied().flatten()?.median);
+    let mut known: Vec<(f64, &str)> =
+        same.filter_map(|row| Some((value(row)?, row.scope.stage.as_deref()?))).collect();
+    known.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    let ((least, low), (most, high)) = (known.first()?, known.last()?);
+    let Of::Operation(operation) = &first.scope.of else { return None };
+    let show = |value: f64| wording::value(first.unit, value);
+    let text = format!(
+        "{} of {operation}: most in {high} ({}), least in {low} ({}).",
+        first.label,
+        show(*most),
+        show(*least)
+    );
+    (known.len() > 1).then_some(Sentence { text, verdict: None })
 }
 
 /// `With vdo, randwrite ran at 0.39× the IOPS of plain, with 2.6× the p99 latency; 75 % of the space was saved.`
