@@ -1,0 +1,77 @@
+//! What cannot be done, with what to do about it.
+
+use std::path::PathBuf;
+
+use units::Bytes;
+
+/// The result of what can fail here.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a disk cannot be as it was asked for, or a trace not be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A value that does not make sense.
+    #[error("{place}: {what}")]
+    Bad {
+        /// The key that it was given for, from the outside in: `like.rpm`.
+        place: String,
+        /// The value and what is wrong with it.
+        what: String,
+        /// How to put it right.
+        help: String,
+    },
+    /// What would be stored does not fit into memory.
+    #[error("the modelled disks may hold {needed} in memory, and {available} are available")]
+    Memory {
+        /// What they may hold.
+        needed: Bytes,
+        /// What there is.
+        available: Bytes,
+    },
+    /// A file is not a trace, or is damaged.
+    #[error("{}: {why}", path.display())]
+    Trace {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+    /// A file cannot be read or written.
+    #[error("{what} {}: {source}", path.display())]
+    Io {
+        /// What was being done.
+        what: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the kernel said.
+        source: std::io::Error,
+    },
+}
+
+impl Error {
+    pub(crate) fn bad(
+        place: impl Into<String>,
+        what: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Self {
+        Self::Bad { place: place.into(), what: what.into(), help: help.into() }
+    }
+
+    /// What to do about it.
+    pub fn help(&self) -> String {
+        match self {
+            Self::Bad { help, .. } => help.clone(),
+            Self::Memory { .. } => {
+                "let less be written (sizes of loads and files count, not the disks'), or give the host more memory".into()
+            }
+            Self::Trace { .. } => "name a trace of a modelled disk, as a result of the lab holds them: devices/ROLE.trace".into(),
+            Self::Io { .. } => "name a file that exists and can be read".into(),
+        }
+    }
+
+    /// Whether what was asked for is wrong, and not the environment or a file.
+    pub fn is_usage(&self) -> bool {
+        matches!(self, Self::Bad { .. })
+    }
+}

@@ -1,0 +1,188 @@
+//! Flash behind a link: dies that read and program pages, one serial link, a write buffer.
+//!
+//! Nothing has to be decided later: when a request comes, its end follows from what came before. Left out are garbage
+//! collection, a fast first part of the drive, and throttling by heat.
+
+use std::collections::VecDeque;
+
+use crate::profile::Profile;
+use crate::request::{Event, Op, Request, instant};
+
+/// A drive of flash. Times in nanoseconds.
+#[derive(Debug, Clone)]
+pub(crate) struct Flash {
+    page: u64,
+    read: f64,
+    program: f64,
+    firmware: f64,
+    command: f64,
+    /// Nanoseconds for a byte on the link.
+    per_byte: f64,
+    buffer_latency: f64,
+    buffer_size: u64,
+    flush: f64,
+    /// Whether capacitors keep the buffer through a power cut.
+    protected: bool,
+
+    /// When each die is free.
+    dies: Vec<f64>,
+    /// The die that takes the next page to program.
+    turn: usize,
+    link_free: f64,
+    /// Bytes that wait to be programmed, by the end of their program.
+    buffered: VecDeque<(f64, u64)>,
+    in_buffer: u64,
+    /// What the page holds that is being filled, and how much that is.
+    filling: Vec<(u64, u64)>,
+    filled: u64,
+    last_program: f64,
+    /// Writes so far.
+    written: u64,
+}
+
+impl Flash {
+    pub(crate) fn new(profile: &Profile) -> Self {
+        let get = |name| profile.get(name);
+        Self {
+            page: get("page") as u64,
+            read: get("read"),
+            program: get("program"),
+            firmware: get("firmware"),
+            command: get("command"),
+            per_byte: 1e9 / get("link"),
+            buffer_latency: get("buffer_latency"),
+            buffer_size: get("buffer_size") as u64,
+            flush: get("flush"),
+            protected: get("power_loss_protection") != 0.0,
+            dies: vec![0.0; get("dies") as usize],
+            turn: 0,
+            link_free: 0.0,
+            buffered: VecDeque::new(),
+            in_buffer: 0,
+            filling: Vec::new(),
+            filled: 0,
+            last_program: 0.0,
+            written: 0,
+        }
+    }
+
+    pub(crate) fn submit(&mut self, request: Request, events: &mut Vec<Event>) {
+        let now = request.arrival as f64;
+        let at = match request.op {
+            Op::Read => self.reads(&request, now),
+            Op::Write => self.writes(&request, now, events),
+            Op::Flush => self.flushes(now, events),
+            // A note in the map of the firmware, which is programmed like data.
+            Op::Discard => {
+                self.written += 1;
+                let at = now + self.firmware + self.command;
+                self.fill(request.offset, request.length, 64, at, events);
+                at
+            }
+        };
+        events.push(Event::done(request.id, at));
+    }
+
+    /// Each page is read on its die; then everything crosses the link, in the order of arrival.
+    fn reads(&mut self, request: &Request, now: f64) -> f64 {
+        let first = request.offset / self.page;
+        let last = request.end().saturating_sub(1).max(request.offset) / self.page;
+        let mut read = now + self.firmware;
+        for page in first..=last {
+            let die = (mixed(page) % self.dies.len() as u64) as usize;
+            let free = (now + self.firmware).max(self.dies[die]) + self.read;
+            self.dies[die] = free;
+            read = read.max(free);
+        }
+        self.cross(read, request.length)
+    }
+
+    /// The link, from `ready` on.
+    fn cross(&mut self, ready: f64, length: u64) -> f64 {
+        let free = self.link_free.max(ready) + self.command + length as f64 * self.per_byte;
+        self.link_free = free;
+        free
+    }
+
+    /// Bytes cross the link into the buffer, once there is room for them.
+    fn writes(&mut self, request: &Request, now: f64, events: &mut Vec<Event>) -> f64 {
+        self.written += 1;
+        let mut at = self.cross(now, request.length) + self.buffer_latency;
+        let wanted = request.length.min(self.buffer_size);
+        while let Some(&(programmed, bytes)) = self.buffered.front() {
+            if programmed > at && self.in_buffer + wanted <= self.buffer_size {
+                break;
+            }
+            at = at.max(programmed);
+            self.in_buffer -= bytes;
+            self.buffered.pop_front();
+        }
+        // What waits for room waits on the link.
+        self.link_free = self.link_free.max(at - self.buffer_latency);
+        self.fill(request.offset, request.length, request.length, at, events);
+        if self.protected || request.fua {
+            let stable = if self.protected { at } else { self.program_rest(at, events) };
+            let (offset, length, upto) = (request.offset, request.length, self.written);
+            events.push(Event::Stable { offset, length, upto, at: instant(stable) });
+            at = stable;
+        }
+        at
+    }
+
+    /// Puts a range that takes `bytes` in pages, and programs those that are full.
+    fn fill(&mut self, offset: u64, length: u64, bytes: u64, at: f64, events: &mut Vec<Event>) {
+        let (mut done, mut left) = (0, bytes);
+        while left > 0 {
+            let part = left.min(self.page - self.filled);
+            // A range of less weight than its length (a discard) goes whole with its last part.
+            let covered = if part == left { length - done } else { part.min(length - done) };
+            self.filling.push((offset + done, covered));
+            done += covered;
+            left -= part;
+            self.filled += part;
+            if self.filled == self.page {
+                self.program_page(at, events);
+            }
+        }
+        self.in_buffer += bytes;
+    }
+
+    /// Programs the page that is being filled.
+    fn program_page(&mut self, at: f64, events: &mut Vec<Event>) -> f64 {
+        let die = self.turn;
+        self.turn = (self.turn + 1) % self.dies.len();
+        let end = self.dies[die].max(at) + self.program;
+        self.dies[die] = end;
+        self.last_program = self.last_program.max(end);
+        // Programs end in order but where reads held one up: room frees in order all the same.
+        let end_in_order = self.buffered.back().map_or(end, |&(before, _)| before.max(end));
+        self.buffered.push_back((end_in_order, self.filled));
+        self.filled = 0;
+        let upto = self.written;
+        for (offset, length) in self.filling.drain(..) {
+            events.push(Event::Stable { offset, length, upto, at: instant(end) });
+        }
+        end
+    }
+
+    /// Programs what is in a page that is not full, and says when everything is programmed.
+    fn program_rest(&mut self, now: f64, events: &mut Vec<Event>) -> f64 {
+        if self.filled > 0 {
+            self.program_page(now, events);
+        }
+        self.last_program.max(now)
+    }
+
+    fn flushes(&mut self, now: f64, events: &mut Vec<Event>) -> f64 {
+        let taken = now + self.command;
+        if self.protected {
+            return taken;
+        }
+        self.program_rest(taken, events) + self.flush
+    }
+}
+
+/// A hash of a page's number: neighbours lie on other dies.
+fn mixed(page: u64) -> u64 {
+    units::Seed(page).generator().next_u64()
+}

@@ -1,0 +1,151 @@
+//! What a drive has read: segments of its memory, and the stream of an idle head that reads on.
+
+use std::collections::VecDeque;
+
+use super::geometry::{Geometry, Place};
+use crate::profile::Profile;
+
+/// Bytes from the first to before the second.
+type Range = (u64, u64);
+
+/// The head reads on from a byte at an instant, and stops at a byte.
+#[derive(Debug, Clone, Copy)]
+struct Stream {
+    /// The first byte that it or the request before it read.
+    begin: u64,
+    /// The byte that passes below the head at `since`.
+    from: u64,
+    since: f64,
+    limit: u64,
+}
+
+impl Stream {
+    /// When the bytes up to `byte` are read.
+    fn when(&self, geometry: &Geometry, byte: u64) -> f64 {
+        if byte <= self.from { f64::MIN } else { self.since + geometry.transfer(self.from, byte) }
+    }
+
+    /// Up to where it has read at `now`.
+    fn reached(&self, geometry: &Geometry, now: f64) -> u64 {
+        let turned = now - self.since;
+        if turned <= 0.0 {
+            return self.from;
+        }
+        geometry.byte_at(geometry.place(self.from).spin + turned).clamp(self.from, self.limit)
+    }
+}
+
+/// The drive's memory of what was read.
+#[derive(Debug, Clone)]
+pub(crate) struct ReadAhead {
+    /// How far it reads ahead of the last request.
+    ahead: u64,
+    /// How many segments it keeps; the oldest goes first.
+    most: usize,
+    segments: VecDeque<Range>,
+    stream: Option<Stream>,
+    size: u64,
+}
+
+impl ReadAhead {
+    pub(crate) fn new(profile: &Profile, size: u64) -> Self {
+        Self {
+            ahead: profile.get("read_ahead") as u64,
+            most: profile.get("segments") as usize,
+            segments: VecDeque::new(),
+            stream: None,
+            size,
+        }
+    }
+
+    /// Whether all of a range is there at `now`. A hit on the running stream lets it read further.
+    pub(crate) fn has(&mut self, geometry: &Geometry, range: Range, now: f64) -> bool {
+        if let Some(stream) = self.stream
+            && stream.begin <= range.0
+            && range.1 <= stream.reached(geometry, now)
+        {
+            self.go_on(geometry, range.1, now);
+            return true;
+        }
+        let Some(hit) = self.segments.iter().position(|s| s.0 <= range.0 && range.1 <= s.1) else {
+            return false;
+        };
+        // Used last, so it goes last.
+        if let Some(segment) = self.segments.remove(hit) {
+            self.segments.push_back(segment);
+        }
+        true
+    }
+
+    /// When the stream will have read a range, if that is on its way.
+    pub(crate) fn comes(&self, geometry: &Geometry, range: Range) -> Option<f64> {
+        let stream = self.stream?;
+        (stream.begin <= range.0 && range.0 <= stream.limit && range.1 <= stream.limit)
+            .then(|| stream.when(geometry, range.1))
+    }
+
+    /// The host has read up to `byte`: the stream goes on ahead of it. One that stands still starts again when less than half of
+    /// what it reads ahead is left.
+    pub(crate) fn go_on(&mut self, geometry: &Geometry, byte: u64, now: f64) {
+        let limit = byte.saturating_add(self.ahead).min(self.size);
+        let Some(stream) = &mut self.stream else { return };
+        if limit <= stream.limit {
+            return;
+        }
+        if stream.when(geometry, stream.limit) > now {
+            stream.limit = limit;
+        } else if stream.limit.saturating_sub(byte) < self.ahead / 2 {
+            stream.since = now + geometry.rotation(geometry.place(stream.limit).spin, now);
+            stream.from = stream.limit;
+            stream.limit = limit;
+        }
+    }
+
+    /// A request from `begin` to `end` was read from the medium, ending at `since`: the head reads on.
+    pub(crate) fn begin(&mut self, (begin, end): Range, since: f64) {
+        if self.ahead == 0 {
+            return;
+        }
+        let limit = end.saturating_add(self.ahead).min(self.size);
+        self.stream = Some(Stream { begin, from: end, since, limit });
+    }
+
+    /// Where the head is at `now`, while it reads on.
+    pub(crate) fn head(&self, geometry: &Geometry, now: f64) -> Option<Place> {
+        Some(geometry.place(self.stream?.reached(geometry, now)))
+    }
+
+    /// The head is wanted elsewhere at `now`: what was read until then is kept.
+    pub(crate) fn stop(&mut self, geometry: &Geometry, now: f64) {
+        if let Some(stream) = self.stream.take() {
+            self.keep((stream.begin, stream.reached(geometry, now)));
+        }
+    }
+
+    fn keep(&mut self, mut range: Range) {
+        if self.most == 0 || range.0 >= range.1 {
+            return;
+        }
+        // What touches it becomes one with it.
+        self.segments.retain(|&(begin, end)| {
+            let touches = begin <= range.1 && range.0 <= end;
+            if touches {
+                range = (range.0.min(begin), range.1.max(end));
+            }
+            !touches
+        });
+        self.segments.push_back(range);
+        if self.segments.len() > self.most {
+            self.segments.pop_front();
+        }
+    }
+
+    /// Forgets a range, which is written.
+    pub(crate) fn forget(&mut self, geometry: &Geometry, range: Range, now: f64) {
+        let apart = |s: &Range| s.1 <= range.0 || range.1 <= s.0;
+        if self.stream.is_some_and(|s| !apart(&(s.begin, s.limit))) {
+            self.stop(geometry, now);
+        }
+        self.segments.retain(apart);
+    }
+}

@@ -1,0 +1,35 @@
+//! Models of disks: a request comes at an instant, and the model says when it ends.
+//!
+//! Everything runs in model time. An arrival carries its instant, and each dispatch begins at the computed end of the one
+//! before: whoever drives a model late (a timer, a busy host) delays replies, and never the disk. So the same model
+//! answers at once ([`bench`], [`replay`]) what a disk would do, and drives a disk that a guest sees.
+//!
+//! [`Disk`] is the whole: a model of a [`Profile`], slowed down and made faulty where that is asked for. What was written is
+//! kept by a [`Store`] apart from it, which knows what of it a power cut may take.
+#![forbid(unsafe_code)]
+
+pub mod bench;
+mod disk;
+mod drive;
+mod error;
+mod fault;
+mod flash;
+mod hdd;
+mod like;
+mod memory;
+mod model;
+mod profile;
+pub mod replay;
+mod request;
+mod store;
+pub mod trace;
+
+pub use disk::Disk;
+pub use drive::{Drive, Reply};
+pub use error::{Error, Result};
+pub use fault::{Fault, FaultKind, On};
+pub use like::{Like, Scalar};
+pub use memory::{available, check_room};
+pub use profile::{Kind, Parameter, Profile, Published, Quantity, Reach, Shape, profile, profiles};
+pub use request::{Event, Failure, Op, Request};
+pub use store::{Cut, Store, StoreError};

@@ -1,0 +1,110 @@
+//! What goes into a model and what comes out of it.
+
+/// What a request asks for.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Op {
+    /// Bytes of the disk.
+    Read,
+    /// Bytes to the disk.
+    Write,
+    /// That everything replied to before survives a power cut.
+    Flush,
+    /// That bytes are not needed any more, and read as zeroes.
+    Discard,
+}
+
+impl Op {
+    /// All operations, in the order of their numbers in a trace.
+    pub const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Flush, Self::Discard];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Flush => "flush",
+            Self::Discard => "discard",
+        }
+    }
+}
+
+/// A request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request {
+    /// Chosen by who asks; the reply carries it.
+    pub id: u64,
+    /// When it came, in nanoseconds since the disk was switched on.
+    pub arrival: u64,
+    /// What it asks for.
+    pub op: Op,
+    /// Where, bytes.
+    pub offset: u64,
+    /// How much, bytes; 0 for a flush.
+    pub length: u64,
+    /// Reply only when the bytes survive a power cut (writes).
+    pub fua: bool,
+}
+
+impl Request {
+    /// The first byte behind it.
+    pub(crate) fn end(&self) -> u64 {
+        self.offset.saturating_add(self.length)
+    }
+}
+
+/// Why a request failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Failure {
+    /// The medium or the device.
+    Io,
+    /// No room for what is written.
+    Full,
+}
+
+/// What a model did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// A request ends.
+    Done {
+        /// The request's.
+        id: u64,
+        /// When.
+        at: u64,
+        /// Why it failed, if it did.
+        failed: Option<Failure>,
+    },
+    /// Bytes survive a power cut from `at` on, as they stood after the write numbered `upto` (the first is 1).
+    Stable {
+        /// Where, bytes.
+        offset: u64,
+        /// How much, bytes.
+        length: u64,
+        /// The last write that is in it.
+        upto: u64,
+        /// When.
+        at: u64,
+    },
+}
+
+impl Event {
+    /// When it happens.
+    pub fn at(&self) -> u64 {
+        match self {
+            Self::Done { at, .. } | Self::Stable { at, .. } => *at,
+        }
+    }
+
+    /// A request that ends well, at a computed instant.
+    pub(crate) fn done(id: u64, at: f64) -> Self {
+        Self::Done { id, at: instant(at), failed: None }
+    }
+}
+
+/// A computed instant in whole nanoseconds: never before it.
+pub(crate) fn instant(at: f64) -> u64 {
+    at.max(0.0).ceil() as u64
+}
