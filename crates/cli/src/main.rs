@@ -14,7 +14,7 @@ mod terminal;
 
 use std::process::ExitCode;
 
-use args::{BenchCommand, Cli, Command, LabCommand};
+use args::{BenchCommand, Cli, Command, DiskCommand, LabCommand, TraceCommand};
 use clap::Parser;
 use failure::Failure;
 
@@ -48,6 +48,11 @@ fn execute(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Explain(args) => commands::explain::run(args),
         Command::Catalogue(args) => commands::catalogue::run(args),
         Command::Layers(args) => commands::layers::run(args),
+        Command::Disk(DiskCommand::List(args)) => Ok(commands::disk::list(args.json)),
+        Command::Disk(DiskCommand::Show(args)) => commands::disk::show(args),
+        Command::Disk(DiskCommand::Bench(args)) => commands::disk::bench(args),
+        Command::Disk(DiskCommand::Replay(args)) => commands::disk::replay(args),
+        Command::Trace(TraceCommand::Show(args)) => commands::disk::trace(args),
         Command::Clean(args) => commands::clean::run(args),
         Command::Bench(BenchCommand::Lab(args)) => commands::bench::lab(args),
         Command::Bench(BenchCommand::Engine(args)) => commands::bench::engine(args),

@@ -20,6 +20,7 @@ pub enum Kind {
     IoLog,
     LatencyLog,
     VerifyState,
+    Trace,
 }
 
 impl Kind {
@@ -32,6 +33,7 @@ impl Kind {
             Self::IoLog => &results::iolog::MAGIC,
             Self::LatencyLog => results::hlog::MARK,
             Self::VerifyState => engine::verify::MARK,
+            Self::Trace => &disk::trace::MAGIC,
         }
     }
 
@@ -44,6 +46,7 @@ impl Kind {
             Self::IoLog => "log of I/Os",
             Self::LatencyLog => "log of latencies",
             Self::VerifyState => "verification state",
+            Self::Trace => "trace of a disk",
         }
     }
 }

@@ -7,15 +7,14 @@ use units::{Seed, SplitMix64};
 
 use crate::profile::Shape;
 use crate::request::{Event, Op, Request};
+use crate::trace::Record;
 use crate::{Disk, Profile};
 
 /// A load.
 #[derive(Debug, Clone)]
 pub struct Load {
-    /// Operations and their shares.
-    pub ops: Vec<(Op, f64)>,
-    /// Where they go.
-    pub shape: Shape,
+    /// Operations, where they go, and their shares.
+    pub ops: Vec<(Op, Shape, f64)>,
     /// Bytes of each.
     pub block: u64,
     /// Requests in flight.
@@ -36,8 +35,7 @@ impl Load {
     /// A load of one operation with what is usual: no ramp, 100 s or 200,000 requests.
     pub fn of(op: Op, shape: Shape, block: u64, depth: u32) -> Self {
         Self {
-            ops: vec![(op, 1.0)],
-            shape,
+            ops: vec![(op, shape, 1.0)],
             block,
             depth,
             think: 0,
@@ -70,40 +68,55 @@ struct Loop<'a> {
     disk: Disk,
     random: SplitMix64,
     size: u64,
-    /// The next place of a sequential load.
-    place: u64,
+    /// The next place of each operation that goes one after another.
+    places: Vec<u64>,
     /// When each submitter asks next.
     asks: BinaryHeap<Reverse<(u64, u64)>>,
-    /// When each asked last.
-    asked: Vec<u64>,
+    /// What each asked last.
+    asked: Vec<Request>,
     latencies: Vec<u64>,
     last: u64,
+    /// What happened last.
+    now: u64,
+    submitted: u64,
+    ended: u64,
+    seen: &'a mut dyn FnMut(&Record),
 }
 
 /// Runs `load` on a fresh disk of `size` bytes.
 pub fn run(profile: &Profile, size: u64, load: &Load) -> Reached {
-    run_on(Disk::new(profile, size), size, load).0
+    run_on(Disk::new(profile, size), size, load, &mut |_| {}).0
 }
 
-/// Runs `load` on a disk, and gives it back together with when it ended.
-pub fn run_on(disk: Disk, size: u64, load: &Load) -> (Reached, Disk, u64) {
-    let first = match load.shape {
+/// Runs `load` on a disk, shows every request that ends, and gives the disk back together with the instant that it is at.
+pub fn run_on(
+    disk: Disk,
+    size: u64,
+    load: &Load,
+    seen: &mut dyn FnMut(&Record),
+) -> (Reached, Disk, u64) {
+    let first = |(_, shape, _): &(Op, Shape, f64)| match shape {
         Shape::Random(_) => 0,
         Shape::Sequential(from) => (size as f64 * from) as u64 / load.block * load.block,
     };
+    let none = Request { id: 0, arrival: 0, op: Op::Read, offset: 0, length: 0, fua: false };
     let mut state = Loop {
         load,
         disk,
         random: load.seed.generator(),
         size,
-        place: first,
+        places: load.ops.iter().map(first).collect(),
         asks: (0..u64::from(load.depth)).map(|i| Reverse((0, i))).collect(),
-        asked: vec![0; load.depth as usize],
+        asked: vec![none; load.depth as usize],
         latencies: Vec::new(),
         last: 0,
+        now: 0,
+        submitted: 0,
+        ended: 0,
+        seen,
     };
     state.drive();
-    let Loop { mut latencies, disk, last, .. } = state;
+    let Loop { mut latencies, disk, last, now, .. } = state;
     latencies.sort_unstable();
     let at = |share: f64| {
         let place = (latencies.len() as f64 * share) as usize;
@@ -118,27 +131,31 @@ pub fn run_on(disk: Disk, size: u64, load: &Load) -> (Reached, Disk, u64) {
         latency_p99_ns: at(0.99),
         requests: latencies.len() as u64,
     };
-    (reached, disk, last)
+    (reached, disk, now)
 }
 
 impl Loop<'_> {
     fn drive(&mut self) {
         let mut events = Vec::new();
         let end = self.load.ramp.saturating_add(self.load.duration);
-        let mut submitted = 0;
         loop {
-            let asks = self.asks.peek().map(|Reverse((at, _))| *at);
+            // No two requests at the same instant: a trace keeps their order then.
+            let asks = self.asks.peek().map(|Reverse((at, _))| (*at).max(self.now + 1));
+            let asks = asks.filter(|at| *at < end && self.submitted < self.load.most);
             match (asks, self.disk.next()) {
-                (Some(at), next) if next.is_none_or(|next| at <= next) => {
-                    if at >= end || submitted >= self.load.most {
-                        return;
-                    }
+                // What is decided by then is decided first, as where requests really come.
+                (Some(at), next) if next.is_none_or(|next| at < next) => {
                     let Some(Reverse((_, who))) = self.asks.pop() else { return };
-                    submitted += 1;
+                    self.submitted += 1;
+                    self.now = at;
                     let request = self.request(who, at);
                     self.disk.submit(request, &mut events);
                 }
-                (_, Some(next)) if next < end => self.disk.advance(next, &mut events),
+                // After the end, what is in flight ends too.
+                (asks, Some(next)) if asks.is_some() || self.ended < self.submitted => {
+                    self.now = next;
+                    self.disk.advance(next, &mut events);
+                }
                 _ => return,
             }
             for event in events.drain(..) {
@@ -148,45 +165,64 @@ impl Loop<'_> {
     }
 
     fn request(&mut self, who: u64, arrival: u64) -> Request {
-        self.asked[who as usize] = arrival;
-        let op = self.op();
-        let block = self.load.block;
-        let offset = match self.load.shape {
-            Shape::Random(part) => {
-                let blocks = (self.size as f64 * part) as u64 / block;
+        let chosen = self.chosen();
+        let (block, size) = (self.load.block, self.size);
+        let (op, shape) =
+            self.load.ops.get(chosen).map_or((Op::Flush, Shape::Random(1.0)), |o| (o.0, o.1));
+        let offset = match (shape, self.places.get_mut(chosen)) {
+            (Shape::Sequential(_), Some(place)) => {
+                let at = *place;
+                *place = if at + 2 * block > size { 0 } else { at + block };
+                at
+            }
+            (Shape::Random(part) | Shape::Sequential(part), _) => {
+                let blocks = (size as f64 * part) as u64 / block;
                 self.random.below(blocks.max(1)) * block
             }
-            Shape::Sequential(_) => {
-                let place = self.place;
-                let behind = place + 2 * block > self.size;
-                self.place = if behind { 0 } else { place + block };
-                place
-            }
         };
-        let length = if op == Op::Flush { 0 } else { block };
-        Request { id: who, arrival, op, offset, length, fua: false }
+        let (offset, length) = if op == Op::Flush { (0, 0) } else { (offset, block) };
+        let request = Request { id: who, arrival, op, offset, length, fua: false };
+        self.asked[who as usize] = request;
+        request
     }
 
-    fn op(&mut self) -> Op {
-        let mut drawn = match self.load.ops.as_slice() {
-            [(op, _)] => return *op,
-            ops => self.random.unit() * ops.iter().map(|(_, share)| share).sum::<f64>(),
-        };
-        for &(op, share) in &self.load.ops {
-            drawn -= share;
-            if drawn < 0.0 {
-                return op;
-            }
+    /// The place of the operation that is next.
+    fn chosen(&mut self) -> usize {
+        let ops = &self.load.ops;
+        if ops.len() == 1 {
+            return 0;
         }
-        self.load.ops.last().map_or(Op::Read, |(op, _)| *op)
+        let mut drawn = self.random.unit() * ops.iter().map(|(.., share)| share).sum::<f64>();
+        let mut shares = ops.iter().map(|(.., share)| *share);
+        let found = shares.position(|share| {
+            drawn -= share;
+            drawn < 0.0
+        });
+        found.unwrap_or(ops.len().saturating_sub(1))
     }
 
     fn done(&mut self, event: Event) {
-        let Event::Done { id, at, .. } = event else { return };
+        let Event::Done { id, at, failed } = event else { return };
+        let Some(&Request { arrival, op, offset, length, fua, .. }) = self.asked.get(id as usize)
+        else {
+            return;
+        };
+        self.ended += 1;
+        let latency_ns = at - arrival;
         if at > self.load.ramp && at <= self.load.ramp.saturating_add(self.load.duration) {
-            self.latencies.push(at - self.asked[id as usize]);
+            self.latencies.push(latency_ns);
             self.last = self.last.max(at);
         }
+        (self.seen)(&Record {
+            arrival_ns: arrival,
+            op,
+            fua,
+            failed: failed.is_some(),
+            offset,
+            length: length as u32,
+            latency_ns,
+            late_ns: 0,
+        });
         self.asks.push(Reverse((at + self.load.think, id)));
     }
 }

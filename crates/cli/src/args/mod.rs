@@ -4,6 +4,7 @@ mod bench;
 mod catalogue;
 mod clean;
 mod content;
+mod disk;
 mod estimate;
 mod explain;
 mod lab;
@@ -19,6 +20,9 @@ pub use bench::{
 };
 pub use catalogue::CatalogueArgs;
 pub use clean::{CleanArgs, LayersArgs};
+pub use disk::{
+    DiskBenchArgs, DiskCommand, DiskReplayArgs, DiskShowArgs, TraceCommand, TraceShowArgs,
+};
 pub use estimate::{BenchEstimateArgs, EstimateArgs};
 pub use explain::ExplainArgs;
 pub use lab::{GuestArgs, LabCommand, LabRunArgs, LabShellArgs};
@@ -62,6 +66,12 @@ pub enum Command {
     Catalogue(CatalogueArgs),
     /// List the layers that stacks are made of; show one's manual page, settings, metrics, needs.
     Layers(LayersArgs),
+    /// Models of disks: what they are, what they reach, what a load would have done on them. In model time.
+    #[command(subcommand)]
+    Disk(DiskCommand),
+    /// Traces of modelled disks.
+    #[command(subcommand)]
+    Trace(TraceCommand),
     /// Say what a killed run left on this machine, and take it down.
     Clean(CleanArgs),
     /// Say what a deduplicating, compressing volume would save on data, and how large it has to be.

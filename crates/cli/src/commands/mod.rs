@@ -3,6 +3,7 @@
 pub mod bench;
 pub mod catalogue;
 pub mod clean;
+pub mod disk;
 pub mod doctor;
 pub mod estimate;
 pub mod explain;

@@ -61,6 +61,21 @@ fn against_its_own_disk_a_trace_says_what_it_recorded() {
 }
 
 #[test]
+fn a_closed_loop_that_is_replayed_does_again_what_it_did() {
+    use disk::bench::{Load, run_on};
+    let shape = disk::Shape::Random(1.0);
+    let ops = vec![(Op::Read, shape, 50.0), (Op::Write, shape, 45.0), (Op::Flush, shape, 5.0)];
+    let duration = 20_000_000_000;
+    let load = Load { ops, duration, depth: 4, ..Load::of(Op::Read, shape, 4096, 4) };
+    let header =
+        Header { role: "x".into(), size: SIZE, like: "hdd".parse().unwrap(), faults: Vec::new() };
+    let mut writer = Writer::begin(Vec::new(), &header, 1 << 20).unwrap();
+    run_on(Disk::new(&like("hdd"), SIZE), SIZE, &load, &mut |record| writer.add(record).unwrap());
+    let trace = Trace::read(writer.finish().unwrap().as_slice()).unwrap();
+    assert_eq!(replay(&trace, &like("hdd"), &[]).unwrap(), recorded(&trace));
+}
+
+#[test]
 fn against_others_it_says_what_would_have_been() {
     let trace = trace("hdd");
     let p50 = |text: &str, op: Op| {

@@ -151,7 +151,7 @@ fn what_moves_a_hard_disk_at_depth_16_moves_it_as_measured() {
 /// How long a flush takes after a load of writes.
 fn flush_after(profile: &Profile, load: &Load) -> f64 {
     let disk = Disk::new(profile, 4 * TIB);
-    let (_, mut disk, at) = disk::bench::run_on(disk, 4 * TIB, load);
+    let (_, mut disk, at) = disk::bench::run_on(disk, 4 * TIB, load, &mut |_| {});
     let (id, mut events) = (u64::MAX, Vec::new());
     let flush = Request { id, arrival: at, op: Op::Flush, offset: 0, length: 0, fua: false };
     disk.submit(flush, &mut events);
@@ -188,7 +188,7 @@ fn flash_is_as_measured() {
     let mut rows = iops("ssd randread", &ssd, &reads, &sata);
     let pcie = [(1, 12.1e3), (4, 47.9e3), (16, 161e3), (32, 254e3), (128, 415e3)];
     rows.extend(iops("nvme randread", &nvme, &reads, &pcie));
-    let writes = Load { ops: vec![(Op::Write, 1.0)], ..reads };
+    let writes = Load { ops: vec![(Op::Write, Shape::Random(1.0), 1.0)], ..reads };
     rows.extend(iops("ssd randwrite", &ssd, &writes, &[(1, 21.8e3), (32, 91e3)]));
     rows.extend(iops("nvme randwrite", &nvme, &writes, &[(1, 80.6e3), (32, 416e3)]));
     let whole = |op| Load { duration: SECOND, ..Load::of(op, Shape::Sequential(0.0), 1 << 20, 2) };

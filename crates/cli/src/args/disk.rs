@@ -1,0 +1,134 @@
+//! `fathom disk` and `fathom trace`
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use disk::Like;
+use units::{Bytes, Nanos, Percent, Seed};
+
+/// `fathom disk ...`
+#[derive(Debug, Subcommand)]
+pub enum DiskCommand {
+    /// List the kinds of disks that there are models of.
+    List(super::JsonArgs),
+    /// Show a kind of disk: its parameters, what it reaches, what data sheets say.
+    Show(DiskShowArgs),
+    /// Load a modelled disk, in model time: no device, no waiting.
+    Bench(DiskBenchArgs),
+    /// Say what the requests of a trace would have taken on other disks, in model time.
+    Replay(DiskReplayArgs),
+}
+
+/// `fathom disk show`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  fathom disk show hdd
+  fathom disk show hdd,rpm=5400,write_cache=false
+  fathom disk show ssd,power_loss_protection=true --json")]
+pub struct DiskShowArgs {
+    /// Its name (fathom disk list), and other values for some of its parameters.
+    #[arg(value_name = "NAME[,KEY=VALUE...]")]
+    pub like: Like,
+    /// Size of the disk. A hard disk is laid over its whole stroke at any size, unless `stroke` says otherwise.
+    #[arg(long, default_value = "4T")]
+    pub size: Bytes,
+    /// JSON on standard output.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `fathom disk bench`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+So many submitters as the depth each wait for a reply, think, and ask again; the time is the model's, and figures are the same
+on every machine.
+
+Examples:
+  fathom disk bench hdd --ops randread=100 --depth 1,8,32
+  fathom disk bench hdd,write_cache=false --ops randread=70,randwrite=30 --depth 16 --think 200us
+  fathom disk bench hdd,stroke=0.4% --size 16G --depth 1,32
+  fathom disk bench nvme --ops write=100 --block-size 1M --depth 2 --trace writes.trace")]
+pub struct DiskBenchArgs {
+    /// Its name (fathom disk list), and other values for some of its parameters.
+    #[arg(value_name = "NAME[,KEY=VALUE...]")]
+    pub like: Like,
+    /// Operations and their shares in percent: read, write, discard (one after the other), randread, randwrite, randdiscard (at
+    /// random), flush.
+    #[arg(long, value_name = "OP=SHARE,...", default_value = "randread=100")]
+    pub ops: workload::Ops,
+    /// Requests in flight; several, comma separated, are a row each, on a fresh disk.
+    #[arg(long, value_delimiter = ',', value_name = "N,...", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub depth: Vec<u32>,
+    /// Size of a request.
+    #[arg(long, value_name = "SIZE", default_value = "4k")]
+    pub block_size: Bytes,
+    /// Size of the disk.
+    #[arg(long, default_value = "4T")]
+    pub size: Bytes,
+    /// The first part of the disk, to which requests at random go.
+    #[arg(long, value_name = "PERCENT", default_value = "100%")]
+    pub range: Percent,
+    /// From a reply to the next request of a submitter.
+    #[arg(long, value_name = "TIME", default_value = "0us")]
+    pub think: Nanos,
+    /// Model time before figures count.
+    #[arg(long, value_name = "TIME", default_value = "0s")]
+    pub ramp: Nanos,
+    /// Model time that counts; a load ends after two million requests in any case.
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    pub duration: Nanos,
+    /// Seed of the places.
+    #[arg(long, default_value = "1")]
+    pub seed: Seed,
+    /// Write every request of the first depth to a trace.
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+    /// JSON on standard output.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `fathom disk replay`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Requests come when they came: on a slower disk they queue up, as where nobody waits for a reply. Where the load did wait, the
+slower disk's latencies are the longest that they could be.
+
+Examples:
+  fathom disk replay result/cells/plain.1/devices/data.trace --like hdd,cache_size=128M
+  fathom disk replay writes.trace --like ssd --like hdd --like hdd,rpm=5400 --json")]
+pub struct DiskReplayArgs {
+    /// A trace of a modelled disk.
+    pub trace: PathBuf,
+    /// The disk to replay it against: a name, and other values for some of its parameters. Can be given several times.
+    #[arg(long, required = true, value_name = "NAME[,KEY=VALUE...]")]
+    pub like: Vec<Like>,
+    /// JSON on standard output.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `fathom trace ...`
+#[derive(Debug, Subcommand)]
+pub enum TraceCommand {
+    /// Show a trace of a modelled disk: what came, how long the model took, how late replies were.
+    Show(TraceShowArgs),
+}
+
+/// `fathom trace show`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  fathom trace show writes.trace
+  fathom trace show writes.trace --csv | head")]
+pub struct TraceShowArgs {
+    /// A trace of a modelled disk.
+    pub trace: PathBuf,
+    /// Every request as a line of CSV.
+    #[arg(long)]
+    pub csv: bool,
+    /// The summary as JSON.
+    #[arg(long, conflicts_with = "csv")]
+    pub json: bool,
+}

@@ -1,0 +1,26 @@
+//! `fathom disk`: models of disks, in model time. Touches nothing.
+
+mod bench;
+mod replay;
+mod show;
+mod table;
+mod trace;
+
+pub use bench::run as bench;
+pub use replay::run as replay;
+pub use show::{list, show};
+pub use trace::run as trace;
+
+use crate::failure::Failure;
+
+impl From<disk::Error> for Failure {
+    fn from(error: disk::Error) -> Self {
+        let help = error.help();
+        let failure = match &error {
+            disk::Error::Trace { .. } => Self::data(error),
+            error if error.is_usage() => Self::usage(error.to_string()),
+            _ => Self::environment(error),
+        };
+        failure.with_help(help)
+    }
+}
