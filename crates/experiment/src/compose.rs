@@ -72,6 +72,8 @@ pub fn compose(file: &str, text: &str, choices: &Choices) -> Result<Plan, Experi
         mistakes.extend(pictures::check(drawn, &stages, &read.stacks, factors));
         let names: Vec<&str> = variants.all.iter().map(|variant| variant.name.as_str()).collect();
         mistakes.extend(parsed.expect.iter().flat_map(|e| e.check(&stages, &read.stacks, &names)));
+        let scales: Vec<&str> = parsed.scale.iter().map(|scale| scale.name.as_str()).collect();
+        mistakes.extend(parsed.expect.iter().filter_map(|e| e.check_scale(&scales)));
     }
     if !mistakes.is_empty() {
         return Err(fail(once(mistakes)));
@@ -194,14 +196,14 @@ fn assemble(file: &File, choices: &Choices, made: &[Made], commands: &Needs) -> 
     Plan {
         run_tag: choices.run_tag.clone(),
         seed: choices.seed,
-        facts: facts(file, repeat, made),
+        facts: facts(file, choices, made),
         devices: device_plans(made),
         needs,
         cells,
     }
 }
 
-fn facts(file: &File, repeat: u32, made: &[Made]) -> PlanFacts {
+fn facts(file: &File, choices: &Choices, made: &[Made]) -> PlanFacts {
     let variant = |made: &Made| VariantFacts {
         name: made.variant.name.clone(),
         stack: made.stack.facts.clone(),
@@ -212,10 +214,10 @@ fn facts(file: &File, repeat: u32, made: &[Made]) -> PlanFacts {
         experiment: file.name.get_ref().clone(),
         about: file.about.clone(),
         source: file.source.clone(),
-        repeat,
+        repeat: repeat(file, choices),
         variants: made.iter().map(variant).collect(),
         questions: file.question.iter().map(Question::facts).collect(),
-        expectations: expectations(file, made),
+        expectations: expectations(file, made, choices.scale.name()),
         pictures: file.picture.iter().map(Picture::facts).collect(),
         factors: file.factor.iter().map(factor).collect(),
         scale: None,
@@ -231,10 +233,11 @@ fn factor(factor: &Factor) -> FactorFacts {
 }
 
 /// What is expected of these variants; of the last one unless it is said.
-fn expectations(file: &File, made: &[Made]) -> Vec<ExpectedFigure> {
+fn expectations(file: &File, made: &[Made], scale: &str) -> Vec<ExpectedFigure> {
     let last = made.last().map_or("", |made| made.variant.name.as_str());
     let there = |name: &str| made.iter().any(|made| made.variant.name == name);
-    let expected = file.expect.iter().map(|expected| expected.facts(last));
+    let here = file.expect.iter().filter(|expected| expected.holds_at(scale));
+    let expected = here.map(|expected| expected.facts(last));
     expected
         .filter(|e| there(&e.figure.variant) && e.of.as_ref().is_none_or(|of| there(&of.variant)))
         .collect()

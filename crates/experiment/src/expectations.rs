@@ -24,6 +24,8 @@ const OF: Key = Key {
     takes: "the figure that it is divided by, as far as it is another",
     example: "{ variant = \"plain\" }",
 };
+const SCALE: Key =
+    Key { name: "scale", takes: "the scale at which it is expected", example: "\"full\"" };
 const SOURCE: Key = Key { name: "source", takes: "a text", example: "\"58 against 35 s\"" };
 
 /// What a figure is expected to be.
@@ -32,6 +34,8 @@ pub(crate) struct Expectation {
     bound: Bound,
     of: Option<(Subject, Option<Spanned<String>>)>,
     source: Option<String>,
+    /// The only scale at which it is expected; `None`: at each.
+    scale: Option<Spanned<String>>,
 }
 
 impl Expectation {
@@ -49,8 +53,26 @@ impl Expectation {
             }
         };
         let source = table.take(&SOURCE)?.map(Spanned::into_inner);
+        let scale = table.take(&SCALE)?;
         table.finish()?;
-        Ok(Self { figure: (subject, variant), bound, of, source })
+        Ok(Self { figure: (subject, variant), bound, of, source, scale })
+    }
+
+    /// Whether it is expected at this scale.
+    pub(crate) fn holds_at(&self, scale: &str) -> bool {
+        self.scale.as_ref().is_none_or(|own| own.get_ref() == scale)
+    }
+
+    /// Its scale must be one of the file's, or a usual one.
+    pub(crate) fn check_scale(&self, scales: &[&str]) -> Option<Diagnostic> {
+        let own = self.scale.as_ref()?;
+        let known: Vec<&str> = ["lab", "full"].into_iter().chain(scales.iter().copied()).collect();
+        (!known.contains(&own.get_ref().as_str())).then(|| {
+            let near = nearest(own.get_ref(), known.iter().copied());
+            let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
+            let message = format!("There is no scale '{}'", own.get_ref());
+            Diagnostic::at(own.span(), message, format!("{near}There are: {}", known.join(", ")))
+        })
     }
 
     /// Both figures must be of what is measured.

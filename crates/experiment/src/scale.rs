@@ -19,6 +19,16 @@ pub enum Scale {
     Asked(String),
 }
 
+impl Scale {
+    /// Its name.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Usual(name) => name,
+            Self::Asked(name) => name,
+        }
+    }
+}
+
 /// `[scale.NAME]` as written.
 pub(crate) struct Scaled<'t> {
     /// For all variants.
@@ -90,10 +100,7 @@ pub(crate) fn chosen<'a, 't>(
     scales: &'a [Named<Scaled<'t>>],
     asked: &Scale,
 ) -> Result<Option<&'a Named<Scaled<'t>>>, Diagnostic> {
-    let name = match asked {
-        Scale::Usual(name) => name,
-        Scale::Asked(name) => name.as_str(),
-    };
+    let name = asked.name();
     let found = scales.iter().find(|scale| scale.name == name);
     if found.is_some() || USUAL.contains(&name) {
         return Ok(found);

@@ -1,5 +1,7 @@
 //! A result as JSON for scripts: what `fathom show --json` prints, as `docs/json.md` says.
 
+use std::collections::BTreeSet;
+
 use analysis::{Expectation, MetricComparison};
 use results::model::{
     AskedContent, CONTENT_SHARES, ContentFigure, ExpectedFigure, VerifyFigures, WrongKind,
@@ -39,9 +41,12 @@ fn variant(view: &View, index: usize, variant: &Variant) -> Value {
     let whole = if one { figures(view, index, variant, None) } else { Map::new() };
     let own = |key: &str| whole.get(key).cloned().unwrap_or(Value::Null);
     let stages = view.stages.iter().map(|stage| {
-        let figures = figures(view, index, variant, (!one).then_some(stage.as_str()));
+        let mut figures = figures(view, index, variant, (!one).then_some(stage.as_str()));
+        figures.insert("points".to_owned(), Value::Null);
         (stage.clone(), Value::Object(figures))
     });
+    let sweeps: BTreeSet<&String> = variant.points.iter().map(|(_, sweep)| &sweep.stage).collect();
+    let stages = stages.chain(sweeps.into_iter().map(|name| (name.clone(), sweep(name, variant))));
     json!({
         "name": variant.name,
         "repeats": variant.repeats,
@@ -53,6 +58,15 @@ fn variant(view: &View, index: usize, variant: &Variant) -> Value {
         "stages": stages.collect::<Map<_, _>>(),
         "verified": variant.verified.as_ref().map(verified),
     })
+}
+
+/// A sweep: it has no figures of its own, and says which stages have those of its points.
+fn sweep(name: &str, variant: &Variant) -> Value {
+    let mine = variant.points.iter().filter(|(_, sweep)| sweep.stage == name);
+    let points = mine.map(|(stage, sweep)| json!({ "stage": stage, "at": sweep.point }));
+    let none = ["operations", "layers", "cpu", "command", "content"].map(|key| (key, Value::Null));
+    let all = none.into_iter().chain([("points", points.collect())]);
+    all.map(|(key, value)| (key.to_owned(), value)).collect::<Map<_, _>>().into()
 }
 
 /// The figures of one stage of a variant; `None` is the only measured one.

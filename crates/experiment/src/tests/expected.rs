@@ -28,6 +28,15 @@ fn an_expectation_is_of_a_figure_or_of_a_ratio_that_names_only_what_differs() {
 }
 
 #[test]
+fn what_is_expected_at_another_scale_is_left_out() {
+    let count = |scale: &str| {
+        let keys = format!("metric = \"iops\"\nabove = 5\nscale = \"{scale}\"");
+        expecting(&keys).unwrap().facts.expectations.len()
+    };
+    assert_eq!(count("lab"), count("full") + 1, "tests plan at the scale of the lab");
+}
+
+#[test]
 fn what_cannot_be_expected_names_the_key_and_the_remedy() {
     for (keys, said) in [
         ("metric = \"iops\"", "one of 'above', 'below' and 'near'"),
@@ -43,6 +52,8 @@ fn what_cannot_be_expected_names_the_key_and_the_remedy() {
         ("metric = \"iops\"\nabove = 5\nof = { variant = \"fast\" }", "no variant 'fast'"),
         ("metric = \"iops\"\nabove = 5\nof = 5", "of takes"),
         ("metric = \"iops\"\nabove = 5\nabout = 5", "about"),
+        ("metric = \"iops\"\nabove = 5\nscale = \"fall\"", "did you mean 'full'"),
+        ("metric = \"iops\"\nabove = 5\nscale = 5", "scale takes"),
     ] {
         let shown = expecting(keys).expect_err(keys);
         assert!(shown.contains(said) && shown.contains("help:"), "{keys}: no '{said}' in\n{shown}");

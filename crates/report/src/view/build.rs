@@ -93,6 +93,11 @@ fn variants(set: &ResultSet, analysis: &Analysis) -> Vec<Variant> {
                 repeats: own.map_or(0, |v| v.repeats),
                 stack: facts.stack.clone(),
                 stages: facts.stages.iter().map(self::facts::stage).collect(),
+                points: facts
+                    .stages
+                    .iter()
+                    .filter_map(|stage| Some((stage.name.clone(), stage.sweep.clone()?)))
+                    .collect(),
                 content: own.map(content).unwrap_or_default(),
                 verified: verified(set, &facts.name),
             }

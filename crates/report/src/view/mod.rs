@@ -28,7 +28,7 @@ use std::collections::BTreeMap;
 
 use analysis::{Expectation, MetricComparison};
 pub use analysis::{Of, Scope};
-use results::model::{AskedContent, Finding, LayerFacts, VerifyFigures};
+use results::model::{AskedContent, Finding, LayerFacts, SweepFacts, VerifyFigures};
 use units::{Better, Unit};
 
 /// Everything that a report says about one result.
@@ -142,6 +142,8 @@ pub struct Variant {
     pub stack: Vec<LayerFacts>,
     /// Its stages in words.
     pub stages: Vec<String>,
+    /// The points of its sweeps, each with the name of the stage that measured it.
+    pub points: Vec<(String, SweepFacts)>,
     /// Content of what its measured stages wrote; of one stage it may stand alone without a name.
     pub content: Vec<Content>,
     /// What verification found in all its cells, those that failed among them; `None` when none of them was verified.
