@@ -91,9 +91,20 @@ impl Prepared {
     pub fn machine(&self, plan: &Plan, args: &GuestArgs) -> VmSpec {
         let mut spec = self.bare_machine(args);
         for (role, device) in &plan.devices {
-            spec = match &device.file {
-                Some(file) => spec.with_image(role, device.size, file.clone()),
-                None => spec.with_disk(role, device.size),
+            let modelled = device.model.as_ref().map(|model| lab::Model {
+                like: model.like.clone(),
+                faults: model.faults.clone(),
+                seed: plan.seed.derive(role),
+                stored: device.stored,
+            });
+            spec = match (&device.file, modelled) {
+                // Its contents are in memory.
+                (None, Some(model)) => {
+                    spec = spec.with_modelled(role, device.size, model);
+                    continue;
+                }
+                (Some(file), _) => spec.with_image(role, device.size, file.clone()),
+                (None, None) => spec.with_disk(role, device.size),
             };
             spec.will_write = Bytes(spec.will_write.0 + device.stored.0);
         }
@@ -147,11 +158,15 @@ impl Guests for LabGuests {
         serde_json::to_value(guest.vm.facts()).unwrap_or_default()
     }
 
-    fn end(&mut self, guest: LabGuest) -> Farewell {
+    fn end(&mut self, mut guest: LabGuest) -> Farewell {
         let facts = self.facts(&guest);
         let mut files = Vec::new();
         if let Some(log) = guest.vm.kernel_log() {
             files.push((guest.turn.file("kernel"), log.into_bytes()));
+        }
+        for trace in guest.vm.take_traces() {
+            let name = format!("lab/{}{}.trace", trace.role, suffix(guest.number));
+            files.push((name, trace.bytes));
         }
         let said = guest.ended.map(|end| end.qemu_said).unwrap_or_default();
         if !said.trim().is_empty() {

@@ -52,6 +52,7 @@ fn execute(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Disk(DiskCommand::Show(args)) => commands::disk::show(args),
         Command::Disk(DiskCommand::Bench(args)) => commands::disk::bench(args),
         Command::Disk(DiskCommand::Replay(args)) => commands::disk::replay(args),
+        Command::Disk(DiskCommand::Serve(args)) => commands::disk::serve(args),
         Command::Trace(TraceCommand::Show(args)) => commands::disk::trace(args),
         Command::Clean(args) => commands::clean::run(args),
         Command::Bench(BenchCommand::Lab(args)) => commands::bench::lab(args),

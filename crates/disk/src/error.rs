@@ -37,6 +37,14 @@ pub enum Error {
         /// What is wrong.
         why: String,
     },
+    /// A disk cannot be served to a virtual machine.
+    #[error("the modelled disk {what}: {why}")]
+    Front {
+        /// What cannot be done.
+        what: String,
+        /// Why.
+        why: String,
+    },
     /// A file cannot be read or written.
     #[error("{what} {}: {source}", path.display())]
     Io {
@@ -66,6 +74,7 @@ impl Error {
                 "let less be written (sizes of loads and files count, not the disks'), or give the host more memory".into()
             }
             Self::Trace { .. } => "name a trace of a modelled disk, as a result of the lab holds them: devices/ROLE.trace".into(),
+            Self::Front { .. } => "run it again; the lab's page says which QEMU it was".into(),
             Self::Io { .. } => "name a file that exists and can be read".into(),
         }
     }

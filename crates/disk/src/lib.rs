@@ -14,6 +14,7 @@ mod drive;
 mod error;
 mod fault;
 mod flash;
+pub mod front;
 mod hdd;
 mod like;
 mod memory;

@@ -14,7 +14,7 @@ use results::read::ResultSet;
 type Rule = fn(&ResultSet, &Analysis) -> Vec<Finding>;
 
 /// Every common rule. Within one severity, findings keep this order.
-const RULES: [Rule; 20] = [
+const RULES: [Rule; 21] = [
     rules::run::changed,
     rules::figures::contradictory,
     rules::run::simulated,
@@ -25,6 +25,7 @@ const RULES: [Rule; 20] = [
     rules::content::off_asked,
     rules::content::not_measured,
     rules::run::guest_clock,
+    rules::run::late_disks,
     rules::run::emulated_cpu,
     rules::run::too_few_repeats,
     rules::verify::nothing,

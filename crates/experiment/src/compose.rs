@@ -82,7 +82,7 @@ pub fn compose(file: &str, text: &str, choices: &Choices) -> Result<Plan, Experi
     let mut built = Vec::new();
     for (i, variant) in variants.all.iter().enumerate() {
         let (devices, stack) = (&read.devices[i], &read.stacks[i]);
-        let stack = graph::build(stack, &devices.sizes, &choices.run_tag).map_err(&fail)?;
+        let stack = graph::build(stack, devices, &choices.run_tag).map_err(&fail)?;
         let brought = (devices, &trees.variants[i]);
         let planned = stages::plan(&read.stages[i], variant, &stack, brought, &choices.run_tag)
             .map_err(&fail)?;
@@ -249,7 +249,13 @@ fn device_plans(made: &[Made]) -> BTreeMap<String, DevicePlan> {
     for Made { devices, stack, stages, .. } in made {
         let stands = |role: &str| stack.facts.iter().any(|l| l.layer == "device" && l.name == role);
         for (role, &size) in devices.sizes.iter().filter(|(role, _)| stands(role)) {
-            let empty = DevicePlan { size, stored: Bytes(0), file: None, largest: false };
+            let empty = DevicePlan {
+                size,
+                stored: Bytes(0),
+                file: None,
+                largest: false,
+                model: devices.models.get(role).cloned(),
+            };
             let plan = plans.entry(role.clone()).or_insert(empty);
             plan.stored = plan.stored.max(estimate::stored(stages, size));
         }
@@ -258,7 +264,13 @@ fn device_plans(made: &[Made]) -> BTreeMap<String, DevicePlan> {
         };
         for (role, image) in devices.images.iter().filter(|(role, _)| copied(role)) {
             let file = Some(image.path.clone());
-            let read = DevicePlan { size: image.size, stored: Bytes(0), file, largest: false };
+            let read = DevicePlan {
+                size: image.size,
+                stored: Bytes(0),
+                file,
+                largest: false,
+                model: None,
+            };
             plans.insert(role.clone(), read);
         }
     }

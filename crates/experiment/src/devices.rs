@@ -10,7 +10,8 @@ use units::Bytes;
 
 use crate::bounds;
 use crate::diagnostic::Diagnostic;
-use crate::file::File;
+use crate::file::{Device, File};
+use crate::plan::ModelPlan;
 use crate::stacks::VariantStack;
 use crate::stages::Stage;
 use crate::variants::Variant;
@@ -27,6 +28,8 @@ pub(crate) struct Devices {
     pub sizes: BTreeMap<String, Bytes>,
     /// Those that are only read.
     pub images: BTreeMap<String, Image>,
+    /// What those are modelled like that are not as fast as the host.
+    pub models: BTreeMap<String, ModelPlan>,
 }
 
 /// A file or block device of the host that is only read.
@@ -45,7 +48,20 @@ pub(crate) fn read(variant: &Variant, name: &str) -> Result<Devices, Vec<Diagnos
         match (&given.size, &given.file) {
             (Some(size), None) => {
                 mistakes.extend(check_size(size));
+                match model(given, size.get_ref().0) {
+                    Ok(model) => devices.models.extend(model.map(|model| (role.clone(), model))),
+                    Err(mistake) => mistakes.push(mistake),
+                }
                 devices.sizes.insert(role.clone(), *size.get_ref());
+            }
+            (None, Some(_)) if given.like.is_some() || given.faults.is_some() => {
+                mistakes.push(Diagnostic::at(
+                    device.at.clone(),
+                    format!(
+                        "The device '{role}' is a file that is only read, and cannot be modelled"
+                    ),
+                    "leave like and faults out, or give size in place of file",
+                ));
             }
             (None, Some(image)) => match image_of(image.get_ref(), name) {
                 Ok(found) => {
@@ -109,6 +125,29 @@ pub(crate) fn unused(
         )
     })
     .collect()
+}
+
+/// What a device is modelled like.
+fn model(device: &Device, size: u64) -> Result<Option<ModelPlan>, Diagnostic> {
+    let faults = device.faults.as_ref();
+    let Some(like) = &device.like else {
+        return faults.map_or(Ok(None), |faults| {
+            let message = "Only a modelled disk can have faults";
+            let help = "say what it is like, as in like = \"hdd\"; like = \"memory\" is as fast as it can be";
+            Err(Diagnostic::at(faults.span(), message, help))
+        });
+    };
+    let wrong = |span, error: &disk::Error| Diagnostic::at(span, error.to_string(), error.help());
+    like.get_ref().profile().map_err(|error| wrong(like.span(), &error))?;
+    let mut list = Vec::new();
+    if let Some(faults) = faults {
+        for (i, fault) in faults.get_ref().iter().enumerate() {
+            let place = format!("faults[{i}]");
+            fault.check(&place, size).map_err(|error| wrong(faults.span(), &error))?;
+        }
+        list.clone_from(faults.get_ref());
+    }
+    Ok(Some(ModelPlan { like: like.get_ref().clone(), faults: list }))
 }
 
 fn check_size(size: &Spanned<Bytes>) -> Option<Diagnostic> {

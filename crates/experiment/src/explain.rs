@@ -47,6 +47,8 @@ pub struct ExplainedDevice {
     pub file: Option<std::path::PathBuf>,
     /// Whether variants ask for different sizes: this is the largest of them, for all.
     pub largest: bool,
+    /// What the lab models it like.
+    pub like: Option<String>,
 }
 
 /// One variant.
@@ -91,6 +93,7 @@ pub fn explain(plan: &Plan) -> Explained {
                 stored_bytes: d.stored.0,
                 file: d.file.clone(),
                 largest: d.largest,
+                like: d.model.as_ref().map(|model| model.like.to_string()),
             })
             .collect(),
         variants: plan.cells.iter().filter(|c| c.repeat == 1).map(variant).collect(),

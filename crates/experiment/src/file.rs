@@ -1,5 +1,6 @@
 //! The experiment file's own keys, read with their places.
 
+use disk::{Fault, Like};
 use toml::Spanned;
 use units::{Bytes, Key};
 
@@ -29,6 +30,13 @@ pub(crate) const VARIANT: Key = key("variant", "tables: [[variant]]", "[{ name =
 const STAGE: Key = key("stage", "tables: [[stage]]", "[{ do = \"allocate\" }]");
 const QUESTION: Key = key("question", "tables: [[question]]", "[{ metric = \"iops\" }]");
 const SIZE: Key = key("size", "a size from 64M on, in multiples of 4k", "\"12G\"");
+const LIKE: Key = key(
+    "like",
+    "a disk that there is a model of, alone or in a table with other values for its parameters",
+    "{ base = \"hdd\", rpm = 5400 }",
+);
+const FAULTS: Key =
+    key("faults", "a list of faults of a modelled disk", "[{ fault = \"slow\", factor = 4 }]");
 const FILE: Key = key("file", "the path of a file that is copied from", "\"data.img\"");
 const EXPECT: Key =
     key("expect", "tables: [[expect]]", "[{ metric = \"iops\", variant = \"b\", above = 1000 }]");
@@ -79,6 +87,10 @@ pub(crate) struct Device<'t> {
     pub size: Option<Spanned<Bytes>>,
     /// Of a device that stages copy from.
     pub file: Option<Spanned<String>>,
+    /// What it is modelled like in the lab.
+    pub like: Option<Spanned<Like>>,
+    /// Its faults there.
+    pub faults: Option<Spanned<Vec<Fault>>>,
 }
 
 /// `[[variant]]`: one stack to compare.
@@ -209,7 +221,9 @@ impl<'t> Device<'t> {
     pub(crate) fn read(named: Named<Table<'t>>) -> Result<Named<Self>, Diagnostic> {
         let Named { name, at, value: table } = named;
         let mut keys = table.clone();
-        let device = Self { size: keys.take(&SIZE)?, file: keys.take(&FILE)?, table };
+        let (size, file) = (keys.take(&SIZE)?, keys.take(&FILE)?);
+        let (like, faults) = (keys.take(&LIKE)?, keys.take(&FAULTS)?);
+        let device = Self { size, file, like, faults, table };
         keys.finish()?;
         Ok(Named { name, at, value: device })
     }

@@ -9,7 +9,9 @@ use layers::{Allocate, Kind, Offer, Place, Wants};
 use results::model::LayerFacts;
 use units::Bytes;
 
+use crate::devices::Devices;
 use crate::diagnostic::Diagnostic;
+use crate::plan::ModelPlan;
 use crate::plan::{Needs, PlacedLayer, Target};
 use crate::stacks::{On, VariantStack, WrittenLayer};
 
@@ -38,17 +40,18 @@ pub(crate) struct Built {
 /// Raises a variant's stack on paper: every step, probe and wait.
 pub(crate) fn build(
     variant: &VariantStack,
-    devices: &BTreeMap<String, Bytes>,
+    devices: &Devices,
     run_tag: &str,
 ) -> Result<Built, Vec<Diagnostic>> {
     let mut built = Built::empty();
-    for (role, size) in devices {
+    let Devices { sizes, models, .. } = devices;
+    for (role, size) in sizes {
         let device = format!("{{device.{role}}}");
         built.offers.insert(role.clone(), Offer::Block { device, bytes: size.0 });
     }
     let used = |role: &&String| variant.layers.iter().any(|l| l.on.names().any(|on| on == *role));
-    for role in devices.keys().filter(used) {
-        built.start(role, devices[role]);
+    for role in sizes.keys().filter(used) {
+        built.start(role, sizes[role], models.get(role));
     }
     for (position, layer) in variant.layers.iter().enumerate() {
         let before = position.checked_sub(1).and_then(|before| variant.layers.get(before));
@@ -99,14 +102,13 @@ impl Built {
     }
 
     /// Empties a device at the start of every cell.
-    fn start(&mut self, role: &str, size: Bytes) {
+    fn start(&mut self, role: &str, size: Bytes, model: Option<&ModelPlan>) {
         let device = format!("{{device.{role}}}");
         self.up.push(layers::fresh(&device));
-        self.facts.push(LayerFacts {
-            layer: "device".into(),
-            name: role.to_owned(),
-            settings: BTreeMap::from([("size".to_owned(), size.to_string())]),
-        });
+        let mut settings = BTreeMap::from([("size".to_owned(), size.to_string())]);
+        settings.extend(model.map(|model| ("like".to_owned(), model.like.to_string())));
+        let name = role.to_owned();
+        self.facts.push(LayerFacts { layer: "device".into(), name, settings });
         self.nodes.push(NamedDevice { name: role.to_owned(), path: device });
     }
 

@@ -32,7 +32,7 @@ pub struct Plan {
 }
 
 /// A block device that stacks are built on, or a file that is copied from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DevicePlan {
     /// Size of the virtual disk in the lab; the least that a real device must have.
     pub size: Bytes,
@@ -44,6 +44,19 @@ pub struct DevicePlan {
     /// Whether variants ask for different sizes: it is the largest of them, for all.
     #[serde(default)]
     pub largest: bool,
+    /// What the virtual disk is modelled like; `None`: a file, as fast as the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelPlan>,
+}
+
+/// A modelled disk.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelPlan {
+    /// What it is modelled like.
+    pub like: disk::Like,
+    /// Its faults.
+    #[serde(default)]
+    pub faults: Vec<disk::Fault>,
 }
 
 /// What a machine must have to execute the plan.

@@ -17,6 +17,10 @@ pub const SHIPPED: &[Shipped] = &[
     },
     Shipped { name: "copy-on-vdo", text: include_str!("../../../experiments/copy-on-vdo.toml") },
     Shipped { name: "dedupe-cost", text: include_str!("../../../experiments/dedupe-cost.toml") },
+    Shipped {
+        name: "disk-profiles",
+        text: include_str!("../../../experiments/disk-profiles.toml"),
+    },
     Shipped { name: "vdo-vs-plain", text: include_str!("../../../experiments/vdo-vs-plain.toml") },
 ];
 

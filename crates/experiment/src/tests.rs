@@ -27,6 +27,7 @@ mod expected;
 mod fills;
 mod graphs;
 mod mistakes;
+mod modelled;
 mod pictures;
 mod sweeps;
 mod targets;

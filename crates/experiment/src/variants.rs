@@ -271,7 +271,11 @@ impl<'t> Variant<'t> {
             return Err(nothing(setting, std::slice::from_ref(self)));
         };
         let (fixed, instead): (&[&str], _) = match thing {
-            Thing::Device(_) | Thing::Tree(_) => (&[], ""),
+            Thing::Device(_) => (
+                &["like", "faults"],
+                "all variants of a run have the same virtual disks: name another device, and put the variant's stack on it",
+            ),
+            Thing::Tree(_) => (&[], ""),
             Thing::Layer(_) => {
                 (&["name", "layer"], "give the variant a stack of its own: [[variant.stack]]")
             }

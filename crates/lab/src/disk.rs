@@ -39,6 +39,7 @@ pub(crate) fn check_all(spec: &VmSpec) -> Result<&Path> {
     for disk in &spec.disks {
         check(disk, &spec.disks)?;
     }
+    crate::modelled::check(&spec.disks)?;
     check_space(home, spec.will_write, "the virtual disks")?;
     Ok(home)
 }
@@ -55,6 +56,7 @@ pub(crate) fn make(spec: &VmSpec) -> Result<Vec<Drive>> {
     };
     spec.disks
         .iter()
+        .filter(|disk| disk.model.is_none())
         .map(|disk| make_one(disk, home, spec.disk_home == DiskHome::Nameless, aio, note.clone()))
         .collect()
 }
@@ -146,7 +148,7 @@ fn make_one(
             file: if nameless { seen } else { path.display().to_string() },
             options: options.clone(),
         },
-        facts: DiskFacts { role: disk.role.clone(), size: disk.size, options, note },
+        facts: DiskFacts { role: disk.role.clone(), size: disk.size, options, note, model: None },
         inherited: nameless.then(|| file.into()),
     })
 }
@@ -159,7 +161,7 @@ fn read_only(disk: &Disk, image: &Path, aio: Aio, note: Option<String>) -> Resul
     let options = format!("cache={cache},aio={},readonly=on", aio.name());
     Ok(Drive {
         argument: DriveArgument { role: disk.role.clone(), file: seen, options: options.clone() },
-        facts: DiskFacts { role: disk.role.clone(), size: disk.size, options, note },
+        facts: DiskFacts { role: disk.role.clone(), size: disk.size, options, note, model: None },
         inherited: Some(file.into()),
     })
 }
@@ -167,7 +169,7 @@ fn read_only(disk: &Disk, image: &Path, aio: Aio, note: Option<String>) -> Resul
 /// A disk for what an image of the lab holds, with this serial number.
 pub(crate) fn image(serial: &str, size: Bytes, image: &Path, aio: Option<Aio>) -> Result<Drive> {
     let (aio, note) = aio.map_or_else(usual_aio, |aio| (aio, None));
-    read_only(&Disk { role: serial.to_owned(), size, image: None }, image, aio, note)
+    read_only(&Disk { role: serial.to_owned(), size, image: None, model: None }, image, aio, note)
 }
 
 /// QEMU's cache mode for the file `seen`, and what is to be said of it: past the page cache of the host, which would be in
@@ -230,7 +232,7 @@ mod tests {
     use super::*;
 
     fn disk(role: &str, size: u64) -> Disk {
-        Disk { role: role.into(), size: Bytes(size), image: None }
+        Disk { role: role.into(), size: Bytes(size), image: None, model: None }
     }
 
     #[test]

@@ -54,6 +54,24 @@ pub struct DiskFacts {
     pub options: String,
     /// Why not the usual options, when they are not.
     pub note: Option<String>,
+    /// What it was modelled like; `None`: it was a file, as fast as the host.
+    #[serde(default)]
+    pub model: Option<ModelFacts>,
+}
+
+/// The model of a virtual disk.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelFacts {
+    /// What it was modelled like: `hdd, rpm 5400`.
+    pub like: String,
+    /// Every parameter of the model, as people read it.
+    pub parameters: std::collections::BTreeMap<String, String>,
+    /// Its faults, as they were asked for.
+    pub faults: Vec<serde_json::Value>,
+    /// How late its replies were; `None` until its machine has ended.
+    pub served: Option<::disk::front::Served>,
+    /// Why that is not known.
+    pub note: Option<String>,
 }
 
 /// Milliseconds from [`crate::Vm::start`] (or, where given, from the command) to each moment; `None` when it never came.

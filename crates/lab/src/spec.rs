@@ -15,7 +15,7 @@ use crate::{Error, Result};
 pub const LEAST_MEMORY: Bytes = Bytes(256 * Bytes::MIB);
 
 /// One virtual disk: empty and sparse, or a file of the host that the guest can only read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Disk {
     /// Its role in the experiment (`data`): at most 20 letters, digits, `-` and `_`.
     pub role: String,
@@ -23,6 +23,21 @@ pub struct Disk {
     pub size: Bytes,
     /// The file or block device whose bytes the guest reads; it is opened for reading only. `None`: a fresh disk.
     pub image: Option<PathBuf>,
+    /// What it is modelled like; `None`: a file, as fast as the host.
+    pub model: Option<Model>,
+}
+
+/// A disk whose times a model computes, and whose contents are in the host's memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Model {
+    /// What it is modelled like.
+    pub like: ::disk::Like,
+    /// Its faults.
+    pub faults: Vec<::disk::Fault>,
+    /// What faults are drawn by.
+    pub seed: units::Seed,
+    /// How many bytes will be stored on it at most, as far as is known.
+    pub stored: Bytes,
 }
 
 /// Where the bytes of virtual disks are.
@@ -168,14 +183,21 @@ impl VmSpec {
     /// Adds an empty disk.
     #[must_use]
     pub fn with_disk(mut self, role: &str, size: Bytes) -> Self {
-        self.disks.push(Disk { role: role.to_owned(), size, image: None });
+        self.disks.push(Disk { role: role.to_owned(), size, image: None, model: None });
+        self
+    }
+
+    /// Adds an empty disk that behaves as `model` says.
+    #[must_use]
+    pub fn with_modelled(mut self, role: &str, size: Bytes, model: Model) -> Self {
+        self.disks.push(Disk { role: role.to_owned(), size, image: None, model: Some(model) });
         self
     }
 
     /// Adds a disk that holds the first `size` bytes of `image`, which the guest can read and nobody changes.
     #[must_use]
     pub fn with_image(mut self, role: &str, size: Bytes, image: PathBuf) -> Self {
-        self.disks.push(Disk { role: role.to_owned(), size, image: Some(image) });
+        self.disks.push(Disk { role: role.to_owned(), size, image: Some(image), model: None });
         self
     }
 }

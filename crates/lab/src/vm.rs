@@ -18,6 +18,7 @@ use crate::end::{End, Evidence, judge, tail};
 use crate::facts::LabFacts;
 use crate::keeper::{Exit, Keeper};
 use crate::link::Frame;
+use crate::modelled::{Server, Trace};
 use crate::spec::VmSpec;
 
 /// How long QEMU may take to end after the guest has said that it is done.
@@ -41,6 +42,9 @@ pub enum Received {
 pub struct Vm {
     // Dropped first: the guest is gone before anything it uses.
     keeper: Keeper,
+    /// Those who serve modelled disks; they end when the machine does.
+    servers: Vec<Server>,
+    traces: Vec<Trace>,
     handle: Handle,
     frames: Receiver<Frame>,
     state: Arc<State>,
@@ -117,6 +121,11 @@ impl Vm {
         tail(&self.console)
     }
 
+    /// What modelled disks were asked for, once the machine has ended.
+    pub fn take_traces(&mut self) -> Vec<Trace> {
+        std::mem::take(&mut self.traces)
+    }
+
     /// The shell's end of the console, once.
     pub(crate) fn take_shell(&mut self) -> Option<UnixStream> {
         self.shell.take()
@@ -132,6 +141,11 @@ impl Vm {
             self.keeper.killer().kill();
             self.keeper.wait(POWER_OFF)
         });
+        for server in std::mem::take(&mut self.servers) {
+            let (facts, trace) = server.finish();
+            self.state.disk_served(facts);
+            self.traces.extend(trace);
+        }
         let console = self.console_tail();
         let qemu_said = tail(&self.qemu_said);
         let at_deadline = exit_or_killed.is_some_and(|exit| exit.at_deadline);

@@ -12,6 +12,7 @@ pub mod dm;
 pub mod extents;
 pub mod interrupt;
 pub mod lifeline;
+pub mod priority;
 pub mod reap;
 pub mod stamps;
 pub mod ticks;

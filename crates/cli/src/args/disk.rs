@@ -17,6 +17,16 @@ pub enum DiskCommand {
     Bench(DiskBenchArgs),
     /// Say what the requests of a trace would have taken on other disks, in model time.
     Replay(DiskReplayArgs),
+    /// Serve a disk to the virtual machine that connects to standard input, for the lab.
+    #[command(hide = true)]
+    Serve(DiskServeArgs),
+}
+
+/// `fathom disk serve`
+#[derive(Debug, Args)]
+pub struct DiskServeArgs {
+    /// The disk, as JSON.
+    pub service: String,
 }
 
 /// `fathom disk show`

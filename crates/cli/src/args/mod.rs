@@ -21,7 +21,8 @@ pub use bench::{
 pub use catalogue::CatalogueArgs;
 pub use clean::{CleanArgs, LayersArgs};
 pub use disk::{
-    DiskBenchArgs, DiskCommand, DiskReplayArgs, DiskShowArgs, TraceCommand, TraceShowArgs,
+    DiskBenchArgs, DiskCommand, DiskReplayArgs, DiskServeArgs, DiskShowArgs, TraceCommand,
+    TraceShowArgs,
 };
 pub use estimate::{BenchEstimateArgs, EstimateArgs};
 pub use explain::ExplainArgs;

@@ -70,8 +70,9 @@ fn text(explained: &Explained) -> Text {
             continue;
         }
         let largest = if device.largest { ", the most that a variant asks for" } else { "" };
+        let like = device.like.as_ref().map_or_else(String::new, |like| format!(" like {like}"));
         text.line(format!(
-            "device  {} of {}{largest}; at most {} are stored on it",
+            "device  {} of {}{largest}{like}; at most {} are stored on it",
             device.role,
             Bytes(device.size_bytes),
             Bytes(device.stored_bytes),

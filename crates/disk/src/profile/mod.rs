@@ -92,6 +92,15 @@ impl Profile {
         self.parameters.iter().zip(self.values.iter().copied())
     }
 
+    /// Whether what was replied to may be lost in a power cut.
+    pub fn is_volatile(&self) -> bool {
+        match self.kind {
+            Kind::Hdd => self.get("write_cache") != 0.0,
+            Kind::Flash => self.get("power_loss_protection") == 0.0,
+            Kind::Memory => false,
+        }
+    }
+
     /// The value of a parameter, which is one of the profile's.
     pub(crate) fn get(&self, name: &str) -> f64 {
         self.values().find(|(p, _)| p.name == name).map_or(f64::NAN, |(_, value)| value)

@@ -39,6 +39,35 @@ pub(crate) fn emulated_cpu(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     Vec::from_iter((manifest.accelerator == Accelerator::Tcg).then_some(finding))
 }
 
+/// Replies of a modelled disk that came late: a figure of it is the host's too.
+pub(crate) fn late_disks(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
+    /// The part of the model's median latency that the 99th percentile of lateness may be.
+    const PART: f64 = 0.1;
+    let disks = result.manifest.lab.as_ref().and_then(|lab| lab["disks"].as_array());
+    let late = disks.into_iter().flatten().filter_map(|disk| {
+        let (role, served) = (disk["role"].as_str()?, &disk["model"]["served"]);
+        let [p99, median] =
+            [served["late_p99_ns"].as_f64()?, served["model_p50_ns"].as_f64()?];
+        let priority = served["priority"].as_str().map_or_else(String::new, |why| {
+            format!(" Who served it had no real-time priority ({why}).")
+        });
+        // A disk without a model has no time of its own to compare with.
+        (median > 0.0 && p99 > PART * median).then(|| Finding {
+            rule: "late_disk".into(),
+            severity: Severity::Warning,
+            subject: Some(role.to_owned()),
+            message: format!("Replies of the modelled disk {role} came late: its latencies are the host's, too."),
+            evidence: format!(
+                "99 of 100 replies were late by up to {}; half of the model's own latencies are up to {}.{priority}",
+                units::show::nanos(p99),
+                units::show::nanos(median),
+            ),
+            remedy: "Run it on a quiet machine, as root or with ulimit -r 1; of fast disks take shapes, not figures.".into(),
+        })
+    });
+    late.collect()
+}
+
 /// How far the guest's clock may be off: what a wrong guess of its rate costs is far more.
 const CLOCK_TOLERANCE: f64 = 0.05;
 

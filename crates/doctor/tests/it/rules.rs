@@ -75,6 +75,26 @@ fn a_guest_clock_that_runs_wrong_is_an_error_and_a_small_error_of_it_is_none() {
 }
 
 #[test]
+fn replies_of_a_modelled_disk_that_come_late_are_named_with_the_disk() {
+    let served = |p99: u64| {
+        move |r: &mut ResultSet| {
+            let served = serde_json::json!({
+                "late_p99_ns": p99, "model_p50_ns": 1_000_000, "priority": "not permitted",
+            });
+            let disks = serde_json::json!([
+                {"role": "plain", "model": null},
+                {"role": "slow", "model": {"like": "hdd", "served": served}},
+            ]);
+            r.manifest.lab = Some(serde_json::json!({"disks": disks}));
+        }
+    };
+    let late = only("late_disk", served(150_000));
+    assert_eq!(late.subject.as_deref(), Some("slow"));
+    assert!(late.evidence.contains("150 µs") && late.evidence.contains("not permitted"));
+    assert_eq!(after(served(90_000)), []);
+}
+
+#[test]
 fn three_repeats_are_too_few_and_four_are_not() {
     let with = |n: u32| {
         move |r: &mut ResultSet| {

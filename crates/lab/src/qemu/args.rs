@@ -24,6 +24,8 @@ pub(crate) struct Machine {
     pub(crate) command_line: String,
     /// The disks in order.
     pub(crate) disks: Vec<DriveArgument>,
+    /// Abstract names of the sockets at which modelled disks are served.
+    pub(crate) modelled: Vec<String>,
     /// The descriptor of the link's socket.
     pub(crate) link: i32,
     /// The descriptor of the shell's socket.
@@ -59,7 +61,8 @@ impl Machine {
         }
         put("-display", "none".into());
         put("-nic", "none".into());
-        put("-machine", "q35,smm=off,hpet=off,vmport=off".into());
+        let shared = if self.modelled.is_empty() { "" } else { ",memory-backend=memory" };
+        put("-machine", format!("q35,smm=off,hpet=off,vmport=off{shared}"));
         if self.kvm {
             put("-accel", "kvm".into());
             put("-cpu", "host".into());
@@ -69,6 +72,11 @@ impl Machine {
             put("-cpu", "max,la57=off".into());
         }
         put("-m", format!("{}M", self.memory.0 / Bytes::MIB));
+        if !self.modelled.is_empty() {
+            // Who serves a disk reads and writes the guest's memory.
+            let size = self.memory.0 / Bytes::MIB;
+            put("-object", format!("memory-backend-memfd,id=memory,size={size}M,share=on"));
+        }
         put("-smp", self.cpus.to_string());
         put("-kernel", self.kernel.clone());
         put("-initrd", self.initrd.clone());
@@ -88,6 +96,15 @@ impl Machine {
             let file = file.replace(',', ",,");
             put("-drive", format!("if=none,id=disk{number},format=raw,{options},file={file}"));
             put("-device", format!("virtio-blk-pci,drive=disk{number},serial={role}"));
+        }
+        // No iothread: guests hang with one where the CPU is emulated.
+        for (number, name) in self.modelled.iter().enumerate() {
+            let queue = ::disk::front::QUEUE;
+            put("-chardev", format!("socket,id=model{number},path={name},abstract=on"));
+            put(
+                "-device",
+                format!("vhost-user-blk-pci,chardev=model{number},queue-size={queue},num-queues=1"),
+            );
         }
         list
     }
@@ -111,6 +128,7 @@ mod tests {
                 file: "/kept/a,b/data.img".into(),
                 options: "cache=none,aio=threads,discard=unmap".into(),
             }],
+            modelled: Vec::new(),
             link: 6,
             shell: None,
             console: "/proc/self/fd/8".into(),
@@ -141,6 +159,20 @@ mod tests {
         assert!(
             after(&list, "-device").contains(&"virtio-blk-pci,drive=disk0,serial=data".to_owned())
         );
+    }
+
+    #[test]
+    fn only_a_guest_with_modelled_disks_shares_its_memory() {
+        let mut machine = machine();
+        let plain = machine.arguments();
+        assert_eq!(after(&plain, "-machine"), ["q35,smm=off,hpet=off,vmport=off"]);
+        assert!(after(&plain, "-object").is_empty());
+        machine.modelled = vec!["fathom-7-0".into()];
+        let list = machine.arguments();
+        assert_eq!(after(&list, "-object"), ["memory-backend-memfd,id=memory,size=1536M,share=on"]);
+        assert!(after(&list, "-machine")[0].ends_with(",memory-backend=memory"));
+        let device = "vhost-user-blk-pci,chardev=model0,queue-size=256,num-queues=1".to_owned();
+        assert!(after(&list, "-device").contains(&device));
     }
 
     #[test]

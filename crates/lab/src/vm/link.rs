@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::facts::{LabFacts, Timings};
+use crate::facts::{DiskFacts, LabFacts, Timings};
 use crate::guest::Up;
 use crate::link::{Frame, FrameKind, read_frame};
 use crate::{Error, Result};
@@ -54,6 +54,14 @@ impl State {
 
     pub(super) fn since_start(&self) -> Duration {
         self.began.elapsed()
+    }
+
+    /// Notes how a modelled disk was served.
+    pub(super) fn disk_served(&self, served: DiskFacts) {
+        let mut facts = lock(&self.facts);
+        if let Some(disk) = facts.disks.iter_mut().find(|disk| disk.role == served.role) {
+            *disk = served;
+        }
     }
 
     /// Sets one moment to now.

@@ -16,6 +16,7 @@ use crate::disk::{self, Drive};
 use crate::facts::{LabFacts, Timings};
 use crate::guest::Order;
 use crate::keeper::Keeper;
+use crate::modelled::{self, Server};
 use crate::qemu::{Machine, Qemu, command_line};
 use crate::spec::{CommandLine, Purpose, VmSpec};
 use crate::supply::{self, Supply};
@@ -42,6 +43,7 @@ pub(super) fn start(spec: &VmSpec) -> Result<Vm> {
     let image = cache::hold(&spec.image)?;
     let qemu = Qemu::find(&spec.cache)?;
     let drives = disk::make(spec)?;
+    let servers = modelled::start(spec, began)?;
     let supplies = supply::drives(spec)?;
     let memory = initrd::make(&spec.image, &spec.program, &order(spec), &spec.mission)?;
     let (console, console_end) = console(spec)?;
@@ -49,11 +51,13 @@ pub(super) fn start(spec: &VmSpec) -> Result<Vm> {
     let link = pair()?;
     let shell = (spec.purpose == Purpose::Shell).then(pair).transpose()?;
 
-    let machine =
+    let mut machine =
         machine(spec, moment, [&drives, &supplies], &memory, &console_end, &link, shell.as_ref());
+    machine.modelled = servers.iter().map(Server::name).collect();
     let arguments = machine.arguments();
     let mut facts = facts(spec, &qemu, &machine, &arguments, &drives);
     facts.timings.prepared_ms = prepared_ms;
+    facts.disks.extend(servers.iter().map(Server::facts));
 
     let mut inherited: Vec<OwnedFd> =
         drives.into_iter().chain(supplies).filter_map(|drive| drive.inherited).collect();
@@ -74,6 +78,8 @@ pub(super) fn start(spec: &VmSpec) -> Result<Vm> {
     let frames = listen(link.ours, Arc::clone(&state))?;
     Ok(Vm {
         keeper,
+        servers,
+        traces: Vec::new(),
         handle,
         frames,
         state,
@@ -143,6 +149,7 @@ fn machine(
         link: link.theirs.as_raw_fd(),
         shell: shell.map(|pair| pair.theirs.as_raw_fd()),
         console: disk::inherited_name(console),
+        modelled: Vec::new(),
     }
 }
 

@@ -132,8 +132,29 @@ fn lab<'a>(set: &'a ResultSet, key: &str) -> Option<&'a Value> {
 fn disk(disk: &Value) -> String {
     let text = |key: &str| disk.get(key).and_then(Value::as_str).map(str::to_owned);
     let size = disk.get("size").and_then(Value::as_f64).map(units::show::bytes);
-    let parts = [text("role"), size, text("options"), text("note")];
+    let parts = [text("role"), size, text("options"), text("note"), modelled(&disk["model"])];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// What a virtual disk was modelled like, and how late its replies were.
+fn modelled(model: &Value) -> Option<String> {
+    let like = model["like"].as_str()?;
+    let parameters = model["parameters"].as_object()?.iter();
+    let parameters: Vec<String> = parameters
+        .map(|(name, value)| format!("{name} {}", value.as_str().unwrap_or("?")))
+        .collect();
+    let mut text = format!("modelled like {like}");
+    if !parameters.is_empty() {
+        text += &format!(" ({})", parameters.join(", "));
+    }
+    let time = |key: &str| model["served"][key].as_f64().map(units::show::nanos);
+    if let (Some(half), Some(most)) = (time("late_p50_ns"), time("late_p99_ns")) {
+        text += &format!("; replies late by {half} (p50), {most} (p99)");
+    }
+    let faults = model["faults"].as_array().filter(|faults| !faults.is_empty());
+    text += &faults
+        .map_or_else(String::new, |faults| format!("; faults: {}", Value::from(faults.clone())));
+    Some(text)
 }
 
 /// Moments of the lab's start in milliseconds, as seconds, in the order they came.

@@ -2,12 +2,14 @@
 
 mod bench;
 mod replay;
+mod serve;
 mod show;
 mod table;
 mod trace;
 
 pub use bench::run as bench;
 pub use replay::run as replay;
+pub use serve::run as serve;
 pub use show::{list, show};
 pub use trace::run as trace;
 

@@ -1,0 +1,350 @@
+//! A modelled disk that a virtual machine sees: vhost-user-blk, served by a process of the host.
+//!
+//! QEMU shares the guest's memory and the ring of requests; one thread takes requests from it, asks the model when each ends, and
+//! replies then. That thread keeps time: it waits for the ring and a timer and for nothing else. Contents are in memory, and the
+//! trace is written by another thread.
+
+mod config;
+mod late;
+mod ring;
+
+use std::collections::HashMap;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::net::UnixListener;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use late::Notes;
+use ring::{Asked, Chain};
+use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
+use serde::{Deserialize, Serialize};
+use units::{Bytes, Seed};
+use vhost::vhost_user::Listener;
+use vhost::vhost_user::message::{VhostUserProtocolFeatures, VhostUserVirtioFeatures};
+use vhost_user_backend::{VhostUserBackendMut, VhostUserDaemon, VringMutex, VringT};
+use virtio_bindings::virtio_config::VIRTIO_F_VERSION_1;
+use virtio_bindings::virtio_ring::{VIRTIO_RING_F_EVENT_IDX, VIRTIO_RING_F_INDIRECT_DESC};
+use virtio_queue::QueueT;
+use vm_memory::{GuestAddressSpace, GuestMemoryAtomic, GuestMemoryMmap};
+use vmm_sys_util::epoll::EventSet;
+use vmm_sys_util::event::{
+    EventConsumer, EventFlag, EventNotifier, new_event_consumer_and_notifier,
+};
+
+use crate::drive::{Drive, Reply};
+use crate::error::{Error, Result};
+use crate::request::{Op, Request};
+use crate::trace::{Header, Record};
+use crate::{Disk, Like, Store};
+
+type Memory = GuestMemoryAtomic<GuestMemoryMmap>;
+
+/// Requests that the ring holds.
+pub const QUEUE: usize = 256;
+/// The timer among the events of the thread: queues and the end come before.
+const TIMER: u16 = 2;
+
+/// A disk to serve.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Service {
+    /// Its role, which is its serial number in the guest.
+    pub role: String,
+    /// Its size as the guest sees it, in bytes.
+    pub size: Bytes,
+    /// What it is modelled like.
+    pub like: Like,
+    /// Its faults.
+    #[serde(default)]
+    pub faults: Vec<crate::Fault>,
+    /// What faults are drawn by.
+    pub seed: Seed,
+    /// How many bytes it may hold in memory.
+    pub most: Bytes,
+    /// Where the trace is written to.
+    pub trace: PathBuf,
+    /// How many requests the trace holds at most.
+    pub most_requests: u64,
+}
+
+/// What was served.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Served {
+    /// Replies.
+    pub requests: u64,
+    /// By how much half of them were late at most: sent, minus computed.
+    pub late_p50_ns: u64,
+    /// By how much 99 of 100 were late at most.
+    pub late_p99_ns: u64,
+    /// The latest.
+    pub late_max_ns: u64,
+    /// The median latency that the model computed.
+    pub model_p50_ns: u64,
+    /// Whether the thread that keeps time ran before all usual ones, or why not.
+    #[serde(default)]
+    pub priority: Option<String>,
+    /// Why the trace is not whole.
+    pub trace_error: Option<String>,
+}
+
+/// A request of the guest that has no reply yet.
+#[derive(Debug)]
+struct Pending {
+    chain: Chain,
+    request: Request,
+}
+
+/// The device.
+#[derive(Debug)]
+struct Front {
+    drive: Drive,
+    role: String,
+    size: u64,
+    features: u64,
+    memory: Memory,
+    began: Instant,
+    timer: OwnedFd,
+    event_idx: bool,
+    /// Why this thread has no priority; not asked for yet.
+    priority: Option<std::result::Result<(), String>>,
+    pending: HashMap<u64, Pending>,
+    asked: u64,
+    bytes: Vec<u8>,
+    replies: Vec<Reply>,
+    notes: Notes,
+}
+
+/// Serves a disk to the one machine that connects to `listener`, until it goes away.
+pub fn serve(listener: UnixListener, service: &Service) -> Result<Served> {
+    let failed = |what: &str| {
+        let what = what.to_owned();
+        move |error: &dyn std::fmt::Display| Error::Front { what, why: error.to_string() }
+    };
+    let front = Front::new(service)?;
+    let timer = front.timer.as_raw_fd();
+    let memory = front.memory.clone();
+    let front = Arc::new(Mutex::new(front));
+    let mut daemon = VhostUserDaemon::new(service.role.clone(), Arc::clone(&front), memory)
+        .map_err(|error| failed("cannot be made")(&error))?;
+    for handler in daemon.get_epoll_handlers() {
+        handler
+            .register_listener(timer, EventSet::IN, u64::from(TIMER))
+            .map_err(|error| failed("cannot wait for its timer")(&error))?;
+    }
+    let mut listener = Listener::from(listener);
+    daemon.start(&mut listener).map_err(|error| failed("cannot be connected to")(&error))?;
+    // It ends with the machine; how the connection broke says nothing more.
+    let _ = daemon.wait();
+    daemon.get_epoll_handlers().iter().for_each(|handler| handler.send_exit_event());
+    let mut front = front.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut served = front.notes.finish();
+    served.priority = match front.priority.take() {
+        Some(Err(why)) => Some(why),
+        _ => None,
+    };
+    Ok(served)
+}
+
+impl Front {
+    fn new(service: &Service) -> Result<Self> {
+        let profile = service.like.profile()?;
+        let size = service.size.0;
+        let disk = Disk::new(&profile, size).with_faults(&service.faults, size, service.seed)?;
+        let header = Header {
+            role: service.role.clone(),
+            size,
+            like: service.like.clone(),
+            faults: service.faults.clone(),
+        };
+        let io = |what, path: &PathBuf| {
+            let path = path.clone();
+            move |source| Error::Io { what, path, source }
+        };
+        let trace = std::fs::File::options().write(true).open(&service.trace);
+        let trace = trace.map_err(io("cannot write", &service.trace))?;
+        let timer = rustix::time::timerfd_create(
+            TimerfdClockId::Monotonic,
+            TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC,
+        );
+        let timer = timer.map_err(|e| io("cannot make a timer for", &service.trace)(e.into()))?;
+        Ok(Self {
+            drive: Drive::new(disk, Store::new(size, service.most)),
+            role: service.role.clone(),
+            size,
+            features: config::features(profile.is_volatile()),
+            memory: GuestMemoryAtomic::new(GuestMemoryMmap::new()),
+            began: Instant::now(),
+            timer,
+            event_idx: false,
+            priority: None,
+            pending: HashMap::new(),
+            asked: 0,
+            bytes: Vec::new(),
+            replies: Vec::new(),
+            notes: Notes::begin(trace, &header, service.most_requests)?,
+        })
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// Takes everything out of the ring.
+    fn take(&mut self, ring: &VringMutex) -> std::io::Result<()> {
+        let memory = self.memory.memory();
+        loop {
+            let next = ring.get_mut().get_queue_mut().pop_descriptor_chain(memory.clone());
+            let Some(chain) = next else { return Ok(()) };
+            self.submit(ring, chain)?;
+        }
+    }
+
+    fn submit(&mut self, ring: &VringMutex, chain: Chain) -> std::io::Result<()> {
+        let mut bytes = std::mem::take(&mut self.bytes);
+        let asked = ring::asked(&chain, &mut bytes);
+        match asked {
+            Asked::Serial => used(ring, &chain, ring::serial(&chain, &self.role))?,
+            Asked::Unknown => used(ring, &chain, ring::refuse(&chain))?,
+            Asked::Disk { op, offset, length } => {
+                let arrival = self.now();
+                self.replies_until(ring, arrival)?;
+                self.asked += 1;
+                let request = Request { id: self.asked, arrival, op, offset, length, fua: false };
+                self.pending.insert(self.asked, Pending { chain, request });
+                self.drive.submit(request, &bytes);
+            }
+        }
+        self.bytes = bytes;
+        Ok(())
+    }
+
+    /// Sends the replies that are due.
+    fn replies_until(&mut self, ring: &VringMutex, now: u64) -> std::io::Result<()> {
+        let mut replies = std::mem::take(&mut self.replies);
+        self.drive.advance(now, &mut replies);
+        for reply in replies.drain(..) {
+            self.reply(ring, reply)?;
+        }
+        self.replies = replies;
+        Ok(())
+    }
+
+    fn reply(&mut self, ring: &VringMutex, reply: Reply) -> std::io::Result<()> {
+        let Some(Pending { chain, request }) = self.pending.remove(&reply.id) else {
+            return Ok(());
+        };
+        let mut data = Vec::new();
+        let mut well = reply.failed.is_none();
+        if well && request.op == Op::Read {
+            data.resize(request.length as usize, 0);
+            well = self.drive.read(request.offset, &mut data).is_ok();
+        }
+        used(ring, &chain, ring::answer(&chain, &data, well))?;
+        let late = self.now().saturating_sub(reply.at);
+        self.notes.add(Record {
+            arrival_ns: request.arrival,
+            op: request.op,
+            fua: request.fua,
+            failed: !well,
+            offset: request.offset,
+            length: u32::try_from(request.length).unwrap_or(u32::MAX),
+            latency_ns: reply.at.saturating_sub(request.arrival),
+            late_ns: u32::try_from(late).unwrap_or(u32::MAX),
+        });
+        Ok(())
+    }
+
+    /// Sets the timer to what happens next.
+    fn set_timer(&self) -> std::io::Result<()> {
+        let at = self.drive.next().map_or(0, |at| at.saturating_sub(self.now()).max(1));
+        let none = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let value = Timespec {
+            tv_sec: i64::try_from(at / 1_000_000_000).unwrap_or(i64::MAX),
+            tv_nsec: (at % 1_000_000_000) as i64,
+        };
+        let new = Itimerspec { it_interval: none, it_value: value };
+        rustix::time::timerfd_settime(self.timer.as_fd(), TimerfdTimerFlags::empty(), &new)?;
+        Ok(())
+    }
+}
+
+fn used(ring: &VringMutex, chain: &Chain, length: u32) -> std::io::Result<()> {
+    ring.add_used(chain.head_index(), length).map_err(std::io::Error::other)
+}
+
+impl VhostUserBackendMut for Front {
+    type Bitmap = ();
+    type Vring = VringMutex;
+
+    fn num_queues(&self) -> usize {
+        1
+    }
+
+    fn max_queue_size(&self) -> usize {
+        QUEUE
+    }
+
+    fn features(&self) -> u64 {
+        let ring = 1 << VIRTIO_RING_F_INDIRECT_DESC | 1 << VIRTIO_RING_F_EVENT_IDX;
+        let protocol = VhostUserVirtioFeatures::PROTOCOL_FEATURES.bits();
+        self.features | ring | protocol | 1 << VIRTIO_F_VERSION_1
+    }
+
+    fn protocol_features(&self) -> VhostUserProtocolFeatures {
+        VhostUserProtocolFeatures::CONFIG
+    }
+
+    fn exit_event(&self, _thread: usize) -> Option<(EventConsumer, EventNotifier)> {
+        new_event_consumer_and_notifier(EventFlag::NONBLOCK | EventFlag::CLOEXEC).ok()
+    }
+
+    fn set_event_idx(&mut self, enabled: bool) {
+        self.event_idx = enabled;
+    }
+
+    fn get_config(&self, offset: u32, size: u32) -> Vec<u8> {
+        let config = config::bytes(self.size);
+        let at = |i: u32| config.get(i as usize).copied().unwrap_or(0);
+        (offset..offset.saturating_add(size)).map(at).collect()
+    }
+
+    fn update_memory(&mut self, memory: Memory) -> std::io::Result<()> {
+        self.memory = memory;
+        Ok(())
+    }
+
+    /// The ring has requests, or the timer is due. Requests that come meanwhile are taken too.
+    fn handle_event(
+        &mut self,
+        event: u16,
+        _set: EventSet,
+        rings: &[VringMutex],
+        _thread: usize,
+    ) -> std::io::Result<()> {
+        if self.priority.is_none() {
+            self.priority = Some(sys::priority::real_time().map_err(|error| error.to_string()));
+        }
+        let Some(ring) = rings.first() else { return Ok(()) };
+        if event == TIMER {
+            // How often it was due does not matter.
+            let _ = rustix::io::read(&self.timer, &mut [0; 8]);
+        }
+        loop {
+            if self.event_idx {
+                ring.disable_notification().map_err(std::io::Error::other)?;
+            }
+            self.take(ring)?;
+            let now = self.now();
+            self.replies_until(ring, now)?;
+            let more =
+                self.event_idx && ring.enable_notification().map_err(std::io::Error::other)?;
+            if !more {
+                break;
+            }
+        }
+        if ring.needs_notification().map_err(std::io::Error::other)? {
+            ring.signal_used_queue()?;
+        }
+        self.set_timer()
+    }
+}

@@ -1,0 +1,159 @@
+//! Modelled disks: for each a process of the host that serves it to the machine, and ends with it.
+
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::os::fd::OwnedFd;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use ::disk::front::{Served, Service};
+use units::Bytes;
+
+use crate::disk::{inherited_name, nameless_file};
+use crate::facts::{DiskFacts, ModelFacts};
+use crate::keeper::Keeper;
+use crate::spec::{Disk, Model, VmSpec};
+use crate::{Error, Result};
+
+/// What a store may hold beside what is stored: versions in the disk's cache.
+const VERSIONS: Bytes = Bytes(128 * Bytes::MIB);
+/// The most requests of a trace: 64 MiB.
+const MOST_REQUESTS: u64 = 2 << 20;
+/// How long one that serves may take to end after its machine.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What a modelled disk was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trace {
+    /// The disk's role.
+    pub role: String,
+    /// The bytes of the trace.
+    pub bytes: Vec<u8>,
+}
+
+/// One disk's process.
+#[derive(Debug)]
+pub(crate) struct Server {
+    name: String,
+    keeper: Keeper,
+    trace: File,
+    said: File,
+    facts: DiskFacts,
+}
+
+/// Refuses disks that there is no model of, and those that do not fit into memory together.
+pub(crate) fn check(disks: &[Disk]) -> Result<()> {
+    let mut needed = 0u64;
+    for disk in disks {
+        let Some(model) = &disk.model else { continue };
+        model.like.profile().map_err(|error| bad(&disk.role, &error))?;
+        for (i, fault) in model.faults.iter().enumerate() {
+            fault.check(&format!("faults[{i}]"), disk.size.0).map_err(|e| bad(&disk.role, &e))?;
+        }
+        needed = needed.saturating_add(model.stored.0.min(disk.size.0) + VERSIONS.0);
+    }
+    match ::disk::available() {
+        Some(available) if needed > 0 => ::disk::check_room(Bytes(needed), available)
+            .map_err(|error| Error::BadSpec { what: error.to_string(), help: error.help() }),
+        _ => Ok(()),
+    }
+}
+
+fn bad(role: &str, error: &::disk::Error) -> Error {
+    Error::BadSpec { what: format!("disk {role}: {error}"), help: error.help() }
+}
+
+/// Starts who serves the modelled disks of a machine.
+pub(crate) fn start(spec: &VmSpec, began: Instant) -> Result<Vec<Server>> {
+    let modelled = spec.disks.iter().filter_map(|disk| Some((disk, disk.model.as_ref()?)));
+    modelled.map(|(disk, model)| serve(disk, model, spec, began)).collect()
+}
+
+fn serve(disk: &Disk, model: &Model, spec: &VmSpec, began: Instant) -> Result<Server> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    // An abstract name has no file that could be left behind.
+    let name = format!("fathom-{}-{number}", std::process::id());
+    let cannot = |source| Error::System { what: "cannot make a socket", source };
+    let address = SocketAddr::from_abstract_name(&name).map_err(cannot)?;
+    let listener = UnixListener::bind_addr(&address).map_err(cannot)?;
+    let share = |source| Error::System { what: "cannot duplicate a descriptor", source };
+    let (trace, said) = (nameless_file(spec.cache.dir())?, nameless_file(spec.cache.dir())?);
+    let theirs = OwnedFd::from(trace.try_clone().map_err(share)?);
+    let service = Service {
+        role: disk.role.clone(),
+        size: disk.size,
+        like: model.like.clone(),
+        faults: model.faults.clone(),
+        seed: model.seed,
+        most: Bytes(disk.size.0.saturating_add(VERSIONS.0)),
+        trace: inherited_name(&theirs).into(),
+        most_requests: MOST_REQUESTS,
+    };
+    let words = serde_json::to_string(&service)
+        .map_err(|error| Error::System { what: "cannot describe a disk", source: error.into() })?;
+    // The same program serves.
+    let mut command = Command::new("/proc/self/exe");
+    command.args(["disk", "serve", &words]).stdin(OwnedFd::from(listener));
+    command.stdout(said.try_clone().map_err(share)?).stderr(said.try_clone().map_err(share)?);
+    sys::lifeline::tie(&mut command, vec![theirs]);
+    let keeper = Keeper::start(command, began + spec.deadline + PATIENCE)?;
+    let options = format!("vhost-user-blk-pci,queue-size={}", ::disk::front::QUEUE);
+    let (role, size) = (disk.role.clone(), disk.size);
+    let model = Some(facts(model));
+    let facts = DiskFacts { role, size, options, note: None, model };
+    Ok(Server { name, keeper, trace, said, facts })
+}
+
+fn facts(model: &Model) -> ModelFacts {
+    let profile = model.like.profile().ok();
+    let values = profile.iter().flat_map(::disk::Profile::values);
+    ModelFacts {
+        like: model.like.to_string(),
+        parameters: values.map(|(p, value)| (p.name.to_owned(), p.show(value))).collect(),
+        faults: model.faults.iter().filter_map(|f| serde_json::to_value(f).ok()).collect(),
+        served: None,
+        note: None,
+    }
+}
+
+impl Server {
+    /// The abstract name of its socket.
+    pub(crate) fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    /// What it serves.
+    pub(crate) fn facts(&self) -> DiskFacts {
+        self.facts.clone()
+    }
+
+    /// Waits for its end, now that its machine is gone: how it served, and its trace.
+    pub(crate) fn finish(mut self) -> (DiskFacts, Option<Trace>) {
+        if self.keeper.wait(PATIENCE).is_none() {
+            self.keeper.killer().kill();
+            self.keeper.wait(PATIENCE);
+        }
+        let said = String::from_utf8_lossy(&all(&mut self.said)).into_owned();
+        let served = said.lines().find_map(|line| serde_json::from_str::<Served>(line).ok());
+        if let Some(model) = &mut self.facts.model {
+            let why = || format!("who served it did not end well: {}", said.trim());
+            model.note = served.is_none().then(why);
+            model.served = served;
+        }
+        let bytes = all(&mut self.trace);
+        let trace = Trace { role: self.facts.role.clone(), bytes };
+        (self.facts, Some(trace).filter(|trace| !trace.bytes.is_empty()))
+    }
+}
+
+/// Everything that another process wrote to a file.
+fn all(file: &mut File) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    // What cannot be read is not there.
+    let _ = file.rewind().and_then(|()| file.read_to_end(&mut bytes));
+    bytes
+}
