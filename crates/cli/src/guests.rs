@@ -165,7 +165,7 @@ impl Guests for LabGuests {
             files.push((guest.turn.file("kernel"), log.into_bytes()));
         }
         for trace in guest.vm.take_traces() {
-            let name = format!("lab/{}{}.trace", trace.role, suffix(guest.number));
+            let name = format!("lab/{}.trace", guest.turn.name(&trace.role));
             files.push((name, trace.bytes));
         }
         let said = guest.ended.map(|end| end.qemu_said).unwrap_or_default();
