@@ -92,7 +92,7 @@ fn page(args: &DiskShowArgs, profile: &Profile, reached: &[(&Reach, u32, Reached
     }
     if !reached.is_empty() {
         head(&mut text, &format!("What it reaches, in model time, with {}", args.size));
-        let rows: Vec<Vec<String>> = reached.iter().map(|row| cells(row)).collect();
+        let rows: Vec<Vec<String>> = reached.iter().map(cells).collect();
         text.append(&table(&["", "depth", "IOPS", "throughput", "p50", "p99"], &rows));
     }
     if !profile.published.is_empty() {
