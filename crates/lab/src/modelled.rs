@@ -131,6 +131,16 @@ impl Server {
         self.facts.clone()
     }
 
+    /// The role of its disk.
+    pub(crate) fn role(&self) -> String {
+        self.facts.role.clone()
+    }
+
+    /// Whether its process has ended; while the machine runs it should not.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.keeper.wait(Duration::ZERO).is_some()
+    }
+
     /// Waits for its end, now that its machine is gone: how it served, and its trace.
     pub(crate) fn finish(mut self) -> (DiskFacts, Option<Trace>) {
         if self.keeper.wait(PATIENCE).is_none() {

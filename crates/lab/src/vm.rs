@@ -8,7 +8,7 @@ use std::fs::File;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub use handle::Handle;
 use link::State;
@@ -25,6 +25,10 @@ use crate::spec::VmSpec;
 const POWER_OFF: Duration = Duration::from_secs(15);
 /// How long QEMU may take to end after the link broke without a word.
 const AFTER_LOSS: Duration = Duration::from_secs(3);
+/// How often it is looked whether modelled disks are still served.
+const DISK_CHECK: Duration = Duration::from_secs(1);
+/// How long the link may take to end when who served a disk has ended.
+const AFTER_DISK: Duration = Duration::from_millis(500);
 
 /// What [`Vm::recv`] found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,10 +72,30 @@ impl Vm {
         if let Some(end) = &self.end {
             return Received::Ended(end.clone());
         }
-        match self.frames.recv_timeout(timeout) {
-            Ok(frame) => Received::Frame(frame),
-            Err(RecvTimeoutError::Timeout) => Received::Nothing,
-            Err(RecvTimeoutError::Disconnected) => Received::Ended(self.conclude()),
+        let until = Instant::now() + timeout;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            // I/O to a disk that nobody serves never ends, nor would the guest.
+            let lost = self.servers.iter().find(|server| server.has_ended()).map(Server::role);
+            let slice = match (&lost, self.servers.is_empty()) {
+                // Where QEMU itself has ended, the link is at its end at once.
+                (Some(_), _) => AFTER_DISK,
+                (None, true) => left,
+                (None, false) => left.min(DISK_CHECK),
+            };
+            match self.frames.recv_timeout(slice) {
+                Ok(frame) => return Received::Frame(frame),
+                Err(RecvTimeoutError::Disconnected) => return Received::Ended(self.conclude()),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if let Some(role) = lost.filter(|_| !self.state.outcome().done) {
+                self.state.failed(format!("the process that served disk {role} ended"));
+                self.keeper.killer().kill();
+                return Received::Ended(self.conclude());
+            }
+            if left <= slice {
+                return Received::Nothing;
+            }
         }
     }
 

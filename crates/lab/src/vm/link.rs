@@ -48,6 +48,11 @@ impl State {
         lock(&self.outcome).clone()
     }
 
+    /// Notes why the session failed; what was said first is nearest to the cause.
+    pub(super) fn failed(&self, why: String) {
+        lock(&self.outcome).failed.get_or_insert(why);
+    }
+
     pub(super) fn kernel_log(&self) -> Option<String> {
         lock(&self.outcome).kernel_log.clone()
     }
