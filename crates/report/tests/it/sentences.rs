@@ -2,7 +2,7 @@
 
 use results::ResultSet;
 use results::fixture;
-use results::model::{Accelerator, CellState};
+use results::model::{Accelerator, CellState, SweepFacts};
 
 use crate::given;
 
@@ -82,4 +82,46 @@ fn a_single_variant_tells_its_own_figures_and_no_cell_tells_nothing() {
     }
     let none = "No cell ended well, so there are no figures.";
     assert_eq!(said(&result), (none.to_owned(), none.to_owned()));
+}
+
+/// The fixture with a sweep of two points, the second at a third of the speed in both variants.
+fn swept() -> ResultSet {
+    let mut result = measured();
+    let point = |depth: &str| SweepFacts {
+        stage: "random-write".into(),
+        point: [("depth".to_owned(), depth.to_owned())].into(),
+    };
+    for variant in &mut result.manifest.plan.variants {
+        let mut again = variant.stages[1].clone();
+        again.name = "random-write depth=1".into();
+        again.sweep = Some(point("1"));
+        variant.stages[1].sweep = Some(point("32"));
+        variant.stages[1].name = "random-write depth=32".into();
+        variant.stages.push(again);
+    }
+    for record in result.cells.iter_mut().filter_map(|cell| cell.record.as_mut()) {
+        let mut again = record.stages[1].clone();
+        (again.index, again.name) = (2, "random-write depth=1".into());
+        again.load.as_mut().unwrap().duration_ns *= 3;
+        record.stages[1].name = "random-write depth=32".into();
+        record.stages.push(again);
+    }
+    result
+}
+
+#[test]
+fn the_points_of_a_sweep_are_one_clause_and_the_best_and_the_worst_where_nothing_is_asked() {
+    let (_, page) = said(&swept());
+    let start = "With vdo, randwrite in random-write ran at 0.39× to 0.39× the IOPS of plain over 2 points; ";
+    assert!(page.starts_with(start), "{page}");
+    let mut alone = swept();
+    alone.manifest.plan.variants.truncate(1);
+    alone.manifest.plan.questions.clear();
+    alone.cells.retain(|cell| cell.entry.variant == "plain");
+    let view = given::view(&alone);
+    let said = view.verdicts.first().map(|said| said.text.as_str()).unwrap_or_default();
+    assert!(said.starts_with("IOPS of randwrite: most in random-write depth=32 ("), "{said}");
+    let points = &report::json::json(&view)["variants"][0]["stages"]["random-write"]["points"];
+    assert_eq!(points[1]["at"]["depth"], "1", "{points}");
+    assert_eq!(points[1]["stage"], "random-write depth=1");
 }
