@@ -168,7 +168,7 @@ fn repeat(file: &File, choices: &Choices) -> u32 {
 
 fn assemble(file: &File, choices: &Choices, made: &[Made], commands: &Needs) -> Plan {
     let repeat = repeat(file, choices);
-    let cells = order::interleaved(made.len(), repeat)
+    let cells = order::drawn(made.len(), repeat, choices.seed)
         .into_iter()
         .enumerate()
         .map(|(index, (v, repeat))| {
@@ -215,6 +215,7 @@ fn facts(file: &File, choices: &Choices, made: &[Made]) -> PlanFacts {
         about: file.about.clone(),
         source: file.source.clone(),
         repeat: repeat(file, choices),
+        order_drawn: true,
         variants: made.iter().map(variant).collect(),
         questions: file.question.iter().map(Question::facts).collect(),
         expectations: expectations(file, made, choices.scale.name()),

@@ -41,10 +41,13 @@ fn refused(from: &str, to: &str) -> String {
 }
 
 #[test]
-fn the_shipped_experiment_becomes_ten_interleaved_cells() {
+fn the_shipped_experiment_becomes_ten_cells_repeat_by_repeat() {
     let plan = plan(shipped("vdo-vs-plain").unwrap().text).unwrap();
-    let order: Vec<_> = plan.cells.iter().map(|c| c.variant.as_str()).collect();
-    assert_eq!(order[..4], ["plain", "vdo", "vdo", "plain"]);
+    for block in plan.cells.chunks(2) {
+        assert_eq!(block[0].repeat, block[1].repeat);
+        assert_ne!(block[0].variant, block[1].variant);
+    }
+    assert!(plan.facts.order_drawn);
     assert_eq!(plan.cells.len(), 10);
     assert!(plan.needs.modules.iter().any(|m| m.contains("vdo")), "{:?}", plan.needs);
     for cell in &plan.cells {

@@ -120,6 +120,5 @@ fn order(explained: &Explained) -> String {
     if explained.order.len() <= MOST_CELLS {
         return format!("order   {}", explained.order.join("; "));
     }
-    let back = if explained.repeat > 1 { ", then back, and so on" } else { "" };
-    format!("order   {} x: {}{back}", explained.repeat, first.join("; "))
+    format!("order   {} x, drawn anew each time: {}", explained.repeat, first.join("; "))
 }

@@ -187,11 +187,12 @@ fn a_result_of_the_lab_says_where_it_comes_from() {
     assert!(result.manifest.guest.as_ref().unwrap().0["kernel"].contains("amd64"));
     assert!(result.lab_files.keys().any(|name| name.contains("console")));
     assert!(result.lab_files.keys().any(|name| name.contains("kernel")));
-    let vdo = result.cells[1].record.as_ref().unwrap();
+    let cell = result.cells_of("vdo").next().unwrap();
+    let vdo = cell.record.as_ref().unwrap();
     assert!(vdo.facts.keys().any(|name| name.contains("instance")), "{:?}", vdo.facts);
     assert_eq!(vdo.leftovers, Some(Vec::new()));
     assert!(result.transcript.iter().any(|line| line.argv.iter().any(|a| a == "lvcreate")));
-    let sources: std::collections::BTreeSet<_> = result.cells[1]
+    let sources: std::collections::BTreeSet<_> = cell
         .rows
         .iter()
         .filter_map(|row| match row {

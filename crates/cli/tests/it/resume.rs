@@ -145,7 +145,7 @@ fn explain_shows_factors_the_time_of_each_cell_and_what_a_scale_sets() {
         "18 cells",
         "factor  dedupe: off, on",
         "factor  duplicates: 0%, 25%, 50%, 75%",
-        "order   1 x: dedupe off, compression off, duplicates 0%; ",
+        "order   1 x, drawn anew each time: dedupe off, compression off, duplicates 0%; ",
         "variant dedupe on, compression in vain, duplicates 0%, about 1",
         "as the first variant's",
     ] {

@@ -4,7 +4,7 @@ use units::Bytes;
 
 use super::choices;
 use super::plan;
-use crate::{Choices, Diagnostic, Plan, Scale, compose};
+use crate::{CellPlan, Choices, Diagnostic, Plan, Scale, compose};
 
 const HEAD: &str = "name = \"x\"\nabout = \"x\"\nrepeat = 1\n[devices.data]\nsize = \"8G\"\n";
 const STACK: &str = "[[stack]]\nlayer = \"vdo\"\non = \"data\"\nlogical_size = \"1G\"\n";
@@ -14,6 +14,12 @@ const LOAD: &str = "[[stage]]\ndo = \"load\"\nname = \"write\"\nmeasure = true\n
 fn planned(rest: &str) -> Plan {
     let text = format!("{HEAD}{STACK}{LOAD}{rest}");
     plan(&text).unwrap_or_else(|error| panic!("{text}\n{}", error.render(false)))
+}
+
+/// The first cell of each variant, in the order of the variants.
+fn cells(plan: &Plan) -> Vec<&CellPlan> {
+    let cell = |name: &String| plan.cells.iter().find(|cell| cell.variant == *name).unwrap();
+    plan.facts.variants.iter().map(|variant| cell(&variant.name)).collect()
 }
 
 /// The first mistake, which has to stand on `line`.
@@ -60,7 +66,7 @@ fn set_changes_stages_deep_keys_and_devices_of_one_variant() {
 fn a_names_dots_are_no_keys() {
     let stage = "[[stage]]\ndo = \"load\"\nname = \"write.more\"\nops = { write = 100 }\nios = 1\n";
     let plan = planned(&format!("{stage}{TWO}set.\"write.more.depth\" = 4\n"));
-    let depths: Vec<_> = plan.cells[1].stages.iter().map(|s| s.load().unwrap().depth).collect();
+    let depths: Vec<_> = cells(&plan)[1].stages.iter().map(|s| s.load().unwrap().depth).collect();
     assert_eq!(depths, [32, 4]);
 }
 
@@ -135,7 +141,7 @@ fn factors_are_crossed_and_cells_named_by_their_levels() {
     );
     assert_eq!(setting(&plan, 0, "vdo", "dedupe"), "off");
     assert_eq!(setting(&plan, 5, "vdo", "dedupe"), "on");
-    let dedupe = |cell: usize| plan.cells[cell].stages[0].load().unwrap().content.dedupe.0;
+    let dedupe = |variant: usize| cells(&plan)[variant].stages[0].load().unwrap().content.dedupe.0;
     assert_eq!((dedupe(3), dedupe(5)), (0.0, 50.0));
     let levels = &plan.facts.variants[4].levels;
     assert_eq!((levels["dedupe"].as_str(), levels["duplicates"].as_str()), ("on", "25%"));
@@ -168,7 +174,7 @@ fn a_variant_without_what_a_factor_sets_is_there_once() {
 #[test]
 fn a_stage_is_for_all_cells_of_a_variant_or_for_one_of_them() {
     let only = |name: &str| format!("{TWO}{DEDUPE}[[stage]]\ndo = \"read\"\nonly = [\"{name}\"]\n");
-    let stages = |plan: &Plan| plan.cells.iter().map(|cell| cell.stages.len()).collect::<Vec<_>>();
+    let stages = |plan: &Plan| cells(plan).iter().map(|cell| cell.stages.len()).collect::<Vec<_>>();
     assert_eq!(stages(&planned(&only("b"))), [1, 1, 2, 2]);
     assert_eq!(stages(&planned(&only("b, dedupe on"))), [1, 1, 1, 2]);
     assert!(mistake(&only("c"), "only = [\"c\"]").help.unwrap().contains("b, dedupe on"));
@@ -300,7 +306,7 @@ const SCALES: &str = "[scale.lab]\nset.\"vdo.logical_size\" = \"512M\"\nset.\"wr
 fn a_scale_is_set_last_and_what_it_sets_is_kept() {
     let rest = format!("{TWO}set.\"vdo.logical_size\" = \"3G\"\n{SCALES}");
     let lab = chosen(&rest, Scale::Usual("lab"), &[]).unwrap();
-    let sizes: Vec<_> = lab.cells.iter().map(|c| c.target.offer.bytes() >> 20).collect();
+    let sizes: Vec<_> = cells(&lab).into_iter().map(|c| c.target.offer.bytes() >> 20).collect();
     assert_eq!(sizes, [512, 256]);
     assert_eq!(lab.facts.scale.as_deref(), Some("lab"));
     let set = [
@@ -310,7 +316,7 @@ fn a_scale_is_set_last_and_what_it_sets_is_kept() {
     ];
     assert_eq!(lab.facts.scaled, set);
     let full = chosen(&rest, Scale::Usual("full"), &[]).unwrap();
-    let sizes: Vec<_> = full.cells.iter().map(|c| c.target.offer.bytes() >> 20).collect();
+    let sizes: Vec<_> = cells(&full).into_iter().map(|c| c.target.offer.bytes() >> 20).collect();
     assert_eq!((sizes, full.facts.scale), (vec![1024, 3072], None));
     let tiny = chosen(&rest, Scale::Asked("tiny".into()), &[]).unwrap();
     assert_eq!(tiny.cells[0].stages[0].load().unwrap().depth, 1);
@@ -328,7 +334,7 @@ fn a_scale_says_nothing_of_layers_that_a_variant_does_not_have() {
     let rest = format!(
         "{plain}[[variant]]\nname = \"vdo\"\n[scale.lab]\nset.\"vdo.logical_size\" = \"512M\"\n"
     );
-    assert_eq!(planned(&rest).cells[1].target.offer.bytes(), 512 << 20);
+    assert_eq!(cells(&planned(&rest))[1].target.offer.bytes(), 512 << 20);
 }
 
 #[test]

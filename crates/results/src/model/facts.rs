@@ -106,6 +106,9 @@ pub struct PlanFacts {
     pub source: Option<String>,
     /// Repeats of each variant.
     pub repeat: u32,
+    /// Whether the order of the variants within each repeat was drawn; it alternated in results of earlier versions.
+    #[serde(default)]
+    pub order_drawn: bool,
     /// Its variants in order; the first is the base of comparisons.
     pub variants: Vec<VariantFacts>,
     /// What is asked: these metrics get verdicts.
