@@ -1,11 +1,11 @@
 //! Every other variant against the first, in each metric that both have.
 
 use results::model::{AskedMetric, PlanFacts};
-use stats::{Comparison, Verdict};
-use units::Better;
+use stats::{Comparison, Difference, Verdict};
+use units::{Better, Test};
 
 use crate::scope::{Of, Scope};
-use crate::values::MetricValues;
+use crate::values::{MetricValues, pairs};
 use crate::variant::VariantFigures;
 
 /// With Holm's correction and five repeats a side, more could never be decided.
@@ -22,24 +22,29 @@ pub struct MetricComparison {
     pub base: String,
     /// Name of the variant that is held against it.
     pub new: String,
-    /// Median of the new over median of the base; `None` where it has no meaning.
+    /// New over base: the mean within repeats, or the median over all, as the catalogue says of the metric; `None` where it has no
+    /// meaning.
     pub ratio: Option<f64>,
     /// Lower bound of the ratio's 95 % interval.
     pub low: Option<f64>,
     /// Upper bound of the ratio's 95 % interval.
     pub high: Option<f64>,
-    /// Two-sided p-value of the rank test, uncorrected.
+    /// New less base, where values of zero leave no ratio to test.
+    pub difference: Option<Difference>,
+    /// P-value, uncorrected: of the claim that the figures point to, or of any difference where nothing is asked.
     pub p: Option<f64>,
     /// The same corrected after Holm for all questions at once: what the verdict rests on. `None` when the
     /// experiment does not ask.
     pub p_adjusted: Option<f64>,
     /// The verdict; `None` when the experiment does not ask.
     pub verdict: Option<Verdict>,
-    /// Runs of the base.
-    pub n_base: usize,
-    /// Runs of the new variant.
-    pub n_new: usize,
-    /// About how many runs a side would decide; only on an unclear verdict.
+    /// Repeats in which both have a value.
+    pub n: usize,
+    /// Repeats in which only one has: they are left out.
+    pub dropped: usize,
+    /// How the repeats are compared.
+    pub test: Test,
+    /// About how many repeats would decide; only on an unclear verdict.
     pub repeats_that_would_decide: Option<u32>,
     /// The relative difference that does not matter (0.03 is 3 %); `None` when the experiment does not ask.
     pub threshold: Option<f64>,
@@ -60,9 +65,9 @@ struct Draft<'a> {
     values: &'a MetricValues,
     question: Option<(usize, &'a AskedMetric)>,
     better: Better,
+    test: Test,
     comparison: Comparison,
-    /// The p-value after the correction.
-    adjusted: Option<f64>,
+    dropped: usize,
 }
 
 pub(crate) fn compare_all(variants: &[VariantFigures], plan: &PlanFacts) -> Vec<MetricComparison> {
@@ -72,8 +77,8 @@ pub(crate) fn compare_all(variants: &[VariantFigures], plan: &PlanFacts) -> Vec<
     let mut drafts = Vec::new();
     for new in others {
         let pairs = base.values.iter().filter_map(|old| {
-            let better = better(plan, &old.scope, &old.metric)?;
-            pair(base, new, old, (questions, better))
+            let described = described(plan, &old.scope, &old.metric)?;
+            pair(base, new, old, (questions, described))
         });
         drafts.extend(pairs);
     }
@@ -87,7 +92,7 @@ fn pair<'a>(
     base: &VariantFigures,
     new: &'a VariantFigures,
     old: &MetricValues,
-    (questions, better): (&'a [AskedMetric], Better),
+    (questions, (better, test)): (&'a [AskedMetric], (Better, Test)),
 ) -> Option<Draft<'a>> {
     let values = new.values_of(&old.scope, &old.metric)?;
     let alone = |variant: &VariantFigures| variant.operations(old.scope.stage.as_deref()) == 1;
@@ -98,23 +103,27 @@ fn pair<'a>(
         Of::Load if alone(base) && alone(new) => return None,
         _ => {}
     }
-    if old.points.is_empty() || values.points.is_empty() {
+    let (pairs, dropped) = pairs(old, values);
+    if pairs.is_empty() {
         return None;
     }
     let question =
         questions.iter().enumerate().find(|(_, asked)| asks(asked, &old.scope, &old.metric));
-    let threshold = question.map_or(0.0, |(_, asked)| asked.threshold);
-    let comparison = stats::compare(&old.numbers(), &values.numbers(), better, threshold);
-    Some(Draft { new, values, question, better, comparison, adjusted: None })
+    let threshold = question.map(|(_, asked)| asked.threshold);
+    let comparison = stats::compare(&pairs, test, threshold);
+    Some(Draft { new, values, question, better, test, comparison, dropped })
 }
 
-/// Which direction of a metric is good. What neither the catalogue nor the plan describes is not shown, so it is not compared either.
-fn better(plan: &PlanFacts, scope: &Scope, metric: &str) -> Option<Better> {
+/// Which direction of a metric is good and how it is compared. What neither the catalogue nor the plan describes is not shown, so it
+/// is not compared either.
+fn described(plan: &PlanFacts, scope: &Scope, metric: &str) -> Option<(Better, Test)> {
     let picked = || match scope.of {
-        Of::Command => plan.picked_figure(scope.stage.as_deref(), metric).map(|p| p.better),
+        Of::Command => plan.picked_figure(scope.stage.as_deref(), metric),
         _ => None,
     };
-    layers::metric(metric).map(|metric| metric.better).or_else(picked)
+    let known = layers::metric(metric).map(|metric| (metric.better, metric.test));
+    // What a command prints is a rate, a time or an amount as far as Fathom knows.
+    known.or_else(|| picked().map(|picked| (picked.better, Test::Paired)))
 }
 
 /// Whether `asked` is a question about this metric of `scope`.
@@ -138,23 +147,16 @@ pub fn asks(asked: &AskedMetric, scope: &Scope, metric: &str) -> bool {
         }
 }
 
-/// Gives the verdicts on what is asked, with one correction over all of it; takes those on the rest away.
+/// Gives the verdicts on what is asked, with one correction over all of it.
 fn judge(drafts: &mut [Draft]) {
-    let asked: Vec<usize> = (0..drafts.len()).filter(|&i| drafts[i].question.is_some()).collect();
-    let p: Vec<f64> = asked.iter().map(|&i| drafts[i].comparison.p.unwrap_or(f64::NAN)).collect();
-    for (&i, p) in asked.iter().zip(stats::holm(&p)) {
-        let Some((_, question)) = drafts[i].question else { continue };
-        let better = drafts[i].better;
-        let p = Some(p).filter(|p| p.is_finite());
-        drafts[i].comparison.judge(p, better, question.threshold);
-        drafts[i].adjusted = p;
-    }
+    let asked = drafts.iter_mut().filter(|draft| draft.question.is_some());
+    let mut family: Vec<_> = asked.map(|draft| (&mut draft.comparison, draft.better)).collect();
+    stats::judge(&mut family);
 }
 
 impl Draft<'_> {
     fn finish(self, base: &str) -> MetricComparison {
         let comparison = self.comparison;
-        let asked = self.question.is_some();
         MetricComparison {
             metric: self.values.metric.clone(),
             scope: self.values.scope.clone(),
@@ -163,12 +165,14 @@ impl Draft<'_> {
             ratio: comparison.ratio,
             low: comparison.low,
             high: comparison.high,
+            difference: comparison.difference,
             p: comparison.p,
-            p_adjusted: self.adjusted,
-            verdict: comparison.verdict.filter(|_| asked),
-            n_base: comparison.n_base,
-            n_new: comparison.n_new,
-            repeats_that_would_decide: comparison.repeats_that_would_decide.filter(|_| asked),
+            p_adjusted: comparison.p_adjusted,
+            verdict: comparison.verdict,
+            n: comparison.n,
+            dropped: self.dropped,
+            test: self.test,
+            repeats_that_would_decide: comparison.repeats_that_would_decide,
             threshold: self.question.map(|(_, question)| question.threshold),
             method: comparison.method,
         }

@@ -39,6 +39,15 @@ impl MetricValues {
     }
 }
 
+/// Base and new of each repeat that has both values, and how many repeats have only one.
+pub(crate) fn pairs(base: &MetricValues, new: &MetricValues) -> (Vec<(f64, f64)>, usize) {
+    let own: BTreeMap<u32, f64> = new.points.iter().map(|p| (p.repeat, p.value)).collect();
+    let both = |point: &Point| Some((point.value, *own.get(&point.repeat)?));
+    let pairs: Vec<_> = base.points.iter().filter_map(both).collect();
+    let alone = base.points.len() + own.len() - 2 * pairs.len();
+    (pairs, alone)
+}
+
 /// Every metric of `cells`, which are the finished cells of one variant by repeat; of each measured stage `apart`, or of the
 /// only one.
 pub(crate) fn collect(cells: &[&CellData], apart: bool) -> Vec<MetricValues> {

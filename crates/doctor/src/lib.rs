@@ -14,7 +14,7 @@ use results::read::ResultSet;
 type Rule = fn(&ResultSet, &Analysis) -> Vec<Finding>;
 
 /// Every common rule. Within one severity, findings keep this order.
-const RULES: [Rule; 21] = [
+const RULES: [Rule; 23] = [
     rules::run::changed,
     rules::figures::contradictory,
     rules::run::simulated,
@@ -35,6 +35,8 @@ const RULES: [Rule; 21] = [
     rules::sampling::failed,
     rules::load::notices,
     rules::content::several,
+    rules::repeats::uneven,
+    rules::run::order_not_drawn,
     rules::run::unsealed,
 ];
 

@@ -1,6 +1,6 @@
 //! Figures that mean the same in every kind of cache: defined once, so that layers of one name compare across variants.
 
-use units::{Basis, Better, Metric, Unit};
+use units::{Basis, Better, Metric, Test, Unit};
 
 /// Share of I/Os that the cache answered.
 pub(crate) const HIT: Metric = Metric {
@@ -9,6 +9,7 @@ pub(crate) const HIT: Metric = Metric {
     unit: Unit::Percent,
     better: Better::Higher,
     basis: Basis::Counter,
+    test: Test::Paired,
     help: "I/Os that the cache answered, of all that reached it, reads and writes.",
 };
 
@@ -19,6 +20,7 @@ pub(crate) const USED: Metric = Metric {
     unit: Unit::Percent,
     better: Better::Neither,
     basis: Basis::Level,
+    test: Test::Paired,
     help: "How much of the cache holds blocks. One that is full of blocks nobody wants is slower than an empty one.",
 };
 
@@ -29,5 +31,6 @@ pub(crate) const DIRTY: Metric = Metric {
     unit: Unit::Bytes,
     better: Better::Neither,
     basis: Basis::Level,
+    test: Test::Paired,
     help: "Data that the cache has and the slow device has not.",
 };

@@ -1,9 +1,17 @@
 //! The catalogue of what commands are measured by; `CommandFigures::metrics` gives the figures.
 
-use units::{Basis, Better, Metric, Unit};
+use units::{Basis, Better, Metric, Test, Unit};
 
 const fn metric(id: &'static str, name: &'static str, unit: Unit, help: &'static str) -> Metric {
-    Metric { id, name, unit, better: Better::Lower, basis: Basis::Counter, help }
+    Metric {
+        id,
+        name,
+        unit,
+        better: Better::Lower,
+        basis: Basis::Counter,
+        test: Test::Paired,
+        help,
+    }
 }
 
 /// Metrics of a command.

@@ -1,9 +1,10 @@
 //! The catalogue of what loads are measured by.
 
-use units::{Basis, Better, Metric, Unit};
+use units::{Basis, Better, Metric, Test, Unit};
 
-const fn latency(id: &'static str, name: &'static str, help: &'static str) -> Metric {
-    Metric { id, name, unit: Unit::Nanos, better: Better::Lower, basis: Basis::Counter, help }
+const fn latency(id: &'static str, name: &'static str, test: Test, help: &'static str) -> Metric {
+    let (unit, better, basis) = (Unit::Nanos, Better::Lower, Basis::Counter);
+    Metric { id, name, unit, better, basis, test, help }
 }
 
 /// Metrics of one operation of a load.
@@ -14,6 +15,7 @@ pub(crate) static METRICS: &[Metric] = &[
         unit: Unit::PerSecond,
         better: Better::Higher,
         basis: Basis::Counter,
+        test: Test::Paired,
         help: "I/Os completed per second over the whole load, all jobs together.",
     },
     Metric {
@@ -22,20 +24,38 @@ pub(crate) static METRICS: &[Metric] = &[
         unit: Unit::BytesPerSecond,
         better: Better::Higher,
         basis: Basis::Counter,
+        test: Test::Paired,
         help: "Bytes moved by completed I/Os per second over the whole load, all jobs together.",
     },
     latency(
         "latency_mean_ns",
         "mean latency",
+        Test::Paired,
         "Mean time from submission to completion. At a fixed depth it is depth divided by IOPS, and says no more.",
     ),
-    latency("latency_min_ns", "smallest latency", "Shortest time from submission to completion."),
-    latency("latency_p50_ns", "median latency", "Half of the I/Os took no longer."),
-    latency("latency_p99_ns", "p99 latency", "Ninety-nine of a hundred I/Os took no longer."),
-    latency("latency_p999_ns", "p99.9 latency", "All but one of a thousand I/Os took no longer."),
+    latency(
+        "latency_min_ns",
+        "smallest latency",
+        Test::Ranked,
+        "Shortest time from submission to completion.",
+    ),
+    latency("latency_p50_ns", "median latency", Test::Paired, "Half of the I/Os took no longer."),
+    latency(
+        "latency_p99_ns",
+        "p99 latency",
+        Test::Ranked,
+        "Ninety-nine of a hundred I/Os took no longer.",
+    ),
+    latency(
+        "latency_p999_ns",
+        "p99.9 latency",
+        Test::Ranked,
+        "All but one of a thousand I/Os took no longer.",
+    ),
     latency(
         "latency_max_ns",
         "largest latency",
+        Test::Ranked,
         "The longest I/O. One value; it varies much between runs.",
     ),
     Metric {
@@ -44,6 +64,7 @@ pub(crate) static METRICS: &[Metric] = &[
         unit: Unit::Count,
         better: Better::Lower,
         basis: Basis::Counter,
+        test: Test::Ranked,
         help: "I/Os that failed or moved fewer bytes than asked.",
     },
     Metric {
@@ -52,6 +73,7 @@ pub(crate) static METRICS: &[Metric] = &[
         unit: Unit::Micros,
         better: Better::Lower,
         basis: Basis::Counter,
+        test: Test::Paired,
         help: "CPU time of the load's own threads per completed I/O; the layers' kernel threads are not in it.",
     },
 ];

@@ -7,6 +7,7 @@ use results::model::{
     AskedContent, CONTENT_SHARES, ContentFigure, ExpectedFigure, VerifyFigures, WrongKind,
 };
 use serde_json::{Map, Value, json};
+use stats::Difference;
 
 use crate::view::{Content, Figure, FigureRow, Of, Variant, View};
 
@@ -181,6 +182,11 @@ fn expectation(held: &Expectation) -> Value {
     })
 }
 
+fn difference(difference: Difference) -> Value {
+    let (low, high) = difference.interval.map(|interval| (interval.low, interval.high)).unzip();
+    json!({"value": difference.value, "low": low, "high": high})
+}
+
 fn compared(row: &FigureRow, comparison: &MetricComparison) -> Value {
     json!({
         "metric": row.metric,
@@ -192,12 +198,16 @@ fn compared(row: &FigureRow, comparison: &MetricComparison) -> Value {
         "ratio": comparison.ratio,
         "low": comparison.low,
         "high": comparison.high,
+        "difference": comparison.difference.map(difference),
         "p": comparison.p,
         "p_adjusted": comparison.p_adjusted,
         "threshold": comparison.threshold,
         "verdict": comparison.verdict,
-        "n_base": comparison.n_base,
-        "n_new": comparison.n_new,
+        "n_base": comparison.n,
+        "n_new": comparison.n,
+        "dropped": comparison.dropped,
+        "test": comparison.test,
+        "method": comparison.method,
         "repeats_that_would_decide": comparison.repeats_that_would_decide,
     })
 }

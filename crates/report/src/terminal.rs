@@ -1,9 +1,11 @@
 //! A result on a terminal: verdict, figures, findings; nothing that a log could not hold.
 
+use std::collections::BTreeSet;
+
 use analysis::ExpectationOutcome;
 use results::model::{Severity, plain_and_raw};
 use units::show::significant;
-use units::{is_obeyed, printable};
+use units::{Test, is_obeyed, printable};
 
 use crate::view::{Figure, FigureRow, View};
 use crate::wording::{self, NONE};
@@ -28,6 +30,10 @@ pub fn text(view: &View, width: usize, colour: bool) -> String {
     }
     for index in bases {
         out.push_str(&table(view, width, &ink, Some(index)));
+    }
+    if let Some(text) = compared(view) {
+        out.push_str(&ink.paint(Tint::Dim, &wrapped(&text, width, "")));
+        out.push_str("\n\n");
     }
     for held in &view.expectations {
         let tint = match held.outcome {
@@ -72,6 +78,28 @@ pub fn text(view: &View, width: usize, colour: bool) -> String {
         }
     }
     out
+}
+
+/// How what is asked was compared: `IOPS and CPU per I/O are paired, repeat by repeat; p99 latency is compared by ranks.`
+fn compared(view: &View) -> Option<String> {
+    let asked = || view.figures.iter().filter(|row| row.asked);
+    let by = |test: Test| {
+        let of = |row: &&FigureRow| row.comparisons.iter().flatten().any(|c| c.test == test);
+        let labels: BTreeSet<_> = asked().filter(of).map(|row| short(&row.label)).collect();
+        let be = if labels.len() == 1 { "is" } else { "are" };
+        let labels = labels.into_iter().collect::<Vec<_>>().join(", ");
+        (!labels.is_empty()).then(|| format!("{labels} {be}"))
+    };
+    let paired = by(Test::Paired).map(|labels| format!("{labels} paired, repeat by repeat"));
+    let ranked = by(Test::Ranked).map(|labels| format!("{labels} compared by ranks"));
+    let parts: Vec<_> = [paired, ranked].into_iter().flatten().collect();
+    let dropped =
+        asked().flat_map(|row| row.comparisons.iter().flatten()).map(|c| c.dropped).max()?;
+    let left_out = match dropped {
+        0 => String::new(),
+        n => format!(" Left out, as one side has no value: up to {n} of the repeats."),
+    };
+    Some(format!("{}.{left_out}", parts.join("; ")))
 }
 
 /// Labels of a table are cut to so many characters before the table is given up, columns.
@@ -228,8 +256,10 @@ fn line(row: &FigureRow, columns: Columns, detail: Detail) -> Line {
     let comparison = new.and_then(|index| row.comparisons.get(index)?.as_ref());
     let verdict = comparison.and_then(|c| c.verdict).map(|verdict| verdict.word().to_owned());
     if let Some(index) = new {
-        let ratio = comparison.and_then(|c| c.ratio).map_or(NONE.to_owned(), wording::ratio);
-        let range = comparison.and_then(wording::ratio_interval).filter(|_| detail >= Detail::Full);
+        let ratio = comparison.map_or(NONE.to_owned(), |c| wording::compared(row.unit, c));
+        let range = comparison
+            .and_then(|c| wording::ratio_interval(row.unit, c))
+            .filter(|_| detail >= Detail::Full);
         cells.push(spread(row, value(index), detail));
         cells.push(range.map_or(ratio.clone(), |range| format!("{ratio} {range}")));
         let p = comparison.and_then(wording::rests_on).filter(|_| detail == Detail::Certain);

@@ -3,7 +3,7 @@
 use analysis::{Expectation, MetricComparison};
 use results::model::{Bound, ExpectedFigure, FigureName};
 use stats::{LEAST_REPEATS, RANGE_BELOW};
-use units::{Unit, show};
+use units::{Test, Unit, show};
 
 use crate::view::{Figure, View};
 
@@ -13,8 +13,8 @@ pub const NONE: &str = "–";
 /// When a verdict claims a difference.
 pub fn claims() -> String {
     format!(
-        "a verdict claims a difference where the whole interval lies beyond what matters, the test agrees, and each side has \
-         {LEAST_REPEATS} repeats or more."
+        "a verdict is given where its p-value, corrected for all that is asked, is below 0.05 and there are {LEAST_REPEATS} repeats or \
+         more: a difference lies wholly beyond what does not matter, and the same lies wholly within."
     )
 }
 
@@ -69,10 +69,42 @@ pub fn ratio(number: f64) -> String {
     format!("{}×", show::significant(number, 3))
 }
 
-/// The interval of a ratio: `[0.353, 1.026]`; `None` when it has none.
-pub fn ratio_interval(comparison: &MetricComparison) -> Option<String> {
+/// The 95 % interval of a ratio: `[0.353, 1.026]`, or of the difference that stands for it; `None` when it has none.
+pub fn ratio_interval(unit: Unit, comparison: &MetricComparison) -> Option<String> {
+    if let Some(difference) = comparison.difference {
+        let interval = difference.interval?;
+        return Some(format!("[{}, {}]", signed(unit, interval.low), signed(unit, interval.high)));
+    }
     Some(format!("[{}, {}]", show::bound(comparison.low?), show::bound(comparison.high?)))
 }
+
+/// How new and base compare: a ratio, `0.37×`, or where there is none a difference, `+20`.
+pub fn compared(unit: Unit, comparison: &MetricComparison) -> String {
+    let difference = || comparison.difference.map(|difference| signed(unit, difference.value));
+    comparison.ratio.map(ratio).or_else(difference).unwrap_or_else(|| NONE.to_owned())
+}
+
+fn signed(unit: Unit, number: f64) -> String {
+    let sign = if number < 0.0 { "−" } else { "+" };
+    format!("{sign}{}", value(unit, number.abs()))
+}
+
+/// How the repeats were compared, in a word or two, with the repeats that were left out.
+pub fn tested(comparison: &MetricComparison) -> String {
+    let test = match comparison.test {
+        Test::Paired => "paired",
+        Test::Ranked => "by ranks",
+    };
+    match comparison.dropped {
+        0 => test.to_owned(),
+        1 => format!("{test}, 1 repeat with one side only left out"),
+        n => format!("{test}, {n} repeats with one side only left out"),
+    }
+}
+
+/// What the words for a test mean.
+pub const TESTS: &str = "Paired: the repeats' own ratios, their mean and Student's t, for rates, means and CPU. By ranks: every repeat of one \
+    side over every one of the other, their median and the rank test of Mann and Whitney, for tails and rare things.";
 
 /// A p-value: `0.0079`, `< 0.0001`.
 pub fn p_value(p: Option<f64>) -> String {

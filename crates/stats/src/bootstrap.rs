@@ -64,7 +64,7 @@ fn standard_error(sorted: &[f64]) -> f64 {
 }
 
 /// A standard normal deviate (Box and Muller 1958).
-fn standard_normal(rng: &mut SplitMix64) -> f64 {
+pub(crate) fn standard_normal(rng: &mut SplitMix64) -> f64 {
     let radius = (-2.0 * (1.0 - rng.unit()).ln()).sqrt();
     radius * (std::f64::consts::TAU * rng.unit()).cos()
 }

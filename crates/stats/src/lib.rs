@@ -1,4 +1,4 @@
-//! What a set of numbers says: summaries, quantiles, bootstrap intervals, rank tests, verdicts.
+//! What a set of numbers says: summaries, quantiles, intervals, tests, verdicts.
 //!
 //! The numbers are one per *run on a fresh stack*, except for [`Spread`] and
 //! [`effective_sample_size`], which describe the intervals within one run. Everything here is a
@@ -10,23 +10,27 @@
 mod autocorrelation;
 mod bootstrap;
 mod comparison;
+mod evidence;
 mod figure;
 mod holm;
+mod mann_whitney;
 mod normal;
 mod quantile;
-mod rank;
 mod ratio;
+#[cfg(test)]
+mod scipy;
+pub mod simulation;
 mod spread;
 mod steady;
+mod student;
 mod verdict;
 
 pub use autocorrelation::effective_sample_size;
-pub use comparison::{Comparison, compare};
+pub use comparison::{Comparison, Difference, compare, judge};
 pub use figure::{Figure, Interval, RANGE_BELOW, figure};
 pub use holm::holm;
 pub use quantile::{Sorted, quantile};
-pub use rank::{RankTest, rank_test};
 pub use ratio::ratio_of_medians;
 pub use spread::{Spread, spread};
 pub use steady::{SteadyRule, Window, window};
-pub use verdict::{LEAST_REPEATS, Verdict, decide};
+pub use verdict::{LEAST_REPEATS, Verdict};

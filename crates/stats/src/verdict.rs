@@ -3,13 +3,8 @@
 use serde::{Deserialize, Serialize};
 use units::Better;
 
-use crate::Comparison;
-
-/// With fewer repeats a side no verdict is given: not even complete separation is significant.
-pub const LEAST_REPEATS: usize = 4;
-
-/// A p-value below this is significant.
-const SIGNIFICANT: f64 = 0.05;
+/// With fewer repeats no verdict is given: of four a side not even complete separation decides two questions.
+pub const LEAST_REPEATS: usize = 5;
 
 /// What a comparison says about one metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -43,121 +38,49 @@ impl std::fmt::Display for Verdict {
     }
 }
 
-/// The verdict on `comparison`.
-///
-/// `threshold` is the share below which a difference does not matter (0.03: 3 %). The zone of
-/// ratios that do not matter is 1 − threshold to 1 + threshold.
-///
-/// * Fewer than four repeats on a side, or no interval: `Unclear`.
-/// * The whole 95 % interval of the ratio within the zone: `Same`.
-/// * The whole interval beyond the zone on one side, and `adjusted_p` (after [`crate::holm()`] over
-///   all metrics that the experiment asks about) below 0.05: `Better` or `Worse`.
-/// * Everything else: `Unclear`.
-///
-/// So each word but the last is a claim that could have been refuted. A metric of which neither
-/// direction is good ([`Better::Neither`]) can be `Same` or `Unclear`.
-pub fn decide(
-    comparison: &Comparison,
-    adjusted_p: Option<f64>,
-    better: Better,
-    threshold: f64,
-) -> Verdict {
-    let Some(interval) = comparison.interval() else { return Verdict::Unclear };
-    if comparison.n_base.min(comparison.n_new) < LEAST_REPEATS {
-        return Verdict::Unclear;
-    }
-    let (least, most) = zone(threshold);
-    if interval.low >= least && interval.high <= most {
-        return Verdict::Same;
-    }
-    if !adjusted_p.is_some_and(|p| p < SIGNIFICANT) {
-        return Verdict::Unclear;
-    }
-    let (greater, smaller) = (interval.low > most, interval.high < least);
-    match better {
-        Better::Higher if greater => Verdict::Better,
-        Better::Higher if smaller => Verdict::Worse,
-        Better::Lower if greater => Verdict::Worse,
-        Better::Lower if smaller => Verdict::Better,
-        _ => Verdict::Unclear,
+/// What figures point to, to be refuted or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Claim {
+    /// The new side is beyond the zone of what does not matter, above it.
+    More,
+    /// It is below that zone.
+    Less,
+    /// It is within.
+    Within,
+}
+
+impl Claim {
+    /// What an estimate points to; the borders belong to the zone.
+    pub(crate) fn of(estimate: f64, (low, high): (f64, f64)) -> Self {
+        if estimate > high {
+            Self::More
+        } else if estimate < low {
+            Self::Less
+        } else {
+            Self::Within
+        }
     }
 }
 
-/// The ratios that do not matter. A threshold that is no positive number leaves 1 alone.
-pub(crate) fn zone(threshold: f64) -> (f64, f64) {
-    let threshold = threshold.max(0.0);
-    (1.0 - threshold, 1.0 + threshold)
+/// The word for a claim that stands. A difference in a metric of which neither direction is good has none.
+pub(crate) fn word(claim: Claim, better: Better) -> Verdict {
+    match (claim, better) {
+        (Claim::Within, _) => Verdict::Same,
+        (Claim::More, Better::Higher) | (Claim::Less, Better::Lower) => Verdict::Better,
+        (Claim::More, Better::Lower) | (Claim::Less, Better::Higher) => Verdict::Worse,
+        (_, Better::Neither) => Verdict::Unclear,
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Verdict, decide};
-    use crate::Comparison;
-    use units::Better;
-
-    fn comparison(low: f64, high: f64, n: usize) -> Comparison {
-        Comparison {
-            ratio: Some((low + high) / 2.0),
-            low: Some(low),
-            high: Some(high),
-            p: Some(0.0079),
-            verdict: None,
-            n_base: n,
-            n_new: n,
-            repeats_that_would_decide: None,
-            method: String::new(),
-        }
-    }
-
-    fn verdict(low: f64, high: f64, p: f64) -> Verdict {
-        decide(&comparison(low, high, 5), Some(p), Better::Higher, 0.03)
-    }
+    use super::*;
 
     #[test]
-    fn each_word_needs_its_own_evidence() {
-        assert_eq!(verdict(1.09, 1.14, 0.0079), Verdict::Better);
-        assert_eq!(verdict(0.80, 0.90, 0.0079), Verdict::Worse);
-        assert_eq!(verdict(0.98, 1.02, 0.9), Verdict::Same);
-        assert_eq!(verdict(0.95, 1.15, 0.446), Verdict::Unclear);
-    }
-
-    #[test]
-    fn a_significant_difference_that_does_not_matter_is_the_same() {
-        assert_eq!(verdict(1.01, 1.02, 0.0079), Verdict::Same);
-    }
-
-    #[test]
-    fn a_difference_that_may_not_matter_is_unclear_however_significant() {
-        assert_eq!(verdict(1.01, 1.10, 0.0079), Verdict::Unclear);
-    }
-
-    #[test]
-    fn a_clear_interval_without_a_significant_test_is_unclear() {
-        assert_eq!(verdict(1.09, 1.14, 0.05), Verdict::Unclear);
-        let c = comparison(1.09, 1.14, 5);
-        assert_eq!(decide(&c, None, Better::Higher, 0.03), Verdict::Unclear);
-    }
-
-    #[test]
-    fn three_repeats_decide_nothing() {
-        let c = comparison(1.5, 1.6, 3);
-        assert_eq!(decide(&c, Some(0.01), Better::Higher, 0.03), Verdict::Unclear);
-    }
-
-    #[test]
-    fn less_is_better_where_the_metric_says_so_and_neither_has_no_good_side() {
-        let c = comparison(1.09, 1.14, 5);
-        assert_eq!(decide(&c, Some(0.01), Better::Lower, 0.03), Verdict::Worse);
-        assert_eq!(decide(&c, Some(0.01), Better::Neither, 0.03), Verdict::Unclear);
-        let same = comparison(1.0, 1.0, 5);
-        assert_eq!(decide(&same, Some(1.0), Better::Neither, 0.0), Verdict::Same);
-    }
-
-    #[test]
-    fn an_interval_without_an_upper_bound_can_still_be_beyond_the_zone() {
-        let mut c = comparison(1.5, 9.0, 5);
-        c.high = None;
-        assert_eq!(decide(&c, Some(0.01), Better::Higher, 0.03), Verdict::Better);
+    fn what_lies_on_the_border_does_not_matter() {
+        assert_eq!(Claim::of(1.03, (0.97, 1.03)), Claim::Within);
+        assert_eq!(Claim::of(1.04, (0.97, 1.03)), Claim::More);
+        assert_eq!(Claim::of(0.96, (0.97, 1.03)), Claim::Less);
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub mod show;
 
 pub use bytes::Bytes;
 pub use key::Key;
-pub use metric::{Basis, Better, Metric, Unit};
+pub use metric::{Basis, Better, Metric, Test, Unit};
 pub use nanos::Nanos;
 pub use percent::Percent;
 pub use permutation::Permutation;

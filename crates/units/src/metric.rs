@@ -15,6 +15,8 @@ pub struct Metric {
     pub better: Better,
     /// Over what the figure of a stage is taken.
     pub basis: Basis,
+    /// How two variants are compared in it.
+    pub test: Test,
     /// One or two sentences: what it is, and what makes it change.
     pub help: &'static str,
 }
@@ -29,6 +31,16 @@ pub enum Basis {
     Level,
     /// Growth from the end of allocation to the end of the stage.
     Cell,
+}
+
+/// How the repeats of two variants are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Test {
+    /// Within each repeat: for rates, means, and what else goes up and down with the machine.
+    Paired,
+    /// By ranks over all repeats: for tails of distributions and counts of rare things, where one value tells little.
+    Ranked,
 }
 
 /// The unit of a stored number; decides how it is printed.

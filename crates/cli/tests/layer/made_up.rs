@@ -10,7 +10,7 @@ use layers::{
 };
 use results::model::{Finding, LayerFigures, Severity};
 use toml::Table;
-use units::{Basis, Better, Metric, Unit};
+use units::{Basis, Better, Metric, Test, Unit};
 
 pub const KIND: Kind = Kind {
     name: "mirrored",
@@ -48,6 +48,7 @@ pub const KIND: Kind = Kind {
         unit: Unit::Count,
         better: Better::Lower,
         basis: Basis::Counter,
+        test: Test::Paired,
         help: "Writes that went to both devices.",
     }],
     fills: &[],

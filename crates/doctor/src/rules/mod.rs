@@ -4,6 +4,7 @@ pub(crate) mod cells;
 pub(crate) mod content;
 pub(crate) mod figures;
 pub(crate) mod load;
+pub(crate) mod repeats;
 pub(crate) mod run;
 pub(crate) mod sampling;
 pub(crate) mod verify;

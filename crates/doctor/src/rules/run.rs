@@ -167,6 +167,22 @@ pub(crate) fn too_few_repeats(result: &ResultSet, analysis: &Analysis) -> Vec<Fi
     }]
 }
 
+/// The variants of a repeat alternated: a disturbance with the period of that would fall on one of them.
+pub(crate) fn order_not_drawn(result: &ResultSet, analysis: &Analysis) -> Vec<Finding> {
+    let plan = &result.manifest.plan;
+    let finding = Finding {
+        rule: "order_not_drawn".into(),
+        severity: Severity::Note,
+        subject: None,
+        message: "The order within each repeat was not drawn: an earlier version ran the variants forwards and backwards in turn.".into(),
+        evidence: "The figures are compared by the method of today, which takes the order for drawn. A disturbance that comes every \
+                   four runs would fall on one variant alone."
+            .into(),
+        remedy: "Run again where a verdict is close.".into(),
+    };
+    Vec::from_iter((!plan.order_drawn && !analysis.comparisons.is_empty()).then_some(finding))
+}
+
 /// How many runs these variants have, of `all`: by name where they are few.
 fn counts(few: &[&VariantFigures], all: usize) -> String {
     const NAMED: usize = 4;

@@ -95,21 +95,56 @@ fn replies_of_a_modelled_disk_that_come_late_are_named_with_the_disk() {
 }
 
 #[test]
-fn three_repeats_are_too_few_and_four_are_not() {
+fn four_repeats_are_too_few_and_five_are_not() {
     let with = |n: u32| {
         move |r: &mut ResultSet| {
             *r = fixture::with(n, 7_600.0);
             r.manifest.simulated = false;
         }
     };
-    let few = only("too_few_repeats", with(3));
-    assert!(few.evidence.contains("plain has 3, vdo has 3") && few.remedy.contains("--repeat 5"));
-    assert_eq!(after(with(4)), []);
+    let few = only("too_few_repeats", with(4));
+    assert!(few.evidence.contains("plain has 4, vdo has 4") && few.remedy.contains("--repeat 5"));
+    assert_eq!(after(with(5)), []);
     let alone = |r: &mut ResultSet| {
         with(1)(r);
         r.manifest.plan.variants.truncate(1);
     };
     assert_eq!(after(alone), [], "nothing is compared, so nothing is unclear");
+}
+
+#[test]
+fn an_order_that_was_not_drawn_is_told_where_variants_are_compared() {
+    let old = |r: &mut ResultSet| {
+        *r = fixture::with(5, 7_600.0);
+        r.manifest.simulated = false;
+        r.manifest.plan.order_drawn = false;
+    };
+    let told = only("order_not_drawn", old);
+    assert_eq!(told.severity, Severity::Note);
+    let alone = |r: &mut ResultSet| {
+        old(r);
+        r.manifest.plan.variants.truncate(1);
+    };
+    assert_eq!(after(alone), []);
+}
+
+#[test]
+fn one_repeat_far_from_the_others_is_told_with_its_place() {
+    let slow = |r: &mut ResultSet| {
+        *r = fixture::with(5, 7_600.0);
+        r.manifest.simulated = false;
+        let cell = r.cells.iter_mut().find(|c| c.entry.variant == "vdo" && c.entry.repeat == 4);
+        let stages = &mut cell.unwrap().record.as_mut().unwrap().stages;
+        let load = stages.iter_mut().find(|s| s.measured).unwrap().load.as_mut().unwrap();
+        load.duration_ns *= 2;
+    };
+    // Its rows no longer go with its figure, which is told too.
+    let told = after(slow).into_iter().find(|finding| finding.rule == "uneven_repeats").unwrap();
+    assert!(
+        told.evidence.contains("vdo, IOPS of randwrite: one value, the 4th in time"),
+        "{}",
+        told.evidence
+    );
 }
 
 #[test]
@@ -151,9 +186,14 @@ fn figures_that_contradict_their_histogram_or_their_rows_are_told() {
         (|op| op.iops = op.iops.map(|iops| iops * 1.1), "IOPS "),
     ];
     for (change, said) in changes {
-        let finding = only("figures_contradict", |r| {
+        let mut findings = after(|r| {
             change(loads(r, "vdo").nth(1).unwrap().operations.get_mut("randwrite").unwrap());
         });
+        // A latency that is half of the others' is uneven too.
+        findings.retain(|finding| finding.rule != "uneven_repeats");
+        assert_eq!(findings.len(), 1, "{findings:#?}");
+        let finding = findings.remove(0);
+        assert_eq!(finding.rule, "figures_contradict");
         assert!(finding.evidence.contains(said), "{finding:?}");
         assert!(finding.evidence.starts_with("repeat 2, randwrite of stage"), "{finding:?}");
     }

@@ -1,12 +1,20 @@
 //! The figures of a cached volume, described, and what is drawn of it.
 
-use units::{Basis, Better, Metric, Unit};
+use units::{Basis, Better, Metric, Test, Unit};
 
 use crate::caching;
 use crate::kind::{Chart, Series};
 
 const fn counter(id: &'static str, name: &'static str, unit: Unit, help: &'static str) -> Metric {
-    Metric { id, name, unit, better: Better::Neither, basis: Basis::Counter, help }
+    Metric {
+        id,
+        name,
+        unit,
+        better: Better::Neither,
+        basis: Basis::Counter,
+        test: Test::Paired,
+        help,
+    }
 }
 
 /// Every figure.

@@ -1,13 +1,21 @@
 //! What a block device under a stack did during a stage, from diskstats.
 
 use results::model::LayerFigures;
-use units::{Basis, Better, Metric, Unit};
+use units::{Basis, Better, Metric, Test, Unit};
 
 use super::DISKSTATS;
 use crate::figures::Window;
 
 const fn metric(id: &'static str, name: &'static str, unit: Unit, help: &'static str) -> Metric {
-    Metric { id, name, unit, better: Better::Neither, basis: Basis::Counter, help }
+    Metric {
+        id,
+        name,
+        unit,
+        better: Better::Neither,
+        basis: Basis::Counter,
+        test: Test::Paired,
+        help,
+    }
 }
 
 /// Figures of a device, each the growth of one field of diskstats.

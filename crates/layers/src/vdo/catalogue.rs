@@ -1,6 +1,6 @@
 //! The figures of a VDO volume, described. All are growth from the end of allocation to the settled stack.
 
-use units::{Basis, Better, Metric, Unit};
+use units::{Basis, Better, Metric, Test, Unit};
 
 const fn metric(
     id: &'static str,
@@ -9,7 +9,7 @@ const fn metric(
     better: Better,
     help: &'static str,
 ) -> Metric {
-    Metric { id, name, unit, better, basis: Basis::Counter, help }
+    Metric { id, name, unit, better, basis: Basis::Counter, test: Test::Paired, help }
 }
 
 /// A figure of all that was written since the end of allocation.

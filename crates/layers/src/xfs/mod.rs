@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use results::model::LayerFigures;
 use toml::Table;
-use units::{Basis, Better, Bytes, Metric, Unit};
+use units::{Basis, Better, Bytes, Metric, Test, Unit};
 
 use crate::figures::{FigureFacts, ratio};
 use crate::kind::{ActionKind, Fills, Key, Kind, Needs, ON_ONE_DEVICE, Parser};
@@ -43,6 +43,7 @@ const METRICS: &[Metric] = &[
         unit: Unit::Bytes,
         better: Better::Lower,
         basis: Basis::Level,
+        test: Test::Paired,
         help: "Space that the file system counts as used, its own metadata included.",
     },
     Metric {
@@ -51,6 +52,7 @@ const METRICS: &[Metric] = &[
         unit: Unit::Percent,
         better: Better::Neither,
         basis: Basis::Level,
+        test: Test::Paired,
         help: "Space that is used, of all that the file system has.",
     },
 ];

@@ -96,7 +96,7 @@ fn table(view: &View, rows: &[&FigureRow], shown: &[usize], compared: bool) -> M
                     th scope="row" { (row.label) }
                     @for (place, index) in shown.iter().enumerate() {
                         (value(row, *index, repeats(*index)))
-                        @if compared && place > 0 { (comparison(row.comparisons.get(*index).and_then(Option::as_ref))) }
+                        @if compared && place > 0 { (comparison(row.unit, row.comparisons.get(*index).and_then(Option::as_ref))) }
                     }
                 }
             } }
@@ -130,15 +130,15 @@ fn value(row: &FigureRow, index: usize, repeats: usize) -> Markup {
 }
 
 /// Ratio and verdict, the ratio's interval, and the p-values.
-fn comparison(comparison: Option<&MetricComparison>) -> Markup {
+fn comparison(unit: units::Unit, comparison: Option<&MetricComparison>) -> Markup {
     let Some(comparison) = comparison else { return html! { td {} } };
     let p = comparison.p.map(|p| format!("p {}", wording::p_value(Some(p))));
     html! { td {
         @if let verdict @ Some(_) = comparison.verdict { (chip(verdict.map(Verdict::word))) " " }
-        (comparison.ratio.map_or(NONE.to_owned(), wording::ratio))
-        @if let Some(text) = wording::ratio_interval(comparison) { (range(&text)) }
-        @if let Some(p) = p { span.range { (p) @if let Some(adjusted) = wording::rests_on(comparison) { ", " (adjusted) } } }
+        (wording::compared(unit, comparison))
+        @if let Some(text) = wording::ratio_interval(unit, comparison) { (range(&text)) }
+        @if let Some(p) = p { span.range { (p) @if let Some(adjusted) = wording::rests_on(comparison) { ", " (adjusted) } ", " (wording::tested(comparison)) } }
         @if let Some(repeats) = comparison.repeats_that_would_decide {
-            span.range { "about " (repeats) " repeats a side would decide" } }
+            span.range { "about " (repeats) " repeats would decide" } }
     } }
 }

@@ -67,8 +67,8 @@ fn tile(view: &View, row: &FigureRow) -> Markup {
                 @if let [one] = compared[..] { (chip(one.verdict.map(Verdict::word))) } }
             @match compared[..] {
                 [one] => {
-                    p.big { (one.ratio.map_or(wording::NONE.to_owned(), wording::ratio)) small { " of " (one.base) } }
-                    p.sure { @if let Some(range) = wording::ratio_interval(one) { (wording::interval_name(one.n_base.min(one.n_new)).replace(' ', "\u{a0}")) " " (range.replace(' ', "\u{a0}")) } }
+                    p.big { (wording::compared(row.unit, one)) small { " of " (one.base) } }
+                    p.sure { @if let Some(range) = wording::ratio_interval(row.unit, one) { ("95 % interval".replace(' ', "\u{a0}")) " " (range.replace(' ', "\u{a0}")) } }
                 },
                 _ => @if let Some(figure) = row.values.iter().flatten().next() {
                     @if row.values.iter().flatten().count() == 1 {

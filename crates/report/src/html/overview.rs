@@ -21,7 +21,7 @@ pub fn overview(views: &[View]) -> Markup {
             p.kicker { b { "Fathom" } span { (views.len()) " results" } }
             @if columns.is_empty() { ul { @for (index, view) in views.iter().enumerate() { li { (link(index, view)) } } } }
             @else {
-                p.reading { "A ratio is that variant over the one it is compared with, its interval below it (of 95 %, the range where there are fewer than five repeats); " (wording::claims())
+                p.reading { "A ratio is that variant over the one it is compared with, its 95 % interval below it; " (wording::claims())
                              " Each name leads to the whole result." }
                 div.scroll tabindex="0" role="region" aria-label="All results" { table {
                     thead { tr { th scope="col" { "Result" } th.text scope="col" { "Of" }
@@ -77,11 +77,11 @@ fn rows(index: usize, view: &View, columns: &[(&str, &str)], scoped: bool) -> Ma
 fn cell(variant: usize, row: Option<&&FigureRow>) -> Markup {
     let Some(row) = row else { return html! { td { (NONE) } } };
     let compared = row.comparisons.get(variant).and_then(Option::as_ref);
-    match compared.and_then(|comparison| Some((comparison, comparison.ratio?))) {
+    match compared.filter(|c| c.ratio.is_some() || c.difference.is_some()) {
         None => value(row, row.values.get(variant).and_then(Option::as_ref)),
-        Some((comparison, ratio)) => html! {
-            td { (chip(comparison.verdict.map(Verdict::word))) " " (wording::ratio(ratio))
-                @if let Some(text) = wording::ratio_interval(comparison) { (range(&text)) } }
+        Some(comparison) => html! {
+            td { (chip(comparison.verdict.map(Verdict::word))) " " (wording::compared(row.unit, comparison))
+                @if let Some(text) = wording::ratio_interval(row.unit, comparison) { (range(&text)) } }
         },
     }
 }

@@ -3,7 +3,7 @@
 
 use analysis::{Analysis, MetricComparison};
 use results::model::{Accelerator, SweepFacts};
-use stats::{RANGE_BELOW, Verdict};
+use stats::Verdict;
 use units::Better;
 use units::show::{bound, significant};
 
@@ -140,7 +140,7 @@ fn against_base(
     let compared: Vec<_> = asked
         .iter()
         .filter_map(|row| Some((*row, row.comparisons.get(index)?.as_ref()?)))
-        .filter(|(_, comparison)| comparison.ratio.is_some())
+        .filter(|(_, comparison)| comparison.ratio.is_some() || comparison.difference.is_some())
         .collect();
     let unclear = |c: &&MetricComparison| c.verdict == Some(Verdict::Unclear);
     // Said once at the end, not after every figure; where all is said of a figure, after that.
@@ -237,7 +237,7 @@ fn on_scope(
 ) -> Option<String> {
     let ((row, first), rest) = compared.split_first()?;
     let verb = verb(scope, row);
-    let link = if first.verdict == Some(Verdict::Same) { "as" } else { "of" };
+    let link = if first.verdict == Some(Verdict::Same) { "as" } else { link(first) };
     let rest: Vec<_> =
         rest.iter().map(|(row, comparison)| times(row, comparison, all_unclear)).collect();
     let with = list(&rest).map(|rest| format!(", with {rest}")).unwrap_or_default();
@@ -262,21 +262,23 @@ fn surely_on_scope(
 ) -> Option<String> {
     let ((row, first), rest) = compared.split_first()?;
     let told = |row: &FigureRow, c: &MetricComparison, base: &str, runs: bool| {
-        let ratio = c.ratio.map_or(wording::NONE.to_owned(), |r| significant(r, 2));
-        format!("{ratio}× the {}{base}{}{}", row.label, interval(c), certainty(c, runs))
+        format!("{}{base}{}{}", amount(row, c), interval(c), certainty(c, runs))
     };
     let rest: Vec<_> = rest.iter().map(|(row, c)| told(row, c, "", false)).collect();
     let with = list(&rest).map(|rest| format!(", with {rest}")).unwrap_or_default();
-    let first = told(row, first, &format!(" of {base}"), runs);
+    let first = told(row, first, &format!(" {} {base}", link(first)), runs);
     Some(format!("{} {} {first}{with}", scope.name(), verb(scope, row)))
 }
 
-/// ` [0.374, 0.391]`; of few runs it is their range, and called so.
+/// Twice the errors *of* the base, 20 more errors *than* the base.
+fn link(c: &MetricComparison) -> &'static str {
+    if c.ratio.is_none() && c.difference.is_some() { "than" } else { "of" }
+}
+
+/// ` [0.374, 0.391]`, of 95 %.
 fn interval(c: &MetricComparison) -> String {
     let Some((low, high)) = c.low.zip(c.high) else { return String::new() };
-    let few = c.n_base.min(c.n_new) < RANGE_BELOW;
-    let name = if few { ", range" } else { "" };
-    format!("{name} [{}, {}]", bound(low), bound(high))
+    format!(" [{}, {}]", bound(low), bound(high))
 }
 
 /// ` (worse, adjusted p = 0.024, 5 + 5 runs)`: the verdict, the p-value it rests on and, when these runs do not decide, how many
@@ -297,15 +299,28 @@ fn certainty(c: &MetricComparison, runs: bool) -> String {
         p => format!("{name} = {}", significant(p, 2)),
     }));
     let more = c.repeats_that_would_decide;
-    words.extend(more.map(|n| format!("about {n} runs a side would decide")));
-    words.extend(runs.then(|| format!("{} + {} runs", c.n_base, c.n_new)));
+    words.extend(more.map(|n| format!("about {n} repeats would decide")));
+    words.extend(runs.then(|| format!("{0} + {0} runs", c.n)));
     if words.is_empty() { String::new() } else { format!(" ({})", words.join(", ")) }
+}
+
+/// `0.39× the IOPS`, `20 more failed I/Os` where there is no ratio.
+fn amount(row: &FigureRow, c: &MetricComparison) -> String {
+    let label = &row.label;
+    match (c.ratio, c.difference) {
+        (Some(ratio), _) => format!("{}× the {label}", significant(ratio, 2)),
+        (None, Some(difference)) => {
+            let word = if difference.value < 0.0 { "less" } else { "more" };
+            format!("{} {word} {label}", wording::value(row.unit, difference.value.abs()))
+        }
+        (None, None) => format!("{} the {label}", wording::NONE),
+    }
 }
 
 /// `0.39× the IOPS`, `the same p99 latency (within 3 %)`, `0.97× the IOPS (unclear)`.
 fn times(row: &FigureRow, comparison: &MetricComparison, all_unclear: bool) -> String {
     let label = &row.label;
-    let ratio = comparison.ratio.map_or(wording::NONE.to_owned(), |r| significant(r, 2));
+    let amount = amount(row, comparison);
     match comparison.verdict {
         Some(Verdict::Same) => match comparison.threshold {
             Some(within) => {
@@ -313,8 +328,8 @@ fn times(row: &FigureRow, comparison: &MetricComparison, all_unclear: bool) -> S
             }
             None => format!("the same {label}"),
         },
-        Some(Verdict::Unclear) if !all_unclear => format!("{ratio}× the {label} (unclear)"),
-        _ => format!("{ratio}× the {label}"),
+        Some(Verdict::Unclear) if !all_unclear => format!("{amount} (unclear)"),
+        _ => amount,
     }
 }
 

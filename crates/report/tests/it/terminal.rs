@@ -8,15 +8,15 @@ use crate::given;
 fn the_summary_says_verdict_figures_and_findings_within_the_width() {
     let view = given::view(&results::fixture::result());
     for (width, part) in [
-        (120, "[0.374, 0.391]"),
-        (130, "worse, adjusted p 0.024"),
+        (120, "[0.371, 0.395]"),
+        (130, "worse, adjusted p < 0.0001"),
         (96, "± 2 %"),
-        (60, "0.386×"),
-        (40, "0.386×"),
+        (60, "0.382×"),
+        (40, "0.382×"),
     ] {
         let text = text(&view, width, false);
         for part in
-            ["0.39", "randwrite", "  IOPS", "worse", "5+5", "  space saved", "simulated", part]
+            ["0.38", "randwrite", "  IOPS", "worse", "5+5", "  space saved", "simulated", part]
         {
             assert!(text.contains(part), "'{part}' is missing from\n{text}");
         }

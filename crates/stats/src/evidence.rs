@@ -1,0 +1,229 @@
+//! What the repeats of two variants say about how far apart the variants are: an estimate, its interval, and p-values of
+//! claims. Values here are differences of logarithms, or of values where a logarithm has no meaning.
+
+use crate::mann_whitney::Pairs;
+use crate::quantile::Sorted;
+use crate::student;
+
+/// How far the new side is from the base, by one of two methods.
+#[derive(Debug, Clone)]
+pub(crate) enum Evidence {
+    /// The difference within each block is one value; these are taken for normal (Student 1908).
+    Paired {
+        /// Their mean.
+        mean: f64,
+        /// Their standard deviation, divisor n - 1; `None` of one.
+        deviation: Option<f64>,
+        /// How many there are.
+        blocks: usize,
+    },
+    /// Every value of one side is held against every value of the other (Hodges and Lehmann 1963).
+    Ranked {
+        /// All differences, new less base.
+        differences: Sorted,
+        /// How many of them are how small by chance.
+        chance: Pairs,
+    },
+}
+
+impl Evidence {
+    /// From pairs of base and new, at least one, both on the scale on which differences are taken.
+    pub(crate) fn paired(pairs: &[(f64, f64)]) -> Self {
+        let n = pairs.len() as f64;
+        let differences = || pairs.iter().map(|(base, new)| new - base);
+        let mean = differences().sum::<f64>() / n;
+        let squares: f64 = differences().map(|d| (d - mean).powi(2)).sum();
+        let deviation = (pairs.len() > 1).then(|| (squares / (n - 1.0)).sqrt());
+        Self::Paired { mean, deviation, blocks: pairs.len() }
+    }
+
+    /// The same without regard to which values make a pair.
+    pub(crate) fn ranked(pairs: &[(f64, f64)]) -> Self {
+        let all = pairs.iter().flat_map(|(base, _)| pairs.iter().map(move |(_, new)| new - base));
+        Self::Ranked { differences: all.collect(), chance: Pairs::of(pairs.len(), pairs.len()) }
+    }
+
+    /// The mean, or the median of all differences.
+    pub(crate) fn estimate(&self) -> f64 {
+        match self {
+            Self::Paired { mean, .. } => *mean,
+            Self::Ranked { differences, .. } => differences.median().unwrap_or(f64::NAN),
+        }
+    }
+
+    /// The interval that leaves out `alpha` / 2 at either end; `None` where so few repeats have none.
+    ///
+    /// Paired: d ± t(1 - α/2, n - 1) s / √n. Ranked: from the c-th least to the c-th greatest of all differences, which
+    /// are the shifts that the rank test does not reject (Hollander and Wolfe 1999, 4.3).
+    pub(crate) fn interval(&self, alpha: f64) -> Option<(f64, f64)> {
+        match self {
+            Self::Paired { mean, deviation, blocks } => {
+                let error = (*deviation)? / (*blocks as f64).sqrt();
+                let half = student::critical(alpha, blocks - 1) * error;
+                Some((mean - half, mean + half))
+            }
+            Self::Ranked { differences, chance } => {
+                let rank = chance.rank(alpha / 2.0)?;
+                Some((*differences.get(rank - 1)?, *differences.get(differences.len() - rank)?))
+            }
+        }
+    }
+
+    /// The one-sided p-value of "it is more than `border`": half of what brings the interval's lower bound to the border.
+    pub(crate) fn p_above(&self, border: f64) -> f64 {
+        match self {
+            Self::Paired { mean, .. } => self.tail(mean - border, false),
+            // Ties at the border speak against the claim.
+            Self::Ranked { differences, chance } => {
+                chance.at_most(differences.iter().filter(|d| **d <= border).count())
+            }
+        }
+    }
+
+    /// The same of "it is less than `border`".
+    pub(crate) fn p_below(&self, border: f64) -> f64 {
+        match self {
+            Self::Paired { mean, .. } => self.tail(border - mean, false),
+            Self::Ranked { differences, chance } => {
+                chance.at_most(differences.iter().filter(|d| **d >= border).count())
+            }
+        }
+    }
+
+    /// The p-value of "it is from `low` to `high`", the greater of two one-sided ones (Schuirmann 1987).
+    pub(crate) fn p_within(&self, (low, high): (f64, f64)) -> f64 {
+        let (up, down) = match self {
+            Self::Paired { mean, .. } => {
+                (self.tail(mean - low, true), self.tail(high - mean, true))
+            }
+            // The borders belong to the zone.
+            Self::Ranked { differences, chance } => (
+                chance.at_most(differences.iter().filter(|d| **d < low).count()),
+                chance.at_most(differences.iter().filter(|d| **d > high).count()),
+            ),
+        };
+        up.max(down)
+    }
+
+    /// The chance of a mean at least `distance` on the claim's side of the border; where there is no spread, the claim holds or
+    /// it does not (`closed`: on the border too).
+    fn tail(&self, distance: f64, closed: bool) -> f64 {
+        let Self::Paired { deviation: Some(deviation), blocks, .. } = self else { return 1.0 };
+        if *deviation == 0.0 {
+            let holds = distance > 0.0 || closed && distance == 0.0;
+            return if holds { 0.0 } else { 1.0 };
+        }
+        student::upper_tail(distance * (*blocks as f64).sqrt() / deviation, blocks - 1)
+    }
+
+    /// About how many repeats bring an interval that leaves out `alpha` in all so near the estimate that it ends `distance` from it.
+    ///
+    /// Paired: the least n with t(1 - α/2, n - 1) s / √n <= distance. Ranked: the interval's farther end, shrunk with the root
+    /// of n, and no fewer than have an interval at all.
+    pub(crate) fn repeats(&self, alpha: f64, distance: f64) -> Option<usize> {
+        /// More than these nobody runs.
+        const MOST: usize = 1000;
+        if distance <= 0.0 {
+            return None;
+        }
+        match self {
+            Self::Paired { deviation, .. } => {
+                let deviation = (*deviation)?;
+                let enough = |n: &usize| {
+                    let t = distance * (*n as f64).sqrt() / deviation;
+                    deviation == 0.0 || student::two_sided(t, n - 1) <= alpha
+                };
+                (2..=MOST).find(enough)
+            }
+            Self::Ranked { differences, .. } => {
+                let now = (differences.len() as f64).sqrt();
+                let whole = (*differences.first()?, *differences.last()?);
+                let (low, high) = self.interval(alpha).unwrap_or(whole);
+                let estimate = self.estimate();
+                let factor = f64::max(estimate - low, high - estimate) / distance;
+                let by_width = (now * factor * factor).ceil();
+                // P(U = 0) is one in all ways to deal the values out.
+                let least = (2..=50).find(|n| Pairs::of(*n, *n).rank(alpha / 2.0).is_some())?;
+                (by_width <= MOST as f64).then(|| least.max(by_width as usize))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scipy::rows;
+    use proptest::prelude::*;
+
+    fn logs(base: &[f64], new: &[f64]) -> Vec<(f64, f64)> {
+        base.iter().zip(new).map(|(b, n)| (b.ln(), n.ln())).collect()
+    }
+
+    #[test]
+    fn estimates_intervals_and_p_values_equal_those_of_scipy() {
+        for (name, make) in
+            [("paired", Evidence::paired as fn(&_) -> _), ("ranked", Evidence::ranked)]
+        {
+            for row in rows(name) {
+                let n = row[0] as usize;
+                let evidence = make(&logs(&row[1..=n], &row[n + 1..=2 * n]));
+                let (low, high) = evidence.interval(0.05).unwrap();
+                let zone = (0.97_f64.ln(), 1.03_f64.ln());
+                let p =
+                    [evidence.p_above(zone.1), evidence.p_below(zone.0), evidence.p_within(zone)];
+                let got = [evidence.estimate().exp(), low.exp(), high.exp(), p[0], p[1], p[2]];
+                for (got, expected) in got.iter().zip(&row[2 * n + 1..]) {
+                    assert!(
+                        (got / expected - 1.0).abs() < 1e-9,
+                        "{name} {row:?}: {got} {expected}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn without_any_spread_a_claim_holds_or_not_and_the_border_is_within() {
+        let evidence = Evidence::paired(&[(1.0, 3.0); 5]);
+        assert_eq!(
+            (evidence.p_above(1.5), evidence.p_above(2.0), evidence.p_below(1.5)),
+            (0.0, 1.0, 1.0)
+        );
+        assert_eq!((evidence.p_within((1.0, 2.0)), evidence.p_within((0.0, 1.9))), (0.0, 1.0));
+        assert_eq!(evidence.interval(0.05), Some((2.0, 2.0)));
+    }
+
+    #[test]
+    fn so_many_repeats_as_are_named_would_decide() {
+        // s = 0.02, and t(0.975, n - 1) 0.02 / sqrt(n) is 0.0149 at n = 10 and 0.0154 at n = 9.
+        let paired = Evidence::Paired { mean: 0.0, deviation: Some(0.02), blocks: 5 };
+        assert_eq!(paired.repeats(0.05, 0.015), Some(10));
+        assert_eq!(paired.repeats(0.05, 1e-5), None);
+        assert_eq!(paired.repeats(0.05, 0.0), None);
+        let alike: Vec<_> = (0..5).map(|i| (0.0, f64::from(i) * 1e-6)).collect();
+        assert_eq!(Evidence::ranked(&alike).repeats(0.05 / 7.0, 0.03), Some(6));
+        assert_eq!(Evidence::paired(&alike[..1]).repeats(0.05, 0.03), None);
+    }
+
+    proptest! {
+        /// A claim has a p below α / 2 just where the interval lies beyond the border.
+        #[test]
+        fn intervals_and_p_values_agree(
+            pairs in prop::collection::vec((0u8..40, 0u8..40), 2..9),
+            border in -20i8..20,
+            alpha in prop::sample::select(vec![0.1, 0.05, 0.05 / 6.0]),
+        ) {
+            let pairs: Vec<_> = pairs.into_iter().map(|(b, n)| (f64::from(b), f64::from(n))).collect();
+            let border = f64::from(border) + 0.1;
+            for evidence in [Evidence::paired(&pairs), Evidence::ranked(&pairs)] {
+                let Some((low, high)) = evidence.interval(alpha) else { continue };
+                prop_assert_eq!(low > border, evidence.p_above(border) <= alpha / 2.0);
+                prop_assert_eq!(high < border, evidence.p_below(border) <= alpha / 2.0);
+                let zone = (-border.abs(), border.abs());
+                prop_assert_eq!(low >= zone.0 && high <= zone.1, evidence.p_within(zone) <= alpha / 2.0);
+                prop_assert!(low <= evidence.estimate() && evidence.estimate() <= high);
+            }
+        }
+    }
+}

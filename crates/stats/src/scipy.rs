@@ -1,0 +1,12 @@
+//! What SciPy finds, as `tests/scipy/reference.py` wrote it.
+
+/// The numbers of every line of this name.
+pub(crate) fn rows(name: &str) -> Vec<Vec<f64>> {
+    let lines = include_str!("../tests/scipy/reference.txt").lines();
+    let words = lines.map(|line| line.split(' ').collect::<Vec<_>>());
+    let own = words.filter(|words| words[0] == name);
+    let rows: Vec<Vec<f64>> =
+        own.map(|words| words[1..].iter().map(|n| n.parse().unwrap()).collect()).collect();
+    assert!(!rows.is_empty(), "{name}");
+    rows
+}

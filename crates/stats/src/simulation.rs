@@ -1,0 +1,197 @@
+//! Experiments whose truth is known: how often verdicts are right, and how often they are wrong.
+
+use units::{Better, Seed, SplitMix64, Test};
+
+use crate::bootstrap::standard_normal;
+use crate::{Verdict, compare, judge};
+
+/// How the cells of a session differ by chance. All have a standard deviation of one but for drift, which comes on top.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Noise {
+    /// Independent and normal.
+    Normal,
+    /// Student's t with 3 degrees of freedom: now and then far out.
+    HeavyTailed,
+    /// One cell in five is far on one side.
+    Bimodal,
+    /// Each cell follows its predecessor with this correlation (AR(1)).
+    Correlated(f64),
+    /// The machine drifts by so many standard deviations in ten cells.
+    Drift(f64),
+    /// The base is constant, and the new side's logarithm exponential, its mean (paired) or median (ranked) where the ratio is.
+    SkewedAgainstConstant,
+    /// A disturbance of one standard deviation that comes every four cells for two.
+    Periodic,
+}
+
+/// What is simulated again and again: an experiment with one question and two variants.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Simulated {
+    /// The noise of the cells.
+    pub noise: Noise,
+    /// Its standard deviation, as a share of the value.
+    pub spread: f64,
+    /// What the new variant truly is over the base.
+    pub ratio: f64,
+    /// Repeats.
+    pub repeats: usize,
+    /// How they are compared.
+    pub test: Test,
+    /// The share that does not matter.
+    pub threshold: f64,
+}
+
+/// Of all experiments the share of each verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Shares {
+    /// `better`: more than the threshold above the base.
+    pub better: f64,
+    /// `worse`: more than the threshold below it.
+    pub worse: f64,
+    /// `same`.
+    pub same: f64,
+    /// `unclear`.
+    pub unclear: f64,
+}
+
+impl Simulated {
+    /// The verdicts of so many experiments.
+    pub fn shares(&self, experiments: u32, seed: Seed) -> Shares {
+        let mut rng = seed.generator();
+        let (mut better, mut worse, mut same) = (0, 0, 0);
+        for _ in 0..experiments {
+            let mut comparison = compare(&self.pairs(&mut rng), self.test, Some(self.threshold));
+            judge(&mut [(&mut comparison, Better::Higher)]);
+            match comparison.verdict {
+                Some(Verdict::Better) => better += 1,
+                Some(Verdict::Worse) => worse += 1,
+                Some(Verdict::Same) => same += 1,
+                _ => {}
+            }
+        }
+        let of = |count: u32| f64::from(count) / f64::from(experiments.max(1));
+        let unclear = of(experiments.saturating_sub(better + worse + same));
+        Shares { better: of(better), worse: of(worse), same: of(same), unclear }
+    }
+
+    /// One experiment: the cells one after another, their order within each repeat drawn by a coin.
+    fn pairs(&self, rng: &mut SplitMix64) -> Vec<(f64, f64)> {
+        let mut state =
+            Session { noise: self.noise, cell: 0, last: standard_normal(rng), phase: rng.below(4) };
+        let center = if self.test == Test::Paired { 1.0 } else { std::f64::consts::LN_2 };
+        let pair = |_| {
+            if self.noise == Noise::SkewedAgainstConstant {
+                let new = -(1.0 - rng.unit()).ln() - center;
+                return (1.0, self.ratio * (self.spread * new).exp());
+            }
+            let (first, second) = (state.next(rng), state.next(rng));
+            let (base, new) = if rng.below(2) == 0 { (first, second) } else { (second, first) };
+            ((self.spread * base).exp(), self.ratio * (self.spread * new).exp())
+        };
+        (0..self.repeats).map(pair).collect()
+    }
+}
+
+/// The machine while an experiment runs.
+struct Session {
+    noise: Noise,
+    cell: u32,
+    last: f64,
+    phase: u64,
+}
+
+impl Session {
+    fn next(&mut self, rng: &mut SplitMix64) -> f64 {
+        let normal = standard_normal(rng);
+        let cell = self.cell;
+        self.cell += 1;
+        match self.noise {
+            Noise::Normal | Noise::SkewedAgainstConstant => normal,
+            Noise::HeavyTailed => {
+                let chi: f64 = (0..3).map(|_| standard_normal(rng).powi(2)).sum();
+                // Its variance is 3.
+                normal / (chi / 3.0).sqrt() / 3.0_f64.sqrt()
+            }
+            Noise::Bimodal => {
+                // Modes at 0 and -10 with a spread of one: a variance of 1 + 100 x 0.2 x 0.8.
+                let mode = if rng.below(5) == 0 { -10.0 } else { 0.0 };
+                (normal + mode) / 17.0_f64.sqrt()
+            }
+            Noise::Correlated(phi) => {
+                self.last = phi * self.last + (1.0 - phi * phi).sqrt() * normal;
+                self.last
+            }
+            Noise::Drift(deviations) => normal + f64::from(cell) * deviations / 10.0,
+            Noise::Periodic => {
+                let high = (u64::from(cell) + self.phase) % 4 < 2;
+                normal / 5.0 + if high { 1.0 } else { -1.0 }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AT_THE_BORDER: Simulated = Simulated {
+        noise: Noise::Normal,
+        spread: 0.03,
+        ratio: 1.03,
+        repeats: 5,
+        test: Test::Paired,
+        threshold: 0.03,
+    };
+
+    #[test]
+    fn at_the_border_few_experiments_find_a_difference_whatever_the_noise() {
+        let noises = [
+            Noise::Normal,
+            Noise::HeavyTailed,
+            Noise::Bimodal,
+            Noise::Correlated(-0.5),
+            Noise::Correlated(0.5),
+            Noise::Correlated(0.9),
+            Noise::Drift(1.0),
+            Noise::Drift(10.0),
+        ];
+        for noise in noises {
+            for (test, ratio) in [(Test::Paired, 1.03), (Test::Paired, 0.97), (Test::Ranked, 1.03)]
+            {
+                for repeats in [5, 8] {
+                    let s = Simulated { noise, ratio, test, repeats, ..AT_THE_BORDER };
+                    let shares = s.shares(2_000, Seed(1));
+                    // Ranks take the sides for independent; where neighbours differ more than others they are not.
+                    let limit = match (test, noise) {
+                        (Test::Ranked, Noise::Correlated(phi)) if phi < 0.0 => 0.045,
+                        _ => 0.03,
+                    };
+                    // Three standard errors of 3 % in 2000 experiments.
+                    let false_side = limit + 0.0115;
+                    assert!(
+                        shares.better <= false_side && shares.worse <= false_side,
+                        "{s:?} {shares:?}"
+                    );
+                    assert!(shares.same <= 0.065, "{s:?} {shares:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_runs_share_is_taken_out_by_pairs() {
+        let s = Simulated { ratio: 1.06, spread: 0.01, noise: Noise::Drift(10.0), ..AT_THE_BORDER };
+        let paired = s.shares(1_000, Seed(2)).better;
+        let ranked = Simulated { test: Test::Ranked, ..s }.shares(1_000, Seed(2)).better;
+        assert!(paired > 0.5 && ranked < 0.1, "{paired} {ranked}");
+    }
+
+    #[test]
+    fn equal_variants_are_the_same_and_unequal_ones_are_not() {
+        let s = Simulated { ratio: 1.0, spread: 0.01, ..AT_THE_BORDER };
+        let equal = s.shares(1_000, Seed(3));
+        assert!(equal.same > 0.85 && equal.better + equal.worse == 0.0, "{equal:?}");
+        let apart = Simulated { ratio: 1.1, ..s }.shares(1_000, Seed(3));
+        assert!(apart.better > 0.98 && apart.same == 0.0, "{apart:?}");
+    }
+}
