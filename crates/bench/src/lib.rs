@@ -26,6 +26,7 @@ pub mod repeats;
 mod said;
 pub mod suite;
 pub mod target;
+pub mod verdicts;
 pub mod verified;
 
 pub use error::BenchError;

@@ -60,6 +60,7 @@ fn execute(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Bench(BenchCommand::Floor(args)) => commands::bench::floor(args),
         Command::Bench(BenchCommand::Turns(args)) => commands::bench::turns(args),
         Command::Bench(BenchCommand::Estimate(args)) => commands::bench::estimate(args),
+        Command::Bench(BenchCommand::Verdicts(args)) => commands::bench::verdicts(args),
         Command::Bench(BenchCommand::Content(args)) => commands::bench::content(args),
     }
 }

@@ -24,6 +24,8 @@ pub enum BenchCommand {
     Turns(BenchTurnsArgs),
     /// The content generator: bytes per second beside plain stores and fio; asked beside achieved; real dm-vdo.
     Content(BenchContentArgs),
+    /// Verdicts beside the truth, in simulated experiments.
+    Verdicts(BenchVerdictsArgs),
 }
 
 /// Whom the engine is measured against.
@@ -205,6 +207,26 @@ pub struct BenchContentArgs {
     #[command(flatten)]
     pub machine: GuestArgs,
     /// JSON on standard output, people's text on standard error.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `fathom bench verdicts`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Ends with 1 when a condition is not met. What the lines mean is said in docs/method.md.
+
+Examples:
+  fathom bench verdicts --simulated
+  fathom bench verdicts --simulated --experiments 2000 --json")]
+pub struct BenchVerdictsArgs {
+    /// Simulate experiments whose truth is known.
+    #[arg(long, required = true)]
+    pub simulated: bool,
+    /// How many experiments for each line.
+    #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(100..=10_000_000))]
+    pub experiments: u32,
+    /// JSON on standard output.
     #[arg(long)]
     pub json: bool,
 }

@@ -16,7 +16,7 @@ use clap::{Args, Parser, Subcommand};
 
 pub use bench::{
     BenchCommand, BenchContentArgs, BenchEngineArgs, BenchFloorArgs, BenchLabArgs, BenchTurnsArgs,
-    LabTarget, Peer,
+    BenchVerdictsArgs, LabTarget, Peer,
 };
 pub use catalogue::CatalogueArgs;
 pub use clean::{CleanArgs, LayersArgs};

@@ -11,6 +11,7 @@ mod in_lab;
 mod lab;
 pub mod table;
 mod turns;
+mod verdicts;
 
 pub use content::content;
 pub use engine::engine;
@@ -18,3 +19,4 @@ pub use estimate::estimate;
 pub use floor::floor;
 pub use lab::lab;
 pub use turns::turns;
+pub use verdicts::verdicts;

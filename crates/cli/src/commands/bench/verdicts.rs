@@ -1,0 +1,82 @@
+//! `fathom bench verdicts`: verdicts on simulated experiments whose truth is known.
+
+use std::process::ExitCode;
+
+use bench::verdicts::{Wanted, conditions, power};
+use serde_json::{Value, json};
+use stats::simulation::{Shares, Simulated};
+use units::{Seed, show::significant};
+
+use crate::args::BenchVerdictsArgs;
+use crate::failure::Failure;
+use crate::terminal::{Text, answer, json_line};
+
+/// Any will do; the same gives the same table.
+const SEED: Seed = Seed(18);
+
+pub fn verdicts(args: &BenchVerdictsArgs) -> Result<ExitCode, Failure> {
+    let mut met = true;
+    let mut lines = vec![HEAD.to_owned(), RULE.to_owned()];
+    let mut documents = Vec::new();
+    for condition in conditions() {
+        let shares = condition.measure(args.experiments, SEED);
+        let holds = condition.met(&shares);
+        met &= holds;
+        let wanted = wanted(condition.wanted);
+        let word = if holds { "met" } else { "MISSED" };
+        lines.push(format!(
+            "{} {wanted} | {word} |",
+            row(condition.noise, &condition.simulated, &shares)
+        ));
+        let mut document = document(condition.noise, &condition.simulated, &shares);
+        document["wanted"] = wanted.into();
+        document["met"] = holds.into();
+        documents.push(document);
+    }
+    let power: Vec<_> = power().map(|s| (s, s.shares(args.experiments, SEED))).collect();
+    if args.json {
+        let power: Vec<_> = power.iter().map(|(s, shares)| document("normal", s, shares)).collect();
+        json_line(
+            &json!({"experiments": args.experiments, "met": met, "conditions": documents, "power": power}),
+        );
+    } else {
+        lines.push(String::new());
+        lines.extend([HEAD.replace(" wanted | |", ""), RULE.replace(" --- | --- |", "")]);
+        lines.extend(power.iter().map(|(s, shares)| row("normal", s, shares)));
+        answer(&Text::from(lines.join("\n")));
+    }
+    Ok(ExitCode::from(u8::from(!met)))
+}
+
+const HEAD: &str =
+    "| noise | compared | repeats | spread | true ratio | better | worse | same | wanted | |";
+const RULE: &str = "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- | --- |";
+
+fn row(noise: &str, s: &Simulated, shares: &Shares) -> String {
+    let percent = |share: f64| format!("{} %", significant(100.0 * share, 3));
+    let test = format!("{:?}", s.test).to_lowercase();
+    let shares = [shares.better, shares.worse, shares.same].map(percent).join(" | ");
+    format!(
+        "| {noise} | {test} | {} | {} | {} | {shares} |",
+        s.repeats,
+        percent(s.spread),
+        significant(s.ratio, 3)
+    )
+}
+
+fn wanted(wanted: Wanted) -> String {
+    match wanted {
+        Wanted::FalseSides(most) => {
+            format!("each false side at most {} %", significant(100.0 * most, 2))
+        }
+        Wanted::Same(least) => format!("same at least {} %", significant(100.0 * least, 2)),
+        Wanted::Better(least) => format!("better at least {} %", significant(100.0 * least, 2)),
+    }
+}
+
+fn document(noise: &str, s: &Simulated, shares: &Shares) -> Value {
+    json!({
+        "noise": noise, "test": s.test, "repeats": s.repeats, "spread": s.spread, "ratio": s.ratio, "threshold": s.threshold,
+        "better": shares.better, "worse": shares.worse, "same": shares.same, "unclear": shares.unclear,
+    })
+}
