@@ -58,13 +58,12 @@ pub fn conditions() -> Vec<Condition> {
                     test,
                     threshold: THRESHOLD,
                 };
-                // The last three are limits of the method, and documented: ranks take neighbours for independent, Student's t takes
-                // both sides for alike.
+                // What was wanted before anything was measured. Two are missed, and stand among the limits of the method: Student's t
+                // takes both sides for alike, and ranks take neighbours for independent.
                 let limit = match (test, noise) {
                     (_, Noise::Periodic) => 0.035,
-                    (Test::Ranked, Noise::Correlated(phi)) if phi < 0.0 => 0.075,
                     (Test::Ranked, Noise::SkewedAgainstConstant) => 0.08,
-                    (Test::Paired, Noise::SkewedAgainstConstant) => 0.165,
+                    (Test::Paired, Noise::SkewedAgainstConstant) => 0.11,
                     _ => 0.03,
                 };
                 all.push(Condition { noise: name, simulated, wanted: Wanted::FalseSides(limit) });

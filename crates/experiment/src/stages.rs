@@ -160,23 +160,7 @@ pub(crate) fn read(
 
 fn stage(mut table: Table, file: &str) -> Result<Stage, Diagnostic> {
     let places = table.places();
-    let Some(kind) = table.take::<String>(&DO)? else {
-        return Err(Diagnostic::at(
-            table.at(),
-            "A stage does not say what it does",
-            format!("add do = ...; there are: {}", kinds().collect::<Vec<_>>().join(", ")),
-        ));
-    };
-    let kind = kind.into_inner();
-    if !kinds().any(|known| known == kind) {
-        let near =
-            nearest(&kind, kinds()).map_or(String::new(), |n| format!("did you mean '{n}'? "));
-        return Err(Diagnostic::at(
-            places.at("do"),
-            format!("There is no stage '{kind}'"),
-            format!("{near}There are: {}", kinds().collect::<Vec<_>>().join(", ")),
-        ));
-    }
+    let kind = kind_of(&mut table, &places)?;
     let name = table.take::<String>(&NAME)?.map_or_else(|| kind.clone(), toml::Spanned::into_inner);
     if let Some(mistake) = names::check("a stage", &name, &places.at("name")) {
         return Err(mistake);
@@ -242,6 +226,22 @@ fn stage(mut table: Table, file: &str) -> Result<Stage, Diagnostic> {
         fresh_places,
         places,
     })
+}
+
+/// What the stage does.
+fn kind_of(table: &mut Table, places: &Places) -> Result<String, Diagnostic> {
+    let all = || kinds().collect::<Vec<_>>().join(", ");
+    let Some(kind) = table.take::<String>(&DO)? else {
+        let help = format!("add do = ...; there are: {}", all());
+        return Err(Diagnostic::at(table.at(), "A stage does not say what it does", help));
+    };
+    let kind = kind.into_inner();
+    if kinds().any(|known| known == kind) {
+        return Ok(kind);
+    }
+    let near = nearest(&kind, kinds()).map_or(String::new(), |n| format!("did you mean '{n}'? "));
+    let message = format!("There is no stage '{kind}'");
+    Err(Diagnostic::at(places.at("do"), message, format!("{near}There are: {}", all())))
 }
 
 /// When the cell fails because the stage has not ended.

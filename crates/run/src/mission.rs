@@ -72,7 +72,7 @@ impl Held {
     /// The stack of `variant`, or of the last one where none is named.
     pub fn of(plan: &Plan, variant: Option<&str>) -> Result<Self, NoVariant> {
         let wanted = |cell: &&CellPlan| variant.is_none_or(|name| cell.variant == name);
-        match plan.cells.iter().filter(wanted).next_back() {
+        match plan.cells.iter().rfind(wanted) {
             Some(cell) => Ok(Self { plan: plan.clone(), cell: cell.index }),
             None => Err(NoVariant {
                 name: variant.unwrap_or_default().to_owned(),

@@ -22,6 +22,7 @@ mod documents;
 mod estimate;
 #[cfg(test)]
 mod files;
+#[cfg(test)]
 mod full_disks;
 #[cfg(test)]
 mod killed;

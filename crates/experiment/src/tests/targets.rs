@@ -125,103 +125,73 @@ fn a_deadline_bounds_every_kind_of_stage() {
     assert_eq!(patience("load"), Some(Nanos::from_secs(40)));
 }
 
+/// Each stage with what its only mistake stands in and says.
+fn refuses(wrong: &[(String, &str, &str)]) {
+    for (stages, line, said) in wrong {
+        let shown = refused(stages, line);
+        assert!(shown.contains(said), "{stages}: no '{said}' in\n{shown}");
+    }
+}
+
+/// A stage before a load on the plain volume.
+fn before(stage: &str) -> String {
+    format!("[[stage]]\n{stage}\n{}", load("target = \"plain\""))
+}
+
 #[test]
-fn what_cannot_be_worked_on_is_told_at_its_place() {
-    let act =
-        |keys: &str| format!("[[stage]]\ndo = \"layer\"\n{keys}\n{}", load("target = \"plain\""));
-    for (stages, line, said) in [
+fn targets_that_cannot_be_are_told_at_their_place() {
+    let trim = "do = \"trim\"\ntarget = { plain = 50, fs = 50 }";
+    let elsewhere = load("files = \"my files\"\ntarget = \"plain\"");
+    refuses(&[
         (load(""), "do = \"load\"", "do = \"layout\""),
         (load("files = \"file\""), "files", "add a stage with do = \"layout\""),
         (format!("{LAYOUT}{}", load("files = \"file\"")), "files", "there are: my files"),
-        (
-            format!("{LAYOUT}{}", load("files = \"my files\"\ntarget = \"plain\"")),
-            "target",
-            "in 'fs', not in 'plain'",
-        ),
+        (format!("{LAYOUT}{elsewhere}"), "target", "in 'fs', not in 'plain'"),
         (load("target = { plain = 50, vdo = 40 }"), "target", "sum to 90"),
         (load("target = { plain = 50, vdo = 50 }"), "target", "'fs' stands on it"),
         (load("target = { plain = 100 }"), "target", "2 to 16"),
         (load("target = { plain = 0, fs = 100 }"), "target", "above 0"),
         (load("target = 5"), "target", "the name of a layer"),
-        (
-            format!(
-                "[[stage]]\ndo = \"trim\"\ntarget = {{ plain = 50, fs = 50 }}\n{}",
-                load("target = \"plain\"")
-            ),
-            "target",
-            "name one layer",
-        ),
-        (
-            format!(
-                "[[stage]]\ndo = \"layout\"\ntarget = \"plain\"\nsize = \"1M\"\n{}",
-                load("target = \"plain\"")
-            ),
-            "target",
-            "files need a directory",
-        ),
-        (
-            format!("[[stage]]\ndo = \"layout\"\n{}", load("target = \"plain\"")),
-            "[[stage]]",
-            "no key 'size'",
-        ),
-        (
-            format!("[[stage]]\ndo = \"layout\"\nsize = \"1500k\"\n{}", load("target = \"plain\"")),
-            "size",
-            "multiple of block_size",
-        ),
-        (
-            format!("[[stage]]\ndo = \"layout\"\nsize = \"8G\"\n{}", load("target = \"plain\"")),
-            "size",
-            "fewer or smaller",
-        ),
-        (
-            format!(
-                "[[stage]]\ndo = \"layout\"\nsize = \"1M\"\nfiles = 0\n{}",
-                load("target = \"plain\"")
-            ),
-            "files",
-            "from 1 to 1000",
-        ),
-        (
-            format!(
-                "[[stage]]\ndo = \"layout\"\nsize = \"1M\"\nops = {{ write = 100 }}\n{}",
-                load("target = \"plain\"")
-            ),
-            "ops",
-            "Allowed here",
-        ),
+        (before(trim), "target", "name one layer"),
+    ]);
+}
+
+#[test]
+fn layouts_that_cannot_be_are_told_at_their_place() {
+    let layout = |keys: &str| before(&format!("do = \"layout\"\n{keys}"));
+    refuses(&[
+        (layout("target = \"plain\"\nsize = \"1M\""), "target", "files need a directory"),
+        (layout(""), "[[stage]]", "no key 'size'"),
+        (layout("size = \"1500k\""), "size", "multiple of block_size"),
+        (layout("size = \"8G\""), "size", "fewer or smaller"),
+        (layout("size = \"1M\"\nfiles = 0"), "files", "from 1 to 1000"),
+        (layout("size = \"1M\"\nops = { write = 100 }"), "ops", "Allowed here"),
+    ]);
+}
+
+#[test]
+fn actions_that_cannot_be_are_told_at_their_place() {
+    let act = |keys: &str| before(&format!("do = \"layer\"\n{keys}"));
+    let grow = |keys: &str| act(&format!("action = \"grow\"\ntarget = \"vdo\"\n{keys}"));
+    let plain = act("action = \"grow\"\ntarget = \"plain\"");
+    refuses(&[
         (act(""), "[[stage]]", "no key 'action'"),
         (act("action = \"grov\""), "action", "did you mean 'grow'"),
-        (
-            act("action = \"grow\"\ntarget = \"plain\""),
-            "action",
-            "'plain', a linear, has no action",
-        ),
+        (plain, "action", "'plain', a linear, has no action"),
         (act("action = \"restart\"\ntarget = \"vdo\""), "target", "'fs' stands on it"),
-        (act("action = \"grow\"\ntarget = \"vdo\""), "[[stage]]", "add logical_size"),
-        (
-            act("action = \"grow\"\ntarget = \"vdo\"\nlogical_size = \"1G\""),
-            "[[stage]]",
-            "more than it has",
-        ),
-        (
-            act("action = \"grow\"\ntarget = \"vdo\"\nlogical_sise = \"8G\""),
-            "logical_sise",
-            "did you mean 'logical_size'",
-        ),
-        (act("action = \"grow\"\ntarget = \"vdo\"\nlogical_size = true"), "logical_size", "a size"),
+        (grow(""), "[[stage]]", "add logical_size"),
+        (grow("logical_size = \"1G\""), "[[stage]]", "more than it has"),
+        (grow("logical_sise = \"8G\""), "logical_sise", "did you mean 'logical_size'"),
+        (grow("logical_size = true"), "logical_size", "a size"),
+    ]);
+}
+
+#[test]
+fn deadlines_that_cannot_be_are_told_at_their_place() {
+    let wait = before("do = \"wait\"\nduration = \"1m\"\ndeadline = \"5s\"");
+    refuses(&[
         (load("target = \"plain\"\ndeadline = \"5s\""), "deadline", "more time"),
         (load("target = \"plain\"\ndeadline = \"10ms\""), "deadline", "1s to 168h"),
-        (
-            format!(
-                "[[stage]]\ndo = \"wait\"\nduration = \"1m\"\ndeadline = \"5s\"\n{}",
-                load("target = \"plain\"")
-            ),
-            "deadline",
-            "waits longer",
-        ),
-    ] {
-        let shown = refused(&stages, line);
-        assert!(shown.contains(said), "{stages}: no '{said}' in\n{shown}");
-    }
+        (wait, "deadline", "waits longer"),
+    ]);
 }
