@@ -268,6 +268,7 @@ mod tests {
 
     /// Options and arguments that name files, by command: `>` before those that are written.
     const FILES: &[&str] = &[
+        "bench >trace",
         "estimate >output",
         "estimate >profile",
         "estimate corpus",

@@ -96,8 +96,14 @@ pub fn explain(plan: &Plan) -> Explained {
                 like: d.model.as_ref().map(|model| model.like.to_string()),
             })
             .collect(),
-        variants: plan.cells.iter().filter(|c| c.repeat == 1).map(variant).collect(),
+        variants: variants(plan),
     }
+}
+
+/// In the order of the file; the cells have one that is drawn.
+fn variants(plan: &Plan) -> Vec<ExplainedVariant> {
+    let cell = |name: &str| plan.cells.iter().find(|cell| cell.variant == name);
+    plan.facts.variants.iter().filter_map(|facts| cell(&facts.name)).map(variant).collect()
 }
 
 fn variant(cell: &CellPlan) -> ExplainedVariant {

@@ -106,7 +106,7 @@ Requests come when they came: on a slower disk they queue up, as where nobody wa
 slower disk's latencies are the longest that they could be.
 
 Examples:
-  fathom disk replay result/cells/plain.1/devices/data.trace --like hdd,cache_size=128M
+  fathom disk replay result/lab/data.trace --like hdd,cache_size=128M
   fathom disk replay writes.trace --like ssd --like hdd --like hdd,rpm=5400 --json")]
 pub struct DiskReplayArgs {
     /// A trace of a modelled disk.

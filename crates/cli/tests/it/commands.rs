@@ -130,7 +130,7 @@ fn in_the_lab_commands_have_their_packages_a_packages_files_and_a_directory_of_t
     let mine = tree(dir.path());
     // The shipped proof, with one more stage that reads the directory.
     let shipped = experiment::shipped("copy-on-vdo").unwrap().text;
-    let stage = "[[stage]]\ndo = \"command\"\nname = \"mine\"\nsettle = true\n\
+    let stage = "[[stage]]\ndo = \"command\"\nname = \"of mine\"\nsettle = true\n\
         shell = \"ls {tree.mine} | wc -l; cmp --version >&2 || echo no diffutils; id -un\"\n\
         [stage.figures]\nfiles = { pattern = '^(\\d+)$' }\n";
     let experiment = dir.path().join("copies.toml");
@@ -151,7 +151,7 @@ fn in_the_lab_commands_have_their_packages_a_packages_files_and_a_directory_of_t
         let cell: Value =
             serde_json::from_slice(&fs::read(cell.join("cell.json")).unwrap()).unwrap();
         let stages = cell["stages"].as_array().unwrap();
-        ["copy-1", "copy-2", "mine"]
+        ["copy-1", "copy-2", "of mine"]
             .map(|name| stages.iter().find(|stage| stage["name"] == name).unwrap().clone())
     };
     let (plain, vdo) = (of("plain"), of("vdo"));

@@ -16,7 +16,7 @@ struct Writer {
     streams: bool,
 }
 
-const WRITERS: [Writer; 6] = [
+const WRITERS: [Writer; 7] = [
     Writer { words: &["estimate", "input", "-o"], input: "input", streams: true },
     Writer { words: &["estimate", "input", "--profile"], input: "input", streams: true },
     Writer { words: &["report", "result", "-o"], input: "result/manifest.json", streams: true },
@@ -30,6 +30,11 @@ const WRITERS: [Writer; 6] = [
         words: &["load", "input", "--ios", "9", "--verify-state"],
         input: "input",
         streams: false,
+    },
+    Writer {
+        words: &["disk", "bench", "hdd", "--depth", "4", "--duration", "1s", "--trace"],
+        input: "input",
+        streams: true,
     },
 ];
 
