@@ -2,7 +2,7 @@
 //!
 //! Everything runs in model time. An arrival carries its instant, and each dispatch begins at the computed end of the one
 //! before: whoever drives a model late (a timer, a busy host) delays replies, and never the disk. So the same model
-//! answers at once ([`bench`], [`replay`]) what a disk would do, and drives a disk that a guest sees.
+//! answers at once ([`mod@bench`], [`replay`]) what a disk would do, and drives a disk that a guest sees.
 //!
 //! [`Disk`] is the whole: a model of a [`Profile`], slowed down and made faulty where that is asked for. What was written is
 //! kept by a [`Store`] apart from it, which knows what of it a power cut may take.

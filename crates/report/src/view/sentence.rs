@@ -184,7 +184,7 @@ fn against_base(
     first.into_iter().chain(sentence("Also with", &rest, "", None)).collect()
 }
 
-/// `randread in read ran at 8.7× to 54× the IOPS of hdd over 6 points`: the points of a sweep in one clause for each figure.
+/// `over 6 points, randread in read ran at 8.7× to 54× the IOPS of hdd, with ...`: the points of a sweep in one clause.
 fn over_points(
     points: &[(String, SweepFacts)],
     compared: &[(&FigureRow, &MetricComparison)],
@@ -194,33 +194,38 @@ fn over_points(
         let stage = row.scope.stage.as_ref()?;
         Some(points.iter().find(|(name, _)| name == stage)?.1.stage.clone())
     };
+    let mut clauses: Vec<(Scope, String)> = Vec::new();
     let mut told: Vec<(Scope, &str)> = Vec::new();
-    let mut clauses = Vec::new();
     for (row, _) in compared {
         let scope = Scope { stage: sweep(row), of: row.scope.of.clone() };
-        if told.contains(&(scope.clone(), &row.metric)) {
+        let figure = (scope.clone(), row.metric.as_str());
+        if told.contains(&figure) {
             continue;
         }
+        told.push(figure);
         let same = compared.iter().filter(|(other, _)| {
-            other.metric == row.metric
-                && other.scope.of == row.scope.of
-                && sweep(other) == scope.stage
+            other.metric == row.metric && other.scope.of == scope.of && sweep(other) == scope.stage
         });
-        let mut ratios: Vec<f64> = same.filter_map(|(_, c)| c.ratio).collect();
-        ratios.sort_by(f64::total_cmp);
-        let (Some(least), Some(most)) = (ratios.first(), ratios.last()) else { continue };
-        clauses.push(format!(
-            "{} {} {}× to {}× the {} of {base} over {} points",
-            scope.name(),
-            verb(&scope, row),
-            significant(*least, 2),
-            significant(*most, 2),
-            row.label,
-            ratios.len()
-        ));
-        told.push((scope, &row.metric));
+        let ratios: Vec<f64> = same.filter_map(|(_, c)| c.ratio).collect();
+        let (least, most) = (
+            ratios.iter().copied().fold(f64::INFINITY, f64::min),
+            ratios.iter().copied().fold(0.0, f64::max),
+        );
+        let (least, most) =
+            (format!("{}×", significant(least, 2)), format!("{}×", significant(most, 2)));
+        let range = if least == most { least } else { format!("{least} to {most}") };
+        let label = &row.label;
+        match clauses.iter_mut().find(|(of, _)| *of == scope) {
+            Some((_, clause)) => clause.push_str(&format!(", with {range} the {label}")),
+            None => {
+                let (name, verb, points) = (scope.name(), verb(&scope, row), ratios.len());
+                let clause =
+                    format!("over {points} points, {name} {verb} {range} the {label} of {base}");
+                clauses.push((scope, clause));
+            }
+        }
     }
-    clauses
+    clauses.into_iter().map(|(_, clause)| clause).collect()
 }
 
 /// ` in warm`, where there are several stages.
