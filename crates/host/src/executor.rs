@@ -429,6 +429,10 @@ fn holds(until: &Condition, parsed: &Parsed) -> bool {
     match until {
         Condition::Text { field, is } => parsed.texts.get(field) == Some(is),
         Condition::Number { field, is } => parsed.numbers.get(field) == Some(&Some(*is)),
+        Condition::AtMost { field, other } => {
+            let number = |name: &str| parsed.numbers.get(name).copied().flatten();
+            number(field).zip(number(other)).is_some_and(|(field, other)| field <= other)
+        }
     }
 }
 
@@ -438,7 +442,7 @@ fn seen(until: &Condition, parsed: &Parsed) -> String {
         Condition::Text { field, .. } => {
             format!("{field} is {}", parsed.texts.get(field).cloned().unwrap_or_else(absent))
         }
-        Condition::Number { field, .. } => {
+        Condition::Number { field, .. } | Condition::AtMost { field, .. } => {
             let number = parsed.numbers.get(field).copied().flatten();
             format!("{field} is {}", number.map_or_else(absent, |n| n.to_string()))
         }

@@ -150,6 +150,13 @@ pub enum Condition {
         /// What it must be.
         is: f64,
     },
+    /// A number is no more than another one of the same reading.
+    AtMost {
+        /// The field.
+        field: String,
+        /// The field that bounds it.
+        other: String,
+    },
 }
 
 impl Action {
@@ -190,6 +197,7 @@ impl std::fmt::Display for Condition {
         match self {
             Self::Text { field, is } => write!(f, "{field} is {is}"),
             Self::Number { field, is } => write!(f, "{field} is {is}"),
+            Self::AtMost { field, other } => write!(f, "{field} is no more than {other}"),
         }
     }
 }

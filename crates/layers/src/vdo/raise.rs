@@ -190,12 +190,16 @@ pub(super) fn ready(setup: &Setup, node: &str) -> Vec<Step> {
 
 /// A flush drives fragments out of the packer; then nothing may be under way.
 fn settle(group: &Group, node: &str) -> Vec<Step> {
-    let wait = |about: &str, field: &str| Step {
+    let packed = || "packer.compressedFragmentsInPacker".to_owned();
+    // A file system writes on its own: what it writes after the flush may wait in the packer for company, for as long as nobody
+    // flushes again.
+    let nothing = Condition::AtMost { field: "currentVIOsInProgress".into(), other: packed() };
+    let wait = |about: &str, until| Step {
         about: about.to_owned(),
         action: Action::Wait {
             source: message(node, "stats"),
             parser: STATS.into(),
-            until: Condition::Number { field: field.to_owned(), is: 0.0 },
+            until,
             every_ms: 100,
         },
         undo: Vec::new(),
@@ -203,8 +207,8 @@ fn settle(group: &Group, node: &str) -> Vec<Step> {
     };
     vec![
         lvm::flush(&group.path(VOLUME)),
-        wait("wait until the packer is empty", "packer.compressedFragmentsInPacker"),
-        wait("wait until nothing is under way", "currentVIOsInProgress"),
+        wait("wait until the packer is empty", Condition::Number { field: packed(), is: 0.0 }),
+        wait("wait until nothing is under way", nothing),
     ]
 }
 
