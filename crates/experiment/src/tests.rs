@@ -33,6 +33,18 @@ mod sweeps;
 mod targets;
 mod variants;
 
+/// What is said of the only mistake in `text`, which has to be in a line with `line` and to come with a remedy.
+fn only_mistake(text: &str, line: &str) -> String {
+    let error = plan(text).expect_err(text);
+    let [mistake] = &error.mistakes[..] else { panic!("{text}\n{:?}", error.mistakes) };
+    let span = mistake.span.clone().unwrap_or_else(|| panic!("{mistake:?}"));
+    let start = text[..span.start].rfind('\n').map_or(0, |at| at + 1);
+    let found = text[start..].lines().next().unwrap_or_default();
+    assert!(found.contains(line), "{found}\n{}", error.render(false));
+    assert!(mistake.help.is_some(), "{mistake:?}");
+    error.render(false)
+}
+
 /// The shipped experiment with one text replaced; the error's rendering.
 fn refused(from: &str, to: &str) -> String {
     let text = shipped("vdo-vs-plain").unwrap().text;

@@ -438,13 +438,15 @@ fn holds(until: &Condition, parsed: &Parsed) -> bool {
 
 fn seen(until: &Condition, parsed: &Parsed) -> String {
     let absent = || "absent".to_owned();
+    let number = |field: &str| {
+        let number = parsed.numbers.get(field).copied().flatten();
+        format!("{field} is {}", number.map_or_else(absent, |n| n.to_string()))
+    };
     match until {
         Condition::Text { field, .. } => {
             format!("{field} is {}", parsed.texts.get(field).cloned().unwrap_or_else(absent))
         }
-        Condition::Number { field, .. } | Condition::AtMost { field, .. } => {
-            let number = parsed.numbers.get(field).copied().flatten();
-            format!("{field} is {}", number.map_or_else(absent, |n| n.to_string()))
-        }
+        Condition::Number { field, .. } => number(field),
+        Condition::AtMost { field, other } => format!("{}, {}", number(field), number(other)),
     }
 }

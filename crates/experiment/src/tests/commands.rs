@@ -2,7 +2,7 @@
 
 use units::{Bytes, Nanos};
 
-use super::plan;
+use super::{only_mistake, plan};
 use crate::{CommandPlan, ExperimentError, Output, Plan, Tree};
 
 /// An experiment with a command in a file system; `stage` are the command's keys, `rest` comes before.
@@ -24,15 +24,7 @@ fn command(plan: &Plan) -> &CommandPlan {
 
 /// What is said of the only mistake, whose place has to be in a line with `line`.
 fn refused(rest: &str, stage: &str, line: &str) -> String {
-    let text = text(rest, stage);
-    let error = plan(&text).expect_err(&text);
-    let [mistake] = &error.mistakes[..] else { panic!("{text}\n{:?}", error.mistakes) };
-    let span = mistake.span.clone().unwrap_or_else(|| panic!("{mistake:?}"));
-    let start = text[..span.start].rfind('\n').map_or(0, |at| at + 1);
-    let found = text[start..].lines().next().unwrap_or_default();
-    assert!(found.contains(line), "{found}\n{}", error.render(false));
-    assert!(mistake.help.is_some(), "{mistake:?}");
-    error.render(false)
+    only_mistake(&text(rest, stage), line)
 }
 
 #[test]

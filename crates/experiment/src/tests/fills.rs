@@ -2,7 +2,7 @@
 
 use units::Nanos;
 
-use super::plan;
+use super::{only_mistake, plan};
 use crate::{FillPlan, Plan, Task, explain};
 
 const UNTIL: &str = "until = { layer = \"cache\", metric = \"used_percent\", at_least = 99 }";
@@ -29,15 +29,7 @@ fn fill(plan: &Plan) -> &FillPlan {
 
 /// What is said of the only mistake, which has to be in a line with `line`.
 fn refused(fill: &str, line: &str) -> String {
-    let text = text(fill);
-    let error = plan(&text).expect_err(&text);
-    let [mistake] = &error.mistakes[..] else { panic!("{text}\n{:?}", error.mistakes) };
-    let span = mistake.span.clone().unwrap_or_else(|| panic!("{mistake:?}"));
-    let start = text[..span.start].rfind('\n').map_or(0, |at| at + 1);
-    let found = text[start..].lines().next().unwrap_or_default();
-    assert!(found.contains(line), "{found}\n{}", error.render(false));
-    assert!(mistake.help.is_some(), "{mistake:?}");
-    error.render(false)
+    only_mistake(&text(fill), line)
 }
 
 #[test]

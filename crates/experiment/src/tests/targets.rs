@@ -2,7 +2,7 @@
 
 use units::{Bytes, Nanos, Percent};
 
-use super::plan;
+use super::{only_mistake, plan};
 use crate::{Plan, Rounds, StagePlan, Task, explain};
 
 const LAYOUT: &str = "[[stage]]\ndo = \"layout\"\nname = \"my files\"\nfiles = 3\nsize = \"64M\"\n";
@@ -28,15 +28,7 @@ fn stage<'a>(plan: &'a Plan, name: &str) -> &'a StagePlan {
 
 /// What is said of the only mistake, which has to be in a line with `line`.
 fn refused(stages: &str, line: &str) -> String {
-    let text = text(stages);
-    let error = plan(&text).expect_err(&text);
-    let [mistake] = &error.mistakes[..] else { panic!("{text}\n{:?}", error.mistakes) };
-    let span = mistake.span.clone().unwrap_or_else(|| panic!("{mistake:?}"));
-    let start = text[..span.start].rfind('\n').map_or(0, |at| at + 1);
-    let found = text[start..].lines().next().unwrap_or_default();
-    assert!(found.contains(line), "{found}\n{}", error.render(false));
-    assert!(mistake.help.is_some(), "{mistake:?}");
-    error.render(false)
+    only_mistake(&text(stages), line)
 }
 
 fn load(keys: &str) -> String {

@@ -26,14 +26,14 @@ const KILLED: Duration = Duration::from_secs(1);
 pub(super) struct Background {
     probe: Probe,
     clock: Clock,
-    desk: Arc<Desk>,
+    mailbox: Arc<Mailbox>,
     interrupt: Interrupt,
     meter: Arc<Meter>,
 }
 
 /// What the thread and its owner tell each other.
 #[derive(Default)]
-struct Desk {
+struct Mailbox {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -63,11 +63,11 @@ impl Background {
         hand: &Hand,
     ) -> Result<Self, Box<(Probe, io::Error)>> {
         let (interrupt, meter) = (Interrupt::new(), Arc::new(Meter::default()));
-        let this = Self { probe, clock: clock.clone(), desk: Arc::default(), interrupt, meter };
+        let this = Self { probe, clock: clock.clone(), mailbox: Arc::default(), interrupt, meter };
         let reader = Reader::patient(&this.interrupt);
-        let (desk, meter) = (Arc::clone(&this.desk), Arc::clone(&this.meter));
+        let (mailbox, meter) = (Arc::clone(&this.mailbox), Arc::clone(&this.meter));
         let (probe, clock, hand) = (this.probe.clone(), clock.clone(), Arc::clone(hand));
-        let work = Box::new(move || desk.run(&probe, &clock, reader, &hand, &meter));
+        let work = Box::new(move || mailbox.run(&probe, &clock, reader, &hand, &meter));
         // Nobody joins it: a source that hangs in the kernel would hold up whoever does.
         match spawn(work) {
             Ok(_) => Ok(this),
@@ -82,15 +82,15 @@ impl Background {
     /// Asks for a reading at this moment; gives the one before, when that never began.
     pub(super) fn ask(&self, mark: &str) -> Option<SampleRow> {
         let now = self.clock.now().0;
-        let before = lock(&self.desk.state).asked.replace((mark.to_owned(), now));
-        self.desk.changed.notify_all();
+        let before = lock(&self.mailbox.state).asked.replace((mark.to_owned(), now));
+        self.mailbox.changed.notify_all();
         let why = || "the reading before was still under way at the next mark".to_owned();
         before.map(|(mark, at)| missing(&self.probe, &mark, at, why()))
     }
 
     /// Lets no more readings begin but one that was asked for.
     pub(super) fn stopping(&self) {
-        let mut state = lock(&self.desk.state);
+        let mut state = lock(&self.mailbox.state);
         state.stopping = true;
         // What nobody asked for holds nobody up.
         if state.asked.is_none() && matches!(state.reading, Some(None)) {
@@ -98,7 +98,7 @@ impl Background {
             self.interrupt.request(Level::Now);
         }
         drop(state);
-        self.desk.changed.notify_all();
+        self.mailbox.changed.notify_all();
     }
 
     /// Waits for the end of what was asked for, until `end`; then gives up, and gives what is missing.
@@ -106,7 +106,7 @@ impl Background {
         let overdue = !self.wait(end);
         let (mut marks, now) = (Vec::new(), self.clock.now().0);
         if overdue {
-            let mut state = lock(&self.desk.state);
+            let mut state = lock(&self.mailbox.state);
             marks.extend(state.reading.clone().flatten().map(|mark| (mark, now)));
             marks.extend(state.asked.take());
             state.gone = true;
@@ -120,20 +120,20 @@ impl Background {
 
     /// Waits for the thread's end; false when that has not come.
     fn wait(&self, end: Instant) -> bool {
-        let mut state = lock(&self.desk.state);
+        let mut state = lock(&self.mailbox.state);
         while !state.ended {
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return false;
             }
-            let woken = self.desk.changed.wait_timeout(state, left);
+            let woken = self.mailbox.changed.wait_timeout(state, left);
             state = woken.unwrap_or_else(PoisonError::into_inner).0;
         }
         true
     }
 }
 
-impl Desk {
+impl Mailbox {
     fn run(
         &self,
         probe: &Probe,

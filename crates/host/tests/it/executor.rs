@@ -184,6 +184,31 @@ fn a_wait_ends_when_its_condition_holds_or_says_what_it_saw() {
 }
 
 #[test]
+fn a_wait_for_one_number_below_another_needs_both() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let wait = |field: &str, other: &str| {
+        let action = Action::Wait {
+            source: Source::File { path: file.path().display().to_string() },
+            parser: "vdo.status".into(),
+            until: Condition::AtMost { field: field.into(), other: other.into() },
+            every_ms: 10,
+        };
+        step(action, Vec::new())
+    };
+    let mut executor = on_this_machine();
+    for (used, holds) in [(1, true), (2, true), (3, false)] {
+        let line = format!("0 8 vdo /dev/x normal - online online {used} 2");
+        std::fs::write(file.path(), line).unwrap();
+        let outcome = executor.step(&wait("used_blocks", "total_blocks")).1;
+        assert_eq!(outcome.is_ok(), holds, "{used}: {outcome:?}");
+    }
+    let error = executor.step(&wait("used_blocks", "total_blocks")).1.unwrap_err().to_string();
+    assert!(error.contains("used_blocks is 3, total_blocks is 2"), "{error}");
+    let error = executor.step(&wait("used_blocks", "blocks")).1.unwrap_err().to_string();
+    assert!(error.contains("blocks is absent"), "{error}");
+}
+
+#[test]
 fn a_placeholder_that_nothing_bound_is_named() {
     let mut executor = on_this_machine();
     let flush = Action::Flush { device: "{device.slow}".into() };
