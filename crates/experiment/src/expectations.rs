@@ -86,7 +86,9 @@ impl Expectation {
         figures
             .flat_map(|(subject, variant)| {
                 let named = variant.as_ref().and_then(|name| unknown_variant(name, variants));
-                named.or_else(|| subject.check(stages, stacks))
+                named
+                    .or_else(|| subject.check(stages, stacks))
+                    .or_else(|| subject.check_point(stages))
             })
             .collect()
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use layers::probe::{NamedDevice, Probe};
 use layers::step::Step;
-use layers::{Allocate, Kind, Offer, Place, Wants};
+use layers::{Allocate, Input, Kind, Offer, Place, Wants};
 use results::model::LayerFacts;
 use units::Bytes;
 
@@ -176,7 +176,8 @@ impl Built {
         let wrong =
             |message: String, help: String| Diagnostic::at(written.places.at("on"), message, help);
         let name = &written.name;
-        let named: BTreeMap<String, String> = match (&written.on, kind.inputs) {
+        let needed: Vec<_> = kind.inputs.iter().filter(|input| !input.optional).collect();
+        let named: BTreeMap<String, String> = match (&written.on, &needed[..]) {
             (On::Before, []) => BTreeMap::new(),
             (_, []) => {
                 let message =
@@ -206,7 +207,11 @@ impl Built {
         }
         let mut inputs = BTreeMap::new();
         for input in kind.inputs {
-            let Some(below) = named.get(input.name) else {
+            let below = named.get(input.name);
+            if below.is_none() && input.optional {
+                continue;
+            }
+            let Some(below) = below else {
                 let message = format!("Layer '{name}' has nothing as its {}", input.name);
                 return Err(wrong(
                     message,
@@ -219,15 +224,7 @@ impl Built {
                 );
                 return Err(wrong(message, format!("there are: {}", self.names())));
             };
-            let fits = match input.wants {
-                Wants::Block => matches!(offer, Offer::Block { .. }),
-                Wants::Directory => matches!(offer, Offer::Directory { .. }),
-            };
-            if !fits {
-                let wanted = match input.wants {
-                    Wants::Block => "a block device",
-                    Wants::Directory => "a directory",
-                };
+            if let Some(wanted) = missed(input.wants, offer) {
                 let message = format!(
                     "Layer '{name}' needs {wanted} as its {}, which '{below}' is not",
                     input.name
@@ -248,11 +245,25 @@ impl Built {
     }
 }
 
+/// What an input wants to be, where the offer is not that.
+fn missed(wants: Wants, offer: &Offer) -> Option<&'static str> {
+    match (wants, offer) {
+        (Wants::Block, Offer::Block { .. }) | (Wants::Directory, Offer::Directory { .. }) => None,
+        (Wants::Block, _) => Some("a block device"),
+        (Wants::Directory, _) => Some("a directory"),
+    }
+}
+
 /// How `on` is written for a kind of layer.
 fn example(kind: &Kind) -> String {
-    let inputs: Vec<_> = kind.inputs.iter().map(|i| format!("{} = \"...\"", i.name)).collect();
-    match kind.inputs {
-        [_] => "on = \"...\"".into(),
-        _ => format!("on = {{ {} }}", inputs.join(", ")),
+    let each = |inputs: &mut dyn Iterator<Item = &Input>| {
+        let inputs: Vec<_> = inputs.map(|i| format!("{} = \"...\"", i.name)).collect();
+        format!("on = {{ {} }}", inputs.join(", "))
+    };
+    let needed = kind.inputs.iter().filter(|input| !input.optional).count();
+    match (needed, kind.inputs.len()) {
+        (1, 1) => "on = \"...\"".into(),
+        (1, _) => format!("on = \"...\", or {}", each(&mut kind.inputs.iter())),
+        _ => each(&mut kind.inputs.iter().filter(|input| !input.optional)),
     }
 }

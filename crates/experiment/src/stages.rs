@@ -87,6 +87,17 @@ pub(crate) enum Task {
 }
 
 impl Stage {
+    /// What its figures are called: its name, and those of the points that it sweeps.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let points: &[Point] = if let Task::Sweep(points) = &self.task { points } else { &[] };
+        [&self.name].into_iter().chain(points.iter().map(|point| &point.name)).cloned().collect()
+    }
+
+    /// Whether it, or a point of it, has this name.
+    pub(crate) fn is_called(&self, name: &str) -> bool {
+        self.names().iter().any(|own| own == name)
+    }
+
     /// The load that it measures, if it is one.
     pub fn load(&self) -> Option<&LoadSpec> {
         match &self.task {

@@ -9,8 +9,11 @@ use crate::stacks::VariantStack;
 use crate::stages::{self, Stage};
 
 const METRIC: Key = Key { name: "metric", takes: "a metric of docs/json.md", example: "\"iops\"" };
-const STAGE: Key =
-    Key { name: "stage", takes: "the name of a measured stage", example: "\"warm\"" };
+const STAGE: Key = Key {
+    name: "stage",
+    takes: "the name of a measured stage, or of a point of its sweep",
+    example: "\"warm\"",
+};
 const OPERATION: Key =
     Key { name: "operation", takes: "an operation of a measured stage", example: "\"randwrite\"" };
 const LAYER: Key =
@@ -69,7 +72,7 @@ impl Subject {
 
     /// What is not in the catalogue must be picked from what a command of a measured stage prints.
     fn check_picked(&self, stages: &[Stage]) -> Option<Diagnostic> {
-        let own = |stage: &&Stage| self.stage.as_ref().is_none_or(|name| stage.name == *name);
+        let own = |stage: &&Stage| self.stage.as_ref().is_none_or(|name| stage.is_called(name));
         let measured = || stages.iter().filter(|stage| stage.measured);
         let names = |stages: &mut dyn Iterator<Item = &Stage>| -> Vec<String> {
             let commands = stages.filter_map(Stage::command);
@@ -107,6 +110,16 @@ impl Subject {
         Some(Diagnostic::at(self.places.at("metric"), message, format!("{near}{own}")))
     }
 
+    /// A single figure is of one point of a sweep, not of all.
+    pub(crate) fn check_point(&self, stages: &[Stage]) -> Option<Diagnostic> {
+        let name = self.stage.as_ref()?;
+        let swept = stages.iter().find(|stage| stage.name == *name && stage.names().len() > 1)?;
+        let points = swept.names().split_off(1);
+        let message = format!("Stage '{name}' is a sweep of {} points", points.len());
+        let help = format!("name one of them: {}", points.join(", "));
+        Some(Diagnostic::at(self.places.at("stage"), message, help))
+    }
+
     /// The key that says of what operation or layer it is.
     fn narrowed(&self) -> Option<&'static str> {
         self.operation.as_ref().map(|_| "operation").or(self.layer.as_ref().map(|_| "layer"))
@@ -114,7 +127,7 @@ impl Subject {
 
     fn check_stage(&self, stages: &[Stage]) -> Option<Diagnostic> {
         let measured: Vec<&Stage> = stages.iter().filter(|s| s.measured).collect();
-        let names: Vec<String> = measured.iter().map(|stage| stage.name.clone()).collect();
+        let names: Vec<String> = measured.iter().flat_map(|stage| stage.names()).collect();
         if let Some(stage) = &self.stage
             && !names.contains(stage)
         {
@@ -122,7 +135,7 @@ impl Subject {
             return Some(self.unknown("stage", stage, message, &names));
         }
         let operation = self.operation.as_ref()?;
-        let own = |stage: &&&Stage| self.stage.as_ref().is_none_or(|name| stage.name == *name);
+        let own = |stage: &&&Stage| self.stage.as_ref().is_none_or(|name| stage.is_called(name));
         let loads = measured.iter().filter(own).filter_map(|stage| stage.load());
         let mut operations: Vec<_> = loads.flat_map(stages::operations).collect();
         operations.sort();

@@ -52,6 +52,7 @@ pub(crate) fn run(
         stdout: stdout.kept.text(),
         stderr: stderr.kept.text(),
         overdue,
+        kernel: None,
     })
 }
 

@@ -177,6 +177,10 @@ impl Executor {
                 let done = self.machine.discard(&device);
                 done.map(Option::unwrap_or_default).map_err(|e| failed(task, action, e))
             }),
+            Action::Wipe { device } => self.resolve(device).and_then(|device| {
+                let done = self.machine.wipe(&device);
+                done.map(|()| String::new()).map_err(|e| failed(task, action, e))
+            }),
             Action::Flush { device } => self.resolve(device).and_then(|device| {
                 let done = self.machine.flush(&device);
                 done.map(|()| String::new()).map_err(|e| failed(task, action, e))
@@ -422,6 +426,9 @@ fn judge(task: &Task, argv: &[String], may_fail: bool, output: &Output) -> Resul
         // The last lines say why; warnings come before them.
         _ => format!(": {}", words[words.len().saturating_sub(3)..].join("; ")),
     };
+    let kernel =
+        output.kernel.as_ref().map_or(String::new(), |line| format!("; the kernel: {line}"));
+    let said = said + &kernel;
     Err(StepError::Command { about, command, ended, said })
 }
 

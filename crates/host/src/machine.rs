@@ -11,6 +11,7 @@ use layers::probe::Source;
 use results::model::AskedContent;
 use sys::dm::Dm;
 use sys::interrupt::Interrupt;
+use sys::kernel_log::{KernelLog, Record};
 use units::Nanos;
 
 use crate::leftovers::{self, Removal};
@@ -32,6 +33,8 @@ pub struct Output {
     pub stderr: String,
     /// Whether it was killed because its deadline had passed.
     pub overdue: bool,
+    /// Why device-mapper refused, where it failed and the kernel's log says so: its tools only say "Invalid argument".
+    pub kernel: Option<String>,
 }
 
 /// What steps are done to. All names in the arguments are resolved.
@@ -49,6 +52,9 @@ pub trait Machine: Send {
 
     /// Empties a device; what a person should know about how comes back.
     fn discard(&mut self, device: &str) -> io::Result<Option<String>>;
+
+    /// Zeroes the first and the last MiB of a device; fine where it is not there.
+    fn wipe(&mut self, device: &str) -> io::Result<()>;
 
     /// Writes to stable storage what the device holds in caches.
     fn flush(&mut self, device: &str) -> io::Result<()>;
@@ -143,7 +149,12 @@ impl Machine for RealMachine {
     ) -> io::Result<Output> {
         let program = argv.first().map(|program| program.rsplit('/').next().unwrap_or(program));
         self.ran.extend(program.map(str::to_owned));
-        crate::child::run(argv, Duration::from(deadline), interrupt)
+        let log = KernelLog::from_now_on();
+        let mut output = crate::child::run(argv, Duration::from(deadline), interrupt)?;
+        if output.code != Some(0) {
+            output.kernel = log.ok().and_then(|mut log| refusal(log.records().flatten()));
+        }
+        Ok(output)
     }
 
     fn measured(&mut self, work: &Work, interrupt: &Interrupt) -> io::Result<Ran> {
@@ -167,6 +178,14 @@ impl Machine for RealMachine {
             )),
             (None, false) => None,
         })
+    }
+
+    fn wipe(&mut self, device: &str) -> io::Result<()> {
+        match OpenOptions::new().read(true).write(true).open(device) {
+            Ok(mut file) => wipe_ends(&mut file).map(drop),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     fn flush(&mut self, device: &str) -> io::Result<()> {
@@ -256,6 +275,13 @@ impl Machine for RealMachine {
     }
 }
 
+/// The last record in which device-mapper says why it refuses a table, or anything else.
+fn refusal(records: impl Iterator<Item = Record>) -> Option<String> {
+    let said: Vec<_> = records.filter(|r| r.text.starts_with("device-mapper: ")).collect();
+    let table = said.iter().rfind(|record| record.text.starts_with("device-mapper: table: "));
+    table.or(said.last()).map(|record| record.text.clone())
+}
+
 /// Zeroes the first and the last MiB of a device unless they are zero; tells whether it had to.
 fn wipe_ends(file: &mut File) -> io::Result<bool> {
     const END: u64 = 1 << 20;
@@ -282,6 +308,24 @@ fn wipe_ends(file: &mut File) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_kernels_reason_is_that_of_the_table_before_what_follows_from_it() {
+        let record = |text: &str| Record { at_us: 0, text: text.into() };
+        let log = [
+            "vdo3:dmsetup: parsing failed",
+            "device-mapper: table: 253:6: vdo: Block map cache size cannot change (-EINVAL)",
+            "device-mapper: ioctl: error adding target to table",
+        ];
+        let reason = refusal(log.into_iter().map(record)).unwrap();
+        assert!(reason.ends_with("Block map cache size cannot change (-EINVAL)"), "{reason}");
+        assert_eq!(refusal(log[..1].iter().map(|text| record(text))), None);
+    }
+
+    #[test]
+    fn what_is_not_there_is_not_wiped() {
+        RealMachine::new().wipe("/dev/mapper/fathom-no-such-node").unwrap();
+    }
 
     #[test]
     fn both_ends_are_zeroed_only_where_something_is() {

@@ -67,6 +67,11 @@ impl Machine for SimulatedMachine {
         Ok(None)
     }
 
+    fn wipe(&mut self, _device: &str) -> io::Result<()> {
+        self.clock.advance(TOUCH);
+        Ok(())
+    }
+
     fn flush(&mut self, device: &str) -> io::Result<()> {
         self.clock.advance(TOUCH);
         for twin in &mut self.twins {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use results::model::{AchievedContent, AskedContent, Finding, LayerFigures, SampleRow};
-use units::{Metric, Unit};
+use units::{Bytes, Metric, Unit};
 
 use crate::figures::FigureFacts;
 use crate::objects::{Fact, Objects};
@@ -90,6 +90,8 @@ pub struct Input {
     pub wants: Wants,
     /// What the layer uses it for.
     pub help: &'static str,
+    /// Whether the layer can go without it.
+    pub optional: bool,
 }
 
 /// What an input of a layer must be.
@@ -103,7 +105,12 @@ pub enum Wants {
 
 /// The only input of a layer that stands on one block device.
 pub(crate) const ON_ONE_DEVICE: &[Input] =
-    &[Input { name: "data", wants: Wants::Block, help: "the device that it stands on" }];
+    &[needed("data", Wants::Block, "the device that it stands on")];
+
+/// An input that a layer cannot go without.
+pub(crate) const fn needed(name: &'static str, wants: Wants, help: &'static str) -> Input {
+    Input { name, wants, help, optional: false }
+}
 
 /// How the text of a source becomes fields.
 #[derive(Clone, Copy)]
@@ -141,12 +148,14 @@ pub struct Key {
 }
 
 impl Key {
-    /// What kind of value it takes: `switch`, `number` or `size`.
+    /// What kind of value it takes: `switch`, `number`, `size` or `word`.
     pub fn takes(&self) -> &'static str {
+        let size = || self.example.trim_matches('"').parse::<Bytes>().is_ok();
         match self.default.parse::<u64>() {
             _ if self.allowed == "on or off" => "switch",
             Ok(_) => "number",
-            Err(_) => "size",
+            Err(_) if size() => "size",
+            Err(_) => "word",
         }
     }
 }

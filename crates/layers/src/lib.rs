@@ -7,6 +7,7 @@
 mod absence;
 mod caching;
 mod commands;
+mod dm;
 mod figures;
 mod kind;
 mod layer;

@@ -40,6 +40,12 @@ pub enum Action {
         /// The block device.
         device: String,
     },
+    /// In teardown: zero the first and the last MiB of a device, so that nobody takes what is there for data. Nothing happens
+    /// where it is not there.
+    Wipe {
+        /// The block device.
+        device: String,
+    },
     /// Flush what the device holds in volatile caches (fsync on the node).
     Flush {
         /// The block device.
@@ -165,6 +171,7 @@ impl Action {
         match self {
             Self::Command { argv, .. } => show_argv(argv),
             Self::Discard { device } => format!("blkdiscard {device}"),
+            Self::Wipe { device } => format!("wipe the ends of {device}"),
             Self::Flush { device } => format!("sync {device}"),
             Self::Sync => "sync".into(),
             Self::Pause { ms } => format!("sleep {}", *ms as f64 / 1e3),

@@ -13,6 +13,8 @@ const ROOTS: u64 = 60;
 const JOURNAL: u64 = 32_768;
 /// The slab summary.
 const SUMMARY: u64 = 64;
+/// Blocks at the end of a pool that a journal on another device has to hold.
+pub const TAIL: u64 = JOURNAL + SUMMARY;
 /// The journal of one slab.
 const SLAB_JOURNAL: u64 = 224;
 /// Reference counts on one block.

@@ -30,7 +30,8 @@ pub fn value(unit: Unit, number: f64) -> String {
             show::grouped(number as u64)
         }
         Unit::Count | Unit::Blocks if number.abs() >= 1000.0 => {
-            show::grouped(number.abs().round() as u64)
+            let sign = if number < 0.0 { "-" } else { "" };
+            format!("{sign}{}", show::grouped(number.abs().round() as u64))
         }
         Unit::PerSecond if number.abs() >= 1000.0 && number.abs() < 100_000.0 => {
             format!("{}/s", show::grouped(number.round() as u64))
@@ -193,6 +194,7 @@ mod tests {
     #[test]
     fn counts_are_grouped_and_what_is_missing_is_a_dash() {
         assert_eq!(value(Unit::Blocks, 262_144.0), "262,144");
+        assert_eq!(value(Unit::Blocks, -8192.0), "-8,192");
         assert_eq!(value(Unit::PerSecond, 15_234.4), "15,234/s");
         assert_eq!(median(Unit::Bytes, None), "–");
         assert_eq!(p_value(Some(0.007_936)), "0.0079");

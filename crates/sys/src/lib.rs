@@ -11,6 +11,7 @@ pub mod cpu;
 pub mod dm;
 pub mod extents;
 pub mod interrupt;
+pub mod kernel_log;
 pub mod lifeline;
 pub mod priority;
 pub mod reap;

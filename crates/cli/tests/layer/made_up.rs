@@ -16,8 +16,8 @@ pub const KIND: Kind = Kind {
     name: "mirrored",
     about: "Two devices that hold the same.",
     inputs: &[
-        Input { name: "left", wants: Wants::Block, help: "one side" },
-        Input { name: "right", wants: Wants::Block, help: "the other side" },
+        Input { name: "left", wants: Wants::Block, help: "one side", optional: false },
+        Input { name: "right", wants: Wants::Block, help: "the other side", optional: false },
     ],
     keys: &[Key {
         name: "width",

@@ -106,3 +106,20 @@ fn a_wrong_sweep_is_told_at_its_line_with_the_remedy() {
     let shown = plan(&idle).unwrap_err().render(false);
     assert!(shown.contains("is not measured") && shown.contains("measure = true"), "{shown}");
 }
+
+#[test]
+fn a_point_can_be_asked_for_and_an_expectation_has_to_name_one() {
+    let sweep = format!("{HEAD}{READS}sweep = {{ depth = [1, 16] }}\n");
+    let figure =
+        |stage: &str| format!("metric = \"iops\"\noperation = \"randread\"\nstage = \"{stage}\"\n");
+    let plan_of = |more: String| plan(&format!("{sweep}{more}"));
+    let asked = plan_of(format!("[[question]]\n{}", figure("random depth=16"))).unwrap();
+    assert_eq!(asked.facts.questions[0].stage.as_deref(), Some("random depth=16"));
+    let of = "above = 1\nof = { stage = \"random depth=1\" }\n";
+    assert!(plan_of(format!("[[expect]]\n{}{of}", figure("random depth=16"))).is_ok());
+    let error = plan_of(format!("[[expect]]\n{}{of}", figure("random"))).unwrap_err();
+    let said = error.render(false);
+    assert!(said.contains("a sweep of 2 points") && said.contains("random depth=16"), "{said}");
+    let error = plan_of(format!("[[question]]\n{}", figure("random depth=2"))).unwrap_err();
+    assert!(error.render(false).contains("did you mean 'random depth=1'"));
+}

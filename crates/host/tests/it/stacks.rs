@@ -68,6 +68,9 @@ impl Machine for Wayward {
     fn discard(&mut self, device: &str) -> io::Result<Option<String>> {
         self.grant(|m| m.discard(device))
     }
+    fn wipe(&mut self, device: &str) -> io::Result<()> {
+        self.grant(|m| m.wipe(device))
+    }
     fn flush(&mut self, device: &str) -> io::Result<()> {
         self.grant(|m| m.flush(device))
     }

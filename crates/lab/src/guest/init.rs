@@ -33,6 +33,8 @@ fn session(began: u64) -> Result<(), String> {
         .env("PATH", "/usr/bin:/bin")
         .env("HOME", "/root")
         .env("LC_ALL", "C")
+        // No udev runs here: libdevmapper has to make the nodes itself, and must not wait for it.
+        .env("DM_DISABLE_UDEV", "1")
         .current_dir("/")
         .spawn()
         .map_err(|error| format!("cannot start the session: {error}"))?;

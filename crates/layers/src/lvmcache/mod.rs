@@ -7,7 +7,7 @@ mod parsers;
 mod raise;
 mod setup;
 
-use crate::kind::{Fills, Headline, Input, Kind, Needs, Parser, Wants};
+use crate::kind::{Fills, Headline, Kind, Needs, Parser, Wants, needed};
 use crate::{lvm, machine};
 
 /// Parser of a dm-cache status line: counts of hits, misses, promotions, demotions, used and dirty blocks.
@@ -26,8 +26,8 @@ pub(crate) const KIND: Kind = Kind {
     name: "lvmcache",
     about: "A volume on a slow device with its hot blocks on a fast one: dm-cache, made by lvm2.",
     inputs: &[
-        Input { name: ORIGIN, wants: Wants::Block, help: "the slow device, which holds all data" },
-        Input { name: CACHE, wants: Wants::Block, help: "the fast device, which holds hot blocks" },
+        needed(ORIGIN, Wants::Block, "the slow device, which holds all data"),
+        needed(CACHE, Wants::Block, "the fast device, which holds hot blocks"),
     ],
     keys: setup::KEYS,
     parse: |table| Ok(Box::new(setup::Setup::read(table)?)),

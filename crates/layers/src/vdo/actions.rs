@@ -3,10 +3,10 @@
 use toml::Table;
 
 use super::setup::Setup;
-use super::{POOL, POOL_NODE, STATUS, VOLUME, keys, raise, validity};
+use super::volume::Volume;
+use super::{STATUS, TAIL, keys, raise, validity};
 use crate::kind::{ActionKind, Key};
 use crate::layer::{Acted, Place};
-use crate::lvm::Group;
 use crate::probe::Source;
 use crate::settings::SettingError;
 use crate::step::{Action, Condition, Step};
@@ -62,51 +62,45 @@ pub(super) fn act(
     action: &str,
     keys: &Table,
 ) -> Result<Acted, SettingError> {
-    let group = Group::of(at, &["data"]);
-    let below = at.block("data").1;
-    validity::on_device(setup, below)?;
+    validity::on_devices(setup, at)?;
+    let volume = Volume { setup, at };
     match action {
         "restart" => {
-            let settings = raise::taken_up(setup);
-            let change = (!keys.is_empty()).then(|| {
-                let about = "change what the volume takes up when it comes up";
-                group.change(about, &["--vdosettings", &settings], POOL)
-            });
-            let node = group.node(POOL_NODE);
-            let mut steps = group.stopped(VOLUME, change);
+            let mut steps = volume.restart(!keys.is_empty());
             // The instance has another number now, and its threads have other names.
-            steps.extend(raise::facts(at.name, &node));
-            steps.extend(raise::ready(setup, &node));
+            steps.extend(raise::facts(&volume));
+            steps.extend(volume.ready());
             Ok(Acted { steps, bytes: None })
         }
-        "grow" => grow(setup, keys, below, &group),
-        _ => Ok(Acted { steps: index_steps(action, &group), bytes: None }),
+        "grow" => grow(&volume, keys),
+        _ => Ok(Acted { steps: index_steps(action, &volume), bytes: None }),
     }
 }
 
-fn grow(setup: &Setup, keys: &Table, below: u64, group: &Group) -> Result<Acted, SettingError> {
-    if keys.is_empty() {
+fn grow(volume: &Volume, keys: &Table) -> Result<Acted, SettingError> {
+    let [logical, physical] = ["logical_size", "physical_size"].map(|key| keys.contains_key(key));
+    if !logical && !physical {
         return Err(SettingError::new(
             "action",
             "the action 'grow' does not say to what size",
             "add logical_size = \"...\", or physical_size = \"...\"",
         ));
     }
-    let mut steps = Vec::new();
-    if keys.contains_key("physical_size") {
-        steps.push(group.extend("make the pool larger", POOL, setup.pool_bytes(below)));
+    if physical && volume.at.inputs.contains_key(TAIL) {
+        return Err(SettingError::new(
+            "physical_size",
+            "a pool with its end on a tail cannot grow: what is added comes after the tail",
+            "grow only logical_size, or let the volume stand without a tail",
+        ));
     }
-    let bytes = setup.volume_bytes(below);
-    let logical = keys.contains_key("logical_size");
-    if logical {
-        steps.push(group.extend("make the volume larger", VOLUME, bytes));
-    }
-    Ok(Acted { steps, bytes: logical.then_some(bytes) })
+    let steps = volume.grow(logical, physical);
+    let bytes = logical.then(|| volume.setup.volume_bytes(volume.at));
+    Ok(Acted { steps, bytes })
 }
 
 /// A message to the running volume, and the state of the index that it leads to.
-fn index_steps(action: &str, group: &Group) -> Vec<Step> {
-    let node = group.node(POOL_NODE);
+fn index_steps(action: &str, volume: &Volume) -> Vec<Step> {
+    let node = volume.target();
     let (about, state) = match action {
         "index-close" => ("close the deduplication index", "closed"),
         "index-create" => ("replace the deduplication index with an empty one", "online"),

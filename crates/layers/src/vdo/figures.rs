@@ -87,11 +87,15 @@ fn level_ratio(stats: Option<Ends>, part: &str, whole: &str) -> Option<f64> {
     ratio(stats.end(part), stats.end(whole))
 }
 
+/// Data may grow by so much more than logical blocks before that tells that blocks were replaced, not stored.
+const MORE_DATA: f64 = 1.01;
+
 /// 100 x (1 - data / logical). Where blocks of before were replaced, growth of data may be more than that of logical blocks, or less
-/// than nothing: it tells no saving then.
+/// than nothing, and where only discards were sent nothing grew: it tells no saving then.
 fn saving(data: Option<f64>, logical: Option<f64>) -> Option<f64> {
-    let share = ratio(data, logical).filter(|share| (0.0..=1.0).contains(share));
-    share.map(|share| 100.0 * (1.0 - share))
+    let logical = logical.filter(|logical| *logical > 0.0);
+    let share = ratio(data, logical).filter(|share| (0.0..=MORE_DATA).contains(share));
+    share.map(|share| 100.0 * (1.0 - share.min(1.0)))
 }
 
 /// Share of written blocks that are not zero. VDO maps zero blocks without storing them and does not count
@@ -179,6 +183,15 @@ mod tests {
         near("duplicates_found_percent", 50.0);
         near("write_amplification", 0.25);
         near("vdo_cpu_s", 0.75);
+    }
+
+    #[test]
+    fn discards_save_nothing_and_what_is_stored_as_it_is_saves_0_percent() {
+        assert_eq!(saving(Some(-8192.0), Some(-8192.0)), None);
+        assert_eq!(saving(Some(0.0), Some(-8192.0)), None);
+        assert_eq!(saving(Some(0.0), Some(0.0)), None);
+        assert_eq!(saving(Some(8200.0), Some(8192.0)), Some(0.0));
+        assert_eq!(saving(Some(9000.0), Some(100.0)), None);
     }
 
     #[test]

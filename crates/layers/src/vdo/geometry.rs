@@ -7,6 +7,8 @@ pub(super) use reduce::space::{MAP_ENTRIES, MOST_SLABS};
 
 /// Size of a VDO block, bytes.
 pub(super) const BLOCK: u64 = reduce::BLOCK as u64;
+/// The end of a pool, with the recovery journal and the slab summary, bytes.
+pub(super) const TAIL: u64 = space::TAIL * BLOCK;
 /// Payload of a packed block, bytes.
 pub(super) const PACKED_BYTES: f64 = reduce::PAYLOAD as f64;
 /// The most fragments in a packed block.

@@ -40,23 +40,37 @@ const fn equal(a: &str, b: &str) -> bool {
 /// Every setting.
 pub(super) const KEYS: &[Key] = &[
     key(
+        "via",
+        "lvm",
+        "\"lvm\" or \"table\"",
+        "\"table\"",
+        "What makes the volume: lvm2, or vdoformat and a table of device-mapper, which takes smaller slabs and caches.",
+    ),
+    key(
+        "tail_size",
+        "131328k",
+        "a multiple of 4k from 131328k: the recovery journal and the slab summary; only with a tail",
+        "\"131328k\"",
+        "How much of the end of the pool lies on the device that is given as tail.",
+    ),
+    key(
         "logical_size",
         "as large as the pool",
-        "a size; lvm rounds it up to 4 MiB",
+        "a size; lvm rounds it up to 4 MiB, a table to 4 KiB",
         "\"80G\"",
         "Size of the volume that VDO offers. It may be many times the pool's size.",
     ),
     key(
         "physical_size",
         "all of the device",
-        "a size; lvm rounds it up to 4 MiB",
+        "a size; lvm rounds it up to 4 MiB, a table to 4 KiB",
         "\"10G\"",
         "Size of the pool that holds data and metadata.",
     ),
     key(
         "block_map_cache",
         "128M",
-        "whole MiB from 128M, and at least 16M for each logical thread",
+        "whole MiB from 128M (from 16M with via = \"table\"), and at least 16M for each logical thread",
         "\"128M\"",
         "Memory for pages of the block map. One page maps 812 blocks; a miss costs a read and a write of a page.",
     ),
@@ -121,7 +135,7 @@ pub(super) const KEYS: &[Key] = &[
     key(
         "slab_size",
         "2G",
-        "a power of two from 128M to 32G",
+        "a power of two from 128M (from 32M with via = \"table\") to 32G",
         "\"2G\"",
         "Unit of allocation. At most 8192 slabs: the pool cannot outgrow 8192 times this.",
     ),

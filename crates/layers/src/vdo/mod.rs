@@ -1,6 +1,8 @@
-//! `vdo`: a deduplicating and compressing volume through lvm2 on dm-vdo.
+//! `vdo`: a deduplicating and compressing volume on dm-vdo, made by lvm2 or from a table.
 
 mod actions;
+mod by_lvm;
+mod by_table;
 mod catalogue;
 mod charts;
 mod figures;
@@ -13,8 +15,9 @@ mod setup;
 mod texts;
 mod twin;
 mod validity;
+mod volume;
 
-use crate::kind::{Fills, Headline, Kind, Needs, ON_ONE_DEVICE, Parser};
+use crate::kind::{Fills, Headline, Input, Kind, Needs, Parser, Wants, needed};
 use crate::lvm;
 use crate::objects::{Fact, FactSource};
 
@@ -27,19 +30,25 @@ pub(crate) const CONFIG: &str = "vdo.config";
 /// Parser of the statistics message that gives the instance's number only, as text `instance`.
 pub(crate) const INSTANCE: &str = "vdo.instance";
 
-/// Name of the volume in its group.
+/// The input that holds data and metadata.
+const DATA: &str = "data";
+/// The input that holds the end of the pool.
+const TAIL: &str = "tail";
+/// What the volume is called after the layer's own name, whichever way it is made.
 const VOLUME: &str = "volume";
-/// Name of the pool in its group.
-const POOL: &str = "pool";
-/// Node of the vdo target itself: it answers messages.
-const POOL_NODE: &str = "pool-vpool";
-/// Node of the pool's data device.
-const DATA_NODE: &str = "pool_vdata";
 
 pub(crate) const KIND: Kind = Kind {
     name: "vdo",
-    about: "A volume that deduplicates and compresses 4 KiB blocks: dm-vdo, made by lvm2.",
-    inputs: ON_ONE_DEVICE,
+    about: "A volume that deduplicates and compresses 4 KiB blocks: dm-vdo, made by lvm2 or from a table.",
+    inputs: &[
+        needed(DATA, Wants::Block, "the device that holds data and metadata"),
+        Input {
+            name: TAIL,
+            wants: Wants::Block,
+            help: "another device for the end of the pool, where the recovery journal lies (via = \"table\")",
+            optional: true,
+        },
+    ],
     keys: keys::KEYS,
     parse: |table| Ok(Box::new(setup::Setup::read(table)?)),
     parsers: &[

@@ -1,35 +1,26 @@
-//! The steps that raise a VDO volume, what is waited for, what is sampled.
+//! A volume raised on paper: its steps, what is waited for, what is sampled.
 
-use super::setup::Setup;
-use super::{CONFIG, DATA_NODE, INSTANCE, POOL, POOL_NODE, STATS, STATUS, VOLUME, geometry};
-use crate::layer::{Allocate, Offer, Place, Raised};
-use crate::lvm::{self, Group};
+use super::volume::Volume;
+use super::{CONFIG, INSTANCE, STATS, STATUS, geometry};
+use crate::layer::{Allocate, Offer, Raised};
+use crate::lvm;
 use crate::machine;
-use crate::probe::{NamedDevice, Probe, Reading, Source};
+use crate::probe::{Probe, Reading, Source};
 use crate::step::{Action, Condition, Step};
 
 /// Everything about the volume at its place.
-pub(super) fn raise(setup: &Setup, at: &Place) -> Raised {
-    let group = Group::of(at, &["data"]);
-    let node = group.node(POOL_NODE);
-    let (name, (_, below_bytes)) = (at.name, at.block("data"));
-    let mut up = group.up();
-    up.push(create(setup, at, &group));
-    up.extend(facts(name, &node));
-    let pool = setup.pool_bytes(below_bytes);
-    let bytes = setup.volume_bytes(below_bytes);
-    let device = |name: String, volume: &str| NamedDevice { name, path: group.path(volume) };
+pub(super) fn raise(volume: &Volume) -> Raised {
+    let (setup, at) = (volume.setup, volume.at);
+    let mut up = volume.make();
+    up.extend(facts(volume));
+    let (pool, bytes) = (setup.pool_bytes(at), setup.volume_bytes(at));
     Raised {
         up,
-        offer: Offer::Block { device: group.path(VOLUME), bytes },
-        nodes: vec![
-            device(name.to_owned(), VOLUME),
-            device(format!("{name}-pool"), POOL_NODE),
-            device(format!("{name}-data"), DATA_NODE),
-        ],
-        probes: probes(name, &node),
-        ready: ready(setup, &node),
-        settle: settle(&group, &node),
+        offer: Offer::Block { device: volume.path(), bytes },
+        nodes: volume.devices(),
+        probes: probes(volume),
+        ready: volume.ready(),
+        settle: settle(volume),
         allocate: Some(Allocate {
             stride_bytes: geometry::MAP_ENTRIES * geometry::BLOCK,
             last_block: true,
@@ -39,90 +30,9 @@ pub(super) fn raise(setup: &Setup, at: &Place) -> Raised {
     }
 }
 
-/// lvm's word for a switch.
-fn yes_no(on: bool) -> &'static str {
-    if on { "y" } else { "n" }
-}
-
-/// Steps that switch deduplication or compression of a running volume; `None` for what cannot change while it runs.
-pub(super) fn change(setup: &Setup, at: &Place, key: &str) -> Option<Vec<Step>> {
-    let group = Group::of(at, &["data"]);
-    let (flag, what, on) = match key {
-        "dedupe" => ("--deduplication", "deduplication", setup.dedupe),
-        "compression" => ("--compression", "compression", setup.compression),
-        _ => return None,
-    };
-    let about = format!("switch {what} {}", if on { "on" } else { "off" });
-    let mut steps = vec![group.change(&about, &[flag, yes_no(on)], POOL)];
-    if key == "dedupe" {
-        steps.extend(ready(setup, &group.node(POOL_NODE)));
-    }
-    Some(steps)
-}
-
-fn create(setup: &Setup, at: &Place, group: &Group) -> Step {
-    let [how, size] = lvm::size_arguments(setup.physical_size.map(lvm::round_up));
-    let volume_bytes = format!("{}b", setup.volume_bytes(at.block("data").1));
-    let settings = lvm_settings(setup);
-    let pool = format!("{}/{POOL}", group.name);
-    let arguments = [
-        "--type",
-        "vdo",
-        "--name",
-        VOLUME,
-        &how,
-        &size,
-        "--virtualsize",
-        &volume_bytes,
-        "--compression",
-        yes_no(setup.compression),
-        "--deduplication",
-        yes_no(setup.dedupe),
-        "--vdosettings",
-        &settings,
-        &pool,
-    ];
-    let nodes = [VOLUME, POOL_NODE, DATA_NODE];
-    group.create("make the VDO pool and its volume", &arguments, POOL, &nodes)
-}
-
-/// Every setting in lvm's words, defaults included, so that a machine's lvm.conf changes nothing.
-fn lvm_settings(s: &Setup) -> String {
-    let formatted = [
-        ("slab_size_mb", s.slab_size >> 20),
-        ("index_memory_size_mb", s.index_memory >> 20),
-        ("use_sparse_index", s.sparse_index.into()),
-        ("minimum_io_size", s.minimum_io_size.into()),
-    ];
-    format!("{} {}", taken_up(s), in_lvm_words(&formatted))
-}
-
-/// The settings that a volume takes up whenever it comes up; the others are formatted into it.
-pub(super) fn taken_up(s: &Setup) -> String {
-    in_lvm_words(&[
-        ("ack_threads", u64::from(s.ack_threads)),
-        ("bio_threads", s.bio_threads.into()),
-        ("bio_rotation", s.bio_rotation.into()),
-        ("cpu_threads", s.cpu_threads.into()),
-        ("hash_zone_threads", s.hash_zone_threads.into()),
-        ("logical_threads", s.logical_threads.into()),
-        ("physical_threads", s.physical_threads.into()),
-        ("max_discard", s.max_discard / geometry::BLOCK),
-        ("block_map_cache_size_mb", s.block_map_cache >> 20),
-        ("block_map_period", s.block_map_period.into()),
-    ])
-}
-
-fn in_lvm_words(settings: &[(&str, u64)]) -> String {
-    settings.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" ")
-}
-
-pub(super) fn message(node: &str, message: &str) -> Source {
-    Source::DmMessage { node: node.to_owned(), message: message.to_owned() }
-}
-
 /// Steps that learn what only the running volume knows.
-pub(super) fn facts(name: &str, node: &str) -> Vec<Step> {
+pub(super) fn facts(volume: &Volume) -> Vec<Step> {
+    let name = volume.at.name;
     let bind = |about: &str, source, parser: &str, prefix: String| Step {
         about: about.to_owned(),
         action: Action::Bind { source, parser: parser.to_owned(), prefix },
@@ -132,26 +42,27 @@ pub(super) fn facts(name: &str, node: &str) -> Vec<Step> {
     vec![
         bind(
             "learn the number in the names of VDO's threads",
-            message(node, "stats"),
+            volume.message("stats"),
             INSTANCE,
             name.to_owned(),
         ),
         bind(
-            "note the table that lvm gave to the kernel",
-            Source::DmTable { node: node.to_owned() },
+            "note the table that the kernel runs",
+            Source::DmTable { node: volume.target() },
             machine::TABLE,
             name.to_owned(),
         ),
         bind(
             "note how the volume was really formatted",
-            message(node, "config"),
+            volume.message("config"),
             CONFIG,
             format!("{name}.config"),
         ),
     ]
 }
 
-fn probes(name: &str, node: &str) -> Vec<Probe> {
+fn probes(volume: &Volume) -> Vec<Probe> {
+    let name = volume.at.name;
     let probe = |what: &str, source, parser: &str| Probe {
         id: format!("{name}.{what}"),
         source,
@@ -160,8 +71,8 @@ fn probes(name: &str, node: &str) -> Vec<Probe> {
         reading: Reading::Edge,
     };
     vec![
-        probe("stats", message(node, "stats"), STATS),
-        probe("status", Source::DmStatus { node: node.to_owned() }, STATUS),
+        probe("stats", volume.message("stats"), STATS),
+        probe("status", Source::DmStatus { node: volume.target() }, STATUS),
         probe(
             "threads",
             Source::Threads { prefix: format!("vdo{{{name}.instance}}:") },
@@ -170,26 +81,8 @@ fn probes(name: &str, node: &str) -> Vec<Probe> {
     ]
 }
 
-/// The index opens in the background: what is written before it is online finds no duplicates.
-pub(super) fn ready(setup: &Setup, node: &str) -> Vec<Step> {
-    if !setup.dedupe {
-        return Vec::new();
-    }
-    vec![Step {
-        about: "wait until the deduplication index is online".into(),
-        action: Action::Wait {
-            source: Source::DmStatus { node: node.to_owned() },
-            parser: STATUS.into(),
-            until: Condition::Text { field: "index".into(), is: "online".into() },
-            every_ms: 100,
-        },
-        undo: Vec::new(),
-        deadline_s: 180,
-    }]
-}
-
 /// A flush drives fragments out of the packer; then nothing may be under way.
-fn settle(group: &Group, node: &str) -> Vec<Step> {
+fn settle(volume: &Volume) -> Vec<Step> {
     let packed = || "packer.compressedFragmentsInPacker".to_owned();
     // A file system writes on its own: what it writes after the flush may wait in the packer for company, for as long as nobody
     // flushes again.
@@ -197,7 +90,7 @@ fn settle(group: &Group, node: &str) -> Vec<Step> {
     let wait = |about: &str, until| Step {
         about: about.to_owned(),
         action: Action::Wait {
-            source: message(node, "stats"),
+            source: volume.message("stats"),
             parser: STATS.into(),
             until,
             every_ms: 100,
@@ -206,7 +99,7 @@ fn settle(group: &Group, node: &str) -> Vec<Step> {
         deadline_s: 120,
     };
     vec![
-        lvm::flush(&group.path(VOLUME)),
+        lvm::flush(&volume.path()),
         wait("wait until the packer is empty", Condition::Number { field: packed(), is: 0.0 }),
         wait("wait until nothing is under way", nothing),
     ]
@@ -215,7 +108,8 @@ fn settle(group: &Group, node: &str) -> Vec<Step> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layer::{Layer, on_device};
+    use crate::layer::{Layer, Place, on_device};
+    use crate::vdo::setup::Setup;
 
     fn raised(text: &str) -> Raised {
         let inputs = on_device("{device.data}", 7 << 30);

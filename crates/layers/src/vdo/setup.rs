@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use toml::Table;
 
 use super::keys::KEYS;
-use super::{KIND, actions, geometry, raise, twin, validity};
+use super::volume::Volume;
+use super::{DATA, KIND, TAIL, actions, geometry, raise, twin, validity};
 use crate::layer::{Acted, Layer, Place, Raised};
 use crate::lvm;
 use crate::settings::{SettingError, Settings, on_off, size_text};
@@ -14,9 +15,20 @@ use crate::twin::Twin;
 
 const MIB: u64 = 1 << 20;
 
+/// What makes a volume.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Via {
+    /// lvm2, with its own limits.
+    Lvm,
+    /// `vdoformat` and a table of device-mapper: all that dm-vdo takes.
+    Table,
+}
+
 /// The settings of one VDO volume; sizes in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Setup {
+    pub(super) via: Via,
+    pub(super) tail_size: Option<u64>,
     pub(super) logical_size: Option<u64>,
     pub(super) physical_size: Option<u64>,
     pub(super) block_map_cache: u64,
@@ -41,7 +53,13 @@ impl Setup {
     /// Reads the settings and checks what can be checked without knowing the device.
     pub(super) fn read(table: &Table) -> Result<Self, SettingError> {
         let s = Settings::new(KIND.name, table, KEYS)?;
+        let via = match s.word("via", "lvm", &["lvm", "table"])?.as_str() {
+            "table" => Via::Table,
+            _ => Via::Lvm,
+        };
         let setup = Self {
+            via,
+            tail_size: s.size("tail_size")?,
             logical_size: s.size("logical_size")?,
             physical_size: s.size("physical_size")?,
             block_map_cache: s.size("block_map_cache")?.unwrap_or(128 * MIB),
@@ -65,20 +83,54 @@ impl Setup {
         Ok(setup)
     }
 
-    /// Size of the pool on a device of `below_bytes`.
-    pub(super) fn pool_bytes(&self, below_bytes: u64) -> u64 {
-        self.physical_size.map_or_else(|| lvm::usable(below_bytes), lvm::round_up)
+    /// What the devices at a place can give to a pool, bytes.
+    pub(super) fn room(&self, at: &Place) -> u64 {
+        let data = at.block(DATA).1;
+        match self.via {
+            Via::Lvm => lvm::usable(data),
+            Via::Table => whole_blocks(data) + self.tail(at),
+        }
     }
 
-    /// Size of the volume on a device of `below_bytes`.
-    pub(super) fn volume_bytes(&self, below_bytes: u64) -> u64 {
-        lvm::round_up(self.logical_size.unwrap_or_else(|| self.pool_bytes(below_bytes)))
+    /// How much of the pool's end lies on another device, bytes.
+    pub(super) fn tail(&self, at: &Place) -> u64 {
+        let asked = self.tail_size.unwrap_or(geometry::TAIL);
+        if at.inputs.contains_key(TAIL) { asked } else { 0 }
     }
+
+    /// Size of the pool at a place.
+    pub(super) fn pool_bytes(&self, at: &Place) -> u64 {
+        self.physical_size.map_or_else(|| self.room(at), |size| self.round_up(size))
+    }
+
+    /// Size of the volume at a place.
+    pub(super) fn volume_bytes(&self, at: &Place) -> u64 {
+        self.round_up(self.logical_size.unwrap_or_else(|| self.pool_bytes(at)))
+    }
+
+    /// A size as the way of making counts it.
+    fn round_up(&self, bytes: u64) -> u64 {
+        match self.via {
+            Via::Lvm => lvm::round_up(bytes),
+            Via::Table => bytes.div_ceil(geometry::BLOCK).saturating_mul(geometry::BLOCK),
+        }
+    }
+}
+
+/// The whole blocks in so many bytes.
+fn whole_blocks(bytes: u64) -> u64 {
+    bytes / geometry::BLOCK * geometry::BLOCK
 }
 
 impl Layer for Setup {
     fn settings(&self) -> BTreeMap<String, String> {
+        let via = match self.via {
+            Via::Lvm => "lvm",
+            Via::Table => "table",
+        };
         let entries = [
+            ("via", via.to_owned()),
+            ("tail_size", size_text(self.tail_size.unwrap_or(geometry::TAIL))),
             ("logical_size", self.logical_size.map_or("as the pool".into(), size_text)),
             ("physical_size", self.physical_size.map_or("all".into(), size_text)),
             ("block_map_cache", size_text(self.block_map_cache)),
@@ -102,16 +154,19 @@ impl Layer for Setup {
     }
 
     fn raise(&self, at: &Place) -> Result<Raised, SettingError> {
-        validity::on_device(self, at.block("data").1)?;
-        Ok(raise::raise(self, at))
+        validity::on_devices(self, at)?;
+        Ok(raise::raise(&Volume { setup: self, at }))
     }
 
     fn change(&self, at: &Place, key: &str) -> Option<Vec<Step>> {
-        raise::change(self, at, key)
+        Volume { setup: self, at }.change(key)
     }
 
     fn changeable(&self) -> &'static [&'static str] {
-        &["dedupe", "compression"]
+        match self.via {
+            Via::Lvm => &["dedupe", "compression"],
+            Via::Table => &["dedupe", "compression", "max_discard"],
+        }
     }
 
     fn act(&self, at: &Place, action: &str, keys: &Table) -> Result<Acted, SettingError> {

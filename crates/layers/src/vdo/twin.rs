@@ -5,10 +5,12 @@ mod words;
 use results::model::AskedContent;
 
 use super::geometry::{self, BLOCK, PACKED_BYTES, PACKED_SLOTS};
-use super::setup::Setup;
-use super::{DATA_NODE, POOL_NODE, VOLUME};
+use super::setup::{Setup, Via};
+use super::volume::Volume;
+use super::{VOLUME, by_lvm, by_table};
+use crate::dm::{self, NodesTwin};
 use crate::layer::Place;
-use crate::lvm::{Group, GroupTwin};
+use crate::lvm::GroupTwin;
 use crate::probe::Source;
 use crate::twin::{Twin, TwinAnswer, Writes};
 
@@ -19,7 +21,7 @@ const TICKS_PER_BLOCK: f64 = 0.002;
 
 /// A simulated VDO volume.
 pub(super) struct VdoTwin {
-    lvm: GroupTwin,
+    made: Made,
     setup: Setup,
     node: String,
     pool_blocks: u64,
@@ -27,10 +29,67 @@ pub(super) struct VdoTwin {
     slabs: u64,
     /// Starts so far: dm-vdo counts them in `instance`.
     starts: u64,
+    /// Whether it has just been formatted, so that what was written is gone.
+    formatted: bool,
     /// Whether the index has been asked about: it opens in the background.
     index_open: bool,
     /// What was written since the volume was made.
     state: State,
+}
+
+/// What made the volume, by its stand-in.
+enum Made {
+    ByLvm(GroupTwin),
+    /// With the node of the volume among those of the layer, and the path of the one that is formatted.
+    ByTable {
+        nodes: NodesTwin,
+        volume: String,
+        pool: String,
+    },
+}
+
+impl Made {
+    fn of(volume: &Volume) -> Self {
+        match volume.setup.via {
+            Via::Lvm => {
+                let nodes = [VOLUME, by_lvm::POOL_NODE, by_lvm::DATA_NODE];
+                Self::ByLvm(GroupTwin::new(by_lvm::group(volume), &nodes))
+            }
+            Via::Table => {
+                let [top, pool] = [VOLUME, by_table::DATA_NODE].map(|what| volume.node(what));
+                let nodes = NodesTwin::new(vec![top.clone(), pool.clone()]);
+                Self::ByTable { nodes, volume: top, pool: dm::path(&pool) }
+            }
+        }
+    }
+
+    fn is_up(&self) -> bool {
+        match self {
+            Self::ByLvm(group) => group.is_up(),
+            Self::ByTable { nodes, volume, .. } => nodes.has(volume),
+        }
+    }
+
+    fn command(&mut self, argv: &[String]) -> TwinAnswer {
+        match self {
+            Self::ByLvm(group) => group.command(argv),
+            Self::ByTable { nodes, .. } => nodes.command(argv),
+        }
+    }
+
+    fn remove_nodes(&mut self, gone: &[String]) -> Vec<String> {
+        match self {
+            Self::ByLvm(group) => group.remove_nodes(gone),
+            Self::ByTable { nodes, .. } => nodes.remove_nodes(gone),
+        }
+    }
+
+    fn leftovers(&self) -> Vec<String> {
+        match self {
+            Self::ByLvm(group) => group.leftovers(),
+            Self::ByTable { nodes, .. } => nodes.leftovers(),
+        }
+    }
 }
 
 /// Counters, in blocks; fractions are kept so that many small writes add up to what one large write gives.
@@ -65,18 +124,18 @@ impl State {
 
 impl VdoTwin {
     pub(super) fn new(setup: Setup, at: &Place) -> Self {
-        let group = Group::of(at, &["data"]);
-        let (_, below_bytes) = at.block("data");
-        let pool = setup.pool_bytes(below_bytes);
+        let volume = Volume { setup: &setup, at };
+        let pool = setup.pool_bytes(at);
         let (slab, index) = (setup.slab_size, setup.index_memory);
         Self {
-            node: group.node(POOL_NODE),
+            node: volume.target(),
             pool_blocks: pool / BLOCK,
-            logical_blocks: setup.volume_bytes(below_bytes) / BLOCK,
+            logical_blocks: setup.volume_bytes(at) / BLOCK,
             slabs: geometry::slabs(pool, slab, index, setup.sparse_index),
-            lvm: GroupTwin::new(group, &[VOLUME, POOL_NODE, DATA_NODE]),
+            made: Made::of(&volume),
             setup,
             starts: 0,
+            formatted: false,
             index_open: false,
             state: State::default(),
         }
@@ -171,13 +230,14 @@ impl VdoTwin {
 }
 
 impl VdoTwin {
-    /// Follows `lvchange --deduplication n` and the like.
+    /// Follows `lvchange --deduplication n` and the table that has `deduplication off` in it.
     fn switch(&mut self, argv: &[String]) {
-        for pair in argv.windows(2) {
-            let on = pair[1] == "y";
-            match pair[0].as_str() {
-                "--deduplication" => self.setup.dedupe = on,
-                "--compression" => self.setup.compression = on,
+        let words: Vec<&str> = argv.iter().flat_map(|word| word.split(' ')).collect();
+        for pair in words.windows(2) {
+            let on = matches!(pair[1], "y" | "on");
+            match pair[0].trim_start_matches('-') {
+                "deduplication" => self.setup.dedupe = on,
+                "compression" => self.setup.compression = on,
                 _ => {}
             }
         }
@@ -186,21 +246,33 @@ impl VdoTwin {
 
 impl Twin for VdoTwin {
     fn command(&mut self, argv: &[String]) -> TwinAnswer {
-        let was_up = self.lvm.is_up();
-        let answer = self.lvm.command(argv);
-        if self.lvm.is_up() && !was_up {
+        if let Made::ByTable { pool, .. } = &self.made
+            && let [program, .., device] = argv
+            && program == "vdoformat"
+            && device == pool
+        {
+            self.formatted = true;
+            return TwinAnswer::ok("");
+        }
+        let was_up = self.made.is_up();
+        let answer = self.made.command(argv);
+        if self.made.is_up() && !was_up {
             self.starts += 1;
             self.index_open = false;
-            self.state = State::default();
+            // lvm formats as it makes; a table only starts what is formatted.
+            if matches!(self.made, Made::ByLvm(_)) || std::mem::take(&mut self.formatted) {
+                self.state = State::default();
+            }
         }
-        if argv.get(1).is_some_and(|verb| verb == "lvchange") && self.lvm.is_up() {
+        let changes = |verb: &String| verb == "lvchange" || verb == "reload";
+        if argv.get(1).is_some_and(changes) && self.made.is_up() {
             self.switch(argv);
         }
         answer
     }
 
     fn read(&mut self, source: &Source) -> Option<String> {
-        if !self.lvm.is_up() {
+        if !self.made.is_up() {
             return None;
         }
         match source {
@@ -232,7 +304,7 @@ impl Twin for VdoTwin {
     }
 
     fn remove_nodes(&mut self, nodes: &[String]) -> Vec<String> {
-        self.lvm.remove_nodes(nodes)
+        self.made.remove_nodes(nodes)
     }
 
     fn wrote(&mut self, writes: &Writes, content: &AskedContent) {
@@ -268,7 +340,7 @@ impl Twin for VdoTwin {
     }
 
     fn leftovers(&self) -> Vec<String> {
-        self.lvm.leftovers()
+        self.made.leftovers()
     }
 }
 

@@ -3,8 +3,9 @@
 
 use units::Bytes;
 
-use super::geometry;
-use super::setup::Setup;
+use super::setup::{Setup, Via};
+use super::{DATA, TAIL, geometry};
+use crate::layer::Place;
 use crate::lvm;
 use crate::settings::{SettingError, size_text};
 
@@ -12,8 +13,26 @@ const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 /// Block map cache that each logical thread needs, bytes: 4096 pages.
 const CACHE_PER_LOGICAL_THREAD: u64 = 16 * MIB;
-/// The smallest block map cache that lvm takes.
-const SMALLEST_CACHE: u64 = 128 * MIB;
+/// The largest slab.
+const LARGEST_SLAB: u64 = 32 * GIB;
+
+impl Via {
+    /// The smallest slab that it makes.
+    fn smallest_slab(self) -> u64 {
+        match self {
+            Self::Lvm => 128 * MIB,
+            Self::Table => 32 * MIB,
+        }
+    }
+
+    /// The smallest block map cache that it takes.
+    fn smallest_cache(self) -> u64 {
+        match self {
+            Self::Lvm => 128 * MIB,
+            Self::Table => CACHE_PER_LOGICAL_THREAD,
+        }
+    }
+}
 
 /// What holds on any device.
 pub(super) fn alone(s: &Setup) -> Result<(), SettingError> {
@@ -26,9 +45,15 @@ pub(super) fn alone(s: &Setup) -> Result<(), SettingError> {
             help,
         ))
     };
-    if !s.slab_size.is_power_of_two() || !(128 * MIB..=32 * GIB).contains(&s.slab_size) {
-        let help = "write a power of two from 128M to 32G, such as \"2G\"";
-        return refuse("slab_size", s.slab_size, help);
+    let smallest = s.via.smallest_slab();
+    if !s.slab_size.is_power_of_two() || !(smallest..=LARGEST_SLAB).contains(&s.slab_size) {
+        let smaller = match s.via {
+            Via::Lvm => "; via = \"table\" takes 32M and more",
+            Via::Table => "",
+        };
+        let smallest = size_text(smallest);
+        let help = format!("write a power of two from {smallest} to 32G, such as \"2G\"{smaller}");
+        return refuse("slab_size", s.slab_size, &help);
     }
     let quarters = [256 * MIB, 512 * MIB, 768 * MIB].contains(&s.index_memory);
     let whole = s.index_memory.is_multiple_of(GIB) && (GIB..=1024 * GIB).contains(&s.index_memory);
@@ -47,9 +72,11 @@ pub(super) fn alone(s: &Setup) -> Result<(), SettingError> {
         let help = "write 512 or 4096";
         return refuse("minimum_io_size", u64::from(s.minimum_io_size), help);
     }
-    for (key, size) in [("logical_size", s.logical_size), ("physical_size", s.physical_size)] {
+    let sizes = [("logical_size", s.logical_size), ("physical_size", s.physical_size)];
+    for (key, size) in sizes.into_iter().filter(|_| s.via == Via::Lvm) {
         lvm::at_least_an_extent("vdo", key, size)?;
     }
+    tail(s)?;
     if s.logical_size.is_some_and(|size| size > 4 << 50) {
         return refuse("logical_size", s.logical_size.unwrap_or(0), "VDO offers at most 4P");
     }
@@ -77,17 +104,34 @@ fn zones(s: &Setup) -> Result<(), SettingError> {
     ))
 }
 
-/// lvm's smallest cache, and dm-vdo's "Insufficient block map cache for logical zones".
+/// The tail holds journal and summary whole.
+fn tail(s: &Setup) -> Result<(), SettingError> {
+    let size = s.tail_size.unwrap_or(geometry::TAIL);
+    if size >= geometry::TAIL && size.is_multiple_of(geometry::BLOCK) {
+        return Ok(());
+    }
+    Err(SettingError::new(
+        "tail_size",
+        format!("tail_size of layer 'vdo' cannot be {}: too short or uneven", size_text(size)),
+        format!(
+            "write a multiple of 4k from \"{}\": 32,768 blocks of the recovery journal and 64 of the slab summary",
+            size_text(geometry::TAIL)
+        ),
+    ))
+}
+
+/// What makes the volume has a smallest cache; dm-vdo says "Insufficient block map cache for logical zones".
 fn cache(s: &Setup) -> Result<(), SettingError> {
     let needed = CACHE_PER_LOGICAL_THREAD * u64::from(s.logical_threads);
-    let least = needed.max(SMALLEST_CACHE);
+    let smallest = s.via.smallest_cache();
+    let least = needed.max(smallest);
     if s.block_map_cache >= least && s.block_map_cache.is_multiple_of(MIB) {
         return Ok(());
     }
-    let why = if needed > SMALLEST_CACHE {
-        format!("{} logical threads need 16M each", s.logical_threads)
-    } else {
-        "lvm takes whole MiB from 128M".to_owned()
+    let why = match s.via {
+        _ if needed > smallest => format!("{} logical threads need 16M each", s.logical_threads),
+        Via::Lvm => "lvm takes whole MiB from 128M (via = \"table\" takes 16M)".to_owned(),
+        Via::Table => "a table takes whole MiB from 16M".to_owned(),
     };
     Err(SettingError::new(
         "block_map_cache",
@@ -96,29 +140,84 @@ fn cache(s: &Setup) -> Result<(), SettingError> {
     ))
 }
 
-/// What holds on a device of `below_bytes`.
-pub(super) fn on_device(s: &Setup, below_bytes: u64) -> Result<(), SettingError> {
-    let (pool, usable) = (s.pool_bytes(below_bytes), lvm::usable(below_bytes));
-    if pool > usable {
+/// What holds on the devices at a place.
+pub(super) fn on_devices(s: &Setup, at: &Place) -> Result<(), SettingError> {
+    fits(s, at)?;
+    slabs(s, at)
+}
+
+/// The devices have room for the pool.
+fn fits(s: &Setup, at: &Place) -> Result<(), SettingError> {
+    let has_tail = at.inputs.contains_key(TAIL);
+    if s.via == Via::Lvm && has_tail {
+        return Err(SettingError::new(
+            "on",
+            "layer 'vdo' has a tail, which lvm cannot place",
+            "write via = \"table\", or leave the tail out",
+        ));
+    }
+    if let (Some(size), false) = (s.tail_size, has_tail) {
+        return Err(SettingError::new(
+            "tail_size",
+            format!("layer 'vdo' has a tail_size of {}, and no tail", size_text(size)),
+            "write via = \"table\" and on = { data = \"...\", tail = \"...\" }, or leave tail_size out",
+        ));
+    }
+    let (tail, device) = (s.tail(at), at.block(TAIL).1);
+    if tail > device {
+        return Err(SettingError::new(
+            "tail_size",
+            format!(
+                "tail_size {} of layer 'vdo' does not fit on a device of {}",
+                size_text(tail),
+                Bytes(device)
+            ),
+            format!("take a device of at least {}", size_text(tail)),
+        ));
+    }
+    let (pool, room, data) = (s.pool_bytes(at), s.room(at), at.block(DATA).1);
+    if pool > room {
+        let who = match (s.via, tail) {
+            (Via::Lvm, _) => format!("lvm can use {} of it", Bytes(room)),
+            (Via::Table, 0) => format!("whole blocks are {} of it", Bytes(room)),
+            (Via::Table, _) => format!("with the tail there is room for {}", Bytes(room)),
+        };
         return Err(SettingError::new(
             "physical_size",
             format!(
-                "physical_size {} of layer 'vdo' does not fit on a device of {}: lvm can use {} of it",
+                "physical_size {} of layer 'vdo' does not fit on a device of {}: {who}",
                 Bytes(pool),
-                Bytes(below_bytes),
-                Bytes(usable)
+                Bytes(data),
             ),
             format!(
                 "write physical_size = \"{}\" or less, or take a larger device",
-                size_text(usable)
+                size_text(room)
             ),
         ));
     }
+    if pool <= tail {
+        return Err(SettingError::new(
+            "physical_size",
+            format!("physical_size {} of layer 'vdo' is no more than its tail", Bytes(pool)),
+            "write a larger physical_size: it is that of the whole pool, the tail with it",
+        ));
+    }
+    Ok(())
+}
+
+/// The pool holds slabs, not too many, and enough for its physical threads.
+fn slabs(s: &Setup, at: &Place) -> Result<(), SettingError> {
+    let pool = s.pool_bytes(at);
     let slabs = geometry::slabs(pool, s.slab_size, s.index_memory, s.sparse_index);
-    let least = lvm::round_up(geometry::smallest_pool(s.slab_size, s.index_memory, s.sparse_index));
+    let least = geometry::smallest_pool(s.slab_size, s.index_memory, s.sparse_index);
+    let (least, beside) = match s.via {
+        Via::Lvm => (lvm::round_up(least), lvm::EXTENT),
+        Via::Table => (least, 0),
+    };
     if slabs == 0 {
         let key = if s.physical_size.is_some() { "physical_size" } else { "slab_size" };
-        let device = size_text((least + lvm::EXTENT).div_ceil(MIB) * MIB);
+        let device = size_text((least + beside).div_ceil(MIB) * MIB);
+        let smallest = size_text(s.via.smallest_slab());
         return Err(SettingError::new(
             key,
             format!(
@@ -128,7 +227,7 @@ pub(super) fn on_device(s: &Setup, below_bytes: u64) -> Result<(), SettingError>
                 size_text(s.index_memory),
                 Bytes(least)
             ),
-            format!("take a device of at least {device}, or a smaller slab_size (from 128M)"),
+            format!("take a device of at least {device}, or a smaller slab_size (from {smallest})"),
         ));
     }
     if slabs > geometry::MOST_SLABS {
@@ -160,10 +259,12 @@ pub(super) fn on_device(s: &Setup, below_bytes: u64) -> Result<(), SettingError>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layer::on_device;
 
     fn check(text: &str, below: u64) -> Result<(), SettingError> {
         let setup = Setup::read(&text.parse().unwrap())?;
-        on_device(&setup, below)
+        let inputs = on_device("/dev/x", below);
+        on_devices(&setup, &Place { name: "vdo", run_tag: "0badcafe", inputs: &inputs })
     }
 
     #[test]
@@ -193,6 +294,43 @@ mod tests {
             assert!(error.message.contains(value), "{text}: {error:?}");
             assert!(error.help.contains(remedy), "{text}: {error:?}");
         }
+    }
+
+    #[test]
+    fn a_table_takes_smaller_slabs_and_caches_than_lvm_and_a_tail() {
+        let table = |text: &str| format!("via = \"table\"\n{text}");
+        for text in ["slab_size = \"32M\"", "block_map_cache = \"16M\"", "logical_size = \"8k\""] {
+            check(&table(text), 7 * GIB).expect(text);
+        }
+        let cases = [
+            ("slab_size = \"16M\"", "slab_size", "32M"),
+            ("block_map_cache = \"8M\"", "block_map_cache", "16M"),
+            ("block_map_cache = \"16M\"\nlogical_threads = 2", "block_map_cache", "32M"),
+            ("tail_size = \"128M\"", "tail_size", "131328k"),
+            ("tail_size = \"1G\"", "tail_size", "tail = "),
+            ("physical_size = \"8G\"", "physical_size", "7G"),
+        ];
+        for (text, key, remedy) in cases {
+            let error = check(&table(text), 7 * GIB).expect_err(text);
+            assert_eq!(error.key, key, "{text}: {error:?}");
+            assert!(error.help.contains(remedy), "{text}: {error:?}");
+        }
+    }
+
+    #[test]
+    fn a_tail_is_no_matter_for_lvm_and_not_larger_than_its_device() {
+        let check = |text: &str, tail: u64| {
+            let mut inputs = on_device("/dev/x", 7 * GIB);
+            let device = "/dev/y".to_owned();
+            inputs.insert(TAIL.to_owned(), crate::layer::Offer::Block { device, bytes: tail });
+            let at = Place { name: "vdo", run_tag: "0badcafe", inputs: &inputs };
+            on_devices(&Setup::read(&text.parse().unwrap()).unwrap(), &at)
+        };
+        assert!(check("via = \"table\"", GIB).is_ok());
+        assert_eq!(check("", GIB).unwrap_err().key, "on");
+        assert_eq!(check("via = \"table\"", MIB).unwrap_err().key, "tail_size");
+        let whole = "via = \"table\"\ntail_size = \"1G\"\nphysical_size = \"1G\"";
+        assert_eq!(check(whole, GIB).unwrap_err().key, "physical_size");
     }
 
     #[test]

@@ -29,7 +29,10 @@ pub fn hero(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
         @for banner in &view.banners {
             div.banner role="note" { b { (banner.title) ". " } (banner.text) (why(banner.raw.as_deref())) }
         }
-        div.tiles { @for row in view.figures.iter().filter(|r| r.headline() && r.known()) { (tile(view, row)) } }
+        // Many variants would make closed boxes of them: the picture and the table say more.
+        @if !view.crowded() {
+            div.tiles { @for row in view.figures.iter().filter(|r| r.headline() && r.known()) { (tile(view, row)) } }
+        }
         (findings(id, view))
     }
 }
@@ -77,8 +80,7 @@ fn tile(view: &View, row: &FigureRow) -> Markup {
                     }
                 },
             }
-            @if view.crowded() { details { summary { (view.variants.len()) " variants" } (bars(view, row)) } }
-            @else { (bars(view, row)) }
+            (bars(view, row))
         }
     }
 }

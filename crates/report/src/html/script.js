@@ -104,7 +104,7 @@ const group = s => s.variant === null ? "h" + s.hue : "v" + s.variant + "-" + s.
 
 const PAPER = 690;
 const figure = spec => {
-  const stacked = spec.shape === "stacked", bars = spec.shape === "bars", repeats = spec.series.some(s => s.repeat !== null);
+  const stacked = spec.shape === "stacked", bars = spec.shape === "bars", named = spec.shape === "marked", repeats = spec.series.some(s => s.repeat !== null);
   const traces = spec.series.map(s => {
     const bold = s.repeat === null, c = colour(s);
     if (bars) return { type: "bar", name: s.name, x: s.x, y: s.y, marker: { color: c }, hoverinfo: "text", textposition: "none",
@@ -112,9 +112,9 @@ const figure = spec => {
     // A point without neighbours has no line: a mark shows it.
     const known = i => (s.y[i] ?? null) !== null;
     const alone = s.y.map((_, i) => known(i) && !known(i - 1) && !known(i + 1));
-    const marked = alone.includes(true);
+    const marked = named || alone.includes(true);
     return { type: "scatter", mode: marked ? "lines+markers" : "lines", name: s.name, x: s.x, y: s.y, connectgaps: false,
-      visible: !spec.hidden?.has(group(s)), ...(marked && { marker: { color: c, size: alone.map(a => a ? (bold ? 9 : 6) : 0) } }), hoverinfo: bold ? "text" : "skip",
+      visible: !spec.hidden?.has(group(s)), ...(marked && { marker: { color: c, size: alone.map(a => a || named ? (bold ? 9 : 6) : 0) } }), hoverinfo: bold ? "text" : "skip",
       text: bold ? s.y.map((y, i) => `${s.name}: ${show(spec.y.unit, y)}${spec.x.scale === "nines" ? " at " + share(s.x[i]) : ""}`) : undefined,
       opacity: bold ? 1 : .38, stackgroup: stacked ? "one" : undefined, fillcolor: stacked ? c + "99" : undefined,
       line: { color: c, width: stacked ? .8 : bold ? (repeats ? 2.6 : 2) : 1, dash: !stacked && s.variant !== null && s.hue % 2 ? "dot" : undefined } };
@@ -127,6 +127,10 @@ const figure = spec => {
     yh = Math.max(...sums.values());
   }
   const x = axis(spec.x, xl, xh);
+  if (named) {
+    const at = [...new Set(spec.series.flatMap(s => s.x))].sort((a, b) => a - b);
+    Object.assign(x, { tickmode: "array", tickvals: at, ticktext: spec.names });
+  }
   if (spec.x.scale === "linear") x.range = [Math.min(0, xl), xh > 0 ? xh * 1.01 : 1];
   if (bars) {
     const room = innerWidth < 600 ? 12 : 28;

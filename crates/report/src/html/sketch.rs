@@ -36,10 +36,10 @@ pub fn sketch(chart: &Chart) -> Markup {
             text x=(WIDTH - RIGHT) y=(HEIGHT - 10.0) font-size="13" text-anchor="end" style="fill:var(--soft)" {
                 (chart.x.label) " to " (right_end(chart, x_high)) }
             @for series in &lines {
-                @let (line, alone) = at(series);
+                @let (line, all, alone) = at(series);
                 path d=(line) fill="none" stroke-linejoin="round" style={ "stroke:" (colour(series)) }
                     stroke-width=(if series.bold() { 2.4 } else { 0.9 }) opacity=(if series.bold() { 1.0 } else { 0.4 }) {}
-                @for (x, y) in alone { circle.alone cx=(format!("{x:.1}")) cy=(format!("{y:.1}")) r="4" style={ "fill:" (colour(series)) } {} }
+                @for (x, y) in if chart.shape == Shape::Marked { &all } else { &alone } { circle.alone cx=(format!("{x:.1}")) cy=(format!("{y:.1}")) r="4" style={ "fill:" (colour(series)) } {} }
             }
         }
     }
@@ -77,7 +77,9 @@ fn right_end(chart: &Chart, x: f64) -> String {
     match chart.x.scale {
         Scale::Nines if x.is_finite() => format!("{:.4} %", 100.0 * (1.0 - 10f64.powf(-x))),
         Scale::Nines => NONE.to_owned(),
-        Scale::Linear | Scale::Log => chart.x.unit.show(x),
+        Scale::Linear | Scale::Log => {
+            chart.names.last().cloned().unwrap_or_else(|| chart.x.unit.show(x))
+        }
     }
 }
 
@@ -105,8 +107,10 @@ pub fn colour(series: &Series) -> String {
     )
 }
 
-/// The line of a series, and the places of points that have no neighbour: a line does not show them.
-fn path(series: &Series, chart: &Chart, x: (f64, f64), y: (f64, f64)) -> (String, Vec<(f64, f64)>) {
+/// A line, where its points stand, and those of them that have no neighbour: a line does not show them.
+type Drawn = (String, Vec<(f64, f64)>, Vec<(f64, f64)>);
+
+fn path(series: &Series, chart: &Chart, x: (f64, f64), y: (f64, f64)) -> Drawn {
     let place = |value: f64, scale: Scale, (low, high): (f64, f64)| {
         let bend = |v: f64| if scale == Scale::Log { v.max(1.0).ln() } else { v };
         let span = bend(high) - bend(low);
@@ -114,16 +118,17 @@ fn path(series: &Series, chart: &Chart, x: (f64, f64), y: (f64, f64)) -> (String
     };
     let known = |place: Option<usize>| place.and_then(|at| *series.y.get(at)?).is_some();
     let mut text = String::new();
-    let mut alone = Vec::new();
+    let (mut all, mut alone) = (Vec::new(), Vec::new());
     for (at, (px, py)) in series.x.iter().zip(&series.y).enumerate() {
         let Some(py) = py else { continue };
         let right = LEFT + place(*px, chart.x.scale, x) * (WIDTH - LEFT - RIGHT);
         let down = HEIGHT - BOTTOM - place(*py, chart.y.scale, y) * (HEIGHT - TOP - BOTTOM);
+        all.push((right, down));
         let (before, after) = (known(at.checked_sub(1)), known(Some(at + 1)));
         if !before && !after {
             alone.push((right, down));
         }
         text.push_str(&format!("{}{right:.1} {down:.1}", if before { 'L' } else { 'M' }));
     }
-    (text, alone)
+    (text, all, alone)
 }

@@ -17,7 +17,8 @@ pub struct Chart {
     pub reading: String,
     /// How its points are joined.
     pub shape: Shape,
-    /// Names of the places 0, 1, ... of the horizontal axis; empty where numbers are on it.
+    /// Names of the places of the horizontal axis: of 0, 1, ... for bars, of the positions of the points for marked lines; empty where
+    /// numbers are on it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
     /// The horizontal axis.
@@ -45,6 +46,8 @@ pub enum Part {
 pub enum Shape {
     /// Straight lines; a missing value is a gap.
     Lines,
+    /// Straight lines with a mark at each point; the names stand at the horizontal positions that there are, in their order.
+    Marked,
     /// Areas on top of each other.
     Stacked,
     /// Bars beside each other at each place.

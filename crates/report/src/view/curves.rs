@@ -60,7 +60,8 @@ fn over_factor(plan: &PlanFacts, rows: &[FigureRow], wanted: &Wanted) -> Vec<Cha
     let point = |row: &FigureRow, at: usize, variant: &VariantFacts| -> Option<Point> {
         let level = number(variant.levels.get(&factor.name)?)?;
         let value = row.values.get(at).copied().flatten();
-        Some((others(plan, factor, variant), level, value.map(|figure| figure.median)))
+        let others = others(plan, factor, variant).unwrap_or_else(|| row.label.clone());
+        Some((others, level, value.map(|figure| figure.median)))
     };
     let of_row = |row: &FigureRow| {
         let variants = plan.variants.iter().enumerate();
@@ -70,13 +71,13 @@ fn over_factor(plan: &PlanFacts, rows: &[FigureRow], wanted: &Wanted) -> Vec<Cha
     rows.iter().filter(|row| (wanted.rows)(row)).map(of_row).collect()
 }
 
-/// The levels of all other factors: `dedupe on, compression off`.
-fn others(plan: &PlanFacts, factor: &FactorFacts, variant: &VariantFacts) -> String {
+/// The levels of all other factors: `dedupe on, compression off`; `None` where there are no others.
+fn others(plan: &PlanFacts, factor: &FactorFacts, variant: &VariantFacts) -> Option<String> {
     let others = plan.factors.iter().filter(|other| other.name != factor.name);
     let named = others
         .filter_map(|other| Some(format!("{} {}", other.name, variant.levels.get(&other.name)?)));
     let named = named.collect::<Vec<_>>().join(", ");
-    if named.is_empty() { "all".to_owned() } else { named }
+    (!named.is_empty()).then_some(named)
 }
 
 fn over_sweeps(plan: &PlanFacts, rows: &[FigureRow], wanted: &Wanted) -> Vec<Chart> {
@@ -153,6 +154,9 @@ fn chart(row: &FigureRow, of: &str, name: &str, levels: &[String], points: Vec<P
         Series { name, variant: None, hue, repeat: None, x, y }
     });
     let percent = levels.iter().all(|level| level.trim_end().ends_with('%'));
+    let mut places: Vec<(f64, &String)> =
+        levels.iter().filter_map(|level| Some((number(level)?, level))).collect();
+    places.sort_by(|(a, _), (b, _)| a.total_cmp(b));
     Chart {
         id: format!("curve-{}-{of}", row.metric),
         title: format!("{} of {of} by {name}", row.label),
@@ -160,15 +164,23 @@ fn chart(row: &FigureRow, of: &str, name: &str, levels: &[String], points: Vec<P
         reading: "Each point is the median over the repeats of one variant; one line for each combination of what else was varied. \
                   Lines that run side by side say that the two do not depend on each other."
             .to_owned(),
-        shape: Shape::Lines,
-        names: Vec::new(),
+        shape: Shape::Marked,
+        names: places.iter().map(|(_, level)| (*level).clone()).collect(),
         x: Axis {
             label: name.to_owned(),
-            scale: Scale::Linear,
+            scale: scale(&places),
             unit: if percent { Unit::Percent } else { Unit::Count },
         },
         y: Axis { label: row.label.clone(), scale: Scale::Linear, unit: row.unit },
         series: series.collect(),
+    }
+}
+
+/// Levels that span a decade would crowd at one end of a linear axis.
+fn scale(places: &[(f64, &String)]) -> Scale {
+    match (places.first(), places.last()) {
+        (Some((least, _)), Some((most, _))) if *least > 0.0 && most / least >= 10.0 => Scale::Log,
+        _ => Scale::Linear,
     }
 }
 

@@ -28,6 +28,9 @@ impl Machine for Lasting {
     fn discard(&mut self, device: &str) -> io::Result<Option<String>> {
         self.0.lock().unwrap().discard(device)
     }
+    fn wipe(&mut self, device: &str) -> io::Result<()> {
+        self.0.lock().unwrap().wipe(device)
+    }
     fn flush(&mut self, device: &str) -> io::Result<()> {
         self.0.lock().unwrap().flush(device)
     }

@@ -1,0 +1,202 @@
+//! A volume made by `vdoformat` and a table of device-mapper: all that dm-vdo takes, not only what lvm offers of it.
+
+use super::volume::Volume;
+use super::{DATA, TAIL, VOLUME, geometry};
+use crate::dm::{self, SECTOR};
+use crate::settings::on_off;
+use crate::step::{Action, Step};
+
+/// Node under the volume: what it takes of its device, and the tail after it.
+pub(super) const DATA_NODE: &str = "data";
+
+/// Steps that join what is below, format it, and start the volume.
+pub(super) fn make(volume: &Volume) -> Vec<Step> {
+    let about = match volume.setup.tail(volume.at) {
+        0 => "map what the volume takes of its device",
+        _ => "join the device and the tail",
+    };
+    vec![
+        dm::create(about, &volume.node(DATA_NODE), &below(volume)),
+        format(volume),
+        dm::create("start the VDO volume", &volume.node(VOLUME), &table(volume)),
+    ]
+}
+
+/// Steps that bring the running volume to a setting of its table.
+pub(super) fn change(volume: &Volume, key: &str) -> Option<Vec<Step>> {
+    let (node, table) = (volume.node(VOLUME), table(volume));
+    let setup = volume.setup;
+    let once = |about: &str| dm::reload(about, &node, &table);
+    match key {
+        "dedupe" => Some(once(&format!("switch deduplication {}", on_off(setup.dedupe)))),
+        "compression" => Some(once(&format!("switch compression {}", on_off(setup.compression)))),
+        // dm-vdo 9.1 tells the block layer the limit of the table before: it is the second reload that counts.
+        "max_discard" => {
+            let about = "change the largest discard";
+            Some(once(about).into_iter().chain(once(about)).collect())
+        }
+        _ => None,
+    }
+}
+
+/// Steps that take the volume down and bring it up again.
+pub(super) fn restart(volume: &Volume) -> Vec<Step> {
+    let node = volume.node(VOLUME);
+    let up = dm::create("bring the volume up again", &node, &table(volume));
+    // What made it removes it, too: its undo is owed already.
+    vec![dm::remove("take the volume down", &node), Step { undo: Vec::new(), ..up }]
+}
+
+/// Steps that make the volume, and the node below it, as large as they are set. The device has the room, which is checked
+/// before: dm-vdo notices only once it is suspended, and then stays so.
+pub(super) fn grow(volume: &Volume, physical: bool) -> Vec<Step> {
+    let mut steps = Vec::new();
+    if physical {
+        let about = "map more of the device";
+        steps.extend(dm::reload(about, &volume.node(DATA_NODE), &below(volume)));
+    }
+    steps.extend(dm::reload("make the volume larger", &volume.node(VOLUME), &table(volume)));
+    steps
+}
+
+/// The table of the node under the volume.
+fn below(volume: &Volume) -> String {
+    let (setup, at) = (volume.setup, volume.at);
+    let tail = setup.tail(at) / SECTOR;
+    let data = setup.pool_bytes(at) / SECTOR - tail;
+    let mut table = dm::linear(0, data, at.block(DATA).0);
+    if tail > 0 {
+        table = format!("{table}\n{}", dm::linear(data, tail, at.block(TAIL).0));
+    }
+    table
+}
+
+/// A step that formats the pool; its undo wipes the signature.
+fn format(volume: &Volume) -> Step {
+    let (setup, pool) = (volume.setup, dm::path(&volume.node(DATA_NODE)));
+    let mut argv = vec![
+        "vdoformat".to_owned(),
+        "--force".to_owned(),
+        format!("--logical-size={}K", setup.volume_bytes(volume.at) >> 10),
+        format!("--slab-bits={}", (setup.slab_size / geometry::BLOCK).ilog2()),
+        format!("--uds-memory-size={}", setup.index_memory as f64 / (1u64 << 30) as f64),
+    ];
+    if setup.sparse_index {
+        argv.push("--uds-sparse".to_owned());
+    }
+    argv.push(pool.clone());
+    Step {
+        about: "format the pool".into(),
+        action: Action::Command { argv, may_fail: false },
+        undo: vec![Action::Wipe { device: pool }],
+        deadline_s: 120,
+    }
+}
+
+/// The table of the volume (the kernel's `vdo.rst`): sizes in sectors, blocks and pages, then pairs of key and value.
+fn table(volume: &Volume) -> String {
+    let (s, at) = (volume.setup, volume.at);
+    let sectors = s.volume_bytes(at) / SECTOR;
+    let blocks = s.pool_bytes(at) / geometry::BLOCK;
+    let (cache, discard) = (s.block_map_cache / geometry::BLOCK, s.max_discard / geometry::BLOCK);
+    let pool = dm::path(&volume.node(DATA_NODE));
+    let sizes = format!("{blocks} {} {cache} {}", s.minimum_io_size, s.block_map_period);
+    let switches =
+        format!("deduplication {} compression {}", on_off(s.dedupe), on_off(s.compression));
+    let threads = format!(
+        "ack {} bio {} bioRotationInterval {} cpu {} hash {} logical {} physical {}",
+        s.ack_threads,
+        s.bio_threads,
+        s.bio_rotation,
+        s.cpu_threads,
+        s.hash_zone_threads,
+        s.logical_threads,
+        s.physical_threads
+    );
+    format!("0 {sectors} vdo V4 {pool} {sizes} {switches} maxDiscard {discard} {threads}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::layer::{Layer, Offer, Place, Raised};
+    use crate::vdo::setup::Setup;
+
+    const GIB: u64 = 1 << 30;
+
+    fn raised(settings: &str, tail: Option<u64>) -> Raised {
+        let device =
+            |name: &str, bytes| Offer::Block { device: format!("{{device.{name}}}"), bytes };
+        let mut inputs = BTreeMap::from([(DATA.to_owned(), device("slow", 5 * GIB))]);
+        inputs.extend(tail.map(|bytes| (TAIL.to_owned(), device("fast", bytes))));
+        let at = Place { name: "vdo", run_tag: "0badcafe", inputs: &inputs };
+        let settings = format!("via = \"table\"\n{settings}");
+        Setup::read(&settings.parse().unwrap()).unwrap().raise(&at).unwrap()
+    }
+
+    fn shown(raised: &Raised) -> Vec<String> {
+        raised.up.iter().map(|step| step.action.show()).collect()
+    }
+
+    #[test]
+    fn the_table_is_the_one_that_a_real_kernel_took() {
+        let raised =
+            raised("logical_size = \"10G\"\nslab_size = \"32M\"\nblock_map_cache = \"16M\"", None);
+        assert_eq!(
+            shown(&raised)[..3],
+            [
+                "dmsetup create fathom_0badcafe_vdo-data --table '0 10485760 linear {device.slow} 0'",
+                "vdoformat --force --logical-size=10485760K --slab-bits=13 --uds-memory-size=0.25 \
+                 /dev/mapper/fathom_0badcafe_vdo-data",
+                "dmsetup create fathom_0badcafe_vdo-volume --table '0 20971520 vdo V4 \
+                 /dev/mapper/fathom_0badcafe_vdo-data 1310720 4096 4096 16380 deduplication on compression on \
+                 maxDiscard 1 ack 1 bio 4 bioRotationInterval 64 cpu 2 hash 1 logical 1 physical 1'",
+            ]
+        );
+        assert_eq!(raised.offer.path(), "/dev/mapper/fathom_0badcafe_vdo-volume");
+        assert_eq!(
+            raised.up[1].undo[0].show(),
+            "wipe the ends of /dev/mapper/fathom_0badcafe_vdo-data"
+        );
+    }
+
+    #[test]
+    fn the_tail_is_the_end_of_the_pool_and_as_large_as_asked() {
+        let exact = raised("slab_size = \"128M\"", Some(GIB));
+        assert!(
+            shown(&exact)[0].ends_with("10485760 262656 linear {device.fast} 0'"),
+            "{:?}",
+            shown(&exact)
+        );
+        let blocks = (5 * GIB / 4096) + 32_832;
+        assert!(shown(&exact)[2].contains(&format!("-data {blocks} 4096")));
+        let split = raised("physical_size = \"5G\"\ntail_size = \"1G\"", Some(GIB));
+        let table = &shown(&split)[0];
+        assert!(
+            table.contains("0 8388608 linear {device.slow} 0\n8388608 2097152 linear"),
+            "{table}"
+        );
+    }
+
+    #[test]
+    fn a_running_volume_is_changed_by_another_table_and_the_largest_discard_twice() {
+        let inputs = crate::layer::on_device("/dev/x", 7 * GIB);
+        let at = Place { name: "vdo", run_tag: "0badcafe", inputs: &inputs };
+        let read = |text: &str| Setup::read(&format!("via = \"table\"\n{text}").parse().unwrap());
+        let steps = |text: &str, key: &str| {
+            let steps = read(text).unwrap().change(&at, key).unwrap();
+            steps.iter().map(|step| step.action.show()).collect::<Vec<_>>()
+        };
+        let off = steps("compression = false", "compression");
+        assert!(
+            off[0].starts_with("dmsetup reload") && off[0].contains("compression off"),
+            "{off:?}"
+        );
+        assert_eq!(off[2], "dmsetup resume fathom_0badcafe_vdo-volume");
+        assert_eq!(steps("max_discard = \"1M\"", "max_discard").len(), 6);
+        assert!(steps("", "dedupe").last().unwrap().contains("index is online"));
+        assert!(read("").unwrap().change(&at, "cpu_threads").is_none());
+    }
+}

@@ -1,0 +1,109 @@
+//! A volume at its place in a stack: the names of its nodes, what makes it and what changes it, whichever way that goes.
+
+use super::setup::{Setup, Via};
+use super::{STATUS, VOLUME, by_lvm, by_table};
+use crate::dm;
+use crate::layer::Place;
+use crate::probe::{NamedDevice, Source};
+use crate::step::{Action, Condition, Step};
+
+/// A volume at its place.
+#[derive(Clone, Copy)]
+pub(super) struct Volume<'a> {
+    pub(super) setup: &'a Setup,
+    pub(super) at: &'a Place<'a>,
+}
+
+impl Volume<'_> {
+    /// Name of one of its device-mapper nodes.
+    pub(super) fn node(&self, what: &str) -> String {
+        format!("{}-{what}", self.at.tagged())
+    }
+
+    /// Path of the block device that it offers.
+    pub(super) fn path(&self) -> String {
+        dm::path(&self.node(VOLUME))
+    }
+
+    /// The node of the vdo target itself: it answers messages.
+    pub(super) fn target(&self) -> String {
+        self.node(match self.setup.via {
+            Via::Lvm => by_lvm::POOL_NODE,
+            Via::Table => VOLUME,
+        })
+    }
+
+    /// Its nodes, the topmost first, by the names that their figures carry.
+    pub(super) fn devices(&self) -> Vec<NamedDevice> {
+        let name = self.at.name;
+        let device = |name: String, what| NamedDevice { name, path: dm::path(&self.node(what)) };
+        let volume = device(name.to_owned(), VOLUME);
+        match self.setup.via {
+            Via::Lvm => vec![
+                volume,
+                device(format!("{name}-pool"), by_lvm::POOL_NODE),
+                device(format!("{name}-data"), by_lvm::DATA_NODE),
+            ],
+            Via::Table => vec![volume, device(format!("{name}-data"), by_table::DATA_NODE)],
+        }
+    }
+
+    /// Steps that make it.
+    pub(super) fn make(&self) -> Vec<Step> {
+        match self.setup.via {
+            Via::Lvm => by_lvm::make(self),
+            Via::Table => by_table::make(self),
+        }
+    }
+
+    /// Steps that bring the running volume to the setting `key`; `None` for what cannot change while it runs.
+    pub(super) fn change(&self, key: &str) -> Option<Vec<Step>> {
+        let mut steps = match self.setup.via {
+            Via::Lvm => by_lvm::change(self, key)?,
+            Via::Table => by_table::change(self, key)?,
+        };
+        if key == "dedupe" {
+            steps.extend(self.ready());
+        }
+        Some(steps)
+    }
+
+    /// Steps that take it down and bring it up again; `changed` when it has other settings then.
+    pub(super) fn restart(&self, changed: bool) -> Vec<Step> {
+        match self.setup.via {
+            Via::Lvm => by_lvm::restart(self, changed),
+            Via::Table => by_table::restart(self),
+        }
+    }
+
+    /// Steps that make the running volume, or the pool below it, as large as they are set.
+    pub(super) fn grow(&self, logical: bool, physical: bool) -> Vec<Step> {
+        match self.setup.via {
+            Via::Lvm => by_lvm::grow(self, logical, physical),
+            Via::Table => by_table::grow(self, physical),
+        }
+    }
+
+    /// A wait until the index is online: it opens in the background, and what is written before finds no duplicates.
+    pub(super) fn ready(&self) -> Vec<Step> {
+        if !self.setup.dedupe {
+            return Vec::new();
+        }
+        vec![Step {
+            about: "wait until the deduplication index is online".into(),
+            action: Action::Wait {
+                source: Source::DmStatus { node: self.target() },
+                parser: STATUS.into(),
+                until: Condition::Text { field: "index".into(), is: "online".into() },
+                every_ms: 100,
+            },
+            undo: Vec::new(),
+            deadline_s: 180,
+        }]
+    }
+
+    /// The answer of the running volume to a message.
+    pub(super) fn message(&self, message: &str) -> Source {
+        Source::DmMessage { node: self.target(), message: message.to_owned() }
+    }
+}

@@ -1,0 +1,91 @@
+//! Records of the kernel's log, `/dev/kmsg`.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt;
+
+/// One record is at most this long, bytes.
+const LONGEST: usize = 8192;
+
+/// One record of the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// Since the kernel's start, microseconds.
+    pub at_us: u64,
+    /// What it says, one line.
+    pub text: String,
+}
+
+impl Record {
+    /// Reads `6,339,5140900,-;text\n KEY=value`.
+    fn read(record: &str) -> Self {
+        let first = record.lines().next().unwrap_or_default();
+        let (head, text) = first.split_once(';').unwrap_or(("", first));
+        let micros = head.split(',').nth(2).and_then(|field| field.parse().ok());
+        Self { at_us: micros.unwrap_or(0), text: text.to_owned() }
+    }
+}
+
+/// A reader of the log, which never waits for records to come.
+#[derive(Debug)]
+pub struct KernelLog(File);
+
+impl KernelLog {
+    /// From the oldest record on.
+    ///
+    /// # Errors
+    /// When the log cannot be opened: only root can as a rule.
+    pub fn open() -> io::Result<Self> {
+        let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
+        let log = File::options().read(true).custom_flags(nonblocking).open("/dev/kmsg")?;
+        Ok(Self(log))
+    }
+
+    /// From the next record on.
+    ///
+    /// # Errors
+    /// When the log cannot be opened.
+    pub fn from_now_on() -> io::Result<Self> {
+        let mut log = Self::open()?;
+        log.0.seek(SeekFrom::End(0))?;
+        Ok(log)
+    }
+
+    /// The records that have come; `None` stands where some were overwritten before they could be read.
+    pub fn records(&mut self) -> impl Iterator<Item = Option<Record>> {
+        let mut record = [0; LONGEST];
+        std::iter::from_fn(move || match self.0.read(&mut record) {
+            Ok(0) => None,
+            Ok(length) => Some(Some(Record::read(&String::from_utf8_lossy(&record[..length])))),
+            // The next read goes on with the oldest.
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => Some(None),
+            Err(_) => None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_its_time_and_its_first_line() {
+        let record = Record::read("6,339,5140900,-;NET: Registered\n SUBSYSTEM=x\n");
+        assert_eq!(record, Record { at_us: 5_140_900, text: "NET: Registered".into() });
+        assert_eq!(Record::read("no head").text, "no head");
+    }
+
+    #[test]
+    fn only_what_comes_later_is_read_from_now_on() {
+        let Ok(mut log) = KernelLog::from_now_on() else {
+            println!("SKIP only_what_comes_later: /dev/kmsg cannot be read");
+            return;
+        };
+        let mark = format!("fathom tests its reader {}", std::process::id());
+        let old = log.records().flatten().any(|record| record.text.contains(&mark));
+        assert!(!old);
+        if std::fs::write("/dev/kmsg", &mark).is_ok() {
+            assert!(log.records().flatten().any(|record| record.text.contains(&mark)));
+        }
+    }
+}
