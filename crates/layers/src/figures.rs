@@ -34,6 +34,11 @@ impl FigureFacts<'_> {
     pub fn ends(&self, what: &str) -> Option<Ends<'_>> {
         self.window.ends(&format!("{}.{what}", self.layer))
     }
+
+    /// Seconds between the two ends of the layer's source `what`.
+    pub fn seconds(&self, what: &str) -> Option<f64> {
+        self.window.seconds(&format!("{}.{what}", self.layer))
+    }
 }
 
 /// A stretch of a cell: what every source said at its start and at its end.
@@ -109,6 +114,12 @@ impl<'a> Window<'a> {
             }
         }
         window
+    }
+
+    /// Seconds between the two readings of a source.
+    pub fn seconds(&self, source: &str) -> Option<f64> {
+        let (before, after) = (self.before.get(source)?, self.after.get(source)?);
+        Some(after.at_ns.checked_sub(before.at_ns)? as f64 / 1e9)
     }
 
     /// What a source said at both ends; `None` when one is missing or could not be read.

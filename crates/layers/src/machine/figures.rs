@@ -4,7 +4,7 @@ use results::model::LayerFigures;
 use units::{Basis, Better, Metric, Test, Unit};
 
 use super::DISKSTATS;
-use crate::figures::Window;
+use crate::figures::{Window, ratio};
 
 const fn metric(id: &'static str, name: &'static str, unit: Unit, help: &'static str) -> Metric {
     Metric {
@@ -55,14 +55,24 @@ static FIELDS: [(&str, Metric); 6] = [
     ),
 ];
 
+/// How long the runs are that a layer writes: what it scatters cannot be merged.
+static WRITE_SIZE: Metric = metric(
+    "device_write_size_bytes",
+    "mean size of a write",
+    Unit::Bytes,
+    "Bytes written, of each write that the device completed. Writes side by side are merged before they reach it.",
+);
+
 /// Figures of a device, described.
 pub(crate) fn metrics() -> impl Iterator<Item = &'static Metric> {
-    FIELDS.iter().map(|(_, metric)| metric)
+    FIELDS.iter().map(|(_, metric)| metric).chain([&WRITE_SIZE])
 }
 
 /// What the device called `name` did in the window.
 pub fn device_figures(window: &Window, name: &str) -> LayerFigures {
     let ends = window.ends(DISKSTATS);
     let grew = |field: &str| ends.and_then(|ends| ends.growth(&format!("{name}.{field}")));
-    FIELDS.iter().map(|(field, metric)| (metric.id.to_owned(), grew(field))).collect()
+    let fields = FIELDS.iter().map(|(field, metric)| (metric.id.to_owned(), grew(field)));
+    let size = ratio(grew("written_bytes"), grew("writes"));
+    fields.chain([(WRITE_SIZE.id.to_owned(), size)]).collect()
 }

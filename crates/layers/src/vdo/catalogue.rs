@@ -22,6 +22,11 @@ const fn level(metric: Metric) -> Metric {
     Metric { basis: Basis::Level, ..metric }
 }
 
+/// CPU time of a thread, as a share of one CPU.
+const fn thread(id: &'static str, name: &'static str, help: &'static str) -> Metric {
+    metric(id, name, Unit::Percent, Better::Lower, help)
+}
+
 use Better::{Higher, Lower, Neither};
 use Unit::{Blocks, Count, Percent, Ratio, Seconds};
 
@@ -202,6 +207,77 @@ pub(super) static METRICS: &[Metric] = &[
         Lower,
         "CPU time of all kernel threads of the volume.",
     ),
+    thread(
+        "busiest_thread_percent",
+        "busiest thread",
+        "Whichever it is. Percent of one CPU over the stage: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
+    ),
+    thread(
+        "journal_thread_percent",
+        "journal thread",
+        "Recovery journal (journalQ), of which there is one. Percent of one CPU over the stage: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
+    ),
+    thread(
+        "packer_thread_percent",
+        "packer thread",
+        "Packs compressed blocks (packerQ), of which there is one. Percent of one CPU over the stage: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
+    ),
+    thread(
+        "dedupe_thread_percent",
+        "dedupe thread",
+        "Talks to the index (dedupeQ), of which there is one. Percent of one CPU over the stage: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
+    ),
+    thread(
+        "logical_thread_percent",
+        "busiest logical thread",
+        "Looks up the block map (logQ). Percent of one CPU over the stage: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
+    ),
+    thread(
+        "physical_thread_percent",
+        "busiest physical thread",
+        "Allocates blocks and counts references (physQ). Percent of one CPU over the stage: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
+    ),
+    thread(
+        "hash_thread_percent",
+        "busiest hash thread",
+        "Looks for duplicates (hashQ). Percent of one CPU over the stage: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
+    ),
+    thread(
+        "cpu_thread_percent",
+        "busiest CPU thread",
+        "Hashes and compresses (cpuQ). Percent of one CPU over the stage: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
+    ),
+    thread(
+        "bio_thread_percent",
+        "busiest bio thread",
+        "Submits I/O (bioQ). Percent of one CPU over the stage: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
+    ),
+    thread(
+        "ack_thread_percent",
+        "busiest ack thread",
+        "Acknowledges writes (ackQ). Percent of one CPU over the stage: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
+    ),
+    metric(
+        "bios_in_discard",
+        "discards in",
+        Count,
+        Neither,
+        "Discards that reached the volume, each of at most max_discard (biosIn.discard).",
+    ),
+    level(metric(
+        "in_flight_max",
+        "most I/Os in flight",
+        Count,
+        Neither,
+        "The most blocks that VDO had under way at once since it came up, of 2048 that it takes (maxVIOs).",
+    )),
+    level(metric(
+        "memory_bytes",
+        "memory",
+        Unit::Bytes,
+        Lower,
+        "Kernel memory that the volume and its index take (memoryUsage.bytesUsed).",
+    )),
     level(metric(
         "physical_used_percent",
         "physical space used",

@@ -63,6 +63,14 @@ pub(super) const CHARTS: &[Chart] = &[
         rate: true,
     },
     Chart {
+        id: "in-flight",
+        title: "I/Os in flight",
+        help: "Blocks that VDO has under way. It takes 2048 at once: what comes then waits outside, and a packer that holds fragments back counts too.",
+        series: &[stats("currentVIOsInProgress", "in flight")],
+        unit: Unit::Count,
+        rate: false,
+    },
+    Chart {
         id: "threads",
         title: "CPU of VDO's threads",
         help: "Seconds of CPU per second: 1 is a thread that never rests. journalQ, packerQ and dedupeQ cannot be given more threads.",

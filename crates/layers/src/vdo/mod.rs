@@ -13,6 +13,7 @@ mod raise;
 mod rules;
 mod setup;
 mod texts;
+mod threads;
 mod twin;
 mod validity;
 mod volume;

@@ -1,0 +1,38 @@
+//! How busy the threads of a volume were: each kind by its busiest.
+
+use crate::figures::FigureFacts;
+
+/// Kinds of threads by the metric that says how busy they are; several of a kind are numbered (`logQ0`).
+const KINDS: [(&str, &str); 9] = [
+    ("journal_thread_percent", "journalQ"),
+    ("packer_thread_percent", "packerQ"),
+    ("dedupe_thread_percent", "dedupeQ"),
+    ("logical_thread_percent", "logQ"),
+    ("physical_thread_percent", "physQ"),
+    ("hash_thread_percent", "hashQ"),
+    ("cpu_thread_percent", "cpuQ"),
+    ("bio_thread_percent", "bioQ"),
+    ("ack_thread_percent", "ackQ"),
+];
+
+/// Percent of one CPU that the busiest thread of all, and of each kind, took; `None` where a kind is not there, or where threads began
+/// anew meanwhile.
+pub(super) fn figures(facts: &FigureFacts) -> Vec<(String, Option<f64>)> {
+    let known = facts.ends("threads").zip(facts.seconds("threads"));
+    let busiest = |is: &dyn Fn(&str) -> bool| {
+        let (ends, seconds) = known?;
+        let names = ends.after.keys().filter(|name| is(name));
+        let grown: Option<Vec<f64>> = names.map(|name| ends.growth(name)).collect();
+        let grown = grown.filter(|grown| grown.iter().all(|seconds| *seconds >= 0.0))?;
+        let most = grown.into_iter().reduce(f64::max)?;
+        (seconds > 0.0).then(|| 100.0 * most / seconds)
+    };
+    let of_kind = |kind: &str, name: &str| {
+        let number = name.strip_prefix(kind);
+        number.is_some_and(|number| number.bytes().all(|digit| digit.is_ascii_digit()))
+    };
+    let all = [("busiest_thread_percent".to_owned(), busiest(&|_| true))];
+    let kinds =
+        KINDS.iter().map(|(id, kind)| ((*id).to_owned(), busiest(&|name| of_kind(kind, name))));
+    all.into_iter().chain(kinds).collect()
+}
