@@ -37,6 +37,7 @@ pub const SHIPPED: &[Shipped] = &[
         name: "vdo-durability",
         text: include_str!("../../../experiments/vdo-durability.toml"),
     },
+    Shipped { name: "vdo-index", text: include_str!("../../../experiments/vdo-index.toml") },
     Shipped { name: "vdo-vs-plain", text: include_str!("../../../experiments/vdo-vs-plain.toml") },
 ];
 
