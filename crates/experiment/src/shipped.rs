@@ -38,6 +38,7 @@ pub const SHIPPED: &[Shipped] = &[
         text: include_str!("../../../experiments/vdo-durability.toml"),
     },
     Shipped { name: "vdo-index", text: include_str!("../../../experiments/vdo-index.toml") },
+    Shipped { name: "vdo-reclaim", text: include_str!("../../../experiments/vdo-reclaim.toml") },
     Shipped { name: "vdo-vs-plain", text: include_str!("../../../experiments/vdo-vs-plain.toml") },
 ];
 
