@@ -25,10 +25,16 @@ pub const SHIPPED: &[Shipped] = &[
         name: "disk-profiles",
         text: include_str!("../../../experiments/disk-profiles.toml"),
     },
+    Shipped { name: "hot-block", text: include_str!("../../../experiments/hot-block.toml") },
     Shipped {
         name: "vdo-allocation",
         text: include_str!("../../../experiments/vdo-allocation.toml"),
     },
+    Shipped {
+        name: "vdo-block-map-cache",
+        text: include_str!("../../../experiments/vdo-block-map-cache.toml"),
+    },
+    Shipped { name: "vdo-depth", text: include_str!("../../../experiments/vdo-depth.toml") },
     Shipped {
         name: "vdo-discard-size",
         text: include_str!("../../../experiments/vdo-discard-size.toml"),
