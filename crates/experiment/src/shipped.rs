@@ -18,9 +18,33 @@ pub const SHIPPED: &[Shipped] = &[
     Shipped { name: "copy-on-vdo", text: include_str!("../../../experiments/copy-on-vdo.toml") },
     Shipped { name: "dedupe-cost", text: include_str!("../../../experiments/dedupe-cost.toml") },
     Shipped {
+        name: "dedupe-done-right",
+        text: include_str!("../../../experiments/dedupe-done-right.toml"),
+    },
+    Shipped {
         name: "disk-profiles",
         text: include_str!("../../../experiments/disk-profiles.toml"),
     },
+    Shipped { name: "hot-block", text: include_str!("../../../experiments/hot-block.toml") },
+    Shipped {
+        name: "vdo-allocation",
+        text: include_str!("../../../experiments/vdo-allocation.toml"),
+    },
+    Shipped {
+        name: "vdo-block-map-cache",
+        text: include_str!("../../../experiments/vdo-block-map-cache.toml"),
+    },
+    Shipped { name: "vdo-depth", text: include_str!("../../../experiments/vdo-depth.toml") },
+    Shipped {
+        name: "vdo-discard-size",
+        text: include_str!("../../../experiments/vdo-discard-size.toml"),
+    },
+    Shipped {
+        name: "vdo-durability",
+        text: include_str!("../../../experiments/vdo-durability.toml"),
+    },
+    Shipped { name: "vdo-index", text: include_str!("../../../experiments/vdo-index.toml") },
+    Shipped { name: "vdo-reclaim", text: include_str!("../../../experiments/vdo-reclaim.toml") },
     Shipped { name: "vdo-vs-plain", text: include_str!("../../../experiments/vdo-vs-plain.toml") },
 ];
 
