@@ -1,20 +1,24 @@
-//! The layers' own rules, run on every cell that has the layer, and put together per variant.
+//! The layers' own rules, run on every cell that has the layer, and put together per variant; those for plans on every variant.
 
 use std::collections::BTreeMap;
 
-use results::model::{CellRecord, Finding, LayerFacts, LayerFigures, Row, SampleRow};
+use layers::PlannedStage;
+use results::model::{CellRecord, Finding, LayerFigures, Row, SampleRow, VariantFacts};
 use results::read::{CellData, ResultSet};
+
+use crate::planned;
 
 /// What the layers' rules find, one finding per variant, layer and rule.
 pub(crate) fn run(result: &ResultSet) -> Vec<Finding> {
     let mut findings = Vec::new();
     for variant in &result.manifest.plan.variants {
         let cells: Vec<_> = result.cells_of(&variant.name).collect();
+        let stages: Vec<_> = variant.stages.iter().map(planned::stage).collect();
         let mut found: BTreeMap<(String, Option<String>), Vec<Finding>> = BTreeMap::new();
         let mut looked = 0;
         for (cell, record) in cells.iter().filter_map(|c| Some((*c, c.record.as_ref()?))) {
             looked += 1;
-            for finding in of_cell(&variant.stack, cell, record) {
+            for finding in of_cell(variant, &stages, cell, record) {
                 let key = (finding.rule.clone(), finding.subject.clone());
                 found.entry(key).or_default().push(finding);
             }
@@ -24,8 +28,53 @@ pub(crate) fn run(result: &ResultSet) -> Vec<Finding> {
     findings
 }
 
-/// Findings of the layers of one cell; each rule once per subject.
-fn of_cell(stack: &[LayerFacts], cell: &CellData, record: &CellRecord) -> Vec<Finding> {
+/// What the layers' rules find in a plan; what several variants have alike is told once, of the first.
+pub(crate) fn foresee(variants: &[(&VariantFacts, Vec<PlannedStage>)]) -> Vec<Finding> {
+    let kinds_of = |variant: &VariantFacts| variant.stack.iter().map(|l| l.layer.clone()).collect();
+    let names: Vec<Vec<String>> = variants.iter().map(|(variant, _)| kinds_of(variant)).collect();
+    let kinds: Vec<Vec<&str>> =
+        names.iter().map(|stack| stack.iter().map(String::as_str).collect()).collect();
+    let mut findings: Vec<Finding> = Vec::new();
+    for (variant, stages) in variants {
+        for layer in &variant.stack {
+            let Some(kind) = layers::kind(&layer.layer) else { continue };
+            let facts = layers::PlanFacts {
+                layer: &layer.name,
+                kind: kind.name,
+                settings: &layer.settings,
+                stages,
+                variants: &kinds,
+            };
+            for mut finding in kind.rules.iter().filter_map(|rule| rule.foresee(&facts)) {
+                finding.subject = subject(finding.subject, &variant.name);
+                let same = |other: &Finding| {
+                    (&other.rule, &other.message, &other.evidence)
+                        == (&finding.rule, &finding.message, &finding.evidence)
+                };
+                if !findings.iter().any(same) {
+                    findings.push(finding);
+                }
+            }
+        }
+    }
+    findings
+}
+
+/// The variant, and the layer where it is called otherwise.
+fn subject(layer: Option<String>, variant: &str) -> Option<String> {
+    Some(match layer {
+        Some(layer) if layer != variant => format!("{variant}: {layer}"),
+        _ => variant.to_owned(),
+    })
+}
+
+/// Findings of the layers of one cell.
+fn of_cell(
+    variant: &VariantFacts,
+    planned: &[PlannedStage],
+    cell: &CellData,
+    record: &CellRecord,
+) -> Vec<Finding> {
     let samples: Vec<SampleRow> = cell
         .rows
         .iter()
@@ -37,35 +86,35 @@ fn of_cell(stack: &[LayerFacts], cell: &CellData, record: &CellRecord) -> Vec<Fi
     let written = record.content_of_growth();
     let none = LayerFigures::new();
     let mut findings = Vec::new();
-    for layer in stack {
+    for layer in &variant.stack {
         let Some(kind) = layers::kind(&layer.layer) else { continue };
-        findings.extend((kind.rules)(&layers::RuleFacts {
+        let facts = layers::RuleFacts {
             layer: &layer.name,
+            cell: cell.entry.index,
             settings: &layer.settings,
+            stack: &variant.stack,
             samples: &samples,
+            stages: &record.stages,
+            planned,
             figures: record.layers.get(&layer.name).unwrap_or(&none),
             asked: written.asked.as_ref(),
             achieved: written.achieved.as_ref(),
             facts: &record.facts,
-        }));
+        };
+        findings.extend(kind.rules.iter().filter_map(|rule| rule.examine(&facts)));
     }
-    let mut seen = std::collections::BTreeSet::new();
-    findings
-        .retain(|finding: &Finding| seen.insert((finding.rule.clone(), finding.subject.clone())));
     findings
 }
 
 /// One finding for the runs of a variant: the worst of them, with how many had it.
 fn merge(same: Vec<Finding>, variant: &str, looked: usize) -> Option<Finding> {
     let had = same.len();
+    let rank = |f: &Finding| (f.severity, f.explains_percent.unwrap_or(0.0));
     let mut finding = same
         .into_iter()
-        .reduce(|worst, next| if next.severity > worst.severity { next } else { worst })?;
+        .reduce(|worst, next| if rank(&next) > rank(&worst) { next } else { worst })?;
     finding.evidence =
         format!("{} (in {had} of {looked} runs)", finding.evidence.trim_end_matches('.'));
-    finding.subject = Some(match finding.subject {
-        Some(subject) if subject != variant => format!("{variant}: {subject}"),
-        _ => variant.to_owned(),
-    });
+    finding.subject = subject(finding.subject, variant);
     Some(finding)
 }

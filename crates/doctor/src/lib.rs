@@ -1,50 +1,59 @@
-//! Rules: facts of a result in, findings out, worst first. Rules common to all layers stand here, one small
-//! file for each thing they look at; a layer's own come from the registry and are run on every cell that has
-//! the layer. Each finding carries its evidence and what to do.
+//! Rules: facts of a result in, findings out, worst first; and before a run, facts of its plan in. Rules common to all layers stand
+//! here, one small file for each thing they look at; a layer's own come from the registry and are run on every cell, or plan of a
+//! variant, that has the layer. Each finding carries its evidence and what to do. Every rule is data ([`rules`]).
 #![forbid(unsafe_code)]
 
+mod before;
+mod catalogue;
+mod common;
 mod layer_rules;
+mod planned;
 mod rules;
 
+use std::cmp::Reverse;
+
 use analysis::Analysis;
-use results::model::Finding;
+use layers::Rule;
+use results::model::{Finding, PlanFacts};
 use results::read::ResultSet;
 
-/// A rule: what it finds in a result.
-type Rule = fn(&ResultSet, &Analysis) -> Vec<Finding>;
+pub use catalogue::{RuleAbout, When, rules};
 
-/// Every common rule. Within one severity, findings keep this order.
-const RULES: [Rule; 23] = [
-    rules::run::changed,
-    rules::figures::contradictory,
-    rules::run::simulated,
-    rules::run::incomplete,
-    rules::verify::wrong,
-    rules::cells::failed,
-    rules::load::errors,
-    rules::content::off_asked,
-    rules::content::not_measured,
-    rules::run::guest_clock,
-    rules::run::late_disks,
-    rules::run::emulated_cpu,
-    rules::run::too_few_repeats,
-    rules::verify::nothing,
-    rules::load::page_cache,
-    rules::cells::leftovers,
-    rules::cells::notices,
-    rules::sampling::failed,
-    rules::load::notices,
-    rules::content::several,
-    rules::repeats::uneven,
-    rules::run::order_not_drawn,
-    rules::run::unsealed,
-];
-
-/// Everything that the rules find in `result`, worst first.
+/// Everything that the rules find in `result`: worst first, bottlenecks by how much they explain.
 pub fn examine(result: &ResultSet, analysis: &Analysis) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(result, analysis)).collect();
+    let common = common::RULES.iter().flat_map(|rule| (rule.check)(result, analysis));
+    let mut findings: Vec<Finding> = common.collect();
     findings.extend(layer_rules::run(result));
-    findings.extend(rules::sampling::expensive(result));
-    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    sort(&mut findings);
     findings
+}
+
+/// Everything that the rules find in a plan, worst first.
+pub fn foresee(plan: &PlanFacts) -> Vec<Finding> {
+    let variants: Vec<_> = plan
+        .variants
+        .iter()
+        .map(|variant| (variant, variant.stages.iter().map(planned::stage).collect()))
+        .collect();
+    let view = before::Plan { facts: plan, variants: &variants };
+    let common = before::RULES.iter().flat_map(|rule| {
+        let told = (rule.check)(&view, rule.bar()).into_iter();
+        told.map(|(subject, noticed)| of_plan(rule, subject, noticed))
+    });
+    let mut findings: Vec<Finding> = common.collect();
+    findings.extend(layer_rules::foresee(&variants));
+    sort(&mut findings);
+    findings
+}
+
+fn of_plan<C>(rule: &Rule<C>, subject: Option<String>, noticed: layers::Noticed) -> Finding {
+    Finding { subject, ..rule.finding("", noticed) }
+}
+
+fn sort(findings: &mut [Finding]) {
+    let explained = |finding: &Finding| finding.explains_percent.unwrap_or(-1.0);
+    findings.sort_by(|a, b| {
+        let severity = Reverse(a.severity).cmp(&Reverse(b.severity));
+        severity.then(explained(b).total_cmp(&explained(a)))
+    });
 }

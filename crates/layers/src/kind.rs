@@ -1,13 +1,12 @@
 //! What a kind of layer is: its name, keys, needs, figures, charts, rules and manual page.
 
-use std::collections::BTreeMap;
-
-use results::model::{AchievedContent, AskedContent, Finding, LayerFigures, SampleRow};
+use results::model::LayerFigures;
 use units::{Bytes, Metric, Unit};
 
 use crate::figures::FigureFacts;
 use crate::objects::{Fact, Objects};
 use crate::recorded::Recorded;
+use crate::rule::LayerRule;
 use crate::{Layer, ParseError, Parsed, Place, SettingError, Twin};
 
 /// The figure that says what a layer is for.
@@ -60,8 +59,8 @@ pub struct Kind {
     pub manual: &'static str,
     /// Its figures from the samples of a cell; every metric is a key, `None` where the samples do not say.
     pub figures: fn(&FigureFacts) -> LayerFigures,
-    /// What the doctor knows about it: findings from the facts of one cell.
-    pub rules: fn(&RuleFacts) -> Vec<Finding>,
+    /// What the doctor knows about it.
+    pub rules: &'static [LayerRule],
 }
 
 impl Kind {
@@ -219,22 +218,4 @@ pub struct Needs {
     pub modules: &'static [&'static str],
     /// Programs.
     pub tools: &'static [&'static str],
-}
-
-/// What a layer's rules see of one cell.
-pub struct RuleFacts<'a> {
-    /// The layer's name in the experiment.
-    pub layer: &'a str,
-    /// Its settings, defaults included.
-    pub settings: &'a BTreeMap<String, String>,
-    /// The cell's samples, all sources, in order of time.
-    pub samples: &'a [SampleRow],
-    /// Its figures.
-    pub figures: &'a LayerFigures,
-    /// Content that was asked for from the first measured stage to the end, as far as several loads agree.
-    pub asked: Option<&'a AskedContent>,
-    /// Content that was achieved meanwhile; `None` when nobody measured it.
-    pub achieved: Option<&'a AchievedContent>,
-    /// Facts of the cell by name (`vdo.instance`).
-    pub facts: &'a BTreeMap<String, String>,
 }

@@ -18,9 +18,11 @@ mod lvmcache;
 pub mod machine;
 mod objects;
 mod parse;
+mod planned;
 pub mod probe;
 mod recorded;
 mod registry;
+mod rule;
 mod settings;
 pub mod step;
 mod twin;
@@ -32,12 +34,15 @@ pub use figures::{
     ALLOCATED, Ends, FigureFacts, ROUND_END, SETTLED, STAGE_END, STAGE_SETTLED, STAGE_START, Window,
 };
 pub use kind::{
-    Absence, ActionKind, Chart, Fills, Headline, Input, Key, Kind, Needs, Parser, RuleFacts,
-    Series, Wants,
+    Absence, ActionKind, Chart, Fills, Headline, Input, Key, Kind, Needs, Parser, Series, Wants,
 };
 pub use layer::{Acted, Allocate, Layer, Offer, Place, Raised, fresh, on_device};
 pub use objects::{Fact, FactSource, Objects, facts, objects};
 pub use parse::{ABSENT, ParseError, Parsed, parse};
+pub use planned::{Does, Order, PlannedLoad, PlannedOperation, PlannedStage};
 pub use registry::{bring, headline_words, is_headline, kind, kinds, metric, metrics};
+pub use rule::{
+    Bar, Check, LayerRule, Noticed, PlanFacts, Rule, RuleFacts, Span, Stretch, Threshold, figure,
+};
 pub use settings::SettingError;
 pub use twin::{Twin, TwinAnswer, Writes};

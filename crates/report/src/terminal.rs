@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use analysis::ExpectationOutcome;
-use results::model::{Severity, plain_and_raw};
+use results::model::{Finding, Severity, plain_and_raw};
 use units::show::significant;
 use units::{Test, is_obeyed, printable};
 
@@ -54,12 +54,25 @@ pub fn text(view: &View, width: usize, colour: bool) -> String {
         out.push_str(&ink.paint(Tint::Dim, &line));
         out.push('\n');
     }
-    for finding in &view.findings {
+    findings(&mut out, &view.findings, width, &ink);
+    out
+}
+
+/// Bottlenecks that are shown; `fathom doctor` has the others.
+const SHOWN: usize = 5;
+
+/// What the doctor noticed.
+fn findings(out: &mut String, findings: &[Finding], width: usize, ink: &Ink) {
+    let is_limit = |finding: &Finding| finding.explains_percent.is_some();
+    let limits = findings.iter().filter(|f| is_limit(f)).count();
+    let shown = findings.iter().filter(|f| !is_limit(f));
+    for finding in shown.chain(findings.iter().filter(|f| is_limit(f)).take(SHOWN)) {
         let (word, tint) = match finding.severity {
-            Severity::Error => ("error", Tint::Red),
-            Severity::Warning => ("warning", Tint::Yellow),
-            Severity::Note => ("note", Tint::Dim),
+            Severity::Error => ("error".to_owned(), Tint::Red),
+            Severity::Warning => ("warning".to_owned(), Tint::Yellow),
+            Severity::Note => ("note".to_owned(), Tint::Dim),
         };
+        let word = finding.explains_percent.map_or(word, |percent| format!("{percent:>4.0} %"));
         out.push_str(&ink.paint(tint, &format!("{word:<8}")));
         out.push_str(&wrapped(
             &format!("{} ({})", finding.message, finding.rule),
@@ -77,7 +90,10 @@ pub fn text(view: &View, width: usize, colour: bool) -> String {
             out.push('\n');
         }
     }
-    out
+    if limits > SHOWN {
+        let more = format!("        {} more limits: fathom doctor RESULT --all\n", limits - SHOWN);
+        out.push_str(&ink.paint(Tint::Dim, &more));
+    }
 }
 
 /// How what is asked was compared: `IOPS and CPU per I/O are paired, repeat by repeat; p99 latency is compared by ranks.`

@@ -33,10 +33,23 @@ pub struct ReportArgs {
 
 /// `fathom doctor`
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples: fathom doctor my-result --all; fathom doctor vdo-vs-plain; fathom doctor --rules"
+)]
 pub struct DoctorArgs {
-    /// Directory of a result; without one, this machine is examined.
-    pub result: Option<PathBuf>,
-    /// JSON on standard output.
+    /// Directory of a result: what to mistrust in it, and what limits it. Name of a shipped experiment or path of a file: what its
+    /// plan cannot show. Without either, this machine is examined.
+    pub subject: Option<String>,
+    /// List every rule: when it looks, at what, its threshold and its source.
+    #[arg(long, conflicts_with = "subject")]
+    pub rules: bool,
+    /// Of what limits a result, show all, not the five that explain most.
+    #[arg(long)]
+    pub all: bool,
+    /// Scale of an experiment [default: lab, where the experiment has it].
+    #[arg(long, value_name = "NAME")]
+    pub scale: Option<String>,
+    /// JSON on standard output; it holds all that was found.
     #[arg(long)]
     pub json: bool,
 }

@@ -1,71 +1,66 @@
-//! `fathom doctor`: what this machine can do, or what a result suffers from.
+//! `fathom doctor`: what this machine can do, what a result suffers from and what limits it, or what a plan cannot show.
 
+mod findings;
+mod machine;
+mod rules;
+
+use std::path::Path;
 use std::process::ExitCode;
 
-use host::{Capability, CapabilityState};
-use lab::accel::{Accelerator, Kind};
-use lab::cache::{Cache, CachedImage};
-use lab::image::Image;
-use results::model::{Finding, Severity, plain_and_raw};
+use run::{Asked, LAB, Source, SourceError};
 
 use crate::args::DoctorArgs;
 use crate::failure::Failure;
 use crate::terminal::{Style, Text, answer};
 
 pub fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
-    match &args.result {
-        Some(path) => {
-            let result = results::open(path)?;
-            let analysis = analysis::analyse(&result);
-            let findings = doctor::examine(&result, &analysis);
-            let shown = show(&findings, args.json, findings_text)?;
-            Ok(if result.seal.broken().is_some() { ExitCode::from(5) } else { shown })
-        }
-        None => show(&capabilities(), args.json, capabilities_text),
+    if args.rules {
+        return rules::run(args.json);
+    }
+    let Some(subject) = &args.subject else {
+        return show(&machine::capabilities(), args.json, machine::text);
+    };
+    match experiment(subject)? {
+        Some(source) => of_plan(args, &source),
+        None => of_result(args, Path::new(subject)),
     }
 }
 
-/// What can be done about an emulated guest.
-const WITHOUT_KVM: &str =
-    "the lab emulates the CPU: ratios count; for absolute speed use a machine whose KVM works";
-
-/// What the host can do, and what the lab has found out about it.
-fn capabilities() -> Vec<Capability> {
-    let mut all = host::capabilities();
-    let Ok(cache) = Cache::open() else { return all };
-    let newest =
-        cache.images().ok().and_then(|images| images.into_iter().find(|i| i.manifest.is_some()));
-    let (state, detail, remedy) = match &newest {
-        Some(CachedImage { manifest: Some(manifest), size, .. }) => (
-            CapabilityState::Ok,
-            format!("{} kernel {}, {size}", manifest.suite, manifest.kernel),
-            None,
-        ),
-        _ => {
-            let remedy =
-                "nothing: the first fathom lab run builds it in some seconds, with the network";
-            (CapabilityState::Limited, "not built yet".to_owned(), Some(remedy.to_owned()))
-        }
-    };
-    all.push(Capability { id: "lab_image", name: "lab image".to_owned(), state, detail, remedy });
-    let image = newest.and_then(|i| Some(Image { id: i.id, dir: i.path, manifest: i.manifest? }));
-    if let Some(known) = image.and_then(|image| Accelerator::known(&cache, &image)) {
-        // What a probe boot has shown says more than whether the node opens.
-        for kvm in all.iter_mut().filter(|c| c.id == "kvm") {
-            kvm.detail.clone_from(&known.reason);
-            (kvm.state, kvm.remedy) = match known.kind {
-                Kind::Kvm => (CapabilityState::Ok, None),
-                Kind::Tcg => (CapabilityState::Limited, Some(WITHOUT_KVM.to_owned())),
-            };
-        }
+/// The experiment that `subject` is; `None` where it is a result, or would be one if it were there.
+fn experiment(subject: &str) -> Result<Option<Source>, Failure> {
+    let path = Path::new(subject);
+    if path.is_dir() {
+        return Ok(None);
     }
-    all
+    if path.is_file() || path.extension().is_some_and(|extension| extension == "toml") {
+        return Ok(Some(Source::find(subject)?));
+    }
+    match Source::find(subject) {
+        // Neither: a name that is nearly a shipped one is taken for that.
+        Err(error @ SourceError::Unknown { near: Some(_), .. }) => Err(error.into()),
+        found => Ok(found.ok()),
+    }
+}
+
+fn of_result(args: &DoctorArgs, path: &Path) -> Result<ExitCode, Failure> {
+    let result = results::open(path)?;
+    let analysis = analysis::analyse(&result);
+    let found = doctor::examine(&result, &analysis);
+    let all = args.all;
+    show(&found, args.json, |found, style| findings::of_result(found, all, style))?;
+    let broken = result.seal.broken().is_some();
+    Ok(if broken { ExitCode::from(5) } else { ExitCode::SUCCESS })
+}
+
+fn of_plan(args: &DoctorArgs, source: &Source) -> Result<ExitCode, Failure> {
+    let plan = Asked { scale: args.scale.clone(), ..Asked::default() }.plan(source, LAB)?;
+    show(&doctor::foresee(&plan.facts), args.json, findings::of_plan)
 }
 
 fn show<T: serde::Serialize>(
     items: &[T],
     json: bool,
-    text: fn(&[T], Style) -> Text,
+    text: impl Fn(&[T], Style) -> Text,
 ) -> Result<ExitCode, Failure> {
     if json {
         crate::terminal::json(&serde_json::to_string_pretty(items).map_err(Failure::data)?);
@@ -73,41 +68,4 @@ fn show<T: serde::Serialize>(
         answer(&text(items, Style::of_stdout()));
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn findings_text(findings: &[Finding], style: Style) -> Text {
-    if findings.is_empty() {
-        return "Nothing found: the figures mean what they say.".into();
-    }
-    let mut text = Text::new();
-    for finding in findings {
-        let word = match finding.severity {
-            Severity::Error => style.bad("error"),
-            Severity::Warning => style.note("warning"),
-            Severity::Note => style.dim("note"),
-        };
-        let (evidence, raw) = plain_and_raw(&finding.evidence);
-        let more = raw.map_or("", |_| " (--json has the words of QEMU or the kernel)");
-        let subject = finding.subject.as_ref().map_or_else(String::new, |s| format!("[{s}] "));
-        text.line(word.and(format!("{subject}{}", finding.message)));
-        text.line(format!("  evidence: {evidence}{more}"));
-        text.line(format!("  do: {}", finding.remedy));
-    }
-    text
-}
-
-fn capabilities_text(capabilities: &[Capability], style: Style) -> Text {
-    let mut text = Text::new();
-    for capability in capabilities {
-        let word = match capability.state {
-            CapabilityState::Ok => style.good("ok     "),
-            CapabilityState::Limited => style.note("limited"),
-            CapabilityState::Missing => style.bad("missing"),
-        };
-        text.line(word.and(format!(" {:<32} {}", capability.name, capability.detail)));
-        if let Some(remedy) = &capability.remedy {
-            text.line(format!("          do: {remedy}"));
-        }
-    }
-    text
 }

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use layers::probe::{NamedDevice, Probe, Reading, Source};
 use layers::step::{Action, Step};
 use layers::{
-    Absence, Chart, Fact, FactSource, FigureFacts, Headline, Input, Key, Kind, Layer, Needs,
-    Objects, Offer, Parsed, Parser, Place, Raised, Series, SettingError, Wants,
+    Absence, Chart, Check, Fact, FactSource, FigureFacts, Headline, Input, Key, Kind, Layer,
+    LayerRule, Needs, Noticed, Objects, Offer, Parsed, Parser, Place, Raised, Series, SettingError,
+    Wants,
 };
-use results::model::{Finding, LayerFigures, Severity};
+use results::model::LayerFigures;
 use toml::Table;
 use units::{Basis, Better, Metric, Test, Unit};
 
@@ -64,16 +65,15 @@ pub const KIND: Kind = Kind {
     needs: Needs { packages: &["mirrorctl"], modules: &["dm-made-up"], tools: &["mirrorctl"] },
     manual: "`width`, `mirrored_writes`",
     figures,
-    rules: |facts| {
-        vec![Finding {
-            rule: "mirrored_twice".into(),
-            severity: Severity::Note,
-            subject: Some(facts.layer.to_owned()),
-            message: "With this layer every write goes to both sides.".into(),
-            evidence: String::new(),
-            remedy: String::new(),
-        }]
-    },
+    rules: &[LayerRule {
+        id: "mirrored_twice",
+        text: "With this layer every write goes to both sides.",
+        reads: "nothing",
+        threshold: None,
+        remedy: "None.",
+        source: "made up",
+        check: Check::Cell(|_, _| Some(Noticed::default())),
+    }],
 };
 
 struct Mirrored {

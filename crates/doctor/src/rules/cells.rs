@@ -36,6 +36,7 @@ fn of_variant(result: &ResultSet, name: &str) -> Option<Finding> {
             "Look at the transcript and, in a lab, at the guest's console and kernel log in the \
                  result; runs that fail under load are part of what a layer does."
                 .into(),
+        ..Finding::default()
     })
 }
 
@@ -59,6 +60,7 @@ pub(crate) fn leftovers(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
             ),
             evidence: format!("Left: {}.", left.join(", ")),
             remedy: format!("fathom clean {}", result.path.display()),
+            ..Finding::default()
         });
     }
     findings
@@ -88,6 +90,7 @@ pub(crate) fn notices(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
             remedy:
                 "Charts and figures that need it are missing; mend what is named and run again."
                     .into(),
+            ..Finding::default()
         });
     }
     findings

@@ -6,7 +6,7 @@ use results::read::ResultSet;
 use units::show::significant;
 
 /// A share may be off by this much, percentage points, beyond what sampling explains.
-const SHARE_TOLERANCE: f64 = 1.0;
+pub(crate) const SHARE_TOLERANCE: f64 = 1.0;
 /// Standard errors that sampling explains: off by more happens to one sample in about 400.
 const ERRORS: f64 = 3.0;
 /// The mean LZ4 size may be off by this much, bytes: the generator hits each block within 3.
@@ -97,7 +97,8 @@ fn off(written: Written, held: &Held) -> Option<Finding> {
                  errors, or a live share before every address was written once, that differs from what was \
                  asked; without, it is a fault of Fathom to report."
             .into(),
-    })
+ ..Finding::default()
+})
 }
 
 /// Content was asked for, and nobody knows what was written.
@@ -113,7 +114,8 @@ pub(crate) fn not_measured(_: &ResultSet, analysis: &Analysis) -> Vec<Finding> {
         remedy: "Take the space figures with care, or write more: a short load may hold no block of the \
                  sample."
             .into(),
-    }
+ ..Finding::default()
+}
     };
     written(analysis).filter(unknown).map(finding).collect()
 }
@@ -137,7 +139,8 @@ pub(crate) fn several(result: &ResultSet, analysis: &Analysis) -> Vec<Finding> {
             remedy: "Read each stage's content by itself, or measure one load that writes for figures of the \
                      whole."
                 .into(),
-        })
+ ..Finding::default()
+})
     };
     analysis.variants.iter().filter_map(finding).collect()
 }

@@ -33,6 +33,7 @@ pub(crate) fn contradictory(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
             remedy:
                 "Somebody changed them, or Fathom has a fault to report: run the experiment again."
                     .into(),
+            ..Finding::default()
         })
     };
     result.manifest.plan.variants.iter().filter_map(of_variant).collect()

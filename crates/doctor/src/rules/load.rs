@@ -50,6 +50,7 @@ pub(crate) fn errors(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
                  out."
                     .into()
             },
+            ..Finding::default()
         }
     };
     kinds.into_iter().map(finding).collect()
@@ -73,6 +74,7 @@ pub(crate) fn page_cache(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
             "Use a target that takes O_DIRECT (a block device, XFS, ext4), or read the figures as \
                  those of the page cache."
                 .into(),
+        ..Finding::default()
     };
     buffered.into_iter().map(finding).collect()
 }
@@ -105,6 +107,7 @@ pub(crate) fn notices(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
             message: format!("Loads of stage {stage} of {variant} say something of themselves."),
             evidence: format!("{}{rest}.", told.join("; ")),
             remedy: "Read the stage's figures with it in mind.".into(),
+            ..Finding::default()
         }
     };
     said.into_iter().filter(|(_, texts)| !texts.is_empty()).map(finding).collect()

@@ -38,7 +38,8 @@ pub(crate) fn uneven(result: &ResultSet, analysis: &Analysis) -> Vec<Finding> {
         evidence: format!("{}.", seen.join("; ")),
         remedy: "Look at the repeats on the page, and at what else the machine did then; with more repeats (--repeat) ranks tell such variants apart."
             .into(),
-    }]
+ ..Finding::default()
+}]
 }
 
 /// In the order of the repeats.

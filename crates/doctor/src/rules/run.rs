@@ -15,6 +15,7 @@ pub(crate) fn simulated(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
         message: "Layers and engine were simulated, so no figure was measured.".into(),
         evidence: "The manifest says that the run was simulated.".into(),
         remedy: "Run the experiment in the lab or on devices for real figures.".into(),
+        ..Finding::default()
     };
     Vec::from_iter(result.manifest.simulated.then_some(finding))
 }
@@ -35,14 +36,16 @@ pub(crate) fn emulated_cpu(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
             "For absolute figures run on a machine that gives KVM (/dev/kvm), or on devices with \
                  fathom run."
                 .into(),
+        ..Finding::default()
     };
     Vec::from_iter((manifest.accelerator == Accelerator::Tcg).then_some(finding))
 }
 
+/// The part of the model's median latency that the 99th percentile of lateness may be.
+pub(crate) const LATE_PART: f64 = 0.1;
+
 /// Replies of a modelled disk that came late: a figure of it is the host's too.
 pub(crate) fn late_disks(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
-    /// The part of the model's median latency that the 99th percentile of lateness may be.
-    const PART: f64 = 0.1;
     let disks = result.manifest.lab.as_ref().and_then(|lab| lab["disks"].as_array());
     let late = disks.into_iter().flatten().filter_map(|disk| {
         let (role, served) = (disk["role"].as_str()?, &disk["model"]["served"]);
@@ -52,7 +55,7 @@ pub(crate) fn late_disks(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
             format!(" Who served it had no real-time priority ({why}).")
         });
         // A disk without a model has no time of its own to compare with.
-        (median > 0.0 && p99 > PART * median).then(|| Finding {
+        (median > 0.0 && p99 > LATE_PART * median).then(|| Finding {
             rule: "late_disk".into(),
             severity: Severity::Warning,
             subject: Some(role.to_owned()),
@@ -63,13 +66,14 @@ pub(crate) fn late_disks(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
                 units::show::nanos(median),
             ),
             remedy: "Run it on a quiet machine, as root or with ulimit -r 1; of fast disks take shapes, not figures.".into(),
-        })
+ ..Finding::default()
+})
     });
     late.collect()
 }
 
 /// How far the guest's clock may be off: what a wrong guess of its rate costs is far more.
-const CLOCK_TOLERANCE: f64 = 0.05;
+pub(crate) const CLOCK_TOLERANCE: f64 = 0.05;
 
 /// The guest's clock ran at another speed than the host's.
 pub(crate) fn guest_clock(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
@@ -84,6 +88,7 @@ pub(crate) fn guest_clock(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
                 .into(),
         evidence: format!("A second of the host was {rate:.2} s in the guest."),
         remedy: "Run again on a machine that is not overloaded.".into(),
+        ..Finding::default()
     });
     Vec::from_iter(finding)
 }
@@ -109,6 +114,7 @@ pub(crate) fn incomplete(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
         message: "The result is incomplete; figures rest on the runs that ended well.".into(),
         evidence: format!("Missing: {why}."),
         remedy: remedy.clone(),
+        ..Finding::default()
     };
     result.incomplete.iter().map(finding).collect()
 }
@@ -123,6 +129,7 @@ pub(crate) fn changed(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
         evidence: format!("By {SUMS}: {what}."),
         remedy: "Take the result from where it was made once more, or run the experiment again."
             .into(),
+        ..Finding::default()
     };
     result.seal.broken().map(finding).into_iter().collect()
 }
@@ -137,6 +144,7 @@ pub(crate) fn unsealed(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
         evidence: format!("It holds no {SUMS}, which is written when a run has ended."),
         remedy: "None is needed for a result of an earlier version or of a run that was cut off."
             .into(),
+        ..Finding::default()
     };
     Vec::from_iter((result.seal == Seal::None).then_some(finding))
 }
@@ -164,6 +172,7 @@ pub(crate) fn too_few_repeats(result: &ResultSet, analysis: &Analysis) -> Vec<Fi
             counts(&few, analysis.variants.len())
         ),
         remedy,
+        ..Finding::default()
     }]
 }
 
@@ -179,7 +188,8 @@ pub(crate) fn order_not_drawn(result: &ResultSet, analysis: &Analysis) -> Vec<Fi
                    four runs would fall on one variant alone."
             .into(),
         remedy: "Run again where a verdict is close.".into(),
-    };
+ ..Finding::default()
+};
     Vec::from_iter((!plan.order_drawn && !analysis.comparisons.is_empty()).then_some(finding))
 }
 

@@ -8,7 +8,7 @@ use results::read::{CellData, ResultSet};
 use units::show;
 
 /// More than this share of one CPU takes from what is measured, percent.
-const AFFORDABLE_PERCENT: f64 = 1.0;
+pub(crate) const AFFORDABLE_PERCENT: f64 = 1.0;
 
 fn samples(cell: &CellData) -> impl Iterator<Item = &SampleRow> {
     cell.rows.iter().filter_map(|row| match row {
@@ -40,13 +40,14 @@ pub(crate) fn failed(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
         remedy: "Figures and charts of this source have gaps there; see the layer's manual page for what \
                  the source needs."
             .into(),
-    }
+ ..Finding::default()
+}
     };
     sources.into_iter().filter(|(_, (_, failed, _))| *failed > 0).map(finding).collect()
 }
 
 /// Sampling took CPU time that the load could have had.
-pub(crate) fn expensive(result: &ResultSet) -> Vec<Finding> {
+pub(crate) fn expensive(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     let mut measured_ns = 0;
     let mut cost_ns: BTreeMap<&str, u64> = BTreeMap::new();
     for cell in &result.cells {
@@ -83,5 +84,6 @@ pub(crate) fn expensive(result: &ResultSet) -> Vec<Finding> {
         remedy:
             "Sample less often, or read the figures as those of a machine that is watched closely."
                 .into(),
+        ..Finding::default()
     }]
 }

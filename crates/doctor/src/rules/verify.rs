@@ -37,7 +37,8 @@ pub(crate) fn wrong(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
             remedy: "Nothing else may write to the devices of a run. If nothing did, the stack loses or \
                      spoils data: look at the kernel log, and keep anything you need off it."
                 .into(),
-        }
+ ..Finding::default()
+}
     };
     found.into_iter().map(finding).collect()
 }
@@ -64,6 +65,7 @@ pub(crate) fn nothing(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
             "Read its notices. Only blocks are checked that the load itself has written and reads \
                  again, in sizes that are multiples of the content's block."
                 .into(),
+        ..Finding::default()
     };
     unchecked.into_iter().map(finding).collect()
 }

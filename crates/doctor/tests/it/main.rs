@@ -1,4 +1,8 @@
 //! Every rule fires on what it is for, and on nothing else.
 
 #[cfg(test)]
+mod cases;
+#[cfg(test)]
+mod page;
+#[cfg(test)]
 mod rules;

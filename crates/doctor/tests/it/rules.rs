@@ -17,7 +17,7 @@ fn healthy() -> ResultSet {
 }
 
 /// What the doctor finds after `spoil`.
-fn after(spoil: impl FnOnce(&mut ResultSet)) -> Vec<Finding> {
+pub(crate) fn after(spoil: impl FnOnce(&mut ResultSet)) -> Vec<Finding> {
     let mut result = healthy();
     spoil(&mut result);
     examine(&result, &analyse(&result))
@@ -33,7 +33,7 @@ fn only(rule: &str, spoil: impl FnOnce(&mut ResultSet)) -> Finding {
     finding
 }
 
-fn loads<'a>(
+pub(crate) fn loads<'a>(
     result: &'a mut ResultSet,
     variant: &'a str,
 ) -> impl Iterator<Item = &'a mut LoadSummary> {

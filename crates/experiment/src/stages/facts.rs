@@ -9,12 +9,19 @@ use crate::plan::{Aim, CommandPlan, StagePlan, Task};
 
 /// The stage as results keep it.
 pub(crate) fn facts(stage: &StagePlan) -> StageFacts {
+    let json = |load: &LoadSpec| serde_json::to_value(load).ok();
+    let rounds = stage.driven().filter(|_| stage.load().is_none());
+    let room: u64 = stage.aims.iter().map(Aim::room).sum();
     StageFacts {
         kind: stage.kind.clone(),
         name: stage.name.clone(),
         measured: stage.measured,
         about: describe(stage),
-        load: stage.load().and_then(|load| serde_json::to_value(load).ok()).unwrap_or_default(),
+        load: stage.load().and_then(json).unwrap_or_default(),
+        rounds: rounds.and_then(json).unwrap_or_default(),
+        target_bytes: (room > 0).then_some(room),
+        io_bytes: stage.bytes.map(|bytes| bytes.0),
+        synced: stage.command().map(|command| command.sync),
         sweep: stage.sweep.clone(),
         figures: stage.command().map(CommandPlan::picked).unwrap_or_default(),
     }

@@ -46,7 +46,7 @@ pub(crate) const KIND: Kind = Kind {
     needs: Needs { packages: &["lvm2"], modules: &["dm-mod"], tools: &["lvm", "dmsetup"] },
     manual: include_str!("manual.md"),
     figures: |_| LayerFigures::new(),
-    rules: |_| Vec::new(),
+    rules: &[],
 };
 
 /// A plain logical volume.

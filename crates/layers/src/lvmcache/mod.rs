@@ -5,6 +5,7 @@ mod catalogue;
 mod figures;
 mod parsers;
 mod raise;
+mod rules;
 mod setup;
 
 use crate::kind::{Fills, Headline, Kind, Needs, Parser, Wants, needed};
@@ -52,5 +53,5 @@ pub(crate) const KIND: Kind = Kind {
     },
     manual: include_str!("manual.md"),
     figures: figures::figures,
-    rules: |_| Vec::new(),
+    rules: rules::RULES,
 };

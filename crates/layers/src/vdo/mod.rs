@@ -81,5 +81,5 @@ pub(crate) const KIND: Kind = Kind {
     },
     manual: include_str!("manual.md"),
     figures: figures::figures,
-    rules: rules::rules,
+    rules: rules::RULES,
 };

@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use maud::{Markup, html};
-use results::model::{Severity, plain_and_raw};
+use results::model::{Finding, Severity, TimeRange, plain_and_raw};
 use units::Better;
 
 use crate::view::View;
@@ -42,25 +42,74 @@ pub fn navigation(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     }
 }
 
-/// What the doctor noticed, worst first. What is wrong with the figures is open, what takes from them or is good to know one line.
+/// Bottlenecks that are seen before the others are unfolded.
+const SHOWN: usize = 5;
+
+/// What the doctor noticed, worst first, then what limits the layers. What is wrong with the figures is open, what takes from them or is
+/// good to know one line.
 pub fn findings(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
+    let (limits, rest): (Vec<_>, Vec<_>) =
+        view.findings.iter().partition(|finding| finding.explains_percent.is_some());
+    let (first, others) = limits.split_at(limits.len().min(SHOWN));
     html! {
         section.findings aria-labelledby=(id("findings")) {
             h2 id=(id("findings")) { "Findings" }
             @if view.findings.is_empty() { p.soft { "The doctor noticed nothing that takes from these figures." } }
-            @for finding in &view.findings {
-                @let severity = severity(finding.severity);
-                @let (evidence, raw) = plain_and_raw(&finding.evidence);
-                details.finding.(severity) open[finding.severity == Severity::Error] {
-                    summary { span.sev { (severity) } (finding.message) }
-                    @if !evidence.is_empty() { p.soft { (evidence) } }
-                    (why(raw))
-                    @if !finding.remedy.is_empty() { p.soft { "What to do: " (finding.remedy) } }
-                    p.faint { code { (finding.rule) } @if let Some(subject) = &finding.subject { " · " (subject) } }
-                }
+            @for finding in rest { (one(finding)) }
+            @if !first.is_empty() {
+                h3 { "What limits it" }
+                p.soft { "By how much of a limit was used, or of the I/Os touched. A limit that is near need not be the one that counts: " code { "fathom doctor" } " proves those that a setting takes away." }
+                @for finding in first { (one(finding)) }
+            }
+            @if !others.is_empty() {
+                details.long { summary { (others.len()) " more" } @for finding in others { (one(finding)) } }
             }
         }
     }
+}
+
+fn one(finding: &Finding) -> Markup {
+    let severity = severity(finding.severity);
+    let (evidence, raw) = plain_and_raw(&finding.evidence);
+    html! {
+        details.finding.(severity) open[finding.severity == Severity::Error] {
+            summary {
+                @match finding.explains_percent {
+                    Some(percent) => span.share { (format!("{percent:.0} %")) },
+                    None => span.sev { (severity) },
+                }
+                (finding.message)
+            }
+            @if finding.figures.is_empty() { @if !evidence.is_empty() { p.soft { (evidence) } } }
+            @else { (figures_of(finding)) }
+            (why(raw))
+            @if !finding.remedy.is_empty() { p.soft { "What to do: " (finding.remedy) } }
+            p.faint { code { (finding.rule) } @if let Some(subject) = &finding.subject { " · " (subject) } }
+        }
+    }
+}
+
+/// The evidence of a finding as numbers, each beside its threshold, and when it was so.
+fn figures_of(finding: &Finding) -> Markup {
+    html! {
+        table.evidence {
+            @for figure in &finding.figures {
+                tr {
+                    th scope="row" { (figure.name) }
+                    td.num { (figure.unit.show(figure.value)) }
+                    td.soft { @if let Some(threshold) = figure.threshold { "threshold " (figure.unit.show(threshold)) } }
+                }
+            }
+        }
+        @if let Some(TimeRange { cell, start_ns, end_ns }) = finding.range {
+            p.faint { "cell " (cell) ", from " (units::show::nanos(start_ns as f64)) " to " (units::show::nanos(end_ns as f64)) " of the run" @if let Some(runs) = runs(&finding.evidence) { " (" (runs) ")" } }
+        }
+    }
+}
+
+/// In how many runs it was so, as the evidence ends with it.
+fn runs(evidence: &str) -> Option<&str> {
+    evidence.strip_suffix(')').and_then(|text| text.rsplit_once(" (")).map(|(_, runs)| runs)
 }
 
 /// What QEMU or the guest's kernel said, behind a word; nothing where neither said anything.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use results::model::{Proof, ProofRound, Proved};
 use serde_json::Value;
 
 use crate::given;
@@ -49,7 +50,22 @@ fn is_figure(value: &Value) -> bool {
 }
 
 fn document() -> Value {
-    report::json::json(&given::view(&given::two_operations()))
+    let mut view = given::view(&given::two_operations());
+    let limit = view.findings.iter_mut().find(|finding| !finding.changes.is_empty());
+    limit.expect("a limit to look at").proof = Some(Proof {
+        outcome: Proved::Unclear,
+        figure: "IOPS of randwrite".into(),
+        rounds: vec![ProofRound {
+            verdict: "unclear".into(),
+            ratio: Some(1.0),
+            low: Some(0.9),
+            high: Some(1.1),
+            repeats: 5,
+            seed: results::fixture::SEED,
+            result: "proof".into(),
+        }],
+    });
+    report::json::json(&view)
 }
 
 #[test]

@@ -61,6 +61,16 @@ mod given {
                     Some(CommandFigures { elapsed_s: Some(3.0), ..CommandFigures::default() });
             }
         }
+        // A thread that is busy: a limit with a change that would take it away.
+        let vdo = &mut set.manifest.plan.variants[1].stack[1].settings;
+        vdo.insert("cpu_threads".into(), "1".into());
+        for row in set.cells.iter_mut().flat_map(|cell| &mut cell.rows) {
+            if let Row::Sample(sample) = row
+                && let Some(Some(cpu)) = sample.fields.get_mut("cpuQ0")
+            {
+                *cpu *= 2.5;
+            }
+        }
         let figure = |variant: &str| FigureName {
             metric: "iops".into(),
             stage: None,

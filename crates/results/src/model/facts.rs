@@ -223,6 +223,18 @@ pub struct StageFacts {
     pub about: String,
     /// The load as asked (`ops`, `pattern`, `block_size`, ...), `null` when it has none.
     pub load: serde_json::Value,
+    /// Of a fill: the load of each round, as asked.
+    #[serde(default)]
+    pub rounds: serde_json::Value,
+    /// Size of what it works on, bytes.
+    #[serde(default)]
+    pub target_bytes: Option<u64>,
+    /// Bytes of its I/Os, when that is known beforehand.
+    #[serde(default)]
+    pub io_bytes: Option<u64>,
+    /// Of a command: whether what it wrote is brought to stable storage after it, which is measured too.
+    #[serde(default)]
+    pub synced: Option<bool>,
     /// The point of a sweep that it is.
     #[serde(default)]
     pub sweep: Option<SweepFacts>,

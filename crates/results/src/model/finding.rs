@@ -1,12 +1,16 @@
 //! One thing that the doctor noticed.
 
 use serde::{Deserialize, Serialize};
+use units::Unit;
 
 /// How much a finding takes from the figures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// Good to know.
+    #[default]
     Note,
     /// The figures mean less than they seem to.
     Warning,
@@ -15,7 +19,7 @@ pub enum Severity {
 }
 
 /// One thing that the doctor noticed, with its evidence and what to do.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// The rule's id (`emulated_cpu`).
     pub rule: String,
@@ -29,4 +33,121 @@ pub struct Finding {
     pub evidence: String,
     /// What to do about it.
     pub remedy: String,
+    /// The same evidence as numbers, each with the threshold that it was held against.
+    #[serde(default)]
+    pub figures: Vec<EvidenceFigure>,
+    /// When it was so.
+    #[serde(default)]
+    pub range: Option<TimeRange>,
+    /// Of a bottleneck: how much of its limit was used, or of the I/Os it touched, percent. Bottlenecks are ranked by it.
+    #[serde(default)]
+    pub explains_percent: Option<f64>,
+    /// What would take a bottleneck away, if it is one: settings of the stack as an experiment's `set` writes them.
+    #[serde(default)]
+    pub changes: Vec<Change>,
+    /// What came of it when the change was tried.
+    #[serde(default)]
+    pub proof: Option<Proof>,
+}
+
+/// One number of the evidence.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EvidenceFigure {
+    /// What it is (`CPU of logQ0`).
+    pub name: String,
+    /// Its value.
+    pub value: f64,
+    /// Its unit.
+    pub unit: Unit,
+    /// What it was held against, in the same unit.
+    pub threshold: Option<f64>,
+}
+
+impl std::fmt::Display for EvidenceFigure {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(f, "{} {}", self.name, self.unit.show(self.value))?;
+        match self.threshold {
+            Some(threshold) => write!(f, " (threshold {})", self.unit.show(threshold)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A stretch of a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimeRange {
+    /// The cell, by its position in the order of running.
+    pub cell: usize,
+    /// Start, nanoseconds since the run's epoch, as all times of a cell.
+    pub start_ns: u64,
+    /// End, nanoseconds since the run's epoch.
+    pub end_ns: u64,
+}
+
+/// Another value of one setting.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// The setting as `set` names it (`vdo.block_map_cache`).
+    pub key: String,
+    /// Its value, as it is written in TOML (`"512M"`, `2`).
+    pub value: String,
+}
+
+impl std::fmt::Display for Change {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(f, "{} = {}", self.key, self.value)
+    }
+}
+
+/// What came of a suspicion when the change that would take it away was tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Proved {
+    /// With the change it was better, twice.
+    Confirmed,
+    /// With the change it was the same or worse.
+    Refuted,
+    /// The runs do not say.
+    Unclear,
+}
+
+impl Proved {
+    /// The word for people.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Confirmed => "confirmed",
+            Self::Refuted => "refuted",
+            Self::Unclear => "unclear",
+        }
+    }
+}
+
+/// The trial of a bottleneck: the stack with one change beside the stack as it was.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Proof {
+    /// What came of it.
+    pub outcome: Proved,
+    /// The figure that was compared, in words.
+    pub figure: String,
+    /// Every time that it was measured, each on fresh seeds.
+    pub rounds: Vec<ProofRound>,
+}
+
+/// One time that base and change were measured beside each other.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProofRound {
+    /// The verdict on the change (`better`, `worse`, `same`, `unclear`).
+    pub verdict: String,
+    /// Changed over base.
+    pub ratio: Option<f64>,
+    /// Lower end of the ratio's interval.
+    pub low: Option<f64>,
+    /// Upper end of the ratio's interval.
+    pub high: Option<f64>,
+    /// Repeats of each.
+    pub repeats: usize,
+    /// Seed of the round.
+    pub seed: units::Seed,
+    /// Where its result is.
+    pub result: String,
 }

@@ -27,7 +27,9 @@ pub use facts::{
     PickedFacts, PlanFacts, ResumeFacts, SCHEMA, StageFacts, SweepFacts, VariantFacts,
 };
 pub use fill::FillFigures;
-pub use finding::{Finding, Severity};
+pub use finding::{
+    Change, EvidenceFigure, Finding, Proof, ProofRound, Proved, Severity, TimeRange,
+};
 pub use load::{
     CpuFigures, IoLogFacts, LatencySummary, LoadSummary, OperationSummary, SteadyFacts,
     TargetSummary, WorstIo,

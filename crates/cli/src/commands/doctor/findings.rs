@@ -1,0 +1,72 @@
+//! Findings as lines.
+
+use results::model::{Finding, Severity, TimeRange, plain_and_raw};
+use units::show;
+
+use crate::terminal::{Style, Text};
+
+/// Bottlenecks that are shown unless all are asked for.
+const SHOWN: usize = 5;
+
+/// What a result suffers from, then what limits it.
+pub fn of_result(findings: &[Finding], all: bool, style: Style) -> Text {
+    if findings.is_empty() {
+        return "Nothing found: the figures mean what they say.".into();
+    }
+    let mut text = Text::new();
+    let (limits, rest): (Vec<_>, Vec<_>) =
+        findings.iter().partition(|finding| finding.explains_percent.is_some());
+    for finding in rest {
+        one(&mut text, finding, style);
+    }
+    if limits.is_empty() {
+        return text;
+    }
+    text.line("What limits it, by how much of a limit was used or of the I/Os touched:");
+    let shown = if all { limits.len() } else { SHOWN };
+    for finding in limits.iter().take(shown) {
+        one(&mut text, finding, style);
+    }
+    match limits.len().saturating_sub(shown) {
+        0 => {}
+        left => text.line(style.dim(&format!("{left} more with --all"))),
+    }
+    text
+}
+
+/// What a plan cannot show.
+pub fn of_plan(findings: &[Finding], style: Style) -> Text {
+    if findings.is_empty() {
+        return "Nothing found: the plan can show what it asks.".into();
+    }
+    let mut text = Text::new();
+    for finding in findings {
+        one(&mut text, finding, style);
+    }
+    text
+}
+
+fn one(text: &mut Text, finding: &Finding, style: Style) {
+    let score = finding.explains_percent.map(|percent| format!("{percent:>4.0} %"));
+    let word = match (finding.severity, score) {
+        (Severity::Error, _) => style.bad("error"),
+        (Severity::Warning, None) => style.note("warning"),
+        (Severity::Warning, Some(score)) => style.note(&score),
+        (Severity::Note, None) => style.dim("note"),
+        (Severity::Note, Some(score)) => style.dim(&score),
+    };
+    let (evidence, raw) = plain_and_raw(&finding.evidence);
+    let more = raw.map_or("", |_| " (--json has the words of QEMU or the kernel)");
+    let subject = finding.subject.as_ref().map_or_else(String::new, |s| format!("[{s}] "));
+    text.line(word.and(format!("{subject}{} ({})", finding.message, finding.rule)));
+    text.line(format!("  evidence: {evidence}{more}"));
+    if let Some(range) = finding.range {
+        text.line(format!("  when: {}", when(range)));
+    }
+    text.line(format!("  do: {}", finding.remedy));
+}
+
+fn when(TimeRange { cell, start_ns, end_ns }: TimeRange) -> String {
+    let [start, end] = [start_ns, end_ns].map(|ns| show::nanos(ns as f64));
+    format!("cell {cell}, from {start} to {end} of the run")
+}

@@ -1,0 +1,121 @@
+//! Rules that look at a plan before it runs, whatever the layers are.
+
+use std::collections::BTreeSet;
+
+use layers::{Bar, Noticed, PlannedLoad, PlannedStage, Rule, Threshold};
+use results::model::{PlanFacts, Severity, VariantFacts};
+use stats::LEAST_REPEATS;
+use units::Unit;
+
+/// A rule's view of a plan: its facts, and the stages of each variant.
+pub(crate) struct Plan<'a> {
+    pub facts: &'a PlanFacts,
+    pub variants: &'a [(&'a VariantFacts, Vec<PlannedStage>)],
+}
+
+/// A rule that looks at a plan.
+pub(crate) type PlanRule = Rule<fn(&Plan, Bar) -> Vec<Told>>;
+
+/// What a rule noticed about which variant or the whole.
+pub(crate) type Told = (Option<String>, Noticed);
+
+/// Every common rule that looks at a plan.
+pub(crate) const RULES: [PlanRule; 4] = [
+    Rule {
+        id: "few_repeats",
+        text: "There are too few repeats for any verdict: every one will be 'unclear'.",
+        reads: "repeat, where variants are compared",
+        threshold: Threshold::below(LEAST_REPEATS as f64, Unit::Count),
+        remedy: "Set repeat = 5, or run with --repeat 5.",
+        source: "docs/method.md",
+        check: few_repeats,
+    },
+    Rule {
+        id: "cached_io",
+        text: "A measured load goes through the page cache, and nothing brings its writes down.",
+        reads: "direct and sync of measured loads",
+        threshold: None,
+        remedy: "Set direct = true, or sync = \"fsync:N\" to measure what has become durable.",
+        source: "thesis 4.2; slides on VDO",
+        check: cached_io,
+    },
+    Rule {
+        id: "command_not_synced",
+        text: "A measured command ends before what it wrote is on the layer.",
+        reads: "sync of measured commands",
+        threshold: None,
+        remedy: "Set sync = true, and compare elapsed_with_sync_s.",
+        source: "slides on VDO",
+        check: command_not_synced,
+    },
+    Rule {
+        id: "content_doubtful",
+        text: "Content can be made as asked, but will not do what one expects of it.",
+        reads: "content of measured loads: packing, references, distances, flushes, length",
+        threshold: None,
+        remedy: "Change what the sentence names, or keep it as the question.",
+        source: "docs/content.md",
+        check: content_doubtful,
+    },
+];
+
+fn few_repeats(plan: &Plan, bar: Bar) -> Vec<Told> {
+    let compares = plan.variants.len() > 1 && !plan.facts.questions.is_empty();
+    let few = bar.passed(f64::from(plan.facts.repeat)).filter(|_| compares);
+    let noticed = |few| Noticed {
+        severity: Severity::Warning,
+        figures: vec![bar.figure("repeats", few)],
+        ..Noticed::default()
+    };
+    few.map(|few| (None, noticed(few))).into_iter().collect()
+}
+
+/// Measured stages of all variants that `which` picks, each name once, with the variant that has it first.
+fn measured<'a>(
+    plan: &'a Plan,
+    which: impl Fn(&PlannedStage) -> bool,
+) -> Vec<(&'a str, &'a PlannedStage)> {
+    let mut seen = BTreeSet::new();
+    let stages = plan
+        .variants
+        .iter()
+        .flat_map(|(variant, stages)| stages.iter().map(|stage| (variant.name.as_str(), stage)));
+    let found = stages.filter(|(_, stage)| stage.measured && which(stage));
+    found.filter(|(_, stage)| seen.insert(stage.name.clone())).collect()
+}
+
+fn warned(variant: &str, message: String, evidence: String) -> Told {
+    let message = Some(message);
+    let noticed = Noticed { severity: Severity::Warning, message, evidence, ..Noticed::default() };
+    (Some(variant.to_owned()), noticed)
+}
+
+fn cached_io(plan: &Plan, _: Bar) -> Vec<Told> {
+    let cached = |load: &PlannedLoad| !load.direct && load.sync_every.is_none();
+    let found = measured(plan, |stage| stage.load.as_ref().is_some_and(cached));
+    let told = found.into_iter().map(|(variant, stage)| {
+        let message = format!("Stage {} goes through the page cache.", stage.name);
+        warned(variant, message, "direct = false, and no sync.".into())
+    });
+    told.collect()
+}
+
+fn command_not_synced(plan: &Plan, _: Bar) -> Vec<Told> {
+    let found = measured(plan, |stage| stage.synced == Some(false));
+    let told = found.into_iter().map(|(variant, stage)| {
+        let message = format!("Command {} ends before what it wrote is on the layer.", stage.name);
+        warned(variant, message, "sync = false.".into())
+    });
+    told.collect()
+}
+
+fn content_doubtful(plan: &Plan, _: Bar) -> Vec<Told> {
+    let doubts =
+        |stage: &PlannedStage| stage.load.as_ref().map_or_else(Vec::new, |l| l.doubts.clone());
+    let found = measured(plan, |stage| !doubts(stage).is_empty());
+    let told = found.into_iter().map(|(variant, stage)| {
+        let message = format!("Content of stage {} will not do what one expects.", stage.name);
+        warned(variant, message, format!("{}.", doubts(stage).join("; ")))
+    });
+    told.collect()
+}

@@ -1,0 +1,64 @@
+//! The list of all rules.
+
+use layers::{Rule, Threshold};
+
+use crate::{before, common};
+
+/// When a rule looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum When {
+    /// Before a run, at its plan.
+    Before,
+    /// After it, at its result.
+    After,
+}
+
+impl When {
+    /// The word for people and files.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Before => "before",
+            Self::After => "after",
+        }
+    }
+}
+
+/// A rule without its predicate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RuleAbout {
+    /// Its id.
+    pub id: &'static str,
+    /// The kind of layer that it is of; `None` for a common one.
+    pub layer: Option<&'static str>,
+    /// When it looks.
+    pub when: When,
+    /// What it says.
+    pub text: &'static str,
+    /// What it reads.
+    pub reads: &'static str,
+    /// Where it fires.
+    pub threshold: Option<Threshold>,
+    /// What to do.
+    pub remedy: &'static str,
+    /// Where it comes from.
+    pub source: &'static str,
+}
+
+/// Every rule: the common ones, then each layer's, those that look at plans first.
+pub fn rules() -> Vec<RuleAbout> {
+    let before = before::RULES.iter().map(|rule| about(rule, None, When::Before));
+    let after = common::RULES.iter().map(|rule| about(rule, None, When::After));
+    let mut all: Vec<RuleAbout> = before.chain(after).collect();
+    for kind in layers::kinds() {
+        let when = |before| if before { When::Before } else { When::After };
+        let own = kind.rules.iter();
+        all.extend(own.map(|rule| about(rule, Some(kind.name), when(rule.is_before()))));
+    }
+    all.sort_by_key(|rule| (rule.layer.is_some(), rule.layer, rule.when));
+    all
+}
+
+fn about<C>(rule: &Rule<C>, layer: Option<&'static str>, when: When) -> RuleAbout {
+    let Rule { id, text, reads, threshold, remedy, source, .. } = *rule;
+    RuleAbout { id, layer, when, text, reads, threshold, remedy, source }
+}

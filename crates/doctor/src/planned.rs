@@ -1,0 +1,89 @@
+//! The stages of a plan as rules see them.
+
+use layers::{Does, Order, PlannedLoad, PlannedOperation, PlannedStage};
+use results::model::StageFacts;
+use workload::{LoadSpec, OpKind, OpName, Pattern};
+
+/// A block of the layers that rules know, bytes.
+const BLOCK: u64 = 4096;
+
+/// A stage as planned. A load that this version cannot read is none.
+pub(crate) fn stage(facts: &StageFacts) -> PlannedStage {
+    let spec = [&facts.load, &facts.rounds].into_iter().find(|load| load.is_object());
+    let spec = spec.and_then(|load| serde_json::from_value::<LoadSpec>(load.clone()).ok());
+    PlannedStage {
+        kind: facts.kind.clone(),
+        name: facts.name.clone(),
+        measured: facts.measured,
+        load: spec.map(|spec| load(&spec, facts)),
+        synced: facts.synced,
+    }
+}
+
+fn load(spec: &LoadSpec, facts: &StageFacts) -> PlannedLoad {
+    let content = &spec.content;
+    let expected = content.expected();
+    let blocks = spec.largest_io().0.div_ceil(BLOCK);
+    let ios = u64::from(spec.jobs) * u64::from(spec.depth_ios());
+    let offset = spec.offset.map_or(0, |offset| offset.0);
+    let whole = facts.target_bytes.map(|bytes| bytes.saturating_sub(offset));
+    // I/Os of a mix are not all writes.
+    let only_writes = spec.ops.names().all(OpName::is_write);
+    let planned = facts.io_bytes.map(|bytes| bytes / BLOCK).filter(|_| only_writes);
+    PlannedLoad {
+        operations: spec
+            .ops
+            .names()
+            .filter(|op| op.has_place())
+            .map(|op| operation(spec, op))
+            .collect(),
+        range_bytes: spec.size.map(|size| size.0).or(whole),
+        offset,
+        blocks_in_flight: ios.saturating_mul(blocks),
+        ios_in_flight: ios,
+        written_blocks: spec.written_blocks().or(planned),
+        until_steady: spec.steady.is_some(),
+        direct: spec.direct,
+        sync_every: spec.sync.map(|sync| sync.every),
+        dedupe_percent: content.dedupe.0,
+        zero_percent: expected.zero_percent,
+        compress: content.compress.to_string(),
+        compresses: expected.lz4_saving_percent > 0.0,
+        lz4_bytes: Some(expected.lz4_size_mean_bytes),
+        fragments_per_block: Some(expected.fragments_per_block),
+        alike: expected.alike,
+        doubts: if spec.has_content() { doubts(spec, blocks) } else { Vec::new() },
+    }
+}
+
+fn operation(spec: &LoadSpec, op: OpName) -> PlannedOperation {
+    PlannedOperation {
+        name: op.name().to_owned(),
+        does: match op.kind() {
+            OpKind::Read => Does::Reads,
+            OpKind::Write => Does::Writes,
+            OpKind::Discard => Does::Discards,
+            OpKind::WriteZeroes | OpKind::Flush => Does::Other,
+        },
+        size_unit: spec.block_size_of(op).common(),
+        align: spec.align_of(op),
+        order: match spec.pattern_of(op) {
+            Pattern::Sequential | Pattern::Interleaved { .. } | Pattern::Strided { .. } => {
+                Order::InOrder
+            }
+            Pattern::Uniform | Pattern::Permutation => Order::Even,
+            Pattern::Single { .. } => Order::OneBlock,
+            _ => Order::Skewed,
+        },
+    }
+}
+
+/// What is doubtful about the content of a load, flushes and length counted in.
+fn doubts(spec: &LoadSpec, blocks: u64) -> Vec<String> {
+    let content = &spec.content;
+    let flushes = spec
+        .sync
+        .and_then(|sync| content.flush_warning(u64::from(sync.every).saturating_mul(blocks)));
+    let short = spec.written_blocks().and_then(|n| content.length_warning(n, spec.jobs));
+    content.warnings().into_iter().chain(flushes).chain(short).map(|w| w.to_string()).collect()
+}

@@ -1,0 +1,252 @@
+//! Of every common rule one case that makes it fire, and one that is just not enough.
+
+use std::collections::BTreeSet;
+
+use results::Seal;
+use results::fixture;
+use results::model::{Accelerator, CellState, PlanFacts, Row, VerifyFigures};
+use results::read::ResultSet;
+use serde_json::json;
+
+use crate::rules::{after, loads};
+
+type Spoil = fn(&mut ResultSet);
+
+fn repeats(r: &mut ResultSet, n: u32) {
+    *r = fixture::with(n, 7_600.0);
+    r.manifest.simulated = false;
+}
+
+fn slow_repeat(r: &mut ResultSet, factor: u64) {
+    repeats(r, 5);
+    let load = loads(r, "vdo").nth(1).unwrap();
+    load.duration_ns = load.duration_ns * factor / 100;
+    for operation in load.operations.values_mut() {
+        operation.iops = operation.iops.map(|iops| iops * 100.0 / factor as f64);
+        let rate = operation.throughput_bytes_per_s;
+        operation.throughput_bytes_per_s = rate.map(|rate| rate * 100.0 / factor as f64);
+    }
+}
+
+fn verified(r: &mut ResultSet, checked: u64, foreign: u64) {
+    r.manifest.plan.variants[1].stages[1].load["verify"] = "both".into();
+    for load in loads(r, "vdo") {
+        load.verify = Some(VerifyFigures { checked, foreign, ..VerifyFigures::default() });
+    }
+}
+
+fn late(r: &mut ResultSet, p99: u64) {
+    let served = json!({"late_p99_ns": p99, "model_p50_ns": 1_000_000});
+    r.manifest.lab = Some(json!({"disks": [{"role": "slow", "model": {"served": served}}]}));
+}
+
+fn duplicates(r: &mut ResultSet, achieved: f64) {
+    for load in loads(r, "vdo") {
+        load.achieved.as_mut().unwrap().duplicate_percent = Some(achieved);
+    }
+}
+
+fn failing(r: &mut ResultSet, errors: u64) {
+    for load in loads(r, "vdo") {
+        let operation = load.operations.get_mut("randwrite").unwrap();
+        operation.errors = [("EIO".into(), errors)].into();
+    }
+}
+
+fn costly(r: &mut ResultSet, nanos: u64) {
+    for row in r.cells.iter_mut().flat_map(|cell| &mut cell.rows) {
+        if let Row::Sample(sample) = row
+            && sample.source == "machine.diskstats"
+        {
+            sample.cost_cpu_ns = nanos;
+        }
+    }
+}
+
+fn direct(r: &mut ResultSet, direct: bool) {
+    loads(r, "plain").for_each(|load| {
+        (load.engine.direct, load.engine.backend) = (direct, "io_uring".into());
+    });
+}
+
+fn second_load(r: &mut ResultSet, writes: bool) {
+    for cell in r.cells.iter_mut().filter(|cell| cell.entry.variant == "vdo") {
+        let record = cell.record.as_mut().unwrap();
+        let mut second = record.stages[1].clone();
+        let load = second.load.as_mut().unwrap();
+        load.operations.clear();
+        if !writes {
+            (load.asked, load.achieved) = (None, None);
+        }
+        record.stages.push(second);
+    }
+}
+
+fn leftovers(r: &mut ResultSet, left: &[&str]) {
+    let left = left.iter().map(|&name| name.to_owned()).collect();
+    r.cells[4].record.as_mut().unwrap().leftovers = Some(left);
+}
+
+fn failed_sample(r: &mut ResultSet, error: Option<&str>) {
+    let sample = r.cells[0].rows.iter_mut().find_map(|row| match row {
+        Row::Sample(sample) => Some(sample),
+        _ => None,
+    });
+    sample.unwrap().error = error.map(str::to_owned);
+}
+
+fn state(r: &mut ResultSet, state: CellState) {
+    repeats(r, 6);
+    let record = r.cells[0].record.as_mut().unwrap();
+    record.state = state;
+    record.reason = (state == CellState::Failed).then(|| "the guest crashed".into());
+}
+
+const CASES: [(&str, Spoil, Spoil); 24] = [
+    ("changed_files", |r| r.seal = Seal::Broken(vec!["x".into()]), |r| r.seal = Seal::Whole),
+    (
+        "figures_contradict",
+        |r| loads(r, "vdo").for_each(|l| l.operations.get_mut("randwrite").unwrap().ios += 1),
+        |r| loads(r, "vdo").for_each(|l| l.operations.get_mut("randwrite").unwrap().ios += 0),
+    ),
+    ("simulated", |r| r.manifest.simulated = true, |r| r.manifest.simulated = false),
+    ("incomplete", |r| r.incomplete = Some("1 cell".into()), |r| r.incomplete = None),
+    ("wrong_blocks", |r| verified(r, 100, 1), |r| verified(r, 100, 0)),
+    ("failed_cells", |r| state(r, CellState::Failed), |r| state(r, CellState::Done)),
+    ("load_errors", |r| failing(r, 1), |r| failing(r, 0)),
+    ("achieved_off_asked", |r| duplicates(r, 47.0), |r| duplicates(r, 49.1)),
+    (
+        "content_not_measured",
+        |r| loads(r, "vdo").for_each(|load| load.achieved = None),
+        |r| loads(r, "vdo").for_each(|load| (load.asked, load.achieved) = (None, None)),
+    ),
+    (
+        "guest_clock",
+        |r| r.manifest.lab = Some(json!({"guest_clock_rate": 1.06})),
+        |r| r.manifest.lab = Some(json!({"guest_clock_rate": 1.04})),
+    ),
+    ("late_disk", |r| late(r, 101_000), |r| late(r, 99_000)),
+    (
+        "emulated_cpu",
+        |r| r.manifest.accelerator = Accelerator::Tcg,
+        |r| r.manifest.accelerator = Accelerator::Kvm,
+    ),
+    ("too_few_repeats", |r| repeats(r, 4), |r| repeats(r, 5)),
+    ("not_verified", |r| verified(r, 0, 0), |r| verified(r, 1, 0)),
+    ("page_cache", |r| direct(r, false), |r| direct(r, true)),
+    ("leftovers", |r| leftovers(r, &["vg0-pool"]), |r| leftovers(r, &[])),
+    (
+        "cell_notices",
+        |r| r.cells[3].record.as_mut().unwrap().notices.push("no memory".into()),
+        |r| r.cells[3].record.as_mut().unwrap().notices.clear(),
+    ),
+    ("samples_failed", |r| failed_sample(r, Some("no device")), |r| failed_sample(r, None)),
+    (
+        "load_notices",
+        |r| loads(r, "plain").for_each(|load| load.notices = vec!["short".into()]),
+        |r| loads(r, "plain").for_each(|load| load.notices.clear()),
+    ),
+    ("content_of_several_loads", |r| second_load(r, true), |r| second_load(r, false)),
+    ("uneven_repeats", |r| slow_repeat(r, 200), |r| slow_repeat(r, 102)),
+    (
+        "order_not_drawn",
+        |r| r.manifest.plan.order_drawn = false,
+        |r| r.manifest.plan.order_drawn = true,
+    ),
+    ("not_sealed", |r| r.seal = Seal::None, |r| r.seal = Seal::Whole),
+    ("sampling_expensive", |r| costly(r, 20_000_000), |r| costly(r, 5_000_000)),
+];
+
+type Change = fn(&mut PlanFacts);
+
+/// The measured load of the second variant, as planned.
+fn load(plan: &mut PlanFacts) -> &mut serde_json::Value {
+    &mut plan.variants[1].stages[1].load
+}
+
+fn sync_of_command(plan: &mut PlanFacts, synced: bool) {
+    plan.variants[1].stages[1].kind = "command".into();
+    plan.variants[1].stages[1].synced = Some(synced);
+}
+
+const PLANS: [(&str, Change, Change); 4] = [
+    ("few_repeats", |p| p.repeat = 4, |p| p.repeat = 5),
+    (
+        "cached_io",
+        |p| load(p)["direct"] = false.into(),
+        |p| {
+            load(p)["direct"] = false.into();
+            load(p)["sync"] = "fsync".into();
+            load(p)["content"] = json!({});
+        },
+    ),
+    ("command_not_synced", |p| sync_of_command(p, false), |p| sync_of_command(p, true)),
+    (
+        "content_doubtful",
+        |p| load(p)["content"] = json!({"compress": "1.6x"}),
+        |p| load(p)["content"] = json!({"compress": "3x"}),
+    ),
+];
+
+/// The plan of the made-up result, with a load that this version can read.
+fn plan(change: Change) -> PlanFacts {
+    let mut plan = fixture::result().manifest.plan;
+    load(&mut plan)["content"] = json!({"dedupe": 50.0, "compress": "2.5x"});
+    load(&mut plan)["ops"] = json!({"randwrite": 100.0});
+    change(&mut plan);
+    plan
+}
+
+fn ids(findings: &[results::model::Finding]) -> Vec<&str> {
+    findings.iter().map(|finding| finding.rule.as_str()).collect()
+}
+
+#[test]
+fn every_common_rule_has_a_case_that_makes_it_fire_and_one_that_keeps_it_silent() {
+    let known: BTreeSet<_> = CASES.iter().map(|(id, ..)| *id).collect();
+    let known: BTreeSet<_> = PLANS.iter().map(|(id, ..)| *id).chain(known).collect();
+    let rules = doctor::rules();
+    let common: BTreeSet<_> =
+        rules.iter().filter(|rule| rule.layer.is_none()).map(|rule| rule.id).collect();
+    assert_eq!(common, known);
+    for (id, fire, silent) in CASES {
+        let found = after(fire);
+        assert!(ids(&found).contains(&id), "{id}: {found:#?}");
+        assert_eq!(ids(&after(silent)), [""; 0], "{id} on what is not enough");
+    }
+}
+
+#[test]
+fn every_rule_for_plans_fires_on_what_it_is_for_and_is_silent_just_before() {
+    assert_eq!(ids(&doctor::foresee(&plan(|_| {}))), [""; 0]);
+    for (id, fire, silent) in PLANS {
+        let found = doctor::foresee(&plan(fire));
+        assert!(ids(&found).contains(&id), "{id}: {found:#?}");
+        assert_eq!(ids(&doctor::foresee(&plan(silent))), [""; 0], "{id} on what is not enough");
+    }
+}
+
+#[test]
+fn rules_have_ids_of_their_own_and_say_what_they_read_what_to_do_and_where_they_come_from() {
+    let rules = doctor::rules();
+    let ids: BTreeSet<_> = rules.iter().map(|rule| rule.id).collect();
+    assert_eq!(ids.len(), rules.len());
+    for rule in rules {
+        for text in [rule.id, rule.text, rule.reads, rule.remedy, rule.source] {
+            assert!(!text.is_empty(), "{rule:?}");
+        }
+        assert!(rule.text.ends_with('.') && rule.remedy.ends_with('.'), "{rule:?}");
+    }
+}
+
+#[test]
+fn layers_look_at_plans_too_and_say_what_several_variants_have_alike_once() {
+    let found = doctor::foresee(&plan(|p| {
+        p.variants[1].stages.remove(0);
+        let mut other = p.variants[1].clone();
+        other.name = "other".into();
+        p.variants.push(other);
+    }));
+    assert_eq!(ids(&found), ["no_allocate"], "{found:#?}");
+    assert_eq!(found[0].subject.as_deref(), Some("vdo"));
+}

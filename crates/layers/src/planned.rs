@@ -1,0 +1,103 @@
+//! A stage as rules see it before it runs.
+
+/// A stage of a plan.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PlannedStage {
+    /// `allocate`, `load`, `fill`, `command`, ...
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+    /// Whether its figures are the measured ones.
+    pub measured: bool,
+    /// Its load, or that of each round of a fill.
+    pub load: Option<PlannedLoad>,
+    /// Of a command: whether what it wrote is brought to stable storage, and that is measured.
+    pub synced: Option<bool>,
+}
+
+/// A load of a plan, in numbers.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PlannedLoad {
+    /// Its operations.
+    pub operations: Vec<PlannedOperation>,
+    /// The bytes that it works on, from where; `None` where that is not known.
+    pub range_bytes: Option<u64>,
+    /// Where on the target the range starts.
+    pub offset: u64,
+    /// Blocks of 4 KiB that are in flight at once, over all jobs.
+    pub blocks_in_flight: u64,
+    /// I/Os in flight over all jobs.
+    pub ios_in_flight: u64,
+    /// Blocks of 4 KiB that it writes, where that is known beforehand.
+    pub written_blocks: Option<u64>,
+    /// Whether it runs until a metric has settled.
+    pub until_steady: bool,
+    /// Past the page cache.
+    pub direct: bool,
+    /// Writes of a job after which it makes them durable.
+    pub sync_every: Option<u32>,
+    /// Duplicates, percent.
+    pub dedupe_percent: f64,
+    /// Zero blocks, percent.
+    pub zero_percent: f64,
+    /// Compression as written (`none`, `2.5x`).
+    pub compress: String,
+    /// Whether it is to compress at all.
+    pub compresses: bool,
+    /// The mean LZ4 size of its blocks, bytes.
+    pub lz4_bytes: Option<f64>,
+    /// Blocks that VDO's packer puts into one; 1 when it can do nothing.
+    pub fragments_per_block: Option<u32>,
+    /// Whether all blocks have one LZ4 size.
+    pub alike: bool,
+    /// What is doubtful about its content, in sentences.
+    pub doubts: Vec<String>,
+}
+
+/// One operation of a planned load.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedOperation {
+    /// Its name (`randwrite`).
+    pub name: String,
+    /// What it asks of the target.
+    pub does: Does,
+    /// Every size is a multiple of this, bytes.
+    pub size_unit: u64,
+    /// Every place is a multiple of this from the start of the range, bytes.
+    pub align: u64,
+    /// How it goes over the range.
+    pub order: Order,
+}
+
+/// What an operation asks of the target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Does {
+    /// Moves bytes from it.
+    Reads,
+    /// Moves bytes to it.
+    Writes,
+    /// Gives ranges back.
+    Discards,
+    /// Anything else.
+    Other,
+}
+
+/// How an operation goes over its range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// One block after the other, perhaps with gaps.
+    InOrder,
+    /// At random, every block as often as any other.
+    Even,
+    /// At random, some blocks more often.
+    Skewed,
+    /// One block alone.
+    OneBlock,
+}
+
+impl PlannedLoad {
+    /// Whether it has an operation that does this.
+    pub fn does(&self, what: Does) -> bool {
+        self.operations.iter().any(|op| op.does == what)
+    }
+}

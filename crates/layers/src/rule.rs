@@ -1,0 +1,324 @@
+//! Rules of the doctor as data: what a rule reads, where its threshold lies, what it says and what to do, and the predicate.
+
+use std::collections::BTreeMap;
+
+use results::model::{
+    AchievedContent, AskedContent, Change, EvidenceFigure, Finding, LayerFacts, LayerFigures,
+    SampleRow, Severity, StageRecord, TimeRange,
+};
+use units::Unit;
+
+use crate::planned::PlannedStage;
+
+/// A rule. What its predicate is a function of differs: a layer's looks at one cell or plan, a common one at the whole result.
+#[derive(Clone, Copy)]
+pub struct Rule<C> {
+    /// Its id, unique among all rules.
+    pub id: &'static str,
+    /// What it says, one sentence; a finding may say it with names in it.
+    pub text: &'static str,
+    /// What it reads.
+    pub reads: &'static str,
+    /// Where it fires.
+    pub threshold: Option<Threshold>,
+    /// What to do, with the command or the key.
+    pub remedy: &'static str,
+    /// Where it comes from.
+    pub source: &'static str,
+    /// The predicate.
+    pub check: C,
+}
+
+/// A number that a rule holds what it reads against.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Threshold {
+    /// The rule fires above it; below it where false.
+    pub above: bool,
+    /// The number.
+    pub value: f64,
+    /// Its unit.
+    pub unit: Unit,
+}
+
+impl Threshold {
+    /// Fires above `value`.
+    pub const fn above(value: f64, unit: Unit) -> Option<Self> {
+        Some(Self { above: true, value, unit })
+    }
+
+    /// Fires below `value`.
+    pub const fn below(value: f64, unit: Unit) -> Option<Self> {
+        Some(Self { above: false, value, unit })
+    }
+
+    /// Whether `value` is where the rule fires.
+    pub fn passed(&self, value: f64) -> bool {
+        if self.above { value > self.value } else { value < self.value }
+    }
+}
+
+impl std::fmt::Display for Threshold {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        let word = if self.above { "above" } else { "below" };
+        write!(f, "{word} {}", self.unit.show(self.value))
+    }
+}
+
+/// When a layer's rule looks, and at what.
+#[derive(Clone, Copy)]
+pub enum Check {
+    /// Before a run, at the plan of one variant.
+    Plan(fn(&PlanFacts, Bar) -> Option<Noticed>),
+    /// After it, at a whole cell.
+    Cell(fn(&RuleFacts, Bar) -> Option<Noticed>),
+    /// After it, at each measured stage of a cell; the stage that explains most is told.
+    Stage(fn(&RuleFacts, &Stretch, Bar) -> Option<Noticed>),
+}
+
+/// A rule of a layer.
+pub type LayerRule = Rule<Check>;
+
+/// The threshold of a rule as its predicate gets it; a rule without one has none to pass.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bar(Option<Threshold>);
+
+impl Bar {
+    /// The number itself.
+    pub fn value(self) -> f64 {
+        self.0.map_or(f64::NAN, |threshold| threshold.value)
+    }
+
+    /// `value`, if the rule fires there.
+    pub fn passed(self, value: f64) -> Option<f64> {
+        self.0.is_some_and(|threshold| threshold.passed(value)).then_some(value)
+    }
+
+    /// A figure that was held against the threshold.
+    pub fn figure(self, name: impl Into<String>, value: f64) -> EvidenceFigure {
+        let unit = self.0.map_or(Unit::Count, |threshold| threshold.unit);
+        let threshold = self.0.map(|threshold| threshold.value);
+        EvidenceFigure { name: name.into(), value, unit, threshold }
+    }
+}
+
+/// A figure that supports a finding and was held against nothing.
+pub fn figure(name: impl Into<String>, value: f64, unit: Unit) -> EvidenceFigure {
+    EvidenceFigure { name: name.into(), value, unit, threshold: None }
+}
+
+/// What a predicate noticed; what it leaves empty is taken from the rule or made from the figures.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Noticed {
+    /// How much it takes from the figures.
+    pub severity: Severity,
+    /// What exactly, where that is not always the same.
+    pub message: Option<String>,
+    /// Evidence in words; made of the figures where empty.
+    pub evidence: String,
+    /// Evidence as numbers.
+    pub figures: Vec<EvidenceFigure>,
+    /// What to do, where that is not always the same.
+    pub remedy: Option<String>,
+    /// Of a bottleneck: how much of the limit was used, percent.
+    pub explains_percent: Option<f64>,
+    /// Settings of the layer that would take it away: key and value as written in TOML.
+    pub changes: Vec<(&'static str, String)>,
+}
+
+impl<C> Rule<C> {
+    /// Its threshold for the predicate.
+    pub fn bar(&self) -> Bar {
+        Bar(self.threshold)
+    }
+
+    /// The finding that is made of what the predicate noticed about `subject`, which is the layer whose settings `changes` name.
+    pub fn finding(&self, subject: &str, noticed: Noticed) -> Finding {
+        let said: Vec<String> = noticed.figures.iter().map(ToString::to_string).collect();
+        let change =
+            |(key, value): (&str, String)| Change { key: format!("{subject}.{key}"), value };
+        Finding {
+            rule: self.id.to_owned(),
+            severity: noticed.severity,
+            subject: Some(subject.to_owned()),
+            message: noticed.message.unwrap_or_else(|| self.text.to_owned()),
+            evidence: if noticed.evidence.is_empty() { said.join("; ") } else { noticed.evidence },
+            remedy: noticed.remedy.unwrap_or_else(|| self.remedy.to_owned()),
+            figures: noticed.figures,
+            range: None,
+            explains_percent: noticed.explains_percent,
+            changes: noticed.changes.into_iter().map(change).collect(),
+            proof: None,
+        }
+    }
+}
+
+impl LayerRule {
+    /// Whether it looks at the plan.
+    pub fn is_before(&self) -> bool {
+        matches!(self.check, Check::Plan(_))
+    }
+
+    /// What it finds in the plan of a variant.
+    pub fn foresee(&self, facts: &PlanFacts) -> Option<Finding> {
+        let Check::Plan(check) = self.check else { return None };
+        check(facts, self.bar()).map(|noticed| self.finding(facts.layer, noticed))
+    }
+
+    /// What it finds in a cell.
+    pub fn examine(&self, facts: &RuleFacts) -> Option<Finding> {
+        match self.check {
+            Check::Plan(_) => None,
+            Check::Cell(check) => {
+                check(facts, self.bar()).map(|noticed| self.finding(facts.layer, noticed))
+            }
+            Check::Stage(check) => {
+                let found = facts.measured().filter_map(|stretch| {
+                    let noticed = check(facts, &stretch, self.bar())?;
+                    Some((stretch, self.finding(facts.layer, noticed)))
+                });
+                let rank = |f: &Finding| (f.severity, f.explains_percent.unwrap_or(0.0));
+                let (stretch, mut finding) =
+                    found.reduce(
+                        |worst, next| {
+                            if rank(&next.1) > rank(&worst.1) { next } else { worst }
+                        },
+                    )?;
+                let (cell, start_ns, end_ns) = (facts.cell, stretch.start_ns, stretch.end_ns);
+                finding.range = Some(TimeRange { cell, start_ns, end_ns });
+                Some(finding)
+            }
+        }
+    }
+}
+
+/// What a layer's rules see of the plan of one variant.
+pub struct PlanFacts<'a> {
+    /// The layer's name in the experiment.
+    pub layer: &'a str,
+    /// Its kind.
+    pub kind: &'a str,
+    /// Its settings, defaults included.
+    pub settings: &'a BTreeMap<String, String>,
+    /// The stages of the variant.
+    pub stages: &'a [PlannedStage],
+    /// Kinds of the layers of every variant, the devices first.
+    pub variants: &'a [Vec<&'a str>],
+}
+
+/// What a layer's rules see of one cell.
+pub struct RuleFacts<'a> {
+    /// The layer's name in the experiment.
+    pub layer: &'a str,
+    /// The cell, by its position in the order of running.
+    pub cell: usize,
+    /// Its settings, defaults included.
+    pub settings: &'a BTreeMap<String, String>,
+    /// The layers of the stack, the devices first.
+    pub stack: &'a [LayerFacts],
+    /// The cell's samples, all sources, in order of time.
+    pub samples: &'a [SampleRow],
+    /// Its stages.
+    pub stages: &'a [StageRecord],
+    /// What was planned, stage by stage.
+    pub planned: &'a [PlannedStage],
+    /// Its figures.
+    pub figures: &'a LayerFigures,
+    /// Content that was asked for from the first measured stage to the end, as far as several loads agree.
+    pub asked: Option<&'a AskedContent>,
+    /// Content that was achieved meanwhile; `None` when nobody measured it.
+    pub achieved: Option<&'a AchievedContent>,
+    /// Facts of the cell by name (`vdo.instance`).
+    pub facts: &'a BTreeMap<String, String>,
+}
+
+impl<'a> RuleFacts<'a> {
+    /// The measured stages that ended.
+    pub fn measured(&self) -> impl Iterator<Item = Stretch<'a>> {
+        let (samples, planned) = (self.samples, self.planned);
+        self.stages.iter().filter(|stage| stage.measured).filter_map(move |stage| {
+            let planned = planned.iter().find(|planned| planned.name == stage.name);
+            Some(Stretch {
+                stage,
+                planned,
+                start_ns: stage.start_ns,
+                end_ns: stage.end_ns?,
+                samples,
+            })
+        })
+    }
+
+    /// Names of the devices that the stack stands on.
+    pub fn devices(&self) -> impl Iterator<Item = &'a str> {
+        self.stack.iter().filter(|l| l.layer == "device").map(|l| l.name.as_str())
+    }
+}
+
+/// A measured stage with what was sampled while it ran.
+#[derive(Clone, Copy)]
+pub struct Stretch<'a> {
+    /// What it did.
+    pub stage: &'a StageRecord,
+    /// What was planned of it.
+    pub planned: Option<&'a PlannedStage>,
+    /// Its start, nanoseconds since the run's epoch.
+    pub start_ns: u64,
+    /// Its end, nanoseconds since the run's epoch.
+    pub end_ns: u64,
+    samples: &'a [SampleRow],
+}
+
+impl<'a> Stretch<'a> {
+    /// Samples of a source that could be read while it ran.
+    pub fn samples(&self, source: &str) -> impl DoubleEndedIterator<Item = &'a SampleRow> {
+        let (range, all) = (self.start_ns..=self.end_ns, self.samples);
+        all.iter().filter(move |row| {
+            row.source == source && row.error.is_none() && range.contains(&row.at_ns)
+        })
+    }
+
+    /// The first and the last sample of a source.
+    pub fn span(&self, source: &str) -> Option<Span<'a>> {
+        let first = self.samples(source).next()?;
+        let last = self.samples(source).next_back()?;
+        (last.at_ns > first.at_ns).then_some(Span { first, last })
+    }
+}
+
+/// The first and the last sample of a source in a stage.
+#[derive(Clone, Copy)]
+pub struct Span<'a> {
+    first: &'a SampleRow,
+    last: &'a SampleRow,
+}
+
+impl<'a> Span<'a> {
+    /// Seconds between them.
+    pub fn seconds(&self) -> f64 {
+        (self.last.at_ns - self.first.at_ns) as f64 / 1e9
+    }
+
+    /// How much a field grew; `None` where it is missing, or shrank because what counts began anew.
+    pub fn growth(&self, field: &str) -> Option<f64> {
+        Some(self.end(field)? - self.first.fields.get(field).copied().flatten()?)
+    }
+
+    /// How much a counter grew; `None` where it began anew.
+    pub fn counted(&self, field: &str) -> Option<f64> {
+        self.growth(field).filter(|grew| *grew >= 0.0)
+    }
+
+    /// Growth per second.
+    pub fn rate(&self, field: &str) -> Option<f64> {
+        Some(self.counted(field)? / self.seconds())
+    }
+
+    /// What a field was in the end.
+    pub fn end(&self, field: &str) -> Option<f64> {
+        self.last.fields.get(field).copied().flatten()
+    }
+
+    /// Names of the fields.
+    pub fn fields(&self) -> impl Iterator<Item = &'a str> {
+        self.last.fields.keys().map(String::as_str)
+    }
+}

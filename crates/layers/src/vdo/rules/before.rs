@@ -1,0 +1,320 @@
+//! Plans that cannot show what they are made for.
+
+use results::model::Severity;
+use units::Unit;
+
+use super::super::geometry::{BLOCK, MAP_ENTRIES};
+use super::writes::WRITES_TO_WRAP;
+use super::{PAGES_OF_A_MIB, cache_for, size};
+use crate::planned::{Does, Order, PlannedLoad, PlannedStage};
+use crate::rule::{Bar, Check, LayerRule, Noticed, PlanFacts, Threshold, figure};
+
+/// A measured stage with its load, and what comes before it.
+struct Measured<'a> {
+    stage: &'a PlannedStage,
+    load: &'a PlannedLoad,
+    before: &'a [PlannedStage],
+}
+
+fn measured<'a>(facts: &PlanFacts<'a>) -> impl Iterator<Item = Measured<'a>> {
+    let stages = facts.stages;
+    stages.iter().enumerate().filter(|(_, stage)| stage.measured).filter_map(move |(n, stage)| {
+        Some(Measured { stage, load: stage.load.as_ref()?, before: stages.get(..n)? })
+    })
+}
+
+/// Stages that brought data onto the volume before.
+fn fillers<'a>(before: &'a [PlannedStage]) -> impl Iterator<Item = &'a PlannedStage> {
+    before.iter().filter(|stage| {
+        let writes = stage.load.as_ref().is_some_and(|load| load.does(Does::Writes));
+        stage.kind != "allocate" && (writes || ["fill", "copy", "command"].contains(&&*stage.kind))
+    })
+}
+
+fn warned(message: String) -> Noticed {
+    Noticed { severity: Severity::Warning, message: Some(message), ..Noticed::default() }
+}
+
+pub(super) const NOT_WHOLE_BLOCKS: LayerRule = LayerRule {
+    id: "not_whole_blocks",
+    text: "I/Os do not cover whole blocks of 4 KiB: each costs a read too, and duplicates are not found.",
+    reads: "block_size, align and offset of measured loads",
+    threshold: Threshold::above(0.0, Unit::Bytes),
+    remedy: "Make block_size, align and offset multiples of \"4k\".",
+    source: "thesis 4.2.3",
+    check: Check::Plan(not_whole_blocks),
+};
+
+fn not_whole_blocks(facts: &PlanFacts, bar: Bar) -> Option<Noticed> {
+    let found = measured(facts).find_map(|Measured { stage, load, .. }| {
+        let places = load.operations.iter().filter(|op| op.does != Does::Other);
+        let over = |op| [("block_size", op, 0)].into_iter();
+        let mut all = places.flat_map(|op| {
+            over(op.size_unit).chain([("align", op.align, 0)]).map(|(key, n, _)| (key, n % BLOCK))
+        });
+        let offset = ("offset", load.offset % BLOCK);
+        let (key, rest) = all.find(|(_, rest)| *rest > 0).or(Some(offset).filter(|o| o.1 > 0))?;
+        Some((stage, key, bar.passed(rest as f64)?))
+    });
+    let (stage, key, rest) = found?;
+    Some(Noticed {
+        figures: vec![bar.figure(format!("{key} beyond whole blocks"), rest)],
+        ..warned(format!("I/Os of stage {} do not cover whole blocks of 4 KiB.", stage.name))
+    })
+}
+
+pub(super) const NO_ALLOCATE: LayerRule = LayerRule {
+    id: "no_allocate",
+    text: "Nothing allocates the block map before a measured write: the load does it meanwhile.",
+    reads: "stages before the first measured load that writes",
+    threshold: None,
+    remedy: "Put a stage do = \"allocate\" first.",
+    source: "thesis 4.1.1",
+    check: Check::Plan(no_allocate),
+};
+
+fn no_allocate(facts: &PlanFacts, _: Bar) -> Option<Noticed> {
+    let writes = |stage: &&PlannedStage| {
+        stage.measured && stage.load.as_ref().is_some_and(|load| load.does(Does::Writes))
+    };
+    let first = facts.stages.iter().find(writes)?;
+    if facts.stages.iter().any(|stage| stage.kind == "allocate") {
+        return None;
+    }
+    Some(Noticed {
+        evidence: format!("The stages are: {}.", names(facts.stages)),
+        ..warned(format!("Nothing allocates the block map before stage {} writes.", first.name))
+    })
+}
+
+fn names(stages: &[PlannedStage]) -> String {
+    stages.iter().map(|stage| stage.name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+pub(super) const PACKS_NOTHING: LayerRule = LayerRule {
+    id: "packs_nothing",
+    text: "Content compresses, but no two blocks of it fit into one: VDO saves nothing.",
+    reads: "k = floor(4060 / LZ4 size) of measured loads",
+    threshold: Threshold::below(2.0, Unit::Count),
+    remedy: "Ask for compress = \"2.1x\" or more, or for vdo_saving.",
+    source: "dm-vdo: packer.c; measured for 15 sizes",
+    check: Check::Plan(packs_nothing),
+};
+
+fn packs_nothing(facts: &PlanFacts, bar: Bar) -> Option<Noticed> {
+    facts.settings.get("compression").filter(|c| *c == "on")?;
+    measured(facts).find_map(|Measured { stage, load, .. }| {
+        let packs = load.compresses && load.alike && load.does(Does::Writes);
+        let k = bar.passed(f64::from(load.fragments_per_block.filter(|_| packs)?))?;
+        let mut figures = vec![bar.figure("blocks that fit into one", k)];
+        figures
+            .extend(load.lz4_bytes.map(|bytes| figure("LZ4 size of a block", bytes, Unit::Bytes)));
+        let what =
+            format!("compress = {} of stage {} saves nothing on VDO.", load.compress, stage.name);
+        Some(Noticed { figures, ..warned(what) })
+    })
+}
+
+pub(super) const ZERO_PREFILL: LayerRule = LayerRule {
+    id: "zero_prefill",
+    text: "The volume is filled with zeros: VDO stores no data block for them, so that nothing is filled.",
+    reads: "zero of loads before the measured ones",
+    threshold: Threshold::above(99.0, Unit::Percent),
+    remedy: "Fill with the dedupe and compress of the measured load.",
+    source: "source on measuring deduplication",
+    check: Check::Plan(zero_prefill),
+};
+
+fn zero_prefill(facts: &PlanFacts, bar: Bar) -> Option<Noticed> {
+    measured(facts).find_map(|Measured { before, .. }| {
+        let zeros = |stage: &PlannedStage| {
+            let load = stage.load.as_ref().filter(|load| load.does(Does::Writes))?;
+            Some((stage.name.clone(), bar.passed(load.zero_percent)?))
+        };
+        let (name, zero) = fillers(before).find_map(zeros)?;
+        let figures = vec![bar.figure("zero blocks", zero)];
+        Some(Noticed {
+            figures,
+            ..warned(format!("Stage {name} fills VDO with zeros, which takes no space."))
+        })
+    })
+}
+
+pub(super) const PREFILL_DIFFERS: LayerRule = LayerRule {
+    id: "prefill_differs",
+    text: "The volume is filled with data that dedupes or compresses otherwise than the measured load's.",
+    reads: "dedupe and compress of the loads before the measured ones",
+    threshold: Threshold::above(5.0, Unit::Percent),
+    remedy: "Give both the same content, unless the change is the question.",
+    source: "source on measuring deduplication",
+    check: Check::Plan(prefill_differs),
+};
+
+fn prefill_differs(facts: &PlanFacts, bar: Bar) -> Option<Noticed> {
+    let saved =
+        |load: &PlannedLoad| load.lz4_bytes.map(|bytes| 100.0 * (1.0 - bytes / BLOCK as f64));
+    measured(facts).filter(|m| m.load.does(Does::Writes)).find_map(
+        |Measured { load, before, stage }| {
+            let own = |stage: &PlannedStage| stage.load.clone().filter(|l| l.does(Does::Writes));
+            let (name, earlier) =
+                fillers(before).filter(|stage| !stage.measured).find_map(|stage| {
+                    Some((stage.name.clone(), own(stage).filter(|l| l.zero_percent < 99.0)?))
+                })?;
+            let dedupe = (load.dedupe_percent - earlier.dedupe_percent).abs();
+            let lz4 = saved(load).zip(saved(&earlier)).map_or(0.0, |(a, b)| (a - b).abs());
+            let (what, most) =
+                if dedupe >= lz4 { ("dedupe", dedupe) } else { ("compression", lz4) };
+            let most = bar.passed(most)?;
+            Some(Noticed {
+                message: Some(format!("Stage {name} writes other data than stage {}.", stage.name)),
+                figures: vec![bar.figure(format!("difference of {what}"), most)],
+                ..Noticed::default()
+            })
+        },
+    )
+}
+
+pub(super) const CACHE_SMALL: LayerRule = LayerRule {
+    id: "cache_small",
+    text: "The block map cache is smaller than what a random load goes over: it will wait for pages.",
+    reads: "expected misses, 1 - cache pages / (range / 812 blocks)",
+    threshold: Threshold::above(5.0, Unit::Percent),
+    remedy: "Set block_map_cache to 4 KiB for each 812 blocks of the range.",
+    source: "thesis 5.3",
+    check: Check::Plan(cache_small),
+};
+
+fn cache_small(facts: &PlanFacts, bar: Bar) -> Option<Noticed> {
+    let pages = size(facts.settings, "block_map_cache")? / BLOCK;
+    let found = measured(facts).filter_map(|Measured { stage, load, .. }| {
+        let random = |order| matches!(order, Order::Even | Order::Skewed);
+        load.operations.iter().find(|op| random(op.order))?;
+        let range = load.range_bytes.or(size(facts.settings, "logical_size"))?;
+        Some((stage, (range / BLOCK).div_ceil(MAP_ENTRIES)))
+    });
+    let (stage, leaves) = found.max_by_key(|(_, leaves)| *leaves)?;
+    let miss = bar.passed(100.0 * (1.0 - pages as f64 / leaves.max(1) as f64))?;
+    let cache = cache_for(leaves);
+    Some(Noticed {
+        message: Some(format!(
+            "The block map cache is smaller than what stage {} goes over.",
+            stage.name
+        )),
+        remedy: Some(format!(
+            "Set block_map_cache = \"{cache}\" ({} pages for {leaves}), unless the cache is the question.",
+            leaves.div_ceil(PAGES_OF_A_MIB) * PAGES_OF_A_MIB
+        )),
+        figures: vec![
+            bar.figure("expected misses", miss),
+            figure("leaf pages", leaves as f64, Unit::Count),
+            figure("pages in the cache", pages as f64, Unit::Count),
+        ],
+        changes: vec![("block_map_cache", format!("\"{cache}\""))],
+        ..Noticed::default()
+    })
+}
+
+pub(super) const DEPTH_BEYOND_POOL: LayerRule = LayerRule {
+    id: "depth_beyond_pool",
+    text: "More is in flight than VDO takes: the rest waits before it, and counts as latency.",
+    reads: "jobs x depth x block size of measured loads, in blocks of 4 KiB",
+    threshold: Threshold::above(2048.0, Unit::Blocks),
+    remedy: "Lower jobs, depth or block_size, unless the pool is the question.",
+    source: "thesis 4.2.7",
+    check: Check::Plan(depth_beyond_pool),
+};
+
+fn depth_beyond_pool(facts: &PlanFacts, bar: Bar) -> Option<Noticed> {
+    let most = measured(facts).max_by_key(|m| m.load.blocks_in_flight)?;
+    let blocks = bar.passed(most.load.blocks_in_flight as f64)?;
+    Some(Noticed {
+        message: Some(format!("Stage {} has more in flight than VDO takes.", most.stage.name)),
+        figures: vec![bar.figure("in flight", blocks)],
+        ..Noticed::default()
+    })
+}
+
+pub(super) const DISCARD_UNWRITTEN: LayerRule = LayerRule {
+    id: "discard_unwritten",
+    text: "Space is discarded that nothing has written: such discards cost nothing.",
+    reads: "stages before a measured load that discards",
+    threshold: None,
+    remedy: "Write the range first, in a load that is not measured.",
+    source: "thesis 5.4",
+    check: Check::Plan(discard_unwritten),
+};
+
+fn discard_unwritten(facts: &PlanFacts, _: Bar) -> Option<Noticed> {
+    let alone = |m: &Measured| m.load.does(Does::Discards) && !m.load.does(Does::Writes);
+    let found = measured(facts).find(|m| alone(m) && fillers(m.before).next().is_none())?;
+    Some(Noticed {
+        evidence: format!("No stage before {} writes.", found.stage.name),
+        ..warned(format!("Stage {} discards what nothing has written.", found.stage.name))
+    })
+}
+
+pub(super) const SHORT_FOR_STEADY: LayerRule = LayerRule {
+    id: "short_for_steady",
+    text: "A load is to run until it is steady, and ends before the journal has wrapped.",
+    reads: "blocks written up to the end of a measured load that runs until a metric has settled",
+    threshold: Threshold::below(WRITES_TO_WRAP, Unit::Count),
+    remedy: "Write 2.5 million blocks (9.7 GiB) before it or in it.",
+    source: "dm-vdo's own performance tests",
+    check: Check::Plan(short_for_steady),
+};
+
+fn short_for_steady(facts: &PlanFacts, bar: Bar) -> Option<Noticed> {
+    measured(facts).filter(|m| m.load.until_steady).find_map(|Measured { stage, load, before }| {
+        let earlier = fillers(before).map(|stage| stage.load.as_ref()?.written_blocks);
+        let all: Option<Vec<u64>> = earlier.chain([load.written_blocks]).collect();
+        let written = bar.passed(all?.iter().sum::<u64>() as f64)?;
+        Some(Noticed {
+            figures: vec![bar.figure("blocks written by then", written)],
+            ..warned(format!("Stage {} cannot become steady.", stage.name))
+        })
+    })
+}
+
+pub(super) const ONE_HOT_BLOCK: LayerRule = LayerRule {
+    id: "one_hot_block",
+    text: "Several writes to one block are in flight: VDO does them one after the other, and latency is their number.",
+    reads: "I/Os in flight of loads with pattern = \"single\"",
+    threshold: Threshold::above(1.0, Unit::Count),
+    remedy: "Use jobs = 1 and depth = 1, or another pattern, unless that is the question.",
+    source: "source on measuring deduplication; dm-vdo locks logical blocks",
+    check: Check::Plan(one_hot_block),
+};
+
+fn one_hot_block(facts: &PlanFacts, bar: Bar) -> Option<Noticed> {
+    measured(facts).find_map(|Measured { stage, load, .. }| {
+        let hot = |op: &&crate::planned::PlannedOperation| {
+            op.order == Order::OneBlock && op.does == Does::Writes
+        };
+        load.operations.iter().find(hot)?;
+        let ios = bar.passed(load.ios_in_flight as f64)?;
+        Some(Noticed {
+            message: Some(format!("Stage {} writes one block many times at once.", stage.name)),
+            figures: vec![bar.figure("in flight", ios)],
+            ..Noticed::default()
+        })
+    })
+}
+
+pub(super) const NO_BASELINE: LayerRule = LayerRule {
+    id: "no_baseline",
+    text: "Every variant has VDO: nothing says what the disk alone would do.",
+    reads: "layers of all variants",
+    threshold: None,
+    remedy: "Add a variant with the plain disk: layer = \"linear\".",
+    source: "thesis 4",
+    check: Check::Plan(no_baseline),
+};
+
+fn no_baseline(facts: &PlanFacts, _: Bar) -> Option<Noticed> {
+    let variants = facts.variants;
+    let has = |layers: &Vec<&str>| layers.contains(&facts.kind);
+    (variants.len() > 1 && variants.iter().all(has)).then(|| Noticed {
+        evidence: format!("{} variants, each with {}.", variants.len(), facts.kind),
+        ..Noticed::default()
+    })
+}

@@ -1,0 +1,209 @@
+//! What dedupe and compression made of the content.
+
+use results::model::Severity;
+use units::Unit;
+
+use super::super::geometry::{PACKED_BYTES, PACKED_SLOTS};
+use super::stats;
+use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts, Stretch, Threshold, figure};
+
+pub(super) const NOT_PACKABLE: LayerRule = LayerRule {
+    id: "content_not_packable",
+    text: "Content that should compress was stored uncompressed.",
+    reads: "compressed fragments of the cell, beside the compression asked for",
+    threshold: Threshold::below(1.0, Unit::Count),
+    remedy: "Ask for compress = \"2.1x\" or more, and keep fsync and O_DSYNC away from writes that should pack.",
+    source: "thesis 2.2; dm-vdo's packer",
+    check: Check::Cell(not_packable),
+};
+
+/// Compression was on and asked for, and not one fragment was written.
+fn not_packable(facts: &RuleFacts, bar: Bar) -> Option<Noticed> {
+    let asked = facts.asked?.lz4_saving_percent.filter(|saving| *saving > 0.0)?;
+    let figure_of = |id: &str| facts.figures.get(id).copied().flatten();
+    let data = figure_of("data_blocks_used").filter(|blocks| *blocks > 0.0)?;
+    let fragments = bar.passed(figure_of("compressed_fragments")?)?;
+    if !compresses(facts) {
+        return None;
+    }
+    let size = facts.achieved.and_then(|achieved| achieved.lz4_size_mean_bytes);
+    let said = size.map_or(String::new(), |s| format!(", mean LZ4 size {s:.0} bytes"));
+    let mut figures = vec![
+        bar.figure("compressed fragments", fragments),
+        figure("data blocks", data, Unit::Blocks),
+        figure("LZ4 was to save", asked, Unit::Percent),
+    ];
+    figures.extend(size.map(|size| figure("mean LZ4 size", size, Unit::Bytes)));
+    Some(Noticed {
+        severity: Severity::Warning,
+        evidence: format!(
+            "LZ4 was to save {asked:.0} %{said}; {data} data blocks written, 0 compressed fragments"
+        ),
+        figures,
+        remedy: Some(format!(
+            "VDO packs two or more of at most {PACKED_SLOTS} fragments into {PACKED_BYTES} bytes: ask for \
+             compress = \"2.1x\" or more, and keep fsync and O_DSYNC away from writes that should pack."
+        )),
+        ..Noticed::default()
+    })
+}
+
+fn compresses(facts: &RuleFacts) -> bool {
+    facts.settings.get("compression").is_some_and(|c| c == "on")
+}
+
+pub(super) const INDEX_NOT_AS_ASKED: LayerRule = LayerRule {
+    id: "index_not_as_asked",
+    text: "The deduplication index is not the one that was asked for.",
+    reads: "index memory and sparseness as the volume answers to 'config'",
+    threshold: None,
+    remedy: "Use an lvm2 with the fix of its issue 196, or the default index (256M, dense).",
+    source: "lvm2 issue 196",
+    check: Check::Cell(index_not_as_asked),
+};
+
+/// The index that was formatted is not the one that was asked for (lvm2 before its fix of issue 196 loses
+/// the last option of vdoformat and goes on reporting what was asked).
+fn index_not_as_asked(facts: &RuleFacts, _: Bar) -> Option<Noticed> {
+    let real = |field: &str| facts.facts.get(&format!("{}.config.index.{field}", facts.layer));
+    let gib: f64 = real("memorySize")?.parse().ok()?;
+    let sparse = real("isSparse")? == "1";
+    let asked = facts.settings.get("index_memory")?.parse::<units::Bytes>().ok()?;
+    let asked_sparse = facts.settings.get("sparse_index").is_some_and(|s| s == "on");
+    // dm-vdo prints 0.25, 0.5, 0.75 and whole numbers; all of them are exact in binary.
+    let bytes = gib * (1u64 << 30) as f64;
+    if bytes as u64 == asked.0 && sparse == asked_sparse {
+        return None;
+    }
+    let word = |sparse: bool| if sparse { "sparse" } else { "dense" };
+    Some(Noticed {
+        severity: Severity::Warning,
+        evidence: format!(
+            "asked {asked} {}, formatted {gib} GiB {}",
+            word(asked_sparse),
+            word(sparse)
+        ),
+        figures: vec![
+            figure("index memory asked for", asked.0 as f64, Unit::Bytes),
+            figure("index memory formatted", bytes, Unit::Bytes),
+        ],
+        ..Noticed::default()
+    })
+}
+
+pub(super) const SAVING_OF_ZEROS: LayerRule = LayerRule {
+    id: "saving_of_zeros",
+    text: "A part of the saving is zero blocks, which any thin volume saves.",
+    reads: "saving_percent beside saving_without_zero_percent",
+    threshold: Threshold::above(5.0, Unit::Percent),
+    remedy: "Take saving_without_zero_percent, or write content without zero blocks.",
+    source: "slides on VDO; vdostats counts zero blocks as saved",
+    check: Check::Cell(saving_of_zeros),
+};
+
+fn saving_of_zeros(facts: &RuleFacts, bar: Bar) -> Option<Noticed> {
+    let of = |id: &str| facts.figures.get(id).copied().flatten();
+    let (all, without) = (of("saving_percent")?, of("saving_without_zero_percent")?);
+    let difference = bar.passed(all - without)?;
+    Some(Noticed {
+        figures: vec![
+            figure("saving", all, Unit::Percent),
+            figure("saving without zero blocks", without, Unit::Percent),
+            bar.figure("difference", difference),
+        ],
+        ..Noticed::default()
+    })
+}
+
+pub(super) const DUPLICATES_IN_FLIGHT: LayerRule = LayerRule {
+    id: "duplicates_in_flight",
+    text: "Most duplicates were found among writes under way, not by the index: they come too close to each other.",
+    reads: "hashLock.concurrentDataMatches beside hashLock.dedupeAdviceValid",
+    threshold: Threshold::above(50.0, Unit::Percent),
+    remedy: "Let duplicates reach back farther: content = { distance = \"N\" } with more blocks than are in flight.",
+    source: "source on measuring deduplication; fio repeats neighbours by default",
+    check: Check::Stage(duplicates_in_flight),
+};
+
+fn duplicates_in_flight(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+    /// Fewer duplicates than this share of the writes are chance.
+    const SOME: f64 = 0.01;
+    let stats = stats(facts, stage)?;
+    let near = stats.counted("hashLock.concurrentDataMatches")?;
+    let found = near + stats.counted("hashLock.dedupeAdviceValid")?;
+    if found <= SOME * stats.counted("biosIn.write")? {
+        return None;
+    }
+    let share = bar.passed(100.0 * near / found)?;
+    Some(Noticed {
+        figures: vec![
+            bar.figure("duplicates found without the index", share),
+            figure("duplicates found", found, Unit::Blocks),
+        ],
+        ..Noticed::default()
+    })
+}
+
+pub(super) const PACKER_IDLE: LayerRule = LayerRule {
+    id: "packer_idle",
+    text: "Flushes sent blocks on before they were packed: compression was lost.",
+    reads: "compressed fragments of all new blocks, where content packs and flushes or FUA came",
+    threshold: Threshold::below(90.0, Unit::Percent),
+    remedy: "Make writes durable less often (sync = \"fsync:N\" with a larger N; O_DSYNC and FUA are never packed), or set compression = false and save its CPU.",
+    source: "thesis 5.5; dm-vdo: data-vio.c never packs FUA, a flush empties the packer",
+    check: Check::Stage(packer_idle),
+};
+
+fn packer_idle(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+    let stats = stats(facts, stage)?;
+    let packs = stage.planned?.load.as_ref()?.fragments_per_block? > 1;
+    let flushes = super::writes::flushes(&stats)?;
+    if !packs || !compresses(facts) || flushes <= 0.0 {
+        return None;
+    }
+    let fragments = stats.counted("packer.compressedFragmentsWritten")?;
+    let blocks = stats.counted("packer.compressedBlocksWritten")?;
+    let alone = (stats.counted("biosOutCompleted.write")? - blocks).max(0.0);
+    if fragments + alone <= 0.0 {
+        return None;
+    }
+    let share = bar.passed(100.0 * fragments / (fragments + alone))?;
+    Some(Noticed {
+        figures: vec![
+            bar.figure("new blocks that were packed", share),
+            figure("compressed fragments", fragments, Unit::Count),
+            figure("blocks stored whole", alone, Unit::Blocks),
+            figure("flushes and FUA writes", flushes, Unit::Count),
+        ],
+        explains_percent: Some(100.0 - share),
+        changes: vec![("compression", "false".into())],
+        ..Noticed::default()
+    })
+}
+
+pub(super) const ADVICE_LATE: LayerRule = LayerRule {
+    id: "advice_late",
+    text: "The index answered too late: such blocks were stored again.",
+    reads: "dedupeAdviceTimeouts for each write",
+    threshold: Threshold::above(1.0, Unit::Percent),
+    remedy: "Put the index on a faster device, or set dedupe = false where speed counts.",
+    source: "dm-vdo: dedupe.c gives the index 5 s",
+    check: Check::Stage(advice_late),
+};
+
+fn advice_late(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+    let stats = stats(facts, stage)?;
+    let written = stats.counted("biosIn.write").filter(|n| *n > 0.0)?;
+    let late = stats.counted("dedupeAdviceTimeouts")?;
+    let share = bar.passed(100.0 * late / written)?;
+    Some(Noticed {
+        severity: Severity::Warning,
+        figures: vec![
+            bar.figure("writes without an answer", share),
+            figure("answers that came too late", late, Unit::Count),
+        ],
+        explains_percent: Some(share.min(100.0)),
+        changes: vec![("dedupe", "false".into())],
+        ..Noticed::default()
+    })
+}

@@ -1,0 +1,54 @@
+//! The devices below.
+
+use units::Unit;
+
+use crate::machine::DISKSTATS;
+use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts, Stretch, Threshold, figure};
+
+pub(super) const SATURATED: LayerRule = LayerRule {
+    id: "device_saturated",
+    text: "The device below was busy all the time: it sets the pace.",
+    reads: "busy_ms of diskstats, of the time",
+    threshold: Threshold::above(90.0, Unit::Percent),
+    remedy: "Take a faster device, or send it less: metadata writes, flushes and block map misses are VDO's own part.",
+    source: "thesis 5.2; a device that serves many I/Os at once may be busy and still have room",
+    check: Check::Stage(saturated),
+};
+
+fn saturated(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+    let disks = stage.span(DISKSTATS)?;
+    let percent = |field: String| Some(100.0 * disks.rate(&field)? / 1000.0);
+    let busy = |name| Some((name, percent(format!("{name}.busy_ms"))?));
+    let most = facts.devices().filter_map(busy).max_by(|a, b| a.1.total_cmp(&b.1));
+    let (name, share) = most?;
+    let share = bar.passed(share)?;
+    let mut figures = vec![bar.figure(format!("{name} was busy"), share)];
+    let queue = disks.rate(&format!("{name}.weighted_ms")).map(|ms| ms / 1000.0);
+    figures.extend(queue.map(|n| figure("I/Os in its queue on average", n, Unit::Ratio)));
+    Some(Noticed { figures, explains_percent: Some(share.min(100.0)), ..Noticed::default() })
+}
+
+pub(super) const FLUSH_TIME: LayerRule = LayerRule {
+    id: "flush_time",
+    text: "The device below spent its time on flushes: VDO's journal waits for each.",
+    reads: "flush_ms of diskstats, of the time; the mean of one flush",
+    threshold: Threshold::above(30.0, Unit::Percent),
+    remedy: "Put the journal, which is the tail of the pool's device, on one with fast flushes, or make durable less often.",
+    source: "thesis 5.6; each journal block is written with FLUSH and FUA",
+    check: Check::Stage(flush_time),
+};
+
+fn flush_time(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+    let disks = stage.span(DISKSTATS)?;
+    let percent = |name| Some((name, 100.0 * disks.rate(&format!("{name}.flush_ms"))? / 1000.0));
+    let most = facts.devices().filter_map(percent).max_by(|a, b| a.1.total_cmp(&b.1));
+    let (name, share) = most?;
+    let share = bar.passed(share)?;
+    let of = |field: &str| disks.counted(&format!("{name}.{field}"));
+    let mut figures = vec![bar.figure(format!("time that {name} spent on flushes"), share)];
+    if let Some((ms, flushes)) = of("flush_ms").zip(of("flushes")).filter(|(_, n)| *n > 0.0) {
+        figures.push(figure("one flush on average", 1e6 * ms / flushes, Unit::Nanos));
+        figures.push(figure("flushes", flushes, Unit::Count));
+    }
+    Some(Noticed { figures, explains_percent: Some(share.min(100.0)), ..Noticed::default() })
+}

@@ -1,0 +1,73 @@
+//! Discards: whether they gave anything back, and what they cost.
+
+use results::model::LoadSummary;
+use units::Unit;
+
+use super::super::geometry::BLOCK;
+use super::stats;
+use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts, Stretch, Threshold, figure};
+
+/// Blocks that the discards of a load covered; `None` where it had none.
+fn discarded(load: &LoadSummary) -> Option<f64> {
+    let operations = load.operations.iter().filter(|(name, _)| name.ends_with("discard"));
+    let bytes: u64 = operations.map(|(_, operation)| operation.bytes).sum();
+    (bytes >= BLOCK).then(|| (bytes / BLOCK) as f64)
+}
+
+pub(super) const IN_VAIN: LayerRule = LayerRule {
+    id: "discards_in_vain",
+    text: "Discards met space that held nothing.",
+    reads: "the fall of logicalBlocksUsed, of the blocks that a load without writes discarded",
+    threshold: Threshold::below(50.0, Unit::Percent),
+    remedy: "Write what is discarded before, and stop before all is empty: discards of what was never written cost nothing.",
+    source: "thesis 5.4",
+    check: Check::Stage(in_vain),
+};
+
+fn in_vain(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+    let blocks = discarded(stage.stage.load.as_ref()?)?;
+    let stats = stats(facts, stage)?;
+    if stats.counted("biosIn.write")? > 0.0 {
+        return None;
+    }
+    let freed = (-stats.growth("logicalBlocksUsed")?).max(0.0);
+    let share = bar.passed(100.0 * freed / blocks)?;
+    Some(Noticed {
+        figures: vec![
+            bar.figure("blocks that were given back", share),
+            figure("blocks discarded", blocks, Unit::Blocks),
+        ],
+        ..Noticed::default()
+    })
+}
+
+pub(super) const JOURNAL: LayerRule = LayerRule {
+    id: "discard_journal",
+    text: "Discards went through the journal block by block: a large max_discard makes them one after the other.",
+    reads: "biosJournalCompleted.write for each block that a load without writes discarded",
+    threshold: Threshold::above(10.0, Unit::Percent),
+    remedy: "Set max_discard = \"4k\": small discards go side by side, and share journal blocks.",
+    source: "thesis 5.4; .007 to 1 journal writes a block from 4 KiB to 1 MiB",
+    check: Check::Stage(journal),
+};
+
+fn journal(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+    let blocks = discarded(stage.stage.load.as_ref()?)?;
+    let stats = stats(facts, stage)?;
+    if stats.counted("biosIn.write")? > 0.0 {
+        return None;
+    }
+    let journal = stats.counted("biosJournalCompleted.write")?;
+    let share = bar.passed(100.0 * journal / blocks)?;
+    let small = facts.settings.get("max_discard").is_some_and(|size| size == "4k");
+    Some(Noticed {
+        figures: vec![
+            bar.figure("journal writes for 100 blocks", share),
+            figure("journal writes", journal, Unit::Count),
+            figure("blocks discarded", blocks, Unit::Blocks),
+        ],
+        explains_percent: Some(share.min(100.0)),
+        changes: if small { vec![] } else { vec![("max_discard", "\"4k\"".into())] },
+        ..Noticed::default()
+    })
+}

@@ -1,0 +1,510 @@
+//! Each rule fires on what it is for and is silent just before that; a cell and a plan in which nothing is wrong make none fire.
+
+use std::collections::BTreeMap;
+
+use results::model::{
+    AskedContent, Fields, Finding, LayerFacts, LayerFigures, LoadSummary, OperationSummary,
+    SampleRow, Severity, StageRecord,
+};
+
+use super::super::KIND;
+use super::RULES;
+use crate::figures::{STAGE_END, STAGE_START};
+use crate::planned::{Does, Order, PlannedLoad, PlannedOperation, PlannedStage};
+use crate::rule::{PlanFacts, RuleFacts};
+
+const SECOND: u64 = 1_000_000_000;
+const GIB: u64 = 1 << 30;
+
+/// A cell of which the measured stage takes 10 s, and the plan that it comes from.
+struct Case {
+    settings: BTreeMap<String, String>,
+    samples: Vec<SampleRow>,
+    stages: Vec<StageRecord>,
+    planned: Vec<PlannedStage>,
+    figures: LayerFigures,
+    asked: AskedContent,
+    facts: BTreeMap<String, String>,
+    variants: Vec<Vec<&'static str>>,
+}
+
+fn sample(at_ns: u64, source: &str, mark: &str, fields: &[(&str, f64)]) -> SampleRow {
+    SampleRow {
+        at_ns,
+        source: source.into(),
+        cost_ns: 0,
+        cost_cpu_ns: 0,
+        mark: Some(mark.into()),
+        fields: fields.iter().map(|(k, v)| ((*k).to_owned(), Some(*v))).collect::<Fields>(),
+        error: None,
+    }
+}
+
+fn stage(index: usize, kind: &str, start_s: u64, end_s: u64) -> StageRecord {
+    StageRecord {
+        index,
+        kind: kind.into(),
+        name: kind.into(),
+        measured: kind == "load",
+        start_ns: start_s * SECOND,
+        end_ns: Some(end_s * SECOND),
+        load: None,
+        command: None,
+        fill: None,
+        layers: BTreeMap::new(),
+        error: None,
+    }
+}
+
+fn operation(does: Does, order: Order) -> PlannedOperation {
+    let name = "op".into();
+    PlannedOperation { name, does, size_unit: 4096, align: 4096, order }
+}
+
+impl Case {
+    /// Allocated first, then 9,000 blocks written at random in 10 s and packed.
+    fn healthy() -> Self {
+        let layer = (KIND.parse)(&toml::Table::new()).unwrap();
+        let stats = |at_s: u64, mark: &str, overhead: f64, written: f64| {
+            let fields = [
+                ("overheadBlocksUsed", overhead),
+                ("physicalBlocks", 101_000.0),
+                ("dataBlocksUsed", 1000.0 + written / 9.0),
+                ("logicalBlocks", 262_144.0),
+                ("logicalBlocksUsed", 262_144.0),
+                ("biosIn.write", written),
+                ("biosIn.read", 0.0),
+                ("biosIn.flush", 0.0),
+                ("biosIn.fua", 0.0),
+                ("biosInPartial.write", 0.0),
+                ("biosOutCompleted.write", written / 9.0),
+                ("biosJournalCompleted.write", written / 100.0),
+                ("packer.compressedFragmentsWritten", written / 3.0),
+                ("packer.compressedBlocksWritten", written / 9.0),
+                ("errors.noSpaceErrorCount", 0.0),
+                ("blockMap.pagesLoaded", 0.0),
+                ("blockMapCacheSize", 134_217_728.0),
+                ("hashLock.dedupeAdviceValid", written / 10.0),
+                ("hashLock.concurrentDataMatches", 0.0),
+                ("dedupeAdviceTimeouts", 0.0),
+                ("allocator.slabsReopened", 0.0),
+                ("allocator.slabCount", 3.0),
+                ("currentVIOsInProgress", 32.0),
+                ("maxVIOs", 2048.0),
+            ];
+            sample(at_s * SECOND, "vdo.stats", mark, &fields)
+        };
+        let rest = |at_s: u64, mark: &str, share: f64| {
+            let names = [
+                "logQ0", "physQ0", "hashQ0", "cpuQ0", "cpuQ1", "bioQ0", "ackQ", "journalQ",
+                "packerQ", "dedupeQ",
+            ];
+            let threads: Vec<_> = names.iter().map(|name| (*name, 4.0 * share)).collect();
+            let disk = [
+                ("data.busy_ms", 5000.0 * share),
+                ("data.weighted_ms", 9000.0 * share),
+                ("data.flushes", 100.0 * share),
+                ("data.flush_ms", 1000.0 * share),
+            ];
+            [
+                sample(at_s * SECOND, "vdo.threads", mark, &threads),
+                sample(at_s * SECOND, "machine.diskstats", mark, &disk),
+            ]
+        };
+        let mut samples =
+            vec![stats(0, STAGE_START, 100.0, 0.0), stats(1, STAGE_END, 600.0, 400.0)];
+        samples.push(stats(2, STAGE_START, 600.0, 400.0));
+        samples.extend(rest(2, STAGE_START, 0.0));
+        samples.push(stats(12, STAGE_END, 600.0, 9400.0));
+        samples.extend(rest(12, STAGE_END, 1.0));
+        let text = |k: &str, v: &str| (k.to_owned(), v.to_owned());
+        let mut settings = layer.settings();
+        settings.insert("logical_size".into(), "1G".into());
+        let load = PlannedLoad {
+            operations: vec![operation(Does::Writes, Order::Even)],
+            range_bytes: Some(GIB),
+            blocks_in_flight: 32,
+            ios_in_flight: 32,
+            written_blocks: Some(262_144),
+            direct: true,
+            dedupe_percent: 50.0,
+            compress: "2.5x".into(),
+            compresses: true,
+            lz4_bytes: Some(1638.0),
+            fragments_per_block: Some(2),
+            alike: true,
+            ..PlannedLoad::default()
+        };
+        let planned = |kind: &str, measured, load| PlannedStage {
+            kind: kind.into(),
+            name: kind.into(),
+            measured,
+            load,
+            synced: None,
+        };
+        let prefill =
+            PlannedStage { name: "prefill".into(), ..planned("load", false, Some(load.clone())) };
+        Self {
+            settings,
+            samples,
+            stages: vec![stage(0, "allocate", 0, 1), stage(1, "load", 2, 12)],
+            planned: vec![
+                planned("allocate", false, None),
+                prefill,
+                planned("load", true, Some(load)),
+            ],
+            figures: LayerFigures::from([
+                ("data_blocks_used".into(), Some(4000.0)),
+                ("compressed_fragments".into(), Some(8000.0)),
+                ("saving_percent".into(), Some(70.0)),
+                ("saving_without_zero_percent".into(), Some(70.0)),
+            ]),
+            asked: AskedContent { lz4_saving_percent: Some(60.0), ..Default::default() },
+            facts: BTreeMap::from([
+                text("vdo.config.index.memorySize", "0.25"),
+                text("vdo.config.index.isSparse", "0"),
+            ]),
+            variants: vec![vec!["device", "linear"], vec!["device", "vdo"]],
+        }
+    }
+
+    /// The last sample of a source: that at the end of the measured stage.
+    fn end(&mut self, source: &str, field: &str, value: f64) {
+        let row = self.samples.iter_mut().rfind(|row| row.source == source).unwrap();
+        row.fields.insert(field.to_owned(), Some(value));
+    }
+
+    fn stats(&mut self, field: &str, value: f64) {
+        self.end("vdo.stats", field, value);
+    }
+
+    fn set(&mut self, key: &str, value: &str) {
+        self.settings.insert(key.into(), value.into());
+    }
+
+    fn figure(&mut self, id: &str, value: Option<f64>) {
+        self.figures.insert(id.into(), value);
+    }
+
+    /// The measured load as planned.
+    fn load(&mut self) -> &mut PlannedLoad {
+        self.planned.last_mut().unwrap().load.as_mut().unwrap()
+    }
+
+    /// The load before it as planned.
+    fn prefill(&mut self) -> &mut PlannedLoad {
+        self.planned[1].load.as_mut().unwrap()
+    }
+
+    /// The measured stage discards so many blocks and writes nothing, of which so many were given back with so many journal writes.
+    fn discards(&mut self, blocks: u64, freed: f64, journal: f64) {
+        let operation = OperationSummary { bytes: blocks * 4096, ..OperationSummary::default() };
+        let mut load = LoadSummary::empty(units::Seed(1));
+        load.operations.insert("discard".into(), operation);
+        self.stages[1].load = Some(load);
+        self.stats("biosIn.write", 400.0);
+        self.stats("logicalBlocksUsed", 262_144.0 - freed);
+        self.stats("biosJournalCompleted.write", 4.0 + journal);
+    }
+
+    fn found(&self) -> Vec<Finding> {
+        let stack = [("device", "data"), ("vdo", "vdo")].map(|(layer, name)| LayerFacts {
+            layer: layer.into(),
+            name: name.into(),
+            settings: BTreeMap::new(),
+        });
+        let facts = RuleFacts {
+            layer: "vdo",
+            cell: 0,
+            settings: &self.settings,
+            stack: &stack,
+            samples: &self.samples,
+            stages: &self.stages,
+            planned: &self.planned,
+            figures: &self.figures,
+            asked: Some(&self.asked),
+            achieved: None,
+            facts: &self.facts,
+        };
+        let plan = PlanFacts {
+            layer: "vdo",
+            kind: "vdo",
+            settings: &self.settings,
+            stages: &self.planned,
+            variants: &self.variants,
+        };
+        let examined = RULES.iter().filter_map(|rule| rule.examine(&facts));
+        examined.chain(RULES.iter().filter_map(|rule| rule.foresee(&plan))).collect()
+    }
+
+    fn after(change: impl Fn(&mut Self)) -> Vec<Finding> {
+        let mut case = Self::healthy();
+        change(&mut case);
+        case.found()
+    }
+}
+
+type Spoil = fn(&mut Case);
+
+/// Of each rule what makes it fire, and what is just not enough.
+const CASES: &[(&str, Spoil, Spoil)] = &[
+    ("not_whole_blocks", |c| c.load().operations[0].size_unit = 512, |c| c.load().offset = 8192),
+    ("no_allocate", |c| drop(c.planned.remove(0)), |c| c.planned[1].kind = "fill".into()),
+    (
+        "packs_nothing",
+        |c| c.load().fragments_per_block = Some(1),
+        |c| (c.load().fragments_per_block, c.load().compresses) = (Some(1), false),
+    ),
+    ("zero_prefill", |c| c.prefill().zero_percent = 100.0, |c| c.prefill().zero_percent = 50.0),
+    (
+        "prefill_differs",
+        |c| c.prefill().dedupe_percent = 0.0,
+        |c| c.prefill().dedupe_percent = 46.0,
+    ),
+    (
+        "cache_small",
+        |c| c.load().range_bytes = Some(110 * GIB),
+        |c| {
+            c.load().range_bytes = Some(110 * GIB);
+            c.load().operations[0].order = Order::InOrder;
+        },
+    ),
+    (
+        "depth_beyond_pool",
+        |c| c.load().blocks_in_flight = 2049,
+        |c| c.load().blocks_in_flight = 2048,
+    ),
+    (
+        "discard_unwritten",
+        |c| {
+            c.planned.remove(1);
+            c.load().operations[0].does = Does::Discards;
+        },
+        |c| c.load().operations[0].does = Does::Discards,
+    ),
+    (
+        "short_for_steady",
+        |c| {
+            c.load().until_steady = true;
+            c.stats("biosIn.write", 2.6e6);
+            c.stats("logicalBlocks", 2.7e6);
+        },
+        |c| {
+            (c.load().until_steady, c.load().written_blocks) = (true, None);
+            c.stats("biosIn.write", 2.6e6);
+            c.stats("logicalBlocks", 2.7e6);
+        },
+    ),
+    (
+        "one_hot_block",
+        |c| c.load().operations[0].order = Order::OneBlock,
+        |c| (c.load().operations[0].order, c.load().ios_in_flight) = (Order::OneBlock, 1),
+    ),
+    ("no_baseline", |c| c.variants[0].push("vdo"), |c| c.variants.truncate(1)),
+    (
+        "map_unallocated",
+        |c| c.stats("overheadBlocksUsed", 604.0),
+        |c| c.stats("overheadBlocksUsed", 600.0),
+    ),
+    (
+        "content_not_packable",
+        |c| c.figure("compressed_fragments", Some(0.0)),
+        |c| c.figure("compressed_fragments", None),
+    ),
+    (
+        "index_not_as_asked",
+        |c| c.set("index_memory", "512M"),
+        |c| {
+            c.set("index_memory", "512M");
+            c.facts.insert("vdo.config.index.memorySize".into(), "0.5".into());
+        },
+    ),
+    (
+        "saving_of_zeros",
+        |c| c.figure("saving_without_zero_percent", Some(64.0)),
+        |c| c.figure("saving_without_zero_percent", None),
+    ),
+    (
+        "duplicates_in_flight",
+        |c| c.stats("hashLock.concurrentDataMatches", 1000.0),
+        |c| c.stats("hashLock.concurrentDataMatches", 800.0),
+    ),
+    (
+        "out_of_space",
+        |c| c.stats("errors.noSpaceErrorCount", 3.0),
+        |c| c.stats("errors.noSpaceErrorCount", 0.0),
+    ),
+    ("space_low", |c| c.stats("dataBlocksUsed", 81e3), |c| c.stats("dataBlocksUsed", 80e3)),
+    ("writes_wrapped", |c| c.stats("logicalBlocks", 8999.0), |c| c.stats("logicalBlocks", 9000.0)),
+    (
+        "not_steady",
+        |c| (c.load().until_steady, c.load().written_blocks) = (true, None),
+        |c| {
+            (c.load().until_steady, c.load().written_blocks) = (true, None);
+            c.stats("biosIn.write", 2.6e6);
+            c.stats("logicalBlocks", 2.7e6);
+        },
+    ),
+    ("discards_in_vain", |c| c.discards(9000, 4499.0, 9.0), |c| c.discards(9000, 4500.0, 9.0)),
+    ("thread_busy", |c| c.end("vdo.threads", "cpuQ1", 5.1), |c| c.end("vdo.threads", "cpuQ1", 4.9)),
+    (
+        "single_thread_busy",
+        |c| c.end("vdo.threads", "packerQ", 8.1),
+        |c| c.end("vdo.threads", "packerQ", 7.9),
+    ),
+    (
+        "journal_ceiling",
+        |c| c.end("vdo.threads", "journalQ", 5.1),
+        |c| c.end("vdo.threads", "journalQ", 4.9),
+    ),
+    (
+        "threads_idle",
+        |c| {
+            c.set("hash_zone_threads", "2");
+            c.end("vdo.threads", "hashQ0", 2.9);
+        },
+        |c| c.set("hash_zone_threads", "2"),
+    ),
+    (
+        "block_map_misses",
+        |c| c.stats("blockMap.pagesLoaded", 451.0),
+        |c| c.stats("blockMap.pagesLoaded", 450.0),
+    ),
+    ("flush_rate", |c| c.stats("biosIn.flush", 91.0), |c| c.stats("biosIn.fua", 90.0)),
+    (
+        "flush_time",
+        |c| c.end("machine.diskstats", "data.flush_ms", 3001.0),
+        |c| c.end("machine.diskstats", "data.flush_ms", 3000.0),
+    ),
+    (
+        "pool_full",
+        |c| c.stats("currentVIOsInProgress", 1900.0),
+        |c| c.stats("currentVIOsInProgress", 1800.0),
+    ),
+    (
+        "packer_idle",
+        |c| {
+            c.stats("biosIn.flush", 50.0);
+            c.stats("biosOutCompleted.write", 2000.0);
+        },
+        |c| c.stats("biosOutCompleted.write", 2000.0),
+    ),
+    (
+        "advice_late",
+        |c| c.stats("dedupeAdviceTimeouts", 91.0),
+        |c| c.stats("dedupeAdviceTimeouts", 90.0),
+    ),
+    (
+        "device_saturated",
+        |c| c.end("machine.diskstats", "data.busy_ms", 9001.0),
+        |c| c.end("machine.diskstats", "data.busy_ms", 9000.0),
+    ),
+    (
+        "slabs_reopened",
+        |c| c.stats("allocator.slabsReopened", 1.0),
+        |c| c.stats("allocator.slabsOpened", 1.0),
+    ),
+    (
+        "partial_writes",
+        |c| c.stats("biosInPartial.write", 1.0),
+        |c| c.stats("biosInPartial.read", 1.0),
+    ),
+    ("discard_journal", |c| c.discards(9000, 9000.0, 901.0), |c| c.discards(9000, 9000.0, 900.0)),
+];
+
+#[test]
+fn a_healthy_cell_and_its_plan_have_no_findings_although_allocation_grew_the_overhead() {
+    assert_eq!(Case::healthy().found(), []);
+}
+
+#[test]
+fn every_rule_has_a_case_that_makes_it_fire_and_one_that_keeps_it_silent() {
+    for rule in RULES {
+        assert!(CASES.iter().any(|(id, ..)| *id == rule.id), "no case for {}", rule.id);
+    }
+    for (id, fire, silent) in CASES {
+        let found = Case::after(fire);
+        let rules: Vec<_> = found.iter().map(|finding| finding.rule.as_str()).collect();
+        assert_eq!(rules, [*id], "{found:#?}");
+        let finding = &found[0];
+        assert!(!finding.evidence.is_empty() && !finding.remedy.is_empty(), "{finding:?}");
+        assert_eq!(Case::after(silent), [], "{id} on what is not enough");
+    }
+}
+
+fn only(change: impl Fn(&mut Case)) -> Finding {
+    let mut found = Case::after(change);
+    assert_eq!(found.len(), 1, "{found:#?}");
+    found.remove(0)
+}
+
+fn changes(finding: &Finding) -> Vec<String> {
+    finding.changes.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn overhead_that_grows_a_lot_while_measured_is_a_warning_and_a_gap_of_the_allocation_a_note() {
+    let grown = |to: f64| only(|c| c.stats("overheadBlocksUsed", to)).severity;
+    assert_eq!((grown(604.0), grown(1100.0)), (Severity::Note, Severity::Warning));
+}
+
+#[test]
+fn evidence_is_figures_with_the_threshold_and_the_stage_in_which_it_was_so() {
+    let finding = only(|c| c.end("vdo.threads", "logQ0", 8.8));
+    assert_eq!(finding.evidence, "CPU of logQ0 88 % (threshold 50 %); logical_threads 1");
+    let figure = &finding.figures[0];
+    assert_eq!((figure.value.round(), figure.threshold), (88.0, Some(50.0)));
+    let range = finding.range.unwrap();
+    assert_eq!((range.start_ns, range.end_ns), (2 * SECOND, 12 * SECOND));
+    assert_eq!(finding.explains_percent.map(f64::round), Some(88.0));
+    assert_eq!(changes(&finding), ["vdo.logical_threads = 2"]);
+}
+
+#[test]
+fn one_more_thread_needs_slabs_or_cache_of_its_own() {
+    let busy = |threads: &'static str, key: &'static str, name: &'static str| {
+        changes(&only(|c| {
+            c.set(key, threads);
+            c.end("vdo.threads", name, 8.0);
+        }))
+    };
+    assert_eq!(busy("2", "physical_threads", "physQ0"), ["vdo.physical_threads = 3"]);
+    assert_eq!(busy("3", "physical_threads", "physQ0"), [""; 0], "three slabs take three threads");
+    let with_cache = ["vdo.logical_threads = 9", "vdo.block_map_cache = \"144M\""];
+    assert_eq!(busy("8", "logical_threads", "logQ0"), with_cache);
+}
+
+#[test]
+fn a_cache_that_misses_is_told_the_size_that_holds_the_leaves_and_a_cold_one_is_not() {
+    let missed = only(|c| {
+        c.stats("blockMap.pagesLoaded", 6624.0);
+        c.stats("logicalBlocks", 104_857_600.0);
+        c.planned.truncate(2);
+    });
+    assert_eq!(changes(&missed), ["vdo.block_map_cache = \"505M\""]);
+    let figures: Vec<_> = missed.figures.iter().map(|figure| figure.value.round()).collect();
+    assert_eq!(figures, [74.0, 75.0, 129_135.0, 32_768.0]);
+    let cold = only(|c| c.stats("blockMap.pagesLoaded", 6624.0));
+    assert_eq!(changes(&cold), [""; 0]);
+    assert!(cold.message.contains("for the first time"), "{cold:?}");
+}
+
+#[test]
+fn content_that_no_packer_can_use_is_found_only_where_compression_was_wanted() {
+    let none = |c: &mut Case| c.figure("compressed_fragments", Some(0.0));
+    let off = Case::after(|c| {
+        none(c);
+        c.set("compression", "off");
+    });
+    let not_asked = Case::after(|c| {
+        none(c);
+        c.asked.lz4_saving_percent = Some(0.0);
+    });
+    assert_eq!((off, not_asked), (vec![], vec![]));
+}
+
+#[test]
+fn a_sparse_index_that_became_dense_is_found() {
+    let finding = only(|c| c.set("sparse_index", "on"));
+    assert_eq!(finding.evidence, "asked 256 MiB sparse, formatted 0.25 GiB dense");
+}

@@ -1,0 +1,171 @@
+//! CPU of VDO's threads.
+
+use units::Unit;
+
+use super::super::keys::KEYS;
+use super::{size, stats};
+use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts, Span, Stretch, Threshold, figure};
+
+/// Threads that can be multiplied, by the start of their names, with their setting.
+const KINDS: [(&str, &str); 6] = [
+    ("logQ", "logical_threads"),
+    ("physQ", "physical_threads"),
+    ("hashQ", "hash_zone_threads"),
+    ("cpuQ", "cpu_threads"),
+    ("bioQ", "bio_threads"),
+    ("ackQ", "ack_threads"),
+];
+
+fn threads<'a>(facts: &RuleFacts<'a>, stage: &Stretch<'a>) -> Option<Span<'a>> {
+    stage.span(&format!("{}.threads", facts.layer))
+}
+
+/// CPU of a thread, percent of one.
+fn percent(span: &Span, name: &str) -> Option<f64> {
+    span.rate(name).map(|share| 100.0 * share)
+}
+
+/// CPU of the threads whose names are this with a number, or alone.
+fn of_kind<'a>(span: &'a Span<'a>, kind: &'a str) -> impl Iterator<Item = (&'a str, f64)> {
+    let own = move |name: &&str| {
+        name.strip_prefix(kind).is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()))
+    };
+    span.fields().filter(own).filter_map(|name| Some((name, percent(span, name)?)))
+}
+
+fn count(facts: &RuleFacts, key: &str) -> Option<u64> {
+    facts.settings.get(key)?.parse().ok()
+}
+
+pub(super) const BUSY: LayerRule = LayerRule {
+    id: "thread_busy",
+    text: "A thread of VDO that could have company was busy.",
+    reads: "CPU of the logQ, physQ, hashQ, cpuQ, bioQ and ackQ threads",
+    threshold: Threshold::above(50.0, Unit::Percent),
+    remedy: "Give that kind one more thread.",
+    source: "thesis 5.2",
+    check: Check::Stage(busy),
+};
+
+fn busy(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+    let span = threads(facts, stage)?;
+    let all = KINDS.iter().flat_map(|(kind, key)| {
+        of_kind(&span, kind).map(|(name, share)| (name, share, *key)).collect::<Vec<_>>()
+    });
+    let (name, share, key) = all.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let share = bar.passed(share)?;
+    let changes = one_more(facts, stage, key);
+    let set: Vec<_> = changes.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    let remedy = match &*set {
+        [] if key == "physical_threads" => Some(
+            "There are as many as slabs: with smaller slabs (slab_size) there can be more.".into(),
+        ),
+        [] => None,
+        set => Some(format!("Set {}, where the machine has CPUs to spare.", set.join(" and "))),
+    };
+    let mut figures = vec![bar.figure(format!("CPU of {name}"), share)];
+    figures.extend(count(facts, key).map(|n| figure(key, n as f64, Unit::Count)));
+    Some(Noticed {
+        message: Some(format!("VDO's thread {name} was busy.")),
+        remedy,
+        figures,
+        explains_percent: Some(share.min(100.0)),
+        changes,
+        ..Noticed::default()
+    })
+}
+
+/// One more thread of a kind, with what it needs; nothing where there can be no more.
+fn one_more(facts: &RuleFacts, stage: &Stretch, key: &'static str) -> Vec<(&'static str, String)> {
+    let Some(more) = count(facts, key).map(|n| n + 1) else { return Vec::new() };
+    let slabs = stats(facts, stage).and_then(|stats| stats.end("allocator.slabCount"));
+    if key == "physical_threads" && slabs.is_none_or(|slabs| more as f64 > slabs) {
+        return Vec::new();
+    }
+    let mut changes = vec![(key, more.to_string())];
+    // dm-vdo wants 16 MiB of block map cache for each logical thread.
+    let cache = size(facts.settings, "block_map_cache").map(|bytes| bytes >> 20);
+    if key == "logical_threads" && cache.is_some_and(|mib| mib < 16 * more) {
+        changes.push(("block_map_cache", format!("\"{}M\"", 16 * more)));
+    }
+    changes
+}
+
+pub(super) const ONE_BUSY: LayerRule = LayerRule {
+    id: "single_thread_busy",
+    text: "A thread of VDO that there is only one of was saturated: no setting gives it company.",
+    reads: "CPU of packerQ and dedupeQ",
+    threshold: Threshold::above(80.0, Unit::Percent),
+    remedy: "Nothing to tune but its work: compression = false frees packerQ, dedupe = false frees dedupeQ.",
+    source: "thesis 5.2",
+    check: Check::Stage(one_busy),
+};
+
+fn one_busy(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+    let span = threads(facts, stage)?;
+    let all = [("packerQ", "compression"), ("dedupeQ", "dedupe")];
+    let all = all.into_iter().filter_map(|(name, key)| Some((name, key, percent(&span, name)?)));
+    let (name, key, share) = all.max_by(|a, b| a.2.total_cmp(&b.2))?;
+    let share = bar.passed(share)?;
+    Some(Noticed {
+        message: Some(format!("VDO's thread {name} was saturated, and there is only one.")),
+        remedy: Some(format!("Nothing to tune but its work: {key} = false takes it away.")),
+        figures: vec![bar.figure(format!("CPU of {name}"), share)],
+        explains_percent: Some(share.min(100.0)),
+        changes: vec![(key, "false".into())],
+        ..Noticed::default()
+    })
+}
+
+pub(super) const JOURNAL_CEILING: LayerRule = LayerRule {
+    id: "journal_ceiling",
+    text: "journalQ, of which there is only one, nears its ceiling: no setting raises it.",
+    reads: "CPU of journalQ, and the writes that it served",
+    threshold: Threshold::above(50.0, Unit::Percent),
+    remedy: "None in VDO: spread the load over several volumes, or write larger blocks less often.",
+    source: "thesis 5.2, where it became the next limit",
+    check: Check::Stage(journal_ceiling),
+};
+
+fn journal_ceiling(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+    let share = bar.passed(percent(&threads(facts, stage)?, "journalQ")?)?;
+    let mut figures = vec![bar.figure("CPU of journalQ", share)];
+    if let Some(rate) = stats(facts, stage).and_then(|stats| stats.rate("biosIn.write")) {
+        figures.push(figure("writes", rate, Unit::PerSecond));
+        figures.push(figure("ceiling at 100 %", 100.0 * rate / share, Unit::PerSecond));
+    }
+    Some(Noticed { figures, explains_percent: Some(share.min(100.0)), ..Noticed::default() })
+}
+
+pub(super) const IDLE: LayerRule = LayerRule {
+    id: "threads_idle",
+    text: "There are more threads of a kind than it takes: each hands I/Os over for nothing.",
+    reads: "CPU of the kinds that were given more threads than by default",
+    threshold: Threshold::below(30.0, Unit::Percent),
+    remedy: "Take threads away until they are above 30 %.",
+    source: "thesis 5.2",
+    check: Check::Stage(idle),
+};
+
+fn idle(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+    let span = threads(facts, stage)?;
+    let usual = |key: &str| KEYS.iter().find(|k| k.name == key)?.default.parse::<u64>().ok();
+    let given = KINDS.iter().filter_map(|(kind, key)| {
+        let n =
+            count(facts, key).filter(|n| *n > 1 && usual(key).is_none_or(|usual| *n > usual))?;
+        let most = of_kind(&span, kind).map(|(_, share)| share).max_by(f64::total_cmp)?;
+        Some((*kind, *key, n, most))
+    });
+    let (kind, key, n, most) = given.min_by(|a, b| a.3.total_cmp(&b.3))?;
+    let most = bar.passed(most)?;
+    Some(Noticed {
+        message: Some(format!("{n} threads {kind} are more than it takes: none of them was busy.")),
+        remedy: Some(format!("Set {key} = {} or less.", n - 1)),
+        figures: vec![
+            bar.figure(format!("CPU of the busiest {kind}"), most),
+            figure(key, n as f64, Unit::Count),
+        ],
+        changes: vec![(key, (n - 1).to_string())],
+        ..Noticed::default()
+    })
+}
