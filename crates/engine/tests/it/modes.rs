@@ -167,6 +167,23 @@ fn discarded_and_zeroed_blocks_of_a_file_read_as_zeros() {
     }
 }
 
+/// A call that a queue does not know takes its time in the worker, which belongs to the I/O's latency.
+#[test]
+fn zeroing_takes_as_long_by_a_queue_as_by_the_call_that_does_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let median = |backend: &str| {
+        let path = folder.path().join(backend);
+        std::fs::write(&path, vec![1u8; 16 * MIB as usize]).unwrap();
+        let spec = format!(
+            "ops = {{ writezeroes = 100 }}\nblock_size = \"64KiB\"\ndepth = 1\npasses = 1\nbackend = \"{backend}\""
+        );
+        let told = run(&on(&path, &spec));
+        told.summary().operations["writezeroes"].latency.unwrap().p50_ns as f64
+    };
+    let (call, queue) = (median("sync"), median("libaio"));
+    assert!(queue > 0.3 * call, "{queue} ns by libaio, {call} ns by the call");
+}
+
 #[test]
 fn targets_share_a_load_as_told_and_have_figures_of_their_own() {
     let model =
