@@ -147,10 +147,13 @@ pub(crate) fn block(stage: &Stage, stack: &Built) -> Result<Target, Diagnostic> 
 fn device(target: Target, stage: &Stage) -> Result<Target, Diagnostic> {
     if matches!(target.offer, Offer::Directory { .. }) {
         let message =
-            format!("'{}' is a directory, and a {} needs a block device", target.name, stage.kind);
+            format!("'{}' is a directory, and '{}' needs a block device", target.name, stage.kind);
         let help = match stage.kind.as_str() {
             "load" | "fill" => {
                 "lay files out in it (do = \"layout\") and name them: files = \"...\"; or name a layer that is a device: target = \"...\""
+            }
+            "allocate" => {
+                "it works where nothing stands on the device: for a file system leave the stage out, for all variants alike"
             }
             _ => "name a layer that is one: target = \"...\"",
         };

@@ -73,9 +73,15 @@ fn over_factor(plan: &PlanFacts, rows: &[FigureRow], wanted: &Wanted) -> Vec<Cha
 
 /// The levels of all other factors: `dedupe on, compression off`; `None` where there are no others.
 fn others(plan: &PlanFacts, factor: &FactorFacts, variant: &VariantFacts) -> Option<String> {
+    let level = |factor: &FactorFacts| {
+        Some(format!("{} {}", factor.name, variant.levels.get(&factor.name)?))
+    };
+    // The file's own variants are crossed with the factors: their names come first.
+    let all: Vec<String> = plan.factors.iter().filter_map(level).collect();
+    let own = variant.name.strip_suffix(&all.join(", ")).unwrap_or_default();
+    let own = own.trim_end_matches(", ").to_owned();
     let others = plan.factors.iter().filter(|other| other.name != factor.name);
-    let named = others
-        .filter_map(|other| Some(format!("{} {}", other.name, variant.levels.get(&other.name)?)));
+    let named = [own].into_iter().filter(|own| !own.is_empty()).chain(others.filter_map(level));
     let named = named.collect::<Vec<_>>().join(", ");
     (!named.is_empty()).then_some(named)
 }

@@ -83,7 +83,9 @@ fn row(
     };
     Some(FigureRow {
         asked: plan.questions.iter().any(|asked| analysis::asks(asked, scope, metric.id)),
-        purpose: scope.as_layer().is_some() && layers::is_headline(metric.id),
+        purpose: scope.as_layer().is_some()
+            && layers::is_headline(metric.id)
+            && asked_about(plan, scope),
         scope: scope.clone(),
         metric: metric.id.to_owned(),
         label: metric.name.to_owned(),
@@ -91,6 +93,14 @@ fn row(
         better: metric.better,
         comparisons: analysis.variants.iter().map(|v| compared(&v.name)).collect(),
         values,
+    })
+}
+
+/// Whether a question is of this stage, or of all.
+fn asked_about(plan: &PlanFacts, scope: &Scope) -> bool {
+    let all = plan.questions.iter().all(|asked| asked.stage.is_none());
+    all || plan.questions.iter().any(|asked| {
+        asked.stage.is_none() || scope.stage.is_none() || asked.stage == scope.stage
     })
 }
 

@@ -203,6 +203,11 @@ impl FigureRow {
         self.asked || self.purpose
     }
 
+    /// Whether the variant of this index has a value, which is 0.
+    pub fn is_zero(&self, variant: usize) -> bool {
+        self.values.get(variant).copied().flatten().is_some_and(|figure| figure.median == 0.0)
+    }
+
     /// Whether any variant has a value.
     pub fn known(&self) -> bool {
         self.values.iter().any(Option::is_some)

@@ -141,6 +141,8 @@ fn against_base(
         .iter()
         .filter_map(|row| Some((*row, row.comparisons.get(index)?.as_ref()?)))
         .filter(|(_, comparison)| comparison.ratio.is_some() || comparison.difference.is_some())
+        // Nothing of it in either is nothing to tell.
+        .filter(|(row, _)| !row.is_zero(0) || !row.is_zero(index))
         .collect();
     let unclear = |c: &&MetricComparison| c.verdict == Some(Verdict::Unclear);
     // Said once at the end, not after every figure; where all is said of a figure, after that.
@@ -203,10 +205,10 @@ fn over_points(
             continue;
         }
         told.push(figure);
-        let same = compared.iter().filter(|(other, _)| {
+        let same = || compared.iter().filter(|(other, _)| {
             other.metric == row.metric && other.scope.of == scope.of && sweep(other) == scope.stage
         });
-        let ratios: Vec<f64> = same.filter_map(|(_, c)| c.ratio).collect();
+        let ratios: Vec<f64> = same().filter_map(|(_, c)| c.ratio).collect();
         let (least, most) = (
             ratios.iter().copied().fold(f64::INFINITY, f64::min),
             ratios.iter().copied().fold(0.0, f64::max),
@@ -218,10 +220,12 @@ fn over_points(
         match clauses.iter_mut().find(|(of, _)| *of == scope) {
             Some((_, clause)) => clause.push_str(&format!(", with {range} the {label}")),
             None => {
-                let (name, verb, points) = (scope.name(), verb(&scope, row), ratios.len());
-                let clause =
-                    format!("over {points} points, {name} {verb} {range} the {label} of {base}");
-                clauses.push((scope, clause));
+                let (verb, points) = (verb(&scope, row), same().count());
+                let said = match points {
+                    1 => row.scope.name(),
+                    _ => format!("over {points} points, {}", scope.name()),
+                };
+                clauses.push((scope, format!("{said} {verb} {range} the {label} of {base}")));
             }
         }
     }

@@ -140,13 +140,18 @@ pub struct FactorFacts {
 }
 
 impl PlanFacts {
-    /// Names of the measured stages of all variants, in the order met.
+    /// Names of the measured stages of all variants, in the order of the file: one that only a later variant has follows the
+    /// stage before it there.
     pub fn measured_stages(&self) -> Vec<&str> {
-        let stages = self.variants.iter().flat_map(|variant| &variant.stages);
-        let mut names = Vec::new();
-        for stage in stages.filter(|stage| stage.measured) {
-            if !names.contains(&stage.name.as_str()) {
-                names.push(stage.name.as_str());
+        let mut names: Vec<&str> = Vec::new();
+        for variant in &self.variants {
+            let mut next = 0;
+            for stage in variant.stages.iter().filter(|stage| stage.measured) {
+                let known = names.iter().position(|name| *name == stage.name);
+                if known.is_none() {
+                    names.insert(next, &stage.name);
+                }
+                next = known.unwrap_or(next) + 1;
             }
         }
         names
