@@ -411,3 +411,15 @@ fn allocating_is_estimated_from_what_it_writes() {
     let explained = crate::explain(&plan);
     assert!(explained.variants[1].about_ns > 160_000_000_000, "{explained:?}");
 }
+
+#[test]
+fn a_stage_that_only_a_later_variant_has_keeps_its_place_in_the_file() {
+    let head = "name = \"x\"\nabout = \"x\"\nrepeat = 1\n[devices.data]\nsize = \"1G\"\n[[stack]]\nlayer = \"linear\"\n\
+                on = \"data\"\n[[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\n";
+    let read = |name: &str, more: &str| {
+        format!("[[stage]]\ndo = \"read\"\nname = \"{name}\"\nmeasure = true\n{more}\n")
+    };
+    let stages = [read("first", ""), read("of b", "only = [\"b\"]"), read("last", "")].concat();
+    let plan = plan(&format!("{head}{stages}")).unwrap();
+    assert_eq!(plan.facts.measured_stages(), ["first", "of b", "last"]);
+}

@@ -302,6 +302,7 @@ fn one_figure_of_each_chart_equals_what_rows_log_says() {
                 field("vdo.stats", "packer.compressedBlocksWritten", "packed blocks", false);
             }
             "1-vdo-writes" => field("vdo.stats", "biosIn.write", "in", true),
+            "1-vdo-in-flight" => field("vdo.stats", "currentVIOsInProgress", "in flight", false),
             "1-vdo-threads" => given.threads(chart),
             "0-written_bytes" | "1-written_bytes" => {
                 field("machine.diskstats", "data.written_bytes", "data", true);
@@ -343,9 +344,23 @@ fn a_curve_that_is_asked_for_shows_the_medians_of_a_figure_nobody_asks_about() {
     assert_eq!(view.answers, ["curve-errors-randwrite"], "it is the only picture on top");
     let charts = given::charts(&given::page(&set));
     let chart = charts.iter().find(|chart| chart["id"] == "curve-errors-randwrite").unwrap();
-    let line = series(chart, "all", None);
+    assert_eq!((&chart["shape"], &chart["x"]["scale"]), (&"marked".into(), &"log".into()));
+    assert_eq!(chart["names"], serde_json::json!(["1", "4", "16"]), "levels as written");
+    let line = series(chart, "failed I/Os", None);
     // The second of three repeats is the median; `plain`, `vdo`, `vdo 2`.
     for (level, computed) in [(1.0, 10.0), (4.0, 6.0), (16.0, 10.0)] {
         close(at(line, level), computed, "errors");
     }
+    // Where the file has variants of its own, each has a line.
+    let names = ["plain, depth 1", "plain, depth 4", "plain, depth 16"];
+    for (variant, name) in set.manifest.plan.variants.iter_mut().zip(names) {
+        for cell in set.cells.iter_mut().filter(|c| c.entry.variant == variant.name) {
+            name.clone_into(&mut cell.entry.variant);
+            cell.record.iter_mut().for_each(|record| name.clone_into(&mut record.variant));
+        }
+        name.clone_into(&mut variant.name);
+    }
+    let charts = given::charts(&given::page(&set));
+    let chart = charts.iter().find(|chart| chart["id"] == "curve-errors-randwrite").unwrap();
+    assert!(at(series(chart, "plain", None), 4.0).is_finite(), "{chart}");
 }
