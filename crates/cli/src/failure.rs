@@ -38,6 +38,11 @@ impl Failure {
         Self { code: 5, error: error.into(), help: None }
     }
 
+    /// A run left something behind: exit code 6.
+    pub fn teardown(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self { code: 6, error: error.into(), help: None }
+    }
+
     /// Stopped by the user before there was a result: exit code 130.
     pub fn interrupted() -> Self {
         let error = "Interrupted before there was a result; nothing is left behind";

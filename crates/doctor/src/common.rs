@@ -83,7 +83,7 @@ pub(crate) const RULES: [ResultRule; 24] = [
         reads: "duplicates, zeros and LZ4 sizes of what was written, beyond sampling",
         threshold: Threshold::above(rules::content::SHARE_TOLERANCE, Unit::Percent),
         remedy: "Read space figures against what was achieved.",
-        source: "docs/content.md; source on measuring deduplication",
+        source: "docs/content.md; articles on testing deduplication",
         check: rules::content::off_asked,
     },
     Rule {

@@ -7,8 +7,10 @@ mod before;
 mod catalogue;
 mod common;
 mod layer_rules;
+mod limits;
 mod planned;
 mod rules;
+mod trial;
 
 use std::cmp::Reverse;
 
@@ -18,6 +20,8 @@ use results::model::{Finding, PlanFacts};
 use results::read::ResultSet;
 
 pub use catalogue::{RuleAbout, When, rules};
+pub use limits::{Limits, SHOWN, limits};
+pub use trial::{Next, Suspect, next, round, suspects};
 
 /// Everything that the rules find in `result`: worst first, bottlenecks by how much they explain.
 pub fn examine(result: &ResultSet, analysis: &Analysis) -> Vec<Finding> {

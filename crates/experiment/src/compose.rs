@@ -20,6 +20,7 @@ use crate::stacks::{self, VariantStack};
 use crate::stages::{self, Stage};
 use crate::steps;
 use crate::trees::{self, AllTrees};
+use crate::trial::Trial;
 use crate::variants::{self, Variant};
 use crate::{ExperimentError, estimate, order};
 
@@ -42,14 +43,38 @@ pub struct Choices {
 
 /// Reads, checks and plans the experiment in `text`; `file` names it in errors.
 pub fn compose(file: &str, text: &str, choices: &Choices) -> Result<Plan, ExperimentError> {
+    planned(file, text, choices, None)
+}
+
+/// The same with one more variant, for the first question alone.
+pub fn compose_trial(
+    file: &str,
+    text: &str,
+    choices: &Choices,
+    trial: &Trial,
+) -> Result<Plan, ExperimentError> {
+    let mut plan = planned(file, text, choices, Some(trial))?;
+    trial.focus(&mut plan);
+    Ok(plan)
+}
+
+fn planned<'t>(
+    file: &str,
+    text: &'t str,
+    choices: &Choices,
+    trial: Option<&'t Trial>,
+) -> Result<Plan, ExperimentError> {
     let fail = |mistakes: Vec<Diagnostic>| ExperimentError {
         file: file.to_owned(),
         text: text.to_owned(),
         mistakes,
     };
     let (parsed, mut mistakes) = File::read(text).map_err(|m| fail(vec![m]))?;
-    let (variants, wrong) = variants::all(&parsed, &choices.scale);
+    let (mut variants, wrong) = variants::all(&parsed, &choices.scale);
     mistakes.extend(wrong);
+    if let Some(trial) = trial.filter(|_| mistakes.is_empty()) {
+        mistakes.extend(variants.try_out(trial).err());
+    }
     let written: Vec<_> = variants.all.iter().map(|variant| &variant.trees[..]).collect();
     let trees = trees::read(&written, file).unwrap_or_else(|m| {
         mistakes.extend(m);

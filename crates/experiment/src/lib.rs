@@ -36,10 +36,11 @@ mod subject;
 mod sweep;
 mod targets;
 mod trees;
+mod trial;
 mod variants;
 
 pub use bounds::FILE as LONGEST_FILE;
-pub use compose::{Choices, compose};
+pub use compose::{Choices, compose, compose_trial};
 pub use diagnostic::{Diagnostic, nearest};
 pub use explain::{Explained, ExplainedVariant, explain};
 pub use plan::{
@@ -48,6 +49,7 @@ pub use plan::{
 };
 pub use scale::Scale;
 pub use shipped::{SHIPPED, Shipped, shipped};
+pub use trial::Trial;
 
 /// An experiment file that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -31,6 +31,7 @@ mod modelled;
 mod pictures;
 mod sweeps;
 mod targets;
+mod trials;
 mod variants;
 
 /// What is said of the only mistake in `text`, which has to be in a line with `line` and to come with a remedy.

@@ -266,7 +266,7 @@ impl<'t> Variant<'t> {
     }
 
     /// Puts a value in place.
-    fn set(&mut self, setting: &Setting<'t>) -> Result<(), Diagnostic> {
+    pub(crate) fn set(&mut self, setting: &Setting<'t>) -> Result<(), Diagnostic> {
         let Some((thing, key)) = self.find(&setting.path) else {
             return Err(nothing(setting, std::slice::from_ref(self)));
         };

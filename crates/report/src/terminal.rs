@@ -58,15 +58,11 @@ pub fn text(view: &View, width: usize, colour: bool) -> String {
     out
 }
 
-/// Bottlenecks that are shown; `fathom doctor` has the others.
-const SHOWN: usize = 5;
-
-/// What the doctor noticed.
+/// What the doctor noticed, and what limits the layers; `fathom doctor` has more of these.
 fn findings(out: &mut String, findings: &[Finding], width: usize, ink: &Ink) {
-    let is_limit = |finding: &Finding| finding.explains_percent.is_some();
-    let limits = findings.iter().filter(|f| is_limit(f)).count();
-    let shown = findings.iter().filter(|f| !is_limit(f));
-    for finding in shown.chain(findings.iter().filter(|f| is_limit(f)).take(SHOWN)) {
+    let limits = doctor::limits(findings);
+    let others = findings.iter().filter(|finding| finding.explains_percent.is_none());
+    for finding in others.chain(limits.first.iter().copied()) {
         let (word, tint) = match finding.severity {
             Severity::Error => ("error".to_owned(), Tint::Red),
             Severity::Warning => ("warning".to_owned(), Tint::Yellow),
@@ -90,8 +86,9 @@ fn findings(out: &mut String, findings: &[Finding], width: usize, ink: &Ink) {
             out.push('\n');
         }
     }
-    if limits > SHOWN {
-        let more = format!("        {} more limits: fathom doctor RESULT --all\n", limits - SHOWN);
+    if !limits.others.is_empty() {
+        let more =
+            format!("        {} more limits: fathom doctor RESULT --all\n", limits.others.len());
         out.push_str(&ink.paint(Tint::Dim, &more));
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use experiment::{Choices, ExperimentError, Plan, Scale};
+use experiment::{Choices, ExperimentError, Plan, Scale, Trial};
 use results::sink::SinkError;
 use units::{Bytes, Seed};
 
@@ -30,6 +30,8 @@ pub struct Asked {
     pub run_tag: Option<String>,
     /// Sizes of real devices by role.
     pub sizes: BTreeMap<String, Bytes>,
+    /// A change to a variant, which is measured beside it; nothing else runs then.
+    pub trial: Option<Trial>,
 }
 
 impl Asked {
@@ -47,15 +49,20 @@ impl Asked {
 
     /// The plan that is asked for; `usual` is its scale where none is asked for.
     pub fn plan(self, source: &Source, usual: &'static str) -> Result<Plan, ExperimentError> {
+        let trial = self.trial;
+        let pair = trial.as_ref().map(|trial| vec![trial.of.clone(), trial.name.clone()]);
         let choices = Choices {
             seed: self.seed.unwrap_or_else(fresh_seed),
             run_tag: self.run_tag.unwrap_or_else(run_tag),
             repeat: self.repeat,
             sizes: self.sizes,
             scale: self.scale.map_or(Scale::Usual(usual), Scale::Asked),
-            only: self.only,
+            only: pair.unwrap_or(self.only),
         };
-        experiment::compose(&source.name, &source.text, &choices)
+        match &trial {
+            None => experiment::compose(&source.name, &source.text, &choices),
+            Some(trial) => experiment::compose_trial(&source.name, &source.text, &choices, trial),
+        }
     }
 }
 

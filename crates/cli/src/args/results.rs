@@ -34,7 +34,7 @@ pub struct ReportArgs {
 /// `fathom doctor`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples: fathom doctor my-result --all; fathom doctor vdo-vs-plain; fathom doctor --rules"
+    after_help = "Examples: fathom doctor my-result --all; fathom doctor my-result --prove --lab; fathom doctor vdo-vs-plain"
 )]
 pub struct DoctorArgs {
     /// Directory of a result: what to mistrust in it, and what limits it. Name of a shipped experiment or path of a file: what its
@@ -49,6 +49,22 @@ pub struct DoctorArgs {
     /// Scale of an experiment [default: lab, where the experiment has it].
     #[arg(long, value_name = "NAME")]
     pub scale: Option<String>,
+    /// Try what would take a limit away: the variant with that one change beside the variant as it was, on fresh seeds, twice where
+    /// it helps. Of the rule named, else of each limit that is shown.
+    #[arg(long, value_name = "RULE", num_args = 0..=1, requires = "subject")]
+    pub prove: Option<Option<String>>,
+    /// Prove in the lab, a disposable virtual machine.
+    #[arg(long, requires = "prove")]
+    pub lab: bool,
+    /// Prove on simulated layers, where no figure is real: to try the way.
+    #[arg(long, hide = true, requires = "prove", conflicts_with = "lab")]
+    pub simulate: bool,
+    /// Repeats of each variant in a round of a proof.
+    #[arg(long, value_name = "N", default_value_t = 5, requires = "prove", value_parser = clap::value_parser!(u32).range(1..))]
+    pub repeat: u32,
+    /// Directory of the results of a proof; it must not exist [default: ./NAME-proof-UTCTIME].
+    #[arg(long, value_name = "DIR", requires = "prove")]
+    pub out: Option<PathBuf>,
     /// JSON on standard output; it holds all that was found.
     #[arg(long)]
     pub json: bool,

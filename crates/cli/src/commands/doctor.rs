@@ -2,6 +2,7 @@
 
 mod findings;
 mod machine;
+mod prove;
 mod rules;
 
 use std::path::Path;
@@ -45,14 +46,24 @@ fn experiment(subject: &str) -> Result<Option<Source>, Failure> {
 fn of_result(args: &DoctorArgs, path: &Path) -> Result<ExitCode, Failure> {
     let result = results::open(path)?;
     let analysis = analysis::analyse(&result);
-    let found = doctor::examine(&result, &analysis);
+    let mut found = doctor::examine(&result, &analysis);
     let all = args.all;
+    if let Some(rule) = &args.prove {
+        prove::run(args, &result, &mut found, rule.as_deref())?;
+    }
     show(&found, args.json, |found, style| findings::of_result(found, all, style))?;
     let broken = result.seal.broken().is_some();
     Ok(if broken { ExitCode::from(5) } else { ExitCode::SUCCESS })
 }
 
 fn of_plan(args: &DoctorArgs, source: &Source) -> Result<ExitCode, Failure> {
+    if args.prove.is_some() {
+        let error =
+            format!("{} is an experiment: only what a result shows can be proved", source.name);
+        return Err(
+            Failure::usage(error).with_help("run it first, then name the result's directory")
+        );
+    }
     let plan = Asked { scale: args.scale.clone(), ..Asked::default() }.plan(source, LAB)?;
     show(&doctor::foresee(&plan.facts), args.json, findings::of_plan)
 }

@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use experiment::Plan;
 use lab::cache::Clean;
 use lab::{Cache, DiskHome};
 use results::ResultSet;
 use results::model::Accelerator;
-use run::{LAB, Source, Start};
+use run::{Earlier, LAB, Source, Start};
 use serde_json::json;
 use sys::interrupt::{Interrupt, Level};
 use units::{Bytes, Nanos};
@@ -35,10 +36,21 @@ pub fn execute_own(
 ) -> Result<Result<ResultSet, ExitCode>, Failure> {
     let file = folder.join(name);
     std::fs::write(&file, text).map_err(Failure::environment)?;
-    let run = LabRunArgs {
+    let out = out.map_or_else(|| folder.join("result"), Path::to_owned);
+    let run = own_args(file.display().to_string(), out, machine);
+    let (outcome, out) = execute(&run)?;
+    if outcome.exit_code() != 0 {
+        return Ok(Err(ExitCode::from(outcome.exit_code())));
+    }
+    results::open(&out).map(Ok).map_err(Failure::data)
+}
+
+/// What a run that the program starts itself is given.
+pub fn own_args(experiment: String, out: PathBuf, machine: &GuestArgs) -> LabRunArgs {
+    LabRunArgs {
         common: Common {
-            experiment: file.display().to_string(),
-            out: Some(out.map_or_else(|| folder.join("result"), Path::to_owned)),
+            experiment,
+            out: Some(out),
             resume: None,
             repeat: None,
             seed: None,
@@ -51,12 +63,7 @@ pub fn execute_own(
         machine: machine.clone(),
         keep_disks: None,
         deadline: None,
-    };
-    let (outcome, out) = execute(&run)?;
-    if outcome.exit_code() != 0 {
-        return Ok(Err(ExitCode::from(outcome.exit_code())));
     }
-    results::open(&out).map(Ok).map_err(Failure::data)
 }
 
 /// Runs the experiment; how it ended, and where the result is.
@@ -64,7 +71,17 @@ pub fn execute(args: &LabRunArgs) -> Result<(run::Outcome, PathBuf), Failure> {
     let source = Source::find(&args.common.experiment)?;
     let earlier = earlier(&args.common)?;
     let plan = asked(&args.common, earlier.as_ref()).plan(&source, LAB)?;
-    let out = result_directory(&args.common, &plan)?;
+    execute_plan(args, &source, &plan, earlier)
+}
+
+/// Runs a plan of the experiment in `source`.
+pub fn execute_plan(
+    args: &LabRunArgs,
+    source: &Source,
+    plan: &Plan,
+    earlier: Option<Earlier>,
+) -> Result<(run::Outcome, PathBuf), Failure> {
+    let out = result_directory(&args.common, plan)?;
     let interrupt = Interrupt::new();
     interrupt.on_signals().map_err(Failure::environment)?;
     let view = Arc::new(Mutex::new(RunView::new(args.common.json)));
@@ -75,11 +92,11 @@ pub fn execute(args: &LabRunArgs) -> Result<(run::Outcome, PathBuf), Failure> {
     }
     let prepared = prepared?;
     let accelerator = &prepared.accelerator;
-    let mut spec = prepared.machine(&plan, &args.machine);
+    let mut spec = prepared.machine(plan, &args.machine);
     if let Some(dir) = &args.keep_disks {
         spec.disk_home = DiskHome::Kept(dir.clone());
     }
-    spec.deadline = args.deadline.map_or_else(|| run::remote::deadline(&plan), Into::into);
+    spec.deadline = args.deadline.map_or_else(|| run::remote::deadline(plan), Into::into);
     spec.check()?;
     let start = Start {
         command: std::env::args().collect(),
@@ -93,13 +110,13 @@ pub fn execute(args: &LabRunArgs) -> Result<(run::Outcome, PathBuf), Failure> {
         host: host::facts(),
         experiment_text: source.text.clone(),
     };
-    say(&super::run::headline(&plan, &out, Some(accelerator.kind.name())));
+    say(&super::run::headline(plan, &out, Some(accelerator.kind.name())));
     let shown = Arc::clone(&view);
     let on = Box::new(move |e: &run::Event| with(&shown, |v| v.event(e)));
-    let ledger = ledger(&out, &plan, start, earlier, on)?;
+    let ledger = ledger(&out, plan, start, earlier, on)?;
     let mut guests = LabGuests::new(spec, &out);
     let injections = &args.common.inject;
-    let outcome = run::remote::run(&plan, injections, &mut guests, ledger, &interrupt);
+    let outcome = run::remote::run(plan, injections, &mut guests, ledger, &interrupt);
     with(&view, |v| v.close());
     Ok((outcome?, out))
 }

@@ -17,6 +17,8 @@ mod corpora;
 #[cfg(test)]
 mod disks;
 #[cfg(test)]
+mod doctor;
+#[cfg(test)]
 mod documents;
 #[cfg(test)]
 mod estimate;

@@ -42,15 +42,11 @@ pub fn navigation(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     }
 }
 
-/// Bottlenecks that are seen before the others are unfolded.
-const SHOWN: usize = 5;
-
 /// What the doctor noticed, worst first, then what limits the layers. What is wrong with the figures is open, what takes from them or is
 /// good to know one line.
 pub fn findings(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
-    let (limits, rest): (Vec<_>, Vec<_>) =
-        view.findings.iter().partition(|finding| finding.explains_percent.is_some());
-    let (first, others) = limits.split_at(limits.len().min(SHOWN));
+    let rest = view.findings.iter().filter(|finding| finding.explains_percent.is_none());
+    let doctor::Limits { first, others } = doctor::limits(&view.findings);
     html! {
         section.findings aria-labelledby=(id("findings")) {
             h2 id=(id("findings")) { "Findings" }
@@ -84,6 +80,7 @@ fn one(finding: &Finding) -> Markup {
             @else { (figures_of(finding)) }
             (why(raw))
             @if !finding.remedy.is_empty() { p.soft { "What to do: " (finding.remedy) } }
+            @if let Some(proof) = &finding.proof { p { strong { (proof.outcome.word()) } ": " (proof.said()) } }
             p.faint { code { (finding.rule) } @if let Some(subject) = &finding.subject { " · " (subject) } }
         }
     }

@@ -133,6 +133,22 @@ pub struct Proof {
     pub rounds: Vec<ProofRound>,
 }
 
+impl Proof {
+    /// What was measured, in words.
+    pub fn said(&self) -> String {
+        let round = |round: &ProofRound| {
+            let figures = round.ratio.zip(round.low.zip(round.high));
+            let ratio = figures.map(|(ratio, (low, high))| {
+                let [ratio, low, high] = [ratio, low, high].map(units::show::bound);
+                format!(" at {ratio} times ({low} to {high})")
+            });
+            format!("{}{} in {} repeats", round.verdict, ratio.unwrap_or_default(), round.repeats)
+        };
+        let rounds: Vec<_> = self.rounds.iter().map(round).collect();
+        format!("{} {}", self.figure, rounds.join(", and again on fresh seeds "))
+    }
+}
+
 /// One time that base and change were measured beside each other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProofRound {

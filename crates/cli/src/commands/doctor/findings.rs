@@ -1,12 +1,9 @@
 //! Findings as lines.
 
-use results::model::{Finding, Severity, TimeRange, plain_and_raw};
+use results::model::{Finding, Proved, Severity, TimeRange, plain_and_raw};
 use units::show;
 
 use crate::terminal::{Style, Text};
-
-/// Bottlenecks that are shown unless all are asked for.
-const SHOWN: usize = 5;
 
 /// What a result suffers from, then what limits it.
 pub fn of_result(findings: &[Finding], all: bool, style: Style) -> Text {
@@ -14,22 +11,22 @@ pub fn of_result(findings: &[Finding], all: bool, style: Style) -> Text {
         return "Nothing found: the figures mean what they say.".into();
     }
     let mut text = Text::new();
-    let (limits, rest): (Vec<_>, Vec<_>) =
-        findings.iter().partition(|finding| finding.explains_percent.is_some());
-    for finding in rest {
+    for finding in findings.iter().filter(|finding| finding.explains_percent.is_none()) {
         one(&mut text, finding, style);
     }
-    if limits.is_empty() {
+    let limits = doctor::limits(findings);
+    if limits.first.is_empty() {
         return text;
     }
     text.line("What limits it, by how much of a limit was used or of the I/Os touched:");
-    let shown = if all { limits.len() } else { SHOWN };
-    for finding in limits.iter().take(shown) {
+    for finding in &limits.first {
         one(&mut text, finding, style);
     }
-    match limits.len().saturating_sub(shown) {
-        0 => {}
-        left => text.line(style.dim(&format!("{left} more with --all"))),
+    if all {
+        limits.others.iter().for_each(|finding| one(&mut text, finding, style));
+    } else if !limits.others.is_empty() {
+        let more = format!("{} more with --all, other variants among them", limits.others.len());
+        text.line(style.dim(&more));
     }
     text
 }
@@ -64,6 +61,15 @@ fn one(text: &mut Text, finding: &Finding, style: Style) {
         text.line(format!("  when: {}", when(range)));
     }
     text.line(format!("  do: {}", finding.remedy));
+    if let Some(proof) = &finding.proof {
+        let word = match proof.outcome {
+            Proved::Confirmed => style.good("confirmed"),
+            Proved::Refuted => style.bad("refuted"),
+            Proved::Unclear => style.note("unclear"),
+        };
+        let changes: Vec<_> = finding.changes.iter().map(ToString::to_string).collect();
+        text.line(word.and(format!("with {}: {}", changes.join(", "), proof.said())));
+    }
 }
 
 fn when(TimeRange { cell, start_ns, end_ns }: TimeRange) -> String {

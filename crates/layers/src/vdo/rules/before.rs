@@ -4,7 +4,7 @@ use results::model::Severity;
 use units::Unit;
 
 use super::super::geometry::{BLOCK, MAP_ENTRIES};
-use super::writes::WRITES_TO_WRAP;
+use super::writes::{POOL, WRITES_TO_WRAP};
 use super::{PAGES_OF_A_MIB, cache_for, size};
 use crate::planned::{Does, Order, PlannedLoad, PlannedStage};
 use crate::rule::{Bar, Check, LayerRule, Noticed, PlanFacts, Threshold, figure};
@@ -24,7 +24,7 @@ fn measured<'a>(facts: &PlanFacts<'a>) -> impl Iterator<Item = Measured<'a>> {
 }
 
 /// Stages that brought data onto the volume before.
-fn fillers<'a>(before: &'a [PlannedStage]) -> impl Iterator<Item = &'a PlannedStage> {
+fn fillers(before: &[PlannedStage]) -> impl Iterator<Item = &PlannedStage> {
     before.iter().filter(|stage| {
         let writes = stage.load.as_ref().is_some_and(|load| load.does(Does::Writes));
         stage.kind != "allocate" && (writes || ["fill", "copy", "command"].contains(&&*stage.kind))
@@ -121,7 +121,7 @@ pub(super) const ZERO_PREFILL: LayerRule = LayerRule {
     reads: "zero of loads before the measured ones",
     threshold: Threshold::above(99.0, Unit::Percent),
     remedy: "Fill with the dedupe and compress of the measured load.",
-    source: "source on measuring deduplication",
+    source: "articles on testing deduplication",
     check: Check::Plan(zero_prefill),
 };
 
@@ -146,7 +146,7 @@ pub(super) const PREFILL_DIFFERS: LayerRule = LayerRule {
     reads: "dedupe and compress of the loads before the measured ones",
     threshold: Threshold::above(5.0, Unit::Percent),
     remedy: "Give both the same content, unless the change is the question.",
-    source: "source on measuring deduplication",
+    source: "articles on testing deduplication",
     check: Check::Plan(prefill_differs),
 };
 
@@ -218,7 +218,7 @@ pub(super) const DEPTH_BEYOND_POOL: LayerRule = LayerRule {
     id: "depth_beyond_pool",
     text: "More is in flight than VDO takes: the rest waits before it, and counts as latency.",
     reads: "jobs x depth x block size of measured loads, in blocks of 4 KiB",
-    threshold: Threshold::above(2048.0, Unit::Blocks),
+    threshold: Threshold::above(POOL, Unit::Blocks),
     remedy: "Lower jobs, depth or block_size, unless the pool is the question.",
     source: "thesis 4.2.7",
     check: Check::Plan(depth_beyond_pool),
@@ -281,7 +281,7 @@ pub(super) const ONE_HOT_BLOCK: LayerRule = LayerRule {
     reads: "I/Os in flight of loads with pattern = \"single\"",
     threshold: Threshold::above(1.0, Unit::Count),
     remedy: "Use jobs = 1 and depth = 1, or another pattern, unless that is the question.",
-    source: "source on measuring deduplication; dm-vdo locks logical blocks",
+    source: "articles on testing deduplication; dm-vdo locks logical blocks",
     check: Check::Plan(one_hot_block),
 };
 

@@ -121,13 +121,14 @@ pub(super) const DUPLICATES_IN_FLIGHT: LayerRule = LayerRule {
     reads: "hashLock.concurrentDataMatches beside hashLock.dedupeAdviceValid",
     threshold: Threshold::above(50.0, Unit::Percent),
     remedy: "Let duplicates reach back farther: content = { distance = \"N\" } with more blocks than are in flight.",
-    source: "source on measuring deduplication; fio repeats neighbours by default",
+    source: "articles on testing deduplication; fio repeats neighbours by default",
     check: Check::Stage(duplicates_in_flight),
 };
 
 fn duplicates_in_flight(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
     /// Fewer duplicates than this share of the writes are chance.
     const SOME: f64 = 0.01;
+    facts.settings.get("dedupe").filter(|dedupe| *dedupe == "on")?;
     let stats = stats(facts, stage)?;
     let near = stats.counted("hashLock.concurrentDataMatches")?;
     let found = near + stats.counted("hashLock.dedupeAdviceValid")?;

@@ -11,7 +11,7 @@ use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts, Stretch, Threshold,
 fn discarded(load: &LoadSummary) -> Option<f64> {
     let operations = load.operations.iter().filter(|(name, _)| name.ends_with("discard"));
     let bytes: u64 = operations.map(|(_, operation)| operation.bytes).sum();
-    (bytes >= BLOCK).then(|| (bytes / BLOCK) as f64)
+    (bytes >= BLOCK).then_some((bytes / BLOCK) as f64)
 }
 
 pub(super) const IN_VAIN: LayerRule = LayerRule {

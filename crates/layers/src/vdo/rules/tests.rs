@@ -40,6 +40,56 @@ fn sample(at_ns: u64, source: &str, mark: &str, fields: &[(&str, f64)]) -> Sampl
     }
 }
 
+/// What the volume says of itself.
+fn stats(at_s: u64, mark: &str, overhead: f64, written: f64) -> SampleRow {
+    let fields = [
+        ("overheadBlocksUsed", overhead),
+        ("physicalBlocks", 101_000.0),
+        ("dataBlocksUsed", 1000.0 + written / 9.0),
+        ("logicalBlocks", 262_144.0),
+        ("logicalBlocksUsed", 262_144.0),
+        ("biosIn.write", written),
+        ("biosIn.read", 0.0),
+        ("biosIn.flush", 0.0),
+        ("biosIn.fua", 0.0),
+        ("biosInPartial.write", 0.0),
+        ("biosOutCompleted.write", written / 9.0),
+        ("biosJournalCompleted.write", written / 100.0),
+        ("packer.compressedFragmentsWritten", written / 3.0),
+        ("packer.compressedBlocksWritten", written / 9.0),
+        ("errors.noSpaceErrorCount", 0.0),
+        ("blockMap.pagesLoaded", 0.0),
+        ("blockMapCacheSize", 134_217_728.0),
+        ("hashLock.dedupeAdviceValid", written / 10.0),
+        ("hashLock.concurrentDataMatches", 0.0),
+        ("dedupeAdviceTimeouts", 0.0),
+        ("allocator.slabsReopened", 0.0),
+        ("allocator.slabCount", 3.0),
+        ("currentVIOsInProgress", 32.0),
+        ("maxVIOs", 300.0),
+    ];
+    sample(at_s * SECOND, "vdo.stats", mark, &fields)
+}
+
+/// What threads and the device did; each thread took 4 s in the end.
+fn rest(at_s: u64, mark: &str, share: f64) -> [SampleRow; 2] {
+    let names = [
+        "logQ0", "physQ0", "hashQ0", "cpuQ0", "cpuQ1", "bioQ0", "ackQ", "journalQ", "packerQ",
+        "dedupeQ",
+    ];
+    let threads: Vec<_> = names.iter().map(|name| (*name, 4.0 * share)).collect();
+    let disk = [
+        ("data.busy_ms", 5000.0 * share),
+        ("data.weighted_ms", 9000.0 * share),
+        ("data.flushes", 100.0 * share),
+        ("data.flush_ms", 1000.0 * share),
+    ];
+    [
+        sample(at_s * SECOND, "vdo.threads", mark, &threads),
+        sample(at_s * SECOND, "machine.diskstats", mark, &disk),
+    ]
+}
+
 fn stage(index: usize, kind: &str, start_s: u64, end_s: u64) -> StageRecord {
     StageRecord {
         index,
@@ -61,56 +111,39 @@ fn operation(does: Does, order: Order) -> PlannedOperation {
     PlannedOperation { name, does, size_unit: 4096, align: 4096, order }
 }
 
+/// Allocated, filled, then written at random.
+fn planned() -> Vec<PlannedStage> {
+    let load = PlannedLoad {
+        operations: vec![operation(Does::Writes, Order::Even)],
+        range_bytes: Some(GIB),
+        blocks_in_flight: 32,
+        ios_in_flight: 32,
+        written_blocks: Some(262_144),
+        direct: true,
+        dedupe_percent: 50.0,
+        compress: "2.5x".into(),
+        compresses: true,
+        lz4_bytes: Some(1638.0),
+        fragments_per_block: Some(2),
+        alike: true,
+        ..PlannedLoad::default()
+    };
+    let planned = |kind: &str, measured, load| PlannedStage {
+        kind: kind.into(),
+        name: kind.into(),
+        measured,
+        load,
+        synced: None,
+    };
+    let prefill =
+        PlannedStage { name: "prefill".into(), ..planned("load", false, Some(load.clone())) };
+    vec![planned("allocate", false, None), prefill, planned("load", true, Some(load))]
+}
+
 impl Case {
     /// Allocated first, then 9,000 blocks written at random in 10 s and packed.
     fn healthy() -> Self {
         let layer = (KIND.parse)(&toml::Table::new()).unwrap();
-        let stats = |at_s: u64, mark: &str, overhead: f64, written: f64| {
-            let fields = [
-                ("overheadBlocksUsed", overhead),
-                ("physicalBlocks", 101_000.0),
-                ("dataBlocksUsed", 1000.0 + written / 9.0),
-                ("logicalBlocks", 262_144.0),
-                ("logicalBlocksUsed", 262_144.0),
-                ("biosIn.write", written),
-                ("biosIn.read", 0.0),
-                ("biosIn.flush", 0.0),
-                ("biosIn.fua", 0.0),
-                ("biosInPartial.write", 0.0),
-                ("biosOutCompleted.write", written / 9.0),
-                ("biosJournalCompleted.write", written / 100.0),
-                ("packer.compressedFragmentsWritten", written / 3.0),
-                ("packer.compressedBlocksWritten", written / 9.0),
-                ("errors.noSpaceErrorCount", 0.0),
-                ("blockMap.pagesLoaded", 0.0),
-                ("blockMapCacheSize", 134_217_728.0),
-                ("hashLock.dedupeAdviceValid", written / 10.0),
-                ("hashLock.concurrentDataMatches", 0.0),
-                ("dedupeAdviceTimeouts", 0.0),
-                ("allocator.slabsReopened", 0.0),
-                ("allocator.slabCount", 3.0),
-                ("currentVIOsInProgress", 32.0),
-                ("maxVIOs", 2048.0),
-            ];
-            sample(at_s * SECOND, "vdo.stats", mark, &fields)
-        };
-        let rest = |at_s: u64, mark: &str, share: f64| {
-            let names = [
-                "logQ0", "physQ0", "hashQ0", "cpuQ0", "cpuQ1", "bioQ0", "ackQ", "journalQ",
-                "packerQ", "dedupeQ",
-            ];
-            let threads: Vec<_> = names.iter().map(|name| (*name, 4.0 * share)).collect();
-            let disk = [
-                ("data.busy_ms", 5000.0 * share),
-                ("data.weighted_ms", 9000.0 * share),
-                ("data.flushes", 100.0 * share),
-                ("data.flush_ms", 1000.0 * share),
-            ];
-            [
-                sample(at_s * SECOND, "vdo.threads", mark, &threads),
-                sample(at_s * SECOND, "machine.diskstats", mark, &disk),
-            ]
-        };
         let mut samples =
             vec![stats(0, STAGE_START, 100.0, 0.0), stats(1, STAGE_END, 600.0, 400.0)];
         samples.push(stats(2, STAGE_START, 600.0, 400.0));
@@ -120,39 +153,11 @@ impl Case {
         let text = |k: &str, v: &str| (k.to_owned(), v.to_owned());
         let mut settings = layer.settings();
         settings.insert("logical_size".into(), "1G".into());
-        let load = PlannedLoad {
-            operations: vec![operation(Does::Writes, Order::Even)],
-            range_bytes: Some(GIB),
-            blocks_in_flight: 32,
-            ios_in_flight: 32,
-            written_blocks: Some(262_144),
-            direct: true,
-            dedupe_percent: 50.0,
-            compress: "2.5x".into(),
-            compresses: true,
-            lz4_bytes: Some(1638.0),
-            fragments_per_block: Some(2),
-            alike: true,
-            ..PlannedLoad::default()
-        };
-        let planned = |kind: &str, measured, load| PlannedStage {
-            kind: kind.into(),
-            name: kind.into(),
-            measured,
-            load,
-            synced: None,
-        };
-        let prefill =
-            PlannedStage { name: "prefill".into(), ..planned("load", false, Some(load.clone())) };
         Self {
             settings,
             samples,
             stages: vec![stage(0, "allocate", 0, 1), stage(1, "load", 2, 12)],
-            planned: vec![
-                planned("allocate", false, None),
-                prefill,
-                planned("load", true, Some(load)),
-            ],
+            planned: planned(),
             figures: LayerFigures::from([
                 ("data_blocks_used".into(), Some(4000.0)),
                 ("compressed_fragments".into(), Some(8000.0)),
@@ -487,6 +492,19 @@ fn a_cache_that_misses_is_told_the_size_that_holds_the_leaves_and_a_cold_one_is_
     let cold = only(|c| c.stats("blockMap.pagesLoaded", 6624.0));
     assert_eq!(changes(&cold), [""; 0]);
     assert!(cold.message.contains("for the first time"), "{cold:?}");
+}
+
+#[test]
+fn a_pool_that_was_full_in_a_burst_alone_explains_nothing_and_its_high_water_mark_is_no_pool() {
+    let burst = only(|c| c.stats("maxVIOs", 2048.0));
+    assert_eq!((burst.figures[1].value, burst.explains_percent), (2048.0, Some(0.0)));
+    let full = only(|c| c.stats("currentVIOsInProgress", 2048.0));
+    assert_eq!(full.explains_percent, Some(50.0), "one of two samples saw it");
+    let small = Case::after(|c| {
+        c.stats("currentVIOsInProgress", 800.0);
+        c.stats("maxVIOs", 800.0);
+    });
+    assert_eq!(small, []);
 }
 
 #[test]

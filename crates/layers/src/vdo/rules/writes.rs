@@ -1,6 +1,6 @@
 //! How writes came: in flight, flushed, in parts of blocks, over each other.
 
-use results::model::Severity;
+use results::model::{SampleRow, Severity};
 use units::Unit;
 
 use super::stats;
@@ -38,32 +38,38 @@ fn flush_rate(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
     Some(Noticed { figures, explains_percent: Some(share.min(100.0)), ..Noticed::default() })
 }
 
+/// I/Os that VDO has in flight at most. `maxVIOs` is not that: it is the most that there ever were.
+pub(super) const POOL: f64 = 2048.0;
+
 pub(super) const POOL_FULL: LayerRule = LayerRule {
     id: "pool_full",
     text: "VDO's pool of I/Os in flight was full: what is more waits before it, and counts as latency.",
-    reads: "the most of currentVIOsInProgress, of maxVIOs",
+    reads: "the most of currentVIOsInProgress, and of maxVIOs where it grew, of 2048",
     threshold: Threshold::above(90.0, Unit::Percent),
     remedy: "Lower jobs x depth x block size below 2048 blocks of 4 KiB: the pool cannot be made larger.",
     source: "thesis 4.2.7; dm-vdo: 2048 data_vios",
     check: Check::Stage(pool_full),
 };
 
+/// A pool that was full once in a burst explains little: the score is the share of samples that saw it full.
 fn pool_full(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
     let source = format!("{}.stats", facts.layer);
-    let samples = stage.samples(&source);
-    let field =
-        |row: &results::model::SampleRow, name: &str| row.fields.get(name).copied().flatten();
-    let (most, pool) = samples
-        .filter_map(|row| Some((field(row, "currentVIOsInProgress")?, field(row, "maxVIOs")?)))
-        .max_by(|a, b| a.0.total_cmp(&b.0))?;
-    let share = (pool > 0.0).then(|| bar.passed(100.0 * most / pool))??;
+    let field = |row: &SampleRow| row.fields.get("currentVIOsInProgress").copied().flatten();
+    let seen: Vec<f64> = stage.samples(&source).filter_map(field).collect();
+    let span = stats(facts, stage)?;
+    let grew = span.counted("maxVIOs").is_some_and(|grew| grew > 0.0);
+    let peak = span.end("maxVIOs").filter(|_| grew);
+    let most = seen.iter().copied().chain(peak).max_by(f64::total_cmp)?;
+    let share = bar.passed(100.0 * most / POOL)?;
+    let full = seen.iter().filter(|now| bar.passed(100.0 * **now / POOL).is_some()).count();
+    let full = 100.0 * full as f64 / seen.len().max(1) as f64;
     Some(Noticed {
         figures: vec![
             bar.figure("most of the pool in use", share),
             figure("most I/Os in progress", most, Unit::Count),
-            figure("pool", pool, Unit::Count),
+            figure("samples that saw it full", full, Unit::Percent),
         ],
-        explains_percent: Some(share.min(100.0)),
+        explains_percent: Some(full),
         ..Noticed::default()
     })
 }

@@ -1,0 +1,191 @@
+//! `fathom doctor RESULT --prove`: limits put to the test, the variant with one change beside the variant as it was.
+
+use std::path::{Path, PathBuf};
+
+use doctor::{Next, Suspect};
+use experiment::{Plan, Trial};
+use results::ResultSet;
+use results::model::{Accelerator, Finding, Proof, ProofRound};
+use run::local::{self, Machine};
+use run::{Asked, LAB, Outcome, Source, Start};
+use sys::interrupt::Interrupt;
+
+use crate::args::{DoctorArgs, GuestArgs};
+use crate::choices::ledger;
+use crate::commands::lab;
+use crate::failure::Failure;
+use crate::terminal::say;
+
+/// What the guest is like unless told otherwise.
+const GUEST: GuestArgs =
+    GuestArgs { memory: None, cpus: None, plain_command_line: false, tcg: false, mirror: None };
+
+/// Names that the changed variant may have: the experiment may use the first itself.
+const NAMES: [&str; 2] = ["changed", "changed-by-doctor"];
+
+/// Tries what would take each limit away, and notes what came of it in the findings.
+pub fn run(
+    args: &DoctorArgs,
+    result: &ResultSet,
+    findings: &mut [Finding],
+    rule: Option<&str>,
+) -> Result<(), Failure> {
+    let suspects = doctor::suspects(result, findings, rule);
+    let Some(text) = result.experiment_toml.clone() else {
+        let error = format!("{} does not hold its experiment", result.path.display());
+        return Err(
+            Failure::data(error).with_help("run the experiment again, and prove that result")
+        );
+    };
+    check(args, result, findings, &suspects, rule)?;
+    let source = Source { name: result.path.join("experiment.toml").display().to_string(), text };
+    let out = folder(args, result)?;
+    for suspect in suspects.iter().take(doctor::SHOWN) {
+        let proof = prove(args, result, suspect, &source, &out)?;
+        let changes: Vec<_> = suspect.changes.iter().map(ToString::to_string).collect();
+        let (word, changes) = (proof.outcome.word(), changes.join(", "));
+        say(&format!("{} {word}: with {changes} {}", suspect.rule, proof.said()));
+        if let Some(finding) = findings.get_mut(suspect.finding) {
+            finding.proof = Some(proof);
+        }
+    }
+    Ok(())
+}
+
+/// Refuses what cannot be proved, before anything runs.
+fn check(
+    args: &DoctorArgs,
+    result: &ResultSet,
+    findings: &[Finding],
+    suspects: &[Suspect],
+    rule: Option<&str>,
+) -> Result<(), Failure> {
+    if let Some(rule) = rule.filter(|_| suspects.is_empty()) {
+        let there = findings.iter().any(|finding| finding.rule == rule);
+        let known = doctor::rules().iter().any(|known| known.id == rule);
+        let why = match (there, known) {
+            (true, _) => format!("No setting takes away what rule '{rule}' found"),
+            (false, true) => format!("Rule '{rule}' found nothing in this result"),
+            (false, false) => format!("There is no rule '{rule}'"),
+        };
+        let able = doctor::suspects(result, findings, None);
+        let names: Vec<_> = able.iter().map(|suspect| suspect.rule.as_str()).collect();
+        let help = match &*names {
+            [] => "nothing that limits this result can be proved by a setting".to_owned(),
+            names => format!("these can be proved: {}", names.join(", ")),
+        };
+        return Err(Failure::usage(why).with_help(help));
+    }
+    if suspects.is_empty() {
+        say("Nothing to prove: no limit was found that a setting takes away.");
+        return Ok(());
+    }
+    if result.manifest.plan.questions.is_empty() {
+        let error = "The experiment asks nothing, so that there is no figure to compare";
+        return Err(Failure::usage(error).with_help("give it a [[question]], and run it again"));
+    }
+    if !args.lab && !args.simulate {
+        let error = "A proof runs the experiment again, and nothing says where";
+        return Err(
+            Failure::usage(error).with_help("add --lab: it runs in a disposable virtual machine")
+        );
+    }
+    Ok(())
+}
+
+/// The directory of all rounds.
+fn folder(args: &DoctorArgs, result: &ResultSet) -> Result<PathBuf, Failure> {
+    let name = &result.manifest.plan.experiment;
+    let out = args.out.clone().unwrap_or_else(|| {
+        let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
+        PathBuf::from(format!("{name}-proof-{now}"))
+    });
+    if out.exists() {
+        let error = format!("{} exists already", out.display());
+        return Err(Failure::usage(error).with_help("name a new directory with --out"));
+    }
+    Ok(out)
+}
+
+fn prove(
+    args: &DoctorArgs,
+    result: &ResultSet,
+    suspect: &Suspect,
+    source: &Source,
+    out: &Path,
+) -> Result<Proof, Failure> {
+    let facts = &result.manifest.plan;
+    let taken = |name: &&&str| !facts.variants.iter().any(|variant| variant.name == **name);
+    let name = NAMES.iter().find(taken).unwrap_or(&NAMES[0]);
+    let trial = Trial { of: suspect.variant.clone(), name: (*name).to_owned(), set: suspect.set() };
+    let (mut rounds, mut figure): (Vec<ProofRound>, String) = Default::default();
+    loop {
+        if let Next::Known(outcome) = doctor::next(&rounds) {
+            return Ok(Proof { outcome, figure, rounds });
+        }
+        let asked = Asked {
+            repeat: Some(args.repeat),
+            scale: facts.scale.clone(),
+            trial: Some(trial.clone()),
+            ..Asked::default()
+        };
+        let plan = asked.plan(source, LAB)?;
+        let dir = out.join(format!("{}-{}", suspect.rule, rounds.len() + 1));
+        let measured = measure(args, source, &plan, dir)?;
+        let said = doctor::round(&measured, &analysis::analyse(&measured));
+        let Some((of, round)) = said else {
+            let error = format!("The result in {} has no verdict", measured.path.display());
+            return Err(
+                Failure::data(error).with_help("its first question has no figure in this variant")
+            );
+        };
+        figure = of;
+        rounds.push(round);
+    }
+}
+
+/// Runs the plan of a trial.
+fn measure(
+    args: &DoctorArgs,
+    source: &Source,
+    plan: &Plan,
+    dir: PathBuf,
+) -> Result<ResultSet, Failure> {
+    if let Some(folder) = dir.parent() {
+        std::fs::create_dir_all(folder).map_err(Failure::environment)?;
+    }
+    let (outcome, dir) = if args.lab {
+        let own = lab::own_args(source.name.clone(), dir, &GUEST);
+        lab::execute_plan(&own, source, plan, None)?
+    } else {
+        (simulate(source, plan, &dir)?, dir)
+    };
+    match outcome {
+        Outcome::Complete => Ok(results::open(&dir)?),
+        Outcome::Interrupted => Err(Failure::interrupted()),
+        _ => {
+            let error = format!("The proof's run in {} is {}", dir.display(), outcome.word());
+            let failure = match outcome {
+                Outcome::TeardownFailed => Failure::teardown(error),
+                _ => Failure::data(error),
+            };
+            Err(failure.with_help("see it with fathom show"))
+        }
+    }
+}
+
+fn simulate(source: &Source, plan: &Plan, dir: &Path) -> Result<Outcome, Failure> {
+    let interrupt = Interrupt::new();
+    interrupt.on_signals().map_err(Failure::environment)?;
+    let start = Start {
+        command: std::env::args().collect(),
+        tool_version: env!("CARGO_PKG_VERSION").into(),
+        accelerator: Accelerator::None,
+        accelerator_reason: None,
+        simulated: true,
+        host: host::facts(),
+        experiment_text: source.text.clone(),
+    };
+    let ledger = ledger(dir, plan, start, None, Box::new(|_| {}))?;
+    Ok(local::run(plan, &Machine::Simulated { pace: None }, &[], ledger, &interrupt)?)
+}

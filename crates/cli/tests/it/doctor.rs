@@ -1,0 +1,159 @@
+//! `fathom doctor`: rules, plans, results, and what real VDO makes them say.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::lab::ready;
+use crate::program::{expect, fresh, json, text};
+
+/// The ids of findings.
+fn ids(findings: &Value) -> Vec<&str> {
+    findings.as_array().unwrap().iter().map(|f| f["rule"].as_str().unwrap()).collect()
+}
+
+/// An experiment file with these stages on a VDO volume.
+fn experiment(dir: &Path, settings: &str, stages: &str) -> PathBuf {
+    let path = dir.join("made.toml");
+    let text = format!(
+        r#"
+name = "made"
+about = "Made to be looked at"
+repeat = 1
+[devices.data]
+size = "7G"
+[[stack]]
+layer = "vdo"
+on = "data"
+logical_size = "1G"
+{settings}
+{stages}
+"#
+    );
+    std::fs::write(&path, text).unwrap();
+    path
+}
+
+const FLUSHED: &str = r#"
+[[stage]]
+do = "load"
+name = "flushed"
+measure = true
+ops = { randwrite = 100 }
+pattern = "permutation"
+bytes = "4M"
+sync = "fsync"
+content = { dedupe = "0%", compress = "2.5x" }
+"#;
+
+const DEEP: &str = r#"
+[[stage]]
+do = "load"
+name = "deep"
+measure = true
+ops = { randwrite = 100 }
+pattern = "permutation"
+bytes = "64M"
+jobs = 2
+depth = 1536
+content = { dedupe = "0%", compress = "2.5x", zero = "30%" }
+[[question]]
+metric = "iops"
+operation = "randwrite"
+stage = "deep"
+"#;
+
+#[test]
+fn every_rule_is_listed_with_what_it_reads_and_where_it_comes_from() {
+    let rules = json(&["doctor", "--rules", "--json"]);
+    let rules = rules.as_array().unwrap();
+    assert!(rules.len() > 50, "{}", rules.len());
+    let misses = rules.iter().find(|rule| rule["id"] == "block_map_misses").unwrap();
+    assert_eq!((&misses["layer"], &misses["when"]), (&"vdo".into(), &"after".into()));
+    assert_eq!(misses["threshold"]["text"], "above 5 %");
+    let shown = expect(0, &["doctor", "--rules"]).out;
+    assert!(shown.contains("vdo, before a run") && shown.contains("thesis 5.3"), "{shown}");
+}
+
+#[test]
+fn a_plan_is_looked_at_before_it_runs_by_name_and_by_file() {
+    let shown = expect(0, &["doctor", "vdo-vs-plain"]).out;
+    assert!(shown.starts_with("Nothing found"), "{shown}");
+    let (dir, _) = fresh();
+    let path = experiment(dir.path(), "", &[FLUSHED, DEEP].concat());
+    let found = json(&["doctor", text(&path), "--json"]);
+    let ids = ids(&found);
+    for rule in ["no_allocate", "content_doubtful", "depth_beyond_pool"] {
+        assert!(ids.contains(&rule), "{found:#}");
+    }
+    let deep = found.as_array().unwrap().iter().find(|f| f["rule"] == "depth_beyond_pool").unwrap();
+    assert_eq!(deep["figures"][0]["value"], 3072.0);
+    assert_eq!(deep["figures"][0]["threshold"], 2048.0);
+}
+
+#[test]
+fn what_is_neither_result_nor_experiment_is_told_apart() {
+    let near = expect(2, &["doctor", "vdo-vs-plan"]).err;
+    assert!(near.contains("did you mean 'vdo-vs-plain'"), "{near}");
+    let lost = expect(2, &["doctor", "lost.toml"]).err;
+    assert!(lost.contains("Cannot read experiment file lost.toml"), "{lost}");
+    let (dir, out) = fresh();
+    let none = expect(5, &["doctor", text(&out)]).err;
+    assert!(none.contains("There is no result at"), "{none}");
+    let path = experiment(dir.path(), "", DEEP);
+    let early = expect(2, &["doctor", text(&path), "--prove"]).err;
+    assert!(early.contains("only what a result shows can be proved"), "{early}");
+}
+
+/// On simulated layers a thread more or less changes nothing, and is refuted.
+#[test]
+fn a_suspicion_is_put_to_the_test_and_what_changes_nothing_is_refuted() {
+    let (dir, out) = fresh();
+    let path = experiment(
+        dir.path(),
+        "hash_zone_threads = 2",
+        &["[[stage]]\ndo = \"allocate\"", DEEP].concat(),
+    );
+    expect(0, &["run", text(&path), "--simulate", "--out", text(&out)]);
+    let found = json(&["doctor", text(&out), "--json"]);
+    assert!(ids(&found).contains(&"threads_idle"), "{found:#}");
+    let homeless = expect(2, &["doctor", text(&out), "--prove", "threads_idle"]).err;
+    assert!(homeless.contains("help: add --lab"), "{homeless}");
+    let unknown = expect(2, &["doctor", text(&out), "--prove", "no_such", "--lab"]).err;
+    assert!(unknown.contains("There is no rule 'no_such'"), "{unknown}");
+    let silent = expect(2, &["doctor", text(&out), "--prove", "cache_small", "--lab"]).err;
+    assert!(silent.contains("Rule 'cache_small' found nothing"), "{silent}");
+    let proofs = dir.path().join("proofs");
+    let args = ["--prove", "threads_idle", "--simulate", "--json", "--out", text(&proofs)];
+    let found = json(&[&["doctor", text(&out)], &args[..]].concat());
+    let idle = found.as_array().unwrap().iter().find(|f| f["rule"] == "threads_idle").unwrap();
+    assert_eq!(idle["changes"][0]["key"], "vdo.hash_zone_threads");
+    assert_eq!(idle["proof"]["outcome"], "refuted", "{idle:#}");
+    assert_eq!(idle["proof"]["rounds"][0]["repeats"], 5);
+    let tried = results::open(&proofs.join("threads_idle-1")).unwrap();
+    let settings =
+        |n: usize| &tried.manifest.plan.variants[n].stack[1].settings["hash_zone_threads"];
+    assert_eq!((&**settings(0), &**settings(1)), ("2", "1"));
+    assert_ne!(tried.manifest.seed, results::open(&out).unwrap().manifest.seed);
+}
+
+/// One boot provokes rules on the real layer: nothing allocated, a flush for each write, more in flight than VDO takes, and zeros.
+#[test]
+fn real_vdo_makes_rules_fire() {
+    let Some(_turn) = ready("real_vdo_makes_rules_fire") else { return };
+    let (dir, out) = fresh();
+    let path = experiment(dir.path(), "", &[FLUSHED, DEEP].concat());
+    expect(0, &["lab", "run", text(&path), "--out", text(&out)]);
+    let found = json(&["doctor", text(&out), "--json"]);
+    let ids = ids(&found);
+    for rule in ["map_unallocated", "flush_rate", "packer_idle", "pool_full", "saving_of_zeros"] {
+        assert!(ids.contains(&rule), "{rule}: {found:#}");
+    }
+    let finding =
+        |rule: &str| found.as_array().unwrap().iter().find(|f| f["rule"] == rule).unwrap();
+    let figure = |rule: &str| finding(rule)["figures"][0]["value"].as_f64().unwrap();
+    assert!(figure("flush_rate") > 50.0, "{:#}", finding("flush_rate"));
+    assert!(figure("packer_idle") < 10.0, "{:#}", finding("packer_idle"));
+    let range = &finding("packer_idle")["range"];
+    assert!(range["end_ns"].as_u64() > range["start_ns"].as_u64(), "{range}");
+}

@@ -1,0 +1,36 @@
+//! A variant that the file does not have.
+
+use super::*;
+use crate::{Trial, compose_trial, shipped};
+
+fn trial(of: &str, name: &str, set: &str) -> Result<crate::Plan, crate::ExperimentError> {
+    let trial = Trial { of: of.into(), name: name.into(), set: set.into() };
+    let choices = Choices { only: vec![of.into(), name.into()], ..choices() };
+    compose_trial("a.toml", shipped("vdo-vs-plain").unwrap().text, &choices, &trial)
+}
+
+#[test]
+fn a_trial_stands_beside_the_variant_that_it_changes_and_answers_the_first_question() {
+    let plan = trial("vdo", "changed", "\"vdo.block_map_cache\" = \"256M\"").unwrap();
+    let caches: Vec<_> = plan
+        .facts
+        .variants
+        .iter()
+        .map(|v| (v.name.as_str(), v.stack[1].settings["block_map_cache"].as_str()))
+        .collect();
+    assert_eq!(caches, [("vdo", "128M"), ("changed", "256M")]);
+    assert_eq!(plan.facts.questions.len(), 1);
+    let stages = |n: usize| plan.facts.variants[n].stages.len();
+    assert_eq!(stages(0), stages(1));
+}
+
+#[test]
+fn what_a_trial_cannot_change_is_told() {
+    let told = |of, name, set| trial(of, name, set).unwrap_err().mistakes[0].message.clone();
+    let set = "\"vdo.compression\" = false";
+    assert!(told("vdo", "plain", set).contains("a variant 'plain' of its own"));
+    assert!(told("other", "changed", set).contains("no variant 'other'"));
+    assert!(told("vdo", "changed", "\"vdo.no_such\" = 1").contains("no_such"));
+    assert!(told("vdo", "changed", "= 1").contains("no TOML"));
+    assert!(told("vdo", "changed", "\"vdo.block_map_cache\" = \"16M\"").contains("16M"));
+}
