@@ -45,6 +45,7 @@ pub const SHIPPED: &[Shipped] = &[
     },
     Shipped { name: "vdo-index", text: include_str!("../../../experiments/vdo-index.toml") },
     Shipped { name: "vdo-reclaim", text: include_str!("../../../experiments/vdo-reclaim.toml") },
+    Shipped { name: "vdo-threads", text: include_str!("../../../experiments/vdo-threads.toml") },
     Shipped { name: "vdo-vs-plain", text: include_str!("../../../experiments/vdo-vs-plain.toml") },
 ];
 
