@@ -44,7 +44,12 @@ pub const SHIPPED: &[Shipped] = &[
         text: include_str!("../../../experiments/vdo-durability.toml"),
     },
     Shipped { name: "vdo-index", text: include_str!("../../../experiments/vdo-index.toml") },
+    Shipped {
+        name: "vdo-journal-device",
+        text: include_str!("../../../experiments/vdo-journal-device.toml"),
+    },
     Shipped { name: "vdo-reclaim", text: include_str!("../../../experiments/vdo-reclaim.toml") },
+    Shipped { name: "vdo-threads", text: include_str!("../../../experiments/vdo-threads.toml") },
     Shipped { name: "vdo-vs-plain", text: include_str!("../../../experiments/vdo-vs-plain.toml") },
 ];
 
