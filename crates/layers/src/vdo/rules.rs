@@ -1,6 +1,7 @@
 //! What the doctor knows about VDO: figures that mean less than they seem to, what limits a volume, and plans that cannot show what
 //! they are made for. One file for each thing that rules look at.
 
+mod asked;
 mod before;
 mod content;
 mod device;
@@ -33,6 +34,7 @@ pub(super) const RULES: &[LayerRule] = &[
     map::UNALLOCATED,
     content::NOT_PACKABLE,
     content::INDEX_NOT_AS_ASKED,
+    asked::TABLE_NOT_AS_ASKED,
     content::SAVING_OF_ZEROS,
     content::DUPLICATES_IN_FLIGHT,
     space::OUT_OF_SPACE,

@@ -187,6 +187,15 @@ impl Case {
         self.settings.insert(key.into(), value.into());
     }
 
+    /// The table that the kernel runs, with so many threads that acknowledge and pages of cache.
+    fn table(&mut self, ack: u32, cache: u64) {
+        let table = format!(
+            "0 2097152 vdo V4 /dev/dm-0 1310720 4096 {cache} 16380 deduplication on compression on maxDiscard 1 ack {ack} \
+             bio 4 bioRotationInterval 64 cpu 2 hash 1 logical 1 physical 1"
+        );
+        self.facts.insert("vdo.table".into(), table);
+    }
+
     fn figure(&mut self, id: &str, value: Option<f64>) {
         self.figures.insert(id.into(), value);
     }
@@ -323,6 +332,11 @@ const CASES: &[(&str, Spoil, Spoil)] = &[
             c.set("index_memory", "512M");
             c.facts.insert("vdo.config.index.memorySize".into(), "0.5".into());
         },
+    ),
+    (
+        "table_not_as_asked",
+        |c| c.table(2, 32_768),
+        |c| c.table(1, 32_768),
     ),
     (
         "saving_of_zeros",
