@@ -49,6 +49,10 @@ pub const SHIPPED: &[Shipped] = &[
         text: include_str!("../../../experiments/vdo-journal-device.toml"),
     },
     Shipped { name: "vdo-reclaim", text: include_str!("../../../experiments/vdo-reclaim.toml") },
+    Shipped {
+        name: "vdo-steady-state",
+        text: include_str!("../../../experiments/vdo-steady-state.toml"),
+    },
     Shipped { name: "vdo-threads", text: include_str!("../../../experiments/vdo-threads.toml") },
     Shipped { name: "vdo-vs-plain", text: include_str!("../../../experiments/vdo-vs-plain.toml") },
 ];
