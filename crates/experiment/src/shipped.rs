@@ -43,6 +43,7 @@ pub const SHIPPED: &[Shipped] = &[
         name: "vdo-durability",
         text: include_str!("../../../experiments/vdo-durability.toml"),
     },
+    Shipped { name: "vdo-filling", text: include_str!("../../../experiments/vdo-filling.toml") },
     Shipped { name: "vdo-index", text: include_str!("../../../experiments/vdo-index.toml") },
     Shipped {
         name: "vdo-journal-device",
