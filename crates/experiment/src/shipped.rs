@@ -43,12 +43,17 @@ pub const SHIPPED: &[Shipped] = &[
         name: "vdo-durability",
         text: include_str!("../../../experiments/vdo-durability.toml"),
     },
+    Shipped { name: "vdo-filling", text: include_str!("../../../experiments/vdo-filling.toml") },
     Shipped { name: "vdo-index", text: include_str!("../../../experiments/vdo-index.toml") },
     Shipped {
         name: "vdo-journal-device",
         text: include_str!("../../../experiments/vdo-journal-device.toml"),
     },
     Shipped { name: "vdo-reclaim", text: include_str!("../../../experiments/vdo-reclaim.toml") },
+    Shipped {
+        name: "vdo-steady-state",
+        text: include_str!("../../../experiments/vdo-steady-state.toml"),
+    },
     Shipped { name: "vdo-threads", text: include_str!("../../../experiments/vdo-threads.toml") },
     Shipped { name: "vdo-vs-plain", text: include_str!("../../../experiments/vdo-vs-plain.toml") },
 ];
