@@ -97,6 +97,20 @@ impl Stage {
         }
     }
 
+    /// The points of its sweep.
+    pub fn points(&self) -> &[Point] {
+        match &self.task {
+            Task::Sweep(points) => points,
+            _ => &[],
+        }
+    }
+
+    /// What its figures can be called by: its name, and those of its points.
+    pub fn names(&self) -> impl Iterator<Item = String> {
+        let points = self.points().iter().map(|point| point.name.clone());
+        std::iter::once(self.name.clone()).chain(points)
+    }
+
     /// Its command, if it is one.
     pub fn command(&self) -> Option<&Command> {
         match &self.task {

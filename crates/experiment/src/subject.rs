@@ -9,8 +9,11 @@ use crate::stacks::VariantStack;
 use crate::stages::{self, Stage};
 
 const METRIC: Key = Key { name: "metric", takes: "a metric of docs/json.md", example: "\"iops\"" };
-const STAGE: Key =
-    Key { name: "stage", takes: "the name of a measured stage", example: "\"warm\"" };
+const STAGE: Key = Key {
+    name: "stage",
+    takes: "the name of a measured stage, or of a point of its sweep",
+    example: "\"warm\"",
+};
 const OPERATION: Key =
     Key { name: "operation", takes: "an operation of a measured stage", example: "\"randwrite\"" };
 const LAYER: Key =
@@ -114,15 +117,18 @@ impl Subject {
 
     fn check_stage(&self, stages: &[Stage]) -> Option<Diagnostic> {
         let measured: Vec<&Stage> = stages.iter().filter(|s| s.measured).collect();
-        let names: Vec<String> = measured.iter().map(|stage| stage.name.clone()).collect();
+        let called = |stage: &Stage, name: &String| {
+            stage.name == *name || stage.points().iter().any(|point| point.name == *name)
+        };
         if let Some(stage) = &self.stage
-            && !names.contains(stage)
+            && !measured.iter().any(|measured| called(measured, stage))
         {
+            let names: Vec<String> = measured.iter().flat_map(|stage| stage.names()).collect();
             let message = format!("No measured stage is called '{stage}'");
             return Some(self.unknown("stage", stage, message, &names));
         }
         let operation = self.operation.as_ref()?;
-        let own = |stage: &&&Stage| self.stage.as_ref().is_none_or(|name| stage.name == *name);
+        let own = |stage: &&&Stage| self.stage.as_ref().is_none_or(|name| called(stage, name));
         let loads = measured.iter().filter(own).filter_map(|stage| stage.load());
         let mut operations: Vec<_> = loads.flat_map(stages::operations).collect();
         operations.sort();

@@ -106,3 +106,21 @@ fn a_wrong_sweep_is_told_at_its_line_with_the_remedy() {
     let shown = plan(&idle).unwrap_err().render(false);
     assert!(shown.contains("is not measured") && shown.contains("measure = true"), "{shown}");
 }
+
+#[test]
+fn a_point_can_be_asked_about_by_its_name() {
+    let text = |stage: &str| {
+        format!(
+            "{HEAD}{READS}sweep = {{ depth = [1, 16] }}\n[[question]]\nmetric = \"iops\"\nstage = \"{stage}\"\n\
+             operation = \"randread\"\n[[expect]]\nmetric = \"iops\"\nstage = \"{stage}\"\noperation = \"randread\"\nnear = 86\n\
+             tolerance = \"10 %\"\n"
+        )
+    };
+    let asked = plan(&text("random depth=16")).unwrap().facts;
+    assert_eq!(asked.questions[0].stage.as_deref(), Some("random depth=16"));
+    assert_eq!(asked.expectations[0].figure.stage.as_deref(), Some("random depth=16"));
+    assert!(plan(&text("random")).is_ok());
+    let error = plan(&text("random depth=8")).unwrap_err();
+    let help = error.mistakes[0].help.as_ref().unwrap();
+    assert!(help.contains("random depth=1, random depth=16"), "{help}");
+}
