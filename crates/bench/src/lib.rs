@@ -11,6 +11,7 @@ pub mod child;
 pub mod content;
 pub mod contest;
 pub mod cpu;
+pub mod disks;
 mod error;
 pub mod estimate;
 pub mod fio;

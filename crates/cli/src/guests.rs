@@ -97,16 +97,16 @@ impl Prepared {
                 seed: plan.seed.derive(role),
                 stored: device.stored,
             });
-            spec = match (&device.file, modelled) {
-                // Its contents are in memory.
-                (None, Some(model)) => {
-                    spec = spec.with_modelled(role, device.size, model);
-                    continue;
-                }
-                (Some(file), _) => spec.with_image(role, device.size, file.clone()),
-                (None, None) => spec.with_disk(role, device.size),
-            };
-            spec.will_write = Bytes(spec.will_write.0 + device.stored.0);
+            // The contents of a modelled one are in memory.
+            if modelled.is_none() {
+                spec.will_write = Bytes(spec.will_write.0 + device.stored.0);
+            }
+            spec.disks.push(lab::Disk {
+                image: device.file.clone(),
+                model: modelled,
+                attributes: device.attributes.clone(),
+                ..lab::Disk::plain(role, device.size)
+            });
         }
         spec
     }

@@ -62,5 +62,6 @@ fn execute(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Bench(BenchCommand::Estimate(args)) => commands::bench::estimate(args),
         Command::Bench(BenchCommand::Verdicts(args)) => commands::bench::verdicts(args),
         Command::Bench(BenchCommand::Content(args)) => commands::bench::content(args),
+        Command::Bench(BenchCommand::Disks(args)) => commands::bench::disks(args),
     }
 }

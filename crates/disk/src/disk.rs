@@ -1,7 +1,10 @@
-//! A whole disk: its model, slowed down and made faulty where that is asked for.
+//! A whole disk: its model, limited, slowed down and made faulty where that is asked for.
+
+use std::collections::BTreeMap;
 
 use crate::error::Result;
 use crate::fault::{Fault, Faults};
+use crate::limit::{Buckets, Limit};
 use crate::model::Model;
 use crate::profile::Profile;
 use crate::request::{Event, Op, Request};
@@ -25,6 +28,10 @@ use crate::request::{Event, Op, Request};
 pub struct Disk {
     model: Model,
     faults: Faults,
+    limit: Buckets,
+    /// Requests that the limit holds back, by when they may come and by their order.
+    held: BTreeMap<(u64, u64), Request>,
+    asked: u64,
     /// By how much all times of the model are longer.
     slower: f64,
 }
@@ -32,7 +39,14 @@ pub struct Disk {
 impl Disk {
     /// A disk of `size` bytes without faults.
     pub fn new(profile: &Profile, size: u64) -> Self {
-        Self { model: Model::new(profile, size), faults: Faults::none(size), slower: 1.0 }
+        Self {
+            model: Model::new(profile, size),
+            faults: Faults::none(size),
+            limit: Buckets::default(),
+            held: BTreeMap::new(),
+            asked: 0,
+            slower: 1.0,
+        }
     }
 
     /// The same disk with faults, drawn by `seed`.
@@ -40,6 +54,12 @@ impl Disk {
         let faults = Faults::new(faults, size, seed)?;
         let slower = self.slower * faults.slower();
         Ok(Self { faults, slower, ..self })
+    }
+
+    /// The same disk, doing not more than `limit` says.
+    #[must_use]
+    pub fn limited(self, limit: &Limit) -> Self {
+        Self { limit: Buckets::new(limit), ..self }
     }
 
     /// The same disk with all its times longer by `factor`.
@@ -58,22 +78,43 @@ impl Disk {
             return failed.is_none();
         }
         request.fua &= !lie;
+        let at = self.limit.admits(&request);
+        if at > request.arrival {
+            self.asked += 1;
+            self.held.insert((at, self.asked), request);
+        } else {
+            self.give(request, events);
+        }
+        true
+    }
+
+    /// Gives a request to the model.
+    fn give(&mut self, request: Request, events: &mut Vec<Event>) {
         let first = events.len();
         let arrival = (request.arrival as f64 / self.slower) as u64;
         self.model.submit(Request { arrival, ..request }, events);
         self.real_times(events, first);
-        true
     }
 
     /// When it has something to decide next, if nothing comes before.
     pub fn next(&self) -> Option<u64> {
         // Divided again it must not fall below what it was.
         let rounding = u64::from(self.slower != 1.0);
-        self.model.next().map(|at| (at * self.slower).ceil() as u64 + rounding)
+        let model = self.model.next().map(|at| (at * self.slower).ceil() as u64 + rounding);
+        model.into_iter().chain(self.held.keys().next().map(|(at, _)| *at)).min()
     }
 
     /// Decides what there is to decide up to `now`.
     pub fn advance(&mut self, now: u64, events: &mut Vec<Event>) {
+        while let Some(held) = self.held.first_entry().filter(|held| held.key().0 <= now) {
+            let (at, request) = (held.key().0, held.remove());
+            self.advance_model(at, events);
+            self.give(Request { arrival: at, ..request }, events);
+        }
+        self.advance_model(now, events);
+    }
+
+    fn advance_model(&mut self, now: u64, events: &mut Vec<Event>) {
         let first = events.len();
         self.model.advance(now as f64 / self.slower, events);
         self.real_times(events, first);
@@ -85,5 +126,33 @@ impl Disk {
             let (Event::Done { at, .. } | Event::Stable { at, .. }) = event;
             *at = self.faults.delayed((*at as f64 * self.slower) as u64);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::{Load, run_on};
+    use crate::{Shape, profile};
+
+    /// What a load of random I/Os reaches on a disk with a limit.
+    fn reached(name: &str, op: Op, depth: u32, limit: &str) -> f64 {
+        let disk =
+            Disk::new(profile(name).unwrap(), 1 << 34).limited(&toml::from_str(limit).unwrap());
+        let load = Load { ramp: 1_000_000_000, ..Load::of(op, Shape::Random(1.0), 4096, depth) };
+        run_on(disk, 1 << 34, &load, &mut |_| {}).0.iops
+    }
+
+    #[test]
+    fn a_limited_disk_does_what_its_limit_says_and_not_more_than_it_can() {
+        let near = |found: f64, wanted: f64| {
+            assert!((found / wanted - 1.0).abs() < 0.02, "{found} {wanted}");
+        };
+        near(reached("nvme", Op::Read, 1, "iops = 1000"), 1000.0);
+        near(reached("nvme", Op::Read, 32, "read_iops = 120"), 120.0);
+        near(reached("nvme", Op::Write, 8, "throughput = \"4M/s\""), 1024.0);
+        near(reached("memory", Op::Read, 8, "read_throughput = \"1M/s\""), 256.0);
+        near(reached("hdd", Op::Read, 8, "read_iops = 5000"), reached("hdd", Op::Read, 8, ""));
+        near(reached("ssd", Op::Write, 1, "read_iops = 1"), reached("ssd", Op::Write, 1, ""));
     }
 }

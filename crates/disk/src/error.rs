@@ -73,7 +73,7 @@ impl Error {
             Self::Memory { .. } => {
                 "let less be written (sizes of loads and files count, not the disks'), or give the host more memory".into()
             }
-            Self::Trace { .. } => "name a trace of a modelled disk, as a result of the lab holds them: devices/ROLE.trace".into(),
+            Self::Trace { .. } => "name a trace of a modelled disk, as a result of the lab holds them: lab/ROLE.trace".into(),
             Self::Front { .. } => "run it again; the lab's page says which QEMU it was".into(),
             Self::Io { .. } => "name a file that exists and can be read".into(),
         }

@@ -4,10 +4,11 @@
 //! before: whoever drives a model late (a timer, a busy host) delays replies, and never the disk. So the same model
 //! answers at once ([`mod@bench`], [`replay`]) what a disk would do, and drives a disk that a guest sees.
 //!
-//! [`Disk`] is the whole: a model of a [`Profile`], slowed down and made faulty where that is asked for. What was written is
+//! [`Disk`] is the whole: a model of a [`Profile`], limited, slowed down and made faulty where that is asked for. What was written is
 //! kept by a [`Store`] apart from it, which knows what of it a power cut may take.
 #![forbid(unsafe_code)]
 
+mod attributes;
 pub mod bench;
 mod disk;
 mod drive;
@@ -17,6 +18,7 @@ mod flash;
 pub mod front;
 mod hdd;
 mod like;
+mod limit;
 mod memory;
 mod model;
 mod profile;
@@ -25,11 +27,13 @@ mod request;
 mod store;
 pub mod trace;
 
+pub use attributes::{Attributes, LOGICAL_BLOCKS, Throughput};
 pub use disk::Disk;
 pub use drive::{Drive, Reply};
 pub use error::{Error, Result};
 pub use fault::{Fault, FaultKind, On};
 pub use like::{Like, Scalar};
+pub use limit::Limit;
 pub use memory::{available, check_room};
 pub use profile::{Kind, Parameter, Profile, Published, Quantity, Reach, Shape, profile, profiles};
 pub use request::{Event, Failure, Op, Request};

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::attributes::Attributes;
 use crate::error::{Error, Result};
 use crate::fault::Fault;
 use crate::like::Like;
@@ -37,6 +38,9 @@ pub struct Header {
     /// Its faults.
     #[serde(default)]
     pub faults: Vec<Fault>,
+    /// What it was limited to, which latencies contain, and what it said of itself.
+    #[serde(default, skip_serializing_if = "Attributes::is_usual")]
+    pub attributes: Attributes,
 }
 
 /// One request.
@@ -249,6 +253,7 @@ mod tests {
             size: 1 << 40,
             like: "hdd,rpm=5400".parse().unwrap(),
             faults: vec![Fault::Slow { factor: 2.0 }],
+            attributes: Attributes::default(),
         };
         let mut writer = Writer::begin(Vec::new(), &header, most).unwrap();
         (0..count).for_each(|i| writer.add(&record(i)).unwrap());

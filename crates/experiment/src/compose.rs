@@ -281,6 +281,7 @@ fn device_plans(made: &[Made]) -> BTreeMap<String, DevicePlan> {
                 file: None,
                 largest: false,
                 model: devices.models.get(role).cloned(),
+                attributes: devices.attributes.get(role).cloned().unwrap_or_default(),
             };
             let plan = plans.entry(role.clone()).or_insert(empty);
             plan.stored = plan.stored.max(estimate::stored(stages, size));
@@ -296,6 +297,7 @@ fn device_plans(made: &[Made]) -> BTreeMap<String, DevicePlan> {
                 file,
                 largest: false,
                 model: None,
+                attributes: disk::Attributes::default(),
             };
             plans.insert(role.clone(), read);
         }

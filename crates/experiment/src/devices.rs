@@ -5,9 +5,11 @@ use std::fs::File as Opened;
 use std::io::{Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use disk::Attributes;
 use toml::Spanned;
 use units::Bytes;
 
+use crate::attributes::KEYS;
 use crate::bounds;
 use crate::diagnostic::Diagnostic;
 use crate::file::{Device, File};
@@ -30,6 +32,8 @@ pub(crate) struct Devices {
     pub images: BTreeMap<String, Image>,
     /// What those are modelled like that are not as fast as the host.
     pub models: BTreeMap<String, ModelPlan>,
+    /// What they say of themselves and are limited to, where anything is asked.
+    pub attributes: BTreeMap<String, Attributes>,
 }
 
 /// A file or block device of the host that is only read.
@@ -53,6 +57,7 @@ pub(crate) fn read(variant: &Variant, name: &str) -> Result<Devices, Vec<Diagnos
                     Err(mistake) => mistakes.push(mistake),
                 }
                 devices.sizes.insert(role.clone(), *size.get_ref());
+                devices.attributes.insert(role.clone(), given.attributes.clone());
             }
             (None, Some(_)) if given.like.is_some() || given.faults.is_some() => {
                 mistakes.push(Diagnostic::at(
@@ -61,6 +66,13 @@ pub(crate) fn read(variant: &Variant, name: &str) -> Result<Devices, Vec<Diagnos
                         "The device '{role}' is a file that is only read, and cannot be modelled"
                     ),
                     "leave like and faults out, or give size in place of file",
+                ));
+            }
+            (None, Some(_)) if !given.attributes.is_usual() => {
+                mistakes.push(Diagnostic::at(
+                    device.at.clone(),
+                    format!("The device '{role}' is a file that is only read, and stays as it is"),
+                    format!("leave {} out, or give size in place of file", KEYS.join(", ")),
                 ));
             }
             (None, Some(image)) => match image_of(image.get_ref(), name) {

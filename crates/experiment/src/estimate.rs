@@ -5,7 +5,7 @@ use units::{Bytes, Nanos};
 use workload::LoadSpec;
 
 use crate::fill;
-use crate::plan::{Aim, StagePlan, Task};
+use crate::plan::{StagePlan, Task};
 
 /// I/Os per second that an estimate assumes where a load ends by its amount, not by its duration: what
 /// dm-vdo did in an emulated guest, so that a real machine is done sooner.
@@ -42,7 +42,8 @@ pub(crate) fn cell(stages: &[StagePlan]) -> Nanos {
 fn written(stage: &StagePlan) -> u64 {
     match &stage.task {
         Task::Load(spec) if spec.writes() => {
-            let all = || stage.aims.iter().map(Aim::room).sum();
+            // A range that is written again and again holds no more than itself.
+            let all = || stage.aims.iter().map(|aim| aim.room(spec.size)).sum();
             stage.bytes.map_or_else(all, |bytes| bytes.0)
         }
         Task::Load(_) | Task::Steps(_) => 0,

@@ -49,6 +49,8 @@ pub struct ExplainedDevice {
     pub largest: bool,
     /// What the lab models it like.
     pub like: Option<String>,
+    /// What it is asked to say of itself there, and limited to, by key.
+    pub attributes: std::collections::BTreeMap<String, String>,
 }
 
 /// One variant.
@@ -94,6 +96,12 @@ pub fn explain(plan: &Plan) -> Explained {
                 file: d.file.clone(),
                 largest: d.largest,
                 like: d.model.as_ref().map(|model| model.like.to_string()),
+                attributes: d
+                    .attributes
+                    .shown()
+                    .into_iter()
+                    .map(|(k, v)| (k.to_owned(), v))
+                    .collect(),
             })
             .collect(),
         variants: variants(plan),

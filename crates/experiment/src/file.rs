@@ -1,9 +1,10 @@
 //! The experiment file's own keys, read with their places.
 
-use disk::{Fault, Like};
+use disk::{Attributes, Fault, Like};
 use toml::Spanned;
 use units::{Bytes, Key};
 
+use crate::attributes;
 use crate::bounds;
 use crate::diagnostic::Diagnostic;
 use crate::document::{Named, Setting, Table};
@@ -91,6 +92,8 @@ pub(crate) struct Device<'t> {
     pub like: Option<Spanned<Like>>,
     /// Its faults there.
     pub faults: Option<Spanned<Vec<Fault>>>,
+    /// What it says of itself there, and what it is limited to.
+    pub attributes: Attributes,
 }
 
 /// `[[variant]]`: one stack to compare.
@@ -223,7 +226,8 @@ impl<'t> Device<'t> {
         let mut keys = table.clone();
         let (size, file) = (keys.take(&SIZE)?, keys.take(&FILE)?);
         let (like, faults) = (keys.take(&LIKE)?, keys.take(&FAULTS)?);
-        let device = Self { size, file, like, faults, table };
+        let attributes = attributes::take(&mut keys)?;
+        let device = Self { size, file, like, faults, attributes, table };
         keys.finish()?;
         Ok(Named { name, at, value: device })
     }

@@ -44,14 +44,14 @@ pub(crate) fn build(
     run_tag: &str,
 ) -> Result<Built, Vec<Diagnostic>> {
     let mut built = Built::empty();
-    let Devices { sizes, models, .. } = devices;
+    let Devices { sizes, models, attributes, .. } = devices;
     for (role, size) in sizes {
         let device = format!("{{device.{role}}}");
         built.offers.insert(role.clone(), Offer::Block { device, bytes: size.0 });
     }
     let used = |role: &&String| variant.layers.iter().any(|l| l.on.names().any(|on| on == *role));
     for role in sizes.keys().filter(used) {
-        built.start(role, sizes[role], models.get(role));
+        built.start(role, sizes[role], models.get(role), attributes.get(role));
     }
     for (position, layer) in variant.layers.iter().enumerate() {
         let before = position.checked_sub(1).and_then(|before| variant.layers.get(before));
@@ -102,11 +102,19 @@ impl Built {
     }
 
     /// Empties a device at the start of every cell.
-    fn start(&mut self, role: &str, size: Bytes, model: Option<&ModelPlan>) {
+    fn start(
+        &mut self,
+        role: &str,
+        size: Bytes,
+        model: Option<&ModelPlan>,
+        attributes: Option<&disk::Attributes>,
+    ) {
         let device = format!("{{device.{role}}}");
         self.up.push(layers::fresh(&device));
         let mut settings = BTreeMap::from([("size".to_owned(), size.to_string())]);
         settings.extend(model.map(|model| ("like".to_owned(), model.like.to_string())));
+        let shown = attributes.into_iter().flat_map(disk::Attributes::shown);
+        settings.extend(shown.map(|(key, value)| (key.to_owned(), value)));
         let name = role.to_owned();
         self.facts.push(LayerFacts { layer: "device".into(), name, settings });
         self.nodes.push(NamedDevice { name: role.to_owned(), path: device });

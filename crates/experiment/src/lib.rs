@@ -5,6 +5,7 @@
 
 mod action;
 mod allocation;
+mod attributes;
 mod bounds;
 mod change;
 mod command;

@@ -47,6 +47,9 @@ pub struct DevicePlan {
     /// What the virtual disk is modelled like; `None`: a file, as fast as the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelPlan>,
+    /// What the virtual disk says of itself, and what it is limited to.
+    #[serde(default, skip_serializing_if = "disk::Attributes::is_usual")]
+    pub attributes: disk::Attributes,
 }
 
 /// A modelled disk.
@@ -304,9 +307,10 @@ impl Aim {
         numbers.map(|n| (format!("{path}/{}/{n}", files.folder), share)).collect()
     }
 
-    /// Size of the device, or of all files, bytes.
-    pub(crate) fn room(&self) -> u64 {
-        self.bytes().saturating_mul(self.files.as_ref().map_or(1, |files| files.count))
+    /// Bytes that a load can write to it that keeps to the first `range` of the device, or of each file.
+    pub(crate) fn room(&self, range: Option<Bytes>) -> u64 {
+        let each = range.map_or(self.bytes(), |range| range.0.min(self.bytes()));
+        each.saturating_mul(self.files.as_ref().map_or(1, |files| files.count))
     }
 
     /// Size of the device, or of each file, bytes.

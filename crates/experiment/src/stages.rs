@@ -87,15 +87,9 @@ pub(crate) enum Task {
 }
 
 impl Stage {
-    /// What its figures are called: its name, and those of the points that it sweeps.
-    pub(crate) fn names(&self) -> Vec<String> {
-        let points: &[Point] = if let Task::Sweep(points) = &self.task { points } else { &[] };
-        [&self.name].into_iter().chain(points.iter().map(|point| &point.name)).cloned().collect()
-    }
-
     /// Whether it, or a point of it, has this name.
     pub(crate) fn is_called(&self, name: &str) -> bool {
-        self.names().iter().any(|own| own == name)
+        self.names().any(|own| own == name)
     }
 
     /// The load that it measures, if it is one.
@@ -106,6 +100,20 @@ impl Stage {
             Task::Sweep(points) => points.first().map(|point| &point.spec),
             _ => None,
         }
+    }
+
+    /// The points of its sweep.
+    pub fn points(&self) -> &[Point] {
+        match &self.task {
+            Task::Sweep(points) => points,
+            _ => &[],
+        }
+    }
+
+    /// What its figures can be called by: its name, and those of its points.
+    pub fn names(&self) -> impl Iterator<Item = String> {
+        let points = self.points().iter().map(|point| point.name.clone());
+        std::iter::once(self.name.clone()).chain(points)
     }
 
     /// Its command, if it is one.

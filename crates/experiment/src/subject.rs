@@ -113,8 +113,8 @@ impl Subject {
     /// A single figure is of one point of a sweep, not of all.
     pub(crate) fn check_point(&self, stages: &[Stage]) -> Option<Diagnostic> {
         let name = self.stage.as_ref()?;
-        let swept = stages.iter().find(|stage| stage.name == *name && stage.names().len() > 1)?;
-        let points = swept.names().split_off(1);
+        let swept = stages.iter().find(|s| s.name == *name && !s.points().is_empty())?;
+        let points: Vec<String> = swept.names().skip(1).collect();
         let message = format!("Stage '{name}' is a sweep of {} points", points.len());
         let help = format!("name one of them: {}", points.join(", "));
         Some(Diagnostic::at(self.places.at("stage"), message, help))
@@ -127,10 +127,10 @@ impl Subject {
 
     fn check_stage(&self, stages: &[Stage]) -> Option<Diagnostic> {
         let measured: Vec<&Stage> = stages.iter().filter(|s| s.measured).collect();
-        let names: Vec<String> = measured.iter().flat_map(|stage| stage.names()).collect();
         if let Some(stage) = &self.stage
-            && !names.contains(stage)
+            && !measured.iter().any(|measured| measured.is_called(stage))
         {
+            let names: Vec<String> = measured.iter().flat_map(|stage| stage.names()).collect();
             let message = format!("No measured stage is called '{stage}'");
             return Some(self.unknown("stage", stage, message, &names));
         }

@@ -272,7 +272,15 @@ impl<'t> Variant<'t> {
         };
         let (fixed, instead): (&[&str], _) = match thing {
             Thing::Device(_) => (
-                &["like", "faults"],
+                &[
+                    "like",
+                    "faults",
+                    "limit",
+                    "logical_block",
+                    "rotational",
+                    "write_cache",
+                    "discard",
+                ],
                 "all variants of a run have the same virtual disks: name another device, and put the variant's stack on it",
             ),
             Thing::Tree(_) => (&[], ""),

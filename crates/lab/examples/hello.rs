@@ -66,12 +66,7 @@ fn on_host() -> lab::Result<bool> {
     };
     let prepare = |spec: &mut VmSpec| {
         spec.mission = mission.clone().into_bytes();
-        spec.disks = vec![lab::Disk {
-            role: "data".into(),
-            size: Bytes(8 * Bytes::GIB),
-            image: None,
-            model: None,
-        }];
+        spec.disks = vec![lab::Disk::plain("data", Bytes(8 * Bytes::GIB))];
         spec.deadline = Duration::from_secs(arguments.number("deadline", 120));
         spec.memory = Bytes(arguments.number("memory", 1024) * Bytes::MIB);
         if arguments.has("plain-command-line") {

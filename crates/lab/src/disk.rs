@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use ::disk::{Attributes, Limit, Throughput};
 use rustix::fs::{Mode, OFlags};
 use units::Bytes;
 
@@ -105,6 +106,8 @@ fn check(disk: &Disk, all: &[Disk]) -> Result<()> {
             "give it a multiple of 4 KiB",
         ));
     }
+    let wrong = |e: ::disk::Error| bad(format!("the virtual disk {role}: {e}"), &e.help());
+    disk.attributes.check().map_err(wrong)?;
     let Some(image) = &disk.image else { return Ok(()) };
     let there = length(image).map_err(Error::io("cannot read", image))?;
     if there != disk.size.0 {
@@ -141,16 +144,48 @@ fn make_one(
     file.set_len(disk.size.0).map_err(Error::io("cannot set the size of a disk in", home))?;
     let seen = format!("/proc/self/fd/{}", file.as_raw_fd());
     let (cache, note) = cache(&seen, OFlags::RDWR, home, note);
-    let options = format!("cache={cache},aio={},discard=unmap", aio.name());
+    let limit = throttling(&disk.attributes.limit);
+    let options = format!("cache={cache},aio={},discard=unmap{limit}", aio.name());
     Ok(Drive {
         argument: DriveArgument {
             role: disk.role.clone(),
             file: if nameless { seen } else { path.display().to_string() },
             options: options.clone(),
+            properties: properties(&disk.attributes),
         },
-        facts: DiskFacts { role: disk.role.clone(), size: disk.size, options, note, model: None },
+        facts: facts(disk, options, note),
         inherited: nameless.then(|| file.into()),
     })
+}
+
+fn facts(disk: &Disk, options: String, note: Option<String>) -> DiskFacts {
+    let attributes = disk.attributes.clone();
+    DiskFacts { role: disk.role.clone(), size: disk.size, options, note, attributes, model: None }
+}
+
+/// A limit as QEMU's drives take it.
+fn throttling(limit: &Limit) -> String {
+    let bytes = |rate: Option<Throughput>| rate.map(|rate| rate.0);
+    let all = [
+        ("iops-total", limit.iops),
+        ("iops-read", limit.read_iops),
+        ("iops-write", limit.write_iops),
+        ("bps-total", bytes(limit.throughput)),
+        ("bps-read", bytes(limit.read_throughput)),
+        ("bps-write", bytes(limit.write_throughput)),
+    ];
+    all.iter().filter_map(|(key, value)| Some(format!(",throttling.{key}={}", (*value)?))).collect()
+}
+
+/// What a disk says of itself, as QEMU's virtio-blk takes it; whether it turns is told in the guest.
+fn properties(attributes: &Attributes) -> String {
+    let word = |on: bool| if on { "on" } else { "off" };
+    let block = attributes
+        .logical_block
+        .map(|bytes| format!(",logical_block_size={bytes},physical_block_size={bytes}"));
+    let cache = attributes.write_cache.map(|on| format!(",write-cache={}", word(on)));
+    let discard = attributes.discard.map(|on| format!(",discard={}", word(on)));
+    [block, cache, discard].into_iter().flatten().collect()
 }
 
 /// A disk that shows the guest what is in `image`.
@@ -160,8 +195,13 @@ fn read_only(disk: &Disk, image: &Path, aio: Aio, note: Option<String>) -> Resul
     let (cache, note) = cache(&seen, OFlags::RDONLY, image, note);
     let options = format!("cache={cache},aio={},readonly=on", aio.name());
     Ok(Drive {
-        argument: DriveArgument { role: disk.role.clone(), file: seen, options: options.clone() },
-        facts: DiskFacts { role: disk.role.clone(), size: disk.size, options, note, model: None },
+        argument: DriveArgument {
+            role: disk.role.clone(),
+            file: seen,
+            options: options.clone(),
+            properties: String::new(),
+        },
+        facts: facts(disk, options, note),
         inherited: Some(file.into()),
     })
 }
@@ -169,7 +209,7 @@ fn read_only(disk: &Disk, image: &Path, aio: Aio, note: Option<String>) -> Resul
 /// A disk for what an image of the lab holds, with this serial number.
 pub(crate) fn image(serial: &str, size: Bytes, image: &Path, aio: Option<Aio>) -> Result<Drive> {
     let (aio, note) = aio.map_or_else(usual_aio, |aio| (aio, None));
-    read_only(&Disk { role: serial.to_owned(), size, image: None, model: None }, image, aio, note)
+    read_only(&Disk::plain(serial, size), image, aio, note)
 }
 
 /// QEMU's cache mode for the file `seen`, and what is to be said of it: past the page cache of the host, which would be in
@@ -232,7 +272,7 @@ mod tests {
     use super::*;
 
     fn disk(role: &str, size: u64) -> Disk {
-        Disk { role: role.into(), size: Bytes(size), image: None, model: None }
+        Disk::plain(role, Bytes(size))
     }
 
     #[test]
@@ -267,6 +307,56 @@ mod tests {
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
         assert!(drive.argument.file.starts_with("/proc/self/fd/"));
         assert_eq!(drive.facts.size, Bytes(1 << 40));
+    }
+
+    #[test]
+    fn what_is_asked_of_a_disk_becomes_options_of_its_drive_and_of_its_device() {
+        let dir = tempfile::tempdir().unwrap();
+        let limit = Limit {
+            read_iops: Some(120),
+            write_throughput: Some(Throughput(1 << 20)),
+            ..Limit::default()
+        };
+        let attributes = Attributes {
+            limit,
+            logical_block: Some(4096),
+            write_cache: Some(false),
+            discard: Some(false),
+            rotational: Some(true),
+        };
+        let asked = Disk { attributes, ..disk("data", 1 << 30) };
+        let drive = make_one(&asked, dir.path(), true, Aio::Threads, None).unwrap();
+        assert!(
+            drive
+                .argument
+                .options
+                .ends_with(",throttling.iops-read=120,throttling.bps-write=1048576")
+        );
+        let properties =
+            ",logical_block_size=4096,physical_block_size=4096,write-cache=off,discard=off";
+        assert_eq!(
+            (drive.argument.properties.as_str(), asked.rotational()),
+            (properties, Some(true))
+        );
+        assert_eq!(drive.facts.attributes, asked.attributes);
+        let wrong = Attributes { logical_block: Some(1000), ..Attributes::default() };
+        let error = check(&Disk { attributes: wrong, ..disk("data", 4096) }, &[]).unwrap_err();
+        assert!(error.to_string().contains("disk data: logical_block"), "{error}");
+    }
+
+    #[test]
+    fn a_modelled_disk_says_that_it_turns_only_if_it_does() {
+        let modelled = |like: &str| {
+            let model = crate::spec::Model {
+                like: like.parse().unwrap(),
+                faults: Vec::new(),
+                seed: units::Seed(1),
+                stored: Bytes(0),
+            };
+            Disk { model: Some(model), ..disk("data", 4096) }.rotational()
+        };
+        assert_eq!(["hdd", "ssd", "memory"].map(modelled), [Some(true), Some(false), None]);
+        assert_eq!(disk("data", 4096).rotational(), None);
     }
 
     #[test]

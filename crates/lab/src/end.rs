@@ -20,6 +20,11 @@ pub enum Ending {
         /// What it said.
         why: String,
     },
+    /// Who served a modelled disk ended before the machine, which was killed then.
+    DiskLost {
+        /// Which disk, how its process ended, and what to do.
+        why: String,
+    },
     /// The guest's kernel or QEMU crashed, or the guest went off without a word.
     Crashed {
         /// What is known about it.
@@ -44,6 +49,7 @@ impl fmt::Display for Ending {
         match self {
             Self::Done => write!(f, "the guest finished"),
             Self::Failed { why } => write!(f, "the guest failed: {why}"),
+            Self::DiskLost { why } => write!(f, "a modelled disk was lost: {why}"),
             Self::Crashed { why } => write!(f, "the guest crashed: {why}"),
             Self::Deadline { after } => {
                 write!(f, "the guest was killed at its deadline of {} s", after.as_secs())
@@ -72,6 +78,7 @@ pub struct End {
 pub(crate) struct Evidence<'a> {
     pub(crate) done: bool,
     pub(crate) failed: Option<String>,
+    pub(crate) disk_lost: Option<String>,
     pub(crate) link_error: Option<String>,
     /// QEMU ended by itself.
     pub(crate) by_itself: bool,
@@ -92,6 +99,7 @@ pub(crate) fn judge(seen: &Evidence) -> Ending {
         .find_map(|line| line.find(PANIC).map(|at| line[at..].trim().to_owned()));
     match seen {
         Evidence { done: true, .. } => Ending::Done,
+        Evidence { disk_lost: Some(why), .. } => Ending::DiskLost { why: why.clone() },
         Evidence { failed: Some(why), .. } => Ending::Failed { why: why.clone() },
         Evidence { deadline: Some(after), .. } => Ending::Deadline { after: *after },
         Evidence { killed: true, .. } => Ending::Killed,
@@ -165,6 +173,17 @@ mod tests {
     fn the_deadline_explains_a_silent_guest() {
         let seen = Evidence { deadline: Some(Duration::from_secs(7)), ..Evidence::default() };
         assert_eq!(judge(&seen).to_string(), "the guest was killed at its deadline of 7 s");
+    }
+
+    #[test]
+    fn a_disk_that_is_lost_explains_a_machine_that_was_killed_for_it() {
+        let seen = Evidence {
+            disk_lost: Some("its process was killed".into()),
+            failed: Some("an I/O error".into()),
+            killed: true,
+            ..Evidence::default()
+        };
+        assert_eq!(judge(&seen).to_string(), "a modelled disk was lost: its process was killed");
     }
 
     #[test]

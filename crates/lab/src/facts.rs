@@ -54,6 +54,9 @@ pub struct DiskFacts {
     pub options: String,
     /// Why not the usual options, when they are not.
     pub note: Option<String>,
+    /// What it was to say of itself, and what it was limited to.
+    #[serde(default, skip_serializing_if = "::disk::Attributes::is_usual")]
+    pub attributes: ::disk::Attributes,
     /// What it was modelled like; `None`: it was a file, as fast as the host.
     #[serde(default)]
     pub model: Option<ModelFacts>,

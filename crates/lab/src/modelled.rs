@@ -5,6 +5,7 @@ use std::io::{Read, Seek};
 use std::os::fd::OwnedFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
+use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -14,7 +15,7 @@ use units::Bytes;
 
 use crate::disk::{inherited_name, nameless_file};
 use crate::facts::{DiskFacts, ModelFacts};
-use crate::keeper::Keeper;
+use crate::keeper::{Exit, Keeper};
 use crate::spec::{Disk, Model, VmSpec};
 use crate::{Error, Result};
 
@@ -39,6 +40,8 @@ pub struct Trace {
 pub(crate) struct Server {
     name: String,
     keeper: Keeper,
+    /// How its process ended.
+    ended: Option<Exit>,
     trace: File,
     said: File,
     facts: DiskFacts,
@@ -88,6 +91,7 @@ fn serve(disk: &Disk, model: &Model, spec: &VmSpec, began: Instant) -> Result<Se
         size: disk.size,
         like: model.like.clone(),
         faults: model.faults.clone(),
+        attributes: disk.attributes.clone(),
         seed: model.seed,
         most: Bytes(disk.size.0.saturating_add(VERSIONS.0)),
         trace: inherited_name(&theirs).into(),
@@ -104,8 +108,9 @@ fn serve(disk: &Disk, model: &Model, spec: &VmSpec, began: Instant) -> Result<Se
     let options = format!("vhost-user-blk-pci,queue-size={}", ::disk::front::QUEUE);
     let (role, size) = (disk.role.clone(), disk.size);
     let model = Some(facts(model));
-    let facts = DiskFacts { role, size, options, note: None, model };
-    Ok(Server { name, keeper, trace, said, facts })
+    let attributes = disk.attributes.clone();
+    let facts = DiskFacts { role, size, options, note: None, attributes, model };
+    Ok(Server { name, keeper, ended: None, trace, said, facts })
 }
 
 fn facts(model: &Model) -> ModelFacts {
@@ -131,23 +136,39 @@ impl Server {
         self.facts.clone()
     }
 
-    /// The role of its disk.
-    pub(crate) fn role(&self) -> String {
-        self.facts.role.clone()
+    /// How its process ended, and what to do about it; `None` while it serves. As long as the machine runs it should not end.
+    pub(crate) fn lost(&mut self) -> Option<String> {
+        let ended = self.wait(Duration::ZERO)?;
+        let how = match ended.status.map(|status| (status.signal(), status.code())) {
+            Some((Some(signal), _)) => format!("was killed by signal {signal}"),
+            Some((_, Some(code))) => format!("ended with {code}: {}", self.said().trim()),
+            _ => "ended".into(),
+        };
+        let role = &self.facts.role;
+        Some(format!(
+            "the process of the host that served {role} {how}; run again, and where that happens again see the host's kernel log (dmesg): \
+             the kernel kills processes when memory runs short"
+        ))
     }
 
-    /// Whether its process has ended; while the machine runs it should not.
-    pub(crate) fn has_ended(&self) -> bool {
-        self.keeper.wait(Duration::ZERO).is_some()
+    fn wait(&mut self, patience: Duration) -> Option<Exit> {
+        if self.ended.is_none() {
+            self.ended = self.keeper.wait(patience);
+        }
+        self.ended
+    }
+
+    fn said(&mut self) -> String {
+        String::from_utf8_lossy(&all(&mut self.said)).into_owned()
     }
 
     /// Waits for its end, now that its machine is gone: how it served, and its trace.
     pub(crate) fn finish(mut self) -> (DiskFacts, Option<Trace>) {
-        if self.keeper.wait(PATIENCE).is_none() {
+        if self.wait(PATIENCE).is_none() {
             self.keeper.killer().kill();
-            self.keeper.wait(PATIENCE);
+            self.wait(PATIENCE);
         }
-        let said = String::from_utf8_lossy(&all(&mut self.said)).into_owned();
+        let said = self.said();
         let served = said.lines().find_map(|line| serde_json::from_str::<Served>(line).ok());
         if let Some(model) = &mut self.facts.model {
             let why = || format!("who served it did not end well: {}", said.trim());

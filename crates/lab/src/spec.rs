@@ -25,6 +25,26 @@ pub struct Disk {
     pub image: Option<PathBuf>,
     /// What it is modelled like; `None`: a file, as fast as the host.
     pub model: Option<Model>,
+    /// What it says of itself, and what it is limited to.
+    pub attributes: ::disk::Attributes,
+}
+
+impl Disk {
+    /// An empty disk, as fast as the host.
+    pub fn plain(role: &str, size: Bytes) -> Self {
+        let attributes = ::disk::Attributes::default();
+        Self { role: role.to_owned(), size, image: None, model: None, attributes }
+    }
+
+    /// Whether it says that it turns; `None`: whatever the guest takes it for. A modelled disk says what it is.
+    pub(crate) fn rotational(&self) -> Option<bool> {
+        let kind = self.model.as_ref().and_then(|model| Some(model.like.profile().ok()?.kind()));
+        self.attributes.rotational.or(match kind? {
+            ::disk::Kind::Hdd => Some(true),
+            ::disk::Kind::Flash => Some(false),
+            ::disk::Kind::Memory => None,
+        })
+    }
 }
 
 /// A disk whose times a model computes, and whose contents are in the host's memory.
@@ -183,21 +203,21 @@ impl VmSpec {
     /// Adds an empty disk.
     #[must_use]
     pub fn with_disk(mut self, role: &str, size: Bytes) -> Self {
-        self.disks.push(Disk { role: role.to_owned(), size, image: None, model: None });
+        self.disks.push(Disk::plain(role, size));
         self
     }
 
     /// Adds an empty disk that behaves as `model` says.
     #[must_use]
     pub fn with_modelled(mut self, role: &str, size: Bytes, model: Model) -> Self {
-        self.disks.push(Disk { role: role.to_owned(), size, image: None, model: Some(model) });
+        self.disks.push(Disk { model: Some(model), ..Disk::plain(role, size) });
         self
     }
 
     /// Adds a disk that holds the first `size` bytes of `image`, which the guest can read and nobody changes.
     #[must_use]
     pub fn with_image(mut self, role: &str, size: Bytes, image: PathBuf) -> Self {
-        self.disks.push(Disk { role: role.to_owned(), size, image: Some(image), model: None });
+        self.disks.push(Disk { image: Some(image), ..Disk::plain(role, size) });
         self
     }
 }

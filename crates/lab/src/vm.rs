@@ -48,6 +48,8 @@ pub struct Vm {
     keeper: Keeper,
     /// Those who serve modelled disks; they end when the machine does.
     servers: Vec<Server>,
+    /// Why a disk is not served any more, and since when that is known.
+    lost: Option<(String, Instant)>,
     traces: Vec<Trace>,
     handle: Handle,
     frames: Receiver<Frame>,
@@ -75,11 +77,10 @@ impl Vm {
         let until = Instant::now() + timeout;
         loop {
             let left = until.saturating_duration_since(Instant::now());
-            // I/O to a disk that nobody serves never ends, nor would the guest.
-            let lost = self.servers.iter().find(|server| server.has_ended()).map(Server::role);
-            let slice = match (&lost, self.servers.is_empty()) {
+            self.look_for_lost_disks();
+            let slice = match (&self.lost, self.servers.is_empty()) {
                 // Where QEMU itself has ended, the link is at its end at once.
-                (Some(_), _) => AFTER_DISK,
+                (Some((_, since)), _) => AFTER_DISK.saturating_sub(since.elapsed()),
                 (None, true) => left,
                 (None, false) => left.min(DISK_CHECK),
             };
@@ -88,14 +89,22 @@ impl Vm {
                 Err(RecvTimeoutError::Disconnected) => return Received::Ended(self.conclude()),
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            if let Some(role) = lost.filter(|_| !self.state.outcome().done) {
-                self.state.failed(format!("the process that served disk {role} ended"));
+            if let Some((why, _)) = self.lost.take().filter(|_| !self.state.outcome().done) {
+                self.state.disk_lost(why);
                 self.keeper.killer().kill();
                 return Received::Ended(self.conclude());
             }
             if left <= slice {
                 return Received::Nothing;
             }
+        }
+    }
+
+    /// I/O to a disk that nobody serves never ends, nor would the guest; it may go on sending frames, though.
+    fn look_for_lost_disks(&mut self) {
+        if self.lost.is_none() {
+            let why = self.servers.iter_mut().find_map(Server::lost);
+            self.lost = why.map(|why| (why, Instant::now()));
         }
     }
 
@@ -158,8 +167,8 @@ impl Vm {
     /// The link is at its end: waits for QEMU's, and judges.
     fn conclude(&mut self) -> End {
         let outcome = self.state.outcome();
-        let patience =
-            if outcome.done || outcome.failed.is_some() { POWER_OFF } else { AFTER_LOSS };
+        let expected = outcome.done || outcome.failed.is_some() || outcome.disk_lost.is_some();
+        let patience = if expected { POWER_OFF } else { AFTER_LOSS };
         let exit = self.keeper.wait(patience);
         let exit_or_killed = exit.or_else(|| {
             self.keeper.killer().kill();
@@ -176,6 +185,7 @@ impl Vm {
         let ending = judge(&Evidence {
             done: outcome.done,
             failed: outcome.failed,
+            disk_lost: outcome.disk_lost,
             link_error: outcome.link_error,
             by_itself: exit.is_some(),
             cleanly: exit

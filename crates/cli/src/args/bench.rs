@@ -24,6 +24,8 @@ pub enum BenchCommand {
     Turns(BenchTurnsArgs),
     /// The content generator: bytes per second beside plain stores and fio; asked beside achieved; real dm-vdo.
     Content(BenchContentArgs),
+    /// Modelled disks in a guest beside their models.
+    Disks(BenchDisksArgs),
     /// Verdicts beside the truth, in simulated experiments.
     Verdicts(BenchVerdictsArgs),
 }
@@ -172,6 +174,37 @@ pub struct BenchTurnsArgs {
 }
 
 /// `fathom bench content`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  fathom bench disks --lab --out disks
+  fathom bench disks --lab --like hdd --like hdd,rpm=5400 --json
+
+Random reads of 4 KiB at depth 1, 2, 8 and 32; exit code 1 where a median is more than 5 % from the model. Only a quiet
+machine tells: replies that are sent late count against the guest. Flash is faster than an emulated guest can ask.")]
+pub struct BenchDisksArgs {
+    /// Measure in the lab; otherwise only what the models say.
+    #[arg(long)]
+    pub lab: bool,
+    /// The disks, as in `fathom disk list`: hdd or hdd,rpm=5400.
+    #[arg(long, value_name = "DISK", default_value = "hdd")]
+    pub like: Vec<disk::Like>,
+    /// Repeats; each has a fresh stack.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub repeat: u32,
+    /// Seconds of each depth.
+    #[arg(long, value_name = "S", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub seconds: u64,
+    /// Directory of the result; it must not exist [default: none is left].
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub machine: GuestArgs,
+    /// JSON on standard output, people's text on standard error.
+    #[arg(long)]
+    pub json: bool,
+}
+
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -28,7 +28,7 @@ pub struct LabRunArgs {
     pub common: Common,
     #[command(flatten)]
     pub machine: GuestArgs,
-    /// Keep the virtual disks as files in this directory.
+    /// Keep the virtual disks as files in this directory; modelled ones are in memory and cannot be kept.
     #[arg(long, value_name = "DIR")]
     pub keep_disks: Option<PathBuf>,
     /// Give up after this time [default: five times the plan's estimate, at least 10 minutes].

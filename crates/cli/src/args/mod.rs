@@ -15,8 +15,8 @@ mod run;
 use clap::{Args, Parser, Subcommand};
 
 pub use bench::{
-    BenchCommand, BenchContentArgs, BenchEngineArgs, BenchFloorArgs, BenchLabArgs, BenchTurnsArgs,
-    BenchVerdictsArgs, LabTarget, Peer,
+    BenchCommand, BenchContentArgs, BenchDisksArgs, BenchEngineArgs, BenchFloorArgs, BenchLabArgs,
+    BenchTurnsArgs, BenchVerdictsArgs, LabTarget, Peer,
 };
 pub use catalogue::CatalogueArgs;
 pub use clean::{CleanArgs, LayersArgs};

@@ -71,8 +71,10 @@ fn text(explained: &Explained) -> Text {
         }
         let largest = if device.largest { ", the most that a variant asks for" } else { "" };
         let like = device.like.as_ref().map_or_else(String::new, |like| format!(" like {like}"));
+        let attributes: String =
+            device.attributes.iter().map(|(key, value)| format!(", {key} {value}")).collect();
         text.line(format!(
-            "device  {} of {}{largest}{like}; at most {} are stored on it",
+            "device  {} of {}{largest}{like}{attributes}; at most {} are stored on it",
             device.role,
             Bytes(device.size_bytes),
             Bytes(device.stored_bytes),

@@ -81,6 +81,9 @@ pub fn execute_plan(
     plan: &Plan,
     earlier: Option<Earlier>,
 ) -> Result<(run::Outcome, PathBuf), Failure> {
+    if args.keep_disks.is_some() {
+        keepable(plan)?;
+    }
     let out = result_directory(&args.common, plan)?;
     let interrupt = Interrupt::new();
     interrupt.on_signals().map_err(Failure::environment)?;
@@ -119,6 +122,26 @@ pub fn execute_plan(
     let outcome = run::remote::run(plan, injections, &mut guests, ledger, &interrupt);
     with(&view, |v| v.close());
     Ok((outcome?, out))
+}
+
+/// Says of modelled disks that they are not kept; refuses where no other is.
+fn keepable(plan: &experiment::Plan) -> Result<(), Failure> {
+    let empty = || plan.devices.iter().filter(|(_, device)| device.file.is_none());
+    let modelled: Vec<&str> = empty()
+        .filter(|(_, device)| device.model.is_some())
+        .map(|(role, _)| role.as_str())
+        .collect();
+    if modelled.is_empty() {
+        return Ok(());
+    }
+    let what = format!("modelled disks are in memory and cannot be kept: {}", modelled.join(", "));
+    if modelled.len() == empty().count() {
+        return Err(Failure::usage(format!("--keep-disks: {what}")).with_help(
+            "leave --keep-disks out, or leave like out of a device whose contents matter",
+        ));
+    }
+    say(&format!("note: {what}"));
+    Ok(())
 }
 
 /// Works on the view from whichever thread an event comes.

@@ -22,7 +22,13 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let source = Source::find(&args.common.experiment)?;
     let earlier = earlier(&args.common)?;
     // Composed once without devices, so that a mistake in the file is found before any device is looked at.
-    let paper = asked(&args.common, earlier.as_ref()).plan(&source, FULL)?;
+    let mut paper = asked(&args.common, earlier.as_ref()).plan(&source, FULL)?;
+    for (role, keys) in paper.on_own_devices() {
+        let keys = keys.join(", ");
+        say(&format!(
+            "note: {role} is a device of its own here, where these keys have no effect: {keys}; fathom lab run makes disks as they say"
+        ));
+    }
     let out = result_directory(&args.common, &paper)?;
     let interrupt = Interrupt::new();
     interrupt.on_signals().map_err(Failure::environment)?;
@@ -33,7 +39,9 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
         let asked = asked(&args.common, earlier.as_ref());
         let asked = Asked { seed: Some(paper.seed), sizes: claimed.sizes.clone(), ..asked };
         let machine = Machine::Real { devices: claimed.devices.clone() };
-        (asked.plan(&source, FULL)?, machine, claimed)
+        let mut plan = asked.plan(&source, FULL)?;
+        plan.on_own_devices();
+        (plan, machine, claimed)
     };
     let start = Start {
         command: std::env::args().collect(),

@@ -112,3 +112,66 @@ fn what_is_no_trace_is_told_apart_from_what_is_not_there_and_from_one_that_was_c
     fs::write(&trace, damaged).unwrap();
     refused(5, &["trace", "show", text(&trace)], &["is damaged after"]);
 }
+
+/// An experiment on a modelled disk of which more is asked.
+const ASKED: &str = r#"
+name = "asked"
+about = "A disk of which more is asked"
+repeat = 1
+[devices.data]
+size = "1G"
+like = "hdd"
+limit = { read_iops = 120, throughput = "100M/s" }
+logical_block = 4096
+rotational = false
+[[stack]]
+layer = "linear"
+on = "data"
+[[stage]]
+do = "load"
+measure = true
+ops = { randread = 100 }
+duration = "1s"
+"#;
+
+#[test]
+fn what_is_asked_of_a_disk_is_explained_and_has_no_effect_on_devices_of_the_host() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("asked.toml");
+    fs::write(&file, ASKED).unwrap();
+    let explained = expect(0, &["explain", text(&file)]).out;
+    let asked = "like hdd, limit 120 reads/s, 100 MiB/s, logical_block 4 KiB, rotational false;";
+    assert!(explained.contains(asked), "{explained}");
+    let out = dir.path().join("result");
+    let answer = expect(0, &["run", text(&file), "--simulate", "--out", text(&out)]);
+    assert!(
+        answer.err.contains("have no effect: like, limit, logical_block, rotational;"),
+        "{}",
+        answer.err
+    );
+    let manifest = fs::read_to_string(out.join("manifest.json")).unwrap();
+    assert!(!manifest.contains("logical_block"), "{manifest}");
+    fs::write(&file, ASKED.replace("4096", "1000")).unwrap();
+    refused(
+        2,
+        &["explain", text(&file)],
+        &["logical_block", "1000", "512 or 4096", "asked.toml:9"],
+    );
+}
+
+#[test]
+fn modelled_disks_are_not_kept_and_the_wish_to_is_refused_before_anything_starts() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("asked.toml");
+    fs::write(&file, ASKED).unwrap();
+    let disks = dir.path().join("disks");
+    refused(2, &["lab", "run", text(&file), "--keep-disks", text(&disks)], &["in memory", "data"]);
+    assert!(!disks.exists());
+}
+
+#[test]
+fn a_bench_without_a_guest_says_what_the_models_give() {
+    let answer = expect(0, &["bench", "disks", "--like", "hdd"]);
+    assert!(answer.out.contains("depth 32") && answer.err.contains("--lab"), "{}", answer.out);
+    refused(2, &["bench", "disks", "--lab", "--like", "floppy"], &["'floppy'", "hdd"]);
+}

@@ -10,6 +10,7 @@ use results::model::{CellState, Row};
 
 use crate::corpora::corpora;
 use crate::killed::check_cut_off;
+use crate::modelled::{servers_of, sockets_of};
 use crate::program::{command, expect, fathom_in, fresh, json, skip, text};
 
 /// A result of the shipped experiment, made once and looked at by several tests; it stays with the build.
@@ -43,6 +44,11 @@ fn short(repeat: u32, bytes: &str) -> (tempfile::TempDir, PathBuf) {
 
 /// The same with more keys of the load.
 fn short_with(repeat: u32, bytes: &str, more: &str) -> (tempfile::TempDir, PathBuf) {
+    short_on("", repeat, bytes, more)
+}
+
+/// The same on a device with more keys.
+fn short_on(device: &str, repeat: u32, bytes: &str, more: &str) -> (tempfile::TempDir, PathBuf) {
     let text = format!(
         r#"
 name = "short"
@@ -50,6 +56,7 @@ about = "A short load on VDO, for tests"
 repeat = {repeat}
 [devices.data]
 size = "7G"
+{device}
 [[stack]]
 layer = "vdo"
 on = "data"
@@ -74,12 +81,12 @@ content = {{ dedupe = "50%", compress = "2.5x" }}
 }
 
 /// QEMU processes whose owner is gone or is `owner`.
-fn machines_of(owner: u32) -> usize {
+pub fn machines_of(owner: u32) -> usize {
     let gone = |pid: u32| !Path::new(&format!("/proc/{pid}")).exists();
     lab::machines::running().iter().filter(|m| m.owner == owner || gone(m.owner)).count()
 }
 
-fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let start = Instant::now();
     while !holds() {
         assert!(start.elapsed() < Duration::from_secs(120), "never: {what}");
@@ -87,7 +94,7 @@ fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-fn start(args: &[&str]) -> Child {
+pub fn start(args: &[&str]) -> Child {
     command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
@@ -281,7 +288,8 @@ fn a_guest_that_hangs_is_ended_at_its_deadline() {
 #[test]
 fn a_lab_dies_with_its_host_and_leaves_a_result_that_can_be_read() {
     let Some(_turn) = ready("a_lab_dies_with_its_host") else { return };
-    let (_file, experiment) = short(3, "64M");
+    // Who serves a modelled disk dies with the host, too.
+    let (_file, experiment) = short_on("like = \"nvme\"", 3, "64M", "");
     for moment in 0..5 {
         let (_dir, out) = fresh();
         let mut host = start(&["lab", "run", text(&experiment), "--out", text(&out)]);
@@ -290,9 +298,13 @@ fn a_lab_dies_with_its_host_and_leaves_a_result_that_can_be_read() {
             wait_until("the first cell", || out.join("cells").exists());
             std::thread::sleep(Duration::from_millis(2500 * (moment - 1)));
         }
+        let servers = servers_of(host.id());
+        assert_eq!(servers.len(), usize::from(moment > 0));
         host.kill().unwrap();
         host.wait().unwrap();
         wait_until("the guest is gone", || machines_of(host.id()) == 0);
+        wait_until("nobody serves disks", || servers.iter().all(|server| server.is_gone()));
+        assert!(sockets_of(host.id()).is_empty());
         check_cut_off(&out);
     }
 }
@@ -300,7 +312,7 @@ fn a_lab_dies_with_its_host_and_leaves_a_result_that_can_be_read() {
 #[test]
 fn ctrl_c_stops_the_guest_keeps_what_was_measured_and_leaves_nothing() {
     let Some(_turn) = ready("ctrl_c") else { return };
-    let (_file, experiment) = short(2, "512M");
+    let (_file, experiment) = short_on("like = \"nvme\"", 2, "512M", "");
     let (_dir, out) = fresh();
     let mut host = start(&["lab", "run", text(&experiment), "--out", text(&out)]);
     let rows = || {
@@ -314,10 +326,13 @@ fn ctrl_c_stops_the_guest_keeps_what_was_measured_and_leaves_nothing() {
         )
     };
     wait_until("some intervals of the load", || rows().is_some_and(|n| n >= 3));
+    let servers = servers_of(host.id());
+    assert_eq!(servers.len(), 1);
     let pid = rustix::process::Pid::from_child(&host);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
     assert_eq!(host.wait().unwrap().code(), Some(130));
     assert_eq!(machines_of(host.id()), 0);
+    assert!(servers[0].is_gone() && sockets_of(host.id()).is_empty());
     let result = results::open(&out).unwrap();
     let record = result.cells[0].record.as_ref().unwrap();
     assert_eq!(record.state, CellState::Interrupted);

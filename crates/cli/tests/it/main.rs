@@ -35,6 +35,8 @@ mod load;
 #[cfg(test)]
 mod load_options;
 #[cfg(test)]
+mod modelled;
+#[cfg(test)]
 mod odd_targets;
 #[cfg(test)]
 mod outputs;

@@ -36,7 +36,7 @@ use crate::drive::{Drive, Reply};
 use crate::error::{Error, Result};
 use crate::request::{Op, Request};
 use crate::trace::{Header, Record};
-use crate::{Disk, Like, Store};
+use crate::{Attributes, Disk, Like, Store};
 
 type Memory = GuestMemoryAtomic<GuestMemoryMmap>;
 
@@ -57,6 +57,9 @@ pub struct Service {
     /// Its faults.
     #[serde(default)]
     pub faults: Vec<crate::Fault>,
+    /// What it says of itself, and what it is limited to.
+    #[serde(default)]
+    pub attributes: Attributes,
     /// What faults are drawn by.
     pub seed: Seed,
     /// How many bytes it may hold in memory.
@@ -99,8 +102,10 @@ struct Pending {
 struct Front {
     drive: Drive,
     role: String,
-    size: u64,
+    config: [u8; config::LENGTH],
     features: u64,
+    /// Whether every write is on the medium when it is replied to: the guest was told of no cache, and flushes nothing.
+    through: bool,
     memory: Memory,
     began: Instant,
     timer: OwnedFd,
@@ -109,7 +114,9 @@ struct Front {
     priority: Option<std::result::Result<(), String>>,
     pending: HashMap<u64, Pending>,
     asked: u64,
+    /// Bytes of the write that is taken, and of the read that is replied to.
     bytes: Vec<u8>,
+    data: Vec<u8>,
     replies: Vec<Reply>,
     notes: Notes,
 }
@@ -149,12 +156,16 @@ impl Front {
     fn new(service: &Service) -> Result<Self> {
         let profile = service.like.profile()?;
         let size = service.size.0;
-        let disk = Disk::new(&profile, size).with_faults(&service.faults, size, service.seed)?;
+        let attributes = &service.attributes;
+        let disk = Disk::new(&profile, size).limited(&attributes.limit);
+        let disk = disk.with_faults(&service.faults, size, service.seed)?;
+        let cached = attributes.write_cache.unwrap_or(profile.is_volatile());
         let header = Header {
             role: service.role.clone(),
             size,
             like: service.like.clone(),
             faults: service.faults.clone(),
+            attributes: attributes.clone(),
         };
         let io = |what, path: &PathBuf| {
             let path = path.clone();
@@ -170,8 +181,9 @@ impl Front {
         Ok(Self {
             drive: Drive::new(disk, Store::new(size, service.most)),
             role: service.role.clone(),
-            size,
-            features: config::features(profile.is_volatile()),
+            config: config::bytes(size, attributes.logical_block.unwrap_or(512)),
+            features: config::features(cached, attributes.discard.unwrap_or(true)),
+            through: !cached,
             memory: GuestMemoryAtomic::new(GuestMemoryMmap::new()),
             began: Instant::now(),
             timer,
@@ -180,6 +192,7 @@ impl Front {
             pending: HashMap::new(),
             asked: 0,
             bytes: Vec::new(),
+            data: Vec::new(),
             replies: Vec::new(),
             notes: Notes::begin(trace, &header, service.most_requests)?,
         })
@@ -209,7 +222,8 @@ impl Front {
                 let arrival = self.now();
                 self.replies_until(ring, arrival)?;
                 self.asked += 1;
-                let request = Request { id: self.asked, arrival, op, offset, length, fua: false };
+                let fua = self.through && op == Op::Write;
+                let request = Request { id: self.asked, arrival, op, offset, length, fua };
                 self.pending.insert(self.asked, Pending { chain, request });
                 self.drive.submit(request, &bytes);
             }
@@ -233,13 +247,17 @@ impl Front {
         let Some(Pending { chain, request }) = self.pending.remove(&reply.id) else {
             return Ok(());
         };
-        let mut data = Vec::new();
         let mut well = reply.failed.is_none();
-        if well && request.op == Op::Read {
-            data.resize(request.length as usize, 0);
-            well = self.drive.read(request.offset, &mut data).is_ok();
+        let read = if well && request.op == Op::Read { request.length as usize } else { 0 };
+        if self.data.len() < read {
+            self.data.resize(read, 0);
         }
-        used(ring, &chain, ring::answer(&chain, &data, well))?;
+        // What the buffer held before is overwritten: places that were never written read as zeroes.
+        let data = self.data.get_mut(..read).unwrap_or_default();
+        if read > 0 {
+            well = self.drive.read(request.offset, data).is_ok();
+        }
+        used(ring, &chain, ring::answer(&chain, if well { data } else { &[] }, well))?;
         let late = self.now().saturating_sub(reply.at);
         self.notes.add(Record {
             arrival_ns: request.arrival,
@@ -303,8 +321,7 @@ impl VhostUserBackendMut for Front {
     }
 
     fn get_config(&self, offset: u32, size: u32) -> Vec<u8> {
-        let config = config::bytes(self.size);
-        let at = |i: u32| config.get(i as usize).copied().unwrap_or(0);
+        let at = |i: u32| self.config.get(i as usize).copied().unwrap_or(0);
         (offset..offset.saturating_add(size)).map(at).collect()
     }
 

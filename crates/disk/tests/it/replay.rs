@@ -12,7 +12,13 @@ fn trace(like: &str) -> Trace {
     let like: Like = like.parse().unwrap();
     let mut disk = Disk::new(&like.profile().unwrap(), SIZE);
     let mut random = Seed(9).generator();
-    let header = Header { role: "data".into(), size: SIZE, like, faults: Vec::new() };
+    let header = Header {
+        role: "data".into(),
+        size: SIZE,
+        like,
+        faults: Vec::new(),
+        attributes: Default::default(),
+    };
     let mut writer = Writer::begin(Vec::new(), &header, 10_000).unwrap();
     let mut requests = Vec::new();
     let mut events = Vec::new();
@@ -67,8 +73,13 @@ fn a_closed_loop_that_is_replayed_does_again_what_it_did() {
     let ops = vec![(Op::Read, shape, 50.0), (Op::Write, shape, 45.0), (Op::Flush, shape, 5.0)];
     let duration = 20_000_000_000;
     let load = Load { ops, duration, depth: 4, ..Load::of(Op::Read, shape, 4096, 4) };
-    let header =
-        Header { role: "x".into(), size: SIZE, like: "hdd".parse().unwrap(), faults: Vec::new() };
+    let header = Header {
+        role: "x".into(),
+        size: SIZE,
+        like: "hdd".parse().unwrap(),
+        faults: Vec::new(),
+        attributes: Default::default(),
+    };
     let mut writer = Writer::begin(Vec::new(), &header, 1 << 20).unwrap();
     run_on(Disk::new(&like("hdd"), SIZE), SIZE, &load, &mut |record| writer.add(record).unwrap());
     let trace = Trace::read(writer.finish().unwrap().as_slice()).unwrap();

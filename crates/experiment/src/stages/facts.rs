@@ -11,7 +11,7 @@ use crate::plan::{Aim, CommandPlan, StagePlan, Task};
 pub(crate) fn facts(stage: &StagePlan) -> StageFacts {
     let json = |load: &LoadSpec| serde_json::to_value(load).ok();
     let rounds = stage.driven().filter(|_| stage.load().is_none());
-    let room: u64 = stage.aims.iter().map(Aim::room).sum();
+    let room: u64 = stage.aims.iter().map(|aim| aim.room(None)).sum();
     StageFacts {
         kind: stage.kind.clone(),
         name: stage.name.clone(),

@@ -45,8 +45,76 @@ fn what_cannot_be_modelled_is_told_at_its_line_with_what_can() {
 }
 
 #[test]
+fn a_device_says_of_itself_what_it_is_asked_to_and_the_plan_carries_it() {
+    let limit = "limit = { read_iops = 120, write_throughput = \"100M/s\" }";
+    let keys = format!(
+        "size = \"1G\"\n{limit}\nlogical_block = 4096\nrotational = true\nwrite_cache = false\ndiscard = false"
+    );
+    let mut plan = plan(&text(&keys, "")).unwrap();
+    let asked = &plan.devices["data"].attributes;
+    assert_eq!(
+        (asked.limit.read_iops, asked.limit.write_throughput),
+        (Some(120), Some(disk::Throughput(100 << 20)))
+    );
+    assert_eq!((asked.logical_block, asked.rotational), (Some(4096), Some(true)));
+    assert_eq!((asked.write_cache, asked.discard), (Some(false), Some(false)));
+    let again: crate::Plan = serde_json::from_str(&serde_json::to_string(&plan).unwrap()).unwrap();
+    assert_eq!(again, plan);
+    let settings = |plan: &crate::Plan| plan.facts.variants[0].stack[0].settings.clone();
+    assert_eq!(settings(&plan)["limit"], "120 reads/s, 100 MiB/s of writes");
+    assert_eq!(crate::explain(&plan).devices[0].attributes["logical_block"], "4 KiB");
+    // A device of the host is as it is.
+    let without = plan.on_own_devices();
+    let keys = ["limit", "logical_block", "rotational", "write_cache", "discard"];
+    assert_eq!(without, [("data".to_owned(), keys.map(str::to_owned).to_vec())]);
+    assert!(plan.devices["data"].attributes.is_usual());
+    assert_eq!(settings(&plan).keys().collect::<Vec<_>>(), ["size"]);
+}
+
+#[test]
+fn attributes_that_no_disk_has_are_told_at_their_line_with_what_there_is() {
+    for (wrong, said, help) in [
+        ("logical_block = 1024", "1024", "512 or 4096"),
+        ("logical_block = \"4k\"", "logical_block", "512 or 4096"),
+        ("rotational = \"yes\"", "rotational", "true or false"),
+        ("discard = 1", "discard", "true or false"),
+        ("limit = 100", "limit cannot be 100", "read_iops"),
+        ("limit = { iops = 0 }", "limit.iops", "from 1"),
+        ("limit = { iops = -5 }", "iops", "500"),
+        ("limit = { iops = 10, write_iops = 5 }", "limit.iops", "write_iops"),
+        ("limit = { reads = 10 }", "no key 'reads'", "read_iops"),
+        ("limit = { throughput = \"fast\" }", "throughput", "100M/s"),
+        ("limit = { throughput = \"100\" }", "limit.throughput", "64 KiB"),
+    ] {
+        let whole = text(&format!("size = \"1G\"\n{wrong}"), "");
+        let error = plan(&whole).expect_err(wrong);
+        let [mistake] = &error.mistakes[..] else { panic!("{wrong}: {:?}", error.mistakes) };
+        assert!(mistake.message.contains(said), "{wrong}: {}", mistake.message);
+        assert!(mistake.help.as_ref().unwrap().contains(help), "{wrong}: {:?}", mistake.help);
+        let line = whole[..mistake.span.as_ref().unwrap().start].matches('\n').count();
+        assert_eq!(whole.lines().nth(line), Some(wrong), "{wrong}");
+    }
+}
+
+#[test]
 fn variants_have_the_same_disks() {
     let variants = "[[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\nset.\"device.data.like\" = \"ssd\"\n";
     let error = plan(&text("size = \"1G\"\nlike = \"hdd\"", variants)).unwrap_err();
     assert!(error.mistakes[0].message.contains("cannot differ between variants"));
+}
+
+#[test]
+fn a_file_that_is_only_read_stays_as_it_is() {
+    let file = "file = \"x.img\"\nlogical_block = 4096";
+    let error = plan(&text(file, "")).unwrap_err();
+    assert!(error.mistakes[0].message.contains("stays as it is"), "{:?}", error.mistakes);
+}
+
+#[test]
+fn a_load_stores_no_more_than_its_range_however_long_it_lasts() {
+    let stored = |keys: &str| {
+        let text = text("size = \"8G\"\nlike = \"ssd\"", "").replace("randread", "randwrite");
+        plan(&format!("{text}{keys}\n")).unwrap().devices["data"].stored.0 >> 20
+    };
+    assert_eq!((stored("size = \"1G\""), stored("")), (1024 + 256 + 512, 8192));
 }

@@ -37,6 +37,8 @@ pub(crate) struct Order {
     pub(crate) purpose: Purpose,
     /// Roles of the disks to wait for.
     pub(crate) roles: Vec<String>,
+    /// Roles of disks that are told whether they turn, which virtio has no word for.
+    pub(crate) rotational: Vec<(String, bool)>,
     /// What is mounted before the session starts.
     pub(crate) supplies: Vec<Mount>,
     /// Rows and columns of the host's terminal.

@@ -38,6 +38,9 @@ pub(super) fn prepare() -> Result<(), String> {
     for role in &order.roles {
         bind_disk(role)?;
     }
+    for (role, turns) in &order.rotational {
+        tell_rotational(role, *turns)?;
+    }
     for supply in &order.supplies {
         supplies::bring(supply, &wait_for_disk(&supply.serial)?)?;
     }
@@ -99,6 +102,15 @@ fn load_modules() -> Result<(), String> {
 fn bind_disk(role: &str) -> Result<(), String> {
     let node = wait_for_disk(role)?;
     symlink(&node, disk(role)).map_err(|error| format!("cannot name the disk {role}: {error}"))
+}
+
+/// Lets the kernel take a disk for one that turns, or for one that does not, before anything stands on it.
+fn tell_rotational(role: &str, turns: bool) -> Result<(), String> {
+    let node = wait_for_disk(role)?;
+    let name = node.file_name().unwrap_or_default();
+    let switch = Path::new("/sys/block").join(name).join("queue/rotational");
+    fs::write(&switch, if turns { "1" } else { "0" })
+        .map_err(|error| format!("cannot tell whether the disk {role} turns: {error}"))
 }
 
 fn wait_for_disk(serial: &str) -> Result<PathBuf, String> {

@@ -43,6 +43,8 @@ pub(crate) struct DriveArgument {
     pub(crate) file: String,
     /// `cache=none,aio=io_uring,discard=unmap`.
     pub(crate) options: String,
+    /// What its device says of itself: `,write-cache=off`, or nothing.
+    pub(crate) properties: String,
 }
 
 impl Machine {
@@ -91,11 +93,11 @@ impl Machine {
             put("-device", "virtconsole,chardev=shell,name=fathom.shell".into());
         }
         for (number, disk) in self.disks.iter().enumerate() {
-            let DriveArgument { role, file, options } = disk;
+            let DriveArgument { role, file, options, properties } = disk;
             // A comma in a name is written twice.
             let file = file.replace(',', ",,");
             put("-drive", format!("if=none,id=disk{number},format=raw,{options},file={file}"));
-            put("-device", format!("virtio-blk-pci,drive=disk{number},serial={role}"));
+            put("-device", format!("virtio-blk-pci,drive=disk{number},serial={role}{properties}"));
         }
         // No iothread: guests hang with one where the CPU is emulated.
         for (number, name) in self.modelled.iter().enumerate() {
@@ -127,6 +129,7 @@ mod tests {
                 role: "data".into(),
                 file: "/kept/a,b/data.img".into(),
                 options: "cache=none,aio=threads,discard=unmap".into(),
+                properties: String::new(),
             }],
             modelled: Vec::new(),
             link: 6,

@@ -31,6 +31,7 @@ pub(super) struct State {
 pub(super) struct Outcome {
     pub(super) done: bool,
     pub(super) failed: Option<String>,
+    pub(super) disk_lost: Option<String>,
     pub(super) link_error: Option<String>,
     kernel_log: Option<String>,
 }
@@ -48,9 +49,9 @@ impl State {
         lock(&self.outcome).clone()
     }
 
-    /// Notes why the session failed; what was said first is nearest to the cause.
-    pub(super) fn failed(&self, why: String) {
-        lock(&self.outcome).failed.get_or_insert(why);
+    /// Notes that a disk is not served any more, and why.
+    pub(super) fn disk_lost(&self, why: String) {
+        lock(&self.outcome).disk_lost.get_or_insert(why);
     }
 
     pub(super) fn kernel_log(&self) -> Option<String> {

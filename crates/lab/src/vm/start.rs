@@ -79,6 +79,7 @@ pub(super) fn start(spec: &VmSpec) -> Result<Vm> {
     Ok(Vm {
         keeper,
         servers,
+        lost: None,
         traces: Vec::new(),
         handle,
         frames,
@@ -96,6 +97,11 @@ fn order(spec: &VmSpec) -> Order {
     Order {
         purpose: spec.purpose,
         roles: spec.disks.iter().map(|disk| disk.role.clone()).collect(),
+        rotational: spec
+            .disks
+            .iter()
+            .filter_map(|d| Some((d.role.clone(), d.rotational()?)))
+            .collect(),
         supplies: supply::mounts(&spec.supplies),
         terminal: shell::terminal_size().unwrap_or_default(),
     }

@@ -132,8 +132,36 @@ fn lab<'a>(set: &'a ResultSet, key: &str) -> Option<&'a Value> {
 fn disk(disk: &Value) -> String {
     let text = |key: &str| disk.get(key).and_then(Value::as_str).map(str::to_owned);
     let size = disk.get("size").and_then(Value::as_f64).map(units::show::bytes);
-    let parts = [text("role"), size, text("options"), text("note"), modelled(&disk["model"])];
+    let parts = [
+        text("role"),
+        size,
+        text("options"),
+        attributes(&disk["attributes"]),
+        text("note"),
+        modelled(&disk["model"]),
+    ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// What a virtual disk was to say of itself, and what it was limited to: `logical_block 4096, limit read_iops 120`.
+fn attributes(attributes: &Value) -> Option<String> {
+    let list = |value: &Value| -> Vec<String> {
+        let entries = value.as_object().into_iter().flatten();
+        entries.map(|(key, value)| format!("{key} {}", number(value))).collect()
+    };
+    let mut all = Vec::new();
+    for (key, value) in attributes.as_object()? {
+        match value {
+            Value::Object(_) => all.push(format!("{key} {}", list(value).join(" and "))),
+            value => all.push(format!("{key} {}", number(value))),
+        }
+    }
+    Some(all.join(", "))
+}
+
+/// A number with its digits in groups, or the value as it is.
+fn number(value: &Value) -> String {
+    value.as_u64().map_or_else(|| value.to_string(), units::show::grouped)
 }
 
 /// What a virtual disk was modelled like, and how late its replies were.
@@ -150,6 +178,12 @@ fn modelled(model: &Value) -> Option<String> {
     let time = |key: &str| model["served"][key].as_f64().map(units::show::nanos);
     if let (Some(half), Some(most)) = (time("late_p50_ns"), time("late_p99_ns")) {
         text += &format!("; replies late by {half} (p50), {most} (p99)");
+    }
+    if let Some(why) = model["served"]["priority"].as_str() {
+        text += &format!("; served without real-time priority ({why})");
+    }
+    if let Some(note) = model["note"].as_str() {
+        text += &format!("; {note}");
     }
     let faults = model["faults"].as_array().filter(|faults| !faults.is_empty());
     text += &faults

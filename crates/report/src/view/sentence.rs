@@ -148,11 +148,22 @@ fn against_base(
     // Said once at the end, not after every figure; where all is said of a figure, after that.
     let all_unclear =
         detail == Detail::Short && !compared.is_empty() && compared.iter().all(|(_, c)| unclear(c));
-    let swept = |row: &FigureRow| {
-        new_points.iter().any(|(stage, _)| row.scope.stage.as_ref() == Some(stage))
+    let sweep = |row: &FigureRow| {
+        let stage = row.scope.stage.as_ref()?;
+        Some(&new_points.iter().find(|(name, _)| name == stage)?.1.stage)
     };
-    let (points, compared): (Vec<_>, Vec<_>) =
-        compared.into_iter().partition(|(row, _)| swept(row));
+    // A point that is asked about alone is told as any other stage.
+    let alike = |row: &FigureRow, other: &FigureRow| {
+        row.metric == other.metric && row.scope.of == other.scope.of && sweep(row) == sweep(other)
+    };
+    let several: Vec<bool> = compared
+        .iter()
+        .map(|(row, _)| compared.iter().filter(|(other, _)| alike(row, other)).count() > 1)
+        .collect();
+    let mut several = several.into_iter();
+    let (points, compared): (Vec<_>, Vec<_>) = compared
+        .into_iter()
+        .partition(|(row, _)| several.next() == Some(true) && sweep(row).is_some());
     let mut parts = over_points(new_points, &points, base);
     let mut scopes: Vec<&Scope> = compared.iter().map(|(row, _)| &row.scope).collect();
     scopes.dedup();
@@ -205,10 +216,10 @@ fn over_points(
             continue;
         }
         told.push(figure);
-        let same = || compared.iter().filter(|(other, _)| {
+        let same = compared.iter().filter(|(other, _)| {
             other.metric == row.metric && other.scope.of == scope.of && sweep(other) == scope.stage
         });
-        let ratios: Vec<f64> = same().filter_map(|(_, c)| c.ratio).collect();
+        let ratios: Vec<f64> = same.filter_map(|(_, c)| c.ratio).collect();
         let (least, most) = (
             ratios.iter().copied().fold(f64::INFINITY, f64::min),
             ratios.iter().copied().fold(0.0, f64::max),
@@ -220,12 +231,10 @@ fn over_points(
         match clauses.iter_mut().find(|(of, _)| *of == scope) {
             Some((_, clause)) => clause.push_str(&format!(", with {range} the {label}")),
             None => {
-                let (verb, points) = (verb(&scope, row), same().count());
-                let said = match points {
-                    1 => row.scope.name(),
-                    _ => format!("over {points} points, {}", scope.name()),
-                };
-                clauses.push((scope, format!("{said} {verb} {range} the {label} of {base}")));
+                let (name, verb, points) = (scope.name(), verb(&scope, row), ratios.len());
+                let clause =
+                    format!("over {points} points, {name} {verb} {range} the {label} of {base}");
+                clauses.push((scope, clause));
             }
         }
     }

@@ -1,6 +1,7 @@
 //! `fathom bench ...`: Fathom measured.
 
 mod content;
+mod disks;
 mod engine;
 mod estimate;
 mod estimate_on_vdo;
@@ -14,6 +15,7 @@ mod turns;
 mod verdicts;
 
 pub use content::content;
+pub use disks::disks;
 pub use engine::engine;
 pub use estimate::estimate;
 pub use floor::floor;

@@ -70,6 +70,7 @@ fn one(
         size: args.size.0,
         like: args.like.clone(),
         faults: Vec::new(),
+        attributes: disk::Attributes::default(),
     };
     let draft = output.begin()?;
     let file = BufWriter::new(draft.file().try_clone().map_err(refused)?);

@@ -63,6 +63,9 @@ pub(super) fn heading(trace: &Trace) -> Text {
     if !header.faults.is_empty() {
         text.line(format!("with {} faults", header.faults.len()));
     }
+    for (key, value) in header.attributes.shown() {
+        text.line(format!("{key}: {value}"));
+    }
     text
 }
 

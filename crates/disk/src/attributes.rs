@@ -1,0 +1,131 @@
+//! What a virtual disk says of itself, and what it is limited to.
+
+use serde::{Deserialize, Serialize};
+use units::{Bytes, QuantityError};
+
+use crate::error::{Error, Result};
+use crate::limit::Limit;
+
+/// Sizes that a logical block can have.
+pub const LOGICAL_BLOCKS: [u32; 2] = [512, 4096];
+
+/// What is asked of a virtual disk beside its times; what is `None` stays as it is by itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Attributes {
+    /// How much it does in a second at most.
+    #[serde(default, skip_serializing_if = "Limit::is_none")]
+    pub limit: Limit,
+    /// Bytes of a logical block: the least that can be read or written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logical_block: Option<u32>,
+    /// Whether it says that it turns, which some layers and file systems decide by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rotational: Option<bool>,
+    /// Whether it says that it has a volatile cache. Without one, a write is replied to when it survives a power cut.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_cache: Option<bool>,
+    /// Whether it takes discards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discard: Option<bool>,
+}
+
+impl Attributes {
+    /// Whether nothing is asked for.
+    pub fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Refuses what no disk can be.
+    pub fn check(&self) -> Result<()> {
+        self.limit.check()?;
+        match self.logical_block {
+            Some(bytes) if !LOGICAL_BLOCKS.contains(&bytes) => {
+                let what = format!("a logical block cannot have {bytes} bytes");
+                Err(Error::bad("logical_block", what, "give 512 or 4096"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What is asked for, by its key, as people read it.
+    pub fn shown(&self) -> Vec<(&'static str, String)> {
+        let switch = |on: Option<bool>| on.map(|on| on.to_string());
+        let limit = (!self.limit.is_none()).then(|| self.limit.to_string());
+        let block = self.logical_block.map(|bytes| Bytes(bytes.into()).to_string());
+        let all = [
+            ("limit", limit),
+            ("logical_block", block),
+            ("rotational", switch(self.rotational)),
+            ("write_cache", switch(self.write_cache)),
+            ("discard", switch(self.discard)),
+        ];
+        all.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
+    }
+}
+
+/// Bytes in a second: `"100M/s"`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(transparent)]
+pub struct Throughput(pub u64);
+
+impl std::str::FromStr for Throughput {
+    type Err = QuantityError;
+
+    fn from_str(text: &str) -> std::result::Result<Self, QuantityError> {
+        let amount = text.trim();
+        let bytes: Bytes = amount.strip_suffix("/s").unwrap_or(amount).parse().map_err(|_| {
+            let example = "bytes in a second, as in 100M/s";
+            QuantityError { text: text.to_owned(), what: "throughput", example }
+        })?;
+        Ok(Self(bytes.0))
+    }
+}
+
+impl std::fmt::Display for Throughput {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(f, "{}/s", Bytes(self.0))
+    }
+}
+
+units::read_as_text!(Throughput, "a throughput such as \"100M/s\"");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_are_read_shown_and_survive_json() {
+        let text = "limit = { read_iops = 120, write_throughput = \"100M/s\" }\nlogical_block = 4096\ndiscard = false";
+        let read: Attributes = toml::from_str(text).unwrap();
+        read.check().unwrap();
+        let shown: Vec<_> = read.shown().into_iter().map(|(k, v)| format!("{k} {v}")).collect();
+        assert_eq!(
+            shown,
+            ["limit 120 reads/s, 100 MiB/s of writes", "logical_block 4 KiB", "discard false"]
+        );
+        let json = serde_json::to_string(&read).unwrap();
+        assert_eq!(serde_json::from_str::<Attributes>(&json).unwrap(), read);
+        assert!(!read.is_usual() && Attributes::default().is_usual());
+        assert_eq!(serde_json::to_string(&Attributes::default()).unwrap(), "{}");
+    }
+
+    #[test]
+    fn what_no_disk_can_be_is_refused_with_its_place_and_what_can() {
+        for (text, place, help) in [
+            ("logical_block = 1024", "logical_block", "512 or 4096"),
+            ("limit = { iops = 0 }", "limit.iops", "from 1"),
+            ("limit = { throughput = \"1k/s\" }", "limit.throughput", "64 KiB"),
+            ("limit = { iops = 10, read_iops = 5 }", "limit.iops", "read_iops and write_iops"),
+            (
+                "limit = { throughput = \"1M\", write_throughput = \"1M\" }",
+                "limit.throughput",
+                "write_throughput",
+            ),
+        ] {
+            let error = toml::from_str::<Attributes>(text).unwrap().check().unwrap_err();
+            assert!(error.to_string().starts_with(place), "{error}");
+            assert!(error.help().contains(help), "{}", error.help());
+        }
+    }
+}
