@@ -57,6 +57,8 @@ mod standard_output;
 #[cfg(test)]
 mod stopped;
 #[cfg(test)]
+mod table;
+#[cfg(test)]
 mod terminal;
 #[cfg(test)]
 mod verification;

@@ -1,0 +1,98 @@
+//! VDO made from a table on real dm-vdo: changed while it runs, brought up anew, grown, with its journal on another disk.
+
+use results::model::CellState;
+
+use crate::lab::ready;
+use crate::program::{expect, json, text};
+
+const EXPERIMENT: &str = r#"
+name = "table"
+about = "A volume from a table, with the end of its pool elsewhere"
+repeat = 1
+
+[devices.data]
+size = "3G"
+
+[devices.fast]
+size = "256M"
+
+[[stack]]
+layer = "vdo"
+via = "table"
+on = { data = "data", tail = "fast" }
+slab_size = "32M"
+logical_size = "512M"
+block_map_cache = "16M"
+
+[[stage]]
+do = "allocate"
+
+[[stage]]
+do = "load"
+name = "written"
+measure = true
+ops = { randwrite = 100 }
+pattern = "permutation"
+size = "16M"
+passes = 1
+content = { dedupe = "50%", compress = "2.5x" }
+
+[[stage]]
+do = "set"
+set."vdo.max_discard" = "1M"
+set."vdo.compression" = false
+
+[[stage]]
+do = "layer"
+name = "anew"
+action = "restart"
+cpu_threads = 3
+block_map_cache = "32M"
+
+[[stage]]
+do = "layer"
+name = "larger"
+action = "grow"
+logical_size = "1G"
+
+[[stage]]
+do = "load"
+name = "beyond"
+measure = true
+ops = { randwrite = 100 }
+pattern = "permutation"
+offset = "768M"
+size = "8M"
+passes = 1
+content = { compress = "2.5x" }
+"#;
+
+#[test]
+fn a_volume_from_a_table_is_changed_brought_up_anew_and_grown_with_its_data_kept() {
+    let Some(_turn) = ready("a_volume_from_a_table") else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let (file, out) = (dir.path().join("table.toml"), dir.path().join("result"));
+    std::fs::write(&file, EXPERIMENT).unwrap();
+    expect(0, &["lab", "run", text(&file), "--out", text(&out)]);
+    let set = results::open(&out).unwrap();
+    let record = set.cells[0].record.as_ref().unwrap();
+    assert_eq!(record.state, CellState::Done, "{record:#?}");
+    let table = &record.facts["vdo.table"];
+    for part in ["0 2097152 vdo V4", " 8192 16380 ", "compression off maxDiscard 256", " cpu 3 "] {
+        assert!(table.contains(part), "{part} in {table}");
+    }
+    assert_eq!(record.facts["vdo.config.slabSize"], "8192");
+    let shown = json(&["show", text(&out), "--json"]);
+    let stages = &shown["variants"][0]["stages"];
+    let figure = |stage: &str, layer: &str, id: &str| {
+        let median = &stages[stage]["layers"][layer][id]["median"];
+        median.as_f64().unwrap_or_else(|| panic!("{stage} {layer} {id}: {}", stages[stage]))
+    };
+    // Half are duplicates, and two of the others share a block.
+    let saved = figure("written", "vdo", "saving_percent");
+    assert!((saved - 75.0).abs() < 2.0, "{saved} %");
+    assert!(figure("written", "fast", "device_writes") > 0.0, "the journal is on the other disk");
+    // Switched off it stays off, and what was written before the volume came up anew is still counted.
+    assert_eq!(figure("beyond", "vdo", "compressed_fragments"), 0.0);
+    assert!(figure("beyond", "vdo", "logical_used_percent") > 2.0);
+}
