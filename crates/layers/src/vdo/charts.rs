@@ -63,6 +63,17 @@ pub(super) const CHARTS: &[Chart] = &[
         rate: true,
     },
     Chart {
+        id: "slabs",
+        title: "Slabs opened",
+        help: "Slabs that were written to for the first time, and again. Before the first is opened again, writes go to one place after another; from then on to holes.",
+        series: &[
+            stats("allocator.slabsOpened", "slabs opened"),
+            stats("allocator.slabsReopened", "slabs opened again"),
+        ],
+        unit: Unit::Count,
+        rate: false,
+    },
+    Chart {
         id: "in-flight",
         title: "I/Os in flight",
         help: "Blocks that VDO has under way. It takes 2048 at once: what comes then waits outside, and a packer that holds fragments back counts too.",

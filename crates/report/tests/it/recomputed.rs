@@ -302,6 +302,7 @@ fn one_figure_of_each_chart_equals_what_rows_log_says() {
                 field("vdo.stats", "packer.compressedBlocksWritten", "packed blocks", false);
             }
             "1-vdo-writes" => field("vdo.stats", "biosIn.write", "in", true),
+            "1-vdo-slabs" => field("vdo.stats", "allocator.slabsOpened", "slabs opened", false),
             "1-vdo-in-flight" => field("vdo.stats", "currentVIOsInProgress", "in flight", false),
             "1-vdo-threads" => given.threads(chart),
             "0-written_bytes" | "1-written_bytes" => {
