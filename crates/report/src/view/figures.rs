@@ -99,9 +99,10 @@ fn row(
 /// Whether a question is of this stage, or of all.
 fn asked_about(plan: &PlanFacts, scope: &Scope) -> bool {
     let all = plan.questions.iter().all(|asked| asked.stage.is_none());
-    all || plan.questions.iter().any(|asked| {
-        asked.stage.is_none() || scope.stage.is_none() || asked.stage == scope.stage
-    })
+    all || plan
+        .questions
+        .iter()
+        .any(|asked| asked.stage.is_none() || scope.stage.is_none() || asked.stage == scope.stage)
 }
 
 /// A figure that has a median.

@@ -333,11 +333,7 @@ const CASES: &[(&str, Spoil, Spoil)] = &[
             c.facts.insert("vdo.config.index.memorySize".into(), "0.5".into());
         },
     ),
-    (
-        "table_not_as_asked",
-        |c| c.table(2, 32_768),
-        |c| c.table(1, 32_768),
-    ),
+    ("table_not_as_asked", |c| c.table(2, 32_768), |c| c.table(1, 32_768)),
     (
         "saving_of_zeros",
         |c| c.figure("saving_without_zero_percent", Some(64.0)),
