@@ -59,7 +59,7 @@ pub enum Command {
     Show(ShowArgs),
     /// Make one self-contained page of results.
     Report(ReportArgs),
-    /// Say what this machine can do, or what is wrong with a result.
+    /// Say what this machine can do, what is wrong with a result and what limits it, or what a plan cannot show.
     Doctor(DoctorArgs),
     /// Print what an experiment would do: commands, time, bytes. Touches nothing.
     Explain(ExplainArgs),

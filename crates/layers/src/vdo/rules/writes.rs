@@ -6,10 +6,9 @@ use units::Unit;
 use super::stats;
 use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts, Span, Stretch, Threshold, figure};
 
-/// Flushes that came in, with data or without, and writes with FUA.
+/// Flushes that came in, and writes with FUA. Flushes without data (`emptyFlush`) are among the flushes.
 pub(super) fn flushes(stats: &Span) -> Option<f64> {
-    let of = |field: &str| stats.counted(&format!("biosIn.{field}")).unwrap_or(0.0);
-    stats.counted("biosIn.flush").map(|flush| flush + of("emptyFlush") + of("fua"))
+    Some(stats.counted("biosIn.flush")? + stats.counted("biosIn.fua").unwrap_or(0.0))
 }
 
 pub(super) const FLUSH_RATE: LayerRule = LayerRule {
@@ -51,7 +50,7 @@ pub(super) const POOL_FULL: LayerRule = LayerRule {
     check: Check::Stage(pool_full),
 };
 
-/// A pool that was full once in a burst explains little: the score is the share of samples that saw it full.
+/// The score is the share of samples that saw it full. One that was full in a burst between them limits nothing, and is a note.
 fn pool_full(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
     let source = format!("{}.stats", facts.layer);
     let field = |row: &SampleRow| row.fields.get("currentVIOsInProgress").copied().flatten();
@@ -69,7 +68,7 @@ fn pool_full(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
             figure("most I/Os in progress", most, Unit::Count),
             figure("samples that saw it full", full, Unit::Percent),
         ],
-        explains_percent: Some(full),
+        explains_percent: (full > 0.0).then_some(full),
         ..Noticed::default()
     })
 }
