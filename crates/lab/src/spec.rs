@@ -39,7 +39,7 @@ impl Disk {
     /// Whether it says that it turns; `None`: whatever the guest takes it for. A modelled disk says what it is.
     pub(crate) fn rotational(&self) -> Option<bool> {
         let kind = self.model.as_ref().and_then(|model| Some(model.like.profile().ok()?.kind()));
-        self.attributes.rotational.or(match kind? {
+        self.attributes.rotational.or_else(|| match kind? {
             ::disk::Kind::Hdd => Some(true),
             ::disk::Kind::Flash => Some(false),
             ::disk::Kind::Memory => None,
