@@ -29,7 +29,9 @@ fn a_real_cache_serves_more_from_the_same_hot_places_the_second_time() {
     };
     let hits = |stage: &str| figure(stage, "layers", "cache", "hit_percent");
     assert!(hits("warm") > hits("cold") + 1.0, "{} and {}", hits("cold"), hits("warm"));
-    let read = |stage: &str| figure(stage, "layers", "fast", "device_read_bytes");
-    assert!(read("warm") > read("cold"), "{} and {}", read("cold"), read("warm"));
+    // A share of what was read: how much is read at all in so many seconds is the machine's matter.
+    let read = |stage: &str, disk: &str| figure(stage, "layers", disk, "device_read_bytes");
+    let fast = |stage: &str| read(stage, "fast") / (read(stage, "fast") + read(stage, "slow"));
+    assert!(fast("warm") > fast("cold"), "{} and {}", fast("cold"), fast("warm"));
     assert!(figure("warm", "operations", "randread", "iops") > 0.0);
 }

@@ -299,7 +299,8 @@ fn a_lab_dies_with_its_host_and_leaves_a_result_that_can_be_read() {
             std::thread::sleep(Duration::from_millis(2500 * (moment - 1)));
         }
         let servers = servers_of(host.id());
-        assert_eq!(servers.len(), usize::from(moment > 0));
+        // At the manifest the machine may be on its way already.
+        assert!(servers.len() == 1 || moment == 0 && servers.is_empty(), "{}", servers.len());
         host.kill().unwrap();
         host.wait().unwrap();
         wait_until("the guest is gone", || machines_of(host.id()) == 0);

@@ -93,7 +93,9 @@ fn grow(volume: &Volume, keys: &Table) -> Result<Acted, SettingError> {
             "grow only logical_size, or let the volume stand without a tail",
         ));
     }
-    let steps = volume.grow(logical, physical);
+    let mut steps = volume.grow(logical, physical);
+    // The table says another size now.
+    steps.extend(raise::facts(volume));
     let bytes = logical.then(|| volume.setup.volume_bytes(volume.at));
     Ok(Acted { steps, bytes })
 }
@@ -150,7 +152,8 @@ mod tests {
     #[test]
     fn growth_says_to_what_size_and_a_message_waits_for_what_it_leads_to() {
         let grown = shown("logical_size = \"9G\"", "grow", "logical_size = \"9G\"").unwrap();
-        assert_eq!(grown, ["lvm lvextend --yes --size 9663676416b fathom_0badcafe_vdo/volume"]);
+        assert_eq!(grown[0], "lvm lvextend --yes --size 9663676416b fathom_0badcafe_vdo/volume");
+        assert!(grown[2].starts_with("read vdo from dmsetup table"), "{grown:?}");
         assert!(shown("", "grow", "").unwrap_err().help.contains("logical_size"));
         let closed = shown("", "index-close", "").unwrap();
         assert_eq!(closed[0], "dmsetup message fathom_0badcafe_vdo-pool-vpool 0 index-close");
