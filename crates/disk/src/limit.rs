@@ -65,12 +65,11 @@ impl Limit {
             }
         }
         // QEMU refuses both, too: which of them holds would not be clear.
-        let both = |whole: bool, part: bool| whole && part;
         let parts = self.read_iops.is_some() || self.write_iops.is_some();
         let flows = self.read_throughput.is_some() || self.write_throughput.is_some();
         for (key, twice) in [
-            ("iops", both(self.iops.is_some(), parts)),
-            ("throughput", both(self.throughput.is_some(), flows)),
+            ("iops", self.iops.is_some() && parts),
+            ("throughput", self.throughput.is_some() && flows),
         ] {
             if twice {
                 let what = "limits reads and writes together beside a limit of one of them";

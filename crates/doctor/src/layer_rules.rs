@@ -38,7 +38,7 @@ pub(crate) fn foresee(variants: &[(&VariantFacts, Vec<PlannedStage>)]) -> Vec<Fi
     for (variant, stages) in variants {
         for layer in &variant.stack {
             let Some(kind) = layers::kind(&layer.layer) else { continue };
-            let facts = layers::PlanFacts {
+            let facts = layers::PlannedFacts {
                 layer: &layer.name,
                 kind: kind.name,
                 settings: &layer.settings,

@@ -1,5 +1,6 @@
 //! Executes steps, remembers what it owes, and undoes it in reverse on every path.
 
+mod conditions;
 mod measured;
 mod undo;
 
@@ -17,6 +18,7 @@ use units::Nanos;
 
 use crate::names::{self, Names};
 use crate::{Machine, Output, Removal, StepError};
+use conditions::{holds, seen};
 use undo::Owed;
 
 /// Executes steps on one machine.
@@ -430,30 +432,4 @@ fn judge(task: &Task, argv: &[String], may_fail: bool, output: &Output) -> Resul
         output.kernel.as_ref().map_or(String::new(), |line| format!("; the kernel: {line}"));
     let said = said + &kernel;
     Err(StepError::Command { about, command, ended, said })
-}
-
-fn holds(until: &Condition, parsed: &Parsed) -> bool {
-    match until {
-        Condition::Text { field, is } => parsed.texts.get(field) == Some(is),
-        Condition::Number { field, is } => parsed.numbers.get(field) == Some(&Some(*is)),
-        Condition::AtMost { field, other } => {
-            let number = |name: &str| parsed.numbers.get(name).copied().flatten();
-            number(field).zip(number(other)).is_some_and(|(field, other)| field <= other)
-        }
-    }
-}
-
-fn seen(until: &Condition, parsed: &Parsed) -> String {
-    let absent = || "absent".to_owned();
-    let number = |field: &str| {
-        let number = parsed.numbers.get(field).copied().flatten();
-        format!("{field} is {}", number.map_or_else(absent, |n| n.to_string()))
-    };
-    match until {
-        Condition::Text { field, .. } => {
-            format!("{field} is {}", parsed.texts.get(field).cloned().unwrap_or_else(absent))
-        }
-        Condition::Number { field, .. } => number(field),
-        Condition::AtMost { field, other } => format!("{}, {}", number(field), number(other)),
-    }
 }

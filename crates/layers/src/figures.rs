@@ -167,6 +167,29 @@ pub(crate) fn ratio(part: Option<f64>, whole: Option<f64>) -> Option<f64> {
 }
 
 #[cfg(test)]
+pub(crate) mod given {
+    use super::{Fields, SampleRow};
+
+    /// A sample that could be read.
+    pub(crate) fn sample(
+        at_ns: u64,
+        source: &str,
+        mark: &str,
+        fields: &[(&str, f64)],
+    ) -> SampleRow {
+        SampleRow {
+            at_ns,
+            source: source.into(),
+            cost_ns: 0,
+            cost_cpu_ns: 0,
+            mark: Some(mark.into()),
+            fields: fields.iter().map(|(k, v)| ((*k).to_owned(), Some(*v))).collect::<Fields>(),
+            error: None,
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -42,7 +42,7 @@ pub use parse::{ABSENT, ParseError, Parsed, parse};
 pub use planned::{Does, Order, PlannedLoad, PlannedOperation, PlannedStage};
 pub use registry::{bring, headline_words, is_headline, kind, kinds, metric, metrics};
 pub use rule::{
-    Bar, Check, LayerRule, Noticed, PlanFacts, Rule, RuleFacts, Span, Stretch, Threshold, figure,
+    Bar, Check, LayerRule, Noticed, PlannedFacts, Rule, RuleFacts, Span, Stretch, Threshold, figure,
 };
 pub use settings::SettingError;
 pub use twin::{Twin, TwinAnswer, Writes};

@@ -68,7 +68,7 @@ impl std::fmt::Display for Threshold {
 #[derive(Clone, Copy)]
 pub enum Check {
     /// Before a run, at the plan of one variant.
-    Plan(fn(&PlanFacts, Bar) -> Option<Noticed>),
+    Plan(fn(&PlannedFacts, Bar) -> Option<Noticed>),
     /// After it, at a whole cell.
     Cell(fn(&RuleFacts, Bar) -> Option<Noticed>),
     /// After it, at each measured stage of a cell; the stage that explains most is told.
@@ -159,7 +159,7 @@ impl LayerRule {
     }
 
     /// What it finds in the plan of a variant.
-    pub fn foresee(&self, facts: &PlanFacts) -> Option<Finding> {
+    pub fn foresee(&self, facts: &PlannedFacts) -> Option<Finding> {
         let Check::Plan(check) = self.check else { return None };
         check(facts, self.bar()).map(|noticed| self.finding(facts.layer, noticed))
     }
@@ -192,7 +192,7 @@ impl LayerRule {
 }
 
 /// What a layer's rules see of the plan of one variant.
-pub struct PlanFacts<'a> {
+pub struct PlannedFacts<'a> {
     /// The layer's name in the experiment.
     pub layer: &'a str,
     /// Its kind.

@@ -22,6 +22,18 @@ pub struct Step {
     pub deadline_s: u64,
 }
 
+impl Step {
+    /// Flushes a device, so that nothing is under way when figures are read.
+    pub fn flush(device: &str) -> Self {
+        Self {
+            about: "flush the volume".into(),
+            action: Action::Flush { device: device.to_owned() },
+            undo: Vec::new(),
+            deadline_s: 120,
+        }
+    }
+}
+
 /// One thing to do to the machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "do")]

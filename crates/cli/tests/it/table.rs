@@ -96,3 +96,29 @@ fn a_volume_from_a_table_is_changed_brought_up_anew_and_grown_with_its_data_kept
     assert_eq!(figure("beyond", "vdo", "compressed_fragments"), 0.0);
     assert!(figure("beyond", "vdo", "logical_used_percent") > 2.0);
 }
+
+#[test]
+fn settings_that_contradict_each_other_are_refused_with_their_limit_and_what_to_write() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("table.toml");
+    let lines = "slab_size = \"32M\"\nlogical_size = \"512M\"\nblock_map_cache = \"16M\"";
+    for (wrong, said, remedy) in [
+        ("slab_size = \"32M\"\nphysical_threads = 16", "16 is more than the 13 slab(s)", "= 13"),
+        ("block_map_cache = \"8M\"", "8M is too small", "\"16M\""),
+        ("block_map_cache = \"16M\"\nlogical_threads = 2", "2 logical threads need 16M", "\"32M\""),
+        ("index_memory = \"1G\"", "holds not one slab", "a device of at least"),
+        ("tail_size = \"128M\"", "128M: too short", "131328k"),
+        ("tail_size = \"512M\"", "does not fit on a device of 256 MiB", "512M"),
+        ("physical_size = \"4G\"", "room for 3.13 GiB", "or take a larger device"),
+        ("logical_threads = 0", "all zero or all non-zero", "= 1"),
+        ("via = \"lvm\"", "a tail, which lvm cannot place", "via = \"table\""),
+    ] {
+        let whole = EXPERIMENT.replace(lines, wrong);
+        let lvm = wrong.starts_with("via");
+        let whole = if lvm { whole.replacen("via = \"table\"\n", "", 1) } else { whole };
+        std::fs::write(&file, whole).unwrap();
+        let refused = expect(2, &["explain", text(&file)]).err;
+        assert!(refused.contains(said) && refused.contains("help:"), "{wrong}: {refused}");
+        assert!(refused.contains(remedy) && refused.contains("table.toml:"), "{wrong}: {refused}");
+    }
+}

@@ -23,6 +23,17 @@ fn a_device_is_modelled_as_it_says_and_the_plan_carries_it() {
     assert_eq!(again, plan);
 }
 
+/// The only mistake in these lines of a device says this, helps so, and is in the last of them.
+fn refused(wrong: &str, said: &str, help: &str) {
+    let whole = text(&format!("size = \"1G\"\n{wrong}"), "");
+    let error = plan(&whole).expect_err(wrong);
+    let [mistake] = &error.mistakes[..] else { panic!("{wrong}: {:?}", error.mistakes) };
+    assert!(mistake.message.contains(said), "{wrong}: {}", mistake.message);
+    assert!(mistake.help.as_ref().unwrap().contains(help), "{wrong}: {:?}", mistake.help);
+    let line = whole[..mistake.span.as_ref().unwrap().start].matches('\n').count();
+    assert_eq!(whole.lines().nth(line), wrong.lines().last(), "{wrong}");
+}
+
 #[test]
 fn what_cannot_be_modelled_is_told_at_its_line_with_what_can() {
     for (wrong, said, help) in [
@@ -34,13 +45,7 @@ fn what_cannot_be_modelled_is_told_at_its_line_with_what_can() {
         ("like = \"hdd\"\nfaults = [{ fault = \"rust\" }]", "faults", "fault = "),
         ("like = \"hdd\"\nfaults = [{ fault = \"full\", at = \"2G\" }]", "faults[0].at", "below"),
     ] {
-        let whole = text(&format!("size = \"1G\"\n{wrong}"), "");
-        let error = plan(&whole).expect_err(wrong);
-        let [mistake] = &error.mistakes[..] else { panic!("{wrong}: {:?}", error.mistakes) };
-        assert!(mistake.message.contains(said), "{wrong}: {}", mistake.message);
-        assert!(mistake.help.as_ref().unwrap().contains(help), "{wrong}: {:?}", mistake.help);
-        let line = whole[..mistake.span.as_ref().unwrap().start].matches('\n').count();
-        assert_eq!(whole.lines().nth(line), wrong.lines().last(), "{wrong}");
+        refused(wrong, said, help);
     }
 }
 
@@ -86,13 +91,7 @@ fn attributes_that_no_disk_has_are_told_at_their_line_with_what_there_is() {
         ("limit = { throughput = \"fast\" }", "throughput", "100M/s"),
         ("limit = { throughput = \"100\" }", "limit.throughput", "64 KiB"),
     ] {
-        let whole = text(&format!("size = \"1G\"\n{wrong}"), "");
-        let error = plan(&whole).expect_err(wrong);
-        let [mistake] = &error.mistakes[..] else { panic!("{wrong}: {:?}", error.mistakes) };
-        assert!(mistake.message.contains(said), "{wrong}: {}", mistake.message);
-        assert!(mistake.help.as_ref().unwrap().contains(help), "{wrong}: {:?}", mistake.help);
-        let line = whole[..mistake.span.as_ref().unwrap().start].matches('\n').count();
-        assert_eq!(whole.lines().nth(line), Some(wrong), "{wrong}");
+        refused(wrong, said, help);
     }
 }
 

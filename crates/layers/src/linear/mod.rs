@@ -13,6 +13,7 @@ use crate::layer::{Layer, Offer, Place, Raised};
 use crate::lvm::{self, Group};
 use crate::probe::NamedDevice;
 use crate::settings::{SettingError, Settings, size_text};
+use crate::step::Step;
 use crate::twin::Twin;
 
 /// Name of the logical volume in its group.
@@ -109,7 +110,7 @@ impl Layer for Linear {
             nodes: vec![NamedDevice { name: at.name.to_owned(), path: device.clone() }],
             probes: Vec::new(),
             ready: Vec::new(),
-            settle: vec![lvm::flush(&device)],
+            settle: vec![Step::flush(&device)],
             offer: Offer::Block { device, bytes },
             allocate: None,
             memory_bytes: 0,

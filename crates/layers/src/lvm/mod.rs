@@ -206,13 +206,3 @@ fn command(argv: &[&str]) -> Action {
 fn gone(argv: &[&str]) -> Action {
     Action::Command { argv: argv.iter().map(ToString::to_string).collect(), may_fail: true }
 }
-
-/// A step that flushes a volume, so that nothing is under way when figures are read.
-pub(crate) fn flush(device: &str) -> Step {
-    Step {
-        about: "flush the volume".into(),
-        action: Action::Flush { device: device.to_owned() },
-        undo: Vec::new(),
-        deadline_s: 120,
-    }
-}

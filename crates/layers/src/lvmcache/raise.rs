@@ -40,7 +40,7 @@ pub(super) fn raise(setup: &Setup, at: &Place) -> Raised {
             reading: Reading::Edge,
         }],
         ready: Vec::new(),
-        settle: vec![lvm::flush(&device)],
+        settle: vec![Step::flush(&device)],
         offer: Offer::Block { device, bytes },
         allocate: None,
         // smq keeps about 64 bytes for each chunk, and a hotspot queue of a quarter of them (dm-cache-policy-smq.c).

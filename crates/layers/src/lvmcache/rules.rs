@@ -3,7 +3,7 @@
 use units::Unit;
 
 use crate::planned::Order;
-use crate::rule::{Bar, Check, LayerRule, Noticed, PlanFacts, Threshold, figure};
+use crate::rule::{Bar, Check, LayerRule, Noticed, PlannedFacts, Threshold, figure};
 
 /// Every rule.
 pub(super) const RULES: &[LayerRule] = &[EVEN_ACCESS];
@@ -18,7 +18,7 @@ const EVEN_ACCESS: LayerRule = LayerRule {
     check: Check::Plan(even_access),
 };
 
-fn even_access(facts: &PlanFacts, bar: Bar) -> Option<Noticed> {
+fn even_access(facts: &PlannedFacts, bar: Bar) -> Option<Noticed> {
     let cache = facts.settings.get("cache_size")?.parse::<units::Bytes>().ok()?.0 as f64;
     facts.stages.iter().filter(|stage| stage.measured).find_map(|stage| {
         let load = stage.load.as_ref()?;
@@ -43,7 +43,7 @@ mod tests {
 
     use super::*;
     use crate::planned::{Does, PlannedLoad, PlannedOperation, PlannedStage};
-    use crate::rule::PlanFacts as Facts;
+    use crate::rule::PlannedFacts as Facts;
 
     #[test]
     fn every_rule_fires_on_what_it_is_for_and_is_silent_just_before() {

@@ -120,22 +120,11 @@ fn cpu(facts: &FigureFacts) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use results::model::{Fields, SampleRow};
+    use results::model::SampleRow;
 
     use super::*;
+    use crate::figures::given::sample;
     use crate::figures::{ALLOCATED, SETTLED, Window};
-
-    fn sample(at_ns: u64, source: &str, mark: &str, fields: &[(&str, f64)]) -> SampleRow {
-        SampleRow {
-            at_ns,
-            source: source.into(),
-            cost_ns: 0,
-            cost_cpu_ns: 0,
-            mark: Some(mark.into()),
-            fields: fields.iter().map(|(k, v)| ((*k).to_owned(), Some(*v))).collect::<Fields>(),
-            error: None,
-        }
-    }
 
     /// 1000 blocks, 10 % zero, half of the rest duplicates, three fragments to a block.
     fn rows() -> Vec<SampleRow> {

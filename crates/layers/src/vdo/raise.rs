@@ -3,7 +3,6 @@
 use super::volume::Volume;
 use super::{CONFIG, INSTANCE, STATS, STATUS, geometry};
 use crate::layer::{Allocate, Offer, Raised};
-use crate::lvm;
 use crate::machine;
 use crate::probe::{Probe, Reading, Source};
 use crate::step::{Action, Condition, Step};
@@ -99,7 +98,7 @@ fn settle(volume: &Volume) -> Vec<Step> {
         deadline_s: 120,
     };
     vec![
-        lvm::flush(&volume.path()),
+        Step::flush(&volume.path()),
         wait("wait until the packer is empty", Condition::Number { field: packed(), is: 0.0 }),
         wait("wait until nothing is under way", nothing),
     ]

@@ -13,6 +13,8 @@ mod tests;
 mod threads;
 mod writes;
 
+use std::collections::BTreeMap;
+
 use units::Bytes;
 
 use super::geometry::BLOCK;
@@ -62,7 +64,7 @@ pub(super) const RULES: &[LayerRule] = &[
 const PAGES_OF_A_MIB: u64 = (1 << 20) / BLOCK;
 
 /// A setting that is a size, bytes.
-fn size(settings: &std::collections::BTreeMap<String, String>, key: &str) -> Option<u64> {
+fn size(settings: &BTreeMap<String, String>, key: &str) -> Option<u64> {
     Some(settings.get(key)?.parse::<Bytes>().ok()?.0)
 }
 
@@ -71,7 +73,8 @@ fn stats<'a>(facts: &RuleFacts<'a>, stage: &Stretch<'a>) -> Option<Span<'a>> {
     stage.span(&format!("{}.stats", facts.layer))
 }
 
-/// The block map cache that holds so many leaves, in whole MiB as it is written; lvm takes none below 128 MiB.
-fn cache_for(leaves: u64) -> String {
-    format!("{}M", leaves.div_ceil(PAGES_OF_A_MIB).max(128))
+/// The block map cache that holds so many leaves, in whole MiB as it is written: lvm takes none below 128 MiB, a table none below 16.
+fn cache_for(leaves: u64, settings: &BTreeMap<String, String>) -> String {
+    let table = settings.get("via").is_some_and(|via| via == "table");
+    format!("{}M", leaves.div_ceil(PAGES_OF_A_MIB).max(if table { 16 } else { 128 }))
 }

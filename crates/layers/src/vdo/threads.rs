@@ -2,7 +2,7 @@
 
 use crate::figures::FigureFacts;
 
-/// Kinds of threads by the metric that says how busy they are; several of a kind are numbered (`logQ0`).
+/// Kinds of threads by the metric that says how busy they are.
 const KINDS: [(&str, &str); 9] = [
     ("journal_thread_percent", "journalQ"),
     ("packer_thread_percent", "packerQ"),
@@ -27,12 +27,14 @@ pub(super) fn figures(facts: &FigureFacts) -> Vec<(String, Option<f64>)> {
         let most = grown.into_iter().reduce(f64::max)?;
         (seconds > 0.0).then(|| 100.0 * most / seconds)
     };
-    let of_kind = |kind: &str, name: &str| {
-        let number = name.strip_prefix(kind);
-        number.is_some_and(|number| number.bytes().all(|digit| digit.is_ascii_digit()))
-    };
     let all = [("busiest_thread_percent".to_owned(), busiest(&|_| true))];
     let kinds =
-        KINDS.iter().map(|(id, kind)| ((*id).to_owned(), busiest(&|name| of_kind(kind, name))));
+        KINDS.iter().map(|(id, kind)| ((*id).to_owned(), busiest(&|name| is_of(kind, name))));
     all.into_iter().chain(kinds).collect()
+}
+
+/// Whether a thread is of a kind: several of one are numbered.
+pub(super) fn is_of(kind: &str, name: &str) -> bool {
+    let number = name.strip_prefix(kind);
+    number.is_some_and(|number| number.bytes().all(|digit| digit.is_ascii_digit()))
 }

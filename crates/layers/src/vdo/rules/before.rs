@@ -7,7 +7,7 @@ use super::super::geometry::{BLOCK, MAP_ENTRIES};
 use super::writes::{POOL, WRITES_TO_WRAP};
 use super::{PAGES_OF_A_MIB, cache_for, size};
 use crate::planned::{Does, Order, PlannedLoad, PlannedStage};
-use crate::rule::{Bar, Check, LayerRule, Noticed, PlanFacts, Threshold, figure};
+use crate::rule::{Bar, Check, LayerRule, Noticed, PlannedFacts, Threshold, figure};
 
 /// A measured stage with its load, and what comes before it.
 struct Measured<'a> {
@@ -16,7 +16,7 @@ struct Measured<'a> {
     before: &'a [PlannedStage],
 }
 
-fn measured<'a>(facts: &PlanFacts<'a>) -> impl Iterator<Item = Measured<'a>> {
+fn measured<'a>(facts: &PlannedFacts<'a>) -> impl Iterator<Item = Measured<'a>> {
     let stages = facts.stages;
     stages.iter().enumerate().filter(|(_, stage)| stage.measured).filter_map(move |(n, stage)| {
         Some(Measured { stage, load: stage.load.as_ref()?, before: stages.get(..n)? })
@@ -45,15 +45,12 @@ pub(super) const NOT_WHOLE_BLOCKS: LayerRule = LayerRule {
     check: Check::Plan(not_whole_blocks),
 };
 
-fn not_whole_blocks(facts: &PlanFacts, bar: Bar) -> Option<Noticed> {
+fn not_whole_blocks(facts: &PlannedFacts, bar: Bar) -> Option<Noticed> {
     let found = measured(facts).find_map(|Measured { stage, load, .. }| {
-        let places = load.operations.iter().filter(|op| op.does != Does::Other);
-        let over = |op| [("block_size", op, 0)].into_iter();
-        let mut all = places.flat_map(|op| {
-            over(op.size_unit).chain([("align", op.align, 0)]).map(|(key, n, _)| (key, n % BLOCK))
-        });
-        let offset = ("offset", load.offset % BLOCK);
-        let (key, rest) = all.find(|(_, rest)| *rest > 0).or(Some(offset).filter(|o| o.1 > 0))?;
+        let placed = load.operations.iter().filter(|op| op.does != Does::Other);
+        let keys = placed.flat_map(|op| [("block_size", op.size_unit), ("align", op.align)]);
+        let mut rests = keys.chain([("offset", load.offset)]).map(|(key, n)| (key, n % BLOCK));
+        let (key, rest) = rests.find(|(_, rest)| *rest > 0)?;
         Some((stage, key, bar.passed(rest as f64)?))
     });
     let (stage, key, rest) = found?;
@@ -73,7 +70,7 @@ pub(super) const NO_ALLOCATE: LayerRule = LayerRule {
     check: Check::Plan(no_allocate),
 };
 
-fn no_allocate(facts: &PlanFacts, _: Bar) -> Option<Noticed> {
+fn no_allocate(facts: &PlannedFacts, _: Bar) -> Option<Noticed> {
     let writes = |stage: &&PlannedStage| {
         stage.measured && stage.load.as_ref().is_some_and(|load| load.does(Does::Writes))
     };
@@ -101,7 +98,7 @@ pub(super) const PACKS_NOTHING: LayerRule = LayerRule {
     check: Check::Plan(packs_nothing),
 };
 
-fn packs_nothing(facts: &PlanFacts, bar: Bar) -> Option<Noticed> {
+fn packs_nothing(facts: &PlannedFacts, bar: Bar) -> Option<Noticed> {
     facts.settings.get("compression").filter(|c| *c == "on")?;
     measured(facts).find_map(|Measured { stage, load, .. }| {
         let packs = load.compresses && load.alike && load.does(Does::Writes);
@@ -125,7 +122,7 @@ pub(super) const ZERO_PREFILL: LayerRule = LayerRule {
     check: Check::Plan(zero_prefill),
 };
 
-fn zero_prefill(facts: &PlanFacts, bar: Bar) -> Option<Noticed> {
+fn zero_prefill(facts: &PlannedFacts, bar: Bar) -> Option<Noticed> {
     measured(facts).find_map(|Measured { before, .. }| {
         let zeros = |stage: &PlannedStage| {
             let load = stage.load.as_ref().filter(|load| load.does(Does::Writes))?;
@@ -150,7 +147,7 @@ pub(super) const PREFILL_DIFFERS: LayerRule = LayerRule {
     check: Check::Plan(prefill_differs),
 };
 
-fn prefill_differs(facts: &PlanFacts, bar: Bar) -> Option<Noticed> {
+fn prefill_differs(facts: &PlannedFacts, bar: Bar) -> Option<Noticed> {
     let saved =
         |load: &PlannedLoad| load.lz4_bytes.map(|bytes| 100.0 * (1.0 - bytes / BLOCK as f64));
     measured(facts).filter(|m| m.load.does(Does::Writes)).find_map(
@@ -184,7 +181,7 @@ pub(super) const CACHE_SMALL: LayerRule = LayerRule {
     check: Check::Plan(cache_small),
 };
 
-fn cache_small(facts: &PlanFacts, bar: Bar) -> Option<Noticed> {
+fn cache_small(facts: &PlannedFacts, bar: Bar) -> Option<Noticed> {
     let pages = size(facts.settings, "block_map_cache")? / BLOCK;
     let found = measured(facts).filter_map(|Measured { stage, load, .. }| {
         let random = |order| matches!(order, Order::Even | Order::Skewed);
@@ -194,7 +191,7 @@ fn cache_small(facts: &PlanFacts, bar: Bar) -> Option<Noticed> {
     });
     let (stage, leaves) = found.max_by_key(|(_, leaves)| *leaves)?;
     let miss = bar.passed(100.0 * (1.0 - pages as f64 / leaves.max(1) as f64))?;
-    let cache = cache_for(leaves);
+    let cache = cache_for(leaves, facts.settings);
     Some(Noticed {
         message: Some(format!(
             "The block map cache is smaller than what stage {} goes over.",
@@ -224,7 +221,7 @@ pub(super) const DEPTH_BEYOND_POOL: LayerRule = LayerRule {
     check: Check::Plan(depth_beyond_pool),
 };
 
-fn depth_beyond_pool(facts: &PlanFacts, bar: Bar) -> Option<Noticed> {
+fn depth_beyond_pool(facts: &PlannedFacts, bar: Bar) -> Option<Noticed> {
     let most = measured(facts).max_by_key(|m| m.load.blocks_in_flight)?;
     let blocks = bar.passed(most.load.blocks_in_flight as f64)?;
     Some(Noticed {
@@ -244,7 +241,7 @@ pub(super) const DISCARD_UNWRITTEN: LayerRule = LayerRule {
     check: Check::Plan(discard_unwritten),
 };
 
-fn discard_unwritten(facts: &PlanFacts, _: Bar) -> Option<Noticed> {
+fn discard_unwritten(facts: &PlannedFacts, _: Bar) -> Option<Noticed> {
     let alone = |m: &Measured| m.load.does(Does::Discards) && !m.load.does(Does::Writes);
     let found = measured(facts).find(|m| alone(m) && fillers(m.before).next().is_none())?;
     Some(Noticed {
@@ -263,7 +260,7 @@ pub(super) const SHORT_FOR_STEADY: LayerRule = LayerRule {
     check: Check::Plan(short_for_steady),
 };
 
-fn short_for_steady(facts: &PlanFacts, bar: Bar) -> Option<Noticed> {
+fn short_for_steady(facts: &PlannedFacts, bar: Bar) -> Option<Noticed> {
     measured(facts).filter(|m| m.load.until_steady).find_map(|Measured { stage, load, before }| {
         let earlier = fillers(before).map(|stage| stage.load.as_ref()?.written_blocks);
         let all: Option<Vec<u64>> = earlier.chain([load.written_blocks]).collect();
@@ -285,7 +282,7 @@ pub(super) const ONE_HOT_BLOCK: LayerRule = LayerRule {
     check: Check::Plan(one_hot_block),
 };
 
-fn one_hot_block(facts: &PlanFacts, bar: Bar) -> Option<Noticed> {
+fn one_hot_block(facts: &PlannedFacts, bar: Bar) -> Option<Noticed> {
     measured(facts).find_map(|Measured { stage, load, .. }| {
         let hot = |op: &&crate::planned::PlannedOperation| {
             op.order == Order::OneBlock && op.does == Does::Writes
@@ -310,7 +307,7 @@ pub(super) const NO_BASELINE: LayerRule = LayerRule {
     check: Check::Plan(no_baseline),
 };
 
-fn no_baseline(facts: &PlanFacts, _: Bar) -> Option<Noticed> {
+fn no_baseline(facts: &PlannedFacts, _: Bar) -> Option<Noticed> {
     let variants = facts.variants;
     let has = |layers: &Vec<&str>| layers.contains(&facts.kind);
     (variants.len() > 1 && variants.iter().all(has)).then(|| Noticed {

@@ -72,7 +72,7 @@ fn misses(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
             ..Noticed::default()
         });
     }
-    let cache = cache_for(leaves);
+    let cache = cache_for(leaves, facts.settings);
     Some(Noticed {
         remedy: Some(format!(
             "Set block_map_cache = \"{cache}\": it holds the {leaves} leaf pages. Each miss costs a read and a write of a page."

@@ -1,17 +1,21 @@
 //! Each rule fires on what it is for and is silent just before that; a cell and a plan in which nothing is wrong make none fire.
 
+mod cases;
+
 use std::collections::BTreeMap;
 
 use results::model::{
-    AskedContent, Fields, Finding, LayerFacts, LayerFigures, LoadSummary, OperationSummary,
-    SampleRow, Severity, StageRecord,
+    AskedContent, Finding, LayerFacts, LayerFigures, LoadSummary, OperationSummary, SampleRow,
+    Severity, StageRecord,
 };
 
+use self::cases::CASES;
 use super::super::KIND;
 use super::RULES;
+use crate::figures::given::sample;
 use crate::figures::{STAGE_END, STAGE_START};
 use crate::planned::{Does, Order, PlannedLoad, PlannedOperation, PlannedStage};
-use crate::rule::{PlanFacts, RuleFacts};
+use crate::rule::{PlannedFacts, RuleFacts};
 
 const SECOND: u64 = 1_000_000_000;
 const GIB: u64 = 1 << 30;
@@ -26,18 +30,6 @@ struct Case {
     asked: AskedContent,
     facts: BTreeMap<String, String>,
     variants: Vec<Vec<&'static str>>,
-}
-
-fn sample(at_ns: u64, source: &str, mark: &str, fields: &[(&str, f64)]) -> SampleRow {
-    SampleRow {
-        at_ns,
-        source: source.into(),
-        cost_ns: 0,
-        cost_cpu_ns: 0,
-        mark: Some(mark.into()),
-        fields: fields.iter().map(|(k, v)| ((*k).to_owned(), Some(*v))).collect::<Fields>(),
-        error: None,
-    }
 }
 
 /// What the volume says of itself.
@@ -240,7 +232,7 @@ impl Case {
             achieved: None,
             facts: &self.facts,
         };
-        let plan = PlanFacts {
+        let plan = PlannedFacts {
             layer: "vdo",
             kind: "vdo",
             settings: &self.settings,
@@ -257,175 +249,6 @@ impl Case {
         case.found()
     }
 }
-
-type Spoil = fn(&mut Case);
-
-/// Of each rule what makes it fire, and what is just not enough.
-const CASES: &[(&str, Spoil, Spoil)] = &[
-    ("not_whole_blocks", |c| c.load().operations[0].size_unit = 512, |c| c.load().offset = 8192),
-    ("no_allocate", |c| drop(c.planned.remove(0)), |c| c.planned[1].kind = "fill".into()),
-    (
-        "packs_nothing",
-        |c| c.load().fragments_per_block = Some(1),
-        |c| (c.load().fragments_per_block, c.load().compresses) = (Some(1), false),
-    ),
-    ("zero_prefill", |c| c.prefill().zero_percent = 100.0, |c| c.prefill().zero_percent = 50.0),
-    (
-        "prefill_differs",
-        |c| c.prefill().dedupe_percent = 0.0,
-        |c| c.prefill().dedupe_percent = 46.0,
-    ),
-    (
-        "cache_small",
-        |c| c.load().range_bytes = Some(110 * GIB),
-        |c| {
-            c.load().range_bytes = Some(110 * GIB);
-            c.load().operations[0].order = Order::InOrder;
-        },
-    ),
-    (
-        "depth_beyond_pool",
-        |c| c.load().blocks_in_flight = 2049,
-        |c| c.load().blocks_in_flight = 2048,
-    ),
-    (
-        "discard_unwritten",
-        |c| {
-            c.planned.remove(1);
-            c.load().operations[0].does = Does::Discards;
-        },
-        |c| c.load().operations[0].does = Does::Discards,
-    ),
-    (
-        "short_for_steady",
-        |c| {
-            c.load().until_steady = true;
-            c.stats("biosIn.write", 2.6e6);
-            c.stats("logicalBlocks", 2.7e6);
-        },
-        |c| {
-            (c.load().until_steady, c.load().written_blocks) = (true, None);
-            c.stats("biosIn.write", 2.6e6);
-            c.stats("logicalBlocks", 2.7e6);
-        },
-    ),
-    (
-        "one_hot_block",
-        |c| c.load().operations[0].order = Order::OneBlock,
-        |c| (c.load().operations[0].order, c.load().ios_in_flight) = (Order::OneBlock, 1),
-    ),
-    ("no_baseline", |c| c.variants[0].push("vdo"), |c| c.variants.truncate(1)),
-    (
-        "map_unallocated",
-        |c| c.stats("overheadBlocksUsed", 604.0),
-        |c| c.stats("overheadBlocksUsed", 600.0),
-    ),
-    (
-        "content_not_packable",
-        |c| c.figure("compressed_fragments", Some(0.0)),
-        |c| c.figure("compressed_fragments", None),
-    ),
-    (
-        "index_not_as_asked",
-        |c| c.set("index_memory", "512M"),
-        |c| {
-            c.set("index_memory", "512M");
-            c.facts.insert("vdo.config.index.memorySize".into(), "0.5".into());
-        },
-    ),
-    ("table_not_as_asked", |c| c.table(2, 32_768), |c| c.table(1, 32_768)),
-    (
-        "saving_of_zeros",
-        |c| c.figure("saving_without_zero_percent", Some(64.0)),
-        |c| c.figure("saving_without_zero_percent", None),
-    ),
-    (
-        "duplicates_in_flight",
-        |c| c.stats("hashLock.concurrentDataMatches", 1000.0),
-        |c| c.stats("hashLock.concurrentDataMatches", 800.0),
-    ),
-    (
-        "out_of_space",
-        |c| c.stats("errors.noSpaceErrorCount", 3.0),
-        |c| c.stats("errors.noSpaceErrorCount", 0.0),
-    ),
-    ("space_low", |c| c.stats("dataBlocksUsed", 81e3), |c| c.stats("dataBlocksUsed", 80e3)),
-    ("writes_wrapped", |c| c.stats("logicalBlocks", 8999.0), |c| c.stats("logicalBlocks", 9000.0)),
-    (
-        "not_steady",
-        |c| (c.load().until_steady, c.load().written_blocks) = (true, None),
-        |c| {
-            (c.load().until_steady, c.load().written_blocks) = (true, None);
-            c.stats("biosIn.write", 2.6e6);
-            c.stats("logicalBlocks", 2.7e6);
-        },
-    ),
-    ("discards_in_vain", |c| c.discards(9000, 4499.0, 9.0), |c| c.discards(9000, 4500.0, 9.0)),
-    ("thread_busy", |c| c.end("vdo.threads", "cpuQ1", 5.1), |c| c.end("vdo.threads", "cpuQ1", 4.9)),
-    (
-        "single_thread_busy",
-        |c| c.end("vdo.threads", "packerQ", 8.1),
-        |c| c.end("vdo.threads", "packerQ", 7.9),
-    ),
-    (
-        "journal_ceiling",
-        |c| c.end("vdo.threads", "journalQ", 5.1),
-        |c| c.end("vdo.threads", "journalQ", 4.9),
-    ),
-    (
-        "threads_idle",
-        |c| {
-            c.set("hash_zone_threads", "2");
-            c.end("vdo.threads", "hashQ0", 2.9);
-        },
-        |c| c.set("hash_zone_threads", "2"),
-    ),
-    (
-        "block_map_misses",
-        |c| c.stats("blockMap.pagesLoaded", 451.0),
-        |c| c.stats("blockMap.pagesLoaded", 450.0),
-    ),
-    ("flush_rate", |c| c.stats("biosIn.flush", 91.0), |c| c.stats("biosIn.fua", 90.0)),
-    (
-        "flush_time",
-        |c| c.end("machine.diskstats", "data.flush_ms", 3001.0),
-        |c| c.end("machine.diskstats", "data.flush_ms", 3000.0),
-    ),
-    (
-        "pool_full",
-        |c| c.stats("currentVIOsInProgress", 1900.0),
-        |c| c.stats("currentVIOsInProgress", 1800.0),
-    ),
-    (
-        "packer_idle",
-        |c| {
-            c.stats("biosIn.flush", 50.0);
-            c.stats("biosOutCompleted.write", 2000.0);
-        },
-        |c| c.stats("biosOutCompleted.write", 2000.0),
-    ),
-    (
-        "advice_late",
-        |c| c.stats("dedupeAdviceTimeouts", 91.0),
-        |c| c.stats("dedupeAdviceTimeouts", 90.0),
-    ),
-    (
-        "device_saturated",
-        |c| c.end("machine.diskstats", "data.busy_ms", 9001.0),
-        |c| c.end("machine.diskstats", "data.busy_ms", 9000.0),
-    ),
-    (
-        "slabs_reopened",
-        |c| c.stats("allocator.slabsReopened", 1.0),
-        |c| c.stats("allocator.slabsOpened", 1.0),
-    ),
-    (
-        "partial_writes",
-        |c| c.stats("biosInPartial.write", 1.0),
-        |c| c.stats("biosInPartial.read", 1.0),
-    ),
-    ("discard_journal", |c| c.discards(9000, 9000.0, 901.0), |c| c.discards(9000, 9000.0, 900.0)),
-];
 
 #[test]
 fn a_healthy_cell_and_its_plan_have_no_findings_although_allocation_grew_the_overhead() {
@@ -499,6 +322,18 @@ fn a_cache_that_misses_is_told_the_size_that_holds_the_leaves_and_a_cold_one_is_
     assert_eq!(changes(&missed), ["vdo.block_map_cache = \"505M\""]);
     let figures: Vec<_> = missed.figures.iter().map(|figure| figure.value.round()).collect();
     assert_eq!(figures, [74.0, 75.0, 129_135.0, 32_768.0]);
+    // lvm takes no cache below 128 MiB, a table does.
+    let small = |via: &str| {
+        changes(&only(|c| {
+            c.stats("blockMap.pagesLoaded", 6624.0);
+            c.stats("logicalBlocks", 13_107_200.0);
+            c.stats("blockMapCacheSize", 16_777_216.0);
+            c.set("via", via);
+            c.planned.truncate(2);
+        }))
+    };
+    assert_eq!(small("lvm"), ["vdo.block_map_cache = \"128M\""]);
+    assert_eq!(small("table"), ["vdo.block_map_cache = \"64M\""]);
     let cold = only(|c| c.stats("blockMap.pagesLoaded", 6624.0));
     assert_eq!(changes(&cold), [""; 0]);
     assert!(cold.message.contains("for the first time"), "{cold:?}");

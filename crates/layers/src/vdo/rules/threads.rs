@@ -3,6 +3,7 @@
 use units::Unit;
 
 use super::super::keys::KEYS;
+use super::super::threads::is_of;
 use super::{size, stats};
 use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts, Span, Stretch, Threshold, figure};
 
@@ -27,10 +28,9 @@ fn percent(span: &Span, name: &str) -> Option<f64> {
 
 /// CPU of the threads whose names are this with a number, or alone.
 fn of_kind<'a>(span: &'a Span<'a>, kind: &'a str) -> impl Iterator<Item = (&'a str, f64)> {
-    let own = move |name: &&str| {
-        name.strip_prefix(kind).is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()))
-    };
-    span.fields().filter(own).filter_map(|name| Some((name, percent(span, name)?)))
+    span.fields()
+        .filter(move |name| is_of(kind, name))
+        .filter_map(|name| Some((name, percent(span, name)?)))
 }
 
 fn count(facts: &RuleFacts, key: &str) -> Option<u64> {

@@ -1,0 +1,32 @@
+//! What waits wait for, held against what was read.
+
+use layers::Parsed;
+use layers::step::Condition;
+
+/// Whether the condition holds.
+pub(super) fn holds(until: &Condition, parsed: &Parsed) -> bool {
+    match until {
+        Condition::Text { field, is } => parsed.texts.get(field) == Some(is),
+        Condition::Number { field, is } => parsed.numbers.get(field) == Some(&Some(*is)),
+        Condition::AtMost { field, other } => {
+            let number = |name: &str| parsed.numbers.get(name).copied().flatten();
+            number(field).zip(number(other)).is_some_and(|(field, other)| field <= other)
+        }
+    }
+}
+
+/// What was read of its fields, for whoever waited in vain.
+pub(super) fn seen(until: &Condition, parsed: &Parsed) -> String {
+    let absent = || "absent".to_owned();
+    let number = |field: &str| {
+        let number = parsed.numbers.get(field).copied().flatten();
+        format!("{field} is {}", number.map_or_else(absent, |n| n.to_string()))
+    };
+    match until {
+        Condition::Text { field, .. } => {
+            format!("{field} is {}", parsed.texts.get(field).cloned().unwrap_or_else(absent))
+        }
+        Condition::Number { field, .. } => number(field),
+        Condition::AtMost { field, other } => format!("{}, {}", number(field), number(other)),
+    }
+}
