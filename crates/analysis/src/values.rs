@@ -65,6 +65,8 @@ pub(crate) fn collect(cells: &[&CellData], apart: bool) -> Vec<MetricValues> {
 }
 
 const CPU_PER_IO: &str = "cpu_per_io_us";
+/// Kinds of stages that are neither loads nor commands, and whose time says something.
+const TIMED: [&str; 3] = ["layer", "remount", "trim"];
 
 type Value = (Of, String, Option<f64>);
 
@@ -119,6 +121,14 @@ fn of_stages(stages: &[&StageRecord]) -> Vec<Value> {
         values.extend(figures);
         let picked = command.figures.iter();
         values.extend(picked.map(|(name, v)| (Of::Command, name.clone(), Some(*v))));
+    }
+    // Of what is done to a stack there is the time that it took.
+    if let [stage] = stages
+        && TIMED.contains(&&*stage.kind)
+        && let Some(end_ns) = stage.end_ns
+    {
+        let elapsed_s = end_ns.saturating_sub(stage.start_ns) as f64 / 1e9;
+        values.push((Of::Command, "elapsed_s".to_owned(), Some(elapsed_s)));
     }
     let written = results::model::written(stages.iter().copied());
     if let Some(achieved) = &written.achieved {

@@ -1,6 +1,7 @@
 //! Modelled disks in a guest beside their models: random reads at several depths.
 
 use disk::bench::{Load, run};
+use disk::trace::Trace;
 use disk::{Like, Op, Shape};
 use results::ResultSet;
 use results::model::CellState;
@@ -16,8 +17,12 @@ pub const MOST_PERCENT: f64 = 5.0;
 /// The disks' size: large enough that what was read ahead is of no use.
 const SIZE: u64 = 256 << 30;
 const BLOCK: u64 = 4096;
-/// From a reply to the next request: about what a guest takes for it.
-const THINK_NS: u64 = 200_000;
+/// From a reply to the next request, where no guest was measured: about what one takes for it.
+const USUAL_THINK_NS: u64 = 200_000;
+/// A pause that is none between two requests of one load.
+const PAUSE_NS: u64 = 100_000_000;
+/// So many requests one after another, none beside another, are a load of depth 1.
+const LONE: usize = 300;
 /// Requests of the model, at each depth.
 const REQUESTS: u64 = 20_000;
 
@@ -28,7 +33,10 @@ pub struct Compared {
     pub like: String,
     /// Requests in flight.
     pub depth: u32,
-    /// I/Os a second of the model.
+    /// From the end that the model computed to the guest's next request, nanoseconds: the reply's lateness, interrupt, wake-up and
+    /// submission, as the trace of depth 1 has them.
+    pub think_ns: u64,
+    /// I/Os a second of the model with that time between two requests.
     pub model_iops: f64,
     /// What the guest measured, over repeats.
     pub guest_iops: Summary,
@@ -52,11 +60,42 @@ pub struct Late {
     pub served: disk::front::Served,
 }
 
-/// I/Os a second of the model.
-pub fn model_iops(like: &Like, depth: u32) -> disk::Result<f64> {
+/// I/Os a second of the model; each submitter asks again `think` nanoseconds after its reply, about what a guest takes unless said.
+pub fn model_iops(like: &Like, depth: u32, think: Option<u64>) -> disk::Result<f64> {
     let load = Load::of(Op::Read, Shape::Random(1.0), BLOCK, depth);
-    let load = Load { think: THINK_NS, most: REQUESTS, duration: u64::MAX / 2, ..load };
+    let think = think.unwrap_or(USUAL_THINK_NS);
+    let load = Load { think, most: REQUESTS, duration: u64::MAX / 2, ..load };
     Ok(run(&like.profile()?, SIZE, &load).iops)
+}
+
+/// The guest's own time between two requests of a load at depth 1: the mean from the end that the model computed to the next
+/// arrival, nanoseconds. `None` where no such load is in the trace.
+fn think_ns(trace: &Trace) -> Option<u64> {
+    let mut requests: Vec<_> = trace.records.iter().map(|r| (r.arrival_ns, r.latency_ns)).collect();
+    requests.sort_unstable();
+    let (mut gaps, mut lone, mut end) = (Vec::new(), Vec::new(), None::<u64>);
+    let mut keep = |lone: &mut Vec<u64>| {
+        if lone.len() >= LONE {
+            gaps.append(lone);
+        }
+        lone.clear();
+    };
+    for (arrival, latency) in requests {
+        let gap = end.and_then(|end| arrival.checked_sub(end));
+        match gap.filter(|gap| *gap < PAUSE_NS) {
+            Some(gap) => lone.push(gap),
+            None => keep(&mut lone),
+        }
+        end = end.max(Some(arrival + latency));
+    }
+    keep(&mut lone);
+    let count = gaps.len() as u64;
+    gaps.iter().sum::<u64>().checked_div(count)
+}
+
+/// The trace of a disk in the result, if there is one.
+fn trace(result: &ResultSet, n: usize) -> Option<Trace> {
+    Trace::open(&result.path.join("lab").join(format!("disk{n}.trace"))).ok()
 }
 
 /// The experiment: a variant for each disk, the depths swept.
@@ -100,14 +139,16 @@ fn written(value: &disk::Scalar) -> String {
 pub fn compared(result: &ResultSet, likes: &[Like]) -> disk::Result<Vec<Compared>> {
     let mut rows = Vec::new();
     for (n, like) in likes.iter().enumerate() {
+        let think = trace(result, n).as_ref().and_then(think_ns);
         for depth in DEPTHS {
             let found = figure(&guest_iops(result, n, depth));
-            let model_iops = model_iops(like, depth)?;
+            let model_iops = model_iops(like, depth, think)?;
             let off_percent = found.median.map(|median| 100.0 * (median / model_iops - 1.0));
             let guest_iops = Summary::from(found);
             rows.push(Compared {
                 like: like.to_string(),
                 depth,
+                think_ns: think.unwrap_or(USUAL_THINK_NS),
                 model_iops,
                 guest_iops,
                 off_percent,
@@ -146,10 +187,49 @@ mod tests {
     fn the_model_of_the_hard_disk_gives_the_figures_that_guests_are_held_against() {
         let hdd = "hdd".parse().unwrap();
         for (depth, iops) in DEPTHS.into_iter().zip([83.4, 85.1, 141.0, 194.0]) {
-            let found = model_iops(&hdd, depth).unwrap();
+            let found = model_iops(&hdd, depth, None).unwrap();
             assert!((found / iops - 1.0).abs() < 0.05, "depth {depth}: {found} for {iops}");
         }
-        assert!(model_iops(&"floppy".parse().unwrap(), 1).is_err());
+        assert!(model_iops(&"floppy".parse().unwrap(), 1, None).is_err());
+    }
+
+    #[test]
+    fn what_the_guest_takes_between_requests_slows_a_single_one_and_hardly_many() {
+        let hdd = "hdd".parse().unwrap();
+        let ratio = |depth| {
+            let iops = |think| model_iops(&hdd, depth, Some(think)).unwrap();
+            iops(1_600_000) / iops(0)
+        };
+        assert!((0.84..0.92).contains(&ratio(1)), "{}", ratio(1));
+        assert!((0.97..1.03).contains(&ratio(32)), "{}", ratio(32));
+    }
+
+    #[test]
+    fn the_guests_own_time_is_read_from_where_one_request_follows_another() {
+        let header = disk::trace::Header {
+            role: "disk0".into(),
+            size: SIZE,
+            like: "hdd".parse().unwrap(),
+            faults: Vec::new(),
+            attributes: disk::Attributes::default(),
+        };
+        let record = |arrival_ns, latency_ns| disk::trace::Record {
+            arrival_ns,
+            op: Op::Read,
+            fua: false,
+            failed: false,
+            offset: 0,
+            length: 4096,
+            latency_ns,
+            late_ns: 0,
+        };
+        // 400 one after another, 12 ms and 1.5 ms apart; then, after a pause, pairs of which two are always in flight.
+        let lone = (0..400).map(|n| record(n * 13_500_000, 12_000_000));
+        let pairs = (0..400).map(|n| record(10_000_000_000 + n * 6_000_000, 11_000_000));
+        let mut trace = Trace { header, records: lone.chain(pairs).collect(), dropped: Some(0) };
+        assert_eq!(think_ns(&trace), Some(1_500_000));
+        trace.records.truncate(100);
+        assert_eq!(think_ns(&trace), None, "too few to tell");
     }
 
     #[test]
@@ -157,6 +237,7 @@ mod tests {
         let row = |off: Option<f64>| Compared {
             like: "hdd".into(),
             depth: 1,
+            think_ns: USUAL_THINK_NS,
             model_iops: 83.4,
             guest_iops: Summary::default(),
             off_percent: off,

@@ -28,6 +28,10 @@ pub fn examine(result: &ResultSet, analysis: &Analysis) -> Vec<Finding> {
     let common = common::RULES.iter().flat_map(|rule| (rule.check)(result, analysis));
     let mut findings: Vec<Finding> = common.collect();
     findings.extend(layer_rules::run(result));
+    for finding in &mut findings {
+        let kept = result.proofs.iter().find(|kept| kept.is_of(finding));
+        finding.proof = kept.map(|kept| kept.proof.clone());
+    }
     sort(&mut findings);
     findings
 }

@@ -28,6 +28,12 @@ pub(crate) struct Act {
 }
 
 impl Act {
+    /// An action with nothing set, as a stage at `at` asks for it.
+    pub(crate) fn plain(action: &str, at: Range<usize>) -> Self {
+        let action = Spanned::new(at.clone(), action.to_owned());
+        Self { action, keys: Settings::new(), at }
+    }
+
     /// Reads the keys that are left.
     pub(crate) fn read(mut table: Table) -> Result<Self, Diagnostic> {
         let action = table.need::<String>(&ACTION)?;

@@ -28,6 +28,7 @@ pub(crate) fn plan(layer: &str, need: &layers::Allocate, target: &Target) -> Sta
         settle: false,
         before: Vec::new(),
         sweep: None,
+        state: None,
         ios,
         bytes: load.plan(target.offer.bytes()).map(|amount| Bytes(amount.bytes)),
         about: estimate::allocation(ios.unwrap_or_default()),

@@ -2,6 +2,7 @@
 
 mod goal;
 
+use toml::Spanned;
 use units::{Bytes, Key, Nanos};
 use workload::{LoadSpec, OpName, Ops, Pattern, Verify};
 
@@ -60,6 +61,29 @@ impl Fill {
         let places = by.places();
         let by = load(by, &places, file)?;
         Ok(Self { goal, by, places: Some(places) })
+    }
+
+    /// The load of a fill, if one is written; until when it goes on is said by [`Fill::until`].
+    pub(crate) fn read_by(table: &mut Table, file: &str) -> Result<Option<Self>, Diagnostic> {
+        let Some(by) = table.table(&BY, "The load of a state")? else { return Ok(None) };
+        let places = by.places();
+        let by = load(by, &places, file)?;
+        Ok(Some(Self { goal: Goal::nothing(), by, places: Some(places) }))
+    }
+
+    /// The load that a kind of layer declares for a state, as TOML.
+    pub(crate) fn of_state(load: &str, state: &Spanned<String>) -> Result<Self, Diagnostic> {
+        let by = toml::from_str(load).map_err(|error| {
+            let message = format!("The load of the state '{}' cannot be read", state.get_ref());
+            Diagnostic::at(state.span(), message, error.to_string())
+        })?;
+        Ok(Self { goal: Goal::nothing(), by, places: None })
+    }
+
+    /// The same load, until a metric of a layer has a value.
+    pub(crate) fn until(self, layer: &str, metric: &str, at_least: f64) -> Self {
+        let (layer, metric) = (layer.to_owned(), metric.to_owned());
+        Self { goal: Goal::Value { layer, metric, at_least }, ..self }
     }
 
     /// Where the keys of the load stand; those of the `stage` where it is not written.

@@ -32,6 +32,7 @@ mod scale;
 mod shipped;
 mod stacks;
 mod stages;
+mod state;
 mod steps;
 mod subject;
 mod sweep;
@@ -45,8 +46,8 @@ pub use compose::{Choices, compose, compose_trial};
 pub use diagnostic::{Diagnostic, nearest};
 pub use explain::{Explained, ExplainedVariant, explain};
 pub use plan::{
-    Aim, CellPlan, CommandPlan, CopyPlan, DevicePlan, FigurePlan, Files, FillPlan, Needs, Output,
-    PlacedLayer, Plan, Rounds, StagePlan, Target, Task, Tree,
+    Aim, CellPlan, CommandPlan, CopyPlan, DevicePlan, FigurePlan, Files, FillPlan, Needs,
+    Otherwise, Output, PlacedLayer, Plan, Rounds, StagePlan, StatePlan, Target, Task, Tree,
 };
 pub use scale::Scale;
 pub use shipped::{SHIPPED, Shipped, shipped};

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use layers::Offer;
 use layers::probe::Probe;
 use layers::step::Step;
-use results::model::{PickedFacts, PlanFacts, SweepFacts};
+use results::model::{Criterion, PickedFacts, PlanFacts, SweepFacts};
 use serde::{Deserialize, Serialize};
 use units::{Better, Bytes, Nanos, Percent, Seed, Unit};
 use workload::LoadSpec;
@@ -216,6 +216,9 @@ pub struct StagePlan {
     /// The point of a sweep that it is.
     #[serde(default)]
     pub sweep: Option<SweepFacts>,
+    /// The state that it brings a layer to.
+    #[serde(default)]
+    pub state: Option<StatePlan>,
     /// I/Os it makes, when that is known beforehand.
     pub ios: Option<u64>,
     /// Bytes of them, when that is known beforehand.
@@ -333,6 +336,29 @@ pub enum Task {
     Command(CommandPlan),
     /// Steps, one after the other.
     Steps(Vec<Step>),
+}
+
+/// A state that a layer is to be in when its stage ends.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StatePlan {
+    /// Name of the layer.
+    pub layer: String,
+    /// The state (`steady`).
+    pub state: String,
+    /// What must hold then.
+    pub criteria: Vec<Criterion>,
+    /// What happens when it does not.
+    pub otherwise: Otherwise,
+}
+
+/// What happens when a state is not reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Otherwise {
+    /// The cell fails.
+    Fail,
+    /// The cell goes on, and its record says so.
+    Warn,
 }
 
 /// What is reached, and how.

@@ -44,6 +44,8 @@ pub const SHIPPED: &[Shipped] = &[
         text: include_str!("../../../experiments/vdo-durability.toml"),
     },
     Shipped { name: "vdo-filling", text: include_str!("../../../experiments/vdo-filling.toml") },
+    Shipped { name: "vdo-recovery", text: include_str!("../../../experiments/vdo-recovery.toml") },
+    Shipped { name: "vdo-full", text: include_str!("../../../experiments/vdo-full.toml") },
     Shipped { name: "vdo-index", text: include_str!("../../../experiments/vdo-index.toml") },
     Shipped {
         name: "vdo-journal-device",

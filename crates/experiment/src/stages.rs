@@ -15,6 +15,7 @@ use crate::file::SET;
 use crate::fill::Fill;
 use crate::layout::Layout;
 use crate::names;
+use crate::state::Wished;
 use crate::steps::{self, Steps};
 use crate::sweep::{self, Point, SWEEP};
 use crate::targets::Wanted;
@@ -27,7 +28,8 @@ pub(crate) use facts::{describe, facts, operations};
 pub(crate) use plan::plan;
 
 /// What a stage can do.
-const KINDS: [&str; 7] = ["allocate", "layout", "load", "fill", "copy", "command", "layer"];
+const KINDS: [&str; 8] =
+    ["allocate", "layout", "load", "fill", "state", "copy", "command", "layer"];
 /// The longest deadline.
 const LONGEST_DEADLINE: Nanos = Nanos::from_secs(7 * 24 * 3600);
 
@@ -81,6 +83,8 @@ pub(crate) enum Task {
     Fill(Box<Fill>),
     Copy(Copy),
     Command(Command),
+    /// A layer is brought to a state.
+    State(Box<Wished>),
     /// What the kind of a layer declares that it can do.
     Layer(Act),
     Steps(Steps),
@@ -208,13 +212,17 @@ fn stage(mut table: Table, file: &str) -> Result<Stage, Diagnostic> {
         }
         "layer" => {
             table.is("What a layer does");
-            unmeasured(measured, &places, "What a layer does", "the stage that follows")?;
             Task::Layer(Act::read(table)?)
         }
         "fill" => {
             table.is("A fill");
             unmeasured(measured, &places, "A fill", "the load that follows")?;
             Task::Fill(Box::new(Fill::read(table, file)?))
+        }
+        "state" => {
+            table.is("A state");
+            unmeasured(measured, &places, "A state", "the load that follows")?;
+            Task::State(Box::new(Wished::read(table, file)?))
         }
         "copy" => {
             table.is("A copy");

@@ -28,7 +28,9 @@ mod fills;
 mod graphs;
 mod mistakes;
 mod modelled;
+
 mod pictures;
+mod states;
 mod sweeps;
 mod targets;
 mod trials;

@@ -41,6 +41,11 @@ pub(crate) fn linear(start: u64, sectors: u64, device: &str) -> String {
     format!("{start} {sectors} linear {device} 0")
 }
 
+/// A line of a table that fails every request to `sectors`, as a device does that is gone.
+pub(crate) fn error(sectors: u64) -> String {
+    format!("0 {sectors} error")
+}
+
 fn step(about: &str, arguments: &[&str]) -> Step {
     let words = ["dmsetup"].iter().chain(arguments);
     let argv = words.map(ToString::to_string).collect();

@@ -91,6 +91,22 @@ impl<'a> Window<'a> {
         window
     }
 
+    /// From the end of the last round but one to the end of the last, of the last stage that began.
+    pub fn of_last_round(samples: &'a [SampleRow]) -> Self {
+        let mut window = Self::default();
+        for row in samples.iter().filter(|row| row.error.is_none()) {
+            if marked(row, STAGE_START) {
+                window.before.remove(&*row.source);
+                window.after.remove(&*row.source);
+            } else if marked(row, ROUND_END)
+                && let Some(earlier) = window.after.insert(&row.source, row)
+            {
+                window.before.insert(&row.source, earlier);
+            }
+        }
+        window
+    }
+
     /// From one row of each source to another.
     pub fn of_rows(before: &[&'a SampleRow], after: &[&'a SampleRow]) -> Self {
         let by_source =

@@ -49,6 +49,8 @@ pub struct Kind {
     pub metrics: &'static [Metric],
     /// What of it can be filled, each with the metric that says how full it is.
     pub fills: &'static [Fills],
+    /// States that it can be brought to: `do = "state"`.
+    pub states: &'static [State],
     /// What it can do while it stands, beside changing settings.
     pub actions: &'static [ActionKind],
     /// What a report draws of its samples.
@@ -166,6 +168,39 @@ pub struct Fills {
     pub of: &'static str,
     /// The metric that says how full it is, percent.
     pub metric: &'static str,
+}
+
+/// A state that a layer can be brought to: a stage with `do = "state"`. What proves it is [`Layer::criteria`].
+#[derive(Debug, Clone, Copy)]
+pub struct State {
+    /// The word in `is = "..."`.
+    pub name: &'static str,
+    /// What it is, one sentence.
+    pub about: &'static str,
+    /// What brings the layer there.
+    pub by: Way,
+}
+
+/// What brings a layer to a state.
+#[derive(Debug, Clone, Copy)]
+pub enum Way {
+    /// Nothing: it is there, or it is not.
+    Nothing,
+    /// What the stage `allocate` writes.
+    Allocate,
+    /// An action of the layer, by its name.
+    Action(&'static str),
+    /// A discard of all of it.
+    Discard,
+    /// A load in rounds, until a metric has a value and all criteria are met.
+    Load {
+        /// Id of the metric.
+        metric: &'static str,
+        /// The value.
+        at_least: f64,
+        /// The load of a round, unless the experiment says another: keys of a load, as TOML.
+        load: &'static str,
+    },
 }
 
 /// Something that a layer can do while it stands: a stage with `do = "layer"`.

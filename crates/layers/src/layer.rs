@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use results::model::Criterion;
 use serde::{Deserialize, Serialize};
 
 use crate::probe::{NamedDevice, Probe};
@@ -34,6 +35,11 @@ pub trait Layer: Send + Sync {
     fn act(&self, _at: &Place, action: &str, _keys: &toml::Table) -> Result<Acted, SettingError> {
         let message = format!("the layer does nothing called '{action}'");
         Err(SettingError::new("action", message, "fathom layers NAME shows what it can do"))
+    }
+
+    /// What must hold of the layer at `at`, and of what is below it, in a state that its kind declares ([`crate::Kind::states`]).
+    fn criteria(&self, _at: &Place, _state: &str) -> Vec<Criterion> {
+        Vec::new()
     }
 
     /// Its own simulated twin at `at`; `None` for one that answers with what was recorded ([`crate::Kind::recorded`]).

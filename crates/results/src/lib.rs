@@ -14,6 +14,7 @@ pub mod histogram;
 pub mod hlog;
 pub mod iolog;
 pub mod model;
+pub mod proofs;
 pub mod read;
 pub mod recover;
 pub mod seal;

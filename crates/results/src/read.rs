@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::checksums::{self, Seal};
 use crate::frames::{self, Damage};
 use crate::model::{CellEntry, CellRecord, CellState, Manifest, Row, SCHEMA, plain_and_raw};
+use crate::proofs::{self, KeptProof};
 use crate::recover::{RecoveredStage, recover};
 use crate::transcript::{self, TranscriptEntry};
 use crate::writer::{CELL_RECORD, CELLS, EXPERIMENT, LAB, MANIFEST, ROWS, TRANSCRIPT};
@@ -27,6 +28,8 @@ pub struct ResultSet {
     pub transcript: Vec<TranscriptEntry>,
     /// Files of the lab by name (`console.log`, `kernel.log`), as text.
     pub lab_files: BTreeMap<String, String>,
+    /// What came of putting its findings to the test.
+    pub proofs: Vec<KeptProof>,
     /// Why it is not whole; `None` when it is.
     pub incomplete: Option<String>,
     /// Whether its files are as the run left them.
@@ -155,6 +158,7 @@ pub fn open(dir: &Path) -> Result<ResultSet, ReadError> {
         cells,
         transcript,
         lab_files: read_lab(&dir.join(LAB))?,
+        proofs: proofs::read(dir),
         seal: checksums::check(dir).map_err(|(path, source)| ReadError::Io { path, source })?,
         incomplete,
         manifest,

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use experiment::{CellPlan, StagePlan, Task};
+use experiment::{CellPlan, Otherwise, StagePlan, Task};
 use host::Executor;
 use layers::step::{Action, Step};
-use layers::{ALLOCATED, SETTLED, STAGE_END, STAGE_SETTLED, STAGE_START};
+use layers::{ALLOCATED, ROUND_END, SETTLED, STAGE_END, STAGE_SETTLED, STAGE_START};
 use results::model::{
     CellRecord, CellState, CommandFigures, FillFigures, LoadSummary, Row, SampleRow, StageEdge,
-    StageRecord, VerifyFigures,
+    StageRecord, StateFigures, VerifyFigures,
 };
 use sys::clock::Clock;
 use sys::interrupt::{Interrupt, Level};
@@ -22,6 +22,7 @@ use crate::inject::{Fault, Injection};
 use crate::loader::{self, Loader, Turn};
 use crate::message::Message;
 use crate::recorder::Recorder;
+use crate::state::{self, Criteria};
 use crate::watch::Watch;
 
 /// Everything a cell needs that outlives it.
@@ -41,6 +42,8 @@ pub(crate) struct Scene<'a> {
 /// Why a cell stopped before its end.
 pub(crate) enum Stop {
     Failed(String),
+    /// A fill has come to its end, and the layer is not as it was to be.
+    NotReached(String),
     Interrupted,
 }
 
@@ -50,6 +53,7 @@ struct Done {
     load: Option<LoadSummary>,
     command: Option<CommandFigures>,
     fill: Option<FillFigures>,
+    state: Option<StateFigures>,
     stop: Option<Stop>,
 }
 
@@ -195,12 +199,13 @@ impl<'a> Running<'a> {
         let start_ns = self.edge(index, stage, false);
         watch.mark(self.executor, STAGE_START);
         let outcome = self.task(index, stage, loader, watch);
+        let outcome = outcome.and_then(|done| self.state(stage, done, watch));
         watch.mark(self.executor, STAGE_END);
         let end_ns = self.edge(index, stage, true);
-        let Done { load, command, fill, stop } = outcome.unwrap_or_else(Done::stopped);
+        let Done { load, command, fill, state, stop } = outcome.unwrap_or_else(Done::stopped);
         let stop = stop.or(injected.map(Stop::Failed));
         let error = match &stop {
-            Some(Stop::Failed(reason)) => Some(reason.clone()),
+            Some(Stop::Failed(reason) | Stop::NotReached(reason)) => Some(reason.clone()),
             _ => None,
         };
         self.record.stages.push(StageRecord {
@@ -213,6 +218,7 @@ impl<'a> Running<'a> {
             load,
             command,
             fill,
+            state,
             layers: BTreeMap::new(),
             error,
         });
@@ -247,6 +253,7 @@ impl<'a> Running<'a> {
         }
         if let Task::Fill(planned) = &stage.task {
             let deadline = stage.deadline.unwrap_or(Nanos(u64::MAX));
+            let mut criteria = Criteria::of(stage.state.as_ref());
             let mut ground = OnStack {
                 scene: self.scene,
                 plan: self.plan,
@@ -255,6 +262,7 @@ impl<'a> Running<'a> {
                 loader,
                 executor: self.executor,
                 watch,
+                criteria: &mut criteria,
             };
             let (figures, stop) = fill::until(planned, deadline, &mut ground);
             // The record has the figures; nothing is amiss that it would have to note.
@@ -262,7 +270,8 @@ impl<'a> Running<'a> {
             {
                 self.scene.recorder.event(Event::Notice { cell: Some(self.plan.index), text });
             }
-            return Ok(Done { fill: Some(figures), stop, ..Done::default() });
+            let state = criteria.figures();
+            return Ok(Done { fill: Some(figures), state, stop, ..Done::default() });
         }
         let turn = Turn { stage: index, round: None };
         let done = loader.load(self.scene, self.plan, turn, self.executor, watch);
@@ -270,6 +279,45 @@ impl<'a> Running<'a> {
         let load = done.map_err(failed)?;
         let stop = judge(&load).or_else(|| loader::late(stage, &load).map(Stop::Failed));
         Ok(Done { stop, load: Some(load), ..Done::default() })
+    }
+
+    /// Whether the layer is in the state that the stage is to bring it to; a fill has looked already.
+    fn state(&mut self, stage: &StagePlan, done: Done, watch: &mut Watch) -> Result<Done, Stop> {
+        let Some(plan) = &stage.state else { return Ok(done) };
+        let interrupted = matches!(done.stop, Some(Stop::Interrupted));
+        if interrupted || self.scene.clock.is_simulated() {
+            // Nobody looks at what was given up, and what was recorded once proves nothing.
+            return Ok(Done { state: None, ..done });
+        }
+        if matches!(done.stop, Some(Stop::Failed(_))) {
+            return Ok(done);
+        }
+        let figures = match done.state {
+            Some(figures) => figures,
+            None => {
+                self.steps(&self.plan.settle)?;
+                watch.mark(self.executor, ROUND_END);
+                let mut criteria = Criteria::of(Some(plan));
+                criteria.read(self.plan, &watch.marked());
+                criteria.figures().unwrap_or_default()
+            }
+        };
+        let text = state::told(&stage.name, &figures);
+        let state = Some(figures);
+        if state.as_ref().is_some_and(|figures| figures.reached) {
+            self.scene.recorder.event(Event::Notice { cell: Some(self.plan.index), text });
+            return Ok(Done { state, ..done });
+        }
+        match plan.otherwise {
+            Otherwise::Fail => {
+                let stop = Some(Stop::NotReached(text));
+                Ok(Done { state, stop, ..done })
+            }
+            Otherwise::Warn => {
+                self.notice(Some(text));
+                Ok(Done { state, stop: None, ..done })
+            }
+        }
     }
 
     fn edge(&self, index: usize, stage: &StagePlan, ended: bool) -> u64 {
@@ -343,8 +391,10 @@ impl<'a> Running<'a> {
         let (state, reason) = match (outcome, down) {
             (Ok(()), Ok(())) => (CellState::Done, None),
             (Ok(()), Err(left)) => (CellState::Failed, Some(left)),
-            (Err(Stop::Failed(reason)), Ok(())) => (CellState::Failed, Some(reason)),
-            (Err(Stop::Failed(reason)), Err(left)) => {
+            (Err(Stop::Failed(reason) | Stop::NotReached(reason)), Ok(())) => {
+                (CellState::Failed, Some(reason))
+            }
+            (Err(Stop::Failed(reason) | Stop::NotReached(reason)), Err(left)) => {
                 (CellState::Failed, Some(format!("{reason}; and {left}")))
             }
             (Err(Stop::Interrupted), Ok(())) => (CellState::Interrupted, None),

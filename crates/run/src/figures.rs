@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use experiment::CellPlan;
 use layers::probe::{NamedDevice, Source};
 use layers::{FigureFacts, Kind, Window};
-use results::model::{AchievedContent, CellRecord, LayerFigures, SampleRow, StageRecord};
+use results::model::{
+    AchievedContent, CellRecord, Criterion, LayerFigures, SampleRow, StageRecord,
+};
 use units::Basis;
 
 /// What every layer's figures are from the first measured stage to the end.
@@ -54,6 +56,21 @@ pub(crate) fn reached(
     of_layer(kind, name, [&own, &since], None).get(metric).copied().flatten()
 }
 
+/// What a criterion is about: a metric of a layer as [`reached`] reads it, or, where only the last round counts, over that; of a
+/// device under the stack always so.
+pub(crate) fn judged(plan: &CellPlan, criterion: &Criterion, samples: &[SampleRow]) -> Option<f64> {
+    let Criterion { layer, metric, must } = criterion;
+    let last = Window::of_last_round(samples);
+    if let Some(device) = sampled(plan).find(|device| device.path == *layer) {
+        return layers::machine::device_figures(&last, &device.name).get(metric).copied().flatten();
+    }
+    if !must.is_of_a_round() {
+        return reached(plan, layer, metric, samples);
+    }
+    let (name, kind) = kinds(plan).find(|(name, _)| name == layer)?;
+    of_layer(kind, name, [&last, &last], None).get(metric).copied().flatten()
+}
+
 /// Each figure over the stretch that its metric is defined for.
 fn of_layer(
     kind: &'static Kind,
@@ -79,9 +96,14 @@ fn kinds(plan: &CellPlan) -> impl Iterator<Item = (&str, &'static Kind)> {
 
 /// The devices under the stack: what diskstats is read of and no layer made.
 fn devices(plan: &CellPlan) -> impl Iterator<Item = &NamedDevice> {
+    sampled(plan).filter(|device| device.path.starts_with("{device."))
+}
+
+/// Every device that diskstats is read of.
+fn sampled(plan: &CellPlan) -> impl Iterator<Item = &NamedDevice> {
     let sampled = plan.probes.iter().filter_map(|probe| match &probe.source {
         Source::Diskstats { devices } => Some(devices),
         _ => None,
     });
-    sampled.flatten().filter(|device| device.path.starts_with("{device."))
+    sampled.flatten()
 }

@@ -9,6 +9,7 @@ use units::Nanos;
 use crate::cell::{Scene, Stop, judge};
 use crate::figures;
 use crate::loader::{Loader, Round, Turn};
+use crate::state::Criteria;
 use crate::watch::Watch;
 
 /// A last round is not shorter than this: one of no time does nothing.
@@ -24,6 +25,8 @@ pub(crate) trait Ground {
     fn round(&mut self, round: Round) -> Result<LoadSummary, String>;
     /// The figure that is to be reached.
     fn read(&mut self) -> Option<f64>;
+    /// Whether the layer is in the state that the stage is to bring it to, by what was read last.
+    fn in_state(&self) -> bool;
     /// Whether layers answer as they were recorded, whatever is done to them.
     fn is_simulated(&self) -> bool;
 }
@@ -47,7 +50,8 @@ pub(crate) fn until(
     loop {
         // What was recorded once proves nothing.
         let simulated = ground.is_simulated();
-        figures.reached = !simulated && figures.value.is_some_and(|value| value >= fill.at_least);
+        let filled = figures.value.is_some_and(|value| value >= fill.at_least);
+        figures.reached = !simulated && filled && ground.in_state();
         if figures.reached || simulated && figures.rounds > 0 {
             return (figures, None);
         }
@@ -60,7 +64,7 @@ pub(crate) fn until(
             } else {
                 missed(fill, &figures, Nanos(past))
             };
-            return (figures, Some(Stop::Failed(reason)));
+            return (figures, Some(Stop::NotReached(reason)));
         }
         let left = (deadline.0 - past).max(SHORTEST);
         let round = Round { number: figures.rounds + 1, at_most: Nanos(left), past: Nanos(past) };
@@ -153,6 +157,7 @@ pub(crate) struct OnStack<'a, 's> {
     pub loader: &'a mut dyn Loader,
     pub executor: &'a mut Executor,
     pub watch: &'a mut Watch,
+    pub criteria: &'a mut Criteria,
 }
 
 impl Ground for OnStack<'_, '_> {
@@ -171,7 +176,12 @@ impl Ground for OnStack<'_, '_> {
     fn read(&mut self) -> Option<f64> {
         self.watch.mark(self.executor, ROUND_END);
         let samples = self.watch.marked();
+        self.criteria.read(self.plan, &samples);
         figures::reached(self.plan, &self.fill.layer, &self.fill.metric, &samples)
+    }
+
+    fn in_state(&self) -> bool {
+        self.criteria.are_met()
     }
 
     fn is_simulated(&self) -> bool {
@@ -222,6 +232,10 @@ mod tests {
             if self.values.len() > 1 { self.values.pop()? } else { self.values[0] }
         }
 
+        fn in_state(&self) -> bool {
+            true
+        }
+
         fn is_simulated(&self) -> bool {
             self.simulated
         }
@@ -239,7 +253,7 @@ mod tests {
 
     fn reason(stop: Option<Stop>) -> String {
         match stop {
-            Some(Stop::Failed(reason)) => reason,
+            Some(Stop::Failed(reason) | Stop::NotReached(reason)) => reason,
             Some(Stop::Interrupted) => "interrupted".into(),
             None => String::new(),
         }

@@ -28,6 +28,7 @@ pub mod remote;
 mod resume;
 mod simulated;
 mod source;
+mod state;
 mod watch;
 
 pub use admission::{

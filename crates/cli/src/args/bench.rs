@@ -181,7 +181,7 @@ Examples:
   fathom bench disks --lab --like hdd --like hdd,rpm=5400 --json
 
 Random reads of 4 KiB at depth 1, 2, 8 and 32; exit code 1 where a median is more than 5 % from the model, which gets the
-next request 0.2 ms after a reply, about as from a guest. Only a quiet machine tells: replies that are sent late count against the guest. Flash is faster than an emulated guest can ask.")]
+next request after a reply when the guest sent it at depth 1: the trace says how long that took. Without --lab that is 0.2 ms. Only a quiet machine tells. Flash is faster than an emulated guest can ask.")]
 pub struct BenchDisksArgs {
     /// Measure in the lab; otherwise only what the models say.
     #[arg(long)]

@@ -76,6 +76,13 @@ fn page(kind: &Kind) -> Text {
             text.line(Line::from("   ").and(style.dim(action.about)));
         }
     }
+    if !kind.states.is_empty() {
+        head(&mut text, "States (a stage with do = \"state\")");
+        for state in kind.states {
+            text.line(format!("  {}", state.name));
+            text.line(Line::from("   ").and(style.dim(state.about)));
+        }
+    }
     head(&mut text, "Needs");
     let needs = kind.needs;
     for (what, names) in
@@ -105,9 +112,14 @@ fn described(kind: &Kind) -> Value {
         .fills
         .iter()
         .map(|fills| serde_json::json!({ "of": fills.of, "metric": fills.metric }));
+    let states = kind
+        .states
+        .iter()
+        .map(|state| serde_json::json!({ "name": state.name, "about": state.about }));
+    let states: Vec<Value> = states.collect();
     let (actions, fills): (Vec<Value>, Vec<Value>) = (actions.collect(), fills.collect());
     serde_json::json!({
-        "name": kind.name, "actions": actions, "fills": fills, "about": kind.about, "settings": settings, "metrics": kind.metrics,
+        "name": kind.name, "actions": actions, "states": states, "fills": fills, "about": kind.about, "settings": settings, "metrics": kind.metrics,
         "needs": {
             "packages": kind.needs.packages, "modules": kind.needs.modules, "programs": kind.needs.tools,
         },

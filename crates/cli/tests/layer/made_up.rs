@@ -53,6 +53,7 @@ pub const KIND: Kind = Kind {
         help: "Writes that went to both devices.",
     }],
     fills: &[],
+    states: &[],
     actions: &[],
     charts: &[Chart {
         id: "writes",

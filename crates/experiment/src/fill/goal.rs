@@ -37,6 +37,11 @@ pub(crate) enum Goal {
 }
 
 impl Goal {
+    /// Of a load that is not yet said how long it goes on.
+    pub(super) fn nothing() -> Self {
+        Self::Value { layer: String::new(), metric: String::new(), at_least: 0.0 }
+    }
+
     /// Reads `until`, or `to` and `of`.
     pub(crate) fn read(table: &mut Table) -> Result<Self, Diagnostic> {
         let at = table.at();

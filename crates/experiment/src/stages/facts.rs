@@ -6,6 +6,7 @@ use workload::LoadSpec;
 
 use crate::fill;
 use crate::plan::{Aim, CommandPlan, StagePlan, Task};
+use crate::state;
 
 /// The stage as results keep it.
 pub(crate) fn facts(stage: &StagePlan) -> StageFacts {
@@ -29,6 +30,11 @@ pub(crate) fn facts(stage: &StagePlan) -> StageFacts {
 
 /// What a stage does, in words.
 pub(crate) fn describe(stage: &StagePlan) -> String {
+    let proven = stage.state.as_ref().map(|plan| format!("; {}", state::describe(plan)));
+    format!("{}{}", done(stage), proven.unwrap_or_default())
+}
+
+fn done(stage: &StagePlan) -> String {
     match &stage.task {
         Task::Load(load) => format!("{}{}", load.describe(), driven(&stage.aims)),
         Task::Fill(fill) => fill::describe(fill, stage.deadline),

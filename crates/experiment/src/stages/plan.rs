@@ -112,6 +112,15 @@ impl Planner<'_> {
                 let task = plan::Task::Command(task);
                 vec![StagePlan { about, ..other(stage, task, target) }]
             }
+            Task::State(state) => {
+                let (by, plan) = state.plan(stage, stack, &mut self.running)?;
+                let mut planned = self.stage(&by)?;
+                if let Some(last) = planned.last_mut() {
+                    last.name.clone_from(&stage.name);
+                    last.state = Some(plan);
+                }
+                planned
+            }
             Task::Layer(act) => {
                 let (steps, target) = act.plan(stage, &mut self.stack, &mut self.running)?;
                 let about = Nanos::from_secs(1);
@@ -256,6 +265,7 @@ fn other(stage: &Stage, task: plan::Task, target: Target) -> StagePlan {
         settle: stage.settle,
         before: Vec::new(),
         sweep: None,
+        state: None,
         target,
         aims: Vec::new(),
         deadline: stage.deadline,

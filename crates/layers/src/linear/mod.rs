@@ -42,6 +42,7 @@ pub(crate) const KIND: Kind = Kind {
     headline: None,
     metrics: &[],
     fills: &[],
+    states: &[],
     actions: &[],
     charts: &[],
     needs: Needs { packages: &["lvm2"], modules: &["dm-mod"], tools: &["lvm", "dmsetup"] },

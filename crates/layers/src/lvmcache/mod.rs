@@ -44,6 +44,7 @@ pub(crate) const KIND: Kind = Kind {
     headline: Some(Headline { metric: "hit_percent", words: None }),
     metrics: catalogue::METRICS,
     fills: &[Fills { of: "cache", metric: "used_percent" }],
+    states: &[],
     actions: actions::ACTIONS,
     charts: catalogue::CHARTS,
     needs: Needs {

@@ -38,6 +38,12 @@ pub(super) const ACTIONS: &[ActionKind] = &[
         alone: true,
     },
     ActionKind {
+        name: "crash",
+        about: "Lets the device fail, takes the volume down, lets the device answer again, and brings the volume up: it recovers what its journal holds (via = \"table\").",
+        keys: &[],
+        alone: true,
+    },
+    ActionKind {
         name: "grow",
         about: "Makes the volume larger (logical_size), or the pool (physical_size), while it is in use.",
         keys: GROW,
@@ -65,16 +71,29 @@ pub(super) fn act(
     validity::on_devices(setup, at)?;
     let volume = Volume { setup, at };
     match action {
-        "restart" => {
-            let mut steps = volume.restart(!keys.is_empty());
-            // The instance has another number now, and its threads have other names.
-            steps.extend(raise::facts(&volume));
-            steps.extend(volume.ready());
-            Ok(Acted { steps, bytes: None })
+        "restart" => Ok(again(&volume, volume.restart(!keys.is_empty()))),
+        "crash" => {
+            let steps = volume.crash().ok_or_else(|| {
+                SettingError::new(
+                    "action",
+                    "the action 'crash' cannot take away the device under a pool of lvm2",
+                    "add via = \"table\" to the layer",
+                )
+            })?;
+            Ok(again(&volume, steps))
         }
         "grow" => grow(&volume, keys),
         _ => Ok(Acted { steps: index_steps(action, &volume), bytes: None }),
     }
+}
+
+/// Steps that end with the volume up anew, until it is as ready as it was.
+fn again(volume: &Volume, mut steps: Vec<Step>) -> Acted {
+    steps.push(volume.recovered());
+    // The instance has another number now, and its threads have other names.
+    steps.extend(raise::facts(volume));
+    steps.extend(volume.ready());
+    Acted { steps, bytes: None }
 }
 
 fn grow(volume: &Volume, keys: &Table) -> Result<Acted, SettingError> {
@@ -147,6 +166,17 @@ mod tests {
         assert!(changed[1].contains("cpu_threads=3"), "{changed:?}");
         assert!(!changed[1].contains("slab_size"), "lvm refuses what is formatted: {changed:?}");
         assert_eq!(changed.len(), plain.len() + 1);
+    }
+
+    #[test]
+    fn a_crash_takes_the_device_away_while_the_volume_goes_down() {
+        let crash = shown("via = \"table\"", "crash", "").unwrap();
+        let at = |words: &str| crash.iter().position(|step| step.contains(words)).expect(words);
+        let (fails, down) = (at("--table '0 14680064 error'"), at("dmsetup remove --retry"));
+        let (answers, up) =
+            (at("linear /dev/x 0"), at("dmsetup create fathom_0badcafe_vdo-volume"));
+        assert!(fails < down && down < answers && answers < up && up < at("mode is normal"));
+        assert!(shown("", "crash", "").unwrap_err().help.contains("via = \"table\""));
     }
 
     #[test]

@@ -40,11 +40,24 @@ pub(super) fn change(volume: &Volume, key: &str) -> Option<Vec<Step>> {
 }
 
 /// Steps that take the volume down and bring it up again.
-pub(super) fn restart(volume: &Volume) -> Vec<Step> {
+pub(super) fn restart(volume: &Volume) -> [Step; 2] {
     let node = volume.node(VOLUME);
     let up = dm::create("bring the volume up again", &node, &table(volume));
     // What made it removes it, too: its undo is owed already.
-    vec![dm::remove("take the volume down", &node), Step { undo: Vec::new(), ..up }]
+    [dm::remove("take the volume down", &node), Step { undo: Vec::new(), ..up }]
+}
+
+/// Steps that take the volume down without its last words, as a power cut does, and bring it up again: its device fails while it goes
+/// down, so that nothing it still has to say is stored.
+pub(super) fn crash(volume: &Volume) -> Vec<Step> {
+    let data = volume.node(DATA_NODE);
+    let sectors = volume.setup.pool_bytes(volume.at) / SECTOR;
+    let [down, up] = restart(volume);
+    let mut steps = dm::reload("let the device fail", &data, &dm::error(sectors));
+    steps.push(down);
+    steps.extend(dm::reload("let the device answer again", &data, &below(volume)));
+    steps.push(up);
+    steps
 }
 
 /// Steps that make the volume, and the node below it, as large as they are set. The device has the room, which is checked

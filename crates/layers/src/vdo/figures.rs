@@ -12,7 +12,7 @@ const HELD: [(&str, &str); 3] = [
     ("overhead_blocks_used", "overheadBlocksUsed"),
 ];
 /// Figures that are the growth of a counter; counters begin anew with the volume.
-const COUNTED: [(&str, &str); 14] = [
+const COUNTED: [(&str, &str); 16] = [
     ("compressed_fragments", "packer.compressedFragmentsWritten"),
     ("compressed_blocks", "packer.compressedBlocksWritten"),
     ("dedupe_advice_valid", "hashLock.dedupeAdviceValid"),
@@ -27,6 +27,8 @@ const COUNTED: [(&str, &str); 14] = [
     ("block_map_pages_loaded", "blockMap.pagesLoaded"),
     ("slabs_opened", "allocator.slabsOpened"),
     ("slabs_reopened", "allocator.slabsReopened"),
+    ("no_space_errors", "errors.noSpaceErrorCount"),
+    ("journal_entries", "journal.entries.committed"),
 ];
 
 /// Every figure of the catalogue; all `None` when one of the two marked samples is missing.
@@ -64,6 +66,8 @@ pub(super) fn figures(facts: &FigureFacts) -> LayerFigures {
         ("vdo_cpu_s", cpu(facts)),
         ("in_flight_max", stats.and_then(|stats| stats.end("maxVIOs"))),
         ("memory_bytes", stats.and_then(|stats| stats.end("memoryUsage.bytesUsed"))),
+        ("metadata_blocks", stats.and_then(|stats| stats.end("overheadBlocksUsed"))),
+        ("index_entries", stats.and_then(|stats| stats.end("index.entriesIndexed"))),
         ("physical_used_percent", percent(physical_used(stats))),
         ("logical_used_percent", percent(level_ratio(stats, "logicalBlocksUsed", "logicalBlocks"))),
     ];

@@ -12,6 +12,7 @@ mod parsers;
 mod raise;
 mod rules;
 mod setup;
+mod states;
 mod texts;
 mod threads;
 mod twin;
@@ -72,6 +73,7 @@ pub(crate) const KIND: Kind = Kind {
         Fills { of: "physical", metric: "physical_used_percent" },
         Fills { of: "logical", metric: "logical_used_percent" },
     ],
+    states: states::STATES,
     actions: actions::ACTIONS,
     charts: charts::CHARTS,
     needs: Needs {

@@ -37,6 +37,7 @@ pub(super) const RULES: &[LayerRule] = &[
     content::NOT_PACKABLE,
     content::INDEX_NOT_AS_ASKED,
     asked::TABLE_NOT_AS_ASKED,
+    asked::SIZES_NOT_AS_COMPUTED,
     content::SAVING_OF_ZEROS,
     content::DUPLICATES_IN_FLIGHT,
     space::OUT_OF_SPACE,

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use results::model::Criterion;
 use toml::Table;
 
 use super::keys::KEYS;
 use super::volume::Volume;
-use super::{DATA, KIND, TAIL, actions, geometry, raise, twin, validity};
+use super::{DATA, KIND, TAIL, actions, geometry, raise, states, twin, validity};
 use crate::layer::{Acted, Layer, Place, Raised};
 use crate::lvm;
 use crate::settings::{SettingError, Settings, on_off, size_text};
@@ -108,6 +109,14 @@ impl Setup {
         self.round_up(self.logical_size.unwrap_or_else(|| self.pool_bytes(at)))
     }
 
+    /// Metadata blocks of the empty volume at a place.
+    pub(super) fn empty_overhead(&self, at: &Place) -> u64 {
+        let pool = self.pool_bytes(at);
+        let slabs = geometry::slabs(pool, self.slab_size, self.index_memory, self.sparse_index);
+        let slabs = slabs.min(geometry::MOST_SLABS);
+        geometry::empty_overhead(pool / geometry::BLOCK, slabs, self.slab_size)
+    }
+
     /// A size as the way of making counts it.
     fn round_up(&self, bytes: u64) -> u64 {
         match self.via {
@@ -171,6 +180,10 @@ impl Layer for Setup {
 
     fn act(&self, at: &Place, action: &str, keys: &Table) -> Result<Acted, SettingError> {
         actions::act(self, at, action, keys)
+    }
+
+    fn criteria(&self, at: &Place, state: &str) -> Vec<Criterion> {
+        states::criteria(self, at, state)
     }
 
     fn twin(&self, at: &Place) -> Option<Box<dyn Twin>> {

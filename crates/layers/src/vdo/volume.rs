@@ -72,7 +72,7 @@ impl Volume<'_> {
     pub(super) fn restart(&self, changed: bool) -> Vec<Step> {
         match self.setup.via {
             Via::Lvm => by_lvm::restart(self, changed),
-            Via::Table => by_table::restart(self),
+            Via::Table => by_table::restart(self).into(),
         }
     }
 
@@ -81,6 +81,29 @@ impl Volume<'_> {
         match self.setup.via {
             Via::Lvm => by_lvm::grow(self, logical, physical),
             Via::Table => by_table::grow(self, physical),
+        }
+    }
+
+    /// Steps that let it crash and come up again; `None` for lvm, which keeps the device of its pool to itself.
+    pub(super) fn crash(&self) -> Option<Vec<Step>> {
+        match self.setup.via {
+            Via::Lvm => None,
+            Via::Table => Some(by_table::crash(self)),
+        }
+    }
+
+    /// A wait until what was in the journal is back in the block map and the reference counts.
+    pub(super) fn recovered(&self) -> Step {
+        Step {
+            about: "wait until the volume has recovered".into(),
+            action: Action::Wait {
+                source: Source::DmStatus { node: self.target() },
+                parser: STATUS.into(),
+                until: Condition::Text { field: "mode".into(), is: "normal".into() },
+                every_ms: 20,
+            },
+            undo: Vec::new(),
+            deadline_s: 1800,
         }
     }
 

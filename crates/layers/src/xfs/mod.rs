@@ -72,6 +72,7 @@ pub(crate) const KIND: Kind = Kind {
     headline: None,
     metrics: METRICS,
     fills: &[Fills { of: "file system", metric: "filesystem_used_percent" }],
+    states: &[],
     actions: &[ActionKind {
         name: "grow",
         about: "Grows the file system to all of the device under it, which has grown before.",

@@ -15,6 +15,7 @@ mod overview;
 mod parts;
 mod sketch;
 mod stack;
+mod states;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -125,6 +126,7 @@ fn result(index: usize, view: &View) -> Markup {
             (figures::results(&id, view))
             (charts::load(&id, index, view))
             (stack::stacks(&id, view))
+            (states::states(&id, view))
             (charts::layers(&id, index, view))
             (charts::machine(&id, index, view))
             (figures::content(&id, view))

@@ -19,6 +19,7 @@ pub fn navigation(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
         ("figures", "Figures"),
         ("load", "Load"),
         ("stacks", "Stacks"),
+        ("states", "States"),
         ("layers", "Layers"),
         ("cpu", "CPU and devices"),
         ("content", "Content"),
@@ -32,6 +33,7 @@ pub fn navigation(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     let there = |part: &str| match part {
         "answer" => !view.answers.is_empty(),
         "expected" => !view.expectations.is_empty(),
+        "states" => !view.states.is_empty(),
         "qemu" => in_lab(view),
         _ => true,
     };

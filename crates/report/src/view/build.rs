@@ -10,7 +10,7 @@ use results::read::ResultSet;
 use super::sentence::Detail;
 use super::{
     Cell, Chart, Content, FigureRow, Of, Part, Variant, View, commands, curves, driven, facts,
-    figures, glossary, latency, layers, machine, pictures, sentence, throughput,
+    figures, glossary, latency, layers, machine, pictures, sentence, states, throughput,
 };
 use crate::wording;
 
@@ -54,6 +54,7 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
         single_threads: layers::single_threads(set),
         samplers: facts::samplers(set),
         lab_times: facts::lab_times(set),
+        states: states::states(set),
         cells: cells(set, analysis, &rows),
         stages: analysis.stages.clone(),
         variants,

@@ -18,11 +18,13 @@ mod repeats;
 mod samples;
 mod sentence;
 mod stacked;
+mod states;
 mod throughput;
 
 pub use build::view;
 pub use chart::{Axis, Chart, Part, Scale, Series, Shape};
 pub use glossary::Term;
+pub use states::StateRow;
 
 use std::collections::BTreeMap;
 
@@ -84,6 +86,8 @@ pub struct View {
     pub samplers: Vec<SamplerRow>,
     /// Where the lab's time went: what, and seconds since the command.
     pub lab_times: Vec<(String, f64)>,
+    /// The states that layers were brought to.
+    pub states: Vec<StateRow>,
     /// The cells in the order they ran.
     pub cells: Vec<Cell>,
     /// What the metrics shown mean.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CommandFigures, FillFigures, LoadSummary};
+use super::{CommandFigures, FillFigures, LoadSummary, StateFigures};
 
 /// Where a cell stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -99,6 +99,9 @@ pub struct StageRecord {
     /// What its fill reached.
     #[serde(default)]
     pub fill: Option<FillFigures>,
+    /// Whether it brought a layer to a state.
+    #[serde(default)]
+    pub state: Option<StateFigures>,
     /// Figures of each layer, and of each device under them, over a measured stage, by name.
     #[serde(default)]
     pub layers: BTreeMap<String, LayerFigures>,

@@ -12,6 +12,7 @@ mod load;
 mod picture;
 mod reason;
 mod rows;
+mod state;
 mod verify;
 mod written;
 
@@ -37,5 +38,6 @@ pub use load::{
 pub use picture::{PictureFacts, Show};
 pub use reason::plain_and_raw;
 pub use rows::{Fields, IntervalRow, Row, SampleRow, StageEdge};
+pub use state::{Criterion, Judged, Must, StateFigures};
 pub use verify::{VerifyFigures, WrongBlock, WrongKind};
 pub use written::{Written, written};

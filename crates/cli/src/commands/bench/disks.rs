@@ -55,7 +55,7 @@ fn models(args: &BenchDisksArgs) -> Result<ExitCode, Failure> {
     let mut text = Text::new();
     for like in &args.like {
         for depth in DEPTHS {
-            let iops = significant(disks::model_iops(like, depth)?, 3);
+            let iops = significant(disks::model_iops(like, depth, None)?, 3);
             text.line(format!("{like}, random reads at depth {depth}: {iops} IOPS in model time"));
         }
     }
@@ -66,16 +66,17 @@ fn models(args: &BenchDisksArgs) -> Result<ExitCode, Failure> {
 
 fn table(rows: &[Compared], late: &[Late]) -> Text {
     let mut text = Text::lines_of(
-        "| disk | depth | model, IOPS | guest, IOPS | 95 % interval | off, % | |\n\
-         | --- | ---: | ---: | ---: | --- | ---: | --- |",
+        "| disk | depth | guest's own time | model, IOPS | guest, IOPS | 95 % interval | off, % | |\n\
+         | --- | ---: | ---: | ---: | ---: | --- | ---: | --- |",
     );
     let number = |value: Option<f64>| value.map_or("–".into(), |value| significant(value, 3));
     for row in rows {
         let found = &row.guest_iops;
         text.line(format!(
-            "| {} | {} | {} | {} | {} to {} | {} | {} |",
+            "| {} | {} | {} | {} | {} | {} to {} | {} | {} |",
             row.like,
             row.depth,
+            nanos(row.think_ns as f64),
             significant(row.model_iops, 3),
             number(found.median),
             number(found.low),

@@ -46,6 +46,10 @@ pub fn run(
         let (word, changes) = (proof.outcome.word(), changes.join(", "));
         say(&format!("{} {word}: with {changes} {}", suspect.rule, proof.said()));
         if let Some(finding) = findings.get_mut(suspect.finding) {
+            // The proof holds all the same where the result cannot be written to.
+            if let Err(error) = results::proofs::keep(&result.path, finding, &proof) {
+                say(&format!("The proof is not kept in the result: {error}"));
+            }
             finding.proof = Some(proof);
         }
     }

@@ -2,9 +2,11 @@
 
 use results::model::Severity;
 
-use super::super::geometry::BLOCK;
-use super::size;
-use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts};
+use units::{Bytes, Unit};
+
+use super::super::geometry::{self, BLOCK};
+use super::{size, stats};
+use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts, Stretch, Threshold, figure};
 
 pub(super) const TABLE_NOT_AS_ASKED: LayerRule = LayerRule {
     id: "table_not_as_asked",
@@ -50,6 +52,13 @@ fn table_not_as_asked(facts: &RuleFacts, _: Bar) -> Option<Noticed> {
             compare(key, runs);
         }
     }
+    let runs = pairs.chunks_exact(2).find(|pair| pair[0] == "maxDiscard");
+    if let Some((runs, asked)) = runs.zip(size(facts.settings, "max_discard")) {
+        let runs = runs[1].parse::<u64>().ok()?.saturating_mul(BLOCK);
+        if runs != asked {
+            wrong.push(format!("max_discard: asked {asked} B, runs {runs} B"));
+        }
+    }
     let cache = fixed[7].parse::<u64>().ok()?.saturating_mul(BLOCK);
     if let Some(asked) = size(facts.settings, "block_map_cache").filter(|asked| *asked != cache) {
         wrong.push(format!("block_map_cache: asked {asked} B, runs {cache} B"));
@@ -57,6 +66,56 @@ fn table_not_as_asked(facts: &RuleFacts, _: Bar) -> Option<Noticed> {
     (!wrong.is_empty()).then(|| Noticed {
         severity: Severity::Warning,
         evidence: wrong.join("; "),
+        ..Noticed::default()
+    })
+}
+
+pub(super) const SIZES_NOT_AS_COMPUTED: LayerRule = LayerRule {
+    id: "sizes_not_as_computed",
+    text: "Memory or metadata of the volume are not what its geometry says: plan with what was measured.",
+    reads: "memoryUsage.bytesUsed and overheadBlocksUsed beside the formulas for the sizes that the volume answers to 'config'",
+    threshold: Threshold::above(25.0, Unit::Percent),
+    remedy: "Leave room for what was measured; fathom explain prints the formula's memory before a run.",
+    source: "dm-vdo: sizes of index, block map cache, slabs and journal; measured on 6.12",
+    check: Check::Stage(sizes_not_as_computed),
+};
+
+fn sizes_not_as_computed(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+    let stats = stats(facts, stage)?;
+    let config = |field: &str| facts.facts.get(&format!("{}.config.{field}", facts.layer));
+    let number = |field: &str| config(field)?.parse::<u64>().ok();
+    let (physical, logical) = (number("physicalSize")?, number("logicalSize")?);
+    let slab = number("slabSize")? * BLOCK;
+    let gib: f64 = config("index.memorySize")?.parse().ok()?;
+    let index = (gib * (1u64 << 30) as f64) as u64;
+    let sparse = config("index.isSparse")? == "1";
+    let cache = size(facts.settings, "block_map_cache")?;
+    let computed = geometry::memory(cache, index, logical, physical) as f64;
+    let memory = stats.end("memoryUsage.bytesUsed")?;
+    let slabs = geometry::slabs(physical, slab, index, sparse).min(geometry::MOST_SLABS);
+    let empty = geometry::empty_overhead(physical / BLOCK, slabs, slab);
+    let all = empty + geometry::leaves(logical) + geometry::interior(logical);
+    let blocks = stats.end("overheadBlocksUsed")?;
+    let off = |value: f64, from: f64, to: f64| {
+        let miss = (from - value).max(value - to).max(0.0);
+        100.0 * miss / from
+    };
+    let memory_off = off(memory, computed, computed);
+    let metadata_off = off(blocks, empty as f64, all as f64);
+    bar.passed(memory_off.max(metadata_off))?;
+    Some(Noticed {
+        severity: Severity::Note,
+        evidence: format!(
+            "memory {} (computed {}); {blocks} metadata blocks (computed {empty} empty, {all} with all pages of the block map)",
+            Bytes(memory as u64),
+            Bytes(computed as u64)
+        ),
+        figures: vec![
+            bar.figure("memory, off the formula", memory_off),
+            bar.figure("metadata, off the formula", metadata_off),
+            figure("memory", memory, Unit::Bytes),
+            figure("memory by formula", computed, Unit::Bytes),
+        ],
         ..Noticed::default()
     })
 }

@@ -93,6 +93,7 @@ fn stage(index: usize, kind: &str, start_s: u64, end_s: u64) -> StageRecord {
         load: None,
         command: None,
         fill: None,
+        state: None,
         layers: BTreeMap::new(),
         error: None,
     }
@@ -177,6 +178,21 @@ impl Case {
 
     fn set(&mut self, key: &str, value: &str) {
         self.settings.insert(key.into(), value.into());
+    }
+
+    /// A pool of 10 GiB for 20 GiB of addresses, with so much memory and metadata.
+    fn sized(&mut self, memory: f64, metadata: f64) {
+        for (field, value) in [
+            ("physicalSize", "10737418240"),
+            ("logicalSize", "21474836480"),
+            ("slabSize", "524288"),
+            ("index.memorySize", "0.25"),
+            ("index.isSparse", "0"),
+        ] {
+            self.facts.insert(format!("vdo.config.{field}"), value.into());
+        }
+        self.stats("memoryUsage.bytesUsed", memory);
+        self.stats("overheadBlocksUsed", metadata);
     }
 
     /// The table that the kernel runs, with so many threads that acknowledge and pages of cache.

@@ -1,0 +1,152 @@
+//! `do = "state"`: a layer is brought to a state that its kind declares (`fresh`, `steady`, `full`), and that is proven by its figures.
+
+use layers::{Kind, Place, State, Way, criterion};
+use toml::Spanned;
+use units::Key;
+
+use crate::action::Act;
+use crate::change::Running;
+use crate::diagnostic::{Diagnostic, nearest};
+use crate::document::Table;
+use crate::fill::Fill;
+use crate::graph::Built;
+use crate::plan::{Otherwise, PlacedLayer, StatePlan};
+use crate::stages::{Stage, Task};
+use crate::steps::Steps;
+use crate::targets::Wanted;
+
+const IS: Key = Key { name: "is", takes: "the name of a state of a layer", example: "\"steady\"" };
+const OTHERWISE: Key = Key {
+    name: "otherwise",
+    takes: "fail or warn: what happens when the state is not reached",
+    example: "\"warn\"",
+};
+
+/// A state as written.
+#[derive(Clone)]
+pub(crate) struct Wished {
+    state: Spanned<String>,
+    otherwise: Otherwise,
+    /// The load that brings it there, where the experiment says one.
+    by: Option<Fill>,
+}
+
+impl Wished {
+    /// Reads the keys that are left.
+    pub(crate) fn read(mut table: Table, file: &str) -> Result<Self, Diagnostic> {
+        let state = table.need::<String>(&IS)?;
+        let otherwise = match table.take::<String>(&OTHERWISE)? {
+            None => Otherwise::Fail,
+            Some(word) => match word.get_ref().as_str() {
+                "fail" => Otherwise::Fail,
+                "warn" => Otherwise::Warn,
+                other => {
+                    let message = format!("otherwise cannot be '{other}'");
+                    let help = OTHERWISE.help(OTHERWISE.name);
+                    return Err(Diagnostic::at(word.span(), message, help));
+                }
+            },
+        };
+        let by = Fill::read_by(&mut table, file)?;
+        table.finish()?;
+        Ok(Self { state, otherwise, by })
+    }
+
+    /// The stage that brings the layer there, and what proves it.
+    pub(crate) fn plan(
+        &self,
+        stage: &Stage,
+        stack: &Built,
+        running: &mut Running,
+    ) -> Result<(Stage, StatePlan), Diagnostic> {
+        let (name, state) = self.find(stage, stack)?;
+        let Some((layer, kind, run_tag)) = running.layer(&name) else {
+            let message = format!("'{name}' is no layer");
+            return Err(Diagnostic::at(stage.places.at("target"), message, "name one"));
+        };
+        let place = Place { name: &layer.name, run_tag, inputs: &layer.inputs };
+        let parsed = (kind.parse)(&layer.settings)
+            .map_err(|e| Diagnostic::at(self.state.span(), e.to_string(), e.help.clone()))?;
+        let plan = StatePlan {
+            layer: name.clone(),
+            state: state.name.to_owned(),
+            criteria: parsed.criteria(&place, state.name),
+            otherwise: self.otherwise,
+        };
+        let task = self.task(stage, &name, state)?;
+        let own = matches!(task, Task::Layer(_));
+        let target = if own { Wanted::Layer(name) } else { stage.target.clone() };
+        // Whoever reads the plan sees the stage that it comes down to.
+        let kind = kind_of(&state.by).to_owned();
+        Ok((Stage { task, target, kind, ..stage.clone() }, plan))
+    }
+
+    /// The layer that has such a state: the one that is named as target, else the topmost.
+    fn find(&self, stage: &Stage, stack: &Built) -> Result<(String, &'static State), Diagnostic> {
+        let wanted = self.state.get_ref();
+        let named = match &stage.target {
+            Wanted::Layer(name) => Some(name),
+            _ => None,
+        };
+        let kind = |layer: &PlacedLayer| -> Option<&'static Kind> { layers::kind(&layer.kind) };
+        let candidates =
+            || stack.layers.iter().rev().filter(|l| named.is_none_or(|name| l.name == *name));
+        let found = candidates().find_map(|layer| {
+            let state = kind(layer)?.states.iter().find(|state| state.name == wanted)?;
+            Some((layer.name.clone(), state))
+        });
+        found.ok_or_else(|| {
+            let all = candidates().filter_map(kind).flat_map(|kind| kind.states);
+            let known: Vec<&str> = all.map(|state| state.name).collect();
+            let message = match named {
+                Some(name) => format!("'{name}' has no state '{wanted}'"),
+                None => format!("No layer of this stack has a state '{wanted}'"),
+            };
+            let near = nearest(wanted, known.iter().copied());
+            let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
+            let help = match known[..] {
+                [] => "name a layer that has states: fathom layers NAME shows them".to_owned(),
+                _ => format!("{near}There are: {}", known.join(", ")),
+            };
+            Diagnostic::at(self.state.span(), message, help)
+        })
+    }
+
+    /// What brings the layer `name` there.
+    fn task(&self, stage: &Stage, name: &str, state: &State) -> Result<Task, Diagnostic> {
+        if let (Some(_), false) = (&self.by, matches!(state.by, Way::Load { .. })) {
+            let message = format!("No load brings a layer to the state '{}'", state.name);
+            return Err(Diagnostic::at(stage.places.at("by"), message, "leave 'by' out"));
+        }
+        Ok(match state.by {
+            Way::Nothing => Task::Steps(Steps::Read),
+            Way::Allocate => Task::Allocate,
+            Way::Action(action) => Task::Layer(Act::plain(action, self.state.span())),
+            Way::Discard => Task::Steps(Steps::Trim),
+            Way::Load { metric, at_least, load } => {
+                let by = match &self.by {
+                    Some(fill) => fill.clone(),
+                    None => Fill::of_state(load, &self.state)?,
+                };
+                Task::Fill(Box::new(by.until(name, metric, at_least)))
+            }
+        })
+    }
+}
+
+/// The kind of stage that brings a layer to a state.
+fn kind_of(way: &Way) -> &'static str {
+    match way {
+        Way::Nothing => "read",
+        Way::Allocate => "allocate",
+        Way::Action(_) => "layer",
+        Way::Discard => "trim",
+        Way::Load { .. } => "fill",
+    }
+}
+
+/// What proves a state, in words.
+pub(crate) fn describe(plan: &StatePlan) -> String {
+    let all: Vec<String> = plan.criteria.iter().map(criterion::describe).collect();
+    format!("{} is {} when {}", plan.layer, plan.state, all.join(", "))
+}

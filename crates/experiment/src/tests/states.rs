@@ -1,0 +1,93 @@
+//! Tests of `do = "state"`.
+
+use layers::Way;
+use results::model::Must;
+
+use super::{only_mistake, plan};
+use crate::{Otherwise, Plan, Task, explain, shipped};
+
+/// An experiment that brings a layer to a state before it writes; `keys` are those of the stage.
+fn text(keys: &str) -> String {
+    format!(
+        "name = \"x\"\nabout = \"\"\nrepeat = 1\n[devices.data]\nsize = \"7G\"\n\
+         [[stack]]\nlayer = \"vdo\"\non = \"data\"\nlogical_size = \"1G\"\n\
+         [[stage]]\ndo = \"state\"\nname = \"ready\"\n{keys}\n\
+         [[stage]]\ndo = \"load\"\nmeasure = true\nops = {{ randwrite = 100 }}\nduration = \"5s\"\n"
+    )
+}
+
+fn planned(keys: &str) -> Plan {
+    plan(&text(keys)).unwrap_or_else(|error| panic!("{keys}: {}", error.render(false)))
+}
+
+#[test]
+fn every_state_of_every_kind_is_a_stage_that_knows_what_proves_it() {
+    for state in layers::kind("vdo").unwrap().states {
+        let plan = planned(&format!("is = \"{}\"", state.name));
+        let stage = &plan.cells[0].stages[0];
+        assert_eq!(stage.name, "ready");
+        let planned = stage.state.as_ref().unwrap();
+        assert_eq!((&*planned.layer, &*planned.state), ("vdo", state.name));
+        assert_eq!(planned.otherwise, Otherwise::Fail);
+        assert!(!planned.criteria.is_empty());
+        let as_declared = match (&state.by, &stage.task) {
+            (Way::Nothing, Task::Steps(steps)) => steps.is_empty(),
+            (Way::Action(_) | Way::Discard, Task::Steps(steps)) => !steps.is_empty(),
+            (Way::Allocate, Task::Load(load)) => load.last_block,
+            (Way::Load { metric, at_least, .. }, Task::Fill(fill)) => {
+                fill.metric == *metric && fill.at_least == *at_least
+            }
+            _ => false,
+        };
+        assert!(as_declared, "{}: {:?}", state.name, stage.task);
+        let json = serde_json::to_string(&plan).unwrap();
+        assert_eq!(serde_json::from_str::<Plan>(&json).unwrap(), plan);
+    }
+}
+
+#[test]
+fn a_state_says_in_a_plan_what_proves_it() {
+    let plan = planned("is = \"steady\"\nby = { ops = { randwrite = 100 }, depth = 7 }");
+    let Task::Fill(fill) = &plan.cells[0].stages[0].task else { panic!("no fill") };
+    assert_eq!(fill.by.depth, 7);
+    let shown = explain(&plan).variants[0].stages[0].clone();
+    for words in [
+        "vdo is steady when physical_used_percent of vdo is at least 50 %",
+        "slabs_reopened of vdo grows",
+        "device_write_size_bytes of data stays within 10 %",
+    ] {
+        assert!(shown.contains(words), "{shown}");
+    }
+}
+
+#[test]
+fn a_state_that_is_not_reached_may_be_a_warning() {
+    let plan = planned("is = \"fresh\"\notherwise = \"warn\"");
+    let state = plan.cells[0].stages[0].state.as_ref().unwrap();
+    assert_eq!(state.otherwise, Otherwise::Warn);
+    assert!(state.criteria.iter().all(|criterion| matches!(criterion.must, Must::BeAtMost(_))));
+}
+
+#[test]
+fn what_is_wrong_in_a_state_is_told_at_its_place() {
+    for (keys, line, words) in [
+        ("is = \"stedy\"", "is = \"stedy\"", "did you mean 'steady'?"),
+        ("is = \"full\"\notherwise = \"stop\"", "otherwise = \"stop\"", "takes fail or warn"),
+        ("is = \"fresh\"\nby = { depth = 3 }", "by = { depth = 3 }", "leave 'by' out"),
+        ("is = \"fresh\"\nmeasure = true", "measure = true", "measure the load that follows"),
+        ("is = \"full\"\ntarget = \"data\"", "is = \"full\"", "fathom layers NAME"),
+        ("otherwise = \"warn\"", "otherwise = \"warn\"", "add it"),
+    ] {
+        let said = only_mistake(&text(keys), line);
+        assert!(said.contains(words), "{keys}\n{said}");
+    }
+}
+
+#[test]
+fn a_shipped_experiment_asks_for_a_state_of_the_load_before() {
+    let plan = plan(shipped("vdo-full").unwrap().text).unwrap();
+    let first = &plan.cells[0].stages[1];
+    assert_eq!(first.state.as_ref().unwrap().state, "full");
+    let Task::Fill(fill) = &first.task else { panic!("no fill") };
+    assert!(fill.by.max_errors.is_some_and(|errors| errors > 1_000_000));
+}

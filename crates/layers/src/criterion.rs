@@ -1,0 +1,62 @@
+//! A criterion of a state in words.
+
+use results::model::{Criterion, Judged, Must};
+
+/// The layer or device that it is about, as people call it: `device.data` is `data`.
+fn subject(criterion: &Criterion) -> &str {
+    let layer = criterion.layer.trim_start_matches('{').trim_end_matches('}');
+    layer.trim_start_matches("device.")
+}
+
+fn shown(criterion: &Criterion, value: f64) -> String {
+    let known = crate::metric(&criterion.metric);
+    known.map_or_else(|| value.to_string(), |known| known.unit.show(value))
+}
+
+/// What must hold: `physical_used_percent of vdo is at least 50 %`.
+pub fn describe(criterion: &Criterion) -> String {
+    let must = match criterion.must {
+        Must::BeAtLeast(least) => format!("is at least {}", shown(criterion, least)),
+        Must::BeAtMost(most) => format!("is at most {}", shown(criterion, most)),
+        Must::Grow => "grows in a round".to_owned(),
+        Must::StayWithin(percent) => format!("stays within {percent} % from round to round"),
+    };
+    format!("{} of {} {must}", criterion.metric, subject(criterion))
+}
+
+/// What was read: `60 %`, or `60 %, 59.9 % a round before`.
+pub fn read(judged: &Judged) -> String {
+    let value = |value: Option<f64>| {
+        value.map_or_else(|| "unknown".to_owned(), |value| shown(&judged.criterion, value))
+    };
+    match (judged.criterion.must, judged.before) {
+        (Must::StayWithin(_), before @ Some(_)) => {
+            format!("{}, {} a round before", value(judged.value), value(before))
+        }
+        _ => value(judged.value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(layer: &str, metric: &str, must: Must) -> Judged {
+        let criterion = Criterion { layer: layer.into(), metric: metric.into(), must };
+        Judged { criterion, before: Some(100_000.0), value: Some(110_000.0), met: true }
+    }
+
+    #[test]
+    fn a_criterion_names_layer_or_device_and_what_it_must_do() {
+        let used = judged("vdo", "physical_used_percent", Must::BeAtLeast(50.0));
+        assert_eq!(describe(&used.criterion), "physical_used_percent of vdo is at least 50 %");
+        let size = judged("{device.slow}", "device_write_size_bytes", Must::StayWithin(10.0));
+        assert_eq!(
+            describe(&size.criterion),
+            "device_write_size_bytes of slow stays within 10 % from round to round"
+        );
+        assert_eq!(read(&size), "107 KiB, 97.7 KiB a round before");
+        let unknown = Judged { value: None, ..used };
+        assert_eq!(read(&unknown), "unknown");
+    }
+}

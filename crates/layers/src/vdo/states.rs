@@ -1,0 +1,131 @@
+//! The states of a volume that its speed depends on, what brings it there, and what proves it.
+
+use results::model::{Criterion, Must};
+
+use super::setup::Setup;
+use super::{DATA, geometry};
+use crate::kind::{State, Way};
+use crate::layer::Place;
+
+/// Past so much of the physical space new blocks go where others were freed, percent.
+const HALF: f64 = 50.0;
+/// So much of the physical space counts as all of it, percent.
+const FULL: f64 = 99.0;
+
+pub(super) const STATES: &[State] = &[
+    State {
+        name: "fresh",
+        about: "Nothing has been written: no data blocks, and no metadata but what an empty volume has.",
+        by: Way::Nothing,
+    },
+    State {
+        name: "allocated",
+        about: "Every page of the block map is there, as after long use, and no data.",
+        by: Way::Allocate,
+    },
+    State {
+        name: "steady",
+        about: "More than half full of data that neither dedupes nor compresses, written at random until slabs are used again and neither space nor the size of writes below changes any more.",
+        by: Way::Load {
+            metric: "physical_used_percent",
+            at_least: HALF,
+            load: "ops = { randwrite = 100 }\ndepth = 64",
+        },
+    },
+    State {
+        name: "full",
+        about: "No physical block is free: writes of new data fail (ENOSPC).",
+        by: Way::Load {
+            metric: "physical_used_percent",
+            at_least: FULL,
+            load: "ops = { write = 100 }\nblock_size = \"1M\"\ndepth = 8\nmax_errors = 1000000000",
+        },
+    },
+    State {
+        name: "index-lost",
+        about: "The deduplication index is empty, as after it was lost; data stays.",
+        by: Way::Action("index-create"),
+    },
+    State {
+        name: "discarded",
+        about: "All of the volume has been discarded: data blocks are free, pages of the block map stay.",
+        by: Way::Discard,
+    },
+];
+
+/// What must hold of a volume in a state.
+pub(super) fn criteria(setup: &Setup, at: &Place, state: &str) -> Vec<Criterion> {
+    let own = |metric: &str, must| Criterion {
+        layer: at.name.to_owned(),
+        metric: metric.to_owned(),
+        must,
+    };
+    let no_data = || own("physical_used_percent", Must::BeAtMost(0.0));
+    let pages = {
+        let logical = setup.volume_bytes(at);
+        geometry::leaves(logical) + geometry::interior(logical)
+    };
+    let empty = setup.empty_overhead(at);
+    match state {
+        "fresh" => {
+            vec![no_data(), own("metadata_blocks", Must::BeAtMost(empty as f64))]
+        }
+        "allocated" => {
+            vec![own("metadata_blocks", Must::BeAtLeast((empty + pages) as f64))]
+        }
+        "steady" => vec![
+            own("physical_used_percent", Must::BeAtLeast(HALF)),
+            own("slabs_reopened", Must::Grow),
+            own("physical_used_percent", Must::StayWithin(1.0)),
+            Criterion {
+                layer: at.block(DATA).0.to_owned(),
+                metric: "device_write_size_bytes".into(),
+                must: Must::StayWithin(10.0),
+            },
+        ],
+        "full" => vec![
+            own("physical_used_percent", Must::BeAtLeast(FULL)),
+            own("no_space_errors", Must::BeAtLeast(1.0)),
+        ],
+        "index-lost" => vec![own("index_entries", Must::BeAtMost(0.0))],
+        "discarded" => vec![no_data()],
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layer::{Layer, on_device};
+    use crate::vdo::KIND;
+
+    #[test]
+    fn every_state_has_criteria_about_metrics_that_there_are() {
+        let inputs = on_device("{device.data}", 7 << 30);
+        let at = Place { name: "vdo", run_tag: "0badcafe", inputs: &inputs };
+        let setup = Setup::read(&toml::Table::new()).unwrap();
+        for state in STATES {
+            let criteria = setup.criteria(&at, state.name);
+            assert!(!criteria.is_empty(), "{}", state.name);
+            for Criterion { layer, metric, .. } in criteria {
+                let of_layer = KIND.metrics.iter().any(|known| known.id == metric);
+                assert!(of_layer == (layer == "vdo"), "{}: {metric} of {layer}", state.name);
+                assert!(crate::metric(&metric).is_some(), "{metric}");
+            }
+        }
+        assert!(setup.criteria(&at, "tired").is_empty());
+    }
+
+    #[test]
+    fn an_allocated_volume_has_every_page_of_its_block_map() {
+        let inputs = on_device("{device.data}", 12 << 30);
+        let at = Place { name: "vdo", run_tag: "0badcafe", inputs: &inputs };
+        let text = "logical_size = \"20G\"\nphysical_size = \"10G\"";
+        let setup = Setup::read(&text.parse().unwrap()).unwrap();
+        let most = |state: &str| match setup.criteria(&at, state).last().unwrap().must {
+            Must::BeAtLeast(blocks) | Must::BeAtMost(blocks) => blocks,
+            _ => 0.0,
+        };
+        assert_eq!(most("allocated") - most("fresh"), 6637.0);
+    }
+}

@@ -1,0 +1,101 @@
+//! A state that a stage brings a layer to, and the criteria by which it is known to be in it.
+
+use serde::{Deserialize, Serialize};
+
+/// What a figure must be, or do from one reading to the next.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Must {
+    /// It is so much at least.
+    BeAtLeast(f64),
+    /// It is so much at most.
+    BeAtMost(f64),
+    /// It is above 0 over the last round.
+    Grow,
+    /// Over the last round it is what it was over the round before, give or take so many percent of that.
+    StayWithin(f64),
+}
+
+impl Must {
+    /// Whether `value` meets it; `before` is what was read a round earlier.
+    pub fn is_met(self, before: Option<f64>, value: Option<f64>) -> bool {
+        let Some(value) = value else { return false };
+        match self {
+            Self::BeAtLeast(least) => value >= least,
+            Self::BeAtMost(most) => value <= most,
+            Self::Grow => value > 0.0,
+            Self::StayWithin(percent) => before
+                .is_some_and(|before| (value - before).abs() <= before.abs() * percent / 100.0),
+        }
+    }
+
+    /// Whether it is about the last round alone, not about all since the stage began.
+    pub fn is_of_a_round(self) -> bool {
+        matches!(self, Self::Grow | Self::StayWithin(_))
+    }
+}
+
+/// One thing that must hold of a layer, or of a device below it, in some state.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Criterion {
+    /// Name of the layer or the device.
+    pub layer: String,
+    /// Which of its metrics.
+    pub metric: String,
+    /// What it must be or do.
+    pub must: Must,
+}
+
+/// A criterion, and what was read.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Judged {
+    /// What must hold.
+    #[serde(flatten)]
+    pub criterion: Criterion,
+    /// What was read a round earlier, if there was one.
+    pub before: Option<f64>,
+    /// What was read last; `None` when nobody told.
+    pub value: Option<f64>,
+    /// Whether it holds.
+    pub met: bool,
+}
+
+/// Whether a stage brought a layer to the state that was asked for.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct StateFigures {
+    /// Name of the layer.
+    pub layer: String,
+    /// The state (`steady`).
+    pub state: String,
+    /// Whether all criteria are met.
+    pub reached: bool,
+    /// What was read for each criterion.
+    pub criteria: Vec<Judged>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_told_meets_nothing() {
+        for must in [Must::BeAtLeast(0.0), Must::BeAtMost(9.0), Must::Grow, Must::StayWithin(10.0)]
+        {
+            assert!(!must.is_met(Some(1.0), None), "{must:?}");
+        }
+    }
+
+    #[test]
+    fn a_figure_that_has_to_stay_is_held_against_the_round_before() {
+        let stays = |before, value| Must::StayWithin(10.0).is_met(before, Some(value));
+        assert!(stays(Some(100.0), 110.0) && stays(Some(100.0), 90.0) && stays(Some(0.0), 0.0));
+        assert!(!stays(Some(100.0), 111.0) && !stays(None, 100.0) && !stays(Some(0.0), 1.0));
+    }
+
+    #[test]
+    fn bounds_belong_to_what_is_allowed() {
+        assert!(Must::BeAtLeast(50.0).is_met(None, Some(50.0)));
+        assert!(Must::BeAtMost(0.0).is_met(None, Some(0.0)));
+        assert!(!Must::Grow.is_met(Some(-1.0), Some(0.0)));
+    }
+}

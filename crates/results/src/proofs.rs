@@ -1,0 +1,108 @@
+//! `proofs.json` of a result: what came of putting its findings to the test. It is written after the run has ended, beside what is
+//! sealed.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{Finding, Proof};
+use crate::sink::{SinkError, replace};
+
+/// The file's name.
+pub const PROOFS: &str = "proofs.json";
+
+/// The proof of a finding.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KeptProof {
+    /// Id of the rule.
+    pub rule: String,
+    /// What the finding is about.
+    pub subject: Option<String>,
+    /// What came of it.
+    pub proof: Proof,
+}
+
+impl KeptProof {
+    /// Whether it is of this finding.
+    pub fn is_of(&self, finding: &Finding) -> bool {
+        self.rule == finding.rule && self.subject == finding.subject
+    }
+}
+
+/// The proofs that the result in `dir` holds; none where there is no such file, or one that cannot be read.
+pub(crate) fn read(dir: &Path) -> Vec<KeptProof> {
+    let bytes = fs::read(dir.join(PROOFS)).unwrap_or_default();
+    serde_json::from_slice(&bytes).unwrap_or_default()
+}
+
+/// Keeps the proof of a finding in the result in `dir`, in place of an earlier one of the same finding.
+///
+/// # Errors
+/// When the file cannot be written, or one is there that holds something else.
+pub fn keep(dir: &Path, finding: &Finding, proof: &Proof) -> Result<(), SinkError> {
+    let path = dir.join(PROOFS);
+    let failed = |source| SinkError::Write { path: path.clone(), source };
+    let mut kept: Vec<KeptProof> = match fs::read(&path) {
+        Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| failed(error.into()))?,
+        Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(failed(error)),
+    };
+    kept.retain(|kept| !kept.is_of(finding));
+    let (rule, subject) = (finding.rule.clone(), finding.subject.clone());
+    kept.push(KeptProof { rule, subject, proof: proof.clone() });
+    let bytes = serde_json::to_vec_pretty(&kept).map_err(|error| failed(error.into()))?;
+    replace(&path, &bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Proved, Severity};
+
+    fn finding(rule: &str) -> Finding {
+        Finding {
+            rule: rule.into(),
+            severity: Severity::Note,
+            subject: Some("vdo".into()),
+            message: String::new(),
+            evidence: String::new(),
+            remedy: String::new(),
+            figures: Vec::new(),
+            range: None,
+            explains_percent: None,
+            changes: Vec::new(),
+            proof: None,
+        }
+    }
+
+    fn proof(outcome: Proved) -> Proof {
+        Proof { outcome, figure: "IOPS".into(), rounds: Vec::new() }
+    }
+
+    #[test]
+    fn the_last_proof_of_a_finding_is_the_one_that_is_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(read(dir.path()), []);
+        let (misses, idle) = (finding("block_map_misses"), finding("packer_idle"));
+        keep(dir.path(), &misses, &proof(Proved::Unclear)).unwrap();
+        keep(dir.path(), &idle, &proof(Proved::Refuted)).unwrap();
+        keep(dir.path(), &misses, &proof(Proved::Confirmed)).unwrap();
+        let kept = read(dir.path());
+        let of = |finding: &Finding| {
+            let found: Vec<_> = kept.iter().filter(|kept| kept.is_of(finding)).collect();
+            found.iter().map(|kept| kept.proof.outcome).collect::<Vec<_>>()
+        };
+        assert_eq!((of(&misses), of(&idle)), (vec![Proved::Confirmed], vec![Proved::Refuted]));
+    }
+
+    #[test]
+    fn a_file_that_is_something_else_is_not_written_over() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join(PROOFS), "my notes").unwrap();
+        assert_eq!(read(dir.path()), []);
+        keep(dir.path(), &finding("a"), &proof(Proved::Unclear)).unwrap_err();
+        assert_eq!(fs::read(dir.path().join(PROOFS)).unwrap(), b"my notes");
+    }
+}
