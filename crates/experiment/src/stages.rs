@@ -15,7 +15,7 @@ use crate::file::SET;
 use crate::fill::Fill;
 use crate::layout::Layout;
 use crate::names;
-use crate::state::Wished;
+use crate::state::StateStage;
 use crate::steps::{self, Steps};
 use crate::sweep::{self, Point, SWEEP};
 use crate::targets::Wanted;
@@ -84,7 +84,7 @@ pub(crate) enum Task {
     Copy(Copy),
     Command(Command),
     /// A layer is brought to a state.
-    State(Box<Wished>),
+    State(Box<StateStage>),
     /// What the kind of a layer declares that it can do.
     Layer(Act),
     Steps(Steps),
@@ -222,7 +222,7 @@ fn stage(mut table: Table, file: &str) -> Result<Stage, Diagnostic> {
         "state" => {
             table.is("A state");
             unmeasured(measured, &places, "A state", "the load that follows")?;
-            Task::State(Box::new(Wished::read(table, file)?))
+            Task::State(Box::new(StateStage::read(table, file)?))
         }
         "copy" => {
             table.is("A copy");

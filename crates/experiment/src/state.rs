@@ -24,14 +24,14 @@ const OTHERWISE: Key = Key {
 
 /// A state as written.
 #[derive(Clone)]
-pub(crate) struct Wished {
+pub(crate) struct StateStage {
     state: Spanned<String>,
     otherwise: Otherwise,
     /// The load that brings it there, where the experiment says one.
     by: Option<Fill>,
 }
 
-impl Wished {
+impl StateStage {
     /// Reads the keys that are left.
     pub(crate) fn read(mut table: Table, file: &str) -> Result<Self, Diagnostic> {
         let state = table.need::<String>(&IS)?;

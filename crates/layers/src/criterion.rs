@@ -25,7 +25,7 @@ pub fn describe(criterion: &Criterion) -> String {
 }
 
 /// What was read: `60 %`, or `60 %, 59.9 % a round before`.
-pub fn read(judged: &Judged) -> String {
+pub fn found(judged: &Judged) -> String {
     let value = |value: Option<f64>| {
         value.map_or_else(|| "unknown".to_owned(), |value| shown(&judged.criterion, value))
     };
@@ -55,8 +55,8 @@ mod tests {
             describe(&size.criterion),
             "device_write_size_bytes of slow stays within 10 % from round to round"
         );
-        assert_eq!(read(&size), "107 KiB, 97.7 KiB a round before");
+        assert_eq!(found(&size), "107 KiB, 97.7 KiB a round before");
         let unknown = Judged { value: None, ..used };
-        assert_eq!(read(&unknown), "unknown");
+        assert_eq!(found(&unknown), "unknown");
     }
 }

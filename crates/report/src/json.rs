@@ -31,6 +31,7 @@ pub fn json(view: &View) -> Value {
         "variants": variants.map(|(index, v)| variant(view, index, v)).collect::<Vec<_>>(),
         "comparisons": comparisons.collect::<Vec<_>>(),
         "expectations": view.expectations.iter().map(expectation).collect::<Vec<_>>(),
+        "states": view.states,
         "findings": view.findings,
         "driven": view.driven.iter().map(|(name, text)| json!({"name": name, "text": text})).collect::<Vec<_>>(),
     })

@@ -302,7 +302,7 @@ impl<'a> Running<'a> {
                 criteria.figures().unwrap_or_default()
             }
         };
-        let text = state::told(&stage.name, &figures);
+        let text = state::sentence(&stage.name, &figures);
         let state = Some(figures);
         if state.as_ref().is_some_and(|figures| figures.reached) {
             self.scene.recorder.event(Event::Notice { cell: Some(self.plan.index), text });

@@ -56,7 +56,7 @@ impl Criteria {
 }
 
 /// Whether the state is reached, in a sentence, with the proof.
-pub(crate) fn told(stage: &str, figures: &StateFigures) -> String {
+pub(crate) fn sentence(stage: &str, figures: &StateFigures) -> String {
     let StateFigures { layer, state, reached, criteria } = figures;
     let (word, shown): (_, Vec<_>) = if *reached {
         ("is", criteria.iter().map(one).collect())
@@ -73,7 +73,7 @@ pub(crate) fn told(stage: &str, figures: &StateFigures) -> String {
 
 /// A criterion with what was read.
 fn one(judged: &Judged) -> String {
-    format!("{} ({})", criterion::describe(&judged.criterion), criterion::read(judged))
+    format!("{} ({})", criterion::describe(&judged.criterion), criterion::found(judged))
 }
 
 #[cfg(test)]
@@ -113,11 +113,11 @@ mod tests {
         assert!(!round(&mut criteria, 70.1, 0.0), "no slab was used again");
         assert!(round(&mut criteria, 70.2, 1.0));
         let figures = criteria.figures().unwrap();
-        let told = told("age", &figures);
+        let said = sentence("age", &figures);
         let begun =
             "stage age: vdo is steady: physical_used_percent of vdo is at least 50 % (70.2 %)";
-        assert!(told.starts_with(begun), "{told}");
-        assert!(told.contains("(70.2 %, 70.1 % a round before)"), "{told}");
+        assert!(said.starts_with(begun), "{said}");
+        assert!(said.contains("(70.2 %, 70.1 % a round before)"), "{said}");
     }
 
     #[test]
@@ -125,12 +125,12 @@ mod tests {
         let mut criteria = steady();
         round(&mut criteria, 40.0, 3.0);
         round(&mut criteria, 40.0, 3.0);
-        let told = told("age", &criteria.figures().unwrap());
+        let said = sentence("age", &criteria.figures().unwrap());
         let missed = "vdo is not steady: physical_used_percent of vdo is at least 50 % (40 %)";
-        assert!(told.contains(missed), "{told}");
+        assert!(said.contains(missed), "{said}");
         assert!(
-            !told.contains("slabs_reopened") && told.contains("otherwise = \"warn\""),
-            "{told}"
+            !said.contains("slabs_reopened") && said.contains("otherwise = \"warn\""),
+            "{said}"
         );
     }
 

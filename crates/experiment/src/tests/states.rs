@@ -73,7 +73,11 @@ fn what_is_wrong_in_a_state_is_told_at_its_place() {
     for (keys, line, words) in [
         ("is = \"stedy\"", "is = \"stedy\"", "did you mean 'steady'?"),
         ("is = \"full\"\notherwise = \"stop\"", "otherwise = \"stop\"", "takes fail or warn"),
-        ("is = \"fresh\"\nby = { depth = 3 }", "by = { depth = 3 }", "leave 'by' out"),
+        (
+            "is = \"fresh\"\nby = { ops = { write = 100 } }",
+            "by = { ops = { write = 100 } }",
+            "leave 'by' out",
+        ),
         ("is = \"fresh\"\nmeasure = true", "measure = true", "measure the load that follows"),
         ("is = \"full\"\ntarget = \"data\"", "is = \"full\"", "fathom layers NAME"),
         ("otherwise = \"warn\"", "otherwise = \"warn\"", "add it"),

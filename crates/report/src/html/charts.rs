@@ -10,6 +10,9 @@ use crate::wording::{self, NONE};
 
 /// Rows of the table behind a chart; all points are in the page's JSON.
 const ROWS: usize = 40;
+/// More charts of one part than these are folded, but for the first.
+const MANY: usize = 8;
+const FIRST: usize = 4;
 
 /// The pictures that the experiment wants to be seen first, else the one of what it asks first.
 pub fn answer(id: &dyn Fn(&str) -> String, index: usize, view: &View) -> Markup {
@@ -47,13 +50,18 @@ pub fn machine(id: &dyn Fn(&str) -> String, index: usize, view: &View) -> Markup
 
 fn part(index: usize, view: &View, part: Part) -> Markup {
     let all: Vec<_> = view.charts.iter().filter(|c| c.part == part).collect();
-    let charts = all.iter().filter(|chart| !answers(view, chart));
+    let charts: Vec<_> = all.iter().filter(|chart| !answers(view, chart)).collect();
+    // Many charts are those of the points of a sweep, one like the other.
+    let (first, more) = charts.split_at(if charts.len() > MANY { FIRST } else { charts.len() });
     html! {
         @if all.is_empty() { p.soft { "No samples of this kind were taken." } }
         @else if view.crowded() && part != Part::Load {
-            details { summary { (all.len()) " charts, those of each variant after the other" } @for chart in charts { (figure(index, chart)) } }
+            details { summary { (all.len()) " charts, those of each variant after the other" } @for chart in &charts { (figure(index, chart)) } }
         }
-        @else { @for chart in charts { (figure(index, chart)) } }
+        @else {
+            @for chart in first { (figure(index, chart)) }
+            @if !more.is_empty() { details { summary { (more.len()) " more charts" } @for chart in more { (figure(index, chart)) } } }
+        }
     }
 }
 

@@ -14,6 +14,8 @@ use crate::wording::{self, NONE};
 /// Variants beside the base in one table, and variants in one that compares nothing: more would not fit a page.
 const BESIDE: usize = 2;
 const ALONE: usize = 4;
+/// A table that only some variants have is folded when it has more rows.
+const FOLDED: usize = 24;
 
 /// All figures: first what every variant has, then what only some have.
 pub fn tables(view: &View) -> Markup {
@@ -62,14 +64,15 @@ fn of_set(view: &View, set: &[usize]) -> Markup {
         [one] => format!("Only {one} has"),
         many => format!("Only {} have", many.join(", ")),
     };
+    let tables = html! { @match set {
+        [0, others @ ..] if !others.is_empty() => @for others in others.chunks(BESIDE) {
+            (table(view, &rows, &[&[0], others].concat(), true))
+        },
+        _ => @for alone in set.chunks(ALONE) { (table(view, &rows, alone, false)) },
+    } };
     html! {
         @if !all { h3 { (title) } }
-        @match set {
-            [0, others @ ..] if !others.is_empty() => @for others in others.chunks(BESIDE) {
-                (table(view, &rows, &[&[0], others].concat(), true))
-            },
-            _ => @for alone in set.chunks(ALONE) { (table(view, &rows, alone, false)) },
-        }
+        @if !all && rows.len() > FOLDED { details { summary { (rows.len()) " figures" } (tables) } } @else { (tables) }
     }
 }
 

@@ -4,7 +4,7 @@ use layers::criterion;
 use results::read::ResultSet;
 
 /// A criterion of a state in one cell.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct StateRow {
     /// The variant, and the repeat.
     pub cell: String,
@@ -32,7 +32,7 @@ pub fn states(set: &ResultSet) -> Vec<StateRow> {
                 stage: stage.name.clone(),
                 state: format!("{} is {}", figures.layer, figures.state),
                 asked: criterion::describe(&judged.criterion),
-                read: criterion::read(judged),
+                read: criterion::found(judged),
                 met: judged.met,
             }));
         }

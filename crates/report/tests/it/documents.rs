@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use results::model::{Proof, ProofRound, Proved};
+use results::ResultSet;
+use results::model::{Criterion, Judged, Must, Proof, ProofRound, Proved, StateFigures};
 use serde_json::Value;
 
 use crate::given;
@@ -49,8 +50,44 @@ fn is_figure(value: &Value) -> bool {
     value.get("median").is_some()
 }
 
+/// The same, with a first stage that brought the volume to a state, almost.
+fn with_a_state(mut set: ResultSet) -> ResultSet {
+    let judged = |metric: &str, must, value, met| Judged {
+        criterion: Criterion { layer: "vdo".into(), metric: metric.into(), must },
+        before: Some(61.0),
+        value: Some(value),
+        met,
+    };
+    let record = set.cells[0].record.as_mut().expect("a cell that ran");
+    record.stages[0].state = Some(StateFigures {
+        layer: "vdo".into(),
+        state: "steady".into(),
+        reached: false,
+        criteria: vec![
+            judged("physical_used_percent", Must::StayWithin(1.0), 61.5, true),
+            judged("slabs_reopened", Must::Grow, 0.0, false),
+        ],
+    });
+    set
+}
+
+#[test]
+fn a_state_stands_on_the_page_and_in_json_with_what_proves_it_and_what_does_not() {
+    let view = given::view(&with_a_state(given::two_operations()));
+    let [stays, grows] = &view.states[..] else { panic!("{:?}", view.states) };
+    assert_eq!(stays.asked, "physical_used_percent of vdo stays within 1 % from round to round");
+    assert_eq!((&*stays.read, stays.met), ("61.5 %, 61 % a round before", true));
+    assert_eq!((&*grows.state, grows.met), ("vdo is steady", false));
+    let page = report::html::page(&[view]);
+    assert!(
+        page.contains("States before the measurement") && page.contains("1 of it did not hold")
+    );
+    let none = report::html::page(&[given::view(&given::two_operations())]);
+    assert!(!none.contains("States before the measurement"));
+}
+
 fn document() -> Value {
-    let mut view = given::view(&given::two_operations());
+    let mut view = given::view(&with_a_state(given::two_operations()));
     let limit = view.findings.iter_mut().find(|finding| !finding.changes.is_empty());
     limit.expect("a limit to look at").proof = Some(Proof {
         outcome: Proved::Unclear,

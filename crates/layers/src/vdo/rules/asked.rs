@@ -11,7 +11,7 @@ use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts, Stretch, Threshold,
 pub(super) const TABLE_NOT_AS_ASKED: LayerRule = LayerRule {
     id: "table_not_as_asked",
     text: "The volume does not run with the settings that were asked for.",
-    reads: "threads, block map cache and period in the table that the kernel runs",
+    reads: "threads, largest discard, block map cache and period in the table that the kernel runs",
     threshold: None,
     remedy: "Take via = \"table\", which hands every setting to the kernel itself, or a newer lvm2.",
     source: "dm-vdo's table; lvm2 writes it from its metadata",
