@@ -17,7 +17,7 @@ impl ContentId {
 
 /// What kind of content an id stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum ContentKind {
     /// Written for the first time when its turn came (and as duplicates later).
     New,
     /// One of a set of contents that come again and again.
@@ -26,7 +26,7 @@ pub enum Kind {
     Shifted,
 }
 
-impl Kind {
+impl ContentKind {
     const ALL: [Self; 3] = [Self::New, Self::Pool, Self::Shifted];
 }
 
@@ -36,7 +36,7 @@ pub struct Parts {
     /// Which generator made it: that of a target or of a stage, below [`Parts::GENERATORS`].
     pub generator: u16,
     /// What kind of content.
-    pub kind: Kind,
+    pub kind: ContentKind,
     /// Written scope: the job whose content it is, 0 where jobs share theirs. Live scope: the place of its size among all
     /// sizes, in 4096ths.
     pub lane: u16,
@@ -74,9 +74,9 @@ impl Ids {
     #[inline]
     pub fn id(self, parts: Parts) -> ContentId {
         let kind = match parts.kind {
-            Kind::New => 0,
-            Kind::Pool => 1,
-            Kind::Shifted => 2,
+            ContentKind::New => 0,
+            ContentKind::Pool => 1,
+            ContentKind::Shifted => 2,
         };
         let head = u64::from(parts.generator & (Parts::GENERATORS - 1)) << KIND_BITS | kind;
         let lane = head << LANE_BITS | u64::from(parts.lane & (Parts::LANES - 1));
@@ -95,7 +95,7 @@ impl Ids {
         };
         let (lane, kind, generator) =
             (field(LANE_BITS) as u16, field(KIND_BITS), field(GENERATOR_BITS) as u16);
-        let kind = Kind::ALL.get(kind as usize).copied();
+        let kind = ContentKind::ALL.get(kind as usize).copied();
         let parts = Parts { generator, kind: kind?, lane, ordinal: offset & (Parts::ORDINALS - 1) };
         (rest == 0).then_some(parts)
     }
@@ -111,7 +111,7 @@ mod tests {
             let ids = Ids::new(Seed(seed));
             for generator in [0, 1, 1023] {
                 for lane in [0, 5, 4095] {
-                    for (ordinal, kind) in [0, 1, (1 << 36) - 1].into_iter().zip(Kind::ALL) {
+                    for (ordinal, kind) in [0, 1, (1 << 36) - 1].into_iter().zip(ContentKind::ALL) {
                         let parts = Parts { generator, kind, lane, ordinal };
                         let id = ids.id(parts);
                         assert!(id.0 >= 1 << 63);

@@ -9,7 +9,7 @@ use crate::share::Share;
 use crate::strata::{Runs, STRATUM, Strata, mix};
 use crate::streams::Streams;
 use crate::texture::Textures;
-use crate::{Compress, ContentSpec, Kind, Parts, Profile, ProfileSource, Scope, saving};
+use crate::{Compress, ContentKind, ContentSpec, Parts, Profile, ProfileSource, Scope, saving};
 
 /// Blocks that are packed to find out what a distribution saves.
 const PACKED: u64 = 4 * STRATUM;
@@ -275,7 +275,7 @@ impl Layouts {
     pub fn of_pool(&self, parts: &Parts) -> Layout {
         match self {
             Self::Mixed { plain, .. } => *plain,
-            _ => self.of(&Parts { kind: Kind::New, ..*parts }, false),
+            _ => self.of(&Parts { kind: ContentKind::New, ..*parts }, false),
         }
     }
 }

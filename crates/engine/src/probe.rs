@@ -34,7 +34,7 @@ use crate::choice::{Choice, Driver};
 use crate::error::EngineError;
 use crate::job;
 use crate::load::{Aim, Context, Load, TargetSpec};
-use crate::probe::rule::{Ground, Way, choose, unprobed};
+use crate::probe::rule::{UnprobedFacts, Way, choose, unprobed};
 use crate::real;
 use crate::record::Recording;
 use crate::target::{Target, Wish};
@@ -86,7 +86,7 @@ fn choice(
 /// What the nature of the targets says, where reads would show nothing, for which `why` is the reason.
 fn by_nature(nature: &Nature, spec: &LoadSpec, why: &str) -> Choice {
     let depth = spec.depth_ios();
-    let ground = Ground {
+    let facts = UnprobedFacts {
         blocks: nature.blocks,
         direct: nature.direct,
         depth,
@@ -94,7 +94,7 @@ fn by_nature(nature: &Nature, spec: &LoadSpec, why: &str) -> Choice {
         ring: !nature.ring_misplaces && Ring::new(Files::new(Vec::new()), 1, 4096).is_ok(),
         aio: Aio::new(Files::new(Vec::new()), 1, 4096).is_ok(),
     };
-    told_of(nature.ring_misplaces, unprobed(why, &ground))
+    with_misplaced_note(nature.ring_misplaces, unprobed(why, &facts))
 }
 
 /// Threads that plain calls need.
@@ -136,16 +136,16 @@ fn measure(targets: &[Aim], spec: &LoadSpec, context: &Context) -> Result<Choice
     if ways.len() == 1 {
         let reason = format!("plain calls would need more than {MOST_THREADS} threads");
         let figures = ways.into_iter().map(|way| way.figure).collect();
-        return Ok(told_of(ring_misplaces, Choice { driver: queue, reason, figures }));
+        return Ok(with_misplaced_note(ring_misplaces, Choice { driver: queue, reason, figures }));
     }
     for way in ways.iter_mut().rev() {
         way.again(burst(way.driver)?);
     }
-    Ok(told_of(ring_misplaces, choose(ways, blocks, depth)))
+    Ok(with_misplaced_note(ring_misplaces, choose(ways, blocks, depth)))
 }
 
 /// The same choice; where io_uring `misplaces` writes, says that it was none of the ways for that.
-fn told_of(misplaces: bool, mut choice: Choice) -> Choice {
+fn with_misplaced_note(misplaces: bool, mut choice: Choice) -> Choice {
     if misplaces {
         choice
             .reason
@@ -184,7 +184,8 @@ fn burst(
         choice: Some(Choice::given(driver, "probe")),
         ..Load::new(reads.clone(), Seed(1))
     };
-    let summary = real::run(&load, context, &mut |_| {}, &job::content, &mut Session::default())?;
+    let parts: (job::MakeFill, real::Choose) = (&job::content, &probe);
+    let summary = real::run(&load, context, &mut |_| {}, parts, &mut Session::default())?;
     let read = summary.operations.values().next();
     Ok(ProbeFigure {
         backend: driver.name().into(),

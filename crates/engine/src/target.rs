@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::fs::{FallocateFlags, XattrFlags};
 use units::Bytes;
 
-use crate::error::{EngineError, Kind};
+use crate::error::{EngineError, ErrorKind};
 
 /// The extended attribute that marks a file as made by Fathom, so that it may be overwritten later.
 pub const MADE_BY_FATHOM: &str = "user.fathom.made";
@@ -75,7 +75,11 @@ impl Target {
         }
         if block && wish.writes && sys::block::is_read_only(&file).unwrap_or(false) {
             let message = format!("{} is read-only, and the load writes", path.display());
-            return Err(EngineError::new(Kind::Target, message, "blockdev --setrw, or read only"));
+            return Err(EngineError::new(
+                ErrorKind::Target,
+                message,
+                "blockdev --setrw, or read only",
+            ));
         }
         if wish.direct && !direct {
             notices.push(format!(
@@ -116,7 +120,7 @@ fn cannot(done: &str, path: &Path, source: io::Error) -> EngineError {
         _ => "see the cause below",
     };
     let message = format!("{} cannot be {done}", path.display());
-    EngineError::new(Kind::Target, message, help).because(source)
+    EngineError::new(ErrorKind::Target, message, help).because(source)
 }
 
 fn empty(path: &Path, block: bool) -> EngineError {
@@ -125,7 +129,7 @@ fn empty(path: &Path, block: bool) -> EngineError {
     } else {
         "give the size of the file (--size)"
     };
-    EngineError::new(Kind::Target, format!("{} holds 0 bytes", path.display()), help)
+    EngineError::new(ErrorKind::Target, format!("{} holds 0 bytes", path.display()), help)
 }
 
 /// Refuses what is neither a file nor a block device before it is opened: opening a FIFO waits for ever, and opening some
@@ -143,7 +147,7 @@ fn refuse_other_kinds(path: &Path) -> Result<(), EngineError> {
     };
     let message = format!("{} is {other}, neither a block device nor a file", path.display());
     let help = "name a block device (lsblk lists them) or a file";
-    Err(EngineError::new(Kind::Usage, message, help))
+    Err(EngineError::new(ErrorKind::Usage, message, help))
 }
 
 /// Refuses files that are views of the kernel's own state: they look empty, and reading them makes what is read.
@@ -155,7 +159,7 @@ fn refuse_views(path: &Path) -> Result<(), EngineError> {
         "{} is on {system}: it holds no data, the kernel makes it when it is read",
         path.display()
     );
-    Err(EngineError::new(Kind::Usage, message, "name a block device, or a file on a disk"))
+    Err(EngineError::new(ErrorKind::Usage, message, "name a block device, or a file on a disk"))
 }
 
 /// Whether there is no file yet, or an empty one.
@@ -185,7 +189,7 @@ fn create(path: &Path, size: Bytes) -> Result<(), EngineError> {
         let _ = if new { std::fs::remove_file(path) } else { file.set_len(0) };
         let message = format!("{} cannot be made {size} large", path.display());
         let help = "free some room, or use a smaller size";
-        return Err(EngineError::new(Kind::Target, message, help).because(error));
+        return Err(EngineError::new(ErrorKind::Target, message, help).because(error));
     }
     // A file system without user attributes cannot keep the mark: the next run asks before it overwrites.
     let _ = rustix::fs::fsetxattr(&file, MADE_BY_FATHOM, b"1", XattrFlags::empty());
@@ -265,7 +269,7 @@ mod tests {
                 let error = Target::open(path, Wish { writes: writes && said != "procfs", ..WISH })
                     .unwrap_err();
                 assert!(error.to_string().contains(said), "{error}");
-                assert_eq!(error.kind(), Kind::Usage);
+                assert_eq!(error.kind(), ErrorKind::Usage);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! A block that several writes went to at once: which contents it may hold.
 
-use super::word::{Tag, UNCERTAIN};
+use super::expected_block::{Tag, UNCERTAIN};
 
 /// Contents that are kept apart; with more, the block may hold anything until it rests.
 const MOST: usize = 256;

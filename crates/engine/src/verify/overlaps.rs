@@ -41,12 +41,14 @@ impl Overlaps {
         lock(&self.0[block % SHARDS])
     }
 
-    /// What `told` says of each block that stands there.
-    pub(crate) fn map<T>(&self, mut told: impl FnMut(usize, &Overlap) -> Option<T>) -> Vec<T> {
+    /// What `of_block` says of each block that stands there.
+    pub(crate) fn map<T>(&self, mut of_block: impl FnMut(usize, &Overlap) -> Option<T>) -> Vec<T> {
         let mut all = Vec::new();
         for shard in &self.0 {
             let shard = lock(shard);
-            all.extend(shard.blocks.iter().filter_map(|(&block, overlap)| told(block, overlap)));
+            all.extend(
+                shard.blocks.iter().filter_map(|(&block, overlap)| of_block(block, overlap)),
+            );
         }
         all
     }

@@ -2,25 +2,13 @@
 
 use std::time::Duration;
 
-use super::{Slot, Worker};
+use super::{Left, Slot, Worker};
 use crate::backend::{Backend, Wait};
 use crate::error::EngineError;
-use crate::gate::Ask;
-use crate::hold::Hold;
-use crate::job;
+use crate::job::{self, Ask};
+use crate::job_handle::JobHandle;
 
-/// What is left to be submitted.
-pub(super) enum Left {
-    /// More, when slots are free again.
-    More,
-    /// More, as soon as the portion that was taken has been submitted.
-    Portion,
-    /// The next one not before this time, nanoseconds.
-    NotBefore(u64),
-    Nothing,
-}
-
-impl<B: Backend, J: Hold> Worker<B, J> {
+impl<B: Backend, J: JobHandle> Worker<B, J> {
     /// Completions that have to come before a batch can be submitted.
     pub(super) fn wanted(&self) -> usize {
         let missing = self.setting.batch.saturating_sub(self.free.len());
@@ -40,15 +28,15 @@ impl<B: Backend, J: Hold> Worker<B, J> {
             && self.fresh.len() < portion
             && let Some(next) = self.job.claimed()
         {
-            if let Some(hand) = &mut self.hand {
-                job::announce(hand, slot as usize, &next.transfer);
+            if let Some(worker_verifier) = &mut self.worker_verifier {
+                job::announce(worker_verifier, slot as usize, &next.transfer);
             }
             self.free.pop();
             self.slots[slot as usize] = Slot::of(&next);
             self.backend.push(slot as usize, &next.transfer);
             self.fresh.push(slot);
         }
-        let Self { backend, job, hand, slots, free, fresh, reserved, .. } = self;
+        let Self { backend, job, worker_verifier, slots, free, fresh, reserved, .. } = self;
         if free.is_empty() {
             return Left::More;
         }
@@ -74,7 +62,7 @@ impl<B: Backend, J: Hold> Worker<B, J> {
                     Ask::Over => return Left::Nothing,
                 };
                 let at = slot as usize;
-                job.prepare(at, &next.transfer, backend.slot(at), hand.as_mut());
+                job.prepare(at, &next.transfer, backend.slot(at), worker_verifier.as_mut());
                 free.pop();
                 slots[at] = Slot::of(&next);
                 backend.push(at, &next.transfer);

@@ -177,7 +177,7 @@ fn a_block_size_below_the_logical_block_is_refused_with_the_size_to_use() {
     let Some(device) = Loop::new(name, MIB, &["--sector-size", "4096"]) else { return };
     let load = on(&device.path, "ops = { read = 100 }\npasses = 1\nblock_size = 512");
     let error = run(&load).result.unwrap_err();
-    assert_eq!(error.kind(), engine::Kind::Usage);
+    assert_eq!(error.kind(), engine::ErrorKind::Usage);
     let cause = std::error::Error::source(&error).unwrap().to_string();
     assert!(cause.contains("4 KiB") || cause.contains("4096"), "{error}: {cause}");
 }

@@ -1,10 +1,11 @@
 //! What a model counted.
 
-use super::place::LENDERS;
 use super::table::Entry;
 use crate::BLOCK;
 use crate::index::{Geometry, IndexMemory};
 
+/// Sizes that are remembered, the last that were taken: a block without a size gets one of them on its way through the packer.
+pub const LENDERS: usize = 8;
 /// Steps of `2^n` in distances.
 const STEPS: usize = 48;
 /// Chapters of the smallest index, in which ages are counted.
