@@ -21,7 +21,7 @@ pub struct Part {
     /// Number of the target (or of the stage, where stages share a seed), below [`Parts::GENERATORS`]. Contents with other
     /// numbers never share an id.
     pub generator: u16,
-    /// Jobs that write it, below [`Parts::LANES`]. With [`Domain::All`]: those of all targets.
+    /// Jobs that write it, below [`Parts::SERIES`]. With [`Domain::All`]: those of all targets.
     pub jobs: u32,
     /// Blocks of the target (in units of the content's block); 0 when that is not known. The live scope wants to know.
     pub blocks: u64,
@@ -81,7 +81,7 @@ impl Contents {
     ) -> Result<Self, ContentError> {
         spec.validate()?;
         let Part { generator, jobs, blocks } = part;
-        if jobs > u32::from(Parts::LANES) || generator >= Parts::GENERATORS {
+        if jobs > u32::from(Parts::SERIES) || generator >= Parts::GENERATORS {
             return Err(ContentError::TooMany { jobs, generator });
         }
         if spec.scope == Scope::Live && spec.dedupe.0 > 0.0 {
@@ -162,14 +162,14 @@ impl Contents {
     }
 
     #[inline]
-    pub(crate) fn id_of(&self, kind: ContentKind, lane: u16, ordinal: u64) -> ContentId {
-        self.id(Parts { generator: self.0.generator, kind, lane, ordinal })
+    pub(crate) fn id_of(&self, kind: ContentKind, series: u16, ordinal: u64) -> ContentId {
+        self.id(Parts { generator: self.0.generator, kind, series, ordinal })
     }
 
-    /// The ids of what comes in `lane` of the written scope.
+    /// The first ids of a series in the written scope.
     #[inline]
-    pub(crate) fn first_ids(&self, lane: u16) -> FirstIds {
-        let first = |kind| self.id_of(kind, lane, 0);
+    pub(crate) fn first_ids(&self, series: u16) -> FirstIds {
+        let first = |kind| self.id_of(kind, series, 0);
         let again = if self.0.shift == 0 { ContentKind::New } else { ContentKind::Shifted };
         FirstIds {
             new: first(ContentKind::New),
@@ -188,8 +188,8 @@ impl Contents {
         if parts.kind == ContentKind::Pool && self.0.plain_pool {
             return self.0.layouts.of_pool(&parts);
         }
-        let by_lane = parts.kind == ContentKind::New && matches!(self.0.order, Order::Live(_));
-        self.0.layouts.of(&parts, by_lane)
+        let by_series = parts.kind == ContentKind::New && matches!(self.0.order, Order::Live(_));
+        self.0.layouts.of(&parts, by_series)
     }
 
     /// How its blocks are looked at, where all have one layout and none is out of line.

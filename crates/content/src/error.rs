@@ -89,7 +89,7 @@ pub enum ContentError {
     /// More jobs than ids tell apart.
     #[error(
         "content is for {jobs} jobs of target {generator}: ids tell {} jobs and {} targets apart",
-        Parts::LANES,
+        Parts::SERIES,
         Parts::GENERATORS
     )]
     TooMany {

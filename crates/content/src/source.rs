@@ -30,7 +30,7 @@ impl Contents {
 pub struct Source {
     contents: Contents,
     job: u32,
-    lane: u16,
+    series: u16,
     position: u64,
     /// End of the positions that are this job's.
     end: u64,
@@ -56,7 +56,7 @@ impl Source {
         let shared = contents.0.shared;
         Self {
             job,
-            lane: if shared { 0 } else { job as u16 },
+            series: if shared { 0 } else { job as u16 },
             position: 0,
             end: if shared { 0 } else { u64::MAX },
             place: Cursor::default(),
@@ -114,7 +114,7 @@ impl Source {
         }
         let position = self.position;
         let (contents, place) = (&self.contents, &mut self.place);
-        let first_ids = contents.first_ids(self.lane);
+        let first_ids = contents.first_ids(self.series);
         match &contents.0.order {
             Order::Written(written) => self.ahead.refill(position, contents, |ids| {
                 written.row(position, first_ids, ids, place);
@@ -139,7 +139,7 @@ impl Source {
         match &self.contents.0.order {
             Order::Written(written) => {
                 let next = written.at_anywhere(position, &self.contents.0.nowhere);
-                self.contents.first_ids(self.lane).of(next)
+                self.contents.first_ids(self.series).of(next)
             }
             Order::Live(live) => self.live(live, position, address),
         }
@@ -149,7 +149,7 @@ impl Source {
     pub fn row(&self) -> Option<ContentId> {
         match &self.contents.0.order {
             Order::Written(written) if written.all_new() => {
-                Some(self.contents.first_ids(self.lane).new)
+                Some(self.contents.first_ids(self.series).new)
             }
             _ => None,
         }
@@ -160,7 +160,7 @@ impl Source {
         match &self.contents.0.order {
             Order::Written(written) => {
                 let next = written.at(position, &mut self.place);
-                self.contents.first_ids(self.lane).of(next)
+                self.contents.first_ids(self.series).of(next)
             }
             Order::Live(live) => self.live(live, position, address),
         }

@@ -100,12 +100,12 @@ mod tests {
                     sorted.sort_unstable();
                     assert!(sorted.into_iter().eq(0..STRATUM));
                     if run_bits == 0 {
-                        for (length, cells) in [(16, 16), (256, 256)] {
+                        for (length, parts) in [(16, 16), (256, 256)] {
                             for stretch in numbers.chunks(length) {
-                                let mut cells: Vec<_> =
-                                    stretch.iter().map(|x| x * cells / STRATUM).collect();
-                                cells.sort_unstable();
-                                assert!(cells.into_iter().eq(0..length as u64));
+                                let mut parts: Vec<_> =
+                                    stretch.iter().map(|x| x * parts / STRATUM).collect();
+                                parts.sort_unstable();
+                                assert!(parts.into_iter().eq(0..length as u64));
                             }
                         }
                     }

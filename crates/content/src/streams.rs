@@ -27,7 +27,7 @@ const TRIED: u64 = 512;
 
 /// Duplicates of one range of distances, before shares are rounded to 4096ths.
 #[derive(Debug, Clone, Copy)]
-struct Cell {
+struct DistanceBin {
     /// Nearest and farthest, distinct blocks.
     from: u64,
     to: u64,
@@ -51,9 +51,9 @@ enum Reach {
 
 impl Reach {
     /// Whether fewer than [`COARSE`] new blocks of a stream of its own would come between copies. `contents`: all of them.
-    fn is_near(cell: &Cell, contents: f64) -> bool {
-        let new = cell.contents * STRATUM as f64 / contents;
-        let middle = (cell.from + cell.to) as f64 / 2.0;
+    fn is_near(bin: &DistanceBin, contents: f64) -> bool {
+        let new = bin.contents * STRATUM as f64 / contents;
+        let middle = (bin.from + bin.to) as f64 / 2.0;
         middle * new / (STRATUM as f64) < COARSE || new < 1.0
     }
 }
@@ -87,36 +87,42 @@ pub(crate) struct Streams {
 impl Streams {
     /// Streams of these distances; contents are repeated equally often in all of them.
     pub fn of_distances(distances: &[DistanceShare], shares: Shares, seed: Seed) -> Self {
-        let cells: Vec<_> = distances
+        let bins: Vec<_> = distances
             .iter()
-            .map(|d| Cell { from: d.from, to: d.to, contents: d.weight, duplicates: d.weight })
+            .map(|d| DistanceBin {
+                from: d.from,
+                to: d.to,
+                contents: d.weight,
+                duplicates: d.weight,
+            })
             .collect();
-        let weights: f64 = cells.iter().map(|c| c.contents).sum();
-        Self::new(&cells, weights, shares, seed)
+        let weights: f64 = bins.iter().map(|c| c.contents).sum();
+        Self::new(&bins, weights, shares, seed)
     }
 
     /// Streams with the distances and copies of `profile`.
     pub fn of_profile(profile: &Profile, shares: Shares, seed: Seed) -> Self {
-        let mut cells: Vec<_> = Self::cells(profile).collect();
+        let mut bins: Vec<_> = Self::bins(profile).collect();
         let pooled: f64 =
-            cells.iter().filter(|c| Self::is_pool(c, profile)).map(|c| c.contents).sum();
+            bins.iter().filter(|c| Self::is_pool(c, profile)).map(|c| c.contents).sum();
         let contents = (profile.blocks.unique as f64 - pooled).max(1.0);
         // Contents whose packing was cancelled (`near` of the sizes) are repeated at once; other near duplicates keep their distance.
         let held: u64 = profile.sizes.iter().map(|size| size.near).sum();
-        let is_near = |c: &Cell| !Self::is_pool(c, profile) && Reach::is_near(c, contents);
-        let all = |of: fn(&Cell) -> f64| cells.iter().filter(|c| is_near(c)).map(of).sum::<f64>();
+        let is_near = |c: &DistanceBin| !Self::is_pool(c, profile) && Reach::is_near(c, contents);
+        let all =
+            |of: fn(&DistanceBin) -> f64| bins.iter().filter(|c| is_near(c)).map(of).sum::<f64>();
         let (near, copies) = (all(|c| c.contents), all(|c| c.duplicates));
         let dense = profile.blocks.duplicate as f64 >= ENOUGH * profile.blocks.unique as f64;
         let held = if dense { (held as f64).min(near) } else { 0.0 };
         if held > 0.0 {
-            for cell in cells.iter_mut().filter(|cell| is_near(cell)) {
-                cell.duplicates = cell.contents * (1.0 - held / near);
+            for bin in bins.iter_mut().filter(|bin| is_near(bin)) {
+                bin.duplicates = bin.contents * (1.0 - held / near);
             }
-            cells.retain(|cell| cell.duplicates > 0.0);
+            bins.retain(|bin| bin.duplicates > 0.0);
             let duplicates = (copies - near).max(0.0);
-            cells.push(Cell { from: 0, to: 0, contents: held, duplicates });
+            bins.push(DistanceBin { from: 0, to: 0, contents: held, duplicates });
         }
-        Self::new(&cells, contents, shares, seed)
+        Self::new(&bins, contents, shares, seed)
     }
 
     /// For each of 4096 new blocks: whether its content is repeated at once. The same for every seed.
@@ -127,8 +133,8 @@ impl Streams {
         near
     }
 
-    fn cells(profile: &Profile) -> impl Iterator<Item = Cell> {
-        profile.reuse.iter().filter(|row| row.duplicates > 0).map(|row| Cell {
+    fn bins(profile: &Profile) -> impl Iterator<Item = DistanceBin> {
+        profile.reuse.iter().filter(|row| row.duplicates > 0).map(|row| DistanceBin {
             from: row.distance_from.max(1),
             to: row.distance_to.max(row.distance_from).max(1),
             contents: row.contents as f64,
@@ -136,36 +142,36 @@ impl Streams {
         })
     }
 
-    fn is_pool(cell: &Cell, profile: &Profile) -> bool {
-        cell.contents * STRATUM as f64 / (profile.blocks.unique.max(1) as f64) < FEW
-            && cell.duplicates > 4.0 * cell.contents
+    fn is_pool(bin: &DistanceBin, profile: &Profile) -> bool {
+        bin.contents * STRATUM as f64 / (profile.blocks.unique.max(1) as f64) < FEW
+            && bin.duplicates > 4.0 * bin.contents
     }
 
     /// Contents of `profile` that are in the pool: the first copy of each takes the place of a duplicate.
     pub fn pooled(profile: &Profile) -> u64 {
-        Self::cells(profile).filter(|c| Self::is_pool(c, profile)).map(|c| c.contents as u64).sum()
+        Self::bins(profile).filter(|c| Self::is_pool(c, profile)).map(|c| c.contents as u64).sum()
     }
 
-    fn new(cells: &[Cell], contents: f64, shares: Shares, seed: Seed) -> Self {
+    fn new(bins: &[DistanceBin], contents: f64, shares: Shares, seed: Seed) -> Self {
         let of_all = STRATUM as f64 / contents;
         let mut pool = 0;
         let mut reaches = Vec::new();
         let mut news = Vec::new();
-        for cell in cells {
-            let new = cell.contents * of_all;
+        for bin in bins {
+            let new = bin.contents * of_all;
             let (middle, half) =
-                ((cell.from + cell.to) as f64 / 2.0, (cell.to - cell.from) as f64 / 2.0);
+                ((bin.from + bin.to) as f64 / 2.0, (bin.to - bin.from) as f64 / 2.0);
             let per_new = new / STRATUM as f64;
-            if cell.to == 0 {
+            if bin.to == 0 {
                 reaches.push(Reach::Newest);
                 news.push(new);
-            } else if new < FEW && cell.duplicates > 4.0 * cell.contents {
-                let contents = (cell.contents as u64).max(1);
+            } else if new < FEW && bin.duplicates > 4.0 * bin.contents {
+                let contents = (bin.contents as u64).max(1);
                 reaches.push(Reach::Pool { first: pool, contents });
                 pool += contents;
                 news.push(0.0);
-            } else if Reach::is_near(cell, contents) {
-                reaches.push(Reach::Near { from: cell.from, to: cell.to });
+            } else if Reach::is_near(bin, contents) {
+                reaches.push(Reach::Near { from: bin.from, to: bin.to });
                 news.push(0.0);
             } else {
                 // As wide as the range allows around its middle, less the variation by the order of streams.
@@ -176,7 +182,7 @@ impl Streams {
                 news.push(new);
             }
         }
-        let duplicates: Vec<_> = cells.iter().map(|c| c.duplicates).collect();
+        let duplicates: Vec<_> = bins.iter().map(|c| c.duplicates).collect();
         Self::build(&reaches, &news, &duplicates, shares, seed)
     }
 

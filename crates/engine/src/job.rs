@@ -6,7 +6,7 @@ use workload::{OpKind, OpName, Pattern, Range, Stream, SyncHow};
 use crate::backend::{Transfer, Verb};
 use crate::gate::Gate;
 use crate::load::Load;
-use crate::sample::{Counts, Sampler};
+use crate::sample::{BlockSampler, Counts};
 use crate::shares::Shares;
 use crate::verify::WorkerVerifier;
 
@@ -77,7 +77,7 @@ pub(crate) struct Job {
     durable: bool,
     /// Bytes in a block of content.
     unit: u64,
-    sampler: Sampler,
+    sampler: BlockSampler,
     pub(crate) gate: Gate,
     /// Whether it does not matter which of its next I/Os begins first, and none waits for a time.
     unordered: bool,
@@ -89,7 +89,7 @@ impl Job {
         load: &Load,
         number: u32,
         targets: Vec<(Stream, Range, Source, u64)>,
-        sampler: Sampler,
+        sampler: BlockSampler,
         make: MakeFill,
     ) -> Self {
         let spec = &load.spec;

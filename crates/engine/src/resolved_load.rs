@@ -14,7 +14,7 @@ use crate::event::Progress;
 use crate::job::{Job, MakeFill};
 use crate::load::Load;
 use crate::memory::zeroed;
-use crate::sample::{Capacities, Sampler, SharedSampling};
+use crate::sample::{BlockSampler, Capacities, SharedSampling};
 use crate::spsc_queue::{Capacity, Shift};
 use crate::tally::Shape;
 use crate::verify::TargetLoad;
@@ -225,7 +225,7 @@ impl ResolvedLoad {
     pub(crate) fn make_jobs(
         &self,
         load: &Load,
-        samplers: Vec<Sampler>,
+        samplers: Vec<BlockSampler>,
         make: MakeFill,
     ) -> Vec<Job> {
         let streams = |target: usize| {

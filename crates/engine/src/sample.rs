@@ -104,7 +104,7 @@ impl Drop for BeginningSender {
 }
 
 /// The worker's side.
-pub(crate) struct Sampler {
+pub(crate) struct BlockSampler {
     /// Dropped before the queues: when these are closed, the beginning was sent.
     beginning_sender: BeginningSender,
     names: Sender<(Name, Place)>,
@@ -152,7 +152,10 @@ pub(crate) struct Capacities {
 }
 
 /// Queues between a worker and the census thread.
-pub(crate) fn queues(capacities: Capacities, common: SharedSampling) -> (Sampler, SampleReceiver) {
+pub(crate) fn queues(
+    capacities: Capacities,
+    common: SharedSampling,
+) -> (BlockSampler, SampleReceiver) {
     let name = Name::of(&[1]);
     let entry = (name, Place { address: 1, order: 1 });
     let beginning = Arc::default();
@@ -167,11 +170,11 @@ pub(crate) fn queues(capacities: Capacities, common: SharedSampling) -> (Sampler
     let (blocks, kept) = spsc_queue::queue(capacities.blocks, name, common.sizes);
     let SharedSampling { addresses, order, .. } = common;
     let counts = Counts::default();
-    let sampler = Sampler { beginning_sender, names, blocks, unit, addresses, order, counts };
+    let sampler = BlockSampler { beginning_sender, names, blocks, unit, addresses, order, counts };
     (sampler, SampleReceiver { names: named, blocks: kept, beginning, named: 0 })
 }
 
-impl Sampler {
+impl BlockSampler {
     /// Looks at every block of a buffer that is about to be written from `address` on.
     #[inline]
     pub(crate) fn see(&mut self, buffer: &[u8], address: u64) {

@@ -11,7 +11,7 @@ use super::run::{counter, ends_before_zeros};
 use super::{aesni, vaes256, vaes512};
 use crate::ContentId;
 
-/// Contents that a path is tried with before it is used.
+/// Contents that a path is tested with before it is used.
 const TRIED: u64 = 32;
 
 /// A way to make the bytes; all make the same.
@@ -28,8 +28,8 @@ pub enum Path {
 }
 
 impl Path {
-    /// The paths that this processor has, slowest first. A path counts only when it makes the bytes of the portable one: QEMU
-    /// without KVM has VAES instructions that give both halves of a register the bytes of the first.
+    /// The paths of this processor, slowest first. A path is tested against the portable one first: QEMU without KVM has VAES
+    /// instructions that give both halves of a register the bytes of the first.
     pub fn available() -> &'static [Self] {
         static SOUND: OnceLock<Vec<Path>> = OnceLock::new();
         SOUND.get_or_init(|| {
@@ -52,7 +52,7 @@ impl Path {
         &ALL[..1]
     }
 
-    /// Whether a path of [`Path::of_processor`] makes the same bytes as the portable one, and finds fault with others.
+    /// Whether the path makes the bytes of the portable one, and finds others wrong.
     fn is_sound(self) -> bool {
         let generator = Generator { path: self };
         makes_the_bytes(
@@ -77,7 +77,7 @@ impl Path {
     }
 }
 
-/// Whether `fill` makes the bytes of the portable path, and `wrong` tells them from others.
+/// Whether `fill` makes the bytes of the portable path, and `wrong` finds a changed batch.
 pub(super) fn makes_the_bytes(
     fill: impl Fn(ContentId, &mut [[u8; BATCH]]),
     wrong: impl Fn(ContentId, &[[u8; BATCH]]) -> Option<usize>,
@@ -110,7 +110,7 @@ pub struct Mismatch {
 /// Makes blocks, and compares blocks with what they should be, by a path that the processor has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Generator {
-    /// One of [`Path::available`]: that the instructions exist rests on it.
+    /// One of [`Path::available`]: the safety of calling its instructions rests on that.
     pub(super) path: Path,
 }
 
@@ -130,7 +130,7 @@ impl Generator {
         self.path
     }
 
-    /// Whether `block` holds the bytes of `id`: made again piece by piece in registers, and compared there.
+    /// Whether `block` holds the bytes of `id`, which are made again in registers and compared there.
     ///
     /// # Errors
     /// The first byte that differs.
@@ -145,7 +145,7 @@ impl Generator {
         Ok(())
     }
 
-    /// The content that `block`, the head of one or all of it, holds whole; `None` when it holds none of this layout whole.
+    /// The id of `block`, a block or the head of one, if all of its bytes are that content's in this layout.
     #[inline]
     pub fn whole(self, layout: Layout, block: &[u8]) -> Option<ContentId> {
         #[cfg(target_arch = "x86_64")]
@@ -157,7 +157,7 @@ impl Generator {
         crate::identify(block).filter(|&id| self.matches(id, layout, block).is_ok())
     }
 
-    /// Whether `block` holds the bytes of `id`: [`Generator::matches`] for who does not ask where it differs.
+    /// Whether `block` holds the bytes of `id`: faster than [`Generator::matches`], but says not where it differs.
     #[inline]
     pub fn holds(self, id: ContentId, layout: Layout, block: &[u8]) -> bool {
         #[cfg(target_arch = "x86_64")]
@@ -169,8 +169,7 @@ impl Generator {
         self.matches(id, layout, block).is_ok()
     }
 
-    /// How many random bytes stand in front of a block of `length` bytes, where only zeros follow and it can be compared in one
-    /// go.
+    /// Random bytes at the head of a block of `length` bytes, where only zeros follow and the 512-bit path can compare it in one pass.
     #[inline]
     pub(super) fn one_run(self, layout: Layout, length: usize) -> Option<usize> {
         let random = layout.head_of(length)?;

@@ -30,7 +30,7 @@ pub(super) fn named(block: &[u8], random: usize) -> Option<u64> {
     unsafe { named_wide(block, random) }
 }
 
-/// What such a block grows from. It is a number in registers; any other option would go through memory.
+/// The root of such a block. `NonZero`, so that the option stays in registers.
 #[inline]
 pub(super) fn rooted(block: &[u8], random: usize) -> Option<NonZero<u128>> {
     // SAFETY: as for `fill`.
@@ -118,8 +118,8 @@ impl BatchGenerator {
         [zero, one, two, three, four, five, six, seven]
     }
 
-    /// What the lanes of the next batch must be if those that they grow from are as they were found. Where all agree, so do
-    /// they with [`BatchGenerator::next`], and where one is wrong, the first of its chain is; but none waits for the one before it.
+    /// The next batch, each lane made from the lane before it as it was found in the block. If all agree they also agree with
+    /// [`BatchGenerator::next`], and in a wrong chain the first wrong lane differs; but no lane waits for the one before it.
     #[inline]
     #[target_feature(enable = "aes,avx2,vaes,avx512f")]
     fn next_after(&mut self, found: &[__m512i; KINDS]) -> [__m512i; KINDS] {
@@ -161,12 +161,12 @@ fn wrong_wide(root: &Root, first: u64, batches: &[[u8; BATCH]]) -> Option<usize>
     differs(BatchGenerator::new(root, first), batches)
 }
 
-/// What the block needs to name its content and what it needs to be made again have the base in common: neither waits for
-/// the other. (Asking [`rooted`] first and then for its id takes 8 ns more.)
+/// Inverting the root to the id and comparing the block both start from the root, and overlap. ([`rooted`] first, then the id, takes 8 ns
+/// more.)
 #[target_feature(enable = "aes,avx2,vaes,avx512f,avx512bw")]
 fn named_wide(block: &[u8], random: usize) -> Option<u64> {
     let base = aes::base_of(block.first_chunk()?);
-    // In this order: what is long and need not be waited for is under way first.
+    // The longer work first: the other overlaps with it.
     let is_whole = is_of(base, block, random);
     aes::id_of(base).filter(|_| is_whole)
 }
@@ -182,7 +182,7 @@ fn grows_wide(root: Root, block: &[u8], random: usize) -> bool {
     is_of(key(root.0), block, random)
 }
 
-/// Whether `block` is what grows from `base`: all differences are gathered, and asked about once at the end.
+/// Whether `block` is what grows from `base`: differences are collected by OR, with one test at the end.
 #[inline]
 #[target_feature(enable = "aes,avx2,vaes,avx512f,avx512bw")]
 fn is_of(base: __m128i, block: &[u8], random: usize) -> bool {

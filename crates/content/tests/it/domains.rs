@@ -147,7 +147,7 @@ fn an_id_tells_where_it_comes_from() {
                 None => assert_eq!(id, ContentId::ZERO),
                 Some(parts) => {
                     assert_eq!((parts.generator, parts.kind), (5, ContentKind::New));
-                    assert_eq!(u32::from(parts.lane), job);
+                    assert_eq!(u32::from(parts.series), job);
                     assert!(parts.ordinal < 500);
                     assert_eq!(contents.id(parts), id);
                 }

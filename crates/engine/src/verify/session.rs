@@ -1,4 +1,7 @@
-//! Verification of one load from its start to the pass after it.
+//! The verification of one load: it opens the state file, makes the verifier, plans the pass after the load, and saves the state.
+//!
+//! `verifier` is called before the load, `ended` after it, `pass_after` gives the load that reads everything once, and `finish` puts the
+//! figures into the summary and the state into its file.
 
 use std::sync::Arc;
 
@@ -27,7 +30,7 @@ const READ: u64 = 128 << 10;
 pub(crate) struct Session {
     verifier: Option<Arc<Verifier>>,
     header: Header,
-    /// What this load does on each target, to be made again.
+    /// What this load does on each target, for its replay.
     target_loads: Vec<TargetLoad>,
     notices: Vec<String>,
 }
@@ -106,8 +109,8 @@ impl Session {
         Ok(Some(verifier))
     }
 
-    /// For each target what is known of it, where that needs no memory for each block: all that was ever written can be asked
-    /// backwards, and this load changes nothing, or every block once at most.
+    /// For each target its computed contents, where all earlier writes can be inverted and this load changes no block more than
+    /// once; `None` where a table is needed.
     fn computed(
         &self,
         load: &Load,

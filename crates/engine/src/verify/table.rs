@@ -1,7 +1,7 @@
-//! What every block of a target must hold, shared by all jobs.
+//! The table of one target: what every block must hold, shared by all workers.
 //!
-//! A write marks its blocks before it is submitted and after it ended, by one atomic exchange each. Only blocks that are
-//! written by two writes at once take a lock: what they may hold stands in a list.
+//! A write changes the entries of its blocks before it is submitted and after it has ended, by one compare-and-swap each. Only a block
+//! with two writes in flight takes a lock: the contents that it may hold are in the list of overlaps.
 
 use content::ContentId;
 
@@ -13,20 +13,20 @@ use super::overlap::Overlap;
 use super::overlaps::Overlaps;
 use crate::error::EngineError;
 
-/// Whether a content is what a block may hold.
+/// Whether a content that was found is one that the block may hold; better answers are larger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Fit {
-    /// It is not.
+    /// No.
     Wrong,
-    /// It changed too often while it was read to say.
+    /// Unknown: the block changed too often while it was read.
     Unsure,
-    /// The block may hold anything.
+    /// Anything is right: what the block holds is not known.
     Unchecked,
-    /// It is.
+    /// Yes.
     Right,
 }
 
-/// What is known of a device before and after a discard.
+/// What a target promises of blocks without data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Promises {
     /// Discarded blocks read as zeros.
@@ -43,7 +43,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// A table of `blocks` blocks that nobody wrote.
+    /// A table of `blocks` blocks, none of them written.
     pub(crate) fn new(width: Width, blocks: u64, promises: Promises) -> Result<Self, EngineError> {
         Ok(Self {
             expectations: Expectations::new(width, blocks)?,
@@ -52,7 +52,7 @@ impl Table {
         })
     }
 
-    /// The same where nothing is read while it is written.
+    /// The same for loads that do not read what they write: without the counters that such reads need.
     pub(crate) fn still(
         width: Width,
         blocks: u64,
@@ -65,7 +65,7 @@ impl Table {
         })
     }
 
-    /// A table of blocks of which all follows from what was written.
+    /// A table that is computed from what was written.
     pub(crate) fn computed(width: Width, promises: Promises, computed: Computed) -> Self {
         Self {
             expectations: Expectations::computed(width, computed),
@@ -80,26 +80,26 @@ impl Table {
         if id == ContentId::ZERO { ZERO } else { self.expectations.tag(id) }
     }
 
-    /// What is known of `block` now, for a read that begins.
+    /// A snapshot of `block` for a read that begins.
     #[inline]
     pub(crate) fn look(&self, block: usize) -> Snapshot {
         self.expectations.see(block)
     }
 
-    /// What is known of `block` will be asked for soon.
+    /// Prefetches the entry of `block`.
     #[inline]
     pub(crate) fn expect(&self, block: usize) {
         self.expectations.expect(block);
     }
 
-    /// Whether `block` plainly holds the content of `found` now.
+    /// Whether `block` must hold `found` now, overlaps left aside.
     #[inline]
     pub(crate) fn holds(&self, block: usize, found: Tag) -> bool {
         let now = self.expectations.load(block);
         !now.is_mapped() && self.fits(now.tag(), found) == Fit::Right
     }
 
-    /// A write of `tag` to `block` begins. Gives what [`Table::end`] needs.
+    /// A write of `tag` to `block` begins; gives the entry that [`Table::end`] needs.
     #[inline]
     pub(crate) fn begin(&self, block: usize, tag: Tag) -> ExpectedBlock {
         let expected = self.expectations.load(block);
@@ -112,7 +112,7 @@ impl Table {
         self.begin_overlap(block, tag)
     }
 
-    /// The write of `tag` that began with `begun` has ended; `done` when it did what it should.
+    /// The write of `tag` that began as `begun` has ended; `done` when it succeeded.
     #[inline]
     pub(crate) fn end(&self, block: usize, begun: ExpectedBlock, tag: Tag, done: bool) {
         let left = if done { tag } else { UNCERTAIN };
@@ -127,7 +127,7 @@ impl Table {
         loop {
             let expected = self.expectations.load(block);
             if !expected.is_busy() && !expected.is_mapped() {
-                // The other one ended meanwhile.
+                // The other write has ended meanwhile.
                 let begun = expected.begun(tag);
                 if self.expectations.change(block, expected, begun) {
                     return begun;
@@ -165,8 +165,7 @@ impl Table {
         }
     }
 
-    /// Whether a read of `block` may have found the content of `found` ([`ZERO`] for zeros), when the block was `before` at its
-    /// start.
+    /// Whether a read that began at the snapshot `before` may have found `found` ([`ZERO`] for zeros).
     #[inline]
     pub(crate) fn fit(&self, block: usize, before: Snapshot, found: Tag) -> Fit {
         let now = self.expectations.load(block);
@@ -174,7 +173,7 @@ impl Table {
         if fit == Fit::Right { fit } else { self.fit_moving(block, before, now, found).max(fit) }
     }
 
-    /// The same for what is not plainly right: the block may have been written meanwhile.
+    /// The same for a block that may have been written meanwhile.
     fn fit_moving(&self, block: usize, before: Snapshot, now: ExpectedBlock, found: Tag) -> Fit {
         let changes = self.expectations.changes(block, before, now);
         let mut best = Fit::Wrong;
@@ -201,14 +200,14 @@ impl Table {
                 }
                 None => unsure = true,
             }
-            // Asked again: a write that ended before the list was looked at has taken from it what the read may have found.
+            // Checked again: a write that ended before the list was read has removed from it what the read may have found.
             let still = self.expectations.changes(block, before, now) == Some(0);
             unsure |= !still || self.expectations.load(block) != now;
         }
         if best == Fit::Wrong && unsure { Fit::Unsure } else { best }
     }
 
-    /// Whether a block that was replaced may have been the content of `found`.
+    /// Whether the content before the last write may be `found`.
     fn fits_before(&self, expected: ExpectedBlock, found: Tag) -> Fit {
         match expected.before() {
             Some(before) if before < FIRST => self.fits(before, found),
@@ -218,7 +217,7 @@ impl Table {
         }
     }
 
-    /// Whether a block at rest with `expected` may hold the content of `found`.
+    /// Whether a block that must hold `expected` may hold `found`.
     #[inline]
     fn fits(&self, expected: Tag, found: Tag) -> Fit {
         let zeros = |promised: bool| match (promised, found == ZERO) {
@@ -236,7 +235,7 @@ impl Table {
         }
     }
 
-    /// Whether writes were in flight at any moment since `before`.
+    /// Whether a write was in flight at any time since `before`.
     pub(crate) fn moved_since(&self, block: usize, before: Snapshot) -> bool {
         let now = self.expectations.load(block);
         let in_flight =
@@ -246,7 +245,7 @@ impl Table {
         changed || now.is_busy() || now.is_mapped() && in_flight()
     }
 
-    /// Blocks that may hold one of several contents, with these; what never ended may be anything.
+    /// Blocks that may hold one of several contents, and these; unknown where a write never ended.
     pub(crate) fn overlaps(&self) -> Vec<(usize, Vec<Tag>)> {
         self.overlaps.map(|block, overlap| {
             let tags = match overlap.rests() {
@@ -257,13 +256,13 @@ impl Table {
         })
     }
 
-    /// `block`, at rest, may hold anything.
+    /// Makes `block` unknown. No write may be in flight.
     pub(crate) fn forget(&self, block: usize) {
         self.overlaps.of(block).remove(block);
         self.expectations.store(block, ExpectedBlock::resting(UNCERTAIN));
     }
 
-    /// Takes up a block from a state file that may hold any of `tags`.
+    /// Restores a block of a state file that may hold any of `tags`.
     pub(crate) fn restore_overlap(&self, block: usize, tags: &[Tag]) {
         self.expectations.store(block, ExpectedBlock(0).mapped());
         self.overlaps.of(block).insert(block, Overlap::resting(tags));

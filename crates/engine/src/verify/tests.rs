@@ -311,7 +311,7 @@ struct Device(Vec<AtomicU64>);
 
 /// One I/O in flight of a job.
 #[derive(Clone, Copy)]
-struct Flight {
+struct InFlight {
     block: usize,
     write: bool,
     id: u64,
@@ -328,7 +328,7 @@ fn drive(
     seed: u64,
 ) -> WorkerVerifier {
     let mut worker_verifier = WorkerVerifier::new(Arc::clone(verifier), depth, BLOCK);
-    let mut flights: Vec<Option<Flight>> = vec![None; depth];
+    let mut flights: Vec<Option<InFlight>> = vec![None; depth];
     let mut random: SplitMix64 = Seed(seed).generator();
     let mut block = [0; BLOCK];
     let mut left = ios;
@@ -348,7 +348,7 @@ fn drive(
                 } else {
                     worker_verifier.read(slot, 0, offset, BLOCK as u64);
                 }
-                flights[slot] = Some(Flight { block: at, write, id, at_device: false });
+                flights[slot] = Some(InFlight { block: at, write, id, at_device: false });
             }
             Some(flight) if !flight.at_device => {
                 flight.at_device = true;

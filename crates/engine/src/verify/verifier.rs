@@ -1,4 +1,6 @@
-//! What all jobs of a load share to verify it.
+//! The verifier of a load: what its workers share (tables, known contents, wrong blocks and counts).
+//!
+//! Workers come here only when a block is not right: it is diagnosed, named, and kept. Their counts are added when they end.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -17,11 +19,11 @@ use super::replay::Replay;
 use super::table::{Fit, Promises, Table};
 use crate::error::EngineError;
 
-/// Wrong blocks that are kept; all are counted.
+/// Wrong blocks that are kept in full; all are counted.
 const KEPT: usize = 1000;
-/// Addresses that are looked for as the home of a block.
+/// Most addresses that are searched for where a misplaced block belongs.
 const HOMES: usize = 64;
-/// A tag that no content and no state has.
+/// A tag of no content and no state.
 const NOBODY: Tag = 4;
 
 /// One target: its blocks from the start on.
@@ -29,7 +31,7 @@ pub(crate) struct TargetTable {
     pub(crate) table: Table,
 }
 
-/// What is known of the contents of all targets of a load, and what was found to be wrong.
+/// The expected contents of all targets of a load, and the wrong blocks that were found.
 pub struct Verifier {
     pub(crate) targets: Vec<TargetTable>,
     pub(crate) known_contents: KnownContents,
@@ -55,8 +57,8 @@ impl Verifier {
         })
     }
 
-    /// The same where nothing is read while it is written: what reads among writes need is left out, which is most of the work of
-    /// making it.
+    /// The same for loads that do not read what they write: without the memory that such reads need, which takes most of the time
+    /// to set up.
     pub fn still(
         targets: &[(u64, Promises)],
         unit: usize,
@@ -81,8 +83,7 @@ impl Verifier {
         Ok(Self::of(targets, unit, known_contents))
     }
 
-    /// For the same where all follows from what was written: no memory for each block. A target is its size, what it promises, and
-    /// what is known of it.
+    /// The same with expected contents that are computed from what was written, without memory for each block.
     pub(crate) fn computed(
         targets: Vec<(Promises, Computed)>,
         unit: usize,
@@ -106,7 +107,7 @@ impl Verifier {
         }
     }
 
-    /// One of the same targets that knows nothing, to be told what was written.
+    /// An empty verifier of the same targets, for replaying loads into it.
     pub(crate) fn empty(&self) -> Result<Self, EngineError> {
         let sizes = self
             .targets
@@ -190,7 +191,7 @@ impl Verifier {
         std::mem::take(&mut *self.made.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Makes the names of the blocks that were kept exact, by all that was written.
+    /// Makes the kinds of the kept blocks exact, from all that was written.
     pub(crate) fn refine(&self, replays: &[Replay]) {
         let mut wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(area) = self.targets.first().filter(|_| !wrong.is_empty()) else { return };
@@ -204,7 +205,7 @@ impl Verifier {
         }
     }
 
-    /// Why a block that is not plainly right may be right all the same; or how it is wrong, which is kept.
+    /// Looks closely at a block that is not right at once: it may be right all the same; else the kind of error, and the block is kept.
     #[cold]
     pub(crate) fn explain(
         &self,
@@ -256,7 +257,7 @@ impl Verifier {
                 }
                 self.name_mixed(&mut wrong, &owners, &fit);
             }
-            // Through a page cache not even a sector is read at once: it may be of what was there and of what is being written.
+            // Through the page cache not even a sector is read atomically: it may be part old and part new.
             Diagnosis::Spoilt { id, .. } if fit(id) != Fit::Wrong && moved() => {
                 return Ok(Fit::Unsure);
             }
@@ -294,14 +295,14 @@ impl Verifier {
         } else if computed == Some(true) {
             WrongKind::Stale
         } else if computed.is_some() && id != ContentId::ZERO {
-            // Its home is found when the load has ended, by going through all writes again.
+            // Where it belongs is found after the load, from a replay of all writes.
             WrongKind::Misplaced
         } else if was && expected.tag() != NEVER {
             WrongKind::Stale
         } else if id == ContentId::ZERO {
             WrongKind::Zeros
         } else if table.expectations.width() == Width::One {
-            // One byte tells too few contents apart to say whose a block is.
+            // With 119 tags, a search would find blocks of other contents.
             WrongKind::Stale
         } else {
             if search {

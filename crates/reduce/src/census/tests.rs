@@ -389,10 +389,10 @@ impl Volume {
 proptest::proptest! {
     #[test]
     fn what_the_addresses_hold_is_exact_as_long_as_everything_fits(
-        told in proptest::collection::vec((0u64..120, 0u64..60, 0u64..20), 0..600), ahead in 0u32..3,
+        changes in proptest::collection::vec((0u64..120, 0u64..60, 0u64..20), 0..600), ahead in 0u32..3,
     ) {
         let mut volume = Volume::new(120, (1000, 1000), ahead);
-        for (address, id, what) in told {
+        for (address, id, what) in changes {
             if what == 0 {
                 volume.discard(address, address + id);
             } else {
