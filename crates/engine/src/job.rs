@@ -48,7 +48,7 @@ pub(crate) struct Next {
 
 /// What a job answers when it is asked for its next I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ask {
+pub(crate) enum NextIo {
     /// This one; in an open loop it may be meant to start later, and then waits until that time.
     Io(Next),
     /// Not yet: ask again at this time, nanoseconds.
@@ -121,12 +121,12 @@ impl Job {
     ///
     /// Always inlined: handed over in memory, what was written field by field and is read as a whole stalls the processor.
     #[inline(always)]
-    pub(crate) fn next(&mut self, now_ns: u64) -> Ask {
+    pub(crate) fn next(&mut self, now_ns: u64) -> NextIo {
         if let Some(at_ns) = self.gate.not_before(now_ns) {
-            return Ask::NotBefore(at_ns);
+            return NextIo::NotBefore(at_ns);
         }
         loop {
-            let Some(target) = self.shares.draw() else { return Ask::Over };
+            let Some(target) = self.shares.draw() else { return NextIo::Over };
             let job_target = &mut self.targets[target];
             let Some(io) = job_target.stream.next() else {
                 self.shares.close(target);
@@ -143,7 +143,7 @@ impl Job {
             };
             // What the sync cadence adds comes with the write before it.
             let intended_ns = if io.added { 0 } else { self.gate.pass(now_ns, io.length) };
-            return Ask::Io(Next { operation, transfer, intended_ns });
+            return NextIo::Io(Next { operation, transfer, intended_ns });
         }
     }
 

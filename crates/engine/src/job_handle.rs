@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::job::{Ask, Job, Next};
+use crate::job::{Job, Next, NextIo};
 
 /// I/Os that a thread claims at a time, where their order says nothing.
 const CLAIM: usize = 16;
@@ -50,7 +50,7 @@ impl SharedJob {
         let Self { job, threads, claimed } = self;
         let mut job = job.lock().unwrap_or_else(PoisonError::into_inner);
         for _ in 0..job.claimable(*threads, CLAIM) {
-            let Ask::Io(next) = job.next(0) else { break };
+            let NextIo::Io(next) = job.next(0) else { break };
             claimed.push(next);
         }
         claimed.reverse();

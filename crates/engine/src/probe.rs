@@ -37,7 +37,7 @@ use crate::load::{Aim, Context, Load, TargetSpec};
 use crate::probe::rule::{UnprobedFacts, Way, choose, unprobed};
 use crate::real;
 use crate::record::Recording;
-use crate::target::{Target, Wish};
+use crate::target::{Access, Target};
 use crate::verify::Session;
 
 /// How long one burst of reads lasts.
@@ -84,7 +84,7 @@ fn choice(
 }
 
 /// What the nature of the targets says, where reads would show nothing, for which `why` is the reason.
-fn by_nature(nature: &Nature, spec: &LoadSpec, why: &str) -> Choice {
+fn by_nature(nature: &TargetTraits, spec: &LoadSpec, why: &str) -> Choice {
     let depth = spec.depth_ios();
     let facts = UnprobedFacts {
         blocks: nature.blocks,
@@ -104,7 +104,7 @@ fn threads(spec: &LoadSpec) -> u64 {
 
 fn measure(targets: &[Aim], spec: &LoadSpec, context: &Context) -> Result<Choice, EngineError> {
     let nature = nature(targets, spec, None)?;
-    let Nature { blocks, ring_misplaces, holes, .. } = nature;
+    let TargetTraits { blocks, ring_misplaces, holes, .. } = nature;
     let (depth, threads) = (spec.depth_ios(), threads(spec));
     let no_probe = match (spec.writes(), holes) {
         (true, _) => Some("the load writes, and a probe only reads"),
@@ -197,7 +197,7 @@ fn burst(
 }
 
 /// What the targets are like.
-struct Nature {
+struct TargetTraits {
     /// Some target refuses to be read without blocking.
     blocks: bool,
     /// There are writes, and io_uring may put some of them in the wrong place ([`Target::ring_misplaces`]).
@@ -208,13 +208,18 @@ struct Nature {
     holes: bool,
 }
 
-fn nature(targets: &[Aim], spec: &LoadSpec, create: Option<Bytes>) -> Result<Nature, EngineError> {
-    let mut nature = Nature { blocks: false, ring_misplaces: false, direct: true, holes: false };
+fn nature(
+    targets: &[Aim],
+    spec: &LoadSpec,
+    create: Option<Bytes>,
+) -> Result<TargetTraits, EngineError> {
+    let mut nature =
+        TargetTraits { blocks: false, ring_misplaces: false, direct: true, holes: false };
     let mut buffers = Buffers::new(1, 4096)?;
     for aim in targets {
         let TargetSpec::Path(path) = &aim.target else { continue };
-        let wish = Wish { reads: false, writes: false, direct: spec.direct, create };
-        let target = Target::open(path, wish)?;
+        let access = Access { reads: false, writes: false, direct: spec.direct, create };
+        let target = Target::open(path, access)?;
         let memory = buffers.slot(0);
         let part = libc::iovec { iov_base: memory.as_mut_ptr().cast(), iov_len: memory.len() };
         let at = spec.offset.unwrap_or_default().0 as libc::off_t;

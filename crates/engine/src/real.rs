@@ -22,7 +22,7 @@ use crate::pace::Pace;
 use crate::record::{IoLog, SteadyDetector};
 use crate::resolved_load::ResolvedLoad;
 use crate::summary::{self, Driven, Outcome};
-use crate::target::{Target, Wish};
+use crate::target::{Access, Target};
 use crate::verify::{self, Promises, Session};
 use crate::workers::{WorkerSetup, Workers};
 
@@ -47,7 +47,7 @@ impl OpenedTargets {
         for aim in &load.targets {
             match &aim.target {
                 TargetSpec::Path(path) => {
-                    let target = Target::open(path, wish(load))?;
+                    let target = Target::open(path, access(load))?;
                     facts.push((target.size, target.alignment));
                     // Holes in files read as zeros; a device that promises it does not say so.
                     let promises = Promises { discard_zeroes: !target.block, fresh: target.fresh };
@@ -96,15 +96,8 @@ pub(crate) fn run(
     session: &mut Session,
 ) -> Result<LoadSummary, EngineError> {
     let opened = OpenedTargets::open(load)?;
-    let OpenedTargets {
-        files,
-        resolved,
-        alignments,
-        verified,
-        direct,
-        ring_misplaces,
-        mut notices,
-    } = opened;
+    let OpenedTargets { files, resolved, alignments, verified, direct, .. } = opened;
+    let (ring_misplaces, mut notices) = (opened.ring_misplaces, opened.notices);
     let verifier = session.verifier(load, &verified, &resolved)?;
     let affinity = CpuAffinity::of(load.spec.cpus.as_ref())?;
     let choice = match &load.choice {
@@ -249,8 +242,8 @@ fn in_flight(sum: &Sum, jobs: usize, seen: u64) -> DepthFigures {
     DepthFigures { max: figures.max.max((seen / jobs as u64) as u32), ..figures }
 }
 
-fn wish(load: &Load) -> Wish {
-    Wish {
+fn access(load: &Load) -> Access {
+    Access {
         reads: load.spec.ops.names().any(|op| !op.is_write()),
         writes: load.spec.writes(),
         direct: load.spec.direct,

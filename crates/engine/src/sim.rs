@@ -17,7 +17,7 @@ use crate::choice::{Choice, Driver};
 use crate::ended::{Depth, Ended, Sum};
 use crate::error::EngineError;
 use crate::event::{Event, Started};
-use crate::job::{Ask, Job, MakeFill, Next};
+use crate::job::{Job, MakeFill, Next, NextIo};
 use crate::load::{Context, Load, SimModel, TargetSpec};
 use crate::pace::Pace;
 use crate::real;
@@ -186,24 +186,25 @@ impl Simulation<'_> {
                 self.by_time = true;
                 break;
             }
-            match self.reserved[job].take().map_or_else(|| self.jobs[job].next(now_ns), Ask::Io) {
-                Ask::Io(next) if next.intended_ns > now_ns => {
+            match self.reserved[job].take().map_or_else(|| self.jobs[job].next(now_ns), NextIo::Io)
+            {
+                NextIo::Io(next) if next.intended_ns > now_ns => {
                     self.reserved[job] = Some(next);
                     self.happens(next.intended_ns, job, None);
                     break;
                 }
-                Ask::Io(next) => {
+                NextIo::Io(next) => {
                     self.free[job].pop();
                     self.submit(job, slot, next, now_ns);
                 }
-                Ask::NotBefore(at_ns) => {
+                NextIo::NotBefore(at_ns) => {
                     if self.asks_at_ns[job] != at_ns {
                         self.asks_at_ns[job] = at_ns;
                         self.happens(at_ns, job, None);
                     }
                     break;
                 }
-                Ask::Over => break,
+                NextIo::Over => break,
             }
         }
         let (now, fresh) = (self.in_flight[job], self.in_flight[job] - before);

@@ -87,7 +87,7 @@ impl Slot {
 }
 
 /// What is left to be submitted.
-enum Left {
+enum Remaining {
     /// More, when slots are free again.
     More,
     /// More, as soon as the portion that was taken has been submitted.
@@ -197,12 +197,12 @@ impl<B: Backend, J: JobHandle> Worker<B, J> {
             let mut wait = Wait { completions: 1, patience: PATIENCE };
             if drain_since_ns.is_none() {
                 match self.refill(now_ns) {
-                    Left::More => wait.completions = self.wanted(),
-                    Left::Portion => wait.completions = 0,
-                    Left::NotBefore(at_ns) => {
+                    Remaining::More => wait.completions = self.wanted(),
+                    Remaining::Portion => wait.completions = 0,
+                    Remaining::NotBefore(at_ns) => {
                         wait.patience = Duration::from_nanos(at_ns - now_ns).min(PATIENCE);
                     }
-                    Left::Nothing => drain_since_ns = Some(now_ns),
+                    Remaining::Nothing => drain_since_ns = Some(now_ns),
                 }
             }
             if self.backend.in_flight() > 0 {

@@ -19,7 +19,7 @@ use units::Bytes;
 use crate::backend::{Aio, Files, Ring, TargetFile};
 use crate::choice::Driver;
 use crate::error::{EngineError, ErrorKind};
-use crate::target::{Target, Wish};
+use crate::target::{Access, Target};
 use crate::workers::lost;
 use shared::{BLOCK, FloorRun};
 
@@ -58,8 +58,8 @@ pub struct Floored {
 /// Reads or writes until the time is up; fails when the target cannot be opened or an I/O does not move a whole block.
 pub fn floor(floor: &Floor) -> Result<Floored, EngineError> {
     let (writes, direct) = (floor.writes, floor.direct);
-    let wish = Wish { reads: !writes, writes, direct, create: None };
-    let Target { file, block, size, .. } = Target::open(&floor.path, wish)?;
+    let access = Access { reads: !writes, writes, direct, create: None };
+    let Target { file, block, size, .. } = Target::open(&floor.path, access)?;
     let blocks = floor.size.0 / BLOCK as u64;
     if blocks == 0 || floor.size > size || floor.depth == 0 {
         let what = format!("{} of {size} cannot be used in blocks of 4 KiB", floor.size);

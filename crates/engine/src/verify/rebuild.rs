@@ -22,7 +22,7 @@ pub(crate) fn apply(replay: &Replay, verifier: &Arc<Verifier>) -> bool {
                 OpKind::Write => worker_verifier.write(0, target, offset, length.into()),
                 OpKind::Discard => worker_verifier.clear(0, target, offset, length.into(), false),
                 OpKind::WriteZeroes => {
-                    worker_verifier.clear(0, target, offset, length.into(), true)
+                    worker_verifier.clear(0, target, offset, length.into(), true);
                 }
                 OpKind::Read | OpKind::Flush => {}
             }

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::{Left, Slot, Worker};
+use super::{Remaining, Slot, Worker};
 use crate::backend::{Backend, Wait};
 use crate::error::EngineError;
-use crate::job::{self, Ask};
+use crate::job::{self, NextIo};
 use crate::job_handle::JobHandle;
 
 impl<B: Backend, J: JobHandle> Worker<B, J> {
@@ -16,12 +16,12 @@ impl<B: Backend, J: JobHandle> Worker<B, J> {
     }
 
     /// Fills free slots with the next I/Os, as many as may start at `now_ns`.
-    pub(super) fn refill(&mut self, now_ns: u64) -> Left {
+    pub(super) fn refill(&mut self, now_ns: u64) -> Remaining {
         if self.free.len() < self.setting.batch && self.backend.in_flight() > 0 {
-            return Left::More;
+            return Remaining::More;
         }
         if let Some(next) = self.reserved.filter(|next| next.intended_ns > now_ns) {
-            return Left::NotBefore(next.intended_ns);
+            return Remaining::NotBefore(next.intended_ns);
         }
         let portion = if self.whole { usize::MAX } else { self.backend.portion() };
         while let Some(&slot) = self.free.last()
@@ -38,28 +38,28 @@ impl<B: Backend, J: JobHandle> Worker<B, J> {
         }
         let Self { backend, job, worker_verifier, slots, free, fresh, reserved, .. } = self;
         if free.is_empty() {
-            return Left::More;
+            return Remaining::More;
         }
         job.with(|job| {
             while let Some(&slot) = free.last() {
                 if fresh.len() >= portion {
-                    return Left::Portion;
+                    return Remaining::Portion;
                 }
-                let ask = match *reserved {
+                let answer = match *reserved {
                     Some(next) => {
                         *reserved = None;
-                        Ask::Io(next)
+                        NextIo::Io(next)
                     }
                     None => job.next(now_ns),
                 };
-                let next = match ask {
-                    Ask::Io(next) if next.intended_ns > now_ns => {
+                let next = match answer {
+                    NextIo::Io(next) if next.intended_ns > now_ns => {
                         *reserved = Some(next);
-                        return Left::NotBefore(next.intended_ns);
+                        return Remaining::NotBefore(next.intended_ns);
                     }
-                    Ask::Io(next) => next,
-                    Ask::NotBefore(at_ns) => return Left::NotBefore(at_ns),
-                    Ask::Over => return Left::Nothing,
+                    NextIo::Io(next) => next,
+                    NextIo::NotBefore(at_ns) => return Remaining::NotBefore(at_ns),
+                    NextIo::Over => return Remaining::Nothing,
                 };
                 let at = slot as usize;
                 job.prepare(at, &next.transfer, backend.slot(at), worker_verifier.as_mut());
@@ -68,7 +68,7 @@ impl<B: Backend, J: JobHandle> Worker<B, J> {
                 backend.push(at, &next.transfer);
                 fresh.push(slot);
             }
-            Left::More
+            Remaining::More
         })
     }
 
