@@ -38,7 +38,8 @@ impl Modules {
         let text = std::fs::read_to_string(file).unwrap();
         let module = Module::parse(&text);
         for child in &module.children {
-            let (inner, name) = (folder.join(child), [&name[..], &[child.clone()]].concat());
+            let (inner, name) =
+                (folder.join(child), [&name[..], std::slice::from_ref(child)].concat());
             let file = folder.join(format!("{child}.rs"));
             let file = if file.exists() { file } else { inner.join("mod.rs") };
             self.add(name, &file, &inner);
