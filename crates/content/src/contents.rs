@@ -5,15 +5,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use units::Seed;
 
-use crate::fill::{Generator, Layout, Look, Mismatch, Path, Root};
+use crate::fill::{BlockCheck, Generator, Layout, Mismatch, Path, Root};
 use crate::id::Ids;
 use crate::live::Live;
-use crate::names::Names;
-use crate::rounds::Place;
+use crate::next_block::FirstIds;
+use crate::rounds::Cursor;
 use crate::sizes::{Layouts, Sizes};
 use crate::texture::Textures;
 use crate::written::Written;
-use crate::{ContentError, ContentId, ContentSpec, Domain, Kind, Parts, Scope, Source};
+use crate::{ContentError, ContentId, ContentKind, ContentSpec, Domain, Parts, Scope};
 
 /// What a content is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct Part {
     /// Number of the target (or of the stage, where stages share a seed), below [`Parts::GENERATORS`]. Contents with other
     /// numbers never share an id.
     pub generator: u16,
-    /// Jobs that write it, below [`Parts::LANES`]. With [`Domain::All`]: those of all targets.
+    /// Jobs that write it, below [`Parts::SERIES`]. With [`Domain::All`]: those of all targets.
     pub jobs: u32,
     /// Blocks of the target (in units of the content's block); 0 when that is not known. The live scope wants to know.
     pub blocks: u64,
@@ -53,7 +53,7 @@ pub(crate) struct Inner {
     shift: usize,
     filler: Generator,
     /// Where who has asked for nothing yet stands.
-    pub nowhere: Place,
+    pub nowhere: Cursor,
 }
 
 /// The content of one target. Cheap to clone; clones are the same content and share its counter.
@@ -81,7 +81,7 @@ impl Contents {
     ) -> Result<Self, ContentError> {
         spec.validate()?;
         let Part { generator, jobs, blocks } = part;
-        if jobs > u32::from(Parts::LANES) || generator >= Parts::GENERATORS {
+        if jobs > u32::from(Parts::SERIES) || generator >= Parts::GENERATORS {
             return Err(ContentError::TooMany { jobs, generator });
         }
         if spec.scope == Scope::Live && spec.dedupe.0 > 0.0 {
@@ -124,13 +124,8 @@ impl Contents {
             plain_pool,
             shift: spec.misaligned.map_or(0, |by| by.0 as usize),
             filler: Generator::with_path(path),
-            nowhere: Place::default(),
+            nowhere: Cursor::default(),
         }))
-    }
-
-    /// What job number `job`, counted from 0, writes.
-    pub fn source(&self, job: u32) -> Source {
-        Source::of(self.clone(), job)
     }
 
     /// The block that contents count in, bytes.
@@ -167,16 +162,20 @@ impl Contents {
     }
 
     #[inline]
-    pub(crate) fn id_of(&self, kind: Kind, lane: u16, ordinal: u64) -> ContentId {
-        self.id(Parts { generator: self.0.generator, kind, lane, ordinal })
+    pub(crate) fn id_of(&self, kind: ContentKind, series: u16, ordinal: u64) -> ContentId {
+        self.id(Parts { generator: self.0.generator, kind, series, ordinal })
     }
 
-    /// The ids of what comes in `lane` of the written scope.
+    /// The first ids of a series in the written scope.
     #[inline]
-    pub(crate) fn names(&self, lane: u16) -> Names {
-        let first = |kind| self.id_of(kind, lane, 0);
-        let again = if self.0.shift == 0 { Kind::New } else { Kind::Shifted };
-        Names { new: first(Kind::New), again: first(again), pool: first(Kind::Pool) }
+    pub(crate) fn first_ids(&self, series: u16) -> FirstIds {
+        let first = |kind| self.id_of(kind, series, 0);
+        let again = if self.0.shift == 0 { ContentKind::New } else { ContentKind::Shifted };
+        FirstIds {
+            new: first(ContentKind::New),
+            again: first(again),
+            pool: first(ContentKind::Pool),
+        }
     }
 
     /// Where in a block of `id` random bytes stand. For a shifted content, where they stand in the two blocks it is of.
@@ -186,18 +185,18 @@ impl Contents {
             return *layout;
         }
         let Some(parts) = self.parts(id) else { return Layout::head(self.0.unit) };
-        if parts.kind == Kind::Pool && self.0.plain_pool {
+        if parts.kind == ContentKind::Pool && self.0.plain_pool {
             return self.0.layouts.of_pool(&parts);
         }
-        let by_lane = parts.kind == Kind::New && matches!(self.0.order, Order::Live(_));
-        self.0.layouts.of(&parts, by_lane)
+        let by_series = parts.kind == ContentKind::New && matches!(self.0.order, Order::Live(_));
+        self.0.layouts.of(&parts, by_series)
     }
 
     /// How its blocks are looked at, where all have one layout and none is out of line.
-    pub fn look(&self) -> Option<Look> {
+    pub fn block_check(&self) -> Option<BlockCheck> {
         match &self.0.layouts {
             Layouts::One(layout) if self.0.shift == 0 => {
-                Some(Look::new(self.0.filler, *layout, self.0.unit))
+                Some(BlockCheck::new(self.0.filler, *layout, self.0.unit))
             }
             _ => None,
         }
@@ -239,15 +238,15 @@ impl Contents {
     }
 
     fn is_shifted(&self, id: ContentId) -> bool {
-        self.parts(id).is_some_and(|parts| parts.kind == Kind::Shifted)
+        self.parts(id).is_some_and(|parts| parts.kind == ContentKind::Shifted)
     }
 
     /// The tail of the content with this ordinal, and the head of the next.
     #[cold]
     fn fill_shifted(&self, id: ContentId, block: &mut [u8]) {
         let Some(parts) = self.parts(id) else { return };
-        let first = self.id(Parts { kind: Kind::New, ..parts });
-        let second = self.id(Parts { kind: Kind::New, ordinal: parts.ordinal + 1, ..parts });
+        let first = self.id(Parts { kind: ContentKind::New, ..parts });
+        let second = self.id(Parts { kind: ContentKind::New, ordinal: parts.ordinal + 1, ..parts });
         let shift = self.0.shift;
         let mut whole = vec![0; self.0.unit];
         self.0.filler.fill(first, self.layout(first), &mut whole);
@@ -308,6 +307,6 @@ impl Contents {
         // Where the next content begins in a shifted one.
         let parts = self.parts(crate::identify(block.get(tail..)?)?)?;
         let ordinal = parts.ordinal.checked_sub(1)?;
-        Some(self.id(Parts { kind: Kind::Shifted, ordinal, ..parts }))
+        Some(self.id(Parts { kind: ContentKind::Shifted, ordinal, ..parts }))
     }
 }

@@ -2,7 +2,10 @@
 
 use units::{Bytes, Percent};
 
-use crate::{Compress, Parts, Profile};
+use crate::{Compress, Parts};
+
+/// Versions of profiles that are read: the oldest and the newest.
+pub(crate) const PROFILE_VERSIONS: (u32, u32) = (1, 2);
 
 /// A content that cannot be written.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -86,7 +89,7 @@ pub enum ContentError {
     /// More jobs than ids tell apart.
     #[error(
         "content is for {jobs} jobs of target {generator}: ids tell {} jobs and {} targets apart",
-        Parts::LANES,
+        Parts::SERIES,
         Parts::GENERATORS
     )]
     TooMany {
@@ -106,8 +109,8 @@ pub enum ContentError {
     /// A profile of another version.
     #[error(
         "profile {profile} is of version {version}; this fathom reads versions {} to {}",
-        Profile::OLDEST,
-        Profile::VERSION
+        PROFILE_VERSIONS.0,
+        PROFILE_VERSIONS.1
     )]
     ProfileVersion {
         /// Its name.

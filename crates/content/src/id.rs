@@ -1,8 +1,8 @@
 //! Content ids, and how they are put together.
 //!
 //! Bit 63 is set, so that no id is that of zero. Below it, the sum of a base drawn from the run's seed (62 bits) and of
-//! an offset that says where the content comes from: generator (10 bits), kind (2), lane (12), ordinal (36). Two
-//! runs with other seeds share an id with a probability of about (generators x lanes)^2 x contents / 2^61.
+//! an offset that says where the content comes from: generator (10 bits), kind (2), series (12), ordinal (36). Two
+//! runs with other seeds share an id with a probability of about (generators x series)^2 x contents / 2^61.
 
 use units::Seed;
 
@@ -17,7 +17,7 @@ impl ContentId {
 
 /// What kind of content an id stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum ContentKind {
     /// Written for the first time when its turn came (and as duplicates later).
     New,
     /// One of a set of contents that come again and again.
@@ -26,7 +26,7 @@ pub enum Kind {
     Shifted,
 }
 
-impl Kind {
+impl ContentKind {
     const ALL: [Self; 3] = [Self::New, Self::Pool, Self::Shifted];
 }
 
@@ -36,25 +36,25 @@ pub struct Parts {
     /// Which generator made it: that of a target or of a stage, below [`Parts::GENERATORS`].
     pub generator: u16,
     /// What kind of content.
-    pub kind: Kind,
+    pub kind: ContentKind,
     /// Written scope: the job whose content it is, 0 where jobs share theirs. Live scope: the place of its size among all
     /// sizes, in 4096ths.
-    pub lane: u16,
-    /// Number of the content in its lane, below 2^36.
+    pub series: u16,
+    /// Number of the content in its series, below 2^36.
     pub ordinal: u64,
 }
 
 const ORDINAL_BITS: u32 = 36;
-const LANE_BITS: u32 = 12;
+const SERIES_BITS: u32 = 12;
 const KIND_BITS: u32 = 2;
 const GENERATOR_BITS: u32 = 10;
 
 impl Parts {
     /// Generators that ids can tell apart.
     pub const GENERATORS: u16 = 1 << GENERATOR_BITS;
-    /// Lanes (jobs) that ids can tell apart.
-    pub const LANES: u16 = 1 << LANE_BITS;
-    /// Contents in a lane: 256 TiB of them at 4 KiB.
+    /// Series (jobs) that ids can tell apart.
+    pub const SERIES: u16 = 1 << SERIES_BITS;
+    /// Contents in a series: 256 TiB of them at 4 KiB.
     pub const ORDINALS: u64 = 1 << ORDINAL_BITS;
 }
 
@@ -74,13 +74,13 @@ impl Ids {
     #[inline]
     pub fn id(self, parts: Parts) -> ContentId {
         let kind = match parts.kind {
-            Kind::New => 0,
-            Kind::Pool => 1,
-            Kind::Shifted => 2,
+            ContentKind::New => 0,
+            ContentKind::Pool => 1,
+            ContentKind::Shifted => 2,
         };
         let head = u64::from(parts.generator & (Parts::GENERATORS - 1)) << KIND_BITS | kind;
-        let lane = head << LANE_BITS | u64::from(parts.lane & (Parts::LANES - 1));
-        ContentId(self.base + (lane << ORDINAL_BITS | parts.ordinal & (Parts::ORDINALS - 1)))
+        let series = head << SERIES_BITS | u64::from(parts.series & (Parts::SERIES - 1));
+        ContentId(self.base + (series << ORDINAL_BITS | parts.ordinal & (Parts::ORDINALS - 1)))
     }
 
     /// The parts of `id`; `None` for zero and for ids of other runs (those whose base is far off).
@@ -93,10 +93,11 @@ impl Ids {
             rest >>= bits;
             value
         };
-        let (lane, kind, generator) =
-            (field(LANE_BITS) as u16, field(KIND_BITS), field(GENERATOR_BITS) as u16);
-        let kind = Kind::ALL.get(kind as usize).copied();
-        let parts = Parts { generator, kind: kind?, lane, ordinal: offset & (Parts::ORDINALS - 1) };
+        let (series, kind, generator) =
+            (field(SERIES_BITS) as u16, field(KIND_BITS), field(GENERATOR_BITS) as u16);
+        let kind = ContentKind::ALL.get(kind as usize).copied();
+        let parts =
+            Parts { generator, kind: kind?, series, ordinal: offset & (Parts::ORDINALS - 1) };
         (rest == 0).then_some(parts)
     }
 }
@@ -110,9 +111,9 @@ mod tests {
         for seed in [0, 1, u64::MAX, 77] {
             let ids = Ids::new(Seed(seed));
             for generator in [0, 1, 1023] {
-                for lane in [0, 5, 4095] {
-                    for (ordinal, kind) in [0, 1, (1 << 36) - 1].into_iter().zip(Kind::ALL) {
-                        let parts = Parts { generator, kind, lane, ordinal };
+                for series in [0, 5, 4095] {
+                    for (ordinal, kind) in [0, 1, (1 << 36) - 1].into_iter().zip(ContentKind::ALL) {
+                        let parts = Parts { generator, kind, series, ordinal };
                         let id = ids.id(parts);
                         assert!(id.0 >= 1 << 63);
                         assert_eq!(ids.parts(id), Some(parts));

@@ -4,19 +4,20 @@
 //! once for a target; a [`Source`] of them says which id a job writes next, so that the shares of duplicates, of
 //! zero blocks and of LZ4 sizes are exact, and fills buffers with what the ids stand for.
 
-mod ahead;
 mod compress;
 mod contents;
 mod described;
 mod distance;
 mod error;
+mod expected;
 mod fill;
 mod id;
 mod identity;
 mod keys;
 mod live;
-mod names;
+mod look_ahead;
 mod neighbours;
+mod next_block;
 mod profile;
 mod rounds;
 mod saving;
@@ -36,8 +37,9 @@ pub use compress::{Compress, SizeShare};
 pub use contents::{Contents, Part};
 pub use distance::{Distance, DistanceShare, Popularity};
 pub use error::ContentError;
-pub use fill::{Generator, Layout, Look, Mismatch, Path, Root};
-pub use id::{ContentId, Kind, Parts};
+pub use expected::Expected;
+pub use fill::{BlockCheck, Generator, Layout, Mismatch, Path, Root};
+pub use id::{ContentId, ContentKind, Parts};
 pub use identity::{LANE, LANE_STEP, identify, identify_lane};
 pub use keys::{Domain, Scope, Texture};
 pub use profile::{
@@ -45,5 +47,5 @@ pub use profile::{
 };
 pub use reduce::BLOCK;
 pub use source::Source;
-pub use spec::{ContentSpec, Expected};
+pub use spec::ContentSpec;
 pub use warning::Warning;

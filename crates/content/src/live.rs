@@ -19,7 +19,7 @@ const COUNTED: u64 = 254;
 
 /// What an address is to hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Held {
+pub(crate) enum LiveBlock {
     /// Zeros.
     Zero,
     /// A new content, whose size has this place among all sizes, in 4096ths.
@@ -83,9 +83,9 @@ impl Live {
 
     /// What a write to `address` is to leave there; `write` is a number that no other write has.
     #[inline]
-    pub fn at(&self, address: u64, write: u64) -> Held {
+    pub fn at(&self, address: u64, write: u64) -> LiveBlock {
         if self.only_zeros {
-            return Held::Zero;
+            return LiveBlock::Zero;
         }
         let stratum = address / STRATUM;
         let within = |share: Share, n: u64| {
@@ -96,7 +96,7 @@ impl Live {
         let ((zeros_before, zeros), (again_before, again)) =
             (within(self.zero, stratum), within(self.again, stratum));
         if at < zeros {
-            return Held::Zero;
+            return LiveBlock::Zero;
         }
         if at < zeros + again {
             let group = if self.blocks == 0 {
@@ -107,10 +107,10 @@ impl Live {
             };
             let draw = mix(self.seed ^ mix(write));
             let content = ((u128::from(draw) * u128::from(self.pool)) >> 64) as u64;
-            return Held::Pool(group * self.pool + content);
+            return LiveBlock::Pool(group * self.pool + content);
         }
         let unique = stratum * STRATUM - zeros_before - again_before + (at - zeros - again);
-        Held::New(self.sizes.at(unique) as u16)
+        LiveBlock::New(self.sizes.at(unique) as u16)
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::ContentError;
+use crate::error::{ContentError, PROFILE_VERSIONS};
 
 /// How far some data dedupes and compresses.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -107,9 +107,9 @@ impl ProfileBlocks {
 
 impl Profile {
     /// The version that is written. [`Profile::OLDEST`] is still read: it does not say how sizes follow each other.
-    pub const VERSION: u32 = 2;
+    pub const VERSION: u32 = PROFILE_VERSIONS.1;
     /// The oldest version that is read.
-    pub const OLDEST: u32 = 1;
+    pub const OLDEST: u32 = PROFILE_VERSIONS.0;
     /// How every profile that was written begins.
     pub const MARK: &str = "{\n  \"fathom_profile\": ";
 

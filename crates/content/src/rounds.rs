@@ -1,14 +1,13 @@
-//! Duplicates in rounds: a round refers to the blocks that were new in the round before, in a permuted order and as
-//! often as their popularity says. Rounds grow until they are as long as the window allows. So references are spread
-//! as asked, reach neither too near nor too far, and need a table of a few rounds at the beginning, no other memory.
+//! Duplicates in rounds: each round refers to blocks that were new in the round before, in permuted order and as often as their
+//! popularity says. Rounds grow until they are as long as the window allows, so that distances are spread over the window and only the
+//! growing rounds need a table.
 //!
-//! Growth costs references: a round that is longer than the one before refers to its contents more often. Rounds
-//! grow by a quarter (those without a window double), and the contents of the beginning are referred to that much more often
-//! than later ones, unless a cap allows less.
+//! A round longer than the one before refers to its contents more often. So rounds grow by a quarter (without a window they double),
+//! and contents of the beginning are referred to that much more often than later ones, unless a cap forbids it.
 //!
-//! A duplicate that comes while VDO still has its content under way makes VDO give up compressing that content. So rounds lag:
-//! they refer to what was new before the last [`APART`] blocks and [`PACKED`] distinct ones. The duplicates of the beginning, for
-//! which nothing is that old, take turns among a few contents, which are lost to the packer.
+//! VDO does not compress a block whose duplicate comes while the block is still being processed. So rounds lag: they refer to what was
+//! new before the last [`APART`] blocks and [`PACKED`] distinct ones. Nothing is old enough for the first duplicates: these take turns
+//! among a few contents, which the packer loses.
 
 use units::{Permutation, Seed};
 
@@ -16,19 +15,19 @@ use crate::Popularity;
 use crate::shares::Shares;
 use crate::strata::mix;
 
-/// Most rounds of the beginning; they grow so slowly only under a cap that leaves next to no room.
+/// Most growing rounds. Only a cap near the mean number of copies makes them grow so slowly that there are more.
 const MOST_GROWING: usize = 1024;
-/// Rounds grow no longer than this many duplicates.
+/// Longest round, duplicates.
 const LONGEST: u64 = 1 << 50;
-/// Least written blocks between a content and its first duplicate: VDO has at most 2048 under way.
+/// Least written blocks between a content and its first duplicate: VDO processes at most 2048 blocks at once.
 const APART: u64 = 2560;
-/// And least distinct blocks on top: VDO's packer fills all of its 16 bins, of up to 14 blocks each, before it writes one.
+/// And least distinct blocks on top: VDO's packer may hold 16 bins of up to 14 blocks (16 x 14 = 224) before it writes one.
 const PACKED: u64 = 256;
-/// Blocks from one copy of a content of the beginning to the next: not within one record of 128 KiB.
+/// Blocks from one copy of a content of the beginning to the next: more than a record of 128 KiB has.
 const TURN: f64 = 40.0;
-/// Most duplicates of each content of the beginning: VDO counts 254 references to a physical block.
+/// Most duplicates of each content of the beginning, below VDO's limit of 254 references to a physical block.
 const EACH: u64 = 200;
-/// Ranks whose weight is summed exactly; beyond, by the integral.
+/// Zipf ranks whose weight is summed exactly; weights beyond are integrated.
 const EXACT_RANKS: usize = 64;
 
 #[derive(Debug, Clone, Copy)]
@@ -47,7 +46,7 @@ pub(crate) struct Rounds {
     shares: Shares,
     seed: Seed,
     growing: Vec<Round>,
-    /// First duplicate after the growing rounds, and the length of all rounds from there.
+    /// First duplicate after the growing rounds; from there all rounds have `length` duplicates.
     settled: u64,
     length: u64,
     /// Most contents that a round refers to.
@@ -56,32 +55,32 @@ pub(crate) struct Rounds {
     beginning: Beginning,
 }
 
-/// What is repeated before anything is old enough: some contents in turn. Each joins as soon as it is written, and so gets its
-/// first duplicate while VDO has it under way: it is stored whole, as it has to be to be referred to so often.
+/// The duplicates before anything is old enough: of some contents in turn. Each joins as soon as it is written, so that VDO sees its
+/// first duplicate while it still processes the block, and stores it uncompressed.
 #[derive(Debug, Clone, Copy)]
 struct Beginning {
     /// Duplicates that are of contents of the beginning.
     duplicates: u64,
     /// How many contents these are.
     contents: u64,
-    /// Duplicates from one that joins to the next.
+    /// Duplicates between one content that joins and the next.
     step: u64,
 }
 
-/// Distinct blocks between a content and its first duplicate that VDO needs, where `again` of the blocks are duplicates.
+/// Distinct blocks that VDO needs between a content and its first duplicate, where a share `again` of all blocks are duplicates.
 pub(crate) fn apart(again: f64) -> u64 {
     (APART as f64 * (1.0 - again)) as u64 + PACKED
 }
 
 impl Beginning {
-    /// As long as `window` and the share of duplicates leave room for; empty where they leave none.
+    /// As long as `window` and the share of duplicates allow; empty where they leave no room.
     fn new(shares: Shares, window: u64) -> Self {
         let (again, per_new) = (shares.again().fraction(), shares.again_per_new());
-        // A window too small for the distance keeps three quarters of itself.
+        // The lag takes at most a quarter of the window.
         let new = apart(again).min(window / 4) as f64;
         let duplicates = (new * per_new).min(LONGEST as f64) as u64;
         let step = per_new.ceil().max(1.0) as u64;
-        // Too few to leave new contents behind that rounds could begin with.
+        // With so few, no new contents would be left for the first round.
         let duplicates = if (duplicates as f64) < 4.0 * per_new { 0 } else { duplicates };
         let wanted = ((TURN * again).ceil() as u64).max(duplicates.div_ceil(EACH));
         Self { duplicates, contents: wanted.min(duplicates / step).max(1), step }
@@ -95,14 +94,14 @@ impl Beginning {
         let joined = (duplicate / self.step + 1).min(self.contents);
         let newest = (joined - 1) * self.step;
         let turn = if duplicate == newest { joined - 1 } else { duplicate % joined };
-        // Never the first block but a new one; what joins is the newest.
+        // The content that joins is the newest; `saturating_sub`, as the first block has no predecessor.
         shares.new_before(turn * self.step).saturating_sub(1)
     }
 }
 
-/// Where a caller stands: what it looked up last.
+/// A caller's cursor: the round and the permutation that it looked up last.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct Cursor {
     start: u64,
     end: u64,
     number: u64,
@@ -114,7 +113,7 @@ pub(crate) struct Place {
     ranks: Permutation,
 }
 
-impl Default for Place {
+impl Default for Cursor {
     fn default() -> Self {
         let none = Permutation::new(1, Seed(0));
         Self {
@@ -151,7 +150,7 @@ impl Rounds {
             Popularity::Cap(most) => Some(most.saturating_sub(1)),
             _ => None,
         };
-        // A cap that leaves no room: contents that all come as often as they may leave none for rounds to grow by.
+        // Rounds grow by references to spare: a cap so near to the mean leaves none.
         if most_each.is_some_and(|most| per_new > 0.97 * most as f64) {
             return None;
         }
@@ -173,7 +172,7 @@ impl Rounds {
     }
 
     fn grow(&mut self, longest: u64, most_each: Option<u64>, endless: bool) -> Option<()> {
-        // Under a cap, rounds are as long as their range allows: each is of what was new in the round before.
+        // Under a cap, a round is as long as its contents allow: those that were new in the round before.
         let first = if most_each.is_some() { u64::MAX } else { 1 };
         let (mut start, mut length, mut before) = (0u64, first, 0);
         loop {
@@ -201,18 +200,18 @@ impl Rounds {
     /// The round that starts with duplicate `start`, when the one before began after `before` contents.
     fn range(&self, start: u64, before: u64) -> Round {
         let new = self.shares.new_before(start).max(1);
-        // At least the newest content, at most half a window of them. The first block is always new.
+        // From the newest content to half a window of them. The first block is always new.
         let first = before.max(new.saturating_sub(self.widest)).min(new - 1);
         Round { start, first, contents: new - first }
     }
 
-    /// How many contents the beginning repeats before anything is old enough.
+    /// How many contents take turns in the beginning; `None` where there is none.
     pub fn beginning(&self) -> Option<u64> {
         let Beginning { duplicates, contents, .. } = self.beginning;
         (duplicates > 0).then_some(contents)
     }
 
-    /// How often a content is referred to at most, once rounds have grown.
+    /// Most references to one content, once rounds have grown.
     pub fn most_references(&self) -> u64 {
         let contents = self.widest.min(1 << 50) as f64;
         match &self.zipf {
@@ -223,76 +222,76 @@ impl Rounds {
 
     /// The content that duplicate number `duplicate` is of.
     #[inline]
-    pub fn at(&self, duplicate: u64, place: &mut Place) -> u64 {
+    pub fn at(&self, duplicate: u64, cursor: &mut Cursor) -> u64 {
         match duplicate.checked_sub(self.beginning.duplicates) {
             None => self.beginning.at(duplicate, self.shares),
-            Some(later) => self.in_rounds(later, place),
+            Some(later) => self.in_rounds(later, cursor),
         }
     }
 
-    /// The contents that the duplicates from number `duplicate` on are of: [`Rounds::at`] for less.
+    /// The contents of the duplicates from number `duplicate` on: cheaper than [`Rounds::at`] for each.
     #[inline]
     pub fn row<'a>(
         &self,
         duplicate: u64,
         contents: impl ExactSizeIterator<Item = &'a mut u64>,
-        place: &mut Place,
+        cursor: &mut Cursor,
     ) {
-        let Some(entry) = self.in_pass(duplicate, contents.len() as u64, place) else {
+        let Some(entry) = self.in_pass(duplicate, contents.len() as u64, cursor) else {
             let numbers = contents.zip(duplicate..);
-            return numbers.for_each(|(content, number)| *content = self.at(number, place));
+            return numbers.for_each(|(content, number)| *content = self.at(number, cursor));
         };
-        let (first, order) = (place.first, place.order);
+        let (first, order) = (cursor.first, cursor.order);
         contents.zip(entry..).for_each(|(content, entry)| *content = first + order.at(entry));
     }
 
-    /// The entry of the order that `place` holds for duplicate number `duplicate`, where it holds those of `count` of them.
+    /// The entry of the order that `cursor` holds for duplicate number `duplicate`, where it holds those of `count` of them.
     #[inline]
-    fn in_pass(&self, duplicate: u64, count: u64, place: &Place) -> Option<u64> {
+    fn in_pass(&self, duplicate: u64, count: u64, cursor: &Cursor) -> Option<u64> {
         let later = duplicate.checked_sub(self.beginning.duplicates)?;
-        let entry = later.checked_sub(place.start + place.pass.0)?;
-        let all = later + count <= place.end && entry + count <= place.pass.1;
+        let entry = later.checked_sub(cursor.start + cursor.pass.0)?;
+        let all = later + count <= cursor.end && entry + count <= cursor.pass.1;
         (all && self.zipf.is_none()).then_some(entry)
     }
 
-    /// The same where there is no beginning before the rounds.
+    /// The content of a duplicate, numbered from the first round on.
     #[inline]
-    fn in_rounds(&self, duplicate: u64, place: &mut Place) -> u64 {
-        if duplicate.wrapping_sub(place.start) >= place.end.wrapping_sub(place.start) {
-            self.find(duplicate, place);
+    fn in_rounds(&self, duplicate: u64, cursor: &mut Cursor) -> u64 {
+        if duplicate.wrapping_sub(cursor.start) >= cursor.end.wrapping_sub(cursor.start) {
+            self.find(duplicate, cursor);
         }
-        let position = duplicate - place.start;
+        let position = duplicate - cursor.start;
         if self.zipf.is_some() {
-            return self.popular(position, place);
+            return self.popular(position, cursor);
         }
-        if position.wrapping_sub(place.pass.0) >= place.pass.1 {
-            self.begin_pass(position, place);
+        if position.wrapping_sub(cursor.pass.0) >= cursor.pass.1 {
+            self.begin_pass(position, cursor);
         }
-        place.first + place.order.at(position - place.pass.0)
+        cursor.first + cursor.order.at(position - cursor.pass.0)
     }
 
     #[cold]
-    fn begin_pass(&self, position: u64, place: &mut Place) {
-        let pass = position / place.contents;
-        place.pass = (pass * place.contents, place.contents);
-        place.order = Permutation::new(place.contents, self.part(place.number, pass));
+    fn begin_pass(&self, position: u64, cursor: &mut Cursor) {
+        let pass = position / cursor.contents;
+        cursor.pass = (pass * cursor.contents, cursor.contents);
+        cursor.order = Permutation::new(cursor.contents, self.part(cursor.number, pass));
     }
 
-    fn popular(&self, position: u64, place: &mut Place) -> u64 {
-        let length = place.end - place.start;
-        if place.pass.1 != length {
-            place.pass = (0, length);
-            place.order = Permutation::new(length, self.part(place.number, 0));
-            place.ranks = Permutation::new(place.contents, self.part(place.number, 1));
+    fn popular(&self, position: u64, cursor: &mut Cursor) -> u64 {
+        let length = cursor.end - cursor.start;
+        if cursor.pass.1 != length {
+            cursor.pass = (0, length);
+            cursor.order = Permutation::new(length, self.part(cursor.number, 0));
+            cursor.ranks = Permutation::new(cursor.contents, self.part(cursor.number, 1));
         }
-        // Each rank has a stretch of the round, as long as it is popular; the order of the round is permuted.
-        let at = (place.order.at(position) as f64 + 0.5) / length as f64;
-        let rank = self.zipf.as_ref().map_or(0, |zipf| zipf.rank(at, place.contents));
-        place.first + place.ranks.at(rank)
+        // Each rank has a part of the round in proportion to its popularity; the round's order is permuted.
+        let at = (cursor.order.at(position) as f64 + 0.5) / length as f64;
+        let rank = self.zipf.as_ref().map_or(0, |zipf| zipf.rank(at, cursor.contents));
+        cursor.first + cursor.ranks.at(rank)
     }
 
     #[cold]
-    fn find(&self, duplicate: u64, place: &mut Place) {
+    fn find(&self, duplicate: u64, cursor: &mut Cursor) {
         let number = match duplicate.checked_sub(self.settled) {
             Some(beyond) => self.growing.len() as u64 + beyond / self.length,
             None => self.growing.partition_point(|round| round.start <= duplicate) as u64 - 1,
@@ -305,13 +304,13 @@ impl Rounds {
             Some(round) => *round,
             None => self.range(start(number), self.shares.new_before(start(number - 1))),
         };
-        *place = Place {
+        *cursor = Cursor {
             start: round.start,
             end: start(number + 1),
             number,
             first: round.first,
             contents: round.contents,
-            ..Place::default()
+            ..Cursor::default()
         };
     }
 
@@ -320,11 +319,11 @@ impl Rounds {
     }
 }
 
-/// The nth of some contents in proportion to n^-theta.
+/// Zipf's law: the nth of some contents has a weight of n^-theta.
 #[derive(Debug, Clone)]
 struct Zipf {
     theta: f64,
-    /// Sums of the first weights.
+    /// Cumulative weights of the first ranks.
     sums: Vec<f64>,
 }
 
@@ -338,7 +337,7 @@ impl Zipf {
         Self { theta, sums: (1..=EXACT_RANKS).map(weight).collect() }
     }
 
-    /// The integral of x^-theta from the end of the exact ranks to the middle above `n`.
+    /// The integral of x^-theta from the end of the exact ranks to n + 1/2 (the midpoint rule for the sum of weights).
     fn beyond(&self, n: f64) -> f64 {
         let (from, to) = (EXACT_RANKS as f64 + 0.5, n + 0.5);
         let power = 1.0 - self.theta;

@@ -9,7 +9,7 @@ use crate::share::Share;
 use crate::strata::{Runs, STRATUM, Strata, mix};
 use crate::streams::Streams;
 use crate::texture::Textures;
-use crate::{Compress, ContentSpec, Kind, Parts, Profile, ProfileSource, Scope, saving};
+use crate::{Compress, ContentKind, ContentSpec, Parts, Profile, ProfileSource, Scope, saving};
 
 /// Blocks that are packed to find out what a distribution saves.
 const PACKED: u64 = 4 * STRATUM;
@@ -248,25 +248,26 @@ impl Layouts {
         }
     }
 
-    /// The layout of a content. `by_lane`: its lane says which size it has among all, in 4096ths.
+    /// The layout of a content. `by_series`: its series says which size it has among all, in 4096ths.
     #[inline]
-    pub fn of(&self, parts: &Parts, by_lane: bool) -> Layout {
+    pub fn of(&self, parts: &Parts, by_series: bool) -> Layout {
         match self {
             Self::One(layout) => *layout,
             Self::Mixed { share, packed, plain } => {
-                let takes = if by_lane {
-                    share.before(u64::from(parts.lane) + 1) > share.before(u64::from(parts.lane))
+                let takes = if by_series {
+                    share.before(u64::from(parts.series) + 1)
+                        > share.before(u64::from(parts.series))
                 } else {
                     share.takes(parts.ordinal)
                 };
                 if takes { *packed } else { *plain }
             }
             Self::Many { layouts, strata } => {
-                let at = if by_lane { u64::from(parts.lane) } else { strata.at(parts.ordinal) };
+                let at = if by_series { u64::from(parts.series) } else { strata.at(parts.ordinal) };
                 layouts[at as usize]
             }
             Self::Ordered { layouts, order } => {
-                layouts[usize::from(order[turned(parts.ordinal, parts.lane)])]
+                layouts[usize::from(order[turned(parts.ordinal, parts.series)])]
             }
         }
     }
@@ -275,7 +276,7 @@ impl Layouts {
     pub fn of_pool(&self, parts: &Parts) -> Layout {
         match self {
             Self::Mixed { plain, .. } => *plain,
-            _ => self.of(&Parts { kind: Kind::New, ..*parts }, false),
+            _ => self.of(&Parts { kind: ContentKind::New, ..*parts }, false),
         }
     }
 }

@@ -4,14 +4,22 @@ use std::sync::atomic::Ordering;
 
 use units::Seed;
 
-use crate::ahead::{Ahead, ROW};
 use crate::contents::Order;
-use crate::live::{Held, Live};
-use crate::rounds::Place;
-use crate::{ContentId, ContentSpec, Contents, Kind, Layout, Mismatch, Part, Path};
+use crate::live::{Live, LiveBlock};
+use crate::look_ahead::LookAhead;
+use crate::next_block::ROW;
+use crate::rounds::Cursor;
+use crate::{ContentId, ContentKind, ContentSpec, Contents, Layout, Mismatch, Part, Path};
 
 /// Positions that a job takes at a time where all jobs take theirs from one counter: those that it looks ahead at.
 const CHUNK: u64 = ROW as u64;
+
+impl Contents {
+    /// What job number `job`, counted from 0, writes.
+    pub fn source(&self, job: u32) -> Source {
+        Source::of(self.clone(), job)
+    }
+}
 
 /// What one job writes: content ids in order, and the bytes that they stand for. Deterministic from what it is made of.
 ///
@@ -22,13 +30,13 @@ const CHUNK: u64 = ROW as u64;
 pub struct Source {
     contents: Contents,
     job: u32,
-    lane: u16,
+    series: u16,
     position: u64,
     /// End of the positions that are this job's.
     end: u64,
-    place: Place,
+    place: Cursor,
     /// What the written scope holds next.
-    ahead: Ahead,
+    ahead: LookAhead,
 }
 
 impl Source {
@@ -48,11 +56,11 @@ impl Source {
         let shared = contents.0.shared;
         Self {
             job,
-            lane: if shared { 0 } else { job as u16 },
+            series: if shared { 0 } else { job as u16 },
             position: 0,
             end: if shared { 0 } else { u64::MAX },
-            place: Place::default(),
-            ahead: Ahead::none(),
+            place: Cursor::default(),
+            ahead: LookAhead::none(),
             contents,
         }
     }
@@ -73,7 +81,7 @@ impl Source {
         if self.contents.0.shared {
             self.contents.seek(position);
             self.end = self.position;
-            self.ahead = Ahead::none();
+            self.ahead = LookAhead::none();
         } else {
             self.position = position;
         }
@@ -106,10 +114,10 @@ impl Source {
         }
         let position = self.position;
         let (contents, place) = (&self.contents, &mut self.place);
-        let names = contents.names(self.lane);
+        let first_ids = contents.first_ids(self.series);
         match &contents.0.order {
             Order::Written(written) => self.ahead.refill(position, contents, |ids| {
-                written.row(position, names, ids, place);
+                written.row(position, first_ids, ids, place);
             }),
             Order::Live(live) => {
                 let id = self.live(live, position, address);
@@ -131,7 +139,7 @@ impl Source {
         match &self.contents.0.order {
             Order::Written(written) => {
                 let next = written.at_anywhere(position, &self.contents.0.nowhere);
-                self.contents.names(self.lane).of(next)
+                self.contents.first_ids(self.series).of(next)
             }
             Order::Live(live) => self.live(live, position, address),
         }
@@ -141,7 +149,7 @@ impl Source {
     pub fn row(&self) -> Option<ContentId> {
         match &self.contents.0.order {
             Order::Written(written) if written.all_new() => {
-                Some(self.contents.names(self.lane).new)
+                Some(self.contents.first_ids(self.series).new)
             }
             _ => None,
         }
@@ -152,7 +160,7 @@ impl Source {
         match &self.contents.0.order {
             Order::Written(written) => {
                 let next = written.at(position, &mut self.place);
-                self.contents.names(self.lane).of(next)
+                self.contents.first_ids(self.series).of(next)
             }
             Order::Live(live) => self.live(live, position, address),
         }
@@ -163,9 +171,9 @@ impl Source {
         // A number that no other write of any job has.
         let write = position * u64::from(self.contents.0.jobs) + u64::from(self.job);
         match live.at(address, write) {
-            Held::Zero => ContentId::ZERO,
-            Held::New(size) => self.contents.id_of(Kind::New, size, write),
-            Held::Pool(content) => self.contents.id_of(Kind::Pool, 0, content),
+            LiveBlock::Zero => ContentId::ZERO,
+            LiveBlock::New(size) => self.contents.id_of(ContentKind::New, size, write),
+            LiveBlock::Pool(content) => self.contents.id_of(ContentKind::Pool, 0, content),
         }
     }
 
@@ -191,14 +199,14 @@ impl Source {
         &mut self,
         address: u64,
         buffer: &mut [u8],
-        mut told: impl FnMut(usize, ContentId),
+        mut on_block: impl FnMut(usize, ContentId),
     ) {
         let unit = self.contents.0.unit;
         for (n, block) in buffer.chunks_mut(unit).enumerate() {
             let place = self.next(address + n as u64);
             let (id, root) = self.ahead.at(place);
             self.contents.grow(id, root, block);
-            told(n, id);
+            on_block(n, id);
         }
     }
 

@@ -1,10 +1,9 @@
 //! What content is asked for.
 
-use reduce::{BLOCK, fragments_per_block};
+use reduce::BLOCK;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Percent};
 
-use crate::sizes::Sizes;
 use crate::{Compress, ContentError, Distance, Domain, Popularity, ProfileSource, Scope, Texture};
 
 /// How far back duplicates reach unless told otherwise, in distinct blocks.
@@ -79,26 +78,6 @@ impl Default for ContentSpec {
     }
 }
 
-/// What an ask comes to when it is met.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Expected {
-    /// Duplicates among all written blocks (live scope: among all that addresses hold), percent.
-    pub duplicate_percent: f64,
-    /// What LZ4 saves on distinct blocks that are not zero, percent.
-    pub lz4_saving_percent: f64,
-    /// Mean LZ4 size of distinct blocks that are not zero, bytes.
-    pub lz4_size_mean_bytes: f64,
-    /// Whether all blocks that are not zero have that size.
-    pub alike: bool,
-    /// Zero blocks among all written blocks, percent.
-    pub zero_percent: f64,
-    /// Blocks that VDO's packer puts into one physical block, where all have one size; 1 when it can do nothing.
-    pub fragments_per_block: u32,
-    /// What VDO's packer saves on distinct blocks that are not zero, written once and without flushes, percent;
-    /// `None` for blocks that are not of 4096 bytes.
-    pub packer_saving_percent: Option<f64>,
-}
-
 impl ContentSpec {
     /// How far back a duplicate of the distance `recent` may reach, in distinct blocks.
     pub fn window_blocks(&self) -> u64 {
@@ -108,31 +87,6 @@ impl ContentSpec {
     /// The block that duplicates, zeros and sizes count in, bytes.
     pub fn unit(&self) -> usize {
         usize::try_from(self.block.0).unwrap_or(BLOCK)
-    }
-
-    /// The mean LZ4 size of blocks that are not zero, bytes (rounded); the whole block when LZ4 is to gain nothing.
-    pub fn lz4_target_bytes(&self) -> usize {
-        self.sizes().mean_bytes().round() as usize
-    }
-
-    /// What the written blocks will be found to be.
-    pub fn expected(&self) -> Expected {
-        let sizes = self.sizes();
-        let mean = sizes.mean_bytes();
-        let (duplicate, zero) = self.shares();
-        Expected {
-            duplicate_percent: 100.0 * duplicate,
-            lz4_saving_percent: 100.0 * (1.0 - mean / self.unit() as f64),
-            lz4_size_mean_bytes: mean,
-            alike: matches!(sizes, Sizes::One(_)),
-            zero_percent: 100.0 * zero,
-            fragments_per_block: if self.unit() == BLOCK {
-                fragments_per_block(mean.round() as usize)
-            } else {
-                1
-            },
-            packer_saving_percent: (self.unit() == BLOCK).then(|| sizes.packer_saving_percent()),
-        }
     }
 
     /// The content on one line: `dedupe 50%, compress 2.5x`. Empty when nothing dedupes, compresses or is zero.

@@ -1,41 +1,41 @@
-//! Order without regularity: numbers 0 to 4095 in a random-looking order in which every aligned run of 16 has one of
-//! each sixteenth of the range, and every aligned run of 256 one of each 256th.
+//! A stratified order: the numbers 0 to 4095 in a random-looking order, in which every aligned run of 16 places has one number of each
+//! sixteenth of the range, and every aligned run of 256 one of each 256th.
 //!
-//! So what is chosen by the number (a class, a size) has its share in every short stretch, and no stride, pattern or
-//! packer meets a period. A base-16 radical inverse with its digits permuted (Owen's scrambling).
+//! What is chosen by the number (a class, a size) so has its share in every short stretch, and no stride meets a period. It is a base-16
+//! radical inverse with permuted digits (A. B. Owen's scrambling, 1995).
 
-/// Numbers in a stratum.
+/// Numbers, and places, of a stratum.
 pub(crate) const STRATUM: u64 = 1 << BITS;
 const BITS: u32 = 12;
 
-/// An order of the numbers of all strata.
+/// The order of the numbers in all strata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Strata {
     salt: u64,
     runs: Runs,
 }
 
-/// How long numbers that follow each other stay together.
+/// Lengths of the runs in which consecutive numbers stay together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Runs {
-    /// In runs of 2^this,
+    /// log2 of the length of most runs.
     pub bits: u32,
-    /// but twice as long in so many of 65,536 strata, which are spread evenly.
+    /// Strata of 65,536 in which runs are twice as long; spread evenly.
     pub longer: u32,
 }
 
 impl Runs {
-    /// The exponent in a stratum.
+    /// log2 of the length of runs in a stratum.
     #[inline]
     fn bits_in(self, stratum: u64) -> u32 {
         let longer = u64::from(self.longer);
-        // Half a step ahead, so that the first strata have their share too.
+        // Rounded, so that the first strata have their share too.
         let upto = |n: u64| n.wrapping_mul(longer).wrapping_add(1 << 15) >> 16;
         (self.bits + u32::from(upto(stratum + 1) > upto(stratum))).min(BITS)
     }
 }
 
-/// The finaliser of SplitMix64.
+/// The finaliser of SplitMix64 (Steele, Lea and Flood 2014, constants of Stafford's variant 13).
 #[inline]
 pub(crate) fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -43,7 +43,7 @@ pub(crate) fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A permutation of 0..2^`bits`, up to 16 numbers, drawn by `hash`.
+/// A permutation of 0..2^`bits` (at most 16 numbers) drawn by `hash`: additions, odd multiplications and xor-shifts, each invertible.
 #[inline]
 fn permute(hash: u64, bits: u32, x: u64) -> u64 {
     let mask = (1 << bits) - 1;
@@ -60,7 +60,7 @@ impl Strata {
         Self { salt: seed.0, runs: Runs::default() }
     }
 
-    /// The same, with neighbours together in runs, at most a stratum long.
+    /// The same, with consecutive numbers together in runs.
     pub fn in_runs(self, runs: Runs) -> Self {
         Self { runs, ..self }
     }
@@ -100,12 +100,12 @@ mod tests {
                     sorted.sort_unstable();
                     assert!(sorted.into_iter().eq(0..STRATUM));
                     if run_bits == 0 {
-                        for (length, cells) in [(16, 16), (256, 256)] {
+                        for (length, parts) in [(16, 16), (256, 256)] {
                             for stretch in numbers.chunks(length) {
-                                let mut cells: Vec<_> =
-                                    stretch.iter().map(|x| x * cells / STRATUM).collect();
-                                cells.sort_unstable();
-                                assert!(cells.into_iter().eq(0..length as u64));
+                                let mut parts: Vec<_> =
+                                    stretch.iter().map(|x| x * parts / STRATUM).collect();
+                                parts.sort_unstable();
+                                assert!(parts.into_iter().eq(0..length as u64));
                             }
                         }
                     }

@@ -1,39 +1,37 @@
-//! Duplicates in streams: each stream has its share of the new blocks and of the duplicates, and its duplicates come a
-//! given distance after their content was last written. So a histogram of distances, or the distances and numbers of
-//! copies of real data, are reproduced with two tables of 4096 entries.
+//! Duplicates in streams, which reproduce a histogram of distances, or the distances and copies of a profile.
 //!
-//! The kth copy of a content comes when the stream has written k lags more of new blocks; which of a window of contents
-//! comes first is permuted. Until a lag of new blocks has been written there is nothing that far back: duplicates are
-//! then of the older half of what the stream has written.
+//! Each stream has a share of the new blocks and of the duplicates, dealt by two tables of 4096 entries. The kth copy of a content comes
+//! when its stream has written k lags more of new blocks, in permuted order within a window; before a lag has been written,
+//! duplicates are of the older half of the stream.
 
 use units::{Permutation, Seed};
 
+use crate::next_block::NextBlock;
 use crate::shares::Shares;
 use crate::strata::{STRATUM, Strata, mix};
-use crate::written::Next;
 use crate::{DistanceShare, Profile};
 
-/// Parts that shares of a stream are kept to.
+/// Denominator of a stream's duplicates per new block.
 const WHOLE: u64 = 1_000_000_000;
-/// New blocks of a stream between copies below which its order is too coarse for its distance.
+/// With fewer new blocks of a stream between two copies, the stream is too coarse for its distance.
 const COARSE: f64 = 4.0;
-/// Contents that have fewer than this many of 4096 new blocks are kept as a set that comes again and again.
+/// Contents with fewer than this many of 4096 new blocks become a pool that comes again and again.
 const FEW: f64 = 2.0;
 
-/// Duplicates for each new block from which on contents can come again at once: with fewer, the next duplicate is too late for the
-/// packer, and near duplicates are of whatever came as far before as they say.
+/// Duplicates per new block from which on a content can be repeated at once. With fewer, the next duplicate comes after the packer
+/// has written the content, and near duplicates go by their distance alone.
 const ENOUGH: f64 = 0.4;
 
-/// Most contents that are looked at for one that belongs to no stream.
+/// Most contents that are searched for one of no stream.
 const TRIED: u64 = 512;
 
-/// One kind of duplicates, before shares are rounded to 4096ths.
+/// Duplicates of one range of distances, before shares are rounded to 4096ths.
 #[derive(Debug, Clone, Copy)]
-struct Cell {
+struct DistanceBin {
     /// Nearest and farthest, distinct blocks.
     from: u64,
     to: u64,
-    /// Contents that come again in this way.
+    /// Contents that are repeated at these distances.
     contents: f64,
     /// Duplicates.
     duplicates: f64,
@@ -41,21 +39,21 @@ struct Cell {
 
 #[derive(Debug, Clone, Copy)]
 enum Reach {
-    /// This far back among all new blocks.
+    /// At this distance among all new blocks.
     Near { from: u64, to: u64 },
-    /// The newest of the contents that come again at once.
+    /// The newest content that is to be repeated at once.
     Newest,
-    /// In the stream: `windows` windows of `window` contents for each copy.
+    /// `windows` windows of `window` contents of the stream back, for each copy.
     Lag { window: u64, windows: u64 },
-    /// One of a set, the `first`th of all sets.
+    /// One of `contents` contents of the pool, from `first` on.
     Pool { first: u64, contents: u64 },
 }
 
 impl Reach {
     /// Whether fewer than [`COARSE`] new blocks of a stream of its own would come between copies. `contents`: all of them.
-    fn is_near(cell: &Cell, contents: f64) -> bool {
-        let new = cell.contents * STRATUM as f64 / contents;
-        let middle = (cell.from + cell.to) as f64 / 2.0;
+    fn is_near(bin: &DistanceBin, contents: f64) -> bool {
+        let new = bin.contents * STRATUM as f64 / contents;
+        let middle = (bin.from + bin.to) as f64 / 2.0;
         middle * new / (STRATUM as f64) < COARSE || new < 1.0
     }
 }
@@ -63,11 +61,11 @@ impl Reach {
 #[derive(Debug, Clone)]
 struct Stream {
     reach: Reach,
-    /// New blocks of 4096, at these places.
+    /// The places of the stream's new blocks among 4096.
     places: Vec<u16>,
     /// Duplicates of 4096.
     duplicates: u64,
-    /// Duplicates before new block v of the stream: v x `per` / `of`.
+    /// Duplicates per new block of the stream, as the fraction `per` / `of`.
     per: u64,
     of: u64,
 }
@@ -77,51 +75,57 @@ struct Stream {
 pub(crate) struct Streams {
     seed: u64,
     shares: Shares,
-    /// Of 4096 new blocks, those that come again with the first duplicate after them.
+    /// Of 4096 new blocks, those that are repeated by the first duplicate after them.
     near: Vec<u16>,
     streams: Vec<Stream>,
-    /// For each of 4096 new blocks: whether it is of no stream.
+    /// For each of 4096 new blocks: whether it belongs to no stream.
     free: Vec<bool>,
     /// For each of 4096 duplicates: its stream, and its number among those of the stream.
     turns: Vec<(u16, u16)>,
 }
 
 impl Streams {
-    /// Streams with the distances that are asked for; contents come equally often in all of them.
+    /// Streams of these distances; contents are repeated equally often in all of them.
     pub fn of_distances(distances: &[DistanceShare], shares: Shares, seed: Seed) -> Self {
-        let cells: Vec<_> = distances
+        let bins: Vec<_> = distances
             .iter()
-            .map(|d| Cell { from: d.from, to: d.to, contents: d.weight, duplicates: d.weight })
+            .map(|d| DistanceBin {
+                from: d.from,
+                to: d.to,
+                contents: d.weight,
+                duplicates: d.weight,
+            })
             .collect();
-        let weights: f64 = cells.iter().map(|c| c.contents).sum();
-        Self::new(&cells, weights, shares, seed)
+        let weights: f64 = bins.iter().map(|c| c.contents).sum();
+        Self::new(&bins, weights, shares, seed)
     }
 
     /// Streams with the distances and copies of `profile`.
     pub fn of_profile(profile: &Profile, shares: Shares, seed: Seed) -> Self {
-        let mut cells: Vec<_> = Self::cells(profile).collect();
+        let mut bins: Vec<_> = Self::bins(profile).collect();
         let pooled: f64 =
-            cells.iter().filter(|c| Self::is_pool(c, profile)).map(|c| c.contents).sum();
+            bins.iter().filter(|c| Self::is_pool(c, profile)).map(|c| c.contents).sum();
         let contents = (profile.blocks.unique as f64 - pooled).max(1.0);
-        // Those whose packing was cancelled come again at once, and what else there is of their kind as far away as it says.
+        // Contents whose packing was cancelled (`near` of the sizes) are repeated at once; other near duplicates keep their distance.
         let held: u64 = profile.sizes.iter().map(|size| size.near).sum();
-        let is_near = |c: &Cell| !Self::is_pool(c, profile) && Reach::is_near(c, contents);
-        let all = |of: fn(&Cell) -> f64| cells.iter().filter(|c| is_near(c)).map(of).sum::<f64>();
+        let is_near = |c: &DistanceBin| !Self::is_pool(c, profile) && Reach::is_near(c, contents);
+        let all =
+            |of: fn(&DistanceBin) -> f64| bins.iter().filter(|c| is_near(c)).map(of).sum::<f64>();
         let (near, copies) = (all(|c| c.contents), all(|c| c.duplicates));
         let dense = profile.blocks.duplicate as f64 >= ENOUGH * profile.blocks.unique as f64;
         let held = if dense { (held as f64).min(near) } else { 0.0 };
         if held > 0.0 {
-            for cell in cells.iter_mut().filter(|cell| is_near(cell)) {
-                cell.duplicates = cell.contents * (1.0 - held / near);
+            for bin in bins.iter_mut().filter(|bin| is_near(bin)) {
+                bin.duplicates = bin.contents * (1.0 - held / near);
             }
-            cells.retain(|cell| cell.duplicates > 0.0);
+            bins.retain(|bin| bin.duplicates > 0.0);
             let duplicates = (copies - near).max(0.0);
-            cells.push(Cell { from: 0, to: 0, contents: held, duplicates });
+            bins.push(DistanceBin { from: 0, to: 0, contents: held, duplicates });
         }
-        Self::new(&cells, contents, shares, seed)
+        Self::new(&bins, contents, shares, seed)
     }
 
-    /// For each place in a stratum of new blocks: whether its content comes again at once. The same for every seed.
+    /// For each of 4096 new blocks: whether its content is repeated at once. The same for every seed.
     pub fn near_places(profile: &Profile) -> Vec<bool> {
         let streams = Self::of_profile(profile, Shares::new(0.5, 0.0), Seed(0));
         let mut near = vec![false; STRATUM as usize];
@@ -129,8 +133,8 @@ impl Streams {
         near
     }
 
-    fn cells(profile: &Profile) -> impl Iterator<Item = Cell> {
-        profile.reuse.iter().filter(|row| row.duplicates > 0).map(|row| Cell {
+    fn bins(profile: &Profile) -> impl Iterator<Item = DistanceBin> {
+        profile.reuse.iter().filter(|row| row.duplicates > 0).map(|row| DistanceBin {
             from: row.distance_from.max(1),
             to: row.distance_to.max(row.distance_from).max(1),
             contents: row.contents as f64,
@@ -138,39 +142,39 @@ impl Streams {
         })
     }
 
-    fn is_pool(cell: &Cell, profile: &Profile) -> bool {
-        cell.contents * STRATUM as f64 / (profile.blocks.unique.max(1) as f64) < FEW
-            && cell.duplicates > 4.0 * cell.contents
+    fn is_pool(bin: &DistanceBin, profile: &Profile) -> bool {
+        bin.contents * STRATUM as f64 / (profile.blocks.unique.max(1) as f64) < FEW
+            && bin.duplicates > 4.0 * bin.contents
     }
 
-    /// Contents of `profile` that are kept as sets: the first copy of each stands where a duplicate would.
+    /// Contents of `profile` that are in the pool: the first copy of each takes the place of a duplicate.
     pub fn pooled(profile: &Profile) -> u64 {
-        Self::cells(profile).filter(|c| Self::is_pool(c, profile)).map(|c| c.contents as u64).sum()
+        Self::bins(profile).filter(|c| Self::is_pool(c, profile)).map(|c| c.contents as u64).sum()
     }
 
-    fn new(cells: &[Cell], contents: f64, shares: Shares, seed: Seed) -> Self {
+    fn new(bins: &[DistanceBin], contents: f64, shares: Shares, seed: Seed) -> Self {
         let of_all = STRATUM as f64 / contents;
         let mut pool = 0;
         let mut reaches = Vec::new();
         let mut news = Vec::new();
-        for cell in cells {
-            let new = cell.contents * of_all;
+        for bin in bins {
+            let new = bin.contents * of_all;
             let (middle, half) =
-                ((cell.from + cell.to) as f64 / 2.0, (cell.to - cell.from) as f64 / 2.0);
+                ((bin.from + bin.to) as f64 / 2.0, (bin.to - bin.from) as f64 / 2.0);
             let per_new = new / STRATUM as f64;
-            if cell.to == 0 {
+            if bin.to == 0 {
                 reaches.push(Reach::Newest);
                 news.push(new);
-            } else if new < FEW && cell.duplicates > 4.0 * cell.contents {
-                let contents = (cell.contents as u64).max(1);
+            } else if new < FEW && bin.duplicates > 4.0 * bin.contents {
+                let contents = (bin.contents as u64).max(1);
                 reaches.push(Reach::Pool { first: pool, contents });
                 pool += contents;
                 news.push(0.0);
-            } else if Reach::is_near(cell, contents) {
-                reaches.push(Reach::Near { from: cell.from, to: cell.to });
+            } else if Reach::is_near(bin, contents) {
+                reaches.push(Reach::Near { from: bin.from, to: bin.to });
                 news.push(0.0);
             } else {
-                // As wide as the range allows, around its middle, less what the order of streams varies.
+                // As wide as the range allows around its middle, less the variation by the order of streams.
                 let widest = (0.9 * half * per_new - 1.5).max(1.0);
                 let windows = (middle * per_new / widest).ceil().max(1.0);
                 let window = (middle * per_new / windows).round().max(1.0);
@@ -178,7 +182,7 @@ impl Streams {
                 news.push(new);
             }
         }
-        let duplicates: Vec<_> = cells.iter().map(|c| c.duplicates).collect();
+        let duplicates: Vec<_> = bins.iter().map(|c| c.duplicates).collect();
         Self::build(&reaches, &news, &duplicates, shares, seed)
     }
 
@@ -191,7 +195,7 @@ impl Streams {
     ) -> Self {
         let (news, duplicates) =
             (rounded(news, STRATUM as f64), rounded(duplicates, duplicates.iter().sum()));
-        // By no seed: sizes are dealt to these places too, and are those of all targets.
+        // Not by the seed: sizes are dealt to the same places, and are the same for all targets.
         let new_turns = deal(&news, Strata::new(Seed(0).derive("streams of new blocks")));
         let turns = deal(&duplicates, Strata::new(seed.derive("streams of duplicates")));
         let is_newest = |reach: &Reach| matches!(reach, Reach::Newest);
@@ -224,60 +228,60 @@ impl Streams {
         Self { seed: seed.0, shares, near, streams, free, turns }
     }
 
-    /// Contents that come again at once among the first `new`.
+    /// Contents that are repeated at once, among the first `new`.
     fn near_before(&self, new: u64) -> u64 {
         let here = self.near.partition_point(|&place| u64::from(place) < new % STRATUM);
         new / STRATUM * self.near.len() as u64 + here as u64
     }
 
-    /// The newest content that comes again at once, of the first `new`.
+    /// The newest of these among the first `new`.
     fn newest(&self, new: u64) -> Option<u64> {
         let (number, each) = (self.near_before(new).checked_sub(1)?, self.near.len() as u64);
         Some(number / each * STRATUM + u64::from(self.near[(number % each) as usize]))
     }
 
     /// What duplicate number `duplicate` is, when `new` contents have been written.
-    pub fn at(&self, duplicate: u64, new: u64) -> Next {
+    pub fn at(&self, duplicate: u64, new: u64) -> NextBlock {
         let mut duplicate = duplicate;
         if !self.near.is_empty() {
             let before = duplicate.checked_sub(1).map_or(0, |last| self.shares.new_before(last));
             let given = self.near_before(before);
             if self.near_before(new) > given {
-                return Next::Again(self.newest(new).unwrap_or(new - 1));
+                return NextBlock::Again(self.newest(new).unwrap_or(new - 1));
             }
             duplicate -= given.min(duplicate);
         }
         let (stratum, turn) = (duplicate / STRATUM, self.turns[(duplicate % STRATUM) as usize]);
         let draw = mix(self.seed ^ mix(duplicate));
         let Some(stream) = self.streams.get(usize::from(turn.0)) else {
-            return Next::Again(new - 1);
+            return NextBlock::Again(new - 1);
         };
         let number = stratum * stream.duplicates + u64::from(turn.1);
         match stream.reach {
             Reach::Pool { first, contents } => {
                 let order = Permutation::new(contents, Seed(self.seed ^ mix(number / contents)));
-                Next::Pool(first + order.at(number % contents))
+                NextBlock::Pool(first + order.at(number % contents))
             }
             Reach::Near { from, to } => {
                 let back = from + draw % (to - from + 1);
                 let content = if back <= new { new - back } else { draw % new };
-                // Rather of a content that no stream counts the copies of.
+                // Preferably of a content of no stream: streams count the copies of theirs.
                 let free = |content: &u64| self.free[(content % STRATUM) as usize];
                 let nearest =
                     (content.saturating_sub((2 * to).clamp(64, TRIED))..=content).rev().find(free);
-                Next::Again(nearest.unwrap_or(content))
+                NextBlock::Again(nearest.unwrap_or(content))
             }
-            Reach::Newest => Next::Again(self.newest(new).unwrap_or(new - 1)),
+            Reach::Newest => NextBlock::Again(self.newest(new).unwrap_or(new - 1)),
             Reach::Lag { window, windows } => {
                 let content = stream.lagging(number, window, windows, draw, self.seed);
-                Next::Again(if content < new { content } else { new - 1 - draw % new.min(16) })
+                NextBlock::Again(if content < new { content } else { new - 1 - draw % new.min(16) })
             }
         }
     }
 }
 
 impl Stream {
-    /// The content, by its number among all, of the stream's duplicate `number`.
+    /// The content of the stream's duplicate `number`, by its ordinal.
     fn lagging(&self, number: u64, window: u64, windows: u64, draw: u64, seed: u64) -> u64 {
         let (per, of) = (u128::from(self.per.max(1)), u128::from(self.of.max(1)));
         // The stream has written this many new blocks, and this is the kth duplicate since.
@@ -288,7 +292,7 @@ impl Stream {
                 let order = Permutation::new(window, Seed(mix(seed ^ mix(at << 16 ^ copy))));
                 at * window + order.at(new % window)
             }
-            // The older half of what there is: as far back as can be.
+            // Nothing is that old yet: one of the older half.
             None => draw % (new / 2).max(1),
         };
         let each = self.places.len().max(1) as u64;
@@ -297,7 +301,7 @@ impl Stream {
     }
 }
 
-/// Whole 4096ths nearest to `weights` of `whole`, which sum to as many as the weights do (largest remainder).
+/// `weights` of `whole` as whole 4096ths that keep their sum (the method of largest remainders).
 fn rounded(weights: &[f64], whole: f64) -> Vec<u64> {
     let scale = if whole > 0.0 { STRATUM as f64 / whole } else { 0.0 };
     let exact: Vec<f64> = weights.iter().map(|w| w * scale).collect();
@@ -310,7 +314,7 @@ fn rounded(weights: &[f64], whole: f64) -> Vec<u64> {
     parts
 }
 
-/// Deals 4096 turns out to streams with these shares, evenly: the stream, and its number among the stream's turns.
+/// Deals 4096 turns evenly to streams with these shares: for each turn the stream, and its number within the stream.
 fn deal(shares: &[u64], strata: Strata) -> Vec<Option<(u16, u16)>> {
     let ends: Vec<u64> = shares
         .iter()
@@ -341,17 +345,17 @@ mod tests {
     /// Distances from the last writing, in distinct blocks, and copies of each content.
     fn observe(spec: &ContentSpec, skip: u64, take: u64) -> (Vec<u64>, HashMap<u64, u64>) {
         let written = crate::written::Written::new(spec, Seed(4));
-        let mut place = crate::rounds::Place::default();
+        let mut place = crate::rounds::Cursor::default();
         let (mut new, mut last, mut distances) = (0, HashMap::new(), Vec::new());
         let mut copies = HashMap::new();
         for n in 0..take {
             match written.at(n, &mut place) {
-                Next::New(content) => {
+                NextBlock::New(content) => {
                     new += 1;
                     last.insert(content, new);
                     copies.insert(content, 1);
                 }
-                Next::Again(content) => {
+                NextBlock::Again(content) => {
                     let before = last.insert(content, new).unwrap();
                     if n >= skip {
                         distances.push((new - before + 1).max(1));

@@ -1,32 +1,17 @@
-//! The written scope: what comes next in the order of writing: a new block, a zero block, or a duplicate, and of which.
+//! The written scope: what each position in the order of writing holds (a new block, a zero block, or a duplicate of which content).
 //!
-//! All of it is a function of the position in the order of writing, so that it can be asked for any position, by any
-//! number of jobs, after any restart. Shares are kept by counting, not by drawing: after any number of blocks each
-//! count is within one of what was asked.
+//! It is a pure function of spec, seed and position, so that any number of jobs can ask for any position, also after a restart.
+//! [`Shares`] deal the kinds by counting: after any number of blocks each count is within one of what was asked.
 
 use units::Seed;
 
-use crate::ahead::ROW;
-use crate::names::Names;
-use crate::rounds::{Place, Rounds};
+use crate::next_block::{FirstIds, NextBlock, ROW};
+use crate::rounds::{Cursor, Rounds};
 use crate::shares::{Block, Shares};
 use crate::streams::Streams;
 use crate::{ContentId, ContentSpec, Distance, Popularity, ProfileSource};
 
-/// What one written block is to hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Next {
-    /// Zeros.
-    Zero,
-    /// The content with this ordinal, for the first time.
-    New(u64),
-    /// The content with this ordinal, again.
-    Again(u64),
-    /// One of the few contents that come very often.
-    Pool(u64),
-}
-
-/// Which content a duplicate is of.
+/// How the content of a duplicate is found.
 #[derive(Debug, Clone)]
 enum References {
     Previous,
@@ -34,7 +19,7 @@ enum References {
     Streams(Box<Streams>),
 }
 
-/// What stands where in the order of writing.
+/// The order of writing of one job, or of all that share one.
 #[derive(Debug, Clone)]
 pub(crate) struct Written {
     shares: Shares,
@@ -42,19 +27,19 @@ pub(crate) struct Written {
 }
 
 impl Written {
-    /// The order of `spec`, which was validated; what cannot be is cut to what can.
+    /// The order of a validated `spec`; impossible values are cut to the nearest possible ones.
     pub fn new(spec: &ContentSpec, seed: Seed) -> Self {
         let (again, zero) = spec.shares();
         let window = spec.window_blocks();
         if let Some(profile) = spec.profile.as_ref().and_then(ProfileSource::loaded) {
-            // Contents kept as sets stand where duplicates would, their first copies too.
+            // Contents kept as sets take the places of duplicates, their first copies too.
             let pooled = Streams::pooled(profile) as f64 / profile.blocks.total.max(1) as f64;
             let shares = Shares::new(again + pooled, zero);
             let streams = Streams::of_profile(profile, shares, seed);
             return Self { shares, references: References::Streams(Box::new(streams)) };
         }
         let shares = Shares::new(again, zero);
-        // Copies of one content that are out of line alike are in line with each other: one of each, if that can be.
+        // Two misaligned copies of one content would be aligned to each other: at most one misaligned copy each, where possible.
         let popularity = match spec.misaligned {
             Some(_) if spec.popularity == Popularity::Uniform && shares.again_per_new() < 0.97 => {
                 Popularity::Cap(2)
@@ -74,62 +59,70 @@ impl Written {
         Self { shares, references: references.unwrap_or(References::Previous) }
     }
 
-    /// What `position` holds. `place` is the caller's memory between calls; it changes speed, never the answer.
+    /// What `position` holds. `cursor` caches lookups between calls: it changes speed, never the answer.
     #[inline]
-    pub fn at(&self, position: u64, place: &mut Place) -> Next {
+    pub fn at(&self, position: u64, cursor: &mut Cursor) -> NextBlock {
         match (self.shares.at(position), &self.references) {
             (Block::Again { duplicates, .. }, References::Rounds(rounds)) => {
-                Next::Again(rounds.at(duplicates, place))
+                NextBlock::Again(rounds.at(duplicates, cursor))
             }
-            (block, _) => self.without_place(block),
+            (block, _) => self.without_cursor(block),
         }
     }
 
-    /// The same for who stands `nowhere`: only where duplicates are dealt in rounds does it take a copy of that.
+    /// The same without a cursor of one's own: a fresh one, `nowhere`, is copied only where duplicates come in rounds.
     #[inline]
-    pub fn at_anywhere(&self, position: u64, nowhere: &Place) -> Next {
+    pub fn at_anywhere(&self, position: u64, nowhere: &Cursor) -> NextBlock {
         match (self.shares.at(position), &self.references) {
             (Block::Again { duplicates, .. }, References::Rounds(rounds)) => {
-                Next::Again(rounds.at(duplicates, &mut nowhere.clone()))
+                NextBlock::Again(rounds.at(duplicates, &mut nowhere.clone()))
             }
-            (block, _) => self.without_place(block),
+            (block, _) => self.without_cursor(block),
         }
     }
 
-    /// What a block that is not dealt in rounds holds.
+    /// What a block holds that is no duplicate in rounds.
     #[inline]
-    fn without_place(&self, block: Block) -> Next {
+    fn without_cursor(&self, block: Block) -> NextBlock {
         match block {
-            Block::Zero => Next::Zero,
-            Block::New(new) => Next::New(new),
+            Block::Zero => NextBlock::Zero,
+            Block::New(new) => NextBlock::New(new),
             Block::Again { duplicates, new } => match &self.references {
                 References::Streams(streams) => streams.at(duplicates, new),
-                References::Previous | References::Rounds(_) => Next::Again(new.saturating_sub(1)),
+                References::Previous | References::Rounds(_) => {
+                    NextBlock::Again(new.saturating_sub(1))
+                }
             },
         }
     }
 
-    /// The ids of what the positions from `position` on hold: [`Written::at`] for less.
+    /// The ids of [`ROW`] positions from `position` on: cheaper than [`Written::at`] for each.
     #[inline]
-    pub fn row(&self, position: u64, names: Names, ids: &mut [ContentId; ROW], place: &mut Place) {
+    pub fn row(
+        &self,
+        position: u64,
+        first_ids: FirstIds,
+        ids: &mut [ContentId; ROW],
+        cursor: &mut Cursor,
+    ) {
         let mut blocks = self.shares.blocks_from(position);
         let References::Rounds(rounds) = &self.references else {
-            ids.iter_mut().for_each(|id| *id = names.of(self.without_place(blocks.turn())));
+            ids.iter_mut().for_each(|id| *id = first_ids.of(self.without_cursor(blocks.turn())));
             return;
         };
         let first = blocks.duplicates();
         let count = self.shares.blocks_from(position + ROW as u64).duplicates() - first;
-        // What duplicates are of waits at the end of the row, which is named last.
+        // The contents of duplicates are put at the end of the row first: their places are overwritten last.
         let waiting = ROW - count as usize;
-        rounds.row(first, ids[waiting..].iter_mut().map(|id| &mut id.0), place);
+        rounds.row(first, ids[waiting..].iter_mut().map(|id| &mut id.0), cursor);
         let mut next = waiting;
         for n in 0..ROW {
-            ids[n] = names.of(match blocks.turn() {
-                Block::Zero => Next::Zero,
-                Block::New(new) => Next::New(new),
+            ids[n] = first_ids.of(match blocks.turn() {
+                Block::Zero => NextBlock::Zero,
+                Block::New(new) => NextBlock::New(new),
                 Block::Again { .. } => {
                     next += 1;
-                    Next::Again(ids[(next - 1) % ROW].0)
+                    NextBlock::Again(ids[(next - 1) % ROW].0)
                 }
             });
         }
@@ -140,7 +133,7 @@ impl Written {
         self.shares.all_new()
     }
 
-    /// How often a content is written at most once the order has settled; `None` where there is no such number.
+    /// Most writes of one content once rounds have stopped growing; `None` where there is no bound.
     pub fn most_references(&self) -> Option<u64> {
         match &self.references {
             References::Previous => Some(1 + self.shares.again_per_new().ceil() as u64),
@@ -149,7 +142,7 @@ impl Written {
         }
     }
 
-    /// What [`Rounds::beginning`] says, where duplicates come in rounds.
+    /// [`Rounds::beginning`], where duplicates come in rounds.
     pub fn beginning(&self) -> Option<u64> {
         match &self.references {
             References::Rounds(rounds) => rounds.beginning(),
@@ -157,7 +150,7 @@ impl Written {
         }
     }
 
-    /// Whether a cap on references left no choice but to repeat each content at once.
+    /// Whether a cap on references leaves no choice but to repeat each content at once.
     pub fn capped_to_previous(spec: &ContentSpec) -> bool {
         let (again, zero) = spec.shares();
         matches!(spec.popularity, Popularity::Cap(_))
@@ -182,9 +175,9 @@ mod tests {
         }
     }
 
-    fn order(spec: &ContentSpec, seed: u64) -> impl Iterator<Item = Next> {
-        let (written, mut place) = (Written::new(spec, Seed(seed)), Place::default());
-        (0..).map(move |n| written.at(n, &mut place))
+    fn order(spec: &ContentSpec, seed: u64) -> impl Iterator<Item = NextBlock> {
+        let (written, mut cursor) = (Written::new(spec, Seed(seed)), Cursor::default());
+        (0..).map(move |n| written.at(n, &mut cursor))
     }
 
     #[test]
@@ -204,9 +197,9 @@ mod tests {
                 let (mut zeros, mut again) = (0u32, 0u32);
                 for (n, next) in (1..=50_000u32).zip(order(&spec, 1)) {
                     match next {
-                        Next::Zero => zeros += 1,
-                        Next::Again(_) | Next::Pool(_) => again += 1,
-                        Next::New(_) => {}
+                        NextBlock::Zero => zeros += 1,
+                        NextBlock::Again(_) | NextBlock::Pool(_) => again += 1,
+                        NextBlock::New(_) => {}
                     }
                     let off = |count: u32, share: f64| {
                         (f64::from(count) - f64::from(n) * share / 100.0).abs()
@@ -228,11 +221,11 @@ mod tests {
                     let mut new = 0;
                     for (n, next) in (0..60_000).zip(order(&spec, 2)) {
                         match next {
-                            Next::New(content) => {
+                            NextBlock::New(content) => {
                                 assert_eq!(content, new);
                                 new += 1;
                             }
-                            Next::Again(content) => {
+                            NextBlock::Again(content) => {
                                 assert!(content < new, "{dedupe} {window} at {n}");
                                 let back = new - content;
                                 assert!(back <= window + 1, "{dedupe} {window} at {n}: {back}");
@@ -251,8 +244,8 @@ mod tests {
         let mut distances = Vec::new();
         for (n, next) in order(spec, 5).take(take).enumerate() {
             match next {
-                Next::Again(content) if n >= skip => distances.push(new - content),
-                Next::New(_) => new += 1,
+                NextBlock::Again(content) if n >= skip => distances.push(new - content),
+                NextBlock::New(_) => new += 1,
                 _ => {}
             }
         }
@@ -322,8 +315,8 @@ mod tests {
                     let mut often: HashMap<u64, (u64, usize)> = HashMap::new();
                     for (n, next) in (0..200_000).zip(order(&spec, 7)) {
                         match next {
-                            Next::New(_) => firsts.push(n),
-                            Next::Again(content) if duplicates < early(again) => {
+                            NextBlock::New(_) => firsts.push(n),
+                            NextBlock::Again(content) if duplicates < early(again) => {
                                 duplicates += 1;
                                 let (copies, last) = often.entry(content).or_insert((0, n));
                                 // The first comes at once, all others further apart than a record of 32 blocks.
@@ -333,7 +326,7 @@ mod tests {
                                 assert!(!settled || n - *last > 32, "{dedupe} at {n}: {content}");
                                 (*copies, *last) = (*copies + 1, n);
                             }
-                            Next::Again(content) => {
+                            NextBlock::Again(content) => {
                                 let since = n - firsts[content as usize];
                                 assert!(since > 2560, "{dedupe} at {n}: {content}, {since} ago");
                             }
@@ -350,7 +343,7 @@ mod tests {
     fn references(spec: &ContentSpec, take: usize) -> HashMap<u64, u64> {
         let mut references = HashMap::new();
         for next in order(spec, 3).take(take) {
-            if let Next::New(content) | Next::Again(content) = next {
+            if let NextBlock::New(content) | NextBlock::Again(content) = next {
                 *references.entry(content).or_insert(0u64) += 1;
             }
         }

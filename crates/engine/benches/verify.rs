@@ -11,7 +11,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use content::{BLOCK, ContentId, Generator, Layout};
-use engine::verify::{Hand, Makers, Plain, Promises, Verifier, Width};
+use engine::verify::{KnownContents, OneLayout, Promises, Verifier, Width, WorkerVerifier};
 use units::Seed;
 
 /// Blocks that are written and read again: in the cache, in the file.
@@ -61,33 +61,33 @@ fn id(place: usize) -> ContentId {
     ContentId(place as u64 + 1)
 }
 
-/// A hand of a load that only reads what `blocks` blocks of `layout` hold.
-fn hand(layout: Layout, blocks: usize, width: Width) -> Result<Hand> {
+/// The verifier of a worker that only reads what `blocks` blocks of `layout` hold.
+fn worker_verifier(layout: Layout, blocks: usize, width: Width) -> Result<WorkerVerifier> {
     let sizes = [((blocks * BLOCK) as u64, Promises::default())];
-    let made = Verifier::new(&sizes, BLOCK, width, Makers::of(Plain(layout)));
-    let mut hand = Hand::new(Arc::new(made.map_err(Error::other)?), 1, BLOCK);
+    let made = Verifier::new(&sizes, BLOCK, width, KnownContents::of(OneLayout(layout)));
+    let mut worker_verifier = WorkerVerifier::new(Arc::new(made.map_err(Error::other)?), 1, BLOCK);
     for place in 0..blocks {
-        hand.write(0, 0, (place * BLOCK) as u64, BLOCK as u64);
-        hand.writes(0, 0, BLOCK, id(place));
-        hand.begin(0);
-        hand.ended(0, true, &[], 0);
+        worker_verifier.write(0, 0, (place * BLOCK) as u64, BLOCK as u64);
+        worker_verifier.writes(0, 0, BLOCK, id(place));
+        worker_verifier.begin(0);
+        worker_verifier.ended(0, true, &[], 0);
     }
-    Ok(hand.that_only_reads(true))
+    Ok(worker_verifier.read_only(true))
 }
 
 /// Ways to look at a block that was read, by name.
 struct Ways {
     layout: Layout,
-    four: Hand,
-    one: Hand,
+    four: WorkerVerifier,
+    one: WorkerVerifier,
 }
 
 impl Ways {
     const NAMES: [&str; 5] = ["bare", "named", "table", "one byte", "crc32c"];
 
     fn new(layout: Layout, blocks: usize) -> Result<Self> {
-        let hand = |width| hand(layout, blocks, width);
-        Ok(Self { layout, four: hand(Width::Four)?, one: hand(Width::One)? })
+        let worker_verifier = |width| worker_verifier(layout, blocks, width);
+        Ok(Self { layout, four: worker_verifier(Width::Four)?, one: worker_verifier(Width::One)? })
     }
 
     /// Before the block number `place` is read.

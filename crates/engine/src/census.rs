@@ -1,11 +1,11 @@
-//! The thread that takes the census of what workers write.
+//! The census thread: takes the sample of what workers write out of their queues and counts it.
 
 use std::time::Duration;
 
 use reduce::Census;
 
-use crate::error::{EngineError, Kind};
-use crate::sample::{self, Common, Tap};
+use crate::error::{EngineError, ErrorKind};
+use crate::sample::{self, SampleReceiver, SharedSampling};
 
 /// Blocks (all together, copies included) that the sample is cut down to when the amount is known beforehand, and
 /// contents that it may hold when it is not. The share of duplicates is then right to some 0.2 points.
@@ -35,8 +35,8 @@ pub(crate) struct Taken {
 
 /// Starts the thread that shows `census` what comes through the queues of all workers.
 pub(crate) fn start(
-    mut taps: Vec<Tap>,
-    common: &Common,
+    mut receivers: Vec<SampleReceiver>,
+    common: &SharedSampling,
     mut census: Census,
 ) -> Result<std::thread::JoinHandle<Taken>, EngineError> {
     let common = common.clone();
@@ -44,7 +44,7 @@ pub(crate) fn start(
         sys::usage::yield_to_others();
         let mut pause = FIRST_PAUSE;
         loop {
-            let found = sample::look(&mut taps, &mut census, &common);
+            let found = sample::look(&mut receivers, &mut census, &common);
             if !found.more {
                 return Taken { census, cpu: sys::usage::thread() };
             }
@@ -54,7 +54,7 @@ pub(crate) fn start(
     };
     std::thread::Builder::new().name("census".into()).spawn(take).map_err(|e| {
         EngineError::new(
-            Kind::Environment,
+            ErrorKind::Environment,
             "The thread that measures the content cannot be started",
             "raise the limit of threads (ulimit -u)",
         )

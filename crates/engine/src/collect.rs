@@ -1,18 +1,18 @@
-//! Rows and totals: what the workers' banks hold, put together by interval.
+//! Rows and totals: what the workers' buffers hold, put together by interval.
 
 use std::collections::BTreeMap;
 
 use results::model::IntervalRow;
 
-use crate::banks::Reader;
 use crate::error::EngineError;
+use crate::interval_recorder::IntervalReader;
 use crate::pace::Pace;
-use crate::record::{Long, Worst};
+use crate::record::{SlowIo, Worst};
 use crate::tally::{Shape, Tally};
 
 /// Puts together what all workers did, interval by interval.
 pub(crate) struct Collector {
-    readers: Vec<Reader>,
+    readers: Vec<IntervalReader>,
     pace: Pace,
     stage: usize,
     names: Vec<String>,
@@ -28,7 +28,7 @@ pub(crate) struct Collector {
 
 impl Collector {
     pub(crate) fn new(
-        readers: Vec<Reader>,
+        readers: Vec<IntervalReader>,
         pace: Pace,
         stage: usize,
         names: Vec<String>,
@@ -41,8 +41,8 @@ impl Collector {
 
     /// Takes what the workers have left, and gives the rows of all intervals that every worker is through with.
     pub(crate) fn rows(&mut self) -> Result<Vec<IntervalRow>, EngineError> {
-        // Read before the banks: what a worker counted for an interval is in a bank that it has left by then.
-        let reached = self.readers.iter().map(Reader::reached).min().unwrap_or(u64::MAX);
+        // Read before the buffers: what a worker counted for an interval is in a buffer that it has left by then.
+        let reached = self.readers.iter().map(IntervalReader::reached).min().unwrap_or(u64::MAX);
         self.gather();
         let mut rows = Vec::new();
         while self.next < reached && reached != u64::MAX {
@@ -74,7 +74,7 @@ impl Collector {
     }
 
     /// The worst I/Os of all workers, longest first.
-    pub(crate) fn worst(&self) -> Vec<Long> {
+    pub(crate) fn worst(&self) -> Vec<SlowIo> {
         Worst::of_all(self.shape.worst, self.worst.iter())
     }
 
@@ -117,21 +117,21 @@ impl Collector {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::banks;
+    use crate::interval_recorder;
     use crate::tally::tests::{io, plain};
 
     fn pace() -> Pace {
         Pace { start_ns: 1000, interval_ns: 10, duration_ns: None }
     }
 
-    fn collector(readers: Vec<Reader>) -> Collector {
+    fn collector(readers: Vec<IntervalReader>) -> Collector {
         Collector::new(readers, pace(), 0, vec!["read".into()], plain(1))
     }
 
     #[test]
     fn a_row_is_given_when_every_worker_is_through_with_its_interval() {
-        let (mut a, reader_a) = banks::pair(plain(1));
-        let (mut b, reader_b) = banks::pair(plain(1));
+        let (mut a, reader_a) = interval_recorder::pair(plain(1));
+        let (mut b, reader_b) = interval_recorder::pair(plain(1));
         let mut collector = collector(vec![reader_a, reader_b]);
         a.tally().completed(&io(0, 5, 10));
         b.tally().completed(&io(0, 7, 10));
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn an_interval_in_which_nothing_ended_has_a_row_too_and_the_last_one_is_cut() {
-        let (mut a, reader) = banks::pair(plain(1));
+        let (mut a, reader) = interval_recorder::pair(plain(1));
         let mut collector = collector(vec![reader]);
         a.tally().completed(&io(0, 5, 10));
         a.enter(3);
@@ -160,13 +160,13 @@ mod tests {
 
     #[test]
     fn nothing_is_lost_when_a_worker_is_late_with_its_bank() {
-        let (mut a, reader) = banks::pair(plain(1));
+        let (mut a, reader) = interval_recorder::pair(plain(1));
         let mut collector = collector(vec![reader]);
         for interval in 1..=4 {
             a.tally().completed(&io(0, 5, 1));
             a.enter(interval);
         }
-        // The reader slept: I/Os of intervals 1 to 3 are in the bank of interval 1.
+        // The reader slept: I/Os of intervals 1 to 3 are in the buffer of interval 1.
         let rows = collector.rows().unwrap();
         assert_eq!(rows.iter().map(|r| r.ios).collect::<Vec<_>>(), [1, 0, 0, 0]);
         a.tally().completed(&io(0, 5, 1));

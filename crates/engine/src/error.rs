@@ -3,7 +3,7 @@
 /// What kind of trouble it is; decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum ErrorKind {
     /// What was asked does not fit the target: another wording of the request would work.
     Usage,
     /// The machine lacks something: io_uring, memory, a right.
@@ -18,14 +18,18 @@ type Source = Box<dyn std::error::Error + Send + Sync>;
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct EngineError {
-    kind: Kind,
+    kind: ErrorKind,
     message: String,
     help: String,
     source: Option<Source>,
 }
 
 impl EngineError {
-    pub(crate) fn new(kind: Kind, message: impl Into<String>, help: impl Into<String>) -> Self {
+    pub(crate) fn new(
+        kind: ErrorKind,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Self {
         Self { kind, message: message.into(), help: help.into(), source: None }
     }
 
@@ -35,7 +39,7 @@ impl EngineError {
     }
 
     /// What kind of trouble it is.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 

@@ -1,20 +1,8 @@
-//! When the next I/O of a job may start: arrivals of an open loop, a cap, pauses.
+//! When the next I/O of a job may start: arrivals of an open loop, the cap of a token bucket ([`Limiter`]), pauses.
 
 use workload::{Arrivals, Limiter, Pauses};
 
-use crate::job::Next;
 use crate::load::Load;
-
-/// What a job answers when it is asked for its next I/O.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ask {
-    /// This one; in an open loop it may be meant to start later, and then waits until that time.
-    Io(Next),
-    /// Not yet: ask again at this time, nanoseconds.
-    NotBefore(u64),
-    /// There is none left.
-    Over,
-}
 
 /// What holds a job back. Times are nanoseconds of the load's clock.
 pub(crate) struct Gate {

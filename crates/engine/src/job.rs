@@ -4,22 +4,27 @@ use content::{ContentId, Source};
 use workload::{OpKind, OpName, Pattern, Range, Stream, SyncHow};
 
 use crate::backend::{Transfer, Verb};
-use crate::gate::{Ask, Gate};
+use crate::gate::Gate;
 use crate::load::Load;
-use crate::sample::{Counts, Sampler};
+use crate::sample::{BlockSampler, Counts};
 use crate::shares::Shares;
-use crate::verify::Hand;
+use crate::verify::WorkerVerifier;
 
 /// The source of written bytes: the real one, or in tests one that is broken on purpose.
 pub(crate) trait Fill: Send {
     /// Fills `buffer`, which goes to the target from block `address` of its content on, with the next contents; tells the
     /// id of each block with its number in the buffer.
-    fn fill(&mut self, address: u64, buffer: &mut [u8], told: &mut dyn FnMut(usize, ContentId));
+    fn fill(&mut self, address: u64, buffer: &mut [u8], on_block: &mut dyn FnMut(usize, ContentId));
 }
 
 impl Fill for Source {
-    fn fill(&mut self, address: u64, buffer: &mut [u8], told: &mut dyn FnMut(usize, ContentId)) {
-        self.fill_at(address, buffer, told);
+    fn fill(
+        &mut self,
+        address: u64,
+        buffer: &mut [u8],
+        on_block: &mut dyn FnMut(usize, ContentId),
+    ) {
+        self.fill_at(address, buffer, on_block);
     }
 }
 
@@ -41,8 +46,19 @@ pub(crate) struct Next {
     pub intended_ns: u64,
 }
 
+/// What a job answers when it is asked for its next I/O.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NextIo {
+    /// This one; in an open loop it may be meant to start later, and then waits until that time.
+    Io(Next),
+    /// Not yet: ask again at this time, nanoseconds.
+    NotBefore(u64),
+    /// There is none left.
+    Over,
+}
+
 /// What a job does on one target.
-struct Lane {
+struct JobTarget {
     stream: Stream,
     /// Where the range that it works on starts, bytes.
     start: u64,
@@ -53,7 +69,7 @@ struct Lane {
 
 /// The operations and the content of one worker.
 pub(crate) struct Job {
-    lanes: Vec<Lane>,
+    targets: Vec<JobTarget>,
     shares: Shares,
     /// Index in the load of each operation and what it asks for, by its place in [`OpName::ALL`].
     places: [(usize, Verb); OpName::ALL.len()],
@@ -61,7 +77,7 @@ pub(crate) struct Job {
     durable: bool,
     /// Bytes in a block of content.
     unit: u64,
-    sampler: Sampler,
+    sampler: BlockSampler,
     pub(crate) gate: Gate,
     /// Whether it does not matter which of its next I/Os begins first, and none waits for a time.
     unordered: bool,
@@ -73,7 +89,7 @@ impl Job {
         load: &Load,
         number: u32,
         targets: Vec<(Stream, Range, Source, u64)>,
-        sampler: Sampler,
+        sampler: BlockSampler,
         make: MakeFill,
     ) -> Self {
         let spec = &load.spec;
@@ -83,14 +99,14 @@ impl Job {
             let place = spec.operations().position(|other| other == op).unwrap_or_default();
             (place, verb(op, flush))
         };
-        let lane = |(stream, range, source, first): (Stream, Range, Source, u64)| Lane {
+        let job_target = |(stream, range, source, first): (Stream, Range, Source, u64)| JobTarget {
             stream,
             start: range.start,
             first,
             fill: make(source),
         };
         Self {
-            lanes: targets.into_iter().map(lane).collect(),
+            targets: targets.into_iter().map(job_target).collect(),
             shares: Shares::new(load.targets.iter().map(|aim| aim.share.0)),
             places: OpName::ALL.map(place),
             durable: how == Some(SyncHow::Dsync),
@@ -105,14 +121,14 @@ impl Job {
     ///
     /// Always inlined: handed over in memory, what was written field by field and is read as a whole stalls the processor.
     #[inline(always)]
-    pub(crate) fn next(&mut self, now_ns: u64) -> Ask {
+    pub(crate) fn next(&mut self, now_ns: u64) -> NextIo {
         if let Some(at_ns) = self.gate.not_before(now_ns) {
-            return Ask::NotBefore(at_ns);
+            return NextIo::NotBefore(at_ns);
         }
         loop {
-            let Some(target) = self.shares.draw() else { return Ask::Over };
-            let lane = &mut self.lanes[target];
-            let Some(io) = lane.stream.next() else {
+            let Some(target) = self.shares.draw() else { return NextIo::Over };
+            let job_target = &mut self.targets[target];
+            let Some(io) = job_target.stream.next() else {
                 self.shares.close(target);
                 continue;
             };
@@ -127,7 +143,7 @@ impl Job {
             };
             // What the sync cadence adds comes with the write before it.
             let intended_ns = if io.added { 0 } else { self.gate.pass(now_ns, io.length) };
-            return Ask::Io(Next { operation, transfer, intended_ns });
+            return NextIo::Io(Next { operation, transfer, intended_ns });
         }
     }
 
@@ -137,42 +153,42 @@ impl Job {
         if !self.unordered {
             return 0;
         }
-        let left = self.lanes.first().and_then(|lane| lane.stream.left());
+        let left = self.targets.first().and_then(|job_target| job_target.stream.left());
         let share = |left: u64| (left / (4 * threads as u64)).clamp(1, most as u64) as usize;
         left.map_or(most, share)
     }
 
     /// Makes the memory of an I/O ready that is about to be pushed from `slot`: fills what is written, and lets the census see
-    /// it; tells the hand of whoever does it.
+    /// it; tells the worker verifier.
     #[inline(always)]
     pub(crate) fn prepare(
         &mut self,
         slot: usize,
         transfer: &Transfer,
         buffer: &mut [u8],
-        hand: Option<&mut Hand>,
+        worker_verifier: Option<&mut WorkerVerifier>,
     ) {
         if transfer.is_write() {
             let buffer = &mut buffer[..transfer.length as usize];
-            let address = self.fill(slot, transfer, buffer, hand);
+            let address = self.fill(slot, transfer, buffer, worker_verifier);
             self.sampler.see(buffer, address);
             return;
         }
         if matches!(transfer.verb, Verb::Discard | Verb::WriteZeroes) {
             self.empties(transfer);
         }
-        if let Some(hand) = hand {
-            announce(hand, slot, transfer);
+        if let Some(worker_verifier) = worker_verifier {
+            announce(worker_verifier, slot, transfer);
         }
     }
 
     /// Blocks of which a part is given back or zeroed hold nothing of the content any more.
     #[inline(never)]
     fn empties(&mut self, transfer: &Transfer) {
-        let lane = &self.lanes[usize::from(transfer.target)];
-        let at = transfer.offset - lane.start;
+        let job_target = &self.targets[usize::from(transfer.target)];
+        let at = transfer.offset - job_target.start;
         let end = (at + u64::from(transfer.length)).div_ceil(self.unit);
-        self.sampler.see_emptied(lane.first + at / self.unit..lane.first + end);
+        self.sampler.see_emptied(job_target.first + at / self.unit..job_target.first + end);
     }
 
     /// Fills what is written; gives the address of its first block among those of all targets.
@@ -182,23 +198,23 @@ impl Job {
         slot: usize,
         transfer: &Transfer,
         buffer: &mut [u8],
-        hand: Option<&mut Hand>,
+        worker_verifier: Option<&mut WorkerVerifier>,
     ) -> u64 {
         let (target, unit) = (usize::from(transfer.target), self.unit);
-        let Lane { fill, start, first, .. } = &mut self.lanes[target];
+        let JobTarget { fill, start, first, .. } = &mut self.targets[target];
         let address = (transfer.offset - *start) / unit;
         self.sampler.expect(*first + address);
-        let Some(hand) = hand else {
+        let Some(worker_verifier) = worker_verifier else {
             fill.fill(address, buffer, &mut |_, _| {});
             return *first + address;
         };
         let length = u64::from(transfer.length);
-        hand.write(slot, target, transfer.offset, length);
+        worker_verifier.write(slot, target, transfer.offset, length);
         fill.fill(address, buffer, &mut |number, id| {
             let at = number as u64 * unit;
-            hand.writes(slot, at, unit.min(length - at) as usize, id);
+            worker_verifier.writes(slot, at, unit.min(length - at) as usize, id);
         });
-        hand.begin(slot);
+        worker_verifier.begin(slot);
         *first + address
     }
 
@@ -223,14 +239,14 @@ fn is_unordered(load: &Load) -> bool {
         && spec.pauses().is_none()
 }
 
-/// Tells the book-keeper of an I/O that writes nothing of ours.
+/// Tells the worker verifier of an I/O that writes no content.
 #[inline]
-pub(crate) fn announce(hand: &mut Hand, slot: usize, transfer: &Transfer) {
+pub(crate) fn announce(worker_verifier: &mut WorkerVerifier, slot: usize, transfer: &Transfer) {
     let (target, length) = (transfer.target.into(), transfer.length.into());
     match transfer.verb {
-        Verb::Read => hand.read(slot, target, transfer.offset, length),
-        Verb::Discard => hand.clear(slot, target, transfer.offset, length, false),
-        Verb::WriteZeroes => hand.clear(slot, target, transfer.offset, length, true),
+        Verb::Read => worker_verifier.read(slot, target, transfer.offset, length),
+        Verb::Discard => worker_verifier.clear(slot, target, transfer.offset, length, false),
+        Verb::WriteZeroes => worker_verifier.clear(slot, target, transfer.offset, length, true),
         _ => {}
     }
 }

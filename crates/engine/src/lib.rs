@@ -5,33 +5,32 @@
 //! What a layer is, the engine does not know: it gets a path, a [`workload::LoadSpec`] and a seed.
 
 mod backend;
-mod banks;
 mod board;
 mod census;
 mod choice;
 mod collect;
-mod crew;
+mod cpu_affinity;
 mod ended;
 mod error;
 mod event;
 mod floor;
-mod gaps;
 mod gate;
-mod hold;
+mod interval_recorder;
 mod job;
+mod job_handle;
+mod late_rows;
 mod load;
 mod memory;
 mod meter;
-mod outline;
 mod pace;
-mod place;
-mod pressed;
 mod probe;
 mod real;
 mod record;
+mod resolved_load;
 mod sample;
 mod shares;
 mod sim;
+mod spsc_queue;
 mod summary;
 mod surface;
 mod tally;
@@ -39,9 +38,10 @@ mod target;
 pub mod verify;
 mod watch;
 mod worker;
+mod workers;
 
 pub use choice::{Choice, Driver};
-pub use error::{EngineError, Kind};
+pub use error::{EngineError, ErrorKind};
 pub use event::{Event, Progress, Started, Waiting};
 pub use floor::{Floor, Floored, floor};
 pub use load::{Aim, Context, ForeignCpu, Load, SimModel, TargetSpec};
@@ -63,20 +63,20 @@ pub fn run(
     context: &Context,
     on: &mut dyn FnMut(Event),
 ) -> Result<LoadSummary, EngineError> {
-    let mut told = Vec::new();
+    let mut on_block = Vec::new();
     let summary = run_with(
         load,
         context,
         &mut |event| {
             if let Event::Notice(text) = &event {
-                told.push(text.clone());
+                on_block.push(text.clone());
             }
             on(event);
         },
         &job::content,
     )?;
     // What was found out only at the end is told as well as what came up meanwhile.
-    let late = summary.notices.iter().filter(|text| !told.contains(text));
+    let late = summary.notices.iter().filter(|text| !on_block.contains(text));
     late.for_each(|text| on(Event::Notice(text.clone())));
     Ok(summary)
 }
@@ -92,7 +92,7 @@ fn run_with(
         return Ok(unverified(load, summary));
     }
     let mut session = verify::Session::default();
-    let mut summary = real::run(load, context, on, make, &mut session)?;
+    let mut summary = real::run(load, context, on, (make, &probe), &mut session)?;
     session.ended(load);
     if context.interrupt.level() == sys::interrupt::Level::None
         && let Some(mut pass) = session.pass_after(load)
@@ -106,7 +106,7 @@ fn run_with(
                 on(Event::Notice(of_pass(text)));
             }
         };
-        match real::run(&pass, context, notices, make, &mut session) {
+        match real::run(&pass, context, notices, (make, &probe), &mut session) {
             Ok(read) => summary.notices.extend(read.notices.into_iter().map(of_pass)),
             // What was measured before stands.
             Err(error) => summary.lacks(of_pass(format!("it could not be run: {}", error.chain()))),
@@ -147,11 +147,12 @@ mod tests {
             &mut self,
             address: u64,
             buffer: &mut [u8],
-            told: &mut dyn FnMut(usize, content::ContentId),
+            on_block: &mut dyn FnMut(usize, content::ContentId),
         ) {
             for (n, out) in buffer.as_chunks_mut().0.iter_mut().enumerate() {
                 if !self.again {
-                    self.content.fill_at(address + n as u64, &mut self.block, |_, id| told(n, id));
+                    self.content
+                        .fill_at(address + n as u64, &mut self.block, |_, id| on_block(n, id));
                 }
                 self.again = !self.again;
                 *out = self.block;

@@ -30,30 +30,30 @@ pub(crate) fn zeroed<T: Zeroable>(count: u64) -> Option<Box<[T]>> {
 }
 
 /// Numbers that several hold. Each has their place at hand, with no other pointer on the way there.
-pub(crate) struct Shared<T> {
+pub(crate) struct SharedSlice<T> {
     numbers: NonNull<[T]>,
     owner: Arc<Box<[T]>>,
 }
 
 // SAFETY: it gives out shared references only, as an `Arc` of the numbers does.
-unsafe impl<T: Send + Sync> Send for Shared<T> {}
+unsafe impl<T: Send + Sync> Send for SharedSlice<T> {}
 // SAFETY: as above.
-unsafe impl<T: Send + Sync> Sync for Shared<T> {}
+unsafe impl<T: Send + Sync> Sync for SharedSlice<T> {}
 
-impl<T> Shared<T> {
+impl<T> SharedSlice<T> {
     pub(crate) fn new(numbers: Box<[T]>) -> Self {
         let owner = Arc::new(numbers);
         Self { numbers: NonNull::from(&**owner), owner }
     }
 }
 
-impl<T> Clone for Shared<T> {
+impl<T> Clone for SharedSlice<T> {
     fn clone(&self) -> Self {
         Self { numbers: self.numbers, owner: Arc::clone(&self.owner) }
     }
 }
 
-impl<T> Deref for Shared<T> {
+impl<T> Deref for SharedSlice<T> {
     type Target = [T];
 
     #[inline]
@@ -71,11 +71,11 @@ mod tests {
 
     #[test]
     fn shared_numbers_are_the_same_for_all_and_stay_until_the_last_is_gone() {
-        let first = Shared::new(zeroed::<AtomicU32>(1000).unwrap());
+        let first = SharedSlice::new(zeroed::<AtomicU32>(1000).unwrap());
         let second = first.clone();
         first[7].store(5, Relaxed);
         drop(first);
         assert_eq!((second.len(), second[7].load(Relaxed)), (1000, 5));
-        assert_eq!(Shared::new(zeroed::<AtomicU8>(0).unwrap()).len(), 0);
+        assert_eq!(SharedSlice::new(zeroed::<AtomicU8>(0).unwrap()).len(), 0);
     }
 }

@@ -34,10 +34,10 @@ use crate::choice::{Choice, Driver};
 use crate::error::EngineError;
 use crate::job;
 use crate::load::{Aim, Context, Load, TargetSpec};
-use crate::probe::rule::{Ground, Way, choose, unprobed};
+use crate::probe::rule::{UnprobedFacts, Way, choose, unprobed};
 use crate::real;
 use crate::record::Recording;
-use crate::target::{Target, Wish};
+use crate::target::{Access, Target};
 use crate::verify::Session;
 
 /// How long one burst of reads lasts.
@@ -84,9 +84,9 @@ fn choice(
 }
 
 /// What the nature of the targets says, where reads would show nothing, for which `why` is the reason.
-fn by_nature(nature: &Nature, spec: &LoadSpec, why: &str) -> Choice {
+fn by_nature(nature: &TargetTraits, spec: &LoadSpec, why: &str) -> Choice {
     let depth = spec.depth_ios();
-    let ground = Ground {
+    let facts = UnprobedFacts {
         blocks: nature.blocks,
         direct: nature.direct,
         depth,
@@ -94,7 +94,7 @@ fn by_nature(nature: &Nature, spec: &LoadSpec, why: &str) -> Choice {
         ring: !nature.ring_misplaces && Ring::new(Files::new(Vec::new()), 1, 4096).is_ok(),
         aio: Aio::new(Files::new(Vec::new()), 1, 4096).is_ok(),
     };
-    told_of(nature.ring_misplaces, unprobed(why, &ground))
+    with_misplaced_note(nature.ring_misplaces, unprobed(why, &facts))
 }
 
 /// Threads that plain calls need.
@@ -104,7 +104,7 @@ fn threads(spec: &LoadSpec) -> u64 {
 
 fn measure(targets: &[Aim], spec: &LoadSpec, context: &Context) -> Result<Choice, EngineError> {
     let nature = nature(targets, spec, None)?;
-    let Nature { blocks, ring_misplaces, holes, .. } = nature;
+    let TargetTraits { blocks, ring_misplaces, holes, .. } = nature;
     let (depth, threads) = (spec.depth_ios(), threads(spec));
     let no_probe = match (spec.writes(), holes) {
         (true, _) => Some("the load writes, and a probe only reads"),
@@ -136,16 +136,16 @@ fn measure(targets: &[Aim], spec: &LoadSpec, context: &Context) -> Result<Choice
     if ways.len() == 1 {
         let reason = format!("plain calls would need more than {MOST_THREADS} threads");
         let figures = ways.into_iter().map(|way| way.figure).collect();
-        return Ok(told_of(ring_misplaces, Choice { driver: queue, reason, figures }));
+        return Ok(with_misplaced_note(ring_misplaces, Choice { driver: queue, reason, figures }));
     }
     for way in ways.iter_mut().rev() {
         way.again(burst(way.driver)?);
     }
-    Ok(told_of(ring_misplaces, choose(ways, blocks, depth)))
+    Ok(with_misplaced_note(ring_misplaces, choose(ways, blocks, depth)))
 }
 
 /// The same choice; where io_uring `misplaces` writes, says that it was none of the ways for that.
-fn told_of(misplaces: bool, mut choice: Choice) -> Choice {
+fn with_misplaced_note(misplaces: bool, mut choice: Choice) -> Choice {
     if misplaces {
         choice
             .reason
@@ -184,7 +184,8 @@ fn burst(
         choice: Some(Choice::given(driver, "probe")),
         ..Load::new(reads.clone(), Seed(1))
     };
-    let summary = real::run(&load, context, &mut |_| {}, &job::content, &mut Session::default())?;
+    let parts: (job::MakeFill, real::Choose) = (&job::content, &probe);
+    let summary = real::run(&load, context, &mut |_| {}, parts, &mut Session::default())?;
     let read = summary.operations.values().next();
     Ok(ProbeFigure {
         backend: driver.name().into(),
@@ -196,7 +197,7 @@ fn burst(
 }
 
 /// What the targets are like.
-struct Nature {
+struct TargetTraits {
     /// Some target refuses to be read without blocking.
     blocks: bool,
     /// There are writes, and io_uring may put some of them in the wrong place ([`Target::ring_misplaces`]).
@@ -207,13 +208,18 @@ struct Nature {
     holes: bool,
 }
 
-fn nature(targets: &[Aim], spec: &LoadSpec, create: Option<Bytes>) -> Result<Nature, EngineError> {
-    let mut nature = Nature { blocks: false, ring_misplaces: false, direct: true, holes: false };
+fn nature(
+    targets: &[Aim],
+    spec: &LoadSpec,
+    create: Option<Bytes>,
+) -> Result<TargetTraits, EngineError> {
+    let mut nature =
+        TargetTraits { blocks: false, ring_misplaces: false, direct: true, holes: false };
     let mut buffers = Buffers::new(1, 4096)?;
     for aim in targets {
         let TargetSpec::Path(path) = &aim.target else { continue };
-        let wish = Wish { reads: false, writes: false, direct: spec.direct, create };
-        let target = Target::open(path, wish)?;
+        let access = Access { reads: false, writes: false, direct: spec.direct, create };
+        let target = Target::open(path, access)?;
         let memory = buffers.slot(0);
         let part = libc::iovec { iov_base: memory.as_mut_ptr().cast(), iov_len: memory.len() };
         let at = spec.offset.unwrap_or_default().0 as libc::off_t;

@@ -5,34 +5,34 @@ use std::sync::Arc;
 
 use results::model::{DepthFigures, LoadSummary};
 use sys::stamps::Stamps;
+use workload::LoadSpec;
 
 use crate::backend::{Files, TargetFile};
 use crate::board::Halt;
 use crate::choice::{Choice, Driver};
 use crate::collect::Collector;
-use crate::crew::{Crew, Plan};
+use crate::cpu_affinity::CpuAffinity;
 use crate::ended::{Ended, Sum};
-use crate::error::{EngineError, Kind};
+use crate::error::{EngineError, ErrorKind};
 use crate::event::{Event, Started};
 use crate::job::MakeFill;
-use crate::load::{Context, Load, TargetSpec};
+use crate::load::{Aim, Context, Load, TargetSpec};
 use crate::meter::{Cpu, since, usage};
-use crate::outline::Outline;
 use crate::pace::Pace;
-use crate::place::Place;
-use crate::probe;
-use crate::record::{IoLog, Settling};
+use crate::record::{IoLog, SteadyDetector};
+use crate::resolved_load::ResolvedLoad;
 use crate::summary::{self, Driven, Outcome};
-use crate::target::{Target, Wish};
+use crate::target::{Access, Target};
 use crate::verify::{self, Promises, Session};
+use crate::workers::{WorkerSetup, Workers};
 
 /// What the targets of a load turned out to be.
-struct Ground {
+struct OpenedTargets {
     files: Files,
-    outline: Outline,
+    resolved: ResolvedLoad,
     alignments: Vec<u64>,
     /// What verification has to know of each.
-    verified: Vec<verify::Ground>,
+    verified: Vec<verify::TargetFacts>,
     /// Whether the page cache is passed by everywhere.
     direct: bool,
     /// Where io_uring may write the rest of a short write to the wrong place.
@@ -40,18 +40,18 @@ struct Ground {
     notices: Vec<String>,
 }
 
-impl Ground {
+impl OpenedTargets {
     fn open(load: &Load) -> Result<Self, EngineError> {
         let (mut files, mut facts, mut notices) = (Vec::new(), Vec::new(), Vec::new());
         let (mut direct, mut verified, mut ring_misplaces) = (true, Vec::new(), Vec::new());
         for aim in &load.targets {
             match &aim.target {
                 TargetSpec::Path(path) => {
-                    let target = Target::open(path, wish(load))?;
+                    let target = Target::open(path, access(load))?;
                     facts.push((target.size, target.alignment));
                     // Holes in files read as zeros; a device that promises it does not say so.
                     let promises = Promises { discard_zeroes: !target.block, fresh: target.fresh };
-                    verified.push(verify::Ground { size: target.size, promises });
+                    verified.push(verify::TargetFacts { size: target.size, promises });
                     files.push(TargetFile { file: target.file, block: target.block });
                     direct &= target.direct;
                     if target.ring_misplaces && load.spec.writes() {
@@ -69,55 +69,58 @@ impl Ground {
         if !files.is_empty() && files.len() < load.targets.len() {
             return Err(mixed());
         }
-        let outline = Outline::of(load, &facts)?;
+        let resolved = ResolvedLoad::of(load, &facts)?;
         let alignments = facts.iter().map(|f| f.1).collect();
         let files = Files::new(files);
-        Ok(Self { files, outline, alignments, verified, direct, ring_misplaces, notices })
+        Ok(Self { files, resolved, alignments, verified, direct, ring_misplaces, notices })
     }
 }
 
 pub(crate) fn mixed() -> EngineError {
     EngineError::new(
-        Kind::Usage,
+        ErrorKind::Usage,
         "Targets of different kinds cannot share one load",
         "give paths only, or `null` alone",
     )
 }
 
-/// Runs `load` on devices and files, or on none, driven as was chosen before, or as a probe finds now.
+/// Chooses how targets are driven, where that was not chosen before.
+pub(crate) type Choose<'a> = &'a dyn Fn(&[Aim], &LoadSpec, &Context) -> Result<Choice, EngineError>;
+
+/// Runs `load` on devices and files, or on none, driven as was chosen before, or as `choose` finds now.
 pub(crate) fn run(
     load: &Load,
     context: &Context,
     on: &mut dyn FnMut(Event),
-    make: MakeFill,
+    (make, choose): (MakeFill, Choose),
     session: &mut Session,
 ) -> Result<LoadSummary, EngineError> {
-    let ground = Ground::open(load)?;
-    let Ground { files, outline, alignments, verified, direct, ring_misplaces, mut notices } =
-        ground;
-    let verifier = session.verifier(load, &verified, &outline)?;
-    let place = Place::of(load.spec.cpus.as_ref())?;
+    let opened = OpenedTargets::open(load)?;
+    let OpenedTargets { files, resolved, alignments, verified, direct, .. } = opened;
+    let (ring_misplaces, mut notices) = (opened.ring_misplaces, opened.notices);
+    let verifier = session.verifier(load, &verified, &resolved)?;
+    let affinity = CpuAffinity::of(load.spec.cpus.as_ref())?;
     let choice = match &load.choice {
         Some(choice) => choice.clone(),
-        None => probe::probe(&load.targets, &load.spec, context)?,
+        None => choose(&load.targets, &load.spec, context)?,
     };
     let stamps = Stamps::of(context.clock);
     let files = Arc::new(files);
     let driver = choice.driver;
-    let plan = Plan {
+    let setup = WorkerSetup {
         load,
-        outline: &outline,
+        resolved: &resolved,
         driver,
-        place: place.as_ref(),
+        affinity: affinity.as_ref(),
         files: &files,
         alignments: &alignments,
         context,
         stamps: &stamps,
         verifier: verifier.as_ref(),
     };
-    let (mut crew, readers, log) = Crew::hire(&plan, make)?;
-    crew.muster()?;
-    if driver == Driver::IoUring && !crew.registered {
+    let (mut workers, readers, log) = Workers::spawn(&setup, make)?;
+    workers.wait_ready()?;
+    if driver == Driver::IoUring && !workers.registered {
         notices.push(
             "Buffers could not be registered with io_uring: each I/O costs more CPU (raise ulimit -l)".into(),
         );
@@ -128,31 +131,43 @@ pub(crate) fn run(
     notices.iter().for_each(|n| on(Event::Notice(n.clone())));
     let used = usage(context);
     let begin_ns = stamps.now_ns();
-    let start_ns = begin_ns + outline.ramp_ns;
+    let start_ns = begin_ns + resolved.ramp_ns;
     let pace =
-        Pace { start_ns, interval_ns: outline.interval_ns, duration_ns: outline.duration_ns };
-    let shape = outline.shape(load);
-    let mut collector = Collector::new(readers, pace, outline.stage, outline.names.clone(), shape);
+        Pace { start_ns, interval_ns: resolved.interval_ns, duration_ns: resolved.duration_ns };
+    let shape = resolved.shape(load);
+    let mut collector =
+        Collector::new(readers, pace, resolved.stage, resolved.names.clone(), shape);
     on(Event::Started(Started {
-        target: outline.bytes(),
+        target: resolved.bytes(),
         backend: driver.name().into(),
         direct,
         start_ns: begin_ns,
     }));
-    crew.begin(begin_ns);
-    let mut settling = Settling::of(&load.spec);
-    let ended = crew.watch(&plan, pace, &mut collector, &mut notices, &mut settling, on)?;
-    let over = Over { plan: &plan, crew, collector, log, settling, choice, direct, used, start_ns };
+    workers.begin(begin_ns);
+    let mut steady_detector = SteadyDetector::of(&load.spec);
+    let ended =
+        workers.watch(&setup, pace, &mut collector, &mut notices, &mut steady_detector, on)?;
+    let over = Over {
+        setup: &setup,
+        workers,
+        collector,
+        log,
+        steady_detector,
+        choice,
+        direct,
+        used,
+        start_ns,
+    };
     over.sum_up(&ended, notices, on)
 }
 
 /// A load that has ended, and is to be summed up.
 struct Over<'a> {
-    plan: &'a Plan<'a>,
-    crew: Crew,
+    setup: &'a WorkerSetup<'a>,
+    workers: Workers,
     collector: Collector,
     log: Option<IoLog>,
-    settling: Option<Settling>,
+    steady_detector: Option<SteadyDetector>,
     choice: Choice,
     direct: bool,
     /// CPU time before it began.
@@ -161,34 +176,34 @@ struct Over<'a> {
 }
 
 impl Over<'_> {
-    /// Gives the last rows and notices, lets the crew go, and makes the summary.
+    /// Gives the last rows and notices, joins the workers, and makes the summary.
     fn sum_up(
         self,
         ended: &[Ended],
         mut notices: Vec<String>,
         on: &mut dyn FnMut(Event),
     ) -> Result<LoadSummary, EngineError> {
-        let Self { plan, crew, mut collector, settling, .. } = self;
-        let Plan { load, outline, driver, context, stamps, .. } = *plan;
+        let Self { setup, workers, mut collector, steady_detector, .. } = self;
+        let WorkerSetup { load, resolved, driver, context, stamps, .. } = *setup;
         let mut sum = Sum::of(ended);
-        if ended.len() < crew.workers() {
+        if ended.len() < workers.count() {
             // Those that are still in the kernel have told no span: theirs lasts until now.
             let first_ns = sum.span_ns.map_or(self.start_ns, |(first, _)| first);
             sum.span_ns = Some((first_ns, stamps.now_ns().max(first_ns)));
         }
         let end_ns = sum.span_ns.map_or(self.start_ns, |(_, last)| last.max(self.start_ns));
         let rows = collector.last_rows(end_ns)?;
-        let progress = outline.progress(end_ns - self.start_ns, crew.board.bytes());
+        let progress = resolved.progress(end_ns - self.start_ns, workers.board.bytes());
         on(Event::Intervals { rows, progress });
-        let (halt, seen) = (crew.board.halted(), crew.seen_in_flight);
-        let unsettled = settling.as_ref().and_then(Settling::notice);
+        let (halt, seen) = (workers.board.halted(), workers.seen_in_flight);
+        let unsettled = steady_detector.as_ref().and_then(SteadyDetector::notice);
         let failed = failures(collector.total().errors(), halt);
         for notice in failed.into_iter().chain(sum.notices()).chain(unsettled) {
             on(Event::Notice(notice.clone()));
             notices.push(notice);
         }
-        let registered = driver == Driver::IoUring && crew.registered;
-        let (census, census_cpu) = crew.dismiss(ended.len(), sum.unfinished)?;
+        let registered = driver == Driver::IoUring && workers.registered;
+        let (census, census_cpu) = workers.join(ended.len(), sum.unfinished)?;
         let (now, ios) = (usage(context), collector.total().ios());
         let (io_log, log_cpu) = self.log.map(IoLog::finish).unzip();
         let others = [since(now.1, self.used.1), census_cpu, log_cpu.unwrap_or_default()];
@@ -196,8 +211,8 @@ impl Over<'_> {
         let outcome = Outcome {
             worst: collector.worst(),
             io_log,
-            steady: settling.as_ref().map(Settling::facts),
-            targets: outline.targets.clone(),
+            steady: steady_detector.as_ref().map(SteadyDetector::facts),
+            targets: resolved.targets.clone(),
             total: collector.into_total(),
             span_ns: sum.span_ns,
             halt,
@@ -210,14 +225,14 @@ impl Over<'_> {
                 direct: self.direct,
                 registered,
                 clock: stamps.check(),
-                in_flight: sum.span_ns.map(|_| in_flight(&sum, outline.jobs, seen)),
+                in_flight: sum.span_ns.map(|_| in_flight(&sum, resolved.jobs, seen)),
                 submitted_per_call,
                 reaped_per_call,
                 cpus: load.spec.cpus.as_ref().map(ToString::to_string),
             },
             notices,
         };
-        outcome.summary(load, outline)
+        outcome.summary(load, resolved)
     }
 }
 
@@ -227,8 +242,8 @@ fn in_flight(sum: &Sum, jobs: usize, seen: u64) -> DepthFigures {
     DepthFigures { max: figures.max.max((seen / jobs as u64) as u32), ..figures }
 }
 
-fn wish(load: &Load) -> Wish {
-    Wish {
+fn access(load: &Load) -> Access {
+    Access {
         reads: load.spec.ops.names().any(|op| !op.is_write()),
         writes: load.spec.writes(),
         direct: load.spec.direct,

@@ -1,18 +1,11 @@
-//! What was written, seen by its own bytes: a sample of the blocks on their way to the kernel.
+//! Sampling what is written: the worker's side shows the census a sample of the blocks that go to the kernel.
 //!
-//! The worker names blocks that `reduce` picks, after it filled them and before it stamps them: they are in its cache then, and a name
-//! costs less than a copy. Names go through a bounded queue to a thread of their own, at low priority, which takes the census; of the few
-//! blocks whose size is to be taken a copy goes through another one. The fuller a queue gets, the stricter
-//! all workers pick: samples are nested, so that at the end the census keeps what passes the strictest shift
-//! that ever held, and the sample is what that shift alone would have picked.
+//! After a worker filled a block, while it is in the cache, it hashes sampled blocks to a [`Name`] and queues it for the census
+//! thread; of the few blocks whose LZ4 size is taken, and of the first blocks of the load, it queues a copy. Samples are picked by
+//! content and nested ([`reduce::picked`]): a full queue raises the shift, and the census keeps what passes the largest shift.
 //!
-//! Of the first blocks every one is kept beside that, in memory that each worker has from the start: the census wants some neighbours.
-//!
-//! What each address holds is told at once, for every block ([`reduce::Addresses`]): so the census knows at the end which of the
-//! blocks that it saw are still there, without being shown the others. Of blocks that go to one address, the one
-//! that is handed over last counts; of writes in flight together the target may keep another.
-//!
-//! A block counts as written when it is handed to the kernel, also when the write fails.
+//! A block counts as written when it is handed to the kernel, also when the write fails; of several writes in flight to one
+//! address the one handed over last counts, though the target may keep another.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,61 +13,62 @@ use std::sync::{Arc, OnceLock};
 
 use reduce::{Addresses, Census, Holds, Name, Place};
 
-use crate::pressed::{self, Receiver, Room, Sender, Shift};
+use crate::spsc_queue::{self, Capacity, Receiver, Sender, Shift};
 
-/// Names from which on a load's beginning has been seen, where the contents stand that it repeats most. The census must know them before
-/// it sees less than all: a sample may hold none of them.
+/// Names that the census sees before the sample is cut to its planned size. A load repeats contents of its beginning most, and a
+/// small sample may hold none of them.
 const BEGINNING: u64 = 8192;
 
-/// What the workers of a load share.
+/// What the samplers of all workers share.
 #[derive(Clone)]
-pub(crate) struct Common {
-    /// How strictly blocks are picked.
+pub(crate) struct SharedSampling {
+    /// Sampling shift of names: one content in 2^shift.
     pub shift: Shift,
-    /// How strictly they are to be once the beginning has been seen.
+    /// The shift once the beginning has been seen.
     planned: u32,
-    /// How strictly those of them are whose size is taken.
+    /// Sampling shift, among these, of blocks whose size is taken.
     pub sizes: Shift,
-    /// What the addresses of all targets hold; none when that is not told.
+    /// What each address of the targets holds; empty when that is not tracked.
     pub addresses: Arc<Addresses>,
-    /// Blocks that were ever named.
+    /// Counter that gives every named block its place in the order of writing.
     order: Arc<AtomicU64>,
 }
 
-impl Common {
-    /// Every block is picked at first, and later as strictly as `planned`.
+impl SharedSampling {
+    /// The shift is 0 at first, and `planned` after the beginning.
     pub(crate) fn new(planned: u32, sizes: Shift, addresses: Arc<Addresses>) -> Self {
         Self { shift: Shift::none(), planned, sizes, addresses, order: Arc::default() }
     }
 }
 
-/// The first blocks of one worker that are not zero.
+/// The first blocks of one worker, zero blocks left out.
 #[derive(Default)]
 struct Beginning {
-    /// With their order among those of all workers.
+    /// Each with its place in the order of all workers.
     names: Vec<(Name, u64)>,
     bytes: Vec<u8>,
-    /// Blocks in order before which none is missing, as far as this worker knows.
+    /// Up to this place in the order none of this worker's blocks is missing; `None`: none at all.
     whole_to: Option<u64>,
 }
 
-/// Keeps the beginning and hands it over when it is full, or nothing more comes.
-struct Keeper {
+/// Collects the first blocks, and sends them when the room is full, the shift has left 0, or the worker ends.
+struct BeginningSender {
     kept: Option<Beginning>,
-    room: usize,
-    /// How strictly blocks are picked: from the first step on some are missing.
+    capacity: usize,
+    /// Once it is above 0, blocks are missing: nothing more is collected.
     shift: Shift,
     to: Arc<OnceLock<Beginning>>,
 }
 
-impl Keeper {
-    /// Room for so many blocks of `unit` bytes, whose pages are there.
-    fn new(room: usize, unit: usize, shift: Shift, to: Arc<OnceLock<Beginning>>) -> Self {
-        let (mut names, mut bytes) = (vec![(Name::of(&[1]), 1); room], vec![1; room * unit]);
+impl BeginningSender {
+    /// Room for so many blocks of `unit` bytes, with its pages touched.
+    fn new(capacity: usize, unit: usize, shift: Shift, to: Arc<OnceLock<Beginning>>) -> Self {
+        let (mut names, mut bytes) =
+            (vec![(Name::of(&[1]), 1); capacity], vec![1; capacity * unit]);
         names.clear();
         bytes.clear();
-        let kept = (room > 0).then_some(Beginning { names, bytes, whole_to: None });
-        Self { kept, room, shift, to }
+        let kept = (capacity > 0).then_some(Beginning { names, bytes, whole_to: None });
+        Self { kept, capacity, shift, to }
     }
 
     #[inline]
@@ -85,7 +79,7 @@ impl Keeper {
             kept.names.push((name, order));
             kept.bytes.extend_from_slice(block);
         }
-        if strict || kept.names.len() == self.room {
+        if strict || kept.names.len() == self.capacity {
             self.hand_over();
         }
     }
@@ -94,12 +88,12 @@ impl Keeper {
     fn hand_over(&mut self) {
         let Some(mut kept) = self.kept.take() else { return };
         kept.whole_to = Some(kept.names.last().map_or(0, |(_, order)| order + 1));
-        // There is one keeper.
+        // Only this one sets it.
         let _ = self.to.set(kept);
     }
 }
 
-impl Drop for Keeper {
+impl Drop for BeginningSender {
     fn drop(&mut self) {
         if self.shift.get() > 0 {
             self.hand_over();
@@ -110,25 +104,25 @@ impl Drop for Keeper {
 }
 
 /// The worker's side.
-pub(crate) struct Sampler {
-    /// Before the queues: when these are closed, all was handed over.
-    keeper: Keeper,
+pub(crate) struct BlockSampler {
+    /// Dropped before the queues: when these are closed, the beginning was sent.
+    beginning_sender: BeginningSender,
     names: Sender<(Name, Place)>,
     blocks: Sender<Name>,
     /// Bytes of a block.
     unit: usize,
     addresses: Arc<Addresses>,
     order: Arc<AtomicU64>,
-    /// Blocks seen, and the zero ones among them.
+    /// Blocks seen, and zero blocks among them.
     pub counts: Counts,
 }
 
 /// The census thread's side.
-pub(crate) struct Tap {
+pub(crate) struct SampleReceiver {
     names: Receiver<(Name, Place)>,
     blocks: Receiver<Name>,
     beginning: Arc<OnceLock<Beginning>>,
-    /// Names that came through.
+    /// Names received so far.
     named: u64,
 }
 
@@ -146,37 +140,45 @@ impl Counts {
     }
 }
 
-/// How much is queued between a worker and the census thread.
+/// Capacities of the queues between a worker and the census thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Rooms {
+pub(crate) struct Capacities {
     /// For names.
-    pub names: Room,
+    pub names: Capacity,
     /// For blocks.
-    pub blocks: Room,
-    /// Blocks of the beginning that are kept.
+    pub blocks: Capacity,
+    /// First blocks that are kept.
     pub beginning: usize,
 }
 
 /// Queues between a worker and the census thread.
-pub(crate) fn queues(rooms: Rooms, common: Common) -> (Sampler, Tap) {
+pub(crate) fn queues(
+    capacities: Capacities,
+    common: SharedSampling,
+) -> (BlockSampler, SampleReceiver) {
     let name = Name::of(&[1]);
     let entry = (name, Place { address: 1, order: 1 });
     let beginning = Arc::default();
-    let unit = rooms.blocks.bytes;
-    let keeper = Keeper::new(rooms.beginning, unit, common.shift.clone(), Arc::clone(&beginning));
-    let (names, named) = pressed::queue(rooms.names, entry, common.shift);
-    let (blocks, kept) = pressed::queue(rooms.blocks, name, common.sizes);
-    let Common { addresses, order, .. } = common;
+    let unit = capacities.blocks.bytes;
+    let beginning_sender = BeginningSender::new(
+        capacities.beginning,
+        unit,
+        common.shift.clone(),
+        Arc::clone(&beginning),
+    );
+    let (names, named) = spsc_queue::queue(capacities.names, entry, common.shift);
+    let (blocks, kept) = spsc_queue::queue(capacities.blocks, name, common.sizes);
+    let SharedSampling { addresses, order, .. } = common;
     let counts = Counts::default();
-    let sampler = Sampler { keeper, names, blocks, unit, addresses, order, counts };
-    (sampler, Tap { names: named, blocks: kept, beginning, named: 0 })
+    let sampler = BlockSampler { beginning_sender, names, blocks, unit, addresses, order, counts };
+    (sampler, SampleReceiver { names: named, blocks: kept, beginning, named: 0 })
 }
 
-impl Sampler {
-    /// Looks at every block of a buffer that is about to be written, to addresses from this one on.
+impl BlockSampler {
+    /// Looks at every block of a buffer that is about to be written from `address` on.
     #[inline]
     pub(crate) fn see(&mut self, buffer: &[u8], address: u64) {
-        // A length that is known costs less.
+        // Faster with a length that is known at compile time.
         if self.unit == reduce::BLOCK {
             let (blocks, _) = buffer.as_chunks::<{ reduce::BLOCK }>();
             blocks.iter().zip(address..).for_each(|(block, address)| self.look(block, address));
@@ -199,8 +201,8 @@ impl Sampler {
         self.addresses.set(address, holds);
     }
 
-    /// This address is about to be written: what is known of it is fetched while the block is filled. A load would not do, as the
-    /// stores of the block would wait for it.
+    /// Prefetches the state of an address that is about to be written, while its block is filled. A load would hold up the stores
+    /// of the block.
     #[inline]
     pub(crate) fn expect(&self, address: u64) {
         if let Some(word) = self.addresses.word(address) {
@@ -208,61 +210,64 @@ impl Sampler {
         }
     }
 
-    /// These addresses are about to be emptied.
+    /// These addresses are about to be discarded or zeroed.
     pub(crate) fn see_emptied(&mut self, addresses: Range<u64>) {
         self.addresses.empty(addresses);
     }
 
-    /// Queues the name of a block, and tells that its address holds it; whether there was room.
+    /// Queues the name of a block and marks its address as sampled; false when the queue is full.
     #[inline(never)]
     fn name(&mut self, block: &[u8], address: u64) -> bool {
         let name = Name::of(block);
-        let Self { keeper, names, blocks, addresses, order, .. } = self;
+        let Self { beginning_sender, names, blocks, addresses, order, .. } = self;
         let mut at = 0;
         let named = names.put(&[], || {
-            // Before the census can see it: it looks here whether the block is still where it went.
+            // Before the census can see the name: it asks the map whether the block is still there.
             addresses.set(address, Holds::Sampled);
             at = order.fetch_add(1, Ordering::Relaxed);
             (name, Place { address, order: at })
         });
         if !named {
-            // No room for this content: from now on nobody may keep it, nor anything picked like it.
+            // Dropped: from now on no sample may hold this content, or its copies would be counted in part.
             stricter(&names.shift, |shift| name.passes(shift));
         } else if name.is_sized(blocks.shift.get()) && !blocks.put(block, || name) {
             stricter(&blocks.shift, |shift| name.is_sized(shift));
         }
         if named {
-            keeper.keep(name, at, block);
+            beginning_sender.keep(name, at, block);
         }
         named
     }
 }
 
-/// Raises a shift until it refuses what `has` tells of.
+/// Raises a shift until `has` no longer holds for it.
 #[cold]
 fn stricter(shift: &Shift, has: impl Fn(u32) -> bool) {
     let refused = (shift.get()..reduce::MAX_SHIFT).find(|&shift| !has(shift));
     shift.raise(refused.unwrap_or(reduce::MAX_SHIFT));
 }
 
-/// What a look at the queues found.
+/// What one poll of the queues found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Found {
     /// Whether more may come.
     pub more: bool,
-    /// Whether a good part of a queue was in use.
+    /// Whether more than 1/16 of a queue was in use.
     pub much: bool,
 }
 
-/// Of this part of a queue and less a look finds little.
+/// A poll found little when at most one in this many places was in use.
 const LITTLE: usize = 16;
 
-/// Shows `census` what is queued, and makes it and the samplers equally strict.
-pub(crate) fn look(taps: &mut [Tap], census: &mut Census, common: &Common) -> Found {
+/// Shows `census` what is queued, and brings its shifts and the samplers' to the same values.
+pub(crate) fn look(
+    receivers: &mut [SampleReceiver],
+    census: &mut Census,
+    common: &SharedSampling,
+) -> Found {
     let mut found = Found { more: false, much: false };
-    for Tap { names, blocks, named: all, .. } in &mut *taps {
-        // First what was queued: the contents that a load repeats most stand at its beginning, before a worker that finds its
-        // queue full becomes stricter.
+    for SampleReceiver { names, blocks, named: all, .. } in &mut *receivers {
+        // Drained before shifts are levelled: the beginning, with the contents that a load repeats most, was queued at shift 0.
         let (mut named, mut kept) = (0, 0);
         found.more |= names.drain(|(name, place), _| {
             census.add_named(name, Some(place));
@@ -276,22 +281,23 @@ pub(crate) fn look(taps: &mut [Tap], census: &mut Census, common: &Common) -> Fo
         found.much |= named > names.length() / LITTLE || kept > blocks.length() / LITTLE;
         level(census, common);
     }
-    if taps.iter().map(|tap| tap.named).sum::<u64>() >= BEGINNING {
+    if receivers.iter().map(|receiver| receiver.named).sum::<u64>() >= BEGINNING {
         common.shift.raise(common.planned);
     }
     if !found.more {
-        // A worker may have raised them with its last block.
+        // A worker may have raised a shift with its last block.
         level(census, common);
-        begin(taps, census);
+        begin(receivers, census);
     }
     found
 }
 
-/// Shows `census` the beginning of what all workers wrote, in order, as far as nothing is missing.
-fn begin(taps: &mut [Tap], census: &mut Census) {
-    let all = taps.iter_mut().filter_map(|tap| Arc::get_mut(&mut tap.beginning)?.take());
+/// Shows `census` the first blocks of all workers in order of writing, up to the first that may be missing.
+fn begin(receivers: &mut [SampleReceiver], census: &mut Census) {
+    let all =
+        receivers.iter_mut().filter_map(|receiver| Arc::get_mut(&mut receiver.beginning)?.take());
     let all: Vec<Beginning> = all.collect();
-    // A worker that ended with room left misses nothing before another one that did not.
+    // A worker that ended with room left misses nothing.
     let whole_to = all.iter().filter_map(|one| one.whole_to).min().unwrap_or(u64::MAX);
     let blocks = all.iter().flat_map(|one| {
         let unit = one.bytes.len() / one.names.len().max(1);
@@ -302,7 +308,7 @@ fn begin(taps: &mut [Tap], census: &mut Census) {
     blocks.into_iter().for_each(|((name, _), block)| census.begin(*name, block));
 }
 
-fn level(census: &mut Census, Common { shift, sizes, .. }: &Common) {
+fn level(census: &mut Census, SharedSampling { shift, sizes, .. }: &SharedSampling) {
     census.tighten_to(shift.get());
     shift.raise(census.shift());
     census.tighten_sizes_to(sizes.get());
@@ -314,14 +320,14 @@ mod tests {
     use super::*;
     use reduce::{Achieved, BLOCK};
 
-    fn common(planned: u32) -> Common {
+    fn common(planned: u32) -> SharedSampling {
         let words = (0..Addresses::words(100)).map(|_| AtomicU64::new(0)).collect();
-        Common::new(planned, Shift::none(), Arc::new(Addresses::over(words, false)))
+        SharedSampling::new(planned, Shift::none(), Arc::new(Addresses::over(words, false)))
     }
 
-    fn rooms(names: usize, blocks: usize) -> Rooms {
-        let room = |places, bytes| Room { places, bytes, holds_all: false };
-        Rooms { names: room(names, 0), blocks: room(blocks, BLOCK), beginning: 100 }
+    fn capacities(names: usize, blocks: usize) -> Capacities {
+        let capacity = |places, bytes| Capacity { places, bytes, holds_all: false };
+        Capacities { names: capacity(names, 0), blocks: capacity(blocks, BLOCK), beginning: 100 }
     }
 
     fn block(id: u64) -> [u8; BLOCK] {
@@ -331,24 +337,24 @@ mod tests {
         block
     }
 
-    /// What comes through a tap.
-    fn named(tap: &mut Tap) -> Vec<(Name, Place)> {
+    /// What comes through the queue of names.
+    fn named(receiver: &mut SampleReceiver) -> Vec<(Name, Place)> {
         let mut seen = Vec::new();
-        tap.names.drain(|named, _| seen.push(named));
+        receiver.names.drain(|named, _| seen.push(named));
         seen
     }
 
     #[test]
     fn zero_blocks_are_counted_apart_and_all_others_arrive_in_order() {
-        let (mut sampler, mut tap) = queues(rooms(16, 16), common(0));
+        let (mut sampler, mut receiver) = queues(capacities(16, 16), common(0));
         let buffer: Vec<u8> = [block(1), [0; BLOCK], block(2), block(1)].concat();
         sampler.see(&buffer, 7);
         assert_eq!(sampler.counts, Counts { all: 4, zero: 1 });
         drop(sampler);
         let at = |id, address, order| (Name::of(&block(id)), Place { address, order });
-        assert_eq!(named(&mut tap), [at(1, 7, 0), at(2, 9, 1), at(1, 10, 2)]);
+        assert_eq!(named(&mut receiver), [at(1, 7, 0), at(2, 9, 1), at(1, 10, 2)]);
         let mut blocks = Vec::new();
-        assert!(!tap.blocks.drain(|name, bytes| blocks.push((name, bytes.to_vec()))));
+        assert!(!receiver.blocks.drain(|name, bytes| blocks.push((name, bytes.to_vec()))));
         let with_bytes = |id| (Name::of(&block(id)), block(id).to_vec());
         assert!(blocks == [with_bytes(1), with_bytes(2), with_bytes(1)]);
     }
@@ -356,11 +362,11 @@ mod tests {
     #[test]
     fn a_census_that_is_behind_gets_a_smaller_sample_that_is_still_consistent() {
         let all = common(0);
-        let (mut sampler, mut tap) = queues(rooms(256, 1), all.clone());
+        let (mut sampler, mut receiver) = queues(capacities(256, 1), all.clone());
         let ids: Vec<u64> = (0..20_000).map(|i| i / 2).collect();
         ids.iter().for_each(|&id| sampler.see(&block(id), id));
         let last = all.shift.get();
-        let mut seen: Vec<_> = named(&mut tap).into_iter().map(|(name, _)| name).collect();
+        let mut seen: Vec<_> = named(&mut receiver).into_iter().map(|(name, _)| name).collect();
         seen.retain(|name| name.passes(last));
         let expected: Vec<_> =
             ids.iter().map(|&id| Name::of(&block(id))).filter(|name| name.passes(last)).collect();
@@ -369,28 +375,28 @@ mod tests {
     }
 
     /// A census of 20,000 blocks, every content twice, with a look after each `every`.
-    fn census(rooms: Rooms, each: u64) -> (Achieved, u32) {
+    fn census(capacities: Capacities, each: u64) -> (Achieved, u32) {
         let common = common(0);
-        let (mut sampler, tap) = queues(rooms, common.clone());
-        let (mut taps, mut census) = ([tap], Census::new(1 << 20));
+        let (mut sampler, receiver) = queues(capacities, common.clone());
+        let (mut receivers, mut census) = ([receiver], Census::new(1 << 20));
         for id in 0..20_000 {
             sampler.see(&block(id / 2), id);
             if id % each == 0 {
-                assert!(look(&mut taps, &mut census, &common).more);
+                assert!(look(&mut receivers, &mut census, &common).more);
             }
         }
         census.written(sampler.counts.all);
         drop(sampler);
-        let found = look(&mut taps, &mut census, &common);
+        let found = look(&mut receivers, &mut census, &common);
         assert!(!found.more);
         (census.finish(), common.sizes.get())
     }
 
     #[test]
     fn too_little_room_for_blocks_leaves_fewer_sizes_and_every_name() {
-        let (all, strict) = census(rooms(256, 256), 64);
+        let (all, strict) = census(capacities(256, 256), 64);
         assert!((1000..=2048).contains(&all.blocks_sized) && strict == 3, "{all:?}");
-        let (few, strict) = census(rooms(256, 4), 64);
+        let (few, strict) = census(capacities(256, 4), 64);
         assert!((1..1000).contains(&few.blocks_sized) && strict > 3, "{few:?}");
         for found in [all, few] {
             assert_eq!((found.blocks_sampled, found.distinct_sampled), (20_000, 10_000));
@@ -405,18 +411,18 @@ mod tests {
         let id = |n| if n < beginning && n % 2 == 0 { n / 2 % 10 } else { 1000 + n / 2 };
         let distinct = (0..written).map(id).collect::<std::collections::HashSet<_>>().len();
         let common = common(6);
-        let (mut sampler, tap) = queues(rooms(1024, 16), common.clone());
-        let (mut taps, mut census) = ([tap], Census::new(1 << 20));
+        let (mut sampler, receiver) = queues(capacities(1024, 16), common.clone());
+        let (mut receivers, mut census) = ([receiver], Census::new(1 << 20));
         for n in 0..written {
             sampler.see(&block(id(n)), n % 100);
             if n % 100 == 0 {
-                look(&mut taps, &mut census, &common);
+                look(&mut receivers, &mut census, &common);
             }
         }
         assert_eq!(common.shift.get(), 6);
         census.written(sampler.counts.all);
         drop(sampler);
-        look(&mut taps, &mut census, &common);
+        look(&mut receivers, &mut census, &common);
         let found = census.finish();
         let share = 100.0 * (1.0 - distinct as f64 / written as f64);
         let got = found.duplicate_percent.unwrap_or_default();
@@ -427,9 +433,9 @@ mod tests {
     #[test]
     fn what_each_address_holds_is_told_of_every_block() {
         let all = common(0);
-        let mut rooms = rooms(4, 4);
-        (rooms.names.holds_all, rooms.blocks.holds_all) = (true, true);
-        let (mut sampler, _tap) = queues(rooms, all.clone());
+        let mut capacities = capacities(4, 4);
+        (capacities.names.holds_all, capacities.blocks.holds_all) = (true, true);
+        let (mut sampler, _tap) = queues(capacities, all.clone());
         let holds = |address| all.addresses.holds(address);
         sampler.see(&[block(1), [0; BLOCK]].concat(), 3);
         assert_eq!((holds(2), holds(3), holds(4)), (Holds::Nothing, Holds::Sampled, Holds::Zero));

@@ -1,9 +1,9 @@
-//! How the targets of a load share its I/Os.
+//! How the targets of a load share its I/Os: smooth weighted round robin.
 
 /// Draws targets so that after any number of draws each is within one I/O of its share (smooth weighted round robin).
 #[derive(Debug, Clone)]
 pub(crate) struct Shares {
-    /// Per target: its weight, and what it has in hand.
+    /// Per target: its weight, and the credit it has saved up.
     targets: Vec<(f64, f64)>,
     open: f64,
 }
@@ -22,11 +22,11 @@ impl Shares {
             return (weight > 0.0).then_some(0);
         }
         let mut best: Option<(usize, f64)> = None;
-        for (at, (weight, hand)) in self.targets.iter_mut().enumerate() {
+        for (at, (weight, credit)) in self.targets.iter_mut().enumerate() {
             if *weight > 0.0 {
-                *hand += *weight;
-                if best.is_none_or(|(_, most)| *hand > most) {
-                    best = Some((at, *hand));
+                *credit += *weight;
+                if best.is_none_or(|(_, most)| *credit > most) {
+                    best = Some((at, *credit));
                 }
             }
         }
@@ -35,7 +35,7 @@ impl Shares {
         Some(at)
     }
 
-    /// Gives this target nothing more; what others have in hand stays among them.
+    /// Gives this target nothing more; the credit of the others stays among them.
     pub(crate) fn close(&mut self, target: usize) {
         self.targets[target] = (0.0, 0.0);
         self.open = self.targets.iter().map(|t| t.0).sum();

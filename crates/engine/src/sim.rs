@@ -17,14 +17,13 @@ use crate::choice::{Choice, Driver};
 use crate::ended::{Depth, Ended, Sum};
 use crate::error::EngineError;
 use crate::event::{Event, Started};
-use crate::gate::Ask;
-use crate::job::{Job, MakeFill, Next};
+use crate::job::{Job, MakeFill, Next, NextIo};
 use crate::load::{Context, Load, SimModel, TargetSpec};
-use crate::outline::Outline;
 use crate::pace::Pace;
 use crate::real;
-use crate::record::{Completion, Settling, Worst};
-use crate::sample::{self, Common, Counts, Tap};
+use crate::record::{Completion, SteadyDetector, Worst};
+use crate::resolved_load::ResolvedLoad;
+use crate::sample::{self, Counts, SampleReceiver, SharedSampling};
 use crate::summary::{Driven, Outcome};
 use crate::tally::{Shape, Tally};
 
@@ -33,18 +32,18 @@ const LOOK: u64 = 1_024;
 
 /// Something that happens in the model, ordered by when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Moment {
+struct SimEvent {
     at_ns: u64,
     /// Breaks ties in the order in which they were made.
     number: u64,
     job: usize,
     /// The I/O that ends; `None` when the job only wants to look again.
-    flight: Option<Flight>,
+    io: Option<SimIo>,
 }
 
 /// One I/O in the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Flight {
+struct SimIo {
     start_ns: u64,
     intended_ns: u64,
     operation: usize,
@@ -55,7 +54,7 @@ struct Flight {
     writes: bool,
 }
 
-impl Flight {
+impl SimIo {
     fn completion(&self, reaped_ns: u64) -> Completion {
         Completion {
             operation: self.operation,
@@ -107,13 +106,13 @@ struct Simulation<'a> {
     jobs: Vec<Job>,
     /// Free slots of each job.
     free: Vec<Vec<usize>>,
-    taps: Vec<Tap>,
-    common: Common,
+    receivers: Vec<SampleReceiver>,
+    common: SharedSampling,
     census: Census,
     /// I/Os between two looks at what waits for it: no queue gets half full meanwhile.
     look_after: u64,
     devices: Vec<Device>,
-    moments: BinaryHeap<Reverse<Moment>>,
+    events: BinaryHeap<Reverse<SimEvent>>,
     /// The next I/O of each job, when it is meant to start later.
     reserved: Vec<Option<Next>>,
     /// When each job looks again whether it may go on.
@@ -131,34 +130,34 @@ impl<'a> Simulation<'a> {
     fn new(
         load: &Load,
         models: &[&SimModel],
-        outline: &Outline,
+        resolved: &ResolvedLoad,
         context: &'a Context<'a>,
         pace: Pace,
         make: MakeFill,
     ) -> Self {
-        let jobs = outline.jobs;
-        let common = outline.sampling();
-        let rooms = outline.rooms();
-        let (samplers, taps): (Vec<_>, Vec<_>) =
-            (0..jobs).map(|_| sample::queues(rooms, common.clone())).unzip();
+        let jobs = resolved.jobs;
+        let common = resolved.sampling();
+        let capacities = resolved.capacities();
+        let (samplers, receivers): (Vec<_>, Vec<_>) =
+            (0..jobs).map(|_| sample::queues(capacities, common.clone())).unzip();
         // A quarter of the smaller queue.
-        let queued = rooms.names.places.min(rooms.blocks.places) * outline.unit;
+        let queued = capacities.names.places.min(capacities.blocks.places) * resolved.unit;
         let random = |at| load.seed_of(at).derive("simulated target").generator();
         Self {
             context,
             pace,
-            batch: outline.batch.min(outline.depth),
-            jobs: outline.make_jobs(load, samplers, make),
-            free: (0..jobs).map(|_| (0..outline.depth).rev().collect()).collect(),
-            taps,
-            census: outline.census(&common),
-            look_after: (queued / 4 / outline.block_bytes).clamp(1, LOOK as usize) as u64,
+            batch: resolved.batch.min(resolved.depth),
+            jobs: resolved.make_jobs(load, samplers, make),
+            free: (0..jobs).map(|_| (0..resolved.depth).rev().collect()).collect(),
+            receivers,
+            census: resolved.census(&common),
+            look_after: (queued / 4 / resolved.block_bytes).clamp(1, LOOK as usize) as u64,
             common,
             devices: models.iter().enumerate().map(|(at, m)| Device::new(m, random(at))).collect(),
-            moments: BinaryHeap::new(),
+            events: BinaryHeap::new(),
             reserved: vec![None; jobs],
             asks_at_ns: vec![0; jobs],
-            buffer: vec![0; outline.block_bytes],
+            buffer: vec![0; resolved.block_bytes],
             depth: vec![Depth::default(); jobs],
             in_flight: vec![0; jobs],
             made: 0,
@@ -187,24 +186,25 @@ impl Simulation<'_> {
                 self.by_time = true;
                 break;
             }
-            match self.reserved[job].take().map_or_else(|| self.jobs[job].next(now_ns), Ask::Io) {
-                Ask::Io(next) if next.intended_ns > now_ns => {
+            match self.reserved[job].take().map_or_else(|| self.jobs[job].next(now_ns), NextIo::Io)
+            {
+                NextIo::Io(next) if next.intended_ns > now_ns => {
                     self.reserved[job] = Some(next);
                     self.happens(next.intended_ns, job, None);
                     break;
                 }
-                Ask::Io(next) => {
+                NextIo::Io(next) => {
                     self.free[job].pop();
                     self.submit(job, slot, next, now_ns);
                 }
-                Ask::NotBefore(at_ns) => {
+                NextIo::NotBefore(at_ns) => {
                     if self.asks_at_ns[job] != at_ns {
                         self.asks_at_ns[job] = at_ns;
                         self.happens(at_ns, job, None);
                     }
                     break;
                 }
-                Ask::Over => break,
+                NextIo::Over => break,
             }
         }
         let (now, fresh) = (self.in_flight[job], self.in_flight[job] - before);
@@ -215,7 +215,7 @@ impl Simulation<'_> {
         let Next { operation, transfer, intended_ns } = next;
         self.jobs[job].prepare(slot, &transfer, &mut self.buffer, None);
         let end_ns = self.devices[usize::from(transfer.target)].serve(&next, now_ns);
-        let flight = Flight {
+        let io = SimIo {
             start_ns: now_ns,
             intended_ns: if intended_ns == 0 { now_ns } else { intended_ns },
             operation,
@@ -225,7 +225,7 @@ impl Simulation<'_> {
             offset: transfer.offset,
             writes: transfer.verb == Verb::Write,
         };
-        self.happens(end_ns, job, Some(flight));
+        self.happens(end_ns, job, Some(io));
         self.in_flight[job] += 1;
         self.submitted += 1;
         if self.submitted.is_multiple_of(self.look_after) {
@@ -233,26 +233,26 @@ impl Simulation<'_> {
         }
     }
 
-    fn happens(&mut self, at_ns: u64, job: usize, flight: Option<Flight>) {
-        self.moments.push(Reverse(Moment { at_ns, number: self.made, job, flight }));
+    fn happens(&mut self, at_ns: u64, job: usize, io: Option<SimIo>) {
+        self.events.push(Reverse(SimEvent { at_ns, number: self.made, job, io }));
         self.made += 1;
     }
 
     /// An I/O of `job` ends at `now_ns`.
-    fn ends(&mut self, job: usize, flight: &Flight, now_ns: u64) {
-        if let Some(surface) = &self.devices[usize::from(flight.target)].model.surface
-            && flight.writes
+    fn ends(&mut self, job: usize, io: &SimIo, now_ns: u64) {
+        if let Some(surface) = &self.devices[usize::from(io.target)].model.surface
+            && io.writes
         {
-            surface.write(flight.offset, flight.bytes);
+            surface.write(io.offset, io.bytes);
         }
         self.depth[job].reaped(now_ns, 1, self.in_flight[job]);
         self.in_flight[job] -= 1;
         self.jobs[job].gate.ended(now_ns);
-        self.free[job].push(flight.slot);
+        self.free[job].push(io.slot);
     }
 
     fn look(&mut self) {
-        sample::look(&mut self.taps, &mut self.census, &self.common);
+        sample::look(&mut self.receivers, &mut self.census, &self.common);
         if self.context.interrupt.level() != Level::None {
             self.halt = Halt::Interrupted;
         }
@@ -290,24 +290,25 @@ pub(crate) fn run(
 ) -> Result<LoadSummary, EngineError> {
     let models = models(load)?;
     let sizes: Vec<_> = models.iter().map(|model| (model.bytes, 512)).collect();
-    let outline = Outline::of(load, &sizes)?;
+    let resolved = ResolvedLoad::of(load, &sizes)?;
     let begin_ns = context.clock.now().0;
     let pace = Pace {
-        start_ns: begin_ns + outline.ramp_ns,
-        interval_ns: outline.interval_ns,
-        duration_ns: outline.duration_ns,
+        start_ns: begin_ns + resolved.ramp_ns,
+        interval_ns: resolved.interval_ns,
+        duration_ns: resolved.duration_ns,
     };
-    let mut simulation = Simulation::new(load, &models, &outline, context, pace, make);
+    let mut simulation = Simulation::new(load, &models, &resolved, context, pace, make);
     on(Event::Started(Started {
-        target: outline.bytes(),
+        target: resolved.bytes(),
         backend: Driver::Sim.name().into(),
         // There is no page cache before a model; whether one was asked for is all there is to say.
         direct: load.spec.direct,
         start_ns: begin_ns,
     }));
-    let shape = outline.shape(load);
-    let mut settling = Settling::of(&load.spec);
-    let (total, end_ns) = drive(&mut simulation, &outline, shape, begin_ns, &mut settling, on)?;
+    let shape = resolved.shape(load);
+    let mut steady_detector = SteadyDetector::of(&load.spec);
+    let (total, end_ns) =
+        drive(&mut simulation, &resolved, shape, begin_ns, &mut steady_detector, on)?;
     simulation.look();
     let mut counts = Counts::default();
     simulation.jobs.iter_mut().for_each(|job| counts.add(job.take_counts()));
@@ -318,8 +319,8 @@ pub(crate) fn run(
     let outcome = Outcome {
         worst: Worst::of_all(shape.worst, std::iter::once(&total.worst)),
         io_log: None,
-        steady: settling.as_ref().map(Settling::facts),
-        targets: outline.targets.clone(),
+        steady: steady_detector.as_ref().map(SteadyDetector::facts),
+        targets: resolved.targets.clone(),
         total,
         span_ns: (simulation.submitted > 0).then_some((pace.start_ns, end_ns)),
         halt: simulation.halt,
@@ -332,23 +333,23 @@ pub(crate) fn run(
             direct: load.spec.direct,
             registered: false,
             clock: None,
-            in_flight: (simulation.submitted > 0).then(|| sum.in_flight(outline.jobs)),
+            in_flight: (simulation.submitted > 0).then(|| sum.in_flight(resolved.jobs)),
             submitted_per_call,
             reaped_per_call,
             cpus: None,
         },
-        notices: settling.as_ref().and_then(Settling::notice).into_iter().collect(),
+        notices: steady_detector.as_ref().and_then(SteadyDetector::notice).into_iter().collect(),
     };
-    outcome.summary(load, &outline)
+    outcome.summary(load, &resolved)
 }
 
 /// Lets everything happen in order; gives what was done and when the last I/O ended.
 fn drive(
     simulation: &mut Simulation,
-    outline: &Outline,
+    resolved: &ResolvedLoad,
     shape: Shape,
     begin_ns: u64,
-    settling: &mut Option<Settling>,
+    steady_detector: &mut Option<SteadyDetector>,
     on: &mut dyn FnMut(Event),
 ) -> Result<(Tally, u64), EngineError> {
     let pace = simulation.pace;
@@ -358,20 +359,22 @@ fn drive(
     let mut bytes = 0;
     let mut close = |tally: &mut Tally, interval, end, bytes| {
         let (start_ns, end_ns) = pace.span_ns(interval, end);
-        let rows = tally.rows(outline.stage, &outline.names, start_ns, end_ns)?;
+        let rows = tally.rows(resolved.stage, &resolved.names, start_ns, end_ns)?;
         total.merge(tally);
         tally.clear();
         // An interval that was cut off says nothing about settling.
         let settled = end.is_none()
-            && settling.as_mut().is_some_and(|settling| settling.see(&rows, pace.start_ns));
-        on(Event::Intervals { rows, progress: outline.progress(end_ns - pace.start_ns, bytes) });
+            && steady_detector
+                .as_mut()
+                .is_some_and(|steady_detector| steady_detector.see(&rows, pace.start_ns));
+        on(Event::Intervals { rows, progress: resolved.progress(end_ns - pace.start_ns, bytes) });
         Ok::<bool, EngineError>(settled)
     };
     for job in 0..simulation.jobs.len() {
         simulation.jobs[job].gate.begin(begin_ns);
         simulation.refill(job, begin_ns);
     }
-    while let Some(Reverse(Moment { at_ns, job, flight, .. })) = simulation.moments.pop() {
+    while let Some(Reverse(SimEvent { at_ns, job, io, .. })) = simulation.events.pop() {
         while at_ns >= edge_ns {
             simulation.pass(edge_ns);
             if close(&mut tally, interval, None, bytes)? && simulation.halt == Halt::None {
@@ -380,15 +383,15 @@ fn drive(
             interval += 1;
             edge_ns = pace.edge_ns(interval);
         }
-        let Some(flight) = flight else {
+        let Some(io) = io else {
             simulation.refill(job, at_ns);
             continue;
         };
-        simulation.ends(job, &flight, at_ns);
+        simulation.ends(job, &io, at_ns);
         end_ns = end_ns.max(at_ns);
-        bytes += u64::from(flight.bytes);
+        bytes += u64::from(io.bytes);
         if at_ns >= pace.start_ns {
-            let completion = flight.completion(at_ns);
+            let completion = io.completion(at_ns);
             tally.completed(&completion);
             tally.extras(&completion);
             if tally.worst.concerns(completion.latency_ns()) {

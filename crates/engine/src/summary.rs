@@ -12,8 +12,8 @@ use crate::board::Halt;
 use crate::choice::Choice;
 use crate::error::EngineError;
 use crate::load::Load;
-use crate::outline::Outline;
-use crate::record::Long;
+use crate::record::SlowIo;
+use crate::resolved_load::ResolvedLoad;
 use crate::sample::Counts;
 use crate::tally::Tally;
 
@@ -38,7 +38,7 @@ pub(crate) struct Outcome {
     pub total: Tally,
     /// What the load's targets are called, in their order.
     pub targets: Vec<String>,
-    pub worst: Vec<Long>,
+    pub worst: Vec<SlowIo>,
     pub io_log: Option<IoLogFacts>,
     pub steady: Option<SteadyFacts>,
     /// First submission and last completion, nanoseconds; `None` when nothing was submitted.
@@ -56,13 +56,13 @@ impl Outcome {
     pub(crate) fn summary(
         mut self,
         load: &Load,
-        outline: &Outline,
+        resolved: &ResolvedLoad,
     ) -> Result<LoadSummary, EngineError> {
         let duration_ns = self.span_ns.map_or(0, |(first, last)| last.saturating_sub(first));
-        let targets = self.targets_apart(outline, duration_ns)?;
-        let worst = self.worst.iter().map(|long| self.worst(long, outline)).collect();
-        let achieved = outline.blocks_are_whole().then(|| achieved(self.census, self.counts));
-        let writes = outline.writes;
+        let targets = self.targets_apart(resolved, duration_ns)?;
+        let worst = self.worst.iter().map(|long| self.worst(long, resolved)).collect();
+        let achieved = resolved.blocks_are_whole().then(|| achieved(self.census, self.counts));
+        let writes = resolved.writes;
         let missing = self.io_log.as_ref().and_then(missing);
         // A log that the disk could not take as fast as I/Os came is what was asked for, and says what it left out.
         let cut_off =
@@ -71,11 +71,11 @@ impl Outcome {
         Ok(LoadSummary {
             duration_ns,
             ended_by: ended_by(self.halt, self.by_time, load).to_owned(),
-            operations: self.total.summaries(&outline.names, duration_ns)?,
+            operations: self.total.summaries(&resolved.names, duration_ns)?,
             asked: writes.then(|| asked(&load.spec.content)),
             achieved: achieved.filter(|_| writes),
             cpu: self.cpu,
-            engine: facts(&self.driven, outline),
+            engine: facts(&self.driven, resolved),
             targets,
             worst,
             io_log: self.io_log,
@@ -89,32 +89,32 @@ impl Outcome {
     /// The figures of each target, when there are several.
     fn targets_apart(
         &self,
-        outline: &Outline,
+        resolved: &ResolvedLoad,
         duration_ns: u64,
     ) -> Result<Vec<TargetSummary>, EngineError> {
         let several = self.targets.iter().enumerate().filter(|_| self.targets.len() > 1);
         let apart = several.map(|(place, name)| {
-            let operations = self.total.summaries_of(place, &outline.names, duration_ns)?;
+            let operations = self.total.summaries_of(place, &resolved.names, duration_ns)?;
             Ok(TargetSummary { target: name.clone(), operations })
         });
         apart.collect()
     }
 
-    fn worst(&self, long: &Long, outline: &Outline) -> WorstIo {
+    fn worst(&self, long: &SlowIo, resolved: &ResolvedLoad) -> WorstIo {
         let target = self.targets.get(usize::from(long.target));
         WorstIo {
             latency_ns: long.latency_ns,
             at_ns: long.at_ns,
             offset: long.offset,
             length: long.length,
-            operation: outline.names.get(usize::from(long.operation)).cloned().unwrap_or_default(),
+            operation: resolved.names.get(usize::from(long.operation)).cloned().unwrap_or_default(),
             target: target.filter(|_| self.targets.len() > 1).cloned(),
             job: long.job.into(),
         }
     }
 }
 
-fn facts(driven: &Driven, outline: &Outline) -> EngineFacts {
+fn facts(driven: &Driven, resolved: &ResolvedLoad) -> EngineFacts {
     let clock = driven.clock.as_ref();
     EngineFacts {
         backend: driven.choice.driver.name().into(),
@@ -124,8 +124,8 @@ fn facts(driven: &Driven, outline: &Outline) -> EngineFacts {
         submitted_per_call: driven.submitted_per_call,
         reaped_per_call: driven.reaped_per_call,
         cpus: driven.cpus.clone(),
-        jobs: outline.jobs as u32,
-        depth: outline.depth as u32,
+        jobs: resolved.jobs as u32,
+        depth: resolved.depth as u32,
         direct: driven.direct,
         registered: driven.registered,
         clock: clock.map_or("virtual", |check| check.source.name()).into(),

@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::fs::{FallocateFlags, XattrFlags};
 use units::Bytes;
 
-use crate::error::{EngineError, Kind};
+use crate::error::{EngineError, ErrorKind};
 
 /// The extended attribute that marks a file as made by Fathom, so that it may be overwritten later.
 pub const MADE_BY_FATHOM: &str = "user.fathom.made";
@@ -30,7 +30,7 @@ const VIEWS: [(u32, &str); 5] = [
 
 /// How the target is to be opened.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Wish {
+pub(crate) struct Access {
     pub reads: bool,
     pub writes: bool,
     /// Past the page cache, if possible.
@@ -59,25 +59,29 @@ pub(crate) struct Target {
 
 impl Target {
     /// Opens the block device or file at `path`; creates the file when that is wished and it is missing or empty.
-    pub(crate) fn open(path: &Path, wish: Wish) -> Result<Self, EngineError> {
+    pub(crate) fn open(path: &Path, access: Access) -> Result<Self, EngineError> {
         let new = is_new(path)?;
         refuse_other_kinds(path)?;
         refuse_views(path)?;
-        if let (true, Some(size)) = (new, wish.create) {
+        if let (true, Some(size)) = (new, access.create) {
             create(path, size)?;
         }
-        let (file, mut direct) = open(path, wish)?;
+        let (file, mut direct) = open(path, access)?;
         let mut notices = Vec::new();
         let block = sys::block::is_block(&file).map_err(|e| cannot("examined", path, e))?;
         let size = sys::block::size_bytes(&file).map_err(|e| cannot("measured", path, e))?;
         if size.0 == 0 {
             return Err(empty(path, block));
         }
-        if block && wish.writes && sys::block::is_read_only(&file).unwrap_or(false) {
+        if block && access.writes && sys::block::is_read_only(&file).unwrap_or(false) {
             let message = format!("{} is read-only, and the load writes", path.display());
-            return Err(EngineError::new(Kind::Target, message, "blockdev --setrw, or read only"));
+            return Err(EngineError::new(
+                ErrorKind::Target,
+                message,
+                "blockdev --setrw, or read only",
+            ));
         }
-        if wish.direct && !direct {
+        if access.direct && !direct {
             notices.push(format!(
                 "{} is on a file system that refuses direct I/O: the page cache is in the way, and the figures are those of memory",
                 path.display()
@@ -89,7 +93,7 @@ impl Target {
                 path.display()
             ));
         }
-        if wish.reads && !block && (new || has_holes(&file)) {
+        if access.reads && !block && (new || has_holes(&file)) {
             notices.push(format!(
                 "{} has parts that were never written: reads of them need no device",
                 path.display()
@@ -116,7 +120,7 @@ fn cannot(done: &str, path: &Path, source: io::Error) -> EngineError {
         _ => "see the cause below",
     };
     let message = format!("{} cannot be {done}", path.display());
-    EngineError::new(Kind::Target, message, help).because(source)
+    EngineError::new(ErrorKind::Target, message, help).because(source)
 }
 
 fn empty(path: &Path, block: bool) -> EngineError {
@@ -125,7 +129,7 @@ fn empty(path: &Path, block: bool) -> EngineError {
     } else {
         "give the size of the file (--size)"
     };
-    EngineError::new(Kind::Target, format!("{} holds 0 bytes", path.display()), help)
+    EngineError::new(ErrorKind::Target, format!("{} holds 0 bytes", path.display()), help)
 }
 
 /// Refuses what is neither a file nor a block device before it is opened: opening a FIFO waits for ever, and opening some
@@ -143,7 +147,7 @@ fn refuse_other_kinds(path: &Path) -> Result<(), EngineError> {
     };
     let message = format!("{} is {other}, neither a block device nor a file", path.display());
     let help = "name a block device (lsblk lists them) or a file";
-    Err(EngineError::new(Kind::Usage, message, help))
+    Err(EngineError::new(ErrorKind::Usage, message, help))
 }
 
 /// Refuses files that are views of the kernel's own state: they look empty, and reading them makes what is read.
@@ -155,7 +159,7 @@ fn refuse_views(path: &Path) -> Result<(), EngineError> {
         "{} is on {system}: it holds no data, the kernel makes it when it is read",
         path.display()
     );
-    Err(EngineError::new(Kind::Usage, message, "name a block device, or a file on a disk"))
+    Err(EngineError::new(ErrorKind::Usage, message, "name a block device, or a file on a disk"))
 }
 
 /// Whether there is no file yet, or an empty one.
@@ -185,7 +189,7 @@ fn create(path: &Path, size: Bytes) -> Result<(), EngineError> {
         let _ = if new { std::fs::remove_file(path) } else { file.set_len(0) };
         let message = format!("{} cannot be made {size} large", path.display());
         let help = "free some room, or use a smaller size";
-        return Err(EngineError::new(Kind::Target, message, help).because(error));
+        return Err(EngineError::new(ErrorKind::Target, message, help).because(error));
     }
     // A file system without user attributes cannot keep the mark: the next run asks before it overwrites.
     let _ = rustix::fs::fsetxattr(&file, MADE_BY_FATHOM, b"1", XattrFlags::empty());
@@ -193,10 +197,10 @@ fn create(path: &Path, size: Bytes) -> Result<(), EngineError> {
 }
 
 /// Opens `path` as wished; falls back to the page cache where direct I/O is refused. Tells whether it is direct.
-fn open(path: &Path, wish: Wish) -> Result<(File, bool), EngineError> {
+fn open(path: &Path, access: Access) -> Result<(File, bool), EngineError> {
     let with =
-        |flags| OpenOptions::new().read(true).write(wish.writes).custom_flags(flags).open(path);
-    if wish.direct {
+        |flags| OpenOptions::new().read(true).write(access.writes).custom_flags(flags).open(path);
+    if access.direct {
         match with(libc::O_DIRECT) {
             Ok(file) => return Ok((file, true)),
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {}
@@ -232,17 +236,17 @@ fn alignment(file: &File, block: bool) -> u64 {
 mod tests {
     use super::*;
 
-    const WISH: Wish = Wish { reads: true, writes: true, direct: true, create: None };
+    const WISH: Access = Access { reads: true, writes: true, direct: true, create: None };
 
     #[test]
     fn a_missing_file_is_made_with_its_room_and_found_again() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("new");
-        let wish = Wish { create: Some(Bytes(1 << 20)), ..WISH };
-        let target = Target::open(&path, wish).unwrap();
+        let access = Access { create: Some(Bytes(1 << 20)), ..WISH };
+        let target = Target::open(&path, access).unwrap();
         assert_eq!(target.size, Bytes(1 << 20));
         assert!(target.notices.iter().any(|n| n.contains("never written")), "{target:?}");
-        let again = Target::open(&path, Wish { create: Some(Bytes(1 << 30)), ..WISH }).unwrap();
+        let again = Target::open(&path, Access { create: Some(Bytes(1 << 30)), ..WISH }).unwrap();
         assert_eq!(again.size, Bytes(1 << 20));
     }
 
@@ -262,10 +266,11 @@ mod tests {
             (Path::new("/proc/self/stat"), "procfs"),
         ] {
             for writes in [true, false] {
-                let error = Target::open(path, Wish { writes: writes && said != "procfs", ..WISH })
-                    .unwrap_err();
+                let error =
+                    Target::open(path, Access { writes: writes && said != "procfs", ..WISH })
+                        .unwrap_err();
                 assert!(error.to_string().contains(said), "{error}");
-                assert_eq!(error.kind(), Kind::Usage);
+                assert_eq!(error.kind(), ErrorKind::Usage);
             }
         }
     }
@@ -279,7 +284,7 @@ mod tests {
         File::create(&path).unwrap();
         let empty = Target::open(&path, WISH).unwrap_err();
         assert!(empty.to_string().contains("0 bytes"), "{empty}");
-        let much = Wish { create: Some(Bytes(1 << 60)), ..WISH };
+        let much = Access { create: Some(Bytes(1 << 60)), ..WISH };
         let error = Target::open(&folder.path().join("huge"), much).unwrap_err();
         assert!(error.help().contains("smaller"), "{error}");
         assert!(!folder.path().join("huge").exists());

@@ -83,9 +83,10 @@ mod tests {
     #[test]
     fn a_stall_is_told_once_and_again_after_twice_the_time() {
         let mut watch = watch(None);
-        let told: Vec<u64> = (1..=50).filter(|&s| watch.stalled(s * S, 7, 32).is_some()).collect();
+        let notices: Vec<u64> =
+            (1..=50).filter(|&s| watch.stalled(s * S, 7, 32).is_some()).collect();
         // The first look sees that 7 have ended.
-        assert_eq!(told, [11, 21, 41]);
+        assert_eq!(notices, [11, 21, 41]);
         assert_eq!(watch.stalled(51 * S, 8, 32), None);
         assert!(watch.stalled(61 * S, 8, 32).unwrap().contains("10 s"));
         assert_eq!(watch.stalled(500 * S, 8, 0), None);

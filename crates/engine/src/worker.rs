@@ -14,16 +14,15 @@ use std::time::Duration;
 use sys::interrupt::{Interrupt, Level};
 use sys::stamps::Stamps;
 
-use self::refill::Left;
 use crate::backend::{Backend, Reaped, Transfer, Wait};
 use crate::board::{Board, Halt};
 use crate::ended::{Depth, Ended};
 use crate::error::EngineError;
-use crate::hold::Hold;
 use crate::job::Next;
+use crate::job_handle::JobHandle;
 use crate::pace::Pace;
 use crate::record::Recorder;
-use crate::verify::Hand;
+use crate::verify::WorkerVerifier;
 
 /// The longest wait for a completion, after which the worker looks at the clock and at the board.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -87,6 +86,17 @@ impl Slot {
     }
 }
 
+/// What is left to be submitted.
+enum Remaining {
+    /// More, when slots are free again.
+    More,
+    /// More, as soon as the portion that was taken has been submitted.
+    Portion,
+    /// The next one not before this time, nanoseconds.
+    NotBefore(u64),
+    Nothing,
+}
+
 /// A worker that is ready to begin.
 pub(crate) struct Worker<B, J> {
     setting: Setting,
@@ -94,7 +104,7 @@ pub(crate) struct Worker<B, J> {
     job: J,
     recorder: Recorder,
     /// Keeps book of what is written, and checks what is read.
-    hand: Option<Hand>,
+    worker_verifier: Option<WorkerVerifier>,
     slots: Box<[Slot]>,
     free: Vec<u32>,
     /// Slots that were pushed and not yet stamped.
@@ -115,13 +125,13 @@ pub(crate) struct Worker<B, J> {
     outcome: Ended,
 }
 
-impl<B: Backend, J: Hold> Worker<B, J> {
+impl<B: Backend, J: JobHandle> Worker<B, J> {
     pub(crate) fn new(
         setting: Setting,
         backend: B,
         mut job: J,
         recorder: Recorder,
-        hand: Option<Hand>,
+        worker_verifier: Option<WorkerVerifier>,
     ) -> Self {
         let depth = backend.depth();
         Self {
@@ -132,7 +142,7 @@ impl<B: Backend, J: Hold> Worker<B, J> {
             backend,
             job,
             recorder,
-            hand,
+            worker_verifier,
             slots: vec![Slot::default(); depth].into_boxed_slice(),
             free: (0..depth as u32).rev().collect(),
             fresh: Vec::with_capacity(depth),
@@ -187,12 +197,12 @@ impl<B: Backend, J: Hold> Worker<B, J> {
             let mut wait = Wait { completions: 1, patience: PATIENCE };
             if drain_since_ns.is_none() {
                 match self.refill(now_ns) {
-                    Left::More => wait.completions = self.wanted(),
-                    Left::Portion => wait.completions = 0,
-                    Left::NotBefore(at_ns) => {
+                    Remaining::More => wait.completions = self.wanted(),
+                    Remaining::Portion => wait.completions = 0,
+                    Remaining::NotBefore(at_ns) => {
                         wait.patience = Duration::from_nanos(at_ns - now_ns).min(PATIENCE);
                     }
-                    Left::Nothing => drain_since_ns = Some(now_ns),
+                    Remaining::Nothing => drain_since_ns = Some(now_ns),
                 }
             }
             if self.backend.in_flight() > 0 {

@@ -144,11 +144,11 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn hold_what_was_told_last(
-            told in proptest::collection::vec((0u64..200, 0u64..80, 0u8..5), 0..200), alone: bool,
+            changes in proptest::collection::vec((0u64..200, 0u64..80, 0u8..5), 0..200), alone: bool,
         ) {
             let all = addresses(200, alone);
             let mut naive = [Holds::Nothing; 200];
-            for (address, length, what) in told {
+            for (address, length, what) in changes {
                 let holds = match what {
                     0 => Holds::Nothing,
                     1 => Holds::Zero,

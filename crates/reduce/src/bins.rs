@@ -5,7 +5,12 @@
 //! case the new block is written as it is. A bin with one fragment is not worth compressing either. A fragment whose block
 //! is written again meanwhile leaves its bin, and is written as it is (`wait_on_hash_lock` of `dedupe.c`).
 
-use crate::packer::{LARGEST_FRAGMENT, PAYLOAD, SLOTS};
+/// Bytes for fragments in a physical block: 4096 less a header of 36.
+pub const PAYLOAD: usize = 4060;
+/// Fragments that a physical block can hold.
+pub const SLOTS: usize = 14;
+/// The largest LZ4 size that the packer takes; anything above is stored as it is.
+pub const LARGEST_FRAGMENT: usize = PAYLOAD - 1;
 
 /// Bins that are open at a time.
 const BINS: usize = 16;

@@ -1,51 +1,39 @@
-//! The census: counts copies and sizes among written blocks, in bounded memory, by looking at their bytes only.
+//! The census: counts copies and LZ4 sizes among written blocks, in bounded memory, from their bytes alone.
 //!
-//! It starts with every block. When it holds more distinct contents than its budget, it doubles its strictness and
-//! drops what no longer passes. Because samples are nested and picked by content, what is left is exactly what a
-//! census with the final strictness from the start would hold.
+//! It starts with every block. Above its budget of distinct contents it doubles its sampling shift and drops what no longer passes;
+//! samples are nested and picked by content, so that the rest is exactly what the final shift alone would have kept. Estimates follow
+//! from the share that is sampled, with standard errors.
 //!
-//! A sample of contents may hold none of those that come most often. As long as the census sees every block it knows them, so
-//! that, when it stops to, it sets the copies above the usual aside: they are counted as they are, and stand for no others.
+//! A small sample may hold none of the contents that are repeated most. While every block is seen these are known: when sampling begins,
+//! their copies above the usual are set aside, counted as they are, and stand for no others.
 
 mod beginning;
-mod kept;
+mod reservoir;
 
-use std::hash::Hash;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap as HashMap;
 
 use self::beginning::{Beginning, gained_by_order, packed};
-use self::kept::Kept;
+use self::reservoir::Reservoir;
 use crate::achieved::Achieved;
 use crate::addresses::Addresses;
 use crate::live::{LIVE_ADDRESSES, Live, Place};
 use crate::lz4::Lz4;
 use crate::name::Name;
 use crate::pick::{MAX_SHIFT, passes};
+use crate::room::make_room;
 use crate::{BLOCK, Fingerprint, is_zero};
 
 pub use self::beginning::BEGINNING;
-pub use self::kept::most_sized;
+pub use self::reservoir::most_sized;
 
-/// Contents that come this many times as often as others, and at least this often, have their further copies set aside.
+/// Contents with more than this many times the mean number of copies have their further copies set aside.
 const OFTEN: u64 = 4;
 
-/// Parts of the sizes whose savings tell how far off that of all is, and sizes in each at least.
+/// Parts of the sample of sizes whose spread gives the packer's standard error, and least sizes in each.
 const PARTS: usize = 16;
 const LEAST_PART: usize = 32;
-
-/// Entries of a table from which on there are likely to be many, and how many then: a load's census holds that many contents at most.
-const SOME: usize = 1 << 12;
-const MANY: usize = 1 << 15;
-
-/// Asks for room in a table that fills, for all that is likely to come but not for more than `most`: memory that is new to the process
-/// costs more than what is written there.
-pub(crate) fn make_room<K: Eq + Hash, V>(table: &mut HashMap<K, V>, most: usize) {
-    if table.len() == SOME {
-        table.reserve((MANY + 1).min(most).saturating_sub(SOME));
-    }
-}
 
 /// What is known of one content.
 struct Seen {
@@ -57,21 +45,21 @@ struct Seen {
 pub struct Census {
     /// Bytes of a block.
     unit: usize,
-    /// Distinct contents that it may hold.
+    /// Most distinct contents that it holds.
     budget: usize,
     shift: u32,
     seen: HashMap<Fingerprint, Seen>,
-    /// Blocks whose size will be taken.
-    kept: Kept,
-    /// The first blocks in their order.
+    /// The reservoir of blocks whose size will be taken.
+    reservoir: Reservoir,
+    /// The first blocks, in order.
     beginning: Beginning,
     written: u64,
     zeros: u64,
-    /// Duplicates that were counted while every block was seen, and that the sample does not stand for.
+    /// Duplicates set aside while every block was seen; not part of the sample.
     aside: u64,
-    /// What the addresses hold, when it is told where blocks go.
+    /// What the addresses hold, when the callers say where blocks go.
     live: Option<Live>,
-    /// By how many halvings the sample of what the addresses hold may be larger.
+    /// By how many halvings the sample of live blocks may be larger.
     ahead: u32,
 }
 
@@ -89,7 +77,7 @@ impl Census {
             budget: budget_blocks.max(1),
             shift: 0,
             seen: HashMap::default(),
-            kept: Kept::new(unit),
+            reservoir: Reservoir::new(unit),
             beginning: Beginning::default(),
             written: 0,
             zeros: 0,
@@ -99,8 +87,8 @@ impl Census {
         }
     }
 
-    /// The same, that also says what `addresses` hold at the end. Where they are overwritten, fewer and fewer of the contents that
-    /// were written are still there: so the sample of these may be up to 2^`ahead` times as large as that of what is written.
+    /// Also counts what `addresses` hold at the end. Of overwritten addresses only the last content is live, so the sample of live
+    /// blocks may be up to 2^`ahead` times as large as that of written ones.
     pub fn and_live(self, addresses: Arc<Addresses>, ahead: u32) -> Self {
         self.and_live_within(addresses, ahead, LIVE_ADDRESSES)
     }
@@ -110,15 +98,13 @@ impl Census {
         Self { live, ahead, ..self }
     }
 
-    /// The present strictness: blocks that [`crate::picked`] refuses for it need not be handed over.
-    /// It never falls.
+    /// The sampling shift: blocks that [`crate::picked`] refuses for it need not be given. It never falls.
     pub fn shift(&self) -> u32 {
         let live = self.live.as_ref();
         live.map_or(self.shift, |live| live.shift().max(self.shift.saturating_sub(self.ahead)))
     }
 
-    /// Makes the census at least as strict as `shift`: for a caller that handed over all blocks of the sample this leaves, and any
-    /// others.
+    /// Raises the sampling shift to at least `shift`. The caller must have given all blocks of that sample; others do no harm.
     pub fn tighten_to(&mut self, shift: u32) {
         self.tighten(shift);
         if let Some(live) = &mut self.live {
@@ -134,11 +120,11 @@ impl Census {
             }
             self.shift = shift;
             self.seen.retain(|_, seen| passes(seen.pick, shift));
-            self.kept.tighten(shift);
+            self.reservoir.tighten(shift);
         }
     }
 
-    /// Takes the copies above the mean from contents that come much more often.
+    /// Sets aside the copies above the mean of contents that are repeated much more often.
     fn set_aside(&mut self) {
         let copies: u64 = self.seen.values().map(|seen| seen.copies).sum();
         let mean = copies.div_ceil((self.seen.len() as u64).max(1));
@@ -148,13 +134,12 @@ impl Census {
         }
     }
 
-    /// All blocks handed to the kernel, zero blocks and those outside the sample included. Call it for every write:
-    /// percentages are of these.
+    /// Counts all blocks handed to the kernel, zero blocks and those outside the sample included: percentages are of these.
     pub fn written(&mut self, blocks: u64) {
         self.written += blocks;
     }
 
-    /// Zero blocks that were written. Not to be given to [`Census::add`] as well.
+    /// Counts zero blocks. They must not be given to [`Census::add`] as well.
     pub fn add_zero(&mut self, blocks: u64) {
         self.zeros += blocks;
     }
@@ -164,7 +149,7 @@ impl Census {
         self.look(block, None);
     }
 
-    /// The same for a block of which it is known where it went; [`Addresses`] were told before.
+    /// The same for a block with its address; [`Addresses`] must be set before.
     pub fn add_at(&mut self, place: Place, block: &[u8]) {
         self.look(block, Some(place));
     }
@@ -184,13 +169,13 @@ impl Census {
         self.keep(name, block);
     }
 
-    /// Keeps a block of the beginning of what is written, for what neighbours do to the packer. For a caller that names blocks itself:
-    /// every block from the first on that is not zero, in order, as far as it knows them; [`BEGINNING`] are enough.
+    /// Keeps one of the first blocks, in order, to measure what the order does to the packer. For callers that name blocks themselves:
+    /// every block that is not zero, from the first on; [`BEGINNING`] are enough.
     pub fn begin(&mut self, name: Name, block: &[u8]) {
         self.beginning.add(name, block);
     }
 
-    /// Counts a block that is not zero by its name, which its writer gave it. Its size is only taken if [`Census::keep`] gets it too.
+    /// Counts a block that is not zero by its name. Its size is taken only if [`Census::keep`] gets its bytes too.
     pub fn add_named(&mut self, name: Name, place: Option<Place>) {
         if let (Some(live), Some(place)) = (&mut self.live, place) {
             let looked_at = name.passes(live.shift().max(self.shift.saturating_sub(self.ahead)));
@@ -212,26 +197,25 @@ impl Census {
         }
     }
 
-    /// The present strictness of sizes: blocks whose name [`Name::is_sized`] refuses for it need not be handed to [`Census::keep`].
-    /// It never falls.
+    /// The sampling shift of sizes: blocks that [`Name::is_sized`] refuses for it need not be given to [`Census::keep`]. It never
+    /// falls.
     pub fn sized_shift(&self) -> u32 {
-        self.kept.shift()
+        self.reservoir.shift()
     }
 
-    /// Takes sizes at least as strictly as this: for a caller that handed over all blocks which this leaves, and any others.
+    /// Raises the sampling shift of sizes to at least `shift`. The caller must have given all blocks of that sample.
     pub fn tighten_sizes_to(&mut self, shift: u32) {
-        self.kept.tighten_to(shift);
+        self.reservoir.tighten_to(shift);
     }
 
-    /// Keeps a block of the census' length until its size is taken, if the sample has it. It may come before or after its name, and
-    /// again.
+    /// Keeps a block until its size is taken, if the sample has it. It may come before or after its name, and more than once.
     pub fn keep(&mut self, name: Name, block: &[u8]) {
         if name.passes(self.shift) && block.len() == self.unit {
-            self.kept.keep(name, block);
+            self.reservoir.keep(name, block);
         }
     }
 
-    /// What was achieved. Takes the LZ4 sizes now, so that nothing slow happens while a load runs.
+    /// The result. LZ4 sizes are taken only now, as they are slow and the load has ended.
     pub fn finish(self) -> Achieved {
         let sampled: u64 = self.seen.values().map(|seen| seen.copies).sum();
         let written = self.written.max(sampled + self.aside + self.zeros);
@@ -287,7 +271,7 @@ impl Census {
             Ok(block) => lz4.size(block).ok(),
             Err(_) => lz4.size_of(block).ok(),
         };
-        let sizes: Vec<usize> = self.kept.in_order().filter_map(size).collect();
+        let sizes: Vec<usize> = self.reservoir.in_order().filter_map(size).collect();
         if sizes.is_empty() {
             return;
         }
@@ -307,8 +291,8 @@ impl Census {
         }
     }
 
-    /// What the packer makes of all contents in their order. Where the sizes of all are not known, that is what it makes of a sample in
-    /// random order, and what it made more or less of the beginning for its order.
+    /// What the packer saves on all contents in their order. Where only a sample of sizes is known: its saving in random order, plus
+    /// what the order gained or lost in the first blocks.
     fn measure_packer(&self, achieved: &mut Achieved, sizes: &[usize], left_out: f64) {
         let beginning = self.beginning.sizes();
         let in_order = packed(beginning.iter().map(|&(_, size)| size));
@@ -320,7 +304,7 @@ impl Census {
             achieved.packer_saving_percent = in_order.saving_percent();
             achieved.packer_saving_error_points = Some(0.0);
         } else if let Some((gained, gained_error)) = gained {
-            // They stand in the order of their fingerprints, so that parts of them are samples, too.
+            // In the order of fingerprints, so that every part is a random sample.
             let parts = sizes.chunks_exact((sizes.len() / PARTS).max(LEAST_PART));
             let savings = parts.filter_map(|part| packed(part.iter().copied()).saving_percent());
             let error = error_of_mean(savings, left_out);
@@ -335,13 +319,14 @@ impl Census {
     }
 }
 
-/// Standard error of the mean of a sample that leaves out this share of all; 0 when it leaves out nothing, `None` when it has but one.
+/// Standard error of the mean of a sample that leaves out this share of all (with the finite population correction); 0 when it leaves
+/// out nothing, `None` when it has fewer than two values.
 fn error_of_mean(sample: impl Iterator<Item = f64>, left_out: f64) -> Option<f64> {
     if left_out == 0.0 {
         return Some(0.0);
     }
     let (mut n, mut mean, mut squares) = (0.0, 0.0, 0.0);
-    // Welford's sums: exactly 0 where all are alike.
+    // Welford's recurrence (1962): exactly 0 where all values are equal.
     for value in sample {
         let off = value - mean;
         n += 1.0;

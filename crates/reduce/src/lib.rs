@@ -16,13 +16,14 @@ mod ongoing;
 mod packer;
 mod pick;
 mod prefetch;
+mod room;
 mod sizer;
 pub mod space;
 mod zero;
 
 pub use achieved::Achieved;
 pub use addresses::{Addresses, Held, Holds};
-pub use bins::{Bins, Fragment};
+pub use bins::{Bins, Fragment, LARGEST_FRAGMENT, PAYLOAD, SLOTS};
 pub use census::{BEGINNING, Census, most_sized};
 pub use fingerprint::Fingerprint;
 pub use live::{LIVE_ADDRESSES, Place};
@@ -30,9 +31,7 @@ pub use lz4::{Lz4, Lz4Error};
 pub use model::{Figures, LENDERS, Model, Outcome, Policy, REFERENCES, Reuse, Written};
 pub use name::Name;
 pub use ongoing::Ongoing;
-pub use packer::{
-    LARGEST_FRAGMENT, PAYLOAD, Packed, Packer, SLOTS, fragments_per_block, uniform_saving_percent,
-};
+pub use packer::{Packed, Packer, fragments_per_block, uniform_saving_percent};
 pub use pick::{MAX_SHIFT, picked};
 pub use prefetch::prefetch;
 pub use zero::is_zero;

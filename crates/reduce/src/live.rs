@@ -10,8 +10,8 @@ use rustc_hash::FxHashMap as HashMap;
 
 use crate::Fingerprint;
 use crate::addresses::{Addresses, Holds};
-use crate::census::make_room;
 use crate::pick::MAX_SHIFT;
+use crate::room::make_room;
 
 /// Addresses in the table, at most (some 40 bytes each).
 pub const LIVE_ADDRESSES: usize = 1 << 17;

@@ -2,14 +2,7 @@
 //!
 //! The rules are those of [`Bins`]; here is what follows from sizes alone.
 
-use crate::bins::{Bins, Fragment};
-
-/// Bytes for fragments in a physical block: 4096 less a header of 36.
-pub const PAYLOAD: usize = 4060;
-/// Fragments that a physical block can hold.
-pub const SLOTS: usize = 14;
-/// The largest LZ4 size that the packer takes; anything above is stored as it is.
-pub const LARGEST_FRAGMENT: usize = PAYLOAD - 1;
+use crate::bins::{Bins, Fragment, PAYLOAD, SLOTS};
 
 /// Blocks that share a physical block when all have the LZ4 size `lz4_bytes`: min(14, 4060 / size), and 1 where the
 /// packer can do nothing.
@@ -94,6 +87,7 @@ impl Packer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bins::LARGEST_FRAGMENT;
 
     fn pack(sizes: impl IntoIterator<Item = usize>) -> Packed {
         let mut packer = Packer::new();

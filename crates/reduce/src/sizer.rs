@@ -10,14 +10,11 @@
 mod slots;
 
 use crate::BLOCK;
-use slots::Slots;
+pub use slots::TEXT;
+use slots::{HASH_BITS, MULTIPLIER, Slots};
 
-/// log2 of the entries in the table of positions.
-const HASH_BITS: u32 = 13;
 /// Entries in the table of positions.
 const ENTRIES: usize = 1 << HASH_BITS;
-/// What a word is multiplied with for its hash.
-const MULTIPLIER: u32 = 2_654_435_761;
 /// The last place of each hash, and behind these room for every 16-bit number, so that no hash that was found before needs a check.
 type Places = [u16; 1 << 16];
 /// Bytes of the shortest match.
@@ -28,10 +25,6 @@ const SEARCH_END: usize = BLOCK - 12;
 const MATCH_END: usize = BLOCK - 5;
 /// Places after which the stride grows; one more has a stride of 1.
 const RUN: usize = 64;
-/// A block, and behind it everything that a look from a 16-bit position could reach: so none needs a check. What stands
-/// behind the block does not matter.
-pub const TEXT: usize = (1 << 16) + 48;
-
 /// Finds LZ4 sizes of blocks of 4096 bytes. Its memory (40 KiB that are used) is taken once.
 pub struct Sizer {
     table: Box<Places>,

@@ -226,7 +226,7 @@ fn workload_failure(error: workload::WorkloadError) -> Failure {
 pub(super) fn engine_failure(error: engine::EngineError) -> Failure {
     let help = error.help().to_owned();
     match error.kind() {
-        engine::Kind::Usage => Failure::usage(error),
+        engine::ErrorKind::Usage => Failure::usage(error),
         _ => Failure::environment(error),
     }
     .with_help(help)

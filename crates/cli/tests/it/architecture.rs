@@ -1,15 +1,23 @@
-//! The crates' dependencies against the table of `docs/design.md`.
+//! The crates' dependencies, modules and names against `docs/design.md`.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+mod modules;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use self::modules::Modules;
+
+/// A section of `docs/design.md`.
+fn section(title: &str) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let text = std::fs::read_to_string(root.join("docs/design.md")).unwrap();
+    text.split(&format!("## {title}\n")).nth(1).unwrap().split("\n## ").next().unwrap().to_owned()
+}
 
 /// Crate to the crates it may use, in the order of the table.
 fn table() -> Vec<(String, Vec<String>)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let text = std::fs::read_to_string(root.join("docs/design.md")).unwrap();
-    let section = text.split("## Crates").nth(1).unwrap().split("\n## ").next().unwrap();
-    section
+    section("Crates")
         .lines()
         .filter(|line| line.starts_with("| `"))
         .map(|line| {
@@ -74,5 +82,102 @@ fn unsafe_code_stands_only_where_the_design_allows_it() {
         let file = if name == "fathom" { "main.rs" } else { "lib.rs" };
         let text = std::fs::read_to_string(root.join(folder).join("src").join(file)).unwrap();
         assert!(text.contains("#![forbid(unsafe_code)]"), "{name} does not forbid unsafe code");
+    }
+}
+
+/// Crates without circles between their modules. One that is opened joins them.
+const NO_CIRCLES: [&str; 9] =
+    ["analysis", "content", "doctor", "engine", "faulty", "reduce", "stats", "sys", "units"];
+
+/// The folder of a crate's sources.
+fn sources(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name).join("src")
+}
+
+#[test]
+fn modules_of_a_crate_use_each_other_one_way() {
+    for name in NO_CIRCLES {
+        let circle = Modules::read(&sources(name)).circle();
+        assert_eq!(circle, None, "modules of {name} use each other in a circle");
+    }
+}
+
+#[test]
+fn a_circle_of_modules_is_found_and_a_re_export_is_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let file = folder.path().join(name);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, text).unwrap();
+    };
+    let circle = || Modules::read(folder.path()).circle();
+    // Through the parent's re-export `b` uses `c`, which is no circle.
+    write("lib.rs", "mod a;\nmod b;\npub use a::Made;\n");
+    write("a/mod.rs", "mod c;\npub use c::Made;\n");
+    write("a/c.rs", "pub struct Made; // use crate::b::Other;\nconst WORD: &str = \"crate::b\";\n");
+    write("b.rs", "use crate::{Made, a::Made as Same};\npub struct Other(Made, Same);\n");
+    assert_eq!(circle(), None);
+    write("a/c.rs", "pub struct Made;\n#[cfg(test)]\nmod tests { use crate::b::Other; }\n");
+    assert_eq!(circle(), None);
+    write("a/c.rs", "pub struct Made;\nfn made(_: &super::super::b::Other) {}\n");
+    let found = circle().unwrap();
+    assert_eq!(found, "crate::a::c -> crate::b -> crate::a::c");
+    // A parent that uses what its child defines, which uses what the parent defines.
+    write("b.rs", "mod c;\npub struct Other;\nfn other() { c::run() }\n");
+    write("b/c.rs", "use super::Other;\npub fn run() {}\n");
+    write("a/c.rs", "pub struct Made;\n");
+    assert_eq!(circle().unwrap(), "crate::b -> crate::b::c -> crate::b");
+}
+
+/// Names that plain terms replaced in [`RENAMED`]: the glossary has what stands there now.
+const REPLACED: &str = "\
+    Bank Banks Cells Crew Desk Flight Gap Gaps Ground Hand Hold Keeper Maker Makers Moment \
+    Outline Settling Tap Told Word Words awaited bank banks crew desk disband enlist gaps \
+    hand hands hold keeper muster outline pressed that_checks that_only_reads told taps";
+
+/// Crates in which they were replaced.
+const RENAMED: [&str; 3] = ["content", "engine", "reduce"];
+
+/// All source files below a folder.
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let files = entries.flat_map(|path| if path.is_dir() { rust_files(&path) } else { vec![path] });
+    files.filter(|path| path.extension().is_some_and(|end| end == "rs")).collect()
+}
+
+/// Whether a path as `engine::worker::Worker` names what is defined in the file of that module.
+fn is_defined(path: &str) -> bool {
+    const KINDS: [&str; 6] = ["struct", "enum", "trait", "type", "fn", "const"];
+    let parts: Vec<_> = path.split("::").collect();
+    let [name, modules @ .., item] = &parts[..] else { return false };
+    let file = sources(name).join(modules.join("/"));
+    let files = [file.with_extension("rs"), file.join("mod.rs")];
+    let Some(text) = files.iter().find_map(|file| std::fs::read_to_string(file).ok()) else {
+        return false;
+    };
+    let tokens = modules::tokens(&text);
+    tokens.windows(2).any(|pair| KINDS.contains(&pair[0].as_str()) && pair[1] == *item)
+}
+
+#[test]
+fn each_term_of_the_glossary_names_what_there_is() {
+    let section = section("Terms of the engine");
+    let rows: Vec<_> = section.lines().filter(|line| line.contains("::")).collect();
+    assert!(rows.len() > 20, "the glossary was not found");
+    for row in rows {
+        let cells: Vec<_> = row.split('|').map(str::trim).collect();
+        let path = cells[3].trim_matches('`');
+        assert!(is_defined(path), "docs/design.md: {} is not at {path}", cells[1]);
+    }
+    assert!(!is_defined("engine::worker::Crew") && !is_defined("engine::crew::Worker"));
+}
+
+#[test]
+fn replaced_names_stay_out_of_the_code() {
+    let replaced: BTreeSet<_> = REPLACED.split_whitespace().collect();
+    for file in RENAMED.iter().flat_map(|name| rust_files(sources(name).parent().unwrap())) {
+        let tokens = modules::tokens(&std::fs::read_to_string(&file).unwrap());
+        let old = tokens.iter().find(|token| replaced.contains(token.as_str()));
+        assert_eq!(old, None, "{} brings an old name back", file.display());
     }
 }

@@ -8,9 +8,10 @@ use std::arch::x86_64::{
 use std::hint::black_box;
 
 use super::entry::entry;
-use super::{
-    BASE_KEYS, BATCH, CHAINS, COUNTERS, KINDS, LANE_KEYS, Lane, MARK, Root, STEM_KEYS, STEP,
+use super::fan::{
+    BASE_KEYS, BATCH, CHAINS, COUNTERS, KINDS, LANE_KEYS, Lane, MARK, STEM_KEYS, STEP,
 };
+use super::root::Root;
 use crate::ContentId;
 
 /// Bytes of a vector.
@@ -64,14 +65,14 @@ pub(super) fn steps(n: u64) -> __m128i {
 }
 
 /// What makes one batch after the other.
-struct Maker {
+struct BatchGenerator {
     counters: [__m128i; VECTORS],
     stride: __m128i,
     stem: [__m128i; 2],
     lane: [__m128i; KINDS],
 }
 
-impl Maker {
+impl BatchGenerator {
     #[inline]
     #[target_feature(enable = "aes,sse2")]
     fn new(root: &Root, first: u64) -> Self {
@@ -123,10 +124,10 @@ impl Maker {
 #[inline]
 #[target_feature(enable = "aes,sse2")]
 fn fill_wide(root: &Root, first: u64, batches: &mut [[u8; BATCH]]) {
-    let mut maker = Maker::new(root, first);
+    let mut generator = BatchGenerator::new(root, first);
     for batch in batches {
         let (places, _) = batch.as_chunks_mut::<WIDTH>();
-        maker.next(|n, lanes| {
+        generator.next(|n, lanes| {
             // SAFETY: the place is as wide as a vector; the store asks for no alignment.
             unsafe { _mm_storeu_si128(places[n].as_mut_ptr().cast(), lanes) };
         });
@@ -135,11 +136,11 @@ fn fill_wide(root: &Root, first: u64, batches: &mut [[u8; BATCH]]) {
 
 #[target_feature(enable = "aes,sse2")]
 fn wrong_wide(root: &Root, first: u64, batches: &[[u8; BATCH]]) -> Option<usize> {
-    let mut maker = Maker::new(root, first);
+    let mut generator = BatchGenerator::new(root, first);
     for (n, batch) in batches.iter().enumerate() {
         let (places, _) = batch.as_chunks::<WIDTH>();
         let mut difference = _mm_setzero_si128();
-        maker.next(|n, lanes| {
+        generator.next(|n, lanes| {
             // SAFETY: the place is as wide as a vector; the load asks for no alignment.
             let found = unsafe { _mm_loadu_si128(places[n].as_ptr().cast()) };
             difference = _mm_or_si128(difference, _mm_xor_si128(found, lanes));

@@ -1,7 +1,7 @@
-//! What every path with vectors is entered by: functions that need no `unsafe` to call, and plain stores.
+//! The safe entry functions of each vector path, by a macro, and its plain stores.
 
-/// Writes `fill`, `fill_run`, `wrong` and `store` of a path over its own `fill_wide` and `wrong_wide`. It wants `WIDTH`, the bytes of a
-/// vector, in scope.
+/// Defines `fill`, `fill_run`, `wrong` and `store` of a path by its `fill_wide` and `wrong_wide`. Needs `WIDTH`, the bytes of a vector,
+/// in scope.
 macro_rules! entry {
     (path: $path:literal, features: $all:literal, stores: $feature:literal, $splat:ident, $put:ident) => {
         #[doc = concat!("Fills whole batches with what grows from `root`, from counter `first` on. Only where there is `", $path, "`.")]
@@ -11,8 +11,8 @@ macro_rules! entry {
             unsafe { fill_wide(root, first, batches) }
         }
 
-        /// A run, all of it in one function: between calls, registers would be saved and loaded behind the stores of a whole block.
-        /// Another one for those that start a block, which most do: what is known of them is not computed before the first store.
+        /// A run, in one function: between calls, registers would be spilled and reloaded behind the stores of a whole block. Runs at
+        /// the start of a block, which most are, have a function of their own with the constant 0.
         #[inline]
         pub(super) fn fill_run(root: &Root, at: usize, bytes: &mut [u8], random: usize) {
             // SAFETY: as for `fill`.
@@ -33,8 +33,8 @@ macro_rules! entry {
         #[target_feature(enable = $all)]
         fn fill_run_wide(root: &Root, at: usize, bytes: &mut [u8], random: usize) {
             let make = |first, batches: &mut [[u8; BATCH]]| fill_wide(root, first, batches);
-            // A zero that the compiler does not know of: of stores of a known one it would make calls, which are slower for so few.
-            super::grow::fill_run(at, bytes, random, make, |zeros| store_wide(black_box(0), zeros));
+            // A zero hidden from the compiler: it would turn stores of a known one into calls of memset, slower for so few bytes.
+            super::run::fill_run(at, bytes, random, make, |zeros| store_wide(black_box(0), zeros));
         }
 
         #[doc = concat!("Number of the first batch that is not as [`fill`] would make it. Only where there is `", $path, "`.")]

@@ -1,10 +1,12 @@
 //! Making blocks from their roots.
 //!
-//! Whoever asks for a block has little to do between its stores and those of the block before, and every register that a function saves
-//! is one more store among them. So the usual way, random bytes and then zeros, is a chain of calls that end in calls, and all else
-//! stands in functions of its own.
+//! Between the stores of two blocks every saved register is one more store. So the usual case, random bytes and then zeros, is a chain of
+//! tail calls, and everything else is in functions of its own.
 
-use super::{BATCH, COUNTERS, Generator, LAST, Lane, Layout, Path, Root, portable};
+use super::generator::{Generator, Path};
+use super::layout::Layout;
+use super::portable;
+use super::root::Root;
 #[cfg(target_arch = "x86_64")]
 use super::{aesni, vaes256, vaes512};
 use crate::ContentId;
@@ -72,57 +74,41 @@ impl Generator {
     }
 }
 
-/// One run, which starts `at` bytes into the block: whole batches from `make`, which is told the number of their first counter, then
-/// zeros from `clear`.
-#[inline(always)]
-pub(super) fn fill_run(
-    at: usize,
-    bytes: &mut [u8],
-    random: usize,
-    make: impl Fn(u64, &mut [[u8; BATCH]]),
-    clear: impl Fn(&mut [u8]),
-) {
-    let Some(whole) = bytes.get_mut(..random.next_multiple_of(BATCH)) else {
-        return fill_short(at, bytes, random, make);
-    };
-    make(counter(at), whole.as_chunks_mut().0);
-    end_before_zeros(at, bytes, random);
-    // Not first, though they could be stored before the id is known: large buffers are written three times as fast in order.
-    if random < bytes.len() {
-        clear(&mut bytes[random..]);
+impl Root {
+    /// The root of `id`.
+    #[inline]
+    pub fn of(id: ContentId) -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("aes") {
+            // SAFETY: the processor has the instructions, which was asked just now.
+            return unsafe { super::aesni::root(id) };
+        }
+        portable::root(id)
     }
 }
 
-/// A run whose last random bytes are in a batch that reaches beyond it.
-#[cold]
-fn fill_short(at: usize, bytes: &mut [u8], random: usize, make: impl Fn(u64, &mut [[u8; BATCH]])) {
-    let (batches, rest) = bytes.split_at_mut(random / BATCH * BATCH);
-    make(counter(at), batches.as_chunks_mut().0);
-    let mut last = [[0; BATCH]];
-    make(counter(at + batches.len()), &mut last);
-    let (end, zeros) = rest.split_at_mut(random % BATCH);
-    end.copy_from_slice(&last.as_flattened()[..end.len()]);
-    zeros.fill(0);
-    end_before_zeros(at, bytes, random);
-}
-
-/// Number of the first counter of the batch that starts `at` bytes into the block.
-#[inline]
-pub(super) fn counter(at: usize) -> u64 {
-    (at / BATCH * COUNTERS) as u64
-}
-
-/// Sees to it that the last of `random` bytes is no zero, where zeros follow it.
-#[inline]
-fn end_before_zeros(at: usize, bytes: &mut [u8], random: usize) {
-    if ends_before_zeros(at, bytes.len(), random) && bytes[random - 1] == 0 {
-        bytes[random - 1] = LAST;
+impl Generator {
+    /// The roots of `ids`, put where they are kept. Each is stored whole: whoever loads one that was stored in halves waits for them.
+    #[inline]
+    pub(crate) fn roots<const N: usize>(self, ids: &[ContentId; N], roots: &mut [Root; N]) {
+        match self.path {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: these paths are held only where the processor has the instructions.
+            Path::AesNi | Path::Vaes256 | Path::Vaes512 => unsafe {
+                super::aesni::roots(ids, roots);
+            },
+            _ => *roots = ids.map(portable::root),
+        }
     }
-}
 
-/// Whether the last of `random` bytes is looked at for having zeros after it, in a run of `length` that starts `at` bytes into the
-/// block. The head that identifies a block stays as it is; so does what ends with a sector, as the head of a block may be all there
-/// is to compare.
-pub(super) fn ends_before_zeros(at: usize, length: usize, random: usize) -> bool {
-    at + random > size_of::<Lane>() && random < length && !random.is_multiple_of(BATCH)
+    /// The root of `id` in registers: [`Root::of`], without asking what the processor can.
+    #[inline]
+    pub(crate) fn root(self, id: ContentId) -> Root {
+        match self.path {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Path::AesNi | Path::Vaes256 | Path::Vaes512 => unsafe { super::aesni::root(id) },
+            _ => portable::root(id),
+        }
+    }
 }

@@ -1,6 +1,7 @@
-//! From a lane back to its id, with the AES instructions where the processor has them.
+//! From a lane back to its id: the AES rounds undone, with the processor's instructions where it has them.
 
-use super::{Lane, portable};
+use super::fan::Lane;
+use super::portable;
 
 /// The id whose block has `lane` as its lane number `number` (the 16 bytes at `16 * number`); `None` when no block does.
 #[inline]
@@ -20,9 +21,10 @@ pub(super) mod aes {
         _mm_loadu_si128, _mm_setzero_si128, _mm_sub_epi64, _mm_unpackhi_epi64, _mm_xor_si128,
     };
 
-    use super::Lane;
     use crate::fill::aesni::{key, steps};
-    use crate::fill::{BASE_KEYS, LANE_KEYS, MARK, STEM_KEYS, parent, portable};
+    use crate::fill::fan::Lane;
+    use crate::fill::fan::{BASE_KEYS, LANE_KEYS, MARK, STEM_KEYS, parent};
+    use crate::fill::portable;
 
     /// Undoes one `aesenc`: the inverse of MixColumns, then those of ShiftRows and SubBytes.
     #[inline]

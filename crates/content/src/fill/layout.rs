@@ -1,4 +1,4 @@
-//! Where in a block random bytes stand, and where zeros.
+//! Layouts: where in a block random bytes stand, and where zeros.
 
 /// The places of a block's random bytes; all others are zero. A random byte depends on the id and on its offset only, so
 /// layouts that share a place share its byte.
@@ -11,7 +11,7 @@ pub struct Layout {
 
 impl Layout {
     /// Runs start at multiples of this many bytes, which is what a path makes at a time.
-    pub const GRAIN: usize = super::BATCH;
+    pub const GRAIN: usize = super::fan::BATCH;
 
     /// `random` random bytes (all of a block when it is shorter), then zeros.
     pub const fn head(random: usize) -> Self {

@@ -1,8 +1,9 @@
 //! AES rounds from tables, and their inverses. Same bytes as the instructions, for any machine.
 
-use super::{
-    BASE_KEYS, BATCH, COUNTERS, KINDS, LANE_KEYS, Lane, MARK, Root, STEM_KEYS, STEP, parent,
+use super::fan::{
+    BASE_KEYS, BATCH, COUNTERS, KINDS, LANE_KEYS, Lane, MARK, STEM_KEYS, STEP, parent,
 };
+use super::root::Root;
 use crate::ContentId;
 
 /// A state as four columns, little endian.
@@ -239,7 +240,7 @@ pub(super) fn fill(root: &Root, first: u64, places: &mut [[u8; BATCH]]) {
 /// One run.
 pub(super) fn fill_run(root: &Root, at: usize, bytes: &mut [u8], random: usize) {
     let make = |first, batches: &mut [_]| fill(root, first, batches);
-    super::grow::fill_run(at, bytes, random, make, |zeros| zeros.fill(0));
+    super::run::fill_run(at, bytes, random, make, |zeros| zeros.fill(0));
 }
 
 /// Number of the first batch that is not as [`fill`] would make it.

@@ -1,6 +1,9 @@
 //! What the bytes are, on every path.
 
+use super::fan::*;
+use super::generator::*;
 use super::*;
+use crate::ContentId;
 use reduce::BLOCK;
 use units::Seed;
 
@@ -273,7 +276,7 @@ fn a_look_at_a_block_finds_what_it_grows_from_on_every_path_and_a_flipped_bit_an
     for &path in Path::available() {
         let generator = Generator::with_path(path);
         for layout in layouts.into_iter().chain([Layout::chunks(1024, 256, 1024)]) {
-            let look = Look::new(generator, layout, 4096);
+            let look = BlockCheck::new(generator, layout, 4096);
             let (root, other) = (Root::of(ContentId(77)), Root::of(ContentId(78)));
             assert_ne!(root, other);
             assert_eq!(root, portable::root(ContentId(77)));

@@ -10,7 +10,8 @@ use std::hint::black_box;
 
 use super::aesni::{key, steps};
 use super::entry::entry;
-use super::{BATCH, CHAINS, COUNTERS, KINDS, LANE_KEYS, Lane, Root, STEM_KEYS, STEP};
+use super::fan::{BATCH, CHAINS, COUNTERS, KINDS, LANE_KEYS, Lane, STEM_KEYS, STEP};
+use super::root::Root;
 
 /// Bytes of a vector.
 const WIDTH: usize = size_of::<__m256i>();
@@ -23,14 +24,14 @@ entry!(
 );
 
 /// What makes one batch after the other.
-struct Maker {
+struct BatchGenerator {
     counters: [__m256i; VECTORS],
     stride: __m256i,
     stem: [__m256i; 2],
     lane: [__m256i; KINDS],
 }
 
-impl Maker {
+impl BatchGenerator {
     #[inline]
     #[target_feature(enable = "aes,avx2,vaes")]
     fn new(root: &Root, first: u64) -> Self {
@@ -91,10 +92,10 @@ fn wide_key(of: u128) -> __m256i {
 #[inline]
 #[target_feature(enable = "aes,avx2,vaes")]
 fn fill_wide(root: &Root, first: u64, batches: &mut [[u8; BATCH]]) {
-    let mut maker = Maker::new(root, first);
+    let mut generator = BatchGenerator::new(root, first);
     for batch in batches {
         let (places, _) = batch.as_chunks_mut::<WIDTH>();
-        maker.next(|n, lanes| {
+        generator.next(|n, lanes| {
             // SAFETY: the place is as wide as a vector; the store asks for no alignment.
             unsafe { _mm256_storeu_si256(places[n].as_mut_ptr().cast(), lanes) };
         });
@@ -103,11 +104,11 @@ fn fill_wide(root: &Root, first: u64, batches: &mut [[u8; BATCH]]) {
 
 #[target_feature(enable = "aes,avx2,vaes")]
 fn wrong_wide(root: &Root, first: u64, batches: &[[u8; BATCH]]) -> Option<usize> {
-    let mut maker = Maker::new(root, first);
+    let mut generator = BatchGenerator::new(root, first);
     for (n, batch) in batches.iter().enumerate() {
         let (places, _) = batch.as_chunks::<WIDTH>();
         let mut difference = _mm256_setzero_si256();
-        maker.next(|n, lanes| {
+        generator.next(|n, lanes| {
             // SAFETY: the place is as wide as a vector; the load asks for no alignment.
             let found = unsafe { _mm256_loadu_si256(places[n].as_ptr().cast()) };
             difference = _mm256_or_si256(difference, _mm256_xor_si256(found, lanes));

@@ -11,8 +11,9 @@ use std::num::NonZero;
 
 use super::aesni::{key, number, steps};
 use super::entry::entry;
+use super::fan::{BATCH, COUNTERS, KINDS, LANE_KEYS, LAST, Lane, STEM_KEYS, STEP};
 use super::invert::aes;
-use super::{BATCH, COUNTERS, KINDS, LANE_KEYS, LAST, Lane, Root, STEM_KEYS, STEP};
+use super::root::Root;
 
 /// Bytes of a vector.
 const WIDTH: usize = size_of::<__m512i>();
@@ -29,7 +30,7 @@ pub(super) fn named(block: &[u8], random: usize) -> Option<u64> {
     unsafe { named_wide(block, random) }
 }
 
-/// What such a block grows from. It is a number in registers; any other option would go through memory.
+/// The root of such a block. `NonZero`, so that the option stays in registers.
 #[inline]
 pub(super) fn rooted(block: &[u8], random: usize) -> Option<NonZero<u128>> {
     // SAFETY: as for `fill`.
@@ -44,14 +45,14 @@ pub(super) fn grows(root: Root, block: &[u8], random: usize) -> bool {
 }
 
 /// What makes one batch after the other.
-struct Maker {
+struct BatchGenerator {
     counters: __m512i,
     stride: __m512i,
     stem: [__m512i; 2],
     lane: [__m512i; KINDS],
 }
 
-impl Maker {
+impl BatchGenerator {
     #[inline]
     #[target_feature(enable = "aes,avx2,vaes,avx512f")]
     fn new(root: &Root, first: u64) -> Self {
@@ -117,8 +118,8 @@ impl Maker {
         [zero, one, two, three, four, five, six, seven]
     }
 
-    /// What the lanes of the next batch must be if those that they grow from are as they were found. Where all agree, so do
-    /// they with [`Maker::next`], and where one is wrong, the first of its chain is; but none waits for the one before it.
+    /// The next batch, each lane made from the lane before it as it was found in the block. If all agree they also agree with
+    /// [`BatchGenerator::next`], and in a wrong chain the first wrong lane differs; but no lane waits for the one before it.
     #[inline]
     #[target_feature(enable = "aes,avx2,vaes,avx512f")]
     fn next_after(&mut self, found: &[__m512i; KINDS]) -> [__m512i; KINDS] {
@@ -145,10 +146,10 @@ fn wide_key(of: u128) -> __m512i {
 #[inline]
 #[target_feature(enable = "aes,avx2,vaes,avx512f")]
 fn fill_wide(root: &Root, first: u64, batches: &mut [[u8; BATCH]]) {
-    let mut maker = Maker::new(root, first);
+    let mut generator = BatchGenerator::new(root, first);
     for batch in batches {
         let (places, _) = batch.as_chunks_mut::<WIDTH>();
-        for (place, lanes) in places.iter_mut().zip(maker.next()) {
+        for (place, lanes) in places.iter_mut().zip(generator.next()) {
             // SAFETY: `place` is as wide as a vector; the store asks for no alignment.
             unsafe { _mm512_storeu_si512(place.as_mut_ptr().cast(), lanes) };
         }
@@ -157,15 +158,15 @@ fn fill_wide(root: &Root, first: u64, batches: &mut [[u8; BATCH]]) {
 
 #[target_feature(enable = "aes,avx2,vaes,avx512f")]
 fn wrong_wide(root: &Root, first: u64, batches: &[[u8; BATCH]]) -> Option<usize> {
-    differs(Maker::new(root, first), batches)
+    differs(BatchGenerator::new(root, first), batches)
 }
 
-/// What the block needs to name its content and what it needs to be made again have the base in common: neither waits for
-/// the other. (Asking [`rooted`] first and then for its id takes 8 ns more.)
+/// Inverting the root to the id and comparing the block both start from the root, and overlap. ([`rooted`] first, then the id, takes 8 ns
+/// more.)
 #[target_feature(enable = "aes,avx2,vaes,avx512f,avx512bw")]
 fn named_wide(block: &[u8], random: usize) -> Option<u64> {
     let base = aes::base_of(block.first_chunk()?);
-    // In this order: what is long and need not be waited for is under way first.
+    // The longer work first: the other overlaps with it.
     let is_whole = is_of(base, block, random);
     aes::id_of(base).filter(|_| is_whole)
 }
@@ -181,17 +182,17 @@ fn grows_wide(root: Root, block: &[u8], random: usize) -> bool {
     is_of(key(root.0), block, random)
 }
 
-/// Whether `block` is what grows from `base`: all differences are gathered, and asked about once at the end.
+/// Whether `block` is what grows from `base`: differences are collected by OR, with one test at the end.
 #[inline]
 #[target_feature(enable = "aes,avx2,vaes,avx512f,avx512bw")]
 fn is_of(base: __m128i, block: &[u8], random: usize) -> bool {
     let (batches, _) = block.as_chunks::<BATCH>();
     let (whole, rest) = batches.split_at(random / BATCH);
-    let mut maker = Maker::from(base, 0);
+    let mut generator = BatchGenerator::from(base, 0);
     let mut difference = [_mm512_setzero_si512(); 2];
     for batch in whole {
         let found = vectors(batch);
-        let due = maker.next_after(&found);
+        let due = generator.next_after(&found);
         for n in 0..KINDS {
             // What differed so far, or what differs here.
             difference[n % 2] =
@@ -202,7 +203,7 @@ fn is_of(base: __m128i, block: &[u8], random: usize) -> bool {
     if !random.is_multiple_of(BATCH)
         && let Some((last, after)) = rest.split_first()
     {
-        let (found, due) = (vectors(last), ends(maker.next(), random));
+        let (found, due) = (vectors(last), ends(generator.next(), random));
         for n in 0..KINDS {
             difference[n % 2] =
                 _mm512_ternarylogic_epi64::<0xf6>(difference[n % 2], found[n], due[n]);
@@ -252,14 +253,14 @@ fn vectors(batch: &[u8; BATCH]) -> [__m512i; KINDS] {
     found
 }
 
-/// Number of the first batch that is not what `maker` makes.
+/// Number of the first batch that is not what `generator` makes.
 #[inline]
 #[target_feature(enable = "aes,avx2,vaes,avx512f")]
-fn differs(mut maker: Maker, batches: &[[u8; BATCH]]) -> Option<usize> {
+fn differs(mut generator: BatchGenerator, batches: &[[u8; BATCH]]) -> Option<usize> {
     for (n, batch) in batches.iter().enumerate() {
         let (places, _) = batch.as_chunks::<WIDTH>();
         let mut difference = _mm512_setzero_si512();
-        for (place, lanes) in places.iter().zip(maker.next()) {
+        for (place, lanes) in places.iter().zip(generator.next()) {
             // SAFETY: `place` is as wide as a vector; the load asks for no alignment.
             let found = unsafe { _mm512_loadu_si512(place.as_ptr().cast()) };
             difference = _mm512_or_si512(difference, _mm512_xor_si512(found, lanes));

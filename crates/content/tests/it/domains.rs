@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use content::{ContentId, ContentSpec, Contents, Kind, Part, Path};
+use content::{ContentId, ContentKind, ContentSpec, Contents, Part, Path};
 use units::Seed;
 
 fn spec(toml: &str) -> ContentSpec {
@@ -146,8 +146,8 @@ fn an_id_tells_where_it_comes_from() {
             match contents.parts(id) {
                 None => assert_eq!(id, ContentId::ZERO),
                 Some(parts) => {
-                    assert_eq!((parts.generator, parts.kind), (5, Kind::New));
-                    assert_eq!(u32::from(parts.lane), job);
+                    assert_eq!((parts.generator, parts.kind), (5, ContentKind::New));
+                    assert_eq!(u32::from(parts.series), job);
                     assert!(parts.ordinal < 500);
                     assert_eq!(contents.id(parts), id);
                 }

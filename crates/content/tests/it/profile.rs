@@ -42,22 +42,21 @@ fn take(blocks: impl Iterator<Item = [u8; BLOCK]>) -> Profile {
         }
         entry.last = count.unique;
     }
-    let mut cells: HashMap<(u32, u32), (u64, u64)> = HashMap::new();
+    let mut bins: HashMap<(u32, u32), (u64, u64)> = HashMap::new();
     for entry in seen.values().filter(|entry| entry.copies > 1) {
         let duplicates = entry.copies - 1;
         let distance = (entry.distances / duplicates as f64).floor() as u32;
-        let cell = cells.entry((entry.copies.ilog2(), distance)).or_default();
-        *cell = (cell.0 + 1, cell.1 + duplicates);
+        let bin = bins.entry((entry.copies.ilog2(), distance)).or_default();
+        *bin = (bin.0 + 1, bin.1 + duplicates);
     }
-    let reuse =
-        cells.into_iter().map(|((copies, distance), (contents, duplicates))| ProfileReuse {
-            copies_from: 1 << copies,
-            copies_to: (2 << copies) - 1,
-            distance_from: 1 << distance,
-            distance_to: (2 << distance) - 1,
-            contents,
-            duplicates,
-        });
+    let reuse = bins.into_iter().map(|((copies, distance), (contents, duplicates))| ProfileReuse {
+        copies_from: 1 << copies,
+        copies_to: (2 << copies) - 1,
+        distance_from: 1 << distance,
+        distance_to: (2 << distance) - 1,
+        contents,
+        duplicates,
+    });
     let mut reuse: Vec<_> = reuse.collect();
     reuse.sort_by_key(|row| (row.copies_from, row.distance_from));
     let mut sizes: Vec<_> = sizes

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::backend::calls::{self, errno};
 use crate::backend::{Backend, Buffers, Files, Reaped, Transfer, Verb, Wait, kernel};
-use crate::error::{EngineError, Kind};
+use crate::error::{EngineError, ErrorKind};
 
 /// How long dropping a queue waits for what is still in flight before it leaves the memory to the kernel.
 const DROP_DEADLINE: Duration = Duration::from_secs(5);
@@ -250,6 +250,6 @@ fn unusable(error: i32) -> EngineError {
         libc::ENOSYS => "the kernel was built without it: use --backend io_uring or sync",
         _ => "use --backend io_uring or sync",
     };
-    EngineError::new(Kind::Environment, "The kernel gives no queue for libaio", help)
+    EngineError::new(ErrorKind::Environment, "The kernel gives no queue for libaio", help)
         .because(std::io::Error::from_raw_os_error(error))
 }

@@ -1,10 +1,10 @@
-//! The memory that I/O goes from and to: one mapping per worker, one slot per I/O in flight.
+//! The buffer pool of a worker: one mapping, one page-aligned slot per I/O in flight.
 
 use std::ptr::NonNull;
 
 use rustix::mm::{MapFlags, ProtFlags};
 
-use crate::error::{EngineError, Kind};
+use crate::error::{EngineError, ErrorKind};
 
 /// Slots start at multiples of this, which suits every logical block size.
 const ALIGNMENT: usize = 4096;
@@ -25,7 +25,7 @@ impl Buffers {
         let stride = length.next_multiple_of(ALIGNMENT);
         let refused = || {
             EngineError::new(
-                Kind::Environment,
+                ErrorKind::Environment,
                 format!("Buffers of {count} x {length} bytes for one worker cannot be had"),
                 "use a smaller depth or block size",
             )

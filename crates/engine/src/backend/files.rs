@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 
-use crate::error::{EngineError, Kind};
+use crate::error::{EngineError, ErrorKind};
 
 /// One open target.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ impl Files {
         let clone = |f: &TargetFile| Ok(TargetFile { file: f.file.try_clone()?, block: f.block });
         self.0.iter().map(clone).collect::<std::io::Result<_>>().map(Self).map_err(|e| {
             let help = "raise the limit of open files (ulimit -n)";
-            EngineError::new(Kind::Environment, "The target cannot be opened again", help)
+            EngineError::new(ErrorKind::Environment, "The target cannot be opened again", help)
                 .because(e)
         })
     }

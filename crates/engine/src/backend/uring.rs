@@ -9,8 +9,8 @@ use io_uring::types::{Fd, Fixed, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue};
 
 use crate::backend::{Backend, Buffers, Files, Reaped, Transfer, Verb, Wait, calls, kernel};
-use crate::error::{EngineError, Kind};
-use crate::place::Place;
+use crate::cpu_affinity::CpuAffinity;
+use crate::error::{EngineError, ErrorKind};
 
 /// How long dropping a ring waits for what is still in flight before it leaves the memory to the kernel.
 const DROP_DEADLINE: Duration = Duration::from_secs(5);
@@ -65,7 +65,7 @@ impl Ring {
 
     /// Has the kernel's workers of this ring run on these CPUs only, as its thread does. Kernels before 5.14 do not know how,
     /// and leave them where they are.
-    pub(crate) fn hold(&self, place: &Place) {
+    pub(crate) fn pin(&self, place: &CpuAffinity) {
         let _ = self.ring.submitter().register_iowq_aff(&place.set());
     }
 
@@ -313,7 +313,7 @@ fn unusable(source: io::Error) -> EngineError {
         Some(libc::EINVAL) => "use a smaller depth: the kernel allows at most 32768",
         _ => "a kernel from 5.11 on with io_uring is needed",
     };
-    EngineError::new(Kind::Environment, "The kernel gives no io_uring", help).because(source)
+    EngineError::new(ErrorKind::Environment, "The kernel gives no io_uring", help).because(source)
 }
 
 #[cfg(test)]

@@ -4,26 +4,26 @@ use std::sync::atomic::Ordering;
 
 use rustix::io::{pread, pwrite};
 
-use super::{BLOCK, Common, Maker, at_random, in_order, short};
+use super::shared::{BLOCK, BlockFiller, FloorRun, at_random, in_order, short};
 use crate::backend::{Buffers, Files};
 use crate::error::EngineError;
 
 /// One thread: gets ready, waits for the others, makes its calls.
 pub(super) fn work(
     files: Result<Files, EngineError>,
-    common: &Common,
+    run: &FloorRun,
     number: u32,
     alone: bool,
 ) -> Result<u64, EngineError> {
     let ready = files.and_then(|files| Ok((files, Buffers::new(1, BLOCK)?)));
-    common.start.wait();
+    run.start.wait();
     let (files, mut buffers) = ready?;
-    let (blocks, memory, maker) = (common.blocks, buffers.slot(0), Maker::new(number));
-    match (common.sequential, alone) {
-        (false, _) => call(&files, common, memory, maker, at_random(blocks, number)),
-        (true, true) => call(&files, common, memory, maker, in_order(blocks)),
-        (true, false) => call(&files, common, memory, maker, || {
-            common.cursor.fetch_add(1, Ordering::Relaxed) % blocks
+    let (blocks, memory, filler) = (run.blocks, buffers.slot(0), BlockFiller::new(number));
+    match (run.sequential, alone) {
+        (false, _) => call(&files, run, memory, filler, at_random(blocks, number)),
+        (true, true) => call(&files, run, memory, filler, in_order(blocks)),
+        (true, false) => call(&files, run, memory, filler, || {
+            run.cursor.fetch_add(1, Ordering::Relaxed) % blocks
         }),
     }
 }
@@ -32,26 +32,26 @@ pub(super) fn work(
 #[inline(always)]
 fn call(
     files: &Files,
-    common: &Common,
+    run: &FloorRun,
     memory: &mut [u8],
-    mut maker: Maker,
+    mut filler: BlockFiller,
     next: impl FnMut() -> u64,
 ) -> Result<u64, EngineError> {
     let file = files.borrowed(0);
-    if common.writes {
-        repeat(common, next, |at| {
-            maker.make(memory);
+    if run.writes {
+        repeat(run, next, |at| {
+            filler.make(memory);
             pwrite(file, &*memory, at)
         })
     } else {
-        repeat(common, next, |at| pread(file, &mut *memory, at))
+        repeat(run, next, |at| pread(file, &mut *memory, at))
     }
 }
 
 /// The loop itself. At least one call is made.
 #[inline(always)]
 fn repeat(
-    common: &Common,
+    run: &FloorRun,
     mut next: impl FnMut() -> u64,
     mut call: impl FnMut(u64) -> rustix::io::Result<usize>,
 ) -> Result<u64, EngineError> {
@@ -63,7 +63,7 @@ fn repeat(
             Ok(bytes) => return Err(short(at, bytes as isize)),
             Err(errno) => return Err(short(at, -errno.raw_os_error() as isize)),
         }
-        if common.over.load(Ordering::Relaxed) {
+        if run.over.load(Ordering::Relaxed) {
             return Ok(ios);
         }
     }

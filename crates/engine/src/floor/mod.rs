@@ -7,28 +7,21 @@
 
 mod calls;
 mod queue;
+mod shared;
 
 use std::path::PathBuf;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use content::{ContentId, Generator, Layout};
-use units::{Bytes, Seed};
+use units::Bytes;
 
 use crate::backend::{Aio, Files, Ring, TargetFile};
 use crate::choice::Driver;
-use crate::crew::lost;
-use crate::error::{EngineError, Kind};
-use crate::target::{Target, Wish};
-
-/// Bytes of a call.
-const BLOCK: usize = 4096;
-
-/// Multiplier and increment of the random order, a linear congruence modulo 2^64 (D. E. Knuth, The Art of Computer Programming,
-/// vol. 2, 3.3.4). Only its high bits are used.
-const MULTIPLIER: u64 = 6_364_136_223_846_793_005;
-const INCREMENT: u64 = 1_442_695_040_888_963_407;
+use crate::error::{EngineError, ErrorKind};
+use crate::target::{Access, Target};
+use crate::workers::lost;
+use shared::{BLOCK, FloorRun};
 
 /// What is read or written, and how.
 #[derive(Debug, Clone)]
@@ -62,32 +55,20 @@ pub struct Floored {
     pub duration_ns: u64,
 }
 
-/// What the threads share.
-struct Common {
-    blocks: u64,
-    sequential: bool,
-    writes: bool,
-    /// The next block, where several threads go in order.
-    cursor: AtomicU64,
-    over: AtomicBool,
-    /// All threads and the one that counts the time.
-    start: Barrier,
-}
-
 /// Reads or writes until the time is up; fails when the target cannot be opened or an I/O does not move a whole block.
 pub fn floor(floor: &Floor) -> Result<Floored, EngineError> {
     let (writes, direct) = (floor.writes, floor.direct);
-    let wish = Wish { reads: !writes, writes, direct, create: None };
-    let Target { file, block, size, .. } = Target::open(&floor.path, wish)?;
+    let access = Access { reads: !writes, writes, direct, create: None };
+    let Target { file, block, size, .. } = Target::open(&floor.path, access)?;
     let blocks = floor.size.0 / BLOCK as u64;
     if blocks == 0 || floor.size > size || floor.depth == 0 {
         let what = format!("{} of {size} cannot be used in blocks of 4 KiB", floor.size);
         let help = "give a size within the target, and a depth";
-        return Err(EngineError::new(Kind::Usage, what, help));
+        return Err(EngineError::new(ErrorKind::Usage, what, help));
     }
     let files = Files::new(vec![TargetFile { file, block }]);
     let threads = if floor.driver == Driver::Sync { floor.depth } else { 1 };
-    let common = Common {
+    let run = FloorRun {
         blocks,
         sequential: floor.sequential,
         writes,
@@ -99,21 +80,21 @@ pub fn floor(floor: &Floor) -> Result<Floored, EngineError> {
         let depth = floor.depth as usize;
         let files = files.for_this_thread();
         match floor.driver {
-            Driver::IoUring => queue::work(files.and_then(|f| Ring::new(f, depth, BLOCK)), &common),
-            Driver::Libaio => queue::work(files.and_then(|f| Aio::new(f, depth, BLOCK)), &common),
-            _ => calls::work(files, &common, number, threads == 1),
+            Driver::IoUring => queue::work(files.and_then(|f| Ring::new(f, depth, BLOCK)), &run),
+            Driver::Libaio => queue::work(files.and_then(|f| Aio::new(f, depth, BLOCK)), &run),
+            _ => calls::work(files, &run, number, threads == 1),
         }
     };
     std::thread::scope(|scope| {
         let work = &work;
         let threads: Vec<_> =
             (0..threads).map(|number| scope.spawn(move || work(number))).collect();
-        common.start.wait();
+        run.start.wait();
         let start = Instant::now();
         if let Some(duration) = floor.duration {
             std::thread::sleep(duration);
         }
-        common.over.store(true, Ordering::Relaxed);
+        run.over.store(true, Ordering::Relaxed);
         let mut ios = 0;
         for thread in threads {
             ios += thread.join().map_err(|_| lost())??;
@@ -123,58 +104,9 @@ pub fn floor(floor: &Floor) -> Result<Floored, EngineError> {
     })
 }
 
-/// Blocks in random order, another one for each thread.
-fn at_random(blocks: u64, number: u32) -> impl FnMut() -> u64 {
-    let mut state = Seed(u64::from(number)).generator().next_u64();
-    move || {
-        state = state.wrapping_mul(MULTIPLIER).wrapping_add(INCREMENT);
-        ((u128::from(state) * u128::from(blocks)) >> 64) as u64
-    }
-}
-
-/// Blocks one after the other, from the first again after the last.
-fn in_order(blocks: u64) -> impl FnMut() -> u64 {
-    let mut next = 0;
-    move || {
-        let block = next;
-        next = if block + 1 == blocks { 0 } else { block + 1 };
-        block
-    }
-}
-
-/// Makes what is to be written: bytes that nothing can shrink, others for each block.
-struct Maker {
-    generator: Generator,
-    next: ContentId,
-}
-
-impl Maker {
-    fn new(thread: u32) -> Self {
-        Self { generator: Generator::best(), next: ContentId(u64::from(thread) << 40 | 1) }
-    }
-
-    #[inline]
-    fn make(&mut self, block: &mut [u8]) {
-        self.generator.fill(self.next, Layout::head(BLOCK), block);
-        self.next.0 += 1;
-    }
-}
-
-/// What is said of an I/O at `at` that gave `result`, in the kernel's way.
-#[cold]
-fn short(at: u64, result: isize) -> EngineError {
-    let help = "use the target by other means first; it has to take and give all of its blocks";
-    let what = format!("A block at offset {at} was not moved whole");
-    let error = EngineError::new(Kind::Target, what, help);
-    if result < 0 {
-        error.because(std::io::Error::from_raw_os_error(-result as i32))
-    } else {
-        error.because(format!("{result} bytes were moved"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::shared::short;
     use super::*;
 
     const WAYS: [Driver; 3] = [Driver::Sync, Driver::IoUring, Driver::Libaio];

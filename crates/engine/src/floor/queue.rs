@@ -6,7 +6,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::{BLOCK, Common, Maker, at_random, in_order, short};
+use super::shared::{BLOCK, BlockFiller, FloorRun, at_random, in_order, short};
 use crate::backend::{Backend, Transfer, Verb, Wait};
 use crate::error::EngineError;
 
@@ -16,14 +16,14 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// The one thread: gets ready, waits for the start, keeps the queue full.
 pub(super) fn work<B: Backend>(
     backend: Result<B, EngineError>,
-    common: &Common,
+    run: &FloorRun,
 ) -> Result<u64, EngineError> {
-    common.start.wait();
+    run.start.wait();
     let mut backend = backend?;
-    if common.sequential {
-        keep(&mut backend, common, in_order(common.blocks))
+    if run.sequential {
+        keep(&mut backend, run, in_order(run.blocks))
     } else {
-        keep(&mut backend, common, at_random(common.blocks, 0))
+        keep(&mut backend, run, at_random(run.blocks, 0))
     }
 }
 
@@ -31,11 +31,11 @@ pub(super) fn work<B: Backend>(
 #[inline(always)]
 fn keep<B: Backend>(
     backend: &mut B,
-    common: &Common,
+    run: &FloorRun,
     mut next: impl FnMut() -> u64,
 ) -> Result<u64, EngineError> {
-    let mut maker = Maker::new(0);
-    let verb = if common.writes { Verb::Write } else { Verb::Read };
+    let mut filler = BlockFiller::new(0);
+    let verb = if run.writes { Verb::Write } else { Verb::Read };
     let depth = backend.depth();
     let mut free: Vec<u32> = (0..depth as u32).rev().collect();
     let mut places = vec![0; depth].into_boxed_slice();
@@ -49,8 +49,8 @@ fn keep<B: Backend>(
         {
             let offset = next() * BLOCK as u64;
             places[slot as usize] = offset;
-            if common.writes {
-                maker.make(backend.slot(slot as usize));
+            if run.writes {
+                filler.make(backend.slot(slot as usize));
             }
             let transfer = Transfer { verb, length: BLOCK as u32, offset, ..Transfer::default() };
             backend.push(slot as usize, &transfer);
@@ -68,7 +68,7 @@ fn keep<B: Backend>(
                 result => return Err(short(places[done.slot as usize], result as isize)),
             }
         }
-        ending = common.over.load(Ordering::Relaxed);
+        ending = run.over.load(Ordering::Relaxed);
     }
     Ok(ios)
 }

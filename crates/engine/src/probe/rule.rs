@@ -62,14 +62,14 @@ pub(super) fn choose(mut ways: Vec<Way>, blocks: bool, depth: u32) -> Choice {
         ),
     };
     let figures: Vec<_> = ways.into_iter().map(|way| way.figure).collect();
-    let told: Vec<_> = figures.iter().map(told).collect();
-    let (what, told) = (nature(blocks), told.join(", "));
-    let reason = format!("auto: the target {what}, depth {depth}: {rule}; {told}");
+    let figure_text: Vec<_> = figures.iter().map(figure_text).collect();
+    let (what, figure_text) = (nature(blocks), figure_text.join(", "));
+    let reason = format!("auto: the target {what}, depth {depth}: {rule}; {figure_text}");
     Choice { driver, reason, figures }
 }
 
 /// What is known of targets and kernel without a read.
-pub(super) struct Ground {
+pub(super) struct UnprobedFacts {
     /// The target refuses to be used without blocking.
     pub blocks: bool,
     /// The page cache is passed by.
@@ -87,19 +87,19 @@ pub(super) struct Ground {
 ///
 /// io_uring, but where it is known to be in the way: at depth 1, where a plain call is one call and a queue needs two; and at a
 /// target that blocks, where it hands each I/O to a worker thread of the kernel, whether that reads or writes, holes or not.
-pub(super) fn unprobed(why: &str, ground: &Ground) -> Choice {
-    let queue = if ground.ring || !ground.aio { Driver::IoUring } else { Driver::Libaio };
-    let (driver, rule) = match ground.depth {
+pub(super) fn unprobed(why: &str, facts: &UnprobedFacts) -> Choice {
+    let queue = if facts.ring || !facts.aio { Driver::IoUring } else { Driver::Libaio };
+    let (driver, rule) = match facts.depth {
         1 => (Driver::Sync, "one I/O at a time needs no queue"),
-        _ if ground.blocks && ground.direct && ground.aio => {
+        _ if facts.blocks && facts.direct && facts.aio => {
             (Driver::Libaio, "libaio submits without a worker thread of the kernel")
         }
-        _ if ground.blocks && ground.threads => {
+        _ if facts.blocks && facts.threads => {
             (Driver::Sync, "plain calls need no worker thread of the kernel")
         }
         _ => (queue, "a queue keeps the depth with one thread"),
     };
-    let (name, what, depth) = (driver.name(), nature(ground.blocks), ground.depth);
+    let (name, what, depth) = (driver.name(), nature(facts.blocks), facts.depth);
     let reason =
         format!("auto: {name}, not probed, as {why}; the target {what}, depth {depth}: {rule}");
     Choice { driver, reason, figures: Vec::new() }
@@ -140,7 +140,7 @@ fn cheapest(ways: &[Way]) -> Driver {
 }
 
 /// A figure in words.
-fn told(figure: &ProbeFigure) -> String {
+fn figure_text(figure: &ProbeFigure) -> String {
     let number = |n: Option<f64>, places: usize| {
         n.map_or_else(|| "no".to_owned(), |n| format!("{n:.places$}"))
     };
@@ -171,28 +171,34 @@ mod tests {
         let calls = way(Driver::Sync, [1000.0 * speed; 2], cost);
         let choice = choose(vec![queue, calls], blocks, depth);
         assert_eq!(choice.figures.len(), 2);
-        let told = format!("sync {:.0} IOPS at {cost:.2} us", 1000.0 * speed);
-        assert!(choice.reason.ends_with(&told), "{choice:?}");
+        let figure_text = format!("sync {:.0} IOPS at {cost:.2} us", 1000.0 * speed);
+        assert!(choice.reason.ends_with(&figure_text), "{choice:?}");
         choice.driver == Driver::Sync
     }
 
     #[test]
     fn without_a_probe_io_uring_drives_unless_it_is_known_to_be_in_the_way() {
-        let all =
-            Ground { blocks: false, direct: true, depth: 32, threads: true, ring: true, aio: true };
-        let blocks = || Ground { blocks: true, ..all };
-        for (ground, driver) in [
-            (Ground { ..all }, Driver::IoUring),
-            (Ground { direct: false, ..all }, Driver::IoUring),
-            (Ground { ring: false, ..all }, Driver::Libaio),
-            (Ground { depth: 1, ..all }, Driver::Sync),
+        let all = UnprobedFacts {
+            blocks: false,
+            direct: true,
+            depth: 32,
+            threads: true,
+            ring: true,
+            aio: true,
+        };
+        let blocks = || UnprobedFacts { blocks: true, ..all };
+        for (facts, driver) in [
+            (UnprobedFacts { ..all }, Driver::IoUring),
+            (UnprobedFacts { direct: false, ..all }, Driver::IoUring),
+            (UnprobedFacts { ring: false, ..all }, Driver::Libaio),
+            (UnprobedFacts { depth: 1, ..all }, Driver::Sync),
             (blocks(), Driver::Libaio),
-            (Ground { aio: false, ..blocks() }, Driver::Sync),
-            (Ground { direct: false, ..blocks() }, Driver::Sync),
-            (Ground { direct: false, threads: false, ..blocks() }, Driver::IoUring),
-            (Ground { depth: 1, ..blocks() }, Driver::Sync),
+            (UnprobedFacts { aio: false, ..blocks() }, Driver::Sync),
+            (UnprobedFacts { direct: false, ..blocks() }, Driver::Sync),
+            (UnprobedFacts { direct: false, threads: false, ..blocks() }, Driver::IoUring),
+            (UnprobedFacts { depth: 1, ..blocks() }, Driver::Sync),
         ] {
-            let choice = unprobed("the load writes", &ground);
+            let choice = unprobed("the load writes", &facts);
             assert_eq!(choice.driver, driver, "{}", choice.reason);
             let said = format!("auto: {}, not probed, as the load writes; ", driver.name());
             assert!(choice.reason.starts_with(&said) && choice.figures.is_empty(), "{choice:?}");

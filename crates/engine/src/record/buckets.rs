@@ -6,7 +6,7 @@
 
 use hdrhistogram::Histogram;
 
-use crate::error::{EngineError, Kind};
+use crate::error::{EngineError, ErrorKind};
 
 /// The longest latency that is told apart, nanoseconds: one hour. Longer ones count as this long.
 pub(crate) const LONGEST_NS: u64 = 3_600_000_000_000;
@@ -84,7 +84,7 @@ impl Buckets {
     pub(crate) fn histogram(&self) -> Result<Histogram<u64>, EngineError> {
         let fault = |error: String| {
             let help = "this is a fault of fathom; please report it";
-            EngineError::new(Kind::Environment, "A latency histogram cannot be made", help)
+            EngineError::new(ErrorKind::Environment, "A latency histogram cannot be made", help)
                 .because(error)
         };
         let mut histogram = Histogram::new_with_bounds(1, LONGEST_NS, results::histogram::DIGITS)

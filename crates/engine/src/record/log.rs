@@ -16,7 +16,7 @@ use results::draft::Draft;
 use results::iolog::{self, Closing, Header, IoRecord, RECORD};
 use results::model::IoLogFacts;
 
-use crate::error::{EngineError, Kind};
+use crate::error::{EngineError, ErrorKind};
 use crate::record::Completion;
 
 /// Records that all queues together hold: 20 MiB.
@@ -38,19 +38,19 @@ struct Queue {
 
 // SAFETY: the worker writes places `put` to `taken + length - 1`, the thread reads places `taken` to `put - 1`; these
 // never overlap, and each counter is stored with Release after the last touch of a place and loaded with Acquire
-// before the first by the other side. Each side exists once (`Input`, `Output`).
+// before the first by the other side. Each side exists once (`LogSender`, `LogReceiver`).
 unsafe impl Sync for Queue {}
 
 /// The worker's side.
-pub(crate) struct Input {
+pub(crate) struct LogSender {
     queue: Arc<Queue>,
     job: u16,
 }
 
 /// The thread's side.
-struct Output(Arc<Queue>);
+struct LogReceiver(Arc<Queue>);
 
-fn queue(length: usize, job: u16) -> (Input, Output) {
+fn queue(length: usize, job: u16) -> (LogSender, LogReceiver) {
     let length = length.next_power_of_two();
     // Written once now, so that no page is touched for the first time between two I/Os.
     let blank = IoRecord { length: 1, ..IoRecord::default() };
@@ -61,10 +61,10 @@ fn queue(length: usize, job: u16) -> (Input, Output) {
         taken: AtomicUsize::new(0),
         dropped: AtomicU64::new(0),
     });
-    (Input { queue: queue.clone(), job }, Output(queue))
+    (LogSender { queue: queue.clone(), job }, LogReceiver(queue))
 }
 
-impl Input {
+impl LogSender {
     /// Puts one I/O in, or counts it as dropped.
     #[inline]
     pub(crate) fn put(&mut self, io: &Completion) {
@@ -90,7 +90,7 @@ impl Input {
     }
 }
 
-impl Output {
+impl LogReceiver {
     /// Moves at most `most` records into `bytes`; tells how many there were.
     fn take(&mut self, most: usize, bytes: &mut Vec<u8>) -> usize {
         let put = self.0.put.load(Ordering::Acquire);
@@ -128,36 +128,36 @@ pub(crate) fn start(
     path: &Path,
     header: &Header,
     workers: usize,
-) -> Result<(Vec<Input>, IoLog), EngineError> {
+) -> Result<(Vec<LogSender>, IoLog), EngineError> {
     let refused = |error: std::io::Error| {
         let help = "name a file in a directory that you may write to";
         let message = format!("The log of I/Os cannot be written to {}", path.display());
-        EngineError::new(Kind::Usage, message, help).because(error)
+        EngineError::new(ErrorKind::Usage, message, help).because(error)
     };
     let draft = Draft::begin(path).map_err(refused)?;
     iolog::begin(&mut draft.file(), header).map_err(refused)?;
     let file = draft.finish().map_err(refused)?;
     let length = (QUEUED / workers.max(1)).max(1024);
-    let (inputs, outputs): (Vec<_>, Vec<_>) =
+    let (senders, receivers): (Vec<_>, Vec<_>) =
         (0..workers).map(|job| queue(length, job as u16)).unzip();
     let stop = Arc::new(AtomicBool::new(false));
-    let told = stop.clone();
-    let write = move || write(file, outputs, &told);
+    let stopped = stop.clone();
+    let write = move || write(file, receivers, &stopped);
     let thread = std::thread::Builder::new().name("io log".into()).spawn(write).map_err(refused)?;
-    Ok((inputs, IoLog { path: path.to_owned(), stop, thread: Some(thread) }))
+    Ok((senders, IoLog { path: path.to_owned(), stop, thread: Some(thread) }))
 }
 
 /// Writes until it is told to stop and nothing is left.
-fn write(mut file: File, mut outputs: Vec<Output>, stop: &AtomicBool) -> Written {
+fn write(mut file: File, mut receivers: Vec<LogReceiver>, stop: &AtomicBool) -> Written {
     let mut bytes = Vec::with_capacity(BATCH * RECORD);
     let mut written = Written { recorded: 0, lost: 0, error: None, cpu: Default::default() };
     loop {
         // Looked at before the queues: what was put before the stop is found after it.
         let last = stop.load(Ordering::Acquire);
         let mut busy = false;
-        for output in &mut outputs {
+        for receiver in &mut receivers {
             bytes.clear();
-            let count = output.take(BATCH, &mut bytes);
+            let count = receiver.take(BATCH, &mut bytes);
             busy |= count == BATCH;
             if written.error.is_none() {
                 written.error = file.write_all(&bytes).err();
@@ -174,7 +174,7 @@ fn write(mut file: File, mut outputs: Vec<Output>, stop: &AtomicBool) -> Written
             std::thread::sleep(PAUSE);
         }
     }
-    let dropped: u64 = outputs.iter().map(|o| o.0.dropped.load(Ordering::Acquire)).sum();
+    let dropped: u64 = receivers.iter().map(|o| o.0.dropped.load(Ordering::Acquire)).sum();
     written.lost += dropped;
     if written.error.is_none() {
         let closing = Closing { recorded: written.recorded, dropped: written.lost };
@@ -227,11 +227,11 @@ mod tests {
     fn what_several_workers_put_is_in_the_file_or_counted_as_dropped() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
-        let (inputs, log) = start(&path, &header(), 3).unwrap();
-        let workers: Vec<_> = inputs
+        let (senders, log) = start(&path, &header(), 3).unwrap();
+        let workers: Vec<_> = senders
             .into_iter()
-            .map(|mut input| {
-                std::thread::spawn(move || (0..300_000).for_each(|n| input.put(&io(n))))
+            .map(|mut sender| {
+                std::thread::spawn(move || (0..300_000).for_each(|n| sender.put(&io(n))))
             })
             .collect();
         workers.into_iter().for_each(|w| w.join().unwrap());
@@ -253,13 +253,13 @@ mod tests {
 
     #[test]
     fn a_full_queue_drops_and_counts_and_never_waits() {
-        let (mut input, mut output) = queue(8, 0);
-        (0..20).for_each(|n| input.put(&io(n)));
-        assert_eq!(output.0.dropped.load(Ordering::Relaxed), 12);
+        let (mut sender, mut receiver) = queue(8, 0);
+        (0..20).for_each(|n| sender.put(&io(n)));
+        assert_eq!(receiver.0.dropped.load(Ordering::Relaxed), 12);
         let mut bytes = Vec::new();
-        assert_eq!(output.take(100, &mut bytes), 8);
-        input.put(&io(20));
-        assert_eq!((output.take(100, &mut bytes), bytes.len()), (1, 9 * RECORD));
+        assert_eq!(receiver.take(100, &mut bytes), 8);
+        sender.put(&io(20));
+        assert_eq!((receiver.take(100, &mut bytes), bytes.len()), (1, 9 * RECORD));
     }
 
     #[test]
@@ -270,12 +270,12 @@ mod tests {
         }
         // The header is refused at once.
         let error = start(full, &header(), 1).err().unwrap();
-        assert!(error.to_string().contains("/dev/full") && error.kind() == Kind::Usage);
+        assert!(error.to_string().contains("/dev/full") && error.kind() == ErrorKind::Usage);
         // A disk that fills up later.
-        let (mut input, output) = queue(64, 0);
-        (0..10).for_each(|n| input.put(&io(n)));
+        let (mut sender, receiver) = queue(64, 0);
+        (0..10).for_each(|n| sender.put(&io(n)));
         let file = File::options().write(true).open(full).unwrap();
-        let written = write(file, vec![output], &AtomicBool::new(true));
+        let written = write(file, vec![receiver], &AtomicBool::new(true));
         assert_eq!((written.recorded, written.lost), (0, 10));
         assert!(written.error.is_some());
     }

@@ -5,12 +5,12 @@
 
 mod buckets;
 mod completion;
-mod desk;
 mod errors;
 mod log;
 mod recorder;
+mod recorders;
 mod rehearsal;
-mod settling;
+mod steady_detector;
 mod worst;
 
 use std::path::PathBuf;
@@ -19,13 +19,13 @@ pub(crate) use buckets::Buckets;
 #[cfg(test)]
 pub(crate) use buckets::LONGEST_NS;
 pub(crate) use completion::{Completion, SHORT};
-pub(crate) use desk::Desk;
 pub(crate) use errors::Errors;
-pub(crate) use log::{Input, IoLog};
+pub(crate) use log::{IoLog, LogSender};
 pub(crate) use recorder::Recorder;
+pub(crate) use recorders::Recorders;
 pub use rehearsal::Rehearsal;
-pub(crate) use settling::Settling;
-pub(crate) use worst::{Long, Worst};
+pub(crate) use steady_detector::SteadyDetector;
+pub(crate) use worst::{SlowIo, Worst};
 
 /// What is to be recorded beyond counts and latencies.
 #[derive(Debug, Clone, PartialEq, Eq)]

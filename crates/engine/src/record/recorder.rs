@@ -1,24 +1,29 @@
 //! The worker's side of recording.
 
-use crate::banks::Writer;
-use crate::record::{Completion, Input, Worst};
+use crate::interval_recorder::IntervalRecorder;
+use crate::record::{Completion, LogSender, Worst};
 use crate::tally::Shape;
 
 /// Counts what one worker does.
 pub(crate) struct Recorder {
-    banks: Writer,
+    intervals: IntervalRecorder,
     worst: Worst,
     job: u16,
-    log: Option<Input>,
+    log: Option<LogSender>,
     /// Whether anything is kept but counts and latencies.
     extras: bool,
 }
 
 impl Recorder {
-    /// The recorder of worker number `job`, which writes into `banks`, and into `log` if there is one.
-    pub(crate) fn new(banks: Writer, shape: Shape, job: u16, log: Option<Input>) -> Self {
+    /// The recorder of worker number `job`, which writes into `intervals`, and into `log` if there is one.
+    pub(crate) fn new(
+        intervals: IntervalRecorder,
+        shape: Shape,
+        job: u16,
+        log: Option<LogSender>,
+    ) -> Self {
         let extras = shape.split || shape.open || log.is_some();
-        Self { banks, worst: Worst::new(shape.worst), job, log, extras }
+        Self { intervals, worst: Worst::new(shape.worst), job, log, extras }
     }
 
     /// Counts one I/O that has ended.
@@ -27,7 +32,7 @@ impl Recorder {
         if io.error != 0 {
             return self.failed(io);
         }
-        self.banks.tally().completed(io);
+        self.intervals.tally().completed(io);
         if self.worst.concerns(io.latency_ns()) {
             self.worst.add(io, self.job);
         }
@@ -38,7 +43,7 @@ impl Recorder {
 
     #[inline(never)]
     fn extras(&mut self, io: &Completion) {
-        self.banks.tally().extras(io);
+        self.intervals.tally().extras(io);
         if let Some(log) = &mut self.log {
             log.put(io);
         }
@@ -46,21 +51,21 @@ impl Recorder {
 
     #[cold]
     fn failed(&mut self, io: &Completion) {
-        self.banks.tally().failed(io);
+        self.intervals.tally().failed(io);
         if let Some(log) = &mut self.log {
             log.put(io);
         }
     }
 
-    /// The worker's clock has reached `interval`: what follows counts for it, if the other bank is free.
+    /// The worker's clock has reached `interval`: what follows counts for it, if the other buffer is free.
     pub(crate) fn enter(&mut self, interval: u64) {
-        self.banks.tally().worst.copy_from(&self.worst);
-        self.banks.enter(interval);
+        self.intervals.tally().worst.copy_from(&self.worst);
+        self.intervals.enter(interval);
     }
 
     /// Nothing more will be recorded. Gives false while it must be tried again.
     pub(crate) fn close(&mut self) -> bool {
-        self.banks.tally().worst.copy_from(&self.worst);
-        self.banks.close()
+        self.intervals.tally().worst.copy_from(&self.worst);
+        self.intervals.close()
     }
 }

@@ -1,20 +1,20 @@
 //! A recorder without a load.
 
-use crate::banks::{self, Reader};
+use crate::interval_recorder::{self, IntervalReader};
 use crate::record::{Completion, Recorder};
 use crate::tally::Shape;
 
 /// Records I/Os that never were: benches time it.
 pub struct Rehearsal {
     recorder: Recorder,
-    _reader: Reader,
+    _reader: IntervalReader,
 }
 
 impl Rehearsal {
     /// With two operations on one target, the worst 10 kept; `split` keeps submission and completion latency apart.
     pub fn new(split: bool) -> Self {
         let shape = Shape { operations: 2, targets: 1, split, open: false, worst: 10 };
-        let (writer, reader) = banks::pair(shape);
+        let (writer, reader) = interval_recorder::pair(shape);
         Self { recorder: Recorder::new(writer, shape, 0, None), _reader: reader }
     }
 

@@ -4,7 +4,7 @@ use crate::record::Completion;
 
 /// One I/O that took long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Long {
+pub(crate) struct SlowIo {
     pub latency_ns: u64,
     /// The intended start, nanoseconds.
     pub at_ns: u64,
@@ -19,7 +19,7 @@ pub(crate) struct Long {
 #[derive(Debug, Clone)]
 pub(crate) struct Worst {
     room: usize,
-    list: Vec<Long>,
+    list: Vec<SlowIo>,
     /// What an I/O must exceed to get in, nanoseconds.
     floor_ns: u64,
 }
@@ -39,7 +39,7 @@ impl Worst {
     /// Takes an I/O in that is among the worst.
     #[cold]
     pub(crate) fn add(&mut self, io: &Completion, job: u16) {
-        let long = Long {
+        let long = SlowIo {
             latency_ns: io.latency_ns(),
             at_ns: io.intended_ns,
             offset: io.offset,
@@ -51,7 +51,7 @@ impl Worst {
         self.insert(long);
     }
 
-    fn insert(&mut self, long: Long) {
+    fn insert(&mut self, long: SlowIo) {
         if self.list.len() < self.room {
             self.list.push(long);
         } else if let Some(least) = self.list.iter_mut().min_by_key(|l| l.latency_ns)
@@ -71,8 +71,8 @@ impl Worst {
     }
 
     /// The worst of several workers, longest first.
-    pub(crate) fn of_all<'a>(room: usize, parts: impl Iterator<Item = &'a Self>) -> Vec<Long> {
-        let mut all: Vec<Long> = parts.flat_map(|part| part.list.iter().copied()).collect();
+    pub(crate) fn of_all<'a>(room: usize, parts: impl Iterator<Item = &'a Self>) -> Vec<SlowIo> {
+        let mut all: Vec<SlowIo> = parts.flat_map(|part| part.list.iter().copied()).collect();
         all.sort_by_key(|l| (std::cmp::Reverse(l.latency_ns), l.at_ns, l.offset));
         all.truncate(room);
         all

@@ -2,13 +2,13 @@
 
 use content::ContentSpec;
 use serde::{Deserialize, Serialize};
-use units::Seed;
+use units::{Bytes, Seed};
 use workload::Range;
 
-use super::layer;
+use super::expected_blocks::Width;
 use super::replay::Replay;
-use super::session::Ground;
-use super::words::Width;
+use super::table::Promises;
+use super::written_load;
 use crate::load::Load;
 
 /// A content that was written: what it takes to make its bytes again.
@@ -19,6 +19,13 @@ pub(crate) struct Recipe {
     pub(super) generator: u16,
     pub(super) jobs: u32,
     pub(super) blocks: u64,
+}
+
+/// A target as verification sees it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TargetFacts {
+    pub size: Bytes,
+    pub promises: Promises,
 }
 
 /// Loads that are kept although a later one wrote everything.
@@ -36,7 +43,7 @@ pub(crate) struct Header {
     pub(super) recipes: Vec<Recipe>,
     /// All that was ever done to the targets; `None` when that is not known.
     pub(crate) replays: Option<Vec<Replay>>,
-    /// Whether the cells are those that this makes, but for the blocks that follow.
+    /// Whether the expected blocks are those that the replays give, except for the blocks that follow.
     pub(super) replayed: bool,
     /// Where loads wrote that did not come to their end: for each, the range on each target.
     #[serde(default)]
@@ -57,10 +64,11 @@ impl Header {
     fn prune(&mut self) {
         let Some(replays) = &mut self.replays else { return };
         let covers = |replay: &Replay| {
-            let mut lanes = replay.lanes().iter().zip(&self.targets);
-            lanes.all(|(lane, size)| {
-                let all = lane.range.start == 0 && lane.range.bytes + self.unit > *size;
-                all && layer::covers(lane, self.unit as usize)
+            let mut target_loads = replay.target_loads().iter().zip(&self.targets);
+            target_loads.all(|(target_load, size)| {
+                let all =
+                    target_load.range.start == 0 && target_load.range.bytes + self.unit > *size;
+                all && written_load::covers(target_load, self.unit as usize)
             })
         };
         let Some(last) = replays.iter().rposition(covers) else { return };
@@ -69,7 +77,7 @@ impl Header {
         self.recipes.retain(|recipe| seeds.contains(&recipe.seed));
     }
 
-    pub(crate) fn of(load: &Load, unit: usize, grounds: &[Ground], ranges: &[Range]) -> Self {
+    pub(crate) fn of(load: &Load, unit: usize, facts: &[TargetFacts], ranges: &[Range]) -> Self {
         let recipe = |(generator, range): (u16, &Range)| Recipe {
             spec: load.spec.content.clone(),
             seed: load.seed,
@@ -84,7 +92,7 @@ impl Header {
                 Width::Four => 4,
                 Width::One => 1,
             },
-            targets: grounds.iter().map(|ground| ground.size.0).collect(),
+            targets: facts.iter().map(|target| target.size.0).collect(),
             recipes: (0..).zip(ranges).filter(|_| writes).map(recipe).collect(),
             replays: Some(Vec::new()),
             replayed: false,

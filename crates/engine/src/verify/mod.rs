@@ -1,39 +1,42 @@
-//! Verification: reads are checked against what their address must hold.
+//! Verification: what a read returns is compared with what its address must hold.
 //!
-//! A table holds a short hash (a *tag*) of the content that each block must hold. A block that was read names its
-//! own content (its first 16 bytes are the encrypted id), is compared with the bytes of that id, and the id's tag with the
-//! table. Nothing is put into the data for this.
+//! The table keeps a short hash (*tag*) of the expected content of each block, or computes it from what loads wrote. A block that was
+//! read names its own content (its first 16 bytes are the encrypted id): its bytes are compared with those of that id, and the id's
+//! tag with the table. Nothing is added to the data for this.
 
-mod cells;
+mod computed;
+mod diagnosis;
+mod expectations;
+mod expected_block;
+mod expected_blocks;
+mod fast_check;
 mod file;
-mod hand;
 mod header;
-mod judge;
-mod known;
-mod layer;
-mod makers;
-mod mark;
-mod names;
+mod known_contents;
+mod options;
 mod overlap;
 mod overlaps;
-mod quick;
+mod rebuild;
+mod refine;
 mod replay;
 mod session;
 mod state;
 mod table;
 mod verifier;
-mod word;
-mod words;
+mod worker_verifier;
+mod write_ahead;
+mod written_load;
 
+pub use expected_blocks::Width;
 pub use file::MAGIC as MARK;
-pub use hand::Hand;
-pub use makers::{Maker, Makers, Plain};
-pub(crate) use replay::Lane;
-pub use session::Options;
-pub(crate) use session::{Ground, Session, checks, wanted};
+pub(crate) use header::TargetFacts;
+pub use known_contents::{BlockContents, KnownContents, OneLayout};
+pub use options::Options;
+pub(crate) use replay::TargetLoad;
+pub(crate) use session::{Session, checks, wanted};
 pub use table::Promises;
 pub use verifier::Verifier;
-pub use words::Width;
+pub use worker_verifier::WorkerVerifier;
 
 #[cfg(test)]
 mod tests;

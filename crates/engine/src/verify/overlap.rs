@@ -1,14 +1,17 @@
-//! A block that several writes went to at once: which contents it may hold.
+//! A block with overlapping writes: the contents that it may hold.
+//!
+//! Beginnings and ends of its writes are numbered. A content is ruled out when a later write, which began after that content's write had
+//! ended, has ended itself.
 
-use super::word::{Tag, UNCERTAIN};
+use super::expected_block::{Tag, UNCERTAIN};
 
-/// Contents that are kept apart; with more, the block may hold anything until it rests.
+/// Most contents that are told apart; with more, the block is unknown until no write is in flight.
 const MOST: usize = 256;
 
-/// Contents that one has room for from the start.
+/// Contents that memory is reserved for.
 const FEW: usize = 4;
 
-/// One write, or what was there before all writes.
+/// The content of one write, or the one before all writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Version {
     tag: Tag,
@@ -17,31 +20,31 @@ struct Version {
     ended: Option<u64>,
 }
 
-/// What a block may hold.
+/// The contents that a block may hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Overlap {
     versions: Vec<Version>,
-    /// Moments so far: each beginning and each end is one.
+    /// Beginnings and ends of writes so far.
     moments: u64,
     in_flight: usize,
-    /// No write has ended yet, and what was there before is not known.
+    /// Whether the content before all writes is still possible, but not known.
     pub(crate) forgot: bool,
 }
 
 impl Overlap {
-    /// A block at rest that may hold any of `tags`.
+    /// A block without writes in flight that may hold any of `tags`.
     pub(crate) fn resting(tags: &[Tag]) -> Self {
         let version = |&tag| Version { tag, begun: 0, ended: Some(0) };
         let versions = tags.iter().map(version).collect();
         Self { versions, moments: 1, in_flight: 0, forgot: false }
     }
 
-    /// With memory for the usual few contents, to be begun later.
+    /// An unused one with reserved memory.
     pub(crate) fn spare() -> Self {
         Self { versions: Vec::with_capacity(FEW), ..Self::default() }
     }
 
-    /// A block with a write of `tag` in flight over something unknown, in place of what this one was.
+    /// Starts anew: a write of `tag` in flight over something unknown.
     pub(crate) fn restart(&mut self, tag: Tag) {
         self.versions.clear();
         (self.moments, self.in_flight, self.forgot) = (0, 0, true);
@@ -50,7 +53,7 @@ impl Overlap {
 
     pub(crate) fn begin(&mut self, tag: Tag) {
         if self.versions.len() >= MOST {
-            // Nothing is told apart any more until the block rests.
+            // Contents are no longer told apart until no write is in flight.
             self.versions.retain(|version| version.ended.is_none());
             self.versions.push(Version { tag: UNCERTAIN, begun: u64::MAX, ended: Some(u64::MAX) });
         }
@@ -59,7 +62,7 @@ impl Overlap {
         self.in_flight += 1;
     }
 
-    /// A write of `tag` has ended; `done` when it did what it should.
+    /// A write of `tag` has ended; `done` when it succeeded.
     pub(crate) fn end(&mut self, tag: Tag, done: bool) {
         let ending = |version: &&mut Version| version.tag == tag && version.ended.is_none();
         let Some(version) = self.versions.iter_mut().find(ending) else { return };
@@ -72,7 +75,7 @@ impl Overlap {
         self.in_flight -= 1;
         if done {
             self.forgot = false;
-            // Whatever had ended when this one began is gone.
+            // Contents whose write had ended when this one began are overwritten.
             self.versions.retain(|version| version.ended.is_none_or(|ended| ended >= begun));
         }
     }
@@ -82,12 +85,12 @@ impl Overlap {
         self.in_flight == 0
     }
 
-    /// What it may hold.
+    /// The tags that it may hold.
     pub(crate) fn tags(&self) -> impl Iterator<Item = Tag> + '_ {
         self.versions.iter().map(|version| version.tag)
     }
 
-    /// The one content it must hold: when it rests and nothing else is possible.
+    /// The content that it must hold, once no write is in flight and only one is possible.
     pub(crate) fn settled(&self) -> Option<Tag> {
         if self.tags().any(|tag| tag == UNCERTAIN) {
             return self.rests().then_some(UNCERTAIN);

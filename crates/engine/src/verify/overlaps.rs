@@ -1,20 +1,20 @@
-//! The list of blocks that several writes went to at once, in shards with a lock each.
+//! The list of blocks with overlapping writes, in shards with a lock each.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::overlap::Overlap;
 
-/// Blocks that may stand in one shard.
+/// Most blocks of one shard.
 const MOST: usize = 4096;
 const SHARDS: usize = 64;
-/// Blocks that a shard has memory for from the start, where writes are many.
+/// Blocks that a shard reserves memory for, in a load that reads while it writes.
 const READY: usize = 64;
 
 /// All shards of a target.
 pub(crate) struct Overlaps(Box<[Mutex<Shard>]>);
 
-/// A part of the list, with memory for more of them: a load that runs asks for none.
+/// A part of the list, with spare entries, so that a running load allocates nothing.
 #[derive(Default)]
 pub(crate) struct Shard {
     blocks: HashMap<usize, Overlap>,
@@ -22,7 +22,7 @@ pub(crate) struct Shard {
 }
 
 impl Overlaps {
-    /// Nothing so far, with memory for more.
+    /// An empty list with reserved memory.
     pub(crate) fn ready() -> Self {
         let shard = || {
             let spare = (0..READY).map(|_| Overlap::spare()).collect();
@@ -31,7 +31,7 @@ impl Overlaps {
         Self((0..SHARDS).map(|_| Mutex::new(shard())).collect())
     }
 
-    /// Nothing so far, where little is to come.
+    /// An empty list without.
     pub(crate) fn few() -> Self {
         Self((0..SHARDS).map(|_| Mutex::default()).collect())
     }
@@ -41,12 +41,14 @@ impl Overlaps {
         lock(&self.0[block % SHARDS])
     }
 
-    /// What `told` says of each block that stands there.
-    pub(crate) fn map<T>(&self, mut told: impl FnMut(usize, &Overlap) -> Option<T>) -> Vec<T> {
+    /// What `of_block` gives for each block of the list.
+    pub(crate) fn map<T>(&self, mut of_block: impl FnMut(usize, &Overlap) -> Option<T>) -> Vec<T> {
         let mut all = Vec::new();
         for shard in &self.0 {
             let shard = lock(shard);
-            all.extend(shard.blocks.iter().filter_map(|(&block, overlap)| told(block, overlap)));
+            all.extend(
+                shard.blocks.iter().filter_map(|(&block, overlap)| of_block(block, overlap)),
+            );
         }
         all
     }
@@ -57,32 +59,32 @@ fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
 }
 
 impl Shard {
-    /// Whether more stands there than should.
+    /// Whether it has more blocks than it should.
     pub(crate) fn is_full(&self) -> bool {
         self.blocks.len() > MOST
     }
 
-    /// What is known of `block`, if anything is.
+    /// The entry of `block`, if there is one.
     pub(crate) fn get(&self, block: usize) -> Option<&Overlap> {
         self.blocks.get(&block)
     }
 
-    /// The same, to go on with.
+    /// The same, to be changed.
     pub(crate) fn get_mut(&mut self, block: usize) -> Option<&mut Overlap> {
         self.blocks.get_mut(&block)
     }
 
-    /// What is known of `block`; something to be begun when nothing was.
+    /// The entry of `block`; a new one, to be started, when there was none.
     pub(crate) fn enter(&mut self, block: usize) -> &mut Overlap {
         self.blocks.entry(block).or_insert_with(|| self.spare.pop().unwrap_or_else(Overlap::spare))
     }
 
-    /// `overlap` is what is known of `block`.
+    /// Puts in an entry for `block`.
     pub(crate) fn insert(&mut self, block: usize, overlap: Overlap) {
         self.blocks.insert(block, overlap);
     }
 
-    /// Nothing has to be known of `block` any more.
+    /// Removes the entry of `block`.
     pub(crate) fn remove(&mut self, block: usize) {
         if let Some(overlap) = self.blocks.remove(&block)
             && self.spare.len() < READY

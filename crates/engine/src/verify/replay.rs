@@ -1,28 +1,23 @@
-//! What a load wrote, made again from its seed: nothing has to be kept for each block then.
+//! The replay of a load: which contents its jobs wrote where, made again from its seed.
 //!
-//! Each job's I/Os and contents follow from the seed. Only the order of jobs among each other does not; where it
-//! matters, what comes of this differs from the table, which whoever uses it has to look at.
-
-use std::sync::Arc;
+//! I/Os and contents of each job follow from the seed; only the order of jobs among each other does not. Where that matters, a replay
+//! differs from the table, and its user has to compare.
 
 use content::{ContentId, Contents, Domain, Part, Source};
 use serde::{Deserialize, Serialize};
 use units::Seed;
 use workload::{Io, LoadSpec, OpKind, Range, Share, Stream};
 
-use super::hand::Hand;
-use super::verifier::Verifier;
-
 /// A load on all its targets, up to where it came.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Replay {
     seed: Seed,
-    targets: Vec<Lane>,
+    targets: Vec<TargetLoad>,
 }
 
 /// The load on one target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Lane {
+pub(crate) struct TargetLoad {
     /// What is done there.
     pub(crate) spec: LoadSpec,
     /// What I/Os come from.
@@ -46,9 +41,9 @@ pub(crate) enum Change {
 
 impl Replay {
     /// The load of `seed` that did this on its targets; `None` when its jobs depend on each other.
-    pub(crate) fn of(seed: Seed, targets: Vec<Lane>) -> Option<Self> {
-        let known = |lane: &Lane| {
-            let spec = &lane.spec;
+    pub(crate) fn of(seed: Seed, targets: Vec<TargetLoad>) -> Option<Self> {
+        let known = |target_load: &TargetLoad| {
+            let spec = &target_load.spec;
             let alone = spec.jobs == 1 || spec.share != Share::Shared;
             alone && spec.content.domain == Domain::Job && spec.content.profile.is_none()
         };
@@ -61,67 +56,51 @@ impl Replay {
     }
 
     /// The load on each target.
-    pub(crate) fn lanes(&self) -> &[Lane] {
+    pub(crate) fn target_loads(&self) -> &[TargetLoad] {
         &self.targets
     }
 
     /// I/Os in all.
     pub(crate) fn ios(&self) -> u64 {
-        self.targets.iter().flat_map(|lane| &lane.made).sum()
+        self.targets.iter().flat_map(|target_load| &target_load.made).sum()
     }
 
     /// Tells what was done, target by target and job by job; false when a content cannot be made any more.
     pub(crate) fn tell(&self, on: &mut dyn FnMut(usize, Change)) -> bool {
-        (0..).zip(&self.targets).all(|(target, lane)| self.tell_lane(target, lane, on))
+        (0..)
+            .zip(&self.targets)
+            .all(|(target, target_load)| self.tell_target(target, target_load, on))
     }
 
-    fn tell_lane(&self, target: u16, lane: &Lane, on: &mut dyn FnMut(usize, Change)) -> bool {
-        let unit = lane.spec.content.unit();
-        let blocks = lane.range.bytes / unit as u64;
-        let part = Part { generator: target, jobs: lane.spec.jobs, blocks };
-        let Ok(contents) = Contents::new(&lane.spec.content, self.seed, part) else { return false };
-        let streams = Stream::for_jobs(&lane.spec, &lane.range, lane.seed);
+    fn tell_target(
+        &self,
+        target: u16,
+        target_load: &TargetLoad,
+        on: &mut dyn FnMut(usize, Change),
+    ) -> bool {
+        let unit = target_load.spec.content.unit();
+        let blocks = target_load.range.bytes / unit as u64;
+        let part = Part { generator: target, jobs: target_load.spec.jobs, blocks };
+        let Ok(contents) = Contents::new(&target_load.spec.content, self.seed, part) else {
+            return false;
+        };
+        let streams = Stream::for_jobs(&target_load.spec, &target_load.range, target_load.seed);
         let job = |((job, stream), &made): ((u32, Stream), &u64)| {
             let ios = stream.filter(|io| io.op.kind() != OpKind::Flush).take(made as usize);
             (ios.peekable(), contents.source(job))
         };
-        let mut jobs: Vec<_> = (0..).zip(streams).zip(&lane.made).map(job).collect();
+        let mut jobs: Vec<_> = (0..).zip(streams).zip(&target_load.made).map(job).collect();
         let mut pass = 0;
         // Pass by pass, as in the next one a block may be another job's.
         while jobs.iter_mut().any(|(ios, _)| ios.peek().is_some()) {
             for (ios, source) in &mut jobs {
                 while let Some(io) = ios.next_if(|io| io.pass <= pass) {
-                    tell_io(&io, target.into(), lane.range.start, source, on);
+                    tell_io(&io, target.into(), target_load.range.start, source, on);
                 }
             }
             pass += 1;
         }
         true
-    }
-
-    /// Lets `verifier`, in which nothing is in flight, know what was done; false as for [`Replay::tell`].
-    pub(crate) fn apply(&self, verifier: &Arc<Verifier>) -> bool {
-        let largest = self.targets.iter().map(|lane| lane.spec.largest_io().0).max();
-        let mut hand = Hand::new(Arc::clone(verifier), 1, largest.unwrap_or_default() as usize);
-        let mut writing = false;
-        self.tell(&mut |target, change| match change {
-            Change::Begins(offset, length, kind) => {
-                writing = kind == OpKind::Write;
-                match kind {
-                    OpKind::Write => hand.write(0, target, offset, length.into()),
-                    OpKind::Discard => hand.clear(0, target, offset, length.into(), false),
-                    OpKind::WriteZeroes => hand.clear(0, target, offset, length.into(), true),
-                    OpKind::Read | OpKind::Flush => {}
-                }
-            }
-            Change::Writes(at, length, id) => hand.writes(0, at, length, id),
-            Change::Ends => {
-                if writing {
-                    hand.begin(0);
-                }
-                hand.ended(0, true, &[], 0);
-            }
-        })
     }
 }
 

@@ -1,52 +1,37 @@
-//! Verification of one load from its start to the pass after it.
+//! The verification of one load: it opens the state file, makes the verifier, plans the pass after the load, and saves the state.
+//!
+//! `verifier` is called before the load, `ended` after it, `pass_after` gives the load that reads everything once, and `finish` puts the
+//! figures into the summary and the state into its file.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use results::model::LoadSummary;
 use units::Bytes;
 use workload::{LoadSpec, OpName, Ops, Range, Verify};
 
-use super::header::Header;
-use super::known::Known;
-use super::layer::{self, Layer};
-use super::makers::{Maker, Makers};
-use super::mark;
-use super::replay::{Lane, Replay};
-use super::state::{self, Kept};
+use super::computed::Computed;
+use super::header::{Header, TargetFacts};
+use super::known_contents::{BlockContents, KnownContents};
+use super::replay::{Replay, TargetLoad};
+use super::state::{self, SavedState};
 use super::table::Promises;
 use super::verifier::Verifier;
-use super::words::Width;
+use super::write_ahead;
+use super::written_load::{self, WrittenLoad};
 use crate::error::EngineError;
 use crate::load::Load;
-use crate::outline::Outline;
+use crate::resolved_load::ResolvedLoad;
 
 /// The largest read of the pass after a load, bytes.
 const READ: u64 = 128 << 10;
-
-/// How a load is verified, beyond what its spec says.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Options {
-    /// A file that keeps what is known of the targets' contents: read at the start if it is there, replaced at the end.
-    pub state: Option<PathBuf>,
-    /// Memory for each block.
-    pub width: Width,
-}
-
-/// A target as verification sees it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Ground {
-    pub size: Bytes,
-    pub promises: Promises,
-}
 
 /// What goes from a load to the pass after it, and to the state file.
 #[derive(Default)]
 pub(crate) struct Session {
     verifier: Option<Arc<Verifier>>,
     header: Header,
-    /// What this load does on each target, to be made again.
-    lanes: Vec<Lane>,
+    /// What this load does on each target, for its replay.
+    target_loads: Vec<TargetLoad>,
     notices: Vec<String>,
 }
 
@@ -73,103 +58,108 @@ impl Session {
     pub(crate) fn verifier(
         &mut self,
         load: &Load,
-        grounds: &[Ground],
-        outline: &Outline,
+        facts: &[TargetFacts],
+        resolved: &ResolvedLoad,
     ) -> Result<Option<Arc<Verifier>>, EngineError> {
-        if !wanted(load) || grounds.is_empty() {
+        if !wanted(load) || facts.is_empty() {
             return Ok(None);
         }
         if let Some(verifier) = &self.verifier {
             return Ok(Some(Arc::clone(verifier)));
         }
-        let (ranges, contents) = (&outline.ranges, &outline.contents);
+        let (ranges, contents) = (&resolved.ranges, &resolved.contents);
         let unit = unit(&load.spec, ranges);
         if unit.is_none() {
             let text = "Blocks that I/Os cover in part are not verified: use block sizes, offset and alignment that are multiples of the content's block";
             self.notices.push(text.into());
         }
         let unit = unit.unwrap_or_else(|| load.spec.content.unit());
-        self.header = Header::of(load, unit, grounds, ranges);
-        self.lanes = outline.lanes(load);
-        let kept = match &load.verification.state {
-            Some(path) => Kept::open(path, &self.header)?,
+        self.header = Header::of(load, unit, facts, ranges);
+        self.target_loads = resolved.target_loads(load);
+        let saved = match &load.verification.state {
+            Some(path) => SavedState::open(path, &self.header)?,
             None => None,
         };
-        let own = contents.iter().map(|c| Arc::new(c.clone()) as Arc<dyn Maker>);
-        let earlier = kept.iter().flat_map(|kept| kept.makers.iter().cloned());
-        let makers = Makers::new(own.chain(earlier).collect());
+        let own = contents.iter().map(|c| Arc::new(c.clone()) as Arc<dyn BlockContents>);
+        let earlier = saved.iter().flat_map(|saved| saved.known_contents.iter().cloned());
+        let known_contents = KnownContents::new(own.chain(earlier).collect());
         let width = load.verification.width;
-        let known = self.known(load, grounds, unit, kept.as_ref());
-        let verifier = Arc::new(match known {
-            Some(known) => Verifier::known(known, unit, width, makers),
+        let computed = self.computed(load, facts, unit, saved.as_ref());
+        let verifier = Arc::new(match computed {
+            Some(computed) => Verifier::computed(computed, unit, width, known_contents),
             None => {
-                let targets: Vec<_> = grounds.iter().map(|g| (g.size.0, g.promises)).collect();
+                let targets: Vec<_> = facts.iter().map(|g| (g.size.0, g.promises)).collect();
                 let make = if changes(&load.spec) { Verifier::new } else { Verifier::still };
-                make(&targets, unit, width, makers)?
+                make(&targets, unit, width, known_contents)?
             }
         });
-        if let Some(kept) = kept {
-            self.notices.extend(kept.notice());
-            self.header.take_earlier(&kept.header);
+        if let Some(saved) = saved {
+            self.notices.extend(saved.notice());
+            self.header.take_earlier(&saved.header);
             if let Some(path) = &load.verification.state {
-                kept.restore(&verifier, path)?;
+                saved.restore(&verifier, path)?;
             }
         }
         if let Some(path) = load.verification.state.as_ref().filter(|_| changes(&load.spec)) {
             // Before the first write: a load that is killed must not leave a state that is no longer true.
-            mark::mark(path, &self.header, ranges)?;
+            write_ahead::record_begin(path, &self.header, ranges)?;
         }
         verifier.take_made();
         self.verifier = Some(Arc::clone(&verifier));
         Ok(Some(verifier))
     }
 
-    /// For each target what is known of it, where that needs no memory for each block: all that was ever written can be asked
-    /// backwards, and this load changes nothing, or every block once at most.
-    fn known(
+    /// For each target its computed contents, where all earlier writes can be inverted and this load changes no block more than
+    /// once; `None` where a table is needed.
+    fn computed(
         &self,
         load: &Load,
-        grounds: &[Ground],
+        facts: &[TargetFacts],
         unit: usize,
-        kept: Option<&Kept>,
-    ) -> Option<Vec<(Promises, Known)>> {
+        saved: Option<&SavedState>,
+    ) -> Option<Vec<(Promises, Computed)>> {
         if changes(&load.spec) {
-            let once = |lane: &Lane| layer::follows(&lane.spec, unit) && Layer::is_one_pass(lane);
-            let again = Replay::of(load.seed, self.lanes.clone()).is_some();
-            if !again || !self.lanes.iter().all(once) {
+            let once = |target_load: &TargetLoad| {
+                written_load::follows(&target_load.spec, unit)
+                    && WrittenLoad::is_one_pass(target_load)
+            };
+            let again = Replay::of(load.seed, self.target_loads.clone()).is_some();
+            if !again || !self.target_loads.iter().all(once) {
                 return None;
             }
-        } else if kept.is_none() {
+        } else if saved.is_none() {
             return None;
         }
-        let layers = match kept {
-            Some(kept) => kept.layers()?,
-            None => grounds.iter().map(|_| Default::default()).collect(),
+        let written_loads = match saved {
+            Some(saved) => saved.written_loads()?,
+            None => facts.iter().map(|_| Default::default()).collect(),
         };
-        let known = |(ground, (earlier, others)): (&Ground, _)| {
-            let blocks = ground.size.0 / unit as u64;
-            (ground.promises, Known::new((blocks, unit), earlier, others))
+        let known = |(target, (earlier, others)): (&TargetFacts, _)| {
+            let blocks = target.size.0 / unit as u64;
+            (target.promises, Computed::new((blocks, unit), earlier, others))
         };
-        Some(grounds.iter().zip(layers).map(known).collect())
+        Some(facts.iter().zip(written_loads).map(known).collect())
     }
 
     /// The load itself has ended; what comes now is the pass after it.
     pub(crate) fn ended(&mut self, load: &Load) {
         let Some(verifier) = &self.verifier else { return };
         let made = verifier.take_made();
-        for (lane, made) in self.lanes.iter_mut().zip(made) {
-            lane.made = made;
+        for (target_load, made) in self.target_loads.iter_mut().zip(made) {
+            target_load.made = made;
         }
         if !changes(&load.spec) {
             return;
         }
-        let replay = Replay::of(load.seed, std::mem::take(&mut self.lanes));
+        let replay = Replay::of(load.seed, std::mem::take(&mut self.target_loads));
         if let Some(replay) = &replay {
-            for (target, (area, lane)) in verifier.targets.iter().zip(replay.lanes()).enumerate() {
-                if let Some(known) = area.table.cells.as_known()
-                    && let Some(layer) = Layer::of(replay, target, lane)
+            for (target, (area, target_load)) in
+                verifier.targets.iter().zip(replay.target_loads()).enumerate()
+            {
+                if let Some(known) = area.table.expectations.as_computed()
+                    && let Some(written_load) = WrittenLoad::of(replay, target, target_load)
                 {
-                    known.ended(layer);
+                    known.ended(written_load);
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! The state file: what the targets must hold, for the next start of the program.
 //!
-//! Eight letters, a version, a header in JSON, the cells of all blocks that anything is known of in chunks, the blocks
+//! Eight letters, a version, a header in JSON, the expected blocks that anything is known of in chunks, the blocks
 //! that may hold one of several contents, and a CRC-32 over everything. It is replaced as a whole or not at all.
 
 use std::collections::HashMap;
@@ -11,15 +11,16 @@ use std::sync::Arc;
 
 use content::{Contents, Part};
 
+use super::expected_block::{ExpectedBlock, Tag};
+use super::expected_blocks::Width;
 use super::file::{MAGIC, Summed, VERSION, begin, damaged, end, number, replace};
 use super::header::{Header, Recipe};
-use super::layer::{self, Layer};
-use super::makers::Maker;
+use super::known_contents::BlockContents;
+use super::rebuild;
 use super::replay::Replay;
-use super::verifier::{Area, Verifier};
-use super::word::{Tag, Word};
-use super::words::Width;
-use crate::error::{EngineError, Kind};
+use super::verifier::{TargetTable, Verifier};
+use super::written_load::{self, WrittenLoad};
+use crate::error::{EngineError, ErrorKind};
 
 /// Blocks in a chunk.
 const CHUNK: usize = 1 << 16;
@@ -30,13 +31,13 @@ const CONTENTS: usize = 1024;
 
 pub(crate) fn refused(path: &Path, why: &str, help: &str) -> EngineError {
     let message = format!("The verification state {} {why}", path.display());
-    EngineError::new(Kind::Usage, message, help)
+    EngineError::new(ErrorKind::Usage, message, help)
 }
 
 /// The state cannot be put down at `path`.
 pub(crate) fn unwritable(path: &Path, error: io::Error) -> EngineError {
     let message = format!("The verification state {} cannot be written", path.display());
-    EngineError::new(Kind::Environment, message, "check that its folder exists and has room")
+    EngineError::new(ErrorKind::Environment, message, "check that its folder exists and has room")
         .because(error)
 }
 
@@ -44,21 +45,21 @@ pub(crate) fn unwritable(path: &Path, error: io::Error) -> EngineError {
 const AGAIN: &str = "remove the file, or name another, and write the target again: what it holds now cannot be verified";
 
 /// What loads wrote to one target, the earliest first, and its blocks that they do not tell.
-pub(crate) type Told = (Vec<Layer>, HashMap<usize, Word>);
+pub(crate) type EarlierWrites = (Vec<WrittenLoad>, HashMap<usize, ExpectedBlock>);
 
 /// A state that was read.
-pub(crate) struct Kept {
+pub(crate) struct SavedState {
     pub(crate) header: Header,
     /// The contents of earlier loads.
-    pub(crate) makers: Vec<Arc<dyn Maker>>,
-    /// For each target: first block of a chunk, and its cells.
+    pub(crate) known_contents: Vec<Arc<dyn BlockContents>>,
+    /// For each target: first block of a chunk, and its expected blocks.
     chunks: Vec<Vec<(usize, Vec<u8>)>>,
     /// For each target, where its state is made again: blocks that are otherwise.
-    others: Vec<Vec<(usize, Word)>>,
+    others: Vec<Vec<(usize, ExpectedBlock)>>,
     overlaps: Vec<Vec<(usize, Vec<Tag>)>>,
 }
 
-impl Kept {
+impl SavedState {
     /// The state at `path`; `None` when there is no file. Refuses what is damaged or not of the targets of `wanted`.
     pub(crate) fn open(path: &Path, wanted: &Header) -> Result<Option<Self>, EngineError> {
         let file = match File::open(path) {
@@ -91,7 +92,7 @@ impl Kept {
                 ));
             }
         }
-        let kept = Self::read(&mut from, wanted)
+        let saved = Self::read(&mut from, wanted)
             .map_err(|e| refused(path, "is damaged", AGAIN).because(e))?;
         let differs = |what: &str| {
             let why = format!("is of another {what} than this load's");
@@ -101,11 +102,11 @@ impl Kept {
                 "verify with the same targets, block size and width, or name another file",
             )
         };
-        match &kept.header {
+        match &saved.header {
             header if header.targets != wanted.targets => Err(differs("set of targets")),
             header if header.unit != wanted.unit => Err(differs("block")),
             header if header.width != wanted.width => Err(differs("number of bytes per block")),
-            _ => Ok(Some(kept)),
+            _ => Ok(Some(saved)),
         }
     }
 
@@ -139,13 +140,14 @@ impl Kept {
                 return Err(damaged("its checksum is wrong"));
             }
         }
-        let maker = |recipe: &Recipe| {
+        let block_contents = |recipe: &Recipe| {
             let Recipe { spec, seed, generator, jobs, blocks } = recipe.clone();
             let contents = Contents::new(&spec, seed, Part { generator, jobs, blocks });
-            contents.map(|made| Arc::new(made) as Arc<dyn Maker>).map_err(io::Error::other)
+            contents.map(|made| Arc::new(made) as Arc<dyn BlockContents>).map_err(io::Error::other)
         };
-        let makers = header.recipes.iter().map(maker).collect::<io::Result<_>>()?;
-        Ok(Self { header, makers, chunks, others, overlaps })
+        let known_contents =
+            header.recipes.iter().map(block_contents).collect::<io::Result<_>>()?;
+        Ok(Self { header, known_contents, chunks, others, overlaps })
     }
 
     fn read_chunks(
@@ -162,20 +164,20 @@ impl Kept {
             if first >= blocks || !first.is_multiple_of(CHUNK) {
                 return Err(damaged("a chunk lies outside the target"));
             }
-            let mut cells = vec![0; CHUNK.min(blocks - first) * width];
-            from.read_exact(&mut cells)?;
-            Ok((first, cells))
+            let mut bytes = vec![0; CHUNK.min(blocks - first) * width];
+            from.read_exact(&mut bytes)?;
+            Ok((first, bytes))
         };
         (0..count).map(chunk).collect()
     }
 
-    fn read_others(from: &mut impl Read, blocks: usize) -> io::Result<Vec<(usize, Word)>> {
+    fn read_others(from: &mut impl Read, blocks: usize) -> io::Result<Vec<(usize, ExpectedBlock)>> {
         let count = u64::from_le_bytes(number(from)?);
         let other = |_| {
             let block = u64::from_le_bytes(number(from)?) as usize;
-            let word = Word(u32::from_le_bytes(number(from)?));
+            let expected = ExpectedBlock(u32::from_le_bytes(number(from)?));
             if block < blocks {
-                Ok((block, word))
+                Ok((block, expected))
             } else {
                 Err(damaged("a block lies outside the target"))
             }
@@ -205,49 +207,58 @@ impl Kept {
     }
 
     /// For each target what was written, and blocks that are otherwise; `None` where that cannot be asked backwards.
-    pub(crate) fn layers(&self) -> Option<Vec<Told>> {
+    pub(crate) fn written_loads(&self) -> Option<Vec<EarlierWrites>> {
         let replays = self.header.replays.as_ref()?;
         if !self.header.replayed || !self.header.unfinished.is_empty() {
             return None;
         }
         let unit = self.header.unit as usize;
         let target = |target: usize| {
-            let layer = |replay: &Replay| {
-                let lane = replay.lanes().get(target)?;
-                layer::follows(&lane.spec, unit).then(|| Layer::of(replay, target, lane))?
+            let written_load = |replay: &Replay| {
+                let target_load = replay.target_loads().get(target)?;
+                written_load::follows(&target_load.spec, unit)
+                    .then(|| WrittenLoad::of(replay, target, target_load))?
             };
-            let layers = replays.iter().map(layer).collect::<Option<_>>()?;
+            let written_loads = replays.iter().map(written_load).collect::<Option<_>>()?;
             let overlaps =
-                self.overlaps[target].iter().map(|(block, _)| (*block, Word(0).mapped()));
-            Some((layers, self.others[target].iter().copied().chain(overlaps).collect()))
+                self.overlaps[target].iter().map(|(block, _)| (*block, ExpectedBlock(0).mapped()));
+            Some((written_loads, self.others[target].iter().copied().chain(overlaps).collect()))
         };
         (0..self.header.targets.len()).map(target).collect()
     }
 
     /// Puts what was kept into a new verifier of the same targets.
     pub(crate) fn restore(self, verifier: &Arc<Verifier>, path: &Path) -> Result<(), EngineError> {
-        let known = verifier.targets.iter().any(|area| area.table.cells.as_known().is_some());
+        let known =
+            verifier.targets.iter().any(|area| area.table.expectations.as_computed().is_some());
         if self.header.replayed && !known {
             let mut replays = self.header.replays.iter().flatten();
-            if !replays.all(|replay| replay.apply(verifier)) {
+            if !replays.all(|replay| rebuild::apply(replay, verifier)) {
                 return Err(refused(path, "holds a content that cannot be made again", AGAIN));
             }
         }
         for (area, others) in verifier.targets.iter().zip(&self.others) {
-            others.iter().for_each(|&(block, word)| area.table.cells.store(block, word));
+            others
+                .iter()
+                .for_each(|&(block, expected)| area.table.expectations.store(block, expected));
         }
         for (area, chunks) in verifier.targets.iter().zip(self.chunks) {
-            let cells = &area.table.cells;
+            let expectations = &area.table.expectations;
             for (first, bytes) in chunks {
-                match cells.width() {
+                match expectations.width() {
                     Width::Four => {
                         let words = bytes.as_chunks::<4>().0.iter();
-                        let words = words.map(|word| Word(u32::from_le_bytes(*word)));
-                        (first..).zip(words).for_each(|(block, word)| cells.store(block, word));
+                        let words =
+                            words.map(|expected| ExpectedBlock(u32::from_le_bytes(*expected)));
+                        (first..)
+                            .zip(words)
+                            .for_each(|(block, expected)| expectations.store(block, expected));
                     }
                     Width::One => {
-                        let words = bytes.iter().map(|&byte| Word::resting(byte.into()));
-                        (first..).zip(words).for_each(|(block, word)| cells.store(block, word));
+                        let words = bytes.iter().map(|&byte| ExpectedBlock::resting(byte.into()));
+                        (first..)
+                            .zip(words)
+                            .for_each(|(block, expected)| expectations.store(block, expected));
                     }
                 }
             }
@@ -276,13 +287,13 @@ pub(crate) fn save(path: &Path, header: &Header, verifier: &Verifier) -> Result<
         .map_err(|error| unwritable(path, error))
 }
 
-/// For each target, blocks that are not what making all again would give; `None` when they are so many that all cells are less.
-fn others(header: &Header, verifier: &Verifier) -> Option<Vec<Vec<(usize, Word)>>> {
+/// For each target, blocks that are not what making all again would give; `None` when they are so many that storing all blocks takes less.
+fn others(header: &Header, verifier: &Verifier) -> Option<Vec<Vec<(usize, ExpectedBlock)>>> {
     let replays = header.replays.as_ref()?;
-    let blocks: usize = verifier.targets.iter().map(|area| area.table.cells.len()).sum();
+    let blocks: usize = verifier.targets.iter().map(|area| area.table.expectations.len()).sum();
     let ios: u64 = replays.iter().map(Replay::ios).sum();
     let known: Option<Vec<_>> =
-        verifier.targets.iter().map(|area| area.table.cells.as_known()).collect();
+        verifier.targets.iter().map(|area| area.table.expectations.as_computed()).collect();
     if let Some(known) = known {
         let others: Vec<_> = known.iter().map(|known| known.others()).collect();
         let count: usize = others.iter().map(Vec::len).sum();
@@ -292,12 +303,12 @@ fn others(header: &Header, verifier: &Verifier) -> Option<Vec<Vec<(usize, Word)>
         return None;
     }
     let model = Arc::new(verifier.empty().ok()?);
-    if !replays.iter().all(|replay| replay.apply(&model)) {
+    if !replays.iter().all(|replay| rebuild::apply(replay, &model)) {
         return None;
     }
     let mut left = blocks / 16;
-    let differing = |(real, model): (&Area, &Area)| {
-        let (real, model) = (&real.table.cells, &model.table.cells);
+    let differing = |(real, model): (&TargetTable, &TargetTable)| {
+        let (real, model) = (&real.table.expectations, &model.table.expectations);
         let words = (0..real.len())
             .map(|block| (block, real.load(block).settled(), model.load(block).settled()));
         let other = words.filter(|(_, real, model)| real.with_changes(0) != model.with_changes(0));
@@ -312,7 +323,7 @@ fn write(
     file: File,
     header: &Header,
     verifier: &Verifier,
-    others: Option<&[Vec<(usize, Word)>]>,
+    others: Option<&[Vec<(usize, ExpectedBlock)>]>,
 ) -> io::Result<()> {
     let mut to = begin(file, header)?;
     for (target, area) in verifier.targets.iter().enumerate() {
@@ -334,31 +345,32 @@ fn write(
     end(to)
 }
 
-fn write_others(to: &mut impl Write, others: &[(usize, Word)]) -> io::Result<()> {
+fn write_others(to: &mut impl Write, others: &[(usize, ExpectedBlock)]) -> io::Result<()> {
     to.write_all(&(others.len() as u64).to_le_bytes())?;
-    for (block, word) in others {
+    for (block, expected) in others {
         to.write_all(&(*block as u64).to_le_bytes())?;
-        to.write_all(&word.0.to_le_bytes())?;
+        to.write_all(&expected.0.to_le_bytes())?;
     }
     Ok(())
 }
 
-/// Chunks of cells of which any is known.
-fn write_cells(to: &mut impl Write, area: &Area) -> io::Result<()> {
-    let cells = &area.table.cells;
+/// Chunks of which any expected block is known.
+fn write_cells(to: &mut impl Write, area: &TargetTable) -> io::Result<()> {
+    let expectations = &area.table.expectations;
     let known = |first: &usize| {
-        (*first..cells.len().min(first + CHUNK))
-            .any(|block| cells.load(block).tag() != 0 || cells.load(block).is_mapped())
+        (*first..expectations.len().min(first + CHUNK)).any(|block| {
+            expectations.load(block).tag() != 0 || expectations.load(block).is_mapped()
+        })
     };
-    let chunks: Vec<_> = (0..cells.len()).step_by(CHUNK).filter(known).collect();
+    let chunks: Vec<_> = (0..expectations.len()).step_by(CHUNK).filter(known).collect();
     to.write_all(&(chunks.len() as u64).to_le_bytes())?;
     for first in chunks {
         to.write_all(&(first as u64).to_le_bytes())?;
-        for block in first..cells.len().min(first + CHUNK) {
-            let word = cells.load(block).settled();
-            match cells.width() {
-                Width::Four => to.write_all(&word.0.to_le_bytes())?,
-                Width::One => to.write_all(&[word.tag() as u8])?,
+        for block in first..expectations.len().min(first + CHUNK) {
+            let expected = expectations.load(block).settled();
+            match expectations.width() {
+                Width::Four => to.write_all(&expected.0.to_le_bytes())?,
+                Width::One => to.write_all(&[expected.tag() as u8])?,
             }
         }
     }

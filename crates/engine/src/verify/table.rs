@@ -1,32 +1,32 @@
-//! What every block of a target must hold, shared by all jobs.
+//! The table of one target: what every block must hold, shared by all workers.
 //!
-//! A write marks its blocks before it is submitted and after it ended, by one atomic exchange each. Only blocks that are
-//! written by two writes at once take a lock: what they may hold stands in a list.
+//! A write changes the entries of its blocks before it is submitted and after it has ended, by one compare-and-swap each. Only a block
+//! with two writes in flight takes a lock: the contents that it may hold are in the list of overlaps.
 
 use content::ContentId;
 
-use super::cells::{Cells, Seen};
-use super::known::Known;
+use super::computed::Computed;
+use super::expectations::{Expectations, Snapshot};
+use super::expected_block::{DISCARDED, ExpectedBlock, FIRST, NEVER, Tag, UNCERTAIN, ZERO};
+use super::expected_blocks::Width;
 use super::overlap::Overlap;
 use super::overlaps::Overlaps;
-use super::word::{DISCARDED, FIRST, NEVER, Tag, UNCERTAIN, Word, ZERO};
-use super::words::Width;
 use crate::error::EngineError;
 
-/// Whether a content is what a block may hold.
+/// Whether a content that was found is one that the block may hold; better answers are larger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Fit {
-    /// It is not.
+    /// No.
     Wrong,
-    /// It changed too often while it was read to say.
+    /// Unknown: the block changed too often while it was read.
     Unsure,
-    /// The block may hold anything.
+    /// Anything is right: what the block holds is not known.
     Unchecked,
-    /// It is.
+    /// Yes.
     Right,
 }
 
-/// What is known of a device before and after a discard.
+/// What a target promises of blocks without data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Promises {
     /// Discarded blocks read as zeros.
@@ -37,98 +37,110 @@ pub struct Promises {
 
 /// The table of one target.
 pub(crate) struct Table {
-    pub(crate) cells: Cells,
+    pub(crate) expectations: Expectations,
     pub(crate) promises: Promises,
     overlaps: Overlaps,
 }
 
 impl Table {
-    /// A table of `blocks` blocks that nobody wrote.
+    /// A table of `blocks` blocks, none of them written.
     pub(crate) fn new(width: Width, blocks: u64, promises: Promises) -> Result<Self, EngineError> {
-        Ok(Self { cells: Cells::new(width, blocks)?, promises, overlaps: Overlaps::ready() })
+        Ok(Self {
+            expectations: Expectations::new(width, blocks)?,
+            promises,
+            overlaps: Overlaps::ready(),
+        })
     }
 
-    /// The same where nothing is read while it is written.
+    /// The same for loads that do not read what they write: without the counters that such reads need.
     pub(crate) fn still(
         width: Width,
         blocks: u64,
         promises: Promises,
     ) -> Result<Self, EngineError> {
-        Ok(Self { cells: Cells::still(width, blocks)?, promises, overlaps: Overlaps::few() })
+        Ok(Self {
+            expectations: Expectations::still(width, blocks)?,
+            promises,
+            overlaps: Overlaps::few(),
+        })
     }
 
-    /// A table of blocks of which all follows from what was written.
-    pub(crate) fn known(width: Width, promises: Promises, known: Known) -> Self {
-        Self { cells: Cells::known(width, known), promises, overlaps: Overlaps::few() }
+    /// A table that is computed from what was written.
+    pub(crate) fn computed(width: Width, promises: Promises, computed: Computed) -> Self {
+        Self {
+            expectations: Expectations::computed(width, computed),
+            promises,
+            overlaps: Overlaps::few(),
+        }
     }
 
     /// The tag of a content.
     #[inline]
     pub(crate) fn tag(&self, id: ContentId) -> Tag {
-        if id == ContentId::ZERO { ZERO } else { self.cells.tag(id) }
+        if id == ContentId::ZERO { ZERO } else { self.expectations.tag(id) }
     }
 
-    /// What is known of `block` now, for a read that begins.
+    /// A snapshot of `block` for a read that begins.
     #[inline]
-    pub(crate) fn look(&self, block: usize) -> Seen {
-        self.cells.see(block)
+    pub(crate) fn look(&self, block: usize) -> Snapshot {
+        self.expectations.see(block)
     }
 
-    /// What is known of `block` will be asked for soon.
+    /// Prefetches the entry of `block`.
     #[inline]
     pub(crate) fn expect(&self, block: usize) {
-        self.cells.expect(block);
+        self.expectations.expect(block);
     }
 
-    /// Whether `block` plainly holds the content of `found` now.
+    /// Whether `block` must hold `found` now, overlaps left aside.
     #[inline]
     pub(crate) fn holds(&self, block: usize, found: Tag) -> bool {
-        let now = self.cells.load(block);
+        let now = self.expectations.load(block);
         !now.is_mapped() && self.fits(now.tag(), found) == Fit::Right
     }
 
-    /// A write of `tag` to `block` begins. Gives what [`Table::end`] needs.
+    /// A write of `tag` to `block` begins; gives the entry that [`Table::end`] needs.
     #[inline]
-    pub(crate) fn begin(&self, block: usize, tag: Tag) -> Word {
-        let word = self.cells.load(block);
-        if !word.is_busy() && !word.is_mapped() {
-            let begun = word.begun(tag);
-            if self.cells.change(block, word, begun) {
+    pub(crate) fn begin(&self, block: usize, tag: Tag) -> ExpectedBlock {
+        let expected = self.expectations.load(block);
+        if !expected.is_busy() && !expected.is_mapped() {
+            let begun = expected.begun(tag);
+            if self.expectations.change(block, expected, begun) {
                 return begun;
             }
         }
         self.begin_overlap(block, tag)
     }
 
-    /// The write of `tag` that began with `begun` has ended; `done` when it did what it should.
+    /// The write of `tag` that began as `begun` has ended; `done` when it succeeded.
     #[inline]
-    pub(crate) fn end(&self, block: usize, begun: Word, tag: Tag, done: bool) {
+    pub(crate) fn end(&self, block: usize, begun: ExpectedBlock, tag: Tag, done: bool) {
         let left = if done { tag } else { UNCERTAIN };
-        if begun.is_mapped() || !self.cells.swap(block, begun, begun.ended(left)) {
+        if begun.is_mapped() || !self.expectations.swap(block, begun, begun.ended(left)) {
             self.end_overlap(block, tag, done);
         }
     }
 
     #[cold]
-    fn begin_overlap(&self, block: usize, tag: Tag) -> Word {
+    fn begin_overlap(&self, block: usize, tag: Tag) -> ExpectedBlock {
         let mut shard = self.overlaps.of(block);
         loop {
-            let word = self.cells.load(block);
-            if !word.is_busy() && !word.is_mapped() {
-                // The other one ended meanwhile.
-                let begun = word.begun(tag);
-                if self.cells.change(block, word, begun) {
+            let expected = self.expectations.load(block);
+            if !expected.is_busy() && !expected.is_mapped() {
+                // The other write has ended meanwhile.
+                let begun = expected.begun(tag);
+                if self.expectations.change(block, expected, begun) {
                     return begun;
                 }
                 continue;
             }
-            let mapped = word.mapped();
-            if !self.cells.change(block, word, mapped) {
+            let mapped = expected.mapped();
+            if !self.expectations.change(block, expected, mapped) {
                 continue;
             }
             let overlap = shard.enter(block);
-            if !word.is_mapped() {
-                overlap.restart(word.tag());
+            if !expected.is_mapped() {
+                overlap.restart(expected.tag());
             }
             overlap.begin(tag);
             return mapped;
@@ -141,36 +153,36 @@ impl Table {
         let full = shard.is_full();
         let Some(overlap) = shard.get_mut(block) else { return };
         overlap.end(tag, done);
-        let changed = self.cells.load(block).mapped();
+        let changed = self.expectations.load(block).mapped();
         let settled = overlap.settled().or_else(|| (full && overlap.rests()).then_some(UNCERTAIN));
         match settled {
             Some(tag) => {
-                self.cells.store(block, Word::resting(tag).with_changes(changed.changes()));
+                self.expectations
+                    .store(block, ExpectedBlock::resting(tag).with_changes(changed.changes()));
                 shard.remove(block);
             }
-            None => self.cells.store(block, changed),
+            None => self.expectations.store(block, changed),
         }
     }
 
-    /// Whether a read of `block` may have found the content of `found` ([`ZERO`] for zeros), when the block was `before` at its
-    /// start.
+    /// Whether a read that began at the snapshot `before` may have found `found` ([`ZERO`] for zeros).
     #[inline]
-    pub(crate) fn fit(&self, block: usize, before: Seen, found: Tag) -> Fit {
-        let now = self.cells.load(block);
+    pub(crate) fn fit(&self, block: usize, before: Snapshot, found: Tag) -> Fit {
+        let now = self.expectations.load(block);
         let fit = if now.is_mapped() { Fit::Wrong } else { self.fits(now.tag(), found) };
         if fit == Fit::Right { fit } else { self.fit_moving(block, before, now, found).max(fit) }
     }
 
-    /// The same for what is not plainly right: the block may have been written meanwhile.
-    fn fit_moving(&self, block: usize, before: Seen, now: Word, found: Tag) -> Fit {
-        let changes = self.cells.changes(block, before, now);
+    /// The same for a block that may have been written meanwhile.
+    fn fit_moving(&self, block: usize, before: Snapshot, now: ExpectedBlock, found: Tag) -> Fit {
+        let changes = self.expectations.changes(block, before, now);
         let mut best = Fit::Wrong;
-        for word in [before.word, now] {
-            if !word.is_mapped() {
-                best = best.max(self.fits(word.tag(), found));
+        for expected in [before.expected, now] {
+            if !expected.is_mapped() {
+                best = best.max(self.fits(expected.tag(), found));
             }
-            if word.is_busy() {
-                best = best.max(self.fits_before(word, found));
+            if expected.is_busy() {
+                best = best.max(self.fits_before(expected, found));
             }
         }
         if changes == Some(2) && !now.is_mapped() {
@@ -180,7 +192,7 @@ impl Table {
             return best;
         }
         let mut unsure = best == Fit::Unsure || changes.is_none_or(|changes| changes > 2);
-        if before.word.is_mapped() || now.is_mapped() {
+        if before.expected.is_mapped() || now.is_mapped() {
             match self.overlaps.of(block).get(block) {
                 Some(overlap) => {
                     best = overlap.tags().map(|tag| self.fits(tag, found)).max().unwrap_or(best);
@@ -188,24 +200,24 @@ impl Table {
                 }
                 None => unsure = true,
             }
-            // Asked again: a write that ended before the list was looked at has taken from it what the read may have found.
-            let still = self.cells.changes(block, before, now) == Some(0);
-            unsure |= !still || self.cells.load(block) != now;
+            // Checked again: a write that ended before the list was read has removed from it what the read may have found.
+            let still = self.expectations.changes(block, before, now) == Some(0);
+            unsure |= !still || self.expectations.load(block) != now;
         }
         if best == Fit::Wrong && unsure { Fit::Unsure } else { best }
     }
 
-    /// Whether a block that was replaced may have been the content of `found`.
-    fn fits_before(&self, word: Word, found: Tag) -> Fit {
-        match word.before() {
+    /// Whether the content before the last write may be `found`.
+    fn fits_before(&self, expected: ExpectedBlock, found: Tag) -> Fit {
+        match expected.before() {
             Some(before) if before < FIRST => self.fits(before, found),
-            Some(_) if word.may_have_been(found) => Fit::Right,
+            Some(_) if expected.may_have_been(found) => Fit::Right,
             Some(_) => Fit::Wrong,
             None => Fit::Unsure,
         }
     }
 
-    /// Whether a block at rest with `expected` may hold the content of `found`.
+    /// Whether a block that must hold `expected` may hold `found`.
     #[inline]
     fn fits(&self, expected: Tag, found: Tag) -> Fit {
         let zeros = |promised: bool| match (promised, found == ZERO) {
@@ -223,35 +235,36 @@ impl Table {
         }
     }
 
-    /// Whether writes were in flight at any moment since `before`.
-    pub(crate) fn moved_since(&self, block: usize, before: Seen) -> bool {
-        let now = self.cells.load(block);
+    /// Whether a write was in flight at any time since `before`.
+    pub(crate) fn moved_since(&self, block: usize, before: Snapshot) -> bool {
+        let now = self.expectations.load(block);
         let in_flight =
             || self.overlaps.of(block).get(block).is_some_and(|overlap| !overlap.rests());
-        let changed = now != before.word || self.cells.changes(block, before, now) != Some(0);
+        let changed =
+            now != before.expected || self.expectations.changes(block, before, now) != Some(0);
         changed || now.is_busy() || now.is_mapped() && in_flight()
     }
 
-    /// Blocks that may hold one of several contents, with these; what never ended may be anything.
+    /// Blocks that may hold one of several contents, and these; unknown where a write never ended.
     pub(crate) fn overlaps(&self) -> Vec<(usize, Vec<Tag>)> {
         self.overlaps.map(|block, overlap| {
             let tags = match overlap.rests() {
                 true => overlap.tags().collect(),
                 false => vec![UNCERTAIN],
             };
-            self.cells.load(block).is_mapped().then_some((block, tags))
+            self.expectations.load(block).is_mapped().then_some((block, tags))
         })
     }
 
-    /// `block`, at rest, may hold anything.
+    /// Makes `block` unknown. No write may be in flight.
     pub(crate) fn forget(&self, block: usize) {
         self.overlaps.of(block).remove(block);
-        self.cells.store(block, Word::resting(UNCERTAIN));
+        self.expectations.store(block, ExpectedBlock::resting(UNCERTAIN));
     }
 
-    /// Takes up a block from a state file that may hold any of `tags`.
+    /// Restores a block of a state file that may hold any of `tags`.
     pub(crate) fn restore_overlap(&self, block: usize, tags: &[Tag]) {
-        self.cells.store(block, Word(0).mapped());
+        self.expectations.store(block, ExpectedBlock(0).mapped());
         self.overlaps.of(block).insert(block, Overlap::resting(tags));
     }
 }
@@ -348,7 +361,7 @@ mod tests {
                     [0, 2, 3, 4].map(fits),
                     [Fit::Wrong, Fit::Wrong, Fit::Right, Fit::Wrong]
                 );
-                assert!(!table.look(1).word.is_mapped());
+                assert!(!table.look(1).expected.is_mapped());
             }
         }
     }

@@ -16,15 +16,15 @@ fn spec(dedupe: f64, compress: &str) -> ContentSpec {
 }
 
 fn verifier(bytes: u64, width: Width, source: &Source) -> Arc<Verifier> {
-    let makers = Makers::of(source.contents().clone());
-    Arc::new(Verifier::new(&[(bytes, Promises::default())], BLOCK, width, makers).unwrap())
+    let known_contents = KnownContents::of(source.contents().clone());
+    Arc::new(Verifier::new(&[(bytes, Promises::default())], BLOCK, width, known_contents).unwrap())
 }
 
 /// One job at depth 1 on a store with faults.
 struct Bench {
     store: Store,
     source: Source,
-    hand: Hand,
+    worker_verifier: WorkerVerifier,
     verifier: Arc<Verifier>,
     buffer: Vec<u8>,
 }
@@ -33,30 +33,30 @@ impl Bench {
     fn new(blocks: usize, spec: &ContentSpec, width: Width) -> Self {
         let source = Source::new(spec, Seed(9), 0, 1);
         let verifier = verifier((blocks * BLOCK) as u64, width, &source);
-        let hand = Hand::new(Arc::clone(&verifier), 1, 4 * BLOCK);
+        let worker_verifier = WorkerVerifier::new(Arc::clone(&verifier), 1, 4 * BLOCK);
         let store = Store::new(blocks * BLOCK, Vec::new());
-        Self { store, source, hand, verifier, buffer: vec![0; 4 * BLOCK] }
+        Self { store, source, worker_verifier, verifier, buffer: vec![0; 4 * BLOCK] }
     }
 
     fn write(&mut self, offset: u64, blocks: usize) {
         let length = blocks * BLOCK;
-        self.hand.write(0, 0, offset, length as u64);
+        self.worker_verifier.write(0, 0, offset, length as u64);
         let buffer = &mut self.buffer[..length];
         for (n, block) in buffer.as_chunks_mut::<BLOCK>().0.iter_mut().enumerate() {
             let id = self.source.next_id(0);
             self.source.fill(id, block);
-            self.hand.writes(0, (n * BLOCK) as u64, BLOCK, id);
+            self.worker_verifier.writes(0, (n * BLOCK) as u64, BLOCK, id);
         }
-        self.hand.begin(0);
+        self.worker_verifier.begin(0);
         let done = self.store.write(offset, buffer).result == Ok(length);
-        self.hand.ended(0, done, &[], 1);
+        self.worker_verifier.ended(0, done, &[], 1);
     }
 
     fn read(&mut self, offset: u64, blocks: usize) {
         let buffer = &mut self.buffer[..blocks * BLOCK];
-        self.hand.read(0, 0, offset, buffer.len() as u64);
+        self.worker_verifier.read(0, 0, offset, buffer.len() as u64);
         let done = self.store.read(offset, buffer).result == Ok(buffer.len());
-        self.hand.ended(0, done, buffer, 2);
+        self.worker_verifier.ended(0, done, buffer, 2);
     }
 
     fn pass(&mut self) {
@@ -69,7 +69,7 @@ impl Bench {
         for offset in (0..self.store.size() as u64).step_by(4 * BLOCK) {
             self.read(offset, 4);
         }
-        self.verifier.figures(std::iter::once(self.hand.figures()))
+        self.verifier.figures(std::iter::once(self.worker_verifier.figures()))
     }
 }
 
@@ -178,7 +178,7 @@ fn one_byte_per_block_finds_what_four_find_but_one_stale_block_in_119() {
     assert_eq!(figures.wrong_blocks(), figures.stale);
 }
 
-/// A block each that is flipped, torn, another's, and zero, behind the hand's back.
+/// A block each that is flipped, torn, another's, and zero, without the verifier's knowledge.
 fn spoil(store: &mut Store) {
     let block = |store: &mut Store, number: usize| {
         let mut block = [0; BLOCK];
@@ -201,7 +201,7 @@ fn a_quick_look_finds_what_the_long_one_finds() {
         bench.pass();
         // Two writes at once: the block may hold either, which only the list of overlaps knows.
         let id = bench.source.next_id(0);
-        let mut two = Hand::new(Arc::clone(&bench.verifier), 2, BLOCK);
+        let mut two = WorkerVerifier::new(Arc::clone(&bench.verifier), 2, BLOCK);
         for slot in 0..2 {
             two.write(slot, 0, 20 * BLOCK as u64, BLOCK as u64);
             two.writes(slot, 0, BLOCK, ContentId(id.0 + slot as u64));
@@ -212,22 +212,34 @@ fn a_quick_look_finds_what_the_long_one_finds() {
         (0..2).for_each(|slot| two.ended(slot, true, &[], 1));
         spoil(&mut bench.store);
         let mut found = [false, true].map(|quiet| {
-            bench.hand =
-                Hand::new(Arc::clone(&bench.verifier), 1, 4 * BLOCK).that_only_reads(quiet);
+            bench.worker_verifier =
+                WorkerVerifier::new(Arc::clone(&bench.verifier), 1, 4 * BLOCK).read_only(quiet);
             for number in 0..32 {
                 bench.read(number * BLOCK as u64, 1);
             }
             // Several blocks, and one that could not be read.
             bench.read(12 * BLOCK as u64, 4);
-            bench.hand.read(0, 0, 0, BLOCK as u64);
-            bench.hand.ended(0, false, &[], 1);
-            bench.hand.figures()
+            bench.worker_verifier.read(0, 0, 0, BLOCK as u64);
+            bench.worker_verifier.ended(0, false, &[], 1);
+            bench.worker_verifier.figures()
         });
         assert_eq!(found[0], found[1], "{compress} {width:?}");
-        let [_, quick] = &mut found;
-        let kinds = [quick.corrupt, quick.torn, quick.misplaced + quick.stale, quick.zeros];
-        assert_eq!((quick.checked, quick.correct, kinds), (36, 32, [1; 4]), "{quick:?}");
-        drop(std::mem::replace(&mut bench.hand, Hand::new(Arc::clone(&bench.verifier), 1, BLOCK)));
+        let [_, fast_check] = &mut found;
+        let kinds = [
+            fast_check.corrupt,
+            fast_check.torn,
+            fast_check.misplaced + fast_check.stale,
+            fast_check.zeros,
+        ];
+        assert_eq!(
+            (fast_check.checked, fast_check.correct, kinds),
+            (36, 32, [1; 4]),
+            "{fast_check:?}"
+        );
+        drop(std::mem::replace(
+            &mut bench.worker_verifier,
+            WorkerVerifier::new(Arc::clone(&bench.verifier), 1, BLOCK),
+        ));
         assert!(bench.verifier.take_made()[0][0] >= 2 * 34, "every read is counted");
     }
 }
@@ -239,7 +251,7 @@ fn a_sector_that_is_read_while_it_is_written_may_be_of_both_and_not_afterwards()
         let mut bench = Bench::new(4, &spec(0.0, "none"), width);
         bench.pass();
         let id = bench.source.next_id(0);
-        let mut writer = Hand::new(Arc::clone(&bench.verifier), 1, BLOCK);
+        let mut writer = WorkerVerifier::new(Arc::clone(&bench.verifier), 1, BLOCK);
         writer.write(0, 0, BLOCK as u64, BLOCK as u64);
         writer.writes(0, 0, BLOCK, id);
         writer.begin(0);
@@ -250,11 +262,11 @@ fn a_sector_that_is_read_while_it_is_written_may_be_of_both_and_not_afterwards()
         both[..cut].copy_from_slice(&old[..cut]);
         let _ = bench.store.write(BLOCK as u64, &both);
         bench.read(BLOCK as u64, 1);
-        let figures = bench.hand.figures();
+        let figures = bench.worker_verifier.figures();
         assert_eq!((figures.unsure, figures.wrong_blocks()), (1, 0), "{cut} {width:?}");
         writer.ended(0, true, &[], 1);
         bench.read(BLOCK as u64, 1);
-        let figures = bench.hand.figures();
+        let figures = bench.worker_verifier.figures();
         assert_eq!((figures.unsure, figures.wrong_blocks()), (1, 1), "{cut} {width:?}");
     }
 }
@@ -263,27 +275,28 @@ fn a_sector_that_is_read_while_it_is_written_may_be_of_both_and_not_afterwards()
 fn discarded_and_zeroed_blocks_are_checked_for_what_the_device_promises() {
     for promised in [false, true] {
         let source = Source::new(&spec(0.0, "none"), Seed(9), 0, 1);
-        let makers = Makers::of(source.contents().clone());
+        let known_contents = KnownContents::of(source.contents().clone());
         let promises = Promises { discard_zeroes: promised, fresh: false };
         let size = 16 * BLOCK as u64;
-        let verifier = Verifier::new(&[(size, promises)], BLOCK, Width::Four, makers).unwrap();
+        let verifier =
+            Verifier::new(&[(size, promises)], BLOCK, Width::Four, known_contents).unwrap();
         let mut bench = Bench::new(16, &spec(0.0, "none"), Width::Four);
         bench.verifier = Arc::new(verifier);
-        bench.hand = Hand::new(Arc::clone(&bench.verifier), 1, 4 * BLOCK);
+        bench.worker_verifier = WorkerVerifier::new(Arc::clone(&bench.verifier), 1, 4 * BLOCK);
         bench.pass();
         // A discard that the device ignores, one that it obeys, and zeros that it does not write.
         for (offset, zeroes, obeyed) in
             [(0, false, false), (8192, false, true), (16384, true, false)]
         {
-            bench.hand.clear(0, 0, offset, 4096, zeroes);
+            bench.worker_verifier.clear(0, 0, offset, 4096, zeroes);
             if obeyed {
                 let _ = bench.store.punch(offset, 4096);
             }
-            bench.hand.ended(0, true, &[], 1);
+            bench.worker_verifier.ended(0, true, &[], 1);
         }
         // One that covers half a block says nothing about it.
-        bench.hand.clear(0, 0, 24576 + 2048, 4096, false);
-        bench.hand.ended(0, true, &[], 1);
+        bench.worker_verifier.clear(0, 0, 24576 + 2048, 4096, false);
+        bench.worker_verifier.ended(0, true, &[], 1);
         let figures = bench.read_all();
         let found: Vec<_> = figures.wrong.iter().map(|w| (w.offset, w.kind)).collect();
         let ignored = (0, WrongKind::Stale);
@@ -298,14 +311,14 @@ struct Device(Vec<AtomicU64>);
 
 /// One I/O in flight of a job.
 #[derive(Clone, Copy)]
-struct Flight {
+struct InFlight {
     block: usize,
     write: bool,
     id: u64,
     at_device: bool,
 }
 
-/// `ios` I/Os of one job at `depth`; gives its hand.
+/// `ios` I/Os of one job at `depth`; gives its verifier.
 fn drive(
     device: &Device,
     verifier: &Arc<Verifier>,
@@ -313,9 +326,9 @@ fn drive(
     depth: usize,
     ios: u64,
     seed: u64,
-) -> Hand {
-    let mut hand = Hand::new(Arc::clone(verifier), depth, BLOCK);
-    let mut flights: Vec<Option<Flight>> = vec![None; depth];
+) -> WorkerVerifier {
+    let mut worker_verifier = WorkerVerifier::new(Arc::clone(verifier), depth, BLOCK);
+    let mut flights: Vec<Option<InFlight>> = vec![None; depth];
     let mut random: SplitMix64 = Seed(seed).generator();
     let mut block = [0; BLOCK];
     let mut left = ios;
@@ -329,13 +342,13 @@ fn drive(
                 let id = if id.is_multiple_of(7) { 0 } else { id };
                 let offset = (at * BLOCK) as u64;
                 if write {
-                    hand.write(slot, 0, offset, BLOCK as u64);
-                    hand.writes(slot, 0, BLOCK, ContentId(id));
-                    hand.begin(slot);
+                    worker_verifier.write(slot, 0, offset, BLOCK as u64);
+                    worker_verifier.writes(slot, 0, BLOCK, ContentId(id));
+                    worker_verifier.begin(slot);
                 } else {
-                    hand.read(slot, 0, offset, BLOCK as u64);
+                    worker_verifier.read(slot, 0, offset, BLOCK as u64);
                 }
-                flights[slot] = Some(Flight { block: at, write, id, at_device: false });
+                flights[slot] = Some(InFlight { block: at, write, id, at_device: false });
             }
             Some(flight) if !flight.at_device => {
                 flight.at_device = true;
@@ -348,20 +361,20 @@ fn drive(
                 if !flight.write {
                     source.fill(ContentId(flight.id), &mut block);
                 }
-                hand.ended(slot, true, &block, ios - left);
+                worker_verifier.ended(slot, true, &block, ios - left);
                 flights[slot] = None;
                 left -= 1;
             }
         }
     }
-    hand
+    worker_verifier
 }
 
 fn busy(blocks: usize, depth: usize, ios: u64, width: Width) -> VerifyFigures {
     let source = Source::new(&spec(0.0, "2.5x"), Seed(1), 0, 1);
     let verifier = verifier((blocks * BLOCK) as u64, width, &source);
     let device = Device((0..blocks).map(|_| AtomicU64::new(0)).collect());
-    let hands: Vec<_> = std::thread::scope(|scope| {
+    let worker_verifiers: Vec<_> = std::thread::scope(|scope| {
         let job = |seed| {
             let (device, verifier, source) = (&device, &verifier, &source);
             scope.spawn(move || drive(device, verifier, source, depth, ios, seed))
@@ -369,7 +382,7 @@ fn busy(blocks: usize, depth: usize, ios: u64, width: Width) -> VerifyFigures {
         let jobs: Vec<_> = (0..4).map(job).collect();
         jobs.into_iter().map(|job| job.join().unwrap()).collect()
     });
-    verifier.figures(hands.iter().map(Hand::figures))
+    verifier.figures(worker_verifiers.iter().map(WorkerVerifier::figures))
 }
 
 #[test]

@@ -1,4 +1,6 @@
-//! What all jobs of a load share to verify it.
+//! The verifier of a load: what its workers share (tables, known contents, wrong blocks and counts).
+//!
+//! Workers come here only when a block is not right: it is diagnosed, named, and kept. Their counts are added when they end.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -6,39 +8,39 @@ use content::ContentId;
 use results::model::{VerifyFigures, WrongBlock, WrongKind};
 use workload::divided;
 
-use super::cells::Seen;
-use super::judge::{Likeness, SECTOR, judge};
-use super::known::Known;
-use super::makers::Makers;
-use super::names;
+use super::computed::Computed;
+use super::diagnosis::{Diagnosis, SECTOR, diagnose};
+use super::expectations::Snapshot;
+use super::expected_block::{DISCARDED, NEVER, Tag, ZERO, lower};
+use super::expected_blocks::Width;
+use super::known_contents::KnownContents;
+use super::refine;
 use super::replay::Replay;
 use super::table::{Fit, Promises, Table};
-use super::word::{DISCARDED, NEVER, Tag, ZERO, lower};
-use super::words::Width;
 use crate::error::EngineError;
 
-/// Wrong blocks that are kept; all are counted.
+/// Wrong blocks that are kept in full; all are counted.
 const KEPT: usize = 1000;
-/// Addresses that are looked for as the home of a block.
+/// Most addresses that are searched for where a misplaced block belongs.
 const HOMES: usize = 64;
-/// A tag that no content and no state has.
+/// A tag of no content and no state.
 const NOBODY: Tag = 4;
 
 /// One target: its blocks from the start on.
-pub(crate) struct Area {
+pub(crate) struct TargetTable {
     pub(crate) table: Table,
 }
 
-/// What is known of the contents of all targets of a load, and what was found to be wrong.
+/// The expected contents of all targets of a load, and the wrong blocks that were found.
 pub struct Verifier {
-    pub(crate) targets: Vec<Area>,
-    pub(crate) makers: Makers,
+    pub(crate) targets: Vec<TargetTable>,
+    pub(crate) known_contents: KnownContents,
     unit: usize,
     /// Each with the tag that its address had.
     wrong: Mutex<Vec<(WrongBlock, Tag)>>,
-    /// What hands counted that are gone.
+    /// Counts of workers that have ended.
     counted: Mutex<VerifyFigures>,
-    /// I/Os that jobs which are gone began: for each target, for each job.
+    /// I/Os begun by workers that have ended: for each target, for each job.
     made: Mutex<Vec<Vec<u64>>>,
 }
 
@@ -48,51 +50,56 @@ impl Verifier {
         targets: &[(u64, Promises)],
         unit: usize,
         width: Width,
-        makers: Makers,
+        known_contents: KnownContents,
     ) -> Result<Self, EngineError> {
-        Self::with(targets, unit, makers, |blocks, promises| Table::new(width, blocks, promises))
+        Self::with(targets, unit, known_contents, |blocks, promises| {
+            Table::new(width, blocks, promises)
+        })
     }
 
-    /// The same where nothing is read while it is written: what reads among writes need is left out, which is most of the work of
-    /// making it.
+    /// The same for loads that do not read what they write: without the memory that such reads need, which takes most of the time
+    /// to set up.
     pub fn still(
         targets: &[(u64, Promises)],
         unit: usize,
         width: Width,
-        makers: Makers,
+        known_contents: KnownContents,
     ) -> Result<Self, EngineError> {
-        Self::with(targets, unit, makers, |blocks, promises| Table::still(width, blocks, promises))
+        Self::with(targets, unit, known_contents, |blocks, promises| {
+            Table::still(width, blocks, promises)
+        })
     }
 
     fn with(
         targets: &[(u64, Promises)],
         unit: usize,
-        makers: Makers,
+        known_contents: KnownContents,
         table: impl Fn(u64, Promises) -> Result<Table, EngineError>,
     ) -> Result<Self, EngineError> {
         let area = |&(bytes, promises): &(u64, Promises)| {
-            Ok(Area { table: table(bytes / unit as u64, promises)? })
+            Ok(TargetTable { table: table(bytes / unit as u64, promises)? })
         };
         let targets = targets.iter().map(area).collect::<Result<_, EngineError>>()?;
-        Ok(Self::of(targets, unit, makers))
+        Ok(Self::of(targets, unit, known_contents))
     }
 
-    /// For the same where all follows from what was written: no memory for each block. A target is its size, what it promises, and
-    /// what is known of it.
-    pub(crate) fn known(
-        targets: Vec<(Promises, Known)>,
+    /// The same with expected contents that are computed from what was written, without memory for each block.
+    pub(crate) fn computed(
+        targets: Vec<(Promises, Computed)>,
         unit: usize,
         width: Width,
-        makers: Makers,
+        known_contents: KnownContents,
     ) -> Self {
-        let area = |(promises, known)| Area { table: Table::known(width, promises, known) };
-        Self::of(targets.into_iter().map(area).collect(), unit, makers)
+        let area = |(promises, computed)| TargetTable {
+            table: Table::computed(width, promises, computed),
+        };
+        Self::of(targets.into_iter().map(area).collect(), unit, known_contents)
     }
 
-    fn of(targets: Vec<Area>, unit: usize, makers: Makers) -> Self {
+    fn of(targets: Vec<TargetTable>, unit: usize, known_contents: KnownContents) -> Self {
         Self {
             targets,
-            makers,
+            known_contents,
             unit,
             wrong: Mutex::default(),
             counted: Mutex::default(),
@@ -100,15 +107,15 @@ impl Verifier {
         }
     }
 
-    /// One of the same targets that knows nothing, to be told what was written.
+    /// An empty verifier of the same targets, for replaying loads into it.
     pub(crate) fn empty(&self) -> Result<Self, EngineError> {
         let sizes = self
             .targets
             .iter()
-            .map(|area| ((area.table.cells.len() * self.unit) as u64, area.table.promises));
+            .map(|area| ((area.table.expectations.len() * self.unit) as u64, area.table.promises));
         let sizes: Vec<_> = sizes.collect();
-        let width = self.targets.first().map(|area| area.table.cells.width());
-        Self::still(&sizes, self.unit, width.unwrap_or_default(), self.makers.clone())
+        let width = self.targets.first().map(|area| area.table.expectations.width());
+        Self::still(&sizes, self.unit, width.unwrap_or_default(), self.known_contents.clone())
     }
 
     /// Size of a block, bytes.
@@ -121,7 +128,7 @@ impl Verifier {
     #[inline]
     pub(crate) fn blocks(&self, target: usize, offset: u64, length: u64) -> (usize, usize) {
         let unit = self.unit as u64;
-        let all = self.targets[target].table.cells.len();
+        let all = self.targets[target].table.expectations.len();
         let first = (divided(offset, unit).0 as usize).min(all);
         let end = (divided(offset + length + unit - 1, unit).0 as usize).min(all);
         (first, end - first)
@@ -133,7 +140,7 @@ impl Verifier {
         let (block, within) = divided(offset, self.unit as u64);
         let aligned = within == 0 && length == self.unit;
         let block = block as usize;
-        (aligned && block < self.targets[target].table.cells.len()).then_some(block)
+        (aligned && block < self.targets[target].table.expectations.len()).then_some(block)
     }
 
     /// Where `block` starts, bytes.
@@ -149,10 +156,10 @@ impl Verifier {
         start >= offset && start + self.unit as u64 <= offset + length
     }
 
-    /// The wrong blocks that were kept, in order of time, with the counts of all hands.
-    pub fn figures(&self, hands: impl Iterator<Item = VerifyFigures>) -> VerifyFigures {
+    /// The wrong blocks that were kept, in order of time, with the counts of all workers.
+    pub fn figures(&self, workers: impl Iterator<Item = VerifyFigures>) -> VerifyFigures {
         let mut all = VerifyFigures::default();
-        hands.for_each(|figures| all.add_counts(&figures));
+        workers.for_each(|figures| all.add_counts(&figures));
         let wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
         all.wrong = wrong.iter().map(|(wrong, _)| wrong.clone()).collect();
         drop(wrong);
@@ -161,14 +168,14 @@ impl Verifier {
         all
     }
 
-    /// What all hands found that are gone.
+    /// What the workers found that have ended.
     pub(crate) fn total(&self) -> VerifyFigures {
         let counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
-        let table = self.targets.iter().map(|area| area.table.cells.bytes() as u64).sum();
+        let table = self.targets.iter().map(|area| area.table.expectations.bytes() as u64).sum();
         VerifyFigures { table_bytes: table, ..self.figures(std::iter::once(counted.clone())) }
     }
 
-    /// Takes what a hand of job number `job` counted.
+    /// Adds what a worker of job number `job` counted.
     pub(crate) fn take(&self, figures: &VerifyFigures, job: usize, made: &[u64]) {
         self.counted.lock().unwrap_or_else(PoisonError::into_inner).add_counts(figures);
         let mut all = self.made.lock().unwrap_or_else(PoisonError::into_inner);
@@ -184,27 +191,27 @@ impl Verifier {
         std::mem::take(&mut *self.made.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Makes the names of the blocks that were kept exact, by all that was written.
+    /// Makes the kinds of the kept blocks exact, from all that was written.
     pub(crate) fn refine(&self, replays: &[Replay]) {
         let mut wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(area) = self.targets.first().filter(|_| !wrong.is_empty()) else { return };
         let kinds =
             |wrong: &[(WrongBlock, Tag)]| wrong.iter().map(|w| w.0.kind).collect::<Vec<_>>();
         let before = kinds(&wrong);
-        names::refine(&mut wrong, replays, &area.table, self.unit as u64);
+        refine::refine(&mut wrong, replays, &area.table, self.unit as u64);
         let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
         for (before, after) in before.into_iter().zip(kinds(&wrong)) {
             counted.rename(before, after);
         }
     }
 
-    /// Why a block that is not plainly right may be right all the same; or how it is wrong, which is kept.
+    /// Looks closely at a block that is not right at once: it may be right all the same; else the kind of error, and the block is kept.
     #[cold]
     pub(crate) fn explain(
         &self,
         target: usize,
         block: usize,
-        before: Seen,
+        before: Snapshot,
         bytes: &[u8],
         now_ns: u64,
     ) -> Result<Fit, WrongKind> {
@@ -212,14 +219,15 @@ impl Verifier {
         if table.fit(block, before, NOBODY) == Fit::Unchecked {
             return Ok(Fit::Unchecked);
         }
-        let known = table.cells.as_known().and_then(|known| known.held(block).ok());
-        let fit = |id: ContentId| match known {
+        let computed =
+            table.expectations.as_computed().and_then(|computed| computed.held(block).ok());
+        let fit = |id: ContentId| match computed {
             Some((held, _)) if held == id => Fit::Right,
             Some(_) => Fit::Wrong,
             None => table.fit(block, before, table.tag(id)),
         };
         let moved = || table.moved_since(block, before);
-        let likeness = judge(bytes, &self.makers, &|id| fit(id) >= Fit::Unchecked);
+        let diagnosis = diagnose(bytes, &self.known_contents, &|id| fit(id) >= Fit::Unchecked);
         let kept = self.wrong.lock().unwrap_or_else(PoisonError::into_inner).len();
         let mut wrong = WrongBlock {
             at_ns: now_ns,
@@ -234,38 +242,38 @@ impl Verifier {
             home: None,
             homes: 0,
         };
-        match likeness {
-            Likeness::Whole(id) => {
+        match diagnosis {
+            Diagnosis::Whole(id) => {
                 let fit = fit(id);
                 if fit != Fit::Wrong {
                     return Ok(fit);
                 }
                 self.name_whole(&mut wrong, id, block, kept < KEPT);
             }
-            Likeness::Mixed(owners) => {
+            Diagnosis::Mixed(owners) => {
                 let worst = owners.iter().map(|&id| fit(id)).min().unwrap_or(Fit::Wrong);
                 if worst != Fit::Wrong && moved() {
                     return Ok(worst);
                 }
                 self.name_mixed(&mut wrong, &owners, &fit);
             }
-            // Through a page cache not even a sector is read at once: it may be of what was there and of what is being written.
-            Likeness::Spoilt { id, .. } if fit(id) != Fit::Wrong && moved() => {
+            // Through the page cache not even a sector is read atomically: it may be part old and part new.
+            Diagnosis::Spoilt { id, .. } if fit(id) != Fit::Wrong && moved() => {
                 return Ok(Fit::Unsure);
             }
-            Likeness::Nothing if moved() => return Ok(Fit::Unsure),
-            Likeness::Spoilt { id, sectors, bits } => {
+            Diagnosis::Nothing if moved() => return Ok(Fit::Unsure),
+            Diagnosis::Spoilt { id, sectors, bits } => {
                 wrong.kind = WrongKind::Corrupt;
                 wrong.found = name(id);
                 wrong.expected = name(id).filter(|_| fit(id) == Fit::Right);
                 (wrong.sectors, wrong.bits) = (sectors, bits);
             }
-            Likeness::Nothing => wrong.sectors = (0..self.unit.div_ceil(SECTOR) as u32).collect(),
+            Diagnosis::Nothing => wrong.sectors = (0..self.unit.div_ceil(SECTOR) as u32).collect(),
         }
         let kind = wrong.kind;
         let mut list = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
         if list.len() < KEPT {
-            list.push((wrong, table.look(block).word.tag()));
+            list.push((wrong, table.look(block).expected.tag()));
         }
         Err(kind)
     }
@@ -276,24 +284,25 @@ impl Verifier {
         wrong.sectors = (0..self.unit.div_ceil(SECTOR) as u32).collect();
         let table = &self.targets[wrong.target as usize].table;
         let tag = table.tag(id);
-        let word = table.look(block).word;
-        let was = word
+        let expected = table.look(block).expected;
+        let was = expected
             .before()
             .is_some_and(|before| before == lower(tag) || tag == ZERO && before == DISCARDED);
-        let known = table.cells.as_known().map(|known| known.has_held(block, id));
-        wrong.kind = if !self.makers.make(id) {
+        let computed =
+            table.expectations.as_computed().map(|computed| computed.has_held(block, id));
+        wrong.kind = if !self.known_contents.make(id) {
             WrongKind::Foreign
-        } else if known == Some(true) {
+        } else if computed == Some(true) {
             WrongKind::Stale
-        } else if known.is_some() && id != ContentId::ZERO {
-            // Its home is found when the load has ended, by going through all writes again.
+        } else if computed.is_some() && id != ContentId::ZERO {
+            // Where it belongs is found after the load, from a replay of all writes.
             WrongKind::Misplaced
-        } else if was && word.tag() != NEVER {
+        } else if was && expected.tag() != NEVER {
             WrongKind::Stale
         } else if id == ContentId::ZERO {
             WrongKind::Zeros
-        } else if table.cells.width() == Width::One {
-            // One byte tells too few contents apart to say whose a block is.
+        } else if table.expectations.width() == Width::One {
+            // With 119 tags, a search would find blocks of other contents.
             WrongKind::Stale
         } else {
             if search {
@@ -305,7 +314,7 @@ impl Verifier {
 
     fn find_home(&self, wrong: &mut WrongBlock, tag: Tag) {
         for (number, area) in (0..).zip(&self.targets) {
-            for block in area.table.cells.find(tag, HOMES) {
+            for block in area.table.expectations.find(tag, HOMES) {
                 wrong.homes += 1;
                 wrong.home = wrong.home.or(Some((number, self.offset(number as usize, block))));
             }

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use super::{Slot, Worker};
 use crate::backend::{Backend, Reaped};
-use crate::hold::Hold;
+use crate::job_handle::JobHandle;
 use crate::record::{Completion, SHORT};
 
 /// How often one I/O that the kernel turns away (EAGAIN, EINTR) is asked again.
 const RETRIES: u32 = 1_000;
 
-impl<B: Backend, J: Hold> Worker<B, J> {
+impl<B: Backend, J: JobHandle> Worker<B, J> {
     /// Takes every completion that is there, all with the stamp `now_ns`; tells whether there was any.
     pub(super) fn take(&mut self, now_ns: u64) -> bool {
         let before = self.backend.in_flight();
@@ -79,9 +79,9 @@ impl<B: Backend, J: Hold> Worker<B, J> {
     fn record(&mut self, slot: usize, reaped_ns: u64, error: i32) {
         let Slot { transfer, operation, intended_ns, stamp_ns, submitted_ns, .. } =
             self.slots[slot];
-        if let Some(hand) = &mut self.hand {
+        if let Some(worker_verifier) = &mut self.worker_verifier {
             let read = self.backend.slot(slot).get(..transfer.length as usize);
-            hand.ended(slot, error == 0, read.unwrap_or_default(), reaped_ns);
+            worker_verifier.ended(slot, error == 0, read.unwrap_or_default(), reaped_ns);
         }
         if self.pauses {
             self.job.with(|job| job.gate.ended(reaped_ns));

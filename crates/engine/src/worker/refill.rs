@@ -2,25 +2,13 @@
 
 use std::time::Duration;
 
-use super::{Slot, Worker};
+use super::{Remaining, Slot, Worker};
 use crate::backend::{Backend, Wait};
 use crate::error::EngineError;
-use crate::gate::Ask;
-use crate::hold::Hold;
-use crate::job;
+use crate::job::{self, NextIo};
+use crate::job_handle::JobHandle;
 
-/// What is left to be submitted.
-pub(super) enum Left {
-    /// More, when slots are free again.
-    More,
-    /// More, as soon as the portion that was taken has been submitted.
-    Portion,
-    /// The next one not before this time, nanoseconds.
-    NotBefore(u64),
-    Nothing,
-}
-
-impl<B: Backend, J: Hold> Worker<B, J> {
+impl<B: Backend, J: JobHandle> Worker<B, J> {
     /// Completions that have to come before a batch can be submitted.
     pub(super) fn wanted(&self) -> usize {
         let missing = self.setting.batch.saturating_sub(self.free.len());
@@ -28,59 +16,59 @@ impl<B: Backend, J: Hold> Worker<B, J> {
     }
 
     /// Fills free slots with the next I/Os, as many as may start at `now_ns`.
-    pub(super) fn refill(&mut self, now_ns: u64) -> Left {
+    pub(super) fn refill(&mut self, now_ns: u64) -> Remaining {
         if self.free.len() < self.setting.batch && self.backend.in_flight() > 0 {
-            return Left::More;
+            return Remaining::More;
         }
         if let Some(next) = self.reserved.filter(|next| next.intended_ns > now_ns) {
-            return Left::NotBefore(next.intended_ns);
+            return Remaining::NotBefore(next.intended_ns);
         }
         let portion = if self.whole { usize::MAX } else { self.backend.portion() };
         while let Some(&slot) = self.free.last()
             && self.fresh.len() < portion
             && let Some(next) = self.job.claimed()
         {
-            if let Some(hand) = &mut self.hand {
-                job::announce(hand, slot as usize, &next.transfer);
+            if let Some(worker_verifier) = &mut self.worker_verifier {
+                job::announce(worker_verifier, slot as usize, &next.transfer);
             }
             self.free.pop();
             self.slots[slot as usize] = Slot::of(&next);
             self.backend.push(slot as usize, &next.transfer);
             self.fresh.push(slot);
         }
-        let Self { backend, job, hand, slots, free, fresh, reserved, .. } = self;
+        let Self { backend, job, worker_verifier, slots, free, fresh, reserved, .. } = self;
         if free.is_empty() {
-            return Left::More;
+            return Remaining::More;
         }
         job.with(|job| {
             while let Some(&slot) = free.last() {
                 if fresh.len() >= portion {
-                    return Left::Portion;
+                    return Remaining::Portion;
                 }
-                let ask = match *reserved {
+                let answer = match *reserved {
                     Some(next) => {
                         *reserved = None;
-                        Ask::Io(next)
+                        NextIo::Io(next)
                     }
                     None => job.next(now_ns),
                 };
-                let next = match ask {
-                    Ask::Io(next) if next.intended_ns > now_ns => {
+                let next = match answer {
+                    NextIo::Io(next) if next.intended_ns > now_ns => {
                         *reserved = Some(next);
-                        return Left::NotBefore(next.intended_ns);
+                        return Remaining::NotBefore(next.intended_ns);
                     }
-                    Ask::Io(next) => next,
-                    Ask::NotBefore(at_ns) => return Left::NotBefore(at_ns),
-                    Ask::Over => return Left::Nothing,
+                    NextIo::Io(next) => next,
+                    NextIo::NotBefore(at_ns) => return Remaining::NotBefore(at_ns),
+                    NextIo::Over => return Remaining::Nothing,
                 };
                 let at = slot as usize;
-                job.prepare(at, &next.transfer, backend.slot(at), hand.as_mut());
+                job.prepare(at, &next.transfer, backend.slot(at), worker_verifier.as_mut());
                 free.pop();
                 slots[at] = Slot::of(&next);
                 backend.push(at, &next.transfer);
                 fresh.push(slot);
             }
-            Left::More
+            Remaining::More
         })
     }
 

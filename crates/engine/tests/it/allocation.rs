@@ -92,8 +92,8 @@ fn a_worker_that_runs_allocates_nothing() {
             split_latency: true,
             worst: 100,
         };
-        let told = run(&load);
-        let ios: u64 = told.summary().operations.values().map(|o| o.ios).sum();
+        let reported = run(&load);
+        let ios: u64 = reported.summary().operations.values().map(|o| o.ios).sum();
         (ALLOCATIONS.load(Ordering::Relaxed) - before, ios)
     };
     for mode in [

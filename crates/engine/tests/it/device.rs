@@ -39,12 +39,12 @@ fn a_permutation_pass_leaves_every_block_as_its_content_id_says() {
         "ops = { randwrite = 100 }\npattern = \"permutation\"\npasses = 1\njobs = 2\ndepth = 16\n\
          content = { dedupe = 25, compress = \"2.5x\", zero = 5 }",
     );
-    let told = run(&load);
-    let summary = told.summary();
+    let reported = run(&load);
+    let summary = reported.summary();
     assert_eq!(summary.ended_by, "passes");
     assert_eq!(summary.operations["randwrite"].ios, 4096);
     assert_eq!(summary.operations["randwrite"].bytes, 16 * MIB);
-    agree(&told);
+    agree(&reported);
     assert!(summary.engine.direct && summary.engine.registered);
     assert!(summary.cpu.is_some_and(|c| c.per_io_us > Some(0.0)));
     let latency = summary.operations["randwrite"].latency.unwrap();
@@ -75,21 +75,21 @@ fn a_mix_ends_by_time_and_keeps_its_shares() {
         "ops = { randread = 70, randwrite = 30 }\njobs = 2\ndepth = 8\nduration = \"1.05s\"\n\
          interval = \"100ms\"",
     );
-    let told = run(&load);
-    let summary = told.summary();
+    let reported = run(&load);
+    let summary = reported.summary();
     assert_eq!(summary.ended_by, "duration");
-    agree(&told);
+    agree(&reported);
     let (reads, writes) =
         (summary.operations["randread"].ios as f64, summary.operations["randwrite"].ios as f64);
     assert!(reads + writes > 1000.0, "{reads} + {writes}");
     assert!((reads / (reads + writes) - 0.7).abs() < 0.01, "{reads} of {}", reads + writes);
     // 1.05 s are ten whole intervals and a half one; what drains after the end counts for that.
-    assert_eq!(told.rows.len(), 2 * 11);
-    assert!(told.rows.iter().all(|r| r.stage == 3));
-    let last = told.rows.last().unwrap();
+    assert_eq!(reported.rows.len(), 2 * 11);
+    assert!(reported.rows.iter().all(|r| r.stage == 3));
+    let last = reported.rows.last().unwrap();
     assert!((0.04..5.0).contains(&seconds(last.end_ns - last.start_ns)), "{last:?}");
     assert!((1.0..10.0).contains(&seconds(summary.duration_ns)));
-    let fractions: Vec<_> = told
+    let fractions: Vec<_> = reported
         .events
         .iter()
         .filter_map(|e| match e {
@@ -107,16 +107,16 @@ fn an_interrupt_keeps_what_was_measured() {
     };
     let load =
         on(&device.path, "ops = { randwrite = 100 }\nduration = \"600s\"\ninterval = \"50ms\"");
-    let told = run_with(&load, &Clock::real(), |event, interrupt| {
+    let reported = run_with(&load, &Clock::real(), |event, interrupt| {
         if matches!(event, Event::Intervals { .. }) {
             interrupt.request(Level::Finish);
         }
     });
-    let summary = told.summary();
+    let summary = reported.summary();
     assert_eq!(summary.ended_by, "interrupted");
     assert!(summary.operations["randwrite"].ios > 0);
     assert!(seconds(summary.duration_ns) < 60.0);
-    agree(&told);
+    agree(&reported);
 }
 
 #[test]
@@ -128,9 +128,9 @@ fn ios_beyond_a_shrunken_backing_file_are_errors_by_kind() {
     };
     std::fs::OpenOptions::new().write(true).open(&device.backing).unwrap().set_len(MIB).unwrap();
     let load = on(&device.path, "ops = { randread = 100 }\npattern = \"permutation\"\npasses = 1");
-    let told = run(&load);
-    let summary = told.summary();
-    agree(&told);
+    let reported = run(&load);
+    let summary = reported.summary();
+    agree(&reported);
     let operation = &summary.operations["randread"];
     let errors: u64 = operation.errors.values().sum();
     assert!(operation.errors.contains_key("EIO"), "{operation:?}");
@@ -147,8 +147,8 @@ fn a_target_that_gives_nothing_but_errors_ends_the_load() {
         return;
     };
     std::fs::OpenOptions::new().write(true).open(&device.backing).unwrap().set_len(0).unwrap();
-    let told = run(&on(&device.path, "ops = { randread = 100 }\nduration = \"600s\""));
-    let summary = told.summary();
+    let reported = run(&on(&device.path, "ops = { randread = 100 }\nduration = \"600s\""));
+    let summary = reported.summary();
     assert_eq!((summary.ended_by.as_str(), summary.operations["randread"].ios), ("errors", 0));
     assert_eq!(summary.operations["randread"].iops, None);
     assert!(seconds(summary.duration_ns) < 60.0);
@@ -177,7 +177,7 @@ fn a_block_size_below_the_logical_block_is_refused_with_the_size_to_use() {
     let Some(device) = Loop::new(name, MIB, &["--sector-size", "4096"]) else { return };
     let load = on(&device.path, "ops = { read = 100 }\npasses = 1\nblock_size = 512");
     let error = run(&load).result.unwrap_err();
-    assert_eq!(error.kind(), engine::Kind::Usage);
+    assert_eq!(error.kind(), engine::ErrorKind::Usage);
     let cause = std::error::Error::source(&error).unwrap().to_string();
     assert!(cause.contains("4 KiB") || cause.contains("4096"), "{error}: {cause}");
 }

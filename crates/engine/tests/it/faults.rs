@@ -25,9 +25,9 @@ fn a_share_of_ios_that_fail_is_counted_by_kind_and_the_load_goes_on() {
         let faults = vec![Fault::new(On::Read, When::share(0.2), What::Errno(libc::EIO))];
         let Some(target) = mount(name, faults) else { return };
         let spec = "ops = { randread = 100 }\nios = 1000\ndepth = 4";
-        let told = run(&on(target.path(), &format!("{spec}\nbackend = \"{backend}\"")));
-        let summary = told.summary();
-        agree(&told);
+        let reported = run(&on(target.path(), &format!("{spec}\nbackend = \"{backend}\"")));
+        let summary = reported.summary();
+        agree(&reported);
         let read = &summary.operations["randread"];
         let errors = read.errors["EIO"];
         assert_eq!((read.ios + errors, summary.ended_by.as_str()), (1000, "ios"), "{backend}");
@@ -42,9 +42,9 @@ fn a_device_whose_sparse_backing_is_full_gives_errors_and_a_valid_result() {
     let Some(device) = Loop::inside(name, small.path(), 16 * MIB, &[]) else { return };
     for backend in BACKENDS {
         let spec = "ops = { write = 100 }\npasses = 1\ndepth = 8";
-        let told = run(&on(&device.path, &format!("{spec}\nbackend = \"{backend}\"")));
-        let summary = told.summary();
-        agree(&told);
+        let reported = run(&on(&device.path, &format!("{spec}\nbackend = \"{backend}\"")));
+        let summary = reported.summary();
+        agree(&reported);
         let write = &summary.operations["write"];
         let errors: u64 = write.errors.values().sum();
         assert!(write.ios > 0 && errors >= 1000, "{backend}: {} and {:?}", write.ios, write.errors);
@@ -56,13 +56,13 @@ fn a_device_whose_sparse_backing_is_full_gives_errors_and_a_valid_result() {
 ///
 /// io_uring goes on with a short write itself, at a position that FUSE's direct I/O does not move (Linux 6.18): what is left
 /// would be written over the start. So there it goes without O_DIRECT.
-fn written(target: &Faulty, backend: &str) -> (Vec<u8>, crate::support::Told) {
+fn written(target: &Faulty, backend: &str) -> (Vec<u8>, crate::support::Reported) {
     let direct = backend != "io_uring";
     let spec = format!(
         "ops = {{ write = 100 }}\npasses = 1\ndepth = 4\ndirect = {direct}\nbackend = \"{backend}\""
     );
-    let told = run(&on(target.path(), &spec));
-    (target.store().bytes().to_vec(), told)
+    let reported = run(&on(target.path(), &spec));
+    (target.store().bytes().to_vec(), reported)
 }
 
 #[test]
@@ -75,14 +75,14 @@ fn short_writes_are_continued_where_a_sector_begins_and_every_byte_arrives() {
         for short in [1024, 700, 3584] {
             let faults = vec![Fault::new(On::Write, When::share(0.3), What::Short(short))];
             let Ok(target) = Faulty::mount_synchronous(MIB as usize, faults) else { return };
-            let (found, told) = written(&target, backend);
-            let write = &told.summary().operations["write"];
+            let (found, reported) = written(&target, backend);
+            let write = &reported.summary().operations["write"];
             assert_eq!((write.ios, write.errors.len()), (256, 0), "{backend} {short}: {write:?}");
-            agree(&told);
+            agree(&reported);
             assert!(found == expected, "{backend} {short}: other bytes than without faults");
             let injected = target.injected().len();
             let notice = format!("{injected} transfers moved less than asked");
-            let notices = &told.summary().notices;
+            let notices = &reported.summary().notices;
             assert!(injected > 60, "{backend} {short}: {injected}");
             let said = notices.iter().any(|n| n.starts_with(&notice));
             assert!(said || backend == "io_uring", "{backend} {notice}: {notices:?}");
@@ -101,17 +101,17 @@ fn on_fuse_direct_writes_do_not_go_through_io_uring_unless_it_is_asked_for_which
     load(&whole, write);
     let faults = vec![Fault::new(On::Write, When::share(0.3), What::Short(1024))];
     let Ok(target) = Faulty::mount_synchronous(MIB as usize, faults) else { return };
-    let told = load(&target, write);
+    let reported = load(&target, write);
     assert!(*target.store().bytes() == *whole.store().bytes(), "other bytes than without faults");
-    let engine = &told.summary().engine;
+    let engine = &reported.summary().engine;
     assert_ne!(engine.backend, "io_uring");
     assert!(engine.chosen.contains("not io_uring"), "{}", engine.chosen);
     assert!(engine.probe.iter().all(|figure| figure.backend != "io_uring"), "{:?}", engine.probe);
     // Reads are continued here, and may take any way; so may writes through the page cache.
     let warned = |more: &str| {
-        let told = load(&whole, &format!("backend = \"io_uring\"\n{more}"));
+        let reported = load(&whole, &format!("backend = \"io_uring\"\n{more}"));
         let said = |n: &String| n.contains("is on FUSE") && n.contains("libaio");
-        told.summary().notices.iter().any(said)
+        reported.summary().notices.iter().any(said)
     };
     assert!(warned(write));
     assert!(!warned("ops = { read = 100 }"));
@@ -126,10 +126,10 @@ fn short_reads_are_continued_and_what_was_read_is_right() {
             let faults = vec![Fault::new(On::Read, When::share(0.3), What::Short(short))];
             let Some(target) = mount(name, faults) else { return };
             let spec = "ops = { write = 100 }\npasses = 1\ndepth = 4\nverify = \"after\"";
-            let told = run(&on(target.path(), &format!("{spec}\nbackend = \"{backend}\"")));
-            let verify = told.summary().verify.as_ref().unwrap();
+            let reported = run(&on(target.path(), &format!("{spec}\nbackend = \"{backend}\"")));
+            let verify = reported.summary().verify.as_ref().unwrap();
             assert_eq!((verify.checked, verify.wrong_blocks()), (256, 0), "{backend} {short}");
-            let notices = &told.summary().notices;
+            let notices = &reported.summary().notices;
             let said = |n: &String| n.contains("transfers moved less than asked");
             assert!(notices.iter().any(said), "{backend} {short}: {notices:?}");
         }
@@ -147,9 +147,9 @@ fn a_transfer_that_moves_less_than_a_sector_is_an_error_of_its_own_kind() {
                 return skip(name, "no faulty target");
             };
             let spec = format!("ops = {{ {op} = 100 }}\npasses = 1\nbackend = \"{backend}\"");
-            let told = run(&on(target.path(), &spec));
-            let figures = &told.summary().operations[op];
-            agree(&told);
+            let reported = run(&on(target.path(), &spec));
+            let figures = &reported.summary().operations[op];
+            agree(&reported);
             assert_eq!((figures.ios, figures.errors["short"]), (254, 2), "{backend} {op}");
         }
     }
@@ -172,9 +172,9 @@ fn what_the_kernel_turns_away_is_asked_again_and_counted_when_that_does_not_help
                 let Some(target) = mount(name, faults) else { return };
                 let op = if at == On::Read { "read" } else { "write" };
                 let spec = format!("ops = {{ {op} = 100 }}\npasses = 1\nbackend = \"{backend}\"");
-                let told = run(&on(target.path(), &spec));
-                let summary = told.summary();
-                agree(&told);
+                let reported = run(&on(target.path(), &spec));
+                let summary = reported.summary();
+                agree(&reported);
                 let figures = &summary.operations[op];
                 let what = format!("{backend} {kind} {op}: {figures:?}");
                 let errors: u64 = figures.errors.values().sum();
@@ -234,13 +234,13 @@ fn signals_under_load_cost_no_io() {
             let spec =
                 "ops = { randread = 50, randwrite = 50 }\nios = 600\ndepth = 4\nverify = \"read\"";
             let before = SIGNALS.load(std::sync::atomic::Ordering::Relaxed);
-            let told = run(&on(target.path(), &format!("{spec}\nbackend = \"{backend}\"")));
+            let reported = run(&on(target.path(), &format!("{spec}\nbackend = \"{backend}\"")));
             let signals = SIGNALS.load(std::sync::atomic::Ordering::Relaxed) - before;
-            agree(&told);
-            let operations = &told.summary().operations;
+            agree(&reported);
+            let operations = &reported.summary().operations;
             let ios: u64 = operations.values().map(|o| o.ios).sum();
             assert!(operations.values().all(|o| o.errors.is_empty()), "{backend}: {operations:?}");
-            assert_eq!((ios, told.summary().ended_by.as_str()), (600, "ios"), "{backend}");
+            assert_eq!((ios, reported.summary().ended_by.as_str()), (600, "ios"), "{backend}");
             assert!(signals >= 20, "{backend}: only {signals} signals came");
         }
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
@@ -257,7 +257,7 @@ fn a_target_that_vanishes_under_load_ends_it_with_what_was_measured() {
         let gone = std::cell::Cell::new(false);
         let start = Instant::now();
         let load = on(target.path(), &format!("{spec}\nbackend = \"{backend}\""));
-        let told = run_with(&load, &Clock::real(), |event, interrupt| {
+        let reported = run_with(&load, &Clock::real(), |event, interrupt| {
             if matches!(event, Event::Intervals { .. })
                 && !gone.replace(true)
                 && let Err(error) = target.vanish()
@@ -266,11 +266,11 @@ fn a_target_that_vanishes_under_load_ends_it_with_what_was_measured() {
                 interrupt.request(Level::Now);
             }
         });
-        let summary = told.summary();
+        let summary = reported.summary();
         if summary.ended_by == "interrupted" {
             return;
         }
-        agree(&told);
+        agree(&reported);
         assert_eq!(summary.ended_by, "errors", "{backend}");
         let read = &summary.operations["randread"];
         assert!(read.ios > 0 && !read.errors.is_empty(), "{backend}: {read:?}");
@@ -291,15 +291,15 @@ fn a_device_whose_backing_is_cut_off_under_load_gives_errors_and_ends() {
         let file = std::fs::OpenOptions::new().write(true).open(&device.backing).unwrap();
         let spec = "ops = { randread = 100 }\nduration = \"600s\"\ndepth = 4\ninterval = \"50ms\"";
         let load = on(&device.path, &format!("{spec}\nbackend = \"{backend}\""));
-        let told = run_with(&load, &Clock::real(), |event, _| {
+        let reported = run_with(&load, &Clock::real(), |event, _| {
             if matches!(event, Event::Intervals { .. }) {
                 file.set_len(0).unwrap();
             }
         });
-        agree(&told);
-        let read = &told.summary().operations["randread"];
+        agree(&reported);
+        let read = &reported.summary().operations["randread"];
         assert!(read.ios > 0 && read.errors.contains_key("EIO"), "{backend}: {read:?}");
-        assert_eq!(told.summary().ended_by, "errors", "{backend}");
+        assert_eq!(reported.summary().ended_by, "errors", "{backend}");
     }
 }
 
@@ -314,16 +314,16 @@ fn a_zram_device_cannot_be_reset_under_a_load_and_can_be_right_after_it() {
         let answers = std::cell::RefCell::new(Vec::new());
         let spec = "ops = { randread = 50, randwrite = 50 }\nduration = \"400ms\"\ndepth = 4\ninterval = \"50ms\"\nverify = \"read\"";
         let load = on(&zram.path, &format!("{spec}\nbackend = \"{backend}\""));
-        let told = run_with(&load, &Clock::real(), |event, _| {
+        let reported = run_with(&load, &Clock::real(), |event, _| {
             if matches!(event, Event::Intervals { .. }) {
                 let remove = ask("/sys/class/zram-control/hot_remove", number);
                 answers.borrow_mut().extend([ask(&reset, "1"), remove]);
             }
         });
-        agree(&told);
-        let operations = &told.summary().operations;
+        agree(&reported);
+        let operations = &reported.summary().operations;
         assert!(operations.values().all(|o| o.ios > 0 && o.errors.is_empty()), "{operations:?}");
-        assert_eq!(told.summary().verify.as_ref().unwrap().wrong_blocks(), 0, "{backend}");
+        assert_eq!(reported.summary().verify.as_ref().unwrap().wrong_blocks(), 0, "{backend}");
         let answers = answers.into_inner();
         let busy = |answer: &Result<(), Option<i32>>| *answer == Err(Some(libc::EBUSY));
         assert!(answers.len() >= 4 && answers.iter().all(busy), "{backend}: {answers:?}");
@@ -337,11 +337,11 @@ fn a_target_that_fills_up_counts_what_found_no_room() {
     for backend in BACKENDS {
         let faults = vec![Fault::new(On::Write, When::default(), What::Full(MIB / 2))];
         let Some(target) = mount(name, faults) else { return };
-        let (_, told) = written(&target, backend);
-        agree(&told);
-        let write = &told.summary().operations["write"];
+        let (_, reported) = written(&target, backend);
+        agree(&reported);
+        let write = &reported.summary().operations["write"];
         assert_eq!((write.ios, write.errors["ENOSPC"]), (128, 128), "{backend}: {write:?}");
-        assert_eq!(told.summary().ended_by, "passes", "{backend}");
+        assert_eq!(reported.summary().ended_by, "passes", "{backend}");
     }
 }
 
@@ -357,16 +357,16 @@ fn errors_at_some_addresses_are_counted_exactly_and_max_errors_ends_the_load() {
                 let spec = format!("ops = {{ {op} = 100 }}\npasses = 1\ndepth = 4\n{more}");
                 run(&on(target.path(), &format!("{spec}\nbackend = \"{backend}\"")))
             };
-            let told = load("");
-            agree(&told);
-            let all = &told.summary().operations[op];
+            let reported = load("");
+            agree(&reported);
+            let all = &reported.summary().operations[op];
             assert_eq!((all.ios, all.errors["EIO"]), (192, 64), "{backend} {op}");
-            assert_eq!(told.summary().ended_by, "passes");
-            let told = load("max_errors = 10");
-            agree(&told);
-            let few = &told.summary().operations[op];
+            assert_eq!(reported.summary().ended_by, "passes");
+            let reported = load("max_errors = 10");
+            agree(&reported);
+            let few = &reported.summary().operations[op];
             assert!((11..=11 + 4).contains(&few.errors["EIO"]), "{backend} {op}: {few:?}");
-            assert_eq!(told.summary().ended_by, "max_errors", "{backend} {op}");
+            assert_eq!(reported.summary().ended_by, "max_errors", "{backend} {op}");
         }
     }
 }

@@ -20,9 +20,9 @@ fn a_new_file_is_made_written_and_read() {
         "ops = { write = 50, read = 50 }\nblock_size = \"64k\"\npasses = 2\njobs = 3\ndepth = 4",
     );
     load.may_create = Some(Bytes(8 * MIB));
-    let told = run(&load);
-    let summary = told.summary();
-    agree(&told);
+    let reported = run(&load);
+    let summary = reported.summary();
+    agree(&reported);
     assert_eq!(std::fs::metadata(&path).unwrap().len(), 8 * MIB);
     let ios: u64 = summary.operations.values().map(|o| o.ios).sum();
     // Each job takes its part of each pass; 128 blocks are 42 or 43 for each of three.
@@ -36,10 +36,10 @@ fn bytes_end_a_load_exactly() {
     let path = folder.path().join("target");
     let mut load = on(&path, "ops = { randwrite = 100 }\nbytes = \"1M\"\njobs = 3\ndepth = 64");
     load.may_create = Some(Bytes(4 * MIB));
-    let told = run(&load);
-    assert_eq!(told.summary().ended_by, "bytes");
-    assert_eq!(told.summary().operations["randwrite"].bytes, MIB);
-    agree(&told);
+    let reported = run(&load);
+    assert_eq!(reported.summary().ended_by, "bytes");
+    assert_eq!(reported.summary().operations["randwrite"].bytes, MIB);
+    agree(&reported);
 }
 
 #[test]
@@ -49,10 +49,14 @@ fn tmpfs_is_used_with_a_notice_that_it_is_memory() {
     };
     let mut load = on(&tmpfs.path().join("f"), "ops = { randwrite = 100 }\nbytes = \"1M\"");
     load.may_create = Some(Bytes(4 * MIB));
-    let told = run(&load);
-    assert!(!told.summary().engine.direct);
-    assert!(told.summary().notices.iter().any(|n| n.contains("memory")), "{:?}", told.events);
-    assert_eq!(told.summary().operations["randwrite"].ios, 256);
+    let reported = run(&load);
+    assert!(!reported.summary().engine.direct);
+    assert!(
+        reported.summary().notices.iter().any(|n| n.contains("memory")),
+        "{:?}",
+        reported.events
+    );
+    assert_eq!(reported.summary().operations["randwrite"].ios, 256);
 }
 
 #[test]
@@ -63,12 +67,12 @@ fn a_full_file_system_gives_enospc_and_ends_the_load() {
     };
     let path = tmpfs.path().join("sparse");
     std::fs::File::create(&path).unwrap().set_len(64 * MIB).unwrap();
-    let told = run(&on(
+    let reported = run(&on(
         &path,
         "ops = { randwrite = 100 }\npattern = \"permutation\"\npasses = 1\ndepth = 8",
     ));
-    let summary = told.summary();
-    agree(&told);
+    let summary = reported.summary();
+    agree(&reported);
     let operation = &summary.operations["randwrite"];
     assert!(operation.errors["ENOSPC"] >= 1000, "{operation:?}");
     assert!((500..=1024).contains(&operation.ios), "{operation:?}");
@@ -88,10 +92,11 @@ fn a_short_write_is_counted_and_its_rest_submitted_again() {
     let path = tmpfs.path().join("sparse");
     std::fs::File::create(&path).unwrap().set_len(8 * MIB).unwrap();
     // The last write that finds room finds less than it needs: what is left of it then fails.
-    let told = run(&on(&path, "ops = { write = 100 }\npasses = 1\ndepth = 1\nblock_size = \"1M\""));
-    let operation = &told.summary().operations["write"];
-    assert_eq!((operation.ios, operation.errors["ENOSPC"]), (4, 4), "{:?}", told.summary());
-    let notices = &told.summary().notices;
+    let reported =
+        run(&on(&path, "ops = { write = 100 }\npasses = 1\ndepth = 1\nblock_size = \"1M\""));
+    let operation = &reported.summary().operations["write"];
+    assert_eq!((operation.ios, operation.errors["ENOSPC"]), (4, 4), "{:?}", reported.summary());
+    let notices = &reported.summary().notices;
     assert!(notices.iter().any(|n| n.starts_with("1 transfers moved less")), "{notices:?}");
 }
 
@@ -102,12 +107,12 @@ fn a_target_that_shrinks_under_the_load_gives_short_reads_not_full_ones() {
     let file = std::fs::File::create(&path).unwrap();
     std::io::Write::write_all(&mut &file, &vec![1; 4 << 20]).unwrap();
     let load = on(&path, "ops = { read = 100 }\npasses = 1\ndepth = 4");
-    let told = run_with(&load, &Clock::real(), |event, _| {
+    let reported = run_with(&load, &Clock::real(), |event, _| {
         if matches!(event, Event::Started(_)) {
             file.set_len(2 << 20).unwrap();
         }
     });
-    let operation = &told.summary().operations["read"];
+    let operation = &reported.summary().operations["read"];
     assert_eq!((operation.ios, operation.errors["short"]), (512, 512), "{operation:?}");
 }
 
@@ -126,7 +131,7 @@ fn a_target_that_stalls_is_given_up_when_the_user_wants_to_stop_at_once() {
         );
         load.may_create = Some(Bytes(MIB));
         let start = Instant::now();
-        let told = run_with(&load, &Clock::real(), |event, interrupt| {
+        let reported = run_with(&load, &Clock::real(), |event, interrupt| {
             if matches!(event, Event::Started(_)) {
                 frozen.freeze(true);
                 // Not from an interval: where every worker is stuck in its call none is told.
@@ -138,7 +143,7 @@ fn a_target_that_stalls_is_given_up_when_the_user_wants_to_stop_at_once() {
             }
         });
         frozen.freeze(false);
-        let summary = told.summary();
+        let summary = reported.summary();
         assert!(start.elapsed().as_secs() < 60, "{backend}");
         assert_eq!(summary.ended_by, "interrupted");
         assert_eq!(summary.operations["randwrite"].ios, 0);
@@ -152,9 +157,9 @@ fn a_file_that_ends_within_the_last_block_uses_whole_blocks_only() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let path = folder.path().join("odd");
     std::fs::write(&path, vec![1; 10 * 4096 + 100]).unwrap();
-    let told = run(&on(&path, "ops = { read = 100 }\npasses = 1"));
-    assert_eq!(told.summary().operations["read"].ios, 10);
-    assert!(told.summary().achieved.is_none() && told.summary().asked.is_none());
+    let reported = run(&on(&path, "ops = { read = 100 }\npasses = 1"));
+    assert_eq!(reported.summary().operations["read"].ios, 10);
+    assert!(reported.summary().achieved.is_none() && reported.summary().asked.is_none());
 }
 
 #[test]

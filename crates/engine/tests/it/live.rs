@@ -67,8 +67,8 @@ fn live_duplicates_are_what_a_reader_of_the_target_finds() {
         let path = folder.path().join(what);
         let mut load = on(&path, &spec);
         load.may_create = Some(Bytes(SIZE));
-        let told = run(&load);
-        agrees(&[&path], block, told.summary().achieved.as_ref().unwrap(), zeros, what);
+        let reported = run(&load);
+        agrees(&[&path], block, reported.summary().achieved.as_ref().unwrap(), zeros, what);
     }
 }
 
@@ -83,16 +83,16 @@ fn several_targets_count_together() {
         .map(|(path, share)| Aim { target: TargetSpec::Path(path.clone()), share: Percent(share) })
         .collect();
     load.may_create = Some(Bytes(SIZE));
-    let told = run(&load);
-    let achieved = told.summary().achieved.as_ref().unwrap();
+    let reported = run(&load);
+    let achieved = reported.summary().achieved.as_ref().unwrap();
     agrees(&[&paths[0], &paths[1]], 4096, achieved, false, "two targets");
 }
 
 fn simulated(spec: &str) -> AchievedContent {
     let model = SimModel { bytes: Bytes(1 << 30), ..SimModel::default() };
     let load = load(TargetSpec::Simulated(model), spec);
-    let told = run_with(&load, &Clock::simulated(None), |_, _| {});
-    told.summary().achieved.clone().unwrap()
+    let reported = run_with(&load, &Clock::simulated(None), |_, _| {});
+    reported.summary().achieved.clone().unwrap()
 }
 
 /// 262,144 addresses, each overwritten three times on average, more than the sample holds.

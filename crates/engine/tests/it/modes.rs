@@ -4,29 +4,29 @@ use engine::{Aim, Choice, Driver, Event, SimModel, TargetSpec};
 use sys::clock::Clock;
 use units::{Bytes, Nanos, Percent};
 
-use crate::support::{Loop, Told, agree, load, on, run, run_with, seconds};
+use crate::support::{Loop, Reported, agree, load, on, run, run_with, seconds};
 
 const MIB: u64 = 1 << 20;
 
-fn simulated(spec: &str) -> Told {
+fn simulated(spec: &str) -> Reported {
     let model = SimModel { jitter: 0.0, bytes: Bytes(64 * MIB), ..SimModel::default() };
     run_with(&load(TargetSpec::Simulated(model), spec), &Clock::simulated(None), |_, _| {})
 }
 
-fn null(spec: &str) -> Told {
+fn null(spec: &str) -> Reported {
     run(&load(TargetSpec::Null { bytes: Bytes(1 << 34) }, spec))
 }
 
 #[test]
 fn every_notice_of_the_summary_was_told_once() {
     let spec = "ops = { read = 100 }\nios = 100\nverify = 'read'";
-    for told in [null(spec), simulated(spec)] {
+    for reported in [null(spec), simulated(spec)] {
         let notice = |event: &Event| match event {
             Event::Notice(text) => Some(text.clone()),
             _ => None,
         };
-        let seen: Vec<_> = told.events.iter().filter_map(notice).collect();
-        assert_eq!(seen, told.summary().notices);
+        let seen: Vec<_> = reported.events.iter().filter_map(notice).collect();
+        assert_eq!(seen, reported.summary().notices);
         assert!(seen.iter().any(|text| text.contains("keeps no data")), "{seen:?}");
     }
 }
@@ -51,10 +51,10 @@ fn a_fixed_rate_is_kept_and_a_slow_target_shows_as_lateness() {
 
 #[test]
 fn poisson_arrivals_come_at_their_rate() {
-    let told = simulated(
+    let reported = simulated(
         "ops = { read = 100 }\nrate = \"20000/s\"\narrival = \"poisson\"\nduration = \"5s\"\njobs = 2",
     );
-    let ios = told.summary().operations["read"].ios as f64;
+    let ios = reported.summary().operations["read"].ios as f64;
     assert!((ios / 100_000.0 - 1.0).abs() < 0.02, "{ios}");
 }
 
@@ -70,15 +70,19 @@ fn a_cap_holds_a_closed_loop_back_and_a_pause_follows_each_so_many_ios() {
 
 #[test]
 fn what_happens_in_the_ramp_counts_in_no_figure() {
-    let told = simulated("ops = { read = 100 }\nramp = \"1s\"\nduration = \"2s\"\ndepth = 1");
-    let summary = told.summary();
+    let reported = simulated("ops = { read = 100 }\nramp = \"1s\"\nduration = \"2s\"\ndepth = 1");
+    let summary = reported.summary();
     let ios = summary.operations["read"].ios;
     assert!(ios.abs_diff(1_000_000 / 81) <= 2, "{ios}");
     assert_eq!(summary.duration_ns / 100_000_000, 10);
-    agree(&told);
-    let told = null("ops = { randread = 100 }\nramp = \"200ms\"\nduration = \"400ms\"");
-    assert!((0.15..5.0).contains(&seconds(told.summary().duration_ns)), "{:?}", told.summary());
-    agree(&told);
+    agree(&reported);
+    let reported = null("ops = { randread = 100 }\nramp = \"200ms\"\nduration = \"400ms\"");
+    assert!(
+        (0.15..5.0).contains(&seconds(reported.summary().duration_ns)),
+        "{:?}",
+        reported.summary()
+    );
+    agree(&reported);
 }
 
 #[test]
@@ -86,19 +90,19 @@ fn a_real_rate_is_kept_by_every_backend() {
     let name = "a_real_rate_is_kept_by_every_backend";
     let Some(device) = Loop::new(name, 16 * MIB, &[]) else { return };
     for backend in ["io_uring", "libaio", "sync"] {
-        let told = run(&on(
+        let reported = run(&on(
             &device.path,
             &format!(
                 "ops = {{ randread = 100 }}\nrate = \"2000/s\"\nduration = \"1s\"\ndepth = 4\nbackend = \"{backend}\""
             ),
         ));
-        let summary = told.summary();
+        let summary = reported.summary();
         assert_eq!(summary.engine.backend, backend);
         // A machine that is busy elsewhere is late, and says so; it never does more than it was asked.
         let ios = summary.operations["randread"].ios;
         assert!((200..=2001).contains(&ios), "{backend}: {ios}");
         assert!(summary.operations["randread"].lateness.is_some());
-        agree(&told);
+        agree(&reported);
     }
 }
 
@@ -107,14 +111,14 @@ fn a_closed_loop_keeps_its_exact_depth_with_every_backend() {
     let name = "a_closed_loop_keeps_its_exact_depth_with_every_backend";
     let Some(device) = Loop::new(name, 16 * MIB, &[]) else { return };
     for (backend, batch) in [("io_uring", 1), ("libaio", 1), ("sync", 1), ("io_uring", 8)] {
-        let told = run(&on(
+        let reported = run(&on(
             &device.path,
             &format!(
                 "ops = {{ randread = 60, randwrite = 40 }}\ndepth = 16\nbatch = {batch}\nios = 20000\nbackend = \"{backend}\""
             ),
         ));
-        let summary = told.summary();
-        agree(&told);
+        let summary = reported.summary();
+        agree(&reported);
         let ios: u64 = summary.operations.values().map(|op| op.ios).sum();
         assert_eq!((ios, summary.ended_by.as_str()), (20_000, "ios"), "{backend}");
         let depth = summary.engine.in_flight.unwrap();
@@ -137,9 +141,9 @@ fn every_operation_works_on_devices_and_files_with_every_backend() {
                 depth = 8\nios = 2000\nsync = \"fua:4\"";
     for path in [&device.path, &file] {
         for backend in ["io_uring", "libaio", "sync"] {
-            let told = run(&on(path, &format!("{spec}\nbackend = \"{backend}\"")));
-            let summary = told.summary();
-            agree(&told);
+            let reported = run(&on(path, &format!("{spec}\nbackend = \"{backend}\"")));
+            let summary = reported.summary();
+            agree(&reported);
             for (operation, figures) in &summary.operations {
                 assert_eq!(figures.errors.len(), 0, "{backend} {operation}: {figures:?}");
                 assert!(figures.ios >= 100, "{backend} {operation}: {}", figures.ios);
@@ -158,8 +162,8 @@ fn discarded_and_zeroed_blocks_of_a_file_read_as_zeros() {
             let spec = format!(
                 "ops = {{ {operation} = 100 }}\nsize = \"512KiB\"\npasses = 1\nbackend = \"{backend}\""
             );
-            let told = run(&on(&path, &spec));
-            assert_eq!(told.summary().operations[operation].ios, 128);
+            let reported = run(&on(&path, &spec));
+            assert_eq!(reported.summary().operations[operation].ios, 128);
             let bytes = std::fs::read(&path).unwrap();
             let (zeros, rest) = bytes.split_at(512 << 10);
             assert!(zeros.iter().all(|&b| b == 0) && rest.iter().all(|&b| b == 1), "{backend}");
@@ -177,8 +181,8 @@ fn zeroing_takes_as_long_by_a_queue_as_by_the_call_that_does_it() {
         let spec = format!(
             "ops = {{ writezeroes = 100 }}\nblock_size = \"64KiB\"\ndepth = 1\npasses = 1\nbackend = \"{backend}\""
         );
-        let told = run(&on(&path, &spec));
-        told.summary().operations["writezeroes"].latency.unwrap().p50_ns as f64
+        let reported = run(&on(&path, &spec));
+        reported.summary().operations["writezeroes"].latency.unwrap().p50_ns as f64
     };
     let (call, queue) = (median("sync"), median("libaio"));
     assert!(queue > 0.3 * call, "{queue} ns by libaio, {call} ns by the call");
@@ -193,9 +197,9 @@ fn targets_share_a_load_as_told_and_have_figures_of_their_own() {
     let second = TargetSpec::Simulated(model(500_000));
     load.targets[0].share = Percent(75.0);
     load.targets.push(Aim { target: second, share: Percent(25.0) });
-    let told = run_with(&load, &Clock::simulated(None), |_, _| {});
-    agree(&told);
-    let summary = told.summary();
+    let reported = run_with(&load, &Clock::simulated(None), |_, _| {});
+    agree(&reported);
+    let summary = reported.summary();
     assert_eq!(summary.targets.len(), 2);
     let of = |target: usize| &summary.targets[target].operations["randread"];
     let total = &summary.operations["randread"];
@@ -222,8 +226,8 @@ fn real_targets_share_a_load_and_hold_different_bytes() {
         let mut load = on(&paths[0], &spec);
         load.targets
             .push(Aim { target: TargetSpec::Path(paths[1].clone()), share: Percent(100.0) });
-        let told = run(&load);
-        assert_eq!(told.summary().operations["write"].ios, 512, "{backend}");
+        let reported = run(&load);
+        assert_eq!(reported.summary().operations["write"].ios, 512, "{backend}");
         let [a, b] = paths.each_ref().map(|path| std::fs::read(path).unwrap());
         assert!(a.chunks(4096).zip(b.chunks(4096)).all(|(a, b)| a != b), "{backend}");
     }
@@ -237,8 +241,8 @@ fn a_target_that_blocks_is_not_driven_by_io_uring_and_others_are() {
     let chosen = |path: &std::path::Path, depth: u32, ways: usize, meant: &[&str]| {
         let spec = format!("ops = {{ randread = 100 }}\nduration = \"100ms\"\ndepth = {depth}");
         (0..5).any(|_| {
-            let told = run(&on(path, &spec));
-            let engine = &told.summary().engine;
+            let reported = run(&on(path, &spec));
+            let engine = &reported.summary().engine;
             assert_eq!((engine.probe.len(), engine.depth), (ways, depth), "{engine:?}");
             assert!(engine.chosen.starts_with("auto"), "{engine:?}");
             let blocks = engine.chosen.contains("RWF_NOWAIT is refused");
@@ -304,8 +308,8 @@ fn a_choice_that_was_made_before_is_kept() {
     std::fs::write(&path, vec![0u8; MIB as usize]).unwrap();
     let mut load = on(&path, "ops = { randread = 100 }\nios = 1000");
     load.choice = Some(Choice::given(Driver::Libaio, "chosen for the first variant"));
-    let told = run(&load);
-    let engine = &told.summary().engine;
+    let reported = run(&load);
+    let engine = &reported.summary().engine;
     assert_eq!(
         (engine.backend.as_str(), engine.chosen.as_str()),
         ("libaio", "chosen for the first variant")
@@ -325,11 +329,11 @@ fn more_errors_than_allowed_end_a_load_with_every_backend() {
         .unwrap();
     for backend in ["io_uring", "libaio", "sync"] {
         let spec = "ops = { randread = 100 }\nduration = \"600s\"\ndepth = 4\nmax_errors = 50";
-        let told = run(&on(&device.path, &format!("{spec}\nbackend = \"{backend}\"")));
-        let summary = told.summary();
+        let reported = run(&on(&device.path, &format!("{spec}\nbackend = \"{backend}\"")));
+        let summary = reported.summary();
         assert_eq!(summary.ended_by, "max_errors", "{backend}");
         let errors: u64 = summary.operations["randread"].errors.values().sum();
         assert!((51..=51 + 4).contains(&errors), "{backend}: {errors}");
-        agree(&told);
+        agree(&reported);
     }
 }

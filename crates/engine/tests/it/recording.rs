@@ -24,9 +24,9 @@ fn the_log_holds_every_io_and_the_worst_of_them_are_in_the_summary() {
     let mut load = on(&device.path, spec);
     load.recording.io_log = Some(path.clone());
     load.recording.worst = 5;
-    let told = run(&load);
-    agree(&told);
-    let summary = told.summary();
+    let reported = run(&load);
+    agree(&reported);
+    let summary = reported.summary();
     let facts = summary.io_log.as_ref().unwrap();
     assert_eq!((facts.recorded, facts.dropped, &facts.error), (2048, 0, &None));
     let records = log_of(&path, &["randread", "randwrite"]);
@@ -34,8 +34,8 @@ fn the_log_holds_every_io_and_the_worst_of_them_are_in_the_summary() {
         let of: Vec<_> = records.iter().filter(|r| usize::from(r.operation) == n).collect();
         assert_eq!(of.len() as u64, summary.operations[name].ios);
         let longest = of.iter().map(|r| r.latency_ns).max().unwrap();
-        let told = summary.operations[name].latency.unwrap().max_ns;
-        assert!(told >= longest && told <= longest + longest / 500, "{told} {longest}");
+        let reported = summary.operations[name].latency.unwrap().max_ns;
+        assert!(reported >= longest && reported <= longest + longest / 500, "{reported} {longest}");
     }
     assert!(records.iter().all(|r| r.length == 4096 && r.offset % 4096 == 0 && r.error == 0));
     assert!(records.iter().any(|r| r.job == 0) && records.iter().any(|r| r.job == 1));
@@ -58,8 +58,8 @@ fn threads_that_claim_random_reads_ahead_do_each_exactly_once_and_sequential_one
         let spec = format!("ops = {{ {op} = 100 }}\ndepth = 8\n{more}");
         let mut load = on(&file, &spec);
         load.recording.io_log = Some(log.clone());
-        let told = run(&load);
-        agree(&told);
+        let reported = run(&load);
+        agree(&reported);
         log_of(&log, &[op])
     };
     let count = |records: &[IoRecord]| {
@@ -87,8 +87,8 @@ fn the_clock_behind_the_latencies_is_told_with_how_far_it_can_be_trusted() {
     let folder = tempfile::tempdir().unwrap();
     let mut load = on(&folder.path().join("x"), "ops = { randread = 100 }\nduration = \"200ms\"");
     load.may_create = Some(units::Bytes(1 << 20));
-    let told = run(&load);
-    let engine = &told.summary().engine;
+    let reported = run(&load);
+    let engine = &reported.summary().engine;
     let check = engine.clock_check.as_ref().unwrap();
     assert!(!check.reason.is_empty());
     match engine.clock.as_str() {

@@ -7,23 +7,23 @@ use sys::clock::Clock;
 use sys::interrupt::Level;
 use units::{Bytes, Nanos};
 
-use crate::support::{Told, agree, load, run_with, seconds};
+use crate::support::{Reported, agree, load, run_with, seconds};
 
-fn simulated(model: SimModel, spec: &str) -> Told {
+fn simulated(model: SimModel, spec: &str) -> Reported {
     run_with(&load(TargetSpec::Simulated(model), spec), &Clock::simulated(None), |_, _| {})
 }
 
 #[test]
 fn a_quarter_of_a_million_ios_take_less_than_a_second_and_are_what_was_asked() {
     let start = Instant::now();
-    let told = simulated(
+    let reported = simulated(
         SimModel::default(),
         "ops = { randwrite = 100 }\npattern = \"permutation\"\npasses = 1\n\
          content = { dedupe = 50, compress = \"2.5x\" }",
     );
     let took = start.elapsed();
-    let summary = told.summary();
-    agree(&told);
+    let summary = reported.summary();
+    agree(&reported);
     assert_eq!(summary.operations["randwrite"].ios, 262_144);
     let achieved = summary.achieved.as_ref().unwrap();
     assert!((achieved.duplicate_percent.unwrap() - 50.0).abs() < 1.0, "{achieved:?}");
@@ -43,14 +43,14 @@ fn a_quarter_of_a_million_ios_take_less_than_a_second_and_are_what_was_asked() {
 fn what_was_achieved_is_counted_in_the_block_that_content_is_asked_in() {
     for (io, block, blocks) in [("4k", 512, 262_144), ("64k", 65_536, 2048), ("64k", 4096, 32_768)]
     {
-        let told = simulated(
+        let reported = simulated(
             SimModel { bytes: Bytes(128 << 20), ..SimModel::default() },
             &format!(
                 "ops = {{ randwrite = 100 }}\nblock_size = \"{io}\"\npattern = \"permutation\"\npasses = 1\n\
                  content = {{ dedupe = 40, zero = 20, compress = \"3x\", block = {block} }}"
             ),
         );
-        let achieved = told.summary().achieved.as_ref().unwrap();
+        let achieved = reported.summary().achieved.as_ref().unwrap();
         assert_eq!(achieved.blocks, Some(blocks), "{block}");
         let near = |figure: Option<f64>, asked: f64, points: f64| {
             assert!((figure.unwrap() - asked).abs() < points, "{block}, {asked}: {achieved:?}");
@@ -77,10 +77,10 @@ fn the_same_seed_gives_the_same_events() {
 #[test]
 fn one_io_in_flight_takes_just_its_service_time() {
     let model = SimModel { jitter: 0.0, bytes: Bytes(1 << 20), ..SimModel::default() };
-    let told = simulated(model, "ops = { read = 100 }\npasses = 1\ndepth = 1");
-    let latency = told.summary().operations["read"].latency.unwrap();
+    let reported = simulated(model, "ops = { read = 100 }\npasses = 1\ndepth = 1");
+    let latency = reported.summary().operations["read"].latency.unwrap();
     assert!(latency.min_ns.abs_diff(81_000) < 100 && latency.max_ns.abs_diff(81_000) < 100);
-    assert_eq!(told.summary().duration_ns, 256 * 81_000);
+    assert_eq!(reported.summary().duration_ns, 256 * 81_000);
 }
 
 #[test]
@@ -89,12 +89,12 @@ fn virtual_time_moves_for_all_and_goes_on_from_where_it_was() {
     clock.advance(Nanos::from_secs(7));
     let spec = "ops = { randread = 100 }\nduration = \"2.5s\"";
     let load = load(TargetSpec::Simulated(SimModel::default()), spec);
-    let told = run_with(&load, &clock, |event, _| {
+    let reported = run_with(&load, &clock, |event, _| {
         if let Event::Intervals { rows, .. } = event {
             assert_eq!(clock.now().0, rows[0].end_ns, "a row is told when its interval is over");
         }
     });
-    let starts: Vec<_> = told.rows.iter().map(|r| seconds(r.start_ns)).collect();
+    let starts: Vec<_> = reported.rows.iter().map(|r| seconds(r.start_ns)).collect();
     assert_eq!(starts, [7.0, 8.0, 9.0]);
     assert!((9.5..9.6).contains(&clock.now().as_secs_f64()));
 }
@@ -104,14 +104,14 @@ fn an_interrupt_ends_it_with_what_was_done() {
     let spec = "ops = { randwrite = 100 }\nduration = \"3600s\"";
     let load = load(TargetSpec::Simulated(SimModel::default()), spec);
     let clock = Clock::simulated(None);
-    let told = run_with(&load, &clock, |event, interrupt| {
+    let reported = run_with(&load, &clock, |event, interrupt| {
         if matches!(event, Event::Intervals { progress, .. } if progress.elapsed_ns > 2_500_000_000)
         {
             interrupt.request(Level::Finish);
         }
     });
-    assert_eq!(told.summary().ended_by, "interrupted");
-    agree(&told);
-    assert!((3.0..4.0).contains(&seconds(told.summary().duration_ns)));
-    assert_eq!(clock.now().0, told.rows.last().unwrap().end_ns);
+    assert_eq!(reported.summary().ended_by, "interrupted");
+    agree(&reported);
+    assert!((3.0..4.0).contains(&seconds(reported.summary().duration_ns)));
+    assert_eq!(clock.now().0, reported.rows.last().unwrap().end_ns);
 }

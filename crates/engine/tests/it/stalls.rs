@@ -15,7 +15,7 @@ fn interrupted_in_a_stall(target: &Faulty, backend: &str, level: Level) {
     let spec = "ops = { randread = 100 }\nduration = \"600s\"\ndepth = 2\ninterval = \"50ms\"";
     let load = on(target.path(), &format!("{spec}\nbackend = \"{backend}\""));
     let start = Instant::now();
-    let told = run_with(&load, &Clock::real(), |event, interrupt| {
+    let reported = run_with(&load, &Clock::real(), |event, interrupt| {
         if matches!(event, Event::Started(_)) {
             let interrupt = interrupt.clone();
             std::thread::spawn(move || {
@@ -24,7 +24,7 @@ fn interrupted_in_a_stall(target: &Faulty, backend: &str, level: Level) {
             });
         }
     });
-    let summary = told.summary();
+    let summary = reported.summary();
     let what = format!("{backend} {level:?}");
     assert_eq!(summary.ended_by, "interrupted", "{what}");
     let read = &summary.operations["randread"];
@@ -32,7 +32,7 @@ fn interrupted_in_a_stall(target: &Faulty, backend: &str, level: Level) {
     let given_up = |n: &String| n.contains("given up") || n.contains("did not come back");
     assert!(summary.notices.iter().any(given_up), "{what}: {:?}", summary.notices);
     let said = |e: &Event| matches!(e, Event::Notice(text) if given_up(text));
-    assert!(told.events.iter().any(said), "{what}: told while it ran");
+    assert!(reported.events.iter().any(said), "{what}: told while it ran");
     // The time that was waited in vain belongs to the load.
     assert!(summary.duration_ns >= 700_000_000, "{what}: {}", summary.duration_ns);
     assert!(start.elapsed() < Duration::from_secs(60), "{what}: {:?}", start.elapsed());
@@ -71,13 +71,13 @@ fn a_stall_that_ends_is_in_the_latencies_and_nothing_is_lost() {
         let faults = vec![Fault::new(On::Read, When::after(100).at_most(4), stall)];
         let Some(target) = mount(name, faults) else { return };
         let spec = "ops = { randread = 100 }\nios = 300\ndepth = 4\ninterval = \"100ms\"";
-        let told = run(&on(target.path(), &format!("{spec}\nbackend = \"{backend}\"")));
-        let read = &told.summary().operations["randread"];
-        agree(&told);
+        let reported = run(&on(target.path(), &format!("{spec}\nbackend = \"{backend}\"")));
+        let read = &reported.summary().operations["randread"];
+        agree(&reported);
         assert_eq!((read.ios, read.errors.len()), (300, 0), "{backend}");
         let latency = read.latency.as_ref().unwrap();
         assert!(latency.max_ns >= 1_200_000_000, "{backend}: {latency:?}");
-        assert!(told.rows.iter().any(|row| row.ios == 0), "{backend}: an interval of silence");
+        assert!(reported.rows.iter().any(|row| row.ios == 0), "{backend}: an interval of silence");
     }
 }
 
@@ -89,9 +89,9 @@ fn while_all_threads_stall_it_is_told_that_nothing_ends_and_the_rows_come_afterw
     let Some(target) = mount(name, faults) else { return };
     let spec =
         "ops = { randread = 100 }\nios = 300\ndepth = 4\ninterval = \"100ms\"\nbackend = \"sync\"";
-    let told = run(&on(target.path(), spec));
-    agree(&told);
-    let waiting = told.events.iter().filter_map(|event| match event {
+    let reported = run(&on(target.path(), spec));
+    agree(&reported);
+    let waiting = reported.events.iter().filter_map(|event| match event {
         Event::Waiting(waiting) => Some(*waiting),
         _ => None,
     });
@@ -101,7 +101,7 @@ fn while_all_threads_stall_it_is_told_that_nothing_ends_and_the_rows_come_afterw
     assert!(waiting.is_sorted_by(|a, b| a.end_ns <= b.start_ns), "{waiting:#?}");
     assert!(waiting.is_sorted_by(|a, b| a.silent_ns < b.silent_ns || b.ios > 0), "{waiting:#?}");
     // Every interval has its row all the same, in order.
-    assert!(told.rows.is_sorted_by(|a, b| a.end_ns == b.start_ns), "{:#?}", told.rows);
-    let silent = told.rows.iter().filter(|row| row.ios == 0).count();
-    assert!(silent >= 20, "{silent} of {}", told.rows.len());
+    assert!(reported.rows.is_sorted_by(|a, b| a.end_ns == b.start_ns), "{:#?}", reported.rows);
+    let silent = reported.rows.iter().filter(|row| row.ios == 0).count();
+    assert!(silent >= 20, "{silent} of {}", reported.rows.len());
 }

@@ -188,20 +188,20 @@ pub fn on(path: &Path, spec: &str) -> Load {
 }
 
 /// Everything that a load told, and what it gave.
-pub struct Told {
+pub struct Reported {
     pub result: Result<LoadSummary, EngineError>,
     pub rows: Vec<IntervalRow>,
     pub events: Vec<Event>,
 }
 
-impl Told {
+impl Reported {
     pub fn summary(&self) -> &LoadSummary {
         self.result.as_ref().unwrap()
     }
 }
 
 /// Runs a load; `look` sees every event and may interrupt.
-pub fn run_with(load: &Load, clock: &Clock, look: impl Fn(&Event, &Interrupt)) -> Told {
+pub fn run_with(load: &Load, clock: &Clock, look: impl Fn(&Event, &Interrupt)) -> Reported {
     let interrupt = Interrupt::new();
     let context = Context { clock, interrupt: &interrupt, foreign_cpu: None };
     let (mut rows, mut events) = (Vec::new(), Vec::new());
@@ -212,18 +212,18 @@ pub fn run_with(load: &Load, clock: &Clock, look: impl Fn(&Event, &Interrupt)) -
         }
         events.push(event);
     });
-    Told { result, rows, events }
+    Reported { result, rows, events }
 }
 
-pub fn run(load: &Load) -> Told {
+pub fn run(load: &Load) -> Reported {
     run_with(load, &Clock::real(), |_, _| {})
 }
 
 /// Rows and summary must tell the same: I/Os, bytes, errors, and the histogram.
-pub fn agree(told: &Told) {
-    let summary = told.summary();
+pub fn agree(reported: &Reported) {
+    let summary = reported.summary();
     for (name, operation) in &summary.operations {
-        let rows: Vec<_> = told.rows.iter().filter(|r| r.operation == *name).collect();
+        let rows: Vec<_> = reported.rows.iter().filter(|r| r.operation == *name).collect();
         assert_eq!(rows.iter().map(|r| r.ios).sum::<u64>(), operation.ios, "{name}");
         assert_eq!(rows.iter().map(|r| r.bytes).sum::<u64>(), operation.bytes, "{name}");
         let errors: u64 = operation.errors.values().sum();

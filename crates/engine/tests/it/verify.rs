@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use engine::verify::Width;
-use engine::{Kind, Load};
+use engine::{ErrorKind, Load};
 use faulty::{Fault, Faulty, On, What, When};
 use results::model::{LoadSummary, VerifyFigures, WrongKind};
 use units::Seed;
@@ -234,7 +234,10 @@ fn a_state_that_is_damaged_or_of_something_else_is_refused_and_left_alone() {
     let refused = |bytes: &[u8], spec: &str, word: &str| {
         std::fs::write(&state, bytes).unwrap();
         let error = support::run(&load(spec)).result.unwrap_err();
-        assert!(error.kind() == Kind::Usage && error.to_string().contains(word), "{error}: {word}");
+        assert!(
+            error.kind() == ErrorKind::Usage && error.to_string().contains(word),
+            "{error}: {word}"
+        );
         assert!(!error.help().is_empty());
         assert_eq!(std::fs::read(&state).unwrap(), bytes);
     };

@@ -1,7 +1,7 @@
-//! The beginning of what is written, every block of it in order: so that it is known what sizes do as they follow each other.
+//! The first blocks that are written, all of them and in order: they show what the order of sizes does to VDO's packer.
 //!
-//! VDO's packer pairs neighbours. A sample of contents has none, and random neighbours pack better than those of real data, which
-//! has stretches of like sizes.
+//! The packer puts neighbours together. A sample has no neighbours, and in random order sizes pack better than those of real data,
+//! which has stretches of like sizes. The difference is measured here, and added to the sample's figure.
 
 use std::collections::HashSet;
 
@@ -10,13 +10,13 @@ use crate::name::Name;
 use crate::packer::{Packed, Packer};
 use crate::{BLOCK, Fingerprint};
 
-/// Blocks that are kept of the beginning: as many as a stratum of a profile has.
+/// First blocks that are kept: as many as a stratum of a profile has.
 pub const BEGINNING: usize = 4096;
-/// With fewer sizes than this nothing is said of their order.
+/// Least sizes for a statement on their order.
 const FEWEST: usize = 256;
-/// Stretches that are left out in turn to see how much hangs on each.
+/// Stretches that the jackknife leaves out in turn.
 const STRETCHES: usize = 8;
-/// By how much an error of so few stretches is larger than a normal law says: Student's 2.365 for 1.96.
+/// Factor on the standard error for so few stretches: the 97.5 % quantile of Student's t with 7 degrees of freedom over the normal's.
 const STUDENT: f64 = 2.365 / 1.96;
 
 /// The blocks, until their sizes are taken.
@@ -28,7 +28,7 @@ pub(super) struct Beginning {
 }
 
 impl Beginning {
-    /// Keeps the next block, as long as there is room; blocks that came before and zero blocks left out, all must be given.
+    /// Keeps the next block while there is room. All blocks must be given in order, zero blocks left out.
     pub(super) fn add(&mut self, name: Name, block: &[u8]) {
         self.closed |= block.len() != BLOCK || self.names.len() == BEGINNING;
         if !self.closed {
@@ -37,7 +37,7 @@ impl Beginning {
         }
     }
 
-    /// No block comes any more, or not every one.
+    /// From now on blocks are missing: nothing more is kept.
     pub(super) fn close(&mut self) {
         self.closed = true;
     }
@@ -47,7 +47,7 @@ impl Beginning {
         self.names.len()
     }
 
-    /// The sizes of its contents in order, each with its fingerprint.
+    /// The LZ4 sizes of the distinct contents in order, each with its fingerprint.
     pub(super) fn sizes(&self) -> Vec<(Fingerprint, usize)> {
         let mut lz4 = Lz4::new();
         let mut seen = HashSet::new();
@@ -57,21 +57,21 @@ impl Beginning {
     }
 }
 
-/// What the packer makes of blocks with these sizes.
+/// The packer's result for blocks with these sizes.
 pub(super) fn packed(sizes: impl IntoIterator<Item = usize>) -> Packed {
     let mut packer = Packer::new();
     sizes.into_iter().for_each(|size| packer.add(size));
     packer.finish()
 }
 
-/// By how many points the packer saves more on sizes in their order than in a random one, with the standard error of that where more of
-/// the same follows (by leaving out each of a few stretches, Efron's jackknife); `None` where they are too few to tell.
+/// Points that the packer saves more on sizes in their order than in random order, and the standard error of that by the delete-a-group
+/// jackknife (Efron 1982): sqrt((g - 1) / g x sum of squares) over g stretches. `None` for too few sizes.
 pub(super) fn gained_by_order(sizes: &[(Fingerprint, usize)]) -> Option<(f64, f64)> {
     if sizes.len() < FEWEST {
         return None;
     }
     let mut random: Vec<usize> = (0..sizes.len()).collect();
-    // By fingerprint: random to the packer, and the same every time.
+    // By fingerprint: a random order that is the same every time.
     random.sort_unstable_by_key(|&at| sizes[at].0);
     let gained = |left_out: std::ops::Range<usize>| {
         let saved = |order: &mut dyn Iterator<Item = usize>| {

@@ -1,6 +1,6 @@
 //! The census against a naive count.
 
-use super::kept::SIZED_BLOCKS;
+use super::reservoir::SIZED_BLOCKS;
 use super::*;
 use crate::addresses::Holds;
 use crate::pick::pick;
@@ -216,7 +216,7 @@ fn memory_stays_within_the_budget_and_the_share_stays_right() {
         census.written(1);
         // Every content twice, far apart.
         census.add(&block(1 + i % 10_000, 32));
-        assert!(census.seen.len() <= 500 && census.kept.len() <= 500);
+        assert!(census.seen.len() <= 500 && census.reservoir.len() <= 500);
     }
     let achieved = census.finish();
     assert!(achieved.sample_shift >= 4, "{achieved:?}");
@@ -259,7 +259,7 @@ fn the_stated_error_covers_the_truth() {
 
 #[test]
 fn blocks_of_other_sizes_are_counted_and_sized_as_they_are_and_memory_stays_bounded() {
-    for (unit, kept) in [(512, SIZED_BLOCKS), (8192, 1024), (65_536, 128), (16 << 20, 1)] {
+    for (unit, reservoir) in [(512, SIZED_BLOCKS), (8192, 1024), (65_536, 128), (16 << 20, 1)] {
         let mut census = Census::of_blocks(unit, 1000);
         let distinct = if unit > BLOCK * 16 { 3 } else { 600 };
         for id in (0..distinct).chain(0..distinct) {
@@ -268,7 +268,7 @@ fn blocks_of_other_sizes_are_counted_and_sized_as_they_are_and_memory_stays_boun
             block[..unit / 2].iter_mut().for_each(|byte| *byte = rng.next_u64() as u8);
             census.written(1);
             census.add(&block);
-            assert!(census.kept.len() <= kept, "{unit}: {}", census.kept.len());
+            assert!(census.reservoir.len() <= reservoir, "{unit}: {}", census.reservoir.len());
         }
         let achieved = census.finish();
         assert_eq!(achieved.duplicate_percent, Some(50.0), "{unit}");
@@ -389,10 +389,10 @@ impl Volume {
 proptest::proptest! {
     #[test]
     fn what_the_addresses_hold_is_exact_as_long_as_everything_fits(
-        told in proptest::collection::vec((0u64..120, 0u64..60, 0u64..20), 0..600), ahead in 0u32..3,
+        changes in proptest::collection::vec((0u64..120, 0u64..60, 0u64..20), 0..600), ahead in 0u32..3,
     ) {
         let mut volume = Volume::new(120, (1000, 1000), ahead);
-        for (address, id, what) in told {
+        for (address, id, what) in changes {
             if what == 0 {
                 volume.discard(address, address + id);
             } else {

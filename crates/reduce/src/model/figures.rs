@@ -1,10 +1,11 @@
 //! What a model counted.
 
-use super::place::LENDERS;
 use super::table::Entry;
 use crate::BLOCK;
 use crate::index::{Geometry, IndexMemory};
 
+/// Sizes that are remembered, the last that were taken: a block without a size gets one of them on its way through the packer.
+pub const LENDERS: usize = 8;
 /// Steps of `2^n` in distances.
 const STEPS: usize = 48;
 /// Chapters of the smallest index, in which ages are counted.
@@ -196,7 +197,7 @@ impl Figures {
         let share = if counted > 0.0 { self.duplicates as f64 / counted } else { 0.0 };
         let mut squares = 0.0;
         let mut copies_seen = 0.0;
-        let mut cells = std::collections::BTreeMap::new();
+        let mut bins = std::collections::BTreeMap::new();
         // Most were written once: these are counted without a branch.
         let mut once = 0u64;
         for entry in entries {
@@ -209,8 +210,8 @@ impl Figures {
             squares += (copies - 1.0 - share * copies).powi(2);
             let bucket = entry.copies.ilog2();
             self.references[bucket as usize] += each;
-            let cell = cells.entry((bucket as u8, (entry.distance / 1024) as u8));
-            let sums: &mut (f64, f64) = cell.or_default();
+            let bin = bins.entry((bucket as u8, (entry.distance / 1024) as u8));
+            let sums: &mut (f64, f64) = bin.or_default();
             sums.0 += each;
             sums.1 += each * (copies - 1.0);
         }
@@ -218,7 +219,7 @@ impl Figures {
         copies_seen += once;
         squares += once * share.powi(2);
         self.references[0] += once * each;
-        self.reuse = cells
+        self.reuse = bins
             .into_iter()
             .map(|((copies_log2, distance_log2), (contents, duplicates))| Reuse {
                 copies_log2,

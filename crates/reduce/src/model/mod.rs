@@ -9,9 +9,7 @@ mod figures;
 mod place;
 mod table;
 
-pub use figures::{Figures, Reuse};
-
-pub use place::LENDERS;
+pub use figures::{Figures, LENDERS, Reuse};
 use place::{Copy, Places};
 use table::{Entry, Table, sampled};
 

@@ -4,7 +4,7 @@
 //! to each other, as in truth. Where a size was not taken, or a copy stands for several that the sample left out, it gets
 //! the size of one of the last blocks whose size is known.
 
-use super::figures::Figures;
+use super::figures::{Figures, LENDERS};
 use super::table::Entry;
 use crate::bins::{Bins, Fragment};
 
@@ -14,8 +14,6 @@ const PARKED: u32 = u32::MAX;
 const NOBODY: u32 = u32::MAX;
 /// The weight of a copy whose size was not taken.
 const UNSIZED: u8 = u8::MAX;
-/// Sizes that are remembered, the last that were taken: a block without a size gets one of them on its way through the packer.
-pub const LENDERS: usize = 8;
 
 /// Stored copies, each a number in the order of storing.
 #[derive(Debug, Clone, Default)]

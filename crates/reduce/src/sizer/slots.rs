@@ -1,8 +1,15 @@
 //! Where in a table each word of a block is looked for, found for all of them at once: with vectors, before the search, in which each hash
 //! would stand between a place and the look at the place before it.
 
-use super::{HASH_BITS, MULTIPLIER, TEXT};
 use crate::BLOCK;
+
+/// log2 of the entries in the table of positions.
+pub(super) const HASH_BITS: u32 = 13;
+/// What a word is multiplied with for its hash.
+pub(super) const MULTIPLIER: u32 = 2_654_435_761;
+/// A block, and behind it everything that a look from a 16-bit position could reach: so none needs a check. What stands
+/// behind the block does not matter.
+pub const TEXT: usize = (1 << 16) + 48;
 
 /// The hash of each word by its place in the block; behind the block, room for every 16-bit place, so that none needs a check.
 pub(super) type Slots = [u16; 1 << 16];

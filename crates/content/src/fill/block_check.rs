@@ -1,12 +1,14 @@
-//! Looking at whole blocks of contents that have one layout.
+//! The check of whole blocks, for contents that all have one layout.
 
-use super::{Generator, Layout, Root};
+use super::generator::Generator;
+use super::layout::Layout;
+use super::root::Root;
 use crate::{ContentId, LANE};
 
-/// What it takes to look at blocks of contents that differ in nothing but their id. Small, and points nowhere: whoever looks at
-/// a block after each system call keeps one at hand.
+/// Checks blocks of contents that differ in nothing but their id. Small and without pointers, as most caches are cold after a system
+/// call.
 #[derive(Debug, Clone, Copy)]
-pub struct Look {
+pub struct BlockCheck {
     generator: Generator,
     layout: Layout,
     unit: usize,
@@ -14,10 +16,10 @@ pub struct Look {
     one_run: Option<usize>,
 }
 
-impl Look {
+impl BlockCheck {
     /// For blocks of `unit` bytes.
     pub fn new(generator: Generator, layout: Layout, unit: usize) -> Self {
-        // A single lane grows from some root whatever it holds; a second one must fit it.
+        // One lane alone fits some root whatever it holds: a second one has to agree.
         let one_run = generator.one_run(layout, unit).filter(|&random| random >= 2 * LANE);
         Self { generator, layout, unit, one_run }
     }

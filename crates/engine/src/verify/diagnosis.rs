@@ -1,75 +1,79 @@
-//! What a block is that does not hold what it must: whose it is, sector by sector.
+//! The diagnosis of a wrong block: whose content it holds, sector by sector, and which bits are wrong.
 //!
-//! Slow on purpose: only blocks that are not plainly right come here.
+//! Slow on purpose: only blocks that are not right come here.
 
 use content::{ContentId, LANE, LANE_STEP, identify_lane};
 
-use super::makers::Makers;
+use super::known_contents::KnownContents;
 
 /// Bytes of a sector, the least that a device writes at once.
 pub(crate) const SECTOR: usize = 512;
-/// Contents that are told apart in one block.
+/// Most contents that are looked for in one block.
 const MOST: usize = 8;
 /// Wrong bits that are listed.
 const BITS: usize = 16;
 
-/// One content of which parts stand in a block.
+/// A content of which the block may hold parts.
 #[derive(Debug, Clone)]
 struct Candidate {
     id: ContentId,
     made: Vec<u8>,
-    /// Sectors that are all its.
+    /// For each sector: whether all of it is this content's.
     own: Vec<bool>,
 }
 
-/// What a block is.
+/// What a block holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Likeness {
+pub(crate) enum Diagnosis {
     /// One content, whole.
     Whole(ContentId),
-    /// Whole sectors of several: whose each is.
+    /// Whole sectors of several contents: the owner of each.
     Mixed(Vec<ContentId>),
-    /// Of `id`, but for these sectors and bits (the first 16).
+    /// Content `id`, except for these sectors and bits (the first 16).
     Spoilt { id: ContentId, sectors: Vec<u32>, bits: Vec<u32> },
-    /// Nothing that is known.
+    /// No known content.
     Nothing,
 }
 
-/// What `block` is. `may` says whether the address may hold a content: it breaks ties.
-pub(crate) fn judge(block: &[u8], makers: &Makers, may: &dyn Fn(ContentId) -> bool) -> Likeness {
-    let mut candidates = candidates(block, makers);
+/// What `block` holds. `may` says whether a content is allowed at its address, which breaks ties.
+pub(crate) fn diagnose(
+    block: &[u8],
+    known_contents: &KnownContents,
+    may: &dyn Fn(ContentId) -> bool,
+) -> Diagnosis {
+    let mut candidates = candidates(block, known_contents);
     if let Some(whole) = candidates.iter().find(|c| c.own.iter().all(|&own| own)) {
-        return Likeness::Whole(whole.id);
+        return Diagnosis::Whole(whole.id);
     }
     let sectors = block.len().div_ceil(SECTOR);
     let known = |sector: &usize| candidates.iter().any(|c| c.own[*sector]);
     if candidates.len() > 1 && (0..sectors).all(|sector| known(&sector)) {
-        return Likeness::Mixed(owners(&candidates, sectors));
+        return Diagnosis::Mixed(owners(&candidates, sectors));
     }
     if candidates.len() == 1 && !may(ContentId::ZERO) {
-        candidates.extend(mended(block, makers));
+        candidates.extend(mended(block, known_contents));
     }
     // The one that may stand there and shares most sectors; zeros only where zeros are meant.
     let own = |c: &&Candidate| c.own.iter().filter(|&&own| own).count();
     let meant = candidates.iter().filter(|c| may(c.id)).max_by_key(own);
     let any = || candidates.iter().filter(|c| c.id != ContentId::ZERO).max_by_key(own);
-    let Some(nearest) = meant.or_else(any) else { return Likeness::Nothing };
+    let Some(nearest) = meant.or_else(any) else { return Diagnosis::Nothing };
     if nearest.id == ContentId::ZERO && own(&nearest) == 0 && sectors > 1 {
-        return Likeness::Nothing;
+        return Diagnosis::Nothing;
     }
     let wrong = |sector: &u32| !nearest.own[*sector as usize];
     let differs = |&bit: &u32| {
         let at = bit as usize / 8;
         (block[at] ^ nearest.made[at]) >> (bit % 8) & 1 == 1
     };
-    Likeness::Spoilt {
+    Diagnosis::Spoilt {
         id: nearest.id,
         sectors: (0..sectors as u32).filter(wrong).collect(),
         bits: (0..block.len() as u32 * 8).filter(differs).take(BITS).collect(),
     }
 }
 
-/// Whose each sector is; a sector that several share belongs to its neighbour's owner.
+/// The owner of each sector; one that several contents share goes to the owner of the sector before.
 fn owners(candidates: &[Candidate], sectors: usize) -> Vec<ContentId> {
     let mut owners: Vec<ContentId> = Vec::with_capacity(sectors);
     for sector in 0..sectors {
@@ -83,7 +87,7 @@ fn owners(candidates: &[Candidate], sectors: usize) -> Vec<ContentId> {
 }
 
 /// The contents whose lanes stand in `block`, and zeros.
-fn candidates(block: &[u8], makers: &Makers) -> Vec<Candidate> {
+fn candidates(block: &[u8], known_contents: &KnownContents) -> Vec<Candidate> {
     let mut ids = Vec::new();
     for sector in (0..block.len()).step_by(SECTOR) {
         let end = block.len().min(sector + SECTOR);
@@ -96,33 +100,33 @@ fn candidates(block: &[u8], makers: &Makers) -> Vec<Candidate> {
         }
     }
     // Contents whose lanes stand elsewhere than in a plain block.
-    for id in makers.named(block) {
+    for id in known_contents.named(block) {
         if id != ContentId::ZERO && !ids.contains(&id) {
             ids.push(id);
         }
     }
     ids.push(ContentId::ZERO);
-    ids.into_iter().map(|id| candidate(id, block, makers)).collect()
+    ids.into_iter().map(|id| candidate(id, block, known_contents)).collect()
 }
 
-fn candidate(id: ContentId, block: &[u8], makers: &Makers) -> Candidate {
+fn candidate(id: ContentId, block: &[u8], known_contents: &KnownContents) -> Candidate {
     let shares = |made: &Vec<u8>| -> Vec<bool> {
         block.chunks(SECTOR).zip(made.chunks(SECTOR)).map(|(a, b)| a == b).collect()
     };
-    let all = makers.made(id, block.len()).into_iter().map(|made| (shares(&made), made));
+    let all = known_contents.made(id, block.len()).into_iter().map(|made| (shares(&made), made));
     let (own, made) =
         all.max_by_key(|(own, _)| own.iter().filter(|&&o| o).count()).unwrap_or_default();
     Candidate { id, made, own }
 }
 
-/// The content of a block whose only lane is spoilt in one or two bits: found by trying them.
-fn mended(block: &[u8], makers: &Makers) -> Option<Candidate> {
+/// The content of a block whose first lane has one or two flipped bits, found by trying them all.
+fn mended(block: &[u8], known_contents: &KnownContents) -> Option<Candidate> {
     let lane = u128::from_le_bytes(*block.first_chunk()?);
     let bits = LANE * 8;
     let flip = |mask: u128| identify_lane(&(lane ^ mask).to_le_bytes(), 0);
     let one = (0..bits).find_map(|a| flip(1 << a));
     let id = one.or_else(|| (0..bits).find_map(|a| (0..a).find_map(|b| flip(1 << a | 1 << b))))?;
-    Some(candidate(id, block, makers))
+    Some(candidate(id, block, known_contents))
 }
 
 #[cfg(test)]
@@ -131,25 +135,25 @@ mod tests {
 
     use super::*;
 
-    fn makers(random: usize) -> Makers {
-        Makers::of(super::super::makers::Plain(Layout::head(random)))
+    fn known_contents(random: usize) -> KnownContents {
+        KnownContents::of(super::super::known_contents::OneLayout(Layout::head(random)))
     }
 
     fn made(id: u64, random: usize) -> Vec<u8> {
-        makers(random).made(ContentId(id), BLOCK).remove(0)
+        known_contents(random).made(ContentId(id), BLOCK).remove(0)
     }
 
-    fn verdict(block: &[u8], random: usize, meant: u64) -> Likeness {
-        judge(block, &makers(random), &|id| id == ContentId(meant))
+    fn verdict(block: &[u8], random: usize, meant: u64) -> Diagnosis {
+        diagnose(block, &known_contents(random), &|id| id == ContentId(meant))
     }
 
     #[test]
     fn whole_blocks_are_known_by_any_texture() {
         for random in [16, 100, 1600, BLOCK] {
-            assert_eq!(verdict(&made(5, random), random, 9), Likeness::Whole(ContentId(5)));
+            assert_eq!(verdict(&made(5, random), random, 9), Diagnosis::Whole(ContentId(5)));
         }
-        assert_eq!(verdict(&[0; BLOCK], 100, 9), Likeness::Whole(ContentId::ZERO));
-        assert_eq!(verdict(&[7; BLOCK], 100, 9), Likeness::Nothing);
+        assert_eq!(verdict(&[0; BLOCK], 100, 9), Diagnosis::Whole(ContentId::ZERO));
+        assert_eq!(verdict(&[7; BLOCK], 100, 9), Diagnosis::Nothing);
     }
 
     #[test]
@@ -157,13 +161,13 @@ mod tests {
         for cut in 1..8 {
             let mut block = made(5, BLOCK);
             block[cut * SECTOR..].copy_from_slice(&made(6, BLOCK)[cut * SECTOR..]);
-            let Likeness::Mixed(owners) = verdict(&block, BLOCK, 5) else { panic!("{cut}") };
+            let Diagnosis::Mixed(owners) = verdict(&block, BLOCK, 5) else { panic!("{cut}") };
             let expected: Vec<_> = (0..8).map(|s| ContentId(if s < cut { 5 } else { 6 })).collect();
             assert_eq!(owners, expected);
         }
         let mut block = made(5, 1600);
         block[..1024].copy_from_slice(&made(6, 1600)[..1024]);
-        let Likeness::Mixed(owners) = verdict(&block, 1600, 5) else { panic!() };
+        let Diagnosis::Mixed(owners) = verdict(&block, 1600, 5) else { panic!() };
         assert_eq!(owners[1..3], [ContentId(6), ContentId(5)]);
     }
 
@@ -174,7 +178,7 @@ mod tests {
                 let mut block = made(5, random);
                 bits.iter().for_each(|&bit: &u32| block[bit as usize / 8] ^= 1 << (bit % 8));
                 let found = verdict(&block, random, 5);
-                let Likeness::Spoilt { id, sectors, bits: wrong } = found else {
+                let Diagnosis::Spoilt { id, sectors, bits: wrong } = found else {
                     panic!("{found:?}")
                 };
                 assert_eq!((id, &wrong), (ContentId(5), &bits), "{random}");
@@ -185,7 +189,8 @@ mod tests {
         }
         let mut zeros = vec![0; BLOCK];
         zeros[600] = 4;
-        let expected = Likeness::Spoilt { id: ContentId::ZERO, sectors: vec![1], bits: vec![4802] };
+        let expected =
+            Diagnosis::Spoilt { id: ContentId::ZERO, sectors: vec![1], bits: vec![4802] };
         assert_eq!(verdict(&zeros, 100, 0), expected);
     }
 }

@@ -1,25 +1,24 @@
-//! Words of all blocks of a target, in 4 bytes or in 1 byte each.
+//! The expected blocks of a target in memory, 4 bytes or 1 byte each.
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 use std::sync::atomic::{AtomicU8, AtomicU32};
 
-use super::cells::zeroed;
-use super::word::{FIRST, Tag, Word};
-use crate::error::EngineError;
-use crate::memory::Shared;
+use super::expected_block::{ExpectedBlock, FIRST, Tag};
+use crate::error::{EngineError, ErrorKind};
+use crate::memory::{self, SharedSlice};
 
-/// Bytes of state per block.
+/// Memory for each block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Width {
-    /// Four: contents are told apart by 16 bits, and what was there before is known.
+    /// Four bytes: contents differ in 16 bits, and the content before is known.
     #[default]
     Four,
-    /// One: contents are told apart by one value in 119.
+    /// One byte: contents differ in one of 119 values.
     One,
 }
 
 impl Width {
-    /// The tag of the content whose root has this number: a block tells it sooner than its id.
+    /// The tag of the content whose root has this number. Of the root, not of the id: it is known after fewer AES rounds.
     #[inline]
     pub(crate) fn tag(self, number: u64) -> Tag {
         match self {
@@ -29,22 +28,22 @@ impl Width {
     }
 }
 
-/// In one byte: a write is in flight; see the list of overlaps.
+/// In one byte: a write is in flight; writes overlap.
 const BUSY: u8 = 0x80;
 const MAPPED: u8 = 0x7f;
 
-/// The words, which all that hold them share. Zero-filled memory, which the kernel gives when it is first touched.
+/// The expected blocks, shared by all workers. Zeroed memory, which the kernel allocates on first touch.
 #[derive(Clone)]
-pub(crate) enum Words {
-    Four(Shared<AtomicU32>),
-    One(Shared<AtomicU8>),
+pub(crate) enum ExpectedBlocks {
+    Four(SharedSlice<AtomicU32>),
+    One(SharedSlice<AtomicU8>),
 }
 
-impl Words {
+impl ExpectedBlocks {
     pub(crate) fn new(width: Width, blocks: u64) -> Result<Self, EngineError> {
         Ok(match width {
-            Width::Four => Self::Four(Shared::new(zeroed(blocks)?)),
-            Width::One => Self::One(Shared::new(zeroed(blocks)?)),
+            Width::Four => Self::Four(SharedSlice::new(zeroed(blocks)?)),
+            Width::One => Self::One(SharedSlice::new(zeroed(blocks)?)),
         })
     }
 
@@ -56,7 +55,7 @@ impl Words {
         }
     }
 
-    /// Blocks that there are.
+    /// Number of blocks.
     #[inline]
     pub(crate) fn len(&self) -> usize {
         match self {
@@ -65,7 +64,7 @@ impl Words {
         }
     }
 
-    /// Bytes that they take.
+    /// Memory they take, bytes.
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::Four(words) => size_of_val(&words[..]),
@@ -73,16 +72,16 @@ impl Words {
         }
     }
 
-    /// The word of `block`.
+    /// What `block` must hold.
     #[inline]
-    pub(crate) fn load(&self, block: usize) -> Word {
+    pub(crate) fn load(&self, block: usize) -> ExpectedBlock {
         match self {
-            Self::Four(words) => Word(words[block].load(Acquire)),
+            Self::Four(words) => ExpectedBlock(words[block].load(Acquire)),
             Self::One(bytes) => decoded(bytes[block].load(Acquire)),
         }
     }
 
-    /// Has the processor fetch the word of `block`, and waits for nothing.
+    /// Prefetches the entry of `block`.
     #[inline]
     pub(crate) fn expect(&self, block: usize) {
         match self {
@@ -91,9 +90,9 @@ impl Words {
         }
     }
 
-    /// Puts `new` in place of `old`; false when something else stands there.
+    /// Replaces `old` by `new`; false when it is no longer `old`.
     #[inline]
-    pub(crate) fn swap(&self, block: usize, old: Word, new: Word) -> bool {
+    pub(crate) fn swap(&self, block: usize, old: ExpectedBlock, new: ExpectedBlock) -> bool {
         match self {
             Self::Four(words) => {
                 words[block].compare_exchange(old.0, new.0, AcqRel, Acquire).is_ok()
@@ -104,8 +103,8 @@ impl Words {
         }
     }
 
-    /// Puts `new` there, whatever stands there.
-    pub(crate) fn store(&self, block: usize, new: Word) {
+    /// Stores `new`, whatever was there.
+    pub(crate) fn store(&self, block: usize, new: ExpectedBlock) {
         match self {
             Self::Four(words) => words[block].store(new.0, Release),
             Self::One(bytes) => bytes[block].store(encoded(new), Release),
@@ -114,11 +113,11 @@ impl Words {
 }
 
 #[inline]
-fn decoded(byte: u8) -> Word {
+fn decoded(byte: u8) -> ExpectedBlock {
     if byte == MAPPED {
-        return Word(0).mapped().with_changes(0);
+        return ExpectedBlock(0).mapped().with_changes(0);
     }
-    let resting = Word::resting(Tag::from(byte & !BUSY));
+    let resting = ExpectedBlock::resting(Tag::from(byte & !BUSY));
     if byte & BUSY == 0 {
         resting
     } else {
@@ -127,9 +126,23 @@ fn decoded(byte: u8) -> Word {
 }
 
 #[inline]
-fn encoded(word: Word) -> u8 {
+fn encoded(word: ExpectedBlock) -> u8 {
     if word.is_mapped() {
         return MAPPED;
     }
     word.tag() as u8 | if word.is_busy() { BUSY } else { 0 }
+}
+
+/// So many numbers, all 0, for what verification knows of blocks.
+pub(super) fn zeroed<T: memory::Zeroable>(count: u64) -> Result<Box<[T]>, EngineError> {
+    memory::zeroed(count).ok_or_else(|| {
+        EngineError::new(
+            ErrorKind::Environment,
+            format!(
+                "Verification needs {} bytes of memory, which cannot be had",
+                count * size_of::<T>() as u64
+            ),
+            "use a smaller range, or 1 byte per block",
+        )
+    })
 }

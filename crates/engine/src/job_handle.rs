@@ -1,15 +1,14 @@
-//! A job as its workers hold it: alone, or together with other threads.
+//! How workers get at their job: one worker owns it, or several threads share it under a lock.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::gate::Ask;
-use crate::job::{Job, Next};
+use crate::job::{Job, Next, NextIo};
 
 /// I/Os that a thread claims at a time, where their order says nothing.
 const CLAIM: usize = 16;
 
-/// A job in the hands of a worker.
-pub(crate) trait Hold: Send {
+/// A worker's access to its job.
+pub(crate) trait JobHandle: Send {
     /// Works on the job, alone for so long.
     fn with<R>(&mut self, work: impl FnOnce(&mut Job) -> R) -> R;
 
@@ -20,7 +19,7 @@ pub(crate) trait Hold: Send {
     }
 }
 
-impl Hold for Job {
+impl JobHandle for Job {
     #[inline]
     fn with<R>(&mut self, work: impl FnOnce(&mut Job) -> R) -> R {
         work(self)
@@ -29,7 +28,7 @@ impl Hold for Job {
 
 /// A job that several threads share. They take its I/Os one by one in its order, under a lock; random reads a handful at a time,
 /// so that the lock is not paid for each.
-pub(crate) struct Shared {
+pub(crate) struct SharedJob {
     job: Arc<Mutex<Job>>,
     /// Threads that share it.
     threads: usize,
@@ -37,12 +36,13 @@ pub(crate) struct Shared {
     claimed: Vec<Next>,
 }
 
-impl Shared {
-    /// The holds of `threads` threads on one job.
+impl SharedJob {
+    /// The handles of `threads` threads on one job.
     pub(crate) fn among(threads: usize, job: Job) -> impl Iterator<Item = Self> {
         let job = Arc::new(Mutex::new(job));
-        let hold = move |_| Self { job: job.clone(), threads, claimed: Vec::with_capacity(CLAIM) };
-        (0..threads).map(hold)
+        let handle =
+            move |_| Self { job: job.clone(), threads, claimed: Vec::with_capacity(CLAIM) };
+        (0..threads).map(handle)
     }
 
     #[inline(never)]
@@ -50,14 +50,14 @@ impl Shared {
         let Self { job, threads, claimed } = self;
         let mut job = job.lock().unwrap_or_else(PoisonError::into_inner);
         for _ in 0..job.claimable(*threads, CLAIM) {
-            let Ask::Io(next) = job.next(0) else { break };
+            let NextIo::Io(next) = job.next(0) else { break };
             claimed.push(next);
         }
         claimed.reverse();
     }
 }
 
-impl Hold for Shared {
+impl JobHandle for SharedJob {
     #[inline]
     fn with<R>(&mut self, work: impl FnOnce(&mut Job) -> R) -> R {
         work(&mut self.job.lock().unwrap_or_else(PoisonError::into_inner))

@@ -1,15 +1,18 @@
-//! One job's part in verification: what its I/Os write and read.
+//! One worker's part in verification: it tells the table what the worker writes and checks what the worker reads.
+//!
+//! The worker calls it before each submission and after each completion. Writes go to the shared [`Table`](super::table::Table); reads
+//! are compared with it, first by the [`FastCheck`], and what is not plainly right is explained by the [`Verifier`].
 
 use std::sync::Arc;
 
 use content::ContentId;
 use results::model::VerifyFigures;
 
-use super::cells::Seen;
-use super::quick::{Awaited, Quick};
+use super::expectations::Snapshot;
+use super::expected_block::{DISCARDED, ExpectedBlock, Tag, UNCERTAIN, ZERO};
+use super::fast_check::{FastCheck, PendingRead};
 use super::table::Fit;
 use super::verifier::Verifier;
-use super::word::{DISCARDED, Tag, UNCERTAIN, Word, ZERO};
 
 /// What an I/O in flight does to its blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -27,48 +30,48 @@ struct Slot {
     target: usize,
     offset: u64,
     length: u64,
-    /// Its first block, by the table.
+    /// Its first block in the table.
     first: usize,
-    /// Blocks it touches that the table knows.
+    /// Blocks of the table that it touches.
     blocks: usize,
 }
 
-/// What one job tells the verifier. It has a slot for each of its I/Os in flight.
-pub struct Hand {
-    /// How it looks at a block, where nobody changes anything.
-    quick: Option<Quick>,
+/// The verifier of one worker, with a slot for each of its I/Os in flight.
+pub struct WorkerVerifier {
+    /// The fast check of whole blocks, for a load that changes nothing.
+    fast_check: Option<FastCheck>,
     verifier: Arc<Verifier>,
     slots: Vec<Slot>,
-    /// For each slot: what its blocks were when it began to read them.
-    seen: Vec<Seen>,
-    /// For each slot: what its writes made of its blocks, and what they write.
-    words: Vec<(Word, Tag)>,
-    /// Blocks that one slot may touch.
+    /// For each slot: snapshots of the blocks when their read began.
+    seen: Vec<Snapshot>,
+    /// For each slot: the table's entries of the blocks that it writes, and the tags of their new contents.
+    in_flight: Vec<(ExpectedBlock, Tag)>,
+    /// Most blocks that one I/O touches.
     most: usize,
     /// Whether reads are checked.
     checks: bool,
-    /// Nobody changes anything while reads of this load are in flight.
+    /// Whether this load changes nothing: reads then need no snapshots.
     quiet: bool,
     /// Number of the job.
     job: usize,
-    /// I/Os that were begun on each target, but for those of `quick`.
+    /// I/Os begun on each target, without those of `fast_check`.
     made: Vec<u64>,
-    /// What was found, but for what is in `quick`.
+    /// What was found, without what is counted in `fast_check`.
     figures: VerifyFigures,
 }
 
-impl Hand {
+impl WorkerVerifier {
     /// For `depth` I/Os of up to `length` bytes.
     pub fn new(verifier: Arc<Verifier>, depth: usize, length: usize) -> Self {
         let most = length / verifier.unit() + 2;
         Self {
             slots: vec![Slot::default(); depth],
-            seen: vec![Seen::default(); depth * most],
-            words: vec![(Word(0), 0); depth * most],
+            seen: vec![Snapshot::default(); depth * most],
+            in_flight: vec![(ExpectedBlock(0), 0); depth * most],
             most,
             checks: true,
             quiet: false,
-            quick: None,
+            fast_check: None,
             job: 0,
             made: vec![0; verifier.targets.len()],
             verifier,
@@ -76,38 +79,38 @@ impl Hand {
         }
     }
 
-    /// The same, of job number `job`.
+    /// Sets the number of the worker's job.
     #[must_use]
-    pub(crate) fn of_job(self, job: usize) -> Self {
-        let mut hand = self;
-        hand.job = job;
-        hand
+    pub(crate) fn for_job(self, job: usize) -> Self {
+        let mut this = self;
+        this.job = job;
+        this
     }
 
-    /// The same, which keeps book of what is written and checks no read.
+    /// Sets whether reads are checked; without, only writes are tracked.
     #[must_use]
-    pub(crate) fn that_checks(self, checks: bool) -> Self {
-        let mut hand = self;
-        hand.checks = checks;
-        hand.quick = hand.quick.take().filter(|_| checks);
-        hand
+    pub(crate) fn with_read_checks(self, checks: bool) -> Self {
+        let mut this = self;
+        this.checks = checks;
+        this.fast_check = this.fast_check.take().filter(|_| checks);
+        this
     }
 
-    /// The same, for a load that changes nothing (`quiet`): what a block must hold is then looked up when it was read. Until
-    /// then nothing waits for the table, whose cells are seldom in a cache.
+    /// Sets whether the load changes nothing (`quiet`). The table is then read after the I/O and only prefetched before it: its
+    /// entries are seldom in a cache.
     #[must_use]
-    pub fn that_only_reads(self, quiet: bool) -> Self {
-        let mut hand = self;
-        hand.quiet = quiet;
-        let quick = || Quick::of(&hand.verifier, hand.slots.len());
-        hand.quick = (quiet && hand.checks).then(quick).flatten();
-        hand
+    pub fn read_only(self, quiet: bool) -> Self {
+        let mut this = self;
+        this.quiet = quiet;
+        let fast_check = || FastCheck::of(&this.verifier, this.slots.len());
+        this.fast_check = (quiet && this.checks).then(fast_check).flatten();
+        this
     }
 
-    /// What was found so far, in numbers.
+    /// Counts so far.
     pub fn figures(&self) -> VerifyFigures {
         let mut all = self.figures.clone();
-        let right = self.quick.as_ref().map_or(0, Quick::right);
+        let right = self.fast_check.as_ref().map_or(0, FastCheck::right);
         all.checked += right;
         all.correct += right;
         all
@@ -131,9 +134,9 @@ impl Hand {
     /// A read is about to be submitted.
     #[inline]
     pub fn read(&mut self, slot: usize, target: usize, offset: u64, length: u64) {
-        let began = |quick: &mut Quick| quick.begins(slot, offset, length);
-        // The usual case: one block.
-        if !self.quick.as_mut().is_some_and(began) {
+        let began = |fast_check: &mut FastCheck| fast_check.begins(slot, offset, length);
+        // The usual case: one whole block.
+        if !self.fast_check.as_mut().is_some_and(began) {
             self.read_any(slot, target, offset, length);
         }
     }
@@ -155,69 +158,69 @@ impl Hand {
         }
     }
 
-    /// A write is about to be submitted; [`Hand::writes`] follows for each of its contents.
+    /// A write is about to be submitted; [`WorkerVerifier::writes`] follows for each of its contents.
     #[inline]
     pub fn write(&mut self, slot: usize, target: usize, offset: u64, length: u64) {
         self.made[target] += 1;
         let blocks = self.occupy(slot, Doing::Changing, target, offset, length).blocks;
-        self.words[slot * self.most..][..blocks].fill((Word(0), UNCERTAIN));
+        self.in_flight[slot * self.most..][..blocks].fill((ExpectedBlock(0), UNCERTAIN));
     }
 
-    /// `id` stands `at` bytes from the start of the write, `length` bytes of it.
+    /// The write holds `length` bytes of content `id`, `at` bytes from its start.
     #[inline]
     pub fn writes(&mut self, slot: usize, at: u64, length: usize, id: ContentId) {
         let Slot { target, offset, first, .. } = self.slots[slot];
         if let Some(block) = self.verifier.whole(target, offset + at, length) {
             let tag = self.verifier.targets[target].table.tag(id);
-            self.words[slot * self.most + block - first].1 = tag;
+            self.in_flight[slot * self.most + block - first].1 = tag;
         }
     }
 
-    /// All contents of the write have been told: from now on reads may see it. Before it is submitted.
+    /// The write is about to be submitted, and all its contents were given: from now on reads may find them.
     #[inline]
     pub fn begin(&mut self, slot: usize) {
         let Slot { target, first, blocks, .. } = self.slots[slot];
         let table = &self.verifier.targets[target].table;
-        if table.cells.as_known().is_some() {
+        if table.expectations.as_computed().is_some() {
             return;
         }
-        let words = &mut self.words[slot * self.most..][..blocks];
-        for (block, (word, tag)) in (first..).zip(words) {
-            *word = table.begin(block, *tag);
+        let in_flight = &mut self.in_flight[slot * self.most..][..blocks];
+        for (block, (expected, tag)) in (first..).zip(in_flight) {
+            *expected = table.begin(block, *tag);
         }
     }
 
-    /// Zeros are about to be written without data (`zeroes`), or a range is about to be discarded.
+    /// A range is about to be zeroed without data (`zeroes`), or discarded.
     pub fn clear(&mut self, slot: usize, target: usize, offset: u64, length: u64, zeroes: bool) {
         self.write(slot, target, offset, length);
         let Slot { first, blocks, .. } = self.slots[slot];
         let tag = if zeroes { ZERO } else { DISCARDED };
         for block in first..first + blocks {
             if self.verifier.covers(target, block, offset, length) {
-                self.words[slot * self.most + block - first].1 = tag;
+                self.in_flight[slot * self.most + block - first].1 = tag;
             }
         }
         self.begin(slot);
     }
 
-    /// The I/O of `slot` has ended; `done` when all of it was moved without error. `buffer` holds what was read.
+    /// The I/O of `slot` has ended; `done` when all bytes were moved without error. `buffer` holds what was read.
     #[inline]
     pub fn ended(&mut self, slot: usize, done: bool, buffer: &[u8], now_ns: u64) {
-        if let Some(quick) = &mut self.quick
-            && let Some(awaited) = quick.ended(slot)
+        if let Some(fast_check) = &mut self.fast_check
+            && let Some(pending) = fast_check.ended(slot)
         {
-            if done && !quick.is_right(awaited, buffer) {
-                self.check_awaited(slot, awaited, buffer, now_ns);
+            if done && !fast_check.is_right(pending, buffer) {
+                self.check_pending(slot, pending, buffer, now_ns);
             }
             return;
         }
         self.any_ended(slot, done, buffer, now_ns);
     }
 
-    /// A block that is not plainly right, the long way.
+    /// Checks a block again that the fast check did not find right.
     #[cold]
-    fn check_awaited(&mut self, slot: usize, awaited: Awaited, buffer: &[u8], now_ns: u64) {
-        let (first, length) = (awaited.block(), self.verifier.unit() as u64);
+    fn check_pending(&mut self, slot: usize, pending: PendingRead, buffer: &[u8], now_ns: u64) {
+        let (first, length) = (pending.block(), self.verifier.unit() as u64);
         let offset = self.verifier.offset(0, first);
         let is = Slot { doing: Doing::Reading, target: 0, offset, length, first, blocks: 1 };
         self.check(slot, is, buffer, now_ns);
@@ -231,14 +234,14 @@ impl Hand {
             Doing::Nothing => {}
             Doing::Changing => {
                 let table = &self.verifier.targets[is.target].table;
-                if let Some(known) = table.cells.as_known() {
+                if let Some(computed) = table.expectations.as_computed() {
                     if !done {
-                        known.fail(is.first..is.first + is.blocks);
+                        computed.fail(is.first..is.first + is.blocks);
                     }
                     return;
                 }
-                let words = &self.words[slot * self.most..][..is.blocks];
-                for (block, &(begun, tag)) in (is.first..).zip(words) {
+                let in_flight = &self.in_flight[slot * self.most..][..is.blocks];
+                for (block, &(begun, tag)) in (is.first..).zip(in_flight) {
                     table.end(block, begun, tag, done);
                 }
             }
@@ -271,19 +274,21 @@ impl Hand {
         &mut self,
         target: usize,
         block: usize,
-        before: Option<Seen>,
+        before: Option<Snapshot>,
         bytes: &[u8],
         now_ns: u64,
     ) {
         let figures = &mut self.figures;
         figures.checked += 1;
         let table = &self.verifier.targets[target].table;
-        let known = table.cells.as_known().and_then(|known| known.held(block).ok());
-        let right = match known {
-            // The one content that it must hold: no tag can be mistaken for it.
+        let computed =
+            table.expectations.as_computed().and_then(|computed| computed.held(block).ok());
+        let right = match computed {
+            // The expected content is known exactly: compared byte by byte, without tags.
             Some((id, contents)) => contents.holds(id, bytes),
             None => {
-                let found = self.verifier.makers.whole(target, bytes).map(|id| table.tag(id));
+                let found =
+                    self.verifier.known_contents.whole(target, bytes).map(|id| table.tag(id));
                 let seen = || before.unwrap_or_else(|| table.look(block));
                 let fits =
                     |tag| table.holds(block, tag) || table.fit(block, seen(), tag) == Fit::Right;
@@ -304,14 +309,14 @@ impl Hand {
     }
 }
 
-impl Drop for Hand {
-    /// I/Os that never ended leave their blocks in doubt.
+impl Drop for WorkerVerifier {
+    /// I/Os that never ended leave their blocks unknown.
     fn drop(&mut self) {
         for slot in 0..self.slots.len() {
             self.ended(slot, false, &[], 0);
         }
-        if let Some(quick) = &self.quick {
-            self.made[0] += quick.begun();
+        if let Some(fast_check) = &self.fast_check {
+            self.made[0] += fast_check.begun();
         }
         self.verifier.take(&self.figures(), self.job, &self.made);
     }

@@ -1,13 +1,13 @@
-//! Exact names for wrong blocks, from what the load is known to have written.
+//! Exact kinds of wrong blocks, found after the load from all that it is known to have written.
 
 use std::collections::{HashMap, HashSet};
 
 use content::ContentId;
 use results::model::{WrongBlock, WrongKind};
 
+use super::expected_block::Tag;
 use super::replay::{Change, Replay};
 use super::table::Table;
-use super::word::Tag;
 
 /// A block of a target.
 type Place = (u32, u64);
@@ -42,8 +42,8 @@ impl History {
     }
 }
 
-/// Makes the names of `wrong` exact: what was expected, whether a whole block is stale or misplaced, and where it belongs. Each
-/// comes with the tag that its address had.
+/// Makes `wrong` exact: the expected content, whether a whole block is stale or misplaced, and where it belongs. Each comes with
+/// the tag that its address had.
 pub(crate) fn refine(
     wrong: &mut [(WrongBlock, Tag)],
     replays: &[Replay],
@@ -57,14 +57,14 @@ pub(crate) fn refine(
     }
     for replay in replays {
         let mut start = 0;
-        let told = replay.tell(&mut |target, change| match change {
+        let complete = replay.tell(&mut |target, change| match change {
             Change::Begins(offset, ..) => start = offset,
             Change::Writes(at, length, id) if length as u64 == unit => {
                 history.writes((target as u32, start + at), id);
             }
             _ => {}
         });
-        if !told {
+        if !complete {
             return;
         }
     }

@@ -1,4 +1,7 @@
-//! Blocks that are kept until their size is taken: a sample of the census' sample, under a strictness of its own.
+//! The reservoir: a bounded sample of the census' blocks, kept with their bytes until their LZ4 size is taken.
+//!
+//! It has a sampling shift of its own on top of the census'. When it is full the shift is raised and what no longer passes is dropped
+//! (a threshold sample by hash, so that it does not depend on the order of arrival).
 
 use rustc_hash::FxHashMap as HashMap;
 
@@ -8,7 +11,7 @@ use crate::{BLOCK, Fingerprint};
 
 /// Most blocks whose LZ4 size is taken, when they are of 4096 bytes.
 pub(crate) const SIZED_BLOCKS: usize = 2048;
-/// Bytes of these that are kept until the end; of larger blocks so many fewer are, but one always.
+/// Their bytes in all; of larger blocks fewer are kept, but at least one.
 const SIZED_BYTES: usize = SIZED_BLOCKS * BLOCK;
 
 /// Most blocks of `unit` bytes whose LZ4 size is taken.
@@ -23,39 +26,39 @@ pub const fn most_sized(unit: usize) -> usize {
     }
 }
 
-/// The blocks.
-pub(super) struct Kept {
+/// The kept blocks.
+pub(super) struct Reservoir {
     /// Bytes of a block.
     unit: usize,
     shift: u32,
     places: HashMap<Fingerprint, (Name, usize)>,
-    /// Places of blocks, one behind the other. All in one piece, which the machine is asked for once.
+    /// The blocks, one after the other, in one allocation.
     bytes: Vec<u8>,
     free: Vec<usize>,
 }
 
-impl Kept {
+impl Reservoir {
     pub(super) fn new(unit: usize) -> Self {
         Self { unit, shift: 0, places: HashMap::default(), bytes: Vec::new(), free: Vec::new() }
     }
 
-    /// How strictly they are picked.
+    /// The sampling shift.
     pub(super) fn shift(&self) -> u32 {
         self.shift
     }
 
-    /// Blocks that are kept.
+    /// Number of kept blocks.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.places.len()
     }
 
-    /// Drops those that a stricter sample of the census has not.
+    /// Drops blocks that the census' sample no longer has.
     pub(super) fn tighten(&mut self, shift: u32) {
         self.retain(|name| name.passes(shift));
     }
 
-    /// Picks at least as strictly as this.
+    /// Raises the sampling shift to at least `shift`.
     pub(super) fn tighten_to(&mut self, shift: u32) {
         let shift = shift.min(MAX_SHIFT);
         if shift > self.shift {
@@ -75,7 +78,7 @@ impl Kept {
         });
     }
 
-    /// Keeps a block of the census' sample, if it is picked and not kept yet.
+    /// Keeps a block of the census' sample, if it passes the shift and is not kept yet.
     pub(super) fn keep(&mut self, name: Name, block: &[u8]) {
         if !name.is_sized(self.shift) || self.places.contains_key(&name.print) {
             return;
@@ -86,7 +89,7 @@ impl Kept {
             self.places.insert(name.print, (name, place));
         } else {
             if self.bytes.is_empty() {
-                // One more is held before it is seen that they are too many.
+                // One more than `most` is held before the shift is raised.
                 self.bytes.reserve_exact((most + 1) * self.unit);
             }
             self.places.insert(name.print, (name, self.bytes.len()));
@@ -97,7 +100,7 @@ impl Kept {
         }
     }
 
-    /// All of them, in the order of their fingerprints: random to the packer, and the same every time.
+    /// All blocks in the order of their fingerprints: a random order that is the same every time.
     pub(super) fn in_order(&self) -> impl Iterator<Item = &[u8]> {
         let mut places: Vec<_> =
             self.places.iter().map(|(print, &(_, place))| (print, place)).collect();

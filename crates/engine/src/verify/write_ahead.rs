@@ -1,4 +1,7 @@
-//! The mark that a load leaves in a state file before it writes.
+//! Write-ahead of verification: before its first write a load records in the state file that it has begun.
+//!
+//! The record says which ranges it writes. A load that ends replaces the file; of one that is killed the record stays, and who
+//! reads it next takes the blocks of these ranges as unknown.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -12,7 +15,11 @@ use crate::error::EngineError;
 
 /// Puts down at `path`, before a load writes on `ranges`, that it has begun: whoever finds that knows that it did not end. What
 /// else stands there stays as it is.
-pub(crate) fn mark(path: &Path, header: &Header, ranges: &[Range]) -> Result<(), EngineError> {
+pub(crate) fn record_begin(
+    path: &Path,
+    header: &Header,
+    ranges: &[Range],
+) -> Result<(), EngineError> {
     let failed = |error| unwritable(path, error);
     let old = match std::fs::read(path) {
         Ok(bytes) => Some(bytes),

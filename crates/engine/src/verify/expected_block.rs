@@ -1,20 +1,20 @@
-//! What the table knows of one block, in 32 bits.
+//! The expected block: what the table knows of one block, in 32 bits.
 //!
-//! From the top: a write is in flight (1), see the list of overlaps (1), changes modulo 16 (4), tag of the content (16), the
-//! lower part of the tag before it (10).
+//! From the top: a write is in flight (1 bit), several writes overlap (1; the list of overlaps knows more), number of changes modulo
+//! 16 (4), tag of the content (16), the lower part of the tag before it (10).
 
-/// A short hash of a content id, or one of the reserved states below 8.
+/// A short hash of a content id, or one of the reserved states below [`FIRST`].
 pub(crate) type Tag = u16;
 
-/// Nothing is known: nobody wrote here.
+/// Never written.
 pub(crate) const NEVER: Tag = 0;
-/// Zeros: written as such.
+/// Zeros were written.
 pub(crate) const ZERO: Tag = 1;
 /// Discarded: zeros where the device promises them, anything where not.
 pub(crate) const DISCARDED: Tag = 2;
-/// A write failed or never ended, or covered only a part: anything.
+/// Unknown: a write failed, never ended, or covered only a part.
 pub(crate) const UNCERTAIN: Tag = 3;
-/// First tag that stands for a content.
+/// The first tag of contents.
 pub(crate) const FIRST: Tag = 8;
 
 const BUSY: u32 = 1 << 31;
@@ -22,10 +22,10 @@ const MAPPED: u32 = 1 << 30;
 const CHANGES: u32 = 26;
 const TAG: u32 = 10;
 const BEFORE: u32 = (1 << TAG) - 1;
-/// What stands for "unknown" in the place of the tag before.
+/// "Unknown" in place of the tag before.
 const UNKNOWN: u16 = BEFORE as u16;
 
-/// The part of a tag that is kept after the next write: 10 bits. States stay what they are, and contents stay apart from them.
+/// The 10 bits of a tag that are kept after the next write. States stay as they are; no content maps to a state.
 #[inline]
 pub(crate) fn lower(tag: Tag) -> u16 {
     let part = tag & UNKNOWN;
@@ -38,12 +38,12 @@ pub(crate) fn lower(tag: Tag) -> u16 {
     }
 }
 
-/// What the table knows of one block.
+/// What one block must hold, as far as the table knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Word(pub u32);
+pub(crate) struct ExpectedBlock(pub u32);
 
-impl Word {
-    /// A block at rest with this content, and nothing known before it.
+impl ExpectedBlock {
+    /// No write in flight, this content, and nothing known of what was before.
     pub(crate) fn resting(tag: Tag) -> Self {
         Self(u32::from(tag) << TAG | BEFORE)
     }
@@ -54,26 +54,26 @@ impl Word {
         self.0 & BUSY != 0
     }
 
-    /// Writes overlapped: the list of overlaps knows more.
+    /// Writes overlap, or overlapped: the list of overlaps says what it may hold.
     #[inline]
     pub(crate) fn is_mapped(self) -> bool {
         self.0 & MAPPED != 0
     }
 
-    /// The content, or that of the write in flight.
+    /// Tag of the content, or of the write in flight.
     #[inline]
     pub(crate) fn tag(self) -> Tag {
         (self.0 >> TAG) as Tag
     }
 
-    /// Part of the tag of what was there before; `None` when that is not known.
+    /// The kept part of the tag before; `None` when unknown.
     #[inline]
     pub(crate) fn before(self) -> Option<u16> {
         let before = (self.0 & BEFORE) as u16;
         (before != UNKNOWN).then_some(before)
     }
 
-    /// Whether what was there before may have been the content of `tag`, or is not known.
+    /// Whether the content before may have been that of `tag`.
     #[inline]
     pub(crate) fn may_have_been(self, tag: Tag) -> bool {
         self.before().is_none_or(|before| before == lower(tag))
@@ -91,35 +91,35 @@ impl Word {
         self.changes().wrapping_sub(earlier.changes()) & 15
     }
 
-    /// This block with a write of `tag` in flight.
+    /// The same with a write of `tag` in flight.
     #[inline]
     pub(crate) fn begun(self, tag: Tag) -> Self {
         let changes = ((self.changes() + 1) & 15) << CHANGES;
         Self(BUSY | changes | u32::from(tag) << TAG | u32::from(lower(self.tag())))
     }
 
-    /// The write in flight is there; `tag` is what it left.
+    /// The same after that write has ended and left `tag`.
     #[inline]
     pub(crate) fn ended(self, tag: Tag) -> Self {
         Self(self.0 & !BUSY & !(0xffff << TAG) | u32::from(tag) << TAG)
     }
 
-    /// Overlapping writes: the tag says nothing any more.
+    /// The same with overlapping writes: its tag says nothing.
     pub(crate) fn mapped(self) -> Self {
         Self(MAPPED | ((self.changes() + 1) & 15) << CHANGES | BEFORE)
     }
 
-    /// The same with other changes.
+    /// The same with this number of changes.
     pub(crate) fn with_changes(self, changes: u32) -> Self {
         Self(self.0 & !(15 << CHANGES) | (changes & 15) << CHANGES)
     }
 
-    /// What is to be kept of it: what is in flight for ever is uncertain, what overlaps stand elsewhere.
+    /// What a state file keeps of it. A write still in flight never ended: unknown. Overlaps are kept by themselves.
     pub(crate) fn settled(self) -> Self {
         if self.is_mapped() || self.is_busy() { Self::resting(UNCERTAIN) } else { self }
     }
 
-    /// The same with nothing known before it.
+    /// The same with nothing known of what was before.
     pub(crate) fn forgetful(self) -> Self {
         Self(self.0 | BEFORE)
     }
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_write_keeps_what_it_replaces_and_counts() {
-        let start = Word(0);
+        let start = ExpectedBlock(0);
         assert_eq!((start.tag(), start.before(), start.is_busy()), (NEVER, Some(NEVER), false));
         let first = start.begun(0xabcd);
         assert!(first.is_busy() && first.tag() == 0xabcd && first.may_have_been(NEVER));

@@ -1,8 +1,8 @@
-//! Two tallies per worker, so that one is read while the other is written, without a lock.
+//! The interval recorder: a double buffer of tallies per worker, so that one is read while the other is written, without a lock.
 //!
-//! The worker writes into one bank. When an interval ends it moves to the other, if the reader has emptied
-//! that one; else it stays, and what follows counts for the interval it is in. The reader takes a bank that
-//! the worker has left, empties it and hands it back. Each side owns a bank at any moment; two counters say which.
+//! The worker records into one buffer. When an interval ends it moves to the other, if the reader has emptied that one; else it
+//! stays, and what follows counts for the interval it is in. The reader takes a buffer that the worker has left and empties it;
+//! two counters say whose each buffer is.
 
 use std::cell::UnsafeCell;
 use std::ptr::NonNull;
@@ -11,88 +11,88 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::tally::{Shape, Tally};
 
-struct Bank {
+struct IntervalTally {
     tally: Tally,
     interval: u64,
 }
 
-struct Shared {
-    banks: [UnsafeCell<Bank>; 2],
-    /// Banks that the worker has left so far; it writes into bank `left % 2`.
+struct DoubleBuffer {
+    buffers: [UnsafeCell<IntervalTally>; 2],
+    /// Buffers that the worker has left so far; it writes into buffer `left % 2`.
     left: AtomicU64,
-    /// Banks that the reader has emptied so far; never above `left`, never more than one behind it when the worker moves.
+    /// Buffers that the reader has emptied so far; never above `left`, never more than one behind it when the worker moves.
     emptied: AtomicU64,
     /// The interval that the worker's clock has reached, whether it could move or not.
     reached: AtomicU64,
 }
 
-// SAFETY: the worker touches bank `left % 2` only, and moves on only when `emptied == left`; the reader touches
-// bank `emptied % 2` only while `emptied < left`. As `left - emptied` is 0 or 1, these are never the same bank.
+// SAFETY: the worker touches buffer `left % 2` only, and moves on only when `emptied == left`; the reader touches
+// buffer `emptied % 2` only while `emptied < left`. As `left - emptied` is 0 or 1, these are never the same buffer.
 // The counters are stored with Release after the last touch and loaded with Acquire before the first.
-unsafe impl Sync for Shared {}
+unsafe impl Sync for DoubleBuffer {}
 
 /// The worker's side.
-pub(crate) struct Writer {
-    shared: Arc<Shared>,
-    /// The bank that is the worker's now, so that nothing has to be looked up per I/O.
+pub(crate) struct IntervalRecorder {
+    shared: Arc<DoubleBuffer>,
+    /// The buffer that is the worker's now, so that nothing has to be looked up per I/O.
     tally: NonNull<Tally>,
 }
 
 // SAFETY: the pointer leads into `shared`, which lives as long as this value and may be used from any thread.
-unsafe impl Send for Writer {}
+unsafe impl Send for IntervalRecorder {}
 
 /// The reader's side.
-pub(crate) struct Reader(Arc<Shared>);
+pub(crate) struct IntervalReader(Arc<DoubleBuffer>);
 
-/// Two empty banks.
-pub(crate) fn pair(shape: Shape) -> (Writer, Reader) {
-    let bank = || UnsafeCell::new(Bank { tally: Tally::new(shape), interval: 0 });
-    let shared = Arc::new(Shared {
-        banks: [bank(), bank()],
+/// Two empty buffers.
+pub(crate) fn pair(shape: Shape) -> (IntervalRecorder, IntervalReader) {
+    let buffer = || UnsafeCell::new(IntervalTally { tally: Tally::new(shape), interval: 0 });
+    let shared = Arc::new(DoubleBuffer {
+        buffers: [buffer(), buffer()],
         left: AtomicU64::new(0),
         emptied: AtomicU64::new(0),
         reached: AtomicU64::new(0),
     });
-    (Writer { tally: shared.tally(0), shared: shared.clone() }, Reader(shared))
+    (IntervalRecorder { tally: shared.tally(0), shared: shared.clone() }, IntervalReader(shared))
 }
 
-impl Shared {
-    /// Where the tally of bank `number % 2` is.
+impl DoubleBuffer {
+    /// Where the tally of buffer `number % 2` is.
     fn tally(&self, number: u64) -> NonNull<Tally> {
-        let bank = self.banks[(number % 2) as usize].get();
-        // SAFETY: the pointer of a cell is never null and points to a whole bank; no reference is made.
-        unsafe { NonNull::new_unchecked(&raw mut (*bank).tally) }
+        let buffer = self.buffers[(number % 2) as usize].get();
+        // SAFETY: the pointer of a cell is never null and points to a whole buffer; no reference is made.
+        unsafe { NonNull::new_unchecked(&raw mut (*buffer).tally) }
     }
 }
 
-impl Writer {
-    /// The bank to write into.
+impl IntervalRecorder {
+    /// The buffer to write into.
     #[inline]
     pub(crate) fn tally(&mut self) -> &mut Tally {
-        // SAFETY: this is bank `left % 2`, the worker's (see `Shared`); `&mut self` keeps this reference the only one.
+        // SAFETY: this is buffer `left % 2`, the worker's (see `DoubleBuffer`); `&mut self` keeps this reference the only one.
         unsafe { self.tally.as_mut() }
     }
 
-    /// The worker's clock has reached `interval`: what follows counts for it, if the other bank is free.
+    /// The worker's clock has reached `interval`: what follows counts for it, if the other buffer is free.
     pub(crate) fn enter(&mut self, interval: u64) {
         let left = self.shared.left.load(Ordering::Relaxed);
         if self.shared.emptied.load(Ordering::Acquire) == left {
-            // SAFETY: the reader has emptied all banks that were left, so that the other bank is nobody's.
-            unsafe { (*self.shared.banks[((left + 1) % 2) as usize].get()).interval = interval };
+            // SAFETY: the reader has emptied all buffers that were left, so that the other buffer is nobody's.
+            unsafe { (*self.shared.buffers[((left + 1) % 2) as usize].get()).interval = interval };
             self.tally = self.shared.tally(left + 1);
             self.shared.left.store(left + 1, Ordering::Release);
         }
         self.shared.reached.store(interval, Ordering::Release);
     }
 
-    /// Nothing more will be written: the last bank is handed to the reader. Gives false while it must be tried again;
+    /// Nothing more will be written: the last buffer is handed to the reader. Gives false while it must be tried again;
     /// once it gave true, nothing may be written any more.
     pub(crate) fn close(&mut self) -> bool {
         let left = self.shared.left.load(Ordering::Relaxed);
         if self.shared.emptied.load(Ordering::Acquire) != left {
             return false;
         }
-        // From here on the worker's bank is the other, which is empty: a stray write is lost, and harmless.
+        // From here on the worker's buffer is the other, which is empty: a stray write is lost, and harmless.
         self.tally = self.shared.tally(left + 1);
         self.shared.left.store(left + 1, Ordering::Release);
         self.shared.reached.store(u64::MAX, Ordering::Release);
@@ -100,15 +100,15 @@ impl Writer {
     }
 }
 
-impl Reader {
-    /// Hands the bank that the worker has left, if any, to `take` with its interval, and gives it back empty.
+impl IntervalReader {
+    /// Hands the buffer that the worker has left, if any, to `take` with its interval, and gives it back empty.
     pub(crate) fn take(&mut self, mut take: impl FnMut(u64, &Tally)) {
         let emptied = self.0.emptied.load(Ordering::Relaxed);
         if self.0.left.load(Ordering::Acquire) > emptied {
-            // SAFETY: the worker has left this bank and waits for `emptied` (see `Shared`).
-            let bank = unsafe { &mut *self.0.banks[(emptied % 2) as usize].get() };
-            take(bank.interval, &bank.tally);
-            bank.tally.clear();
+            // SAFETY: the worker has left this buffer and waits for `emptied` (see `DoubleBuffer`).
+            let buffer = unsafe { &mut *self.0.buffers[(emptied % 2) as usize].get() };
+            take(buffer.interval, &buffer.tally);
+            buffer.tally.clear();
             self.0.emptied.store(emptied + 1, Ordering::Release);
         }
     }
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_whose_reader_sleeps_stays_in_its_bank() {
+    fn a_worker_whose_reader_sleeps_stays_in_its_buffer() {
         let (mut writer, mut reader) = pair(plain(1));
         writer.tally().completed(&io(0, 1, 1));
         writer.enter(1);

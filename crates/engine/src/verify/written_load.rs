@@ -1,17 +1,17 @@
-//! What one load wrote to one target, asked backwards: which content went to an address in which pass.
+//! What one load wrote to one target, inverted: from an address to the content that it got in a pass.
 
 use content::{ContentId, Contents, Part, Source};
 use workload::{LoadSpec, OpName, Pattern, Share, Stream, divided};
 
-use super::replay::{Lane, Replay};
+use super::replay::{Replay, TargetLoad};
 
-/// Jobs that are asked whether they went to an address.
+/// Most jobs: each address is looked up in all of them.
 const JOBS: u32 = 16;
 
-/// One load on one target, asked backwards.
-pub(crate) struct Layer {
+/// The writes of one load on one target.
+pub(crate) struct WrittenLoad {
     pub(crate) contents: Contents,
-    jobs: Vec<Writer>,
+    jobs: Vec<JobWrites>,
     start: u64,
     end: u64,
     /// Passes that any job began.
@@ -21,7 +21,7 @@ pub(crate) struct Layer {
     blocks: u64,
 }
 
-struct Writer {
+struct JobWrites {
     stream: Stream,
     source: Source,
     /// I/Os of a pass, and I/Os that were begun.
@@ -29,7 +29,7 @@ struct Writer {
     made: u64,
 }
 
-/// Whether a load like `spec` can be asked backwards, in blocks of `unit` bytes.
+/// Whether the writes of `spec` can be inverted, in blocks of `unit` bytes.
 pub(crate) fn follows(spec: &LoadSpec, unit: usize) -> bool {
     let mut ops = spec.ops.names();
     let (Some(op), None) = (ops.next(), ops.next()) else { return false };
@@ -48,54 +48,55 @@ pub(crate) fn follows(spec: &LoadSpec, unit: usize) -> bool {
         && (spec.jobs == 1 || matches!(spec.share, Share::Split | Share::Parts))
 }
 
-/// Whether every job of `lane` made at least one pass of a range that it leaves no hole in.
-pub(crate) fn covers(lane: &Lane, unit: usize) -> bool {
-    let spec = &lane.spec;
-    let streams = Stream::for_jobs(spec, &lane.range, lane.seed);
+/// Whether every job of `target_load` made at least one pass of a range that it leaves no hole in.
+pub(crate) fn covers(target_load: &TargetLoad, unit: usize) -> bool {
+    let spec = &target_load.spec;
+    let streams = Stream::for_jobs(spec, &target_load.range, target_load.seed);
     let whole = |(stream, &made): (&Stream, &u64)| stream.pass_ios().is_some_and(|all| made >= all);
     let size = spec.ops.names().next().and_then(|op| spec.block_size_of(op).fixed());
     follows(spec, unit)
-        && size.is_some_and(|size| lane.range.bytes.is_multiple_of(size.0))
-        && lane.made.len() == streams.len()
-        && streams.iter().zip(&lane.made).all(whole)
+        && size.is_some_and(|size| target_load.range.bytes.is_multiple_of(size.0))
+        && target_load.made.len() == streams.len()
+        && streams.iter().zip(&target_load.made).all(whole)
 }
 
-impl Layer {
-    /// What `lane`, number `target` of `replay`, wrote; `None` when that cannot be asked backwards.
-    pub(crate) fn of(replay: &Replay, target: usize, lane: &Lane) -> Option<Self> {
-        let spec = &lane.spec;
+impl WrittenLoad {
+    /// What `target_load`, number `target` of `replay`, wrote; `None` when that cannot be inverted.
+    pub(crate) fn of(replay: &Replay, target: usize, target_load: &TargetLoad) -> Option<Self> {
+        let spec = &target_load.spec;
         let unit = spec.content.unit();
         if !follows(spec, unit) {
             return None;
         }
-        let blocks = lane.range.bytes / unit as u64;
+        let blocks = target_load.range.bytes / unit as u64;
         let part = Part { generator: target as u16, jobs: spec.jobs, blocks };
         let contents = Contents::new(&spec.content, replay.seed(), part).ok()?;
-        let streams = Stream::for_jobs(spec, &lane.range, lane.seed);
-        let writer = |((job, stream), &made): ((u32, Stream), &u64)| {
+        let streams = Stream::for_jobs(spec, &target_load.range, target_load.seed);
+        let job_writes = |((job, stream), &made): ((u32, Stream), &u64)| {
             let share = stream.pass_ios()?;
-            Some(Writer { stream, source: contents.source(job), share, made })
+            Some(JobWrites { stream, source: contents.source(job), share, made })
         };
-        let jobs: Vec<_> = (0..).zip(streams).zip(&lane.made).map(writer).collect::<Option<_>>()?;
+        let jobs: Vec<_> =
+            (0..).zip(streams).zip(&target_load.made).map(job_writes).collect::<Option<_>>()?;
         let passes = jobs.iter().map(|job| job.made.div_ceil(job.share.max(1))).max();
         let op: OpName = spec.ops.names().next()?;
         let size = spec.block_size_of(op).fixed()?.0;
-        let (start, end) = (lane.range.start, lane.range.end());
+        let (start, end) = (target_load.range.start, target_load.range.end());
         let (passes, blocks) = (passes.unwrap_or(0) as u32, size / unit as u64);
         Some(Self { jobs, start, end, passes, unit: unit as u64, blocks, contents })
     }
 
-    /// What it wrote, where that is one pass from the start of a range on, of contents that follow each other.
-    pub(crate) fn row(&self) -> Option<Row> {
+    /// All it wrote, where that is one sequential pass of one job with consecutive ids.
+    pub(crate) fn id_run(&self) -> Option<IdRun> {
         let ([job], 1) = (&self.jobs[..], self.passes) else { return None };
         let ((start, size), first) = job.stream.row().zip(job.source.row())?;
         let end = (start + job.made.min(job.share) * size).min(self.end);
-        Some(Row { start, end, unit: self.unit, first })
+        Some(IdRun { start, end, unit: self.unit, first })
     }
 
-    /// Whether a load that has not begun writes no block twice: then its I/Os may end in any order.
-    pub(crate) fn is_one_pass(lane: &Lane) -> bool {
-        let streams = Stream::for_jobs(&lane.spec, &lane.range, lane.seed);
+    /// Whether a load writes no block twice: then its I/Os may end in any order.
+    pub(crate) fn is_one_pass(target_load: &TargetLoad) -> bool {
+        let streams = Stream::for_jobs(&target_load.spec, &target_load.range, target_load.seed);
         let once = |stream: &Stream| {
             stream.total_ios().zip(stream.pass_ios()).is_some_and(|(all, pass)| all <= pass)
         };
@@ -113,7 +114,7 @@ impl Layer {
     /// The content that the block at `offset` got in a pass.
     #[inline]
     fn id_in(&self, pass: u32, offset: u64) -> Option<ContentId> {
-        let went = |job: &Writer| job.stream.index_in_pass(pass, offset);
+        let went = |job: &JobWrites| job.stream.index_in_pass(pass, offset);
         let (job, index) = self.jobs.iter().find_map(|job| Some((job, went(job)?)))?;
         let number = u64::from(pass) * job.share + index;
         if number >= job.made {
@@ -125,9 +126,9 @@ impl Layer {
     }
 }
 
-/// Blocks of contents whose ids follow each other, on one stretch of a target.
+/// A stretch of a target whose blocks have consecutive content ids.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Row {
+pub(crate) struct IdRun {
     start: u64,
     end: u64,
     /// Bytes of a block.
@@ -136,7 +137,7 @@ pub(crate) struct Row {
     first: ContentId,
 }
 
-impl Row {
+impl IdRun {
     /// The content of the block at `offset`, if it is one of them.
     #[inline]
     pub(crate) fn id_at(&self, offset: u64) -> Option<ContentId> {

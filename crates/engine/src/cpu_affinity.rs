@@ -1,19 +1,19 @@
-//! The CPUs that workers are held on.
+//! CPU affinity: the CPUs that workers are pinned to.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use workload::Cpus;
 
-use crate::error::{EngineError, Kind};
+use crate::error::{EngineError, ErrorKind};
 
-/// CPUs that this process may use, and that a load's workers are to be held on.
+/// CPUs that this process may use, and that a load's workers are pinned to.
 #[derive(Debug, Clone)]
-pub(crate) struct Place(Cpus);
+pub(crate) struct CpuAffinity(Cpus);
 
-impl Place {
-    /// Where a load asks to be held. Refuses what the kernel would take without a word: a set of which only a part is there.
+impl CpuAffinity {
+    /// The CPUs that a load asks for. Refuses a set of which only a part is allowed; the kernel would pin to that part silently.
     pub(crate) fn of(asked: Option<&Cpus>) -> Result<Option<Self>, EngineError> {
         let Some(asked) = asked else { return Ok(None) };
-        let refused = |what: String, help: String| EngineError::new(Kind::Usage, what, help);
+        let refused = |what: String, help: String| EngineError::new(ErrorKind::Usage, what, help);
         let allowed = sched_getaffinity(None).map_err(|error| {
             refused(format!("Workers cannot be held on CPUs {asked}"), "leave cpus out".into())
                 .because(error)
@@ -31,13 +31,13 @@ impl Place {
         Ok(Some(Self(asked.clone())))
     }
 
-    /// Holds the calling thread there.
-    pub(crate) fn hold_this_thread(&self) -> Result<(), EngineError> {
+    /// Pins the calling thread.
+    pub(crate) fn pin_this_thread(&self) -> Result<(), EngineError> {
         let mut set = CpuSet::new();
         self.0.numbers().for_each(|cpu| set.set(cpu));
         sched_setaffinity(None, &set).map_err(|error| {
             let what = format!("A worker cannot be held on CPUs {}", self.0);
-            EngineError::new(Kind::Environment, what, "leave cpus out").because(error)
+            EngineError::new(ErrorKind::Environment, what, "leave cpus out").because(error)
         })
     }
 
@@ -62,17 +62,17 @@ mod tests {
         let allowed = sched_getaffinity(None).unwrap();
         let first = (0..CpuSet::MAX_CPU).find(|&cpu| allowed.is_set(cpu)).unwrap();
         let asked: Cpus = [first].into_iter().collect();
-        let place = Place::of(Some(&asked)).unwrap().unwrap();
+        let affinity = CpuAffinity::of(Some(&asked)).unwrap().unwrap();
         let held = std::thread::spawn(move || {
-            place.hold_this_thread().unwrap();
+            affinity.pin_this_thread().unwrap();
             let now = sched_getaffinity(None).unwrap();
             (0..CpuSet::MAX_CPU).filter(|&cpu| now.is_set(cpu)).collect::<Cpus>()
         });
         assert_eq!(held.join().unwrap(), asked);
         let beyond: Cpus = [first, CpuSet::MAX_CPU - 1].into_iter().collect();
-        let error = Place::of(Some(&beyond)).unwrap_err();
+        let error = CpuAffinity::of(Some(&beyond)).unwrap_err();
         assert!(error.to_string().contains("may not use 1023"), "{error}");
         assert!(error.help().starts_with("name CPUs among"), "{}", error.help());
-        assert!(Place::of(None).unwrap().is_none());
+        assert!(CpuAffinity::of(None).unwrap().is_none());
     }
 }

@@ -12,7 +12,7 @@ const SPREAD: f64 = 2.0;
 
 /// Watches one metric of a load.
 #[derive(Debug)]
-pub(crate) struct Settling {
+pub(crate) struct SteadyDetector {
     asked: Steady,
     rule: SteadyRule,
     /// The newest values, one an interval; at most a window.
@@ -21,7 +21,7 @@ pub(crate) struct Settling {
     settled_ns: Option<u64>,
 }
 
-impl Settling {
+impl SteadyDetector {
     /// What the load asks for; `None` when it does not.
     pub(crate) fn of(spec: &LoadSpec) -> Option<Self> {
         let asked = spec.steady?;
@@ -123,14 +123,14 @@ mod tests {
         }
     }
 
-    fn settling(rule: &str) -> Settling {
+    fn steady_detector(rule: &str) -> SteadyDetector {
         let steady = Some(rule.parse().unwrap());
-        Settling::of(&LoadSpec { steady, ..LoadSpec::default() }).unwrap()
+        SteadyDetector::of(&LoadSpec { steady, ..LoadSpec::default() }).unwrap()
     }
 
     #[test]
     fn a_load_settles_when_a_whole_window_keeps_the_rule_and_says_when() {
-        let mut s = settling("iops:5%:5s");
+        let mut s = steady_detector("iops:5%:5s");
         // Two operations an interval: their sum is judged.
         let series = [500, 400, 300, 200, 100, 101, 99, 100, 100];
         let rows = |i: usize| [row(10 + i as u64, series[i] - 50, 7), row(10 + i as u64, 50, 7)];
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn one_that_never_settled_says_so() {
-        let mut s = settling("latency:5%:5s");
+        let mut s = steady_detector("latency:5%:5s");
         let rows: Vec<_> = (0..20).map(|i| row(i, 100, 1_000 + 200 * i)).collect();
         assert!(!s.see(&rows, 0));
         assert_eq!(s.facts().settled_ns, None);
@@ -154,12 +154,12 @@ mod tests {
     #[test]
     fn intervals_in_which_nothing_ended_settle_nothing() {
         for rule in ["iops:5%:5s", "throughput:5%:5s", "latency:5%:5s", "p99:5%:5s"] {
-            let mut s = settling(rule);
+            let mut s = steady_detector(rule);
             let rows: Vec<_> = (0..9).map(|i| row(i, 0, 0)).collect();
             assert!(!s.see(&rows, 0), "{rule}");
             let rows: Vec<_> = (9..20).map(|i| row(i, 7, 5)).collect();
             assert!(s.see(&rows, 0), "{rule}");
         }
-        assert!(Settling::of(&LoadSpec::default()).is_none());
+        assert!(SteadyDetector::of(&LoadSpec::default()).is_none());
     }
 }

@@ -1,17 +1,17 @@
-//! The bytes of contents, of this load and of those before it.
+//! All contents that blocks may hold: those of this load and of loads before it, and the bytes of each.
 
 use std::sync::Arc;
 
-use content::{BLOCK, ContentId, Contents, Generator, Layout, Look};
+use content::{BLOCK, BlockCheck, ContentId, Contents, Generator, Layout};
 
-/// Knows what bytes its ids stand for.
-pub trait Maker: Send + Sync {
-    /// The content that the head of `block` names.
+/// Contents by id: their bytes, and the id of a block's bytes.
+pub trait BlockContents: Send + Sync {
+    /// The id that the head of `block` names.
     fn identify(&self, block: &[u8]) -> Option<ContentId> {
         content::identify(block)
     }
 
-    /// The content that `block` holds whole.
+    /// The id of `block`, if all of its bytes are that content's.
     #[inline]
     fn whole(&self, block: &[u8]) -> Option<ContentId> {
         self.identify(block).filter(|&id| self.matches(id, block))
@@ -20,23 +20,23 @@ pub trait Maker: Send + Sync {
     /// Whether `block` holds the bytes of `id`.
     fn matches(&self, id: ContentId, block: &[u8]) -> bool;
 
-    /// How its blocks are looked at, where they differ in nothing but their id.
-    fn look(&self) -> Option<Look> {
+    /// The fast check of its blocks, where they differ in nothing but their id.
+    fn block_check(&self) -> Option<BlockCheck> {
         None
     }
 
     /// Fills `block` with the bytes of `id`.
     fn fill(&self, id: ContentId, block: &mut [u8]);
 
-    /// Whether it is this one that makes `id`.
+    /// Whether `id` is one of these contents.
     fn makes(&self, id: ContentId) -> bool;
 }
 
 /// Contents that differ in nothing but their id: all have one layout.
 #[derive(Debug, Clone, Copy)]
-pub struct Plain(pub Layout);
+pub struct OneLayout(pub Layout);
 
-impl Maker for Plain {
+impl BlockContents for OneLayout {
     fn whole(&self, block: &[u8]) -> Option<ContentId> {
         Generator::best().whole(self.0, block)
     }
@@ -45,8 +45,8 @@ impl Maker for Plain {
         Generator::best().matches(id, self.0, block).is_ok()
     }
 
-    fn look(&self) -> Option<Look> {
-        Some(Look::new(Generator::best(), self.0, BLOCK))
+    fn block_check(&self) -> Option<BlockCheck> {
+        Some(BlockCheck::new(Generator::best(), self.0, BLOCK))
     }
 
     fn fill(&self, id: ContentId, block: &mut [u8]) {
@@ -58,7 +58,7 @@ impl Maker for Plain {
     }
 }
 
-impl Maker for Contents {
+impl BlockContents for Contents {
     fn identify(&self, block: &[u8]) -> Option<ContentId> {
         Contents::identify(self, block)
     }
@@ -71,8 +71,8 @@ impl Maker for Contents {
         Contents::matches(self, id, block).is_ok()
     }
 
-    fn look(&self) -> Option<Look> {
-        Contents::look(self)
+    fn block_check(&self) -> Option<BlockCheck> {
+        Contents::block_check(self)
     }
 
     fn fill(&self, id: ContentId, block: &mut [u8]) {
@@ -86,22 +86,22 @@ impl Maker for Contents {
 
 /// All contents that may stand on the targets of a load: of each target, then of loads before it.
 #[derive(Clone)]
-pub struct Makers(Vec<Arc<dyn Maker>>);
+pub struct KnownContents(Vec<Arc<dyn BlockContents>>);
 
-impl Makers {
-    /// Contents of this maker alone.
-    pub fn of(maker: impl Maker + 'static) -> Self {
-        Self(vec![Arc::new(maker)])
+impl KnownContents {
+    /// These contents alone.
+    pub fn of(block_contents: impl BlockContents + 'static) -> Self {
+        Self(vec![Arc::new(block_contents)])
     }
 
-    /// Contents of these makers: one for each target, then those of earlier loads.
-    pub fn new(makers: Vec<Arc<dyn Maker>>) -> Self {
-        Self(makers)
+    /// Contents of each target, then those of earlier loads.
+    pub fn new(known_contents: Vec<Arc<dyn BlockContents>>) -> Self {
+        Self(known_contents)
     }
 
-    /// How blocks of the first one's contents are looked at, where these differ in nothing but their id.
-    pub(super) fn look(&self) -> Option<Look> {
-        self.0.first()?.look()
+    /// The fast check of the first target's contents, where there is one.
+    pub(super) fn block_check(&self) -> Option<BlockCheck> {
+        self.0.first()?.block_check()
     }
 
     /// The content that `block` holds, whole; that of target `target` first. `None` when it is not whole.
@@ -116,27 +116,28 @@ impl Makers {
 
     #[cold]
     fn whole_of_others(&self, block: &[u8]) -> Option<ContentId> {
-        self.0.iter().find_map(|maker| maker.whole(block))
+        self.0.iter().find_map(|block_contents| block_contents.whole(block))
     }
 
-    /// What the makers take `block` for, by its head or its tail, and be it spoilt elsewhere.
+    /// Ids that head or tail of `block` name, even if it is wrong elsewhere.
     pub(crate) fn named(&self, block: &[u8]) -> impl Iterator<Item = ContentId> {
-        self.0.iter().filter_map(|maker| maker.identify(block))
+        self.0.iter().filter_map(|block_contents| block_contents.identify(block))
     }
 
-    /// The bytes of `id`, `length` of them, as each maker would make them; those that make it, if any do.
+    /// `length` bytes of `id`, from each of the contents that have it; from all when none has.
     pub(crate) fn made(&self, id: ContentId, length: usize) -> Vec<Vec<u8>> {
-        let made = |maker: &Arc<dyn Maker>| {
+        let made = |block_contents: &Arc<dyn BlockContents>| {
             let mut block = vec![0; length];
-            maker.fill(id, &mut block);
+            block_contents.fill(id, &mut block);
             block
         };
-        let own: Vec<_> = self.0.iter().filter(|maker| maker.makes(id)).map(made).collect();
+        let own: Vec<_> =
+            self.0.iter().filter(|block_contents| block_contents.makes(id)).map(made).collect();
         if own.is_empty() { self.0.iter().map(made).collect() } else { own }
     }
 
-    /// Whether any of them makes `id`.
+    /// Whether any of them has `id`.
     pub(crate) fn make(&self, id: ContentId) -> bool {
-        id == ContentId::ZERO || self.0.iter().any(|maker| maker.makes(id))
+        id == ContentId::ZERO || self.0.iter().any(|block_contents| block_contents.makes(id))
     }
 }

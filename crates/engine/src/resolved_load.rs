@@ -1,4 +1,7 @@
-//! A load on a given target, in numbers: what the backends share.
+//! The resolved load: a load on targets of known size, in numbers.
+//!
+//! It is computed once from the [`Load`] and the sizes of its targets. The backends read depth, block size, times and amounts from
+//! it, and it makes the jobs, the sampling queues and the census, sized for what will be written.
 
 use content::{Contents, Domain, Part, Scope};
 use reduce::Addresses;
@@ -6,63 +9,63 @@ use units::Bytes;
 use workload::{Amount, LoadSpec, Range, Stream};
 
 use crate::census::{AHEAD, QUEUED_BYTES, QUEUED_NAMES, SAMPLE};
-use crate::error::{EngineError, Kind};
+use crate::error::{EngineError, ErrorKind};
 use crate::event::Progress;
 use crate::job::{Job, MakeFill};
 use crate::load::Load;
 use crate::memory::zeroed;
-use crate::pressed::{Room, Shift};
-use crate::sample::{Common, Rooms, Sampler};
+use crate::sample::{BlockSampler, Capacities, SharedSampling};
+use crate::spsc_queue::{Capacity, Shift};
 use crate::tally::Shape;
-use crate::verify::Lane;
+use crate::verify::TargetLoad;
 
-/// Most addresses of which it is told what they hold: 1 GiB of memory, taken where it is written (16 TiB in blocks of 4 KiB).
+/// Most addresses whose content is tracked: 2 bits each make 1 GiB, allocated where it is written (16 TiB in blocks of 4 KiB).
 const MOST_ADDRESSES: u64 = 1 << 32;
 
 /// A load on a target of known size.
 #[derive(Debug, Clone)]
-pub(crate) struct Outline {
+pub(crate) struct ResolvedLoad {
     /// The part of each target that is used.
     pub ranges: Vec<Range>,
     /// The content of each target.
     pub contents: Vec<Contents>,
-    /// Targets as they were given.
+    /// Targets as the user named them.
     pub targets: Vec<String>,
-    /// Operations as given, in the order of their indices.
+    /// Names of the operations; the place is the operation's index.
     pub names: Vec<String>,
     pub stage: usize,
     pub jobs: usize,
     pub depth: usize,
     pub block_bytes: usize,
     pub interval_ns: u64,
-    /// Time that is measured, the ramp left out.
+    /// Measured time, without the ramp.
     pub duration_ns: Option<u64>,
     /// Time at the start that is not measured, nanoseconds.
     pub ramp_ns: u64,
-    /// I/Os that are submitted together, at least.
+    /// Least I/Os that are submitted together.
     pub batch: usize,
     pub writes: bool,
-    /// What all jobs do together; `None` when only time ends the load.
+    /// I/Os and bytes of all jobs together; `None` when only time ends the load.
     amount: Option<Amount>,
-    /// Bytes of a block of content.
+    /// Bytes of a block of content (4096, unless the spec says otherwise).
     pub unit: usize,
-    /// Whether all I/Os are whole blocks of content.
+    /// Whether every I/O is a whole number of content blocks.
     whole: bool,
-    /// Whether all writes begin where such a block does.
+    /// Whether every write begins at the start of a content block.
     aligned: bool,
-    /// Whether content is asked for of what the addresses hold.
+    /// Whether the content's shares are of what the addresses hold (live scope), not of what is written.
     live: bool,
     /// Share of writes among I/Os, 0 to 1.
     write_share: f64,
 }
 
-impl Outline {
-    /// `load` on targets of these sizes, whose I/O must be aligned to so many bytes.
+impl ResolvedLoad {
+    /// `load` on targets with these sizes and I/O alignments, both in bytes.
     pub(crate) fn of(load: &Load, sizes: &[(Bytes, u64)]) -> Result<Self, EngineError> {
         let spec = &load.spec;
         let unfit = |object: &str, error: workload::WorkloadError| {
             let help = error.help();
-            EngineError::new(Kind::Usage, format!("The load does not fit {object}"), help)
+            EngineError::new(ErrorKind::Usage, format!("The load does not fit {object}"), help)
                 .because(error)
         };
         let targets: Vec<_> = load.targets.iter().map(|aim| aim.target.name()).collect();
@@ -75,7 +78,7 @@ impl Outline {
         let ranges: Vec<_> = targets.iter().zip(sizes).map(range).collect::<Result<_, _>>()?;
         let writes = spec.ops.shares().filter(|(op, _)| op.is_write());
         let write_share = writes.map(|(_, share)| share.fraction()).sum();
-        let outline = Self {
+        let resolved = Self {
             targets,
             contents: contents(load, &ranges)?,
             ranges,
@@ -102,27 +105,27 @@ impl Outline {
             live: spec.content.scope == Scope::Live,
             write_share,
         };
-        let amounts = outline.ranges.iter().enumerate();
-        let amounts = amounts.map(|(at, range)| outline.part(load, at).amount(range));
+        let amounts = resolved.ranges.iter().enumerate();
+        let amounts = amounts.map(|(at, range)| resolved.part(load, at).amount(range));
         let amount = amounts.reduce(|a, b| {
             let (a, b) = a.zip(b)?;
             Some(Amount { ios: a.ios + b.ios, bytes: a.bytes + b.bytes })
         });
-        Ok(Self { amount: amount.flatten(), ..outline })
+        Ok(Self { amount: amount.flatten(), ..resolved })
     }
 
-    /// What is to be done on the target of that place: of amounts, its share.
+    /// The spec of target number `target`: amounts are divided by the targets' shares.
     fn part(&self, load: &Load, target: usize) -> LoadSpec {
         let all: f64 = load.targets.iter().map(|aim| aim.share.0).sum();
         load.spec.part(load.targets[target].share.0 / all)
     }
 
-    /// Bytes of all targets together that are used.
+    /// Bytes that are used, over all targets.
     pub(crate) fn bytes(&self) -> Bytes {
         Bytes(self.ranges.iter().map(|range| range.bytes).sum())
     }
 
-    /// What recording keeps apart.
+    /// By what the recorders split their counts.
     pub(crate) fn shape(&self, load: &Load) -> Shape {
         Shape {
             operations: self.names.len(),
@@ -133,7 +136,7 @@ impl Outline {
         }
     }
 
-    /// Blocks of content that will be written, about; `None` when time may end the load before.
+    /// Estimate of the content blocks that will be written; `None` when time may end the load first.
     pub(crate) fn content_blocks(&self) -> Option<u64> {
         if !self.writes {
             return Some(0);
@@ -142,19 +145,19 @@ impl Outline {
         Some((amount.bytes as f64 / self.unit as f64 * self.write_share) as u64)
     }
 
-    /// How much is queued between one job and the census. Where the amount is known, all blocks to be sized have room, so that which they are
-    /// does not hang on how fast the census is.
-    pub(crate) fn rooms(&self) -> Rooms {
+    /// Capacities of the queues between one job and the census. Where the amount is known there is room for every block to be
+    /// sized, so that the choice of these blocks does not depend on the speed of the census thread.
+    pub(crate) fn capacities(&self) -> Capacities {
         let (known, jobs) = (self.content_blocks(), self.jobs.max(1));
         let blocks = known.map_or(usize::MAX, |blocks| (blocks as usize).max(1));
         let names = (QUEUED_NAMES / jobs).max(64);
         let few = (QUEUED_BYTES / self.unit / jobs).max(16 * reduce::BLOCK / self.unit).max(1);
-        // Twice as many as it is on the mean.
+        // Twice the mean: jobs do not get equal parts of the sample.
         let most = (2 * reduce::most_sized(self.unit) / jobs).max(few);
         let sized = if known.is_some() { most } else { few };
-        Rooms {
-            names: Room { places: blocks.min(names), bytes: 0, holds_all: blocks <= names },
-            blocks: Room {
+        Capacities {
+            names: Capacity { places: blocks.min(names), bytes: 0, holds_all: blocks <= names },
+            blocks: Capacity {
                 places: blocks.min(sized),
                 bytes: self.unit,
                 holds_all: known.is_some(),
@@ -163,39 +166,40 @@ impl Outline {
         }
     }
 
-    /// Blocks of the beginning that one job keeps: of those that VDO's packer would see.
+    /// First blocks that one job keeps, for the census to pack in order; none where VDO's packer would not see the blocks (it
+    /// takes 4096 bytes at a time).
     fn kept_of_the_beginning(&self, blocks: usize, jobs: usize) -> usize {
         let packed = self.writes && self.whole && self.unit == reduce::BLOCK;
         if packed { reduce::BEGINNING.div_ceil(jobs).min(blocks) } else { 0 }
     }
 
-    /// Whether every written buffer is a whole number of blocks, so that what was achieved can be measured.
+    /// Whether every written buffer is a whole number of blocks: only then can the achieved content be measured.
     pub(crate) fn blocks_are_whole(&self) -> bool {
         self.whole
     }
 
-    /// By how many halvings more of what the addresses hold is looked at than of what is written: in the written scope nothing is asked
-    /// of that.
+    /// By how many halvings the sample of live blocks is larger than that of written ones; 0 in the written scope, which asks
+    /// nothing of live blocks.
     pub(crate) fn ahead(&self) -> u32 {
         if self.live { AHEAD } else { 0 }
     }
 
-    /// What samplers share.
-    pub(crate) fn sampling(&self) -> Common {
+    /// State that the samplers of all jobs share.
+    pub(crate) fn sampling(&self) -> SharedSampling {
         let blocks = self.content_blocks();
         let planned = Shift::picking(SAMPLE << self.ahead(), blocks).get();
         let sampled = blocks.map(|blocks| blocks >> planned);
         let sizes = Shift::picking(reduce::most_sized(self.unit) as u64, sampled);
-        Common::new(planned, sizes, std::sync::Arc::new(self.addresses()))
+        SharedSampling::new(planned, sizes, std::sync::Arc::new(self.addresses()))
     }
 
     /// A census of what is written, and of what the addresses hold.
-    pub(crate) fn census(&self, common: &Common) -> reduce::Census {
+    pub(crate) fn census(&self, common: &SharedSampling) -> reduce::Census {
         reduce::Census::of_blocks(self.unit, SAMPLE as usize)
             .and_live(common.addresses.clone(), self.ahead())
     }
 
-    /// Room to tell what each address holds; none where nothing is written, blocks have no addresses, or memory does not suffice.
+    /// The map of what each address holds; empty where nothing is written, blocks do not lie on addresses, or memory is short.
     fn addresses(&self) -> Addresses {
         let blocks = self.first_addresses().1;
         if !(self.writes && self.whole && self.aligned) || blocks > MOST_ADDRESSES {
@@ -205,7 +209,7 @@ impl Outline {
         words.map(|words| Addresses::over(words, self.jobs == 1)).unwrap_or_default()
     }
 
-    /// The address of each target's first block of content, and how many addresses there are.
+    /// Addresses count content blocks over all targets: the first of each target, and how many there are.
     fn first_addresses(&self) -> (Vec<u64>, u64) {
         let mut next = 0;
         let first = |range: &Range| {
@@ -217,11 +221,11 @@ impl Outline {
         (firsts, next)
     }
 
-    /// One job for each sampler.
+    /// The jobs, one for each sampler.
     pub(crate) fn make_jobs(
         &self,
         load: &Load,
-        samplers: Vec<Sampler>,
+        samplers: Vec<BlockSampler>,
         make: MakeFill,
     ) -> Vec<Job> {
         let streams = |target: usize| {
@@ -240,32 +244,32 @@ impl Outline {
         (0..).zip(samplers).map(job).collect()
     }
 
-    /// What is done on each target, for who wants to make it again.
-    pub(crate) fn lanes(&self, load: &Load) -> Vec<Lane> {
-        let lane = |(target, &range): (usize, &Range)| Lane {
+    /// What the load does on each target, for verification to replay.
+    pub(crate) fn target_loads(&self, load: &Load) -> Vec<TargetLoad> {
+        let target_load = |(target, &range): (usize, &Range)| TargetLoad {
             spec: self.part(load, target),
             seed: load.seed_of(target),
             range,
             made: Vec::new(),
         };
-        self.ranges.iter().enumerate().map(lane).collect()
+        self.ranges.iter().enumerate().map(target_load).collect()
     }
 
-    /// How far the load has come when `bytes` are done after `elapsed_ns`.
+    /// Progress when `bytes` are done after `elapsed_ns`.
     pub(crate) fn progress(&self, elapsed_ns: u64, bytes: u64) -> Progress {
         let total = self.amount.map(|amount| amount.bytes);
         Progress::of(elapsed_ns, self.duration_ns, bytes, total)
     }
 }
 
-/// The content of each target: of its own, or one for all.
+/// The content of each target: one of its own, or one that all share (domain `all`).
 fn contents(load: &Load, ranges: &[Range]) -> Result<Vec<Contents>, EngineError> {
     let spec = &load.spec.content;
     let make = |generator: u16, bytes: u64| {
         let part = Part { generator, jobs: load.spec.jobs, blocks: bytes / spec.unit() as u64 };
         Contents::new(spec, load.seed, part).map_err(|error| {
             let help = error.help();
-            EngineError::new(Kind::Usage, "The content cannot be written", help).because(error)
+            EngineError::new(ErrorKind::Usage, "The content cannot be written", help).because(error)
         })
     };
     if spec.domain == Domain::All {

@@ -1,40 +1,37 @@
-//! What comes next, found for a row of blocks at a time.
+//! Look-ahead: the ids and roots of the next blocks of a job, found for a row of them at a time.
 //!
-//! Stores leave the processor in order, and only after all that was asked for before them is done. So while one block's stores drain,
-//! there is time for some fifty cycles of other work and no more: what takes longer holds up the stores of the next block. An id takes
-//! that long by itself. Found in a row, ids wait for each other no more than they must, and the bytes of a block for none.
+//! Stores retire in order, so while one block's stores drain the processor can do some fifty cycles of other work; more delays the
+//! next block's stores. Finding one id takes about that long; found in a row, ids overlap, and no block waits for its id.
 
+use crate::next_block::ROW;
 use crate::{ContentId, Contents, Root};
 
-/// Positions of a row. Blocks take longer with rows of 8 and of 32.
-pub(crate) const ROW: usize = 16;
-
-/// Where nobody gets to.
+/// A position that no job reaches.
 const NOWHERE: u64 = 1 << 63;
 
-/// The contents at some positions in a row.
+/// The contents of one row of positions.
 #[derive(Debug, Clone)]
-pub(crate) struct Ahead {
+pub(crate) struct LookAhead {
     /// The first position.
     start: u64,
     ids: [ContentId; ROW],
     roots: [Root; ROW],
 }
 
-impl Ahead {
-    /// Of no position.
+impl LookAhead {
+    /// An empty row.
     pub fn none() -> Self {
         Self { start: NOWHERE, ids: [ContentId::ZERO; ROW], roots: [Root::default(); ROW] }
     }
 
-    /// The place of `position` in the row, where it is in there.
+    /// The place of `position` in the row, if it is in it.
     #[inline]
     pub fn place_of(&self, position: u64) -> Option<usize> {
         let place = position.wrapping_sub(self.start);
         (place < ROW as u64).then_some(place as usize)
     }
 
-    /// The contents from position `start` on, which `find` tells.
+    /// Refills the row from position `start` on; `find` gives the ids.
     #[inline]
     pub fn refill(
         &mut self,
@@ -47,7 +44,7 @@ impl Ahead {
         contents.roots(&self.ids, &mut self.roots);
     }
 
-    /// One content that has no position, at place 0.
+    /// Holds one content that has no position, at place 0.
     #[inline]
     pub fn only(&mut self, id: ContentId, contents: &Contents) {
         self.start = NOWHERE;

@@ -1,23 +1,23 @@
-//! A bounded queue from one thread to another that asks for less the fuller it gets.
+//! A bounded single-producer single-consumer (SPSC) queue with back-pressure, for entries of a nested sample.
 //!
-//! What is put in belongs to nested samples. From half full on, the sender makes all senders pick more strictly, step by step, so that a
-//! receiver that is behind gets time: the sample loses a half where a full queue would cost it far more.
+//! A worker puts entries in, the census thread takes them out; nobody blocks or locks. From half full on the sender raises the
+//! shared sampling shift step by step, so that all workers sample less: halving the sample costs less than dropping entries.
 
 use std::cell::UnsafeCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
-/// How strictly all senders pick now.
+/// The sampling shift that all senders share: one content in 2^shift is sampled. It only grows.
 #[derive(Clone)]
 pub(crate) struct Shift(Arc<AtomicU32>);
 
 impl Shift {
-    /// The shift that picks everything.
+    /// Shift 0: every content.
     pub(crate) fn none() -> Self {
         Self(Arc::new(AtomicU32::new(0)))
     }
 
-    /// The shift that picks at most `limit` of `blocks` blocks, if all are different.
+    /// The least shift that leaves at most `limit` of `blocks` distinct blocks.
     pub(crate) fn picking(limit: u64, blocks: Option<u64>) -> Self {
         let blocks = blocks.unwrap_or(0);
         let shift = (0..reduce::MAX_SHIFT).find(|s| blocks >> s <= limit);
@@ -29,32 +29,32 @@ impl Shift {
         self.0.load(Ordering::Acquire)
     }
 
-    /// At least `shift` from now on.
+    /// Raises the shift to at least `shift`.
     pub(crate) fn raise(&self, shift: u32) {
         self.0.fetch_max(shift.min(reduce::MAX_SHIFT), Ordering::AcqRel);
     }
 }
 
-/// How much a queue holds.
+/// Capacity of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Room {
-    /// Places, one at least; made a power of two.
+pub(crate) struct Capacity {
+    /// Places, at least one; rounded up to a power of two.
     pub places: usize,
-    /// Bytes beside the entry of each place.
+    /// Payload bytes that each place has beside its entry.
     pub bytes: usize,
-    /// Whether hardly more than these places will ever be put in, so that nobody is to become stricter before they are full.
+    /// Whether all that is expected fits: then there is no back-pressure before the queue is full.
     pub holds_all: bool,
 }
 
 struct Queue<T> {
     entries: Box<[UnsafeCell<T>]>,
-    /// The bytes of all places, one behind the other.
+    /// The payloads of all places, one after the other.
     bytes: Box<[UnsafeCell<u8>]>,
-    /// Bytes of a place.
+    /// Payload bytes of a place.
     each: usize,
-    /// Ever put in; written by the sender.
+    /// Entries ever put in; written by the sender.
     put: AtomicUsize,
-    /// Ever taken out; written by the receiver.
+    /// Entries ever taken out; written by the receiver.
     taken: AtomicUsize,
     closed: AtomicBool,
 }
@@ -79,38 +79,42 @@ impl<T> Queue<T> {
     }
 }
 
-/// The mark of a queue that need never make anybody stricter.
+/// The mark of a queue without back-pressure.
 const NEVER: usize = usize::MAX;
 
-/// The side that puts in.
+/// The producer's side.
 pub(crate) struct Sender<T> {
     queue: Arc<Queue<T>>,
     pub shift: Shift,
-    /// Places used when it next makes the picking stricter.
+    /// Fill level at which the shift is raised next.
     mark: usize,
 }
 
-/// The side that takes out.
+/// The consumer's side.
 pub(crate) struct Receiver<T>(Arc<Queue<T>>);
 
-/// A queue whose sender raises `shift`; `fill` is written into each entry now, so that no page is touched for the first time between
-/// two I/Os. It must not be all zeros, or the memory may stay untouched.
-pub(crate) fn queue<T: Copy + Send>(room: Room, fill: T, shift: Shift) -> (Sender<T>, Receiver<T>) {
-    let length = room.places.max(1).next_power_of_two();
+/// A queue whose sender raises `shift` when it fills. `fill` is written into each entry now, so that no page fault comes between
+/// two I/Os; it must not be all zeros, or the allocator may leave the pages untouched.
+pub(crate) fn queue<T: Copy + Send>(
+    capacity: Capacity,
+    fill: T,
+    shift: Shift,
+) -> (Sender<T>, Receiver<T>) {
+    let length = capacity.places.max(1).next_power_of_two();
     let queue = Arc::new(Queue {
         entries: (0..length).map(|_| UnsafeCell::new(fill)).collect(),
-        bytes: (0..length * room.bytes).map(|_| UnsafeCell::new(1)).collect(),
-        each: room.bytes,
+        bytes: (0..length * capacity.bytes).map(|_| UnsafeCell::new(1)).collect(),
+        each: capacity.bytes,
         put: AtomicUsize::new(0),
         taken: AtomicUsize::new(0),
         closed: AtomicBool::new(false),
     });
-    let mark = if room.holds_all { NEVER } else { (length / 2).max(1) };
+    let mark = if capacity.holds_all { NEVER } else { (length / 2).max(1) };
     (Sender { queue: queue.clone(), shift, mark }, Receiver(queue))
 }
 
 impl<T: Copy> Sender<T> {
-    /// Puts in what `entry` makes, with these bytes (as many as a place has, at most); whether there was room.
+    /// Puts in the entry that `entry` makes, and of `bytes` as many as a place has; false when the queue is full.
     #[inline(always)]
     pub(crate) fn put(&mut self, bytes: &[u8], entry: impl FnOnce() -> T) -> bool {
         let length = self.queue.length();
@@ -120,7 +124,7 @@ impl<T: Copy> Sender<T> {
             if used == length {
                 return false;
             }
-            // Each further 32nd halves what comes in.
+            // Each further 32nd of the queue halves the sample.
             self.shift.raise(self.shift.get() + 1);
             self.mark = used + (length / 32).max(1);
         } else if used < length / 4 && self.mark != NEVER {
@@ -140,19 +144,19 @@ impl<T: Copy> Sender<T> {
 }
 
 impl<T> Drop for Sender<T> {
-    /// Tells the receiver that nothing more comes, however the thread ended.
+    /// Closes the queue, also when the thread panicked.
     fn drop(&mut self) {
         self.queue.closed.store(true, Ordering::Release);
     }
 }
 
 impl<T: Copy> Receiver<T> {
-    /// Places that the queue has.
+    /// Places of the queue.
     pub(crate) fn length(&self) -> usize {
         self.0.length()
     }
 
-    /// Hands all that is there to `take`, first in first out; tells whether more may come.
+    /// Hands all entries to `take`, first in first out; false when the queue is closed and nothing more will come.
     pub(crate) fn drain(&mut self, mut take: impl FnMut(T, &[u8])) -> bool {
         let closed = self.0.closed.load(Ordering::Acquire);
         let put = self.0.put.load(Ordering::Acquire);
@@ -173,13 +177,13 @@ impl<T: Copy> Receiver<T> {
 mod tests {
     use super::*;
 
-    fn room(places: usize) -> Room {
-        Room { places, bytes: 16, holds_all: false }
+    fn capacity(places: usize) -> Capacity {
+        Capacity { places, bytes: 16, holds_all: false }
     }
 
     #[test]
     fn what_is_put_in_passes_between_threads_unchanged_and_in_order() {
-        let (mut sender, mut receiver) = queue(room(64), 1, Shift::picking(1, None));
+        let (mut sender, mut receiver) = queue(capacity(64), 1, Shift::picking(1, None));
         let worker = std::thread::spawn(move || {
             (0..100_000u64).filter(|&id| sender.put(&[id as u8; 16], || id)).count()
         });
@@ -194,9 +198,9 @@ mod tests {
     }
 
     #[test]
-    fn it_asks_for_less_from_half_full_on_and_is_content_when_it_was_emptied() {
+    fn back_pressure_begins_at_half_full_and_ends_when_the_queue_was_emptied() {
         let shift = Shift::picking(1, None);
-        let (mut sender, mut receiver) = queue(room(64), 1, shift.clone());
+        let (mut sender, mut receiver) = queue(capacity(64), 1, shift.clone());
         let put = |sender: &mut Sender<i32>, times| (0..times).all(|_| sender.put(&[], || 5));
         assert!(put(&mut sender, 32) && shift.get() == 0);
         assert!(put(&mut sender, 3) && shift.get() == 2);
@@ -212,9 +216,9 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_holds_all_never_asks_for_less() {
+    fn a_queue_that_holds_all_has_no_back_pressure() {
         let shift = Shift::picking(1, None);
-        let all = Room { holds_all: true, ..room(3) };
+        let all = Capacity { holds_all: true, ..capacity(3) };
         let (mut sender, receiver) = queue(all, 1, shift.clone());
         assert_eq!(receiver.length(), 4);
         assert!((0..4).all(|_| sender.put(&[], || 5)) && !sender.put(&[], || 5));

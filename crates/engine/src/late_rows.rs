@@ -1,7 +1,7 @@
-//! What can be told of intervals whose rows have to wait, because the kernel holds a worker that has not said what it did.
+//! Rows that are late because the kernel holds a worker: what can be said of their intervals until then.
 //!
-//! A thread in a plain call looks at the clock when the call returns. Until then its bank is its own, and no row of an interval
-//! that it may have counted for can be given. How many I/Os have ended, and how many are in flight, stands on the board all the same.
+//! A thread in a plain call reads the clock when the call returns. Until then its buffer is its own, and no row of an interval that
+//! it may have counted in can be given. How many I/Os have ended and how many are in flight is on the board all the same.
 
 use crate::pace::Pace;
 
@@ -10,7 +10,7 @@ const LATE_NS: u64 = 500_000_000;
 
 /// Intervals that are over and have no rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Gap {
+pub(crate) struct LateIntervals {
     /// Their start and end, nanoseconds of the clock.
     pub span_ns: (u64, u64),
     /// What ended meanwhile.
@@ -20,7 +20,7 @@ pub(crate) struct Gap {
 
 /// Watches for rows that do not come.
 #[derive(Debug)]
-pub(crate) struct Gaps {
+pub(crate) struct LateRows {
     pace: Pace,
     /// The first interval of which nothing was told.
     next: u64,
@@ -28,13 +28,18 @@ pub(crate) struct Gaps {
     done: (u64, u64),
 }
 
-impl Gaps {
+impl LateRows {
     pub(crate) fn new(pace: Pace) -> Self {
         Self { pace, next: 0, done: (0, 0) }
     }
 
     /// What to tell at `now_ns`, when all rows before interval `rows` are out, and so many I/Os and bytes have ended.
-    pub(crate) fn look(&mut self, now_ns: u64, rows: u64, done: (u64, u64)) -> Option<Gap> {
+    pub(crate) fn look(
+        &mut self,
+        now_ns: u64,
+        rows: u64,
+        done: (u64, u64),
+    ) -> Option<LateIntervals> {
         if rows > self.next {
             (self.next, self.done) = (rows, done);
         }
@@ -47,7 +52,7 @@ impl Gaps {
             (self.pace.span_ns(self.next, None).0, self.pace.span_ns(over, None).0);
         let (ios, bytes) = (done.0 - self.done.0, done.1 - self.done.1);
         (self.next, self.done) = (over, done);
-        Some(Gap { span_ns: (start_ns, end_ns), ios, bytes })
+        Some(LateIntervals { span_ns: (start_ns, end_ns), ios, bytes })
     }
 }
 
@@ -57,41 +62,41 @@ mod tests {
 
     const S: u64 = 1_000_000_000;
 
-    fn gaps(duration_ns: Option<u64>) -> Gaps {
-        Gaps::new(Pace { start_ns: 100 * S, interval_ns: S, duration_ns })
+    fn late_rows(duration_ns: Option<u64>) -> LateRows {
+        LateRows::new(Pace { start_ns: 100 * S, interval_ns: S, duration_ns })
     }
 
     #[test]
     fn nothing_is_told_while_rows_come() {
-        let mut gaps = gaps(None);
+        let mut late_rows = late_rows(None);
         for second in 0..20 {
             // The row of the second before came 0.4 s after its end.
             let now_ns = (100 + second) * S + S * 4 / 10;
-            assert_eq!(gaps.look(now_ns, second, (second * 7, 0)), None);
+            assert_eq!(late_rows.look(now_ns, second, (second * 7, 0)), None);
         }
     }
 
     #[test]
     fn each_interval_without_a_row_is_told_once_with_what_ended_in_it() {
-        let mut gaps = gaps(None);
-        assert_eq!(gaps.look(102 * S + S / 10, 2, (50, 500)), None);
-        assert_eq!(gaps.look(103 * S + S / 10, 2, (60, 600)), None, "it may still come");
-        let gap = Gap { span_ns: (102 * S, 103 * S), ios: 10, bytes: 100 };
-        assert_eq!(gaps.look(103 * S + S / 2, 2, (60, 600)), Some(gap));
-        assert_eq!(gaps.look(103 * S + S * 3 / 4, 2, (60, 600)), None);
+        let mut late_rows = late_rows(None);
+        assert_eq!(late_rows.look(102 * S + S / 10, 2, (50, 500)), None);
+        assert_eq!(late_rows.look(103 * S + S / 10, 2, (60, 600)), None, "it may still come");
+        let late = LateIntervals { span_ns: (102 * S, 103 * S), ios: 10, bytes: 100 };
+        assert_eq!(late_rows.look(103 * S + S / 2, 2, (60, 600)), Some(late));
+        assert_eq!(late_rows.look(103 * S + S * 3 / 4, 2, (60, 600)), None);
         // A look that comes late tells of all that has passed.
-        let gap = Gap { span_ns: (103 * S, 106 * S), ios: 0, bytes: 0 };
-        assert_eq!(gaps.look(106 * S + S / 2, 2, (60, 600)), Some(gap));
+        let late = LateIntervals { span_ns: (103 * S, 106 * S), ios: 0, bytes: 0 };
+        assert_eq!(late_rows.look(106 * S + S / 2, 2, (60, 600)), Some(late));
         // The rows are there, and then one is missing again.
-        assert_eq!(gaps.look(107 * S, 7, (90, 900)), None);
-        let gap = Gap { span_ns: (107 * S, 108 * S), ios: 5, bytes: 50 };
-        assert_eq!(gaps.look(108 * S + S / 2, 7, (95, 950)), Some(gap));
+        assert_eq!(late_rows.look(107 * S, 7, (90, 900)), None);
+        let late = LateIntervals { span_ns: (107 * S, 108 * S), ios: 5, bytes: 50 };
+        assert_eq!(late_rows.look(108 * S + S / 2, 7, (95, 950)), Some(late));
     }
 
     #[test]
     fn the_last_interval_waits_for_what_is_in_flight_and_is_no_gap() {
-        let mut gaps = gaps(Some(2 * S));
-        assert!(gaps.look(101 * S + S / 2, 0, (0, 0)).is_some());
-        assert_eq!(gaps.look(150 * S, 0, (0, 0)), None);
+        let mut late_rows = late_rows(Some(2 * S));
+        assert!(late_rows.look(101 * S + S / 2, 0, (0, 0)).is_some());
+        assert_eq!(late_rows.look(150 * S, 0, (0, 0)), None);
     }
 }

@@ -1,41 +1,41 @@
-//! What every block of a target must hold, computed from what was written: no memory for each block.
+//! Expected blocks that are computed from what was written, without memory for each block.
 //!
-//! Loads that write one operation in passes follow from seed and counts: the pattern is asked backwards which I/O of
-//! which job went to an address last, and the content which id that I/O got. Only blocks where that does not hold
-//! (writes that failed, what a state file says otherwise) are kept.
+//! A load of one operation in passes follows from its seed and counts: the pattern is inverted to find which I/O of which job wrote an
+//! address last, and the content source says which id that I/O got. Only exceptions are stored: writes that failed, and blocks that
+//! a state file lists.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use content::{ContentId, Contents, Look};
+use content::{BlockCheck, ContentId, Contents};
 
-use super::layer::{Layer, Row};
-use super::word::{UNCERTAIN, Word};
+use super::expected_block::{ExpectedBlock, UNCERTAIN};
+use super::written_load::{IdRun, WrittenLoad};
 
-/// Passes of one load that are looked through for what a block held before.
+/// Passes of one load that are searched for what a block held before.
 const PASSES: u32 = 1000;
 
-/// All that was written to one target.
-pub(crate) struct Known {
+/// All writes to one target.
+pub(crate) struct Computed {
     blocks: usize,
     unit: u64,
     /// Loads before this one, the earliest first.
-    earlier: Vec<Layer>,
-    /// This load, when it has ended.
-    own: OnceLock<Layer>,
-    /// Blocks that `earlier` does not tell.
-    others: HashMap<usize, Word>,
-    /// Blocks that this load tried to write and may not have.
+    earlier: Vec<WrittenLoad>,
+    /// This load, once it has ended.
+    own: OnceLock<WrittenLoad>,
+    /// Blocks of which `earlier` says the wrong thing.
+    others: HashMap<usize, ExpectedBlock>,
+    /// Blocks whose write by this load failed or never ended.
     failed: Mutex<HashSet<usize>>,
     any_failed: AtomicBool,
 }
 
-impl Known {
+impl Computed {
     pub(crate) fn new(
         (blocks, unit): (u64, usize),
-        earlier: Vec<Layer>,
-        others: HashMap<usize, Word>,
+        earlier: Vec<WrittenLoad>,
+        others: HashMap<usize, ExpectedBlock>,
     ) -> Self {
         Self {
             blocks: blocks as usize,
@@ -48,15 +48,15 @@ impl Known {
         }
     }
 
-    /// Blocks that there are.
+    /// Number of blocks.
     pub(crate) fn len(&self) -> usize {
         self.blocks
     }
 
-    /// This load has ended, and `layer` is what it wrote.
-    pub(crate) fn ended(&self, layer: Layer) {
-        // It ends once; what is there stays.
-        let _ = self.own.set(layer);
+    /// This load has ended, and `written_load` is what it wrote.
+    pub(crate) fn ended(&self, written_load: WrittenLoad) {
+        // It ends once.
+        let _ = self.own.set(written_load);
     }
 
     /// Writes of these blocks failed, or never ended.
@@ -76,53 +76,61 @@ impl Known {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner).contains(&block)
     }
 
-    /// The content of `block` with who makes it, if that is known; or what else is known of it.
+    /// The content id of `block`, with the contents that make its bytes; else the stored exception.
     #[inline]
-    pub(crate) fn held(&self, block: usize) -> Result<(ContentId, &Contents), Word> {
+    pub(crate) fn held(&self, block: usize) -> Result<(ContentId, &Contents), ExpectedBlock> {
         if self.has_failed(block) {
-            return Err(Word::resting(UNCERTAIN));
+            return Err(ExpectedBlock::resting(UNCERTAIN));
         }
         let offset = block as u64 * self.unit;
-        let of = |layer: &'_ Layer| layer.ids(offset).next();
+        let of = |written_load: &'_ WrittenLoad| written_load.ids(offset).next();
         if let Some(own) = self.own.get()
             && let Some(id) = of(own)
         {
             return Ok((id, &own.contents));
         }
         if !self.others.is_empty()
-            && let Some(word) = self.others.get(&block)
+            && let Some(expected) = self.others.get(&block)
         {
-            return Err(*word);
+            return Err(*expected);
         }
         let mut earlier = self.earlier.iter().rev();
-        earlier.find_map(|layer| Some((of(layer)?, &layer.contents))).ok_or(Word(0))
+        earlier
+            .find_map(|written_load| Some((of(written_load)?, &written_load.contents)))
+            .ok_or(ExpectedBlock(0))
     }
 
-    /// What was written last, with how it is looked at, where that says it all of its stretch.
-    pub(crate) fn row(&self) -> Option<(Row, Look)> {
+    /// The last load as a run of ids with the check for its blocks, where it wrote in order and there are no exceptions.
+    pub(crate) fn id_run(&self) -> Option<(IdRun, BlockCheck)> {
         let excepted = !self.others.is_empty() || self.any_failed.load(Ordering::Acquire);
         let last = self.own.get().or(self.earlier.last()).filter(|_| !excepted)?;
-        last.row().zip(last.contents.look())
+        last.id_run().zip(last.contents.block_check())
     }
 
     /// Whether `block` ever held the content of `id`.
     pub(crate) fn has_held(&self, block: usize, id: ContentId) -> bool {
         let offset = block as u64 * self.unit;
-        let layers = self.own.get().into_iter().chain(&self.earlier);
-        layers.flat_map(|layer| layer.ids(offset).take(PASSES as usize)).any(|held| held == id)
+        let written_loads = self.own.get().into_iter().chain(&self.earlier);
+        written_loads
+            .flat_map(|written_load| written_load.ids(offset).take(PASSES as usize))
+            .any(|held| held == id)
     }
 
-    /// Blocks that are not what making all again would give.
-    pub(crate) fn others(&self) -> Vec<(usize, Word)> {
+    /// Blocks that a replay of all loads would get wrong.
+    pub(crate) fn others(&self) -> Vec<(usize, ExpectedBlock)> {
         let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         let own = |block: usize| {
             self.own.get().is_some_and(|own| own.ids(block as u64 * self.unit).next().is_some())
         };
-        let left = self.others.iter().map(|(&block, &word)| (block, word));
-        let left = left
-            .filter(|(block, word)| !word.is_mapped() && !failed.contains(block) && !own(*block));
-        let mut all: Vec<_> =
-            failed.iter().map(|&block| (block, Word::resting(UNCERTAIN))).chain(left).collect();
+        let left = self.others.iter().map(|(&block, &expected)| (block, expected));
+        let left = left.filter(|(block, expected)| {
+            !expected.is_mapped() && !failed.contains(block) && !own(*block)
+        });
+        let mut all: Vec<_> = failed
+            .iter()
+            .map(|&block| (block, ExpectedBlock::resting(UNCERTAIN)))
+            .chain(left)
+            .collect();
         all.sort_unstable_by_key(|(block, _)| *block);
         all
     }
@@ -136,12 +144,12 @@ mod tests {
     use units::{Bytes, Seed, SplitMix64};
     use workload::{LoadSpec, Range};
 
-    use super::super::layer::follows;
-    use super::super::makers::{Makers, Plain};
-    use super::super::replay::{Lane, Replay};
+    use super::super::expected_blocks::Width;
+    use super::super::known_contents::{KnownContents, OneLayout};
+    use super::super::replay::{Replay, TargetLoad};
     use super::super::table::Promises;
     use super::super::verifier::Verifier;
-    use super::super::words::Width;
+    use super::super::written_load::follows;
     use super::*;
 
     const BLOCKS: u64 = 997;
@@ -174,7 +182,7 @@ mod tests {
             (0..spec.jobs).map(|_| random.below(3 * blocks / u64::from(spec.jobs))).collect();
         let (range, seed) = (Range { start, bytes }, Seed(seed));
         let spec = LoadSpec { size: Some(Bytes(bytes)), ..spec };
-        Replay::of(seed, vec![Lane { spec, seed, range, made }]).unwrap()
+        Replay::of(seed, vec![TargetLoad { spec, seed, range, made }]).unwrap()
     }
 
     #[test]
@@ -189,18 +197,24 @@ mod tests {
                 })
                 .collect();
             let size = BLOCKS * BLOCK as u64;
-            let makers = Makers::of(Plain(content::Layout::head(BLOCK)));
+            let known_contents = KnownContents::of(OneLayout(content::Layout::head(BLOCK)));
             let targets = [(size, Promises::default())];
-            let table = Verifier::new(&targets, BLOCK, Width::Four, makers).unwrap();
+            let table = Verifier::new(&targets, BLOCK, Width::Four, known_contents).unwrap();
             let table = Arc::new(table);
-            assert!(replays.iter().all(|replay| replay.apply(&table)));
-            let layer = |replay: &Replay| Layer::of(replay, 0, &replay.lanes()[0]).unwrap();
-            let layers = replays.iter().map(layer).collect();
-            let known = Known::new((BLOCKS, BLOCK), layers, HashMap::new());
-            let cells = super::super::cells::Cells::known(Width::Four, known);
+            assert!(replays.iter().all(|replay| crate::verify::rebuild::apply(replay, &table)));
+            let written_load =
+                |replay: &Replay| WrittenLoad::of(replay, 0, &replay.target_loads()[0]).unwrap();
+            let written_loads = replays.iter().map(written_load).collect();
+            let known = Computed::new((BLOCKS, BLOCK), written_loads, HashMap::new());
+            let expectations =
+                super::super::expectations::Expectations::computed(Width::Four, known);
             for block in 0..BLOCKS as usize {
-                let real = table.targets[0].table.cells.load(block);
-                assert_eq!(cells.load(block).tag(), real.tag(), "{round} {block}: {replays:?}");
+                let real = table.targets[0].table.expectations.load(block);
+                assert_eq!(
+                    expectations.load(block).tag(),
+                    real.tag(),
+                    "{round} {block}: {replays:?}"
+                );
             }
         }
     }
@@ -213,23 +227,23 @@ mod tests {
             let load = LOADS[random.below(LOADS.len() as u64) as usize];
             let content = CONTENTS[random.below(2) as usize];
             let replay = replay(&format!("{load}\n{content}"), round, &mut random);
-            let lane = &replay.lanes()[0];
-            let layer = Layer::of(&replay, 0, lane).unwrap();
-            let in_a_row = lane.spec.jobs == 1
-                && layer.ids(lane.range.start).count() == 1
+            let target_load = &replay.target_loads()[0];
+            let written_load = WrittenLoad::of(&replay, 0, target_load).unwrap();
+            let in_a_row = target_load.spec.jobs == 1
+                && written_load.ids(target_load.range.start).count() == 1
                 && content.is_empty();
-            let known = Known::new((BLOCKS, BLOCK), vec![layer], HashMap::new());
-            let Some((row, _)) = known.row() else {
+            let known = Computed::new((BLOCKS, BLOCK), vec![written_load], HashMap::new());
+            let Some((id_run, _)) = known.id_run() else {
                 assert!(!in_a_row, "{replay:?}");
                 continue;
             };
             rows += 1;
             for block in 0..BLOCKS as usize {
                 let held = known.held(block).ok().map(|(id, _)| id);
-                assert_eq!(row.id_at((block * BLOCK) as u64), held, "{block}: {replay:?}");
+                assert_eq!(id_run.id_at((block * BLOCK) as u64), held, "{block}: {replay:?}");
             }
             known.fail(0..1);
-            assert!(known.row().is_none(), "blocks that may hold anything are in no row");
+            assert!(known.id_run().is_none(), "blocks that may hold anything are in no row");
         }
         assert!(rows > 5, "{rows}");
     }
@@ -255,9 +269,9 @@ mod tests {
 
     #[test]
     fn writes_that_failed_may_have_left_anything() {
-        let known = Known::new((8, BLOCK), Vec::new(), HashMap::new());
+        let known = Computed::new((8, BLOCK), Vec::new(), HashMap::new());
         known.fail(3..5);
-        let uncertain = |block| known.held(block).err() == Some(Word::resting(UNCERTAIN));
+        let uncertain = |block| known.held(block).err() == Some(ExpectedBlock::resting(UNCERTAIN));
         assert_eq!([2, 3, 4, 5].map(uncertain), [false, true, true, false]);
         let blocks: Vec<_> = known.others().iter().map(|(block, _)| *block).collect();
         assert_eq!(blocks, [3, 4]);
