@@ -25,7 +25,14 @@ logical_size = "512M"
 block_map_cache = "16M"
 
 [[stage]]
-do = "allocate"
+do = "state"
+name = "new"
+is = "fresh"
+
+[[stage]]
+do = "state"
+name = "mapped"
+is = "allocated"
 
 [[stage]]
 do = "load"
@@ -65,6 +72,22 @@ offset = "768M"
 size = "8M"
 passes = 1
 content = { compress = "2.5x" }
+
+[[stage]]
+do = "layer"
+name = "recovery"
+measure = true
+action = "crash"
+
+[[stage]]
+do = "state"
+name = "forgotten"
+is = "index-lost"
+
+[[stage]]
+do = "state"
+name = "emptied"
+is = "discarded"
 "#;
 
 #[test]
@@ -95,6 +118,16 @@ fn a_volume_from_a_table_is_changed_brought_up_anew_and_grown_with_its_data_kept
     // Switched off it stays off, and what was written before the volume came up anew is still counted.
     assert_eq!(figure("beyond", "vdo", "compressed_fragments"), 0.0);
     assert!(figure("beyond", "vdo", "logical_used_percent") > 2.0);
+    // A crash loses nothing that was flushed, and takes its time.
+    let held = figure("recovery", "vdo", "physical_used_percent");
+    assert!((held / figure("beyond", "vdo", "physical_used_percent") - 1.0).abs() < 0.05, "{held}");
+    let took = stages["recovery"]["command"]["elapsed_s"]["median"].as_f64();
+    assert!(took.is_some_and(|seconds| seconds > 0.0), "{}", stages["recovery"]);
+    // Every state was proven by what the volume said of itself.
+    let states = shown["states"].as_array().unwrap();
+    assert!(states.iter().all(|row| row["met"] == true), "{states:#?}");
+    let brought = |state: &str| states.iter().any(|row| row["state"] == format!("vdo is {state}"));
+    assert!(["fresh", "allocated", "index-lost", "discarded"].iter().all(|state| brought(state)));
 }
 
 #[test]

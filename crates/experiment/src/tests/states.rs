@@ -80,7 +80,7 @@ fn what_is_wrong_in_a_state_is_told_at_its_place() {
         ),
         ("is = \"fresh\"\nmeasure = true", "measure = true", "measure the load that follows"),
         ("is = \"full\"\ntarget = \"data\"", "is = \"full\"", "fathom layers NAME"),
-        ("otherwise = \"warn\"", "otherwise = \"warn\"", "add it"),
+        ("otherwise = \"warn\"", "[[stage]]", "add it"),
     ] {
         let said = only_mistake(&text(keys), line);
         assert!(said.contains(words), "{keys}\n{said}");
