@@ -28,6 +28,7 @@ mod order;
 mod pictures;
 mod plan;
 mod questions;
+mod repeat;
 mod scale;
 mod shipped;
 mod stacks;
@@ -48,6 +49,7 @@ pub use plan::{
     Aim, CellPlan, CommandPlan, CopyPlan, DevicePlan, FigurePlan, Files, FillPlan, Needs, Output,
     PlacedLayer, Plan, Rounds, StagePlan, Target, Task, Tree,
 };
+pub use repeat::Repeat;
 pub use scale::Scale;
 pub use shipped::{SHIPPED, Shipped, shipped};
 pub use trial::Trial;

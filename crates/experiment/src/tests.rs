@@ -29,6 +29,7 @@ mod graphs;
 mod mistakes;
 mod modelled;
 mod pictures;
+mod repeats;
 mod sweeps;
 mod targets;
 mod trials;

@@ -2,13 +2,15 @@
 //! of a crashed guest as failed and goes on with the next one in a new guest.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use experiment::{Plan, StagePlan};
 use results::model::CellState;
 use sys::interrupt::{Interrupt, Level};
+use units::Nanos;
 
-use crate::message::{Message, Post};
+use crate::looks::Looks;
+use crate::message::{Answer, Message, Post};
 use crate::{Cells, Injection, Ledger, Mission, Outcome, RunError};
 
 /// One machine that executes missions; the lab's VM, or a twin in tests.
@@ -17,6 +19,8 @@ pub trait Guest {
     fn receive(&mut self, patience: Duration) -> Heard;
     /// Passes the user's wish to stop on.
     fn interrupt(&mut self, level: Level);
+    /// Gives it an answer (opaque bytes).
+    fn answer(&mut self, bytes: &[u8]);
 }
 
 /// What a guest said.
@@ -124,19 +128,30 @@ fn run_cells<G: Guests>(
     ledger: &mut Ledger,
     interrupt: &Interrupt,
 ) -> Result<(), RunError> {
+    let began = Instant::now();
+    let now = || Nanos(began.elapsed().as_nanos() as u64);
+    let mut looks = Looks::of(plan, ledger, now());
+    let mut consider =
+        |ledger: &mut Ledger| looks.as_mut().map_or(Ok(()), |looks| looks.consider(ledger, now()));
     loop {
-        let cells = ledger.pending();
-        if cells.is_empty() || interrupt.level() != Level::None {
+        if interrupt.level() != Level::None {
             return Ok(());
         }
+        consider(ledger)?;
+        let cells = ledger.pending();
+        if cells.is_empty() {
+            return Ok(());
+        }
+        let sequential = plan.facts.sequential.as_ref();
         let mission: Mission = Mission::Cells(Cells {
             plan: plan.clone(),
             cells: cells.clone(),
             injections: injections.to_vec(),
             choices: ledger.choices().clone(),
+            asks: sequential.map_or_else(Vec::new, |s| Looks::asks(s, &plan.cells, &cells)),
         });
         let mut guest = guests.start(&mission.encode()?)?;
-        let ended = listen(&mut guest, guests, ledger, interrupt);
+        let ended = listen(&mut guest, guests, (&mut *ledger, &mut consider), interrupt);
         let farewell = guests.end(guest);
         ledger.lab(farewell.facts)?;
         for (path, bytes) in &farewell.files {
@@ -160,7 +175,7 @@ fn run_cells<G: Guests>(
 fn listen<G: Guests>(
     guest: &mut G::Guest,
     guests: &G,
-    ledger: &mut Ledger,
+    (ledger, consider): (&mut Ledger, &mut dyn FnMut(&mut Ledger) -> Result<(), RunError>),
     interrupt: &Interrupt,
 ) -> Result<Result<(), String>, RunError> {
     let mut passed_on = Level::None;
@@ -176,7 +191,14 @@ fn listen<G: Guests>(
             Heard::Done => return Ok(Ok(())),
             Heard::Gone(reason) => return Ok(Err(reason)),
             Heard::Payload(bytes) => {
-                ledger.post(Message::decode(&bytes)?)?;
+                match Message::decode(&bytes)? {
+                    Message::Needed(cell) => {
+                        consider(ledger)?;
+                        let needed = ledger.pending().contains(&cell);
+                        guest.answer(&if needed { Answer::GoOn } else { Answer::Finish }.encode());
+                    }
+                    message => ledger.post(message)?,
+                }
                 if !greeted {
                     ledger.lab(guests.facts(guest))?;
                     greeted = true;

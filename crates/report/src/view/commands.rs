@@ -5,12 +5,13 @@ use results::read::{CellData, ResultSet};
 
 use super::{Cell, Step};
 
-/// Every cell of the plan in the order of running. A cell's steps come from its record; those of a cell that
+/// Every cell of the plan in the order of running but those that were not needed. A cell's steps come from its record; those of a cell that
 /// was cut off from the transcript.
 pub fn cells(set: &ResultSet) -> Vec<Cell> {
     let variants = &set.manifest.plan.variants;
     set.cells
         .iter()
+        .filter(|cell| cell.state() != CellState::Skipped)
         .map(|cell| Cell {
             variant: variants.iter().position(|v| v.name == cell.entry.variant),
             name: cell.entry.variant.clone(),
@@ -31,6 +32,7 @@ fn state(state: CellState) -> &'static str {
         CellState::Done => "done",
         CellState::Failed => "failed",
         CellState::Interrupted => "interrupted",
+        CellState::Skipped => "not needed",
     }
 }
 

@@ -124,7 +124,7 @@ fn prove(
             return Ok(Proof { outcome, figure, rounds });
         }
         let asked = Asked {
-            repeat: Some(args.repeat),
+            repeat: Some(experiment::Repeat::Fixed(args.repeat)),
             scale: facts.scale.clone(),
             trial: Some(trial.clone()),
             ..Asked::default()
