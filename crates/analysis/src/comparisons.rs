@@ -5,7 +5,7 @@ use stats::{AtLooks, Comparison, Difference, Verdict};
 use units::{Better, Test};
 
 use crate::scope::{Of, Scope};
-use crate::values::{MetricValues, pairs};
+use crate::values::{MetricValues, Pair, pairs};
 use crate::variant::VariantFigures;
 
 /// With Holm's correction and five repeats a side, more could never be decided.
@@ -68,7 +68,7 @@ struct Draft<'a> {
     question: Option<(usize, &'a AskedMetric)>,
     better: Better,
     test: Test,
-    pairs: Vec<(u32, (f64, f64))>,
+    pairs: Vec<Pair>,
     comparison: Comparison,
     dropped: usize,
 }

@@ -63,6 +63,7 @@ impl Ledger {
                 folder: results::cell_folder(cell.index, &cell.variant, cell.repeat),
                 state: CellState::Pending,
                 reason: None,
+                disturbed_percent: None,
             })
             .collect();
         let manifest = Manifest {
@@ -117,6 +118,7 @@ impl Ledger {
                 continue;
             }
             cell.reason = None;
+            cell.disturbed_percent = cell.disturbed_percent.filter(|_| kept);
             cell.state = if kept { CellState::Done } else { CellState::Pending };
             again.extend((!kept).then(|| cell.folder.clone()));
         }
@@ -182,6 +184,14 @@ impl Ledger {
     /// Adds to a file of the result that is no cell's.
     pub fn append(&mut self, path: &str, bytes: &[u8]) -> Result<(), RunError> {
         Ok(self.sink.append(path, bytes)?)
+    }
+
+    /// Marks a cell before which the machine was not quiet: others take so much of its CPUs.
+    pub(crate) fn disturbed(&mut self, cell: usize, percent: f64) -> Result<(), RunError> {
+        if let Some(cell) = self.manifest.cells.get_mut(cell) {
+            cell.disturbed_percent = Some(percent);
+        }
+        self.save()
     }
 
     /// Whether the run takes no more repeats.

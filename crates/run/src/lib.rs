@@ -24,6 +24,7 @@ mod looks;
 mod message;
 mod mission;
 mod outcome;
+mod quiet;
 mod recorder;
 pub mod remote;
 mod resume;
@@ -41,6 +42,7 @@ pub use ledger::{Ledger, Start};
 pub use message::{Answer, Message};
 pub use mission::{Cells, Held, Mission, NoVariant};
 pub use outcome::Outcome;
+pub use quiet::Quiet;
 pub use resume::{Earlier, ResumeError};
 pub use source::{Source, SourceError};
 

@@ -12,6 +12,7 @@ use crate::cell::{self, Scene};
 use crate::loader::Real;
 use crate::looks::Looks;
 use crate::message::{Message, Post};
+use crate::quiet::{Quiet, Waiting};
 use crate::recorder::Recorder;
 use crate::simulated::{self, Twin};
 use crate::{Event, Injection, Ledger, Outcome, Paths, RunError};
@@ -65,6 +66,7 @@ pub fn run(
     machine: &Machine,
     injections: &[Injection],
     ledger: Ledger,
+    quiet: Option<Quiet>,
     interrupt: &Interrupt,
 ) -> Result<Outcome, RunError> {
     let pending = ledger.pending();
@@ -84,6 +86,7 @@ pub fn run(
         suffer: &|_| {},
     };
     let mut loader = Real::default();
+    let mut waiting = quiet.map(Waiting::new);
     let mut looks = shared.with(|ledger| Ok(Looks::of(plan, ledger, clock.now())))?;
     for cell in plan.cells.iter().filter(|cell| pending.contains(&cell.index)) {
         if let Some(looks) = looks.as_mut().filter(|_| interrupt.level() == Level::None) {
@@ -91,6 +94,9 @@ pub fn run(
         }
         if !shared.with(|ledger| Ok(ledger.pending().contains(&cell.index)))? {
             break;
+        }
+        if let Some(waiting) = waiting.as_mut().filter(|_| interrupt.level() == Level::None) {
+            shared.with(|ledger| waiting.before(cell.index, ledger, interrupt))?;
         }
         if interrupt.level() != Level::None {
             let state = CellState::Interrupted;

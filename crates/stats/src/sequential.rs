@@ -92,7 +92,7 @@ mod tests {
 
     /// Repeats whose ratios are `ratio` with so much spread, the same up and down.
     fn repeats(n: u32, ratio: f64, spread: f64) -> Vec<(u32, (f64, f64))> {
-        let sign = |repeat: u32| if repeat % 2 == 0 { 1.0 } else { -1.0 };
+        let sign = |repeat: u32| if repeat.is_multiple_of(2) { 1.0 } else { -1.0 };
         (1..=n).map(|r| (r, (100.0, 100.0 * ratio * (1.0 + spread * sign(r))))).collect()
     }
 

@@ -122,6 +122,7 @@ fn one(shipped: &Shipped, plan: &Plan, args: &CatalogueArgs, dir: &Path) -> Beca
             out: place(!resumes),
             resume: place(resumes),
             repeat: args.repeat.map(Repeat::Fixed),
+            quiet: None,
             seed: None,
             scale: args.scale.clone(),
             only: Vec::new(),

@@ -56,7 +56,11 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let shown = Arc::clone(&view);
     let on = Box::new(move |e: &run::Event| with(&shown, |v| v.event(e)));
     let ledger = ledger(&out, &plan, start, earlier, on)?;
-    let outcome = local::run(&plan, &machine, &args.common.inject, ledger, &interrupt);
+    let quiet = args.common.quiet.filter(|_| !args.simulate);
+    if args.simulate && args.common.quiet.is_some() {
+        say("note: --quiet has no effect with --simulate: nothing is measured");
+    }
+    let outcome = local::run(&plan, &machine, &args.common.inject, ledger, quiet, &interrupt);
     with(&view, |v| v.close());
     conclude(outcome?, &out, &args.common)
 }

@@ -18,6 +18,8 @@ pub struct RunView {
     json: bool,
     bar: Option<ProgressBar>,
     style: Style,
+    /// The cell that began last.
+    begun: Option<usize>,
     /// `cell 3/10 vdo r2`.
     cell: String,
     cell_started: Instant,
@@ -31,6 +33,7 @@ impl RunView {
             json,
             bar: live().then(bar),
             style: Style::of_stderr(),
+            begun: None,
             cell: String::new(),
             cell_started: now,
             last_plain: now,
@@ -105,6 +108,7 @@ impl RunView {
         }
         match event {
             Event::CellStarted { cell, of, variant, repeat } => {
+                self.begun = Some(*cell);
                 self.cell = format!("cell {}/{of} {variant} r{repeat}", cell + 1);
                 self.cell_started = Instant::now();
                 self.show(None, "starting");
@@ -119,7 +123,11 @@ impl RunView {
                 let left = time_left(*remaining_ns, *elapsed_ns);
                 self.progress(*fraction, &format!("{stage}  {left}  {figures}"));
             }
-            Event::CellEnded { state, reason, .. } => self.ended(*state, reason.as_deref()),
+            // Of cells that never began nothing is told one by one.
+            Event::CellEnded { cell, state, reason } if self.begun == Some(*cell) => {
+                self.ended(*state, reason.as_deref());
+            }
+            Event::CellEnded { .. } => {}
             Event::Looked { after, claims, next, stopped } => {
                 for text in looked(*after, claims, *next, stopped.as_deref()) {
                     self.line(self.style.note("look:").and(text));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use results::model::{Proof, ProofRound, Proved};
+use results::model::{Proof, ProofRound, Proved, SequentialFacts, StopReason, StoppedFacts};
 use serde_json::Value;
 
 use crate::given;
@@ -50,7 +50,11 @@ fn is_figure(value: &Value) -> bool {
 }
 
 fn document() -> Value {
-    let mut view = given::view(&given::two_operations());
+    let mut set = given::two_operations();
+    let planned = SequentialFacts { looks: vec![5, 8], time: None };
+    set.manifest.plan.sequential = Some(planned);
+    set.manifest.stopped = Some(StoppedFacts { after: 5, why: StopReason::Most });
+    let mut view = given::view(&set);
     let limit = view.findings.iter_mut().find(|finding| !finding.changes.is_empty());
     limit.expect("a limit to look at").proof = Some(Proof {
         outcome: Proved::Unclear,

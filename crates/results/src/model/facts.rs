@@ -78,7 +78,7 @@ pub struct ResumeFacts {
 }
 
 /// One cell in the manifest.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CellEntry {
     /// Position in the order of running, from 0.
     pub index: usize,
@@ -92,6 +92,9 @@ pub struct CellEntry {
     pub state: CellState,
     /// Why it failed.
     pub reason: Option<String>,
+    /// Where it was waited for a quiet machine in vain: what others took of its CPUs when the cell began, percent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disturbed_percent: Option<f64>,
 }
 
 /// What is known of a machine, as text by name, in the order it is shown (`kernel`, `cpu`, `memory`, ...).

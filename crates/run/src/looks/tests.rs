@@ -127,7 +127,7 @@ fn ran(dir: &Path, repeat: &str, dies_at: Option<usize>) -> Ran {
     let ledger = Ledger::begin(&out, &plan, start, on).unwrap();
     let made_up = fixture::with(27, 7_600.0);
     let mut twins = Twins { made_up, missions: Vec::new(), dies_at };
-    let outcome = remote::run(&plan, &[], &mut twins, ledger, &Interrupt::new()).unwrap();
+    let outcome = remote::run(&plan, &[], &mut twins, ledger, None, &Interrupt::new()).unwrap();
     let told = told.lock().unwrap();
     let looked = told.iter().filter(|event| matches!(event, Event::Looked { .. }));
     let set = results::open(&out).unwrap();

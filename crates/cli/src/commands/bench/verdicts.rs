@@ -41,9 +41,12 @@ pub fn verdicts(args: &BenchVerdictsArgs) -> Result<ExitCode, Failure> {
         );
     } else {
         lines.push(String::new());
-        lines.extend([HEAD.replace(" wanted | |", ""), RULE.replace(" --- | --- |", "")]);
+        let without = |line: &str, end: &str| line.strip_suffix(end).unwrap_or(line).to_owned();
+        lines.extend([without(HEAD, " wanted | |"), without(RULE, " --- | --- |")]);
         lines.extend(power.iter().map(|(s, shares)| row("normal", s, shares)));
-        answer(&Text::from(lines.join("\n")));
+        let mut text = Text::default();
+        lines.into_iter().for_each(|line| text.line(line));
+        answer(&text);
     }
     Ok(ExitCode::from(u8::from(!met)))
 }

@@ -187,5 +187,5 @@ fn simulate(source: &Source, plan: &Plan, dir: &Path) -> Result<Outcome, Failure
         experiment_text: source.text.clone(),
     };
     let ledger = ledger(dir, plan, start, None, Box::new(|_| {}))?;
-    Ok(local::run(plan, &Machine::Simulated { pace: None }, &[], ledger, &interrupt)?)
+    Ok(local::run(plan, &Machine::Simulated { pace: None }, &[], ledger, None, &interrupt)?)
 }
