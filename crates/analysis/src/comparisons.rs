@@ -1,11 +1,11 @@
 //! Every other variant against the first, in each metric that both have.
 
 use results::model::{AskedMetric, PlanFacts};
-use stats::{Comparison, Difference, Verdict};
+use stats::{AtLooks, Comparison, Difference, Verdict};
 use units::{Better, Test};
 
 use crate::scope::{Of, Scope};
-use crate::values::{MetricValues, pairs};
+use crate::values::{MetricValues, Pair, pairs};
 use crate::variant::VariantFigures;
 
 /// With Holm's correction and five repeats a side, more could never be decided.
@@ -48,6 +48,8 @@ pub struct MetricComparison {
     pub repeats_that_would_decide: Option<u32>,
     /// The relative difference that does not matter (0.03 is 3 %); `None` when the experiment does not ask.
     pub threshold: Option<f64>,
+    /// After which repeat it was decided, in a run that takes as many as are needed.
+    pub decided_after: Option<u32>,
     /// What was computed, in words.
     pub method: String,
 }
@@ -66,11 +68,17 @@ struct Draft<'a> {
     question: Option<(usize, &'a AskedMetric)>,
     better: Better,
     test: Test,
+    pairs: Vec<Pair>,
     comparison: Comparison,
     dropped: usize,
 }
 
-pub(crate) fn compare_all(variants: &[VariantFigures], plan: &PlanFacts) -> Vec<MetricComparison> {
+/// All comparisons. `looks` are those of a run that takes as many repeats as are needed.
+pub(crate) fn compare_all(
+    variants: &[VariantFigures],
+    plan: &PlanFacts,
+    looks: Option<&[u32]>,
+) -> Vec<MetricComparison> {
     let questions = &plan.questions;
     let Some((base, others)) = variants.split_first() else { return Vec::new() };
     let questions = &questions[..questions.len().min(QUESTIONS)];
@@ -82,7 +90,10 @@ pub(crate) fn compare_all(variants: &[VariantFigures], plan: &PlanFacts) -> Vec<
         });
         drafts.extend(pairs);
     }
-    judge(&mut drafts);
+    match looks {
+        None => judge(&mut drafts),
+        Some(looks) => judge_at(looks, &mut drafts),
+    }
     drafts.sort_by_key(|draft| draft.question.map_or(usize::MAX, |(place, _)| place));
     drafts.into_iter().map(|draft| draft.finish(&base.name)).collect()
 }
@@ -110,8 +121,9 @@ fn pair<'a>(
     let question =
         questions.iter().enumerate().find(|(_, asked)| asks(asked, &old.scope, &old.metric));
     let threshold = question.map(|(_, asked)| asked.threshold);
-    let comparison = stats::compare(&pairs, test, threshold);
-    Some(Draft { new, values, question, better, test, comparison, dropped })
+    let numbers: Vec<_> = pairs.iter().map(|(_, pair)| *pair).collect();
+    let comparison = stats::compare(&numbers, test, threshold);
+    Some(Draft { new, values, question, better, test, pairs, comparison, dropped })
 }
 
 /// Which direction of a metric is good and how it is compared. What neither the catalogue nor the plan describes is not shown, so it
@@ -154,6 +166,22 @@ fn judge(drafts: &mut [Draft]) {
     stats::judge(&mut family);
 }
 
+/// The same of a run that was looked at while repeats came in: all that is asked shares the error of each look.
+fn judge_at(looks: &[u32], drafts: &mut [Draft]) {
+    let claims = drafts.iter().filter(|draft| draft.question.is_some()).count();
+    for draft in drafts {
+        let Some((_, AskedMetric { threshold, .. })) = draft.question else { continue };
+        draft.comparison = stats::compare_at_looks(&AtLooks {
+            repeats: &draft.pairs,
+            looks,
+            test: draft.test,
+            threshold: *threshold,
+            better: draft.better,
+            claims,
+        });
+    }
+}
+
 impl Draft<'_> {
     fn finish(self, base: &str) -> MetricComparison {
         let comparison = self.comparison;
@@ -174,6 +202,7 @@ impl Draft<'_> {
             test: self.test,
             repeats_that_would_decide: comparison.repeats_that_would_decide,
             threshold: self.question.map(|(_, question)| question.threshold),
+            decided_after: comparison.decided_after,
             method: comparison.method,
         }
     }

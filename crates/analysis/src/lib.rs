@@ -5,6 +5,7 @@
 
 mod comparisons;
 mod expectations;
+mod looks;
 mod scope;
 mod values;
 mod variant;
@@ -15,6 +16,7 @@ use results::read::ResultSet;
 
 pub use comparisons::{MetricComparison, asks};
 pub use expectations::{Expectation, ExpectationOutcome};
+pub use looks::looks;
 pub use scope::{Of, Scope};
 pub use values::{MetricValues, Point};
 pub use variant::{Figures, VariantFigures};
@@ -57,7 +59,7 @@ pub fn analyse(result: &ResultSet) -> Analysis {
         simulated: result.manifest.simulated,
         incomplete: result.incomplete.clone(),
         changed: result.seal.broken(),
-        comparisons: comparisons::compare_all(&variants, plan),
+        comparisons: comparisons::compare_all(&variants, plan, looks(result).as_deref()),
         expectations: expectations::hold(plan, &variants),
         stages: stages.into_iter().map(str::to_owned).collect(),
         variants,

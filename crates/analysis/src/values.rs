@@ -39,10 +39,13 @@ impl MetricValues {
     }
 }
 
-/// Base and new of each repeat that has both values, and how many repeats have only one.
-pub(crate) fn pairs(base: &MetricValues, new: &MetricValues) -> (Vec<(f64, f64)>, usize) {
+/// Base and new of a repeat that has both values, by the repeat.
+pub(crate) type Pair = (u32, (f64, f64));
+
+/// The repeats that have both values, and how many repeats have only one.
+pub(crate) fn pairs(base: &MetricValues, new: &MetricValues) -> (Vec<Pair>, usize) {
     let own: BTreeMap<u32, f64> = new.points.iter().map(|p| (p.repeat, p.value)).collect();
-    let both = |point: &Point| Some((point.value, *own.get(&point.repeat)?));
+    let both = |p: &Point| Some((p.repeat, (p.value, *own.get(&p.repeat)?)));
     let pairs: Vec<_> = base.points.iter().filter_map(both).collect();
     let alone = base.points.len() + own.len() - 2 * pairs.len();
     (pairs, alone)

@@ -67,7 +67,8 @@ impl VariantFigures {
 /// The figures of a variant; of each measured stage `apart`, or of the only one.
 pub(crate) fn figures(result: &ResultSet, name: &str, apart: bool) -> VariantFigures {
     let cells: Vec<&CellData> = result.cells_of(name).collect();
-    let lost = |cell: &&&CellData| !cell.done() && cell.state() != CellState::Pending;
+    let begun = |state| !matches!(state, CellState::Pending | CellState::Skipped);
+    let lost = |cell: &&&CellData| !cell.done() && begun(cell.state());
     let failed = cells.iter().filter(lost).count();
     let done: Vec<&CellData> = cells.into_iter().filter(|cell| cell.done()).collect();
     let within_run = within::spreads(&done, apart);

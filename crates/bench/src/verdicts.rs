@@ -1,6 +1,6 @@
 //! Verdicts beside the truth: conditions that they must meet in simulated experiments.
 
-use stats::simulation::{Noise, Shares, Simulated};
+use stats::simulation::{Noise, Repeats, Shares, Simulated};
 use units::{Seed, Test};
 
 /// What is asked of the share of a verdict.
@@ -23,6 +23,8 @@ pub struct Condition {
     pub simulated: Simulated,
     /// What must come out.
     pub wanted: Wanted,
+    /// The mean number of repeats may be at most this.
+    pub most_repeats: Option<f64>,
 }
 
 /// The share that does not matter, in all conditions.
@@ -49,7 +51,7 @@ pub fn conditions() -> Vec<Condition> {
     let mut all = Vec::new();
     for test in [Test::Paired, Test::Ranked] {
         for (name, noise) in NOISES {
-            for repeats in [5, 12] {
+            for repeats in [Repeats::Fixed(5), Repeats::Fixed(12), Repeats::Auto] {
                 let simulated = Simulated {
                     noise,
                     spread: 0.03,
@@ -66,23 +68,32 @@ pub fn conditions() -> Vec<Condition> {
                     (Test::Paired, Noise::SkewedAgainstConstant) => 0.11,
                     _ => 0.03,
                 };
-                all.push(Condition { noise: name, simulated, wanted: Wanted::FalseSides(limit) });
+                let wanted = Wanted::FalseSides(limit);
+                all.push(Condition { noise: name, simulated, wanted, most_repeats: None });
             }
         }
     }
-    // The spread within a pair is 2.7 %.
+    all.extend(plain());
+    all
+}
+
+/// What is plain: the spread within a pair is 2.7 %.
+fn plain() -> impl Iterator<Item = Condition> {
     let spread = 0.027 / std::f64::consts::SQRT_2;
-    let plain = [
-        (1.0, 27, Wanted::Same(0.99)),
-        (1.05, 27, Wanted::Better(0.84)),
-        (1.1, 8, Wanted::Better(0.99)),
+    let (same, some, better) = (Wanted::Same(0.99), Wanted::Better(0.84), Wanted::Better(0.99));
+    let all = [
+        (1.0, Repeats::Fixed(27), same, None),
+        (1.05, Repeats::Fixed(27), some, None),
+        (1.1, Repeats::Fixed(8), better, None),
+        (1.0, Repeats::Auto, same, Some(14.0)),
+        (1.05, Repeats::Auto, some, Some(18.0)),
+        (1.1, Repeats::Auto, better, Some(6.0)),
     ];
-    all.extend(plain.map(|(ratio, repeats, wanted)| {
+    all.into_iter().map(move |(ratio, repeats, wanted, most_repeats)| {
         let (noise, test) = (Noise::Normal, Test::Paired);
         let simulated = Simulated { noise, spread, ratio, repeats, test, threshold: THRESHOLD };
-        Condition { noise: "normal", simulated, wanted }
-    }));
-    all
+        Condition { noise: "normal", simulated, wanted, most_repeats }
+    })
 }
 
 impl Condition {
@@ -93,9 +104,12 @@ impl Condition {
 
     /// Whether these are as they must be.
     pub fn met(&self, shares: &Shares) -> bool {
-        match self.wanted {
+        let few = self.most_repeats.is_none_or(|most| shares.repeats <= most);
+        few && match self.wanted {
             Wanted::FalseSides(most) => {
-                let same = FALSE_SAME.max(most);
+                // A look spends as much on `same` as on either side.
+                let auto = self.simulated.repeats == Repeats::Auto;
+                let same = if auto { most } else { FALSE_SAME.max(most) };
                 shares.better <= most && shares.worse <= most && shares.same <= same
             }
             Wanted::Same(least) => shares.same >= least,
@@ -112,7 +126,7 @@ pub fn power() -> impl Iterator<Item = Simulated> {
             noise: Noise::Normal,
             spread,
             ratio,
-            repeats: 5,
+            repeats: Repeats::Fixed(5),
             test: Test::Paired,
             threshold: THRESHOLD,
         })
@@ -126,13 +140,19 @@ mod tests {
     #[test]
     fn a_condition_is_missed_by_what_it_forbids_and_by_nothing_else() {
         let border = conditions()[0];
-        let shares = |better, worse, same| Shares { better, worse, same, unclear: 0.0 };
+        let shares =
+            |better, worse, same| Shares { better, worse, same, unclear: 0.0, repeats: 5.0 };
         assert!(border.met(&shares(0.03, 0.0, 0.05)));
         for wrong in [shares(0.031, 0.0, 0.0), shares(0.0, 0.031, 0.0), shares(0.0, 0.0, 0.06)] {
             assert!(!border.met(&wrong), "{wrong:?}");
         }
         let same = Condition { wanted: Wanted::Same(0.9), ..border };
         assert!(same.met(&shares(0.0, 0.0, 0.9)) && !same.met(&shares(0.0, 0.0, 0.8)));
+        let soon = Condition { most_repeats: Some(4.0), ..same };
+        assert!(!soon.met(&shares(0.0, 0.0, 0.9)));
+        let auto = Simulated { repeats: Repeats::Auto, ..border.simulated };
+        let auto = Condition { simulated: auto, ..border };
+        assert!(!auto.met(&shares(0.0, 0.0, 0.04)) && auto.met(&shares(0.0, 0.0, 0.03)));
     }
 
     #[test]

@@ -41,7 +41,11 @@ pub fn ledger(
 ) -> Result<Ledger, Failure> {
     let Some(earlier) = earlier else { return Ok(Ledger::begin(out, plan, start, on)?) };
     earlier.check(plan, &start)?;
-    let (left, all) = (earlier.left(), plan.cells.len());
-    say(&format!("{} of {all} cells ended well and are kept; {left} run", all - left));
+    let (left, skipped, all) = (earlier.left(), earlier.skipped(), plan.cells.len());
+    let more = if skipped == 0 { String::new() } else { format!("; {skipped} were not needed") };
+    say(&format!(
+        "{} of {all} cells ended well and are kept; {left} run{more}",
+        all - left - skipped
+    ));
     Ok(Ledger::resume(earlier, &start, on)?)
 }

@@ -197,6 +197,11 @@ impl Guest for LabGuest {
         }
     }
 
+    fn answer(&mut self, bytes: &[u8]) {
+        // As below.
+        let _ = self.vm.send(bytes);
+    }
+
     fn interrupt(&mut self, level: Level) {
         match level {
             Level::None => {}

@@ -13,7 +13,7 @@ use crate::rules;
 pub(crate) type ResultRule = Rule<fn(&ResultSet, &Analysis) -> Vec<Finding>>;
 
 /// Every common rule that looks at a result.
-pub(crate) const RULES: [ResultRule; 24] = [
+pub(crate) const RULES: [ResultRule; 25] = [
     Rule {
         id: "changed_files",
         text: "The result is not as its run left it: its figures cannot be trusted.",
@@ -211,6 +211,15 @@ pub(crate) const RULES: [ResultRule; 24] = [
         remedy: "Run again where a verdict is close.",
         source: "docs/method.md",
         check: rules::run::order_not_drawn,
+    },
+    Rule {
+        id: "disturbed_cells",
+        text: "The machine was not quiet when cells began: others took its CPU time.",
+        reads: "the manifest, where --quiet was given",
+        threshold: None,
+        remedy: "Run again on a machine that does nothing else, or give --quiet more time.",
+        source: "docs/method.md",
+        check: rules::cells::disturbed,
     },
     Rule {
         id: "not_sealed",

@@ -15,6 +15,7 @@ use crate::graph::{self, Built};
 use crate::pictures::{self, Picture};
 use crate::plan::{self, CellPlan, DevicePlan, Needs, Plan};
 use crate::questions::{self, Question};
+use crate::repeat::Repeat;
 use crate::scale::Scale;
 use crate::stacks::{self, VariantStack};
 use crate::stages::{self, Stage};
@@ -32,7 +33,7 @@ pub struct Choices {
     /// Eight hexadecimal digits, unique to the run.
     pub run_tag: String,
     /// Repeats instead of the file's.
-    pub repeat: Option<u32>,
+    pub repeat: Option<Repeat>,
     /// Sizes of the real devices by role, instead of the file's.
     pub sizes: BTreeMap<String, Bytes>,
     /// At which scale.
@@ -89,7 +90,9 @@ fn planned<'t>(
         Vec::new()
     });
     let at = parsed.repeat_at.clone().filter(|_| choices.repeat.is_none());
-    mistakes.extend(bounds::check_cells(picked.len(), repeat(&parsed, choices), at));
+    let repeat = repeat(&parsed, choices);
+    mistakes.extend(bounds::check_cells(picked.len(), repeat.most(), at.clone()));
+    mistakes.extend(repeat.check(&parsed, picked.len(), at));
     if mistakes.is_empty() {
         let stages = distinct(&read.stages);
         mistakes.extend(questions::check(&parsed.question, &stages, &read.stacks));
@@ -187,12 +190,12 @@ fn distinct(variants: &[Vec<Stage>]) -> Vec<Stage> {
 }
 
 /// How often each variant is run.
-fn repeat(file: &File, choices: &Choices) -> u32 {
+fn repeat(file: &File, choices: &Choices) -> Repeat {
     choices.repeat.unwrap_or(file.repeat)
 }
 
 fn assemble(file: &File, choices: &Choices, made: &[Made], commands: &Needs) -> Plan {
-    let repeat = repeat(file, choices);
+    let repeat = repeat(file, choices).most();
     let cells = order::drawn(made.len(), repeat, choices.seed)
         .into_iter()
         .enumerate()
@@ -239,7 +242,8 @@ fn facts(file: &File, choices: &Choices, made: &[Made]) -> PlanFacts {
         experiment: file.name.get_ref().clone(),
         about: file.about.clone(),
         source: file.source.clone(),
-        repeat: repeat(file, choices),
+        repeat: repeat(file, choices).most(),
+        sequential: repeat(file, choices).sequential(),
         order_drawn: true,
         variants: made.iter().map(variant).collect(),
         questions: file.question.iter().map(Question::facts).collect(),

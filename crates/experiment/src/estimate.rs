@@ -5,7 +5,7 @@ use units::{Bytes, Nanos};
 use workload::LoadSpec;
 
 use crate::fill;
-use crate::plan::{StagePlan, Task};
+use crate::plan::{Plan, StagePlan, Task};
 
 /// I/Os per second that an estimate assumes where a load ends by its amount, not by its duration: what
 /// dm-vdo did in an emulated guest, so that a real machine is done sooner.
@@ -36,6 +36,20 @@ pub(crate) fn allocation(units: u64) -> Nanos {
 /// About how long a cell takes.
 pub(crate) fn cell(stages: &[StagePlan]) -> Nanos {
     Nanos(STACK.0 + stages.iter().map(|s| s.about.0).sum::<u64>())
+}
+
+impl Plan {
+    /// About how long it takes at least and at most: where it takes as many repeats as are needed it may end after the first look.
+    pub fn takes(&self) -> (Nanos, Nanos) {
+        let until = |last: u32| -> u64 {
+            let cells = self.cells.iter().filter(|cell| cell.repeat <= last);
+            cells.map(|cell| cell.about.0).sum()
+        };
+        let (all, sequential) = (until(u32::MAX), self.facts.sequential.as_ref());
+        let first = sequential.and_then(|s| s.looks.first()).map_or(all, |look| until(*look));
+        let time = sequential.and_then(|s| s.time).map_or(u64::MAX, |time| time.0);
+        (Nanos(first.min(time)), Nanos(all.min(time)))
+    }
 }
 
 /// The most bytes that a stage writes.

@@ -1,7 +1,7 @@
 //! What `explain` says: the plan, its commands, its time and bytes, without touching anything.
 
 use layers::probe::Reading;
-use results::model::FactorFacts;
+use results::model::{FactorFacts, SequentialFacts};
 use serde::Serialize;
 use units::Nanos;
 
@@ -14,14 +14,18 @@ pub struct Explained {
     pub experiment: String,
     /// What it is about.
     pub about: String,
-    /// About how long all cells take, nanoseconds.
+    /// About how long all cells take, nanoseconds; at most, where it takes as many repeats as are needed.
     pub about_ns: u64,
+    /// About how long it takes at least, nanoseconds: until its first look, where it takes as many repeats as are needed.
+    pub least_ns: u64,
     /// I/Os per second that the time rests on where loads end by amount.
     pub assumed_iops: u64,
     /// Order of cells: `variant r1`, ...
     pub order: Vec<String>,
-    /// Repeats of each variant.
+    /// Repeats of each variant; the most, where it takes as many as are needed.
     pub repeat: u32,
+    /// How it is decided while it runs how many are needed; `null` where the number is fixed.
+    pub sequential: Option<SequentialFacts>,
     /// Name of the scale, where the experiment has it.
     pub scale: Option<String>,
     /// What the scale sets, as it is written.
@@ -76,13 +80,16 @@ pub struct ExplainedVariant {
 
 /// Explains a plan.
 pub fn explain(plan: &Plan) -> Explained {
+    let (Nanos(least_ns), Nanos(about_ns)) = plan.takes();
     Explained {
         experiment: plan.facts.experiment.clone(),
         about: plan.facts.about.clone(),
-        about_ns: plan.cells.iter().map(|c| c.about.0).sum(),
+        about_ns,
+        least_ns,
         assumed_iops: crate::estimate::ASSUMED_IOPS,
         order: plan.cells.iter().map(|c| format!("{} r{}", c.variant, c.repeat)).collect(),
         repeat: plan.facts.repeat,
+        sequential: plan.facts.sequential.clone(),
         scale: plan.facts.scale.clone(),
         scaled: plan.facts.scaled.clone(),
         factors: plan.facts.factors.clone(),

@@ -13,6 +13,7 @@ use crate::factors::{Exclude, Factor};
 use crate::names;
 use crate::pictures::Picture;
 use crate::questions::Question;
+use crate::repeat::Repeat;
 use crate::scale::Scaled;
 use crate::trees::{self, WrittenTree};
 
@@ -23,7 +24,7 @@ const fn key(name: &'static str, takes: &'static str, example: &'static str) -> 
 const NAME: Key = key("name", "a text of 1 to 64 characters", "\"dedupe-off\"");
 const ABOUT: Key = key("about", "a sentence", "\"What deduplication alone costs\"");
 const SOURCE: Key = key("source", "a text", "\"where the question comes from\"");
-const REPEAT: Key = key("repeat", "a whole number from 1 on", "5");
+const REPEAT: Key = key("repeat", "a whole number from 1 on, or \"auto\"", "5");
 const DEVICES: Key = key("devices", "tables, each under its role", "{ data = { size = \"12G\" } }");
 const STACK: Key = key("stack", "tables: [[stack]]", "[{ layer = \"vdo\", on = \"data\" }]");
 /// `[[variant]]`; of a scale `[scale.NAME.variant."V"]`.
@@ -56,14 +57,14 @@ pub(crate) const SET: Key =
     key("set", "values of keys, by \"NAME.key\"", "{ \"vdo.dedupe\" = false }");
 
 /// Repeats unless the file says another number.
-const REPEATS: u32 = 5;
+const REPEATS: Repeat = Repeat::Fixed(5);
 
 /// The whole file.
 pub(crate) struct File<'t> {
     pub name: Spanned<String>,
     pub about: String,
     pub source: Option<String>,
-    pub repeat: u32,
+    pub repeat: Repeat,
     /// Where `repeat` is written.
     pub repeat_at: Option<std::ops::Range<usize>>,
     pub devices: Vec<Named<Device<'t>>>,
@@ -136,7 +137,7 @@ impl<'t> File<'t> {
         let name = keep(root.need::<String>(&NAME).map(Some), m);
         let about = keep(root.need::<String>(&ABOUT).map(Some), m);
         let source = keep(root.take::<String>(&SOURCE), m);
-        let repeat = keep(root.take::<u32>(&REPEAT), m);
+        let repeat = keep(root.take::<Repeat>(&REPEAT), m);
         let devices = keep(root.table(&DEVICES, "A list of devices"), m);
         let devices = devices.map(|table| table.named_tables(&DEVICES, "A device")).transpose();
         let devices = each(keep(devices, m).unwrap_or_default(), Device::read, m);
@@ -183,13 +184,6 @@ impl<'t> File<'t> {
 
     /// Checks what needs neither layers nor stages.
     fn check(&self, mistakes: &mut Vec<Diagnostic>) {
-        if self.repeat == 0 {
-            mistakes.push(Diagnostic {
-                message: "The experiment repeats 0 times".into(),
-                span: self.repeat_at.clone(),
-                help: Some("set repeat to 5 for a verdict, or 1 for a first look".into()),
-            });
-        }
         if self.devices.is_empty() && mistakes.is_empty() {
             mistakes.push(Diagnostic {
                 message: "The experiment has no device".into(),

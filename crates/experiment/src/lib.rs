@@ -28,6 +28,7 @@ mod order;
 mod pictures;
 mod plan;
 mod questions;
+mod repeat;
 mod scale;
 mod shipped;
 mod stacks;
@@ -49,6 +50,7 @@ pub use plan::{
     Aim, CellPlan, CommandPlan, CopyPlan, DevicePlan, FigurePlan, Files, FillPlan, Needs,
     Otherwise, Output, PlacedLayer, Plan, Rounds, StagePlan, StatePlan, Target, Task, Tree,
 };
+pub use repeat::Repeat;
 pub use scale::Scale;
 pub use shipped::{SHIPPED, Shipped, shipped};
 pub use trial::Trial;

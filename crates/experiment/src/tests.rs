@@ -28,8 +28,8 @@ mod fills;
 mod graphs;
 mod mistakes;
 mod modelled;
-
 mod pictures;
+mod repeats;
 mod states;
 mod sweeps;
 mod targets;

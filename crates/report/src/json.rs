@@ -9,7 +9,7 @@ use results::model::{
 use serde_json::{Map, Value, json};
 use stats::Difference;
 
-use crate::view::{Content, Figure, FigureRow, Of, Variant, View};
+use crate::view::{Content, Figure, FigureRow, Of, Sequential, Variant, View};
 
 /// Version of the form of this document; grows with every change that a script could trip over. Keys that
 /// are added do not change it.
@@ -28,12 +28,25 @@ pub fn json(view: &View) -> Value {
         "simulated": view.simulated,
         "complete": view.complete,
         "seal": view.seal,
+        "sequential": view.sequential.as_ref().map(sequential),
         "variants": variants.map(|(index, v)| variant(view, index, v)).collect::<Vec<_>>(),
         "comparisons": comparisons.collect::<Vec<_>>(),
         "expectations": view.expectations.iter().map(expectation).collect::<Vec<_>>(),
         "states": view.states,
         "findings": view.findings,
         "driven": view.driven.iter().map(|(name, text)| json!({"name": name, "text": text})).collect::<Vec<_>>(),
+    })
+}
+
+/// How it was decided how many repeats were needed.
+fn sequential(sequential: &Sequential) -> Value {
+    json!({
+        "planned_looks": sequential.planned.looks,
+        "time_s": sequential.planned.time.map(|time| time.0 as f64 / 1e9),
+        "looks": sequential.looks,
+        "stopped_after": sequential.stopped.map(|stopped| stopped.after),
+        "why": sequential.stopped.map(|stopped| stopped.why),
+        "text": sequential.text,
     })
 }
 
@@ -207,6 +220,7 @@ fn compared(row: &FigureRow, comparison: &MetricComparison) -> Value {
         "n_base": comparison.n,
         "n_new": comparison.n,
         "dropped": comparison.dropped,
+        "decided_after": comparison.decided_after,
         "test": comparison.test,
         "method": comparison.method,
         "repeats_that_would_decide": comparison.repeats_that_would_decide,

@@ -112,7 +112,8 @@ fn compared(view: &View) -> Option<String> {
         0 => String::new(),
         n => format!(" Left out, as one side has no value: up to {n} of the repeats."),
     };
-    Some(format!("{}.{left_out}", parts.join("; ")))
+    let sequential = view.sequential.as_ref().map_or_else(String::new, |s| format!(" {}", s.text));
+    Some(format!("{}.{left_out}{sequential}", parts.join("; ")))
 }
 
 /// Labels of a table are cut to so many characters before the table is given up, columns.

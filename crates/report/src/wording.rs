@@ -18,6 +18,12 @@ pub fn claims() -> String {
     )
 }
 
+/// How it was decided how many repeats were needed, and what its verdicts are of; nothing where the number was fixed.
+pub fn sequential(view: &View) -> String {
+    let of = "A verdict is of the first look that decided; what is decided stays so.";
+    view.sequential.as_ref().map_or_else(String::new, |s| format!(" {} {of}", s.text))
+}
+
 /// A figure without its interval: `41.2k/s`, or a dash.
 pub fn median(unit: Unit, figure: Option<&Figure>) -> String {
     figure.map_or_else(|| NONE.to_owned(), |f| value(unit, f.median))
@@ -96,8 +102,12 @@ pub fn tested(comparison: &MetricComparison) -> String {
         Test::Paired => "paired",
         Test::Ranked => "by ranks",
     };
+    let test = match comparison.decided_after {
+        Some(repeat) => format!("{test}, decided after {repeat} repeats"),
+        None => test.to_owned(),
+    };
     match comparison.dropped {
-        0 => test.to_owned(),
+        0 => test,
         1 => format!("{test}, 1 repeat with one side only left out"),
         n => format!("{test}, {n} repeats with one side only left out"),
     }

@@ -248,10 +248,11 @@ struct Missing {
 
 impl Missing {
     fn see(&mut self, cell: &CellData) {
-        self.all += 1;
         self.frames += cell.damage.len();
+        self.all += usize::from(cell.state() != CellState::Skipped);
         let state = match cell.state() {
             CellState::Done if cell.done() => return,
+            CellState::Skipped => return,
             CellState::Done => "without a readable record",
             CellState::Pending => "not begun",
             CellState::Running => "cut off while running",

@@ -88,7 +88,7 @@ impl CellWriter {
 impl CellState {
     /// Whether a cell in this state will not change any more.
     pub fn ended(self) -> bool {
-        matches!(self, Self::Done | Self::Failed | Self::Interrupted)
+        matches!(self, Self::Done | Self::Failed | Self::Interrupted | Self::Skipped)
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use experiment::{Choices, ExperimentError, Plan, Scale, Trial};
+use experiment::{Choices, ExperimentError, Plan, Repeat, Scale, Trial};
 use results::sink::SinkError;
 use units::{Bytes, Seed};
 
@@ -21,7 +21,7 @@ pub struct Asked {
     /// The seed of everything random; a fresh one where none is given.
     pub seed: Option<Seed>,
     /// Repeats of each variant, instead of the file's.
-    pub repeat: Option<u32>,
+    pub repeat: Option<Repeat>,
     /// The scale, instead of the usual one.
     pub scale: Option<String>,
     /// These variants only.
@@ -37,7 +37,7 @@ pub struct Asked {
 impl Asked {
     /// One repeat.
     pub fn once() -> Self {
-        Self { repeat: Some(1), ..Self::default() }
+        Self { repeat: Some(Repeat::Fixed(1)), ..Self::default() }
     }
 
     /// The same for a run that goes on with `earlier`: it keeps its tag, and its seed where none is asked for.

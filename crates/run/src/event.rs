@@ -60,6 +60,17 @@ pub enum Event {
         /// Why, when it is not done.
         reason: Option<String>,
     },
+    /// The run was looked at, which takes as many repeats as are needed.
+    Looked {
+        /// After which repeat.
+        after: u32,
+        /// What is asked, and how it stands.
+        claims: Vec<Claim>,
+        /// After which repeat the next look is; `None` where the run stops.
+        next: Option<u32>,
+        /// Where and why it stops, if it does.
+        stopped: Option<String>,
+    },
     /// Something a person should know.
     Notice {
         /// The cell it is about.
@@ -67,6 +78,21 @@ pub enum Event {
         /// What, in sentences.
         text: String,
     },
+}
+
+/// A question to one variant, and how it stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claim {
+    /// The question: `IOPS of randwrite`.
+    pub question: String,
+    /// The variant that is held against the base.
+    pub variant: String,
+    /// Whether it is decided.
+    pub decided: bool,
+    /// The verdict.
+    pub verdict: Option<String>,
+    /// About how many repeats would decide, where it is not.
+    pub repeats_that_would_decide: Option<u32>,
 }
 
 /// One operation in one interval, as a live view shows it.

@@ -1,6 +1,7 @@
 //! The guest's half of a run: executes cells or holds a stack, and sends everything to the host.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use experiment::{CellPlan, Plan, Tree};
 use host::Executor;
@@ -11,7 +12,7 @@ use sys::interrupt::Interrupt;
 use crate::cell::{self, Scene};
 use crate::inject::Fault;
 use crate::loader::Real;
-use crate::message::{Message, Post};
+use crate::message::{Answer, Message, Post};
 use crate::recorder::Recorder;
 use crate::{Cells, Held, Injection, RunError};
 
@@ -45,10 +46,14 @@ pub fn cells<L: Link>(
     link: L,
     interrupt: &Interrupt,
     site: &Site,
+    inbox: &Inbox,
 ) -> Result<(), RunError> {
     let mut loader = Real { choices: mission.choices.clone(), ..Real::default() };
     on(site, &mission.plan, &mission.injections, (link, interrupt), |scene, executor| {
         for &index in &mission.cells {
+            if mission.asks.contains(&index) && !needed(index, scene, inbox)? {
+                break;
+            }
             cell::run(scene, cell_of(&mission.plan, index)?, &mut executor(), &mut loader);
             if let Some(error) = scene.recorder.failure() {
                 return Err(error);
@@ -60,6 +65,27 @@ pub fn cells<L: Link>(
         }
         Ok(())
     })
+}
+
+/// What the host says next; `None` when it says nothing for a while.
+pub type Inbox<'a> = dyn Fn(Duration) -> Option<Vec<u8>> + 'a;
+
+/// Asks the host whether a cell is needed, and waits for what it says.
+fn needed(cell: usize, scene: &Scene, inbox: &Inbox) -> Result<bool, RunError> {
+    const A_WHILE: Duration = Duration::from_millis(100);
+    scene.recorder.send(Message::Needed(cell));
+    while scene.interrupt.level() == sys::interrupt::Level::None {
+        if let Some(error) = scene.recorder.failure() {
+            return Err(error);
+        }
+        let asked = Instant::now();
+        if let Some(bytes) = inbox(A_WHILE) {
+            return Ok(Answer::decode(&bytes)? == Answer::GoOn);
+        }
+        // Where nothing more can come, nothing is waited for.
+        std::thread::sleep(A_WHILE.saturating_sub(asked.elapsed()));
+    }
+    Ok(false)
 }
 
 /// Raises a stack, does `work` with the path of its target, and takes the stack down.

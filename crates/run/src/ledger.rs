@@ -5,7 +5,8 @@ use std::path::Path;
 
 use experiment::Plan;
 use results::model::{
-    Accelerator, CellEntry, CellState, MachineFacts, Manifest, ResumeFacts, SCHEMA,
+    Accelerator, CellEntry, CellState, MachineFacts, Manifest, ResumeFacts, SCHEMA, StopReason,
+    StoppedFacts,
 };
 use results::sink::{DirSink, Sink};
 use results::writer::{write_experiment, write_manifest};
@@ -62,6 +63,7 @@ impl Ledger {
                 folder: results::cell_folder(cell.index, &cell.variant, cell.repeat),
                 state: CellState::Pending,
                 reason: None,
+                disturbed_percent: None,
             })
             .collect();
         let manifest = Manifest {
@@ -83,6 +85,7 @@ impl Ledger {
             lab: None,
             cells,
             outcome: None,
+            stopped: None,
         };
         let mut ledger = Self { sink, manifest, left_behind: false, choices: BTreeMap::new(), on };
         ledger.save()?;
@@ -104,9 +107,18 @@ impl Ledger {
             kept: kept.iter().filter(|kept| **kept).count(),
         });
         (manifest.ended_utc, manifest.outcome) = (None, None);
+        let skipped = |cell: &CellEntry| cell.state == CellState::Skipped;
+        // What was not needed may be, once a cell has run again.
+        if manifest.cells.iter().zip(&kept).any(|(cell, kept)| !kept && !skipped(cell)) {
+            manifest.stopped = None;
+        }
         let mut again = Vec::new();
         for (cell, kept) in manifest.cells.iter_mut().zip(kept) {
+            if manifest.stopped.is_some() && skipped(cell) {
+                continue;
+            }
             cell.reason = None;
+            cell.disturbed_percent = cell.disturbed_percent.filter(|_| kept);
             cell.state = if kept { CellState::Done } else { CellState::Pending };
             again.extend((!kept).then(|| cell.folder.clone()));
         }
@@ -172,6 +184,38 @@ impl Ledger {
     /// Adds to a file of the result that is no cell's.
     pub fn append(&mut self, path: &str, bytes: &[u8]) -> Result<(), RunError> {
         Ok(self.sink.append(path, bytes)?)
+    }
+
+    /// Marks a cell before which the machine was not quiet: others take so much of its CPUs.
+    pub(crate) fn disturbed(&mut self, cell: usize, percent: f64) -> Result<(), RunError> {
+        if let Some(cell) = self.manifest.cells.get_mut(cell) {
+            cell.disturbed_percent = Some(percent);
+        }
+        self.save()
+    }
+
+    /// Whether the run takes no more repeats.
+    pub(crate) fn stopped(&self) -> bool {
+        self.manifest.stopped.is_some()
+    }
+
+    /// Where the run stopped that takes as many repeats as are needed, and why, in words.
+    pub(crate) fn stopped_text(&self) -> Option<String> {
+        self.manifest.stopped_text()
+    }
+
+    /// The run takes no more repeats: what has not begun is skipped.
+    pub(crate) fn stop(&mut self, after: u32, why: StopReason) -> Result<(), RunError> {
+        self.manifest.stopped = Some(StoppedFacts { after, why });
+        for cell in self.manifest.cells.iter_mut().filter(|c| c.state == CellState::Pending) {
+            cell.state = CellState::Skipped;
+        }
+        self.save()
+    }
+
+    /// Tells people what happened, where it changes nothing in the result.
+    pub(crate) fn tell(&mut self, event: &Event) {
+        (self.on)(event);
     }
 
     /// Marks the running cell as ended from outside: its guest crashed, or never answered.
@@ -242,6 +286,9 @@ impl Post for Ledger {
             Message::Chosen(Chosen { stage, choice }) => {
                 self.choices.insert(stage, choice);
                 Ok(())
+            }
+            Message::Needed(_) => {
+                Err(RunError::Language("a cell was asked about where nobody answers".into()))
             }
         }
     }

@@ -20,9 +20,11 @@ mod inject;
 mod ledger;
 mod loader;
 pub mod local;
+mod looks;
 mod message;
 mod mission;
 mod outcome;
+mod quiet;
 mod recorder;
 pub mod remote;
 mod resume;
@@ -35,12 +37,13 @@ pub use admission::{
     AdmissionError, Claimed, Offered, check_apart, check_commands, check_needs, claim,
 };
 pub use asked::{Asked, FULL, LAB, fresh_seed, result_directory};
-pub use event::{Event, OperationBrief};
+pub use event::{Claim, Event, OperationBrief};
 pub use inject::{Fault, Injection};
 pub use ledger::{Ledger, Start};
-pub use message::Message;
+pub use message::{Answer, Message};
 pub use mission::{Cells, Held, Mission, NoVariant};
 pub use outcome::Outcome;
+pub use quiet::Quiet;
 pub use resume::{Earlier, ResumeError};
 pub use source::{Source, SourceError};
 
@@ -64,6 +67,9 @@ pub enum RunError {
     /// No guest could be started.
     #[error("The guest does not start: {0}")]
     Guest(String),
+    /// What was measured so far cannot be read back.
+    #[error("The run cannot be looked at: {0}; a fixed number of repeats needs no look")]
+    Look(String),
     /// The plan does not fit this program.
     #[error("The plan does not fit this version of fathom: {0}")]
     Plan(String),

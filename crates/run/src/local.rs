@@ -10,7 +10,9 @@ use sys::interrupt::{Interrupt, Level};
 
 use crate::cell::{self, Scene};
 use crate::loader::Real;
+use crate::looks::Looks;
 use crate::message::{Message, Post};
+use crate::quiet::{Quiet, Waiting};
 use crate::recorder::Recorder;
 use crate::simulated::{self, Twin};
 use crate::{Event, Injection, Ledger, Outcome, Paths, RunError};
@@ -64,6 +66,7 @@ pub fn run(
     machine: &Machine,
     injections: &[Injection],
     ledger: Ledger,
+    quiet: Option<Quiet>,
     interrupt: &Interrupt,
 ) -> Result<Outcome, RunError> {
     let pending = ledger.pending();
@@ -83,7 +86,18 @@ pub fn run(
         suffer: &|_| {},
     };
     let mut loader = Real::default();
+    let mut waiting = quiet.map(Waiting::new);
+    let mut looks = shared.with(|ledger| Ok(Looks::of(plan, ledger, clock.now())))?;
     for cell in plan.cells.iter().filter(|cell| pending.contains(&cell.index)) {
+        if let Some(looks) = looks.as_mut().filter(|_| interrupt.level() == Level::None) {
+            shared.with(|ledger| looks.consider(ledger, clock.now()))?;
+        }
+        if !shared.with(|ledger| Ok(ledger.pending().contains(&cell.index)))? {
+            break;
+        }
+        if let Some(waiting) = waiting.as_mut().filter(|_| interrupt.level() == Level::None) {
+            shared.with(|ledger| waiting.before(cell.index, ledger, interrupt))?;
+        }
         if interrupt.level() != Level::None {
             let state = CellState::Interrupted;
             let reason = Some("stopped before it began".to_owned());
@@ -110,6 +124,9 @@ pub fn run(
     }
     if let Some(error) = recorder.failure() {
         return Err(error);
+    }
+    if let Some(looks) = looks.as_mut().filter(|_| interrupt.level() == Level::None) {
+        shared.with(|ledger| looks.consider(ledger, clock.now()))?;
     }
     let ledger = shared.0.lock().unwrap_or_else(PoisonError::into_inner).take();
     ledger.map_or_else(|| Err(RunError::Gone("the ledger is closed".into())), Ledger::finish)

@@ -1,5 +1,5 @@
 //! What travels between the halves of a run: from the guest what it writes into the result and what
-//! happens, to the guest nothing but the mission.
+//! happens, to the guest nothing but the mission, and whether cells are needed where it asks.
 //!
 //! Layout: one byte of kind; for writes two bytes of path length (little-endian), the path, the bytes;
 //! for all others JSON. The link below frames and checks it.
@@ -34,6 +34,18 @@ pub enum Message {
     Chosen(Chosen),
     /// Something that the teardown of a cell left behind.
     LeftBehind(Vec<String>),
+    /// Whether this cell is needed; the guest waits for the [`Answer`].
+    Needed(usize),
+}
+
+/// What the host says when it is asked whether a cell is needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// Go on.
+    GoOn,
+    /// Nothing that is left is needed: finish.
+    Finish,
 }
 
 /// How the loads of a stage are driven, for all variants and repeats.
@@ -55,6 +67,7 @@ impl Message {
             Self::Machine(facts) => encode_json(3, facts),
             Self::LeftBehind(what) => encode_json(4, what),
             Self::Chosen(chosen) => encode_json(5, chosen),
+            Self::Needed(cell) => encode_json(6, cell),
         }
     }
 
@@ -79,8 +92,21 @@ impl Message {
             3 => Self::Machine(decode_json(rest)?),
             4 => Self::LeftBehind(decode_json(rest)?),
             5 => Self::Chosen(decode_json(rest)?),
+            6 => Self::Needed(decode_json(rest)?),
             other => return Err(language(&format!("a message of kind {other}"))),
         })
+    }
+}
+
+impl Answer {
+    /// The answer as bytes.
+    pub fn encode(self) -> Vec<u8> {
+        serde_json::to_vec(&self).unwrap_or_default()
+    }
+
+    /// Reads an answer.
+    pub fn decode(bytes: &[u8]) -> Result<Self, RunError> {
+        decode_json(bytes)
     }
 }
 
@@ -125,6 +151,7 @@ mod tests {
             Message::Event(Event::Notice { cell: Some(3), text: "hello".into() }),
             Message::Machine(MachineFacts::default()),
             Message::LeftBehind(vec!["dm-3".into()]),
+            Message::Needed(7),
         ];
         for message in messages {
             assert_eq!(Message::decode(&message.encode()).unwrap(), message);

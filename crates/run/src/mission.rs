@@ -42,6 +42,9 @@ pub struct Cells {
     /// How loads are driven, by stage, as far as an earlier guest has chosen it.
     #[serde(default)]
     pub choices: BTreeMap<String, Choice>,
+    /// Positions of cells before which the host is asked whether they are needed.
+    #[serde(default)]
+    pub asks: Vec<usize>,
 }
 
 /// A stack that is raised and kept until something is done with it.
@@ -111,7 +114,7 @@ mod tests {
         let choices = Choices {
             seed,
             run_tag: "0badcafe".into(),
-            repeat: Some(1),
+            repeat: Some(experiment::Repeat::Fixed(1)),
             sizes: BTreeMap::new(),
             scale: Scale::Usual("lab"),
             only: Vec::new(),
@@ -127,6 +130,7 @@ mod tests {
             cells: vec![0, 1],
             injections: Vec::new(),
             choices: BTreeMap::new(),
+            asks: vec![1],
         };
         let missions = [
             Mission::Shell,

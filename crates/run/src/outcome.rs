@@ -5,7 +5,7 @@ use results::model::CellState;
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// Every cell is done.
+    /// Every cell is done, or was not needed.
     Complete,
     /// Some cells failed; what the others measured is kept.
     Incomplete,
@@ -23,7 +23,7 @@ impl Outcome {
             Self::TeardownFailed
         } else if states.contains(&CellState::Interrupted) {
             Self::Interrupted
-        } else if states.iter().all(|s| *s == CellState::Done) {
+        } else if states.iter().all(|s| matches!(s, CellState::Done | CellState::Skipped)) {
             Self::Complete
         } else {
             Self::Incomplete
@@ -62,5 +62,6 @@ mod tests {
         assert_eq!(Outcome::of(interrupted, false).exit_code(), 130);
         assert_eq!(Outcome::of([CellState::Done, CellState::Failed], false).exit_code(), 5);
         assert_eq!(Outcome::of([CellState::Done], false).exit_code(), 0);
+        assert_eq!(Outcome::of([CellState::Done, CellState::Skipped], false).exit_code(), 0);
     }
 }

@@ -2,13 +2,16 @@
 //! of a crashed guest as failed and goes on with the next one in a new guest.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use experiment::{Plan, StagePlan};
 use results::model::CellState;
 use sys::interrupt::{Interrupt, Level};
+use units::Nanos;
 
-use crate::message::{Message, Post};
+use crate::looks::Looks;
+use crate::message::{Answer, Message, Post};
+use crate::quiet::{Quiet, Waiting};
 use crate::{Cells, Injection, Ledger, Mission, Outcome, RunError};
 
 /// One machine that executes missions; the lab's VM, or a twin in tests.
@@ -17,6 +20,8 @@ pub trait Guest {
     fn receive(&mut self, patience: Duration) -> Heard;
     /// Passes the user's wish to stop on.
     fn interrupt(&mut self, level: Level);
+    /// Gives it an answer (opaque bytes).
+    fn answer(&mut self, bytes: &[u8]);
 }
 
 /// What a guest said.
@@ -101,9 +106,11 @@ pub fn run<G: Guests>(
     injections: &[Injection],
     guests: &mut G,
     mut ledger: Ledger,
+    quiet: Option<Quiet>,
     interrupt: &Interrupt,
 ) -> Result<Outcome, RunError> {
-    let ended = run_cells(plan, injections, guests, &mut ledger, interrupt);
+    let between = Between::new(plan, &ledger, quiet, interrupt);
+    let ended = run_cells(plan, injections, guests, (&mut ledger, between), interrupt);
     let (state, reason) = match &ended {
         Ok(()) => (CellState::Interrupted, "stopped before it began".to_owned()),
         Err(error) => (CellState::Failed, error.to_string()),
@@ -116,17 +123,61 @@ pub fn run<G: Guests>(
     ended.map(|()| outcome)
 }
 
+/// What the host does between cells.
+struct Between<'a> {
+    looks: Option<Looks>,
+    waiting: Option<Waiting>,
+    began: Instant,
+    interrupt: &'a Interrupt,
+}
+
+impl<'a> Between<'a> {
+    fn new(plan: &Plan, ledger: &Ledger, quiet: Option<Quiet>, interrupt: &'a Interrupt) -> Self {
+        let looks = Looks::of(plan, ledger, Nanos(0));
+        Self { looks, waiting: quiet.map(Waiting::new), began: Instant::now(), interrupt }
+    }
+
+    /// Looks at the run, where a look is due.
+    fn look(&mut self, ledger: &mut Ledger) -> Result<(), RunError> {
+        let now = Nanos(self.began.elapsed().as_nanos() as u64);
+        self.looks.as_mut().map_or(Ok(()), |looks| looks.consider(ledger, now))
+    }
+
+    /// Whether a cell is needed; if it is, the machine is as quiet as it becomes when this returns.
+    fn needed(&mut self, cell: usize, ledger: &mut Ledger) -> Result<bool, RunError> {
+        self.look(ledger)?;
+        let needed = ledger.pending().contains(&cell);
+        if let Some(waiting) = self.waiting.as_mut().filter(|_| needed) {
+            waiting.before(cell, ledger, self.interrupt)?;
+        }
+        Ok(needed)
+    }
+
+    /// Of `cells`, those before which a guest asks.
+    fn asks(&self, plan: &Plan, cells: &[usize]) -> Vec<usize> {
+        let sequential = plan.facts.sequential.as_ref();
+        match &self.waiting {
+            Some(_) => cells.to_vec(),
+            None => sequential.map_or_else(Vec::new, |s| Looks::asks(s, &plan.cells, cells)),
+        }
+    }
+}
+
 /// Guest after guest, until no cell is pending or the user wants to stop.
 fn run_cells<G: Guests>(
     plan: &Plan,
     injections: &[Injection],
     guests: &mut G,
-    ledger: &mut Ledger,
+    (ledger, mut between): (&mut Ledger, Between),
     interrupt: &Interrupt,
 ) -> Result<(), RunError> {
     loop {
+        if interrupt.level() != Level::None {
+            return Ok(());
+        }
+        between.look(ledger)?;
         let cells = ledger.pending();
-        if cells.is_empty() || interrupt.level() != Level::None {
+        if cells.is_empty() {
             return Ok(());
         }
         let mission: Mission = Mission::Cells(Cells {
@@ -134,9 +185,10 @@ fn run_cells<G: Guests>(
             cells: cells.clone(),
             injections: injections.to_vec(),
             choices: ledger.choices().clone(),
+            asks: between.asks(plan, &cells),
         });
         let mut guest = guests.start(&mission.encode()?)?;
-        let ended = listen(&mut guest, guests, ledger, interrupt);
+        let ended = listen(&mut guest, guests, (&mut *ledger, &mut between), interrupt);
         let farewell = guests.end(guest);
         ledger.lab(farewell.facts)?;
         for (path, bytes) in &farewell.files {
@@ -160,7 +212,7 @@ fn run_cells<G: Guests>(
 fn listen<G: Guests>(
     guest: &mut G::Guest,
     guests: &G,
-    ledger: &mut Ledger,
+    (ledger, between): (&mut Ledger, &mut Between),
     interrupt: &Interrupt,
 ) -> Result<Result<(), String>, RunError> {
     let mut passed_on = Level::None;
@@ -176,7 +228,13 @@ fn listen<G: Guests>(
             Heard::Done => return Ok(Ok(())),
             Heard::Gone(reason) => return Ok(Err(reason)),
             Heard::Payload(bytes) => {
-                ledger.post(Message::decode(&bytes)?)?;
+                match Message::decode(&bytes)? {
+                    Message::Needed(cell) => {
+                        let needed = between.needed(cell, ledger)?;
+                        guest.answer(&if needed { Answer::GoOn } else { Answer::Finish }.encode());
+                    }
+                    message => ledger.post(message)?,
+                }
                 if !greeted {
                     ledger.lab(guests.facts(guest))?;
                     greeted = true;

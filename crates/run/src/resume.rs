@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use experiment::Plan;
 use results::model::{Accelerator, CellState, Manifest};
 use results::sink::{DirSink, SinkError};
-use results::{ReadError, ResultSet, Seal};
+use results::{CellData, ReadError, ResultSet, Seal};
 use units::Seed;
 
 use crate::Start;
@@ -87,9 +87,15 @@ impl Earlier {
         &self.set.manifest.run_id
     }
 
-    /// How many cells have not ended well.
+    /// How many cells have not ended well and are needed.
     pub fn left(&self) -> usize {
-        self.kept().iter().filter(|kept| !**kept).count()
+        self.set.cells.len() - self.skipped() - self.kept().iter().filter(|kept| **kept).count()
+    }
+
+    /// How many were not needed.
+    pub fn skipped(&self) -> usize {
+        let skipped = |cell: &&CellData| cell.state() == CellState::Skipped;
+        self.set.cells.iter().filter(skipped).count()
     }
 
     /// Whether `plan`, made with the seed and the tag of this run, is its plan, and whether the machine is the same.
@@ -104,7 +110,7 @@ impl Earlier {
         let same_text = self.set.experiment_toml.as_deref() == Some(&*start.experiment_text);
         self.same("the experiment file", text(same_text), text(true))?;
         self.same("the seed", manifest.seed.to_string(), plan.seed.to_string())?;
-        self.same("the number of repeats", old.repeat.to_string(), plan.facts.repeat.to_string())?;
+        self.same("the number of repeats", old.repeats(), plan.facts.repeats())?;
         self.same("the scale", scale(&old.scale), scale(&plan.facts.scale))?;
         self.same("the list of variants", variants(old), variants(&plan.facts))?;
         self.same("the place", place(manifest), place_of(start))?;

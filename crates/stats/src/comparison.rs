@@ -8,7 +8,7 @@ use crate::verdict::{self, Claim, LEAST_REPEATS, Verdict};
 use crate::{Interval, holm};
 
 /// The repeats that a claim rests on leave this chance of error; intervals leave it out, one half at either end.
-const ERROR: f64 = 0.05;
+pub(crate) const ERROR: f64 = 0.05;
 
 /// More repeats than this nobody runs; the estimate is left out.
 const MOST_REPEATS: usize = 1000;
@@ -38,6 +38,8 @@ pub struct Comparison {
     /// About how many repeats would decide, set by [`judge`]; `None` when these do, when the spread is
     /// unknown (one repeat), and when no number up to 1000 would.
     pub repeats_that_would_decide: Option<u32>,
+    /// After which repeat it was decided, where it was looked at while repeats came in ([`crate::compare_at_looks`]).
+    pub decided_after: Option<u32>,
     /// What was computed, in words.
     pub method: String,
     tested: Option<Tested>,
@@ -66,20 +68,30 @@ impl Comparison {
         Some(Interval { low: self.low?, high: self.high? })
     }
 
-    /// About how many repeats bring an interval free of the zone's border, with so many claims `open`: those that are decided
-    /// already take nothing from the others (Holm).
-    fn repeats(&self, open: usize) -> Option<u32> {
+    /// What the estimate points to and how sure that is: a two-sided p-value, that of "it differs by less" too.
+    pub(crate) fn claim(&self) -> Option<(Claim, f64)> {
+        let Tested { evidence, zone: Some(zone) } = self.tested.as_ref()? else { return None };
+        let p = |claim| match claim {
+            Claim::Within => Some((2.0 * evidence.p_within(*zone)).min(1.0)),
+            Claim::More | Claim::Less => self.p,
+        };
+        let claim = Claim::of(evidence.estimate(), *zone);
+        Some((claim, p(claim)?))
+    }
+
+    /// About how many repeats bring an interval free of the zone's border that leaves out `apart` where the figures differ and
+    /// `within` where they do not.
+    pub(crate) fn repeats(&self, apart: f64, within: f64) -> Option<u32> {
         let Tested { evidence, zone: Some((low, high)) } = self.tested.as_ref()? else {
             return None;
         };
         let at = evidence.estimate();
         let (distance, error) = match Claim::of(at, (*low, *high)) {
-            Claim::More => (at - high, ERROR),
-            Claim::Less => (low - at, ERROR),
-            // Two one-sided tests: an interval that leaves out as much at either end.
-            Claim::Within => (f64::min(at - low, high - at), 2.0 * ERROR),
+            Claim::More => (at - high, apart),
+            Claim::Less => (low - at, apart),
+            Claim::Within => (f64::min(at - low, high - at), within),
         };
-        let repeats = evidence.repeats(error / open.max(1) as f64, distance)?;
+        let repeats = evidence.repeats(error, distance)?;
         let repeats = repeats.max(LEAST_REPEATS).max(self.n + 1);
         (repeats <= MOST_REPEATS).then_some(repeats as u32)
     }
@@ -99,6 +111,16 @@ impl Comparison {
 ///
 /// Pairs with a value that is not finite are dropped.
 pub fn compare(pairs: &[(f64, f64)], test: Test, threshold: Option<f64>) -> Comparison {
+    compare_with(pairs, test, threshold, ERROR)
+}
+
+/// The same with intervals that leave out `error`.
+pub(crate) fn compare_with(
+    pairs: &[(f64, f64)],
+    test: Test,
+    threshold: Option<f64>,
+    error: f64,
+) -> Comparison {
     let finite = |(base, new): &&(f64, f64)| base.is_finite() && new.is_finite();
     let pairs: Vec<_> = pairs.iter().filter(finite).copied().collect();
     let (base, new): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
@@ -112,6 +134,7 @@ pub fn compare(pairs: &[(f64, f64)], test: Test, threshold: Option<f64>) -> Comp
         verdict: None,
         n: pairs.len(),
         repeats_that_would_decide: None,
+        decided_after: None,
         method: "no test: no repeat in which both have a value".into(),
         tested: None,
     };
@@ -123,7 +146,7 @@ pub fn compare(pairs: &[(f64, f64)], test: Test, threshold: Option<f64>) -> Comp
         Test::Paired => Evidence::paired(&scaled),
         Test::Ranked => Evidence::ranked(&scaled),
     };
-    let (value, bounds) = (evidence.estimate(), evidence.interval(ERROR));
+    let (value, bounds) = (evidence.estimate(), evidence.interval(error));
     let zone = match scale {
         Scale::Values => {
             let interval = bounds.map(|(low, high)| Interval { low, high });
@@ -200,7 +223,10 @@ pub fn judge(family: &mut [(&mut Comparison, Better)]) {
     let unclear = |c: &Comparison| c.verdict == Some(Verdict::Unclear) && c.p.is_some();
     let open = family.iter().filter(|(comparison, _)| unclear(comparison)).count();
     for (comparison, _) in family.iter_mut().filter(|(comparison, _)| unclear(comparison)) {
-        comparison.repeats_that_would_decide = comparison.repeats(open);
+        // What is decided already takes nothing from the others (Holm). "The same" are two one-sided tests: an interval that leaves
+        // out as much at either end.
+        let error = ERROR / open as f64;
+        comparison.repeats_that_would_decide = comparison.repeats(error, 2.0 * error);
     }
 }
 

@@ -19,6 +19,7 @@ mod quantile;
 mod ratio;
 #[cfg(test)]
 mod scipy;
+mod sequential;
 pub mod simulation;
 mod spread;
 mod steady;
@@ -31,6 +32,7 @@ pub use figure::{Figure, Interval, RANGE_BELOW, figure};
 pub use holm::holm;
 pub use quantile::{Sorted, quantile};
 pub use ratio::ratio_of_medians;
+pub use sequential::{AtLooks, LOOKS, compare_at_looks};
 pub use spread::{Spread, spread};
 pub use steady::{SteadyRule, Window, window};
 pub use verdict::{LEAST_REPEATS, Verdict};

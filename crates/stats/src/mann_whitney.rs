@@ -1,7 +1,14 @@
 //! The distribution of Mann and Whitney's U (1947): of all pairs, one value from either side, how many have the greater on one.
 
+use std::borrow::Cow;
+use std::sync::OnceLock;
+
 /// With more values on a side the normal approximation takes over.
 const EXACT_UP_TO: usize = 50;
+
+/// Distributions of two sides of the same number, by that number: a simulation asks for each of them many thousand times.
+static OF_EQUAL: [OnceLock<Vec<f64>>; EXACT_UP_TO + 1] =
+    [const { OnceLock::new() }; EXACT_UP_TO + 1];
 
 /// The distribution of U where the two sides are alike and no values are tied.
 #[derive(Debug, Clone)]
@@ -9,13 +16,18 @@ pub(crate) struct Pairs {
     base: usize,
     new: usize,
     /// P(U <= k) by k; empty where it is approximated.
-    at_most: Vec<f64>,
+    at_most: Cow<'static, [f64]>,
 }
 
 impl Pairs {
     pub(crate) fn of(base: usize, new: usize) -> Self {
-        let exact = base.max(new) <= EXACT_UP_TO;
-        Self { base, new, at_most: if exact { cumulated(base, new) } else { Vec::new() } }
+        let equal = OF_EQUAL.get(base).filter(|_| base == new);
+        let at_most = match equal {
+            Some(known) => Cow::Borrowed(&known.get_or_init(|| cumulated(base, new))[..]),
+            None if base.max(new) <= EXACT_UP_TO => Cow::Owned(cumulated(base, new)),
+            None => Cow::Borrowed(&[][..]),
+        };
+        Self { base, new, at_most }
     }
 
     /// Whether every way to deal out the values is counted.

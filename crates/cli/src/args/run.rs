@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use experiment::Repeat;
 use units::Seed;
 
 /// What every run takes.
@@ -16,9 +17,14 @@ pub struct Common {
     /// Go on with a run that was stopped or is incomplete: its cells that ended well are kept, the others run again.
     #[arg(long, value_name = "DIR", conflicts_with = "out")]
     pub resume: Option<PathBuf>,
-    /// Repeats of each variant, instead of the experiment's.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub repeat: Option<u32>,
+    /// Repeats of each variant, instead of the experiment's: a number, or auto for as many as are needed to decide (auto:12 for at most
+    /// 12, auto:30m for at most 30 minutes).
+    #[arg(long, value_name = "N|auto")]
+    pub repeat: Option<Repeat>,
+    /// Before each cell wait until others take less than this share of the CPUs, all cells together at most so long [default: 10m];
+    /// then run, and mark the cell.
+    #[arg(long, value_name = "SHARE[:TIME]")]
+    pub quiet: Option<::run::Quiet>,
     /// Scale of the experiment [default: lab in the lab, full on this machine's devices, where the experiment has it].
     #[arg(long, value_name = "NAME")]
     pub scale: Option<String>,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use experiment::{Plan, SHIPPED, Shipped};
+use experiment::{Plan, Repeat, SHIPPED, Shipped};
 use report::html::Page;
 use results::model::CellState;
 use results::{ResultSet, Seal};
@@ -121,7 +121,8 @@ fn one(shipped: &Shipped, plan: &Plan, args: &CatalogueArgs, dir: &Path) -> Beca
             experiment: shipped.name.to_owned(),
             out: place(!resumes),
             resume: place(resumes),
-            repeat: args.repeat,
+            repeat: args.repeat.map(Repeat::Fixed),
+            quiet: None,
             seed: None,
             scale: args.scale.clone(),
             only: Vec::new(),
@@ -160,7 +161,10 @@ fn standing(shipped: &Shipped, plan: &Plan, dir: &Path) -> Result<Standing, Fail
         return Err(Failure::usage(message)
             .with_help("name another directory with --out, or remove that result"));
     }
-    let done = |cell: &results::CellData| cell.state() == CellState::Done && cell.damage.is_empty();
+    let done = |cell: &results::CellData| match cell.state() {
+        CellState::Done => cell.damage.is_empty(),
+        state => state == CellState::Skipped,
+    };
     let whole = set.seal == Seal::Whole && set.cells.iter().all(done);
     Ok(if whole { Standing::Whole } else { Standing::Begun })
 }
@@ -171,8 +175,8 @@ fn differs(set: &ResultSet, shipped: &Shipped, plan: &Plan) -> Option<String> {
     let scale = |scale: &Option<String>| scale.clone().unwrap_or_else(|| "none".into());
     if set.experiment_toml.as_deref() != Some(shipped.text) {
         Some("another experiment, or of another version of it".into())
-    } else if old.repeat != new.repeat {
-        Some(format!("repeat = {}, and {} is asked for", old.repeat, new.repeat))
+    } else if old.repeats() != new.repeats() {
+        Some(format!("repeat = {}, and {} is asked for", old.repeats(), new.repeats()))
     } else if old.scale != new.scale {
         Some(format!("scale {}, and {} is asked for", scale(&old.scale), scale(&new.scale)))
     } else {
@@ -219,7 +223,8 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Shipped>, Failure> {
 
 /// The plan of a shipped experiment.
 fn of(shipped: &Shipped, args: &CatalogueArgs) -> Result<Plan, Failure> {
-    let asked = Asked { repeat: args.repeat, scale: args.scale.clone(), ..Asked::default() };
+    let (repeat, scale) = (args.repeat.map(Repeat::Fixed), args.scale.clone());
+    let asked = Asked { repeat, scale, ..Asked::default() };
     Ok(asked.plan(&Source::find(shipped.name)?, LAB)?)
 }
 
@@ -228,7 +233,7 @@ fn list(args: &CatalogueArgs) -> Result<ExitCode, Failure> {
     for shipped in SHIPPED {
         plans.push(of(shipped, args)?);
     }
-    let about = |plan: &Plan| plan.cells.iter().map(|cell| cell.about.0).sum::<u64>();
+    let about = |plan: &Plan| plan.takes().1.0;
     if args.json {
         let entries: Vec<_> = plans.iter().map(|plan| entry(plan, about(plan))).collect();
         let text = serde_json::to_string_pretty(&json!({ "experiments": entries }));
@@ -246,7 +251,7 @@ fn list(args: &CatalogueArgs) -> Result<ExitCode, Failure> {
             "",
             plan.cells.len(),
             facts.variants.len(),
-            facts.repeat,
+            facts.repeats(),
             Nanos(about(plan)),
         ));
     }

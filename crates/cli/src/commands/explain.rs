@@ -47,12 +47,7 @@ fn shipped() -> Text {
 fn text(explained: &Explained) -> Text {
     let style = Style::of_stdout();
     let mut text = Text::from(format!("{}: {}", explained.experiment, explained.about));
-    text.line(format!(
-        "{} cells, about {} (loads that end by amount: at {} IOPS)",
-        explained.order.len(),
-        Nanos(explained.about_ns),
-        units::show::grouped(explained.assumed_iops),
-    ));
+    takes(&mut text, explained);
     text.line(order(explained));
     if let Some(scale) = &explained.scale {
         text.line(format!("scale   {scale} sets"));
@@ -103,6 +98,32 @@ fn text(explained: &Explained) -> Text {
     text += "";
     text += "Names in braces are bound when the experiment runs. Nothing was touched.";
     text
+}
+
+/// How many cells there are, and how long they take.
+fn takes(text: &mut Text, explained: &Explained) {
+    let about = Nanos(explained.about_ns);
+    let (most, time) = match &explained.sequential {
+        None => ("", about.to_string()),
+        Some(_) => {
+            ("at most ", format!("{} at least and {about} at most", Nanos(explained.least_ns)))
+        }
+    };
+    text.line(format!(
+        "{most}{} cells, about {time} (loads that end by amount: at {} IOPS)",
+        explained.order.len(),
+        units::show::grouped(explained.assumed_iops),
+    ));
+    if let Some(sequential) = &explained.sequential {
+        let looks: Vec<_> = sequential.looks.iter().map(u32::to_string).collect();
+        let time = sequential.time.map_or_else(String::new, |time| {
+            format!(", or when another repeat would not end in {time}")
+        });
+        text.line(format!(
+            "repeats as many as are needed: it ends after {} of each variant, as soon as all that is asked is decided{time}",
+            looks.join(", "),
+        ));
+    }
 }
 
 /// What is said of a variant, under titles.

@@ -50,7 +50,9 @@ fn work(
             session.first_step()?;
             shell(session)?;
         }
-        Mission::Cells(cells) => run::guest::cells(&cells, link, interrupt, &site)?,
+        Mission::Cells(cells) => {
+            run::guest::cells(&cells, link, interrupt, &site, &|patience| session.recv(patience))?;
+        }
         Mission::Hold(held) => run::guest::hold(&held, link, interrupt, &site, |target| {
             say(session, &format!("the stack is up: {target}; leave the shell to take it down"));
             if let Err(error) = shell(session) {

@@ -53,6 +53,7 @@ pub fn own_args(experiment: String, out: PathBuf, machine: &GuestArgs) -> LabRun
             out: Some(out),
             resume: None,
             repeat: None,
+            quiet: None,
             seed: None,
             scale: None,
             only: Vec::new(),
@@ -119,7 +120,8 @@ pub fn execute_plan(
     let ledger = ledger(&out, plan, start, earlier, on)?;
     let mut guests = LabGuests::new(spec, &out);
     let injections = &args.common.inject;
-    let outcome = run::remote::run(plan, injections, &mut guests, ledger, &interrupt);
+    let quiet = args.common.quiet;
+    let outcome = run::remote::run(plan, injections, &mut guests, ledger, quiet, &interrupt);
     with(&view, |v| v.close());
     Ok((outcome?, out))
 }

@@ -9,7 +9,6 @@ use results::model::Accelerator;
 use run::local::{self, Machine};
 use run::{AdmissionError, Asked, FULL, Offered, Outcome, Source, Start};
 use sys::interrupt::Interrupt;
-use units::Nanos;
 
 use super::lab::with;
 use crate::args::{Common, RunArgs};
@@ -57,7 +56,11 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let shown = Arc::clone(&view);
     let on = Box::new(move |e: &run::Event| with(&shown, |v| v.event(e)));
     let ledger = ledger(&out, &plan, start, earlier, on)?;
-    let outcome = local::run(&plan, &machine, &args.common.inject, ledger, &interrupt);
+    let quiet = args.common.quiet.filter(|_| !args.simulate);
+    if args.simulate && args.common.quiet.is_some() {
+        say("note: --quiet has no effect with --simulate: nothing is measured");
+    }
+    let outcome = local::run(&plan, &machine, &args.common.inject, ledger, quiet, &interrupt);
     with(&view, |v| v.close());
     conclude(outcome?, &out, &args.common)
 }
@@ -92,16 +95,26 @@ fn refusal(error: AdmissionError, experiment: &str) -> Failure {
 
 /// What is about to happen, one line.
 pub fn headline(plan: &Plan, out: &Path, accelerator: Option<&str>) -> String {
-    let about: u64 = plan.cells.iter().map(|cell| cell.about.0).sum();
+    let (least, most) = plan.takes();
+    let first = plan.facts.sequential.as_ref().and_then(|s| s.looks.first().copied());
+    let first = first.filter(|first| *first < plan.facts.repeat);
+    let cells = |repeats: u32| repeats as usize * plan.facts.variants.len();
+    let (repeats, all) = match first {
+        None => {
+            (counted(plan.facts.repeat as usize, "repeat"), cells(plan.facts.repeat).to_string())
+        }
+        Some(first) => (
+            format!("{first} to {} repeats", plan.facts.repeat),
+            format!("{} to {}", cells(first), cells(plan.facts.repeat)),
+        ),
+    };
+    let about = if least == most { most.to_string() } else { format!("{least} to {most}") };
     let lab = accelerator.map_or_else(String::new, |name| format!(" in the lab ({name})"));
     let scale = plan.facts.scale.as_ref().map_or_else(String::new, |s| format!(" at scale {s}"));
     format!(
-        "{}{scale}{lab}: {} x {} = {} cells, about {}; seed {}; result in {}",
+        "{}{scale}{lab}: {} x {repeats} = {all} cells, about {about}; seed {}; result in {}",
         plan.facts.experiment,
         counted(plan.facts.variants.len(), "variant"),
-        counted(plan.facts.repeat as usize, "repeat"),
-        plan.cells.len(),
-        Nanos(about),
         plan.seed,
         out.display(),
     )

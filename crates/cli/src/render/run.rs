@@ -18,6 +18,8 @@ pub struct RunView {
     json: bool,
     bar: Option<ProgressBar>,
     style: Style,
+    /// The cell that began last.
+    begun: Option<usize>,
     /// `cell 3/10 vdo r2`.
     cell: String,
     cell_started: Instant,
@@ -31,6 +33,7 @@ impl RunView {
             json,
             bar: live().then(bar),
             style: Style::of_stderr(),
+            begun: None,
             cell: String::new(),
             cell_started: now,
             last_plain: now,
@@ -105,6 +108,7 @@ impl RunView {
         }
         match event {
             Event::CellStarted { cell, of, variant, repeat } => {
+                self.begun = Some(*cell);
                 self.cell = format!("cell {}/{of} {variant} r{repeat}", cell + 1);
                 self.cell_started = Instant::now();
                 self.show(None, "starting");
@@ -119,7 +123,16 @@ impl RunView {
                 let left = time_left(*remaining_ns, *elapsed_ns);
                 self.progress(*fraction, &format!("{stage}  {left}  {figures}"));
             }
-            Event::CellEnded { state, reason, .. } => self.ended(*state, reason.as_deref()),
+            // Of cells that never began nothing is told one by one.
+            Event::CellEnded { cell, state, reason } if self.begun == Some(*cell) => {
+                self.ended(*state, reason.as_deref());
+            }
+            Event::CellEnded { .. } => {}
+            Event::Looked { after, claims, next, stopped } => {
+                for text in looked(*after, claims, *next, stopped.as_deref()) {
+                    self.line(self.style.note("look:").and(text));
+                }
+            }
             Event::Notice { text, .. } => {
                 self.line(self.style.note("note:").and(text));
             }
@@ -162,6 +175,35 @@ impl RunView {
     }
 }
 
+/// What a look saw: `after 5 repeats decided: IOPS of randwrite (vdo worse)`, and what is still open.
+fn looked(
+    after: u32,
+    claims: &[run::Claim],
+    next: Option<u32>,
+    stopped: Option<&str>,
+) -> Vec<String> {
+    let list = |decided: bool, said: &dyn Fn(&run::Claim) -> String| {
+        let of = claims.iter().filter(|claim| claim.decided == decided);
+        let said: Vec<_> =
+            of.map(|claim| format!("{} ({})", claim.question, said(claim))).collect();
+        (!said.is_empty()).then(|| said.join(", "))
+    };
+    let verdict = |claim: &run::Claim| {
+        format!("{} {}", claim.variant, claim.verdict.as_deref().unwrap_or("undecided"))
+    };
+    let needed = |claim: &run::Claim| match claim.repeats_that_would_decide {
+        Some(n) => format!("{}, about {n} repeats would decide", claim.variant),
+        None => claim.variant.clone(),
+    };
+    let decided = list(true, &verdict).map(|said| format!("after {after} repeats decided: {said}"));
+    let open = list(false, &needed).map(|said| {
+        let next = next.map_or_else(String::new, |next| format!("; the next look is after {next}"));
+        format!("after {after} repeats open: {said}{next}")
+    });
+    let stopped = stopped.map(|why| format!("the run stops {why}"));
+    [decided, open, stopped].into_iter().flatten().collect()
+}
+
 /// One operation in one interval: `randwrite 8.1k/s 31 MiB/s p50 3.1 ms p99 9 ms`.
 pub fn figures(brief: &OperationBrief) -> String {
     let latency = |ns: Option<u64>| ns.map_or_else(|| "–".into(), |ns| show::nanos(ns as f64));
@@ -179,6 +221,28 @@ pub fn figures(brief: &OperationBrief) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_look_says_what_is_decided_what_is_open_and_when_the_next_one_is() {
+        let claim = |question: &str, verdict: &str, repeats_that_would_decide| run::Claim {
+            question: question.into(),
+            variant: "vdo".into(),
+            decided: verdict != "unclear",
+            verdict: Some(verdict.into()),
+            repeats_that_would_decide,
+        };
+        let claims = [
+            claim("IOPS of randwrite", "worse", None),
+            claim("p99 latency of randwrite", "unclear", Some(8)),
+        ];
+        let said = [
+            "after 5 repeats decided: IOPS of randwrite (vdo worse)",
+            "after 5 repeats open: p99 latency of randwrite (vdo, about 8 repeats would decide); the next look is after 8",
+        ];
+        assert_eq!(looked(5, &claims, Some(8), None), said);
+        let stopped = looked(5, &claims[..1], None, Some("after 5 of at most 27 repeats: x"));
+        assert_eq!(stopped[1], "the run stops after 5 of at most 27 repeats: x");
+    }
 
     #[test]
     fn an_interval_reads_as_one_short_line() {

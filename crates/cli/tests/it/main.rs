@@ -51,6 +51,8 @@ mod refusals;
 #[cfg(test)]
 mod resume;
 #[cfg(test)]
+mod sequential;
+#[cfg(test)]
 mod simulated;
 #[cfg(test)]
 mod standard_output;

@@ -90,7 +90,7 @@ fn a_layer_of_one_folder_goes_through_the_whole_program() {
     };
     let ledger = Ledger::begin(&out, &plan, start, Box::new(|_| {})).unwrap();
     let machine = Machine::Simulated { pace: None };
-    let outcome = local::run(&plan, &machine, &[], ledger, &Interrupt::new()).unwrap();
+    let outcome = local::run(&plan, &machine, &[], ledger, None, &Interrupt::new()).unwrap();
     assert_eq!(outcome, Outcome::Complete);
 
     let result = results::open(&out).unwrap();

@@ -1,9 +1,10 @@
 //! How the cells ended and what they left behind.
 
 use analysis::Analysis;
-use results::model::{CellState, Finding, Severity, plain_and_raw};
+use results::model::{CellEntry, CellState, Finding, Severity, plain_and_raw};
 use results::read::{CellData, ResultSet};
 use results::transcript::CLEANED;
+use units::show::significant;
 
 /// Runs of a variant failed.
 pub(crate) fn failed(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
@@ -12,7 +13,8 @@ pub(crate) fn failed(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
 }
 
 fn of_variant(result: &ResultSet, name: &str) -> Option<Finding> {
-    let cells: Vec<&CellData> = result.cells_of(name).collect();
+    let begun = |cell: &&CellData| cell.state() != CellState::Skipped;
+    let cells: Vec<&CellData> = result.cells_of(name).filter(begun).collect();
     let mut others_words: Vec<&str> = Vec::new();
     let mut failed: Vec<String> = Vec::new();
     for cell in cells.iter().filter(|cell| cell.state() == CellState::Failed) {
@@ -38,6 +40,29 @@ fn of_variant(result: &ResultSet, name: &str) -> Option<Finding> {
                 .into(),
         ..Finding::default()
     })
+}
+
+/// It was waited in vain for a quiet machine.
+pub(crate) fn disturbed(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
+    let name = |cell: &CellEntry| {
+        let percent = significant(cell.disturbed_percent?, 2);
+        Some(format!("{} repeat {}: {percent} %", cell.variant, cell.repeat))
+    };
+    let cells: Vec<String> = result.manifest.cells.iter().filter_map(name).collect();
+    let finding = Finding {
+        rule: "disturbed_cells".into(),
+        severity: Severity::Warning,
+        subject: None,
+        message: format!(
+            "The machine was not quiet when {} of {} cells began: others took its CPU time.",
+            cells.len(),
+            result.cells.iter().filter(|cell| cell.state() != CellState::Skipped).count()
+        ),
+        evidence: format!("Share of all CPUs that others took: {}.", cells.join("; ")),
+        remedy: "Run again on a machine that does nothing else, or give --quiet more time.".into(),
+        ..Finding::default()
+    };
+    Vec::from_iter((!cells.is_empty()).then_some(finding))
 }
 
 /// Teardown left something that nobody took down since.

@@ -2,7 +2,7 @@
 
 use analysis::{Analysis, VariantFigures};
 use results::checksums::{SUMS, Seal};
-use results::model::{Accelerator, Finding, Severity};
+use results::model::{Accelerator, Finding, Severity, StopReason};
 use results::read::ResultSet;
 use stats::LEAST_REPEATS;
 
@@ -157,7 +157,10 @@ pub(crate) fn too_few_repeats(result: &ResultSet, analysis: &Analysis) -> Vec<Fi
         return Vec::new();
     }
     let planned = result.manifest.plan.repeat;
-    let remedy = if planned as usize >= LEAST_REPEATS {
+    let remedy = if result.manifest.stopped.is_some_and(|s| s.why == StopReason::Time) {
+        "Run again with more time behind --repeat auto, or with --repeat 5: the time was over."
+            .to_owned()
+    } else if planned as usize >= LEAST_REPEATS {
         "Run again: enough repeats were planned, and not all ended well.".to_owned()
     } else {
         format!("Run with --repeat 5; {planned} were planned.")

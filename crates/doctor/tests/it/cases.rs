@@ -102,7 +102,7 @@ fn state(r: &mut ResultSet, state: CellState) {
     record.reason = (state == CellState::Failed).then(|| "the guest crashed".into());
 }
 
-const CASES: [(&str, Spoil, Spoil); 24] = [
+const CASES: [(&str, Spoil, Spoil); 25] = [
     ("changed_files", |r| r.seal = Seal::Broken(vec!["x".into()]), |r| r.seal = Seal::Whole),
     (
         "figures_contradict",
@@ -152,6 +152,11 @@ const CASES: [(&str, Spoil, Spoil); 24] = [
         "order_not_drawn",
         |r| r.manifest.plan.order_drawn = false,
         |r| r.manifest.plan.order_drawn = true,
+    ),
+    (
+        "disturbed_cells",
+        |r| r.manifest.cells[3].disturbed_percent = Some(34.0),
+        |r| r.manifest.cells[3].disturbed_percent = None,
     ),
     ("not_sealed", |r| r.seal = Seal::None, |r| r.seal = Seal::Whole),
     ("sampling_expensive", |r| costly(r, 20_000_000), |r| costly(r, 5_000_000)),

@@ -14,7 +14,7 @@ pub fn results(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
         h2 id=(id("figures")) { "Figures" }
         p.reading { "Each figure is the median over the repeats, its " (wording::intervals_name(view)) " below it. A ratio is that variant over "
             @match view.variants.first() { Some(base) => (base.name), None => "the base" }
-            "; " (wording::claims()) " p is of that figure alone, the adjusted p below a verdict of all that is asked together. " (wording::TESTS) }
+            "; " (wording::claims()) " p is of that figure alone, the adjusted p below a verdict of all that is asked together. " (wording::TESTS) (wording::sequential(view)) }
         (compared::tables(view))
         @if !view.spread.is_empty() { (spread(view)) }
     }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use analysis::{Analysis, VariantFigures};
-use results::model::{CellRecord, Finding, VerifyFigures};
+use results::model::{CellRecord, CellState, Finding, VerifyFigures};
 use results::read::ResultSet;
 
 use super::sentence::Detail;
@@ -56,6 +56,7 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
         lab_times: facts::lab_times(set),
         states: states::states(set),
         cells: cells(set, analysis, &rows),
+        sequential: facts::sequential(set),
         stages: analysis.stages.clone(),
         variants,
         figures: rows,
@@ -140,7 +141,8 @@ fn verified(set: &ResultSet, variant: &str) -> Option<VerifyFigures> {
 /// The cells with the figures that stand on top of the page.
 fn cells(set: &ResultSet, analysis: &Analysis, rows: &[FigureRow]) -> Vec<Cell> {
     let mut cells = commands::cells(set);
-    for (cell, data) in cells.iter_mut().zip(&set.cells) {
+    let begun = set.cells.iter().filter(|data| data.state() != CellState::Skipped);
+    for (cell, data) in cells.iter_mut().zip(begun) {
         let Some(record) = data.record.as_ref().filter(|_| data.done()) else { continue };
         let asked = rows.iter().filter(|row| row.headline());
         cell.figures = asked.map(|row| (label(row), own(analysis, record, row))).collect();

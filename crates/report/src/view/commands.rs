@@ -5,17 +5,18 @@ use results::read::{CellData, ResultSet};
 
 use super::{Cell, Step};
 
-/// Every cell of the plan in the order of running. A cell's steps come from its record; those of a cell that
+/// Every cell of the plan in the order of running but those that were not needed. A cell's steps come from its record; those of a cell that
 /// was cut off from the transcript.
 pub fn cells(set: &ResultSet) -> Vec<Cell> {
     let variants = &set.manifest.plan.variants;
     set.cells
         .iter()
+        .filter(|cell| cell.state() != CellState::Skipped)
         .map(|cell| Cell {
             variant: variants.iter().position(|v| v.name == cell.entry.variant),
             name: cell.entry.variant.clone(),
             repeat: cell.entry.repeat,
-            state: state(cell.state()).to_owned(),
+            state: disturbed(state(cell.state()), cell),
             reason: cell.reason().map(str::to_owned),
             figures: Vec::new(),
             steps: steps(set, cell),
@@ -31,6 +32,18 @@ fn state(state: CellState) -> &'static str {
         CellState::Done => "done",
         CellState::Failed => "failed",
         CellState::Interrupted => "interrupted",
+        CellState::Skipped => "not needed",
+    }
+}
+
+/// A state, with what disturbed the cell.
+fn disturbed(state: &str, cell: &CellData) -> String {
+    match cell.entry.disturbed_percent {
+        None => state.to_owned(),
+        Some(percent) => {
+            let percent = units::show::significant(percent, 2);
+            format!("{state}, disturbed (others took {percent} % of the CPUs when it began)")
+        }
     }
 }
 

@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use results::Seal;
-use results::model::{Accelerator, MachineFacts, Row, StageFacts, plain_and_raw};
+use results::model::{
+    Accelerator, CellState, MachineFacts, Row, StageFacts, StopReason, plain_and_raw,
+};
 use results::read::ResultSet;
 use serde_json::Value;
 
 use super::repeats::median;
-use super::{Banner, MachineRow, SamplerRow};
+use super::{Banner, MachineRow, SamplerRow, Sequential};
 
 /// The word for an accelerator, as in JSON.
 pub fn accelerator(accelerator: Accelerator) -> &'static str {
@@ -63,8 +65,8 @@ pub fn banners(set: &ResultSet) -> Vec<Banner> {
 /// Name and value of everything a reader needs to run the same again.
 pub fn run_card(set: &ResultSet) -> Vec<(String, String)> {
     let manifest = &set.manifest;
-    let order: Vec<_> =
-        manifest.cells.iter().map(|c| format!("{} {}", c.variant, c.repeat)).collect();
+    let begun = manifest.cells.iter().filter(|cell| cell.state != CellState::Skipped);
+    let order: Vec<_> = begun.map(|c| format!("{} {}", c.variant, c.repeat)).collect();
     let reason = manifest.accelerator_reason.as_deref().map(|r| plain_and_raw(r).0);
     let reason = reason.map(|plain| format!(" ({plain})")).unwrap_or_default();
     let mut card = vec![
@@ -75,7 +77,8 @@ pub fn run_card(set: &ResultSet) -> Vec<(String, String)> {
         ("outcome", manifest.outcome.clone().unwrap_or_else(|| "unknown: cut off".to_owned())),
         ("command", layers::step::show_argv(&manifest.command)),
         ("seed", manifest.seed.to_string()),
-        ("repeats of each variant", manifest.plan.repeat.to_string()),
+        ("repeats of each variant", manifest.plan.repeats()),
+        ("stopped", manifest.stopped_text().unwrap_or_default()),
         ("order of the cells", order.join(", ")),
         ("accelerator", format!("{}{reason}", accelerator(manifest.accelerator))),
         ("fathom", manifest.tool_version.clone()),
@@ -85,6 +88,24 @@ pub fn run_card(set: &ResultSet) -> Vec<(String, String)> {
     ];
     card.retain(|(_, value)| !value.is_empty());
     card.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// How it was decided how many repeats were needed.
+pub fn sequential(set: &ResultSet) -> Option<Sequential> {
+    let planned = set.manifest.plan.sequential.clone()?;
+    let looks = analysis::looks(set).unwrap_or_default();
+    let seen: Vec<_> = looks.iter().map(u32::to_string).collect();
+    let looked = match seen.is_empty() {
+        true => "not looked at yet".to_owned(),
+        false => format!("looked at after {} of them", seen.join(", ")),
+    };
+    let stopped = match (set.manifest.stopped, set.manifest.stopped_text()) {
+        (Some(stopped), Some(text)) if stopped.why != StopReason::Most => format!("stopped {text}"),
+        (Some(_), Some(text)) => format!("ended {text}"),
+        _ => "not stopped".to_owned(),
+    };
+    let text = format!("As many repeats as were needed: {looked}; {stopped}.");
+    Some(Sequential { planned, looks, stopped: set.manifest.stopped, text })
 }
 
 /// The virtual machine: name and value of what it was made of, and why its CPU was what it was.

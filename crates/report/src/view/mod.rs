@@ -30,7 +30,9 @@ use std::collections::BTreeMap;
 
 use analysis::{Expectation, MetricComparison};
 pub use analysis::{Of, Scope};
-use results::model::{AskedContent, Finding, LayerFacts, SweepFacts, VerifyFigures};
+use results::model::{
+    AskedContent, Finding, LayerFacts, SequentialFacts, StoppedFacts, SweepFacts, VerifyFigures,
+};
 use units::{Better, Unit};
 
 /// Everything that a report says about one result.
@@ -90,8 +92,23 @@ pub struct View {
     pub states: Vec<StateRow>,
     /// The cells in the order they ran.
     pub cells: Vec<Cell>,
+    /// How it was decided how many repeats were needed; `None` where the number was fixed.
+    pub sequential: Option<Sequential>,
     /// What the metrics shown mean.
     pub glossary: Vec<Term>,
+}
+
+/// How it was decided how many repeats were needed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sequential {
+    /// After which repeats there were to be looks.
+    pub planned: SequentialFacts,
+    /// After which there were.
+    pub looks: Vec<u32>,
+    /// Where it stopped and why; `None` where it was cut off before.
+    pub stopped: Option<StoppedFacts>,
+    /// Where it stopped and why, in a sentence.
+    pub text: String,
 }
 
 impl View {

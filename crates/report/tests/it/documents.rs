@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 
 use results::ResultSet;
-use results::model::{Criterion, Judged, Must, Proof, ProofRound, Proved, StateFigures};
+use results::model::{
+    Criterion, Judged, Must, Proof, ProofRound, Proved, SequentialFacts, StateFigures, StopReason,
+    StoppedFacts,
+};
 use serde_json::Value;
 
 use crate::given;
@@ -87,7 +90,11 @@ fn a_state_stands_on_the_page_and_in_json_with_what_proves_it_and_what_does_not(
 }
 
 fn document() -> Value {
-    let mut view = given::view(&with_a_state(given::two_operations()));
+    let mut set = given::two_operations();
+    let planned = SequentialFacts { looks: vec![5, 8], time: None };
+    set.manifest.plan.sequential = Some(planned);
+    set.manifest.stopped = Some(StoppedFacts { after: 5, why: StopReason::Most });
+    let mut view = given::view(&with_a_state(set));
     let limit = view.findings.iter_mut().find(|finding| !finding.changes.is_empty());
     limit.expect("a limit to look at").proof = Some(Proof {
         outcome: Proved::Unclear,

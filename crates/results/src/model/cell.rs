@@ -20,6 +20,8 @@ pub enum CellState {
     Failed,
     /// The user stopped it.
     Interrupted,
+    /// Not begun, and not needed: what is asked was decided before it, or its time was over.
+    Skipped,
 }
 
 /// Figures of one layer by id, `None` where there are none (`saving_percent`, `data_blocks_used`).

@@ -61,6 +61,9 @@ pub struct Manifest {
     pub cells: Vec<CellEntry>,
     /// How the run ended; `None` while it runs and after a kill.
     pub outcome: Option<String>,
+    /// Of a run with as many repeats as are needed: where it stopped, and why; `None` before that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<StoppedFacts>,
 }
 
 /// A run that went on: cells that had not ended well ran again.
@@ -75,7 +78,7 @@ pub struct ResumeFacts {
 }
 
 /// One cell in the manifest.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CellEntry {
     /// Position in the order of running, from 0.
     pub index: usize,
@@ -89,6 +92,9 @@ pub struct CellEntry {
     pub state: CellState,
     /// Why it failed.
     pub reason: Option<String>,
+    /// Where it was waited for a quiet machine in vain: what others took of its CPUs when the cell began, percent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disturbed_percent: Option<f64>,
 }
 
 /// What is known of a machine, as text by name, in the order it is shown (`kernel`, `cpu`, `memory`, ...).
@@ -104,8 +110,11 @@ pub struct PlanFacts {
     pub about: String,
     /// Where it comes from.
     pub source: Option<String>,
-    /// Repeats of each variant.
+    /// Repeats of each variant; the most there can be, where it is [`Self::sequential`].
     pub repeat: u32,
+    /// How it is decided while it runs how many repeats are needed; `None` where the number is fixed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sequential: Option<SequentialFacts>,
     /// Whether the order of the variants within each repeat was drawn; it alternated in results of earlier versions.
     #[serde(default)]
     pub order_drawn: bool,
@@ -128,6 +137,59 @@ pub struct PlanFacts {
     /// What the scale set, as it is written (`vdo.logical_size = "10G"`).
     #[serde(default)]
     pub scaled: Vec<String>,
+}
+
+/// A run that takes as many repeats as are needed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SequentialFacts {
+    /// After which repeats it is looked at; the last are all.
+    pub looks: Vec<u32>,
+    /// It stops before a repeat that would not end in this time.
+    #[serde(default)]
+    pub time: Option<units::Nanos>,
+}
+
+/// Where a run stopped that takes as many repeats as are needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoppedFacts {
+    /// After which repeat.
+    pub after: u32,
+    /// Why.
+    pub why: StopReason,
+}
+
+/// Why a run takes no more repeats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    /// All that is asked was decided.
+    Decided,
+    /// There are no more looks.
+    Most,
+    /// One more repeat would not have ended in time.
+    Time,
+    /// No question has a value on both sides in any repeat.
+    Nothing,
+}
+
+impl StopReason {
+    /// The reason in words.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Decided => "all that is asked is decided",
+            Self::Most => "that is the most that were planned, and not all is decided",
+            Self::Time => "another repeat would not have ended in the time there was",
+            Self::Nothing => "no question has a value on both sides in any repeat",
+        }
+    }
+}
+
+impl Manifest {
+    /// Of a run with as many repeats as are needed: where it stopped and why, in words.
+    pub fn stopped_text(&self) -> Option<String> {
+        let StoppedFacts { after, why } = self.stopped?;
+        Some(format!("after {after} of at most {} repeats: {}", self.plan.repeat, why.text()))
+    }
 }
 
 /// Something that was varied at several levels, crossed with every other such thing.
@@ -155,6 +217,13 @@ impl PlanFacts {
             }
         }
         names
+    }
+
+    /// How often each variant is run, in words: `5`, or `auto, at most 27`.
+    pub fn repeats(&self) -> String {
+        let Some(sequential) = &self.sequential else { return self.repeat.to_string() };
+        let time = sequential.time.map_or_else(String::new, |time| format!(" and {time}"));
+        format!("auto, at most {}{time}", self.repeat)
     }
 
     /// The figures that measured stages pick from what commands print, with the stage of each; of one stage, where it is named.

@@ -25,7 +25,8 @@ pub use engine::{ClockFacts, DepthFigures, EngineFacts, ProbeFigure};
 pub use expected::{Bound, ExpectedFigure, FigureName};
 pub use facts::{
     Accelerator, AskedMetric, CellEntry, FactorFacts, LayerFacts, MachineFacts, Manifest,
-    PickedFacts, PlanFacts, ResumeFacts, SCHEMA, StageFacts, SweepFacts, VariantFacts,
+    PickedFacts, PlanFacts, ResumeFacts, SCHEMA, SequentialFacts, StageFacts, StopReason,
+    StoppedFacts, SweepFacts, VariantFacts,
 };
 pub use fill::FillFigures;
 pub use finding::{

@@ -49,7 +49,7 @@ fn record(loader: &mut dyn Loader) -> CellRecord {
     let choices = experiment::Choices {
         seed: Seed(1),
         run_tag: "00000000".into(),
-        repeat: Some(1),
+        repeat: Some(experiment::Repeat::Fixed(1)),
         sizes: BTreeMap::new(),
         scale: experiment::Scale::Usual("lab"),
         only: Vec::new(),

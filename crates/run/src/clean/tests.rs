@@ -79,7 +79,7 @@ fn plan() -> Plan {
     let choices = experiment::Choices {
         seed: Seed(1),
         run_tag: TAG.into(),
-        repeat: Some(1),
+        repeat: Some(experiment::Repeat::Fixed(1)),
         sizes: BTreeMap::new(),
         scale: experiment::Scale::Usual("lab"),
         only: Vec::new(),

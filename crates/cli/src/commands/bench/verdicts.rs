@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use bench::verdicts::{Wanted, conditions, power};
+use bench::verdicts::{Condition, Wanted, conditions, power};
 use serde_json::{Value, json};
-use stats::simulation::{Shares, Simulated};
+use stats::simulation::{Repeats, Shares, Simulated};
 use units::{Seed, show::significant};
 
 use crate::args::BenchVerdictsArgs;
@@ -22,7 +22,7 @@ pub fn verdicts(args: &BenchVerdictsArgs) -> Result<ExitCode, Failure> {
         let shares = condition.measure(args.experiments, SEED);
         let holds = condition.met(&shares);
         met &= holds;
-        let wanted = wanted(condition.wanted);
+        let wanted = wanted(&condition);
         let word = if holds { "met" } else { "MISSED" };
         lines.push(format!(
             "{} {wanted} | {word} |",
@@ -41,42 +41,55 @@ pub fn verdicts(args: &BenchVerdictsArgs) -> Result<ExitCode, Failure> {
         );
     } else {
         lines.push(String::new());
-        lines.extend([HEAD.replace(" wanted | |", ""), RULE.replace(" --- | --- |", "")]);
+        let without = |line: &str, end: &str| line.strip_suffix(end).unwrap_or(line).to_owned();
+        lines.extend([without(HEAD, " wanted | |"), without(RULE, " --- | --- |")]);
         lines.extend(power.iter().map(|(s, shares)| row("normal", s, shares)));
-        answer(&Text::from(lines.join("\n")));
+        let mut text = Text::default();
+        lines.into_iter().for_each(|line| text.line(line));
+        answer(&text);
     }
     Ok(ExitCode::from(u8::from(!met)))
 }
 
-const HEAD: &str =
-    "| noise | compared | repeats | spread | true ratio | better | worse | same | wanted | |";
-const RULE: &str = "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- | --- |";
+const HEAD: &str = "| noise | compared | repeats | spread | true ratio | better | worse | same | mean repeats | wanted | |";
+const RULE: &str = "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | --- |";
 
 fn row(noise: &str, s: &Simulated, shares: &Shares) -> String {
     let percent = |share: f64| format!("{} %", significant(100.0 * share, 3));
     let test = format!("{:?}", s.test).to_lowercase();
+    let mean = shares.repeats;
     let shares = [shares.better, shares.worse, shares.same].map(percent).join(" | ");
     format!(
-        "| {noise} | {test} | {} | {} | {} | {shares} |",
-        s.repeats,
+        "| {noise} | {test} | {} | {} | {} | {shares} | {} |",
+        repeats(s.repeats),
         percent(s.spread),
-        significant(s.ratio, 3)
+        significant(s.ratio, 3),
+        significant(mean, 3)
     )
 }
 
-fn wanted(wanted: Wanted) -> String {
-    match wanted {
+fn repeats(repeats: Repeats) -> String {
+    match repeats {
+        Repeats::Fixed(n) => n.to_string(),
+        Repeats::Auto => "auto".to_owned(),
+    }
+}
+
+fn wanted(condition: &Condition) -> String {
+    let shares = match condition.wanted {
         Wanted::FalseSides(most) => {
             format!("each false side at most {} %", significant(100.0 * most, 2))
         }
         Wanted::Same(least) => format!("same at least {} %", significant(100.0 * least, 2)),
         Wanted::Better(least) => format!("better at least {} %", significant(100.0 * least, 2)),
-    }
+    };
+    let few = condition.most_repeats.map(|most| format!(", {} repeats", significant(most, 2)));
+    format!("{shares}{}", few.unwrap_or_default())
 }
 
 fn document(noise: &str, s: &Simulated, shares: &Shares) -> Value {
     json!({
-        "noise": noise, "test": s.test, "repeats": s.repeats, "spread": s.spread, "ratio": s.ratio, "threshold": s.threshold,
+        "noise": noise, "test": s.test, "repeats": repeats(s.repeats), "mean_repeats": shares.repeats, "spread": s.spread, "ratio": s.ratio, "threshold": s.threshold,
         "better": shares.better, "worse": shares.worse, "same": shares.same, "unclear": shares.unclear,
     })
 }

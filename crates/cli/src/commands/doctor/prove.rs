@@ -128,7 +128,7 @@ fn prove(
             return Ok(Proof { outcome, figure, rounds });
         }
         let asked = Asked {
-            repeat: Some(args.repeat),
+            repeat: Some(experiment::Repeat::Fixed(args.repeat)),
             scale: facts.scale.clone(),
             trial: Some(trial.clone()),
             ..Asked::default()
@@ -191,5 +191,5 @@ fn simulate(source: &Source, plan: &Plan, dir: &Path) -> Result<Outcome, Failure
         experiment_text: source.text.clone(),
     };
     let ledger = ledger(dir, plan, start, None, Box::new(|_| {}))?;
-    Ok(local::run(plan, &Machine::Simulated { pace: None }, &[], ledger, &interrupt)?)
+    Ok(local::run(plan, &Machine::Simulated { pace: None }, &[], ledger, None, &interrupt)?)
 }

@@ -1,0 +1,174 @@
+//! How often each variant is run: a fixed number of times, or as often as is needed.
+
+use std::ops::Range;
+use std::str::FromStr;
+
+use results::model::SequentialFacts;
+use stats::{LEAST_REPEATS, LOOKS};
+use units::Nanos;
+
+use crate::diagnostic::Diagnostic;
+use crate::file::File;
+
+/// How often each variant is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repeat {
+    /// So many times.
+    Fixed(u32),
+    /// Until all that is asked is decided, by looks at what there is so far ([`stats::LOOKS`]).
+    Auto {
+        /// At most so many times.
+        most: Option<u32>,
+        /// No repeat begins that would not end in this time.
+        time: Option<Nanos>,
+    },
+}
+
+/// The most repeats: the error is spent on looks up to it.
+const MOST: u32 = LOOKS[LOOKS.len() - 1];
+/// What can be written.
+const FORMS: &str =
+    "a number from 1 on, auto, auto with the most repeats (auto:12) or with a time (auto:30m)";
+
+impl Repeat {
+    /// The most repeats there can be.
+    pub fn most(self) -> u32 {
+        match self {
+            Self::Fixed(n) => n,
+            Self::Auto { most, .. } => most.unwrap_or(MOST),
+        }
+    }
+
+    /// After which repeats it is decided whether more are needed; `None` where the number is fixed.
+    pub(crate) fn sequential(self) -> Option<SequentialFacts> {
+        let Self::Auto { time, .. } = self else { return None };
+        let most = self.most();
+        let before = LOOKS.into_iter().filter(|look| *look < most);
+        Some(SequentialFacts { looks: before.chain([most]).collect(), time })
+    }
+
+    /// What of the experiment as many repeats as are needed do not go with. `variants` is how many of them run, `at` where the file says
+    /// `repeat`, if that is meant.
+    pub(crate) fn check(
+        self,
+        file: &File,
+        variants: usize,
+        at: Option<Range<usize>>,
+    ) -> Option<Diagnostic> {
+        let (most, time) = match self {
+            Self::Fixed(0) => {
+                let help = "set repeat to 5 for a verdict, or 1 for a first look";
+                let message = "The experiment repeats 0 times".into();
+                return Some(Diagnostic { message, span: at, help: Some(help.into()) });
+            }
+            Self::Fixed(_) => return None,
+            Self::Auto { most, time } => (most, time),
+        };
+        let (message, help) = if most.is_some_and(|most| (most as usize) < LEAST_REPEATS) {
+            let message =
+                format!("{self} has fewer repeats than the {LEAST_REPEATS} of the first look");
+            (
+                message,
+                format!(
+                    "write auto, or a number from {LEAST_REPEATS} to {MOST} behind it: auto:12"
+                ),
+            )
+        } else if most.is_some_and(|most| most > MOST) {
+            let message = format!("{self} has more repeats than there are looks for");
+            (
+                message,
+                format!(
+                    "write auto, or a number up to {MOST} behind it; the error is spent on looks up to there"
+                ),
+            )
+        } else if time == Some(Nanos(0)) {
+            (
+                format!("{self} leaves no time"),
+                "write a time behind auto, as in auto:30m".to_owned(),
+            )
+        } else if !file.factor.is_empty() {
+            let message = format!(
+                "{self} does not go with factors, whose effects need as many repeats of every variant"
+            );
+            (message, "set a number: --repeat 5".to_owned())
+        } else if variants == 1 {
+            let message = format!("{self} needs two variants: of one there is nothing to decide");
+            (message, "set a number (--repeat 5), or run another variant beside it".to_owned())
+        } else if file.question.is_empty() {
+            let message =
+                format!("{self} needs a question: without one there is nothing to decide");
+            (
+                message,
+                "ask one: [[question]] with metric = \"iops\"; or set a number: --repeat 5"
+                    .to_owned(),
+            )
+        } else {
+            return None;
+        };
+        Some(Diagnostic { message, span: at, help: Some(help) })
+    }
+}
+
+impl FromStr for Repeat {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("'{text}' is not {FORMS}");
+        if text == "auto" {
+            return Ok(Self::Auto { most: None, time: None });
+        }
+        let Some(bound) = text.strip_prefix("auto:") else {
+            return text.parse().map(Self::Fixed).map_err(|_| wrong());
+        };
+        // A bare number is one of repeats.
+        match bound.parse() {
+            Ok(most) => Ok(Self::Auto { most: Some(most), time: None }),
+            Err(_) if bound.bytes().all(|byte| byte.is_ascii_digit()) => Err(wrong()),
+            Err(_) => bound
+                .parse()
+                .map(|time| Self::Auto { most: None, time: Some(time) })
+                .map_err(|_| wrong()),
+        }
+    }
+}
+
+impl std::fmt::Display for Repeat {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        match self {
+            Self::Fixed(n) => write!(f, "{n}"),
+            Self::Auto { most: Some(most), .. } => write!(f, "auto:{most}"),
+            Self::Auto { time: Some(time), .. } => write!(f, "auto:{time}"),
+            Self::Auto { .. } => f.write_str("auto"),
+        }
+    }
+}
+
+units::read_as_text!(Repeat, "a number, or a text such as \"auto\" or \"auto:12\"");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_and_shown_again() {
+        for (text, most, looks) in [
+            ("3", 3, None),
+            ("auto", 27, Some(vec![5, 8, 12, 18, 27])),
+            ("auto:5", 5, Some(vec![5])),
+            ("auto:10", 10, Some(vec![5, 8, 10])),
+            ("auto:27", 27, Some(vec![5, 8, 12, 18, 27])),
+            ("auto:90 s", 27, Some(vec![5, 8, 12, 18, 27])),
+        ] {
+            let repeat: Repeat = text.parse().unwrap();
+            assert_eq!(repeat.most(), most, "{text}");
+            assert_eq!(repeat.sequential().map(|s| s.looks), looks, "{text}");
+            assert_eq!(repeat.to_string().parse(), Ok(repeat), "{text}");
+        }
+        let timed: Repeat = "auto:30m".parse().unwrap();
+        assert_eq!(timed.sequential().unwrap().time, Some(Nanos::from_secs(1800)));
+        for wrong in ["", "-1", "often", "auto:", "auto:x", "auto 5", "auto:99999999999"] {
+            let said = wrong.parse::<Repeat>().unwrap_err();
+            assert!(said.contains("auto:12"), "{said}");
+        }
+    }
+}

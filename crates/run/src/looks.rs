@@ -1,0 +1,119 @@
+//! A run that takes as many repeats as are needed: looks at what there is so far, and ends it when all that is asked is decided.
+
+use analysis::{Analysis, MetricComparison, analyse};
+use experiment::{CellPlan, Plan};
+use results::model::{SequentialFacts, StopReason};
+use units::Nanos;
+
+use crate::event::Claim;
+use crate::{Event, Ledger, RunError};
+
+/// Looks at a run between its cells.
+pub(crate) struct Looks {
+    planned: SequentialFacts,
+    /// The repeat of each cell.
+    repeats: Vec<u32>,
+    began: Nanos,
+    /// The last repeat that had ended when it began.
+    before: u32,
+    /// The last that was considered.
+    seen: u32,
+}
+
+impl Looks {
+    /// Of a plan, from `now` on; `None` where the number of repeats is fixed.
+    pub(crate) fn of(plan: &Plan, ledger: &Ledger, now: Nanos) -> Option<Self> {
+        let planned = plan.facts.sequential.clone()?;
+        let repeats = plan.cells.iter().map(|cell| cell.repeat).collect();
+        let mut looks = Self { planned, repeats, began: now, before: 0, seen: 0 };
+        looks.before = looks.ended(ledger);
+        Some(looks)
+    }
+
+    /// The last repeat up to which no cell is to run any more.
+    fn ended(&self, ledger: &Ledger) -> u32 {
+        let open = ledger.pending().into_iter().chain(ledger.running());
+        let first = open.filter_map(|cell| self.repeats.get(cell)).min();
+        first.map_or_else(|| self.most(), |repeat| repeat - 1)
+    }
+
+    fn most(&self) -> u32 {
+        self.planned.looks.last().copied().unwrap_or_default()
+    }
+
+    /// Called while no cell runs: looks at the run where a look is due, tells what it saw, and skips what is left where that is not
+    /// needed or would not end in time.
+    pub(crate) fn consider(&mut self, ledger: &mut Ledger, now: Nanos) -> Result<(), RunError> {
+        let repeat = self.ended(ledger);
+        if repeat <= self.seen || ledger.stopped() {
+            return Ok(());
+        }
+        self.seen = repeat;
+        let late = self.late(repeat, now);
+        if !late && !self.planned.looks.contains(&repeat) {
+            return Ok(());
+        }
+        if late {
+            // The last repeat that there was time for is a look in place of the next.
+            ledger.stop(repeat, StopReason::Time)?;
+        }
+        let set = results::open(ledger.root()).map_err(|e| RunError::Look(e.to_string()))?;
+        let analysis = analyse(&set);
+        let claims: Vec<Claim> = claims(&analysis);
+        let open = claims.iter().filter(|claim| !claim.decided).count();
+        let why = match (claims.is_empty(), open) {
+            (true, _) => Some(StopReason::Nothing),
+            (false, 0) => Some(StopReason::Decided),
+            _ if repeat == self.most() => Some(StopReason::Most),
+            _ => None,
+        };
+        if let Some(why) = why.filter(|why| !late || *why == StopReason::Decided) {
+            ledger.stop(repeat, why)?;
+        }
+        let next = self.planned.looks.iter().copied().find(|look| *look > repeat);
+        let next = next.filter(|_| !ledger.stopped());
+        ledger.tell(&Event::Looked { after: repeat, claims, next, stopped: ledger.stopped_text() });
+        Ok(())
+    }
+
+    /// Whether another repeat would not end in the time there is, by the mean of those so far.
+    fn late(&self, repeat: u32, now: Nanos) -> bool {
+        let Some(time) = self.planned.time.filter(|_| repeat < self.most()) else { return false };
+        let spent = now.0.saturating_sub(self.began.0);
+        let ran = u64::from(repeat.saturating_sub(self.before));
+        ran > 0 && spent + spent / ran > time.0
+    }
+
+    /// Of `cells`, which a guest runs in this order, those before which it asks whether they are needed.
+    pub(crate) fn asks(
+        planned: &SequentialFacts,
+        plan: &[CellPlan],
+        cells: &[usize],
+    ) -> Vec<usize> {
+        let repeat = |cell: usize| plan.get(cell).map_or(0, |cell| cell.repeat);
+        let asks = |pair: &&[usize]| {
+            let (before, next) = (repeat(pair[0]), repeat(pair[1]));
+            let look = planned.looks.iter().any(|look| (before..next).contains(look));
+            look || planned.time.is_some() && before < next
+        };
+        cells.windows(2).filter(asks).map(|pair| pair[1]).collect()
+    }
+}
+
+/// What is asked, and how it stands.
+fn claims(analysis: &Analysis) -> Vec<Claim> {
+    let claim = |c: &MetricComparison| {
+        let label = layers::metric(&c.metric).map_or(c.metric.as_str(), |metric| metric.name);
+        Claim {
+            question: format!("{label} of {}", c.scope.name()),
+            variant: c.new.clone(),
+            decided: c.decided_after.is_some(),
+            verdict: c.verdict.map(|verdict| verdict.word().to_owned()),
+            repeats_that_would_decide: c.repeats_that_would_decide,
+        }
+    };
+    analysis.comparisons.iter().filter(|c| c.asked()).map(claim).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,211 @@
+//! Both halves of a run that takes as many repeats as are needed; the guest is a twin that hands in made-up cells.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use experiment::Repeat;
+use results::model::{Accelerator, CellState, MachineFacts, StoppedFacts};
+use results::{ResultSet, fixture};
+use sys::interrupt::{Interrupt, Level};
+
+use super::*;
+use crate::remote::{self, Farewell, Guest, Guests, Heard};
+use crate::{Answer, Asked, Cells, LAB, Message, Mission, Outcome, Source, Start};
+
+/// Guests whose cells are made up, one of which dies at a cell.
+struct Twins {
+    made_up: ResultSet,
+    missions: Vec<Cells>,
+    dies_at: Option<usize>,
+}
+
+struct Twin {
+    made_up: ResultSet,
+    mission: Cells,
+    left: VecDeque<usize>,
+    said: VecDeque<Heard>,
+    /// The cell that it has asked about last.
+    asked: Option<usize>,
+    dies_at: Option<usize>,
+}
+
+impl Guests for Twins {
+    type Guest = Twin;
+
+    fn start(&mut self, mission: &[u8]) -> Result<Twin, RunError> {
+        let Mission::<()>::Cells(mission) = Mission::decode(mission)? else { panic!("no cells") };
+        self.missions.push(mission.clone());
+        let left = mission.cells.iter().copied().collect();
+        let (made_up, said) = (self.made_up.clone(), VecDeque::new());
+        Ok(Twin { made_up, mission, left, said, asked: None, dies_at: self.dies_at.take() })
+    }
+
+    fn facts(&self, _: &Twin) -> serde_json::Value {
+        serde_json::Value::Null
+    }
+
+    fn end(&mut self, _: Twin) -> Farewell {
+        Farewell::default()
+    }
+}
+
+impl Twin {
+    /// Hands in a cell as if it had run it.
+    fn run(&mut self, index: usize) {
+        let plan = &self.mission.plan.cells[index];
+        let (variant, repeat) = (plan.variant.clone(), plan.repeat);
+        let of = self.mission.plan.cells.len();
+        let mut say = |message: Message| self.said.push_back(Heard::Payload(message.encode()));
+        say(Message::Event(Event::CellStarted { cell: index, of, variant, repeat }));
+        if self.dies_at == Some(index) {
+            self.said.push_back(Heard::Gone("the guest died".into()));
+            return;
+        }
+        let mut cells = self.made_up.cells_of(&plan.variant);
+        let like = cells.find(|cell| cell.entry.repeat == repeat).unwrap();
+        let mut record = like.record.clone().unwrap();
+        record.index = index;
+        let folder = results::cell_folder(index, &plan.variant, repeat);
+        let path = format!("cells/{folder}/cell.json");
+        say(Message::Put { path, bytes: serde_json::to_vec(&record).unwrap() });
+        let ended = Event::CellEnded { cell: index, state: CellState::Done, reason: None };
+        say(Message::Event(ended));
+    }
+}
+
+impl Guest for Twin {
+    fn receive(&mut self, _: Duration) -> Heard {
+        if let Some(heard) = self.said.pop_front() {
+            return heard;
+        }
+        let Some(&next) = self.left.front() else { return Heard::Done };
+        if self.mission.asks.contains(&next) && self.asked != Some(next) {
+            self.asked = Some(next);
+            return Heard::Payload(Message::Needed(next).encode());
+        }
+        self.left.pop_front();
+        self.run(next);
+        self.said.pop_front().unwrap()
+    }
+
+    fn interrupt(&mut self, _: Level) {}
+
+    fn answer(&mut self, bytes: &[u8]) {
+        if Answer::decode(bytes).unwrap() == Answer::Finish {
+            self.left.clear();
+        }
+    }
+}
+
+/// What a run of the shipped experiment left, and how it went.
+struct Ran {
+    set: ResultSet,
+    outcome: Outcome,
+    missions: Vec<Cells>,
+    looked: Vec<Event>,
+}
+
+fn ran(dir: &Path, repeat: &str, dies_at: Option<usize>) -> Ran {
+    let repeat: Repeat = repeat.parse().unwrap();
+    let asked = Asked { repeat: Some(repeat), seed: Some(units::Seed(1)), ..Asked::default() };
+    let plan = asked.plan(&Source::find("vdo-vs-plain").unwrap(), LAB).unwrap();
+    let start = Start {
+        command: Vec::new(),
+        tool_version: "0".into(),
+        accelerator: Accelerator::Tcg,
+        accelerator_reason: None,
+        simulated: false,
+        host: MachineFacts::default(),
+        experiment_text: String::new(),
+    };
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let keep = Arc::clone(&told);
+    let on = Box::new(move |event: &Event| keep.lock().unwrap().push(event.clone()));
+    let out = dir.join("result");
+    let ledger = Ledger::begin(&out, &plan, start, on).unwrap();
+    let made_up = fixture::with(27, 7_600.0);
+    let mut twins = Twins { made_up, missions: Vec::new(), dies_at };
+    let outcome = remote::run(&plan, &[], &mut twins, ledger, None, &Interrupt::new()).unwrap();
+    let told = told.lock().unwrap();
+    let looked = told.iter().filter(|event| matches!(event, Event::Looked { .. }));
+    let set = results::open(&out).unwrap();
+    Ran { set, outcome, missions: twins.missions, looked: looked.cloned().collect() }
+}
+
+fn count(set: &ResultSet, state: CellState) -> usize {
+    set.cells.iter().filter(|cell| cell.state() == state).count()
+}
+
+#[test]
+fn the_guest_finishes_when_all_that_is_asked_is_decided_and_what_is_left_is_skipped() {
+    let dir = tempfile::tempdir().unwrap();
+    let ran = ran(dir.path(), "auto", None);
+    assert_eq!(ran.outcome, Outcome::Complete);
+    assert_eq!(ran.missions.len(), 1);
+    assert_eq!(ran.missions[0].asks, [10, 16, 24, 36]);
+    let states = [CellState::Done, CellState::Skipped].map(|state| count(&ran.set, state));
+    assert_eq!(states, [16, 38]);
+    assert_eq!(ran.set.incomplete, None);
+    let stopped = StoppedFacts { after: 8, why: StopReason::Decided };
+    assert_eq!(ran.set.manifest.stopped, Some(stopped));
+    let said: Vec<_> = ran
+        .looked
+        .iter()
+        .map(|event| {
+            let Event::Looked { after, claims, next, stopped } = event else { panic!() };
+            let open = claims.iter().filter(|c| !c.decided).map(|c| c.question.as_str());
+            (*after, open.collect::<Vec<_>>(), *next, stopped.is_some())
+        })
+        .collect();
+    let expected =
+        [(5, vec!["p99 latency of randwrite"], Some(8), false), (8, Vec::new(), None, true)];
+    assert_eq!(said, expected);
+}
+
+#[test]
+fn a_guest_that_dies_in_the_last_cell_before_a_look_leaves_the_look_to_the_host() {
+    let dir = tempfile::tempdir().unwrap();
+    let ran = ran(dir.path(), "auto", Some(15));
+    assert_eq!((ran.outcome, ran.missions.len()), (Outcome::Incomplete, 1));
+    let states = [CellState::Done, CellState::Failed, CellState::Skipped];
+    assert_eq!(states.map(|state| count(&ran.set, state)), [15, 1, 38]);
+    let why = ran.set.incomplete.clone().unwrap();
+    assert!(why.contains("1 of 16 cells give no figures"), "{why}");
+    // One repeat has one side only.
+    let asked = analyse(&ran.set).comparisons.into_iter().filter(|c| c.asked());
+    assert!(asked.into_iter().all(|c| (c.n, c.dropped) == (7, 1)));
+}
+
+#[test]
+fn a_guest_that_dies_between_looks_is_followed_by_one_that_asks_at_the_looks_that_are_left() {
+    let dir = tempfile::tempdir().unwrap();
+    let ran = ran(dir.path(), "auto", Some(12));
+    assert_eq!(ran.missions.len(), 2);
+    assert_eq!((ran.missions[1].cells[0], &ran.missions[1].asks[..]), (13, &[16, 24, 36][..]));
+    assert_eq!(ran.set.manifest.stopped.unwrap().after, 8);
+}
+
+#[test]
+fn without_time_for_another_repeat_the_run_stops_and_leaves_open_what_is_open() {
+    let dir = tempfile::tempdir().unwrap();
+    let ran = ran(dir.path(), "auto:1ns", None);
+    assert_eq!(ran.outcome, Outcome::Complete);
+    assert_eq!(count(&ran.set, CellState::Done), 2);
+    assert_eq!(ran.set.manifest.stopped, Some(StoppedFacts { after: 1, why: StopReason::Time }));
+    // It asks before every repeat: the time may be over before any.
+    assert_eq!(ran.missions[0].asks.len(), 26);
+    let asked = analyse(&ran.set).comparisons.into_iter().filter(|c| c.asked());
+    assert!(asked.into_iter().all(|c| c.decided_after.is_none()));
+}
+
+#[test]
+fn the_most_repeats_are_the_last_look() {
+    let dir = tempfile::tempdir().unwrap();
+    let ran = ran(dir.path(), "auto:5", None);
+    assert_eq!((ran.outcome, count(&ran.set, CellState::Done)), (Outcome::Complete, 10));
+    assert_eq!(count(&ran.set, CellState::Skipped), 0);
+    assert_eq!(ran.set.manifest.stopped.unwrap().why, StopReason::Most);
+    assert!(ran.missions[0].asks.is_empty());
+}

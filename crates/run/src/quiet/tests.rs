@@ -1,0 +1,83 @@
+//! Waiting for a machine whose noise is made up.
+
+use std::sync::{Arc, Mutex};
+
+use results::model::{Accelerator, MachineFacts};
+
+use super::*;
+use crate::{Asked, LAB, Source, Start};
+
+fn quiet(text: &str) -> Quiet {
+    text.parse().unwrap()
+}
+
+/// What is told, and what the manifest keeps of the cells, when others take these shares, one in each window.
+fn told(
+    asked: &str,
+    shares: &'static [Option<f64>],
+    cells: usize,
+) -> (Vec<String>, Vec<Option<f64>>) {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = Asked::once().plan(&Source::find("vdo-vs-plain").unwrap(), LAB).unwrap();
+    let start = Start {
+        command: Vec::new(),
+        tool_version: "0".into(),
+        accelerator: Accelerator::None,
+        accelerator_reason: None,
+        simulated: false,
+        host: MachineFacts::default(),
+        experiment_text: String::new(),
+    };
+    let said = Arc::new(Mutex::new(Vec::new()));
+    let keep = Arc::clone(&said);
+    let on = Box::new(move |event: &Event| {
+        if let Event::Notice { text, .. } = event {
+            keep.lock().unwrap().push(text.clone());
+        }
+    });
+    let out = dir.path().join("result");
+    let mut ledger = Ledger::begin(&out, &plan, start, on).unwrap();
+    let mut shares = shares.iter().copied();
+    let measure = Box::new(move |_| shares.next().expect("nothing more is measured"));
+    let mut waiting = Waiting { measure, ..Waiting::new(quiet(asked)) };
+    for cell in 0..cells {
+        waiting.before(cell, &mut ledger, &Interrupt::new()).unwrap();
+    }
+    let set = results::open(&out).unwrap();
+    let kept = set.manifest.cells.iter().map(|cell| cell.disturbed_percent).collect();
+    let said = said.lock().unwrap().clone();
+    (said, kept)
+}
+
+#[test]
+fn a_quiet_machine_is_not_waited_for_and_not_mentioned() {
+    assert_eq!(told("5%", &[Some(0.01), Some(0.05)], 2), (Vec::new(), vec![None, None]));
+}
+
+#[test]
+fn a_cell_waits_until_the_machine_is_quiet_and_says_how_long() {
+    let (said, kept) = told("5%", &[Some(0.4), Some(0.2), Some(0.03)], 1);
+    assert!(said[0].contains("waited 2 s") && said[0].contains("others take 3%"), "{said:?}");
+    assert_eq!((said.len(), kept), (1, vec![None, None]));
+}
+
+#[test]
+fn when_the_time_of_all_cells_is_over_they_run_and_are_marked() {
+    const NOISY: &[Option<f64>] = &[Some(0.4), Some(0.3), Some(0.5), Some(0.34)];
+    let (said, kept) = told("5%:2s", NOISY, 2);
+    assert!(said[0].contains("is not quiet: others take 50% of its CPUs after 2 s"), "{said:?}");
+    assert!(said[1].contains("after 0 ns of waiting; the cell runs and is marked"), "{said:?}");
+    assert_eq!(kept, [Some(50.0), Some(34.0)]);
+    let (said, kept) = told("5%", &[None], 1);
+    assert_eq!((said.len(), kept[0]), (1, None));
+    assert!(said[0].contains("cannot be known"));
+}
+
+#[test]
+fn a_share_and_a_time_are_read_and_shares_that_say_nothing_refused() {
+    assert_eq!(quiet("5%"), Quiet { others: Percent(5.0), time: Nanos::from_secs(600) });
+    assert_eq!(quiet("7.5%:2m"), Quiet { others: Percent(7.5), time: Nanos::from_secs(120) });
+    for wrong in ["0%", "100%", "x", "5%:soon", "", "5%:", "-1%"] {
+        assert!(!wrong.parse::<Quiet>().unwrap_err().is_empty(), "{wrong}");
+    }
+}
