@@ -139,7 +139,7 @@ impl Contents {
     }
 
     /// The position in the order of writing that the next job gets, where all jobs take theirs from one counter
-    /// (`domain` target or all). All of the state that a restart needs then; else see [`Source::position`].
+    /// (`domain` target or all). All of the state that a restart needs then; else see [`crate::Source::position`].
     pub fn position(&self) -> u64 {
         self.0.counter.load(Ordering::Relaxed)
     }

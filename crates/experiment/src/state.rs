@@ -52,6 +52,13 @@ impl StateStage {
         Ok(Self { state, otherwise, by })
     }
 
+    /// Whether a layer is discarded on the way there.
+    pub(crate) fn trims(&self) -> bool {
+        let states = layers::kinds().iter().flat_map(|kind| kind.states);
+        let mut own = states.filter(|state| state.name == self.state.get_ref());
+        own.any(|state| matches!(state.by, Way::Discard))
+    }
+
     /// The stage that brings the layer there, and what proves it.
     pub(crate) fn plan(
         &self,

@@ -87,7 +87,11 @@ impl Steps {
 
 /// What these stages need of a machine.
 pub(crate) fn needs(stages: &[Stage]) -> Needs {
-    let trims = stages.iter().any(|stage| matches!(stage.task, Task::Steps(Steps::Trim)));
+    let trims = stages.iter().any(|stage| match &stage.task {
+        Task::Steps(steps) => *steps == Steps::Trim,
+        Task::State(state) => state.trims(),
+        _ => false,
+    });
     let own = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
     if !trims {
         return Needs::default();

@@ -89,8 +89,13 @@ impl Waiting {
             None => Some("whether the machine is quiet cannot be known".to_owned()),
             Some(share) if share > most => {
                 ledger.disturbed(cell, 100.0 * share)?;
+                let waited = if waited.is_zero() {
+                    ", and the time to wait is used up".to_owned()
+                } else {
+                    format!(" after {time} of waiting")
+                };
                 Some(format!(
-                    "the machine is not quiet: others take {others} of its CPUs after {time} of waiting; the cell runs and is marked"
+                    "the machine is not quiet: others take {others} of its CPUs{waited}; the cell runs and is marked"
                 ))
             }
             Some(_) if waited.is_zero() => None,

@@ -40,6 +40,8 @@ fn every_state_of_every_kind_is_a_stage_that_knows_what_proves_it() {
             _ => false,
         };
         assert!(as_declared, "{}: {:?}", state.name, stage.task);
+        let discards = plan.needs.tools.iter().any(|tool| tool == "blkdiscard");
+        assert_eq!(discards, matches!(state.by, Way::Discard), "{}", state.name);
         let json = serde_json::to_string(&plan).unwrap();
         assert_eq!(serde_json::from_str::<Plan>(&json).unwrap(), plan);
     }

@@ -72,7 +72,7 @@ fn table_not_as_asked(facts: &RuleFacts, _: Bar) -> Option<Noticed> {
 
 pub(super) const SIZES_NOT_AS_COMPUTED: LayerRule = LayerRule {
     id: "sizes_not_as_computed",
-    text: "Memory or metadata of the volume are not what its geometry says: plan with what was measured.",
+    text: "The volume takes more memory than its rule says, or other metadata than its geometry: plan with what was measured.",
     reads: "memoryUsage.bytesUsed and overheadBlocksUsed beside the formulas for the sizes that the volume answers to 'config'",
     threshold: Threshold::above(25.0, Unit::Percent),
     remedy: "Leave room for what was measured; fathom explain prints the formula's memory before a run.",
@@ -96,12 +96,10 @@ fn sizes_not_as_computed(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option
     let empty = geometry::empty_overhead(physical / BLOCK, slabs, slab);
     let all = empty + geometry::leaves(logical) + geometry::interior(logical);
     let blocks = stats.end("overheadBlocksUsed")?;
-    let off = |value: f64, from: f64, to: f64| {
-        let miss = (from - value).max(value - to).max(0.0);
-        100.0 * miss / from
-    };
-    let memory_off = off(memory, computed, computed);
-    let metadata_off = off(blocks, empty as f64, all as f64);
+    // lvm's rule for memory is what to leave room for: less is as it should be.
+    let memory_off = 100.0 * (memory / computed - 1.0).max(0.0);
+    let between = blocks.clamp(empty as f64, all as f64);
+    let metadata_off = 100.0 * (blocks / between - 1.0).abs();
     bar.passed(memory_off.max(metadata_off))?;
     Some(Noticed {
         severity: Severity::Note,
