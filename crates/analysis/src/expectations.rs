@@ -26,6 +26,19 @@ pub struct Expectation {
     pub n: usize,
     /// What became of it.
     pub outcome: ExpectationOutcome,
+    /// Figures that show why it may be otherwise here, each the median over the repeats.
+    pub evidence: Vec<Evidence>,
+}
+
+/// A figure that shows why another is otherwise than expected.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evidence {
+    /// The figure.
+    pub figure: FigureName,
+    /// Its unit.
+    pub unit: Unit,
+    /// Median over the repeats; `None` where there is no such figure.
+    pub median: Option<f64>,
 }
 
 /// What became of an expectation.
@@ -39,6 +52,8 @@ pub enum ExpectationOutcome {
     Unclear,
     /// There is no such figure.
     Unknown,
+    /// It is expected at another scale.
+    Elsewhere,
 }
 
 impl ExpectationOutcome {
@@ -49,6 +64,7 @@ impl ExpectationOutcome {
             Self::Missed => "missed",
             Self::Unclear => "unclear",
             Self::Unknown => "unknown",
+            Self::Elsewhere => "elsewhere",
         }
     }
 }
@@ -63,16 +79,16 @@ fn hold_one(
     expected: &ExpectedFigure,
     variants: &[VariantFigures],
 ) -> Expectation {
-    let own = values(&expected.figure, variants);
     let numbers: Vec<f64> = match &expected.of {
-        None => own.into_values().collect(),
-        Some(other) => {
-            let other = values(other, variants);
-            let ratio = |(repeat, value): (u32, f64)| Some(value / other.get(&repeat)?);
-            own.into_iter().filter_map(ratio).filter(|ratio| ratio.is_finite()).collect()
-        }
+        None => values(&expected.figure, variants).into_values().collect(),
+        Some(other) => ratios(&expected.figure, other, variants),
     };
     let figure = stats::figure(&numbers);
+    let shown = |figure: &FigureName| Evidence {
+        unit: unit_of(plan, figure).unwrap_or(Unit::Ratio),
+        median: stats::figure(&values(figure, variants).into_values().collect::<Vec<_>>()).median,
+        figure: figure.clone(),
+    };
     Expectation {
         expected: expected.clone(),
         unit: unit(plan, expected),
@@ -80,21 +96,42 @@ fn hold_one(
         low: figure.low,
         high: figure.high,
         n: figure.n,
-        outcome: outcome(expected.bound.range(), &figure),
+        outcome: match expected.scale {
+            Some(_) => ExpectationOutcome::Elsewhere,
+            None => outcome(expected.bound.range(), &figure),
+        },
+        evidence: expected.evidence.iter().map(shown).collect(),
     }
 }
 
 /// A ratio has none.
 fn unit(plan: &PlanFacts, ExpectedFigure { figure, of, .. }: &ExpectedFigure) -> Unit {
-    let known = layers::metric(&figure.metric).map(|metric| metric.unit);
-    let picked =
-        || plan.picked_figure(figure.stage.as_deref(), &figure.metric).map(|picked| picked.unit);
-    let unit = if of.is_some() { None } else { known.or_else(picked) };
+    let unit = if of.is_some() { None } else { unit_of(plan, figure) };
     unit.unwrap_or(Unit::Ratio)
 }
 
+/// That of the catalogue, or of what a command prints.
+pub(crate) fn unit_of(plan: &PlanFacts, figure: &FigureName) -> Option<Unit> {
+    let known = layers::metric(&figure.metric).map(|metric| metric.unit);
+    let picked =
+        || plan.picked_figure(figure.stage.as_deref(), &figure.metric).map(|picked| picked.unit);
+    known.or_else(picked)
+}
+
+/// One figure over another within each repeat that has both.
+pub(crate) fn ratios(
+    figure: &FigureName,
+    base: &FigureName,
+    variants: &[VariantFigures],
+) -> Vec<f64> {
+    let base = values(base, variants);
+    let ratio = |(repeat, value): (u32, f64)| Some(value / base.get(&repeat)?);
+    let all = values(figure, variants).into_iter().filter_map(ratio);
+    all.filter(|ratio| ratio.is_finite()).collect()
+}
+
 /// The value of each repeat.
-fn values(name: &FigureName, variants: &[VariantFigures]) -> BTreeMap<u32, f64> {
+pub(crate) fn values(name: &FigureName, variants: &[VariantFigures]) -> BTreeMap<u32, f64> {
     let FigureName { metric, stage, operation, layer, variant } = name.clone();
     let asked = AskedMetric { metric, stage, operation, layer, threshold: 0.0 };
     let variant = variants.iter().find(|v| v.name == variant);

@@ -6,6 +6,7 @@
 mod comparisons;
 mod expectations;
 mod looks;
+mod reported;
 mod scope;
 mod values;
 mod variant;
@@ -15,8 +16,9 @@ use results::model::{Accelerator, VariantFacts};
 use results::read::ResultSet;
 
 pub use comparisons::{MetricComparison, asks};
-pub use expectations::{Expectation, ExpectationOutcome};
+pub use expectations::{Evidence, Expectation, ExpectationOutcome};
 pub use looks::looks;
+pub use reported::{Reported, ReportedRow};
 pub use scope::{Of, Scope};
 pub use values::{MetricValues, Point};
 pub use variant::{Figures, VariantFigures};
@@ -44,6 +46,8 @@ pub struct Analysis {
     pub comparisons: Vec<MetricComparison>,
     /// What was expected, and what became of it.
     pub expectations: Vec<Expectation>,
+    /// What the source reported beside what was found here.
+    pub reported: Vec<Reported>,
 }
 
 /// Puts the repeats of `result` together.
@@ -61,6 +65,7 @@ pub fn analyse(result: &ResultSet) -> Analysis {
         changed: result.seal.broken(),
         comparisons: comparisons::compare_all(&variants, plan, looks(result).as_deref()),
         expectations: expectations::hold(plan, &variants),
+        reported: reported::beside(plan, &variants),
         stages: stages.into_iter().map(str::to_owned).collect(),
         variants,
     }

@@ -68,6 +68,8 @@ pub(crate) fn collect(cells: &[&CellData], apart: bool) -> Vec<MetricValues> {
 }
 
 const CPU_PER_IO: &str = "cpu_per_io_us";
+/// Kinds of stages that leave data as they are, and the allocation, which figures of a cell begin after.
+const QUIET: [&str; 6] = ["allocate", "set", "drop_caches", "wait", "read", "remount"];
 /// Kinds of stages that are neither loads nor commands, and whose time says something.
 const TIMED: [&str; 3] = ["layer", "remount", "trim"];
 
@@ -80,6 +82,7 @@ fn of_cell(record: &CellRecord, apart: bool) -> Vec<(Scope, String, Option<f64>)
         values.into_iter().map(whole).collect::<Vec<_>>()
     };
     let measured: Vec<&StageRecord> = record.stages.iter().filter(|s| s.measured).collect();
+    let alone = record.stages.iter().all(|s| s.measured || QUIET.contains(&&*s.kind));
     let mut values = Vec::new();
     if apart {
         for stage in &measured {
@@ -88,14 +91,15 @@ fn of_cell(record: &CellRecord, apart: bool) -> Vec<(Scope, String, Option<f64>)
         }
     } else {
         values.extend(of(None, of_stages(&measured)));
-        // Of layers the whole cell counts, which begins and ends at rest; of devices there is only the stage.
+        // Of layers the whole cell counts, which begins and ends at rest, unless another stage writes, too; of devices there is only the
+        // stage.
         let devices = measured.iter().flat_map(|stage| &stage.layers);
-        let devices = devices.filter(|(name, _)| !record.layers.contains_key(*name));
+        let devices = devices.filter(|(name, _)| !alone || !record.layers.contains_key(*name));
         let devices = devices.map(|(name, figures)| (name.clone(), figures.clone())).collect();
         values.extend(of(None, of_layers(&devices)));
     }
     // A result from before figures of stages were kept has those of the cell alone.
-    if !apart || measured.iter().all(|stage| stage.layers.is_empty()) {
+    if (!apart && alone) || measured.iter().all(|stage| stage.layers.is_empty()) {
         values.extend(of(None, of_layers(&record.layers)));
     }
     values

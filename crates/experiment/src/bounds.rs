@@ -30,6 +30,9 @@ pub(crate) const DEVICES: usize = 32;
 pub(crate) const DEVICE_SIZE: Bytes = Bytes(4 << 50);
 /// More questions than this could not be decided with five repeats a side (Holm's correction).
 pub(crate) const QUESTIONS: usize = 6;
+/// Most tables of figures that a source reported, and most values of one.
+pub(crate) const REPORTS: usize = 12;
+pub(crate) const REPORTED: usize = 32;
 /// The longest file, bytes.
 pub const FILE: u64 = 1 << 20;
 

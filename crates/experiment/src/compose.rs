@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use results::model::{ExpectedFigure, FactorFacts, PlanFacts, VariantFacts};
+use results::model::{ExpectedFigure, FactorFacts, PlanFacts, ReportedFacts, VariantFacts};
 use units::{Bytes, Seed};
 
 use crate::bounds;
@@ -100,6 +100,8 @@ fn planned<'t>(
         mistakes.extend(pictures::check(drawn, &stages, &read.stacks, factors));
         let names: Vec<&str> = variants.all.iter().map(|variant| variant.name.as_str()).collect();
         mistakes.extend(parsed.expect.iter().flat_map(|e| e.check(&stages, &read.stacks, &names)));
+        let reported = parsed.reported.iter();
+        mistakes.extend(reported.flat_map(|r| r.check(&stages, &read.stacks, &names)));
         let scales: Vec<&str> = parsed.scale.iter().map(|scale| scale.name.as_str()).collect();
         mistakes.extend(parsed.expect.iter().filter_map(|e| e.check_scale(&scales)));
     }
@@ -248,6 +250,7 @@ fn facts(file: &File, choices: &Choices, made: &[Made]) -> PlanFacts {
         variants: made.iter().map(variant).collect(),
         questions: file.question.iter().map(Question::facts).collect(),
         expectations: expectations(file, made, choices.scale.name()),
+        reported: reported(file, made),
         pictures: file.picture.iter().map(Picture::facts).collect(),
         factors: file.factor.iter().map(factor).collect(),
         scale: None,
@@ -262,12 +265,18 @@ fn factor(factor: &Factor) -> FactorFacts {
     }
 }
 
+/// What the source reported of these variants; of the first one unless it is said.
+fn reported(file: &File, made: &[Made]) -> Vec<ReportedFacts> {
+    let first = made.first().map_or("", |made| made.variant.name.as_str());
+    let there = |name: &str| made.iter().any(|made| made.variant.name == name);
+    file.reported.iter().filter_map(|reported| reported.facts(first, &there)).collect()
+}
+
 /// What is expected of these variants; of the last one unless it is said.
 fn expectations(file: &File, made: &[Made], scale: &str) -> Vec<ExpectedFigure> {
     let last = made.last().map_or("", |made| made.variant.name.as_str());
     let there = |name: &str| made.iter().any(|made| made.variant.name == name);
-    let here = file.expect.iter().filter(|expected| expected.holds_at(scale));
-    let expected = here.map(|expected| expected.facts(last));
+    let expected = file.expect.iter().map(|expected| expected.facts(last, scale));
     expected
         .filter(|e| there(&e.figure.variant) && e.of.as_ref().is_none_or(|of| there(&of.variant)))
         .collect()

@@ -10,7 +10,9 @@ use crate::stacks::VariantStack;
 use crate::stages::Stage;
 use crate::subject::Subject;
 
-const VARIANT: Key = Key { name: "variant", takes: "the name of a variant", example: "\"vdo\"" };
+/// The variant that a figure is of.
+pub(crate) const VARIANT: Key =
+    Key { name: "variant", takes: "the name of a variant", example: "\"vdo\"" };
 const ABOVE: Key = Key { name: "above", takes: "a number", example: "1.5" };
 const BELOW: Key = Key { name: "below", takes: "a number", example: "0.2" };
 const NEAR: Key = Key { name: "near", takes: "a number", example: "74.6" };
@@ -26,6 +28,16 @@ const OF: Key = Key {
 };
 const SCALE: Key =
     Key { name: "scale", takes: "the scale at which it is expected", example: "\"full\"" };
+const DIFFERS: Key = Key {
+    name: "differs",
+    takes: "why it may be otherwise today, or at this scale",
+    example: "\"the source's disk was a slower one\"",
+};
+const EVIDENCE: Key = Key {
+    name: "evidence",
+    takes: "a list of figures that show why",
+    example: "[{ metric = \"journal_entries\", layer = \"vdo\" }]",
+};
 const SOURCE: Key = Key { name: "source", takes: "a text", example: "\"58 against 35 s\"" };
 
 /// What a figure is expected to be.
@@ -34,6 +46,9 @@ pub(crate) struct Expectation {
     bound: Bound,
     of: Option<(Subject, Option<Spanned<String>>)>,
     source: Option<String>,
+    differs: Option<String>,
+    /// Each of the variant of the figure, and of that which it is divided by.
+    evidence: Vec<Subject>,
     /// The only scale at which it is expected; `None`: at each.
     scale: Option<Spanned<String>>,
 }
@@ -53,14 +68,16 @@ impl Expectation {
             }
         };
         let source = table.take(&SOURCE)?.map(Spanned::into_inner);
+        let differs = table.take(&DIFFERS)?.map(Spanned::into_inner);
         let scale = table.take(&SCALE)?;
+        let figure = |mut one: Table| {
+            let own = Subject::read(&mut one, Some(&subject))?;
+            one.finish().map(|()| own)
+        };
+        let evidence = table.tables(&EVIDENCE, "Evidence")?;
+        let evidence = evidence.into_iter().map(figure).collect::<Result<_, Diagnostic>>()?;
         table.finish()?;
-        Ok(Self { figure: (subject, variant), bound, of, source, scale })
-    }
-
-    /// Whether it is expected at this scale.
-    pub(crate) fn holds_at(&self, scale: &str) -> bool {
-        self.scale.as_ref().is_none_or(|own| own.get_ref() == scale)
+        Ok(Self { figure: (subject, variant), bound, of, source, differs, evidence, scale })
     }
 
     /// Its scale must be one of the file's, or a usual one.
@@ -83,34 +100,47 @@ impl Expectation {
         variants: &[&str],
     ) -> Vec<Diagnostic> {
         let figures = [Some(&self.figure), self.of.as_ref()].into_iter().flatten();
+        let evidence = self.evidence.iter().filter_map(|subject| subject.check(stages, stacks));
         figures
             .flat_map(|(subject, variant)| {
                 let named = variant.as_ref().and_then(|name| unknown_variant(name, variants));
                 named
                     .or_else(|| subject.check(stages, stacks))
-                    .or_else(|| subject.check_point(stages))
+                    .or_else(|| subject.check_single(stages))
             })
+            .chain(evidence)
             .collect()
     }
 
-    /// As results keep it; of the variant `otherwise` unless it names one.
-    pub(crate) fn facts(&self, otherwise: &str) -> ExpectedFigure {
-        let name = |(subject, variant): &(Subject, Option<Spanned<String>>)| {
+    /// As results keep it, of a run at `scale`; of the variant `otherwise` unless it names one.
+    pub(crate) fn facts(&self, otherwise: &str, scale: &str) -> ExpectedFigure {
+        let variant = |written: &Option<Spanned<String>>| {
+            written.as_ref().map_or(otherwise, |variant| variant.get_ref()).to_owned()
+        };
+        let named = |subject: &Subject, variant: String| {
             let Subject { metric, stage, operation, layer, .. } = subject.clone();
-            let variant =
-                variant.as_ref().map_or(otherwise, |variant| variant.get_ref()).to_owned();
             FigureName { metric, stage, operation, layer, variant }
         };
+        let name = |(subject, written): &(Subject, _)| named(subject, variant(written));
+        let mut variants = vec![variant(&self.figure.1)];
+        variants.extend(self.of.as_ref().map(|(_, base)| variant(base)));
+        variants.dedup();
+        let of_each =
+            |v: &String| self.evidence.iter().map(|s| named(s, v.clone())).collect::<Vec<_>>();
         ExpectedFigure {
             figure: name(&self.figure),
             bound: self.bound,
             of: self.of.as_ref().map(name),
             source: self.source.clone(),
+            scale: self.scale.as_ref().map(|s| s.get_ref().clone()).filter(|own| own != scale),
+            differs: self.differs.clone(),
+            evidence: variants.iter().flat_map(of_each).collect(),
         }
     }
 }
 
-fn unknown_variant(name: &Spanned<String>, names: &[&str]) -> Option<Diagnostic> {
+/// A variant that is not one of `names`.
+pub(crate) fn unknown_variant(name: &Spanned<String>, names: &[&str]) -> Option<Diagnostic> {
     let near = nearest(name.get_ref(), names.iter().copied());
     let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
     let message = format!("There is no variant '{}'", name.get_ref());
@@ -120,10 +150,16 @@ fn unknown_variant(name: &Spanned<String>, names: &[&str]) -> Option<Diagnostic>
 
 /// One of `above`, `below` and `near` with its tolerance.
 fn bound(table: &mut Table) -> Result<Bound, Diagnostic> {
-    let at = table.at();
+    let (at, places) = (table.at(), table.places());
     let above = table.take::<f64>(&ABOVE)?.map(Spanned::into_inner);
     let below = table.take::<f64>(&BELOW)?.map(Spanned::into_inner);
     let near = table.take::<f64>(&NEAR)?.map(Spanned::into_inner);
+    for (key, value) in [(&ABOVE, above), (&BELOW, below), (&NEAR, near)] {
+        if let Some(value) = value.filter(|value| !value.is_finite()) {
+            let message = format!("{} cannot be {value}", key.name);
+            return Err(Diagnostic::at(places.at(key.name), message, key.help(key.name)));
+        }
+    }
     let tolerance = table.take::<String>(&TOLERANCE)?;
     let needless = |tolerance: &Spanned<String>| {
         let help = "write it beside near = ..., or take it away";
@@ -140,8 +176,12 @@ fn bound(table: &mut Table) -> Result<Bound, Diagnostic> {
             let help = TOLERANCE.help(TOLERANCE.name);
             Err(Diagnostic::at(at, "How near a figure has to be is not said", help))
         }
-        _ => {
-            let message = "An expectation needs one of 'above', 'below' and 'near'";
+        (above, below, near, _) => {
+            let written = [above, below, near].iter().flatten().count();
+            let message = match written {
+                0 => "An expectation needs one of 'above', 'below' and 'near'",
+                _ => "An expectation has only one of 'above', 'below' and 'near'",
+            };
             Err(Diagnostic::at(at, message, NEAR.help(NEAR.name)))
         }
     }

@@ -14,6 +14,7 @@ use crate::names;
 use crate::pictures::Picture;
 use crate::questions::Question;
 use crate::repeat::Repeat;
+use crate::reported::Reported;
 use crate::scale::Scaled;
 use crate::trees::{self, WrittenTree};
 
@@ -25,7 +26,9 @@ const NAME: Key = key("name", "a text of 1 to 64 characters", "\"dedupe-off\"");
 const ABOUT: Key = key("about", "a sentence", "\"What deduplication alone costs\"");
 const SOURCE: Key = key("source", "a text", "\"where the question comes from\"");
 const REPEAT: Key = key("repeat", "a whole number from 1 on, or \"auto\"", "5");
-const DEVICES: Key = key("devices", "tables, each under its role", "{ data = { size = \"12G\" } }");
+/// `[devices.ROLE]`.
+pub(crate) const DEVICES: Key =
+    key("devices", "tables, each under its role", "{ data = { size = \"12G\" } }");
 const STACK: Key = key("stack", "tables: [[stack]]", "[{ layer = \"vdo\", on = \"data\" }]");
 /// `[[variant]]`; of a scale `[scale.NAME.variant."V"]`.
 pub(crate) const VARIANT: Key = key("variant", "tables: [[variant]]", "[{ name = \"plain\" }]");
@@ -42,6 +45,11 @@ const FAULTS: Key =
 const FILE: Key = key("file", "the path of a file that is copied from", "\"data.img\"");
 const EXPECT: Key =
     key("expect", "tables: [[expect]]", "[{ metric = \"iops\", variant = \"b\", above = 1000 }]");
+const REPORTED: Key = key(
+    "reported",
+    "tables: [[reported]]",
+    "[{ what = \"table 5.1\", unit = \"MB/s\", metric = \"iops\", values = [{ value = 166.24 }] }]",
+);
 const PICTURE: Key =
     key("picture", "tables: [[picture]]", "[{ show = \"iops over time\", stage = \"warm\" }]");
 const FACTOR: Key = key("factor", "tables: [[factor]]", "[{ name = \"dedupe\" }]");
@@ -77,6 +85,7 @@ pub(crate) struct File<'t> {
     pub stage: Vec<Table<'t>>,
     pub question: Vec<Question>,
     pub expect: Vec<Expectation>,
+    pub reported: Vec<Reported>,
     pub picture: Vec<Picture>,
 }
 
@@ -152,6 +161,7 @@ impl<'t> File<'t> {
         let stage = keep(root.tables(&STAGE, "A stage"), m);
         let question = each(keep(root.tables(&QUESTION, "A question"), m), Question::read, m);
         let expect = each(keep(root.tables(&EXPECT, "An expectation"), m), Expectation::read, m);
+        let reported = each(keep(root.tables(&REPORTED, "A report"), m), Reported::read, m);
         let picture = each(keep(root.tables(&PICTURE, "A picture"), m), Picture::read, m);
         m.extend(root.finish().err());
         for (key, text) in [("about", &about), ("source", &source)] {
@@ -176,6 +186,7 @@ impl<'t> File<'t> {
             stage,
             question,
             expect,
+            reported,
             picture,
         };
         file.check(&mut mistakes);
@@ -202,6 +213,8 @@ impl<'t> File<'t> {
         mistakes
             .extend(bounds::check(&self.variant, bounds::VARIANTS, "variants", |v| v.name.span()));
         mistakes.extend(bounds::check(&self.factor, bounds::FACTORS, "factors", |f| f.name.span()));
+        let (reported, most) = (&self.reported, bounds::REPORTS);
+        mistakes.extend(bounds::check(reported, most, "reports of a source", Reported::at));
         mistakes.extend(bounds::check(&self.stage, bounds::STAGES, "stages", Table::at));
         if let Some(extra) = self.question.get(bounds::QUESTIONS) {
             let most = bounds::QUESTIONS;

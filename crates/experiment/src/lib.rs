@@ -29,6 +29,7 @@ mod pictures;
 mod plan;
 mod questions;
 mod repeat;
+mod reported;
 mod scale;
 mod shipped;
 mod stacks;

@@ -159,10 +159,12 @@ pub(crate) fn read(
         });
     }
     for (i, stage) in stages.iter().enumerate() {
-        if stages[..i].iter().any(|other| other.name == stage.name) {
+        // The points of a sweep have names of their own.
+        let taken = |name: &String| stages[..i].iter().any(|other| other.is_called(name));
+        if let Some(name) = stage.names().find(taken) {
             mistakes.push(Diagnostic::at(
                 stage.places.at("name"),
-                format!("Two stages are called '{}'", stage.name),
+                format!("Two stages are called '{name}'"),
                 "give one of them a name of its own: name = \"...\"",
             ));
         }

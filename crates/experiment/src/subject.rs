@@ -110,9 +110,27 @@ impl Subject {
         Some(Diagnostic::at(self.places.at("metric"), message, format!("{near}{own}")))
     }
 
-    /// A single figure is of one point of a sweep, not of all.
-    pub(crate) fn check_point(&self, stages: &[Stage]) -> Option<Diagnostic> {
-        let name = self.stage.as_ref()?;
+    /// A single figure is of one stage, and of one point of a sweep, not of all.
+    pub(crate) fn check_single(&self, stages: &[Stage]) -> Option<Diagnostic> {
+        let Some(name) = &self.stage else {
+            let has = |stage: &&Stage| match &self.operation {
+                Some(wanted) => {
+                    stage.load().into_iter().flat_map(stages::operations).any(|o| o == *wanted)
+                }
+                None => true,
+            };
+            let own = stages.iter().filter(|stage| stage.measured).filter(has);
+            // A sweep itself is no stage that is measured, its points are.
+            let names: Vec<String> = own
+                .flat_map(|s| {
+                    s.names().skip(usize::from(!s.points().is_empty())).collect::<Vec<_>>()
+                })
+                .collect();
+            let message = format!("'{}' is measured in {} stages", self.metric, names.len());
+            let help = format!("say in which with stage = \"...\": {}", names.join(", "));
+            let several = names.len() > 1;
+            return several.then(|| Diagnostic::at(self.places.at("metric"), message, help));
+        };
         let swept = stages.iter().find(|s| s.name == *name && !s.points().is_empty())?;
         let points: Vec<String> = swept.names().skip(1).collect();
         let message = format!("Stage '{name}' is a sweep of {} points", points.len());

@@ -4,10 +4,11 @@ use toml::Spanned;
 use toml::de::DeTable;
 
 use crate::diagnostic::Diagnostic;
-use crate::document::Setting;
+use crate::document::{Named, Setting, Written, inner};
+use crate::file::{DEVICES, Device};
 use crate::names;
 use crate::plan::Plan;
-use crate::variants::Variants;
+use crate::variants::{Variant, Variants};
 
 /// One change to a variant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,7 +17,8 @@ pub struct Trial {
     pub of: String,
     /// What the changed one is called.
     pub name: String,
-    /// What is set, as the lines of a `set` table: `"vdo.block_map_cache" = "512M"`.
+    /// What is set, as the lines of a `set` table: `"vdo.block_map_cache" = "512M"`. A `"device.NAME"` is a device that the experiment
+    /// does not have, with its table.
     pub set: String,
 }
 
@@ -27,8 +29,24 @@ impl Trial {
         let facts = &mut plan.facts;
         facts.questions.truncate(1);
         (facts.expectations, facts.pictures, facts.factors) = Default::default();
+        facts.reported.clear();
         facts.variants.iter_mut().for_each(|variant| variant.levels.clear());
     }
+}
+
+/// A device that the experiment does not have.
+fn device<'t>(
+    name: &str,
+    table: Written<'t>,
+    variant: &Variant<'t>,
+) -> Result<Named<Device<'t>>, Diagnostic> {
+    let at = variant.span.clone();
+    if variant.devices.iter().any(|device| device.name == name) {
+        let message = format!("The experiment has a device '{name}' of its own");
+        return Err(Diagnostic::at(at, message, "call it otherwise, and prove that result"));
+    }
+    let value = inner(table, at.clone(), name, &DEVICES, "A device")?;
+    Device::read(Named { name: name.to_owned(), at, value })
 }
 
 impl<'t> Variants<'t> {
@@ -59,7 +77,10 @@ impl<'t> Variants<'t> {
         for (path, value) in set.into_inner() {
             // What is wrong with a value is told where the variant stands: it stands nowhere in the file itself.
             let value = Spanned::new(at.clone(), value.into_inner());
-            changed.set(&Setting::listed(path.get_ref(), value))?;
+            match path.get_ref().strip_prefix("device.").filter(|name| !name.contains('.')) {
+                Some(name) => changed.devices.push(device(name, value, &changed)?),
+                None => changed.set(&Setting::listed(path.get_ref(), value))?,
+            }
         }
         self.all.push(changed);
         Ok(())

@@ -8,7 +8,7 @@ use crate::bounds;
 use crate::diagnostic::Diagnostic;
 use crate::document::{Named, Setting, Table};
 use crate::factors::{Factor, Level};
-use crate::file::{Device, File};
+use crate::file::{self, Device, File};
 use crate::names;
 use crate::scale::{self, Scale, Scaled};
 use crate::trees::WrittenTree;
@@ -122,6 +122,36 @@ fn written<'t>(file: &File<'t>) -> Vec<Variant<'t>> {
     file.variant.iter().map(variant).collect()
 }
 
+/// What a factor varies nothing else may set: one of the two would be a label of what is not there.
+fn check_varied(
+    factor: &Factor,
+    before: &[Factor],
+    variants: &[file::Variant],
+) -> Option<Diagnostic> {
+    let name = factor.name.get_ref();
+    let varies = |factor: &Factor, path: &str| {
+        factor.levels.iter().flat_map(|level| &level.set).any(|setting| setting.path == path)
+    };
+    let mut settings = factor.levels.iter().flat_map(|level| &level.set);
+    let size = |path: &str| path.starts_with("device.") && path.ends_with(".size");
+    settings.find_map(|Setting { path, .. }| {
+        if size(path) {
+            let message = format!("The factor '{name}' varies the size of a device");
+            let help = "all variants get the largest: vary the size of the layer on it";
+            return Some(Diagnostic::at(factor.name.span(), message, help));
+        }
+        if let Some(other) = before.iter().find(|other| varies(other, path)) {
+            let other = other.name.get_ref();
+            let message = format!("The factors '{other}' and '{name}' both set '{path}'");
+            return Some(Diagnostic::at(factor.name.span(), message, "vary it by one of them"));
+        }
+        let own = |v: &file::Variant| v.set.iter().any(|setting| setting.path == *path);
+        let variant = variants.iter().find(|variant| own(variant))?.name.get_ref();
+        let message = format!("The factor '{name}' and variant '{variant}' both set '{path}'");
+        Some(Diagnostic::at(factor.name.span(), message, "take it away from one of them"))
+    })
+}
+
 /// What is wrong with factors, levels and exclusions alone.
 fn check_factors(file: &File, variants: &[Variant]) -> Vec<Diagnostic> {
     let mut mistakes = Vec::new();
@@ -133,6 +163,7 @@ fn check_factors(file: &File, variants: &[Variant]) -> Vec<Diagnostic> {
         let settings = factor.levels.iter().flat_map(|level| &level.set);
         let lost = settings.filter(|s| !variants.iter().any(|v| v.find(&s.path).is_some()));
         mistakes.extend(lost.map(|setting| nothing(setting, variants)));
+        mistakes.extend(check_varied(factor, &file.factor[..i], &file.variant));
     }
     let names: Vec<&str> = file.variant.iter().map(|v| v.name.get_ref().as_str()).collect();
     mistakes.extend(file.exclude.iter().filter_map(|e| e.check(&file.factor, &names)));

@@ -18,6 +18,20 @@ pub struct Headline {
     pub words: Option<&'static str>,
 }
 
+/// What is known of the kernel threads of a layer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Threads {
+    /// Those of which it has one each, by the names that its probe of threads gives: near 100 % of a CPU one of them sets the pace.
+    pub single: &'static [&'static str],
+    /// Percent of one CPU: below the first, there are more threads of a kind than it takes; above the second, a kind wants one more.
+    pub marks: Option<(f64, f64)>,
+}
+
+impl Threads {
+    /// Of a layer that has none of its own, or none that could be more.
+    pub const NONE: Self = Self { single: &[], marks: None };
+}
+
 /// One kind of layer: an entry of the registry.
 pub struct Kind {
     /// The word in an experiment's `layer = ...`.
@@ -41,8 +55,8 @@ pub struct Kind {
     pub objects: &'static [Objects],
     /// Facts of a machine that its figures depend on.
     pub facts: &'static [Fact],
-    /// Threads of which it has one each, by the names that its probe of threads gives: near 100 % of a CPU one of them sets the pace.
-    pub single_threads: &'static [&'static str],
+    /// What is known of its kernel threads.
+    pub threads: Threads,
     /// The figure that says what the layer is for: it stands in the sentence and on the cards.
     pub headline: Option<Headline>,
     /// Its figures, described.

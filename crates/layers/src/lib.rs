@@ -36,7 +36,7 @@ pub use figures::{
 };
 pub use kind::{
     Absence, ActionKind, Chart, Fills, Headline, Input, Key, Kind, Needs, Parser, Series, State,
-    Wants, Way,
+    Threads, Wants, Way,
 };
 pub use layer::{Acted, Allocate, Layer, Offer, Place, Raised, fresh, on_device};
 pub use objects::{Fact, FactSource, Objects, facts, objects};

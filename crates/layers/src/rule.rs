@@ -123,6 +123,8 @@ pub struct Noticed {
     pub explains_percent: Option<f64>,
     /// Settings of the layer that would take it away: key and value as written in TOML.
     pub changes: Vec<(&'static str, String)>,
+    /// Devices that these need and the experiment does not have: name and table as written in TOML.
+    pub devices: Vec<(&'static str, String)>,
 }
 
 impl<C> Rule<C> {
@@ -136,6 +138,9 @@ impl<C> Rule<C> {
         let said: Vec<String> = noticed.figures.iter().map(ToString::to_string).collect();
         let change =
             |(key, value): (&str, String)| Change { key: format!("{subject}.{key}"), value };
+        let device =
+            |(name, table): (&str, String)| Change { key: format!("device.{name}"), value: table };
+        let devices = noticed.devices.into_iter().map(device);
         Finding {
             rule: self.id.to_owned(),
             severity: noticed.severity,
@@ -146,7 +151,7 @@ impl<C> Rule<C> {
             figures: noticed.figures,
             range: None,
             explains_percent: noticed.explains_percent,
-            changes: noticed.changes.into_iter().map(change).collect(),
+            changes: devices.chain(noticed.changes.into_iter().map(change)).collect(),
             proof: None,
         }
     }

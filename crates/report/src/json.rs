@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use analysis::{Expectation, MetricComparison};
+use analysis::{Evidence, Expectation, MetricComparison, Reported, ReportedRow};
 use results::model::{
     AskedContent, CONTENT_SHARES, ContentFigure, ExpectedFigure, VerifyFigures, WrongKind,
 };
@@ -32,6 +32,7 @@ pub fn json(view: &View) -> Value {
         "variants": variants.map(|(index, v)| variant(view, index, v)).collect::<Vec<_>>(),
         "comparisons": comparisons.collect::<Vec<_>>(),
         "expectations": view.expectations.iter().map(expectation).collect::<Vec<_>>(),
+        "reported": view.reported.iter().map(reported).collect::<Vec<_>>(),
         "states": view.states,
         "findings": view.findings,
         "driven": view.driven.iter().map(|(name, text)| json!({"name": name, "text": text})).collect::<Vec<_>>(),
@@ -176,7 +177,7 @@ fn verified(found: &VerifyFigures) -> Value {
 }
 
 fn expectation(held: &Expectation) -> Value {
-    let ExpectedFigure { figure, bound, of, source } = &held.expected;
+    let ExpectedFigure { figure, bound, of, source, scale, differs, .. } = &held.expected;
     let (least, most) = bound.range();
     let end = |value: f64| value.is_finite().then_some(value);
     json!({
@@ -193,6 +194,35 @@ fn expectation(held: &Expectation) -> Value {
         "n": held.n,
         "outcome": held.outcome.word(),
         "source": source,
+        "scale": scale,
+        "differs": differs,
+        "evidence": held.evidence.iter().map(evidence).collect::<Vec<_>>(),
+    })
+}
+
+fn evidence(evidence: &Evidence) -> Value {
+    let mut named = json!(evidence.figure);
+    named["median"] = json!(evidence.median);
+    named
+}
+
+fn reported(reported: &Reported) -> Value {
+    let row = |row: &ReportedRow| {
+        let mut named = json!(row.figure);
+        named["source"] = json!(row.source);
+        named["source_ratio"] = json!(row.source_ratio);
+        named["found"] = json!(row.found.median);
+        named["n"] = json!(row.found.n);
+        let ratio = row.ratio.as_ref();
+        named["ratio"] = json!(ratio.and_then(|ratio| ratio.median));
+        named["low"] = json!(ratio.and_then(|ratio| ratio.low));
+        named["high"] = json!(ratio.and_then(|ratio| ratio.high));
+        named
+    };
+    json!({
+        "what": reported.what,
+        "unit": reported.source_unit,
+        "values": reported.rows.iter().map(row).collect::<Vec<_>>(),
     })
 }
 

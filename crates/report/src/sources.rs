@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use analysis::Expectation;
+use analysis::{Expectation, ExpectationOutcome, Reported};
 
 use crate::view::View;
-use crate::wording::{self, NONE};
+use crate::wording::{self, NONE, SOURCE_DIGITS};
 
 /// How every such page begins.
 pub const MARK: &str = "# What the sources found, and what was found here\n";
@@ -15,8 +15,7 @@ pub fn markdown(views: &[View]) -> String {
     let mut page = MARK.to_owned();
     page.push_str(
         "\nMade by `fathom catalogue` from the results beside it. A figure is the median over the repeats, with its 95 % interval \
-         from five repeats on and its range below that. `met`, `missed` and `unclear` say whether it is as expected; `unknown` that \
-         there is no such figure.\n",
+         from five repeats on and its range below that. What differs says why, where that is known, with the figures that show it.\n",
     );
     for view in views {
         experiment(&mut page, view);
@@ -41,6 +40,16 @@ fn experiment(page: &mut String, view: &View) {
             let _ = writeln!(page, "* {what}");
         }
     }
+    let mut rules: Vec<&str> = view.findings.iter().map(|finding| &*finding.rule).collect();
+    rules.sort_unstable();
+    rules.dedup();
+    if !rules.is_empty() {
+        let rules: Vec<_> = rules.iter().map(|rule| format!("`{rule}`")).collect();
+        let _ = writeln!(page, "* the doctor found: {}", rules.join(", "));
+    }
+    for table in &view.reported {
+        reported(page, table);
+    }
     if view.expectations.is_empty() {
         page.push_str("\nIt expects nothing: no source gives a figure.\n");
         return;
@@ -53,16 +62,66 @@ fn experiment(page: &mut String, view: &View) {
     }
 }
 
+/// The tables of the source, each figure beside the one found here.
+fn reported(page: &mut String, table: &Reported) {
+    let Some(first) = table.rows.first() else { return };
+    let _ = write!(
+        page,
+        "\n{}, {}:\n\n| of | source, {} | over the first | here | over the first |\n| --- | ---: | ---: | ---: | ---: |\n",
+        plain(&wording::reported_of(first)),
+        plain(&table.what),
+        plain(&table.source_unit)
+    );
+    for row in &table.rows {
+        let ratio = wording::times;
+        let dash = || NONE.to_owned();
+        let found = row.ratio.as_ref().and_then(|found| {
+            let ends = found.low.zip(found.high);
+            let ends = ends.map(|(low, high)| format!(" [{}, {}]", ratio(low), ratio(high)));
+            Some(format!("{}{}", ratio(found.median?), ends.unwrap_or_default()))
+        });
+        let cells = [
+            wording::reported(row, first),
+            units::show::significant(row.source, SOURCE_DIGITS),
+            row.source_ratio.map_or_else(dash, ratio),
+            row.found.median.map_or_else(dash, |median| table.unit.show(median)),
+            found.unwrap_or_else(dash),
+        ];
+        let _ = writeln!(page, "| {} |", cells.map(|cell| plain(&cell)).join(" | "));
+    }
+}
+
+/// What became of an expectation, in the words of whoever repeats a source's work.
+fn said(held: &Expectation) -> String {
+    match held.outcome {
+        ExpectationOutcome::Met => "as the source found".to_owned(),
+        ExpectationOutcome::Missed => {
+            let why =
+                wording::why_otherwise(held).map_or_else(String::new, |why| format!(": {why}"));
+            format!("differs{why}")
+        }
+        ExpectationOutcome::Unclear => {
+            "cannot be said: a part of the interval is as expected".to_owned()
+        }
+        ExpectationOutcome::Unknown => "cannot be said: there is no such figure".to_owned(),
+        ExpectationOutcome::Elsewhere => {
+            let scale = held.expected.scale.as_deref().unwrap_or_default();
+            format!("cannot be said: expected at scale {scale} alone")
+        }
+    }
+}
+
 fn row(held: &Expectation) -> String {
-    let said = wording::expected(held);
-    let found = match (said.found, said.interval, held.n) {
+    let words = wording::expected(held);
+    let found = match (words.found, words.interval, held.n) {
         (None, ..) => NONE.to_owned(),
+        _ if held.outcome == ExpectationOutcome::Elsewhere => NONE.to_owned(),
         (Some(found), _, 1) => format!("{found}, one run"),
         (Some(found), Some(interval), n) => format!("{found} {interval}, {n} repeats"),
         (Some(found), None, n) => format!("{found}, {n} repeats"),
     };
     let source = held.expected.source.as_deref().unwrap_or(NONE);
-    let cells = [&said.figure, &said.asked, &found, held.outcome.word(), source].map(plain);
+    let cells = [&words.figure, &words.asked, &found, &said(held), source].map(plain);
     format!("| {} |\n", cells.join(" | "))
 }
 

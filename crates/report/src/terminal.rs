@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use analysis::ExpectationOutcome;
+use analysis::{Expectation, ExpectationOutcome};
 use results::model::{Finding, Severity, plain_and_raw};
 use units::show::significant;
 use units::{Test, is_obeyed, printable};
@@ -35,11 +35,12 @@ pub fn text(view: &View, width: usize, colour: bool) -> String {
         out.push_str(&ink.paint(Tint::Dim, &wrapped(&text, width, "")));
         out.push_str("\n\n");
     }
-    for held in &view.expectations {
+    let here = |held: &&Expectation| held.outcome != ExpectationOutcome::Elsewhere;
+    for held in view.expectations.iter().filter(here) {
         let tint = match held.outcome {
             ExpectationOutcome::Met => Tint::Green,
             ExpectationOutcome::Missed => Tint::Red,
-            ExpectationOutcome::Unclear | ExpectationOutcome::Unknown => Tint::Yellow,
+            _ => Tint::Yellow,
         };
         let said = wording::expected(held);
         let found = said.found.as_deref().unwrap_or(NONE);
@@ -47,6 +48,9 @@ pub fn text(view: &View, width: usize, colour: bool) -> String {
         let text = format!("{}: expected {}, found {found}{range}", said.figure, said.asked);
         out.push_str(&ink.paint(tint, &format!("{:<8}", held.outcome.word())));
         out.push_str(&wrapped(&text, width - 8, "        "));
+        if let Some(why) = wording::why_otherwise(held) {
+            out.push_str(&wrapped(&format!("        {why}"), width - 8, "        "));
+        }
         out.push('\n');
     }
     for (name, text) in &view.driven {

@@ -1,6 +1,6 @@
 //! How figures, ratios and intervals are written, the same on every page and terminal.
 
-use analysis::{Expectation, MetricComparison};
+use analysis::{Evidence, Expectation, ExpectationOutcome, MetricComparison, ReportedRow};
 use results::model::{Bound, ExpectedFigure, FigureName};
 use stats::{LEAST_REPEATS, RANGE_BELOW};
 use units::{Test, Unit, show};
@@ -9,6 +9,9 @@ use crate::view::{Figure, View};
 
 /// What stands where there is no figure.
 pub const NONE: &str = "–";
+
+/// Digits of a source's figure: as many as it gave.
+pub const SOURCE_DIGITS: usize = 6;
 
 /// When a verdict claims a difference.
 pub fn claims() -> String {
@@ -175,6 +178,42 @@ pub fn expected(held: &Expectation) -> Expected {
             .zip(held.high)
             .map(|(low, high)| format!("[{}, {}]", show(low), show(high))),
     }
+}
+
+/// A ratio: `0.868×`.
+pub fn times(ratio: f64) -> String {
+    format!("{}×", Unit::Ratio.show(ratio))
+}
+
+/// Why a figure is otherwise than expected: what the experiment says of it, and the figures that show it; `None` where it is as
+/// expected, or nothing is said.
+pub fn why_otherwise(held: &Expectation) -> Option<String> {
+    if held.outcome != ExpectationOutcome::Missed {
+        return None;
+    }
+    let shown = |evidence: &Evidence| {
+        Some(format!("{}: {}", named(&evidence.figure), value(evidence.unit, evidence.median?)))
+    };
+    let shown: Vec<_> = held.evidence.iter().filter_map(shown).collect();
+    let shown = (!shown.is_empty()).then(|| shown.join("; "));
+    let all: Vec<_> = held.expected.differs.clone().into_iter().chain(shown).collect();
+    (!all.is_empty()).then(|| all.join("; "))
+}
+
+/// What a figure of a source stands for, as far as it differs from the first of its table: a variant, a stage, or both.
+pub fn reported(row: &ReportedRow, first: &ReportedRow) -> String {
+    let (own, base) = (&row.figure, &first.figure);
+    match &own.stage {
+        Some(stage) if own.stage != base.stage && own.variant == base.variant => stage.clone(),
+        Some(stage) if own.stage != base.stage => format!("{stage}, {}", own.variant),
+        _ => own.variant.clone(),
+    }
+}
+
+/// What a table of a source's figures is of: `throughput of randwrite in full`.
+pub fn reported_of(row: &ReportedRow) -> String {
+    let all = named(&row.figure);
+    all.strip_suffix(&format!(", {}", row.figure.variant)).unwrap_or(&all).to_owned()
 }
 
 /// In what `other` is not `figure`: `plain`, `copy-1`, `IOPS of randread in warm, slow`.

@@ -112,6 +112,20 @@ pub struct OperationBrief {
     pub errors: u64,
 }
 
+impl OperationBrief {
+    /// The newest interval of each operation. After a stall the rows of many intervals come at once.
+    pub fn newest(rows: &[IntervalRow]) -> Vec<Self> {
+        let mut newest: Vec<Self> = Vec::new();
+        for brief in rows.iter().map(Self::from) {
+            match newest.iter_mut().find(|known| known.operation == brief.operation) {
+                Some(known) => *known = brief,
+                None => newest.push(brief),
+            }
+        }
+        newest
+    }
+}
+
 impl From<&IntervalRow> for OperationBrief {
     fn from(row: &IntervalRow) -> Self {
         let seconds = row.end_ns.saturating_sub(row.start_ns).max(1) as f64 / 1e9;
@@ -123,5 +137,29 @@ impl From<&IntervalRow> for OperationBrief {
             p99_ns: row.latency.map(|l| l.p99_ns),
             errors: row.errors,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_rows_that_come_at_once_after_a_stall_the_newest_of_each_operation_is_shown() {
+        let row = |operation: &str, second: u64, ios: u64| IntervalRow {
+            stage: 0,
+            operation: operation.into(),
+            start_ns: second * 1_000_000_000,
+            end_ns: (second + 1) * 1_000_000_000,
+            ios,
+            bytes: ios * 4096,
+            errors: 0,
+            latency: None,
+            histogram: None,
+        };
+        let rows = [row("read", 1, 0), row("write", 1, 5), row("read", 2, 0), row("read", 3, 7)];
+        let shown: Vec<_> =
+            OperationBrief::newest(&rows).into_iter().map(|b| (b.operation, b.iops)).collect();
+        assert_eq!(shown, [("read".to_owned(), 7.0), ("write".to_owned(), 5.0)]);
     }
 }

@@ -70,6 +70,10 @@ pub(crate) fn until(
         let round = Round { number: figures.rounds + 1, at_most: Nanos(left), past: Nanos(past) };
         let load = match ground.round(round) {
             Ok(load) => load,
+            Err(reason) if reason.contains(NO_SPACE) => {
+                let reason = full(fill, &figures, &reason);
+                return (figures, Some(Stop::NotReached(reason)));
+            }
             Err(reason) => return (figures, Some(Stop::Failed(reason))),
         };
         figures.rounds += 1;
@@ -91,6 +95,20 @@ fn count(figures: &mut FillFigures, load: &LoadSummary) {
             figures.bytes_read += summary.bytes;
         }
     }
+}
+
+/// How the kernel says that a file system takes no more.
+const NO_SPACE: &str = "No space left on device";
+
+/// A file system took no more before the figure was reached.
+fn full(fill: &FillPlan, figures: &FillFigures, reason: &str) -> String {
+    let FillPlan { layer, metric, at_least, .. } = fill;
+    let reached = figures.value.map_or("unknown".into(), |value| shown(metric, value));
+    format!(
+        "nothing more fits, and {metric} of {layer} is {reached} after {}, not at least {}; ask for less ({reason})",
+        rounds(figures.rounds),
+        shown(metric, *at_least)
+    )
 }
 
 /// What was not reached, and what to do.

@@ -204,7 +204,7 @@ pub(crate) fn hand_in(scene: &Scene, plan: &CellPlan, turn: Turn, said: &Said) {
             for row in rows {
                 scene.recorder.row(&Row::Interval(row.clone()));
             }
-            let operations = rows.iter().map(OperationBrief::from).collect();
+            let operations = OperationBrief::newest(rows);
             scene.recorder.event(progress(at, operations));
         }
         // The rows follow; until then the view shows that the load goes on.

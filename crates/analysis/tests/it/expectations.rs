@@ -17,7 +17,8 @@ fn figure(variant: &str, metric: &str) -> FigureName {
 fn outcome(repeats: u32, bound: Bound, of: Option<FigureName>) -> ExpectationOutcome {
     let mut result = fixture::with(repeats, 7_600.0);
     let figure = figure("vdo", if of.is_some() { "iops" } else { "saving_percent" });
-    result.manifest.plan.expectations = vec![ExpectedFigure { figure, bound, of, source: None }];
+    result.manifest.plan.expectations =
+        vec![ExpectedFigure { of, ..ExpectedFigure::new(figure, bound) }];
     analyse(&result).expectations[0].outcome
 }
 
@@ -46,10 +47,8 @@ fn from_five_repeats_on_a_limit_inside_of_the_interval_decides_nothing() {
     let plain = || Some(figure("plain", "iops"));
     let mut result = fixture::result();
     result.manifest.plan.expectations = vec![ExpectedFigure {
-        figure: figure("vdo", "iops"),
-        bound: Bound::Above(0.0),
         of: plain(),
-        source: None,
+        ..ExpectedFigure::new(figure("vdo", "iops"), Bound::Above(0.0))
     }];
     let held = analyse(&result).expectations.remove(0);
     let inside = (held.low.unwrap() + held.high.unwrap()) / 2.0;
@@ -60,7 +59,7 @@ fn from_five_repeats_on_a_limit_inside_of_the_interval_decides_nothing() {
 fn a_figure_that_a_command_prints_can_be_expected_in_its_unit() {
     let mut result = fixture::with_picked_figures(5);
     let expected =
-        |of, bound| ExpectedFigure { figure: figure("vdo", "files"), bound, of, source: None };
+        |of, bound| ExpectedFigure { of, ..ExpectedFigure::new(figure("vdo", "files"), bound) };
     let ratio = expected(Some(figure("plain", "files")), Bound::Near { value: 2.0, by: 0.1 });
     result.manifest.plan.expectations = vec![expected(None, Bound::Above(2000.0)), ratio];
     let held = analyse(&result).expectations;

@@ -7,6 +7,7 @@ mod content;
 mod disk;
 mod estimate;
 mod explain;
+mod gates;
 mod lab;
 mod load;
 mod results;
@@ -26,6 +27,7 @@ pub use disk::{
 };
 pub use estimate::{BenchEstimateArgs, EstimateArgs};
 pub use explain::ExplainArgs;
+pub use gates::Gates;
 pub use lab::{GuestArgs, LabCommand, LabRunArgs, LabShellArgs};
 pub use load::{LoadArgs, TargetArg};
 pub use results::{DoctorArgs, ReportArgs, ShowArgs};

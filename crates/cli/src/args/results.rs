@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::gates::Gates;
+
 /// `fathom show`
 #[derive(Debug, Args)]
 pub struct ShowArgs {
@@ -15,9 +17,8 @@ pub struct ShowArgs {
     /// The result table as CSV.
     #[arg(long)]
     pub csv: bool,
-    /// End with exit code 1 when an expectation of the experiment is missed, or its figure is not there.
-    #[arg(long)]
-    pub strict: bool,
+    #[command(flatten)]
+    pub gates: Gates,
 }
 
 /// `fathom report`

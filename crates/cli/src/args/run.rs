@@ -6,6 +6,8 @@ use clap::Args;
 use experiment::Repeat;
 use units::Seed;
 
+use super::gates::Gates;
+
 /// What every run takes.
 #[derive(Debug, Args)]
 pub struct Common {
@@ -37,9 +39,8 @@ pub struct Common {
     /// Events as JSON lines on standard output, people's text on standard error.
     #[arg(long)]
     pub json: bool,
-    /// End with exit code 1 when an expectation of the experiment is missed, or its figure is not there.
-    #[arg(long)]
-    pub strict: bool,
+    #[command(flatten)]
+    pub gates: Gates,
     /// Fail or interrupt a cell at a step on purpose, to test teardown.
     #[arg(long, hide = true, value_name = "FAULT@CELL:STEP")]
     pub inject: Vec<::run::Injection>,

@@ -11,7 +11,7 @@ use run::{Asked, LAB, Outcome, Source};
 use serde_json::json;
 use units::Nanos;
 
-use crate::args::{CatalogueArgs, Common, LabRunArgs};
+use crate::args::{CatalogueArgs, Common, Gates, LabRunArgs};
 use crate::failure::Failure;
 use crate::outputs::{self, Kind, Output};
 use crate::terminal::{Text, answer, json, say};
@@ -127,7 +127,7 @@ fn one(shipped: &Shipped, plan: &Plan, args: &CatalogueArgs, dir: &Path) -> Beca
             scale: args.scale.clone(),
             only: Vec::new(),
             json: args.json,
-            strict: false,
+            gates: Gates::default(),
             inject: Vec::new(),
         },
         machine: args.machine.clone(),

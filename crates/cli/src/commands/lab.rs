@@ -14,7 +14,7 @@ use serde_json::json;
 use sys::interrupt::{Interrupt, Level};
 use units::{Bytes, Nanos};
 
-use crate::args::{Common, GuestArgs, LabRunArgs};
+use crate::args::{Common, Gates, GuestArgs, LabRunArgs};
 use crate::choices::{asked, earlier, ledger, result_directory};
 use crate::failure::Failure;
 use crate::guests::{LabGuests, prepare};
@@ -58,7 +58,7 @@ pub fn own_args(experiment: String, out: PathBuf, machine: &GuestArgs) -> LabRun
             scale: None,
             only: Vec::new(),
             json: false,
-            strict: false,
+            gates: Gates::default(),
             inject: Vec::new(),
         },
         machine: machine.clone(),

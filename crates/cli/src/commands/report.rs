@@ -7,7 +7,7 @@ use analysis::ExpectationOutcome;
 use report::html::Page;
 use report::view::View;
 
-use crate::args::ReportArgs;
+use crate::args::{Gates, ReportArgs};
 use crate::failure::Failure;
 use crate::outputs::{self, Input, Kind, Output};
 use crate::terminal::say;
@@ -17,11 +17,15 @@ pub fn exit_code<'a>(views: impl IntoIterator<Item = &'a View>) -> ExitCode {
     ExitCode::from(if views.into_iter().any(|view| view.seal == "broken") { 5 } else { 0 })
 }
 
-/// 1 when expectations count (`--strict`) and one is missed or cannot be checked, unless another code says more.
-pub fn strict(view: &View, strict: bool, otherwise: ExitCode) -> ExitCode {
+/// 1 when expectations count (`--strict`) and one is missed or cannot be checked, or a verdict is one that was named (`--fail-on`), unless
+/// another code says more.
+pub fn gated(view: &View, gates: &Gates, otherwise: ExitCode) -> ExitCode {
     let failed = [ExpectationOutcome::Missed, ExpectationOutcome::Unknown];
     let missed = view.expectations.iter().any(|held| failed.contains(&held.outcome));
-    if strict && missed && otherwise == ExitCode::SUCCESS { ExitCode::from(1) } else { otherwise }
+    let comparisons = view.figures.iter().flat_map(|row| row.comparisons.iter().flatten());
+    let mut verdicts = comparisons.filter_map(|comparison| comparison.verdict);
+    let fails = gates.strict && missed || verdicts.any(|verdict| gates.fail_on.contains(&verdict));
+    if fails && otherwise == ExitCode::SUCCESS { ExitCode::from(1) } else { otherwise }
 }
 
 /// A result, examined and ready to be shown.

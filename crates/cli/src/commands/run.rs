@@ -143,7 +143,7 @@ pub fn conclude(outcome: Outcome, out: &Path, args: &Common) -> Result<ExitCode,
         dir = out.display()
     ));
     Ok(match outcome {
-        Outcome::Complete => super::report::strict(&view, args.strict, ExitCode::SUCCESS),
+        Outcome::Complete => super::report::gated(&view, &args.gates, ExitCode::SUCCESS),
         _ => ExitCode::from(outcome.exit_code()),
     })
 }

@@ -29,7 +29,7 @@ pub fn run(args: &ShowArgs) -> Result<ExitCode, Failure> {
         answer(&Text::made(report::terminal::text(&view, width(), colour)));
     }
     let code = super::report::exit_code([&view]);
-    Ok(super::report::strict(&view, args.strict, code))
+    Ok(super::report::gated(&view, &args.gates, code))
 }
 
 /// The comparison of engines that `path` is or holds.

@@ -186,3 +186,27 @@ fn a_run_for_programs_tells_its_events_line_by_line_and_how_it_ended() {
     assert_eq!(last["result"], text(&out));
     assert!(answer.err.contains("IOPS"), "people read the table on standard error");
 }
+
+#[test]
+fn a_missed_expectation_and_a_verdict_that_was_named_end_with_1_where_that_is_asked() {
+    let (dir, out) = fresh();
+    let path = dir.path().join("gates.toml");
+    let shipped = experiment::shipped("vdo-vs-plain").unwrap().text;
+    let missed = "\n[[expect]]\nmetric = \"iops\"\noperation = \"randwrite\"\nabove = 1e12\n";
+    std::fs::write(&path, format!("{shipped}{missed}")).unwrap();
+    let run = ["run", text(&path), "--simulate", "--seed", "7", "--out", text(&out)];
+    expect(1, &[&run[..], &["--strict"]].concat());
+    let shown = json(&["show", text(&out), "--json"]);
+    let verdict = shown["comparisons"][0]["verdict"].as_str().unwrap().to_owned();
+    let words = ["better", "worse", "same", "unclear"];
+    let others = words.into_iter().filter(|word| *word != verdict).collect::<Vec<_>>();
+    expect(0, &["show", text(&out)]);
+    expect(1, &["show", text(&out), "--strict"]);
+    expect(1, &["show", text(&out), "--fail-on", &format!("{},{verdict}", others[0])]);
+    let all: Vec<_> = shown["comparisons"].as_array().unwrap().iter().collect();
+    let alike = all.iter().all(|c| c["verdict"].is_null() || c["verdict"] == *verdict);
+    let code = i32::from(!alike);
+    expect(code, &["show", text(&out), "--fail-on", &others.join(",")]);
+    let wrong = expect(2, &["show", text(&out), "--fail-on", "bad"]);
+    assert!(wrong.err.contains("there are: better, worse, same, unclear"), "{}", wrong.err);
+}

@@ -7,7 +7,7 @@ use layers::step::{Action, Step};
 use layers::{
     Absence, Chart, Check, Fact, FactSource, FigureFacts, Headline, Input, Key, Kind, Layer,
     LayerRule, Needs, Noticed, Objects, Offer, Parsed, Parser, Place, Raised, Series, SettingError,
-    Wants,
+    Threads, Wants,
 };
 use results::model::LayerFigures;
 use toml::Table;
@@ -41,7 +41,7 @@ pub const KIND: Kind = Kind {
         name: "mirrorctl",
         from: FactSource::Command { argv: &["mirrorctl", "--version"], after: "", needs: "/dev" },
     }],
-    single_threads: &[],
+    threads: Threads::NONE,
     headline: Some(Headline { metric: "mirrored_writes", words: None }),
     metrics: &[Metric {
         id: "mirrored_writes",

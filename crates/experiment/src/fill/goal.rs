@@ -9,6 +9,7 @@ use crate::document::Table;
 use crate::graph::Built;
 use crate::plan::{FillPlan, PlacedLayer, Rounds};
 use crate::stages::Stage;
+use crate::targets::Wanted;
 
 const UNTIL: Key = Key {
     name: "until",
@@ -106,12 +107,14 @@ impl Goal {
                 Ok(plan(layer, metric, *at_least))
             }
             Self::Level { to, of } => {
-                let found = stack.layers.iter().rev().find_map(|layer| {
+                let within = within(stage, stack);
+                let able = stack.layers.iter().rev().filter(|l| within.contains(&l.name.as_str()));
+                let found = able.clone().find_map(|layer| {
                     let fills = kind(layer)?.fills;
                     Some((layer, fills.iter().find(|fills| fills.of == of)?))
                 });
                 let Some((layer, fills)) = found else {
-                    return Err(nothing(of, stage, stack));
+                    return Err(nothing(of, stage, able));
                 };
                 Ok(plan(&layer.name, fills.metric, to.0))
             }
@@ -123,11 +126,38 @@ fn kind(layer: &PlacedLayer) -> Option<&'static Kind> {
     layers::kind(&layer.kind)
 }
 
-/// No layer of the stack has what is to be filled.
-fn nothing(of: &str, stage: &Stage, stack: &Built) -> Diagnostic {
-    let all = stack.layers.iter().filter_map(kind).flat_map(|kind| kind.fills);
-    let known: Vec<&str> = all.map(|fills| fills.of).collect();
-    let message = format!("No layer of this stack has a '{of}' that can be filled");
+/// Names of the layers that a stage can fill: that which it writes to, and what stands under it; all where it names none.
+fn within<'a>(stage: &Stage, stack: &'a Built) -> Vec<&'a str> {
+    let all = || stack.layers.iter().map(|layer| layer.name.as_str());
+    let (Wanted::Layer(name) | Wanted::Files(_, Some(name))) = &stage.target else {
+        return all().collect();
+    };
+    let mut within: Vec<&str> = all().filter(|own| own == name).collect();
+    let mut next = 0;
+    while let Some(name) = within.get(next) {
+        let inputs =
+            stack.layers.iter().filter(|l| l.name == **name).flat_map(|l| l.inputs.values());
+        for input in inputs {
+            let offers = |own: &&str| stack.layer(own).is_some_and(|t| t.offer == *input);
+            within.extend(
+                all().filter(offers).filter(|own| !within.contains(own)).collect::<Vec<_>>(),
+            );
+        }
+        next += 1;
+    }
+    within
+}
+
+/// None of these layers has what is to be filled.
+fn nothing<'a>(of: &str, stage: &Stage, able: impl Iterator<Item = &'a PlacedLayer>) -> Diagnostic {
+    let known: Vec<&str> =
+        able.filter_map(kind).flat_map(|kind| kind.fills).map(|fills| fills.of).collect();
+    let message = match &stage.target {
+        Wanted::Layer(name) => {
+            format!("Neither '{name}' nor what is under it has a '{of}' that can be filled")
+        }
+        _ => format!("No layer of this stack has a '{of}' that can be filled"),
+    };
     let help = match known[..] {
         [] => "say what is to be reached: until = { layer = ..., metric = ..., at_least = ... }"
             .to_owned(),

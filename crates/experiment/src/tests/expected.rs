@@ -28,12 +28,55 @@ fn an_expectation_is_of_a_figure_or_of_a_ratio_that_names_only_what_differs() {
 }
 
 #[test]
-fn what_is_expected_at_another_scale_is_left_out() {
-    let count = |scale: &str| {
+fn what_is_expected_at_another_scale_says_at_which() {
+    let scale = |scale: &str| {
         let keys = format!("metric = \"iops\"\nabove = 5\nscale = \"{scale}\"");
-        expecting(&keys).unwrap().facts.expectations.len()
+        expecting(&keys).unwrap().facts.expectations.pop().unwrap().scale
     };
-    assert_eq!(count("lab"), count("full") + 1, "tests plan at the scale of the lab");
+    assert_eq!(scale("lab"), None, "tests plan at the scale of the lab");
+    assert_eq!(scale("full").as_deref(), Some("full"));
+}
+
+#[test]
+fn evidence_is_of_both_variants_of_a_ratio() {
+    let keys = "metric = \"iops\"\nstage = \"warm\"\noperation = \"randread\"\nabove = 2\nof = { variant = \"slow\" }\n\
+                evidence = [{ metric = \"latency_p99_ns\" }]\ndiffers = \"a slow guest\"";
+    let expected = expecting(keys).unwrap().facts.expectations.pop().unwrap();
+    let shown: Vec<_> =
+        expected.evidence.iter().map(|f| (f.metric.as_str(), f.variant.as_str())).collect();
+    assert_eq!(shown, [("latency_p99_ns", "cached"), ("latency_p99_ns", "slow")]);
+    assert_eq!(expected.evidence[0].operation.as_deref(), Some("randread"));
+    assert_eq!(expected.differs.as_deref(), Some("a slow guest"));
+}
+
+#[test]
+fn what_a_source_reported_is_kept_in_its_order_with_the_figure_it_stands_for() {
+    let text = shipped("cache-first-look").unwrap().text;
+    let with = |keys: &str| plan(&format!("{text}\n[[reported]]\n{keys}\n"));
+    let keys = "what = \"table 1\"\nunit = \"MB/s\"\nmetric = \"throughput_bytes_per_s\"\noperation = \"randread\"\n\
+                stage = \"cold\"\nvalues = [{ variant = \"slow\", value = 1.5 }, \
+                { variant = \"cached\", stage = \"warm\", value = 30 }]";
+    let reported = with(keys).unwrap().facts.reported.pop().unwrap();
+    let shown: Vec<_> = reported
+        .values
+        .iter()
+        .map(|v| (v.figure.stage.as_deref(), v.figure.variant.as_str(), v.value))
+        .collect();
+    assert_eq!(shown, [(Some("cold"), "slow", 1.5), (Some("warm"), "cached", 30.0)]);
+    for (from, to, said) in [
+        ("unit = \"MB/s\"", "", "needs 'unit'"),
+        ("\"slow\"", "\"slw\"", "did you mean 'slow'?"),
+        ("\"warm\"", "\"warn\"", "did you mean 'warm'?"),
+        ("value = 30", "value = \"30\"", "value takes a number"),
+        ("value = 30", "worth = 30", "value"),
+        ("throughput_bytes_per_s", "throughput", "no metric 'throughput'"),
+        ("what = \"table 1\"", "whot = \"table 1\"", "what"),
+    ] {
+        let shown = with(&keys.replace(from, to)).expect_err(to).render(false);
+        assert!(shown.contains(said) && shown.contains("help:"), "{to}: no '{said}' in\n{shown}");
+    }
+    let none = with("what = \"a\"\nunit = \"s\"\nmetric = \"iops\"\nvalues = []").unwrap_err();
+    assert!(none.render(false).contains("0 values are reported"));
 }
 
 #[test]
@@ -54,6 +97,9 @@ fn what_cannot_be_expected_names_the_key_and_the_remedy() {
         ("metric = \"iops\"\nabove = 5\nabout = 5", "about"),
         ("metric = \"iops\"\nabove = 5\nscale = \"fall\"", "did you mean 'full'"),
         ("metric = \"iops\"\nabove = 5\nscale = 5", "scale takes"),
+        ("metric = \"iops\"\nabove = 5\nevidence = [{ metric = \"iosp\" }]", "did you mean 'iops'"),
+        ("metric = \"iops\"\nabove = 5\nevidence = 5", "evidence cannot be 5"),
+        ("metric = \"iops\"\nabove = 5\ndiffers = 5", "differs takes"),
     ] {
         let shown = expecting(keys).expect_err(keys);
         assert!(shown.contains(said) && shown.contains("help:"), "{keys}: no '{said}' in\n{shown}");

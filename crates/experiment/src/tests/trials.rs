@@ -25,6 +25,29 @@ fn a_trial_stands_beside_the_variant_that_it_changes_and_answers_the_first_quest
 }
 
 #[test]
+fn a_trial_may_stand_on_a_device_that_the_experiment_does_not_have() {
+    let set = "\"device.journal\" = { size = \"1G\", like = \"nvme\" }\n\
+               \"vdo.on\" = { data = \"slow\", tail = \"journal\" }";
+    let with = |set: &str| {
+        let trial = Trial { of: "hdd alone".into(), name: "changed".into(), set: set.to_owned() };
+        let only = vec!["hdd alone".into(), "changed".into()];
+        let choices = Choices { only, ..choices() };
+        compose_trial("a.toml", shipped("vdo-journal-device").unwrap().text, &choices, &trial)
+    };
+    let plan = with(set).unwrap();
+    let devices: Vec<_> = plan.devices.keys().map(String::as_str).collect();
+    assert_eq!(devices, ["journal", "slow"]);
+    let stands = |n: usize| {
+        let stack = &plan.facts.variants[n].stack;
+        stack.iter().filter(|l| l.layer == "device").map(|l| l.name.as_str()).collect::<Vec<_>>()
+    };
+    assert_eq!((stands(0), stands(1)), (vec!["slow"], vec!["slow", "journal"]));
+    let message = |set: &str| with(set).unwrap_err().mistakes[0].message.clone();
+    assert!(message(&set.replace("journal", "ssd")).contains("a device 'ssd' of its own"));
+    assert!(message(&set.replace("\"1G\"", "1")).contains("size"));
+}
+
+#[test]
 fn what_a_trial_cannot_change_is_told() {
     let told = |of, name, set| trial(of, name, set).unwrap_err().mistakes[0].message.clone();
     let set = "\"vdo.compression\" = false";

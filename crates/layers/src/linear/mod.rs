@@ -8,7 +8,7 @@ use results::model::LayerFigures;
 use toml::Table;
 use units::Bytes;
 
-use crate::kind::{Key, Kind, Needs, ON_ONE_DEVICE};
+use crate::kind::{Key, Kind, Needs, ON_ONE_DEVICE, Threads};
 use crate::layer::{Layer, Offer, Place, Raised};
 use crate::lvm::{self, Group};
 use crate::probe::NamedDevice;
@@ -38,7 +38,7 @@ pub(crate) const KIND: Kind = Kind {
     absence: lvm::ABSENCE,
     objects: lvm::OBJECTS,
     facts: &[lvm::VERSION],
-    single_threads: &[],
+    threads: Threads::NONE,
     headline: None,
     metrics: &[],
     fills: &[],

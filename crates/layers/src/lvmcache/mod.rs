@@ -8,7 +8,7 @@ mod raise;
 mod rules;
 mod setup;
 
-use crate::kind::{Fills, Headline, Kind, Needs, Parser, Wants, needed};
+use crate::kind::{Fills, Headline, Kind, Needs, Parser, Threads, Wants, needed};
 use crate::{lvm, machine};
 
 /// Parser of a dm-cache status line: counts of hits, misses, promotions, demotions, used and dirty blocks.
@@ -40,7 +40,7 @@ pub(crate) const KIND: Kind = Kind {
     absence: lvm::ABSENCE,
     objects: lvm::OBJECTS,
     facts: &[lvm::VERSION],
-    single_threads: &[],
+    threads: Threads::NONE,
     headline: Some(Headline { metric: "hit_percent", words: None }),
     metrics: catalogue::METRICS,
     fills: &[Fills { of: "cache", metric: "used_percent" }],

@@ -19,7 +19,7 @@ mod twin;
 mod validity;
 mod volume;
 
-use crate::kind::{Fills, Headline, Input, Kind, Needs, Parser, Wants, needed};
+use crate::kind::{Fills, Headline, Input, Kind, Needs, Parser, Threads, Wants, needed};
 use crate::lvm;
 use crate::objects::{Fact, FactSource};
 
@@ -66,7 +66,11 @@ pub(crate) const KIND: Kind = Kind {
         lvm::VERSION,
         Fact { name: "dm_vdo_module", from: FactSource::File("/sys/module/dm_vdo/version") },
     ],
-    single_threads: &["journalQ", "packerQ", "dedupeQ"],
+    // The marks are those of the thesis, section 5.2.
+    threads: Threads {
+        single: &["journalQ", "packerQ", "dedupeQ"],
+        marks: Some((threads::IDLE_PERCENT, threads::BUSY_PERCENT)),
+    },
     headline: Some(Headline { metric: "saving_percent", words: Some("of the space was saved") }),
     metrics: catalogue::METRICS,
     fills: &[

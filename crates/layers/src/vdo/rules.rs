@@ -56,6 +56,7 @@ pub(super) const RULES: &[LayerRule] = &[
     content::PACKER_IDLE,
     content::ADVICE_LATE,
     device::SATURATED,
+    device::JOURNAL_ON_DATA,
     space::SLABS_REOPENED,
     writes::PARTIAL,
     discards::JOURNAL,

@@ -2,6 +2,11 @@
 
 use crate::figures::FigureFacts;
 
+/// Percent of one CPU below which there are more threads of a kind than it takes, and above which a kind wants one more
+/// (Petrovic 2020, section 5.2).
+pub(super) const IDLE_PERCENT: f64 = 30.0;
+pub(super) const BUSY_PERCENT: f64 = 50.0;
+
 /// Kinds of threads by the metric that says how busy they are.
 const KINDS: [(&str, &str); 9] = [
     ("journal_thread_percent", "journalQ"),

@@ -7,7 +7,7 @@ use toml::Table;
 use units::{Basis, Better, Bytes, Metric, Test, Unit};
 
 use crate::figures::{FigureFacts, ratio};
-use crate::kind::{ActionKind, Fills, Key, Kind, Needs, ON_ONE_DEVICE, Parser};
+use crate::kind::{ActionKind, Fills, Key, Kind, Needs, ON_ONE_DEVICE, Parser, Threads};
 use crate::layer::{Acted, Layer, Offer, Place, Raised};
 use crate::probe::{Probe, Reading, Source};
 use crate::settings::{SettingError, Settings, on_off};
@@ -68,7 +68,7 @@ pub(crate) const KIND: Kind = Kind {
     absence: &[],
     objects: &[],
     facts: &[],
-    single_threads: &[],
+    threads: Threads::NONE,
     headline: None,
     metrics: METRICS,
     fills: &[Fills { of: "file system", metric: "filesystem_used_percent" }],

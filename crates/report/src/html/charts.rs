@@ -7,6 +7,7 @@ use super::hero::dot;
 use super::sketch::{colour, sketch};
 use crate::view::{Axis, Chart, Part, Scale, Series, View};
 use crate::wording::{self, NONE};
+use units::Unit;
 
 /// Rows of the table behind a chart; all points are in the page's JSON.
 const ROWS: usize = 40;
@@ -122,26 +123,80 @@ fn position(axis: &Axis, place: f64) -> String {
 
 /// CPU per thread as bars, complete without a script.
 fn threads(view: &View) -> Markup {
-    let top =
-        view.threads.iter().flat_map(|t| t.percent.iter().flatten()).copied().fold(0.0, f64::max);
+    let apart = view.variants.len() > BESIDE;
     html! { @if !view.threads.is_empty() {
         h3 { "CPU of each thread" }
         p.reading { "Percent of one CPU over the measured stages, median over the repeats. A thread near 100 % is a limit"
             @if view.single_threads.is_empty() { "." }
-            @else { ": threads that cannot be multiplied (" (view.single_threads.join(", ")) ") then set the pace." } }
+            @else { ": threads that cannot be multiplied (" (view.single_threads.join(", ")) ") then set the pace." }
+            @if let Some((few, many)) = view.thread_marks {
+                " Above " (Unit::Percent.show(many)) " (▲) a kind wants one more thread, below " (Unit::Percent.show(few))
+                " (▽) more than one of it are more than it takes." }
+        }
+        @if apart {
+            (thread_kinds(view))
+            details { summary { "Each thread by itself" } (each_thread(view)) }
+        } @else { (each_thread(view)) }
+    } }
+}
+
+/// Variants of which each thread has a bar; of more there is a table of the kinds of threads.
+const BESIDE: usize = 2;
+
+/// The mark of a thread's CPU: of threads of which there is one, and which may have company or not, only what is much is marked.
+fn thread_mark(view: &View, percent: f64, threads: usize) -> &'static str {
+    match view.thread_marks {
+        Some((_, many)) if percent > many => " ▲",
+        Some((few, _)) if percent < few && threads > 1 => " ▽",
+        _ => "",
+    }
+}
+
+/// The busiest thread of each kind, a column for each variant.
+fn thread_kinds(view: &View) -> Markup {
+    html! { div.scroll.close tabindex="0" role="region" aria-label="CPU of each kind of thread" { table {
+        caption { "The busiest thread of each kind, and how many there were" }
+        thead { tr { th scope="col" { "Kind" } @for variant in &view.variants { th scope="col" { (variant.name) } } } }
+        tbody { @for row in &view.thread_kinds { tr {
+            th.name scope="row" { code { (row.kind) } }
+            @for busiest in &row.busiest { td { @match busiest {
+                None => (NONE),
+                Some((percent, threads)) => { (Unit::Percent.show(*percent)) (thread_mark(view, *percent, *threads))
+                    @if *threads > 1 { span.range { "of " (threads) } } },
+            } } }
+        } } }
+    } } }
+}
+
+/// A bar for each thread of each variant, with lines at the marks.
+fn each_thread(view: &View) -> Markup {
+    let top =
+        view.threads.iter().flat_map(|t| t.percent.iter().flatten()).copied().fold(0.0, f64::max);
+    let top = view.thread_marks.map_or(top, |(_, many)| top.max(many * 1.1));
+    let place = |percent: f64| if top > 0.0 { percent / top * 100.0 } else { 0.0 };
+    let same_kind = |thread: &str, variant: usize| {
+        let kind = thread.trim_end_matches(|c: char| c.is_ascii_digit());
+        let row = view.thread_kinds.iter().find(|row| row.kind == kind);
+        row.and_then(|row| *row.busiest.get(variant)?).map_or(1, |(_, threads)| threads)
+    };
+    html! {
         div.scroll.close tabindex="0" role="region" aria-label="CPU of each thread" { table {
             thead { tr { th scope="col" { "Thread" } th.text scope="col" style="width:60%" { span.sr { "Bar" } } th scope="col" { "CPU" } } }
             tbody { @for row in &view.threads { @for (index, percent) in row.percent.iter().enumerate() { @if let Some(percent) = percent { tr {
                 th.name scope="row" { code { (row.thread) } @if row.percent.iter().flatten().count() > 1 {
                     " " span.faint { (view.variants.get(index).map_or(NONE, |v| v.name.as_str())) } } }
-                td.text { div.bars style="grid-template-columns:1fr" { i style={ "--c:var(--v" (index % 8) ");width:"
-                    (format!("{:.1}", if top > 0.0 { percent / top * 100.0 } else { 0.0 })) "%" } {} } }
-                td { (units::Unit::Percent.show(*percent)) }
+                td.text { div.bars.marked style="grid-template-columns:1fr" {
+                    i style={ "--c:var(--v" (index % 8) ");width:" (format!("{:.1}", place(*percent))) "%" } {}
+                    @if let Some((few, many)) = view.thread_marks { @for mark in [few, many] {
+                        b style={ "left:" (format!("{:.1}", place(mark))) "%" } {}
+                    } }
+                } }
+                td { (Unit::Percent.show(*percent)) (thread_mark(view, *percent, same_kind(&row.thread, index))) }
             } } } } }
         } }
         p.soft { @for (index, variant) in view.variants.iter().enumerate() { @if view.threads.iter().any(|t| t.percent.get(index).copied().flatten().is_some()) {
             (dot(index)) (variant.name) " " } } }
-    } }
+    }
 }
 
 /// All points of all charts, for the browser and for whoever recomputes a figure.

@@ -1,31 +1,83 @@
-//! What the experiment expected, with its source, and what became of it.
+//! What the experiment expected, with its source, and what became of it; what the source reported beside what was found.
 
-use analysis::ExpectationOutcome;
+use analysis::{Expectation, ExpectationOutcome, Reported, ReportedRow};
 use maud::{Markup, html};
 
 use super::figures::range;
 use crate::view::View;
-use crate::wording::{self, NONE};
+use crate::wording::{self, NONE, SOURCE_DIGITS};
 
 /// A table of the expectations; nothing where there are none.
 pub fn expected(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
+    let all = view.expectations.iter();
+    let (elsewhere, here): (Vec<&Expectation>, Vec<&Expectation>) =
+        all.partition(|held| held.outcome == ExpectationOutcome::Elsewhere);
     html! { @if !view.expectations.is_empty() {
         h2 id=(id("expected")) { "Expected and found" }
         p.reading { "What the source of this experiment, or whoever wrote it, expects. From five repeats on all of the interval has to be as expected, "
             "below that the median alone decides." }
-        div.scroll tabindex="0" role="region" aria-label="Expected and found" { table {
+        @if !here.is_empty() { div.scroll tabindex="0" role="region" aria-label="Expected and found" { table {
             thead { tr { th scope="col" { "Figure" } th.text scope="col" { "Expected" } th scope="col" { "Found" } th.text scope="col" { "Outcome" } } }
-            tbody { @for held in &view.expectations {
+            tbody { @for held in here { (row(held)) } }
+        } } }
+        @if !elsewhere.is_empty() { details {
+            summary { (elsewhere.len()) " more are expected at another scale: nothing can be said of them here" }
+            ul { @for held in elsewhere {
                 @let said = wording::expected(held);
-                tr {
-                    th.name.wrap scope="row" { (said.figure) @if let Some(source) = &held.expected.source { span.range { (source) } } }
-                    td.text { (said.asked) }
-                    td { (said.found.as_deref().unwrap_or(NONE)) @if let Some(interval) = &said.interval { (range(interval)) }
-                        @if held.n == 1 { span.range { "one run" } } }
-                    td.text { span.chip.(class(held.outcome)) { (mark(held.outcome)) " " (held.outcome.word()) } }
-                }
+                li { (said.figure) ": " (said.asked) @if let Some(scale) = &held.expected.scale { ", at scale " (scale) }
+                    @if let Some(source) = &held.expected.source { span.faint { " (" (source) ")" } } }
             } }
         } }
+    } }
+}
+
+fn row(held: &Expectation) -> Markup {
+    let said = wording::expected(held);
+    html! { tr {
+        th.name.wrap scope="row" { (said.figure) @if let Some(source) = &held.expected.source { span.range { (source) } }
+            @if let Some(why) = wording::why_otherwise(held) { span.range { "Why: " (why) } } }
+        td.text { (said.asked) }
+        td { (said.found.as_deref().unwrap_or(NONE)) @if let Some(interval) = &said.interval { (range(interval)) }
+            @if held.n == 1 { span.range { "one run" } } }
+        td.text { span.chip.(class(held.outcome)) { (mark(held.outcome)) " " (held.outcome.word()) } }
+    } }
+}
+
+/// The figures of a source beside those found here, a table for each of its tables; nothing where it reported none.
+pub fn reported(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
+    html! { @if !view.reported.is_empty() {
+        h2 id=(id("reported")) { "The source's figures, and those found here" }
+        p.reading { "The source measured on another machine, often at another scale: what can repeat itself is the ratio to the first row, not the "
+            "figure." }
+        @for table in &view.reported { (of_source(table)) }
+    } }
+}
+
+fn of_source(table: &Reported) -> Markup {
+    let Some(first) = table.rows.first() else { return html! {} };
+    let title = format!("{}: {}", wording::reported_of(first), table.what);
+    html! {
+        h3 { (title) }
+        div.scroll.close tabindex="0" role="region" aria-label=(title) { table {
+            thead { tr { th scope="col" { "Of" } th scope="col" { "Source" } th scope="col" { "over the first" } th scope="col" { "Here" } th scope="col" { "over the first" } } }
+            tbody { @for row in &table.rows { tr {
+                th.name scope="row" { (wording::reported(row, first)) }
+                td { (units::show::significant(row.source, SOURCE_DIGITS)) " " (table.source_unit) }
+                td { (row.source_ratio.map_or_else(|| NONE.to_owned(), wording::times)) }
+                td { (row.found.median.map_or_else(|| NONE.to_owned(), |median| table.unit.show(median))) }
+                td { (ratio(row)) }
+            } } }
+        } }
+    }
+}
+
+fn ratio(row: &ReportedRow) -> Markup {
+    let show = wording::times;
+    let found = row.ratio.as_ref().and_then(|ratio| Some((ratio.median?, ratio.low, ratio.high)));
+    html! { @match found {
+        None => (NONE),
+        Some((median, low, high)) => { (show(median)) @if let (Some(low), Some(high)) = (low, high) {
+            (range(&format!("[{}, {}]", show(low), show(high)))) } },
     } }
 }
 
@@ -33,7 +85,7 @@ fn class(outcome: ExpectationOutcome) -> &'static str {
     match outcome {
         ExpectationOutcome::Met => "better",
         ExpectationOutcome::Missed => "worse",
-        ExpectationOutcome::Unclear | ExpectationOutcome::Unknown => "unclear",
+        _ => "unclear",
     }
 }
 
@@ -42,6 +94,6 @@ fn mark(outcome: ExpectationOutcome) -> &'static str {
     match outcome {
         ExpectationOutcome::Met => "✓",
         ExpectationOutcome::Missed => "✗",
-        ExpectationOutcome::Unclear | ExpectationOutcome::Unknown => "?",
+        _ => "?",
     }
 }

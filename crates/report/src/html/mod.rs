@@ -123,6 +123,7 @@ fn result(index: usize, view: &View) -> Markup {
             (parts::navigation(&id, view))
             (charts::answer(&id, index, view))
             (expected::expected(&id, view))
+            (expected::reported(&id, view))
             (figures::results(&id, view))
             (charts::load(&id, index, view))
             (stack::stacks(&id, view))

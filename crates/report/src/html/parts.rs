@@ -16,6 +16,7 @@ pub fn navigation(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
         ("findings", findings.as_str()),
         ("answer", "Picture"),
         ("expected", "Expected"),
+        ("reported", "Source"),
         ("figures", "Figures"),
         ("load", "Load"),
         ("stacks", "Stacks"),
@@ -33,6 +34,7 @@ pub fn navigation(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     let there = |part: &str| match part {
         "answer" => !view.answers.is_empty(),
         "expected" => !view.expectations.is_empty(),
+        "reported" => !view.reported.is_empty(),
         "states" => !view.states.is_empty(),
         "qemu" => in_lab(view),
         _ => true,

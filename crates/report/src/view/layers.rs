@@ -10,7 +10,7 @@ use units::Unit;
 use super::repeats::{Look, median, seconds_axis, with_median};
 use super::samples::{line, mean_rate, samples};
 use super::stacked::stacked;
-use super::{Axis, Chart, Part, Scale, Series, Shape, ThreadRow};
+use super::{Axis, Chart, Part, Scale, Series, Shape, ThreadKindRow, ThreadRow};
 
 /// One chart for every description and every variant with such a layer.
 pub fn charts(set: &ResultSet) -> Vec<Chart> {
@@ -102,12 +102,40 @@ fn fields(set: &ResultSet, variant: &str, source: &str) -> BTreeSet<String> {
     names.collect()
 }
 
+/// The kinds of layers that this result has.
+fn used(set: &ResultSet) -> impl Iterator<Item = &'static Kind> {
+    let stacks = set.manifest.plan.variants.iter().flat_map(|variant| &variant.stack);
+    let used: BTreeSet<String> = stacks.map(|layer| layer.layer.clone()).collect();
+    ::layers::kinds().iter().filter(move |kind| used.contains(kind.name))
+}
+
 /// Threads of the layers of this result that cannot be multiplied.
 pub fn single_threads(set: &ResultSet) -> Vec<&'static str> {
-    let stacks = set.manifest.plan.variants.iter().flat_map(|variant| &variant.stack);
-    let used: BTreeSet<&str> = stacks.map(|layer| layer.layer.as_str()).collect();
-    let kinds = ::layers::kinds().iter().filter(|kind| used.contains(kind.name));
-    kinds.flat_map(|kind| kind.single_threads).copied().collect()
+    used(set).flat_map(|kind| kind.threads.single).copied().collect()
+}
+
+/// Percent of one CPU below which there are more threads of a kind than it takes, and above which a kind wants one more.
+pub fn thread_marks(set: &ResultSet) -> Option<(f64, f64)> {
+    used(set).find_map(|kind| kind.threads.marks)
+}
+
+/// The busiest thread of each kind: threads of a kind have its name and a number (`logQ0`, `logQ1`).
+pub fn thread_kinds(threads: &[ThreadRow], variants: usize) -> Vec<ThreadKindRow> {
+    let mut rows: Vec<ThreadKindRow> = Vec::new();
+    for row in threads {
+        let kind = row.thread.trim_end_matches(|c: char| c.is_ascii_digit());
+        let at = rows.iter().position(|known| known.kind == kind).unwrap_or_else(|| {
+            rows.push(ThreadKindRow { kind: kind.to_owned(), busiest: vec![None; variants] });
+            rows.len() - 1
+        });
+        for (known, percent) in rows[at].busiest.iter_mut().zip(&row.percent) {
+            if let Some(percent) = *percent {
+                let (most, count) = known.unwrap_or((0.0, 0));
+                *known = Some((most.max(percent), count + 1));
+            }
+        }
+    }
+    rows
 }
 
 /// CPU of each thread of the layers over what was measured, busiest first.

@@ -28,7 +28,7 @@ pub use states::StateRow;
 
 use std::collections::BTreeMap;
 
-use analysis::{Expectation, MetricComparison};
+use analysis::{Expectation, MetricComparison, Reported};
 pub use analysis::{Of, Scope};
 use results::model::{
     AskedContent, Finding, LayerFacts, SequentialFacts, StoppedFacts, SweepFacts, VerifyFigures,
@@ -74,6 +74,8 @@ pub struct View {
     pub figures: Vec<FigureRow>,
     /// What was expected, and what became of it.
     pub expectations: Vec<Expectation>,
+    /// What its source reported beside what was found here.
+    pub reported: Vec<Reported>,
     /// The thesis table: how throughput was spread over the intervals.
     pub spread: Vec<SpreadRow>,
     /// Ids of the charts that are seen first: the pictures of the experiment, else the one that shows what it asks about first.
@@ -82,8 +84,12 @@ pub struct View {
     pub charts: Vec<Chart>,
     /// CPU per thread of a layer.
     pub threads: Vec<ThreadRow>,
+    /// The same by kind of thread.
+    pub thread_kinds: Vec<ThreadKindRow>,
     /// Threads of layers that cannot be multiplied.
     pub single_threads: Vec<&'static str>,
+    /// Percent of one CPU below which there are more threads of a kind than it takes, and above which a kind wants one more.
+    pub thread_marks: Option<(f64, f64)>,
     /// What the samplers cost.
     pub samplers: Vec<SamplerRow>,
     /// Where the lab's time went: what, and seconds since the command.
@@ -255,6 +261,15 @@ pub struct ThreadRow {
     pub thread: String,
     /// Percent of one CPU, median over the repeats, one per variant.
     pub percent: Vec<Option<f64>>,
+}
+
+/// CPU of the busiest thread of a kind over the measured stages.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ThreadKindRow {
+    /// Name of the threads without their number (`cpuQ`).
+    pub kind: String,
+    /// One per variant: percent of one CPU, and how many threads of the kind there were.
+    pub busiest: Vec<Option<(f64, usize)>>,
 }
 
 /// What one sampler cost.

@@ -79,10 +79,9 @@ mod given {
             variant: variant.into(),
         };
         set.manifest.plan.expectations = vec![ExpectedFigure {
-            figure: figure("vdo"),
-            bound: Bound::Near { value: 0.4, by: 0.2 },
             of: Some(figure("plain")),
             source: Some("a made-up figure".into()),
+            ..ExpectedFigure::new(figure("vdo"), Bound::Near { value: 0.4, by: 0.2 })
         }];
         set
     }

@@ -13,6 +13,50 @@ pub struct ExpectedFigure {
     pub of: Option<FigureName>,
     /// Where this was found.
     pub source: Option<String>,
+    /// The only scale at which it is expected, where the run had another one: nothing can be said then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<String>,
+    /// Why it may be otherwise here, in the words of whoever wrote the experiment; shown where it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub differs: Option<String>,
+    /// Figures that show why, beside those of the base.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<FigureName>,
+}
+
+impl ExpectedFigure {
+    /// An expectation of one figure, without a source.
+    pub fn new(figure: FigureName, bound: Bound) -> Self {
+        Self {
+            figure,
+            bound,
+            of: None,
+            source: None,
+            scale: None,
+            differs: None,
+            evidence: Vec::new(),
+        }
+    }
+}
+
+/// Figures that a source reported, to be shown beside what is found here.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ReportedFacts {
+    /// What the source calls them (`table 5.1, median`).
+    pub what: String,
+    /// Their unit, as the source writes it (`MB/s`).
+    pub unit: String,
+    /// In the source's order; the others are compared with the first.
+    pub values: Vec<ReportedValue>,
+}
+
+/// One of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ReportedValue {
+    /// The figure here that it stands for.
+    pub figure: FigureName,
+    /// The source's number.
+    pub value: f64,
 }
 
 /// A figure of one variant by its name.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CellState, ExpectedFigure, PictureFacts};
+use super::{CellState, ExpectedFigure, PictureFacts, ReportedFacts};
 
 /// Version of the layout of a result; grows with every change that an older reader would misread.
 pub const SCHEMA: u32 = 1;
@@ -125,6 +125,9 @@ pub struct PlanFacts {
     /// What is expected to be found.
     #[serde(default)]
     pub expectations: Vec<ExpectedFigure>,
+    /// What the source reported.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reported: Vec<ReportedFacts>,
     /// What is seen first, in this order.
     #[serde(default)]
     pub pictures: Vec<PictureFacts>,

@@ -22,7 +22,7 @@ pub use content::{
     AchievedContent, AskedContent, CONTENT_SHARES, ContentFigure, content_figure, content_figures,
 };
 pub use engine::{ClockFacts, DepthFigures, EngineFacts, ProbeFigure};
-pub use expected::{Bound, ExpectedFigure, FigureName};
+pub use expected::{Bound, ExpectedFigure, FigureName, ReportedFacts, ReportedValue};
 pub use facts::{
     Accelerator, AskedMetric, CellEntry, FactorFacts, LayerFacts, MachineFacts, Manifest,
     PickedFacts, PlanFacts, ResumeFacts, SCHEMA, SequentialFacts, StageFacts, StopReason,

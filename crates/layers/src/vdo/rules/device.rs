@@ -2,6 +2,8 @@
 
 use units::Unit;
 
+use super::super::{DATA, TAIL};
+use super::stats;
 use crate::machine::DISKSTATS;
 use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts, Stretch, Threshold, figure};
 
@@ -52,3 +54,43 @@ fn flush_time(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
     }
     Some(Noticed { figures, explains_percent: Some(share.min(100.0)), ..Noticed::default() })
 }
+
+/// Name of the device that a trial puts the journal on.
+const JOURNAL: &str = "journal";
+
+pub(super) const JOURNAL_ON_DATA: LayerRule = LayerRule {
+    id: "journal_on_data",
+    text: "The device below was busy, and many of its writes were the journal's, far from the data.",
+    reads: "biosJournalCompleted.write of all writes of the one device below, where it was busy for 90 % of the time",
+    threshold: Threshold::above(20.0, Unit::Percent),
+    remedy: "Put the journal, which is the tail of the pool's device, on a faster one: via = \"table\" and on = { data = ..., tail = ... }.",
+    source: "thesis 5.6",
+    check: Check::Stage(journal_on_data),
+};
+
+fn journal_on_data(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+    let mut devices = facts.devices();
+    let (name, None) = (devices.next()?, devices.next()) else { return None };
+    let disks = stage.span(DISKSTATS)?;
+    let busy = disks.rate(&format!("{name}.busy_ms"))? / 10.0;
+    let saturated = SATURATED.threshold.is_some_and(|threshold| threshold.passed(busy));
+    let writes = disks.counted(&format!("{name}.writes")).filter(|n| saturated && *n > 0.0)?;
+    let journal = stats(facts, stage)?.counted("biosJournalCompleted.write")?;
+    let share = bar.passed(100.0 * journal / writes)?;
+    let by_table = facts.settings.get("via").is_some_and(|via| via == "table");
+    let on = format!("{{ {DATA} = \"{name}\", {TAIL} = \"{JOURNAL}\" }}");
+    Some(Noticed {
+        figures: vec![
+            bar.figure(format!("the journal's part of the writes to {name}"), share),
+            figure("journal writes", journal, Unit::Count),
+            figure(format!("{name} was busy"), busy, Unit::Percent),
+        ],
+        explains_percent: Some(share.min(100.0)),
+        changes: if by_table { vec![("on", on)] } else { Vec::new() },
+        devices: if by_table { vec![(JOURNAL, FAST.into())] } else { Vec::new() },
+        ..Noticed::default()
+    })
+}
+
+/// A device that is not what limits: flash whose flushes cost nothing.
+const FAST: &str = "{ size = \"1G\", like = { base = \"nvme\", power_loss_protection = true } }";

@@ -180,6 +180,16 @@ impl Case {
         self.settings.insert(key.into(), value.into());
     }
 
+    /// A device that was busy for so long, with 1,000 writes to it, so many of which were the journal's.
+    fn journal_on_busy_device(&mut self, busy_ms: f64, journal: f64) {
+        for row in self.samples.iter_mut().filter(|row| row.source == "machine.diskstats") {
+            row.fields.insert("data.writes".into(), Some(0.0));
+        }
+        self.end("machine.diskstats", "data.writes", 1000.0);
+        self.end("machine.diskstats", "data.busy_ms", busy_ms);
+        self.stats("biosJournalCompleted.write", journal);
+    }
+
     /// A pool of 10 GiB for 20 GiB of addresses, with so much memory and metadata.
     fn sized(&mut self, memory: f64, metadata: f64) {
         for (field, value) in [
@@ -315,6 +325,25 @@ fn evidence_is_figures_with_the_threshold_and_the_stage_in_which_it_was_so() {
     assert_eq!((range.start_ns, range.end_ns), (2 * SECOND, 12 * SECOND));
     assert_eq!(finding.explains_percent.map(f64::round), Some(88.0));
     assert_eq!(changes(&finding), ["vdo.logical_threads = 2"]);
+}
+
+#[test]
+fn a_journal_beside_its_data_goes_to_a_device_that_the_trial_adds_where_the_volume_is_made_from_a_table()
+ {
+    let found = |via: &'static str| {
+        let found = Case::after(|c| {
+            c.set("via", via);
+            c.journal_on_busy_device(9500.0, 400.0);
+        });
+        found.into_iter().find(|finding| finding.rule == "journal_on_data").unwrap()
+    };
+    let device = "{ size = \"1G\", like = { base = \"nvme\", power_loss_protection = true } }";
+    let wanted = [
+        format!("device.journal = {device}"),
+        "vdo.on = { data = \"data\", tail = \"journal\" }".to_owned(),
+    ];
+    assert_eq!(changes(&found("table")), wanted);
+    assert_eq!(changes(&found("lvm")), [""; 0]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use units::Unit;
 
 use super::super::keys::KEYS;
-use super::super::threads::is_of;
+use super::super::threads::{BUSY_PERCENT, IDLE_PERCENT, is_of};
 use super::{size, stats};
 use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts, Span, Stretch, Threshold, figure};
 
@@ -41,7 +41,7 @@ pub(super) const BUSY: LayerRule = LayerRule {
     id: "thread_busy",
     text: "A thread of VDO that could have company was busy.",
     reads: "CPU of the logQ, physQ, hashQ, cpuQ, bioQ and ackQ threads",
-    threshold: Threshold::above(50.0, Unit::Percent),
+    threshold: Threshold::above(BUSY_PERCENT, Unit::Percent),
     remedy: "Give that kind one more thread.",
     source: "thesis 5.2",
     check: Check::Stage(busy),
@@ -130,7 +130,8 @@ pub(super) const JOURNAL_CEILING: LayerRule = LayerRule {
 fn journal_ceiling(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
     let share = bar.passed(percent(&threads(facts, stage)?, "journalQ")?)?;
     let mut figures = vec![bar.figure("CPU of journalQ", share)];
-    if let Some(rate) = stats(facts, stage).and_then(|stats| stats.rate("biosIn.write")) {
+    let rate = stats(facts, stage).and_then(|stats| stats.rate("biosIn.write"));
+    if let Some(rate) = rate.filter(|rate| *rate > 0.0) {
         figures.push(figure("writes", rate, Unit::PerSecond));
         figures.push(figure("ceiling at 100 %", 100.0 * rate / share, Unit::PerSecond));
     }
@@ -141,7 +142,7 @@ pub(super) const IDLE: LayerRule = LayerRule {
     id: "threads_idle",
     text: "There are more threads of a kind than it takes: each hands I/Os over for nothing.",
     reads: "CPU of the kinds that were given more threads than by default",
-    threshold: Threshold::below(30.0, Unit::Percent),
+    threshold: Threshold::below(IDLE_PERCENT, Unit::Percent),
     remedy: "Take threads away until they are above 30 %.",
     source: "thesis 5.2",
     check: Check::Stage(idle),

@@ -160,6 +160,11 @@ pub(super) const CASES: &[(&str, Spoil, Spoil)] = &[
         |c| c.end("machine.diskstats", "data.busy_ms", 9000.0),
     ),
     (
+        "journal_on_data",
+        |c| c.journal_on_busy_device(9001.0, 201.0),
+        |c| c.journal_on_busy_device(9001.0, 200.0),
+    ),
+    (
         "slabs_reopened",
         |c| c.stats("allocator.slabsReopened", 1.0),
         |c| c.stats("allocator.slabsOpened", 1.0),

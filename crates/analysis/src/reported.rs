@@ -1,0 +1,68 @@
+//! What a source reported beside what was found here.
+
+use results::model::{FigureName, PlanFacts, ReportedFacts, ReportedValue};
+use stats::Figure;
+use units::Unit;
+
+use crate::expectations::{ratios, unit_of, values};
+use crate::variant::VariantFigures;
+
+/// Figures of a source beside those found here.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reported {
+    /// What the source calls them.
+    pub what: String,
+    /// Their unit, as the source writes it.
+    pub source_unit: String,
+    /// Unit of what was found.
+    pub unit: Unit,
+    /// In the source's order; the others are compared with the first.
+    pub rows: Vec<ReportedRow>,
+}
+
+/// One of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReportedRow {
+    /// The figure here.
+    pub figure: FigureName,
+    /// The source's number, in the source's unit.
+    pub source: f64,
+    /// It over the first of the source; `None` for the first, and where that is 0.
+    pub source_ratio: Option<f64>,
+    /// What was found here: the median over the repeats, with its interval.
+    pub found: Figure,
+    /// It over the first found here, within each repeat; `None` for the first.
+    pub ratio: Option<Figure>,
+}
+
+/// All that the source of an experiment reported.
+pub(crate) fn beside(plan: &PlanFacts, variants: &[VariantFigures]) -> Vec<Reported> {
+    plan.reported.iter().filter_map(|reported| table(plan, reported, variants)).collect()
+}
+
+fn table(
+    plan: &PlanFacts,
+    reported: &ReportedFacts,
+    variants: &[VariantFigures],
+) -> Option<Reported> {
+    let first = reported.values.first()?;
+    let row = |(place, ReportedValue { figure, value }): (usize, &ReportedValue)| {
+        let other = place > 0;
+        let own = values(figure, variants);
+        let source_ratio = (other && first.value != 0.0).then(|| value / first.value);
+        let ratio = other.then(|| stats::figure(&ratios(figure, &first.figure, variants)));
+        ReportedRow {
+            figure: figure.clone(),
+            source: *value,
+            source_ratio,
+            found: stats::figure(&own.into_values().collect::<Vec<_>>()),
+            ratio,
+        }
+    };
+    Some(Reported {
+        what: reported.what.clone(),
+        source_unit: reported.unit.clone(),
+        unit: unit_of(plan, &first.figure).unwrap_or(Unit::Ratio),
+        rows: reported.values.iter().enumerate().map(row).collect(),
+    })
+}

@@ -1,0 +1,24 @@
+//! What of a result makes a command fail.
+
+use clap::Args;
+use stats::Verdict;
+
+/// When a command ends with exit code 1 though it did what it was told.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Gates {
+    /// End with exit code 1 when an expectation of the experiment is missed, or its figure is not there.
+    #[arg(long)]
+    pub strict: bool,
+    /// End with exit code 1 when a verdict is one of these: better, worse, same, unclear; comma separated.
+    #[arg(long, value_name = "VERDICT,...", value_delimiter = ',', value_parser = verdict)]
+    pub fail_on: Vec<Verdict>,
+}
+
+fn verdict(word: &str) -> Result<Verdict, String> {
+    let all = [Verdict::Better, Verdict::Worse, Verdict::Same, Verdict::Unclear];
+    let known = all.into_iter().find(|verdict| verdict.word() == word.trim());
+    known.ok_or_else(|| {
+        let words: Vec<_> = all.iter().map(|verdict| verdict.word()).collect();
+        format!("there is no verdict '{word}'; there are: {}", words.join(", "))
+    })
+}

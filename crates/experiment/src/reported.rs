@@ -1,0 +1,101 @@
+//! `[[reported]]`: figures that the source of an experiment reported, which the page shows beside those found here.
+
+use results::model::{FigureName, ReportedFacts, ReportedValue};
+use toml::Spanned;
+use units::Key;
+
+use crate::bounds;
+use crate::diagnostic::Diagnostic;
+use crate::document::{Places, Table};
+use crate::expectations::{VARIANT, unknown_variant};
+use crate::names;
+use crate::stacks::VariantStack;
+use crate::stages::Stage;
+use crate::subject::Subject;
+
+const WHAT: Key =
+    Key { name: "what", takes: "what the source calls the figures", example: "\"table 5.1\"" };
+const UNIT: Key =
+    Key { name: "unit", takes: "their unit, as the source writes it", example: "\"MB/s\"" };
+const VALUES: Key = Key {
+    name: "values",
+    takes: "a list of values, each of a variant, a stage or both",
+    example: "[{ variant = \"default\", value = 166.24 }]",
+};
+const VALUE: Key = Key { name: "value", takes: "a number", example: "166.24" };
+
+/// `[[reported]]` as written.
+pub(crate) struct Reported {
+    what: String,
+    unit: String,
+    values: Vec<(Subject, Option<Spanned<String>>, f64)>,
+    places: Places,
+}
+
+impl Reported {
+    pub(crate) fn read(mut table: Table) -> Result<Self, Diagnostic> {
+        let places = table.places();
+        let (what, unit) = (table.need::<String>(&WHAT)?, table.need::<String>(&UNIT)?);
+        for (key, text) in [("what", &what), ("unit", &unit)] {
+            if let Some(wrong) = names::check_text(key, text.get_ref(), &text.span()) {
+                return Err(wrong);
+            }
+        }
+        let subject = Subject::read(&mut table, None)?;
+        let value = |mut one: Table| {
+            let own = Subject::read(&mut one, Some(&subject))?;
+            let (variant, value) = (one.take(&VARIANT)?, one.need::<f64>(&VALUE)?);
+            one.finish()?;
+            if !value.get_ref().is_finite() {
+                let message = format!("value cannot be {}", value.get_ref());
+                return Err(Diagnostic::at(value.span(), message, VALUE.help(VALUE.name)));
+            }
+            Ok((own, variant, value.into_inner()))
+        };
+        let values = table.tables(&VALUES, "A reported value")?;
+        let values = values.into_iter().map(value).collect::<Result<Vec<_>, Diagnostic>>()?;
+        table.finish()?;
+        if !(1..=bounds::REPORTED).contains(&values.len()) {
+            let message = format!("{} values are reported", values.len());
+            let help = format!("name 1 to {}: {}", bounds::REPORTED, VALUES.help(VALUES.name));
+            return Err(Diagnostic::at(places.at("values"), message, help));
+        }
+        Ok(Self { what: what.into_inner(), unit: unit.into_inner(), values, places })
+    }
+
+    /// Where it stands.
+    pub(crate) fn at(&self) -> std::ops::Range<usize> {
+        self.places.table()
+    }
+
+    /// Each value must be of a figure that is measured.
+    pub(crate) fn check(
+        &self,
+        stages: &[Stage],
+        stacks: &[VariantStack],
+        variants: &[&str],
+    ) -> Vec<Diagnostic> {
+        let wrong = |(subject, variant, _): &(Subject, Option<Spanned<String>>, f64)| {
+            let named = variant.as_ref().and_then(|name| unknown_variant(name, variants));
+            named.or_else(|| subject.check(stages, stacks)).or_else(|| subject.check_single(stages))
+        };
+        self.values.iter().filter_map(wrong).collect()
+    }
+
+    /// As results keep it, of the variants that are `there`; of `otherwise` where none is named. `None` where nothing is left.
+    pub(crate) fn facts(
+        &self,
+        otherwise: &str,
+        there: &dyn Fn(&str) -> bool,
+    ) -> Option<ReportedFacts> {
+        let value = |(subject, variant, value): &(Subject, Option<Spanned<String>>, f64)| {
+            let variant = variant.as_ref().map_or(otherwise, |variant| variant.get_ref());
+            let Subject { metric, stage, operation, layer, .. } = subject.clone();
+            let figure = FigureName { metric, stage, operation, layer, variant: variant.into() };
+            there(variant).then_some(ReportedValue { figure, value: *value })
+        };
+        let values: Vec<_> = self.values.iter().filter_map(value).collect();
+        let (what, unit) = (self.what.clone(), self.unit.clone());
+        (!values.is_empty()).then_some(ReportedFacts { what, unit, values })
+    }
+}
