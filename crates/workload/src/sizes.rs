@@ -1,4 +1,4 @@
-//! The sizes of one lane's I/Os, one after the other.
+//! The sizes of one offset stream's I/Os, one after the other.
 
 use units::Seed;
 

@@ -5,37 +5,14 @@ use std::sync::atomic::AtomicU64;
 
 use units::Seed;
 
-use crate::maker::Maker;
-use crate::{BATCH, LoadSpec, OpName, Range};
-
-/// One I/O to be done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Io {
-    /// What it does; its figures go by this name.
-    pub op: OpName,
-    /// A write that has to be durable when it ends (FUA).
-    pub fua: bool,
-    /// A flush that the sync cadence added: it is no part of the mix, and counts in no amount.
-    pub added: bool,
-    /// Its length, bytes; 0 for a flush.
-    pub length: u32,
-    /// Which pass over the range this is, counted from 0; always 0 for patterns without passes.
-    pub pass: u32,
-    /// Where it starts on the target, bytes; 0 for a flush.
-    pub offset: u64,
-}
-
-impl Io {
-    /// A flush of the mix.
-    pub const FLUSH: Self =
-        Self { op: OpName::Flush, fua: false, added: false, length: 0, pass: 0, offset: 0 };
-}
+use crate::io_generator::IoGenerator;
+use crate::{BATCH, Io, LoadSpec, Range};
 
 /// The I/Os of one job, in order; ends with the passes, I/Os or bytes asked for, never by time. Deterministic from what
 /// it is made of (with [`crate::Share::Shared`], all jobs together are); takes no memory while it runs.
 #[derive(Debug, Clone)]
 pub struct Stream {
-    maker: Maker,
+    generator: IoGenerator,
     ios: Box<[Io; BATCH]>,
     read: usize,
     filled: usize,
@@ -45,8 +22,8 @@ impl Stream {
     /// The I/Os of job number `job` of `jobs` (counted from 0). `range` comes from [`LoadSpec::check_target`]. Jobs of
     /// [`crate::Share::Shared`] have to be made together, by [`Stream::for_jobs`]: one alone does everything.
     pub fn new(spec: &LoadSpec, range: &Range, seed: Seed, job: u32, jobs: u32) -> Self {
-        let maker = Maker::new(spec, range, seed, job, jobs);
-        Self { maker, ios: Box::new([Io::FLUSH; BATCH]), read: 0, filled: 0 }
+        let generator = IoGenerator::new(spec, range, seed, job, jobs);
+        Self { generator, ios: Box::new([Io::FLUSH; BATCH]), read: 0, filled: 0 }
     }
 
     /// The I/Os of all jobs of a load. Jobs that work on one stream take chunks of it from one counter.
@@ -54,7 +31,7 @@ impl Stream {
         let cursor = Arc::new(AtomicU64::new(0));
         let job = |job| {
             let mut stream = Self::new(spec, range, seed, job, spec.jobs);
-            stream.maker.share(&cursor);
+            stream.generator.share(&cursor);
             stream
         };
         (0..spec.jobs.max(1)).map(job).collect()
@@ -65,22 +42,22 @@ impl Stream {
     pub fn left(&self) -> Option<u64> {
         let unread = &self.ios[self.read..self.filled];
         let unread = unread.iter().filter(|io| !io.added).count() as u64;
-        self.maker.left().map(|left| left + unread)
+        self.generator.left().map(|left| left + unread)
     }
 
     /// I/Os of the mix in all; `None` when only time ends it.
     pub fn total_ios(&self) -> Option<u64> {
-        self.maker.total_ios()
+        self.generator.total_ios()
     }
 
     /// Bytes of all its I/Os; `None` when only time ends it.
     pub fn total_bytes(&self) -> Option<u64> {
-        self.maker.total_ios().map(|ios| self.maker.bytes(ios))
+        self.generator.total_ios().map(|ios| self.generator.bytes(ios))
     }
 
     /// Goes to I/O number `n` of the mix without making those before it. Without effect on jobs that share a stream.
     pub fn seek(&mut self, n: u64) {
-        if self.maker.seek(n) {
+        if self.generator.seek(n) {
             (self.read, self.filled) = (0, 0);
         }
     }
@@ -91,7 +68,7 @@ impl Stream {
         while done < out.len() {
             if self.read == self.filled {
                 if let Some(batch) = out[done..].first_chunk_mut() {
-                    let count = self.maker.make(batch);
+                    let count = self.generator.make(batch);
                     done += count;
                     if count == 0 {
                         break;
@@ -115,24 +92,24 @@ impl Stream {
     /// target: known for one pattern with passes and one block size, `None` where another job or no I/O goes there.
     #[inline]
     pub fn index_in_pass(&self, pass: u32, offset: u64) -> Option<u64> {
-        self.maker.only_lane()?.index_of(pass, offset)
+        self.generator.only_offsets()?.index_of(pass, offset)
     }
 
     /// Where its first I/O goes and how long each is, bytes, where every pass goes from there on without a gap: I/O number n of a
     /// pass begins n lengths behind the first.
     pub fn row(&self) -> Option<(u64, u64)> {
-        self.maker.only_lane()?.row()
+        self.generator.only_offsets()?.row()
     }
 
     /// I/Os of this job in a pass; `None` without passes, and where several patterns leave it open.
     pub fn pass_ios(&self) -> Option<u64> {
-        self.maker.only_lane()?.share()
+        self.generator.only_offsets()?.share()
     }
 
     #[inline(never)]
     fn refill(&mut self) {
         self.read = 0;
-        self.filled = self.maker.make(&mut self.ios);
+        self.filled = self.generator.make(&mut self.ios);
     }
 }
 

@@ -32,7 +32,7 @@ fn shares_of_operations_and_sizes_are_exact_in_every_deck() {
         assert_eq!(of(OpKind::Read), 50 * deck);
         assert_eq!(of(OpKind::Discard), 15 * deck);
         assert_eq!(of(OpKind::Flush), 5 * deck);
-        // Sizes of operations that go over the range together, one lane for each pattern.
+        // Sizes of operations that go over the range together, one stream of offsets for each pattern.
         assert_eq!(
             (sizes[&4096] * 10, sizes[&16_384] * 10, sizes[&65_536] * 10),
             (deck * 7 / 2, deck * 21 / 10, deck * 14 / 10)

@@ -1,67 +1,12 @@
-//! A lane: what goes over the range in one order. Operations with the same pattern and block size share one.
+//! Offsets and sizes of one job's I/Os by one access pattern. Operations with the same pattern and block size share one stream.
 
 use units::Seed;
 
+use crate::grid::Grid;
 use crate::order::Order;
 use crate::pieces::Pieces;
 use crate::sizes::Sizes;
-use crate::{BATCH, Io, LoadSpec, OpName, Pattern, Range, Share, divided};
-
-/// Where the places of a lane are.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Layout {
-    /// Where the first place is on the target, bytes.
-    start: u64,
-    /// From one place to the next, bytes.
-    cell: u64,
-    /// How many there are.
-    places: u64,
-    /// Starts are multiples of this, bytes, counted from `start`.
-    align: u64,
-    /// Bytes of the range of the lane.
-    bytes: u64,
-    /// Sizes differ and there are passes: the places are [`Pieces`].
-    cut: bool,
-}
-
-impl Layout {
-    /// The places of `op` for job `job` of `jobs` on `range`; `None` when not one I/O fits.
-    pub(crate) fn of(spec: &LoadSpec, op: OpName, range: &Range, job: (u64, u64)) -> Option<Self> {
-        let size = spec.block_size_of(op);
-        let (smallest, largest) = (size.smallest().0.max(1), size.largest().0.max(1));
-        let align = spec.align_of(op).max(1);
-        let pattern = spec.pattern_of(op);
-        let cut = pattern.has_passes() && size.fixed().is_none();
-        let ordered = pattern.has_passes() && pattern != Pattern::Permutation;
-        let grid = largest.div_ceil(align) * align;
-        let unit = if cut { Pieces::unit(size, align) } else { grid };
-        let part = range.part(spec.share, job, unit);
-        let room = |size: u64| part.bytes.checked_sub(size);
-        room(largest)?;
-        let (cell, places) = match (cut, ordered) {
-            // How many there are does not depend on the seed.
-            (true, _) => (align, Pieces::new(size, align, part.bytes, Seed(0)).count()),
-            (_, true) => (grid, room(largest)? / grid + 1),
-            _ => (align, room(smallest)? / align + 1),
-        };
-        Some(Self { start: part.start, cell, places, align, bytes: part.bytes, cut })
-    }
-
-    /// How many places there are; all jobs together, unless jobs have parts of their own.
-    pub(crate) fn places(&self) -> u64 {
-        self.places
-    }
-
-    /// Where an I/O of `length` bytes at `place` starts: earlier than the place where it would reach beyond the end.
-    #[inline]
-    fn offset(&self, place: u64, length: u64) -> u64 {
-        let at = place * self.cell;
-        if at + length <= self.bytes {
-            return self.start + at;
-        }
-        self.start + (self.bytes - length) / self.align * self.align
-    }
-}
+use crate::{BATCH, Io, LoadSpec, OpName, Range, Share, divided};
 
 /// Where one I/O goes.
 #[derive(Debug, Clone, Copy)]
@@ -79,10 +24,10 @@ impl Spot {
     }
 }
 
-/// The order of one job's I/Os in one lane, with their sizes.
+/// Where one job's I/Os go by one pattern, and how long they are.
 #[derive(Debug, Clone)]
-pub(crate) struct Lane {
-    layout: Layout,
+pub(crate) struct OffsetStream {
+    grid: Grid,
     order: Order,
     sizes: Sizes,
     /// The places and their sizes, where those differ and there are passes.
@@ -98,8 +43,8 @@ pub(crate) struct Lane {
     left: u64,
 }
 
-impl Lane {
-    /// The lane of `op` for job `job` of `jobs`; `name` sets lanes with the same pattern apart. `None` when the range
+impl OffsetStream {
+    /// The stream of `op` for job `job` of `jobs`; `name` gives streams of the same pattern seeds of their own. `None` when the range
     /// holds no I/O.
     pub(crate) fn new(
         spec: &LoadSpec,
@@ -109,11 +54,11 @@ impl Lane {
         name: &str,
         (job, jobs): (u64, u64),
     ) -> Option<Self> {
-        let layout = Layout::of(spec, op, range, (job, jobs))?;
+        let grid = Grid::of(spec, op, range, (job, jobs))?;
         let pattern = spec.pattern_of(op);
         let seeded = if spec.share == Share::Shared { 0 } else { job };
         let sizes_seed = seed.derive(&format!("sizes {name} {seeded}"));
-        let sizes = Sizes::new(spec.block_size_of(op), layout.align, sizes_seed);
+        let sizes = Sizes::new(spec.block_size_of(op), grid.align, sizes_seed);
         let divided = if spec.share == Share::Split { (job, jobs) } else { (0, 1) };
         let alone = matches!(spec.share, Share::Own | Share::Parts);
         let common = seed.derive(&format!("{name}{}", if alone { job } else { 0 }));
@@ -121,30 +66,19 @@ impl Lane {
         let hot = (spec.hot_of(op), spec.hot_seed.unwrap_or(seed).derive("hot"));
         let (order, share) = Order::new(
             &pattern,
-            (layout.places, layout.align),
+            (grid.places, grid.align),
             spec.last_block,
             (common, own),
             hot,
             divided,
         );
-        let pieces = layout.cut.then(|| {
+        let pieces = grid.cut.then(|| {
             let seed = common.derive("pieces");
-            Box::new(Pieces::new(spec.block_size_of(op), layout.align, layout.bytes, seed))
+            Box::new(Pieces::new(spec.block_size_of(op), grid.align, grid.bytes, seed))
         });
         let left = share.unwrap_or(u64::MAX);
         let places = Box::new([0; BATCH]);
-        Some(Self {
-            layout,
-            order,
-            sizes,
-            pieces,
-            share,
-            places,
-            at: BATCH,
-            batch: 0,
-            pass: 0,
-            left,
-        })
+        Some(Self { grid, order, sizes, pieces, share, places, at: BATCH, batch: 0, pass: 0, left })
     }
 
     /// Where the next I/O goes.
@@ -155,11 +89,11 @@ impl Lane {
         let (offset, length) = match &self.pieces {
             Some(pieces) => {
                 let (start, length) = pieces.at(place);
-                (self.layout.start + start, length)
+                (self.grid.start + start, length)
             }
             None => {
                 let length = self.sizes.next();
-                (self.layout.offset(place, u64::from(length)), length)
+                (self.grid.offset(place, u64::from(length)), length)
             }
         };
         let spot = Spot { offset, length, pass: self.pass };
@@ -188,7 +122,7 @@ impl Lane {
         }
     }
 
-    /// Puts the next I/Os into `out`, all of them `op`: the same as [`Lane::next`] for each, and faster.
+    /// Puts the next I/Os into `out`, all of them `op`: the same as [`OffsetStream::next`] for each, and faster.
     #[inline]
     pub(crate) fn fill(&mut self, op: OpName, mut out: &mut [Io]) {
         let Sizes::Fixed(length) = self.sizes else {
@@ -202,7 +136,7 @@ impl Lane {
             let count = out.len().min(BATCH - self.at);
             let count = usize::try_from(self.left).unwrap_or(count).min(count);
             let (now, later) = std::mem::take(&mut out).split_at_mut(count);
-            let (start, cell, pass) = (self.layout.start, self.layout.cell, self.pass);
+            let (start, cell, pass) = (self.grid.start, self.grid.cell, self.pass);
             for (io, place) in now.iter_mut().zip(&self.places[self.at..]) {
                 // All sizes are equal: no place is so near the end that it has to be moved.
                 *io = Spot { offset: start + place * cell, length, pass }.io(op);
@@ -212,7 +146,7 @@ impl Lane {
         }
     }
 
-    /// Goes to this lane's I/O number `n`.
+    /// Goes to I/O number `n` of this stream.
     pub(crate) fn seek(&mut self, n: u64) {
         if self.pieces.is_none() {
             self.sizes.seek(n);
@@ -230,7 +164,7 @@ impl Lane {
         }
     }
 
-    /// Whether [`Lane::bytes`] is quick: where sizes differ and a pass has no plain order, it walks.
+    /// Whether [`OffsetStream::bytes`] is quick: where sizes differ and a pass has no plain order, it walks.
     pub(crate) fn sums(&self) -> bool {
         self.pieces.is_none() || self.order.is_straight()
     }
@@ -278,8 +212,8 @@ impl Lane {
     /// Where its first I/O goes and how long each is, bytes, where each begins where the one before ended.
     pub(crate) fn row(&self) -> Option<(u64, u64)> {
         let Sizes::Fixed(size) = self.sizes else { return None };
-        let closed = self.layout.cell == u64::from(size);
-        (closed && self.order.is_row()).then_some((self.layout.start, u64::from(size)))
+        let closed = self.grid.cell == u64::from(size);
+        (closed && self.order.is_row()).then_some((self.grid.start, u64::from(size)))
     }
 
     /// Which I/O of this job in pass number `pass` covers the byte at `offset` of the target; `None` when none does, or
@@ -288,9 +222,9 @@ impl Lane {
     pub(crate) fn index_of(&self, pass: u32, offset: u64) -> Option<u64> {
         let share = self.share()?;
         let Sizes::Fixed(size) = self.sizes else { return None };
-        let at = offset.checked_sub(self.layout.start)?;
-        let (place, within) = divided(at, self.layout.cell);
-        if within >= u64::from(size) || place >= self.layout.places {
+        let at = offset.checked_sub(self.grid.start)?;
+        let (place, within) = divided(at, self.grid.cell);
+        if within >= u64::from(size) || place >= self.grid.places {
             return None;
         }
         self.order.index_of(u64::from(pass), place, share)

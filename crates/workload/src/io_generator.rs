@@ -1,4 +1,5 @@
-//! Makes the I/Os of one job: deals operations, asks their lanes where to go, adds flushes, knows the end.
+//! Generates the I/Os of one job: draws operations by their shares, asks the offset stream of each where to go, adds flushes,
+//! and knows the end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,16 +7,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use units::Seed;
 
 use crate::deck::Deck;
-use crate::lane::Lane;
+use crate::offset_stream::OffsetStream;
 use crate::{BATCH, Io, LoadSpec, OpName, Range, Share, Sync, SyncHow};
 
-/// Makes the I/Os of a stream, a batch at a time.
+/// Generates the I/Os of a stream, a batch at a time.
 #[derive(Debug, Clone)]
-pub(crate) struct Maker {
+pub(crate) struct IoGenerator {
     deck: Deck,
-    /// Operation and lane of each kind of card.
+    /// Operation and offset stream of each kind of card.
     kinds: Box<[(OpName, Option<usize>)]>,
-    lanes: Vec<Lane>,
+    offsets: Vec<OffsetStream>,
     /// I/Os of the mix that were made, added flushes aside.
     at: u64,
     /// The I/O that is the first not to be made.
@@ -44,41 +45,42 @@ struct Cadence {
     due: bool,
 }
 
-impl Maker {
+impl IoGenerator {
     pub(crate) fn new(spec: &LoadSpec, range: &Range, seed: Seed, job: u32, jobs: u32) -> Self {
         let (number, count) = (u64::from(job), u64::from(jobs.max(1)));
         let together = spec.share == Share::Shared;
-        let mut lanes = Vec::new();
+        let mut offsets = Vec::new();
         let mut heads: Vec<OpName> = Vec::new();
-        let mut lane_of = |op: OpName| {
+        let mut offsets_of = |op: OpName| {
             let head = spec.head_of(op);
-            if let Some(lane) = heads.iter().position(|&other| other == head) {
-                return Some(lane);
+            if let Some(stream) = heads.iter().position(|&other| other == head) {
+                return Some(stream);
             }
             let own = if spec.each.of(op).is_some() { op.name() } else { "" };
             let name = format!("{own} {}", spec.pattern_of(op));
-            lanes.push(Lane::new(spec, op, range, seed, &name, (number, count))?);
+            offsets.push(OffsetStream::new(spec, op, range, seed, &name, (number, count))?);
             heads.push(head);
             Some(heads.len() - 1)
         };
-        let kinds = spec.ops.names().map(|op| (op, op.has_place().then(|| lane_of(op)).flatten()));
+        let kinds =
+            spec.ops.names().map(|op| (op, op.has_place().then(|| offsets_of(op)).flatten()));
         let kinds: Box<[_]> = kinds.collect();
         let shares = spec.ops.shares().map(|(_, share)| share.0).collect::<Vec<_>>();
         let deck_seed = seed.derive(&format!("deck {}", if together { 0 } else { job }));
         let deck = Deck::of_shares(shares.iter().copied(), deck_seed);
         // Whole decks, so that a chunk is found without dealing what is before it.
         let size = deck.len() * (BATCH as u64).div_ceil(deck.len());
-        let mut maker = Self {
+        let mut generator = Self {
             deck,
             kinds,
-            lanes,
+            offsets,
             at: 0,
             end: u64::MAX,
             shared: together.then(|| Chunks { cursor: Arc::default(), size, end: 0 }),
             cadence: Cadence { sync: spec.sync, changed: 0, due: false },
         };
-        maker.end = maker.end_of(spec, if together { (0, 1) } else { (number, count) });
-        maker
+        generator.end = generator.end_of(spec, if together { (0, 1) } else { (number, count) });
+        generator
     }
 
     /// Takes chunks from a counter that other jobs take theirs from.
@@ -88,11 +90,11 @@ impl Maker {
         }
     }
 
-    /// The lane, when there is one only.
+    /// The offset stream, when there is one only.
     #[inline]
-    pub(crate) fn only_lane(&self) -> Option<&Lane> {
-        match &self.lanes[..] {
-            [lane] => Some(lane),
+    pub(crate) fn only_offsets(&self) -> Option<&OffsetStream> {
+        match &self.offsets[..] {
+            [stream] => Some(stream),
             _ => None,
         }
     }
@@ -113,15 +115,15 @@ impl Maker {
         self.total_ios().map(|end| end - begun)
     }
 
-    /// I/Os of one lane among the first `n`.
-    fn share_of(&self, lane: usize, n: u64) -> u64 {
-        self.deck.sum(n, |card| u64::from(self.kinds[usize::from(card)].1 == Some(lane)))
+    /// I/Os of one offset stream among the first `n`.
+    fn share_of(&self, stream: usize, n: u64) -> u64 {
+        self.deck.sum(n, |card| u64::from(self.kinds[usize::from(card)].1 == Some(stream)))
     }
 
     /// Bytes of the first `n` I/Os.
     pub(crate) fn bytes(&self, n: u64) -> u64 {
-        let lanes = self.lanes.iter().enumerate();
-        lanes.map(|(i, lane)| lane.bytes(self.share_of(i, n))).fold(0, u64::saturating_add)
+        let offsets = self.offsets.iter().enumerate();
+        offsets.map(|(i, stream)| stream.bytes(self.share_of(i, n))).fold(0, u64::saturating_add)
     }
 
     fn end_of(&self, spec: &LoadSpec, (job, jobs): (u64, u64)) -> u64 {
@@ -131,15 +133,15 @@ impl Maker {
             let sizes = spec.placed().map(|op| spec.block_size_of(op).smallest().0);
             let unit = sizes.min().unwrap_or(1).max(1);
             let wanted = portion(bytes.0.div_ceil(unit)) * unit;
-            if self.lanes.iter().all(Lane::sums) {
+            if self.offsets.iter().all(OffsetStream::sums) {
                 return first(|n| self.bytes(n) >= wanted);
             }
             self.walk(wanted)
         });
         let by_passes = spec.passes.map(|passes| {
             first(|n| {
-                let mut lanes = self.lanes.iter().enumerate();
-                lanes.all(|(i, lane)| lane.has_passed(self.share_of(i, n), passes.into()))
+                let mut offsets = self.offsets.iter().enumerate();
+                offsets.all(|(i, stream)| stream.has_passed(self.share_of(i, n), passes.into()))
             })
         });
         [by_ios, by_bytes, by_passes].into_iter().flatten().min().unwrap_or(u64::MAX)
@@ -147,18 +149,18 @@ impl Maker {
 
     /// I/Os until `wanted` bytes are reached, found by making them.
     fn walk(&self, wanted: u64) -> u64 {
-        let mut maker = Self { shared: None, ..self.clone() };
-        maker.cadence.sync = None;
+        let mut generator = Self { shared: None, ..self.clone() };
+        generator.cadence.sync = None;
         let (mut out, mut bytes) = ([Io::FLUSH; BATCH], 0);
         loop {
-            let made = maker.make(&mut out);
+            let made = generator.make(&mut out);
             for (i, io) in out[..made].iter().enumerate() {
                 bytes += u64::from(io.length);
                 if bytes >= wanted {
-                    return maker.at - made as u64 + i as u64 + 1;
+                    return generator.at - made as u64 + i as u64 + 1;
                 }
             }
-            if made == 0 || (bytes == 0 && maker.lanes.is_empty()) {
+            if made == 0 || (bytes == 0 && generator.offsets.is_empty()) {
                 return u64::MAX;
             }
         }
@@ -174,9 +176,9 @@ impl Maker {
     }
 
     fn go(&mut self, n: u64) {
-        for i in 0..self.lanes.len() {
+        for i in 0..self.offsets.len() {
             let count = self.share_of(i, n);
-            self.lanes[i].seek(count);
+            self.offsets[i].seek(count);
         }
         if let Some(Sync { every, .. }) = self.cadence.sync {
             let changes = |card| u64::from(self.kinds[usize::from(card)].0.changes());
@@ -211,7 +213,7 @@ impl Maker {
         }
         let room = self.room().min((BATCH - filled) as u64) as usize;
         if let (None, [(op, Some(_))]) = (self.cadence.sync, &self.kinds[..]) {
-            self.lanes[0].fill(*op, &mut out[..room]);
+            self.offsets[0].fill(*op, &mut out[..room]);
             self.at += room as u64;
             return room;
         }
@@ -234,9 +236,9 @@ impl Maker {
     /// The next I/O of the mix.
     #[inline]
     fn deal(&mut self) -> Io {
-        let (op, lane) = self.kinds[usize::from(self.deck.draw())];
-        let Some(lane) = lane else { return Io { op, ..Io::FLUSH } };
-        let io = self.lanes[lane].next().io(op);
+        let (op, stream) = self.kinds[usize::from(self.deck.draw())];
+        let Some(stream) = stream else { return Io { op, ..Io::FLUSH } };
+        let io = self.offsets[stream].next().io(op);
         Io { fua: self.cadence.fua_after(op), ..io }
     }
 }
