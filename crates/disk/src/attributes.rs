@@ -1,7 +1,7 @@
 //! What a virtual disk says of itself, and what it is limited to.
 
 use serde::{Deserialize, Serialize};
-use units::{Bytes, QuantityError};
+use units::Bytes;
 
 use crate::error::{Error, Result};
 use crate::limit::Limit;
@@ -63,32 +63,6 @@ impl Attributes {
         all.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
     }
 }
-
-/// Bytes in a second: `"100M/s"`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(transparent)]
-pub struct Throughput(pub u64);
-
-impl std::str::FromStr for Throughput {
-    type Err = QuantityError;
-
-    fn from_str(text: &str) -> std::result::Result<Self, QuantityError> {
-        let amount = text.trim();
-        let bytes: Bytes = amount.strip_suffix("/s").unwrap_or(amount).parse().map_err(|_| {
-            let example = "bytes in a second, as in 100M/s";
-            QuantityError { text: text.to_owned(), what: "throughput", example }
-        })?;
-        Ok(Self(bytes.0))
-    }
-}
-
-impl std::fmt::Display for Throughput {
-    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        write!(f, "{}/s", Bytes(self.0))
-    }
-}
-
-units::read_as_text!(Throughput, "a throughput such as \"100M/s\"");
 
 #[cfg(test)]
 mod tests {

@@ -7,9 +7,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::attributes::Throughput;
 use crate::error::{Error, Result};
 use crate::request::{Op, Request};
+use crate::throughput::Throughput;
 
 /// What may come at once after a pause, as time of the limit: nanoseconds.
 const BURST: f64 = 100e6;

@@ -8,12 +8,14 @@ mod answer;
 mod calibrate;
 mod compare;
 mod error;
+mod extrapolate;
 mod ladder;
 mod neighbours;
 mod order;
 mod page;
 mod profile;
 mod queue;
+mod request;
 #[cfg(test)]
 mod round_trip;
 mod scan;
@@ -22,12 +24,13 @@ mod source;
 mod worker;
 
 pub use answer::{
-    Answer, Blocks, Count, Directory, Estimate, IndexAnswer, PackerAnswer, SCHEMA, Sampled, Spread,
-    VdoAnswer,
+    Answer, Blocks, Count, Directory, IndexAnswer, PackerAnswer, SCHEMA, Sampled, Spread, VdoAnswer,
 };
 pub use compare::{Comparison, Other};
 pub use error::Error;
+pub use extrapolate::Estimate;
 pub use page::page;
-pub use scan::{Progress, Request, Tell, estimate};
+pub use request::Request;
+pub use scan::{Progress, Tell, estimate};
 pub use sizing::{Ask, Sizing, Wishes, size};
 pub use source::{Sources, Trouble};

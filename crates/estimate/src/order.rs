@@ -187,8 +187,9 @@ impl Order {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::{Answer, Estimate, Parts};
+    use crate::answer::Answer;
     use crate::compare::Records;
+    use crate::extrapolate::{Estimate, Parts};
     use crate::{Request, Sources};
     use units::Seed;
 

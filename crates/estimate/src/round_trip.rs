@@ -6,8 +6,8 @@ use content::{ContentId, ContentSpec, Profile, ProfileSource, Source};
 use reduce::{BLOCK, Lz4, Policy, Written};
 use units::Seed;
 
-use crate::answer::{Estimate, Parts};
 use crate::compare::Records;
+use crate::extrapolate::{Estimate, Parts};
 use crate::order::Order;
 use crate::worker::{Done, Run};
 use crate::{Request, Sources};

@@ -7,16 +7,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use reduce::Policy;
 use sys::interrupt::{Interrupt, Level};
 
-use crate::answer::{Estimate, Parts};
 use crate::compare::Records;
+use crate::extrapolate::{Estimate, Parts};
 use crate::order::Order;
 use crate::queue::{Queue, Taker};
 use crate::source::{Scout, Tally, Walk};
 use crate::worker::{Done, Remembered, Worker};
-use crate::{Error, sizing};
+use crate::{Error, Request};
 
 /// Jobs that are handed out ahead, for each worker.
 const AHEAD: usize = 16;
@@ -26,21 +25,6 @@ const WAITING: usize = 1024;
 const QUIET: Duration = Duration::from_secs(2);
 /// How often progress is told.
 const TELL: Duration = Duration::from_millis(250);
-
-/// What is to be estimated.
-#[derive(Debug, Clone, Default)]
-pub struct Request {
-    /// Files, directories, block devices, images; `-` for standard input.
-    pub paths: Vec<PathBuf>,
-    /// Take the LZ4 size of every content instead of a sample.
-    pub exact: bool,
-    /// The index, the limit of references, and the memory that the table of contents may take.
-    pub policy: Policy,
-    /// Workers; all cores when `None`.
-    pub workers: Option<usize>,
-    /// What the volume to be sized leaves free, and more.
-    pub wishes: sizing::Wishes,
-}
 
 /// How far it is.
 #[derive(Debug, Clone, Copy, PartialEq)]

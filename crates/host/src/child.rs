@@ -8,13 +8,29 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process_group};
 use sys::interrupt::{Interrupt, Level};
 
-use crate::Output;
 use crate::outputs::{Kept, Pipe, wait_for};
 
 /// The most that is kept of each output, bytes; what comes after it is read and dropped.
 const KEPT: usize = 4 << 20;
 /// How often an end without a word, the deadline and the interrupt are looked at.
 const LOOK: Duration = Duration::from_millis(10);
+
+/// How a command ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Output {
+    /// Its exit code; `None` when a signal ended it.
+    pub code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// Standard output, bounded.
+    pub stdout: String,
+    /// Standard error, bounded.
+    pub stderr: String,
+    /// Whether it was killed because its deadline had passed.
+    pub overdue: bool,
+    /// Why device-mapper refused, where it failed and the kernel's log says so: its tools only say "Invalid argument".
+    pub kernel: Option<String>,
+}
 
 /// Runs a command to its end, its deadline, or the wish to stop at once.
 ///

@@ -2,6 +2,7 @@
 
 mod conditions;
 mod measured;
+mod owed;
 mod undo;
 
 use std::collections::BTreeMap;
@@ -19,7 +20,7 @@ use units::Nanos;
 use crate::names::{self, Names};
 use crate::{Machine, Output, Removal, StepError};
 use conditions::{holds, seen};
-use undo::Owed;
+use owed::Owed;
 
 /// Executes steps on one machine.
 pub struct Executor {

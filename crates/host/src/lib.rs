@@ -30,13 +30,14 @@ mod usage;
 
 pub use apart::{Overlap, apart};
 pub use capabilities::{Capability, CapabilityState, capabilities};
+pub use child::Output;
 pub use claim::{Claim, ClaimError, ClaimKind, claim, claim_target};
 pub use error::StepError;
 pub use executor::Executor;
 pub use facts::facts;
 pub use ground::Ground;
 pub use leftovers::Removal;
-pub use machine::{Machine, Output, RealMachine};
+pub use machine::{Machine, RealMachine};
 pub use measured::{Ran, Work};
 pub use needs::missing;
 pub use others::Others;

@@ -14,28 +14,12 @@ use sys::interrupt::Interrupt;
 use sys::kernel_log::{KernelLog, Record};
 use units::Nanos;
 
+use crate::child::{self, Output};
 use crate::leftovers::{self, Removal};
 use crate::measured::{self, Ran, Work};
 use crate::process::Process;
 use crate::sources::{Reader, SourceReader};
 use crate::trace;
-
-/// How a command ended.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Output {
-    /// Its exit code; `None` when a signal ended it.
-    pub code: Option<i32>,
-    /// The signal that ended it.
-    pub signal: Option<i32>,
-    /// Standard output, bounded.
-    pub stdout: String,
-    /// Standard error, bounded.
-    pub stderr: String,
-    /// Whether it was killed because its deadline had passed.
-    pub overdue: bool,
-    /// Why device-mapper refused, where it failed and the kernel's log says so: its tools only say "Invalid argument".
-    pub kernel: Option<String>,
-}
 
 /// What steps are done to. All names in the arguments are resolved.
 pub trait Machine: Send {
@@ -150,7 +134,7 @@ impl Machine for RealMachine {
         let program = argv.first().map(|program| program.rsplit('/').next().unwrap_or(program));
         self.ran.extend(program.map(str::to_owned));
         let log = KernelLog::from_now_on();
-        let mut output = crate::child::run(argv, Duration::from(deadline), interrupt)?;
+        let mut output = child::run(argv, Duration::from(deadline), interrupt)?;
         if output.code != Some(0) {
             output.kernel = log.ok().and_then(|mut log| refusal(log.records().flatten()));
         }

@@ -2,19 +2,19 @@
 //! moves it.
 
 mod background;
+mod reading;
 
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use layers::probe::{Probe, Reading, Source};
-use results::model::{Fields, SampleRow};
-use rustix::time::{ClockId, clock_gettime};
+use layers::probe::{Probe, Reading};
+use results::model::SampleRow;
 use sys::clock::Clock;
 
 use background::Background;
+use reading::{Meter, OnSample, Spawn, lock, sample, spawn};
 
 use crate::sources::{Reader, SourceReader};
 use crate::{Executor, StepError};
@@ -61,38 +61,6 @@ impl Schedule {
     }
 }
 
-/// Reads one probe now: its figures, and what reading cost.
-fn sample(
-    probe: &Probe,
-    mark: Option<&str>,
-    clock: &Clock,
-    read: impl FnOnce(&Source) -> std::io::Result<String>,
-) -> SampleRow {
-    let (at, cpu) = (clock.now().0, thread_cpu_ns());
-    let parsed = read(&probe.source)
-        .map_err(|error| error.to_string())
-        .and_then(|text| layers::parse(&probe.parser, &text).map_err(|error| error.to_string()));
-    let (fields, error) = match parsed {
-        Ok(mut parsed) => (parsed.numbers, parsed.texts.remove(layers::ABSENT)),
-        Err(error) => (Fields::new(), Some(error)),
-    };
-    SampleRow {
-        at_ns: at,
-        source: probe.id.clone(),
-        cost_ns: clock.now().0.saturating_sub(at),
-        cost_cpu_ns: thread_cpu_ns().saturating_sub(cpu),
-        mark: mark.map(str::to_owned),
-        fields,
-        error,
-    }
-}
-
-/// CPU time of the calling thread, nanoseconds.
-fn thread_cpu_ns() -> u64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    (time.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(time.tv_nsec as u64)
-}
-
 /// Samplers of a real machine: one thread that reads every quick probe at its cadence, and one for each slow probe.
 pub struct Samplers {
     shared: Arc<Shared>,
@@ -106,49 +74,11 @@ pub struct Samplers {
     idle: Vec<(Probe, io::Error)>,
 }
 
-/// Who gets the samples.
-type Hand = Arc<Mutex<dyn FnMut(SampleRow) + Send>>;
-
-/// CPU time of one thread so far, nanoseconds.
-#[derive(Default)]
-struct Meter {
-    user: AtomicU64,
-    system: AtomicU64,
-}
-
-impl Meter {
-    /// Notes the time of the calling thread.
-    fn set(&self) {
-        let (user, system) = sys::usage::thread();
-        self.user.store(user.as_nanos() as u64, Ordering::Relaxed);
-        self.system.store(system.as_nanos() as u64, Ordering::Relaxed);
-    }
-
-    fn sum(meters: &[Arc<Self>]) -> (Duration, Duration) {
-        let of = |counter: fn(&Self) -> &AtomicU64| {
-            Duration::from_nanos(meters.iter().map(|m| counter(m).load(Ordering::Relaxed)).sum())
-        };
-        (of(|meter| &meter.user), of(|meter| &meter.system))
-    }
-}
-
-/// What the thread does, and how it comes into being.
-type Work = Box<dyn FnOnce() + Send>;
-type Spawn = fn(Work) -> io::Result<JoinHandle<()>>;
-
-fn spawn(work: Work) -> io::Result<JoinHandle<()>> {
-    std::thread::Builder::new().name("samplers".into()).spawn(work)
-}
-
 struct Shared {
     stopped: Mutex<bool>,
     wake: Condvar,
     reader: Mutex<Box<dyn SourceReader>>,
     meter: Arc<Meter>,
-}
-
-fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Samplers {
@@ -191,7 +121,7 @@ impl Samplers {
         let (quick, background) = all.apart();
         let mut schedule = quick;
         let probes = schedule.probes.clone();
-        let hand: Hand = Arc::new(Mutex::new(on));
+        let hand: OnSample = Arc::new(Mutex::new(on));
         let started = background.into_iter().map(|p| Background::start(spawn, p, clock, &hand));
         let (mut slow, mut idle) = (Vec::new(), Vec::new());
         for started in started {
@@ -351,6 +281,8 @@ impl TickedSamplers {
 
 #[cfg(test)]
 mod tests {
+    use layers::probe::Source;
+
     use super::*;
     use crate::SimulatedMachine;
 

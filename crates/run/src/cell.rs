@@ -8,44 +8,22 @@ use layers::step::{Action, Step};
 use layers::{ALLOCATED, ROUND_END, SETTLED, STAGE_END, STAGE_SETTLED, STAGE_START};
 use results::model::{
     CellRecord, CellState, CommandFigures, FillFigures, LoadSummary, Row, SampleRow, StageEdge,
-    StageRecord, StateFigures, VerifyFigures,
+    StageRecord, StateFigures,
 };
-use sys::clock::Clock;
-use sys::interrupt::{Interrupt, Level};
+use sys::interrupt::Level;
 use units::Nanos;
 
 use crate::Event;
 use crate::command;
 use crate::figures;
 use crate::fill::{self, OnStack};
-use crate::inject::{Fault, Injection};
+use crate::inject::Fault;
 use crate::loader::{self, Loader, Turn};
 use crate::message::Message;
-use crate::recorder::Recorder;
+use crate::scene::Scene;
 use crate::state::{self, Criteria};
+use crate::stop::{Stop, judge};
 use crate::watch::Watch;
-
-/// Everything a cell needs that outlives it.
-pub(crate) struct Scene<'a> {
-    /// How many cells the plan has.
-    pub of: usize,
-    /// The run's tag, part of the names of what it makes.
-    pub run_tag: &'a str,
-    pub clock: &'a Clock,
-    pub interrupt: &'a Interrupt,
-    pub recorder: &'a Recorder,
-    pub injections: &'a [Injection],
-    /// What a fault that only a guest may suffer does.
-    pub suffer: &'a dyn Fn(Fault),
-}
-
-/// Why a cell stopped before its end.
-pub(crate) enum Stop {
-    Failed(String),
-    /// A fill has come to its end, and the layer is not as it was to be.
-    NotReached(String),
-    Interrupted,
-}
 
 /// What a stage did, and why the cell stops after it, if it does.
 #[derive(Default)]
@@ -428,26 +406,6 @@ impl<'a> Running<'a> {
         }
         self.scene.recorder.send(Message::LeftBehind(left.clone()));
         Err(format!("teardown left behind {}; remove it by hand", left.join(", ")))
-    }
-}
-
-/// A load that ended too early is no measurement of what was asked, and one that read other data than was written is none
-/// of a target that works.
-pub(crate) fn judge(load: &LoadSummary) -> Option<Stop> {
-    let failed = (load.ended_by == "errors").then(|| {
-        let kinds: Vec<_> = load
-            .operations
-            .iter()
-            .flat_map(|(op, s)| s.errors.iter().map(move |(k, n)| format!("{op} {k} x {n}")))
-            .collect();
-        format!("the load failed: {}", kinds.join(", "))
-    });
-    let wrong = load.verify.as_ref().and_then(VerifyFigures::accusation);
-    let reasons: Vec<_> =
-        failed.into_iter().chain(wrong).chain(load.incomplete.iter().cloned()).collect();
-    match load.ended_by.as_str() {
-        "interrupted" => Some(Stop::Interrupted),
-        _ => (!reasons.is_empty()).then(|| Stop::Failed(reasons.join("; "))),
     }
 }
 

@@ -5,7 +5,7 @@ use host::{Executor, StepError, Work};
 use layers::Offer;
 use results::model::CommandFigures;
 
-use crate::cell::Stop;
+use crate::stop::Stop;
 
 /// What a command did, and why the cell cannot go on after it, if so.
 pub(crate) type Did = (CommandFigures, Option<Stop>);

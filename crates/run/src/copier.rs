@@ -14,7 +14,7 @@ use sys::interrupt::Level;
 use units::{Bytes, Seed};
 
 use crate::Event;
-use crate::cell::Scene;
+use crate::scene::Scene;
 
 /// What direct I/O wants buffers to be aligned to.
 const PAGE: usize = 4096;

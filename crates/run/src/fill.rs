@@ -6,10 +6,11 @@ use layers::ROUND_END;
 use results::model::{FillFigures, LoadSummary};
 use units::Nanos;
 
-use crate::cell::{Scene, Stop, judge};
 use crate::figures;
 use crate::loader::{Loader, Round, Turn};
+use crate::scene::Scene;
 use crate::state::Criteria;
+use crate::stop::{Stop, judge};
 use crate::watch::Watch;
 
 /// A last round is not shorter than this: one of no time does nothing.

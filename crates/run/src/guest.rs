@@ -9,11 +9,12 @@ use results::model::CellState;
 use sys::clock::Clock;
 use sys::interrupt::Interrupt;
 
-use crate::cell::{self, Scene};
+use crate::cell;
 use crate::inject::Fault;
 use crate::loader::Real;
 use crate::message::{Answer, Message, Post};
 use crate::recorder::Recorder;
+use crate::scene::Scene;
 use crate::{Cells, Held, Injection, RunError};
 
 /// The guest's end of the link, as the run sees it.

@@ -13,26 +13,8 @@ use results::writer::{write_experiment, write_manifest};
 
 use crate::message::{Chosen, Message, Post};
 use crate::resume::Earlier;
+use crate::start::Start;
 use crate::{Event, Outcome, RunError};
-
-/// What is known when a run starts.
-#[derive(Debug, Clone)]
-pub struct Start {
-    /// The command line.
-    pub command: Vec<String>,
-    /// Version of the program.
-    pub tool_version: String,
-    /// What will execute it.
-    pub accelerator: Accelerator,
-    /// Why not a better one.
-    pub accelerator_reason: Option<String>,
-    /// Whether layers and engine are twins.
-    pub simulated: bool,
-    /// The machine it was started on.
-    pub host: MachineFacts,
-    /// The experiment's file.
-    pub experiment_text: String,
-}
 
 /// The manifest and the directory of a running result.
 pub struct Ledger {

@@ -8,9 +8,9 @@ use engine::{Choice, Context, Event as Said, Load, Progress, TargetSpec, Waiting
 use host::Executor;
 use results::model::{LoadSummary, Row};
 
-use crate::cell::Scene;
 use crate::copier;
 use crate::message::{Chosen, Message};
+use crate::scene::Scene;
 use crate::watch::Watch;
 use crate::{Event, OperationBrief};
 use experiment::{Aim, CellPlan, Rounds, StagePlan, Task};

@@ -8,12 +8,13 @@ use results::model::CellState;
 use sys::clock::Clock;
 use sys::interrupt::{Interrupt, Level};
 
-use crate::cell::{self, Scene};
+use crate::cell;
 use crate::loader::Real;
 use crate::looks::Looks;
 use crate::message::{Message, Post};
 use crate::quiet::{Quiet, Waiting};
 use crate::recorder::Recorder;
+use crate::scene::Scene;
 use crate::simulated::{self, Twin};
 use crate::{Event, Injection, Ledger, Outcome, Paths, RunError};
 

@@ -11,8 +11,8 @@ use sys::clock::Clock;
 use units::{Bytes, Nanos};
 
 use crate::RunError;
-use crate::cell::Scene;
 use crate::loader::{Loader, Turn, aims, hand_in, load_of};
+use crate::scene::Scene;
 use crate::watch::Watch;
 
 /// Devices of a simulated machine: any name will do.

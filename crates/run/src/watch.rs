@@ -8,8 +8,8 @@ use host::{Executor, Samplers, TickedSamplers};
 use layers::probe::Probe;
 use results::model::{Row, SampleRow};
 
-use crate::cell::Scene;
 use crate::recorder::Recorder;
+use crate::scene::Scene;
 
 /// Samples of one cell on their way into the result.
 #[derive(Clone)]

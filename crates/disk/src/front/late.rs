@@ -5,7 +5,7 @@ use std::io::BufWriter;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
-use super::Served;
+use super::served::Served;
 use crate::error::{Error, Result};
 use crate::trace::{Header, Record, Writer};
 

@@ -7,6 +7,7 @@
 mod config;
 mod late;
 mod ring;
+mod served;
 
 use std::collections::HashMap;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -38,6 +39,8 @@ use crate::request::{Op, Request};
 use crate::trace::{Header, Record};
 use crate::{Attributes, Disk, Like, Store};
 
+pub use served::Served;
+
 type Memory = GuestMemoryAtomic<GuestMemoryMmap>;
 
 /// Requests that the ring holds.
@@ -68,26 +71,6 @@ pub struct Service {
     pub trace: PathBuf,
     /// How many requests the trace holds at most.
     pub most_requests: u64,
-}
-
-/// What was served.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Served {
-    /// Replies.
-    pub requests: u64,
-    /// By how much half of them were late at most: sent, minus computed.
-    pub late_p50_ns: u64,
-    /// By how much 99 of 100 were late at most.
-    pub late_p99_ns: u64,
-    /// The latest.
-    pub late_max_ns: u64,
-    /// The median latency that the model computed.
-    pub model_p50_ns: u64,
-    /// Whether the thread that keeps time ran before all usual ones, or why not.
-    #[serde(default)]
-    pub priority: Option<String>,
-    /// Why the trace is not whole.
-    pub trace_error: Option<String>,
 }
 
 /// A request of the guest that has no reply yet.

@@ -1,8 +1,8 @@
 //! A SATA drive and an NVMe drive of flash.
 
+use super::form::{Kind, Profile, Published, Reach, Shape};
 use super::hdd::parameters;
 use super::parameter::{Parameter, Quantity::*};
-use super::{Kind, Profile, Published, Reach, Shape};
 use crate::Op;
 
 const US: f64 = 1e3;

@@ -1,7 +1,7 @@
 //! A 3.5-inch drive of 7,200 turns a minute, as sold since about 2018.
 
+use super::form::{Kind, Profile, Published, Reach, Shape};
 use super::parameter::{Parameter, Quantity::*};
-use super::{Kind, Profile, Published, Reach, Shape};
 use crate::Op;
 
 const MS: f64 = 1e6;

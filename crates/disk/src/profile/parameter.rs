@@ -2,7 +2,7 @@
 
 use units::{Bytes, Nanos, Percent};
 
-use crate::like::Scalar;
+use crate::scalar::Scalar;
 
 /// How a parameter is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,15 +5,9 @@ use results::model::StepRecord;
 use sys::interrupt::{Interrupt, Level};
 use units::Nanos;
 
+use super::owed::Owed;
 use super::{Executor, Task};
 use crate::StepError;
-
-/// What one begun step owes.
-pub(super) struct Owed {
-    pub(super) about: String,
-    pub(super) actions: Vec<Action>,
-    pub(super) deadline_s: u64,
-}
 
 /// How long a device that is in use is tried again.
 const PATIENCE: Nanos = Nanos::from_secs(5);

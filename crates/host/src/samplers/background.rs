@@ -12,7 +12,7 @@ use results::model::{Fields, SampleRow};
 use sys::clock::Clock;
 use sys::interrupt::{Interrupt, Level};
 
-use super::{Hand, Meter, Spawn, lock, sample};
+use super::reading::{Meter, OnSample, Spawn, lock, sample};
 use crate::sources::{Reader, SourceReader};
 
 /// How soon after an edge a reading must begin to be of that edge.
@@ -60,7 +60,7 @@ impl Background {
         spawn: Spawn,
         probe: Probe,
         clock: &Clock,
-        hand: &Hand,
+        hand: &OnSample,
     ) -> Result<Self, Box<(Probe, io::Error)>> {
         let (interrupt, meter) = (Interrupt::new(), Arc::new(Meter::default()));
         let this = Self { probe, clock: clock.clone(), mailbox: Arc::default(), interrupt, meter };
@@ -139,7 +139,7 @@ impl Mailbox {
         probe: &Probe,
         clock: &Clock,
         mut reader: impl SourceReader,
-        hand: &Hand,
+        hand: &OnSample,
         meter: &Meter,
     ) {
         let every = (probe.every_ms * 1_000_000).max(1);

@@ -3,12 +3,15 @@
 use std::sync::{Arc, Mutex};
 
 use results::model::{CellRecord, VerifyFigures};
+use sys::clock::Clock;
+use sys::interrupt::Interrupt;
 use units::Seed;
 
 use super::*;
 use crate::RunError;
 use crate::loader::Turn;
 use crate::message::Post;
+use crate::recorder::Recorder;
 
 /// A loader whose loads find what a test says.
 struct Found(VerifyFigures);

@@ -1,0 +1,112 @@
+//! What a profile is made of.
+
+use super::parameter::Parameter;
+
+/// Which model a profile is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Turning platters.
+    Hdd,
+    /// Dies behind a link.
+    Flash,
+    /// None: as fast as the front end.
+    Memory,
+}
+
+/// One kind of disk with its parameters.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Profile {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
+    kind: Kind,
+    parameters: &'static [Parameter],
+    /// In the order of the parameters: nanoseconds, bytes, bytes per second, shares of 1, counts, 0 or 1.
+    values: Vec<f64>,
+    /// What data sheets say.
+    pub published: &'static [Published],
+    /// What is shown of it: loads and their depths.
+    pub reaches: &'static [Reach],
+}
+
+/// A figure of others.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct Published {
+    /// Of what.
+    pub what: &'static str,
+    /// As they write it.
+    pub value: &'static str,
+    /// Who.
+    pub source: &'static str,
+}
+
+/// The load of a row that shows what a profile reaches.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reach {
+    /// The row's name.
+    pub name: &'static str,
+    /// What is read or written.
+    pub op: crate::Op,
+    /// Where.
+    pub shape: Shape,
+    /// Bytes of each request.
+    pub block: u64,
+    /// Depths.
+    pub depths: &'static [u32],
+}
+
+/// Where requests go.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Shape {
+    /// Anywhere in the first so much of the disk: 1 is all of it.
+    Random(f64),
+    /// One after another, from this part of the disk on.
+    Sequential(f64),
+}
+
+impl Profile {
+    pub(super) fn new(
+        (name, about, kind): (&'static str, &'static str, Kind),
+        parameters: &'static [Parameter],
+        values: &[f64],
+        published: &'static [Published],
+        reaches: &'static [Reach],
+    ) -> Self {
+        debug_assert_eq!(parameters.len(), values.len());
+        Self { name, about, kind, parameters, values: values.to_vec(), published, reaches }
+    }
+
+    /// Which model it is for.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Its parameters, with the value of each.
+    pub fn values(&self) -> impl Iterator<Item = (&'static Parameter, f64)> {
+        self.parameters.iter().zip(self.values.iter().copied())
+    }
+
+    /// Whether what was replied to may be lost in a power cut.
+    pub fn is_volatile(&self) -> bool {
+        match self.kind {
+            Kind::Hdd => self.get("write_cache") != 0.0,
+            Kind::Flash => self.get("power_loss_protection") == 0.0,
+            Kind::Memory => false,
+        }
+    }
+
+    /// The value of a parameter, which is one of the profile's.
+    pub(crate) fn get(&self, name: &str) -> f64 {
+        self.values().find(|(p, _)| p.name == name).map_or(f64::NAN, |(_, value)| value)
+    }
+
+    /// Puts another value in place.
+    pub(crate) fn set(&mut self, name: &str, value: f64) {
+        let place = self.parameters.iter().position(|p| p.name == name);
+        if let Some(slot) = place.and_then(|place| self.values.get_mut(place)) {
+            *slot = value;
+        }
+    }
+}

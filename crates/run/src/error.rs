@@ -1,0 +1,40 @@
+//! What stops a run that has begun, and errors as records keep them.
+
+/// What stops a run that has begun.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The result could not be written.
+    #[error(transparent)]
+    Sink(#[from] results::sink::SinkError),
+    /// What the guest sent, or was sent, is not what this version speaks.
+    #[error("The guest and the host do not understand each other: {0}")]
+    Language(String),
+    /// What the guest was told to do is nothing that its program knows.
+    #[error(
+        "The programs of host and guest differ: the mission is not understood ({0}); start both from one build"
+    )]
+    Mission(String),
+    /// Nobody takes what the run produces any more.
+    #[error("Nobody listens any more: {0}")]
+    Gone(String),
+    /// No guest could be started.
+    #[error("The guest does not start: {0}")]
+    Guest(String),
+    /// What was measured so far cannot be read back.
+    #[error("The run cannot be looked at: {0}; a fixed number of repeats needs no look")]
+    Look(String),
+    /// The plan does not fit this program.
+    #[error("The plan does not fit this version of fathom: {0}")]
+    Plan(String),
+}
+
+/// An error and its causes in one line, for records that keep text.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    text
+}

@@ -1,0 +1,41 @@
+//! What a cell is run with: the clock, the recorder, and an executor that knows its devices.
+
+use sys::clock::Clock;
+use sys::interrupt::Interrupt;
+
+use crate::inject::{Fault, Injection};
+use crate::recorder::Recorder;
+
+/// Everything a cell needs that outlives it.
+pub(crate) struct Scene<'a> {
+    /// How many cells the plan has.
+    pub of: usize,
+    /// The run's tag, part of the names of what it makes.
+    pub run_tag: &'a str,
+    pub clock: &'a Clock,
+    pub interrupt: &'a Interrupt,
+    pub recorder: &'a Recorder,
+    pub injections: &'a [Injection],
+    /// What a fault that only a guest may suffer does.
+    pub suffer: &'a dyn Fn(Fault),
+}
+
+/// Paths by name.
+pub(crate) type Paths = std::collections::BTreeMap<String, String>;
+
+/// An executor of `machine` that knows the block device of each role and the directory of each tree.
+pub(crate) fn executor(
+    machine: impl host::Machine + 'static,
+    scene: &Scene,
+    devices: &Paths,
+    trees: &Paths,
+) -> host::Executor {
+    let mut executor = host::Executor::new(machine, scene.clock, scene.interrupt);
+    for (role, path) in devices {
+        executor.bind(&format!("device.{role}"), path);
+    }
+    for (name, path) in trees {
+        executor.bind(&format!("tree.{name}"), path);
+    }
+    executor
+}

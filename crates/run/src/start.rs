@@ -1,0 +1,22 @@
+//! What a ledger writes down when a run begins.
+
+use results::model::{Accelerator, MachineFacts};
+
+/// What is known when a run starts.
+#[derive(Debug, Clone)]
+pub struct Start {
+    /// The command line.
+    pub command: Vec<String>,
+    /// Version of the program.
+    pub tool_version: String,
+    /// What will execute it.
+    pub accelerator: Accelerator,
+    /// Why not a better one.
+    pub accelerator_reason: Option<String>,
+    /// Whether layers and engine are twins.
+    pub simulated: bool,
+    /// The machine it was started on.
+    pub host: MachineFacts,
+    /// The experiment's file.
+    pub experiment_text: String,
+}
