@@ -1,8 +1,7 @@
 //! The files behind the virtual disks: sparse, without a name unless they are to be kept.
 
 use std::fs::File;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use ::disk::{Attributes, Limit, Throughput};
@@ -10,12 +9,11 @@ use rustix::fs::{Mode, OFlags};
 use units::Bytes;
 
 use crate::facts::DiskFacts;
+use crate::files::{check_space, inherited_name, kept_file, nameless_file};
 use crate::qemu::DriveArgument;
 use crate::spec::{Aio, Disk, DiskHome, VmSpec};
 use crate::{Error, Result};
 
-/// Space that must stay free beside what is written: file system metadata, consoles, the result.
-const MARGIN: Bytes = Bytes(256 * Bytes::MIB);
 /// The longest serial number of a virtio disk.
 const LONGEST_ROLE: usize = 20;
 
@@ -60,17 +58,6 @@ pub(crate) fn make(spec: &VmSpec) -> Result<Vec<Drive>> {
         .filter(|disk| disk.model.is_none())
         .map(|disk| make_one(disk, home, spec.disk_home == DiskHome::Nameless, aio, note.clone()))
         .collect()
-}
-
-/// Refuses when less than `written` and a margin is free in `dir`. The size of sparse disks does not matter.
-pub(crate) fn check_space(dir: &Path, written: Bytes, what: &'static str) -> Result<()> {
-    let free = rustix::fs::statvfs(dir).map_err(Error::errno("cannot ask for the free space"))?;
-    let free = Bytes(free.f_bavail.saturating_mul(free.f_frsize));
-    let needed = Bytes(written.0.saturating_add(MARGIN.0));
-    if free < needed {
-        return Err(Error::DiskSpace { what, dir: dir.to_path_buf(), free, needed });
-    }
-    Ok(())
 }
 
 /// io_uring where this process may use it, else threads and why.
@@ -142,7 +129,7 @@ fn make_one(
     let path = home.join(format!("{}.img", disk.role));
     let file = if nameless { nameless_file(home)? } else { kept_file(&path)? };
     file.set_len(disk.size.0).map_err(Error::io("cannot set the size of a disk in", home))?;
-    let seen = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let seen = inherited_name(&file);
     let (cache, note) = cache(&seen, OFlags::RDWR, home, note);
     let limit = throttling(&disk.attributes.limit);
     let options = format!("cache={cache},aio={},discard=unmap{limit}", aio.name());
@@ -231,40 +218,6 @@ fn cache(
             )),
         ),
     }
-}
-
-/// A file that is in `dir` but has no name, so that nothing is left whatever happens.
-pub(crate) fn nameless_file(dir: &Path) -> Result<File> {
-    let tmpfile = i32::try_from(OFlags::TMPFILE.bits()).unwrap_or(0);
-    let file = File::options().read(true).write(true).mode(0o600).custom_flags(tmpfile).open(dir);
-    if let Ok(file) = file {
-        return Ok(file);
-    }
-    // A file system without nameless files: named for a moment.
-    let path = dir.join(format!(".fathom-{}-{}", std::process::id(), unique()));
-    let file = kept_file(&path)?;
-    std::fs::remove_file(&path).map_err(Error::io("cannot remove", &path))?;
-    Ok(file)
-}
-
-fn kept_file(path: &Path) -> Result<File> {
-    File::options().read(true).write(true).create_new(true).mode(0o600).open(path).map_err(
-        |source| match source.kind() {
-            std::io::ErrorKind::AlreadyExists => Error::DiskExists { path: path.to_path_buf() },
-            _ => Error::io("cannot make", path)(source),
-        },
-    )
-}
-
-fn unique() -> u64 {
-    use std::sync::atomic::{AtomicU64, Ordering};
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    NEXT.fetch_add(1, Ordering::Relaxed)
-}
-
-/// The name under which a process that inherits `file` opens it.
-pub(crate) fn inherited_name(file: impl AsFd) -> String {
-    format!("/proc/self/fd/{}", file.as_fd().as_raw_fd())
 }
 
 #[cfg(test)]

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use ::disk::front::{Served, Service};
 use units::Bytes;
 
-use crate::disk::{inherited_name, nameless_file};
 use crate::facts::{DiskFacts, ModelFacts};
+use crate::files::{inherited_name, nameless_file};
 use crate::keeper::{Exit, Keeper};
 use crate::spec::{Disk, Model, VmSpec};
 use crate::{Error, Result};

@@ -9,10 +9,6 @@ use crate::accel::Accelerator;
 use crate::cache::Cache;
 use crate::image::Image;
 use crate::supply::Supply;
-use crate::{Error, Result};
-
-/// Less memory than this does not hold the root and a kernel.
-pub const LEAST_MEMORY: Bytes = Bytes(256 * Bytes::MIB);
 
 /// One virtual disk: empty and sparse, or a file of the host that the guest can only read.
 #[derive(Clone, Debug, PartialEq)]
@@ -178,26 +174,6 @@ impl VmSpec {
     #[must_use]
     pub fn for_user(self) -> Self {
         Self { purpose: Purpose::Shell, deadline: Duration::from_secs(24 * 3600), ..self }
-    }
-
-    /// Whether it can be a machine, its disks make sense, and what will be written to them fits, before anything is started.
-    pub fn check(&self) -> Result<()> {
-        let bad = |what: String, help: String| Error::BadSpec { what, help };
-        if self.memory < LEAST_MEMORY {
-            return Err(bad(
-                format!("{} of memory are too little for a guest", self.memory),
-                format!("give it at least {LEAST_MEMORY}"),
-            ));
-        }
-        if self.cpus == 0 {
-            let what = "a guest cannot have 0 processors".into();
-            return Err(bad(what, "give it at least one".into()));
-        }
-        if self.deadline < Duration::from_secs(1) {
-            let what = "a guest's deadline cannot be below one second".into();
-            return Err(bad(what, "give it more time".into()));
-        }
-        crate::disk::check_all(self).map(|_| ())
     }
 
     /// Adds an empty disk.

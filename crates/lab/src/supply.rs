@@ -1,18 +1,13 @@
 //! What commands of an experiment need beside the guest's root: programs of Debian packages, and directories that they read. They
 //! come as read-only compressed images on virtual disks, so that they take none of the guest's memory.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
-use crate::Result;
-use crate::cache::Cache;
-use crate::disk::{self, Drive};
-use crate::event::Events;
-use crate::image::{self, Package};
+use crate::image::Package;
 use crate::needs::Needs;
-use crate::spec::VmSpec;
 
 /// Modules that a guest needs for supplies.
 const MODULES: [&str; 2] = ["squashfs", "overlay"];
@@ -96,16 +91,6 @@ pub(crate) struct Mount {
 }
 
 impl Supply {
-    /// The images for `spec`: from the cache, or else built, which needs the Debian mirror.
-    pub fn ready(
-        cache: &Cache,
-        spec: &SupplySpec,
-        (suite, mirror): (&str, Option<&str>),
-        events: Events,
-    ) -> Result<Vec<Self>> {
-        image::supplies(cache, spec, suite, mirror, events)
-    }
-
     fn place(&self) -> String {
         match &self.content {
             Content::Packages { .. } => PACKAGES.to_owned(),
@@ -130,7 +115,7 @@ pub fn package_tree(package: &str) -> String {
 }
 
 /// Serial number of the disk of the supply at `position`: no device of an experiment can have a name like it.
-fn serial(position: usize) -> String {
+pub(crate) fn serial(position: usize) -> String {
     format!("-supply-{position}")
 }
 
@@ -142,15 +127,6 @@ pub(crate) fn mounts(supplies: &[Supply]) -> Vec<Mount> {
         over_root: supply.content == Content::Packages { programs: true },
     };
     supplies.iter().enumerate().map(mount).collect()
-}
-
-/// The disks of all supplies, for QEMU.
-pub(crate) fn drives(spec: &VmSpec) -> Result<Vec<Drive>> {
-    let drive = |(position, supply): (usize, &Supply)| {
-        let image: &Path = &supply.image;
-        disk::image(&serial(position), supply.size, image, spec.aio)
-    };
-    spec.supplies.iter().enumerate().map(drive).collect()
 }
 
 #[cfg(test)]

@@ -19,7 +19,6 @@ use crate::facts::LabFacts;
 use crate::keeper::{Exit, Keeper};
 use crate::link::Frame;
 use crate::modelled::{Server, Trace};
-use crate::spec::VmSpec;
 
 /// How long QEMU may take to end after the guest has said that it is done.
 const POWER_OFF: Duration = Duration::from_secs(15);
@@ -64,11 +63,6 @@ pub struct Vm {
 }
 
 impl Vm {
-    /// Starts the machine that `spec` describes. Returns as soon as QEMU runs; the guest comes up meanwhile.
-    pub fn start(spec: &VmSpec) -> Result<Self> {
-        start::start(spec)
-    }
-
     /// The next frame, waiting at most `timeout`.
     pub fn recv(&mut self, timeout: Duration) -> Received {
         if let Some(end) = &self.end {

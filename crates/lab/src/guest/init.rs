@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, WaitOptions};
 use rustix::system::RebootCommand;
 
-use super::{BEGAN, port, setup};
+use super::order::BEGAN;
+use super::{port, setup};
 use crate::link::{FrameKind, write_frame};
 
 /// How long processes get between being asked to end and being ended.

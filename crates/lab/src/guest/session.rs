@@ -10,7 +10,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::{BEGAN, MISSION, Up, init, kernel_log, port, setup};
+use super::order::{BEGAN, MISSION, Up};
+use super::{init, kernel_log, port, setup};
 use crate::Result;
 use crate::link::{FrameKind, read_frame, write_frame};
 use crate::spec::Purpose;

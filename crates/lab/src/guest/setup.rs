@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use rustix::mount::{MountFlags, mount};
 
-use super::{ORDER, Order, supplies};
+use super::order::{ORDER, Order};
+use super::supplies;
 use crate::image::MODULE_LIST;
 
 /// Where a disk is found by its role.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::Package;
+use super::manifest::Package;
 use crate::{Error, Result};
 
 /// A package and where its archive is.

@@ -9,11 +9,14 @@ use units::Bytes;
 
 use super::apt::{self, Apt};
 use super::assemble::Root;
+use super::manifest::Manifest;
 use super::modules::Modules;
-use super::{Image, ImageSpec, Manifest, mirror, vmlinux};
+use super::spec::ImageSpec;
+use super::stored::Image;
+use super::{mirror, vmlinux};
 use crate::cache::{Cache, remove};
-use crate::disk::check_space;
 use crate::event::{Event, Events};
+use crate::files::check_space;
 use crate::{Error, Result};
 
 /// The kernel: the full one, since the `-cloud-` flavour of 6.12 crashes under VDO.

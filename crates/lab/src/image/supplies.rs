@@ -12,10 +12,11 @@ use units::Bytes;
 
 use super::apt::{self, Apt, Archived};
 use super::build::unpack;
-use super::{Package, mirror};
+use super::manifest::Package;
+use super::mirror;
 use crate::cache::{Cache, remove};
-use crate::disk::check_space;
 use crate::event::{Event, Events};
+use crate::files::check_space;
 use crate::supply::{Content, Supply, SupplySpec};
 use crate::{Error, Result};
 
@@ -38,23 +39,24 @@ struct Contents {
     packages: Vec<Package>,
 }
 
-/// All images of `spec`.
-pub(crate) fn ready(
-    cache: &Cache,
-    spec: &SupplySpec,
-    suite: &str,
-    mirror: Option<&str>,
-    events: Events,
-) -> Result<Vec<Supply>> {
-    let mut builder = Builder { cache, suite, mirror, events };
-    let mut supplies = Vec::new();
-    if !spec.packages.is_empty() || !spec.package_trees.is_empty() {
-        supplies.push(builder.packages(&spec.packages, &spec.package_trees)?);
+impl Supply {
+    /// The images for `spec`: from the cache, or else built, which needs the Debian mirror.
+    pub fn ready(
+        cache: &Cache,
+        spec: &SupplySpec,
+        (suite, mirror): (&str, Option<&str>),
+        events: Events,
+    ) -> Result<Vec<Self>> {
+        let mut builder = Builder { cache, suite, mirror, events };
+        let mut supplies = Vec::new();
+        if !spec.packages.is_empty() || !spec.package_trees.is_empty() {
+            supplies.push(builder.packages(&spec.packages, &spec.package_trees)?);
+        }
+        for (name, path) in &spec.directories {
+            supplies.push(builder.directory(name, path)?);
+        }
+        Ok(supplies)
     }
-    for (name, path) in &spec.directories {
-        supplies.push(builder.directory(name, path)?);
-    }
-    Ok(supplies)
 }
 
 struct Builder<'a, 'e> {

@@ -14,6 +14,7 @@ use super::link::{State, listen};
 use crate::accel::Kind;
 use crate::disk::{self, Drive};
 use crate::facts::{LabFacts, Timings};
+use crate::files::{inherited_name, nameless_file};
 use crate::guest::Order;
 use crate::keeper::Keeper;
 use crate::modelled::{self, Server};
@@ -35,62 +36,81 @@ fn pair() -> Result<Pair> {
     Ok(Pair { ours, theirs: theirs.into() })
 }
 
-pub(super) fn start(spec: &VmSpec) -> Result<Vm> {
-    let began = Instant::now();
-    let moment = Moment::now();
-    let prepared_ms = since_process_start_ms();
-    spec.check()?;
-    let image = cache::hold(&spec.image)?;
-    let qemu = Qemu::find(&spec.cache)?;
-    let drives = disk::make(spec)?;
-    let servers = modelled::start(spec, began)?;
-    let supplies = supply::drives(spec)?;
-    let memory = initrd::make(&spec.image, &spec.program, &order(spec), &spec.mission)?;
-    let (console, console_end) = console(spec)?;
-    let (qemu_said, qemu_end) = twice(disk::nameless_file(spec.cache.dir())?)?;
-    let link = pair()?;
-    let shell = (spec.purpose == Purpose::Shell).then(pair).transpose()?;
+impl Vm {
+    /// Starts the machine that `spec` describes. Returns as soon as QEMU runs; the guest comes up meanwhile.
+    pub fn start(spec: &VmSpec) -> Result<Self> {
+        let began = Instant::now();
+        let moment = Moment::now();
+        let prepared_ms = since_process_start_ms();
+        spec.check()?;
+        let image = cache::hold(&spec.image)?;
+        let qemu = Qemu::find(&spec.cache)?;
+        let drives = disk::make(spec)?;
+        let servers = modelled::start(spec, began)?;
+        let supplies = supply_drives(spec)?;
+        let memory = initrd::make(&spec.image, &spec.program, &order(spec), &spec.mission)?;
+        let (console, console_end) = console(spec)?;
+        let (qemu_said, qemu_end) = twice(nameless_file(spec.cache.dir())?)?;
+        let link = pair()?;
+        let shell = (spec.purpose == Purpose::Shell).then(pair).transpose()?;
 
-    let mut machine =
-        machine(spec, moment, [&drives, &supplies], &memory, &console_end, &link, shell.as_ref());
-    machine.modelled = servers.iter().map(Server::name).collect();
-    let arguments = machine.arguments();
-    let mut facts = facts(spec, &qemu, &machine, &arguments, &drives);
-    facts.timings.prepared_ms = prepared_ms;
-    facts.disks.extend(servers.iter().map(Server::facts));
+        let mut machine = machine(
+            spec,
+            moment,
+            [&drives, &supplies],
+            &memory,
+            &console_end,
+            &link,
+            shell.as_ref(),
+        );
+        machine.modelled = servers.iter().map(Server::name).collect();
+        let arguments = machine.arguments();
+        let mut facts = facts(spec, &qemu, &machine, &arguments, &drives);
+        facts.timings.prepared_ms = prepared_ms;
+        facts.disks.extend(servers.iter().map(Server::facts));
 
-    let mut inherited: Vec<OwnedFd> =
-        drives.into_iter().chain(supplies).filter_map(|drive| drive.inherited).collect();
-    inherited.extend([memory.into(), console_end.into(), link.theirs]);
-    let (shell_ours, shell_theirs) = shell.map(|pair| (pair.ours, pair.theirs)).unzip();
-    inherited.extend(shell_theirs);
-    let mut command = Command::new(&qemu.path);
-    let qemu_out = qemu_end.try_clone().map_err(cannot_share)?;
-    command.args(&arguments).stdin(Stdio::null()).stdout(qemu_out).stderr(qemu_end);
-    sys::lifeline::tie(&mut command, inherited);
+        let mut inherited: Vec<OwnedFd> =
+            drives.into_iter().chain(supplies).filter_map(|drive| drive.inherited).collect();
+        inherited.extend([memory.into(), console_end.into(), link.theirs]);
+        let (shell_ours, shell_theirs) = shell.map(|pair| (pair.ours, pair.theirs)).unzip();
+        inherited.extend(shell_theirs);
+        let mut command = Command::new(&qemu.path);
+        let qemu_out = qemu_end.try_clone().map_err(cannot_share)?;
+        command.args(&arguments).stdin(Stdio::null()).stdout(qemu_out).stderr(qemu_end);
+        sys::lifeline::tie(&mut command, inherited);
 
-    let keeper = Keeper::start(command, began + spec.deadline)?;
-    let state = Arc::new(State::new(began, facts));
-    state.mark(|timings| &mut timings.qemu_started_ms);
-    let handle = Handle::new(link.ours.try_clone().map_err(cannot_share)?, keeper.killer());
-    // When QEMU is dead already, the end of the link says so.
-    let _ = handle.greet();
-    let frames = listen(link.ours, Arc::clone(&state))?;
-    Ok(Vm {
-        keeper,
-        servers,
-        lost: None,
-        traces: Vec::new(),
-        handle,
-        frames,
-        state,
-        shell: shell_ours,
-        console,
-        qemu_said,
-        deadline: spec.deadline,
-        end: None,
-        _image: image,
-    })
+        let keeper = Keeper::start(command, began + spec.deadline)?;
+        let state = Arc::new(State::new(began, facts));
+        state.mark(|timings| &mut timings.qemu_started_ms);
+        let handle = Handle::new(link.ours.try_clone().map_err(cannot_share)?, keeper.killer());
+        // When QEMU is dead already, the end of the link says so.
+        let _ = handle.greet();
+        let frames = listen(link.ours, Arc::clone(&state))?;
+        Ok(Self {
+            keeper,
+            servers,
+            lost: None,
+            traces: Vec::new(),
+            handle,
+            frames,
+            state,
+            shell: shell_ours,
+            console,
+            qemu_said,
+            deadline: spec.deadline,
+            end: None,
+            _image: image,
+        })
+    }
+}
+
+/// The disks of all supplies, for QEMU.
+fn supply_drives(spec: &VmSpec) -> Result<Vec<Drive>> {
+    let drive = |(position, supply): (usize, &Supply)| {
+        let image: &Path = &supply.image;
+        disk::image(&supply::serial(position), supply.size, image, spec.aio)
+    };
+    spec.supplies.iter().enumerate().map(drive).collect()
 }
 
 fn order(spec: &VmSpec) -> Order {
@@ -110,7 +130,7 @@ fn order(spec: &VmSpec) -> Order {
 /// The console's file, to read here and for QEMU to write.
 fn console(spec: &VmSpec) -> Result<(File, File)> {
     match &spec.console {
-        None => twice(disk::nameless_file(spec.cache.dir())?),
+        None => twice(nameless_file(spec.cache.dir())?),
         Some(path) => twice(
             File::options()
                 .read(true)
@@ -149,12 +169,12 @@ fn machine(
         memory: spec.memory,
         cpus: spec.cpus,
         kernel: spec.image.kernel().display().to_string(),
-        initrd: disk::inherited_name(memory),
+        initrd: inherited_name(memory),
         command_line: command_line(spec.command_line, kvm, tsc_khz),
         disks: drives.iter().flat_map(|d| d.iter()).map(|drive| drive.argument.clone()).collect(),
         link: link.theirs.as_raw_fd(),
         shell: shell.map(|pair| pair.theirs.as_raw_fd()),
-        console: disk::inherited_name(console),
+        console: inherited_name(console),
         modelled: Vec::new(),
     }
 }

@@ -1,0 +1,41 @@
+//! What host and guest tell each other when the guest comes up.
+
+use serde::{Deserialize, Serialize};
+
+use crate::spec::Purpose;
+use crate::supply::Mount;
+
+/// Where the order for the guest is in its root.
+pub(crate) const ORDER: &str = "lab/order.json";
+/// Where the session's opaque bytes are.
+pub(crate) const MISSION: &str = "lab/mission";
+/// Set in the environment of the session by process 1: nanoseconds of the monotonic clock when process 1 began.
+pub(super) const BEGAN: &str = "FATHOM_GUEST_BEGAN";
+
+/// What the host tells the guest's own part of the lab.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Order {
+    /// What the machine is for.
+    pub(crate) purpose: Purpose,
+    /// Roles of the disks to wait for.
+    pub(crate) roles: Vec<String>,
+    /// Roles of disks that are told whether they turn, which virtio has no word for.
+    pub(crate) rotational: Vec<(String, bool)>,
+    /// What is mounted before the session starts.
+    pub(crate) supplies: Vec<Mount>,
+    /// Rows and columns of the host's terminal.
+    pub(crate) terminal: (u16, u16),
+}
+
+/// What the guest says when it is up.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Up {
+    /// The kernel's release.
+    pub(crate) kernel: String,
+    /// Milliseconds of the guest's clock when process 1 began.
+    pub(crate) kernel_ms: f64,
+    /// Milliseconds from then to the moment this is sent.
+    pub(crate) setup_ms: f64,
+    /// Nanoseconds of the guest's monotonic clock when this is sent.
+    pub(crate) clock_ns: u64,
+}

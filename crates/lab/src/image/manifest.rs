@@ -1,0 +1,47 @@
+//! What is in an image.
+
+use std::fs;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use units::Bytes;
+
+use crate::{Error, Result};
+
+/// One package of an image.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Package {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+}
+
+/// What is in an image.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// The Debian suite.
+    pub suite: String,
+    /// The kernel's release (`6.12.107+deb13-amd64`).
+    pub kernel: String,
+    /// The packages that were unpacked, by name.
+    pub packages: Vec<Package>,
+    /// Modules in the order in which they are loaded.
+    pub modules: Vec<String>,
+    /// Programs.
+    pub tools: Vec<String>,
+    /// Bytes of the kernel's file.
+    pub kernel_size: Bytes,
+    /// Bytes of the root's archive.
+    pub root_size: Bytes,
+}
+
+impl Manifest {
+    /// Reads the manifest of the image in `dir`.
+    pub(crate) fn read(dir: &Path) -> Result<Self> {
+        let path = dir.join("image.json");
+        let text = fs::read(&path).map_err(Error::io("cannot read", &path))?;
+        serde_json::from_slice(&text)
+            .map_err(|error| Error::BadFile { path, why: error.to_string() })
+    }
+}

@@ -1,0 +1,58 @@
+//! What an image is to be made of.
+
+use super::assemble;
+use crate::needs::Needs;
+
+/// The Debian suite whose kernel and tools are used unless told otherwise: its 6.12 kernel has dm-vdo.
+pub const SUITE: &str = "trixie";
+
+/// What an image is to be made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImageSpec {
+    /// What must be in it.
+    pub needs: Needs,
+    /// The Debian suite.
+    pub suite: String,
+    /// Where packages come from; `None`: the Debian mirror of this machine's apt. Not part of the image's identity.
+    pub mirror: Option<String>,
+}
+
+impl ImageSpec {
+    /// An image of the usual suite with these needs.
+    pub fn new(needs: Needs) -> Self {
+        Self { needs, suite: SUITE.to_owned(), mirror: None }
+    }
+
+    /// A hash of everything that decides what is in the image, except the packages' versions.
+    pub(super) fn key(&self) -> String {
+        let needs = self.needs.canonical();
+        let mut hash = twox_hash::XxHash3_128::with_seed(0);
+        for list in [&needs.packages, &needs.modules, &needs.tools] {
+            for name in list {
+                hash.write(name.as_bytes());
+                hash.write(&[0]);
+            }
+            hash.write(&[1]);
+        }
+        hash.write(self.suite.as_bytes());
+        hash.write(assemble::RECIPE.as_bytes());
+        format!("{:032x}", hash.finish_128())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_key_depends_on_what_is_needed_and_not_on_how_it_is_said() {
+        let key = |packages: &[&str], tools: &[&str]| {
+            ImageSpec::new(Needs::new(packages, &["dm-vdo"], tools)).key()
+        };
+        assert_eq!(key(&["lvm2", "vdo"], &["lvm"]), key(&["vdo", "lvm2", "vdo"], &["lvm"]));
+        assert_ne!(key(&["lvm2", "vdo"], &["lvm"]), key(&["lvm2"], &["vdo", "lvm"]));
+        let mut other = ImageSpec::new(Needs::default());
+        other.suite = "sid".into();
+        assert_ne!(other.key(), ImageSpec::new(Needs::default()).key());
+    }
+}
