@@ -1,13 +1,13 @@
 //! What a kind of layer is: its name, keys, needs, figures, charts, rules and manual page.
 
 use results::model::LayerFigures;
-use units::{Bytes, Metric, Unit};
+use units::{Metric, Unit};
 
 use crate::figures::FigureFacts;
 use crate::objects::{Fact, Objects};
 use crate::recorded::Recorded;
 use crate::rule::LayerRule;
-use crate::{Layer, ParseError, Parsed, Place, SettingError, Twin};
+use crate::{Key, Layer, ParseError, Parsed, Place, SettingError, Twin};
 
 /// The figure that says what a layer is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl Kind {
     ) -> Result<Box<dyn Twin>, SettingError> {
         match layer.twin(at) {
             Some(twin) => Ok(twin),
-            None => Ok(Box::new(Recorded::new(self, layer.raise(at)?))),
+            None => Ok(Box::new(Recorded::new(self.recorded, layer.raise(at)?))),
         }
     }
 }
@@ -145,34 +145,6 @@ pub struct Absence {
     pub gone: &'static [&'static str],
     /// Words by which it says that it cannot even look: where they stand, words of absence do not count.
     pub held: &'static [&'static str],
-}
-
-/// One setting of a layer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Key {
-    /// Its name in the experiment.
-    pub name: &'static str,
-    /// Its value when it is not written; words when it follows from something else.
-    pub default: &'static str,
-    /// What it may be, in words.
-    pub allowed: &'static str,
-    /// A value that it may have, as it is written in TOML.
-    pub example: &'static str,
-    /// What it does.
-    pub help: &'static str,
-}
-
-impl Key {
-    /// What kind of value it takes: `switch`, `number`, `size` or `word`.
-    pub fn takes(&self) -> &'static str {
-        let size = || self.example.trim_matches('"').parse::<Bytes>().is_ok();
-        match self.default.parse::<u64>() {
-            _ if self.allowed == "on or off" => "switch",
-            Ok(_) => "number",
-            Err(_) if size() => "size",
-            Err(_) => "word",
-        }
-    }
 }
 
 /// Something of a layer that can be filled.

@@ -5,11 +5,13 @@
 #![forbid(unsafe_code)]
 
 mod absence;
+mod argv;
 mod caching;
 mod commands;
 pub mod criterion;
 mod dm;
 mod figures;
+mod key;
 mod kind;
 mod layer;
 mod linear;
@@ -34,15 +36,18 @@ pub use absence::is_absent;
 pub use figures::{
     ALLOCATED, Ends, FigureFacts, ROUND_END, SETTLED, STAGE_END, STAGE_SETTLED, STAGE_START, Window,
 };
+pub use key::Key;
 pub use kind::{
-    Absence, ActionKind, Chart, Fills, Headline, Input, Key, Kind, Needs, Parser, Series, State,
-    Threads, Wants, Way,
+    Absence, ActionKind, Chart, Fills, Headline, Input, Kind, Needs, Parser, Series, State, Threads,
+    Wants, Way,
 };
 pub use layer::{Acted, Allocate, Layer, Offer, Place, Raised, fresh, on_device};
-pub use objects::{Fact, FactSource, Objects, facts, objects};
-pub use parse::{ABSENT, ParseError, Parsed, parse};
+pub use objects::{Fact, FactSource, Objects};
+pub use parse::{ABSENT, ParseError, Parsed};
 pub use planned::{Does, Order, PlannedLoad, PlannedOperation, PlannedStage};
-pub use registry::{bring, headline_words, is_headline, kind, kinds, metric, metrics};
+pub use registry::{
+    bring, facts, headline_words, is_headline, kind, kinds, metric, metrics, objects, parse,
+};
 pub use rule::{
     Bar, Check, LayerRule, Noticed, PlannedFacts, Rule, RuleFacts, Span, Stretch, Threshold, figure,
 };

@@ -1,7 +1,4 @@
-//! What layers' tools make that outlives a run which was killed, and which facts of a machine matter to layers: asked of all kinds
-//! at once, so that whoever cleans up or describes a machine needs to know no layer.
-
-use crate::kinds;
+//! What layers' tools make that outlives a run which was killed, and which facts of a machine matter to layers.
 
 /// A sort of named objects that a layer's tools make. Those of a run carry its tag in their name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,47 +43,4 @@ pub enum FactSource {
         /// A file without which the command has nothing to say.
         needs: &'static str,
     },
-}
-
-/// The objects of all kinds of layers, each sort once.
-pub fn objects() -> Vec<&'static Objects> {
-    once(kinds().iter().flat_map(|kind| kind.objects))
-}
-
-/// The facts that all kinds of layers name, each once.
-pub fn facts() -> Vec<&'static Fact> {
-    once(kinds().iter().flat_map(|kind| kind.facts))
-}
-
-fn once<T: PartialEq>(all: impl Iterator<Item = &'static T>) -> Vec<&'static T> {
-    let mut once: Vec<&T> = Vec::new();
-    for one in all {
-        if !once.contains(&one) {
-            once.push(one);
-        }
-    }
-    once
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn layers_that_share_a_tool_share_its_objects_and_facts() {
-        let called: Vec<_> = objects().iter().map(|objects| objects.called).collect();
-        assert_eq!(called, ["volume group"]);
-        let named: Vec<_> = facts().iter().map(|fact| fact.name).collect();
-        assert_eq!(named.iter().filter(|name| **name == "lvm").count(), 1);
-        assert!(named.contains(&"dm_vdo_module"));
-    }
-
-    #[test]
-    fn every_command_about_objects_starts_their_program() {
-        for objects in objects() {
-            for argv in [objects.list, objects.remove, objects.devices] {
-                assert_eq!(argv.first(), Some(&objects.program()), "{}", objects.called);
-            }
-        }
-    }
 }

@@ -1,10 +1,8 @@
-//! Texts become fields: the parsers by id, so that a plan can name them and travel.
+//! What a parser makes of a text, and why it could not.
 
 use std::collections::BTreeMap;
 
 use results::model::Fields;
-
-use crate::{kinds, machine};
 
 /// What a text says.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -41,14 +39,4 @@ impl ParseError {
     pub(crate) fn form(parser: &'static str, what: &'static str, near: &str) -> Self {
         Self::Form { parser, what, near: near.trim().chars().take(60).collect() }
     }
-}
-
-/// Reads `text` with the parser called `parser`.
-///
-/// # Errors
-/// When there is no such parser, or the text is not what it reads.
-pub fn parse(parser: &str, text: &str) -> Result<Parsed, ParseError> {
-    let of_layers = kinds().iter().flat_map(|kind| kind.parsers);
-    let found = machine::PARSERS.iter().chain(of_layers).find(|known| known.id == parser);
-    found.map_or_else(|| Err(ParseError::Unknown(parser.to_owned())), |known| (known.read)(text))
 }

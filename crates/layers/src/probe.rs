@@ -108,7 +108,7 @@ impl Source {
             Self::DmMessage { node, message } => format!("dmsetup message {node} 0 {message}"),
             Self::DmStatus { node } => format!("dmsetup status {node}"),
             Self::DmTable { node } => format!("dmsetup table {node}"),
-            Self::Command { argv } => crate::step::show_argv(argv),
+            Self::Command { argv } => crate::argv::show_argv(argv),
             Self::Directory { path } => format!("{path}/*"),
             Self::Trace { instance, event } => {
                 format!("count of {event} in tracefs, instance {instance}")

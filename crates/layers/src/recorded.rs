@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use results::model::AskedContent;
 
-use crate::kind::Kind;
+use crate::argv::show_argv;
 use crate::layer::Raised;
 use crate::probe::Source;
-use crate::step::{Action, Step, show_argv};
+use crate::step::{Action, Step};
 use crate::twin::{Twin, TwinAnswer, Writes};
 
 /// What stands between two recorded texts of one source in a file.
@@ -16,7 +16,8 @@ const NEXT: &str = "\n---\n";
 
 /// A layer that answers as planned and as recorded.
 pub(crate) struct Recorded {
-    kind: &'static Kind,
+    /// What a real layer printed, by the parser that reads it.
+    texts: &'static [(&'static str, &'static str)],
     raised: Raised,
     /// Positions of the steps that began and were not undone.
     made: Vec<usize>,
@@ -25,8 +26,8 @@ pub(crate) struct Recorded {
 }
 
 impl Recorded {
-    pub(crate) fn new(kind: &'static Kind, raised: Raised) -> Self {
-        Self { kind, raised, made: Vec::new(), reads: BTreeMap::new() }
+    pub(crate) fn new(texts: &'static [(&'static str, &'static str)], raised: Raised) -> Self {
+        Self { texts, raised, made: Vec::new(), reads: BTreeMap::new() }
     }
 
     fn steps(&self) -> impl Iterator<Item = &Step> {
@@ -74,7 +75,7 @@ impl Twin for Recorded {
 
     fn read(&mut self, source: &Source) -> Option<String> {
         let parser = self.parser_of(source)?;
-        let (id, text) = self.kind.recorded.iter().find(|(id, _)| *id == parser)?;
+        let (id, text) = self.texts.iter().find(|(id, _)| *id == parser)?;
         let read = self.reads.entry(id).or_default();
         let texts: Vec<&str> = text.split(NEXT).collect();
         let now = texts.get(*read).or(texts.last()).map(|text| (*text).to_owned());
@@ -130,7 +131,7 @@ mod tests {
             let at = Place { name: kind.name, run_tag: "00000001", inputs: &inputs };
             let layer = (kind.parse)(&toml::Table::new()).unwrap();
             let raised = layer.raise(&at).unwrap();
-            let mut twin = Recorded::new(kind, raised.clone());
+            let mut twin = Recorded::new(kind.recorded, raised.clone());
             for step in &raised.up {
                 match &step.action {
                     Action::Command { argv, .. } => {

@@ -1,10 +1,13 @@
-//! Every kind of layer, one line each, and the catalogue of all metrics.
+//! Every kind of layer, one line each, and what is asked of all of them at once: metrics, parsers by id (so that a plan can name
+//! them and travel), objects that outlive a run, facts of a machine. So nobody else needs to know a layer.
 
 use std::sync::OnceLock;
 
 use units::Metric;
 
 use crate::kind::{Headline, Kind};
+use crate::objects::{Fact, Objects};
+use crate::parse::{ParseError, Parsed};
 use crate::{commands, linear, loads, lvmcache, machine, vdo, xfs};
 
 /// The kinds that Fathom brings.
@@ -51,6 +54,36 @@ fn headlines() -> impl Iterator<Item = Headline> {
 /// The metric with this id.
 pub fn metric(id: &str) -> Option<&'static Metric> {
     metrics().find(|metric| metric.id == id)
+}
+
+/// Reads `text` with the parser called `parser`.
+///
+/// # Errors
+/// When there is no such parser, or the text is not what it reads.
+pub fn parse(parser: &str, text: &str) -> Result<Parsed, ParseError> {
+    let of_layers = kinds().iter().flat_map(|kind| kind.parsers);
+    let found = machine::PARSERS.iter().chain(of_layers).find(|known| known.id == parser);
+    found.map_or_else(|| Err(ParseError::Unknown(parser.to_owned())), |known| (known.read)(text))
+}
+
+/// The objects of all kinds of layers, each sort once.
+pub fn objects() -> Vec<&'static Objects> {
+    once(kinds().iter().flat_map(|kind| kind.objects))
+}
+
+/// The facts that all kinds of layers name, each once.
+pub fn facts() -> Vec<&'static Fact> {
+    once(kinds().iter().flat_map(|kind| kind.facts))
+}
+
+fn once<T: PartialEq>(all: impl Iterator<Item = &'static T>) -> Vec<&'static T> {
+    let mut once: Vec<&T> = Vec::new();
+    for one in all {
+        if !once.contains(&one) {
+            once.push(one);
+        }
+    }
+    once
 }
 
 #[cfg(test)]
@@ -166,6 +199,24 @@ mod tests {
             let mut keys: Vec<_> = kind.keys.iter().map(|k| k.name.to_owned()).collect();
             keys.sort();
             assert_eq!(shown, keys, "{}", kind.name);
+        }
+    }
+
+    #[test]
+    fn layers_that_share_a_tool_share_its_objects_and_facts() {
+        let called: Vec<_> = objects().iter().map(|objects| objects.called).collect();
+        assert_eq!(called, ["volume group"]);
+        let named: Vec<_> = facts().iter().map(|fact| fact.name).collect();
+        assert_eq!(named.iter().filter(|name| **name == "lvm").count(), 1);
+        assert!(named.contains(&"dm_vdo_module"));
+    }
+
+    #[test]
+    fn every_command_about_objects_starts_their_program() {
+        for objects in objects() {
+            for argv in [objects.list, objects.remove, objects.devices] {
+                assert_eq!(argv.first(), Some(&objects.program()), "{}", objects.called);
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use toml::{Table, Value};
 use units::Bytes;
 
-use crate::kind::Key;
+use crate::key::Key;
 
 /// A setting that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::argv::show_argv;
 use crate::probe::Source;
 
 /// One step, with what undoes it.
@@ -219,19 +220,4 @@ impl std::fmt::Display for Condition {
             Self::AtMost { field, other } => write!(f, "{field} is no more than {other}"),
         }
     }
-}
-
-/// `argv` as it would be typed into a shell.
-pub fn show_argv(argv: &[String]) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=,{}%+@".contains(c);
-    argv.iter()
-        .map(|word| {
-            if !word.is_empty() && word.chars().all(plain) {
-                word.clone()
-            } else {
-                format!("'{}'", word.replace('\'', r"'\''"))
-            }
-        })
-        .collect::<Vec<_>>()
-        .join(" ")
 }

@@ -8,9 +8,10 @@ use results::model::LayerFigures;
 use toml::Table;
 use units::Bytes;
 
-use crate::kind::{Key, Kind, Needs, ON_ONE_DEVICE, Threads};
+use crate::key::Key;
+use crate::kind::{Kind, Needs, ON_ONE_DEVICE, Threads};
 use crate::layer::{Layer, Offer, Place, Raised};
-use crate::lvm::{self, Group};
+use crate::lvm::{self, Group, GroupTwin};
 use crate::probe::NamedDevice;
 use crate::settings::{SettingError, Settings, size_text};
 use crate::step::Step;
@@ -119,7 +120,7 @@ impl Layer for Linear {
     }
 
     fn twin(&self, at: &Place) -> Option<Box<dyn Twin>> {
-        Some(Box::new(twin::LinearTwin::new(Group::of(at, &["data"]))))
+        Some(Box::new(twin::LinearTwin::new(GroupTwin::new(Group::of(at, &["data"]), &[VOLUME]))))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use results::model::AskedContent;
 
-use crate::lvm::{Group, GroupTwin};
+use crate::lvm::GroupTwin;
 use crate::probe::Source;
 use crate::twin::{Twin, TwinAnswer, Writes};
 
@@ -10,8 +10,8 @@ use crate::twin::{Twin, TwinAnswer, Writes};
 pub(super) struct LinearTwin(GroupTwin);
 
 impl LinearTwin {
-    pub(super) fn new(group: Group) -> Self {
-        Self(GroupTwin::new(group, &[super::VOLUME]))
+    pub(super) fn new(group: GroupTwin) -> Self {
+        Self(group)
     }
 }
 

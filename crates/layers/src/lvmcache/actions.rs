@@ -1,7 +1,8 @@
 //! What a cached volume can do while it stands.
 
+use super::names::{CACHE, ORIGIN, VOLUME};
+use super::raise;
 use super::setup::Setup;
-use super::{CACHE, ORIGIN, VOLUME, raise};
 use crate::kind::ActionKind;
 use crate::layer::{Acted, Place};
 use crate::lvm::Group;

@@ -3,6 +3,8 @@
 mod actions;
 mod catalogue;
 mod figures;
+mod layer;
+mod names;
 mod parsers;
 mod raise;
 mod rules;
@@ -11,20 +13,10 @@ mod setup;
 use crate::kind::{Fills, Headline, Kind, Needs, Parser, Threads, Wants, needed};
 use crate::{lvm, machine};
 
-/// Parser of a dm-cache status line: counts of hits, misses, promotions, demotions, used and dirty blocks.
-pub(crate) const STATUS: &str = "cache.status";
-
-/// The input with the data.
-const ORIGIN: &str = "origin";
-/// The input with the cache.
-const CACHE: &str = "cache";
-/// Name of the cached volume in its group.
-const VOLUME: &str = "main";
-/// Name of the volume with the cached blocks and their metadata.
-const FAST: &str = "fast";
+use names::{CACHE, NAME, ORIGIN, STATUS};
 
 pub(crate) const KIND: Kind = Kind {
-    name: "lvmcache",
+    name: NAME,
     about: "A volume on a slow device with its hot blocks on a fast one: dm-cache, made by lvm2.",
     inputs: &[
         needed(ORIGIN, Wants::Block, "the slow device, which holds all data"),

@@ -1,6 +1,6 @@
 //! What dm-cache says of itself, read.
 
-use super::STATUS;
+use super::names::STATUS;
 use crate::{ParseError, Parsed};
 
 /// Fields of the status line after the word `cache`, in their order (the kernel's admin-guide/device-mapper/cache).

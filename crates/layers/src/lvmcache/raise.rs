@@ -1,7 +1,7 @@
 //! The steps that raise a cached volume, and what is sampled of it.
 
+use super::names::{CACHE, FAST, ORIGIN, STATUS, VOLUME};
 use super::setup::Setup;
-use super::{CACHE, FAST, ORIGIN, STATUS, VOLUME};
 use crate::layer::{Offer, Place, Raised};
 use crate::lvm::{self, Group};
 use crate::machine;

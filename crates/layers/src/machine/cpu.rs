@@ -1,6 +1,6 @@
 //! CPU time of the whole machine, from the first line of `/proc/stat`.
 
-use super::{CPU, TICK_S};
+use super::ids::{CPU, TICK_S};
 use crate::{ParseError, Parsed};
 
 /// Names of the columns after `cpu`, in their order (proc(5)).

@@ -1,6 +1,6 @@
 //! What block devices did, from lines `name fields of /proc/diskstats`.
 
-use super::DISKSTATS;
+use super::ids::DISKSTATS;
 use crate::{ParseError, Parsed};
 
 /// Names and factors of the columns after the device's name (the kernel's admin-guide/iostats). Sectors are

@@ -4,6 +4,7 @@
 mod cpu;
 mod diskstats;
 mod figures;
+mod ids;
 mod table;
 mod threads;
 mod trace;
@@ -11,6 +12,8 @@ mod twin;
 
 pub use figures::device_figures;
 pub(crate) use figures::metrics;
+pub use ids::TRACE;
+pub(crate) use ids::{CPU, DISKSTATS, TABLE, THREADS};
 pub use twin::MachineTwin;
 
 use crate::kind::Parser;
@@ -24,18 +27,6 @@ pub(crate) static PARSERS: &[Parser] = &[
     Parser { id: CPU, read: cpu::parse_cpu },
     Parser { id: TRACE, read: trace::parse_trace },
 ];
-
-/// Parser of a device-mapper table line: text `table`.
-pub(crate) const TABLE: &str = "dm.table";
-/// Parser of the answer of [`Source::Threads`]: CPU seconds by thread name.
-pub(crate) const THREADS: &str = "machine.threads";
-/// Parser of the answer of [`Source::Diskstats`]: `name.reads`, `name.written_bytes`, ...
-pub(crate) const DISKSTATS: &str = "machine.diskstats";
-/// Parser of `/proc/stat`: CPU seconds of the whole machine by what it did.
-pub(crate) const CPU: &str = "machine.cpu";
-
-/// Parser of the answer of [`Source::Trace`]: `events`.
-pub const TRACE: &str = "machine.trace";
 
 /// The probes of the machine for a stack with these block devices.
 pub fn probes(nodes: &[NamedDevice]) -> Vec<Probe> {
@@ -56,6 +47,3 @@ pub fn probes(nodes: &[NamedDevice]) -> Vec<Probe> {
         },
     ]
 }
-
-/// Seconds in one clock tick of `/proc`: `USER_HZ`, which is 100 on every platform that has these layers.
-pub(crate) const TICK_S: f64 = 0.01;

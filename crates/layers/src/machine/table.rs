@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::TABLE;
+use super::ids::TABLE;
 use crate::{ParseError, Parsed};
 
 /// The whole table as text `table`.

@@ -1,6 +1,6 @@
 //! CPU time of kernel threads, from lines `tid comm utime stime`.
 
-use super::{THREADS, TICK_S};
+use super::ids::{THREADS, TICK_S};
 use crate::{ParseError, Parsed};
 
 /// CPU seconds (user and system) by thread name without its prefix (`journalQ` of `vdo3:journalQ`); threads

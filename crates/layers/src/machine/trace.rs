@@ -1,6 +1,6 @@
 //! How often an event of the kernel occurred: `events N`, or `absent: WHY`.
 
-use super::TRACE;
+use super::ids::TRACE;
 use crate::{ABSENT, ParseError, Parsed};
 
 /// The number `events`; where it is not known, `None` with the reason under [`ABSENT`].

@@ -2,10 +2,12 @@
 
 use toml::Table;
 
+use super::names::{STATUS, TAIL};
 use super::setup::Setup;
 use super::volume::Volume;
-use super::{STATUS, TAIL, keys, raise, validity};
-use crate::kind::{ActionKind, Key};
+use super::{keys, raise, validity};
+use crate::key::Key;
+use crate::kind::ActionKind;
 use crate::layer::{Acted, Place};
 use crate::probe::Source;
 use crate::settings::SettingError;

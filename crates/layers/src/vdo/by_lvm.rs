@@ -1,17 +1,14 @@
 //! A volume made and changed by lvm2.
 
+use super::geometry;
+use super::names::{DATA, LVM_DATA_NODE, LVM_POOL_NODE, VOLUME};
 use super::setup::Setup;
 use super::volume::Volume;
-use super::{DATA, VOLUME, geometry};
 use crate::lvm::{self, Group};
 use crate::step::Step;
 
 /// Name of the pool in its group.
 const POOL: &str = "pool";
-/// Node of the vdo target itself.
-pub(super) const POOL_NODE: &str = "pool-vpool";
-/// Node of the pool's data device.
-pub(super) const DATA_NODE: &str = "pool_vdata";
 
 /// The volume group of a volume.
 pub(super) fn group(volume: &Volume) -> Group {
@@ -42,7 +39,7 @@ pub(super) fn make(volume: &Volume) -> Vec<Step> {
         &settings,
         &pool,
     ];
-    let nodes = [VOLUME, POOL_NODE, DATA_NODE];
+    let nodes = [VOLUME, LVM_POOL_NODE, LVM_DATA_NODE];
     let mut steps = group.up();
     steps.push(group.create("make the VDO pool and its volume", &arguments, POOL, &nodes));
     steps

@@ -1,13 +1,11 @@
 //! A volume made by `vdoformat` and a table of device-mapper: all that dm-vdo takes, not only what lvm offers of it.
 
+use super::geometry;
+use super::names::{DATA, TABLE_DATA_NODE, TAIL, VOLUME};
 use super::volume::Volume;
-use super::{DATA, TAIL, VOLUME, geometry};
 use crate::dm::{self, SECTOR};
 use crate::settings::on_off;
 use crate::step::{Action, Step};
-
-/// Node under the volume: what it takes of its device, and the tail after it.
-pub(super) const DATA_NODE: &str = "data";
 
 /// Steps that join what is below, format it, and start the volume.
 pub(super) fn make(volume: &Volume) -> Vec<Step> {
@@ -16,7 +14,7 @@ pub(super) fn make(volume: &Volume) -> Vec<Step> {
         _ => "join the device and the tail",
     };
     vec![
-        dm::create(about, &volume.node(DATA_NODE), &below(volume)),
+        dm::create(about, &volume.node(TABLE_DATA_NODE), &below(volume)),
         format(volume),
         dm::create("start the VDO volume", &volume.node(VOLUME), &table(volume)),
     ]
@@ -50,7 +48,7 @@ pub(super) fn restart(volume: &Volume) -> [Step; 2] {
 /// Steps that take the volume down without its last words, as a power cut does, and bring it up again: its device fails while it goes
 /// down, so that nothing it still has to say is stored.
 pub(super) fn crash(volume: &Volume) -> Vec<Step> {
-    let data = volume.node(DATA_NODE);
+    let data = volume.node(TABLE_DATA_NODE);
     let sectors = volume.setup.pool_bytes(volume.at) / SECTOR;
     let [down, up] = restart(volume);
     let mut steps = dm::reload("let the device fail", &data, &dm::error(sectors));
@@ -66,7 +64,7 @@ pub(super) fn grow(volume: &Volume, physical: bool) -> Vec<Step> {
     let mut steps = Vec::new();
     if physical {
         let about = "map more of the device";
-        steps.extend(dm::reload(about, &volume.node(DATA_NODE), &below(volume)));
+        steps.extend(dm::reload(about, &volume.node(TABLE_DATA_NODE), &below(volume)));
     }
     steps.extend(dm::reload("make the volume larger", &volume.node(VOLUME), &table(volume)));
     steps
@@ -86,7 +84,7 @@ fn below(volume: &Volume) -> String {
 
 /// A step that formats the pool; its undo wipes the signature.
 fn format(volume: &Volume) -> Step {
-    let (setup, pool) = (volume.setup, dm::path(&volume.node(DATA_NODE)));
+    let (setup, pool) = (volume.setup, dm::path(&volume.node(TABLE_DATA_NODE)));
     let mut argv = vec![
         "vdoformat".to_owned(),
         "--force".to_owned(),
@@ -112,7 +110,7 @@ fn table(volume: &Volume) -> String {
     let sectors = s.volume_bytes(at) / SECTOR;
     let blocks = s.pool_bytes(at) / geometry::BLOCK;
     let (cache, discard) = (s.block_map_cache / geometry::BLOCK, s.max_discard / geometry::BLOCK);
-    let pool = dm::path(&volume.node(DATA_NODE));
+    let pool = dm::path(&volume.node(TABLE_DATA_NODE));
     let sizes = format!("{blocks} {} {cache} {}", s.minimum_io_size, s.block_map_period);
     let switches =
         format!("deduplication {} compression {}", on_off(s.dedupe), on_off(s.compression));

@@ -1,6 +1,6 @@
 //! The settings of a VDO volume. Names are lvm's without its prefixes; sizes are sizes, not megabytes.
 
-use crate::kind::Key;
+use crate::key::Key;
 
 const fn key(
     name: &'static str,

@@ -8,6 +8,8 @@ mod charts;
 mod figures;
 mod geometry;
 mod keys;
+mod layer;
+mod names;
 mod parsers;
 mod raise;
 mod rules;
@@ -17,30 +19,17 @@ mod texts;
 mod threads;
 mod twin;
 mod validity;
+mod via;
 mod volume;
 
 use crate::kind::{Fills, Headline, Input, Kind, Needs, Parser, Threads, Wants, needed};
 use crate::lvm;
 use crate::objects::{Fact, FactSource};
 
-/// Parser of the statistics message: every field, nested names joined with dots.
-pub(crate) const STATS: &str = "vdo.stats";
-/// Parser of the status line: texts `mode`, `recovery`, `index`, `compression`; numbers `used_blocks`, `total_blocks`.
-pub(crate) const STATUS: &str = "vdo.status";
-/// Parser of the configuration message: every field as text.
-pub(crate) const CONFIG: &str = "vdo.config";
-/// Parser of the statistics message that gives the instance's number only, as text `instance`.
-pub(crate) const INSTANCE: &str = "vdo.instance";
-
-/// The input that holds data and metadata.
-const DATA: &str = "data";
-/// The input that holds the end of the pool.
-const TAIL: &str = "tail";
-/// What the volume is called after the layer's own name, whichever way it is made.
-const VOLUME: &str = "volume";
+use names::{CONFIG, DATA, INSTANCE, NAME, STATS, STATUS, TAIL};
 
 pub(crate) const KIND: Kind = Kind {
-    name: "vdo",
+    name: NAME,
     about: "A volume that deduplicates and compresses 4 KiB blocks: dm-vdo, made by lvm2 or from a table.",
     inputs: &[
         needed(DATA, Wants::Block, "the device that holds data and metadata"),

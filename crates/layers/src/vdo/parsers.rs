@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::names::{CONFIG, INSTANCE, STATS, STATUS};
 use super::texts::{self, Leaf};
-use super::{CONFIG, INSTANCE, STATS, STATUS};
 use crate::{ParseError, Parsed};
 
 fn leaves(parser: &'static str, text: &str) -> Result<Vec<Leaf>, ParseError> {

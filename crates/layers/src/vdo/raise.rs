@@ -1,7 +1,8 @@
 //! A volume raised on paper: its steps, what is waited for, what is sampled.
 
+use super::geometry;
+use super::names::{CONFIG, INSTANCE, STATS, STATUS};
 use super::volume::Volume;
-use super::{CONFIG, INSTANCE, STATS, STATUS, geometry};
 use crate::layer::{Allocate, Offer, Raised};
 use crate::machine;
 use crate::probe::{Probe, Reading, Source};

@@ -6,6 +6,7 @@ mod before;
 mod content;
 mod device;
 mod discards;
+mod figures;
 mod map;
 mod space;
 #[cfg(test)]
@@ -13,12 +14,7 @@ mod tests;
 mod threads;
 mod writes;
 
-use std::collections::BTreeMap;
-
-use units::Bytes;
-
-use super::geometry::BLOCK;
-use crate::rule::{LayerRule, RuleFacts, Span, Stretch};
+use crate::rule::LayerRule;
 
 /// Every rule: those that look at plans, those about meaning, then bottlenecks.
 pub(super) const RULES: &[LayerRule] = &[
@@ -61,22 +57,3 @@ pub(super) const RULES: &[LayerRule] = &[
     writes::PARTIAL,
     discards::JOURNAL,
 ];
-
-/// Pages of the block map that one MiB of cache holds.
-const PAGES_OF_A_MIB: u64 = (1 << 20) / BLOCK;
-
-/// A setting that is a size, bytes.
-fn size(settings: &BTreeMap<String, String>, key: &str) -> Option<u64> {
-    Some(settings.get(key)?.parse::<Bytes>().ok()?.0)
-}
-
-/// What the volume said of itself at the edges of a stage.
-fn stats<'a>(facts: &RuleFacts<'a>, stage: &Stretch<'a>) -> Option<Span<'a>> {
-    stage.span(&format!("{}.stats", facts.layer))
-}
-
-/// The block map cache that holds so many leaves, in whole MiB as it is written: lvm takes none below 128 MiB, a table none below 16.
-fn cache_for(leaves: u64, settings: &BTreeMap<String, String>) -> String {
-    let table = settings.get("via").is_some_and(|via| via == "table");
-    format!("{}M", leaves.div_ceil(PAGES_OF_A_MIB).max(if table { 16 } else { 128 }))
-}

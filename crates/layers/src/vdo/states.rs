@@ -2,8 +2,9 @@
 
 use results::model::{Criterion, Must};
 
+use super::geometry;
+use super::names::DATA;
 use super::setup::Setup;
-use super::{DATA, geometry};
 use crate::kind::{State, Way};
 use crate::layer::Place;
 

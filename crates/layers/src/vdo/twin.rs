@@ -4,10 +4,11 @@ mod words;
 
 use results::model::AskedContent;
 
+use super::by_lvm;
 use super::geometry::{self, BLOCK, PACKED_BYTES, PACKED_SLOTS};
+use super::names::{LVM_DATA_NODE, LVM_POOL_NODE, TABLE_DATA_NODE, VOLUME};
 use super::setup::{Setup, Via};
 use super::volume::Volume;
-use super::{VOLUME, by_lvm, by_table};
 use crate::dm::{self, NodesTwin};
 use crate::layer::Place;
 use crate::lvm::GroupTwin;
@@ -52,11 +53,11 @@ impl Made {
     fn of(volume: &Volume) -> Self {
         match volume.setup.via {
             Via::Lvm => {
-                let nodes = [VOLUME, by_lvm::POOL_NODE, by_lvm::DATA_NODE];
+                let nodes = [VOLUME, LVM_POOL_NODE, LVM_DATA_NODE];
                 Self::ByLvm(GroupTwin::new(by_lvm::group(volume), &nodes))
             }
             Via::Table => {
-                let [top, pool] = [VOLUME, by_table::DATA_NODE].map(|what| volume.node(what));
+                let [top, pool] = [VOLUME, TABLE_DATA_NODE].map(|what| volume.node(what));
                 let nodes = NodesTwin::new(vec![top.clone(), pool.clone()]);
                 Self::ByTable { nodes, volume: top, pool: dm::path(&pool) }
             }

@@ -3,8 +3,9 @@
 
 use units::Bytes;
 
+use super::geometry;
+use super::names::{DATA, TAIL};
 use super::setup::{Setup, Via};
-use super::{DATA, TAIL, geometry};
 use crate::layer::Place;
 use crate::lvm;
 use crate::settings::{SettingError, size_text};

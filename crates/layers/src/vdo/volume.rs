@@ -1,7 +1,7 @@
-//! A volume at its place in a stack: the names of its nodes, what makes it and what changes it, whichever way that goes.
+//! A volume at its place in a stack: the names of its nodes, what it says, and waits for it.
 
+use super::names::{LVM_DATA_NODE, LVM_POOL_NODE, STATUS, TABLE_DATA_NODE, VOLUME};
 use super::setup::{Setup, Via};
-use super::{STATUS, VOLUME, by_lvm, by_table};
 use crate::dm;
 use crate::layer::Place;
 use crate::probe::{NamedDevice, Source};
@@ -28,7 +28,7 @@ impl Volume<'_> {
     /// The node of the vdo target itself: it answers messages.
     pub(super) fn target(&self) -> String {
         self.node(match self.setup.via {
-            Via::Lvm => by_lvm::POOL_NODE,
+            Via::Lvm => LVM_POOL_NODE,
             Via::Table => VOLUME,
         })
     }
@@ -41,54 +41,10 @@ impl Volume<'_> {
         match self.setup.via {
             Via::Lvm => vec![
                 volume,
-                device(format!("{name}-pool"), by_lvm::POOL_NODE),
-                device(format!("{name}-data"), by_lvm::DATA_NODE),
+                device(format!("{name}-pool"), LVM_POOL_NODE),
+                device(format!("{name}-data"), LVM_DATA_NODE),
             ],
-            Via::Table => vec![volume, device(format!("{name}-data"), by_table::DATA_NODE)],
-        }
-    }
-
-    /// Steps that make it.
-    pub(super) fn make(&self) -> Vec<Step> {
-        match self.setup.via {
-            Via::Lvm => by_lvm::make(self),
-            Via::Table => by_table::make(self),
-        }
-    }
-
-    /// Steps that bring the running volume to the setting `key`; `None` for what cannot change while it runs.
-    pub(super) fn change(&self, key: &str) -> Option<Vec<Step>> {
-        let mut steps = match self.setup.via {
-            Via::Lvm => by_lvm::change(self, key)?,
-            Via::Table => by_table::change(self, key)?,
-        };
-        if key == "dedupe" {
-            steps.extend(self.ready());
-        }
-        Some(steps)
-    }
-
-    /// Steps that take it down and bring it up again; `changed` when it has other settings then.
-    pub(super) fn restart(&self, changed: bool) -> Vec<Step> {
-        match self.setup.via {
-            Via::Lvm => by_lvm::restart(self, changed),
-            Via::Table => by_table::restart(self).into(),
-        }
-    }
-
-    /// Steps that make the running volume, or the pool below it, as large as they are set.
-    pub(super) fn grow(&self, logical: bool, physical: bool) -> Vec<Step> {
-        match self.setup.via {
-            Via::Lvm => by_lvm::grow(self, logical, physical),
-            Via::Table => by_table::grow(self, physical),
-        }
-    }
-
-    /// Steps that let it crash and come up again; `None` for lvm, which keeps the device of its pool to itself.
-    pub(super) fn crash(&self) -> Option<Vec<Step>> {
-        match self.setup.via {
-            Via::Lvm => None,
-            Via::Table => Some(by_table::crash(self)),
+            Via::Table => vec![volume, device(format!("{name}-data"), TABLE_DATA_NODE)],
         }
     }
 

@@ -7,7 +7,8 @@ use toml::Table;
 use units::{Basis, Better, Bytes, Metric, Test, Unit};
 
 use crate::figures::{FigureFacts, ratio};
-use crate::kind::{ActionKind, Fills, Key, Kind, Needs, ON_ONE_DEVICE, Parser, Threads};
+use crate::key::Key;
+use crate::kind::{ActionKind, Fills, Kind, Needs, ON_ONE_DEVICE, Parser, Threads};
 use crate::layer::{Acted, Layer, Offer, Place, Raised};
 use crate::probe::{Probe, Reading, Source};
 use crate::settings::{SettingError, Settings, on_off};

@@ -5,7 +5,7 @@ use results::model::Severity;
 use units::{Bytes, Unit};
 
 use super::super::geometry::{self, BLOCK};
-use super::{size, stats};
+use super::figures::{size, stats};
 use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts, Stretch, Threshold, figure};
 
 pub(super) const TABLE_NOT_AS_ASKED: LayerRule = LayerRule {

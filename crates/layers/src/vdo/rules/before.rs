@@ -4,8 +4,8 @@ use results::model::Severity;
 use units::Unit;
 
 use super::super::geometry::{BLOCK, MAP_ENTRIES};
+use super::figures::{PAGES_OF_A_MIB, cache_for, size};
 use super::writes::{POOL, WRITES_TO_WRAP};
-use super::{PAGES_OF_A_MIB, cache_for, size};
 use crate::planned::{Does, Order, PlannedLoad, PlannedStage};
 use crate::rule::{Bar, Check, LayerRule, Noticed, PlannedFacts, Threshold, figure};
 

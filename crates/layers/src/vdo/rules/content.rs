@@ -4,7 +4,7 @@ use results::model::Severity;
 use units::Unit;
 
 use super::super::geometry::{PACKED_BYTES, PACKED_SLOTS};
-use super::stats;
+use super::figures::stats;
 use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts, Stretch, Threshold, figure};
 
 pub(super) const NOT_PACKABLE: LayerRule = LayerRule {

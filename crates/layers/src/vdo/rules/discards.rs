@@ -4,7 +4,7 @@ use results::model::LoadSummary;
 use units::Unit;
 
 use super::super::geometry::BLOCK;
-use super::stats;
+use super::figures::stats;
 use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts, Stretch, Threshold, figure};
 
 /// Blocks that the discards of a load covered; `None` where it had none.

@@ -4,7 +4,7 @@ use results::model::Severity;
 use units::Unit;
 
 use super::super::geometry::{BLOCK, MAP_ENTRIES};
-use super::{cache_for, stats};
+use super::figures::{cache_for, stats};
 use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts, Stretch, Threshold, figure};
 
 pub(super) const UNALLOCATED: LayerRule = LayerRule {

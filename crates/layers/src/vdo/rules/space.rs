@@ -3,7 +3,7 @@
 use results::model::Severity;
 use units::Unit;
 
-use super::stats;
+use super::figures::stats;
 use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts, Span, Stretch, Threshold, figure};
 
 pub(super) const OUT_OF_SPACE: LayerRule = LayerRule {

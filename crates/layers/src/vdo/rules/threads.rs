@@ -4,7 +4,7 @@ use units::Unit;
 
 use super::super::keys::KEYS;
 use super::super::threads::{BUSY_PERCENT, IDLE_PERCENT, is_of};
-use super::{size, stats};
+use super::figures::{size, stats};
 use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts, Span, Stretch, Threshold, figure};
 
 /// Threads that can be multiplied, by the start of their names, with their setting.

@@ -3,7 +3,7 @@
 use results::model::{SampleRow, Severity};
 use units::Unit;
 
-use super::stats;
+use super::figures::stats;
 use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts, Span, Stretch, Threshold, figure};
 
 /// Flushes that came in, and writes with FUA. Flushes without data (`emptyFlush`) are among the flushes.

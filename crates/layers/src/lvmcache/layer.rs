@@ -1,0 +1,82 @@
+//! A cached volume as a layer: what it answers with.
+
+use std::collections::BTreeMap;
+
+use toml::Table;
+
+use super::setup::Setup;
+use super::{actions, raise};
+use crate::layer::{Acted, Layer, Place, Raised};
+use crate::settings::{SettingError, size_text};
+
+impl Layer for Setup {
+    fn settings(&self) -> BTreeMap<String, String> {
+        let all = || "all".to_owned();
+        let entries = [
+            ("size", self.size.map_or_else(all, size_text)),
+            ("cache_size", self.cache_size.map_or_else(all, size_text)),
+            ("chunk_size", size_text(self.chunk_size)),
+            ("mode", self.mode.clone()),
+            ("migration_threshold", self.migration_threshold.to_string()),
+        ];
+        entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+    }
+
+    fn raise(&self, at: &Place) -> Result<Raised, SettingError> {
+        self.validate(at)?;
+        Ok(raise::raise(self, at))
+    }
+
+    fn act(&self, at: &Place, action: &str, _: &Table) -> Result<Acted, SettingError> {
+        actions::act(self, at, action)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::names::{CACHE, ORIGIN};
+    use super::*;
+    use crate::layer::Offer;
+
+    const GIB: u64 = 1 << 30;
+
+    fn check(text: &str) -> Result<Raised, SettingError> {
+        let block = |device: &str, bytes| Offer::Block { device: device.into(), bytes };
+        let inputs = [
+            (ORIGIN.to_owned(), block("{device.slow}", 2 * GIB)),
+            (CACHE.to_owned(), block("{device.fast}", GIB)),
+        ];
+        let inputs = inputs.into();
+        let at = Place { name: "cache", run_tag: "0badcafe", inputs: &inputs };
+        Setup::read(&text.parse().unwrap())?.raise(&at)
+    }
+
+    #[test]
+    fn each_rule_names_its_key_its_value_and_a_remedy() {
+        for (text, key, value, remedy) in [
+            ("chunk_size = \"48k\"", "chunk_size", "48k", "multiple of 32k"),
+            ("mode = \"fast\"", "mode", "fast", "writeback"),
+            ("size = \"3G\"", "size", "3 GiB", "2044M"),
+            ("cache_size = \"2G\"", "cache_size", "2 GiB", "1020M"),
+            ("cache_size = \"4M\"", "cache_size", "4 MiB", "16M"),
+        ] {
+            let error = check(text).expect_err(text);
+            assert_eq!(error.key, key, "{text}: {error:?}");
+            assert!(error.message.contains(value), "{text}: {error:?}");
+            assert!(error.help.contains(remedy), "{text}: {error:?}");
+        }
+    }
+
+    #[test]
+    fn the_cache_stands_on_its_own_device_and_is_attached_to_the_volume() {
+        let raised = check("cache_size = \"64M\"\nmode = \"writeback\"").unwrap();
+        let shown: Vec<_> = raised.up.iter().map(|step| step.action.show()).collect();
+        assert_eq!(shown[0], "lvm pvcreate --yes {device.slow}");
+        assert_eq!(shown[1], "lvm pvcreate --yes {device.fast}");
+        assert!(shown[2].ends_with("fathom_0badcafe_cache {device.slow} {device.fast}"));
+        assert!(shown[3].contains("--name main") && shown[3].ends_with("{device.slow}"));
+        assert!(shown[4].contains("--size 67108864b") && shown[4].ends_with("{device.fast}"));
+        assert!(shown[5].contains("--type cache --cachevol fast --cachemode writeback"));
+        assert_eq!(raised.offer.path(), "/dev/mapper/fathom_0badcafe_cache-main");
+    }
+}

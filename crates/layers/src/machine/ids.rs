@@ -1,0 +1,15 @@
+//! Parsers of what is read from the machine, by id, and the unit of its CPU times.
+
+/// Parser of a device-mapper table line: text `table`.
+pub(crate) const TABLE: &str = "dm.table";
+/// Parser of the answer of [`crate::probe::Source::Threads`]: CPU seconds by thread name.
+pub(crate) const THREADS: &str = "machine.threads";
+/// Parser of the answer of [`crate::probe::Source::Diskstats`]: `name.reads`, `name.written_bytes`, ...
+pub(crate) const DISKSTATS: &str = "machine.diskstats";
+/// Parser of `/proc/stat`: CPU seconds of the whole machine by what it did.
+pub(crate) const CPU: &str = "machine.cpu";
+/// Parser of the answer of [`crate::probe::Source::Trace`]: `events`.
+pub const TRACE: &str = "machine.trace";
+
+/// Seconds in one clock tick of `/proc`: `USER_HZ`, which is 100 on every platform that has these layers.
+pub(crate) const TICK_S: f64 = 0.01;

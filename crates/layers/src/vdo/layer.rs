@@ -1,0 +1,113 @@
+//! A VDO volume as a layer: how its settings are read, and what it answers with.
+
+use std::collections::BTreeMap;
+
+use results::model::Criterion;
+use toml::Table;
+
+use super::keys::KEYS;
+use super::names::NAME;
+use super::setup::{Setup, Via};
+use super::volume::Volume;
+use super::{actions, geometry, raise, states, twin, validity};
+use crate::layer::{Acted, Layer, Place, Raised};
+use crate::settings::{SettingError, Settings, on_off, size_text};
+use crate::step::Step;
+use crate::twin::Twin;
+
+const MIB: u64 = 1 << 20;
+
+impl Setup {
+    /// Reads the settings and checks what can be checked without knowing the device.
+    pub(super) fn read(table: &Table) -> Result<Self, SettingError> {
+        let s = Settings::new(NAME, table, KEYS)?;
+        let via = match s.word("via", "lvm", &["lvm", "table"])?.as_str() {
+            "table" => Via::Table,
+            _ => Via::Lvm,
+        };
+        let setup = Self {
+            via,
+            tail_size: s.size("tail_size")?,
+            logical_size: s.size("logical_size")?,
+            physical_size: s.size("physical_size")?,
+            block_map_cache: s.size("block_map_cache")?.unwrap_or(128 * MIB),
+            dedupe: s.switch("dedupe", true)?,
+            compression: s.switch("compression", true)?,
+            ack_threads: s.number("ack_threads", 1, 0..=100)?,
+            bio_threads: s.number("bio_threads", 4, 1..=100)?,
+            bio_rotation: s.number("bio_rotation", 64, 1..=1024)?,
+            cpu_threads: s.number("cpu_threads", 2, 1..=100)?,
+            hash_zone_threads: s.number("hash_zone_threads", 1, 0..=100)?,
+            logical_threads: s.number("logical_threads", 1, 0..=60)?,
+            physical_threads: s.number("physical_threads", 1, 0..=16)?,
+            max_discard: s.size("max_discard")?.unwrap_or(geometry::BLOCK),
+            slab_size: s.size("slab_size")?.unwrap_or(2048 * MIB),
+            index_memory: s.size("index_memory")?.unwrap_or(256 * MIB),
+            sparse_index: s.switch("sparse_index", false)?,
+            minimum_io_size: s.number("minimum_io_size", 4096, 512..=4096)?,
+            block_map_period: s.number("block_map_period", 16380, 1..=16380)?,
+        };
+        validity::alone(&setup)?;
+        Ok(setup)
+    }
+}
+
+impl Layer for Setup {
+    fn settings(&self) -> BTreeMap<String, String> {
+        let via = match self.via {
+            Via::Lvm => "lvm",
+            Via::Table => "table",
+        };
+        let entries = [
+            ("via", via.to_owned()),
+            ("tail_size", size_text(self.tail_size.unwrap_or(geometry::TAIL))),
+            ("logical_size", self.logical_size.map_or("as the pool".into(), size_text)),
+            ("physical_size", self.physical_size.map_or("all".into(), size_text)),
+            ("block_map_cache", size_text(self.block_map_cache)),
+            ("dedupe", on_off(self.dedupe)),
+            ("compression", on_off(self.compression)),
+            ("ack_threads", self.ack_threads.to_string()),
+            ("bio_threads", self.bio_threads.to_string()),
+            ("bio_rotation", self.bio_rotation.to_string()),
+            ("cpu_threads", self.cpu_threads.to_string()),
+            ("hash_zone_threads", self.hash_zone_threads.to_string()),
+            ("logical_threads", self.logical_threads.to_string()),
+            ("physical_threads", self.physical_threads.to_string()),
+            ("max_discard", size_text(self.max_discard)),
+            ("slab_size", size_text(self.slab_size)),
+            ("index_memory", size_text(self.index_memory)),
+            ("sparse_index", on_off(self.sparse_index)),
+            ("minimum_io_size", self.minimum_io_size.to_string()),
+            ("block_map_period", self.block_map_period.to_string()),
+        ];
+        entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+    }
+
+    fn raise(&self, at: &Place) -> Result<Raised, SettingError> {
+        validity::on_devices(self, at)?;
+        Ok(raise::raise(&Volume { setup: self, at }))
+    }
+
+    fn change(&self, at: &Place, key: &str) -> Option<Vec<Step>> {
+        Volume { setup: self, at }.change(key)
+    }
+
+    fn changeable(&self) -> &'static [&'static str] {
+        match self.via {
+            Via::Lvm => &["dedupe", "compression"],
+            Via::Table => &["dedupe", "compression", "max_discard"],
+        }
+    }
+
+    fn act(&self, at: &Place, action: &str, keys: &Table) -> Result<Acted, SettingError> {
+        actions::act(self, at, action, keys)
+    }
+
+    fn criteria(&self, at: &Place, state: &str) -> Vec<Criterion> {
+        states::criteria(self, at, state)
+    }
+
+    fn twin(&self, at: &Place) -> Option<Box<dyn Twin>> {
+        Some(Box::new(twin::VdoTwin::new(self.clone(), at)))
+    }
+}

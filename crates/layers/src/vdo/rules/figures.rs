@@ -1,0 +1,27 @@
+//! What several rules read of a volume.
+
+use std::collections::BTreeMap;
+
+use units::Bytes;
+
+use super::super::geometry::BLOCK;
+use crate::rule::{RuleFacts, Span, Stretch};
+
+/// Pages of the block map that one MiB of cache holds.
+pub(super) const PAGES_OF_A_MIB: u64 = (1 << 20) / BLOCK;
+
+/// A setting that is a size, bytes.
+pub(super) fn size(settings: &BTreeMap<String, String>, key: &str) -> Option<u64> {
+    Some(settings.get(key)?.parse::<Bytes>().ok()?.0)
+}
+
+/// What the volume said of itself at the edges of a stage.
+pub(super) fn stats<'a>(facts: &RuleFacts<'a>, stage: &Stretch<'a>) -> Option<Span<'a>> {
+    stage.span(&format!("{}.stats", facts.layer))
+}
+
+/// The block map cache that holds so many leaves, in whole MiB as it is written: lvm takes none below 128 MiB, a table none below 16.
+pub(super) fn cache_for(leaves: u64, settings: &BTreeMap<String, String>) -> String {
+    let table = settings.get("via").is_some_and(|via| via == "table");
+    format!("{}M", leaves.div_ceil(PAGES_OF_A_MIB).max(if table { 16 } else { 128 }))
+}

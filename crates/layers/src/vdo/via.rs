@@ -1,0 +1,52 @@
+//! What makes a volume, changes it and takes it down, whichever way it is made.
+
+use super::setup::Via;
+use super::volume::Volume;
+use super::{by_lvm, by_table};
+use crate::step::Step;
+
+impl Volume<'_> {
+    /// Steps that make it.
+    pub(super) fn make(&self) -> Vec<Step> {
+        match self.setup.via {
+            Via::Lvm => by_lvm::make(self),
+            Via::Table => by_table::make(self),
+        }
+    }
+
+    /// Steps that bring the running volume to the setting `key`; `None` for what cannot change while it runs.
+    pub(super) fn change(&self, key: &str) -> Option<Vec<Step>> {
+        let mut steps = match self.setup.via {
+            Via::Lvm => by_lvm::change(self, key)?,
+            Via::Table => by_table::change(self, key)?,
+        };
+        if key == "dedupe" {
+            steps.extend(self.ready());
+        }
+        Some(steps)
+    }
+
+    /// Steps that take it down and bring it up again; `changed` when it has other settings then.
+    pub(super) fn restart(&self, changed: bool) -> Vec<Step> {
+        match self.setup.via {
+            Via::Lvm => by_lvm::restart(self, changed),
+            Via::Table => by_table::restart(self).into(),
+        }
+    }
+
+    /// Steps that make the running volume, or the pool below it, as large as they are set.
+    pub(super) fn grow(&self, logical: bool, physical: bool) -> Vec<Step> {
+        match self.setup.via {
+            Via::Lvm => by_lvm::grow(self, logical, physical),
+            Via::Table => by_table::grow(self, physical),
+        }
+    }
+
+    /// Steps that let it crash and come up again; `None` for lvm, which keeps the device of its pool to itself.
+    pub(super) fn crash(&self) -> Option<Vec<Step>> {
+        match self.setup.via {
+            Via::Lvm => None,
+            Via::Table => Some(by_table::crash(self)),
+        }
+    }
+}
