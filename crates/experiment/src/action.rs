@@ -12,7 +12,7 @@ use crate::diagnostic::{Diagnostic, nearest};
 use crate::document::{Named, Table};
 use crate::graph::Built;
 use crate::plan::Target;
-use crate::stages::Stage;
+use crate::stages::StageHead;
 use crate::targets;
 
 const ACTION: Key =
@@ -45,7 +45,7 @@ impl Act {
     /// The steps on this stack; what the layer offers from then on is noted in `stack`, and its settings in `running`.
     pub(crate) fn plan(
         &self,
-        stage: &Stage,
+        stage: &StageHead,
         stack: &mut Built,
         running: &mut Running,
     ) -> Result<(Vec<Step>, Target), Diagnostic> {

@@ -6,7 +6,7 @@ use layers::{Kind, Place};
 use crate::diagnostic::Diagnostic;
 use crate::graph::Built;
 use crate::plan::PlacedLayer;
-use crate::stages::Stage;
+use crate::stages::StageHead;
 
 /// The layers of a stack with the settings that they have by now.
 pub(crate) struct Running<'a> {
@@ -37,7 +37,7 @@ impl<'a> Running<'a> {
     }
 
     /// The steps that change what the stage sets.
-    pub(crate) fn change(&mut self, stage: &Stage) -> Result<Vec<Step>, Diagnostic> {
+    pub(crate) fn change(&mut self, stage: &StageHead) -> Result<Vec<Step>, Diagnostic> {
         let mut steps = Vec::new();
         for setting in &stage.set {
             let (path, span) = (&setting.name, setting.at.clone());

@@ -14,8 +14,8 @@ use crate::diagnostic::{Diagnostic, nearest};
 use crate::document::Table;
 use crate::graph::Built;
 use crate::names;
-use crate::plan::{CommandPlan, FigurePlan, Needs, Target, Tree};
-use crate::stages::Stage;
+use crate::plan::{CommandPlan, FigurePlan, Needs, Target};
+use crate::stages::StageHead;
 use crate::targets;
 use crate::trees::Trees;
 use placeholder::{Part, parts};
@@ -88,7 +88,10 @@ impl Command {
         let (argv, at) = words(place, argv, shell, interpreter)?;
         let mut packages = match packages {
             Some(written) => {
-                written.get_ref().iter().try_for_each(|name| package(name, written.span()))?;
+                written
+                    .get_ref()
+                    .iter()
+                    .try_for_each(|name| names::check_package(name, written.span()))?;
                 written.into_inner()
             }
             None => vec![USUAL_PACKAGE.to_owned()],
@@ -129,7 +132,7 @@ impl Command {
     /// The command on this stack.
     pub(crate) fn plan(
         &self,
-        stage: &Stage,
+        stage: &StageHead,
         stack: &Built,
         trees: &Trees,
     ) -> Result<(CommandPlan, Target), Diagnostic> {
@@ -239,32 +242,4 @@ fn limit(written: Option<Spanned<Nanos>>) -> Result<Nanos, Diagnostic> {
         return Err(Diagnostic::at(limit.span(), message, TIME_LIMIT.help(TIME_LIMIT.name)));
     }
     Ok(value)
-}
-
-/// Refuses what is no name of a Debian package: it becomes an argument of apt.
-pub(crate) fn package(name: &str, at: Range<usize>) -> Result<(), Diagnostic> {
-    let fine = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "+-.".contains(c);
-    let first = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    if name.len() >= 2 && name.starts_with(first) && !name.ends_with('-') && name.chars().all(fine)
-    {
-        return Ok(());
-    }
-    let message = format!("'{name}' is no name of a Debian package");
-    Err(Diagnostic::at(at, message, "name one as apt does, as in \"coreutils\""))
-}
-
-/// What the commands of all stages need of a machine.
-pub(crate) fn needs(stages: &[Stage], trees: &BTreeMap<String, Tree>) -> Needs {
-    let commands = stages.iter().filter_map(Stage::command);
-    let needs = commands.fold(Needs::default(), |all, command| all.beside(&command.needs()));
-    Needs { trees: trees.clone(), ..needs }
-}
-
-/// Checks the name of a figure that is picked from output.
-pub(crate) fn check_figure(name: &str, at: &Range<usize>) -> Result<(), Diagnostic> {
-    if layers::metric(name).is_some() {
-        let message = format!("'{name}' is a figure of Fathom's own");
-        return Err(Diagnostic::at(at.clone(), message, "give what is picked another name"));
-    }
-    names::check_plain("a figure", name, at).map_or(Ok(()), Err)
 }

@@ -6,12 +6,12 @@ use results::model::{ExpectedFigure, FactorFacts, PlanFacts, ReportedFacts, Vari
 use units::{Bytes, Seed};
 
 use crate::bounds;
-use crate::command;
 use crate::devices::{self, Devices};
 use crate::diagnostic::Diagnostic;
 use crate::factors::Factor;
 use crate::file::File;
 use crate::graph::{self, Built};
+use crate::load::operations;
 use crate::pictures::{self, Picture};
 use crate::plan::{self, CellPlan, DevicePlan, Needs, Plan};
 use crate::questions::{self, Question};
@@ -19,9 +19,9 @@ use crate::repeat::Repeat;
 use crate::scale::Scale;
 use crate::stacks::{self, VariantStack};
 use crate::stages::{self, Stage};
-use crate::steps;
 use crate::trees::{self, AllTrees};
 use crate::trial::Trial;
+use crate::unused;
 use crate::variants::{self, Variant};
 use crate::{ExperimentError, estimate, order};
 
@@ -118,15 +118,15 @@ fn planned<'t>(
             .map_err(&fail)?;
         built.push(Made { variant, devices, stack, stages: planned });
     }
-    let mut unused = devices::unused(&parsed, &read.stacks, &read.stages);
+    let mut idle = unused::devices(&parsed, &read.stacks, &read.stages);
     let all: Vec<Stage> = read.stages.iter().flatten().cloned().collect();
-    unused.extend(trees::check(&parsed.trees, &read.devices, &read.stacks, &all));
-    if !unused.is_empty() {
-        return Err(fail(unused));
+    idle.extend(unused::trees(&parsed.trees, &read.devices, &read.stacks, &all));
+    if !idle.is_empty() {
+        return Err(fail(idle));
     }
     let chosen: Vec<Made> =
         built.into_iter().enumerate().filter(|(i, _)| picked.contains(i)).map(|(_, m)| m).collect();
-    let commands = command::needs(&all, &trees.planned).beside(&steps::needs(&all));
+    let commands = stages::needs(&all, &trees.planned);
     let mut plan = assemble(&parsed, choices, &chosen, &commands);
     (plan.facts.scale, plan.facts.scaled) = (variants.scale, variants.scaled);
     for (role, device) in &mut plan.devices {
@@ -179,11 +179,12 @@ fn distinct(variants: &[Vec<Stage>]) -> Vec<Stage> {
     let figures = |stage: &Stage| -> Vec<String> {
         stage.command().into_iter().flat_map(|command| command.figures().cloned()).collect()
     };
-    let operations = |stage: &Stage| (stage.load().map(stages::operations), figures(stage));
+    let operations = |stage: &Stage| (stage.load().map(operations), figures(stage));
     let mut all: Vec<Stage> = Vec::new();
     for stage in variants.iter().flatten() {
-        let same =
-            |other: &Stage| other.name == stage.name && operations(other) == operations(stage);
+        let same = |other: &Stage| {
+            other.head.name == stage.head.name && operations(other) == operations(stage)
+        };
         if !all.iter().any(same) {
             all.push(stage.clone());
         }

@@ -8,7 +8,7 @@ use crate::devices::Devices;
 use crate::diagnostic::Diagnostic;
 use crate::document::Table;
 use crate::plan::CopyPlan;
-use crate::stages::Stage;
+use crate::stages::StageHead;
 
 /// What is copied is whole blocks of this.
 const BLOCK: u64 = 4096;
@@ -70,7 +70,7 @@ impl Copy {
     pub(crate) fn plan(
         &self,
         devices: &Devices,
-        stage: &Stage,
+        stage: &StageHead,
     ) -> Result<(LoadSpec, CopyPlan), Diagnostic> {
         let mistake = |key: &str, message: String, help: String| {
             Diagnostic::at(stage.places.at(key), message, help)

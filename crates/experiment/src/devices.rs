@@ -12,10 +12,8 @@ use units::Bytes;
 use crate::attributes::KEYS;
 use crate::bounds;
 use crate::diagnostic::Diagnostic;
-use crate::file::{Device, File};
+use crate::file::Device;
 use crate::plan::ModelPlan;
-use crate::stacks::VariantStack;
-use crate::stages::Stage;
 use crate::variants::Variant;
 
 /// What devices are made of, and what is copied.
@@ -108,35 +106,6 @@ pub(crate) fn fit(variants: &mut [Devices], real: &BTreeMap<String, Bytes>) -> V
         *size = largest.get(role).copied().unwrap_or(*size);
     }
     differ
-}
-
-/// Refuses devices that nothing stands on and nothing is copied from.
-pub(crate) fn unused(
-    file: &File,
-    variants: &[VariantStack],
-    stages: &[Vec<Stage>],
-) -> Vec<Diagnostic> {
-    let stands = |role: &str| {
-        let mut layers = variants.iter().flat_map(|variant| &variant.layers);
-        layers.any(|layer| layer.on.names().any(|on| on == role))
-    };
-    let copied = |role: &str| {
-        stages.iter().flatten().filter_map(Stage::copies_from).any(|from| from == role)
-    };
-    let idle = file.devices.iter().filter(|d| !stands(&d.name) && !copied(&d.name));
-    idle.map(|device| {
-        let role = &device.name;
-        let use_it = match device.value.file {
-            Some(_) => format!("copy from it: do = \"copy\" with from = \"{role}\""),
-            None => format!("put a stack on it: on = \"{role}\""),
-        };
-        Diagnostic::at(
-            device.at.clone(),
-            format!("Nothing uses the device '{role}'"),
-            format!("leave [devices.{role}] out, or {use_it}"),
-        )
-    })
-    .collect()
 }
 
 /// What a device is modelled like.

@@ -218,7 +218,9 @@ impl<'t> Table<'t> {
             return Err(mistake);
         }
         let table = Spanned::new(self.at(), DeValue::Table(self.entries.clone()));
-        T::deserialize(ValueDeserializer::from(table)).map_err(|e| mistake::inside(&self, &e, key))
+        T::deserialize(ValueDeserializer::from(table)).map_err(|e| {
+            mistake::inside((self.what, &self.at), (&self.entries, &self.known), &e, key)
+        })
     }
 
     /// Refuses what is left.

@@ -1,13 +1,15 @@
 //! `[[expect]]`: what a figure is expected to be, by itself or against another, and where that was found.
 
+mod check;
+
+pub(crate) use check::unknown_variant;
+
 use results::model::{Bound, ExpectedFigure, FigureName};
 use toml::Spanned;
 use units::Key;
 
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::document::Table;
-use crate::stacks::VariantStack;
-use crate::stages::Stage;
 use crate::subject::Subject;
 
 /// The variant that a figure is of.
@@ -92,26 +94,6 @@ impl Expectation {
         })
     }
 
-    /// Both figures must be of what is measured.
-    pub(crate) fn check(
-        &self,
-        stages: &[Stage],
-        stacks: &[VariantStack],
-        variants: &[&str],
-    ) -> Vec<Diagnostic> {
-        let figures = [Some(&self.figure), self.of.as_ref()].into_iter().flatten();
-        let evidence = self.evidence.iter().filter_map(|subject| subject.check(stages, stacks));
-        figures
-            .flat_map(|(subject, variant)| {
-                let named = variant.as_ref().and_then(|name| unknown_variant(name, variants));
-                named
-                    .or_else(|| subject.check(stages, stacks))
-                    .or_else(|| subject.check_single(stages))
-            })
-            .chain(evidence)
-            .collect()
-    }
-
     /// As results keep it, of a run at `scale`; of the variant `otherwise` unless it names one.
     pub(crate) fn facts(&self, otherwise: &str, scale: &str) -> ExpectedFigure {
         let variant = |written: &Option<Spanned<String>>| {
@@ -137,15 +119,6 @@ impl Expectation {
             evidence: variants.iter().flat_map(of_each).collect(),
         }
     }
-}
-
-/// A variant that is not one of `names`.
-pub(crate) fn unknown_variant(name: &Spanned<String>, names: &[&str]) -> Option<Diagnostic> {
-    let near = nearest(name.get_ref(), names.iter().copied());
-    let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
-    let message = format!("There is no variant '{}'", name.get_ref());
-    let help = format!("{near}There are: {}", names.join("; "));
-    (!names.contains(&name.get_ref().as_str())).then(|| Diagnostic::at(name.span(), message, help))
 }
 
 /// One of `above`, `below` and `near` with its tolerance.

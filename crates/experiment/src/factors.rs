@@ -9,7 +9,7 @@ use units::Key;
 
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::document::{self, List, Setting, Table, Written};
-use crate::file::SET;
+use crate::keys::SET;
 use crate::names;
 
 const NAME: Key =

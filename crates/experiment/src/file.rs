@@ -10,6 +10,7 @@ use crate::diagnostic::Diagnostic;
 use crate::document::{Named, Setting, Table};
 use crate::expectations::Expectation;
 use crate::factors::{Exclude, Factor};
+use crate::keys::{SCALE, SET, VARIANT, key};
 use crate::names;
 use crate::pictures::Picture;
 use crate::questions::Question;
@@ -17,10 +18,6 @@ use crate::repeat::Repeat;
 use crate::reported::Reported;
 use crate::scale::Scaled;
 use crate::trees::{self, WrittenTree};
-
-const fn key(name: &'static str, takes: &'static str, example: &'static str) -> Key {
-    Key { name, takes, example }
-}
 
 const NAME: Key = key("name", "a text of 1 to 64 characters", "\"dedupe-off\"");
 const ABOUT: Key = key("about", "a sentence", "\"What deduplication alone costs\"");
@@ -30,8 +27,6 @@ const REPEAT: Key = key("repeat", "a whole number from 1 on, or \"auto\"", "5");
 pub(crate) const DEVICES: Key =
     key("devices", "tables, each under its role", "{ data = { size = \"12G\" } }");
 const STACK: Key = key("stack", "tables: [[stack]]", "[{ layer = \"vdo\", on = \"data\" }]");
-/// `[[variant]]`; of a scale `[scale.NAME.variant."V"]`.
-pub(crate) const VARIANT: Key = key("variant", "tables: [[variant]]", "[{ name = \"plain\" }]");
 const STAGE: Key = key("stage", "tables: [[stage]]", "[{ do = \"allocate\" }]");
 const QUESTION: Key = key("question", "tables: [[question]]", "[{ metric = \"iops\" }]");
 const SIZE: Key = key("size", "a size from 64M on, in multiples of 4k", "\"12G\"");
@@ -53,16 +48,7 @@ const REPORTED: Key = key(
 const PICTURE: Key =
     key("picture", "tables: [[picture]]", "[{ show = \"iops over time\", stage = \"warm\" }]");
 const FACTOR: Key = key("factor", "tables: [[factor]]", "[{ name = \"dedupe\" }]");
-/// `[scale.NAME]`.
-pub(crate) const SCALE: Key = key(
-    "scale",
-    "tables, each under its name",
-    "{ lab = { set = { \"vdo.slab_size\" = \"128M\" } } }",
-);
 const EXCLUDE: Key = key("exclude", "tables: [[exclude]]", "[{ dedupe = \"off\" }]");
-/// `set` of a variant or stage.
-pub(crate) const SET: Key =
-    key("set", "values of keys, by \"NAME.key\"", "{ \"vdo.dedupe\" = false }");
 
 /// Repeats unless the file says another number.
 const REPEATS: Repeat = Repeat::Fixed(5);
@@ -78,7 +64,7 @@ pub(crate) struct File<'t> {
     pub devices: Vec<Named<Device<'t>>>,
     pub trees: Vec<WrittenTree<'t>>,
     pub stack: Vec<Table<'t>>,
-    pub variant: Vec<Variant<'t>>,
+    pub variant: Vec<WrittenVariant<'t>>,
     pub factor: Vec<Factor<'t>>,
     pub exclude: Vec<Exclude>,
     pub scale: Vec<Named<Scaled<'t>>>,
@@ -107,7 +93,7 @@ pub(crate) struct Device<'t> {
 }
 
 /// `[[variant]]`: one stack to compare.
-pub(crate) struct Variant<'t> {
+pub(crate) struct WrittenVariant<'t> {
     pub name: Spanned<String>,
     pub stack: Vec<Table<'t>>,
     pub set: Vec<Setting<'t>>,
@@ -152,7 +138,7 @@ impl<'t> File<'t> {
         let devices = each(keep(devices, m).unwrap_or_default(), Device::read, m);
         let trees = keep(trees::take(&mut root), m);
         let stack = keep(root.tables(&STACK, "A layer of the stack"), m);
-        let variant = each(keep(root.tables(&VARIANT, "A variant"), m), Variant::read, m);
+        let variant = each(keep(root.tables(&VARIANT, "A variant"), m), WrittenVariant::read, m);
         let factor = each(keep(root.tables(&FACTOR, "A factor"), m), Factor::read, m);
         let exclude = each(keep(root.tables(&EXCLUDE, "An exclusion"), m), Exclude::read, m);
         let scale = keep(root.table(&SCALE, "A list of scales"), m);
@@ -240,7 +226,7 @@ impl<'t> Device<'t> {
     }
 }
 
-impl<'t> Variant<'t> {
+impl<'t> WrittenVariant<'t> {
     fn read(mut table: Table<'t>) -> Result<Self, Diagnostic> {
         let name: Spanned<String> = table.need(&NAME)?;
         if let Some(mistake) = names::check("a variant", name.get_ref(), &name.span()) {

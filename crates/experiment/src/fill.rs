@@ -10,18 +10,17 @@ use crate::diagnostic::Diagnostic;
 use crate::document::{Places, Table};
 use crate::graph::Built;
 use crate::layout;
+use crate::load;
 use crate::plan::{Aim, FillPlan, Rounds};
-use crate::stages::{self, Stage};
+use crate::stages::StageHead;
 use crate::targets::{self, Wanted};
-use goal::Goal;
+use goal::{Goal, ROUND};
 
 const BY: Key = Key {
     name: "by",
     takes: "keys of a load that has no end of its own; writes in order unless said",
     example: "{ ops = { randread = 100 }, depth = 8 }",
 };
-/// How long the load goes on before the layer is read.
-const ROUND: Nanos = Nanos::from_secs(3);
 /// Parts of the range that a load in order fills, one in each round.
 const PARTS: u64 = 64;
 /// The least of a part.
@@ -59,7 +58,7 @@ impl Fill {
             return Err(Diagnostic::at(at, message, format!("add it: {}", BY.help(BY.name))));
         };
         let places = by.places();
-        let by = load(by, &places, file)?;
+        let by = load_of(by, &places, file)?;
         Ok(Self { goal, by, places: Some(places) })
     }
 
@@ -67,7 +66,7 @@ impl Fill {
     pub(crate) fn read_by(table: &mut Table, file: &str) -> Result<Option<Self>, Diagnostic> {
         let Some(by) = table.table(&BY, "The load of a state")? else { return Ok(None) };
         let places = by.places();
-        let by = load(by, &places, file)?;
+        let by = load_of(by, &places, file)?;
         Ok(Some(Self { goal: Goal::nothing(), by, places: Some(places) }))
     }
 
@@ -94,9 +93,9 @@ impl Fill {
     /// The fill on this stack, and what it drives.
     pub(crate) fn plan(
         &self,
-        stage: &Stage,
+        stage: &StageHead,
         stack: &Built,
-        aims: impl FnOnce(&Stage) -> Result<Vec<Aim>, Diagnostic>,
+        aims: impl FnOnce(&StageHead) -> Result<Vec<Aim>, Diagnostic>,
     ) -> Result<(FillPlan, Vec<Aim>), Diagnostic> {
         let reached = self.goal.plan(stage, stack)?;
         let directory = matches!(targets::of(stage, stack)?.offer, layers::Offer::Directory { .. });
@@ -199,7 +198,7 @@ fn parts(bytes: u64, by: &LoadSpec) -> Rounds {
 }
 
 /// The load of one round.
-fn load(mut table: Table, places: &Places, file: &str) -> Result<LoadSpec, Diagnostic> {
+fn load_of(mut table: Table, places: &Places, file: &str) -> Result<LoadSpec, Diagnostic> {
     table.is("The load of a fill");
     let mut spec: LoadSpec = table.read(LoadSpec::key)?;
     let ends = [
@@ -234,7 +233,7 @@ fn load(mut table: Table, places: &Places, file: &str) -> Result<LoadSpec, Diagn
         return Err(Diagnostic::at(places.at(key), message, help));
     }
     spec.duration = Some(ROUND);
-    let mut spec = stages::checked(spec, places, file)?;
+    let mut spec = load::checked(spec, places, file)?;
     spec.duration = None;
     Ok(spec)
 }

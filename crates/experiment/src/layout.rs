@@ -7,8 +7,9 @@ use workload::{LoadSpec, OpName, Ops};
 use crate::diagnostic::Diagnostic;
 use crate::document::Table;
 use crate::graph::Built;
+use crate::load;
 use crate::plan::{Aim, Files, Target};
-use crate::stages::{self, Stage};
+use crate::stages::StageHead;
 use crate::targets;
 
 const FILES: Key = Key { name: "files", takes: "how many, from 1 to 1000", example: "4" };
@@ -56,7 +57,7 @@ impl Layout {
             let help = "choose a size that is a multiple of block_size (1M unless said)";
             return Err(Diagnostic::at(size.span(), message, help));
         }
-        let load = stages::checked(load, &places, file)?;
+        let load = load::checked(load, &places, file)?;
         let files = files.map_or(1, Spanned::into_inner);
         Ok(Self { files, size: size.into_inner(), load })
     }
@@ -67,7 +68,7 @@ impl Layout {
     }
 
     /// The files in the directory of the stage.
-    pub(crate) fn aim(&self, stage: &Stage, stack: &Built) -> Result<Aim, Diagnostic> {
+    pub(crate) fn aim(&self, stage: &StageHead, stack: &Built) -> Result<Aim, Diagnostic> {
         let target = targets::directory(stage, stack)?;
         let wanted = Bytes(self.size.0.saturating_mul(self.files));
         let there = Bytes(target.offer.bytes());

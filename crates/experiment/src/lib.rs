@@ -21,7 +21,9 @@ mod factors;
 mod file;
 mod fill;
 mod graph;
+mod keys;
 mod layout;
+mod load;
 mod names;
 mod only;
 mod order;
@@ -41,6 +43,7 @@ mod sweep;
 mod targets;
 mod trees;
 mod trial;
+mod unused;
 mod variants;
 
 pub use bounds::FILE as LONGEST_FILE;

@@ -63,3 +63,24 @@ pub(crate) fn check_text(key: &str, text: &str, at: &Range<usize>) -> Option<Dia
         Diagnostic::at(at.clone(), message, "say it in a sentence or two")
     })
 }
+
+/// Refuses what is no name of a Debian package: it becomes an argument of apt.
+pub(crate) fn check_package(name: &str, at: Range<usize>) -> Result<(), Diagnostic> {
+    let fine = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "+-.".contains(c);
+    let first = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    if name.len() >= 2 && name.starts_with(first) && !name.ends_with('-') && name.chars().all(fine)
+    {
+        return Ok(());
+    }
+    let message = format!("'{name}' is no name of a Debian package");
+    Err(Diagnostic::at(at, message, "name one as apt does, as in \"coreutils\""))
+}
+
+/// Checks the name of a figure that is picked from output.
+pub(crate) fn check_figure(name: &str, at: &Range<usize>) -> Result<(), Diagnostic> {
+    if layers::metric(name).is_some() {
+        let message = format!("'{name}' is a figure of Fathom's own");
+        return Err(Diagnostic::at(at.clone(), message, "give what is picked another name"));
+    }
+    check_plain("a figure", name, at).map_or(Ok(()), Err)
+}

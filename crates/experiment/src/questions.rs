@@ -1,13 +1,15 @@
 //! What an experiment asks: metrics of a stage, an operation or a layer that get a verdict.
 
+mod check;
+
+pub(crate) use check::check;
+
 use results::model::AskedMetric;
 use toml::Spanned;
 use units::{Key, Percent};
 
 use crate::diagnostic::Diagnostic;
 use crate::document::Table;
-use crate::stacks::VariantStack;
-use crate::stages::Stage;
 use crate::subject::Subject;
 
 const THRESHOLD: Key =
@@ -36,27 +38,4 @@ impl Question {
         let threshold = self.threshold.map_or(NO_MATTER, Percent::fraction);
         AskedMetric { metric, stage, operation, layer, threshold }
     }
-}
-
-/// Each question must be of what is measured, and be asked once: each costs the others some of their power.
-pub(crate) fn check(
-    questions: &[Question],
-    stages: &[Stage],
-    variants: &[VariantStack],
-) -> Vec<Diagnostic> {
-    let mut mistakes = Vec::new();
-    for (i, Question { subject, .. }) in questions.iter().enumerate() {
-        mistakes.extend(subject.check(stages, variants));
-        if questions[..i].iter().any(|other| other.subject.key() == subject.key()) {
-            let names = [&subject.operation, &subject.layer].into_iter().flatten();
-            let mut of: String = names.map(|name| format!(" of {name}")).collect();
-            of.extend(subject.stage.iter().map(|stage| format!(" in {stage}")));
-            mistakes.push(Diagnostic::at(
-                subject.places.at("metric"),
-                format!("'{}'{of} is asked for twice", subject.metric),
-                "ask once: every question makes the others harder to decide",
-            ));
-        }
-    }
-    mistakes
 }

@@ -1,5 +1,7 @@
 //! `[[reported]]`: figures that the source of an experiment reported, which the page shows beside those found here.
 
+mod check;
+
 use results::model::{FigureName, ReportedFacts, ReportedValue};
 use toml::Spanned;
 use units::Key;
@@ -7,10 +9,8 @@ use units::Key;
 use crate::bounds;
 use crate::diagnostic::Diagnostic;
 use crate::document::{Places, Table};
-use crate::expectations::{VARIANT, unknown_variant};
+use crate::expectations::VARIANT;
 use crate::names;
-use crate::stacks::VariantStack;
-use crate::stages::Stage;
 use crate::subject::Subject;
 
 const WHAT: Key =
@@ -66,20 +66,6 @@ impl Reported {
     /// Where it stands.
     pub(crate) fn at(&self) -> std::ops::Range<usize> {
         self.places.table()
-    }
-
-    /// Each value must be of a figure that is measured.
-    pub(crate) fn check(
-        &self,
-        stages: &[Stage],
-        stacks: &[VariantStack],
-        variants: &[&str],
-    ) -> Vec<Diagnostic> {
-        let wrong = |(subject, variant, _): &(Subject, Option<Spanned<String>>, f64)| {
-            let named = variant.as_ref().and_then(|name| unknown_variant(name, variants));
-            named.or_else(|| subject.check(stages, stacks)).or_else(|| subject.check_single(stages))
-        };
-        self.values.iter().filter_map(wrong).collect()
     }
 
     /// As results keep it, of the variants that are `there`; of `otherwise` where none is named. `None` where nothing is left.

@@ -1,8 +1,5 @@
 //! The stages of an experiment, read from the file; [`plan`] makes them ready for a stack.
 
-use std::path::Path;
-
-use toml::Value;
 use units::{Key, Nanos};
 use workload::LoadSpec;
 
@@ -10,10 +7,11 @@ use crate::action::Act;
 use crate::command::Command;
 use crate::copy::Copy;
 use crate::diagnostic::{Diagnostic, nearest};
-use crate::document::{Named, Places, Table};
-use crate::file::SET;
+use crate::document::{Places, Table};
 use crate::fill::Fill;
+use crate::keys::SET;
 use crate::layout::Layout;
+use crate::load;
 use crate::names;
 use crate::state::StateStage;
 use crate::steps::{self, Steps};
@@ -22,9 +20,13 @@ use crate::targets::Wanted;
 use crate::variants::Variant;
 
 mod facts;
+mod head;
+mod needs;
 mod plan;
 
-pub(crate) use facts::{describe, facts, operations};
+pub(crate) use facts::{describe, facts};
+pub(crate) use head::StageHead;
+pub(crate) use needs::needs;
 pub(crate) use plan::plan;
 
 /// What a stage can do.
@@ -51,23 +53,8 @@ const PLACES: Key =
 /// One `[[stage]]` as written.
 #[derive(Clone)]
 pub(crate) struct Stage {
-    pub kind: String,
-    pub name: String,
-    pub measured: bool,
-    /// Whether the stack is brought to rest, and read, before the next stage.
-    pub settle: bool,
-    /// The variants that it is for; empty for all.
-    pub only: Vec<String>,
-    /// What it works on.
-    pub target: Wanted,
-    /// When the cell fails because it has not ended.
-    pub deadline: Option<Nanos>,
-    /// Settings of running layers that change before it, by `layer.key`.
-    pub set: Vec<Named<Value>>,
+    pub head: StageHead,
     pub task: Task,
-    /// Whether a load draws hot places of its own.
-    pub fresh_places: bool,
-    pub places: Places,
 }
 
 /// What a stage does.
@@ -117,7 +104,7 @@ impl Stage {
     /// What its figures can be called by: its name, and those of its points.
     pub fn names(&self) -> impl Iterator<Item = String> {
         let points = self.points().iter().map(|point| point.name.clone());
-        std::iter::once(self.name.clone()).chain(points)
+        std::iter::once(self.head.name.clone()).chain(points)
     }
 
     /// Its command, if it is one.
@@ -151,10 +138,10 @@ pub(crate) fn read(
             Err(mistake) => mistakes.push(mistake),
         }
     }
-    if mistakes.is_empty() && !stages.iter().any(|s| s.measured) {
+    if mistakes.is_empty() && !stages.iter().any(|s| s.head.measured) {
         mistakes.push(Diagnostic {
             message: "No stage is measured".into(),
-            span: stages.last().map(|s| s.places.at("name")),
+            span: stages.last().map(|s| s.head.places.at("name")),
             help: Some("add a [[stage]] with do = \"load\" and measure = true".into()),
         });
     }
@@ -163,7 +150,7 @@ pub(crate) fn read(
         let taken = |name: &String| stages[..i].iter().any(|other| other.is_called(name));
         if let Some(name) = stage.names().find(taken) {
             mistakes.push(Diagnostic::at(
-                stage.places.at("name"),
+                stage.head.places.at("name"),
                 format!("Two stages are called '{name}'"),
                 "give one of them a name of its own: name = \"...\"",
             ));
@@ -171,13 +158,15 @@ pub(crate) fn read(
     }
     let known = |name: &&String| variants.iter().any(|variant| variant.is(name));
     for stage in &stages {
-        let strange = stage.only.iter().find(|name| !known(name));
+        let strange = stage.head.only.iter().find(|name| !known(name));
         mistakes.extend(strange.map(|name| {
             let names: Vec<_> = variants.iter().map(|v| v.name.as_str()).collect();
-            let message =
-                format!("Stage '{}' is for a variant '{name}', which there is not", stage.name);
+            let message = format!(
+                "Stage '{}' is for a variant '{name}', which there is not",
+                stage.head.name
+            );
             let help = format!("there are: {}", names.join("; "));
-            Diagnostic::at(stage.places.at("only"), message, help)
+            Diagnostic::at(stage.head.places.at("only"), message, help)
         }));
     }
     if mistakes.is_empty() { Ok(stages) } else { Err(mistakes) }
@@ -204,7 +193,7 @@ fn stage(mut table: Table, file: &str) -> Result<Stage, Diagnostic> {
             table.is("A load");
             fresh_places = places_of(&mut table)?;
             match table.table(&SWEEP, "sweep")? {
-                None => Task::Load(Box::new(load(table, &places, file)?)),
+                None => Task::Load(Box::new(load::read(table, &places, file)?)),
                 Some(keys) => Task::Sweep(sweep::read((&name, measured), keys, table, file)?),
             }
         }
@@ -242,7 +231,7 @@ fn stage(mut table: Table, file: &str) -> Result<Stage, Diagnostic> {
         }
         _ => Task::Steps(Steps::read(&kind, table, !set.is_empty())?),
     };
-    Ok(Stage {
+    let head = StageHead {
         kind,
         name,
         measured,
@@ -251,10 +240,10 @@ fn stage(mut table: Table, file: &str) -> Result<Stage, Diagnostic> {
         target,
         deadline,
         set,
-        task,
         fresh_places,
         places,
-    })
+    };
+    Ok(Stage { head, task })
 }
 
 /// What the stage does.
@@ -310,25 +299,4 @@ fn places_of(table: &mut Table) -> Result<bool, Diagnostic> {
             Err(Diagnostic::at(word.span(), message, PLACES.help(PLACES.name)))
         }
     }
-}
-
-pub(crate) fn load(table: Table, places: &Places, file: &str) -> Result<LoadSpec, Diagnostic> {
-    checked(table.read(LoadSpec::key)?, places, file)
-}
-
-/// A load whose keys stand at `places`, if it can be driven.
-pub(crate) fn checked(
-    mut spec: LoadSpec,
-    places: &Places,
-    file: &str,
-) -> Result<LoadSpec, Diagnostic> {
-    // A profile stands beside the file, and travels with the plan.
-    let folder = Path::new(file).parent().unwrap_or(Path::new(""));
-    spec.content.load_profile(folder).map_err(|error| workload_mistake(&error.into(), places))?;
-    spec.validate().map_err(|error| workload_mistake(&error, places))?;
-    Ok(spec)
-}
-
-pub(crate) fn workload_mistake(error: &workload::WorkloadError, places: &Places) -> Diagnostic {
-    Diagnostic::at(places.at(&error.path()), error.to_string(), error.help())
 }

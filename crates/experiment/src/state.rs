@@ -11,7 +11,7 @@ use crate::document::Table;
 use crate::fill::Fill;
 use crate::graph::Built;
 use crate::plan::{Otherwise, PlacedLayer, StatePlan};
-use crate::stages::{Stage, Task};
+use crate::stages::StageHead;
 use crate::steps::Steps;
 use crate::targets::Wanted;
 
@@ -21,6 +21,14 @@ const OTHERWISE: Key = Key {
     takes: "fail or warn: what happens when the state is not reached",
     example: "\"warn\"",
 };
+
+/// What brings a layer to a state: what another stage does.
+pub(crate) enum Means {
+    Steps(Steps),
+    Allocate,
+    Act(Act),
+    Fill(Box<Fill>),
+}
 
 /// A state as written.
 #[derive(Clone)]
@@ -59,13 +67,13 @@ impl StateStage {
         own.any(|state| matches!(state.by, Way::Discard))
     }
 
-    /// The stage that brings the layer there, and what proves it.
+    /// The stage that brings the layer there with what it does, and what proves it.
     pub(crate) fn plan(
         &self,
-        stage: &Stage,
+        stage: &StageHead,
         stack: &Built,
         running: &mut Running,
-    ) -> Result<(Stage, StatePlan), Diagnostic> {
+    ) -> Result<(StageHead, Means, StatePlan), Diagnostic> {
         let (name, state) = self.find(stage, stack)?;
         let Some((layer, kind, run_tag)) = running.layer(&name) else {
             let message = format!("'{name}' is no layer");
@@ -80,16 +88,20 @@ impl StateStage {
             criteria: parsed.criteria(&place, state.name),
             otherwise: self.otherwise,
         };
-        let task = self.task(stage, &name, state)?;
-        let own = matches!(task, Task::Layer(_));
+        let means = self.means(stage, &name, state)?;
+        let own = matches!(means, Means::Act(_));
         let target = if own { Wanted::Layer(name) } else { stage.target.clone() };
         // Whoever reads the plan sees the stage that it comes down to.
         let kind = kind_of(&state.by).to_owned();
-        Ok((Stage { task, target, kind, ..stage.clone() }, plan))
+        Ok((StageHead { target, kind, ..stage.clone() }, means, plan))
     }
 
     /// The layer that has such a state: the one that is named as target, else the topmost.
-    fn find(&self, stage: &Stage, stack: &Built) -> Result<(String, &'static State), Diagnostic> {
+    fn find(
+        &self,
+        stage: &StageHead,
+        stack: &Built,
+    ) -> Result<(String, &'static State), Diagnostic> {
         let wanted = self.state.get_ref();
         let named = match &stage.target {
             Wanted::Layer(name) => Some(name),
@@ -120,22 +132,22 @@ impl StateStage {
     }
 
     /// What brings the layer `name` there.
-    fn task(&self, stage: &Stage, name: &str, state: &State) -> Result<Task, Diagnostic> {
+    fn means(&self, stage: &StageHead, name: &str, state: &State) -> Result<Means, Diagnostic> {
         if let (Some(_), false) = (&self.by, matches!(state.by, Way::Load { .. })) {
             let message = format!("No load brings a layer to the state '{}'", state.name);
             return Err(Diagnostic::at(stage.places.at("by"), message, "leave 'by' out"));
         }
         Ok(match state.by {
-            Way::Nothing => Task::Steps(Steps::Read),
-            Way::Allocate => Task::Allocate,
-            Way::Action(action) => Task::Layer(Act::plain(action, self.state.span())),
-            Way::Discard => Task::Steps(Steps::Trim),
+            Way::Nothing => Means::Steps(Steps::Read),
+            Way::Allocate => Means::Allocate,
+            Way::Action(action) => Means::Act(Act::plain(action, self.state.span())),
+            Way::Discard => Means::Steps(Steps::Trim),
             Way::Load { metric, at_least, load } => {
                 let by = match &self.by {
                     Some(fill) => fill.clone(),
                     None => Fill::of_state(load, &self.state)?,
                 };
-                Task::Fill(Box::new(by.until(name, metric, at_least)))
+                Means::Fill(Box::new(by.until(name, metric, at_least)))
             }
         })
     }

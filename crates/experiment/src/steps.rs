@@ -7,8 +7,8 @@ use units::{Key, Nanos};
 use crate::diagnostic::Diagnostic;
 use crate::document::Table;
 use crate::graph::Built;
-use crate::plan::{Needs, Target};
-use crate::stages::{Stage, Task};
+use crate::plan::Target;
+use crate::stages::StageHead;
 use crate::targets;
 
 /// Names of these stages.
@@ -64,7 +64,7 @@ impl Steps {
     /// The steps on this stack, what they work on, and about how long they take.
     pub(crate) fn plan(
         self,
-        stage: &Stage,
+        stage: &StageHead,
         stack: &Built,
     ) -> Result<(Vec<Step>, Target, Nanos), Diagnostic> {
         let target = match (self, targets::of(stage, stack)?) {
@@ -83,21 +83,6 @@ impl Steps {
         };
         Ok((steps, target, about))
     }
-}
-
-/// What these stages need of a machine.
-pub(crate) fn needs(stages: &[Stage]) -> Needs {
-    let trims = stages.iter().any(|stage| match &stage.task {
-        Task::Steps(steps) => *steps == Steps::Trim,
-        Task::State(state) => state.trims(),
-        _ => false,
-    });
-    let own = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
-    if !trims {
-        return Needs::default();
-    }
-    let tools = own(&["blkdiscard", "fstrim"]);
-    Needs { packages: own(&["util-linux"]), tools, ..Needs::default() }
 }
 
 /// How long a pause is.
@@ -144,7 +129,7 @@ fn trim(target: &Target) -> Step {
 }
 
 /// Unmounts as teardown does, and mounts as the stack was raised.
-fn remount(stage: &Stage, stack: &Built, target: &Target) -> Result<Vec<Step>, Diagnostic> {
+fn remount(stage: &StageHead, stack: &Built, target: &Target) -> Result<Vec<Step>, Diagnostic> {
     let path = target.offer.path();
     let mounts =
         |step: &&Step| matches!(&step.action, Action::Mount { directory, .. } if directory == path);

@@ -9,8 +9,8 @@ use crate::bounds;
 use crate::diagnostic::Diagnostic;
 use crate::document::{List, Named, Places, Setting, Table};
 use crate::factors;
+use crate::load as loads;
 use crate::names;
-use crate::stages;
 
 /// Which keys are swept.
 pub(crate) const SWEEP: Key = Key {
@@ -62,7 +62,7 @@ pub(crate) fn read<'t>(
     let mut points = Vec::new();
     for WrittenPoint { at, name, load } in written(name, keys, &load)? {
         let places = load.places();
-        let spec = stages::load(load, &places, file)?;
+        let spec = loads::read(load, &places, file)?;
         points.push(Point { at, name, spec, places });
     }
     if steady.is_none() && points.iter().any(|point| point.spec.writes()) {

@@ -8,14 +8,10 @@ use toml::{Spanned, Value};
 use units::show::grouped;
 use units::{Bytes, Key};
 
-use crate::command;
-use crate::devices::Devices;
 use crate::diagnostic::Diagnostic;
 use crate::document::{Named, Setting, Table};
 use crate::names;
 use crate::plan::Tree;
-use crate::stacks::VariantStack;
-use crate::stages::Stage;
 
 const TREES: Key = Key {
     name: "trees",
@@ -135,7 +131,7 @@ fn written(named: Named<Table>) -> Result<WrittenTree, Diagnostic> {
     table.finish()?;
     let from = match (package, path) {
         (Some(package), None) => {
-            command::package(package.get_ref(), package.span())?;
+            names::check_package(package.get_ref(), package.span())?;
             From::Package(package.into_inner())
         }
         (None, Some(path)) => From::Path(path),
@@ -209,41 +205,6 @@ impl From {
             Self::Path(path) => directory(path, file),
         }
     }
-}
-
-/// Refuses trees that no command reads, and names that something else has.
-pub(crate) fn check(
-    written: &[WrittenTree],
-    devices: &[Devices],
-    variants: &[VariantStack],
-    stages: &[Stage],
-) -> Vec<Diagnostic> {
-    let device = |name: &str| {
-        devices.iter().any(|d| d.sizes.contains_key(name) || d.images.contains_key(name))
-    };
-    let read =
-        |name: &str| stages.iter().filter_map(Stage::command).any(|c| c.trees().contains(name));
-    let layer =
-        |name: &str| variants.iter().flat_map(|v| &v.layers).any(|layer| layer.name == name);
-    let check = |tree: &WrittenTree| {
-        let name = &tree.name;
-        let stage = stages.iter().any(|stage| stage.name == *name);
-        if let Some((what, _)) =
-            [("layer", layer(name)), ("device", device(name)), ("stage", stage)]
-                .into_iter()
-                .find(|(_, same)| *same)
-        {
-            let message = format!("'{name}' is the name of a tree and of a {what}");
-            return Some(Diagnostic::at(tree.at.clone(), message, "give the tree another name"));
-        }
-        let help = format!(
-            "leave [trees.{name}] out, or read it in a command: {{tree.{name}}} stands for its directory"
-        );
-        let unused =
-            || Diagnostic::at(tree.at.clone(), format!("Nothing uses the tree '{name}'"), help);
-        (!read(name)).then(unused)
-    };
-    written.iter().filter_map(check).collect()
 }
 
 /// The directory, found from where the experiment stands.

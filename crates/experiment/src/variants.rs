@@ -1,6 +1,8 @@
 //! The variants of an experiment: the common tables with what each variant, level and scale sets, crossed with the factors. Whatever
 //! a key can say can differ: settings of layers, keys of stages, sizes of devices.
 
+mod scaled;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -8,7 +10,7 @@ use crate::bounds;
 use crate::diagnostic::Diagnostic;
 use crate::document::{Named, Setting, Table};
 use crate::factors::{Factor, Level};
-use crate::file::{self, Device, File};
+use crate::file::{Device, File, WrittenVariant};
 use crate::names;
 use crate::scale::{self, Scale, Scaled};
 use crate::trees::WrittenTree;
@@ -112,7 +114,7 @@ fn written<'t>(file: &File<'t>) -> Vec<Variant<'t>> {
     if file.variant.is_empty() {
         return vec![common];
     }
-    let variant = |entry: &crate::file::Variant<'t>| Variant {
+    let variant = |entry: &WrittenVariant<'t>| Variant {
         name: entry.name.get_ref().clone(),
         written: Some(entry.name.get_ref().clone()),
         span: entry.name.span(),
@@ -126,7 +128,7 @@ fn written<'t>(file: &File<'t>) -> Vec<Variant<'t>> {
 fn check_varied(
     factor: &Factor,
     before: &[Factor],
-    variants: &[file::Variant],
+    variants: &[WrittenVariant],
 ) -> Option<Diagnostic> {
     let name = factor.name.get_ref();
     let varies = |factor: &Factor, path: &str| {
@@ -145,7 +147,7 @@ fn check_varied(
             let message = format!("The factors '{other}' and '{name}' both set '{path}'");
             return Some(Diagnostic::at(factor.name.span(), message, "vary it by one of them"));
         }
-        let own = |v: &file::Variant| v.set.iter().any(|setting| setting.path == *path);
+        let own = |v: &WrittenVariant| v.set.iter().any(|setting| setting.path == *path);
         let variant = variants.iter().find(|variant| own(variant))?.name.get_ref();
         let message = format!("The factor '{name}' and variant '{variant}' both set '{path}'");
         Some(Diagnostic::at(factor.name.span(), message, "take it away from one of them"))

@@ -7,9 +7,9 @@ use results::model::PickedFacts;
 use toml::Spanned;
 use units::{Better, Key, Unit};
 
-use super::check_figure;
 use crate::diagnostic::Diagnostic;
 use crate::document::{Named, Table};
+use crate::names::check_figure;
 use crate::plan::{FigurePlan, Output};
 
 const FIGURE: Key = Key {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use toml::de::{DeTable, DeValue, Error};
 use units::Key;
 
-use super::{Table, places};
+use super::places;
 use crate::diagnostic::{Diagnostic, nearest};
 
 /// The most characters of a value that are shown.
@@ -46,23 +46,24 @@ pub(super) fn of_value(
     Diagnostic { message, span: Some(at), help: key.map(|key| key.help(path)) }
 }
 
-/// What serde found wrong inside of `table`, at the place where it found it.
+/// What serde found wrong inside of a table, at the place where it found it; `taken` are keys that were taken out before.
 pub(super) fn inside(
-    table: &Table,
+    (what, at): (&str, &Range<usize>),
+    (entries, taken): (&DeTable, &[&str]),
     error: &Error,
     key: fn(&str) -> Option<&'static Key>,
 ) -> Diagnostic {
-    let Some(found) = error.span().and_then(|span| find(&table.entries, &span, error)) else {
+    let Some(found) = error.span().and_then(|span| find(entries, &span, error)) else {
         let help = "see docs/experiments.md for what stands here";
-        return Diagnostic::at(table.at(), capitalised(error.message()), help);
+        return Diagnostic::at(at.clone(), capitalised(error.message()), help);
     };
     if found.is_key {
         let quoted = error.message().split('`').skip(3).step_by(2).map(str::to_owned);
         // What was taken out before stands beside what serde reads.
-        let taken = table.known.iter().map(|&name| name.to_owned());
+        let taken = taken.iter().map(|&name| name.to_owned());
         let beside = if found.path.contains('.') { Vec::new() } else { taken.collect() };
         let known: Vec<String> = beside.into_iter().chain(quoted).collect();
-        return unknown(table.what, found.at, &found.path, &known);
+        return unknown(what, found.at, &found.path, &known);
     }
     of_value(found.at, &found.path, &found.shown, error, key(&found.path))
 }

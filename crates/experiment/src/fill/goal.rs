@@ -1,14 +1,14 @@
 //! What a fill is to reach: a value of a metric, or a share of what a layer can hold.
 
 use layers::Kind;
-use units::{Key, Metric, Percent, Unit};
+use units::{Key, Metric, Nanos, Percent, Unit};
 use workload::LoadSpec;
 
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::document::Table;
 use crate::graph::Built;
 use crate::plan::{FillPlan, PlacedLayer, Rounds};
-use crate::stages::Stage;
+use crate::stages::StageHead;
 use crate::targets::Wanted;
 
 const UNTIL: Key = Key {
@@ -27,6 +27,9 @@ const OF: Key = Key {
     takes: "what is filled: physical, logical, cache or file system",
     example: "\"physical\"",
 };
+
+/// How long the load goes on before the layer is read.
+pub(super) const ROUND: Nanos = Nanos::from_secs(3);
 
 /// What is to be reached, as written.
 #[derive(Clone)]
@@ -93,13 +96,13 @@ impl Goal {
     }
 
     /// The goal on this stack.
-    pub(super) fn plan(&self, stage: &Stage, stack: &Built) -> Result<FillPlan, Diagnostic> {
+    pub(super) fn plan(&self, stage: &StageHead, stack: &Built) -> Result<FillPlan, Diagnostic> {
         let plan = |layer: &str, metric: &str, at_least| FillPlan {
             layer: layer.to_owned(),
             metric: metric.to_owned(),
             at_least,
             by: Box::<LoadSpec>::default(),
-            rounds: Rounds::Time(super::ROUND),
+            rounds: Rounds::Time(ROUND),
         };
         match self {
             Self::Value { layer, metric, at_least } => {
@@ -127,7 +130,7 @@ fn kind(layer: &PlacedLayer) -> Option<&'static Kind> {
 }
 
 /// Names of the layers that a stage can fill: that which it writes to, and what stands under it; all where it names none.
-fn within<'a>(stage: &Stage, stack: &'a Built) -> Vec<&'a str> {
+fn within<'a>(stage: &StageHead, stack: &'a Built) -> Vec<&'a str> {
     let all = || stack.layers.iter().map(|layer| layer.name.as_str());
     let (Wanted::Layer(name) | Wanted::Files(_, Some(name))) = &stage.target else {
         return all().collect();
@@ -149,7 +152,11 @@ fn within<'a>(stage: &Stage, stack: &'a Built) -> Vec<&'a str> {
 }
 
 /// None of these layers has what is to be filled.
-fn nothing<'a>(of: &str, stage: &Stage, able: impl Iterator<Item = &'a PlacedLayer>) -> Diagnostic {
+fn nothing<'a>(
+    of: &str,
+    stage: &StageHead,
+    able: impl Iterator<Item = &'a PlacedLayer>,
+) -> Diagnostic {
     let known: Vec<&str> =
         able.filter_map(kind).flat_map(|kind| kind.fills).map(|fills| fills.of).collect();
     let message = match &stage.target {
@@ -171,7 +178,7 @@ fn value(
     layer: &str,
     metric: &str,
     at_least: f64,
-    stage: &Stage,
+    stage: &StageHead,
     stack: &Built,
 ) -> Result<(), Diagnostic> {
     let at = |key: &str| stage.places.at(&format!("until.{key}"));

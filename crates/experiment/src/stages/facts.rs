@@ -52,11 +52,6 @@ fn done(stage: &StagePlan) -> String {
     }
 }
 
-/// Names of the operations of a load.
-pub(crate) fn operations(spec: &LoadSpec) -> Vec<String> {
-    spec.operations().map(|name| name.to_string()).collect()
-}
-
 /// What a load drives, in words, where it is more than one block device.
 fn driven(aims: &[Aim]) -> String {
     let one = |aim: &Aim| match &aim.files {

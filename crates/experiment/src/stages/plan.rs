@@ -6,7 +6,7 @@ use results::model::SweepFacts;
 use units::{Bytes, Nanos};
 use workload::LoadSpec;
 
-use super::{Stage, Task, workload_mistake};
+use super::{Stage, StageHead, Task};
 use crate::allocation;
 use crate::bounds;
 use crate::change::Running;
@@ -16,7 +16,9 @@ use crate::diagnostic::Diagnostic;
 use crate::estimate;
 use crate::fill::Fill;
 use crate::graph::Built;
+use crate::load::workload_mistake;
 use crate::plan::{self, Aim, StagePlan, Target};
+use crate::state::Means;
 use crate::sweep::Point;
 use crate::targets;
 use crate::trees::Trees;
@@ -49,18 +51,20 @@ pub(crate) fn plan(
         layouts: BTreeMap::new(),
     };
     let mut planned = Vec::new();
-    let mine = |stage: &&Stage| stage.only.is_empty() || stage.only.iter().any(|v| variant.is(v));
+    let mine = |stage: &&Stage| {
+        stage.head.only.is_empty() || stage.head.only.iter().any(|v| variant.is(v))
+    };
     for stage in stages.iter().filter(mine) {
-        let before = planner.running.change(stage).map_err(|mistake| vec![mistake])?;
+        let before = planner.running.change(&stage.head).map_err(|mistake| vec![mistake])?;
         let first = planned.len();
         planned.extend(planner.stage(stage).map_err(|mistake| vec![mistake])?);
         if let Some(last) = planned.last_mut() {
-            last.settle |= stage.settle;
+            last.settle |= stage.head.settle;
         }
         match planned.get_mut(first) {
             Some(stage) => stage.before = before,
             None if before.is_empty() => {}
-            None => return Err(vec![nowhere(stage)]),
+            None => return Err(vec![nowhere(&stage.head)]),
         }
     }
     let last = stages.iter().rfind(|stage| matches!(stage.task, Task::Sweep(_)));
@@ -68,7 +72,7 @@ pub(crate) fn plan(
         let (count, most) = (planned.len(), bounds::PLANNED);
         let message = format!("With the points of its sweeps a cell has {count} stages");
         let help = format!("at most {most} are possible: sweep fewer values");
-        return Err(vec![Diagnostic::at(last.places.at("sweep"), message, help)]);
+        return Err(vec![Diagnostic::at(last.head.places.at("sweep"), message, help)]);
     }
     Ok(planned)
 }
@@ -76,8 +80,9 @@ pub(crate) fn plan(
 impl Planner<'_> {
     /// What one stage of the file becomes.
     fn stage(&mut self, stage: &Stage) -> Result<Vec<StagePlan>, Diagnostic> {
+        let Stage { head: stage, task } = stage;
         let stack = &self.stack;
-        Ok(match &stage.task {
+        Ok(match task {
             Task::Allocate if stack.allocate.is_empty() => Vec::new(),
             Task::Allocate => {
                 let target = targets::block(stage, stack)?;
@@ -113,8 +118,14 @@ impl Planner<'_> {
                 vec![StagePlan { about, ..other(stage, task, target) }]
             }
             Task::State(state) => {
-                let (by, plan) = state.plan(stage, stack, &mut self.running)?;
-                let mut planned = self.stage(&by)?;
+                let (head, means, plan) = state.plan(stage, stack, &mut self.running)?;
+                let task = match means {
+                    Means::Steps(steps) => Task::Steps(steps),
+                    Means::Allocate => Task::Allocate,
+                    Means::Act(act) => Task::Layer(act),
+                    Means::Fill(fill) => Task::Fill(fill),
+                };
+                let mut planned = self.stage(&Stage { head, task })?;
                 if let Some(last) = planned.last_mut() {
                     last.name.clone_from(&stage.name);
                     last.state = Some(plan);
@@ -133,7 +144,7 @@ impl Planner<'_> {
         })
     }
 
-    fn aims(&self, stage: &Stage) -> Result<Vec<Aim>, Diagnostic> {
+    fn aims(&self, stage: &StageHead) -> Result<Vec<Aim>, Diagnostic> {
         targets::aims(stage, &self.stack, &self.layouts)
     }
 }
@@ -145,7 +156,10 @@ fn made(mut aim: Aim) -> Aim {
 }
 
 /// Steps that take no longer than the stage may.
-fn bounded(stage: &Stage, mut steps: Vec<layers::step::Step>) -> Result<plan::Task, Diagnostic> {
+fn bounded(
+    stage: &StageHead,
+    mut steps: Vec<layers::step::Step>,
+) -> Result<plan::Task, Diagnostic> {
     use layers::step::Action;
     if let Some(deadline) = stage.deadline {
         for step in &mut steps {
@@ -163,7 +177,7 @@ fn bounded(stage: &Stage, mut steps: Vec<layers::step::Step>) -> Result<plan::Ta
 }
 
 /// A stage that does nothing on this stack cannot change anything either.
-fn nowhere(stage: &Stage) -> Diagnostic {
+fn nowhere(stage: &StageHead) -> Diagnostic {
     Diagnostic::at(
         stage.places.at("set"),
         format!(
@@ -175,12 +189,11 @@ fn nowhere(stage: &Stage) -> Diagnostic {
 }
 
 /// The points of a sweep, in the order of the file.
-fn swept(stage: &Stage, points: &[Point], aims: &[Aim]) -> Result<Vec<StagePlan>, Diagnostic> {
+fn swept(stage: &StageHead, points: &[Point], aims: &[Aim]) -> Result<Vec<StagePlan>, Diagnostic> {
     let point = |point: &Point| {
         let sweep = Some(SweepFacts { stage: stage.name.clone(), point: point.at.clone() });
         let (name, places) = (point.name.clone(), point.places.clone());
-        // Only its names and places are looked at.
-        let one = Stage { name, places, task: Task::Allocate, ..stage.clone() };
+        let one = StageHead { name, places, ..stage.clone() };
         Ok(StagePlan { sweep, ..fitted(&one, &point.spec, aims.to_vec())? })
     };
     points.iter().map(point).collect()
@@ -188,13 +201,13 @@ fn swept(stage: &Stage, points: &[Point], aims: &[Aim]) -> Result<Vec<StagePlan>
 
 /// A fill on this stack.
 fn filled(
-    stage: &Stage,
+    stage: &StageHead,
     fill: &Fill,
     stack: &Built,
-    aims: impl FnOnce(&Stage) -> Result<Vec<Aim>, Diagnostic>,
+    aims: impl FnOnce(&StageHead) -> Result<Vec<Aim>, Diagnostic>,
 ) -> Result<StagePlan, Diagnostic> {
     let (task, aims) = fill.plan(stage, stack, aims)?;
-    let by = Stage { places: fill.places(&stage.places).clone(), ..stage.clone() };
+    let by = StageHead { places: fill.places(&stage.places).clone(), ..stage.clone() };
     let deadline = stage.deadline.unwrap_or(Fill::USUAL_DEADLINE);
     let first = fitted(&by, &task.first_round(), aims)?;
     Ok(StagePlan {
@@ -208,7 +221,7 @@ fn filled(
 }
 
 /// A load that drives `aims`.
-fn fitted(stage: &Stage, spec: &LoadSpec, aims: Vec<Aim>) -> Result<StagePlan, Diagnostic> {
+fn fitted(stage: &StageHead, spec: &LoadSpec, aims: Vec<Aim>) -> Result<StagePlan, Diagnostic> {
     let (mut ios, mut bytes, mut about) = (Some(0), Some(0), Nanos::default());
     let all: f64 = aims.iter().map(|aim| aim.share.0).sum();
     for aim in &aims {
@@ -242,7 +255,7 @@ fn fitted(stage: &Stage, spec: &LoadSpec, aims: Vec<Aim>) -> Result<StagePlan, D
 }
 
 /// Refuses a load that cannot end within the deadline of its stage.
-fn within(stage: &Stage, spec: &LoadSpec) -> Result<(), Diagnostic> {
+fn within(stage: &StageHead, spec: &LoadSpec) -> Result<(), Diagnostic> {
     let least = spec.duration.or(spec.ramp).unwrap_or_default();
     let Some(deadline) = stage.deadline.filter(|deadline| *deadline <= least) else {
         return Ok(());
@@ -257,7 +270,7 @@ fn within(stage: &Stage, spec: &LoadSpec) -> Result<(), Diagnostic> {
 }
 
 /// A stage that drives no load.
-fn other(stage: &Stage, task: plan::Task, target: Target) -> StagePlan {
+fn other(stage: &StageHead, task: plan::Task, target: Target) -> StagePlan {
     StagePlan {
         kind: stage.kind.clone(),
         name: stage.name.clone(),

@@ -3,7 +3,7 @@
 use units::Unit;
 
 use super::super::{DATA, TAIL};
-use super::stats;
+use super::figures::stats;
 use crate::machine::DISKSTATS;
 use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts, Stretch, Threshold, figure};
 

@@ -1,0 +1,19 @@
+//! Keys that several parts of an experiment file have.
+
+use units::Key;
+
+pub(crate) const fn key(name: &'static str, takes: &'static str, example: &'static str) -> Key {
+    Key { name, takes, example }
+}
+
+/// `[[variant]]`; of a scale `[scale.NAME.variant."V"]`.
+pub(crate) const VARIANT: Key = key("variant", "tables: [[variant]]", "[{ name = \"plain\" }]");
+/// `[scale.NAME]`.
+pub(crate) const SCALE: Key = key(
+    "scale",
+    "tables, each under its name",
+    "{ lab = { set = { \"vdo.slab_size\" = \"128M\" } } }",
+);
+/// `set` of a variant or stage.
+pub(crate) const SET: Key =
+    key("set", "values of keys, by \"NAME.key\"", "{ \"vdo.dedupe\" = false }");

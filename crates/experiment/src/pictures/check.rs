@@ -1,0 +1,179 @@
+//! Whether pictures are of what there is.
+
+use results::model::Show;
+
+use super::{LEVELS, MOST, Picture};
+use crate::diagnostic::{Diagnostic, nearest};
+use crate::factors::Factor;
+use crate::load::operations;
+use crate::stacks::VariantStack;
+use crate::stages::{Stage, Task};
+
+impl Picture {
+    /// What it names must be there, and be of a kind that can be drawn so.
+    fn check(
+        &self,
+        stages: &[Stage],
+        stacks: &[VariantStack],
+        factors: &[Factor],
+    ) -> Option<Diagnostic> {
+        match self.facts.show {
+            Show::Curve | Show::Comparison => {
+                let wrong = self.subject.as_ref().and_then(|s| s.check(stages, stacks));
+                wrong.or_else(|| self.check_curve(stages, factors))
+            }
+            Show::Series => self.check_layer(stages, stacks),
+            _ => self.check_load(stages),
+        }
+    }
+
+    fn check_curve(&self, stages: &[Stage], factors: &[Factor]) -> Option<Diagnostic> {
+        if self.facts.show != Show::Curve {
+            return None;
+        }
+        let of_factors = factors.iter().map(|f| (f.name.get_ref().clone(), f.levels.len()));
+        let sweeps = stages.iter().filter_map(|stage| match &stage.task {
+            Task::Sweep(points) => Some(points),
+            _ => None,
+        });
+        let swept = sweeps.flat_map(|points| {
+            let keys = points.first().into_iter().flat_map(|point| point.at.keys());
+            keys.map(|key| {
+                let values = points.iter().filter_map(|point| point.at.get(key));
+                let mut values: Vec<_> = values.collect();
+                values.sort();
+                values.dedup();
+                (key.clone(), values.len())
+            })
+        });
+        let known: Vec<(String, usize)> = of_factors.chain(swept).collect();
+        let fits = |(name, levels): &&(String, usize)| {
+            *levels >= LEVELS && self.facts.by.as_ref().is_none_or(|by| by == name)
+        };
+        if known.iter().any(|one| fits(&one)) {
+            return None;
+        }
+        let names: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
+        let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        let (key, message) = match &self.facts.by {
+            Some(by) if !names.contains(&by.as_str()) => {
+                ("by", format!("There is no factor and no swept key '{by}'"))
+            }
+            Some(by) => {
+                ("by", format!("'{by}' has fewer than {LEVELS} values, which are no curve"))
+            }
+            None => {
+                ("show", format!("Nothing is varied at {LEVELS} values, and fewer are no curve"))
+            }
+        };
+        let help = format!("factors and swept keys: {there}; show = \"comparison\" draws bars");
+        Some(Diagnostic::at(self.places.at(key), message, help))
+    }
+
+    /// Loads have interval rows and latencies; a sweep has a load at each point.
+    fn check_load(&self, stages: &[Stage]) -> Option<Diagnostic> {
+        let show = self.facts.show.word();
+        let loads = || stages.iter().filter(|s| s.head.measured && matches!(s.task, Task::Load(_)));
+        let names: Vec<&str> = loads().map(|stage| stage.head.name.as_str()).collect();
+        let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        let wrong = |key: &str, message: String, help: String| {
+            Some(Diagnostic::at(self.places.at(key), message, help))
+        };
+        if let Some(name) = &self.facts.stage
+            && let Some(mistake) = self.unknown_stage(stages, name)
+        {
+            return Some(mistake);
+        }
+        let own =
+            |stage: &&Stage| self.facts.stage.as_ref().is_none_or(|name| stage.head.name == *name);
+        if !loads().any(|stage| own(&stage)) {
+            let message = match &self.facts.stage {
+                Some(name) => format!("Stage '{name}' is no single load, so it has no {show}"),
+                None => format!("No measured stage is a single load, so there is no {show}"),
+            };
+            let help = format!("measured loads: {there}; of a sweep show = \"curve\"");
+            return wrong(if self.facts.stage.is_some() { "stage" } else { "show" }, message, help);
+        }
+        let operation = self.facts.operation.as_ref()?;
+        let done = loads().filter(own).filter_map(Stage::load).flat_map(operations);
+        let mut done: Vec<String> = done.collect();
+        done.sort();
+        done.dedup();
+        let near = nearest(operation, done.iter().map(String::as_str));
+        let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
+        let message = format!("No such stage does '{operation}'");
+        let help = format!("{near}There are: {}", done.join(", "));
+        if done.contains(operation) { None } else { wrong("operation", message, help) }
+    }
+
+    fn unknown_stage(&self, stages: &[Stage], name: &str) -> Option<Diagnostic> {
+        let mut names: Vec<&str> =
+            stages.iter().filter(|s| s.head.measured).map(|s| s.head.name.as_str()).collect();
+        names.dedup();
+        if names.contains(&name) {
+            return None;
+        }
+        let near = nearest(name, names.iter().copied());
+        let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
+        let message = format!("No measured stage is called '{name}'");
+        let help = format!("{near}There are: {}", names.join(", "));
+        Some(Diagnostic::at(self.places.at("stage"), message, help))
+    }
+
+    /// The layer must be there, and each series be a metric of it or a line of its charts, in one variant at least.
+    fn check_layer(&self, stages: &[Stage], stacks: &[VariantStack]) -> Option<Diagnostic> {
+        if let Some(name) = &self.facts.stage
+            && let Some(mistake) = self.unknown_stage(stages, name)
+        {
+            return Some(mistake);
+        }
+        let layer = self.facts.layer.as_ref()?;
+        let all = || stacks.iter().flat_map(|stack| &stack.layers);
+        let kinds: Vec<&'static layers::Kind> = all()
+            .filter(|own| own.name == *layer)
+            .filter_map(|own| layers::kind(&own.kind))
+            .collect();
+        if kinds.is_empty() {
+            let mut names: Vec<&str> = all().map(|own| own.name.as_str()).collect();
+            names.sort_unstable();
+            names.dedup();
+            let near = nearest(layer, names.iter().copied());
+            let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
+            let message = format!("No stack has a layer '{layer}'");
+            let help = format!("{near}There are: {}", names.join(", "));
+            return Some(Diagnostic::at(self.places.at("layer"), message, help));
+        }
+        let mut known: Vec<&str> = Vec::new();
+        for kind in kinds {
+            let lines = kind.charts.iter().flat_map(|chart| chart.series);
+            let lines = lines.filter(|line| line.field != "*").map(|line| line.label);
+            for name in kind.metrics.iter().map(|metric| metric.id).chain(lines) {
+                if !known.contains(&name) {
+                    known.push(name);
+                }
+            }
+        }
+        let strange = self.facts.series.iter().find(|name| !known.contains(&name.as_str()))?;
+        let near = nearest(strange, known.iter().copied());
+        let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
+        let message = format!("'{layer}' has no series '{strange}'");
+        let help = format!("{near}There are: {}", known.join(", "));
+        Some(Diagnostic::at(self.places.at("series"), message, help))
+    }
+}
+
+/// What is wrong with the pictures: too many, or of what is not there.
+pub(crate) fn check(
+    pictures: &[Picture],
+    stages: &[Stage],
+    stacks: &[VariantStack],
+    factors: &[Factor],
+) -> Vec<Diagnostic> {
+    let extra = pictures.get(MOST).map(|extra| {
+        let message = format!("There are {} pictures; at most {MOST} are possible", pictures.len());
+        let help = "what comes first has to be seen at once; the page has all other charts below";
+        Diagnostic::at(extra.at(), message, help)
+    });
+    let wrong = pictures.iter().filter_map(|picture| picture.check(stages, stacks, factors));
+    extra.into_iter().chain(wrong).collect()
+}

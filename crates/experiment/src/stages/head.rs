@@ -1,0 +1,28 @@
+//! What every stage has, whatever it does.
+
+use toml::Value;
+use units::Nanos;
+
+use crate::document::{Named, Places};
+use crate::targets::Wanted;
+
+/// What every `[[stage]]` has as written, whatever it does.
+#[derive(Clone)]
+pub(crate) struct StageHead {
+    pub kind: String,
+    pub name: String,
+    pub measured: bool,
+    /// Whether the stack is brought to rest, and read, before the next stage.
+    pub settle: bool,
+    /// The variants that it is for; empty for all.
+    pub only: Vec<String>,
+    /// What it works on.
+    pub target: Wanted,
+    /// When the cell fails because it has not ended.
+    pub deadline: Option<Nanos>,
+    /// Settings of running layers that change before it, by `layer.key`.
+    pub set: Vec<Named<Value>>,
+    /// Whether a load draws hot places of its own.
+    pub fresh_places: bool,
+    pub places: Places,
+}

@@ -1,0 +1,34 @@
+//! What stages need of a machine.
+
+use std::collections::BTreeMap;
+
+use super::{Stage, Task};
+use crate::plan::{Needs, Tree};
+use crate::steps::Steps;
+
+/// What all stages need.
+pub(crate) fn needs(stages: &[Stage], trees: &BTreeMap<String, Tree>) -> Needs {
+    of_commands(stages, trees).beside(&of_steps(stages))
+}
+
+/// What the commands of all stages need of a machine.
+fn of_commands(stages: &[Stage], trees: &BTreeMap<String, Tree>) -> Needs {
+    let commands = stages.iter().filter_map(Stage::command);
+    let needs = commands.fold(Needs::default(), |all, command| all.beside(&command.needs()));
+    Needs { trees: trees.clone(), ..needs }
+}
+
+/// What stages that are nothing but steps need.
+fn of_steps(stages: &[Stage]) -> Needs {
+    let trims = stages.iter().any(|stage| match &stage.task {
+        Task::Steps(steps) => *steps == Steps::Trim,
+        Task::State(state) => state.trims(),
+        _ => false,
+    });
+    let own = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+    if !trims {
+        return Needs::default();
+    }
+    let tools = own(&["blkdiscard", "fstrim"]);
+    Needs { packages: own(&["util-linux"]), tools, ..Needs::default() }
+}

@@ -1,0 +1,136 @@
+//! Whether a subject is of what is measured.
+
+use super::Subject;
+use crate::diagnostic::{Diagnostic, nearest};
+use crate::load::operations;
+use crate::stacks::VariantStack;
+use crate::stages::Stage;
+
+impl Subject {
+    /// It must name a metric of the catalogue, or one that a command's stage picks, and a stage, an operation or a layer that is measured.
+    pub(crate) fn check(&self, stages: &[Stage], variants: &[VariantStack]) -> Option<Diagnostic> {
+        if layers::metric(&self.metric).is_none() {
+            return self.check_stage(stages).or_else(|| self.check_picked(stages));
+        }
+        if let (Some(operation), Some(_)) = (&self.operation, &self.layer) {
+            let message = format!("A metric is of an operation ('{operation}') or of a layer");
+            let help = "take one of the two keys away";
+            return Some(Diagnostic::at(self.places.at("layer"), message, help));
+        }
+        self.check_stage(stages).or_else(|| self.check_layer(variants))
+    }
+
+    /// What is not in the catalogue must be picked from what a command of a measured stage prints.
+    fn check_picked(&self, stages: &[Stage]) -> Option<Diagnostic> {
+        let own = |stage: &&Stage| self.stage.as_ref().is_none_or(|name| stage.is_called(name));
+        let measured = || stages.iter().filter(|stage| stage.head.measured);
+        let names = |stages: &mut dyn Iterator<Item = &Stage>| -> Vec<String> {
+            let commands = stages.filter_map(Stage::command);
+            let mut names: Vec<_> = commands.flat_map(|c| c.figures().cloned()).collect();
+            names.sort();
+            names.dedup();
+            names
+        };
+        let (picked, all) = (names(&mut measured().filter(own)), names(&mut measured()));
+        let metric = &self.metric;
+        if let (true, Some(key)) = (picked.contains(metric), self.narrowed()) {
+            let message =
+                format!("'{metric}' is picked from what a command prints, and of no {key}");
+            return Some(Diagnostic::at(self.places.at(key), message, "take the key away"));
+        }
+        if picked.contains(metric) {
+            return None;
+        }
+        let message = match &self.stage {
+            Some(stage) if all.contains(metric) => {
+                format!("The command of stage '{stage}' picks no figure '{metric}'")
+            }
+            _ => format!("There is no metric '{metric}'"),
+        };
+        let known = layers::metrics().map(|m| m.id).chain(picked.iter().map(String::as_str));
+        let near = nearest(metric, known);
+        let near = near.map_or_else(
+            || "docs/json.md lists the metrics".to_owned(),
+            |near| format!("did you mean '{near}'?"),
+        );
+        let own = match &picked[..] {
+            [] => String::new(),
+            picked => format!("; figures of commands here: {}", picked.join(", ")),
+        };
+        Some(Diagnostic::at(self.places.at("metric"), message, format!("{near}{own}")))
+    }
+
+    /// A single figure is of one stage, and of one point of a sweep, not of all.
+    pub(crate) fn check_single(&self, stages: &[Stage]) -> Option<Diagnostic> {
+        let Some(name) = &self.stage else {
+            let has = |stage: &&Stage| match &self.operation {
+                Some(wanted) => stage.load().into_iter().flat_map(operations).any(|o| o == *wanted),
+                None => true,
+            };
+            let own = stages.iter().filter(|stage| stage.head.measured).filter(has);
+            // A sweep itself is no stage that is measured, its points are.
+            let names: Vec<String> = own
+                .flat_map(|s| {
+                    s.names().skip(usize::from(!s.points().is_empty())).collect::<Vec<_>>()
+                })
+                .collect();
+            let message = format!("'{}' is measured in {} stages", self.metric, names.len());
+            let help = format!("say in which with stage = \"...\": {}", names.join(", "));
+            let several = names.len() > 1;
+            return several.then(|| Diagnostic::at(self.places.at("metric"), message, help));
+        };
+        let swept = stages.iter().find(|s| s.head.name == *name && !s.points().is_empty())?;
+        let points: Vec<String> = swept.names().skip(1).collect();
+        let message = format!("Stage '{name}' is a sweep of {} points", points.len());
+        let help = format!("name one of them: {}", points.join(", "));
+        Some(Diagnostic::at(self.places.at("stage"), message, help))
+    }
+
+    /// The key that says of what operation or layer it is.
+    fn narrowed(&self) -> Option<&'static str> {
+        self.operation.as_ref().map(|_| "operation").or(self.layer.as_ref().map(|_| "layer"))
+    }
+
+    fn check_stage(&self, stages: &[Stage]) -> Option<Diagnostic> {
+        let measured: Vec<&Stage> = stages.iter().filter(|s| s.head.measured).collect();
+        if let Some(stage) = &self.stage
+            && !measured.iter().any(|measured| measured.is_called(stage))
+        {
+            let names: Vec<String> = measured.iter().flat_map(|stage| stage.names()).collect();
+            let message = format!("No measured stage is called '{stage}'");
+            return Some(self.unknown("stage", stage, message, &names));
+        }
+        let operation = self.operation.as_ref()?;
+        let own = |stage: &&&Stage| self.stage.as_ref().is_none_or(|name| stage.is_called(name));
+        let loads = measured.iter().filter(own).filter_map(|stage| stage.load());
+        let mut operations: Vec<_> = loads.flat_map(operations).collect();
+        operations.sort();
+        operations.dedup();
+        let message = match &self.stage {
+            None => format!("No measured stage does '{operation}'"),
+            Some(stage) => format!("Stage '{stage}' does no '{operation}'"),
+        };
+        (!operations.contains(operation))
+            .then(|| self.unknown("operation", operation, message, &operations))
+    }
+
+    fn check_layer(&self, variants: &[VariantStack]) -> Option<Diagnostic> {
+        let layer = self.layer.as_ref()?;
+        let layers = variants.iter().flat_map(|variant| &variant.layers);
+        // Devices have figures too.
+        let names = layers.flat_map(|l| std::iter::once(l.name.as_str()).chain(l.on.names()));
+        let mut layers: Vec<String> = names.map(str::to_owned).collect();
+        layers.sort();
+        layers.dedup();
+        let message = format!("No stack has a layer or a device '{layer}'");
+        (!layers.contains(layer)).then(|| self.unknown("layer", layer, message, &layers))
+    }
+
+    /// A name that is not there, with those that are.
+    fn unknown(&self, key: &str, name: &str, message: String, known: &[String]) -> Diagnostic {
+        let near = nearest(name, known.iter().map(String::as_str));
+        let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
+        let help = format!("{near}There are: {}", known.join(", "));
+        Diagnostic::at(self.places.at(key), message, help)
+    }
+}

@@ -1,0 +1,27 @@
+//! What a scale sets, against the variants that there are.
+
+use super::{Variant, nothing};
+use crate::diagnostic::{Diagnostic, nearest};
+use crate::scale::Scaled;
+
+impl Scaled<'_> {
+    /// What is wrong with the names that it uses. `known` are the variants before factors, `variants` all of them.
+    pub(crate) fn check_names(&self, known: &[Variant], variants: &[Variant]) -> Vec<Diagnostic> {
+        let all = self.set.iter().chain(self.variants.iter().flat_map(|own| &own.value));
+        let lost = all.filter(|s| !known.iter().any(|v| v.find(&s.path).is_some()));
+        let mut mistakes: Vec<_> = lost.map(|setting| nothing(setting, known)).collect();
+        let strange = self.variants.iter().filter(|own| !variants.iter().any(|v| v.is(&own.name)));
+        mistakes.extend(strange.map(|own| {
+            let names: Vec<&str> = variants.iter().map(|v| v.name.as_str()).collect();
+            let near = nearest(&own.name, names.iter().copied());
+            let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
+            let message = format!("A scale is for a variant '{}', which there is not", own.name);
+            Diagnostic::at(
+                own.at.clone(),
+                message,
+                format!("{near}There are: {}", names.join("; ")),
+            )
+        }));
+        mistakes
+    }
+}
