@@ -7,7 +7,6 @@ use crate::case::Case;
 use crate::contest::{Programs, Sample, Who};
 use crate::floor;
 use crate::goal::{Goal, Word};
-use crate::proportion::Proportion;
 use crate::target::Target;
 use crate::verified::Verified;
 
@@ -224,4 +223,20 @@ impl Outcome {
         self.proportions.extend(part.proportions);
         self.interrupted |= part.interrupted;
     }
+}
+
+/// One proportion between two figures of fio.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Proportion {
+    /// What it is.
+    pub about: String,
+    /// What is known of fio.
+    pub expected: f64,
+    /// What was measured here.
+    pub measured: f64,
+    /// Whether the two agree within a factor of 1.6.
+    pub agrees: bool,
+    /// What else than fio the figure hangs on: why another machine may differ.
+    #[serde(default)]
+    pub hangs_on: String,
 }

@@ -3,31 +3,13 @@
 //! The expected proportions were measured with fio 3.33 on a quiet machine of two CPUs (kernel 6.18). Other machines
 //! may differ for good reasons; a disagreement is shown with the measured ratio and never hidden.
 
-use serde::{Deserialize, Serialize};
-
 use crate::case::{Access, Mix};
 use crate::contest::{Sample, Who};
 use crate::fio::{Candidate, Engine};
-use crate::outcome::CaseOutcome;
+use crate::outcome::{CaseOutcome, Proportion};
 
 /// A factor that two machines may differ by and still agree.
 const AGREES: f64 = 1.6;
-
-/// One proportion between two figures of fio.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Proportion {
-    /// What it is.
-    pub about: String,
-    /// What is known of fio.
-    pub expected: f64,
-    /// What was measured here.
-    pub measured: f64,
-    /// Whether the two agree within a factor of 1.6.
-    pub agrees: bool,
-    /// What else than fio the figure hangs on: why another machine may differ.
-    #[serde(default)]
-    pub hangs_on: String,
-}
 
 /// One figure of fio: on which target, how, what.
 #[derive(Clone, Copy)]

@@ -7,7 +7,7 @@ use clap::Parser;
 use units::{is_obeyed, printable};
 
 use crate::args::Cli;
-use crate::terminal::{Style, Text, answer, say_text};
+use crate::terminal::{Style, Text, answer, say_text, write_error};
 
 /// Why a command did not do what was asked.
 #[derive(Debug)]
@@ -47,6 +47,12 @@ impl Failure {
     pub fn interrupted() -> Self {
         let error = "Interrupted before there was a result; nothing is left behind";
         Self { code: 130, error: error.into(), help: None }
+    }
+
+    /// Standard output could not be written, which is told when all is done.
+    pub fn lost_output() -> Option<Self> {
+        let message = format!("Standard output could not be written: {}", write_error()?);
+        Some(Self::environment(message).with_help("make room where it goes, or send it elsewhere"))
     }
 
     /// Whether the user stopped it.

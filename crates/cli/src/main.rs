@@ -27,7 +27,7 @@ fn main() -> ExitCode {
         Err(error) => failure::command_line(&error),
     };
     // What went wrong otherwise says more than that nobody could read of it.
-    match terminal::complaint().map(|failure| failure.report()) {
+    match Failure::lost_output().map(|failure| failure.report()) {
         Some(lost) if code == ExitCode::SUCCESS => lost,
         _ => code,
     }

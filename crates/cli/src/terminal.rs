@@ -10,8 +10,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use units::{is_obeyed, printable};
 
-use crate::failure::Failure;
-
 /// Whether colours are wanted, and how words are coloured.
 #[derive(Debug, Clone, Copy)]
 pub struct Style {
@@ -266,11 +264,9 @@ pub fn lost(error: io::Error) {
     }
 }
 
-/// What there is to complain about when all is done.
-pub fn complaint() -> Option<Failure> {
-    let error = LOST.get()?;
-    let message = format!("Standard output could not be written: {error}");
-    Some(Failure::environment(message).with_help("make room where it goes, or send it elsewhere"))
+/// Why standard output could not be written, if it could not.
+pub fn write_error() -> Option<&'static io::Error> {
+    LOST.get()
 }
 
 /// Columns of the terminal on standard output, 100 where there is none.

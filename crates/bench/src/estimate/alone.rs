@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use reduce::{BLOCK, Lz4};
 
-use super::{Error, TreeError};
+use super::TreeError;
 
 /// Bytes of a file that are read at a time where reading is not measured.
 const PART: usize = 64 << 20;
@@ -20,7 +20,7 @@ const READ: usize = 256 << 10;
 const SHARE: u64 = 8 << 20;
 
 /// Wall and CPU time of compressing all blocks, seconds. Files are read between the measured stretches.
-pub fn lz4(tree: &Path) -> Result<(f64, f64), Error> {
+pub fn lz4(tree: &Path) -> Result<(f64, f64), TreeError> {
     let mut files = Vec::new();
     list(tree, &mut files)?;
     let (mut wall, mut cpu) = (0.0, 0.0);
@@ -48,7 +48,7 @@ pub fn lz4(tree: &Path) -> Result<(f64, f64), Error> {
 
 /// The same with what it takes to have the blocks: each thread opens the next file, or part of a large one, and reads it. Which files
 /// there are and how long they are is found out before.
-pub fn reading(tree: &Path) -> Result<(f64, f64), Error> {
+pub fn reading(tree: &Path) -> Result<(f64, f64), TreeError> {
     let mut files = Vec::new();
     list(tree, &mut files)?;
     let mut shares = Vec::new();

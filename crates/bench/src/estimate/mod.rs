@@ -86,7 +86,7 @@ enum Way {
     /// As a program of its own.
     Program(Line),
     /// In this process: wall and CPU time, seconds.
-    Here(fn(&Path) -> Result<(f64, f64), Error>),
+    Here(fn(&Path) -> Result<(f64, f64), TreeError>),
 }
 
 impl Way {

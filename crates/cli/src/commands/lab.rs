@@ -23,7 +23,7 @@ use crate::terminal::{Style, Text, answer, json_line, say};
 
 pub fn run(args: &LabRunArgs) -> Result<ExitCode, Failure> {
     let (outcome, out) = execute(args)?;
-    super::run::conclude(outcome, &out, &args.common)
+    super::ends::conclude(outcome, &out, &args.common)
 }
 
 /// Runs an experiment that the program wrote itself, `text`, which is kept in `folder` as `name`; its result, or the exit code of
@@ -114,7 +114,7 @@ pub fn execute_plan(
         host: host::facts(),
         experiment_text: source.text.clone(),
     };
-    say(&super::run::headline(plan, &out, Some(accelerator.kind.name())));
+    say(&super::ends::headline(plan, &out, Some(accelerator.kind.name())));
     let shown = Arc::clone(&view);
     let on = Box::new(move |e: &run::Event| with(&shown, |v| v.event(e)));
     let ledger = ledger(&out, plan, start, earlier, on)?;

@@ -5,6 +5,7 @@ pub mod catalogue;
 pub mod clean;
 pub mod disk;
 pub mod doctor;
+mod ends;
 pub mod estimate;
 pub mod explain;
 pub mod guest;

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use results::model::{CONTENT_SHARES, ContentFigure};
 
 use super::compared;
-use super::hero::dot;
+use super::hero::{dot, range};
 use crate::view::{Content, Figure, FigureRow, View};
 use crate::wording::{self, NONE};
 
@@ -24,11 +24,6 @@ pub fn results(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
 pub fn value(row: &FigureRow, figure: Option<&Figure>) -> Markup {
     html! { td { (wording::median(row.unit, figure))
     @if let Some(text) = figure.and_then(|f| wording::interval(row.unit, f)) { (range(&text)) } } }
-}
-
-/// An interval below its figure, broken nowhere but between its ends.
-pub fn range(text: &str) -> Markup {
-    html! { span.range { (text.replace(' ', "\u{a0}").replace(",\u{a0}", ", ")) } }
 }
 
 fn spread(view: &View) -> Markup {

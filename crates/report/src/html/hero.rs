@@ -106,3 +106,8 @@ fn bars(view: &View, row: &FigureRow) -> Markup {
         }
     }
 }
+
+/// An interval below its figure, broken nowhere but between its ends.
+pub fn range(text: &str) -> Markup {
+    html! { span.range { (text.replace(' ', "\u{a0}").replace(",\u{a0}", ", ")) } }
+}

@@ -3,8 +3,8 @@
 use maud::{Markup, html};
 use stats::Verdict;
 
-use super::figures::{range, value};
-use super::hero::chip;
+use super::figures::value;
+use super::hero::{chip, range};
 use crate::view::{FigureRow, Scope, View};
 use crate::wording::{self, NONE};
 

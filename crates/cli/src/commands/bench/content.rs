@@ -12,7 +12,7 @@ use bench::fio::Fio;
 use serde_json::json;
 use sys::interrupt::Interrupt;
 
-use super::engine::failure;
+use super::engine_record::failure;
 use super::goal;
 use crate::args::BenchContentArgs;
 use crate::commands::lab::execute_own;

@@ -1,6 +1,5 @@
 //! `fathom bench engine`: the load engine beside fio.
 
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use bench::BenchError;
@@ -8,17 +7,16 @@ use bench::case::chosen;
 use bench::contest::Programs;
 use bench::fio::Fio;
 use bench::ours::Fathom;
-use bench::outcome::Outcome;
-use bench::record::{self, About};
-use bench::suite::{Pace, Suite};
+use bench::suite::Suite;
 use bench::target::{Made, Maker, Target};
 use bench::verified::Verified;
 use sys::interrupt::{Interrupt, Level};
 
-use super::table::{self, Narrator};
+use super::engine_record::{default_directory, failure, finish, pace};
+use super::table::Narrator;
 use crate::args::{BenchEngineArgs, Peer};
 use crate::failure::Failure;
-use crate::terminal::{Text, answer, json, say, say_text};
+use crate::terminal::{Text, say, say_text};
 
 /// Sizes of made targets, bytes.
 const SIZE: u64 = 1 << 30;
@@ -75,57 +73,6 @@ fn verification(
     bench::verified::in_memory(&suite.programs, QUICK_SIZE, pace, interrupt)
 }
 
-/// Writes the results and says what was found; `accelerator` executed the guest, if there was one.
-pub fn finish(
-    outcome: &Outcome,
-    out: &Path,
-    args: &BenchEngineArgs,
-    accelerator: &str,
-    interrupt: &Interrupt,
-) -> Result<ExitCode, Failure> {
-    if outcome.cases.is_empty() {
-        return Err(match outcome.failed.first() {
-            _ if outcome.interrupted => Failure::interrupted(),
-            Some(why) => Failure::data(why.clone()),
-            None => failure(BenchError::NoCase),
-        });
-    }
-    let about = About {
-        command: std::env::args().collect(),
-        tool_version: env!("CARGO_PKG_VERSION").into(),
-        machine: host::facts(),
-        accelerator: accelerator.into(),
-    };
-    record::write(out, outcome, &about).map_err(failure)?;
-    let text = Text::lines_of(&table::text(outcome, args.verbose));
-    if args.json {
-        say_text(&text);
-        json(&serde_json::to_string(outcome).map_err(Failure::data)?);
-    } else {
-        answer(&text);
-    }
-    let dir = out.display();
-    say(&format!("results in {dir}: fathom report {dir} -o page.html draws them"));
-    Ok(ExitCode::from(if interrupt.level() == Level::None { 0 } else { 130 }))
-}
-
-pub fn default_directory() -> PathBuf {
-    let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
-    PathBuf::from(format!("engine-vs-fio-{now}"))
-}
-
-/// How long and how often, as asked.
-pub fn pace(args: &BenchEngineArgs) -> Pace {
-    let mut pace = match (args.lab, args.quick) {
-        (true, _) => Pace::LAB,
-        (false, true) => Pace::QUICK,
-        (false, false) => Pace::FULL,
-    };
-    pace.repeats = args.repeat.map_or(pace.repeats, |n| n as usize);
-    pace.run = args.duration.map_or(pace.run, |time| time.0 / 1_000_000);
-    pace
-}
-
 /// The targets, and what this machine or this user cannot have.
 fn targets(args: &BenchEngineArgs) -> Result<(Vec<Made>, Vec<String>), Failure> {
     let size = args.size.map_or(if args.quick { QUICK_SIZE } else { SIZE }, |bytes| bytes.0);
@@ -155,15 +102,4 @@ fn suite(
     let pace = pace(args);
     let backends = ["io_uring", "libaio", "sync"].map(str::to_owned).to_vec();
     Ok(Suite { programs, targets, cases, pace, backends, left_out })
-}
-
-pub(super) fn failure(error: BenchError) -> Failure {
-    let help = error.help().map(str::to_owned);
-    match error {
-        BenchError::Interrupted => Failure::interrupted(),
-        BenchError::Unreadable { .. } | BenchError::Small { .. } | BenchError::NoCase => {
-            Failure::usage(error).with_help_if(help)
-        }
-        error => Failure::environment(error).with_help_if(help),
-    }
 }

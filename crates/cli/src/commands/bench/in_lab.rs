@@ -11,7 +11,7 @@ use lab::{Ending, FrameKind, Received, Vm, VmSpec};
 use run::{Asked, Event, Held, LAB, Message, Mission, Source};
 use sys::interrupt::{Interrupt, Level};
 
-use super::engine::{default_directory, finish, pace};
+use super::engine_record::{default_directory, finish, pace};
 use super::in_guest::OUTCOME;
 use crate::args::{BenchEngineArgs, GuestArgs, LabTarget};
 use crate::failure::Failure;

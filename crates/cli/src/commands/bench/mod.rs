@@ -3,6 +3,7 @@
 mod content;
 mod disks;
 mod engine;
+mod engine_record;
 mod estimate;
 mod estimate_on_vdo;
 mod floor;

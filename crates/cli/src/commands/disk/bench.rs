@@ -11,8 +11,7 @@ use units::Bytes;
 use units::show::{bytes, count};
 use workload::{OpKind, OpName};
 
-use super::show::significant;
-use super::table::{table, time};
+use super::table::{significant, table, time};
 use crate::args::DiskBenchArgs;
 use crate::failure::Failure;
 use crate::outputs::{self, Kind, Output};

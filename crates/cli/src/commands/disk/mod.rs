@@ -6,6 +6,7 @@ mod serve;
 mod show;
 mod table;
 mod trace;
+mod trace_text;
 
 pub use bench::run as bench;
 pub use replay::run as replay;

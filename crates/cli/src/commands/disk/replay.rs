@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use disk::replay::{Outcome, recorded, replay};
 use disk::trace::Trace;
 use serde_json::{Value, json};
-use units::show::count;
 
-use super::table::{table, time};
+use super::table::time;
+use super::trace_text::{exit_code, heading, latencies};
 use crate::args::DiskReplayArgs;
 use crate::failure::Failure;
 use crate::terminal::{Text, answer, json as put_json};
@@ -31,11 +31,11 @@ pub fn run(args: &DiskReplayArgs) -> Result<ExitCode, Failure> {
     } else {
         answer(&page(&trace, &outcomes));
     }
-    Ok(super::trace::exit_code(&trace))
+    Ok(exit_code(&trace))
 }
 
 fn page(trace: &Trace, outcomes: &[(String, Outcome)]) -> Text {
-    let mut text = super::trace::heading(trace);
+    let mut text = heading(trace);
     for (name, outcome) in outcomes {
         text.line("");
         text.line(format!(
@@ -46,21 +46,4 @@ fn page(trace: &Trace, outcomes: &[(String, Outcome)]) -> Text {
         text.append(&latencies(outcome));
     }
     text
-}
-
-/// A row for each operation.
-pub(super) fn latencies(outcome: &Outcome) -> Text {
-    let row = |l: &disk::replay::Latencies| {
-        vec![
-            l.op.name().to_owned(),
-            count(l.requests as f64),
-            count(l.failed as f64),
-            time(l.mean_ns),
-            time(l.p50_ns as f64),
-            time(l.p99_ns as f64),
-            time(l.max_ns as f64),
-        ]
-    };
-    let rows: Vec<_> = outcome.latencies.iter().map(row).collect();
-    table(&["", "requests", "failed", "mean", "p50", "p99", "max"], &rows)
 }

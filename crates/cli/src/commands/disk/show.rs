@@ -9,6 +9,7 @@ use units::Nanos;
 use units::show::{bytes, count};
 
 use super::bench::check_size;
+use super::table::significant;
 use super::table::{table, time};
 use crate::args::DiskShowArgs;
 use crate::failure::Failure;
@@ -116,11 +117,6 @@ fn cells((reach, depth, reached): &(&Reach, u32, Reached)) -> Vec<String> {
         time(reached.latency_p50_ns as f64),
         time(reached.latency_p99_ns as f64),
     ]
-}
-
-/// Three digits, as whole numbers where they are above 100.
-pub(super) fn significant(value: f64) -> f64 {
-    if value >= 100.0 { value.round() } else { (value * 10.0).round() / 10.0 }
 }
 
 fn described(args: &DiskShowArgs, profile: &Profile, reached: &[(&Reach, u32, Reached)]) -> Value {

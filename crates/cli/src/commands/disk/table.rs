@@ -24,3 +24,8 @@ pub fn table(header: &[&str], rows: &[Vec<String>]) -> Text {
 pub fn time(ns: f64) -> String {
     units::show::nanos(ns)
 }
+
+/// Three digits, as whole numbers where they are above 100.
+pub(super) fn significant(value: f64) -> f64 {
+    if value >= 100.0 { value.round() } else { (value * 10.0).round() / 10.0 }
+}

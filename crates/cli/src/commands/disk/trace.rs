@@ -6,13 +6,12 @@ use std::process::ExitCode;
 use disk::replay::recorded;
 use disk::trace::Trace;
 use serde_json::json;
-use units::Bytes;
-use units::show::{bytes, count};
 
 use super::table::time;
+use super::trace_text::{exit_code, heading, latencies};
 use crate::args::TraceShowArgs;
 use crate::failure::Failure;
-use crate::terminal::{Out, Style, Text, answer, json as put_json, lost, say_line};
+use crate::terminal::{Out, answer, json as put_json, lost};
 
 pub fn run(args: &TraceShowArgs) -> Result<ExitCode, Failure> {
     let trace = Trace::open(&args.trace)?;
@@ -41,52 +40,11 @@ pub fn run(args: &TraceShowArgs) -> Result<ExitCode, Failure> {
         time(outcome.seconds * 1e9),
         outcome.most_in_flight
     ));
-    text.append(&super::replay::latencies(&outcome));
+    text.append(&latencies(&outcome));
     let [p50, p99, most] = [p50, p99, most].map(|ns| time(f64::from(ns)));
     text.line(format!("replies were sent late by {p50} (p50), {p99} (p99), {most} (max)"));
     answer(&text);
     Ok(exit_code(&trace))
-}
-
-/// What a trace is of.
-pub(super) fn heading(trace: &Trace) -> Text {
-    let header = &trace.header;
-    let moved: f64 = trace.records.iter().map(|r| f64::from(r.length)).sum();
-    let mut text = Text::from(format!(
-        "{}: a disk of {} like {}; {} requests, {}",
-        header.role,
-        Bytes(header.size),
-        header.like,
-        count(trace.records.len() as f64),
-        bytes(moved),
-    ));
-    if !header.faults.is_empty() {
-        text.line(format!("with {} faults", header.faults.len()));
-    }
-    for (key, value) in header.attributes.shown() {
-        text.line(format!("{key}: {value}"));
-    }
-    text
-}
-
-/// 5 where the trace does not hold all; why is said.
-pub(super) fn exit_code(trace: &Trace) -> ExitCode {
-    let note = Style::of_stderr().note("note:");
-    match trace.dropped {
-        Some(0) => ExitCode::SUCCESS,
-        Some(dropped) => {
-            say_line(
-                note.and(format!("the trace was full: {dropped} later requests are not in it")),
-            );
-            ExitCode::SUCCESS
-        }
-        None => {
-            say_line(
-                note.and("this trace was cut off: how many requests are missing is not known"),
-            );
-            ExitCode::from(5)
-        }
-    }
 }
 
 fn lateness(trace: &Trace) -> (u32, u32, u32) {

@@ -1,0 +1,66 @@
+//! What is said before a run and after it, here and in the lab.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use experiment::Plan;
+use run::Outcome;
+
+use crate::args::Common;
+use crate::failure::Failure;
+use crate::terminal::{Style, Text, answer, json_line, say, say_text, width};
+
+/// What is about to happen, one line.
+pub fn headline(plan: &Plan, out: &Path, accelerator: Option<&str>) -> String {
+    let (least, most) = plan.takes();
+    let first = plan.facts.sequential.as_ref().and_then(|s| s.looks.first().copied());
+    let first = first.filter(|first| *first < plan.facts.repeat);
+    let cells = |repeats: u32| repeats as usize * plan.facts.variants.len();
+    let (repeats, all) = match first {
+        None => {
+            (counted(plan.facts.repeat as usize, "repeat"), cells(plan.facts.repeat).to_string())
+        }
+        Some(first) => (
+            format!("{first} to {} repeats", plan.facts.repeat),
+            format!("{} to {}", cells(first), cells(plan.facts.repeat)),
+        ),
+    };
+    let about = if least == most { most.to_string() } else { format!("{least} to {most}") };
+    let lab = accelerator.map_or_else(String::new, |name| format!(" in the lab ({name})"));
+    let scale = plan.facts.scale.as_ref().map_or_else(String::new, |s| format!(" at scale {s}"));
+    format!(
+        "{}{scale}{lab}: {} x {repeats} = {all} cells, about {about}; seed {}; result in {}",
+        plan.facts.experiment,
+        counted(plan.facts.variants.len(), "variant"),
+        plan.seed,
+        out.display(),
+    )
+}
+
+/// `1 variant`, `2 variants`.
+fn counted(n: usize, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+}
+
+/// The summary of a run that has ended, and its exit code.
+pub fn conclude(outcome: Outcome, out: &Path, args: &Common) -> Result<ExitCode, Failure> {
+    let view = super::report::view_of(out)?;
+    if args.json {
+        json_line(&serde_json::json!({
+            "event": "ended", "outcome": outcome.word(), "exit_code": outcome.exit_code(), "result": out,
+        }));
+        let colour = Style::of_stderr().colour();
+        say_text(&Text::made(report::terminal::text(&view, width(), colour)));
+    } else {
+        let colour = Style::of_stdout().colour();
+        answer(&Text::made(report::terminal::text(&view, width(), colour)));
+    }
+    say(&format!(
+        "result in {dir}; fathom report {dir} -o page.html makes a page of it",
+        dir = out.display()
+    ));
+    Ok(match outcome {
+        Outcome::Complete => super::report::gated(&view, &args.gates, ExitCode::SUCCESS),
+        _ => ExitCode::from(outcome.exit_code()),
+    })
+}
