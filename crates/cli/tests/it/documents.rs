@@ -1,12 +1,15 @@
 //! What the documents show must work.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
 
 /// The blocks fenced as `language` in a document.
 fn blocks(document: &str, language: &str) -> Vec<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(document);
-    let text = std::fs::read_to_string(path).unwrap();
+    let text = std::fs::read_to_string(root().join(document)).unwrap();
     let fence = format!("```{language}\n");
     text.split(&fence).skip(1).map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
 }
@@ -41,5 +44,99 @@ fn every_shipped_experiment_is_valid_and_named_like_its_file() {
     for shipped in experiment::SHIPPED {
         compose(shipped.name, shipped.text);
         assert!(shipped.text.contains(&format!("= \"{}\"", shipped.name)), "{}", shipped.name);
+    }
+}
+
+/// All Markdown below a folder.
+fn markdown(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let files = entries.flat_map(|path| if path.is_dir() { markdown(&path) } else { vec![path] });
+    files.filter(|path| path.extension().is_some_and(|end| end == "md")).collect()
+}
+
+/// The lines of a document that are not fenced.
+fn prose(text: &str) -> String {
+    let parts = text.split("```").step_by(2);
+    parts.collect()
+}
+
+/// What the links of a document lead to, on this machine.
+fn links(text: &str) -> Vec<String> {
+    let text = prose(text);
+    let targets = text.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
+    let targets = targets.map(|(target, _)| target.to_owned());
+    targets.filter(|target| !target.contains("://") && !target.contains(' ')).collect()
+}
+
+/// The anchors of a document's headings, as forges make them: small letters, hyphens for blanks, no other marks.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let text = prose(text);
+    let headings = text.lines().filter(|line| line.starts_with('#'));
+    let anchor = |line: &str| -> String {
+        let kept = line.trim_start_matches('#').trim().to_lowercase().replace(' ', "-");
+        kept.chars().filter(|c| c.is_alphanumeric() || "-_".contains(*c)).collect()
+    };
+    headings.map(anchor).collect()
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    let root = root();
+    let mut documents = [markdown(&root.join("docs")), markdown(&root.join("crates"))].concat();
+    documents.push(root.join("README.md"));
+    let mut checked = 0;
+    for document in documents {
+        let text = std::fs::read_to_string(&document).unwrap();
+        for link in links(&text) {
+            let (file, anchor) = link.split_once('#').unwrap_or((&link, ""));
+            let target = document.parent().unwrap().join(file);
+            let target = if file.is_empty() { document.clone() } else { target };
+            assert!(target.exists(), "{}: nothing is at {link}", document.display());
+            let there = || anchors(&std::fs::read_to_string(&target).unwrap()).contains(anchor);
+            assert!(
+                anchor.is_empty() || there(),
+                "{}: no heading is at {link}",
+                document.display()
+            );
+            checked += 1;
+        }
+    }
+    assert!(checked > 100, "{checked} links were found");
+}
+
+#[test]
+fn every_page_says_what_it_answers_and_is_in_the_index() {
+    let docs = root().join("docs");
+    let index = links(&std::fs::read_to_string(docs.join("README.md")).unwrap());
+    for entry in std::fs::read_dir(&docs).unwrap() {
+        let page = entry.unwrap().path();
+        if page.extension().is_none_or(|end| end != "md") {
+            continue;
+        }
+        let name = page.file_name().unwrap().to_str().unwrap().to_owned();
+        let text = std::fs::read_to_string(&page).unwrap();
+        let first = text.lines().nth(2).unwrap();
+        assert!(first.starts_with("This page answers: "), "{name} begins with: {first}");
+        let linked = |link: &String| link.split('#').next() == Some(&name);
+        assert!(
+            name == "README.md" || index.iter().any(linked),
+            "docs/README.md leaves {name} out"
+        );
+    }
+}
+
+#[test]
+fn every_source_that_a_page_names_is_there() {
+    let root = root();
+    for page in markdown(&root.join("docs")) {
+        // The journal tells of its day.
+        if page.parent().unwrap().ends_with("journal") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&page).unwrap();
+        for code in prose(&text).split('`').skip(1).step_by(2) {
+            let path = code.starts_with("crates/") && !code.contains(['*', ' ', '{', 'N']);
+            assert!(!path || root.join(code).exists(), "{}: no {code}", page.display());
+        }
     }
 }
