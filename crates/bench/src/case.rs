@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::fio::{FioJob, search};
-use crate::target::{Kind, Target};
+use crate::target::{Target, TargetKind};
 
 /// In what order blocks are touched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -61,7 +61,7 @@ impl Case {
     /// Whether the calls alone take part, the floor: they only read or only write, at random or in order.
     pub fn has_floor(&self, target: &Target) -> bool {
         let order = matches!(self.access, Access::Uniform | Access::Sequential);
-        target.kind != Kind::Null && order && self.mix != Mix::Mixed
+        target.kind != TargetKind::Null && order && self.mix != Mix::Mixed
     }
 
     /// A name for tables and folders: `zram uniform reads depth 32`.
@@ -123,7 +123,7 @@ pub fn cases(targets: &[Target], quick: bool, depths: &[u32]) -> Vec<Case> {
                 all.push(Case { target: target.name.clone(), access, mix, depth, cpu: None });
             }
         };
-        if target.kind == Kind::Null {
+        if target.kind == TargetKind::Null {
             of_null(quick, &mut add);
             continue;
         }
@@ -142,7 +142,7 @@ pub fn cases(targets: &[Target], quick: bool, depths: &[u32]) -> Vec<Case> {
                 add(Access::Sequential, Mix::Writes, depth);
             }
         }
-        if target.kind == Kind::Loop && wanted(1) {
+        if target.kind == TargetKind::Loop && wanted(1) {
             all.extend(held(target));
         }
     }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use stats::Figure;
 
 use crate::case::Case;
-use crate::target::{Kind, Target};
+use crate::target::{Target, TargetKind};
 
 /// An interval of a ratio that is wider than this share of its median decides nothing "within noise".
 const WIDEST: f64 = 0.3;
@@ -141,7 +141,7 @@ impl From<Figure> for Summary {
 /// The goal of the CPU time per I/O, and of the IOPS where there is one.
 pub fn goals(case: &Case, target: &Target) -> (Goal, Option<Goal>) {
     match target.kind {
-        Kind::Null => (Goal::AtMost(0.3), None),
+        TargetKind::Null => (Goal::AtMost(0.3), None),
         _ if target.later && case.depth < 32 => (Goal::NotAbove(1.0), Some(Goal::NotBelow(1.0))),
         _ => (Goal::AtMost(0.7), Some(Goal::NotBelow(1.0))),
     }

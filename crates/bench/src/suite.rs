@@ -12,7 +12,7 @@ use crate::judged::{auto, chosen, finalists, judge, side};
 use crate::outcome::{CaseOutcome, Outcome, SCHEMA, Tried};
 use crate::proportion::proportions;
 use crate::repeats::order;
-use crate::target::{Kind, Target};
+use crate::target::{Target, TargetKind};
 use crate::{BenchError, child};
 
 /// How often the start of a contestant of the repeats is measured; the least counts.
@@ -47,7 +47,7 @@ impl Pace {
 
     /// About how long one case takes on a quiet machine.
     pub fn estimate(self, case: &Case, target: &Target) -> Duration {
-        let null = target.kind == Kind::Null;
+        let null = target.kind == TargetKind::Null;
         let ways = candidates(case.depth, null).len() as u64 + if null { 0 } else { OURS };
         let short = ways * (self.short + 2 * START);
         let contestants = CONTESTANTS + u64::from(case.has_floor(target));
@@ -103,7 +103,7 @@ pub struct Suite {
 impl Suite {
     /// Writes every made target once, so that reads find data.
     pub fn fill(&self, interrupt: &Interrupt) -> Result<(), BenchError> {
-        let mut made = self.targets.iter().filter(|t| t.made && t.kind != Kind::Null);
+        let mut made = self.targets.iter().filter(|t| t.made && t.kind != TargetKind::Null);
         made.try_for_each(|t| child::run(&self.programs.fathom.fill(t), interrupt).map(drop))
     }
 
@@ -204,9 +204,9 @@ impl Suite {
         interrupt: &Interrupt,
         on: &mut dyn FnMut(Event),
     ) -> Result<Vec<Tried>, BenchError> {
-        let fio = candidates(case.depth, target.kind == Kind::Null).into_iter().map(Who::Fio);
+        let fio = candidates(case.depth, target.kind == TargetKind::Null).into_iter().map(Who::Fio);
         let ours = self.backends.iter().map(|backend| Who::Fathom(backend.clone()));
-        let ours = std::iter::once(auto()).chain(ours).filter(|_| target.kind != Kind::Null);
+        let ours = std::iter::once(auto()).chain(ours).filter(|_| target.kind != TargetKind::Null);
         let mut tried = Vec::new();
         for who in fio.chain(ours) {
             let mut one = Contestant::new(&self.programs, &who, target, case, self.pace.short);

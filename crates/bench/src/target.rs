@@ -12,7 +12,7 @@ use crate::BenchError;
 /// What a target is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum TargetKind {
     /// Nothing: the cost of the load generator itself.
     Null,
     /// A loop device over a file on tmpfs, with direct I/O.
@@ -31,7 +31,7 @@ pub enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
     /// What it is.
-    pub kind: Kind,
+    pub kind: TargetKind,
     /// What it is called in tables.
     pub name: String,
     /// Its path; `None` for nothing at all.
@@ -51,7 +51,7 @@ impl Target {
     pub fn null() -> Self {
         let name = "null".to_owned();
         Self {
-            kind: Kind::Null,
+            kind: TargetKind::Null,
             name,
             path: None,
             size: 16 << 30,
@@ -67,7 +67,7 @@ impl Target {
             path.file_name().map_or_else(|| "own".into(), |n| n.to_string_lossy().into_owned());
         let later = !["zram", "ram", "pmem"].iter().any(|memory| name.starts_with(memory));
         let path = Some(path.display().to_string());
-        Self { kind: Kind::Own, name, path, size, made: false, direct: true, later }
+        Self { kind: TargetKind::Own, name, path, size, made: false, direct: true, later }
     }
 
     /// What the user has at `path`; it is never written.
@@ -88,17 +88,25 @@ impl Target {
     #[cfg(test)]
     pub(crate) fn example() -> Self {
         let (name, path) = ("loop".to_owned(), Some("/dev/loop0".to_owned()));
-        Self { kind: Kind::Loop, name, path, size: 1 << 28, made: true, direct: true, later: true }
+        Self {
+            kind: TargetKind::Loop,
+            name,
+            path,
+            size: 1 << 28,
+            made: true,
+            direct: true,
+            later: true,
+        }
     }
 }
 
 /// What can be made, by the name that the user gives it.
-const MADE: [(&str, Kind); 5] = [
-    ("null", Kind::Null),
-    ("loop", Kind::Loop),
-    ("zram", Kind::Zram),
-    ("file", Kind::File),
-    ("tmpfs", Kind::Tmpfs),
+const MADE: [(&str, TargetKind); 5] = [
+    ("null", TargetKind::Null),
+    ("loop", TargetKind::Loop),
+    ("zram", TargetKind::Zram),
+    ("file", TargetKind::File),
+    ("tmpfs", TargetKind::Tmpfs),
 ];
 /// The least that a target of the user's own holds, bytes.
 const LEAST: u64 = 1 << 20;
@@ -180,26 +188,26 @@ impl Maker {
     }
 
     /// Makes the target of this kind; it is empty still. `Err` says why this machine or this user cannot have it.
-    pub fn make(&self, kind: Kind) -> Result<Made, BenchError> {
+    pub fn make(&self, kind: TargetKind) -> Result<Made, BenchError> {
         match kind {
-            Kind::Null | Kind::Own => Ok(Target::null().into()),
-            Kind::File => self.file(kind, &self.scratch),
-            Kind::Tmpfs => self.file(kind, &self.memory),
-            Kind::Loop => self.looped(),
-            Kind::Zram => self.zram(),
+            TargetKind::Null | TargetKind::Own => Ok(Target::null().into()),
+            TargetKind::File => self.file(kind, &self.scratch),
+            TargetKind::Tmpfs => self.file(kind, &self.memory),
+            TargetKind::Loop => self.looped(),
+            TargetKind::Zram => self.zram(),
         }
     }
 
-    fn target(&self, kind: Kind, name: String, path: &Path) -> Target {
+    fn target(&self, kind: TargetKind, name: String, path: &Path) -> Target {
         let path = Some(path.display().to_string());
-        let later = !matches!(kind, Kind::Zram | Kind::Tmpfs);
+        let later = !matches!(kind, TargetKind::Zram | TargetKind::Tmpfs);
         Target { kind, name, path, size: self.size, made: true, direct: true, later }
     }
 
-    fn file(&self, kind: Kind, folder: &Path) -> Result<Made, BenchError> {
+    fn file(&self, kind: TargetKind, folder: &Path) -> Result<Made, BenchError> {
         let system = file_system(folder).unwrap_or_else(|| "file".into());
         let memory = ["tmpfs", "ramfs"].contains(&system.as_str());
-        if (kind == Kind::Tmpfs) != memory {
+        if (kind == TargetKind::Tmpfs) != memory {
             let why = format!("{} is on {system}", folder.display());
             return Err(failed("use as a target", folder, std::io::Error::other(why)));
         }
@@ -232,7 +240,7 @@ impl Maker {
             }
         };
         undo.push(Undo::Loop(device.clone()));
-        Ok(Made { target: self.target(Kind::Loop, "loop".into(), Path::new(&device)), undo })
+        Ok(Made { target: self.target(TargetKind::Loop, "loop".into(), Path::new(&device)), undo })
     }
 
     fn zram(&self) -> Result<Made, BenchError> {
@@ -242,7 +250,7 @@ impl Maker {
         let number = number.trim().to_owned();
         let device = format!("/dev/zram{number}");
         let made = Made {
-            target: self.target(Kind::Zram, "zram".into(), Path::new(&device)),
+            target: self.target(TargetKind::Zram, "zram".into(), Path::new(&device)),
             undo: vec![Undo::Zram(number.clone())],
         };
         let size = format!("/sys/block/zram{number}/disksize");
@@ -254,7 +262,7 @@ impl Maker {
     pub fn pair(&self) -> Result<[Made; 2], BenchError> {
         let one = |name: &str| -> Result<Made, BenchError> {
             let path = self.backing(&self.memory, name)?;
-            let target = self.target(Kind::Tmpfs, name.into(), &path);
+            let target = self.target(TargetKind::Tmpfs, name.into(), &path);
             Ok(Made { target, undo: vec![Undo::File(path)] })
         };
         Ok([one("verify-fathom")?, one("verify-fio")?])
@@ -299,13 +307,13 @@ mod tests {
         let path = folder.path().to_owned();
         let maker = Maker { size: 1 << 20, scratch: path.clone(), memory: path.clone() };
         let on_memory = file_system(&path).is_some_and(|kind| kind == "tmpfs");
-        let kind = if on_memory { Kind::Tmpfs } else { Kind::File };
+        let kind = if on_memory { TargetKind::Tmpfs } else { TargetKind::File };
         let made = maker.make(kind).unwrap();
         let file = PathBuf::from(made.target.path.clone().unwrap());
         assert_eq!(fs::metadata(&file).unwrap().len(), 1 << 20);
         drop(made);
         assert!(!file.exists());
-        let wrong = maker.make(if on_memory { Kind::File } else { Kind::Tmpfs });
+        let wrong = maker.make(if on_memory { TargetKind::File } else { TargetKind::Tmpfs });
         assert!(wrong.unwrap_err().to_string().contains("use as a target"));
     }
 

@@ -46,7 +46,7 @@ pub fn prepare(
 
 /// What the guest's image is made of.
 pub fn image_spec(needs: &Needs, args: &GuestArgs) -> ImageSpec {
-    let mut lists = lab::Needs {
+    let mut lists = lab::ImageNeeds {
         packages: needs.packages.clone(),
         modules: needs.modules.clone(),
         tools: needs.tools.clone(),
@@ -68,8 +68,8 @@ fn supplies(needs: &Needs) -> SupplySpec {
 }
 
 /// What the user wants to execute the guest.
-pub fn wish(args: &GuestArgs) -> lab::Wish {
-    if args.tcg { lab::Wish::Tcg } else { lab::Wish::Best }
+pub fn wish(args: &GuestArgs) -> lab::AcceleratorChoice {
+    if args.tcg { lab::AcceleratorChoice::Tcg } else { lab::AcceleratorChoice::Best }
 }
 
 impl Prepared {
@@ -91,7 +91,7 @@ impl Prepared {
     pub fn machine(&self, plan: &Plan, args: &GuestArgs) -> VmSpec {
         let mut spec = self.bare_machine(args);
         for (role, device) in &plan.devices {
-            let modelled = device.model.as_ref().map(|model| lab::Model {
+            let modelled = device.model.as_ref().map(|model| lab::ModelledDisk {
                 like: model.like.clone(),
                 faults: model.faults.clone(),
                 seed: plan.seed.derive(role),

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 
 /// Kinds of files that Fathom writes. A file is replaced by another of its kind only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum OutputKind {
     Page(Page),
     Sources,
     Profile,
@@ -23,7 +23,7 @@ pub enum Kind {
     Trace,
 }
 
-impl Kind {
+impl OutputKind {
     /// How every file of the kind begins.
     fn mark(self) -> &'static [u8] {
         match self {
@@ -57,7 +57,7 @@ pub struct Output<'a> {
     /// The option that names it.
     pub option: &'static str,
     pub path: &'a Path,
-    pub kind: Kind,
+    pub kind: OutputKind,
 }
 
 /// What a command reads or works on.
@@ -170,7 +170,7 @@ impl Output<'_> {
         };
         if is_stream(&found) {
             return match self.kind {
-                Kind::VerifyState => {
+                OutputKind::VerifyState => {
                     refused("is no regular file, and a state is read again", "name a file")
                 }
                 _ => Ok(()),

@@ -10,7 +10,7 @@
 
 use std::io::{Error, ErrorKind, Result, Write};
 
-use content::{ContentId, Generator, Layout};
+use content::{BlockLayout, ContentId, Generator};
 
 const BLOCK: usize = 4096;
 /// 64-bit words of a block.
@@ -261,7 +261,7 @@ fn main() -> Result<()> {
     for n in block_of(from)..block_of(from + gib) {
         let id =
             if strided { (1u64 << 63).wrapping_add(n.wrapping_mul((1 << 40) + 1)) } else { n + 1 };
-        Generator::best().fill(ContentId(id), Layout::head(BLOCK), &mut bytes);
+        Generator::best().fill(ContentId(id), BlockLayout::head(BLOCK), &mut bytes);
         let block: Block =
             std::array::from_fn(|i| u64::from_le_bytes(std::array::from_fn(|b| bytes[8 * i + b])));
         if n > block_of(from) {

@@ -6,7 +6,7 @@
 
 use std::io::{Error, ErrorKind, Result, Write};
 
-use content::{ContentId, Generator, Layout, Path};
+use content::{BlockLayout, ContentId, Generator, Path};
 
 /// Bytes of a block.
 const BLOCK: usize = 4096;
@@ -49,7 +49,7 @@ fn main() -> Result<()> {
     let mut out = std::io::stdout().lock();
     for first in (0..blocks).step_by(BLOCKS) {
         for (n, block) in buffer.chunks_mut(BLOCK).enumerate() {
-            generator.fill(id_of(strided, first + n as u64), Layout::head(BLOCK), block);
+            generator.fill(id_of(strided, first + n as u64), BlockLayout::head(BLOCK), block);
         }
         if word(3) == "digest" {
             // Order counts: each fingerprint is turned before the next is added.

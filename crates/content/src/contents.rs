@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use units::Seed;
 
-use crate::fill::{BlockCheck, Generator, Layout, Mismatch, Path, Root};
+use crate::fill::{BlockCheck, BlockLayout, Generator, Mismatch, Path, Root};
 use crate::id::Ids;
 use crate::live::Live;
 use crate::next_block::FirstIds;
@@ -180,11 +180,11 @@ impl Contents {
 
     /// Where in a block of `id` random bytes stand. For a shifted content, where they stand in the two blocks it is of.
     #[inline]
-    pub fn layout(&self, id: ContentId) -> Layout {
+    pub fn layout(&self, id: ContentId) -> BlockLayout {
         if let Layouts::One(layout) = &self.0.layouts {
             return *layout;
         }
-        let Some(parts) = self.parts(id) else { return Layout::head(self.0.unit) };
+        let Some(parts) = self.parts(id) else { return BlockLayout::head(self.0.unit) };
         if parts.kind == ContentKind::Pool && self.0.plain_pool {
             return self.0.layouts.of_pool(&parts);
         }

@@ -78,7 +78,7 @@ pub enum ContentError {
     /// A chunk that does not divide a block into several.
     #[error(
         "content has texture = interleaved:{chunk}: a chunk is a power of two from {} B to half a block of {block} B",
-        crate::Layout::GRAIN
+        crate::BlockLayout::GRAIN
     )]
     Chunk {
         /// What was asked for, bytes.

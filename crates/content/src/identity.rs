@@ -31,7 +31,7 @@ pub fn identify_lane(lane: &[u8; LANE], offset: usize) -> Option<ContentId> {
 mod tests {
     use super::*;
     use crate::fill::portable;
-    use crate::{BLOCK, Generator, Layout};
+    use crate::{BLOCK, BlockLayout, Generator};
     use units::Seed;
 
     #[test]
@@ -40,7 +40,7 @@ mod tests {
         let mut block = [0; BLOCK];
         for round in 0..5000u64 {
             let id = if round % 2 == 0 { round + 1 } else { rng.next_u64() };
-            let layout = Layout::head(16 + rng.below(4080) as usize);
+            let layout = BlockLayout::head(16 + rng.below(4080) as usize);
             Generator::best().fill(ContentId(id), layout, &mut block);
             assert_eq!(identify(&block), Some(ContentId(id)));
         }
@@ -49,7 +49,7 @@ mod tests {
     #[test]
     fn a_bit_flipped_in_the_head_is_no_content() {
         let mut block = [0; BLOCK];
-        Generator::best().fill(ContentId(99), Layout::head(BLOCK), &mut block);
+        Generator::best().fill(ContentId(99), BlockLayout::head(BLOCK), &mut block);
         for bit in 0..128 {
             block[bit / 8] ^= 1 << (bit % 8);
             assert_eq!(identify(&block), None, "bit {bit}");
@@ -61,7 +61,7 @@ mod tests {
     fn every_lane_names_its_content_and_only_where_it_belongs() {
         let mut block = [0; BLOCK];
         for id in [1, 77, 1 << 63 | 12345] {
-            Generator::best().fill(ContentId(id), Layout::head(BLOCK), &mut block);
+            Generator::best().fill(ContentId(id), BlockLayout::head(BLOCK), &mut block);
             for offset in (0..BLOCK).step_by(LANE_STEP) {
                 let lane = block[offset..].first_chunk().unwrap();
                 assert_eq!(identify_lane(lane, offset), Some(ContentId(id)), "{offset}");

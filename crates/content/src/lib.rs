@@ -38,7 +38,7 @@ pub use contents::{Contents, Part};
 pub use distance::{Distance, DistanceShare, Popularity};
 pub use error::ContentError;
 pub use expected::Expected;
-pub use fill::{BlockCheck, Generator, Layout, Mismatch, Path, Root};
+pub use fill::{BlockCheck, BlockLayout, Generator, Mismatch, Path, Root};
 pub use id::{ContentId, ContentKind, Parts};
 pub use identity::{LANE, LANE_STEP, identify, identify_lane};
 pub use keys::{Domain, Scope, Texture};

@@ -3,7 +3,7 @@
 use reduce::{BLOCK, Packer};
 use units::Seed;
 
-use crate::fill::Layout;
+use crate::fill::BlockLayout;
 use crate::neighbours::{self, Dealt};
 use crate::share::Share;
 use crate::strata::{Runs, STRATUM, Strata, mix};
@@ -218,10 +218,10 @@ fn turned(n: u64, job: u16) -> usize {
 /// The layouts of blocks, by their ids.
 #[derive(Debug, Clone)]
 pub(crate) enum Layouts {
-    One(Layout),
-    Mixed { share: Share, packed: Layout, plain: Layout },
-    Many { layouts: Vec<Layout>, strata: Strata },
-    Ordered { layouts: Vec<Layout>, order: Vec<u16> },
+    One(BlockLayout),
+    Mixed { share: Share, packed: BlockLayout, plain: BlockLayout },
+    Many { layouts: Vec<BlockLayout>, strata: Strata },
+    Ordered { layouts: Vec<BlockLayout>, order: Vec<u16> },
 }
 
 impl Layouts {
@@ -250,7 +250,7 @@ impl Layouts {
 
     /// The layout of a content. `by_series`: its series says which size it has among all, in 4096ths.
     #[inline]
-    pub fn of(&self, parts: &Parts, by_series: bool) -> Layout {
+    pub fn of(&self, parts: &Parts, by_series: bool) -> BlockLayout {
         match self {
             Self::One(layout) => *layout,
             Self::Mixed { share, packed, plain } => {
@@ -273,7 +273,7 @@ impl Layouts {
     }
 
     /// The layout of contents that are not to be packed with others; `None` when they are as all.
-    pub fn of_pool(&self, parts: &Parts) -> Layout {
+    pub fn of_pool(&self, parts: &Parts) -> BlockLayout {
         match self {
             Self::Mixed { plain, .. } => *plain,
             _ => self.of(&Parts { kind: ContentKind::New, ..*parts }, false),

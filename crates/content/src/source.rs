@@ -9,7 +9,7 @@ use crate::live::{Live, LiveBlock};
 use crate::look_ahead::LookAhead;
 use crate::next_block::ROW;
 use crate::rounds::Cursor;
-use crate::{ContentId, ContentKind, ContentSpec, Contents, Layout, Mismatch, Part, Path};
+use crate::{BlockLayout, ContentId, ContentKind, ContentSpec, Contents, Mismatch, Part, Path};
 
 /// Positions that a job takes at a time where all jobs take theirs from one counter: those that it looks ahead at.
 const CHUNK: u64 = ROW as u64;
@@ -221,7 +221,7 @@ impl Source {
     }
 
     /// Where in a block of `id` random bytes stand.
-    pub fn layout(&self, id: ContentId) -> Layout {
+    pub fn layout(&self, id: ContentId) -> BlockLayout {
         self.contents.layout(id)
     }
 }

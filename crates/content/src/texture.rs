@@ -2,7 +2,7 @@
 
 use reduce::{BLOCK, Lz4};
 
-use crate::fill::{Generator, Layout};
+use crate::fill::{BlockLayout, Generator};
 use crate::{ContentId, Texture};
 
 /// How far the LZ4 size of a block may lie from the one asked for, bytes.
@@ -17,7 +17,7 @@ const TRIED_OF_MANY: usize = 1;
 /// A layout and what LZ4 makes of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Calibrated {
-    pub layout: Layout,
+    pub layout: BlockLayout,
     /// LZ4 size of most blocks, bytes.
     pub lz4_bytes: usize,
 }
@@ -38,7 +38,7 @@ impl Textures {
 
     /// Incompressible.
     pub fn whole(&self) -> Calibrated {
-        Calibrated { layout: Layout::head(self.unit), lz4_bytes: self.unit }
+        Calibrated { layout: BlockLayout::head(self.unit), lz4_bytes: self.unit }
     }
 
     /// The layout whose LZ4 size is nearest to `target` bytes.
@@ -47,7 +47,7 @@ impl Textures {
     }
 
     /// The layouts for sizes in ascending order.
-    pub fn of_sizes(&mut self, sorted: &[u32]) -> Vec<Layout> {
+    pub fn of_sizes(&mut self, sorted: &[u32]) -> Vec<BlockLayout> {
         self.tried = TRIED_OF_MANY;
         let mut found = Vec::with_capacity(sorted.len());
         let mut last = (0, LEAST, self.whole());
@@ -85,13 +85,13 @@ impl Textures {
         }
     }
 
-    fn layout(&self, random: usize) -> Layout {
+    fn layout(&self, random: usize) -> BlockLayout {
         match self.texture {
-            Texture::Tail => Layout::head(random),
+            Texture::Tail => BlockLayout::head(random),
             Texture::Interleaved(chunk) => {
-                let chunk = (chunk.0 as usize).clamp(Layout::GRAIN, self.unit);
+                let chunk = (chunk.0 as usize).clamp(BlockLayout::GRAIN, self.unit);
                 let run = random.div_ceil(self.unit / chunk).max(LEAST);
-                Layout::chunks(random, run, chunk)
+                BlockLayout::chunks(random, run, chunk)
             }
         }
     }
@@ -152,7 +152,7 @@ mod tests {
         let mut lz4 = Lz4::new();
         for id in 1..1000 {
             let mut block = [0; BLOCK];
-            Generator::best().fill(ContentId(id), Layout::head(BLOCK), &mut block);
+            Generator::best().fill(ContentId(id), BlockLayout::head(BLOCK), &mut block);
             assert_eq!(lz4.size(&block), Ok(BLOCK));
         }
     }

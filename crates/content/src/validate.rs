@@ -8,7 +8,7 @@ use crate::sizes::Sizes;
 use crate::texture::{TOLERANCE, Textures};
 use crate::written::Written;
 use crate::{
-    Compress, ContentError, ContentSpec, Distance, Domain, Layout, Popularity, ProfileSource,
+    BlockLayout, Compress, ContentError, ContentSpec, Distance, Domain, Popularity, ProfileSource,
     Scope, Texture, Warning, saving,
 };
 
@@ -48,7 +48,7 @@ impl ContentSpec {
         match self.texture {
             Texture::Interleaved(chunk)
                 if !chunk.0.is_power_of_two()
-                    || !(Layout::GRAIN as u64..=block.0 / 2).contains(&chunk.0) =>
+                    || !(BlockLayout::GRAIN as u64..=block.0 / 2).contains(&chunk.0) =>
             {
                 Err(ContentError::Chunk { chunk: chunk.0, block: block.0 })
             }

@@ -37,7 +37,9 @@ pub use fault::{Fault, FaultKind, On};
 pub use like::Like;
 pub use limit::Limit;
 pub use memory::{available, check_room};
-pub use profile::{Kind, Parameter, Profile, Published, Quantity, Reach, Shape, profile, profiles};
+pub use profile::{
+    ModelKind, Parameter, Profile, Published, Quantity, Reach, Shape, profile, profiles,
+};
 pub use request::{Event, Failure, Op, Request};
 pub use scalar::Scalar;
 pub use store::{Cut, Store, StoreError};

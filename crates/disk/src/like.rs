@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::profile::{Kind, Profile, profile, profiles};
+use crate::profile::{ModelKind, Profile, profile, profiles};
 use crate::scalar::Scalar;
 
 /// Which disk is modelled: a profile, and other values for some of its parameters. What it says is checked by [`Like::profile`].
@@ -119,21 +119,21 @@ impl Like {
 /// What no single range can say.
 fn consistent(profile: &Profile) -> Result<()> {
     let (get, kind) = (|name| profile.get(name), profile.kind());
-    if kind == Kind::Hdd && get("rate_inner") > get("rate_outer") {
+    if kind == ModelKind::Hdd && get("rate_inner") > get("rate_outer") {
         return Err(Error::bad(
             "like.rate_inner",
             "the innermost zone cannot be faster than the outermost",
             "the outer tracks are longer: give rate_outer the larger value",
         ));
     }
-    if kind == Kind::Hdd && get("interface") < get("rate_outer") {
+    if kind == ModelKind::Hdd && get("interface") < get("rate_outer") {
         return Err(Error::bad(
             "like.interface",
             "the interface cannot be slower than the medium",
             "give interface a rate above rate_outer",
         ));
     }
-    if kind == Kind::Flash && get("page") % 4096.0 != 0.0 {
+    if kind == ModelKind::Flash && get("page") % 4096.0 != 0.0 {
         return Err(Error::bad(
             "like.page",
             "is not a multiple of 4 KiB",

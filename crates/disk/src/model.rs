@@ -2,7 +2,7 @@
 
 use crate::flash::Flash;
 use crate::hdd::Hdd;
-use crate::profile::{Kind, Profile};
+use crate::profile::{ModelKind, Profile};
 use crate::request::{Event, Op, Request};
 
 /// The model of a kind of disk.
@@ -21,9 +21,9 @@ impl Model {
     /// The model of a disk of `size` bytes.
     pub(crate) fn new(profile: &Profile, size: u64) -> Self {
         match profile.kind() {
-            Kind::Hdd => Self::Hdd(Box::new(Hdd::new(profile, size))),
-            Kind::Flash => Self::Flash(Box::new(Flash::new(profile))),
-            Kind::Memory => Self::Memory { written: 0 },
+            ModelKind::Hdd => Self::Hdd(Box::new(Hdd::new(profile, size))),
+            ModelKind::Flash => Self::Flash(Box::new(Flash::new(profile))),
+            ModelKind::Memory => Self::Memory { written: 0 },
         }
     }
 

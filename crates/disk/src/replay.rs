@@ -33,7 +33,7 @@ pub struct Latencies {
 
 /// What a load did on a disk.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
-pub struct Outcome {
+pub struct Replayed {
     /// From the first arrival to the last end, seconds.
     pub seconds: f64,
     /// The most requests that were in flight.
@@ -43,13 +43,13 @@ pub struct Outcome {
 }
 
 /// What the trace itself says: the disk that it was taken of.
-pub fn recorded(trace: &Trace) -> Outcome {
+pub fn recorded(trace: &Trace) -> Replayed {
     let of = |r: &crate::trace::Record| (r.op, r.arrival_ns, r.arrival_ns + r.latency_ns, r.failed);
     outcome(&trace.records.iter().map(of).collect::<Vec<_>>())
 }
 
 /// What the same arrivals do on a disk like `profile`.
-pub fn replay(trace: &Trace, profile: &Profile, faults: &[Fault]) -> Result<Outcome> {
+pub fn replay(trace: &Trace, profile: &Profile, faults: &[Fault]) -> Result<Replayed> {
     let size = trace.header.size;
     let mut disk = Disk::new(profile, size).with_faults(faults, size, Seed(1))?;
     let mut order: Vec<_> = trace.records.iter().collect();
@@ -83,7 +83,7 @@ pub fn replay(trace: &Trace, profile: &Profile, faults: &[Fault]) -> Result<Outc
 }
 
 /// Figures of requests: operation, arrival, end, whether it failed.
-fn outcome(requests: &[(Op, u64, u64, bool)]) -> Outcome {
+fn outcome(requests: &[(Op, u64, u64, bool)]) -> Replayed {
     let first = requests.iter().map(|r| r.1).min().unwrap_or(0);
     let last = requests.iter().map(|r| r.2).max().unwrap_or(0);
     let mut steps: Vec<(u64, i64)> =
@@ -94,7 +94,7 @@ fn outcome(requests: &[(Op, u64, u64, bool)]) -> Outcome {
         now += step;
         most = most.max(now);
     }
-    Outcome {
+    Replayed {
         seconds: last.saturating_sub(first) as f64 / 1e9,
         most_in_flight: most.unsigned_abs(),
         latencies: Op::ALL.into_iter().filter_map(|op| latencies(op, requests)).collect(),

@@ -10,7 +10,7 @@ use std::io::{Error, Result, Write};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-use content::{BLOCK, ContentId, Generator, Layout};
+use content::{BLOCK, BlockLayout, ContentId, Generator};
 use engine::verify::{KnownContents, OneLayout, Promises, Verifier, Width, WorkerVerifier};
 use units::Seed;
 
@@ -62,7 +62,7 @@ fn id(place: usize) -> ContentId {
 }
 
 /// The verifier of a worker that only reads what `blocks` blocks of `layout` hold.
-fn worker_verifier(layout: Layout, blocks: usize, width: Width) -> Result<WorkerVerifier> {
+fn worker_verifier(layout: BlockLayout, blocks: usize, width: Width) -> Result<WorkerVerifier> {
     let sizes = [((blocks * BLOCK) as u64, Promises::default())];
     let made = Verifier::new(&sizes, BLOCK, width, KnownContents::of(OneLayout(layout)));
     let mut worker_verifier = WorkerVerifier::new(Arc::new(made.map_err(Error::other)?), 1, BLOCK);
@@ -77,7 +77,7 @@ fn worker_verifier(layout: Layout, blocks: usize, width: Width) -> Result<Worker
 
 /// Ways to look at a block that was read, by name.
 struct Ways {
-    layout: Layout,
+    layout: BlockLayout,
     four: WorkerVerifier,
     one: WorkerVerifier,
 }
@@ -85,7 +85,7 @@ struct Ways {
 impl Ways {
     const NAMES: [&str; 5] = ["bare", "named", "table", "one byte", "crc32c"];
 
-    fn new(layout: Layout, blocks: usize) -> Result<Self> {
+    fn new(layout: BlockLayout, blocks: usize) -> Result<Self> {
         let worker_verifier = |width| worker_verifier(layout, blocks, width);
         Ok(Self { layout, four: worker_verifier(Width::Four)?, one: worker_verifier(Width::One)? })
     }
@@ -203,7 +203,7 @@ fn main() -> Result<()> {
         "table, one byte: the whole of verification in a load that only reads, by bytes of state"
     )?;
     for (name, random) in [("incompressible", BLOCK), ("2.5x", 1612), ("50x", 60)] {
-        let layout = Layout::head(random);
+        let layout = BlockLayout::head(random);
         writeln!(out, "{name}")?;
         in_cache(&mut Ways::new(layout, BLOCKS)?, &mut out)?;
         let mut ways = Ways::new(layout, FILE_BLOCKS)?;

@@ -24,7 +24,7 @@ pub(crate) struct Driven {
     pub direct: bool,
     pub registered: bool,
     /// The clock behind the latencies; `None` in virtual time.
-    pub clock: Option<sys::stamps::Check>,
+    pub clock: Option<sys::stamps::StampCheck>,
     /// I/Os in flight per job.
     pub in_flight: Option<DepthFigures>,
     pub submitted_per_call: Option<f64>,

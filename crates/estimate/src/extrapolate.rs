@@ -11,7 +11,7 @@ use crate::answer::{
     Answer, Blocks, Count, Directory, IndexAnswer, PackerAnswer, SCHEMA, Sampled, Spread, VdoAnswer,
 };
 use crate::calibrate::Correction;
-use crate::order::Whole;
+use crate::ordered_model::Whole;
 use crate::profile;
 use crate::sizing::{self, Ask};
 use crate::{Comparison, Error, Request, Sources};

@@ -8,7 +8,7 @@ use units::Seed;
 
 use crate::compare::Records;
 use crate::extrapolate::{Estimate, Parts};
-use crate::order::Order;
+use crate::ordered_model::OrderedModel;
 use crate::worker::{Done, Run};
 use crate::{Request, Sources};
 
@@ -22,7 +22,7 @@ const AGAIN: [f64; 4] = [0.5, 0.1, 0.1, 3.0];
 
 /// Blocks as (name, LZ4 size), in order; name 0 is a zero block.
 fn estimate(blocks: &[(u64, u16)]) -> Estimate {
-    let mut order = Order::new(Policy::default());
+    let mut order = OrderedModel::new(Policy::default());
     for (number, blocks) in (0..).zip(blocks.chunks(64)) {
         let zeros = blocks.iter().filter(|block| block.0 == 0).count() as u32;
         let data = blocks.iter().filter(|block| block.0 != 0);

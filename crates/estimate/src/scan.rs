@@ -11,9 +11,9 @@ use sys::interrupt::{Interrupt, Level};
 
 use crate::compare::Records;
 use crate::extrapolate::{Estimate, Parts};
-use crate::order::Order;
+use crate::ordered_model::OrderedModel;
 use crate::queue::{Queue, Taker};
-use crate::source::{Scout, Tally, Walk};
+use crate::source::{SizeScan, Tally, Walk};
 use crate::worker::{Done, Remembered, Worker};
 use crate::{Error, Request};
 
@@ -46,7 +46,7 @@ struct Shared<'a> {
     jobs: Queue,
     /// What is done, on its way to the model.
     done: Mutex<Vec<Done>>,
-    order: Mutex<Order>,
+    order: Mutex<OrderedModel>,
     tally: Arc<Tally>,
     remembered: Remembered,
     records: Mutex<Records>,
@@ -54,7 +54,7 @@ struct Shared<'a> {
 }
 
 /// Who hears how far it is.
-pub type Tell<'a> = &'a mut dyn FnMut(Progress);
+pub type OnProgress<'a> = &'a mut dyn FnMut(Progress);
 
 /// Reads everything once and says what a volume would make of it. `tell` hears how far it is, from the third second on; only for it
 /// is looked ahead how much there is, which takes a walk of its own.
@@ -62,7 +62,7 @@ pub type Tell<'a> = &'a mut dyn FnMut(Progress);
 pub fn estimate(
     request: &Request,
     interrupt: &Interrupt,
-    tell: Option<Tell>,
+    tell: Option<OnProgress>,
 ) -> Result<Estimate, Error> {
     let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let workers = request.workers.unwrap_or(cores).max(1);
@@ -71,7 +71,7 @@ pub fn estimate(
         interrupt,
         jobs: Queue::new(AHEAD * workers),
         done: Mutex::default(),
-        order: Mutex::new(Order::new(request.policy)),
+        order: Mutex::new(OrderedModel::new(request.policy)),
         tally: Arc::default(),
         remembered: Remembered::default(),
         records: Mutex::default(),
@@ -108,7 +108,7 @@ pub fn estimate(
             while started.elapsed() < QUIET && !over.load(Ordering::Relaxed) {
                 thread::park_timeout(QUIET);
             }
-            if let Some(bytes) = Scout::bytes(paths, &|| over.load(Ordering::Relaxed)) {
+            if let Some(bytes) = SizeScan::bytes(paths, &|| over.load(Ordering::Relaxed)) {
                 let _ = found.send(bytes);
             }
         };
@@ -184,12 +184,12 @@ impl Shared<'_> {
         }
     }
 
-    fn order(&self) -> MutexGuard<'_, Order> {
+    fn order(&self) -> MutexGuard<'_, OrderedModel> {
         self.order.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Puts all that was handed in through the model; gives how many wait for one before them.
-    fn model(&self, mut order: MutexGuard<'_, Order>) -> usize {
+    fn model(&self, mut order: MutexGuard<'_, OrderedModel>) -> usize {
         loop {
             let mut waiting = self.done.lock().unwrap_or_else(PoisonError::into_inner);
             let some = std::mem::take(&mut *waiting);
@@ -203,7 +203,7 @@ impl Shared<'_> {
     }
 
     /// Tells how far it is until all workers are done.
-    fn tell(&self, ends: &Receiver<()>, total: &Receiver<u64>, started: Instant, tell: Tell) {
+    fn tell(&self, ends: &Receiver<()>, total: &Receiver<u64>, started: Instant, tell: OnProgress) {
         let mut total_bytes = None;
         while ends.recv_timeout(TELL) == Err(RecvTimeoutError::Timeout) {
             total_bytes = total.try_recv().ok().or(total_bytes);

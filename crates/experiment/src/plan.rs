@@ -86,7 +86,7 @@ pub struct Needs {
 
 impl Needs {
     /// What one layer needs.
-    pub fn of(needs: &layers::Needs, memory_bytes: u64) -> Self {
+    pub fn of(needs: &layers::LayerNeeds, memory_bytes: u64) -> Self {
         let own = |names: &[&str]| names.iter().map(|&n| n.to_owned()).collect();
         Self {
             packages: own(needs.packages),

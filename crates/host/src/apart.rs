@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::Ground;
+use crate::BackingChain;
 
 /// Two paths lead to the same bytes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -39,12 +39,12 @@ impl Overlap {
 
 /// Refuses paths that are one device or file, or where one lies on the other.
 pub fn apart<'a>(paths: impl Iterator<Item = &'a Path>) -> Result<(), Overlap> {
-    let mut seen: Vec<(&Path, Option<Ground>)> = Vec::new();
+    let mut seen: Vec<(&Path, Option<BackingChain>)> = Vec::new();
     for path in paths {
         // What cannot be examined is refused by name where it is opened.
-        let ground = Ground::of(path).ok().flatten();
+        let backing = BackingChain::of(path).ok().flatten();
         for (before, known) in &seen {
-            let known = known.as_ref().zip(ground.as_ref());
+            let known = known.as_ref().zip(backing.as_ref());
             let (one, other) = (before.to_path_buf(), path.to_owned());
             if *before == path || known.is_some_and(|(a, b)| a.is(b)) {
                 return Err(Overlap::Same { one, other });
@@ -53,7 +53,7 @@ pub fn apart<'a>(paths: impl Iterator<Item = &'a Path>) -> Result<(), Overlap> {
                 return Err(Overlap::Shared { one, other });
             }
         }
-        seen.push((path, ground));
+        seen.push((path, backing));
     }
     Ok(())
 }

@@ -3,13 +3,13 @@
 #![forbid(unsafe_code)]
 
 mod apart;
+mod backing;
 mod capabilities;
 mod child;
 mod claim;
 mod error;
 mod executor;
 mod facts;
-mod ground;
 mod identity;
 mod leftovers;
 mod machine;
@@ -29,16 +29,16 @@ mod trace;
 mod usage;
 
 pub use apart::{Overlap, apart};
+pub use backing::BackingChain;
 pub use capabilities::{Capability, CapabilityState, capabilities};
 pub use child::Output;
 pub use claim::{Claim, ClaimError, ClaimKind, claim, claim_target};
 pub use error::StepError;
 pub use executor::Executor;
 pub use facts::facts;
-pub use ground::Ground;
 pub use leftovers::Removal;
 pub use machine::{Machine, RealMachine};
-pub use measured::{Ran, Work};
+pub use measured::{CommandOutcome, MeasuredCommand};
 pub use needs::missing;
 pub use others::Others;
 pub use samplers::{Samplers, TickedSamplers};

@@ -16,7 +16,7 @@ use units::Nanos;
 
 use crate::child::{self, Output};
 use crate::leftovers::{self, Removal};
-use crate::measured::{self, Ran, Work};
+use crate::measured::{self, CommandOutcome, MeasuredCommand};
 use crate::process::Process;
 use crate::sources::{Reader, SourceReader};
 use crate::trace;
@@ -32,7 +32,11 @@ pub trait Machine: Send {
     ) -> io::Result<Output>;
 
     /// Runs a command of a stage and measures it; fails when it cannot be started.
-    fn measured(&mut self, work: &Work, interrupt: &Interrupt) -> io::Result<Ran>;
+    fn measured(
+        &mut self,
+        work: &MeasuredCommand,
+        interrupt: &Interrupt,
+    ) -> io::Result<CommandOutcome>;
 
     /// Empties a device; what a person should know about how comes back.
     fn discard(&mut self, device: &str) -> io::Result<Option<String>>;
@@ -141,7 +145,11 @@ impl Machine for RealMachine {
         Ok(output)
     }
 
-    fn measured(&mut self, work: &Work, interrupt: &Interrupt) -> io::Result<Ran> {
+    fn measured(
+        &mut self,
+        work: &MeasuredCommand,
+        interrupt: &Interrupt,
+    ) -> io::Result<CommandOutcome> {
         measured::run(work, interrupt)
     }
 

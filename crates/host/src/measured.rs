@@ -27,7 +27,7 @@ const AUTHOR: [(&str, &str); 4] = [
 
 /// A command to be measured. All names in it are resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Work {
+pub struct MeasuredCommand {
     /// The program and its arguments.
     pub argv: Vec<String>,
     /// The directory or block device that it works on.
@@ -42,7 +42,7 @@ pub struct Work {
 
 /// How a measured command ended.
 #[derive(Debug, Default)]
-pub struct Ran {
+pub struct CommandOutcome {
     /// What was measured of it.
     pub figures: CommandFigures,
     /// The signal that ended it.
@@ -59,10 +59,10 @@ pub struct Ran {
 ///
 /// # Errors
 /// When it cannot be started.
-pub(crate) fn run(work: &Work, interrupt: &Interrupt) -> io::Result<Ran> {
+pub(crate) fn run(work: &MeasuredCommand, interrupt: &Interrupt) -> io::Result<CommandOutcome> {
     let mut command = command(&work.argv)?;
     command.envs(AUTHOR).current_dir(if work.directory { work.target.as_str() } else { "/" });
-    let mut ran = Ran::default();
+    let mut ran = CommandOutcome::default();
     ran.figures.used_before_bytes = used(work);
     let start = Instant::now();
     let mut child = command.spawn()?;
@@ -120,7 +120,7 @@ fn has_ended(child: Pid) -> bool {
 }
 
 /// What the file system of the target counts as used.
-fn used(work: &Work) -> Option<u64> {
+fn used(work: &MeasuredCommand) -> Option<u64> {
     if !work.directory {
         return None;
     }
@@ -129,7 +129,7 @@ fn used(work: &Work) -> Option<u64> {
 }
 
 /// Brings what was written to the target to stable storage.
-fn synced(work: &Work) -> io::Result<()> {
+fn synced(work: &MeasuredCommand) -> io::Result<()> {
     let target = File::open(&work.target)?;
     if work.directory { Ok(rustix::fs::syncfs(&target)?) } else { sys::block::flush(&target) }
 }
@@ -138,8 +138,8 @@ fn synced(work: &Work) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    fn sh(script: &str, directory: &Path, limit: Nanos, interrupt: &Interrupt) -> Ran {
-        let work = Work {
+    fn sh(script: &str, directory: &Path, limit: Nanos, interrupt: &Interrupt) -> CommandOutcome {
+        let work = MeasuredCommand {
             argv: ["sh", "-c", script].map(str::to_owned).to_vec(),
             target: directory.display().to_string(),
             directory: true,
@@ -155,7 +155,8 @@ mod tests {
     fn time_cpu_memory_and_space_of_a_command_and_its_children_are_measured() {
         let dir = tempfile::tempdir().unwrap();
         let script = "pwd; head -c 8000000 /dev/urandom >file; sleep 0.2; exit 0";
-        let Ran { figures, signal, .. } = sh(script, dir.path(), LONG, &Interrupt::new());
+        let CommandOutcome { figures, signal, .. } =
+            sh(script, dir.path(), LONG, &Interrupt::new());
         assert_eq!((figures.exit_code, signal), (Some(0), None));
         assert_eq!(figures.stdout.trim(), dir.path().canonicalize().unwrap().display().to_string());
         let (elapsed, synced) = (figures.elapsed_s.unwrap(), figures.elapsed_with_sync_s.unwrap());
@@ -206,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_program_that_is_not_there_is_not_started() {
-        let work = Work {
+        let work = MeasuredCommand {
             argv: vec!["fathom-no-such-program".into()],
             target: "/".into(),
             directory: false,

@@ -11,7 +11,7 @@ use sys::clock::Clock;
 use sys::interrupt::{Interrupt, Level};
 use units::Nanos;
 
-use crate::{Machine, Output, Ran, Work};
+use crate::{CommandOutcome, Machine, MeasuredCommand, Output};
 
 /// Virtual time that a command takes.
 const COMMAND: Nanos = Nanos(50_000_000);
@@ -56,10 +56,14 @@ impl Machine for SimulatedMachine {
     }
 
     /// Nothing is run, so that nothing is measured.
-    fn measured(&mut self, _: &Work, interrupt: &Interrupt) -> io::Result<Ran> {
+    fn measured(
+        &mut self,
+        _: &MeasuredCommand,
+        interrupt: &Interrupt,
+    ) -> io::Result<CommandOutcome> {
         let interrupted = self.clock.sleep(COMMAND, interrupt) != Level::None;
         let figures = CommandFigures { exit_code: Some(0), ..Default::default() };
-        Ok(Ran { figures, interrupted, ..Ran::default() })
+        Ok(CommandOutcome { figures, interrupted, ..CommandOutcome::default() })
     }
 
     fn discard(&mut self, _device: &str) -> io::Result<Option<String>> {

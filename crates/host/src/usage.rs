@@ -7,45 +7,46 @@ use std::path::{Path, PathBuf};
 
 use sys::block::{Number, holders, mount_points};
 
-use crate::ground::{Ground, devices, disk_of};
+use crate::backing::{BackingChain, devices, disk_of};
 
 /// Every use of the device with this number and of what shares bytes with it, in words.
 pub(crate) fn of_device(number: Number) -> io::Result<Vec<String>> {
     let mut uses = single(number, "", true)?;
-    uses.extend(of_others(&Ground::of_device(number), Some(number))?);
+    uses.extend(of_others(&BackingChain::of_device(number), Some(number))?);
     Ok(uses)
 }
 
 /// Every use of a file, in words: as swap, and of the loop devices on it.
 pub(crate) fn of_file(path: &Path) -> io::Result<Vec<String>> {
-    let Some(ground) = Ground::of(path)? else { return Ok(Vec::new()) };
-    let swap = |device: &PathBuf| Ground::of(device).ok().flatten().is_some_and(|g| g.is(&ground));
+    let Some(backing) = BackingChain::of(path)? else { return Ok(Vec::new()) };
+    let swap =
+        |device: &PathBuf| BackingChain::of(device).ok().flatten().is_some_and(|g| g.is(&backing));
     let mut uses = Vec::new();
     if sys::block::swaps()?.iter().any(swap) {
         uses.push("used as swap".to_owned());
     }
-    uses.extend(of_others(&ground, None)?);
+    uses.extend(of_others(&backing, None)?);
     Ok(uses)
 }
 
 /// The nodes of loop devices that stand on a file, so that they can be locked with it.
 pub(crate) fn loops_on(path: &Path) -> io::Result<Vec<PathBuf>> {
-    let Some(ground) = Ground::of(path)? else { return Ok(Vec::new()) };
+    let Some(backing) = BackingChain::of(path)? else { return Ok(Vec::new()) };
     let on = devices()?.into_iter().filter(|(_, number)| {
-        disk_of(*number).is_none() && Ground::of_device(*number).lies_on(&ground)
+        disk_of(*number).is_none() && BackingChain::of_device(*number).lies_on(&backing)
     });
     Ok(on.filter_map(|(name, number)| node(&name, number)).collect())
 }
 
 /// Uses of everything else that shares bytes with a target; `own` is its number when it is a device.
-fn of_others(target: &Ground, own: Option<Number>) -> io::Result<Vec<String>> {
+fn of_others(target: &BackingChain, own: Option<Number>) -> io::Result<Vec<String>> {
     let mut uses = Vec::new();
     for (name, number) in devices()? {
-        let ground = Ground::of_device(number);
-        if Some(number) == own || !ground.shares_bytes(target) {
+        let backing = BackingChain::of_device(number);
+        if Some(number) == own || !backing.shares_bytes(target) {
             continue;
         }
-        if target.lies_on(&ground) {
+        if target.lies_on(&backing) {
             // What is below is held by the target itself.
             let disk = own.and_then(disk_of) == Some(number);
             let whose =
@@ -61,7 +62,7 @@ fn of_others(target: &Ground, own: Option<Number>) -> io::Result<Vec<String>> {
         let before = uses.len();
         uses.extend(single(number, &whose, true)?);
         // A loop device on a file that nobody uses is in nobody's way.
-        if before == uses.len() && own.is_some() && !partition && ground.lies_on(target) {
+        if before == uses.len() && own.is_some() && !partition && backing.lies_on(target) {
             uses.push(format!("{name} stands on it"));
         } else if before == uses.len() && !partition && is_taken(&name, number) {
             uses.push(format!("{whose}in use by the kernel"));

@@ -8,8 +8,8 @@ use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use lab::{
-    Accelerator, Cache, CommandLine, Frame, FrameKind, GuestSession, Image, ImageSpec, Needs,
-    Purpose, Received, Vm, VmSpec, Wish, guest,
+    Accelerator, AcceleratorChoice, Cache, CommandLine, Frame, FrameKind, GuestSession, Image,
+    ImageNeeds, ImageSpec, Purpose, Received, Vm, VmSpec, guest,
 };
 use units::Bytes;
 
@@ -53,16 +53,16 @@ fn on_host() -> lab::Result<bool> {
     let arguments = Arguments(std::env::args().skip(1).collect());
     let mission = arguments.0.first().cloned().unwrap_or_else(|| "vdo".into());
     let cache = Cache::open()?;
-    let needs = Needs::new(
+    let needs = ImageNeeds::new(
         &["lvm2", "vdo", "util-linux"],
         &["dm-mod", "dm-vdo"],
         &["lvm", "dmsetup", "vdoformat", "blkid"],
     );
     let image = ImageSpec::new(needs);
     let wish = match (arguments.has("tcg"), arguments.has("kvm")) {
-        (true, _) => Wish::Tcg,
-        (_, true) => Wish::Kvm,
-        _ => Wish::Best,
+        (true, _) => AcceleratorChoice::Tcg,
+        (_, true) => AcceleratorChoice::Kvm,
+        _ => AcceleratorChoice::Best,
     };
     let prepare = |spec: &mut VmSpec| {
         spec.mission = mission.clone().into_bytes();
@@ -97,7 +97,7 @@ fn on_host() -> lab::Result<bool> {
 fn measure(
     cache: &Cache,
     image: &ImageSpec,
-    wish: Wish,
+    wish: AcceleratorChoice,
     prepare: &dyn Fn(&mut VmSpec),
     times: u64,
 ) -> lab::Result<bool> {

@@ -5,14 +5,14 @@ use serde::{Deserialize, Serialize};
 /// What runs the guest's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum AcceleratorKind {
     /// The processor, through the kernel.
     Kvm,
     /// QEMU's emulator: shapes and ratios count, not absolute speed.
     Tcg,
 }
 
-impl Kind {
+impl AcceleratorKind {
     /// `kvm` or `tcg`.
     pub fn name(self) -> &'static str {
         match self {
@@ -26,14 +26,14 @@ impl Kind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Accelerator {
     /// Which.
-    pub kind: Kind,
+    pub kind: AcceleratorKind,
     /// Why, in words; for emulation, with what could be done about it.
     pub reason: String,
 }
 
 /// What the caller wants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Wish {
+pub enum AcceleratorChoice {
     /// KVM where it works, emulation otherwise.
     #[default]
     Best,

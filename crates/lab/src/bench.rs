@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::accel::{Accelerator, Wish};
+use crate::accel::{Accelerator, AcceleratorChoice};
 use crate::cache::Cache;
 use crate::event::Events;
 use crate::facts::Timings;
@@ -26,7 +26,7 @@ pub struct Start {
 pub fn start_once(
     cache: &Cache,
     image: &ImageSpec,
-    wish: Wish,
+    wish: AcceleratorChoice,
     prepare: &dyn Fn(&mut VmSpec),
     events: Events,
 ) -> Result<Start> {

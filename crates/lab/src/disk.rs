@@ -300,7 +300,7 @@ mod tests {
     #[test]
     fn a_modelled_disk_says_that_it_turns_only_if_it_does() {
         let modelled = |like: &str| {
-            let model = crate::spec::Model {
+            let model = crate::spec::ModelledDisk {
                 like: like.parse().unwrap(),
                 faults: Vec::new(),
                 seed: units::Seed(1),

@@ -15,8 +15,8 @@ use units::Bytes;
 
 use crate::facts::{DiskFacts, ModelFacts};
 use crate::files::{inherited_name, nameless_file};
-use crate::keeper::{Exit, Keeper};
-use crate::spec::{Disk, Model, VmSpec};
+use crate::spec::{Disk, ModelledDisk, VmSpec};
+use crate::watchdog::{Exit, Watchdog};
 use crate::{Error, Result};
 
 /// What a store may hold beside what is stored: versions in the disk's cache.
@@ -39,7 +39,7 @@ pub struct Trace {
 #[derive(Debug)]
 pub(crate) struct Server {
     name: String,
-    keeper: Keeper,
+    watchdog: Watchdog,
     /// How its process ended.
     ended: Option<Exit>,
     trace: File,
@@ -75,7 +75,7 @@ pub(crate) fn start(spec: &VmSpec, began: Instant) -> Result<Vec<Server>> {
     modelled.map(|(disk, model)| serve(disk, model, spec, began)).collect()
 }
 
-fn serve(disk: &Disk, model: &Model, spec: &VmSpec, began: Instant) -> Result<Server> {
+fn serve(disk: &Disk, model: &ModelledDisk, spec: &VmSpec, began: Instant) -> Result<Server> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     // An abstract name has no file that could be left behind.
@@ -104,16 +104,16 @@ fn serve(disk: &Disk, model: &Model, spec: &VmSpec, began: Instant) -> Result<Se
     command.args(["disk", "serve", &words]).stdin(OwnedFd::from(listener));
     command.stdout(said.try_clone().map_err(share)?).stderr(said.try_clone().map_err(share)?);
     sys::lifeline::tie(&mut command, vec![theirs]);
-    let keeper = Keeper::start(command, began + spec.deadline + PATIENCE)?;
+    let watchdog = Watchdog::start(command, began + spec.deadline + PATIENCE)?;
     let options = format!("vhost-user-blk-pci,queue-size={}", ::disk::front::QUEUE);
     let (role, size) = (disk.role.clone(), disk.size);
     let model = Some(facts(model));
     let attributes = disk.attributes.clone();
     let facts = DiskFacts { role, size, options, note: None, attributes, model };
-    Ok(Server { name, keeper, ended: None, trace, said, facts })
+    Ok(Server { name, watchdog, ended: None, trace, said, facts })
 }
 
-fn facts(model: &Model) -> ModelFacts {
+fn facts(model: &ModelledDisk) -> ModelFacts {
     let profile = model.like.profile().ok();
     let values = profile.iter().flat_map(::disk::Profile::values);
     ModelFacts {
@@ -153,7 +153,7 @@ impl Server {
 
     fn wait(&mut self, patience: Duration) -> Option<Exit> {
         if self.ended.is_none() {
-            self.ended = self.keeper.wait(patience);
+            self.ended = self.watchdog.wait(patience);
         }
         self.ended
     }
@@ -165,7 +165,7 @@ impl Server {
     /// Waits for its end, now that its machine is gone: how it served, and its trace.
     pub(crate) fn finish(mut self) -> (DiskFacts, Option<Trace>) {
         if self.wait(PATIENCE).is_none() {
-            self.keeper.killer().kill();
+            self.watchdog.killer().kill();
             self.wait(PATIENCE);
         }
         let said = self.said();

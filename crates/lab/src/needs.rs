@@ -10,7 +10,7 @@ pub const LEAST_MEMORY: Bytes = Bytes(256 * Bytes::MIB);
 ///
 /// A shell (busybox), the kernel, and what the lab itself needs are always there.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Needs {
+pub struct ImageNeeds {
     /// Debian packages to take programs from (`lvm2`, `vdo`); what they depend on comes with them.
     pub packages: Vec<String>,
     /// Kernel modules to load before the first step, without `.ko` (`dm-vdo`); what they depend on comes with them.
@@ -19,7 +19,7 @@ pub struct Needs {
     pub tools: Vec<String>,
 }
 
-impl Needs {
+impl ImageNeeds {
     /// Needs from three lists of names.
     pub fn new(packages: &[&str], modules: &[&str], tools: &[&str]) -> Self {
         let own = |names: &[&str]| names.iter().map(ToString::to_string).collect();
@@ -58,15 +58,15 @@ mod tests {
 
     #[test]
     fn order_and_repetition_of_packages_do_not_matter() {
-        let one = Needs::new(&["vdo", "lvm2", "vdo"], &["dm_vdo"], &["lvm"]);
-        let other = Needs::new(&["lvm2", "vdo"], &["dm-vdo"], &["lvm", "lvm"]);
+        let one = ImageNeeds::new(&["vdo", "lvm2", "vdo"], &["dm_vdo"], &["lvm"]);
+        let other = ImageNeeds::new(&["lvm2", "vdo"], &["dm-vdo"], &["lvm", "lvm"]);
         assert_eq!(one.canonical(), other.canonical());
     }
 
     #[test]
     fn needs_of_several_layers_add_up() {
-        let mut needs = Needs::new(&["lvm2"], &["dm-mod"], &["lvm"]);
-        needs.merge(&Needs::new(&["vdo"], &["dm-vdo"], &["vdoformat"]));
+        let mut needs = ImageNeeds::new(&["lvm2"], &["dm-mod"], &["lvm"]);
+        needs.merge(&ImageNeeds::new(&["vdo"], &["dm-vdo"], &["vdoformat"]));
         assert_eq!(needs.canonical().packages, ["lvm2", "vdo"]);
         assert_eq!(needs.canonical().modules, ["dm-mod", "dm-vdo"]);
     }

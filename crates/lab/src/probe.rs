@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::accel::{Accelerator, Kind, Wish};
+use crate::accel::{Accelerator, AcceleratorChoice, AcceleratorKind};
 use crate::cache::Cache;
 use crate::event::{Event, Events};
 use crate::image::Image;
@@ -31,15 +31,20 @@ struct Remembered {
 
 impl Accelerator {
     /// The best accelerator that works here, found with `image`; the answer is remembered until the host boots again.
-    pub fn choose(cache: &Cache, image: &Image, wish: Wish, events: Events) -> Result<Self> {
+    pub fn choose(
+        cache: &Cache,
+        image: &Image,
+        wish: AcceleratorChoice,
+        events: Events,
+    ) -> Result<Self> {
         let chosen = match wish {
-            Wish::Tcg => tcg("emulation was asked for"),
-            Wish::Best | Wish::Kvm => match openable() {
+            AcceleratorChoice::Tcg => tcg("emulation was asked for"),
+            AcceleratorChoice::Best | AcceleratorChoice::Kvm => match openable() {
                 Err(why) => tcg(&why),
                 Ok(()) => probed(cache, image, events)?,
             },
         };
-        if wish == Wish::Kvm && chosen.kind != Kind::Kvm {
+        if wish == AcceleratorChoice::Kvm && chosen.kind != AcceleratorKind::Kvm {
             return Err(Error::NoKvm { why: chosen.reason });
         }
         events(Event::Accelerator { name: chosen.kind.name(), reason: chosen.reason.clone() });
@@ -58,12 +63,15 @@ impl Accelerator {
 
 impl From<Remembered> for Accelerator {
     fn from(known: Remembered) -> Self {
-        Self { kind: if known.works { Kind::Kvm } else { Kind::Tcg }, reason: known.reason }
+        Self {
+            kind: if known.works { AcceleratorKind::Kvm } else { AcceleratorKind::Tcg },
+            reason: known.reason,
+        }
     }
 }
 
 fn tcg(reason: &str) -> Accelerator {
-    Accelerator { kind: Kind::Tcg, reason: reason.to_owned() }
+    Accelerator { kind: AcceleratorKind::Tcg, reason: reason.to_owned() }
 }
 
 fn openable() -> std::result::Result<(), String> {
@@ -117,7 +125,7 @@ fn recall(cache: &Cache, image: &Image) -> Option<Remembered> {
 
 /// Boots the guest under KVM: how long it took to come up, or why it did not.
 fn probe(cache: &Cache, image: &Image) -> Result<std::result::Result<Duration, String>> {
-    let kvm = Accelerator { kind: Kind::Kvm, reason: "probe".into() };
+    let kvm = Accelerator { kind: AcceleratorKind::Kvm, reason: "probe".into() };
     let mut spec = VmSpec::new(cache, image.clone(), kvm);
     spec.purpose = Purpose::Probe;
     spec.cpus = 1;

@@ -20,7 +20,7 @@ pub struct Disk {
     /// The file or block device whose bytes the guest reads; it is opened for reading only. `None`: a fresh disk.
     pub image: Option<PathBuf>,
     /// What it is modelled like; `None`: a file, as fast as the host.
-    pub model: Option<Model>,
+    pub model: Option<ModelledDisk>,
     /// What it says of itself, and what it is limited to.
     pub attributes: ::disk::Attributes,
 }
@@ -36,16 +36,16 @@ impl Disk {
     pub(crate) fn rotational(&self) -> Option<bool> {
         let kind = self.model.as_ref().and_then(|model| Some(model.like.profile().ok()?.kind()));
         self.attributes.rotational.or_else(|| match kind? {
-            ::disk::Kind::Hdd => Some(true),
-            ::disk::Kind::Flash => Some(false),
-            ::disk::Kind::Memory => None,
+            ::disk::ModelKind::Hdd => Some(true),
+            ::disk::ModelKind::Flash => Some(false),
+            ::disk::ModelKind::Memory => None,
         })
     }
 }
 
 /// A disk whose times a model computes, and whose contents are in the host's memory.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Model {
+pub struct ModelledDisk {
     /// What it is modelled like.
     pub like: ::disk::Like,
     /// Its faults.
@@ -185,7 +185,7 @@ impl VmSpec {
 
     /// Adds an empty disk that behaves as `model` says.
     #[must_use]
-    pub fn with_modelled(mut self, role: &str, size: Bytes, model: Model) -> Self {
+    pub fn with_modelled(mut self, role: &str, size: Bytes, model: ModelledDisk) -> Self {
         self.disks.push(Disk { model: Some(model), ..Disk::plain(role, size) });
         self
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 use crate::image::Package;
-use crate::needs::Needs;
+use crate::needs::ImageNeeds;
 
 /// Modules that a guest needs for supplies.
 const MODULES: [&str; 2] = ["squashfs", "overlay"];
@@ -34,8 +34,8 @@ impl SupplySpec {
     }
 
     /// What the guest's root must have for it.
-    pub fn needs(&self) -> Needs {
-        if self.is_empty() { Needs::default() } else { Needs::new(&[], &MODULES, &[]) }
+    pub fn needs(&self) -> ImageNeeds {
+        if self.is_empty() { ImageNeeds::default() } else { ImageNeeds::new(&[], &MODULES, &[]) }
     }
 }
 

@@ -16,9 +16,9 @@ use link::State;
 use crate::Result;
 use crate::end::{End, Evidence, judge, tail};
 use crate::facts::LabFacts;
-use crate::keeper::{Exit, Keeper};
 use crate::link::Frame;
 use crate::modelled::{Server, Trace};
+use crate::watchdog::{Exit, Watchdog};
 
 /// How long QEMU may take to end after the guest has said that it is done.
 const POWER_OFF: Duration = Duration::from_secs(15);
@@ -44,7 +44,7 @@ pub enum Received {
 #[derive(Debug)]
 pub struct Vm {
     // Dropped first: the guest is gone before anything it uses.
-    keeper: Keeper,
+    watchdog: Watchdog,
     /// Those who serve modelled disks; they end when the machine does.
     servers: Vec<Server>,
     /// Why a disk is not served any more, and since when that is known.
@@ -85,7 +85,7 @@ impl Vm {
             }
             if let Some((why, _)) = self.lost.take().filter(|_| !self.state.outcome().done) {
                 self.state.disk_lost(why);
-                self.keeper.killer().kill();
+                self.watchdog.killer().kill();
                 return Received::Ended(self.conclude());
             }
             if left <= slice {
@@ -163,10 +163,10 @@ impl Vm {
         let outcome = self.state.outcome();
         let expected = outcome.done || outcome.failed.is_some() || outcome.disk_lost.is_some();
         let patience = if expected { POWER_OFF } else { AFTER_LOSS };
-        let exit = self.keeper.wait(patience);
+        let exit = self.watchdog.wait(patience);
         let exit_or_killed = exit.or_else(|| {
-            self.keeper.killer().kill();
-            self.keeper.wait(POWER_OFF)
+            self.watchdog.killer().kill();
+            self.watchdog.wait(POWER_OFF)
         });
         for server in std::mem::take(&mut self.servers) {
             let (facts, trace) = server.finish();

@@ -70,7 +70,7 @@ pub struct Kind {
     /// What a report draws of its samples.
     pub charts: &'static [Chart],
     /// What a machine must have for it.
-    pub needs: Needs,
+    pub needs: LayerNeeds,
     /// Its manual page, Markdown.
     pub manual: &'static str,
     /// Its figures from the samples of a cell; every metric is a key, `None` where the samples do not say.
@@ -232,7 +232,7 @@ pub struct Series {
 
 /// What a machine must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Needs {
+pub struct LayerNeeds {
     /// Debian packages.
     pub packages: &'static [&'static str],
     /// Kernel modules.

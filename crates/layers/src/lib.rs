@@ -38,7 +38,7 @@ pub use figures::{
 };
 pub use key::Key;
 pub use kind::{
-    Absence, ActionKind, Chart, Fills, Headline, Input, Kind, Needs, Parser, Series, State,
+    Absence, ActionKind, Chart, Fills, Headline, Input, Kind, LayerNeeds, Parser, Series, State,
     Threads, Wants, Way,
 };
 pub use layer::{Acted, Allocate, Layer, Offer, Place, Raised, fresh, on_device};

@@ -70,7 +70,7 @@ impl SlabBits {
 
 /// Where the blocks of a device go when it is formatted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Layout {
+pub struct VolumeLayout {
     /// Blocks of the device.
     pub device_blocks: u64,
     /// Whole slabs.
@@ -87,16 +87,16 @@ pub fn outside_slabs(index: Geometry) -> u64 {
 }
 
 /// How a device is divided; `None` when it has not room for one slab.
-pub fn layout(device_blocks: u64, index: Geometry, slab: SlabBits) -> Option<Layout> {
+pub fn layout(device_blocks: u64, index: Geometry, slab: SlabBits) -> Option<VolumeLayout> {
     let slabs = (device_blocks.checked_sub(outside_slabs(index))? / slab.blocks()).min(MOST_SLABS);
     let data_blocks = slabs * slab.data_blocks();
     let overhead_blocks = device_blocks - data_blocks;
-    (slabs > 0).then_some(Layout { device_blocks, slabs, data_blocks, overhead_blocks })
+    (slabs > 0).then_some(VolumeLayout { device_blocks, slabs, data_blocks, overhead_blocks })
 }
 
 /// The smallest device with room for `data_blocks` (pages of the block map included); `None` when it would take more than
 /// 8192 slabs.
-pub fn device_for(data_blocks: u64, index: Geometry, slab: SlabBits) -> Option<Layout> {
+pub fn device_for(data_blocks: u64, index: Geometry, slab: SlabBits) -> Option<VolumeLayout> {
     let slabs = data_blocks.div_ceil(slab.data_blocks()).max(1);
     layout(outside_slabs(index) + slabs * slab.blocks(), index, slab)
         .filter(|layout| layout.data_blocks >= data_blocks)

@@ -17,8 +17,8 @@ use crate::Event;
 use crate::command;
 use crate::figures;
 use crate::fill::{self, OnStack};
-use crate::inject::Fault;
-use crate::loader::{self, Loader, Turn};
+use crate::inject::InjectedFault;
+use crate::loader::{self, LoadId, Loader};
 use crate::message::Message;
 use crate::scene::Scene;
 use crate::state::{self, Criteria};
@@ -165,7 +165,7 @@ impl<'a> Running<'a> {
         watch: &mut Watch,
     ) -> Result<(), Stop> {
         self.steps(&stage.before)?;
-        if self.due() == Some(Fault::Spoil) {
+        if self.due() == Some(InjectedFault::Spoil) {
             loader.spoil_next();
         }
         let injected = self.injected()?;
@@ -251,7 +251,7 @@ impl<'a> Running<'a> {
             let state = criteria.figures();
             return Ok(Done { fill: Some(figures), state, stop, ..Done::default() });
         }
-        let turn = Turn { stage: index, round: None };
+        let turn = LoadId { stage: index, round: None };
         let done = loader.load(self.scene, self.plan, turn, self.executor, watch);
         let failed = |reason| Stop::Failed(format!("stage {}: {reason}", stage.name));
         let load = done.map_err(failed)?;
@@ -334,7 +334,7 @@ impl<'a> Running<'a> {
     }
 
     /// The fault that is due at the next step.
-    fn due(&self) -> Option<Fault> {
+    fn due(&self) -> Option<InjectedFault> {
         let here = (self.plan.index, self.position);
         self.scene.injections.iter().find(|i| (i.cell, i.step) == here).map(|i| i.fault)
     }
@@ -344,10 +344,12 @@ impl<'a> Running<'a> {
         let (here, due) = (self.position, self.due());
         self.position += 1;
         match due {
-            Some(Fault::Interrupt) => return Err(Stop::Interrupted),
-            Some(fault @ (Fault::Crash | Fault::Hang)) => (self.scene.suffer)(fault),
-            Some(Fault::Fail) => return Ok(Some(format!("fault injected at step {here}"))),
-            Some(Fault::Spoil) | None => {}
+            Some(InjectedFault::Interrupt) => return Err(Stop::Interrupted),
+            Some(fault @ (InjectedFault::Crash | InjectedFault::Hang)) => {
+                (self.scene.suffer)(fault)
+            }
+            Some(InjectedFault::Fail) => return Ok(Some(format!("fault injected at step {here}"))),
+            Some(InjectedFault::Spoil) | None => {}
         }
         if self.scene.interrupt.level() == Level::None { Ok(None) } else { Err(Stop::Interrupted) }
     }

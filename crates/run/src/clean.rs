@@ -28,7 +28,7 @@ const ROUNDS: usize = 3;
 
 /// Where a run made what it made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ground {
+pub enum RunPlace {
     /// On the host itself.
     Host,
     /// In a virtual machine, which is gone with all that was in it.
@@ -66,11 +66,11 @@ pub struct Cleaning {
 }
 
 /// Where the run of `result` made what it made.
-pub fn ground(result: &ResultSet) -> Ground {
+pub fn run_place(result: &ResultSet) -> RunPlace {
     match (result.manifest.simulated, result.manifest.accelerator) {
-        (true, _) => Ground::Nowhere,
-        (_, Accelerator::None) => Ground::Host,
-        _ => Ground::Lab,
+        (true, _) => RunPlace::Nowhere,
+        (_, Accelerator::None) => RunPlace::Host,
+        _ => RunPlace::Lab,
     }
 }
 

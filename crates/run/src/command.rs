@@ -1,7 +1,7 @@
 //! A `command` stage: a program works on the target, and is measured.
 
 use experiment::{CommandPlan, StagePlan};
-use host::{Executor, StepError, Work};
+use host::{Executor, MeasuredCommand, StepError};
 use layers::Offer;
 use results::model::CommandFigures;
 
@@ -25,7 +25,7 @@ pub(crate) fn run(
             return (CommandFigures::default(), Some(Stop::Failed(reason)));
         }
     };
-    let work = Work {
+    let work = MeasuredCommand {
         argv,
         target: target.to_owned(),
         directory: matches!(stage.target.offer, Offer::Directory { .. }),

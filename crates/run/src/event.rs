@@ -65,7 +65,7 @@ pub enum Event {
         /// After which repeat.
         after: u32,
         /// What is asked, and how it stands.
-        claims: Vec<Claim>,
+        claims: Vec<QuestionState>,
         /// After which repeat the next look is; `None` where the run stops.
         next: Option<u32>,
         /// Where and why it stops, if it does.
@@ -82,7 +82,7 @@ pub enum Event {
 
 /// A question to one variant, and how it stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Claim {
+pub struct QuestionState {
     /// The question: `IOPS of randwrite`.
     pub question: String,
     /// The variant that is held against the base.

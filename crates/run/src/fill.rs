@@ -7,7 +7,7 @@ use results::model::{FillFigures, LoadSummary};
 use units::Nanos;
 
 use crate::figures;
-use crate::loader::{Loader, Round, Turn};
+use crate::loader::{LoadId, Loader, Round};
 use crate::scene::Scene;
 use crate::state::Criteria;
 use crate::stop::{Stop, judge};
@@ -19,7 +19,7 @@ const SHORTEST: u64 = 100_000_000;
 const SILENT: u32 = 3;
 
 /// What a fill works with.
-pub(crate) trait Ground {
+pub(crate) trait FillStage {
     /// Nanoseconds since some moment.
     fn now(&self) -> u64;
     /// Drives one round; the error says why it could not run at all.
@@ -36,7 +36,7 @@ pub(crate) trait Ground {
 pub(crate) fn until(
     fill: &FillPlan,
     deadline: Nanos,
-    ground: &mut dyn Ground,
+    ground: &mut dyn FillStage,
 ) -> (FillFigures, Option<Stop>) {
     let start = ground.now();
     let before = ground.read();
@@ -179,13 +179,13 @@ pub(crate) struct OnStack<'a, 's> {
     pub criteria: &'a mut Criteria,
 }
 
-impl Ground for OnStack<'_, '_> {
+impl FillStage for OnStack<'_, '_> {
     fn now(&self) -> u64 {
         self.scene.clock.now().0
     }
 
     fn round(&mut self, round: Round) -> Result<LoadSummary, String> {
-        let turn = Turn { stage: self.stage, round: Some(round) };
+        let turn = LoadId { stage: self.stage, round: Some(round) };
         let name = |stage: &StagePlan| stage.name.clone();
         self.loader
             .load(self.scene, self.plan, turn, self.executor, self.watch)
@@ -231,7 +231,7 @@ mod tests {
         Filling { values, rounds: Vec::new(), ended_by: "duration", simulated: false }
     }
 
-    impl Ground for Filling {
+    impl FillStage for Filling {
         fn now(&self) -> u64 {
             3_000_000_000 * self.rounds.len() as u64
         }

@@ -10,12 +10,12 @@ use sys::clock::Clock;
 use sys::interrupt::Interrupt;
 
 use crate::cell;
-use crate::inject::Fault;
+use crate::inject::InjectedFault;
 use crate::loader::Real;
-use crate::message::{Answer, Message, Post};
+use crate::message::{HostReply, Message, Post};
 use crate::recorder::Recorder;
 use crate::scene::Scene;
-use crate::{Cells, Held, Injection, RunError};
+use crate::{Cells, HeldStack, Injection, RunError};
 
 /// The guest's end of the link, as the run sees it.
 pub trait Link: Clone + Send + 'static {
@@ -81,7 +81,7 @@ fn needed(cell: usize, scene: &Scene, inbox: &Inbox) -> Result<bool, RunError> {
         }
         let asked = Instant::now();
         if let Some(bytes) = inbox(A_WHILE) {
-            return Ok(Answer::decode(&bytes)? == Answer::GoOn);
+            return Ok(HostReply::decode(&bytes)? == HostReply::GoOn);
         }
         // Where nothing more can come, nothing is waited for.
         std::thread::sleep(A_WHILE.saturating_sub(asked.elapsed()));
@@ -91,7 +91,7 @@ fn needed(cell: usize, scene: &Scene, inbox: &Inbox) -> Result<bool, RunError> {
 
 /// Raises a stack, does `work` with the path of its target, and takes the stack down.
 pub fn hold<L: Link>(
-    held: &Held,
+    held: &HeldStack,
     link: L,
     interrupt: &Interrupt,
     site: &Site,
@@ -137,15 +137,15 @@ fn cell_of(plan: &Plan, index: usize) -> Result<&CellPlan, RunError> {
 }
 
 /// Faults that end the guest. They are only ever asked for by tests, and only here: never on a host.
-fn suffer(fault: Fault) {
+fn suffer(fault: InjectedFault) {
     match fault {
-        Fault::Crash => {
+        InjectedFault::Crash => {
             let _ = std::fs::write("/proc/sysrq-trigger", "c");
         }
-        Fault::Hang => loop {
+        InjectedFault::Hang => loop {
             std::thread::sleep(std::time::Duration::from_secs(60));
         },
-        Fault::Fail | Fault::Interrupt | Fault::Spoil => {}
+        InjectedFault::Fail | InjectedFault::Interrupt | InjectedFault::Spoil => {}
     }
 }
 

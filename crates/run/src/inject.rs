@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// What happens at the step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Fault {
+pub enum InjectedFault {
     /// The step is executed and then reported as failed.
     Fail,
     /// The user's interrupt arrives before the step.
@@ -27,10 +27,10 @@ pub struct Injection {
     /// Index of the step in the cell, waits and stages counted too.
     pub step: usize,
     /// What happens there.
-    pub fault: Fault,
+    pub fault: InjectedFault,
 }
 
-impl Fault {
+impl InjectedFault {
     /// Whether only a guest may suffer it.
     pub fn needs_lab(self) -> bool {
         matches!(self, Self::Crash | Self::Hang)
@@ -50,11 +50,11 @@ impl std::str::FromStr for Injection {
         let (fault, place) = text.split_once('@').ok_or_else(wrong)?;
         let (cell, step) = place.split_once(':').ok_or_else(wrong)?;
         let fault = match fault {
-            "fail" => Fault::Fail,
-            "interrupt" => Fault::Interrupt,
-            "crash" => Fault::Crash,
-            "hang" => Fault::Hang,
-            "spoil" => Fault::Spoil,
+            "fail" => InjectedFault::Fail,
+            "interrupt" => InjectedFault::Interrupt,
+            "crash" => InjectedFault::Crash,
+            "hang" => InjectedFault::Hang,
+            "spoil" => InjectedFault::Spoil,
             _ => return Err(wrong()),
         };
         let number = |n: &str| n.parse().map_err(|_| wrong());
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn a_fault_is_read_from_its_text() {
         let fault: Injection = "fail@2:7".parse().unwrap();
-        assert_eq!(fault, Injection { cell: 2, step: 7, fault: Fault::Fail });
+        assert_eq!(fault, Injection { cell: 2, step: 7, fault: InjectedFault::Fail });
         assert!("fail@2".parse::<Injection>().is_err());
     }
 }

@@ -14,7 +14,7 @@ use results::writer::{write_experiment, write_manifest};
 use crate::message::{Chosen, Message, Post};
 use crate::resume::Earlier;
 use crate::start::Start;
-use crate::{Event, Outcome, RunError};
+use crate::{Event, RunError, RunOutcome};
 
 /// The manifest and the directory of a running result.
 pub struct Ledger {
@@ -212,8 +212,8 @@ impl Ledger {
     }
 
     /// Ends the run: the manifest says how, and the result is sealed.
-    pub fn finish(mut self) -> Result<Outcome, RunError> {
-        let outcome = Outcome::of(self.manifest.cells.iter().map(|c| c.state), self.left_behind);
+    pub fn finish(mut self) -> Result<RunOutcome, RunError> {
+        let outcome = RunOutcome::of(self.manifest.cells.iter().map(|c| c.state), self.left_behind);
         self.manifest.ended_utc = Some(now_utc());
         self.manifest.outcome = Some(outcome.word().to_owned());
         self.save()?;

@@ -42,12 +42,12 @@ pub use admission::{
 };
 pub use asked::{Asked, FULL, LAB, fresh_seed, result_directory};
 pub use error::RunError;
-pub use event::{Claim, Event, OperationBrief};
-pub use inject::{Fault, Injection};
+pub use event::{Event, OperationBrief, QuestionState};
+pub use inject::{InjectedFault, Injection};
 pub use ledger::Ledger;
-pub use message::{Answer, Message};
-pub use mission::{Cells, Held, Mission, NoVariant};
-pub use outcome::Outcome;
+pub use message::{HostReply, Message};
+pub use mission::{Cells, HeldStack, Mission, NoVariant};
+pub use outcome::RunOutcome;
 pub use quiet::Quiet;
 pub use resume::{Earlier, ResumeError};
 pub use source::{Source, SourceError};

@@ -18,7 +18,7 @@ use units::Nanos;
 
 /// Which load is driven: that of a stage, or one round of it.
 #[derive(Clone, Copy)]
-pub(crate) struct Turn {
+pub(crate) struct LoadId {
     pub stage: usize,
     pub round: Option<Round>,
 }
@@ -40,7 +40,7 @@ pub(crate) trait Loader {
         &mut self,
         scene: &Scene,
         plan: &CellPlan,
-        turn: Turn,
+        turn: LoadId,
         executor: &mut Executor,
         watch: &mut Watch,
     ) -> Result<LoadSummary, String>;
@@ -73,7 +73,7 @@ impl Loader for Real {
         &mut self,
         scene: &Scene,
         plan: &CellPlan,
-        turn: Turn,
+        turn: LoadId,
         executor: &mut Executor,
         watch: &mut Watch,
     ) -> Result<LoadSummary, String> {
@@ -125,7 +125,7 @@ impl Loader for Real {
 }
 
 /// What a stage drives; in a round of a fill of a file system, one more file.
-pub(crate) fn aims(stage: &StagePlan, turn: Turn) -> Vec<Aim> {
+pub(crate) fn aims(stage: &StagePlan, turn: LoadId) -> Vec<Aim> {
     let mut aims = stage.aims.clone();
     if let (Task::Fill(fill), Some(round)) = (&stage.task, turn.round)
         && matches!(fill.rounds, Rounds::Files(_))
@@ -154,7 +154,7 @@ fn aim_at(aim: &Aim, executor: &Executor, load: &mut Load) -> Result<(), String>
 
 /// The load of a stage, without targets so far. The seed depends on the repeat and the stage, not on the variant.
 /// Each round of a fill has one of its own, or it would do what the one before it did.
-pub(crate) fn load_of(plan: &CellPlan, turn: Turn) -> Load {
+pub(crate) fn load_of(plan: &CellPlan, turn: LoadId) -> Load {
     let planned = &plan.stages[turn.stage];
     let mut spec = planned.driven().cloned().unwrap_or_default();
     let mut seed = plan.seed.derive(&format!("stage {}", planned.name));
@@ -187,7 +187,7 @@ pub(crate) fn late(stage: &StagePlan, load: &LoadSummary) -> Option<String> {
 }
 
 /// Puts what the engine says into the result and before people's eyes.
-pub(crate) fn hand_in(scene: &Scene, plan: &CellPlan, turn: Turn, said: &Said) {
+pub(crate) fn hand_in(scene: &Scene, plan: &CellPlan, turn: LoadId, said: &Said) {
     let name = &plan.stages[turn.stage].name;
     // How many rounds a fill takes nobody knows.
     let (past, known) = turn.round.map_or((0, true), |round| (round.past.0, false));

@@ -16,7 +16,7 @@ use crate::quiet::{Quiet, Waiting};
 use crate::recorder::Recorder;
 use crate::scene::Scene;
 use crate::simulated::{self, Twin};
-use crate::{Event, Injection, Ledger, Outcome, Paths, RunError};
+use crate::{Event, Injection, Ledger, Paths, RunError, RunOutcome};
 
 /// What executes the plan.
 pub enum Machine {
@@ -69,7 +69,7 @@ pub fn run(
     ledger: Ledger,
     quiet: Option<Quiet>,
     interrupt: &Interrupt,
-) -> Result<Outcome, RunError> {
+) -> Result<RunOutcome, RunError> {
     let pending = ledger.pending();
     let shared = Shared(Arc::new(Mutex::new(Some(ledger))));
     let recorder = Recorder::new(Box::new(shared.clone()));

@@ -5,7 +5,7 @@ use experiment::{CellPlan, Plan};
 use results::model::{SequentialFacts, StopReason};
 use units::Nanos;
 
-use crate::event::Claim;
+use crate::event::QuestionState;
 use crate::{Event, Ledger, RunError};
 
 /// Looks at a run between its cells.
@@ -59,7 +59,7 @@ impl Looks {
         }
         let set = results::open(ledger.root()).map_err(|e| RunError::Look(e.to_string()))?;
         let analysis = analyse(&set);
-        let claims: Vec<Claim> = claims(&analysis);
+        let claims: Vec<QuestionState> = claims(&analysis);
         let open = claims.iter().filter(|claim| !claim.decided).count();
         let why = match (claims.is_empty(), open) {
             (true, _) => Some(StopReason::Nothing),
@@ -101,10 +101,10 @@ impl Looks {
 }
 
 /// What is asked, and how it stands.
-fn claims(analysis: &Analysis) -> Vec<Claim> {
+fn claims(analysis: &Analysis) -> Vec<QuestionState> {
     let claim = |c: &MetricComparison| {
         let label = layers::metric(&c.metric).map_or(c.metric.as_str(), |metric| metric.name);
-        Claim {
+        QuestionState {
             question: format!("{label} of {}", c.scope.name()),
             variant: c.new.clone(),
             decided: c.decided_after.is_some(),

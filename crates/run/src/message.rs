@@ -34,14 +34,14 @@ pub enum Message {
     Chosen(Chosen),
     /// Something that the teardown of a cell left behind.
     LeftBehind(Vec<String>),
-    /// Whether this cell is needed; the guest waits for the [`Answer`].
+    /// Whether this cell is needed; the guest waits for the [`HostReply`].
     Needed(usize),
 }
 
 /// What the host says when it is asked whether a cell is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Answer {
+pub enum HostReply {
     /// Go on.
     GoOn,
     /// Nothing that is left is needed: finish.
@@ -98,7 +98,7 @@ impl Message {
     }
 }
 
-impl Answer {
+impl HostReply {
     /// The answer as bytes.
     pub fn encode(self) -> Vec<u8> {
         serde_json::to_vec(&self).unwrap_or_default()

@@ -20,11 +20,11 @@ pub enum Mission<Order = ()> {
     /// Run cells of a plan.
     Cells(Cells),
     /// Raise a stack, give its user a shell, and take the stack down when the shell is left.
-    Hold(Held),
+    Hold(HeldStack),
     /// Raise a stack, measure what the order says on it, and take it down.
     Measure {
         /// The stack.
-        held: Held,
+        held: HeldStack,
         /// What is measured.
         order: Order,
     },
@@ -49,7 +49,7 @@ pub struct Cells {
 
 /// A stack that is raised and kept until something is done with it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Held {
+pub struct HeldStack {
     /// The plan.
     pub plan: Plan,
     /// Position of the cell whose stack it is.
@@ -71,7 +71,7 @@ impl NoVariant {
     }
 }
 
-impl Held {
+impl HeldStack {
     /// The stack of `variant`, or of the last that the experiment names. The order of the cells says nothing: it is drawn.
     pub fn of(plan: &Plan, variant: Option<&str>) -> Result<Self, NoVariant> {
         let variants = &plan.facts.variants;
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn every_mission_is_understood_as_it_was_meant() {
-        let held = Held { plan: plan(), cell: 1 };
+        let held = HeldStack { plan: plan(), cell: 1 };
         let cells = Cells {
             plan: plan(),
             cells: vec![0, 1],
@@ -148,11 +148,11 @@ mod tests {
     fn the_last_variants_stack_is_held_unless_another_is_named() {
         for seed in 0..20 {
             let plan = plan_of(Seed(seed));
-            assert_eq!(plan.cells[Held::of(&plan, None).unwrap().cell].variant, "vdo");
+            assert_eq!(plan.cells[HeldStack::of(&plan, None).unwrap().cell].variant, "vdo");
         }
         let plan = plan();
-        assert_eq!(plan.cells[Held::of(&plan, Some("plain")).unwrap().cell].variant, "plain");
-        let error = Held::of(&plan, Some("zfs")).unwrap_err();
+        assert_eq!(plan.cells[HeldStack::of(&plan, Some("plain")).unwrap().cell].variant, "plain");
+        let error = HeldStack::of(&plan, Some("zfs")).unwrap_err();
         assert!(error.help().starts_with("its variants are: plain, "), "{}", error.help());
     }
 

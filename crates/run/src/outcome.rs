@@ -4,7 +4,7 @@ use results::model::CellState;
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum RunOutcome {
     /// Every cell is done, or was not needed.
     Complete,
     /// Some cells failed; what the others measured is kept.
@@ -15,7 +15,7 @@ pub enum Outcome {
     Interrupted,
 }
 
-impl Outcome {
+impl RunOutcome {
     /// The outcome of a run whose cells ended so. A failed teardown comes before all others.
     pub fn of(states: impl IntoIterator<Item = CellState>, left_behind: bool) -> Self {
         let states: Vec<_> = states.into_iter().collect();
@@ -58,10 +58,10 @@ mod tests {
     #[test]
     fn a_failed_teardown_comes_before_everything_else() {
         let interrupted = [CellState::Done, CellState::Interrupted];
-        assert_eq!(Outcome::of(interrupted, true).exit_code(), 6);
-        assert_eq!(Outcome::of(interrupted, false).exit_code(), 130);
-        assert_eq!(Outcome::of([CellState::Done, CellState::Failed], false).exit_code(), 5);
-        assert_eq!(Outcome::of([CellState::Done], false).exit_code(), 0);
-        assert_eq!(Outcome::of([CellState::Done, CellState::Skipped], false).exit_code(), 0);
+        assert_eq!(RunOutcome::of(interrupted, true).exit_code(), 6);
+        assert_eq!(RunOutcome::of(interrupted, false).exit_code(), 130);
+        assert_eq!(RunOutcome::of([CellState::Done, CellState::Failed], false).exit_code(), 5);
+        assert_eq!(RunOutcome::of([CellState::Done], false).exit_code(), 0);
+        assert_eq!(RunOutcome::of([CellState::Done, CellState::Skipped], false).exit_code(), 0);
     }
 }

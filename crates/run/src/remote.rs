@@ -10,9 +10,9 @@ use sys::interrupt::{Interrupt, Level};
 use units::Nanos;
 
 use crate::looks::Looks;
-use crate::message::{Answer, Message, Post};
+use crate::message::{HostReply, Message, Post};
 use crate::quiet::{Quiet, Waiting};
-use crate::{Cells, Injection, Ledger, Mission, Outcome, RunError};
+use crate::{Cells, Injection, Ledger, Mission, RunError, RunOutcome};
 
 /// One machine that executes missions; the lab's VM, or a twin in tests.
 pub trait Guest {
@@ -108,7 +108,7 @@ pub fn run<G: Guests>(
     mut ledger: Ledger,
     quiet: Option<Quiet>,
     interrupt: &Interrupt,
-) -> Result<Outcome, RunError> {
+) -> Result<RunOutcome, RunError> {
     let between = Between::new(plan, &ledger, quiet, interrupt);
     let ended = run_cells(plan, injections, guests, (&mut ledger, between), interrupt);
     let (state, reason) = match &ended {
@@ -231,7 +231,9 @@ fn listen<G: Guests>(
                 match Message::decode(&bytes)? {
                     Message::Needed(cell) => {
                         let needed = between.needed(cell, ledger)?;
-                        guest.answer(&if needed { Answer::GoOn } else { Answer::Finish }.encode());
+                        guest.answer(
+                            &if needed { HostReply::GoOn } else { HostReply::Finish }.encode(),
+                        );
                     }
                     message => ledger.post(message)?,
                 }

@@ -3,7 +3,7 @@
 use sys::clock::Clock;
 use sys::interrupt::Interrupt;
 
-use crate::inject::{Fault, Injection};
+use crate::inject::{InjectedFault, Injection};
 use crate::recorder::Recorder;
 
 /// Everything a cell needs that outlives it.
@@ -17,7 +17,7 @@ pub(crate) struct Scene<'a> {
     pub recorder: &'a Recorder,
     pub injections: &'a [Injection],
     /// What a fault that only a guest may suffer does.
-    pub suffer: &'a dyn Fn(Fault),
+    pub suffer: &'a dyn Fn(InjectedFault),
 }
 
 /// Paths by name.

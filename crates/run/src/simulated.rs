@@ -11,7 +11,7 @@ use sys::clock::Clock;
 use units::{Bytes, Nanos};
 
 use crate::RunError;
-use crate::loader::{Loader, Turn, aims, hand_in, load_of};
+use crate::loader::{LoadId, Loader, aims, hand_in, load_of};
 use crate::scene::Scene;
 use crate::watch::Watch;
 
@@ -68,7 +68,7 @@ impl Loader for Twin {
         &mut self,
         scene: &Scene,
         plan: &CellPlan,
-        turn: Turn,
+        turn: LoadId,
         executor: &mut Executor,
         watch: &mut Watch,
     ) -> Result<LoadSummary, String> {

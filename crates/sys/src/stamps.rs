@@ -12,7 +12,7 @@ const DRIFT_AFTER_NS: u64 = 100_000_000;
 
 /// Where stamps come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
+pub enum StampSource {
     /// The time-stamp counter.
     Tsc,
     /// CLOCK_MONOTONIC through the vDSO.
@@ -21,7 +21,7 @@ pub enum Source {
     Virtual,
 }
 
-impl Source {
+impl StampSource {
     /// Its name in results: `TSC`, `CLOCK_MONOTONIC`, `virtual`.
     pub fn name(self) -> &'static str {
         match self {
@@ -51,9 +51,9 @@ struct Ticks {
 
 /// How far stamps can be trusted.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Check {
+pub struct StampCheck {
     /// Where they come from.
-    pub source: Source,
+    pub source: StampSource,
     /// Why, in words.
     pub reason: String,
     /// Ticks of the TSC per second, as measured.
@@ -98,13 +98,13 @@ impl Stamps {
     }
 
     /// How far the stamps can be trusted, drift included; `None` in virtual time.
-    pub fn check(&self) -> Option<Check> {
+    pub fn check(&self) -> Option<StampCheck> {
         if self.clock.is_simulated() {
             return None;
         }
         let Some(ticks) = self.ticks else {
-            return Some(Check {
-                source: Source::Monotonic,
+            return Some(StampCheck {
+                source: StampSource::Monotonic,
                 reason: self.reason.to_owned(),
                 tsc_hz: None,
                 cpus_apart_ns: None,
@@ -115,8 +115,8 @@ impl Stamps {
         let (tick, clock_ns) = tsc::pair(|| self.clock.now().0);
         let went_ns = clock_ns.saturating_sub(ticks.anchor_ns);
         let drift_ns = ticks.at_ns(tick) as f64 - clock_ns as f64;
-        Some(Check {
-            source: Source::Tsc,
+        Some(StampCheck {
+            source: StampSource::Tsc,
             reason: self.reason.to_owned(),
             tsc_hz: Some(ticks.tsc.hz),
             cpus_apart_ns: Some(ticks.tsc.apart_ns),
@@ -177,7 +177,7 @@ mod tests {
     fn where_stamps_come_from_is_said_and_fits_what_the_kernel_uses() {
         let check = Stamps::of(&Clock::real()).check().unwrap();
         match check.source {
-            Source::Tsc => {
+            StampSource::Tsc => {
                 let kernel = std::fs::read_to_string(tsc::CURRENT).unwrap();
                 assert_eq!(kernel.trim(), "tsc");
                 assert!(check.tsc_hz.unwrap() > 1e8 && check.cpus.unwrap() >= 1, "{check:?}");
@@ -193,7 +193,7 @@ mod tests {
         clock.advance(Nanos(77));
         assert_eq!((stamps.now_ns(), stamps.check()), (77, None));
         let slow = Stamps::slow(&Clock::real(), "a test");
-        assert_eq!(slow.check().unwrap().source, Source::Monotonic);
+        assert_eq!(slow.check().unwrap().source, StampSource::Monotonic);
         assert!(slow.now_ns() <= slow.now_ns());
     }
 

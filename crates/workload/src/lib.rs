@@ -4,7 +4,6 @@
 
 mod amount;
 mod arrivals;
-mod beat;
 mod block_size;
 #[cfg(test)]
 mod chi;
@@ -12,16 +11,17 @@ mod choices;
 mod cpus;
 mod deck;
 mod describe;
+mod distribution;
+#[cfg(test)]
+mod distribution_tests;
 mod divide;
 mod each;
 mod error;
+mod exact_time;
 mod grid;
 mod io;
 mod io_generator;
 mod keys;
-mod law;
-#[cfg(test)]
-mod law_tests;
 mod limiter;
 mod math;
 mod normal;
@@ -65,7 +65,7 @@ pub use rate::{Limit, Rate};
 pub use spec::LoadSpec;
 pub use steady::{Steady, SteadyMetric};
 pub use stream::Stream;
-pub use zones::{Extent, Zone, Zones};
+pub use zones::{Zone, ZoneSize, Zones};
 
 /// I/Os that are made at a time.
 pub const BATCH: usize = 64;

@@ -2,7 +2,7 @@
 
 use units::Nanos;
 
-use crate::beat::{Beat, Cost};
+use crate::exact_time::{Cost, ExactTime};
 use crate::{Limit, LoadSpec, Rate, Think};
 
 /// What a job may make up for when it was slower than its cap for a while, nanoseconds.
@@ -12,7 +12,7 @@ const CATCH_UP_NS: u64 = 10_000_000;
 /// has its part of the cap. What a job did not use is lost but for 10 ms, so that no burst follows a stall.
 #[derive(Debug, Clone)]
 pub struct Limiter {
-    caps: Vec<(Cost, Beat)>,
+    caps: Vec<(Cost, ExactTime)>,
 }
 
 impl Limiter {
@@ -21,7 +21,7 @@ impl Limiter {
         let rates = [limit.ios.map(Rate::Ios), limit.bytes.map(Rate::Bytes)];
         let cap = |rate| {
             let cost = Cost::new(rate, jobs);
-            (cost, Beat::new(cost.denominator))
+            (cost, ExactTime::new(cost.denominator))
         };
         Self { caps: rates.into_iter().flatten().map(cap).collect() }
     }
@@ -29,18 +29,18 @@ impl Limiter {
     /// When the next I/O may start, nanoseconds since the start of the load.
     #[inline]
     pub fn ready_ns(&self) -> u64 {
-        self.caps.iter().map(|(_, beat)| beat.ns).max().unwrap_or(0)
+        self.caps.iter().map(|(_, exact_time)| exact_time.ns).max().unwrap_or(0)
     }
 
     /// Pays for an I/O of `length` bytes that starts at `now_ns`, nanoseconds since the start of the load.
     #[inline]
     pub fn take(&mut self, now_ns: u64, length: u32) {
-        for (cost, beat) in &mut self.caps {
+        for (cost, exact_time) in &mut self.caps {
             let earliest = now_ns.saturating_sub(CATCH_UP_NS);
-            if beat.ns < earliest {
-                beat.set(earliest);
+            if exact_time.ns < earliest {
+                exact_time.set(earliest);
             }
-            beat.pay(cost, length);
+            exact_time.pay(cost, length);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use units::{Permutation, Seed};
 
-use crate::law::Law;
+use crate::distribution::Distribution;
 use crate::walk::Walk;
 use crate::{BATCH, Hot, Pattern, divided, seeds};
 
@@ -14,7 +14,7 @@ pub(crate) enum Order {
     /// Each place once in a pass, in random order; the order of a pass is the same for all jobs.
     Permuted { permutation: Permutation, pass: u64, seed: Seed, job: u64, jobs: u64, share: u64 },
     /// Drawn by a law; hot places are scattered by a permutation.
-    Drawn { law: Law, scattered: Option<Permutation>, seed: Seed },
+    Drawn { distribution: Distribution, scattered: Option<Permutation>, seed: Seed },
     /// One place.
     Single { place: u64 },
 }
@@ -47,7 +47,14 @@ impl Order {
             _ => {
                 let scattered = (hot == Hot::Scattered && pattern.own_hot().is_some())
                     .then(|| Permutation::new(places, hot_seed));
-                (Self::Drawn { law: Law::new(pattern, places, align), scattered, seed: own }, None)
+                (
+                    Self::Drawn {
+                        distribution: Distribution::new(pattern, places, align),
+                        scattered,
+                        seed: own,
+                    },
+                    None,
+                )
             }
         }
     }
@@ -80,8 +87,8 @@ impl Order {
                     (pass, at) = (pass + 1, 0);
                 }
             }
-            Self::Drawn { law, scattered, seed } => {
-                law.batch(&mut seeds::nth(*seed, number).generator(), out);
+            Self::Drawn { distribution, scattered, seed } => {
+                distribution.batch(&mut seeds::nth(*seed, number).generator(), out);
                 if let Some(permutation) = scattered {
                     permutation.apply(out);
                 }

@@ -42,7 +42,7 @@ impl Zipf {
     /// The law over 1..=`n` with the exponent `theta` (above 0).
     pub(crate) fn new(n: u64, theta: f64) -> Self {
         let n = n.max(1);
-        let mut law = Self {
+        let mut distribution = Self {
             n,
             theta,
             q: 1.0 - theta,
@@ -52,12 +52,12 @@ impl Zipf {
             // The interval of k is longer than k^-theta by about k^-theta * theta (theta + 1) / (24 k^2); four times that.
             close: 0.5 - theta * (theta + 1.0) / (6.0 * (KEPT * KEPT) as f64),
         };
-        law.top = law.coordinate(n as f64 + 0.5, 0.0);
+        distribution.top = distribution.coordinate(n as f64 + 0.5, 0.0);
         // The interval of rank 1 is cut to its probability from the start.
-        law.span = law.top - law.coordinate(1.5, 1.0);
-        let kept = (1..=KEPT).map(|k| law.bound(k as f64));
-        law.least = kept.chain([f64::INFINITY]).collect();
-        law
+        distribution.span = distribution.top - distribution.coordinate(1.5, 1.0);
+        let kept = (1..=KEPT).map(|k| distribution.bound(k as f64));
+        distribution.least = kept.chain([f64::INFINITY]).collect();
+        distribution
     }
 
     fn is_near_one(&self) -> bool {

@@ -8,7 +8,7 @@ use crate::text;
 
 /// How much of the range a zone takes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Extent {
+pub enum ZoneSize {
     /// Percent of the range.
     Percent(f64),
     /// Bytes.
@@ -23,7 +23,7 @@ pub struct Zone {
     /// Its share of the I/Os, percent.
     pub ios_percent: f64,
     /// Its size.
-    pub extent: Extent,
+    pub extent: ZoneSize,
 }
 
 /// Zones from the start of the range to its end.
@@ -45,15 +45,15 @@ impl Zones {
         let percent: f64 = self
             .0
             .iter()
-            .map(|zone| if let Extent::Percent(p) = zone.extent { p } else { 0.0 })
+            .map(|zone| if let ZoneSize::Percent(p) = zone.extent { p } else { 0.0 })
             .sum();
         let mut fixed = self
             .0
             .iter()
-            .map(|zone| if let Extent::Bytes(size) = zone.extent { size.0 } else { 0 });
+            .map(|zone| if let ZoneSize::Bytes(size) = zone.extent { size.0 } else { 0 });
         let fixed = fixed.try_fold(0u64, u64::checked_add)?;
         let share = |p: f64| (p / 100.0 * bytes as f64).round() as u64;
-        let rests = self.0.iter().filter(|zone| zone.extent == Extent::Rest).count() as u64;
+        let rests = self.0.iter().filter(|zone| zone.extent == ZoneSize::Rest).count() as u64;
         let taken = fixed.checked_add(share(percent.min(100.0)))?;
         let left = bytes.checked_sub(taken.min(bytes.saturating_add(1)))?;
         if percent > 100.0 + 1e-9 || rests > 1 || (rests == 0 && left > self.0.len() as u64) {
@@ -63,9 +63,9 @@ impl Zones {
             .0
             .iter()
             .map(|zone| match zone.extent {
-                Extent::Percent(p) => share(p),
-                Extent::Bytes(size) => size.0,
-                Extent::Rest => left,
+                ZoneSize::Percent(p) => share(p),
+                ZoneSize::Bytes(size) => size.0,
+                ZoneSize::Rest => left,
             })
             .collect();
         // Shares are rounded each for itself; the largest zone takes the difference.
@@ -90,9 +90,9 @@ impl std::str::FromStr for Zones {
             let (ios, size) = part.split_once('/')?;
             let size = size.trim();
             let extent = match (size, size.strip_suffix('%')) {
-                ("rest", _) => Extent::Rest,
-                (_, Some(percent)) => Extent::Percent(text::number(percent)?),
-                _ => Extent::Bytes(size.parse().ok()?),
+                ("rest", _) => ZoneSize::Rest,
+                (_, Some(percent)) => ZoneSize::Percent(text::number(percent)?),
+                _ => ZoneSize::Bytes(size.parse().ok()?),
             };
             Some(Zone { ios_percent: text::percent(ios)?, extent })
         };
@@ -107,9 +107,9 @@ impl fmt::Display for Zones {
         for (i, zone) in self.0.iter().enumerate() {
             write!(f, "{}{}%/", if i == 0 { "" } else { "," }, zone.ios_percent)?;
             match zone.extent {
-                Extent::Percent(percent) => write!(f, "{percent}%")?,
-                Extent::Bytes(size) => f.write_str(&text::size(size))?,
-                Extent::Rest => f.write_str("rest")?,
+                ZoneSize::Percent(percent) => write!(f, "{percent}%")?,
+                ZoneSize::Bytes(size) => f.write_str(&text::size(size))?,
+                ZoneSize::Rest => f.write_str("rest")?,
             }
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! What the generator must reach beside plain stores and beside fio, and whether its best path does.
 
 use crate::content::peer::PeerSpeed;
-use crate::content::speed::{Kind, Speed};
+use crate::content::speed::{Speed, WrittenKind};
 use crate::goal::{Goal, Judged};
 
 /// Of plain stores into one block that stays in the nearest cache.
@@ -15,7 +15,7 @@ const FIO: f64 = 10.0;
 /// measured.
 pub fn judged(speeds: &[Speed], peers: &[PeerSpeed]) -> Vec<Judged> {
     let fills = || speeds.iter().filter(|speed| speed.what == "fill");
-    let wanted = [Kind::Unique, Kind::Reduced];
+    let wanted = [WrittenKind::Unique, WrittenKind::Reduced];
     // Paths stand fastest first.
     let best = fills().find(|speed| speed.content.is_some()).map(|speed| speed.path.as_str());
     let own = fills().filter(|speed| Some(speed.path.as_str()) == best);
@@ -39,7 +39,7 @@ mod tests {
     use crate::goal::Word;
     use stats::figure;
 
-    fn speed(path: &str, content: Option<Kind>, place: Place, of_stores: f64) -> Speed {
+    fn speed(path: &str, content: Option<WrittenKind>, place: Place, of_stores: f64) -> Speed {
         Speed {
             path: path.into(),
             what: "fill".into(),
@@ -56,13 +56,13 @@ mod tests {
         let [hot, many, large] = Place::ALL;
         let speeds = [
             speed("stores", None, hot, 1.0),
-            speed("wide", Some(Kind::Unique), hot, 0.9),
-            speed("wide", Some(Kind::HalfZero), hot, 0.1),
-            speed("wide", Some(Kind::Reduced), hot, 0.7),
-            speed("narrow", Some(Kind::Unique), hot, 0.2),
-            speed("wide", Some(Kind::Unique), many, 0.9),
-            speed("wide", Some(Kind::Reduced), many, 0.7),
-            speed("wide", Some(Kind::Reduced), large, 0.85),
+            speed("wide", Some(WrittenKind::Unique), hot, 0.9),
+            speed("wide", Some(WrittenKind::HalfZero), hot, 0.1),
+            speed("wide", Some(WrittenKind::Reduced), hot, 0.7),
+            speed("narrow", Some(WrittenKind::Unique), hot, 0.2),
+            speed("wide", Some(WrittenKind::Unique), many, 0.9),
+            speed("wide", Some(WrittenKind::Reduced), many, 0.7),
+            speed("wide", Some(WrittenKind::Reduced), large, 0.85),
         ];
         let peer = |content, speed: f64| PeerSpeed {
             content,
@@ -70,7 +70,7 @@ mod tests {
             block_size: "128k".into(),
             bytes_per_second: figure(&[speed, 1.01 * speed, 1.02 * speed]),
         };
-        let peers = [peer(Kind::Unique, 8e9), peer(Kind::Reduced, 8e9)];
+        let peers = [peer(WrittenKind::Unique, 8e9), peer(WrittenKind::Reduced, 8e9)];
         let words = |peers: &[PeerSpeed]| {
             let judged = judged(&speeds, peers);
             judged.iter().map(|judged| judged.word).collect::<Vec<_>>()

@@ -6,7 +6,7 @@ use sys::interrupt::Interrupt;
 
 use crate::BenchError;
 use crate::child::{Line, run};
-use crate::content::speed::{Kind, Speed};
+use crate::content::speed::{Speed, WrittenKind};
 use crate::fio::Fio;
 
 /// Bytes that fio writes in one run.
@@ -18,7 +18,7 @@ const SIZES: [&str; 2] = ["4k", "128k"];
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PeerSpeed {
     /// The content, as Fathom's contestant has it.
-    pub content: Kind,
+    pub content: WrittenKind,
     /// The fastest command line.
     pub line: String,
     /// Block size of that line.
@@ -56,7 +56,7 @@ pub fn measure(
     interrupt: &Interrupt,
 ) -> Result<Vec<PeerSpeed>, BenchError> {
     let mut answer = Vec::new();
-    for content in [Kind::Unique, Kind::Reduced] {
+    for content in [WrittenKind::Unique, WrittenKind::Reduced] {
         let mut best: Option<PeerSpeed> = None;
         for size in SIZES {
             let mut speeds = Vec::new();
@@ -81,14 +81,14 @@ pub fn measure(
 }
 
 /// The line for `bytes`; `None` writes one block, to know what starting costs.
-fn line(fio: &Fio, content: Kind, size: &str, bytes: Option<u64>) -> Line {
+fn line(fio: &Fio, content: WrittenKind, size: &str, bytes: Option<u64>) -> Line {
     let mut arguments: Vec<String> =
         ["--name=bench", "--thread", "--ioengine=null", "--rw=write", "--size=8g"]
             .map(str::to_owned)
             .into();
     arguments.push(format!("--bs={size}"));
     arguments.push("--refill_buffers=1".into());
-    if content == Kind::Reduced {
+    if content == WrittenKind::Reduced {
         arguments.push("--dedupe_percentage=50".into());
         arguments.push("--buffer_compress_percentage=50".into());
     }

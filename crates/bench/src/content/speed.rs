@@ -6,7 +6,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use content::{BLOCK, Compress, ContentId, ContentSpec, Generator, Layout, Path, Source};
+use content::{BLOCK, BlockLayout, Compress, ContentId, ContentSpec, Generator, Path, Source};
 use serde::{Deserialize, Serialize};
 use stats::Figure;
 use sys::interrupt::{Interrupt, Level};
@@ -25,7 +25,7 @@ const TIME: Duration = Duration::from_millis(2);
 /// What is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum WrittenKind {
     /// Every block new and incompressible.
     Unique,
     /// Every block new; LZ4 halves each: random bytes, then zeros.
@@ -34,7 +34,7 @@ pub enum Kind {
     Reduced,
 }
 
-impl Kind {
+impl WrittenKind {
     /// As it is printed.
     pub fn text(self) -> &'static str {
         match self {
@@ -86,7 +86,7 @@ enum Contestant {
     /// One value into every byte, by the widest stores of the processor.
     Stores,
     /// What a job makes of its content, by a path.
-    Fill(Path, Kind),
+    Fill(Path, WrittenKind),
     /// The generator compares what is there, by a path.
     Check(Path),
 }
@@ -99,7 +99,7 @@ pub struct Speed {
     /// `fill`, or `check` for comparing what is there with what should be.
     pub what: String,
     /// What was written; `None` for stores.
-    pub content: Option<Kind>,
+    pub content: Option<WrittenKind>,
     /// Where to.
     pub place: Place,
     /// Bytes per second of one core: median over repeats, with its interval.
@@ -135,7 +135,7 @@ pub fn measure(repeats: usize, interrupt: &Interrupt) -> Result<Vec<Speed>, Benc
 fn contestants() -> Vec<Contestant> {
     let mut all = vec![Contestant::Stores];
     for &path in Path::available().iter().rev() {
-        let kinds = [Kind::Unique, Kind::HalfZero, Kind::Reduced];
+        let kinds = [WrittenKind::Unique, WrittenKind::HalfZero, WrittenKind::Reduced];
         all.extend(kinds.map(|kind| Contestant::Fill(path, kind)));
         all.push(Contestant::Check(path));
     }
@@ -152,7 +152,7 @@ fn line(
     let (path, what, content) = match contestant {
         Contestant::Stores => ("stores", "fill", None),
         Contestant::Fill(path, kind) => (path.name(), "fill", Some(kind)),
-        Contestant::Check(path) => (path.name(), "check", Some(Kind::Unique)),
+        Contestant::Check(path) => (path.name(), "check", Some(WrittenKind::Unique)),
     };
     Speed {
         path: path.to_owned(),
@@ -198,7 +198,7 @@ impl Space {
                 self.fastest(move |_, block| source.fill_at(0, block, |_, _| {}))
             }
             Contestant::Check(path) => {
-                let (generator, layout) = (Generator::with_path(path), Layout::head(BLOCK));
+                let (generator, layout) = (Generator::with_path(path), BlockLayout::head(BLOCK));
                 let start = self.next;
                 let count = self.blocks().len() as u64;
                 // Every slice looks at the same blocks, so that each finds what it expects.
@@ -260,7 +260,7 @@ mod tests {
         let generator = Generator::best();
         for (n, block) in space.blocks().iter().enumerate() {
             let id = ContentId(1 + n as u64);
-            assert_eq!(generator.matches(id, Layout::head(BLOCK), block), Ok(()));
+            assert_eq!(generator.matches(id, BlockLayout::head(BLOCK), block), Ok(()));
         }
     }
 }

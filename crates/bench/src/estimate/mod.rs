@@ -54,7 +54,7 @@ pub struct Contestant {
 
 /// What was measured.
 #[derive(Debug, Clone, Serialize)]
-pub struct Outcome {
+pub struct EstimateComparison {
     /// The tree: where its files came from.
     pub tree: Vec<String>,
     /// Its bytes.
@@ -128,7 +128,7 @@ pub fn measure(
     repeats: usize,
     interrupt: &Interrupt,
     told: &mut dyn FnMut(usize, &[Contestant]),
-) -> Result<Outcome, Error> {
+) -> Result<EstimateComparison, Error> {
     let mut ways = ways(program, tree, duperemove);
     let mut left_out = Vec::new();
     if let Some((name, Way::Program(line))) = ways.get(PEER)
@@ -172,7 +172,7 @@ pub fn measure(
         ratio(&one.throughput_bytes_per_s, &other.throughput_bytes_per_s)
     };
     let exact_over_lz4 = over(exact, lz4);
-    Ok(Outcome {
+    Ok(EstimateComparison {
         goals: judged(default, &errors, exact_over_lz4, cores),
         tree: tree.sources(),
         bytes: tree.bytes(),

@@ -7,13 +7,13 @@ use experiment::{Plan, Repeat, SHIPPED, Shipped};
 use report::html::Page;
 use results::model::CellState;
 use results::{ResultSet, Seal};
-use run::{Asked, LAB, Outcome, Source};
+use run::{Asked, LAB, RunOutcome, Source};
 use serde_json::json;
 use units::Nanos;
 
 use crate::args::{CatalogueArgs, Common, Gates, LabRunArgs};
 use crate::failure::Failure;
-use crate::outputs::{self, Kind, Output};
+use crate::outputs::{self, Output, OutputKind};
 use crate::terminal::{Text, answer, json, say};
 
 /// Every shipped experiment.
@@ -43,8 +43,8 @@ pub fn run(args: &CatalogueArgs) -> Result<ExitCode, Failure> {
     })?;
     let (sources, index) = (out.join(SOURCES), out.join(INDEX));
     let written = [
-        Output { option: "--out", path: &sources, kind: Kind::Sources },
-        Output { option: "--out", path: &index, kind: Kind::Page(Page::Results) },
+        Output { option: "--out", path: &sources, kind: OutputKind::Sources },
+        Output { option: "--out", path: &index, kind: OutputKind::Page(Page::Results) },
     ];
     outputs::check(&written, &[])?;
     let mut told = Vec::new();
@@ -52,8 +52,8 @@ pub fn run(args: &CatalogueArgs) -> Result<ExitCode, Failure> {
     for (at, (shipped, plan)) in planned.iter().enumerate() {
         say(&format!("{} of {}: {}", at + 1, planned.len(), shipped.name));
         let became = one(shipped, plan, args, &out.join(shipped.name));
-        if became == Became::Ended(Outcome::Interrupted) {
-            stopped = Some(ExitCode::from(Outcome::Interrupted.exit_code()));
+        if became == Became::Ended(RunOutcome::Interrupted) {
+            stopped = Some(ExitCode::from(RunOutcome::Interrupted.exit_code()));
         }
         told.push((shipped.name, became));
         if stopped.is_some() {
@@ -74,7 +74,7 @@ pub fn run(args: &CatalogueArgs) -> Result<ExitCode, Failure> {
 enum Became {
     /// It was there already.
     Kept,
-    Ended(Outcome),
+    Ended(RunOutcome),
     /// It did not run at all; why is said.
     Refused,
 }
@@ -83,10 +83,10 @@ impl Became {
     fn words(self) -> &'static str {
         match self {
             Self::Kept => "whole already, kept",
-            Self::Ended(Outcome::Complete) => "complete",
-            Self::Ended(Outcome::Incomplete) => "incomplete; the same command goes on with it",
-            Self::Ended(Outcome::TeardownFailed) => "the teardown failed; see above",
-            Self::Ended(Outcome::Interrupted) => "interrupted; the same command goes on with it",
+            Self::Ended(RunOutcome::Complete) => "complete",
+            Self::Ended(RunOutcome::Incomplete) => "incomplete; the same command goes on with it",
+            Self::Ended(RunOutcome::TeardownFailed) => "the teardown failed; see above",
+            Self::Ended(RunOutcome::Interrupted) => "interrupted; the same command goes on with it",
             Self::Refused => "failed; see above",
         }
     }
@@ -95,9 +95,9 @@ impl Became {
 /// 6 where a teardown failed, 5 where something is missing.
 fn exit_code(told: &[(&str, Became)]) -> ExitCode {
     let has = |wanted: Became| told.iter().any(|(_, became)| *became == wanted);
-    if has(Became::Ended(Outcome::TeardownFailed)) {
+    if has(Became::Ended(RunOutcome::TeardownFailed)) {
         ExitCode::from(6)
-    } else if has(Became::Ended(Outcome::Incomplete)) || has(Became::Refused) {
+    } else if has(Became::Ended(RunOutcome::Incomplete)) || has(Became::Refused) {
         ExitCode::from(5)
     } else {
         ExitCode::SUCCESS
@@ -136,7 +136,7 @@ fn one(shipped: &Shipped, plan: &Plan, args: &CatalogueArgs, dir: &Path) -> Beca
     };
     match super::lab::execute(&run) {
         Ok((outcome, _)) => Became::Ended(outcome),
-        Err(failure) if failure.is_interrupt() => Became::Ended(Outcome::Interrupted),
+        Err(failure) if failure.is_interrupt() => Became::Ended(RunOutcome::Interrupted),
         Err(failure) => {
             let _ = failure.report();
             Became::Refused

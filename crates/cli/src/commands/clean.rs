@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use host::RealMachine;
 use results::Seal;
 use results::sink::{DirSink, SinkError};
-use run::clean::{Cleaning, Ground, Remains, ground};
+use run::clean::{Cleaning, Remains, RunPlace, run_place};
 use serde_json::json;
 
 use crate::args::CleanArgs;
@@ -18,13 +18,13 @@ const LEFT: u8 = 6;
 
 pub fn run(args: &CleanArgs) -> Result<ExitCode, Failure> {
     let result = results::open(&args.result)?;
-    let elsewhere = match ground(&result) {
-        Ground::Host => None,
-        Ground::Lab => Some((
+    let elsewhere = match run_place(&result) {
+        RunPlace::Host => None,
+        RunPlace::Lab => Some((
             "lab",
             "the run was in the lab: what it made was inside the virtual machine, and is gone with it",
         )),
-        Ground::Nowhere => Some(("simulated", "the run was simulated: it made nothing")),
+        RunPlace::Nowhere => Some(("simulated", "the run was simulated: it made nothing")),
     };
     if let Some((place, why)) = elsewhere {
         let text = format!("nothing to clean on this machine: {why}");

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use experiment::Plan;
-use run::Outcome;
+use run::RunOutcome;
 
 use crate::args::Common;
 use crate::failure::Failure;
@@ -43,7 +43,7 @@ fn counted(n: usize, what: &str) -> String {
 }
 
 /// The summary of a run that has ended, and its exit code.
-pub fn conclude(outcome: Outcome, out: &Path, args: &Common) -> Result<ExitCode, Failure> {
+pub fn conclude(outcome: RunOutcome, out: &Path, args: &Common) -> Result<ExitCode, Failure> {
     let view = super::report::view_of(out)?;
     if args.json {
         json_line(&serde_json::json!({
@@ -60,7 +60,7 @@ pub fn conclude(outcome: Outcome, out: &Path, args: &Common) -> Result<ExitCode,
         dir = out.display()
     ));
     Ok(match outcome {
-        Outcome::Complete => super::report::gated(&view, &args.gates, ExitCode::SUCCESS),
+        RunOutcome::Complete => super::report::gated(&view, &args.gates, ExitCode::SUCCESS),
         _ => ExitCode::from(outcome.exit_code()),
     })
 }

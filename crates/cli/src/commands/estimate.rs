@@ -11,7 +11,7 @@ use units::Bytes;
 
 use crate::args::EstimateArgs;
 use crate::failure::Failure;
-use crate::outputs::{self, Input, Kind, Output};
+use crate::outputs::{self, Input, Output, OutputKind};
 use crate::render::estimate::{EstimateView, sizing_text, summary};
 use crate::terminal::{answer, json, json_line, say_text};
 
@@ -43,12 +43,15 @@ fn sizing(args: &EstimateArgs, size: Bytes, saving: f64) -> Result<ExitCode, Fai
 
 fn data(args: &EstimateArgs) -> Result<ExitCode, Failure> {
     let request = request(args)?;
-    let profile_file =
-        args.profile.as_ref().map(|path| Output { option: "--profile", path, kind: Kind::Profile });
+    let profile_file = args.profile.as_ref().map(|path| Output {
+        option: "--profile",
+        path,
+        kind: OutputKind::Profile,
+    });
     let page = args.output.as_ref().map(|path| Output {
         option: "-o",
         path,
-        kind: Kind::Page(Page::Estimate),
+        kind: OutputKind::Page(Page::Estimate),
     });
     let inputs: Vec<Input> =
         args.paths.iter().map(|path| Input { path, what: "which is estimated" }).collect();
@@ -58,7 +61,7 @@ fn data(args: &EstimateArgs) -> Result<ExitCode, Failure> {
     interrupt.on_signals().map_err(Failure::environment)?;
     let view = EstimateView::new();
     let mut tell = |progress| view.progress(&progress);
-    let tell: Option<estimate::Tell> = if view.is_shown() { Some(&mut tell) } else { None };
+    let tell: Option<estimate::OnProgress> = if view.is_shown() { Some(&mut tell) } else { None };
     let outcome = estimate::estimate(&request, &interrupt, tell);
     view.close();
     let estimate::Estimate { answer: found, profile } = outcome.map_err(failure)?;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use bench::order::Order;
+use bench::guest_comparison::GuestComparison;
 use experiment::Tree;
 use lab::guest::{GuestSession, Sender};
 use run::Mission;
@@ -45,7 +45,7 @@ fn work(
 ) -> Result<(), Box<dyn std::error::Error>> {
     let link = Up(session.sender());
     let site = Site { disk: &|role| session.disk(role).display().to_string(), tree: &tree };
-    match Mission::<Order>::decode(mission)? {
+    match Mission::<GuestComparison>::decode(mission)? {
         Mission::Shell => {
             session.first_step()?;
             shell(session)?;

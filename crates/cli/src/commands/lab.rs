@@ -68,7 +68,7 @@ pub fn own_args(experiment: String, out: PathBuf, machine: &GuestArgs) -> LabRun
 }
 
 /// Runs the experiment; how it ended, and where the result is.
-pub fn execute(args: &LabRunArgs) -> Result<(run::Outcome, PathBuf), Failure> {
+pub fn execute(args: &LabRunArgs) -> Result<(run::RunOutcome, PathBuf), Failure> {
     let source = Source::find(&args.common.experiment)?;
     let earlier = earlier(&args.common)?;
     let plan = asked(&args.common, earlier.as_ref()).plan(&source, LAB)?;
@@ -81,7 +81,7 @@ pub fn execute_plan(
     source: &Source,
     plan: &Plan,
     earlier: Option<Earlier>,
-) -> Result<(run::Outcome, PathBuf), Failure> {
+) -> Result<(run::RunOutcome, PathBuf), Failure> {
     if args.keep_disks.is_some() {
         keepable(plan)?;
     }
@@ -106,8 +106,8 @@ pub fn execute_plan(
         command: std::env::args().collect(),
         tool_version: env!("CARGO_PKG_VERSION").into(),
         accelerator: match accelerator.kind {
-            lab::accel::Kind::Kvm => Accelerator::Kvm,
-            lab::accel::Kind::Tcg => Accelerator::Tcg,
+            lab::accel::AcceleratorKind::Kvm => Accelerator::Kvm,
+            lab::accel::AcceleratorKind::Tcg => Accelerator::Tcg,
         },
         accelerator_reason: Some(accelerator.reason.clone()),
         simulated: false,

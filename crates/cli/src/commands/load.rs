@@ -16,7 +16,7 @@ use units::{Bytes, Percent};
 use super::logs::LatencyLog;
 use crate::args::{LoadArgs, TargetArg};
 use crate::failure::Failure;
-use crate::outputs::{self, Input, Kind, Output};
+use crate::outputs::{self, Input, Output, OutputKind};
 use crate::render::LoadView;
 use crate::terminal::{Style, say, say_line};
 
@@ -49,7 +49,8 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
     }
     let names: Vec<_> = args.targets.iter().map(|t| t.path.display().to_string()).collect();
     let names = names.join(", ");
-    let latency_log = output_files(args).into_iter().find(|file| file.kind == Kind::LatencyLog);
+    let latency_log =
+        output_files(args).into_iter().find(|file| file.kind == OutputKind::LatencyLog);
     let what = format!("a load on {names}");
     let mut log = latency_log.map(|file| LatencyLog::create(&file, &what)).transpose()?;
     let interrupt = Interrupt::new();
@@ -128,9 +129,9 @@ fn exit_code(summary: &LoadSummary) -> u8 {
 /// The files that the load writes beside its targets.
 fn output_files(args: &LoadArgs) -> Vec<Output<'_>> {
     let files = [
-        ("--io-log", Kind::IoLog, &args.record.io_log),
-        ("--latency-log", Kind::LatencyLog, &args.record.latency_log),
-        ("--verify-state", Kind::VerifyState, &args.verify.verify_state),
+        ("--io-log", OutputKind::IoLog, &args.record.io_log),
+        ("--latency-log", OutputKind::LatencyLog, &args.record.latency_log),
+        ("--verify-state", OutputKind::VerifyState, &args.verify.verify_state),
     ];
     let given =
         files.into_iter().filter_map(|(option, kind, path)| Some((option, kind, path.as_deref()?)));

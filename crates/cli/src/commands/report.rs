@@ -9,7 +9,7 @@ use report::view::View;
 
 use crate::args::{Gates, ReportArgs};
 use crate::failure::Failure;
-use crate::outputs::{self, Input, Kind, Output};
+use crate::outputs::{self, Input, Output, OutputKind};
 use crate::terminal::say;
 
 /// 5 for a result that is not as its run left it: its figures are shown, and must not pass for good.
@@ -49,7 +49,7 @@ fn results_in(path: &Path) -> Vec<PathBuf> {
 }
 
 pub fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
-    let output = Output { option: "-o", path: &args.output, kind: Kind::Page(Page::Results) };
+    let output = Output { option: "-o", path: &args.output, kind: OutputKind::Page(Page::Results) };
     let inputs: Vec<Input> =
         args.results.iter().map(|path| Input { path, what: "which is reported" }).collect();
     outputs::check(&[output], &inputs)?;

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use experiment::Needs;
 use lab::{Ending, FrameKind, Vm};
-use run::{Asked, Held, LAB, Mission, NoVariant, Source};
+use run::{Asked, HeldStack, LAB, Mission, NoVariant, Source};
 
 use super::lab::with;
 use crate::args::LabShellArgs;
@@ -20,7 +20,7 @@ pub fn open(args: &LabShellArgs) -> Result<ExitCode, Failure> {
         None => None,
     };
     let mission: Mission = match &plan {
-        Some(plan) => Mission::Hold(Held::of(plan, args.variant.as_deref()).map_err(unknown)?),
+        Some(plan) => Mission::Hold(HeldStack::of(plan, args.variant.as_deref()).map_err(unknown)?),
         None => Mission::Shell,
     };
     let needs = plan.as_ref().map_or_else(Needs::of_every_layer, |plan| plan.needs.clone());

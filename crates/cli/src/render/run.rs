@@ -178,20 +178,20 @@ impl RunView {
 /// What a look saw: `after 5 repeats decided: IOPS of randwrite (vdo worse)`, and what is still open.
 fn looked(
     after: u32,
-    claims: &[run::Claim],
+    claims: &[run::QuestionState],
     next: Option<u32>,
     stopped: Option<&str>,
 ) -> Vec<String> {
-    let list = |decided: bool, said: &dyn Fn(&run::Claim) -> String| {
+    let list = |decided: bool, said: &dyn Fn(&run::QuestionState) -> String| {
         let of = claims.iter().filter(|claim| claim.decided == decided);
         let said: Vec<_> =
             of.map(|claim| format!("{} ({})", claim.question, said(claim))).collect();
         (!said.is_empty()).then(|| said.join(", "))
     };
-    let verdict = |claim: &run::Claim| {
+    let verdict = |claim: &run::QuestionState| {
         format!("{} {}", claim.variant, claim.verdict.as_deref().unwrap_or("undecided"))
     };
-    let needed = |claim: &run::Claim| match claim.repeats_that_would_decide {
+    let needed = |claim: &run::QuestionState| match claim.repeats_that_would_decide {
         Some(n) => format!("{}, about {n} repeats would decide", claim.variant),
         None => claim.variant.clone(),
     };
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn a_look_says_what_is_decided_what_is_open_and_when_the_next_one_is() {
-        let claim = |question: &str, verdict: &str, repeats_that_would_decide| run::Claim {
+        let claim = |question: &str, verdict: &str, repeats_that_would_decide| run::QuestionState {
             question: question.into(),
             variant: "vdo".into(),
             decided: verdict != "unclear",

@@ -30,7 +30,7 @@ pub struct Corpora {
 /// Finds them, or makes them of a package that comes from the lab's cache or the mirror; they stay with the build.
 pub fn corpora() -> Corpora {
     let cache = lab::Cache::open().unwrap();
-    let spec = lab::ImageSpec::new(lab::Needs::default());
+    let spec = lab::ImageSpec::new(lab::ImageNeeds::default());
     let archive = lab::Image::archive(&cache, &spec, "linux-source", "linux-source-").unwrap();
     let version = archive.file_stem().unwrap().to_str().unwrap().to_owned();
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("corpora-{version}"));

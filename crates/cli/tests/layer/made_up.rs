@@ -6,8 +6,8 @@ use layers::probe::{NamedDevice, Probe, Reading, Source};
 use layers::step::{Action, Step};
 use layers::{
     Absence, Chart, Check, Fact, FactSource, FigureFacts, Headline, Input, Key, Kind, Layer,
-    LayerRule, Needs, Noticed, Objects, Offer, Parsed, Parser, Place, Raised, Series, SettingError,
-    Threads, Wants,
+    LayerNeeds, LayerRule, Noticed, Objects, Offer, Parsed, Parser, Place, Raised, Series,
+    SettingError, Threads, Wants,
 };
 use results::model::LayerFigures;
 use toml::Table;
@@ -63,7 +63,7 @@ pub const KIND: Kind = Kind {
         unit: Unit::Count,
         rate: false,
     }],
-    needs: Needs { packages: &["mirrorctl"], modules: &["dm-made-up"], tools: &["mirrorctl"] },
+    needs: LayerNeeds { packages: &["mirrorctl"], modules: &["dm-made-up"], tools: &["mirrorctl"] },
     manual: "`width`, `mirrored_writes`",
     figures,
     rules: &[LayerRule {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use results::model::{Accelerator, MachineFacts};
 use run::local::{self, Machine};
-use run::{Ledger, Outcome, Start};
+use run::{Ledger, RunOutcome, Start};
 use sys::interrupt::Interrupt;
 use units::Seed;
 
@@ -91,7 +91,7 @@ fn a_layer_of_one_folder_goes_through_the_whole_program() {
     let ledger = Ledger::begin(&out, &plan, start, Box::new(|_| {})).unwrap();
     let machine = Machine::Simulated { pace: None };
     let outcome = local::run(&plan, &machine, &[], ledger, None, &Interrupt::new()).unwrap();
-    assert_eq!(outcome, Outcome::Complete);
+    assert_eq!(outcome, RunOutcome::Complete);
 
     let result = results::open(&out).unwrap();
     for record in result.cells.iter().map(|cell| cell.record.as_ref().unwrap()) {

@@ -1,7 +1,7 @@
 //! The check of whole blocks, for contents that all have one layout.
 
 use super::generator::Generator;
-use super::layout::Layout;
+use super::layout::BlockLayout;
 use super::root::Root;
 use crate::{ContentId, LANE};
 
@@ -10,7 +10,7 @@ use crate::{ContentId, LANE};
 #[derive(Debug, Clone, Copy)]
 pub struct BlockCheck {
     generator: Generator,
-    layout: Layout,
+    layout: BlockLayout,
     unit: usize,
     /// Random bytes in front of a block of `unit` bytes that can be compared in one go.
     one_run: Option<usize>,
@@ -18,7 +18,7 @@ pub struct BlockCheck {
 
 impl BlockCheck {
     /// For blocks of `unit` bytes.
-    pub fn new(generator: Generator, layout: Layout, unit: usize) -> Self {
+    pub fn new(generator: Generator, layout: BlockLayout, unit: usize) -> Self {
         // One lane alone fits some root whatever it holds: a second one has to agree.
         let one_run = generator.one_run(layout, unit).filter(|&random| random >= 2 * LANE);
         Self { generator, layout, unit, one_run }

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use super::fan::{BATCH, LAST, Lane, STEP};
-use super::layout::Layout;
+use super::layout::BlockLayout;
 use super::portable;
 use super::root::Root;
 use super::run::{counter, ends_before_zeros};
@@ -135,8 +135,8 @@ impl Generator {
     /// # Errors
     /// The first byte that differs.
     #[inline]
-    pub fn matches(self, id: ContentId, layout: Layout, block: &[u8]) -> Result<(), Mismatch> {
-        let layout = if id == ContentId::ZERO { Layout::head(0) } else { layout };
+    pub fn matches(self, id: ContentId, layout: BlockLayout, block: &[u8]) -> Result<(), Mismatch> {
+        let layout = if id == ContentId::ZERO { BlockLayout::head(0) } else { layout };
         let mut root = [Root::default()];
         self.roots(&[id], &mut root);
         for (at, random, zeros) in layout.runs(block.len()) {
@@ -147,7 +147,7 @@ impl Generator {
 
     /// The id of `block`, a block or the head of one, if all of its bytes are that content's in this layout.
     #[inline]
-    pub fn whole(self, layout: Layout, block: &[u8]) -> Option<ContentId> {
+    pub fn whole(self, layout: BlockLayout, block: &[u8]) -> Option<ContentId> {
         #[cfg(target_arch = "x86_64")]
         if let Some(random) = self.one_run(layout, block.len())
             && let Some(id) = vaes512::named(block, random)
@@ -159,7 +159,7 @@ impl Generator {
 
     /// Whether `block` holds the bytes of `id`: faster than [`Generator::matches`], but says not where it differs.
     #[inline]
-    pub fn holds(self, id: ContentId, layout: Layout, block: &[u8]) -> bool {
+    pub fn holds(self, id: ContentId, layout: BlockLayout, block: &[u8]) -> bool {
         #[cfg(target_arch = "x86_64")]
         if id != ContentId::ZERO
             && let Some(random) = self.one_run(layout, block.len())
@@ -171,7 +171,7 @@ impl Generator {
 
     /// Random bytes at the head of a block of `length` bytes, where only zeros follow and the 512-bit path can compare it in one pass.
     #[inline]
-    pub(super) fn one_run(self, layout: Layout, length: usize) -> Option<usize> {
+    pub(super) fn one_run(self, layout: BlockLayout, length: usize) -> Option<usize> {
         let random = layout.head_of(length)?;
         #[cfg(target_arch = "x86_64")]
         let wide = self.path == Path::Vaes512;

@@ -4,7 +4,7 @@
 //! tail calls, and everything else is in functions of its own.
 
 use super::generator::{Generator, Path};
-use super::layout::Layout;
+use super::layout::BlockLayout;
 use super::portable;
 use super::root::Root;
 #[cfg(target_arch = "x86_64")]
@@ -14,7 +14,7 @@ use crate::ContentId;
 impl Generator {
     /// Fills `block`, of any length, with the bytes of `id`. The zero content gives zeros whatever the layout says.
     #[inline]
-    pub fn fill(self, id: ContentId, layout: Layout, block: &mut [u8]) {
+    pub fn fill(self, id: ContentId, layout: BlockLayout, block: &mut [u8]) {
         if id == ContentId::ZERO {
             return self.store(0, block);
         }
@@ -25,7 +25,7 @@ impl Generator {
 
     /// Fills `block`, of any length, with what grows from `root`.
     #[inline]
-    pub(crate) fn grow(self, root: &Root, layout: &Layout, block: &mut [u8]) {
+    pub(crate) fn grow(self, root: &Root, layout: &BlockLayout, block: &mut [u8]) {
         match layout.head_of(block.len()) {
             Some(random) => self.grow_head(root, random, block),
             None => self.grow_runs(root, layout, block),
@@ -39,7 +39,7 @@ impl Generator {
     }
 
     #[inline(never)]
-    fn grow_runs(self, root: &Root, layout: &Layout, block: &mut [u8]) {
+    fn grow_runs(self, root: &Root, layout: &BlockLayout, block: &mut [u8]) {
         for (at, random, zeros) in layout.runs(block.len()) {
             self.fill_run(root, at, &mut block[at..at + random + zeros], random);
         }

@@ -3,13 +3,13 @@
 /// The places of a block's random bytes; all others are zero. A random byte depends on the id and on its offset only, so
 /// layouts that share a place share its byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Layout {
+pub struct BlockLayout {
     random: usize,
     run: usize,
     period: usize,
 }
 
-impl Layout {
+impl BlockLayout {
     /// Runs start at multiples of this many bytes, which is what a path makes at a time.
     pub const GRAIN: usize = super::fan::BATCH;
 
@@ -71,25 +71,25 @@ impl Layout {
 mod tests {
     use super::*;
 
-    fn runs(layout: Layout, length: usize) -> Vec<(usize, usize, usize)> {
+    fn runs(layout: BlockLayout, length: usize) -> Vec<(usize, usize, usize)> {
         layout.runs(length).collect()
     }
 
     #[test]
     fn a_head_is_one_run() {
-        assert_eq!(runs(Layout::head(100), 4096), [(0, 100, 3996)]);
-        assert_eq!(runs(Layout::head(0), 512), [(0, 0, 512)]);
-        assert_eq!(runs(Layout::head(9999), 512), [(0, 512, 0)]);
+        assert_eq!(runs(BlockLayout::head(100), 4096), [(0, 100, 3996)]);
+        assert_eq!(runs(BlockLayout::head(0), 512), [(0, 0, 512)]);
+        assert_eq!(runs(BlockLayout::head(9999), 512), [(0, 512, 0)]);
     }
 
     #[test]
     fn chunks_take_turns_until_the_random_bytes_are_given_out() {
-        let layout = Layout::interleaved(2600, 1024);
+        let layout = BlockLayout::interleaved(2600, 1024);
         assert_eq!(runs(layout, 8192), [(0, 1024, 1024), (2048, 1024, 1024), (4096, 552, 3544)]);
         assert_eq!(runs(layout, 3072), [(0, 1024, 1024), (2048, 1024, 0)]);
-        assert_eq!(Layout::interleaved(2600, 1000), layout);
+        assert_eq!(BlockLayout::interleaved(2600, 1000), layout);
         assert_eq!(
-            runs(Layout::chunks(250, 100, 1024), 4096),
+            runs(BlockLayout::chunks(250, 100, 1024), 4096),
             [(0, 100, 924), (1024, 100, 924), (2048, 50, 1998)]
         );
     }

@@ -27,5 +27,5 @@ mod vaes512;
 
 pub use block_check::BlockCheck;
 pub use generator::{Generator, Mismatch, Path};
-pub use layout::Layout;
+pub use layout::BlockLayout;
 pub use root::Root;

@@ -9,18 +9,18 @@ use units::Seed;
 
 fn made(path: Path, id: u64, random: usize) -> [u8; BLOCK] {
     let mut block = [0xee; BLOCK];
-    Generator::with_path(path).fill(ContentId(id), Layout::head(random), &mut block);
+    Generator::with_path(path).fill(ContentId(id), BlockLayout::head(random), &mut block);
     block
 }
 
 /// A layout, a length, and the place of its bytes in memory, drawn.
-fn drawn(rng: &mut units::SplitMix64) -> (Layout, usize, usize) {
+fn drawn(rng: &mut units::SplitMix64) -> (BlockLayout, usize, usize) {
     let length = [512, 1000, 4096, 4096, 16384, 65536][rng.below(6) as usize];
     let random = rng.below(length as u64 + 1) as usize;
     let layout = match rng.below(3) {
-        0 => Layout::head(random),
-        1 => Layout::head(length),
-        _ => Layout::interleaved(random, 256 << rng.below(5)),
+        0 => BlockLayout::head(random),
+        1 => BlockLayout::head(length),
+        _ => BlockLayout::interleaved(random, 256 << rng.below(5)),
     };
     (layout, length, rng.below(64) as usize)
 }
@@ -132,12 +132,14 @@ fn a_path_that_makes_other_bytes_or_overlooks_them_is_not_used() {
 
 #[test]
 fn random_bytes_never_end_in_a_zero_before_zeros_and_a_zero_there_is_found() {
-    let chunks = Layout::interleaved(2000, 1024);
-    for (layout, last) in [(Layout::head(1000), 999), (Layout::head(522), 521), (chunks, 3023)] {
+    let chunks = BlockLayout::interleaved(2000, 1024);
+    for (layout, last) in
+        [(BlockLayout::head(1000), 999), (BlockLayout::head(522), 521), (chunks, 3023)]
+    {
         let mut replaced = 0;
         for id in 1..=2000 {
             let mut whole = [0; BLOCK];
-            Generator::best().fill(ContentId(id), Layout::head(BLOCK), &mut whole);
+            Generator::best().fill(ContentId(id), BlockLayout::head(BLOCK), &mut whole);
             replaced += u32::from(whole[last] == 0);
             for path in Path::available() {
                 let generator = Generator::with_path(*path);
@@ -249,10 +251,10 @@ fn rank(rows: &mut [[u64; 16]]) -> usize {
 #[test]
 fn a_block_is_named_whole_by_every_path_and_a_flipped_bit_anywhere_unnames_it() {
     let heads = [4096, 4095, 4032, 1612, 577, 576, 513, 512, 511, 65, 64, 60, 17, 16];
-    let layouts = heads.map(Layout::head);
+    let layouts = heads.map(BlockLayout::head);
     for &path in Path::available() {
         let generator = Generator::with_path(path);
-        for layout in layouts.into_iter().chain([Layout::chunks(1024, 256, 1024)]) {
+        for layout in layouts.into_iter().chain([BlockLayout::chunks(1024, 256, 1024)]) {
             let mut block = [0; 4096];
             assert_eq!(generator.whole(layout, &block), Some(ContentId::ZERO));
             generator.fill(ContentId(77), layout, &mut block);
@@ -272,10 +274,10 @@ fn a_block_is_named_whole_by_every_path_and_a_flipped_bit_anywhere_unnames_it() 
 
 #[test]
 fn a_look_at_a_block_finds_what_it_grows_from_on_every_path_and_a_flipped_bit_anywhere() {
-    let layouts = [4096, 4095, 1612, 512, 64, 16].map(Layout::head);
+    let layouts = [4096, 4095, 1612, 512, 64, 16].map(BlockLayout::head);
     for &path in Path::available() {
         let generator = Generator::with_path(path);
-        for layout in layouts.into_iter().chain([Layout::chunks(1024, 256, 1024)]) {
+        for layout in layouts.into_iter().chain([BlockLayout::chunks(1024, 256, 1024)]) {
             let look = BlockCheck::new(generator, layout, 4096);
             let (root, other) = (Root::of(ContentId(77)), Root::of(ContentId(78)));
             assert_ne!(root, other);

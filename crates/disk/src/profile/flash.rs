@@ -1,6 +1,6 @@
 //! A SATA drive and an NVMe drive of flash.
 
-use super::form::{Kind, Profile, Published, Reach, Shape};
+use super::form::{ModelKind, Profile, Published, Reach, Shape};
 use super::hdd::parameters;
 use super::parameter::{Parameter, Quantity::*};
 use crate::Op;
@@ -97,11 +97,11 @@ const REACHES: &[Reach] = &[
 ];
 
 pub(super) fn ssd() -> Profile {
-    let named = ("ssd", "flash behind SATA, with a volatile write buffer", Kind::Flash);
+    let named = ("ssd", "flash behind SATA, with a volatile write buffer", ModelKind::Flash);
     Profile::new(named, PARAMETERS, SSD, DC600M, REACHES)
 }
 
 pub(super) fn nvme() -> Profile {
-    let named = ("nvme", "flash behind NVMe, with a volatile write buffer", Kind::Flash);
+    let named = ("nvme", "flash behind NVMe, with a volatile write buffer", ModelKind::Flash);
     Profile::new(named, PARAMETERS, NVME, &[], REACHES)
 }

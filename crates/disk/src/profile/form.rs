@@ -5,7 +5,7 @@ use super::parameter::Parameter;
 /// Which model a profile is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum ModelKind {
     /// Turning platters.
     Hdd,
     /// Dies behind a link.
@@ -21,7 +21,7 @@ pub struct Profile {
     pub name: &'static str,
     /// What it is, in a line.
     pub about: &'static str,
-    kind: Kind,
+    kind: ModelKind,
     parameters: &'static [Parameter],
     /// In the order of the parameters: nanoseconds, bytes, bytes per second, shares of 1, counts, 0 or 1.
     values: Vec<f64>,
@@ -68,7 +68,7 @@ pub enum Shape {
 
 impl Profile {
     pub(super) fn new(
-        (name, about, kind): (&'static str, &'static str, Kind),
+        (name, about, kind): (&'static str, &'static str, ModelKind),
         parameters: &'static [Parameter],
         values: &[f64],
         published: &'static [Published],
@@ -79,7 +79,7 @@ impl Profile {
     }
 
     /// Which model it is for.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ModelKind {
         self.kind
     }
 
@@ -91,9 +91,9 @@ impl Profile {
     /// Whether what was replied to may be lost in a power cut.
     pub fn is_volatile(&self) -> bool {
         match self.kind {
-            Kind::Hdd => self.get("write_cache") != 0.0,
-            Kind::Flash => self.get("power_loss_protection") == 0.0,
-            Kind::Memory => false,
+            ModelKind::Hdd => self.get("write_cache") != 0.0,
+            ModelKind::Flash => self.get("power_loss_protection") == 0.0,
+            ModelKind::Memory => false,
         }
     }
 

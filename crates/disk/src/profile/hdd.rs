@@ -1,6 +1,6 @@
 //! A 3.5-inch drive of 7,200 turns a minute, as sold since about 2018.
 
-use super::form::{Kind, Profile, Published, Reach, Shape};
+use super::form::{ModelKind, Profile, Published, Reach, Shape};
 use super::parameter::{Parameter, Quantity::*};
 use crate::Op;
 
@@ -135,6 +135,7 @@ const REACHES: &[Reach] = &[
 ];
 
 pub(super) fn hdd() -> Profile {
-    let named = ("hdd", "a drive of 7,200 turns a minute with a volatile write cache", Kind::Hdd);
+    let named =
+        ("hdd", "a drive of 7,200 turns a minute with a volatile write cache", ModelKind::Hdd);
     Profile::new(named, PARAMETERS, VALUES, PUBLISHED, REACHES)
 }

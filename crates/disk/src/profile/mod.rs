@@ -5,15 +5,18 @@ mod form;
 mod hdd;
 mod parameter;
 
-pub use form::{Kind, Profile, Published, Reach, Shape};
+pub use form::{ModelKind, Profile, Published, Reach, Shape};
 pub use parameter::{Parameter, Quantity};
 
 /// All profiles, the slowest first.
 pub fn profiles() -> &'static [Profile] {
     static ALL: std::sync::OnceLock<Vec<Profile>> = std::sync::OnceLock::new();
     ALL.get_or_init(|| {
-        let memory =
-            ("memory", "no model: as fast as the guest's way to the host's memory", Kind::Memory);
+        let memory = (
+            "memory",
+            "no model: as fast as the guest's way to the host's memory",
+            ModelKind::Memory,
+        );
         vec![hdd::hdd(), flash::ssd(), flash::nvme(), Profile::new(memory, &[], &[], &[], &[])]
     })
 }

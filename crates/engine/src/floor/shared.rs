@@ -3,7 +3,7 @@
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use content::{ContentId, Generator, Layout};
+use content::{BlockLayout, ContentId, Generator};
 use units::Seed;
 
 use crate::error::{EngineError, ErrorKind};
@@ -60,7 +60,7 @@ impl BlockFiller {
 
     #[inline]
     pub(super) fn make(&mut self, block: &mut [u8]) {
-        self.generator.fill(self.next, Layout::head(BLOCK), block);
+        self.generator.fill(self.next, BlockLayout::head(BLOCK), block);
         self.next.0 += 1;
     }
 }

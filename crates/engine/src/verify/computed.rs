@@ -197,7 +197,7 @@ mod tests {
                 })
                 .collect();
             let size = BLOCKS * BLOCK as u64;
-            let known_contents = KnownContents::of(OneLayout(content::Layout::head(BLOCK)));
+            let known_contents = KnownContents::of(OneLayout(content::BlockLayout::head(BLOCK)));
             let targets = [(size, Promises::default())];
             let table = Verifier::new(&targets, BLOCK, Width::Four, known_contents).unwrap();
             let table = Arc::new(table);

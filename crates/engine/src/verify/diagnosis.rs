@@ -131,12 +131,12 @@ fn mended(block: &[u8], known_contents: &KnownContents) -> Option<Candidate> {
 
 #[cfg(test)]
 mod tests {
-    use content::{BLOCK, Layout};
+    use content::{BLOCK, BlockLayout};
 
     use super::*;
 
     fn known_contents(random: usize) -> KnownContents {
-        KnownContents::of(super::super::known_contents::OneLayout(Layout::head(random)))
+        KnownContents::of(super::super::known_contents::OneLayout(BlockLayout::head(random)))
     }
 
     fn made(id: u64, random: usize) -> Vec<u8> {

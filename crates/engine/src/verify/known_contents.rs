@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use content::{BLOCK, BlockCheck, ContentId, Contents, Generator, Layout};
+use content::{BLOCK, BlockCheck, BlockLayout, ContentId, Contents, Generator};
 
 /// Contents by id: their bytes, and the id of a block's bytes.
 pub trait BlockContents: Send + Sync {
@@ -34,7 +34,7 @@ pub trait BlockContents: Send + Sync {
 
 /// Contents that differ in nothing but their id: all have one layout.
 #[derive(Debug, Clone, Copy)]
-pub struct OneLayout(pub Layout);
+pub struct OneLayout(pub BlockLayout);
 
 impl BlockContents for OneLayout {
     fn whole(&self, block: &[u8]) -> Option<ContentId> {

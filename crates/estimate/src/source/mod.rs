@@ -9,7 +9,7 @@ mod walk;
 
 pub use file::Source;
 pub use tally::{Sources, Tally, Trouble};
-pub use walk::{Scout, Walk};
+pub use walk::{SizeScan, Walk};
 
 use std::sync::Arc;
 

@@ -370,9 +370,9 @@ impl<'a> Walk<'a> {
 }
 
 /// How many bytes there will be, as far as it can be told without reading them: for the time left.
-pub struct Scout;
+pub struct SizeScan;
 
-impl Scout {
+impl SizeScan {
     /// Bytes that all paths hold, holes left out; `None` when standard input is among them or `stop` was asked.
     pub fn bytes(paths: &[PathBuf], stop: &dyn Fn() -> bool) -> Option<u64> {
         let mut total = 0;

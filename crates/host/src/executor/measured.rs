@@ -8,14 +8,14 @@ use results::model::CommandFigures;
 use units::Nanos;
 
 use super::{Executor, Task, chain, judge};
-use crate::{Output, Ran, StepError, Work};
+use crate::{CommandOutcome, MeasuredCommand, Output, StepError};
 
 impl Executor {
     /// Runs a command of a stage and measures it. What was measured comes back however it ended.
     pub fn measured(
         &mut self,
         about: &str,
-        work: &Work,
+        work: &MeasuredCommand,
     ) -> (CommandFigures, Result<(), StepError>) {
         let interrupt = self.interrupt.clone();
         let deadline_s = work.time_limit.0 / Nanos::PER_SECOND;
@@ -47,7 +47,11 @@ impl Executor {
 }
 
 /// Whether the way a measured command ended is a failure.
-fn judge_measured(task: &Task, work: &Work, ran: &Ran) -> Result<(), StepError> {
+fn judge_measured(
+    task: &Task,
+    work: &MeasuredCommand,
+    ran: &CommandOutcome,
+) -> Result<(), StepError> {
     let about = task.about.to_owned();
     if ran.interrupted {
         return Err(StepError::Interrupted { about });

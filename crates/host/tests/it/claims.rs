@@ -304,7 +304,7 @@ fn a_device_shares_bytes_with_its_file_and_with_what_is_built_on_it() {
     const NAME: &str = "a_device_shares_bytes_with_its_file";
     let Some(disk) = Loop::new(NAME) else { return };
     let Some(other) = Loop::new(NAME) else { return };
-    let of = |path: &Path| host::Ground::of(path).unwrap().unwrap();
+    let of = |path: &Path| host::BackingChain::of(path).unwrap().unwrap();
     let upper = Upper::on(&disk.device);
     let (file, device, upper) = (of(&disk.file), of(&disk.device), of(Path::new(&upper.0)));
     for (one, two) in [(&file, &device), (&file, &upper), (&device, &upper)] {
@@ -313,5 +313,5 @@ fn a_device_shares_bytes_with_its_file_and_with_what_is_built_on_it() {
     for none in [of(&other.file), of(&other.device)] {
         assert!(!none.shares_bytes(&file) && !upper.shares_bytes(&none));
     }
-    assert!(host::Ground::of(Path::new("/dev/null")).unwrap().is_none());
+    assert!(host::BackingChain::of(Path::new("/dev/null")).unwrap().is_none());
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use host::{Executor, Machine, Output, Ran, SimulatedMachine, Work};
+use host::{CommandOutcome, Executor, Machine, MeasuredCommand, Output, SimulatedMachine};
 use layers::probe::Source;
 use layers::step::Step;
 use layers::{Place, Raised};
@@ -62,7 +62,7 @@ impl Machine for Wayward {
     fn command(&mut self, argv: &[String], deadline: Nanos, i: &Interrupt) -> io::Result<Output> {
         self.grant(|m| m.command(argv, deadline, i))
     }
-    fn measured(&mut self, work: &Work, i: &Interrupt) -> io::Result<Ran> {
+    fn measured(&mut self, work: &MeasuredCommand, i: &Interrupt) -> io::Result<CommandOutcome> {
         self.grant(|m| m.measured(work, i))
     }
     fn discard(&mut self, device: &str) -> io::Result<Option<String>> {

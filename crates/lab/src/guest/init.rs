@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, WaitOptions};
 use rustix::system::RebootCommand;
 
-use super::order::BEGAN;
+use super::config::BEGAN;
 use super::{port, setup};
 use crate::link::{FrameKind, write_frame};
 

@@ -3,9 +3,9 @@
 //! Process 1 mounts, loads modules, starts the program once more as the *session*, reaps whatever ends, and powers
 //! the machine off when the session ends, also when it is killed. The session talks to the host.
 
+mod config;
 mod init;
 mod kernel_log;
-mod order;
 mod port;
 mod session;
 mod setup;
@@ -16,11 +16,11 @@ use std::fmt::Display;
 use std::path::Path;
 use std::process::ExitCode;
 
-pub(crate) use order::{MISSION, ORDER, Order, Up};
+pub(crate) use config::{GuestConfig, MISSION, ORDER, Up};
 pub use session::{GuestSession, Sender};
 pub use shell::shell;
 
-use order::BEGAN;
+use config::BEGAN;
 
 /// Whether this process runs in a guest of the lab, so that `main` must hand over to [`main`] before anything else.
 pub fn is_guest() -> bool {

@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::order::{BEGAN, MISSION, Up};
+use super::config::{BEGAN, MISSION, Up};
 use super::{init, kernel_log, port, setup};
 use crate::Result;
 use crate::link::{FrameKind, read_frame, write_frame};
@@ -111,7 +111,7 @@ impl GuestSession {
 pub(super) fn run<E: Display>(
     work: impl FnOnce(&mut GuestSession, &[u8]) -> std::result::Result<(), E>,
 ) -> std::result::Result<(), String> {
-    let order = setup::order()?;
+    let config = setup::config()?;
     let mission = std::fs::read(PathBuf::from("/").join(MISSION))
         .map_err(|error| format!("cannot read the mission: {error}"))?;
     let port = port::open()?;
@@ -125,10 +125,10 @@ pub(super) fn run<E: Display>(
         sender: sender.clone(),
         inbox,
         interrupts,
-        purpose: order.purpose,
-        terminal: order.terminal,
+        purpose: config.purpose,
+        terminal: config.terminal,
     };
-    let outcome = if order.purpose == Purpose::Probe {
+    let outcome = if config.purpose == Purpose::Probe {
         Ok(())
     } else {
         match catch_unwind(AssertUnwindSafe(|| work(&mut session, &mission))) {

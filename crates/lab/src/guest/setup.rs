@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::mount::{MountFlags, mount};
 
-use super::order::{ORDER, Order};
+use super::config::{GuestConfig, ORDER};
 use super::supplies;
 use crate::image::MODULE_LIST;
 
@@ -22,7 +22,7 @@ pub(super) fn disk(role: &str) -> PathBuf {
 }
 
 /// The order that the host has put into the root.
-pub(super) fn order() -> Result<Order, String> {
+pub(super) fn config() -> Result<GuestConfig, String> {
     let text = fs::read(Path::new("/").join(ORDER))
         .map_err(|error| format!("cannot read the order: {error}"))?;
     serde_json::from_slice(&text).map_err(|error| format!("the order is none: {error}"))
@@ -31,18 +31,18 @@ pub(super) fn order() -> Result<Order, String> {
 /// Everything, in order.
 pub(super) fn prepare() -> Result<(), String> {
     mount_all()?;
-    let order = order()?;
+    let config = config()?;
     load_modules()?;
     for dir in ["/run/lock/lvm", "/run/lvm", "/dev/shm", BY_ROLE] {
         fs::create_dir_all(dir).map_err(|error| format!("cannot make {dir}: {error}"))?;
     }
-    for role in &order.roles {
+    for role in &config.roles {
         bind_disk(role)?;
     }
-    for (role, turns) in &order.rotational {
+    for (role, turns) in &config.rotational {
         tell_rotational(role, *turns)?;
     }
-    for supply in &order.supplies {
+    for supply in &config.supplies {
         supplies::bring(supply, &wait_for_disk(&supply.serial)?)?;
     }
     start_processors()

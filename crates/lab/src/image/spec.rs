@@ -1,7 +1,7 @@
 //! What an image is to be made of.
 
 use super::assemble;
-use crate::needs::Needs;
+use crate::needs::ImageNeeds;
 
 /// The Debian suite whose kernel and tools are used unless told otherwise: its 6.12 kernel has dm-vdo.
 pub const SUITE: &str = "trixie";
@@ -10,7 +10,7 @@ pub const SUITE: &str = "trixie";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImageSpec {
     /// What must be in it.
-    pub needs: Needs,
+    pub needs: ImageNeeds,
     /// The Debian suite.
     pub suite: String,
     /// Where packages come from; `None`: the Debian mirror of this machine's apt. Not part of the image's identity.
@@ -19,7 +19,7 @@ pub struct ImageSpec {
 
 impl ImageSpec {
     /// An image of the usual suite with these needs.
-    pub fn new(needs: Needs) -> Self {
+    pub fn new(needs: ImageNeeds) -> Self {
         Self { needs, suite: SUITE.to_owned(), mirror: None }
     }
 
@@ -47,12 +47,12 @@ mod tests {
     #[test]
     fn the_key_depends_on_what_is_needed_and_not_on_how_it_is_said() {
         let key = |packages: &[&str], tools: &[&str]| {
-            ImageSpec::new(Needs::new(packages, &["dm-vdo"], tools)).key()
+            ImageSpec::new(ImageNeeds::new(packages, &["dm-vdo"], tools)).key()
         };
         assert_eq!(key(&["lvm2", "vdo"], &["lvm"]), key(&["vdo", "lvm2", "vdo"], &["lvm"]));
         assert_ne!(key(&["lvm2", "vdo"], &["lvm"]), key(&["lvm2"], &["vdo", "lvm"]));
-        let mut other = ImageSpec::new(Needs::default());
+        let mut other = ImageSpec::new(ImageNeeds::default());
         other.suite = "sid".into();
-        assert_ne!(other.key(), ImageSpec::new(Needs::default()).key());
+        assert_ne!(other.key(), ImageSpec::new(ImageNeeds::default()).key());
     }
 }

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::Result;
-use crate::keeper::Killer;
 use crate::link::{FrameKind, write_frame};
+use crate::watchdog::Killer;
 
 /// Talks to the guest or kills it; may be cloned and used from any thread, also after the machine's end.
 #[derive(Clone, Debug)]

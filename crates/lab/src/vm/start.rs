@@ -11,16 +11,16 @@ use std::time::Instant;
 use super::Vm;
 use super::handle::Handle;
 use super::link::{State, listen};
-use crate::accel::Kind;
+use crate::accel::AcceleratorKind;
 use crate::disk::{self, Drive};
 use crate::facts::{LabFacts, Timings};
 use crate::files::{inherited_name, nameless_file};
-use crate::guest::Order;
-use crate::keeper::Keeper;
+use crate::guest::GuestConfig;
 use crate::modelled::{self, Server};
 use crate::qemu::{Machine, Qemu, command_line};
 use crate::spec::{CommandLine, Purpose, VmSpec};
 use crate::supply::{self, Supply};
+use crate::watchdog::Watchdog;
 use crate::{Error, Result, cache, initrd, shell};
 use sys::ticks::Moment;
 
@@ -48,7 +48,7 @@ impl Vm {
         let drives = disk::make(spec)?;
         let servers = modelled::start(spec, began)?;
         let supplies = supply_drives(spec)?;
-        let memory = initrd::make(&spec.image, &spec.program, &order(spec), &spec.mission)?;
+        let memory = initrd::make(&spec.image, &spec.program, &config(spec), &spec.mission)?;
         let (console, console_end) = console(spec)?;
         let (qemu_said, qemu_end) = twice(nameless_file(spec.cache.dir())?)?;
         let link = pair()?;
@@ -79,15 +79,15 @@ impl Vm {
         command.args(&arguments).stdin(Stdio::null()).stdout(qemu_out).stderr(qemu_end);
         sys::lifeline::tie(&mut command, inherited);
 
-        let keeper = Keeper::start(command, began + spec.deadline)?;
+        let watchdog = Watchdog::start(command, began + spec.deadline)?;
         let state = Arc::new(State::new(began, facts));
         state.mark(|timings| &mut timings.qemu_started_ms);
-        let handle = Handle::new(link.ours.try_clone().map_err(cannot_share)?, keeper.killer());
+        let handle = Handle::new(link.ours.try_clone().map_err(cannot_share)?, watchdog.killer());
         // When QEMU is dead already, the end of the link says so.
         let _ = handle.greet();
         let frames = listen(link.ours, Arc::clone(&state))?;
         Ok(Self {
-            keeper,
+            watchdog,
             servers,
             lost: None,
             traces: Vec::new(),
@@ -113,8 +113,8 @@ fn supply_drives(spec: &VmSpec) -> Result<Vec<Drive>> {
     spec.supplies.iter().enumerate().map(drive).collect()
 }
 
-fn order(spec: &VmSpec) -> Order {
-    Order {
+fn config(spec: &VmSpec) -> GuestConfig {
+    GuestConfig {
         purpose: spec.purpose,
         roles: spec.disks.iter().map(|disk| disk.role.clone()).collect(),
         rotational: spec
@@ -161,7 +161,7 @@ fn machine(
     link: &Pair,
     shell: Option<&Pair>,
 ) -> Machine {
-    let kvm = spec.accelerator.kind == Kind::Kvm;
+    let kvm = spec.accelerator.kind == AcceleratorKind::Kvm;
     let tsc_khz = if kvm { None } else { moment.rate_khz() };
     Machine {
         owner: std::process::id(),

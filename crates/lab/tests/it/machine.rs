@@ -3,7 +3,9 @@
 use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
-use lab::{Accelerator, DiskHome, Ending, Error, Event, FrameKind, Image, Received, Vm, Wish};
+use lab::{
+    Accelerator, AcceleratorChoice, DiskHome, Ending, Error, Event, FrameKind, Image, Received, Vm,
+};
 use units::Bytes;
 
 use crate::{Lab, payloads, until_first_step};
@@ -21,8 +23,10 @@ pub(crate) fn an_image_that_is_there_is_found_without_network(lab: &Lab) {
 pub(crate) fn the_accelerator_is_probed_once_and_explained(lab: &Lab) {
     let mut events = Vec::new();
     let again =
-        Accelerator::choose(&lab.cache, &lab.image, Wish::Best, &mut |event| events.push(event))
-            .unwrap();
+        Accelerator::choose(&lab.cache, &lab.image, AcceleratorChoice::Best, &mut |event| {
+            events.push(event)
+        })
+        .unwrap();
     assert_eq!(again, lab.accelerator);
     assert!(!again.reason.is_empty());
     assert!(!events.iter().any(|event| matches!(event, Event::ProbingKvm { .. })), "{events:?}");

@@ -22,8 +22,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use lab::{
-    Accelerator, Cache, End, Error, Frame, FrameKind, Image, ImageSpec, Needs, Received, Vm,
-    VmSpec, Wish,
+    Accelerator, AcceleratorChoice, Cache, End, Error, Frame, FrameKind, Image, ImageNeeds,
+    ImageSpec, Received, Vm, VmSpec,
 };
 
 /// One test.
@@ -92,12 +92,15 @@ impl Lab {
     /// The image and the accelerator: built and probed by the first process that asks.
     fn ready() -> lab::Result<Self> {
         let cache = Cache::open()?;
-        let needs =
-            Needs::new(&["lvm2", "vdo"], &["dm-mod", "dm-vdo"], &["lvm", "dmsetup", "vdoformat"]);
+        let needs = ImageNeeds::new(
+            &["lvm2", "vdo"],
+            &["dm-mod", "dm-vdo"],
+            &["lvm", "dmsetup", "vdoformat"],
+        );
         let spec = ImageSpec::new(needs);
         let events = &mut |event| println!("{event:?}");
         let image = Image::ready(&cache, &spec, events)?;
-        let accelerator = Accelerator::choose(&cache, &image, Wish::Best, events)?;
+        let accelerator = Accelerator::choose(&cache, &image, AcceleratorChoice::Best, events)?;
         Ok(Self { cache, spec, image, accelerator })
     }
 

@@ -9,7 +9,7 @@ use toml::Table;
 use units::Bytes;
 
 use crate::key::Key;
-use crate::kind::{Kind, Needs, ON_ONE_DEVICE, Threads};
+use crate::kind::{Kind, LayerNeeds, ON_ONE_DEVICE, Threads};
 use crate::layer::{Layer, Offer, Place, Raised};
 use crate::lvm::{self, Group, GroupTwin};
 use crate::probe::NamedDevice;
@@ -46,7 +46,7 @@ pub(crate) const KIND: Kind = Kind {
     states: &[],
     actions: &[],
     charts: &[],
-    needs: Needs { packages: &["lvm2"], modules: &["dm-mod"], tools: &["lvm", "dmsetup"] },
+    needs: LayerNeeds { packages: &["lvm2"], modules: &["dm-mod"], tools: &["lvm", "dmsetup"] },
     manual: include_str!("manual.md"),
     figures: |_| LayerFigures::new(),
     rules: &[],

@@ -10,7 +10,7 @@ mod raise;
 mod rules;
 mod setup;
 
-use crate::kind::{Fills, Headline, Kind, Needs, Parser, Threads, Wants, needed};
+use crate::kind::{Fills, Headline, Kind, LayerNeeds, Parser, Threads, Wants, needed};
 use crate::{lvm, machine};
 
 use names::{CACHE, NAME, ORIGIN, STATUS};
@@ -39,7 +39,7 @@ pub(crate) const KIND: Kind = Kind {
     states: &[],
     actions: actions::ACTIONS,
     charts: catalogue::CHARTS,
-    needs: Needs {
+    needs: LayerNeeds {
         packages: &["lvm2", "thin-provisioning-tools"],
         modules: &["dm-mod", "dm-cache", "dm-cache-smq"],
         tools: &["lvm", "dmsetup", "cache_check"],

@@ -22,7 +22,7 @@ mod validity;
 mod via;
 mod volume;
 
-use crate::kind::{Fills, Headline, Input, Kind, Needs, Parser, Threads, Wants, needed};
+use crate::kind::{Fills, Headline, Input, Kind, LayerNeeds, Parser, Threads, Wants, needed};
 use crate::lvm;
 use crate::objects::{Fact, FactSource};
 
@@ -69,7 +69,7 @@ pub(crate) const KIND: Kind = Kind {
     states: states::STATES,
     actions: actions::ACTIONS,
     charts: charts::CHARTS,
-    needs: Needs {
+    needs: LayerNeeds {
         packages: &["lvm2", "vdo"],
         modules: &["dm-mod", "dm-vdo"],
         tools: &["lvm", "dmsetup", "vdoformat"],

@@ -8,7 +8,7 @@ use units::{Basis, Better, Bytes, Metric, Test, Unit};
 
 use crate::figures::{FigureFacts, ratio};
 use crate::key::Key;
-use crate::kind::{ActionKind, Fills, Kind, Needs, ON_ONE_DEVICE, Parser, Threads};
+use crate::kind::{ActionKind, Fills, Kind, LayerNeeds, ON_ONE_DEVICE, Parser, Threads};
 use crate::layer::{Acted, Layer, Offer, Place, Raised};
 use crate::probe::{Probe, Reading, Source};
 use crate::settings::{SettingError, Settings, on_off};
@@ -81,7 +81,11 @@ pub(crate) const KIND: Kind = Kind {
         alone: true,
     }],
     charts: &[],
-    needs: Needs { packages: &["xfsprogs"], modules: &["xfs"], tools: &["mkfs.xfs", "xfs_growfs"] },
+    needs: LayerNeeds {
+        packages: &["xfsprogs"],
+        modules: &["xfs"],
+        tools: &["mkfs.xfs", "xfs_growfs"],
+    },
     manual: include_str!("manual.md"),
     figures,
     rules: &[],

@@ -57,7 +57,7 @@ pub struct Written {
 
 /// What became of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
+pub enum BlockOutcome {
     /// The sample leaves it out.
     Passed,
     /// Its content was never written before.
@@ -125,7 +125,7 @@ impl Model {
 
     /// Writes the next block.
     #[inline]
-    pub fn write(&mut self, block: Written) -> Outcome {
+    pub fn write(&mut self, block: Written) -> BlockOutcome {
         let name = block.name.max(1);
         let position = self.position;
         self.position += 1;
@@ -133,7 +133,7 @@ impl Model {
         self.table.reserve();
         let shift = self.table.shift();
         if !sampled(name, shift) {
-            return Outcome::Passed;
+            return BlockOutcome::Passed;
         }
         let each = 1u64 << shift;
         let entry = self.table.entry(name);
@@ -143,7 +143,7 @@ impl Model {
             self.distinct += each;
             self.figures.unique += each;
             self.figures.contents += 1;
-            Outcome::New
+            BlockOutcome::New
         } else {
             let distance = self.distinct - entry.last + 1;
             note_distance(entry, distance);
@@ -159,12 +159,12 @@ impl Model {
             let found = indexed && age.is_some() && self.window.finds(entry.chapter, name);
             if !found {
                 self.figures.missed += each;
-                Outcome::Again
+                BlockOutcome::Again
             } else if self.places.share(entry, self.policy.references, &mut self.figures) {
-                Outcome::Duplicate
+                BlockOutcome::Duplicate
             } else {
                 self.figures.capped += each;
-                Outcome::Again
+                BlockOutcome::Again
             }
         };
         entry.last = self.distinct;
@@ -173,10 +173,10 @@ impl Model {
         } else if entry.chapter != self.window.open_chapter() || entry.copies == 1 {
             entry.chapter = self.window.put(each);
         }
-        if outcome != Outcome::Duplicate {
+        if outcome != BlockOutcome::Duplicate {
             self.figures.stored += each;
             let size = block.lz4_bytes.map(|size| (size, shift as u8 + block.size_shift));
-            if let (Some((size, weight)), Outcome::New) = (size, outcome) {
+            if let (Some((size, weight)), BlockOutcome::New) = (size, outcome) {
                 self.figures.note_size(size, (1u64 << weight) as f64);
             }
             entry.place = self.places.store(Copy { name, size, each }, &mut self.figures);

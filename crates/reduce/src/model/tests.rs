@@ -8,7 +8,7 @@ fn name(id: u64) -> u64 {
     Seed(id).derive("name").0 | 1
 }
 
-fn write(model: &mut Model, id: u64, size: u16) -> Outcome {
+fn write(model: &mut Model, id: u64, size: u16) -> BlockOutcome {
     model.write(Written { name: name(id), lz4_bytes: Some(size), size_shift: 0 })
 }
 
@@ -20,9 +20,9 @@ fn policy(memory_bytes: u64) -> Policy {
 fn a_hot_block_is_stored_again_after_254_references() {
     let mut model = Model::new(policy(0));
     let outcomes: Vec<_> = (0..600).map(|_| write(&mut model, 1, 4096)).collect();
-    assert_eq!(outcomes[0], Outcome::New);
-    assert_eq!(outcomes[253], Outcome::Duplicate);
-    assert_eq!((outcomes[254], outcomes[508]), (Outcome::Again, Outcome::Again));
+    assert_eq!(outcomes[0], BlockOutcome::New);
+    assert_eq!(outcomes[253], BlockOutcome::Duplicate);
+    assert_eq!((outcomes[254], outcomes[508]), (BlockOutcome::Again, BlockOutcome::Again));
     let figures = model.finish();
     assert_eq!((figures.capped, figures.stored, figures.unique), (2, 3, 1));
     assert_eq!(figures.physical, 3);
@@ -33,7 +33,7 @@ fn contents_that_share_a_block_share_its_references() {
     let mut model = Model::new(policy(0));
     // Two to a block; no write in between, so that both stay packed.
     (1..=2).for_each(|id| _ = write(&mut model, id, 2030));
-    let shared = (0..400).filter(|i| write(&mut model, 1 + i % 2, 2030) == Outcome::Duplicate);
+    let shared = (0..400).filter(|i| write(&mut model, 1 + i % 2, 2030) == BlockOutcome::Duplicate);
     // Two references from storing, 252 more, both stored again together, and so on.
     assert_eq!(shared.count(), 398);
 }
@@ -42,7 +42,7 @@ fn contents_that_share_a_block_share_its_references() {
 fn a_block_written_again_while_it_is_parked_is_not_packed() {
     let mut model = Model::new(policy(0));
     write(&mut model, 1, 1500);
-    assert_eq!(write(&mut model, 1, 1500), Outcome::Duplicate);
+    assert_eq!(write(&mut model, 1, 1500), BlockOutcome::Duplicate);
     write(&mut model, 2, 1500);
     write(&mut model, 3, 1500);
     let figures = model.finish();
@@ -55,7 +55,7 @@ fn what_was_written_without_deduplication_is_stored_every_time_and_found_never()
     let mut model = Model::new(Policy { forgotten_blocks: 4, ..policy(0) });
     let outcomes: Vec<_> =
         [1, 1, 2, 3, 2, 2, 1].iter().map(|&id| write(&mut model, id, 4096)).collect();
-    use Outcome::{Again, Duplicate, New};
+    use BlockOutcome::{Again, Duplicate, New};
     assert_eq!(outcomes, [New, Again, New, New, Again, Duplicate, Again]);
     let figures = model.finish();
     assert_eq!((figures.missed, figures.stored, figures.duplicates), (3, 6, 4));
@@ -68,8 +68,8 @@ fn an_index_that_is_too_small_misses_and_a_larger_one_is_said_to_find() {
     let window = model.policy.index.window_blocks();
     write(&mut model, 1, 4096);
     model.window.put(window + window / 2);
-    assert_eq!(write(&mut model, 1, 4096), Outcome::Again);
-    assert_eq!(write(&mut model, 1, 4096), Outcome::Duplicate);
+    assert_eq!(write(&mut model, 1, 4096), BlockOutcome::Again);
+    assert_eq!(write(&mut model, 1, 4096), BlockOutcome::Duplicate);
     let figures = model.finish();
     assert_eq!(figures.missed, 1);
     let half = crate::index::IndexMemory::at_least(1 << 29).unwrap();

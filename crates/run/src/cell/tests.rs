@@ -9,7 +9,7 @@ use units::Seed;
 
 use super::*;
 use crate::RunError;
-use crate::loader::Turn;
+use crate::loader::LoadId;
 use crate::message::Post;
 use crate::recorder::Recorder;
 
@@ -21,7 +21,7 @@ impl Loader for Found {
         &mut self,
         scene: &Scene,
         _: &CellPlan,
-        _: Turn,
+        _: LoadId,
         _: &mut Executor,
         _: &mut Watch,
     ) -> Result<LoadSummary, String> {

@@ -2,7 +2,7 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use host::{Output, Ran, SimulatedMachine, Work};
+use host::{CommandOutcome, MeasuredCommand, Output, SimulatedMachine};
 use layers::probe::Source;
 use results::model::{Accelerator, CellState};
 use results::sink::DirSink;
@@ -22,7 +22,7 @@ impl Machine for Lasting {
     fn command(&mut self, argv: &[String], deadline: Nanos, i: &Interrupt) -> io::Result<Output> {
         self.0.lock().unwrap().command(argv, deadline, i)
     }
-    fn measured(&mut self, work: &Work, i: &Interrupt) -> io::Result<Ran> {
+    fn measured(&mut self, work: &MeasuredCommand, i: &Interrupt) -> io::Result<CommandOutcome> {
         self.0.lock().unwrap().measured(work, i)
     }
     fn discard(&mut self, device: &str) -> io::Result<Option<String>> {

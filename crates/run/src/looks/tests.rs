@@ -12,7 +12,7 @@ use sys::interrupt::{Interrupt, Level};
 
 use super::*;
 use crate::remote::{self, Farewell, Guest, Guests, Heard};
-use crate::{Answer, Asked, Cells, LAB, Message, Mission, Outcome, Source, Start};
+use crate::{Asked, Cells, HostReply, LAB, Message, Mission, RunOutcome, Source, Start};
 
 /// Guests whose cells are made up, one of which dies at a cell.
 struct Twins {
@@ -93,7 +93,7 @@ impl Guest for Twin {
     fn interrupt(&mut self, _: Level) {}
 
     fn answer(&mut self, bytes: &[u8]) {
-        if Answer::decode(bytes).unwrap() == Answer::Finish {
+        if HostReply::decode(bytes).unwrap() == HostReply::Finish {
             self.left.clear();
         }
     }
@@ -102,7 +102,7 @@ impl Guest for Twin {
 /// What a run of the shipped experiment left, and how it went.
 struct Ran {
     set: ResultSet,
-    outcome: Outcome,
+    outcome: RunOutcome,
     missions: Vec<Cells>,
     looked: Vec<Event>,
 }
@@ -142,7 +142,7 @@ fn count(set: &ResultSet, state: CellState) -> usize {
 fn the_guest_finishes_when_all_that_is_asked_is_decided_and_what_is_left_is_skipped() {
     let dir = tempfile::tempdir().unwrap();
     let ran = ran(dir.path(), "auto", None);
-    assert_eq!(ran.outcome, Outcome::Complete);
+    assert_eq!(ran.outcome, RunOutcome::Complete);
     assert_eq!(ran.missions.len(), 1);
     assert_eq!(ran.missions[0].asks, [10, 16, 24, 36]);
     let states = [CellState::Done, CellState::Skipped].map(|state| count(&ran.set, state));
@@ -168,7 +168,7 @@ fn the_guest_finishes_when_all_that_is_asked_is_decided_and_what_is_left_is_skip
 fn a_guest_that_dies_in_the_last_cell_before_a_look_leaves_the_look_to_the_host() {
     let dir = tempfile::tempdir().unwrap();
     let ran = ran(dir.path(), "auto", Some(15));
-    assert_eq!((ran.outcome, ran.missions.len()), (Outcome::Incomplete, 1));
+    assert_eq!((ran.outcome, ran.missions.len()), (RunOutcome::Incomplete, 1));
     let states = [CellState::Done, CellState::Failed, CellState::Skipped];
     assert_eq!(states.map(|state| count(&ran.set, state)), [15, 1, 38]);
     let why = ran.set.incomplete.clone().unwrap();
@@ -191,7 +191,7 @@ fn a_guest_that_dies_between_looks_is_followed_by_one_that_asks_at_the_looks_tha
 fn without_time_for_another_repeat_the_run_stops_and_leaves_open_what_is_open() {
     let dir = tempfile::tempdir().unwrap();
     let ran = ran(dir.path(), "auto:1ns", None);
-    assert_eq!(ran.outcome, Outcome::Complete);
+    assert_eq!(ran.outcome, RunOutcome::Complete);
     assert_eq!(count(&ran.set, CellState::Done), 2);
     assert_eq!(ran.set.manifest.stopped, Some(StoppedFacts { after: 1, why: StopReason::Time }));
     // It asks before every repeat: the time may be over before any.
@@ -204,7 +204,7 @@ fn without_time_for_another_repeat_the_run_stops_and_leaves_open_what_is_open() 
 fn the_most_repeats_are_the_last_look() {
     let dir = tempfile::tempdir().unwrap();
     let ran = ran(dir.path(), "auto:5", None);
-    assert_eq!((ran.outcome, count(&ran.set, CellState::Done)), (Outcome::Complete, 10));
+    assert_eq!((ran.outcome, count(&ran.set, CellState::Done)), (RunOutcome::Complete, 10));
     assert_eq!(count(&ran.set, CellState::Skipped), 0);
     assert_eq!(ran.set.manifest.stopped.unwrap().why, StopReason::Most);
     assert!(ran.missions[0].asks.is_empty());

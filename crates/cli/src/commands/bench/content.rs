@@ -6,7 +6,7 @@ use bench::content::accuracy::{self, Accuracy, Found};
 use bench::content::goals;
 use bench::content::grid::{Ask, DUPLICATES, SAVINGS, grid};
 use bench::content::peer::{self, PeerSpeed};
-use bench::content::speed::{self, Kind, Speed};
+use bench::content::speed::{self, Speed, WrittenKind};
 use bench::content::vdo::{self, Stored};
 use bench::fio::Fio;
 use serde_json::json;
@@ -135,7 +135,7 @@ fn speed_table(speeds: &[Speed]) -> String {
             "{:9} {:6} {:10} {:13} {:>5} ({:>5})  {:>5}  {} to {}\n",
             speed.path,
             speed.what,
-            speed.content.map_or("", Kind::text),
+            speed.content.map_or("", WrittenKind::text),
             speed.place.to_string(),
             number(speed.bytes_per_second.median, 1e9),
             number(speed.best_bytes_per_second, 1e9),

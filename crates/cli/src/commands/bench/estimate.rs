@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use bench::estimate::{Contestant, Outcome, Tree, measure};
+use bench::estimate::{Contestant, EstimateComparison, Tree, measure};
 use bench::goal::Summary;
 use sys::interrupt::{Interrupt, Level};
 use units::show::{bytes, significant};
@@ -66,7 +66,7 @@ fn best(values: &[Option<f64>], larger: bool) -> Option<f64> {
     values.iter().flatten().copied().reduce(if larger { f64::max } else { f64::min })
 }
 
-fn row(contestant: &Contestant, outcome: &Outcome) -> String {
+fn row(contestant: &Contestant, outcome: &EstimateComparison) -> String {
     let cpu = best(&contestant.cpu_s, false);
     let all_cores = cpu.map(|s| outcome.bytes as f64 * outcome.cores as f64 / s.max(1e-9));
     format!(
@@ -78,7 +78,7 @@ fn row(contestant: &Contestant, outcome: &Outcome) -> String {
     )
 }
 
-fn text(outcome: &Outcome) -> String {
+fn text(outcome: &EstimateComparison) -> String {
     let mut text = format!(
         "{:<18} {:>8} {:>12} {:>22}\n",
         "best of all", "GB/s", "CPU time", "GB/s by CPU, all cores"

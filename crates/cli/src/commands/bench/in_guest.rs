@@ -1,7 +1,7 @@
 //! The guest's half of `fathom bench engine --lab`: the comparison on a stack that is up.
 
 use bench::BenchError;
-use bench::order::Order;
+use bench::guest_comparison::GuestComparison;
 use bench::outcome::Outcome;
 use run::Message;
 use sys::interrupt::Interrupt;
@@ -13,7 +13,7 @@ pub const OUTCOME: &str = "bench.json";
 
 /// Runs the comparison on `top`, the top of the stack; tells lines to `say`. The message is for the host.
 pub fn compare(
-    order: &Order,
+    order: &GuestComparison,
     top: &str,
     interrupt: &Interrupt,
     say: &mut dyn FnMut(&str),
@@ -27,7 +27,7 @@ pub fn compare(
 }
 
 fn run(
-    order: &Order,
+    order: &GuestComparison,
     top: &str,
     interrupt: &Interrupt,
     say: &mut dyn FnMut(&str),

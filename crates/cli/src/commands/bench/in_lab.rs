@@ -4,11 +4,11 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use bench::order::{self, Order};
+use bench::guest_comparison::{self, GuestComparison};
 use bench::outcome::Outcome;
 use experiment::{Needs, Plan};
 use lab::{Ending, FrameKind, Received, Vm, VmSpec};
-use run::{Asked, Event, Held, LAB, Message, Mission, Source};
+use run::{Asked, Event, HeldStack, LAB, Message, Mission, Source};
 use sys::interrupt::{Interrupt, Level};
 
 use super::engine_record::{default_directory, finish, pace};
@@ -31,10 +31,10 @@ pub fn in_lab(args: &BenchEngineArgs, interrupt: &Interrupt) -> Result<ExitCode,
         GuestArgs { memory: None, cpus: None, plain_command_line: true, tcg: false, mirror: None };
     let mut plan = Asked::once().plan(&Source::find(EXPERIMENT)?, LAB)?;
     plan.needs = plan.needs.with(&Needs {
-        packages: vec![order::PEER.into()],
-        tools: vec![order::PEER.into()],
-        modules: vec![order::NULL.into()],
-        memory: order::MEMORY,
+        packages: vec![guest_comparison::PEER.into()],
+        tools: vec![guest_comparison::PEER.into()],
+        modules: vec![guest_comparison::NULL.into()],
+        memory: guest_comparison::MEMORY,
         ..Needs::default()
     });
     let view = RunView::new(false);
@@ -69,17 +69,17 @@ fn one(
     let variant = if layer == LabTarget::Vdo { "vdo" } else { "plain" };
     let cell = plan.cells.iter().find(|cell| cell.variant == variant).map(|cell| cell.index);
     let cell = cell.ok_or_else(|| Failure::data(format!("{EXPERIMENT} has no '{variant}'")))?;
-    let order = Order {
+    let order = GuestComparison {
         layer: layer.name().into(),
         pace: pace(args),
         depths: args.depth.clone(),
         case: args.case.clone(),
         verbose: args.verbose,
     };
-    let held = Held { plan: plan.clone(), cell };
+    let held = HeldStack { plan: plan.clone(), cell };
     let mut spec = prepared.machine(plan, machine);
     spec.mission = Mission::Measure { held, order }.encode()?;
-    spec.deadline = order::DEADLINE;
+    spec.deadline = guest_comparison::DEADLINE;
     say(&format!("{}: starting its guest", layer.name()));
     let mut result = in_guest(&spec, interrupt)?;
     // An emulated kernel crashes now and then while it boots.

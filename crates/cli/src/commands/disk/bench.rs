@@ -14,7 +14,7 @@ use workload::{OpKind, OpName};
 use super::table::{significant, table, time};
 use crate::args::DiskBenchArgs;
 use crate::failure::Failure;
-use crate::outputs::{self, Kind, Output};
+use crate::outputs::{self, Output, OutputKind};
 use crate::terminal::{Text, answer, json as put_json, say};
 
 /// Requests after which a load ends in any case.
@@ -28,7 +28,7 @@ pub fn run(args: &DiskBenchArgs) -> Result<ExitCode, Failure> {
     let profile = args.like.profile()?;
     let load = load(args)?;
     let output =
-        args.trace.as_ref().map(|path| Output { option: "--trace", path, kind: Kind::Trace });
+        args.trace.as_ref().map(|path| Output { option: "--trace", path, kind: OutputKind::Trace });
     outputs::check(output.as_slice(), &[])?;
     let mut rows = Vec::new();
     for (i, depth) in args.depth.iter().enumerate() {

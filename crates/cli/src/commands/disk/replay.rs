@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use disk::replay::{Outcome, recorded, replay};
+use disk::replay::{Replayed, recorded, replay};
 use disk::trace::Trace;
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ pub fn run(args: &DiskReplayArgs) -> Result<ExitCode, Failure> {
     Ok(exit_code(&trace))
 }
 
-fn page(trace: &Trace, outcomes: &[(String, Outcome)]) -> Text {
+fn page(trace: &Trace, outcomes: &[(String, Replayed)]) -> Text {
     let mut text = heading(trace);
     for (name, outcome) in outcomes {
         text.line("");

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use disk::bench::{Load, Reached, run};
-use disk::{Kind, Op, Profile, Quantity, Reach, profiles};
+use disk::{ModelKind, Op, Profile, Quantity, Reach, profiles};
 use serde_json::{Value, json};
 use units::Nanos;
 use units::show::{bytes, count};
@@ -56,7 +56,7 @@ pub fn show(args: &DiskShowArgs) -> Result<ExitCode, Failure> {
 /// their caches before it counts.
 fn load(profile: &Profile, reach: &Reach, depth: u32) -> Load {
     let load = Load::of(reach.op, reach.shape, reach.block, depth);
-    let hdd = profile.kind() == Kind::Hdd;
+    let hdd = profile.kind() == ModelKind::Hdd;
     let think = if hdd { THINK.0 } else { 0 };
     let ramp = if hdd && reach.op == Op::Write { 30_000_000_000 } else { 0 };
     let duration = if hdd { load.duration } else { 1_000_000_000 };

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use disk::replay::Outcome;
+use disk::replay::Replayed;
 use disk::trace::Trace;
 use units::Bytes;
 use units::show::{bytes, count};
@@ -32,7 +32,7 @@ pub(super) fn heading(trace: &Trace) -> Text {
 }
 
 /// A row for each operation.
-pub(super) fn latencies(outcome: &Outcome) -> Text {
+pub(super) fn latencies(outcome: &Replayed) -> Text {
     let row = |l: &disk::replay::Latencies| {
         vec![
             l.op.name().to_owned(),

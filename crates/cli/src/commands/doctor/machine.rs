@@ -1,7 +1,7 @@
 //! What this machine can do.
 
 use host::{Capability, CapabilityState};
-use lab::accel::{Accelerator, Kind};
+use lab::accel::{Accelerator, AcceleratorKind};
 use lab::cache::{Cache, CachedImage};
 use lab::image::Image;
 
@@ -36,8 +36,8 @@ pub fn capabilities() -> Vec<Capability> {
         for kvm in all.iter_mut().filter(|c| c.id == "kvm") {
             kvm.detail.clone_from(&known.reason);
             (kvm.state, kvm.remedy) = match known.kind {
-                Kind::Kvm => (CapabilityState::Ok, None),
-                Kind::Tcg => (CapabilityState::Limited, Some(WITHOUT_KVM.to_owned())),
+                AcceleratorKind::Kvm => (CapabilityState::Ok, None),
+                AcceleratorKind::Tcg => (CapabilityState::Limited, Some(WITHOUT_KVM.to_owned())),
             };
         }
     }

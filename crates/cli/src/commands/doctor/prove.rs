@@ -7,7 +7,7 @@ use experiment::{Plan, Trial};
 use results::ResultSet;
 use results::model::{Accelerator, Finding, Proof, ProofRound};
 use run::local::{self, Machine};
-use run::{Asked, LAB, Outcome, Source, Start};
+use run::{Asked, LAB, RunOutcome, Source, Start};
 use sys::interrupt::Interrupt;
 
 use crate::args::{DoctorArgs, GuestArgs};
@@ -165,12 +165,12 @@ fn measure(
         (simulate(source, plan, &dir)?, dir)
     };
     match outcome {
-        Outcome::Complete => Ok(results::open(&dir)?),
-        Outcome::Interrupted => Err(Failure::interrupted()),
+        RunOutcome::Complete => Ok(results::open(&dir)?),
+        RunOutcome::Interrupted => Err(Failure::interrupted()),
         _ => {
             let error = format!("The proof's run in {} is {}", dir.display(), outcome.word());
             let failure = match outcome {
-                Outcome::TeardownFailed => Failure::teardown(error),
+                RunOutcome::TeardownFailed => Failure::teardown(error),
                 _ => Failure::data(error),
             };
             Err(failure.with_help("see it with fathom show"))
@@ -178,7 +178,7 @@ fn measure(
     }
 }
 
-fn simulate(source: &Source, plan: &Plan, dir: &Path) -> Result<Outcome, Failure> {
+fn simulate(source: &Source, plan: &Plan, dir: &Path) -> Result<RunOutcome, Failure> {
     let interrupt = Interrupt::new();
     interrupt.on_signals().map_err(Failure::environment)?;
     let start = Start {

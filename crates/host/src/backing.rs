@@ -33,9 +33,9 @@ struct Part {
 
 /// What a device or file lies on, itself first.
 #[derive(Debug, Clone)]
-pub struct Ground(Vec<Part>);
+pub struct BackingChain(Vec<Part>);
 
-impl Ground {
+impl BackingChain {
     /// Of what is at `path`; `None` when that is neither a file nor a block device.
     ///
     /// # Errors
@@ -52,9 +52,9 @@ impl Ground {
 
     /// Of a block device.
     pub(crate) fn of_device(number: Number) -> Self {
-        let mut ground = Self(Vec::new());
-        ground.add(number, (0, size(number)), true, DEEPEST);
-        ground
+        let mut backing = Self(Vec::new());
+        backing.add(number, (0, size(number)), true, DEEPEST);
+        backing
     }
 
     /// Adds the bytes from `start` to `end` of a device, and what they lie on.
@@ -171,9 +171,9 @@ mod tests {
     const DISK: Place = Place::Device(Number { major: 8, minor: 0 });
     const FILE: Place = Place::File(1, 2);
 
-    fn ground(parts: &[(Place, u64, u64, bool)]) -> Ground {
+    fn backing(parts: &[(Place, u64, u64, bool)]) -> BackingChain {
         let part = |&(place, start, end, all)| Part { place, start, end, all };
-        Ground(parts.iter().map(part).collect())
+        BackingChain(parts.iter().map(part).collect())
     }
 
     fn device(minor: u32) -> Place {
@@ -182,12 +182,12 @@ mod tests {
 
     #[test]
     fn what_lies_on_one_part_of_a_third_shares_bytes_and_neighbours_do_not() {
-        let disk = ground(&[(DISK, 0, 100, true)]);
-        let first = ground(&[(device(1), 0, 50, true), (DISK, 0, 50, true)]);
-        let second = ground(&[(device(2), 0, 50, true), (DISK, 50, 100, true)]);
+        let disk = backing(&[(DISK, 0, 100, true)]);
+        let first = backing(&[(device(1), 0, 50, true), (DISK, 0, 50, true)]);
+        let second = backing(&[(device(2), 0, 50, true), (DISK, 50, 100, true)]);
         // Two volumes of LVM, both somewhere in the second partition.
         let volume = |minor| {
-            ground(&[
+            backing(&[
                 (device(minor), 0, 9, true),
                 (device(2), 0, 50, false),
                 (DISK, 50, 100, false),
@@ -203,9 +203,9 @@ mod tests {
 
     #[test]
     fn loop_devices_on_one_file_share_bytes_where_their_parts_of_it_meet() {
-        let file = ground(&[(FILE, 0, u64::MAX, true)]);
+        let file = backing(&[(FILE, 0, u64::MAX, true)]);
         let on = |minor, start, end| {
-            ground(&[(device(minor), 0, end - start, true), (FILE, start, end, true)])
+            backing(&[(device(minor), 0, end - start, true), (FILE, start, end, true)])
         };
         assert!(on(1, 0, 10).shares_bytes(&on(2, 5, 15)));
         assert!(!on(1, 0, 10).shares_bytes(&on(2, 10, 20)));

@@ -3,7 +3,7 @@
 use units::Seed;
 
 use crate::chi;
-use crate::law::Law;
+use crate::distribution::Distribution;
 use crate::{BATCH, Pattern, seeds};
 
 /// Counts of `batches` batches in cells, as `cell` says.
@@ -14,11 +14,11 @@ fn counts(
     cells: usize,
     cell: impl Fn(u64) -> usize,
 ) -> Vec<u64> {
-    let law = Law::new(&pattern.parse::<Pattern>().unwrap(), places, 4096);
+    let distribution = Distribution::new(&pattern.parse::<Pattern>().unwrap(), places, 4096);
     let mut counts = vec![0; cells];
     let mut out = [0; BATCH];
     for number in 0..batches {
-        law.batch(&mut seeds::nth(Seed(places), number).generator(), &mut out);
+        distribution.batch(&mut seeds::nth(Seed(places), number).generator(), &mut out);
         for &place in &out {
             assert!(place < places, "{pattern}: {place} of {places}");
             counts[cell(place)] += 1;

@@ -14,7 +14,7 @@ use crate::{Error, Result};
 
 /// A running child and the thread that keeps it.
 #[derive(Debug)]
-pub(crate) struct Keeper {
+pub(crate) struct Watchdog {
     child: Arc<OwnedFd>,
     exit: Receiver<Exit>,
     thread: Option<JoinHandle<()>>,
@@ -39,7 +39,7 @@ impl Killer {
     }
 }
 
-impl Keeper {
+impl Watchdog {
     /// Starts `command` (tied to the new thread by `sys::lifeline`), to be killed at `deadline`.
     pub(crate) fn start(mut command: Command, deadline: Instant) -> Result<Self> {
         let (give, take) = channel();
@@ -79,7 +79,7 @@ impl Keeper {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for Watchdog {
     fn drop(&mut self) {
         self.killer().kill();
         if let Some(thread) = self.thread.take() {
@@ -149,25 +149,26 @@ mod tests {
     #[test]
     fn a_child_is_killed_at_its_deadline() {
         let began = Instant::now();
-        let keeper = Keeper::start(sleeper("60"), began + Duration::from_millis(200)).unwrap();
-        let exit = keeper.wait(Duration::from_secs(10)).unwrap();
+        let watchdog = Watchdog::start(sleeper("60"), began + Duration::from_millis(200)).unwrap();
+        let exit = watchdog.wait(Duration::from_secs(10)).unwrap();
         assert!(exit.at_deadline && !exit.status.unwrap().success());
         assert!(began.elapsed() >= Duration::from_millis(200));
     }
 
     #[test]
     fn a_child_that_ends_by_itself_is_not_late() {
-        let keeper = Keeper::start(sleeper("0"), Instant::now() + Duration::from_secs(60)).unwrap();
-        let exit = keeper.wait(Duration::from_secs(10)).unwrap();
+        let watchdog =
+            Watchdog::start(sleeper("0"), Instant::now() + Duration::from_secs(60)).unwrap();
+        let exit = watchdog.wait(Duration::from_secs(10)).unwrap();
         assert!(!exit.at_deadline && exit.status.unwrap().success());
     }
 
     #[test]
     fn dropping_the_keeper_ends_the_child() {
-        let keeper =
-            Keeper::start(sleeper("60"), Instant::now() + Duration::from_secs(60)).unwrap();
-        let killer = keeper.killer();
-        drop(keeper);
+        let watchdog =
+            Watchdog::start(sleeper("60"), Instant::now() + Duration::from_secs(60)).unwrap();
+        let killer = watchdog.killer();
+        drop(watchdog);
         let signalled = rustix::process::pidfd_send_signal(&*killer.0, Signal::KILL);
         assert_eq!(signalled, Err(rustix::io::Errno::SRCH));
     }
@@ -176,7 +177,7 @@ mod tests {
     fn a_program_that_is_not_there_is_named() {
         let mut command = Command::new("/nowhere/qemu");
         sys::lifeline::tie(&mut command, Vec::new());
-        let error = Keeper::start(command, Instant::now() + Duration::from_secs(1)).unwrap_err();
+        let error = Watchdog::start(command, Instant::now() + Duration::from_secs(1)).unwrap_err();
         assert!(error.to_string().contains("/nowhere/qemu"), "{error}");
     }
 }

@@ -14,7 +14,7 @@ pub(super) const BEGAN: &str = "FATHOM_GUEST_BEGAN";
 
 /// What the host tells the guest's own part of the lab.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Order {
+pub(crate) struct GuestConfig {
     /// What the machine is for.
     pub(crate) purpose: Purpose,
     /// Roles of the disks to wait for.

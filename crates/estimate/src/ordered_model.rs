@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use reduce::{Figures, Model, Outcome, Policy, Written};
+use reduce::{BlockOutcome, Figures, Model, Policy, Written};
 
 use crate::calibrate::{Calibration, Correction};
 use crate::ladder;
@@ -11,7 +11,7 @@ use crate::worker::Done;
 
 /// What one directory holds. Where contents are sampled, duplicates and unique blocks stand for all.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Held {
+pub struct DirectoryCounts {
     /// All blocks.
     pub total: u64,
     /// Zero blocks.
@@ -37,11 +37,11 @@ pub struct Whole {
     /// Bytes that went through.
     pub bytes: u64,
     /// By directory.
-    pub held: Vec<Held>,
+    pub held: Vec<DirectoryCounts>,
 }
 
 /// The one place where order matters.
-pub struct Order {
+pub struct OrderedModel {
     model: Model,
     calibration: Calibration,
     neighbours: Neighbours,
@@ -50,10 +50,10 @@ pub struct Order {
     /// Bytes that went through.
     pub bytes: u64,
     /// By directory.
-    pub held: Vec<Held>,
+    pub held: Vec<DirectoryCounts>,
 }
 
-impl Order {
+impl OrderedModel {
     /// Nothing seen yet.
     pub fn new(policy: Policy) -> Self {
         Self {
@@ -90,7 +90,7 @@ impl Order {
                 at += blocks.len();
                 let directory = run.directory as usize;
                 if self.held.len() <= directory {
-                    self.held.resize(directory + 1, Held::default());
+                    self.held.resize(directory + 1, DirectoryCounts::default());
                 }
                 let held = &mut self.held[directory];
                 held.total += u64::from(run.zeros + run.data);
@@ -101,8 +101,8 @@ impl Order {
                     let held = &mut self.held[directory];
                     let each = (1u64 << self.model.shift()) as f64;
                     match outcome {
-                        Outcome::Passed => {}
-                        Outcome::New => {
+                        BlockOutcome::Passed => {}
+                        BlockOutcome::New => {
                             held.unique += each;
                             if let Some(size) = block.lz4_bytes {
                                 let each = each * f64::from(1u32 << block.size_shift);
@@ -110,7 +110,7 @@ impl Order {
                                 held.sized.1 += each * f64::from(size);
                             }
                         }
-                        Outcome::Duplicate | Outcome::Again => held.duplicate += each,
+                        BlockOutcome::Duplicate | BlockOutcome::Again => held.duplicate += each,
                     }
                 }
             }
@@ -119,7 +119,7 @@ impl Order {
 
     /// Puts a block through the model; gives it as the sample of sizes has it.
     #[inline]
-    fn put(&mut self, block: Written, stretch: Option<u64>) -> (Written, Outcome) {
+    fn put(&mut self, block: Written, stretch: Option<u64>) -> (Written, BlockOutcome) {
         let size = block.lz4_bytes;
         let beyond = stretch.is_some() && !ladder::taken(block.name, block.size_shift);
         let block = Written { lz4_bytes: size.filter(|_| !beyond), ..block };
@@ -139,15 +139,15 @@ impl Order {
 
     /// Counts a block that is stored for the first time for how sizes follow each other: where all sizes are known.
     #[inline]
-    fn follow(&mut self, block: Written, size: Option<u16>, outcome: Outcome, stretch: bool) {
+    fn follow(&mut self, block: Written, size: Option<u16>, outcome: BlockOutcome, stretch: bool) {
         match (outcome, size) {
-            (Outcome::Duplicate | Outcome::Again, _) => {}
+            (BlockOutcome::Duplicate | BlockOutcome::Again, _) => {}
             // What is not followed may be new; in a stretch it counts as that.
-            (Outcome::New | Outcome::Passed, Some(size)) if stretch => {
+            (BlockOutcome::New | BlockOutcome::Passed, Some(size)) if stretch => {
                 let pairs = ladder::stretches_to_one(block.size_shift) as f64;
                 self.neighbours.stored(block.name, size, pairs);
             }
-            (Outcome::New, Some(size)) if block.size_shift == 0 && self.model.shift() == 0 => {
+            (BlockOutcome::New, Some(size)) if block.size_shift == 0 && self.model.shift() == 0 => {
                 self.neighbours.stored(block.name, size, 1.0);
             }
             _ => self.neighbours.gap(),
@@ -156,13 +156,19 @@ impl Order {
 
     /// Counts a stored block for what the packer's figure is corrected by.
     #[inline]
-    fn calibrate(&mut self, block: Written, size: Option<u16>, outcome: Outcome, at: Option<u64>) {
+    fn calibrate(
+        &mut self,
+        block: Written,
+        size: Option<u16>,
+        outcome: BlockOutcome,
+        at: Option<u64>,
+    ) {
         let shift = self.model.shift();
         let each = match outcome {
-            Outcome::New | Outcome::Again => (1u64 << shift) as f64,
+            BlockOutcome::New | BlockOutcome::Again => (1u64 << shift) as f64,
             // Contents that are not followed may be new; in a stretch they count as that.
-            Outcome::Passed => 0.0,
-            Outcome::Duplicate => return,
+            BlockOutcome::Passed => 0.0,
+            BlockOutcome::Duplicate => return,
         };
         self.calibration.stored(block.size_shift, each);
         if let (Some(stretch), Some(size)) = (at, size) {
@@ -226,7 +232,7 @@ mod tests {
 
     fn estimated(sizes: &[u16], seed: u64, exact: bool) -> (Answer, Correction) {
         let mut rng = Seed(seed).derive("names").generator();
-        let mut order = Order::new(Policy::default());
+        let mut order = OrderedModel::new(Policy::default());
         for (number, sizes) in sizes.chunks(JOB).enumerate() {
             let shift = ladder::shift((number * JOB) as u64, exact);
             let stretch = ladder::stretch(number as u64, shift);

@@ -9,7 +9,7 @@ use crate::{BATCH, Pattern};
 
 /// How places from 0 on are drawn.
 #[derive(Debug, Clone)]
-pub(crate) enum Law {
+pub(crate) enum Distribution {
     /// Each as likely.
     Uniform { places: u64 },
     /// Place k - 1 with a probability proportional to k^-theta.
@@ -23,7 +23,7 @@ pub(crate) enum Law {
     Zones { bounds: Box<[u64]>, zones: Box<[(u64, u64)]> },
 }
 
-impl Law {
+impl Distribution {
     /// The law of `pattern` over `places` places of `align` bytes each; uniform for patterns that are none.
     pub(crate) fn new(pattern: &Pattern, places: u64, align: u64) -> Self {
         match pattern {

@@ -28,7 +28,7 @@ const SIZE: u64 = 256 << 20;
 
 /// What is to be compared on a stack that is up.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Order {
+pub struct GuestComparison {
     /// What the target is called in tables; [`NULL`] for the null block device.
     pub layer: String,
     /// How long and how often.
@@ -41,7 +41,7 @@ pub struct Order {
     pub verbose: bool,
 }
 
-impl Order {
+impl GuestComparison {
     /// The comparison of this program with this machine's fio on `top`, the top of the stack.
     pub fn suite(&self, top: &str) -> Result<Suite, BenchError> {
         let program = std::env::current_exe()

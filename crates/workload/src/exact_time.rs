@@ -4,13 +4,13 @@ use crate::Rate;
 
 /// A point in time, as nanoseconds and the numerator of a fraction of one.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Beat {
+pub(crate) struct ExactTime {
     pub(crate) ns: u64,
     rest: u64,
     denominator: u64,
 }
 
-impl Beat {
+impl ExactTime {
     /// Time 0, counted in nanoseconds / `denominator`.
     pub(crate) fn new(denominator: u64) -> Self {
         Self { ns: 0, rest: 0, denominator: denominator.max(1) }
