@@ -22,7 +22,6 @@ pub fn looks(set: &ResultSet) -> Option<Vec<u32>> {
 
 #[cfg(test)]
 mod tests {
-    use results::fixture;
     use results::model::{SequentialFacts, StopReason, StoppedFacts};
 
     use super::*;

@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_round_is_the_verdict_on_what_is_asked_first() {
-        let result = results::fixture::result();
+        let result = fixture::result();
         let (figure, round) = round(&result, &analysis::analyse(&result)).unwrap();
         assert_eq!((&*figure, &*round.verdict, round.repeats), ("IOPS of randwrite", "worse", 5));
         assert!(round.low < round.ratio && round.ratio < round.high);

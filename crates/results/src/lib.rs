@@ -1,14 +1,12 @@
 //! The data model of a result, writing it safely to a directory or a stream, and reading it for ever.
 //!
-//! A result is a directory (DESIGN §5). Everything that a report needs is in it. While a run goes on it
+//! A result is a directory (docs/results.md). Everything that a report needs is in it. While a run goes on it
 //! only grows: files are replaced whole (`put`) or appended to in frames with a checksum (`append`), so
 //! that what a kill leaves behind can be read and says itself that it is incomplete.
 #![forbid(unsafe_code)]
 
 pub mod checksums;
 pub mod draft;
-#[doc(hidden)]
-pub mod fixture;
 pub mod frames;
 pub mod histogram;
 pub mod hlog;

@@ -1,7 +1,6 @@
 //! What is expected is held against the figures of one variant, or against the ratio of two within each repeat.
 
 use analysis::{ExpectationOutcome, analyse};
-use results::fixture;
 use results::model::{Bound, ExpectedFigure, FigureName};
 
 fn figure(variant: &str, metric: &str) -> FigureName {

@@ -1,7 +1,6 @@
 //! Figures are medians over the runs that ended well, of what was measured.
 
 use analysis::{Of, Scope, analyse};
-use results::fixture;
 use results::model::{CellState, Row};
 use results::read::ResultSet;
 

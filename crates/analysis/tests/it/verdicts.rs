@@ -1,7 +1,6 @@
 //! Comparisons and their verdicts.
 
 use analysis::analyse;
-use results::fixture;
 use results::model::AskedMetric;
 use stats::Verdict;
 use units::Test;

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use results::Seal;
-use results::fixture;
 use results::model::{Accelerator, CellState, PlanFacts, Row, VerifyFigures};
 use results::read::ResultSet;
 use serde_json::json;

@@ -3,7 +3,6 @@
 use analysis::analyse;
 use doctor::examine;
 use results::Seal;
-use results::fixture;
 use results::model::{
     Accelerator, CellState, Finding, LoadSummary, OperationSummary, Row, Severity, VerifyFigures,
 };

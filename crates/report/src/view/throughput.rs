@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_stall_is_zero_and_what_was_not_recorded_is_a_gap() {
-        let mut set = results::fixture::result();
+        let mut set = fixture::result();
         let rows = &mut set.cells[0].rows;
         let mut seen = 0;
         rows.retain_mut(|row| match row {

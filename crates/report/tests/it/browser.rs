@@ -19,7 +19,7 @@ fn check(test: &str, sets: &[ResultSet]) {
 fn the_page_opens_without_a_word_on_the_console_and_draws_every_chart() {
     check(
         "the_page_opens_without_a_word_on_the_console_and_draws_every_chart",
-        &[results::fixture::result()],
+        &[fixture::result()],
     );
 }
 
@@ -27,7 +27,7 @@ fn the_page_opens_without_a_word_on_the_console_and_draws_every_chart() {
 fn hostile_names_and_several_results_draw_as_well() {
     check(
         "hostile_names_and_several_results_draw_as_well",
-        &[given::hostile(), results::fixture::with(1, 9_000.0)],
+        &[given::hostile(), fixture::with(1, 9_000.0)],
     );
 }
 
@@ -40,7 +40,7 @@ fn a_chart_is_not_drawn_before_it_is_seen() {
         );
         return;
     };
-    let page = given::page(&results::fixture::result());
+    let page = given::page(&fixture::result());
     let (dom, log) = opened(&browser, &page, "");
     assert_eq!(attribute(&dom, "data-errors"), "", "{log}");
     // The picture that answers may be seen already.
@@ -95,7 +95,7 @@ const CUT: &str = "[...document.querySelectorAll('.scroll')].filter(e => e.scrol
 #[test]
 fn nothing_is_wider_than_the_page_whatever_the_names() {
     let browser = browser_or_skip!("nothing_is_wider_than_the_page_whatever_the_names");
-    let long = given::page(&given::named(&results::fixture::result(), &"x".repeat(62)));
+    let long = given::page(&given::named(&fixture::result(), &"x".repeat(62)));
     for width in [420, 1300] {
         assert_eq!(asked(&browser, &long, width, WIDER), "", "{width} px");
     }
@@ -104,7 +104,7 @@ fn nothing_is_wider_than_the_page_whatever_the_names() {
 #[test]
 fn no_table_is_cut_off_at_a_desk_or_on_paper() {
     let browser = browser_or_skip!("no_table_is_cut_off_at_a_desk_or_on_paper");
-    let page = given::page(&results::fixture::with(3, 7_600.0));
+    let page = given::page(&fixture::with(3, 7_600.0));
     assert_eq!(asked(&browser, &page, 1300, CUT), "");
     let four = given::page(&given::variants(4));
     assert_eq!(asked(&browser, &four, 1300, CUT), "");
@@ -133,7 +133,7 @@ fn long_names_of_a_legend_do_not_overlap() {
 #[test]
 fn a_single_interval_is_drawn_as_a_mark() {
     let browser = browser_or_skip!("a_single_interval_is_drawn_as_a_mark");
-    let mut set = results::fixture::with(1, 7_600.0);
+    let mut set = fixture::with(1, 7_600.0);
     let vdo = set.cells.iter_mut().find(|cell| cell.entry.variant == "vdo").unwrap();
     let mut met = false;
     vdo.rows.retain(|row| match row {
@@ -152,7 +152,7 @@ fn a_single_interval_is_drawn_as_a_mark() {
 #[test]
 fn a_link_opens_what_is_folded_and_so_does_paper() {
     let browser = browser_or_skip!("a_link_opens_what_is_folded_and_so_does_paper");
-    let page = given::page(&results::fixture::result());
+    let page = given::page(&fixture::result());
     let (dom, _) = opened(&browser, &page, "#r0-cells");
     assert!(dom.contains("<details class=\"part\" id=\"r0-cells\" open=\"\">"));
     assert!(dom.contains("<details class=\"part\" id=\"r0-run\">"));
@@ -166,7 +166,7 @@ fn a_link_opens_what_is_folded_and_so_does_paper() {
 #[test]
 fn a_click_on_a_name_hides_its_lines() {
     let browser = browser_or_skip!("a_click_on_a_name_hides_its_lines");
-    let page = given::page(&results::fixture::result());
+    let page = given::page(&fixture::result());
     let click = "(() => { const f = document.querySelector('figure.chart'), lines = () => f.querySelectorAll('.scatterlayer .trace').length; \
         const before = lines(); f.querySelector('.legend li').click(); const hidden = lines(); f.querySelector('.legend li').click(); \
         return [before, hidden, lines()]; })()";
@@ -175,7 +175,7 @@ fn a_click_on_a_name_hides_its_lines() {
 
 #[test]
 fn pictures_of_every_kind_are_drawn() {
-    let mut set = results::fixture::with(3, 7_600.0);
+    let mut set = fixture::with(3, 7_600.0);
     set.manifest.plan.pictures = given::pictures();
     check("pictures_of_every_kind_are_drawn", &[set]);
 }

@@ -105,7 +105,7 @@ fn document() -> Value {
             low: Some(0.9),
             high: Some(1.1),
             repeats: 5,
-            seed: results::fixture::SEED,
+            seed: fixture::SEED,
             result: "proof".into(),
         }],
     });
@@ -126,7 +126,7 @@ fn every_promised_key_is_written_and_every_written_key_is_promised() {
 
 #[test]
 fn the_figures_that_scripts_rely_on_are_there() {
-    let document = report::json::json(&given::view(&results::fixture::result()));
+    let document = report::json::json(&given::view(&fixture::result()));
     let variants = &document["variants"];
     for variant in [&variants[0], &variants[1]] {
         let operation = &variant["operations"]["randwrite"];
@@ -174,7 +174,7 @@ fn the_figures_that_scripts_rely_on_are_there() {
 
 #[test]
 fn what_verification_found_is_in_the_json_on_the_terminal_and_on_the_page() {
-    let mut set = results::fixture::result();
+    let mut set = fixture::result();
     let foreign =
         results::model::VerifyFigures { checked: 8192, foreign: 260, ..Default::default() };
     let record = set.cells[1].record.as_mut().unwrap();
@@ -197,7 +197,7 @@ fn what_verification_found_is_in_the_json_on_the_terminal_and_on_the_page() {
 #[test]
 fn what_a_verdict_rests_on_is_in_the_document() {
     let asked = |repeats: u32| {
-        let document = report::json::json(&given::view(&results::fixture::with(repeats, 7_600.0)));
+        let document = report::json::json(&given::view(&fixture::with(repeats, 7_600.0)));
         let all = document["comparisons"].as_array().unwrap().clone();
         all.into_iter().find(|c| c["metric"] == "iops").unwrap()
     };
@@ -213,7 +213,7 @@ fn what_a_verdict_rests_on_is_in_the_document() {
 
 #[test]
 fn the_csv_holds_the_same_figures_as_the_json() {
-    let view = given::view(&results::fixture::result());
+    let view = given::view(&fixture::result());
     let (csv, json) = (report::csv::csv(&view), report::json::json(&view));
     let mut lines = csv.lines();
     let head: Vec<_> = lines.next().unwrap().split(',').collect();
@@ -235,7 +235,7 @@ fn the_csv_holds_the_same_figures_as_the_json() {
 
 #[test]
 fn a_single_repeat_has_no_interval_and_its_verdict_is_unclear() {
-    let document = report::json::json(&given::view(&results::fixture::with(1, 7_600.0)));
+    let document = report::json::json(&given::view(&fixture::with(1, 7_600.0)));
     let iops = &document["variants"][0]["operations"]["randwrite"]["iops"];
     assert!(iops["median"].is_f64() && iops["low"].is_null() && iops["high"].is_null());
     assert_eq!(document["comparisons"][0]["verdict"], "unclear");
@@ -243,7 +243,7 @@ fn a_single_repeat_has_no_interval_and_its_verdict_is_unclear() {
 
 #[test]
 fn what_a_command_prints_stands_wherever_figures_stand() {
-    let view = given::view(&results::fixture::with_picked_figures(5));
+    let view = given::view(&fixture::with_picked_figures(5));
     let json = report::json::json(&view);
     let command = &json["variants"][1]["stages"]["random-write"]["command"];
     assert_eq!(command["files"]["median"], 2006.0);

@@ -48,7 +48,7 @@ mod given {
 
     /// A result whose load has two operations and was verified, so that every key there is stands in its JSON.
     pub fn two_operations() -> ResultSet {
-        let mut set = results::fixture::result();
+        let mut set = fixture::result();
         for record in set.cells.iter_mut().filter_map(|cell| cell.record.as_mut()) {
             for load in record.stages.iter_mut().filter_map(|stage| stage.load.as_mut()) {
                 if let Some(write) = load.operations.get("randwrite").cloned() {
@@ -125,7 +125,7 @@ mod given {
 
     /// The made-up result with so many variants: the second again, under other names.
     pub fn variants(count: usize) -> ResultSet {
-        let mut set = results::fixture::with(3, 7_600.0);
+        let mut set = fixture::with(3, 7_600.0);
         let vdo: Vec<_> = set.cells_of("vdo").cloned().collect();
         for number in 2..count {
             let name = format!("vdo {number}");
@@ -171,7 +171,7 @@ mod given {
     pub fn hostile() -> ResultSet {
         const EVIL: &str =
             "</script><script>alert(1)</script>\"'><img src=x onerror=alert(1)>\u{1b}[31m";
-        let mut set = results::fixture::result();
+        let mut set = fixture::result();
         let evil = |text: &mut String| *text = format!("{EVIL}{text}");
         let plan = &mut set.manifest.plan;
         evil(&mut plan.experiment);

@@ -8,7 +8,7 @@ use crate::given;
 
 #[test]
 fn the_parts_come_in_the_order_a_reader_needs_them() {
-    let mut set = results::fixture::result();
+    let mut set = fixture::result();
     set.manifest.accelerator = Accelerator::Tcg;
     set.manifest.lab = Some(serde_json::json!({"qemu_version": "QEMU emulator version 7"}));
     let page = given::page(&set);
@@ -46,7 +46,7 @@ fn the_parts_come_in_the_order_a_reader_needs_them() {
 
 #[test]
 fn the_page_asks_no_other_machine_for_anything_and_is_small() {
-    let page = given::page(&results::fixture::result());
+    let page = given::page(&fixture::result());
     // What the packed library holds is not markup.
     let (before, library) = page.split_once("<script id=\"plotly\"").unwrap();
     let after = library.split_once("</script>").unwrap().1;
@@ -63,7 +63,7 @@ fn the_page_asks_no_other_machine_for_anything_and_is_small() {
 #[test]
 fn content_of_one_run_says_how_far_its_sample_may_be_off() {
     let of = |repeats| {
-        let page = given::page(&results::fixture::with(repeats, 8000.0));
+        let page = given::page(&fixture::with(repeats, 8000.0));
         let content = page.split_once("Content: asked and achieved").unwrap().1;
         content.split_once("</table>").unwrap().0.to_owned()
     };
@@ -75,7 +75,7 @@ fn content_of_one_run_says_how_far_its_sample_may_be_off() {
 
 #[test]
 fn the_packers_interval_is_that_of_sixteen_parts() {
-    let mut set = results::fixture::with(1, 8000.0);
+    let mut set = fixture::with(1, 8000.0);
     for record in set.cells.iter_mut().filter_map(|cell| cell.record.as_mut()) {
         for load in record.stages.iter_mut().filter_map(|stage| stage.load.as_mut()) {
             let Some(achieved) = load.achieved.as_mut() else { continue };
@@ -95,7 +95,7 @@ fn the_packers_interval_is_that_of_sixteen_parts() {
 #[test]
 fn a_spread_of_a_few_runs_is_called_a_range_and_not_an_interval_of_95_percent() {
     let markup = |repeats| {
-        let page = given::page(&results::fixture::with(repeats, 7_600.0));
+        let page = given::page(&fixture::with(repeats, 7_600.0));
         page.split_once("<dl class=\"terms\">").unwrap().0.to_owned()
     };
     let (three, five) = (markup(3), markup(5));
@@ -113,7 +113,7 @@ fn a_spread_of_a_few_runs_is_called_a_range_and_not_an_interval_of_95_percent() 
 
 #[test]
 fn the_adjusted_p_stands_beside_the_verdict_and_what_is_the_same_says_within_what() {
-    let mut set = results::fixture::result();
+    let mut set = fixture::result();
     let page = given::page(&set);
     let figures = page.split_once("-figures\">").unwrap().1;
     let row = figures.split_once("<tr class=\"asked\">").unwrap().1.split_once("</tr>").unwrap().0;
@@ -140,7 +140,7 @@ fn hostile_names_are_text_and_nothing_else() {
 
 #[test]
 fn every_chart_has_a_table_a_sketch_and_a_line_that_says_how_to_read_it() {
-    let page = given::page(&results::fixture::result());
+    let page = given::page(&fixture::result());
     let figures: Vec<_> = page.split("<figure class=\"chart\">").skip(1).collect();
     assert_eq!(figures.len(), given::charts(&page).len());
     for figure in figures {
@@ -153,7 +153,7 @@ fn every_chart_has_a_table_a_sketch_and_a_line_that_says_how_to_read_it() {
 
 #[test]
 fn a_result_that_was_cut_off_says_so_and_shows_what_there_is() {
-    let mut set = results::fixture::result();
+    let mut set = fixture::result();
     set.incomplete = Some("the run was killed".to_owned());
     for cell in set.cells.iter_mut().skip(4) {
         cell.record = None;
@@ -168,7 +168,7 @@ fn a_result_that_was_cut_off_says_so_and_shows_what_there_is() {
 
 #[test]
 fn a_result_without_any_cell_is_a_page_too() {
-    let mut set = results::fixture::result();
+    let mut set = fixture::result();
     for cell in &mut set.cells {
         cell.record = None;
         cell.entry.state = CellState::Pending;
@@ -184,7 +184,7 @@ fn a_result_without_any_cell_is_a_page_too() {
 
 #[test]
 fn what_is_missing_is_a_dash_and_never_0() {
-    let view = given::view(&results::fixture::result());
+    let view = given::view(&fixture::result());
     let saved = view.figures.iter().find(|row| row.metric == "saving_percent").unwrap();
     assert!(saved.values[0].is_none() && saved.values[1].is_some());
     let page = report::html::page(&[view]);
@@ -197,7 +197,7 @@ fn what_is_missing_is_a_dash_and_never_0() {
 
 #[test]
 fn what_one_side_lacks_makes_no_columns_of_dashes() {
-    let page = given::page(&results::fixture::result());
+    let page = given::page(&fixture::result());
     let figures = page.split_once("<h2 id=\"r0-figures\">").unwrap().1;
     let figures = figures.split_once("Throughput of the intervals").unwrap().0;
     assert!(!figures.contains('–'), "{figures}");
@@ -209,7 +209,7 @@ fn what_one_side_lacks_makes_no_columns_of_dashes() {
 
 #[test]
 fn a_variant_of_which_no_content_is_known_has_no_rows_of_dashes() {
-    let mut set = results::fixture::result();
+    let mut set = fixture::result();
     for cell in set.cells.iter_mut().filter(|cell| cell.entry.variant == "vdo") {
         cell.record = None;
         cell.entry.state = CellState::Running;
@@ -223,7 +223,7 @@ fn a_variant_of_which_no_content_is_known_has_no_rows_of_dashes() {
 #[test]
 fn raw_words_of_qemu_stand_behind_why() {
     let raw = "QEMU: qemu-system-x86_64: kvm.c:3183: Assertion `ret == cpu->nmsrs' failed.";
-    let mut set = results::fixture::result();
+    let mut set = fixture::result();
     set.manifest.accelerator = Accelerator::Tcg;
     let reason = format!("/dev/kvm opens, but a probe boot failed: the guest crashed: {raw}");
     set.manifest.accelerator_reason = Some(reason);
@@ -252,7 +252,7 @@ fn raw_words_of_qemu_stand_behind_why() {
 
 #[test]
 fn the_areas_of_a_stack_share_their_moments_and_have_no_holes() {
-    let mut set = results::fixture::with(1, 7_600.0);
+    let mut set = fixture::with(1, 7_600.0);
     let vdo = set.cells.iter_mut().find(|cell| cell.entry.variant == "vdo").unwrap();
     let mut place = 0;
     for row in &mut vdo.rows {
@@ -281,7 +281,7 @@ fn the_areas_of_a_stack_share_their_moments_and_have_no_holes() {
 
 #[test]
 fn several_results_share_a_page_without_sharing_an_id() {
-    let set = results::fixture::result();
+    let set = fixture::result();
     let page = report::html::page(&[given::view(&set), given::view(&set)]);
     let ids: Vec<_> = page.split(" id=\"").skip(1).filter_map(|t| t.split('"').next()).collect();
     assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len());
@@ -291,7 +291,7 @@ fn several_results_share_a_page_without_sharing_an_id() {
 
 #[test]
 fn several_results_begin_with_a_table_of_what_each_found() {
-    let (found, mut none) = (results::fixture::result(), results::fixture::result());
+    let (found, mut none) = (fixture::result(), fixture::result());
     for cell in &mut none.cells {
         (cell.record, cell.entry.state) = (None, CellState::Pending);
         cell.rows.clear();
@@ -307,7 +307,7 @@ fn several_results_begin_with_a_table_of_what_each_found() {
 
 #[test]
 fn what_no_run_decides_is_said_once() {
-    let page = given::page(&results::fixture::with(1, 7_600.0));
+    let page = given::page(&fixture::with(1, 7_600.0));
     let headline =
         page.split_once("<h1 id=\"r0-verdict\">").unwrap().1.split_once("</h1>").unwrap().0;
     assert!(headline.ends_with("Verdict: unclear."), "{headline}");
@@ -316,7 +316,7 @@ fn what_no_run_decides_is_said_once() {
 
 #[test]
 fn the_pictures_that_an_experiment_asks_for_come_first_and_once() {
-    let mut set = results::fixture::result();
+    let mut set = fixture::result();
     set.manifest.plan.pictures = given::pictures();
     let view = given::view(&set);
     assert_eq!(view.answers.len(), 9, "{:?}", view.answers);
@@ -342,7 +342,7 @@ fn the_pictures_that_an_experiment_asks_for_come_first_and_once() {
 
 #[test]
 fn a_picture_that_this_version_cannot_draw_leaves_the_usual_one() {
-    let mut set = results::fixture::result();
+    let mut set = fixture::result();
     let usual = given::view(&set).answers;
     set.manifest.plan.pictures = vec![given::picture(results::model::Show::Unknown)];
     assert_eq!(given::view(&set).answers, usual);

@@ -227,7 +227,7 @@ impl Given {
 
 /// The made-up result with what it lacks: reads of the disk, and the processors' time.
 fn with_reads_and_processors() -> ResultSet {
-    let mut set = results::fixture::result();
+    let mut set = fixture::result();
     for cell in &mut set.cells {
         let mut rows = Vec::new();
         for row in cell.rows.drain(..) {
@@ -260,7 +260,7 @@ fn one_figure_of_each_chart_equals_what_rows_log_says() {
     let mut sink = DirSink::create(&dir).unwrap();
     let mut whole = with_reads_and_processors();
     whole.manifest.plan.pictures = given::pictures();
-    results::fixture::write(&whole, &mut sink).unwrap();
+    fixture::write(&whole, &mut sink).unwrap();
     let set = results::open(&dir).unwrap();
     let given = Given::read(&dir, &set);
     let page = given::page(&set);

@@ -1,7 +1,6 @@
 //! What is said of a result: on the page what differs, on the terminal also how surely.
 
 use results::ResultSet;
-use results::fixture;
 use results::model::{Accelerator, CellState, SweepFacts};
 
 use crate::given;

@@ -7,7 +7,7 @@ use crate::given;
 
 /// A result that expects these of its vdo variant's IOPS.
 fn expecting(repeats: u32, expected: &[(Bound, Option<&str>)]) -> report::view::View {
-    let mut set = results::fixture::with(repeats, 6_000.0);
+    let mut set = fixture::with(repeats, 6_000.0);
     let figure = |metric: &str, variant: &str| FigureName {
         metric: metric.into(),
         stage: None,

@@ -6,7 +6,7 @@ use crate::given;
 
 #[test]
 fn the_summary_says_verdict_figures_and_findings_within_the_width() {
-    let view = given::view(&results::fixture::result());
+    let view = given::view(&fixture::result());
     for (width, part) in [
         (120, "[0.371, 0.395]"),
         (130, "worse, adjusted p < 0.0001"),
@@ -29,7 +29,7 @@ fn the_summary_says_verdict_figures_and_findings_within_the_width() {
 
 #[test]
 fn what_one_side_lacks_stands_apart() {
-    let text = text(&given::view(&results::fixture::result()), 100, false);
+    let text = text(&given::view(&fixture::result()), 100, false);
     let table = text.split_once("only vdo").unwrap();
     assert!(table.0.contains("IOPS") && !table.0.contains("space saved"), "{text}");
     assert!(table.1.contains("space saved") && !table.1.contains('–'), "{text}");
@@ -37,7 +37,7 @@ fn what_one_side_lacks_stands_apart() {
 
 #[test]
 fn colour_changes_nothing_but_colour() {
-    let view = given::view(&results::fixture::result());
+    let view = given::view(&fixture::result());
     let (plain, coloured) = (text(&view, 90, false), text(&view, 90, true));
     assert_ne!(plain, coloured);
     let mut bare = String::new();

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use results::checksums::{self, SUMS, Seal};
-use results::fixture;
 use results::sink::DirSink;
 
 /// A result with its seal.

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use results::fixture;
 use results::model::Row;
 use results::read::{ReadError, ResultSet, open};
 use results::seal;

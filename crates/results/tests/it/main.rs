@@ -12,3 +12,5 @@ mod old;
 mod reading;
 #[cfg(test)]
 mod sealing;
+#[cfg(test)]
+mod written;

@@ -2,8 +2,8 @@
 
 use std::process::Command;
 
+use results::frames;
 use results::model::Row;
-use results::{fixture, frames};
 
 #[test]
 fn the_reader_in_the_manual_gives_the_same_rows_of_a_damaged_log() {

@@ -2,7 +2,6 @@
 
 use std::fs;
 
-use results::fixture;
 use results::model::CellState;
 use results::read::{ReadError, open};
 use results::sink::DirSink;

@@ -5,7 +5,7 @@ use std::fs;
 
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use results::sink::{DirSink, Sink};
-use results::{fixture, histogram, model::Row, seal};
+use results::{histogram, model::Row, seal};
 
 #[test]
 fn a_sealed_cell_holds_every_latency_under_its_operation() {

@@ -184,7 +184,7 @@ fn whatever_moment_a_run_is_killed_at_cleaning_takes_down_its_stack_and_nothing_
 
 #[test]
 fn a_result_without_a_whole_tag_is_refused() {
-    let mut result = results::fixture::result();
+    let mut result = fixture::result();
     for id in ["", "0", "0badcaf", "../../et"] {
         result.manifest.run_id = id.into();
         let machine = SimulatedMachine::new(Vec::new(), &Clock::simulated(None));

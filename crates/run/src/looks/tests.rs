@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use experiment::Repeat;
+use results::ResultSet;
 use results::model::{Accelerator, CellState, MachineFacts, StoppedFacts};
-use results::{ResultSet, fixture};
 use sys::interrupt::{Interrupt, Level};
 
 use super::*;
