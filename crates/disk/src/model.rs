@@ -1,4 +1,4 @@
-//! What all models are asked.
+//! The interface of all models of disks.
 
 use crate::flash::Flash;
 use crate::hdd::Hdd;

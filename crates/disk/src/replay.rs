@@ -1,4 +1,4 @@
-//! The arrivals of a trace, against another disk, in model time.
+//! Replays a trace: its arrivals against another disk, in model time.
 //!
 //! Requests come when they came: a slower disk lets them queue up, as it would where nobody waits for a reply. A submitter that
 //! waits would have asked later; so on a slower disk this is the latest that it can be, and on a faster one the load that was.

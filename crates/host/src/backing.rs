@@ -1,4 +1,4 @@
-//! What a device or file lies on: disks below partitions, files and devices below loop devices, members below LVM and
+//! The backing chain of a device or file, what it lies on: disks below partitions, files and devices below loop devices, members below LVM and
 //! RAID. Two of them share bytes where one lies on the other, or both on the same part of a third.
 
 use std::fs::File;

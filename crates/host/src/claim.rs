@@ -1,4 +1,4 @@
-//! Claims: a device or file is written only after it is certain that nobody needs what is on it.
+//! The claim of a device or file: a check that nobody needs what is on it, and a lock, before anything is written.
 
 use std::fs::{File, OpenOptions};
 use std::io;

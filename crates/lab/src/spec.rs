@@ -182,18 +182,4 @@ impl VmSpec {
         self.disks.push(Disk::plain(role, size));
         self
     }
-
-    /// Adds an empty disk that behaves as `model` says.
-    #[must_use]
-    pub fn with_modelled(mut self, role: &str, size: Bytes, model: ModelledDisk) -> Self {
-        self.disks.push(Disk { model: Some(model), ..Disk::plain(role, size) });
-        self
-    }
-
-    /// Adds a disk that holds the first `size` bytes of `image`, which the guest can read and nobody changes.
-    #[must_use]
-    pub fn with_image(mut self, role: &str, size: Bytes, image: PathBuf) -> Self {
-        self.disks.push(Disk { image: Some(image), ..Disk::plain(role, size) });
-        self
-    }
 }

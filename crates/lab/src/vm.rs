@@ -138,7 +138,7 @@ impl Vm {
         self.state.facts()
     }
 
-    /// The guest's kernel log, as it last sent it: at its end, or when it was asked for.
+    /// The guest's kernel log, which it sends at its end.
     pub fn kernel_log(&self) -> Option<String> {
         self.state.kernel_log()
     }

@@ -30,13 +30,6 @@ pub struct Injection {
     pub fault: InjectedFault,
 }
 
-impl InjectedFault {
-    /// Whether only a guest may suffer it.
-    pub fn needs_lab(self) -> bool {
-        matches!(self, Self::Crash | Self::Hang)
-    }
-}
-
 /// `fail@CELL:STEP`, `interrupt@...`, `crash@...`, `hang@...` or `spoil@...`.
 impl std::str::FromStr for Injection {
     type Err = String;

@@ -1,4 +1,5 @@
-//! When I/Os of an open loop are meant to start.
+//! The arrival rate of an open loop: when I/Os are meant to start, whether or not those before have ended. Latencies count from
+//! then, which leaves no coordinated omission.
 
 use units::{Seed, SplitMix64};
 
@@ -11,7 +12,7 @@ use crate::{Arrival, LoadSpec, Rate};
 pub struct Arrivals {
     kind: Kind,
     cost: Cost,
-    exact_time: ExactTime,
+    next: ExactTime,
 }
 
 #[derive(Debug, Clone)]
@@ -29,13 +30,13 @@ impl Arrivals {
     /// Those of job `job` of `jobs` (counted from 0) at `rate` over all jobs.
     pub fn new(rate: Rate, arrival: Arrival, seed: Seed, job: u32, jobs: u32) -> Self {
         let cost = Cost::new(rate, jobs);
-        let mut exact_time = ExactTime::new(cost.denominator);
+        let mut next = ExactTime::new(cost.denominator);
         let kind = match arrival {
             Arrival::Fixed => {
                 // The turn of the job: so many I/Os of the whole load later, or of 4 KiB where bytes set the pace.
                 let turn = cost.parts(4096) / u128::from(jobs.max(1)) * u128::from(job);
                 let (whole, rest) = cost.split(turn);
-                exact_time.go_on(whole, rest);
+                next.go_on(whole, rest);
                 Kind::Fixed
             }
             Arrival::Poisson => {
@@ -45,7 +46,7 @@ impl Arrivals {
                 Kind::Poisson { rng, rest: 0.0, mean_ns: [per(0), byte] }
             }
         };
-        let mut arrivals = Self { kind, cost, exact_time };
+        let mut arrivals = Self { kind, cost, next };
         if arrival == Arrival::Poisson {
             arrivals.go_on(4096);
         }
@@ -55,28 +56,28 @@ impl Arrivals {
     /// When the next I/O is meant to start, nanoseconds since the start of the load.
     #[inline]
     pub fn next_ns(&self) -> u64 {
-        self.exact_time.ns
+        self.next.ns
     }
 
     /// Takes the next arrival, an I/O of `length` bytes; gives when it was meant to start, nanoseconds since the start of
     /// the load.
     #[inline]
     pub fn take(&mut self, length: u32) -> u64 {
-        let now = self.exact_time.ns;
+        let now = self.next.ns;
         self.go_on(length);
         now
     }
 
     fn go_on(&mut self, length: u32) {
         match &mut self.kind {
-            Kind::Fixed => self.exact_time.pay(&self.cost, length),
+            Kind::Fixed => self.next.pay(&self.cost, length),
             Kind::Poisson { rng, rest, mean_ns: [io, byte] } => {
                 let mean = *io + *byte * f64::from(length);
                 // 1 - u is above 0. The fraction is kept, so that the mean is not rounded.
                 let gap = *rest - mean * (1.0 - rng.unit()).ln();
                 let whole = gap as u64;
                 *rest = gap - whole as f64;
-                self.exact_time.set(self.exact_time.ns.saturating_add(whole));
+                self.next.set(self.next.ns.saturating_add(whole));
             }
         }
     }

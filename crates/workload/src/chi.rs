@@ -1,4 +1,4 @@
-//! For tests: whether what was drawn follows its law.
+//! For tests: the chi-squared test of draws against their distribution.
 
 /// Chi-square of `counts` against `chances` (which need not sum to 1); cells with fewer than 10 expected are joined with
 /// the next. Fails above the 99.999th percentile (Wilson and Hilferty's approximation).

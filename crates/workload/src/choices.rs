@@ -17,7 +17,7 @@ choice! {
 }
 
 choice! {
-    /// Where the blocks are that a skewed pattern visits often.
+    /// Where the hot spots are: the blocks that a skewed pattern visits often.
     Hot is a "placement of hot blocks", Contiguous unless said:
     /// All over the range, by a permutation.
     Scattered = "scattered",

@@ -1,4 +1,4 @@
-//! Places that are drawn by a law, each without regard to those before.
+//! Random places: each is drawn from a distribution, independent of those before.
 
 use units::SplitMix64;
 

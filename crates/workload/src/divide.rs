@@ -1,4 +1,4 @@
-//! Division by numbers that are powers of two as a rule.
+//! Division that is quick by powers of two, which the divisors usually are.
 
 /// Quotient and rest of `n` by `by`. A division of 64 bits takes up to 18 cycles, and who asks where a block lies needs several, one
 /// after the other; sizes of blocks are powers of two, which a shift does.

@@ -1,4 +1,4 @@
-//! Time in whole nanoseconds that never drifts: the fractions that are cut off are kept.
+//! Time in whole nanoseconds that does not drift when it is added up: the fraction that is cut off each time is kept.
 
 use crate::Rate;
 

@@ -1,15 +1,16 @@
-//! Caps and pauses of a closed loop: when a job may start its next I/O.
+//! Caps and pauses of a closed loop: when a job may start its next I/O. A cap is a token bucket that is kept as the time at which it
+//! has a token again.
 
 use units::Nanos;
 
 use crate::exact_time::{Cost, ExactTime};
 use crate::{Limit, LoadSpec, Rate, Think};
 
-/// What a job may make up for when it was slower than its cap for a while, nanoseconds.
+/// What a bucket holds: what a job may make up for when it was slower than its cap for a while, nanoseconds.
 const CATCH_UP_NS: u64 = 10_000_000;
 
-/// The cap of one job, of I/Os, of bytes, or of both: each I/O may start when those before it have been paid for. Each job
-/// has its part of the cap. What a job did not use is lost but for 10 ms, so that no burst follows a stall.
+/// The cap of one job, of I/Os, of bytes, or of both: a token bucket for each. An I/O may start when those before it have been paid
+/// for. Each job has its part of the cap. A bucket holds 10 ms of its rate, so that no burst follows a stall.
 #[derive(Debug, Clone)]
 pub struct Limiter {
     caps: Vec<(Cost, ExactTime)>,
@@ -29,18 +30,18 @@ impl Limiter {
     /// When the next I/O may start, nanoseconds since the start of the load.
     #[inline]
     pub fn ready_ns(&self) -> u64 {
-        self.caps.iter().map(|(_, exact_time)| exact_time.ns).max().unwrap_or(0)
+        self.caps.iter().map(|(_, next)| next.ns).max().unwrap_or(0)
     }
 
     /// Pays for an I/O of `length` bytes that starts at `now_ns`, nanoseconds since the start of the load.
     #[inline]
     pub fn take(&mut self, now_ns: u64, length: u32) {
-        for (cost, exact_time) in &mut self.caps {
+        for (cost, next) in &mut self.caps {
             let earliest = now_ns.saturating_sub(CATCH_UP_NS);
-            if exact_time.ns < earliest {
-                exact_time.set(earliest);
+            if next.ns < earliest {
+                next.set(earliest);
             }
-            exact_time.pay(cost, length);
+            next.pay(cost, length);
         }
     }
 }

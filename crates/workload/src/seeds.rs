@@ -1,4 +1,4 @@
-//! Seeds by number, for what has to be found again without a walk: passes, decks, batches.
+//! Seeds by number, so that pass, deck or batch n is made without making those before it.
 
 use units::Seed;
 

@@ -34,7 +34,7 @@ pub struct LoadSpec {
     pub share: Share,
     /// Workers.
     pub jobs: u32,
-    /// I/Os in flight per worker, or 4 KiB units.
+    /// The queue depth: I/Os in flight per worker, or 4 KiB units.
     pub depth: u32,
     /// What depth counts.
     pub depth_unit: DepthUnit,

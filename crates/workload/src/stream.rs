@@ -1,4 +1,4 @@
-//! What one job does next.
+//! The stream of one job's I/Os.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;

@@ -158,7 +158,7 @@ fn is_defined(path: &str) -> bool {
 
 #[test]
 fn each_term_of_the_glossary_names_what_there_is() {
-    let section = section("Terms of the engine");
+    let section = section("Terms of the field");
     let rows: Vec<_> = section.lines().filter(|line| line.contains("::")).collect();
     assert!(rows.len() > 20, "the glossary was not found");
     for row in rows {

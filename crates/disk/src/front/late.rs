@@ -1,4 +1,4 @@
-//! How late replies are sent, and where every request goes: to a thread that writes the trace.
+//! How late replies are sent, counted; and the trace of all requests, which a thread of its own writes.
 
 use std::fs::File;
 use std::io::BufWriter;

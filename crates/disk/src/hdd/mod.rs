@@ -1,4 +1,4 @@
-//! A disk of turning platters: one arm, a queue that it serves in the order that suits it, read-ahead, a volatile write cache.
+//! A hard disk of turning platters, with its seek time and rotational latency: one arm, a queue that it serves in the order that suits it, read-ahead, a volatile write cache.
 
 mod ahead;
 mod geometry;

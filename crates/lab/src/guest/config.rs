@@ -12,7 +12,7 @@ pub(crate) const MISSION: &str = "lab/mission";
 /// Set in the environment of the session by process 1: nanoseconds of the monotonic clock when process 1 began.
 pub(super) const BEGAN: &str = "FATHOM_GUEST_BEGAN";
 
-/// What the host tells the guest's own part of the lab.
+/// The configuration of a guest: what the host tells process 1 and the session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct GuestConfig {
     /// What the machine is for.

@@ -120,7 +120,7 @@ pub(super) fn run<E: Display>(
     let sender = Sender { port: Arc::new(Mutex::new(port)) };
     sender.send(FrameKind::Up, &up()).map_err(|error| error.to_string())?;
     let interrupts = Arc::new(Interrupts::default());
-    let inbox = listen(reading, sender.clone(), Arc::clone(&interrupts))?;
+    let inbox = listen(reading, Arc::clone(&interrupts))?;
     let mut session = GuestSession {
         sender: sender.clone(),
         inbox,
@@ -189,7 +189,6 @@ fn wait_for_host(port: &mut File) -> std::result::Result<(), String> {
 /// Reads the link in a thread of its own until the host is gone, which takes the machine's power away.
 fn listen(
     mut port: File,
-    sender: Sender,
     interrupts: Arc<Interrupts>,
 ) -> std::result::Result<Receiver<Vec<u8>>, String> {
     let (give, take) = channel();
@@ -211,9 +210,6 @@ fn listen(
                         }
                     }
                     FrameKind::Finish => give = None,
-                    FrameKind::AskKernelLog => {
-                        let _ = sender.send(FrameKind::KernelLog, kernel_log::read().as_bytes());
-                    }
                     _ => {}
                 },
                 Ok(None) | Err(_) => {

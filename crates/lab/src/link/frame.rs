@@ -33,8 +33,6 @@ pub enum FrameKind {
     Interrupt = 17,
     /// Host to guest: nothing more will be sent; finish.
     Finish = 18,
-    /// Host to guest: send the kernel log.
-    AskKernelLog = 19,
 }
 
 impl FrameKind {
@@ -49,7 +47,6 @@ impl FrameKind {
             Self::Hello,
             Self::Interrupt,
             Self::Finish,
-            Self::AskKernelLog,
         ]
         .into_iter()
         .find(|kind| *kind as u8 == byte)

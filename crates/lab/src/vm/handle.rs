@@ -36,11 +36,6 @@ impl Handle {
         self.frame(FrameKind::Finish, &[])
     }
 
-    /// Asks for the kernel log, which [`crate::Vm::kernel_log`] gives once it has come.
-    pub fn ask_kernel_log(&self) -> Result<()> {
-        self.frame(FrameKind::AskKernelLog, &[])
-    }
-
     /// Kills the machine.
     pub fn kill(&self) {
         self.killed.store(true, Ordering::Release);

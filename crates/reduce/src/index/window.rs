@@ -1,4 +1,4 @@
-//! The window: which chapter is open, and whether a record of an older one is still found.
+//! The dedupe window: which chapter is open, and whether a record of an older one is still found.
 
 use super::Geometry;
 
