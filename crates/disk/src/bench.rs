@@ -10,7 +10,7 @@ use crate::request::{Event, Op, Request};
 use crate::trace::Record;
 use crate::{Disk, Profile};
 
-/// A load.
+/// A closed loop of requests: what it asks, how many at a time.
 #[derive(Debug, Clone)]
 pub struct Load {
     /// Operations, where they go, and their shares.
@@ -47,7 +47,7 @@ impl Load {
     }
 }
 
-/// What a load reached.
+/// The throughput and latencies that a load reached.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Reached {
     /// Requests a second.

@@ -23,7 +23,7 @@ pub struct Reply {
 /// When an event happens, whether it is a reply (at the same time, bytes become safe first), and when it was decided.
 type Due = Reverse<(u64, bool, u64)>;
 
-/// A disk that holds bytes.
+/// A modelled disk with its contents.
 #[derive(Debug)]
 pub struct Drive {
     disk: Disk,

@@ -158,7 +158,7 @@ impl Fault {
     }
 }
 
-/// The faults of a disk at work.
+/// The faults of a disk while it serves requests.
 #[derive(Debug, Clone)]
 pub(crate) struct Faults {
     list: Vec<Fault>,

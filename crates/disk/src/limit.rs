@@ -108,7 +108,7 @@ impl fmt::Display for Limit {
     }
 }
 
-/// A limit at work.
+/// The token buckets of a limit, filled as time goes by.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Buckets {
     all: Vec<Bucket>,

@@ -31,7 +31,7 @@ impl Op {
     }
 }
 
-/// A request.
+/// A request to a disk: when it came, what it asks, where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
     /// Chosen by who asks; the reply carries it.
@@ -65,7 +65,7 @@ pub enum Failure {
     Full,
 }
 
-/// What a model did.
+/// What a model has decided: when a request ends, or when data reaches the medium.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// A request ends.

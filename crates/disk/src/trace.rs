@@ -26,7 +26,7 @@ const LONGEST_HEADER: u32 = 1 << 20;
 /// The number of records that stands for the end.
 const CLOSING: u32 = u32::MAX;
 
-/// What a trace is of.
+/// The head of a trace: which disk it is of, and how that was set up.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Header {
     /// The disk's role.
@@ -43,7 +43,7 @@ pub struct Header {
     pub attributes: Attributes,
 }
 
-/// One request.
+/// One request in a trace, with its times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Record {
     /// When it came, nanoseconds since the disk was switched on.

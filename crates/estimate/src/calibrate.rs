@@ -35,7 +35,7 @@ struct Stratum {
     steps: [f64; 3],
 }
 
-/// The stretches.
+/// Compares the packer with all sizes known and with a sample of them, in some stretches of the data.
 #[derive(Debug, Default)]
 pub struct Calibration {
     strata: [Stratum; STRATA],

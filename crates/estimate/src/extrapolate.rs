@@ -23,7 +23,7 @@ const BAR: usize = 128;
 /// Missed duplicates that are worth a larger index, share of all blocks.
 const WORTH: f64 = 0.005;
 
-/// What a scan hands over.
+/// What a scan counted, for the answer to be made of.
 pub struct Parts {
     pub whole: Whole,
     pub names: Vec<String>,
@@ -88,7 +88,7 @@ impl Scale {
     }
 }
 
-/// What an estimate gives.
+/// The result of an estimate: its answer, and the profile of the data.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Estimate {
     /// The answer.

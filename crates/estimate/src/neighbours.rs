@@ -18,7 +18,7 @@ const HELD: usize = 512;
 /// Blocks that pass before a pair is counted whose count is fetched: the counts (130 KiB) do not stay in the cache.
 const SOON: usize = 8;
 
-/// Pairs, and near blocks.
+/// Counts how the LZ4 sizes of blocks that follow each other go together.
 #[derive(Debug)]
 pub struct Neighbours {
     held: VecDeque<Held>,

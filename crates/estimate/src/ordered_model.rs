@@ -24,7 +24,7 @@ pub struct DirectoryCounts {
     pub sized: (f64, f64),
 }
 
-/// What all came to.
+/// The counts of a whole scan.
 pub struct Whole {
     /// Counts.
     pub figures: Figures,
@@ -40,7 +40,7 @@ pub struct Whole {
     pub held: Vec<DirectoryCounts>,
 }
 
-/// The one place where order matters.
+/// Puts the blocks of finished jobs through the model in the order in which they were read: what VDO does depends on it.
 pub struct OrderedModel {
     model: Model,
     calibration: Calibration,

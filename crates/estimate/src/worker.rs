@@ -86,7 +86,7 @@ pub struct Run {
     pub data: u32,
 }
 
-/// What became of a job.
+/// What a worker found in one job.
 #[derive(Debug, Default)]
 pub struct Done {
     /// The job's number.
@@ -108,7 +108,7 @@ struct Blanks {
     bytes: u64,
 }
 
-/// One core's tools.
+/// What one thread reads, fingerprints and compresses with.
 pub struct Worker<'a> {
     exact: bool,
     remembered: &'a Remembered,

@@ -15,7 +15,7 @@ use crate::plan::ModelPlan;
 use crate::plan::{Needs, PlacedLayer, Target};
 use crate::stacks::{On, VariantStack, WrittenLayer};
 
-/// A stack raised on paper.
+/// A stack as it would be raised: all steps, probes and offers, nothing executed.
 #[derive(Clone)]
 pub(crate) struct Built {
     pub layers: Vec<PlacedLayer>,

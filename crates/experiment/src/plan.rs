@@ -361,7 +361,7 @@ pub enum Otherwise {
     Warn,
 }
 
-/// What is reached, and how.
+/// The load of a fill, and the metric that ends it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FillPlan {
     /// Name of the layer that is read.

@@ -31,7 +31,7 @@ pub(crate) struct Variant<'t> {
     pub trees: Vec<WrittenTree<'t>>,
 }
 
-/// What a setting is for.
+/// The part of a variant that a setting is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Thing {
     Device(usize),

@@ -10,7 +10,7 @@ use crate::{BLOCK, SECTOR};
 /// Error number of a device without room.
 const ENOSPC: i32 = 28;
 
-/// How a request is answered.
+/// How a request to the file is answered: done, or with a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Answer {
     /// Bytes moved, or an error number.

@@ -15,7 +15,7 @@ const KEPT: usize = 4 << 20;
 /// How often an end without a word, the deadline and the interrupt are looked at.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// How a command ended.
+/// What a command printed, and how it ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Output {
     /// Its exit code; `None` when a signal ended it.

@@ -18,7 +18,7 @@ const COMMAND: Nanos = Nanos(50_000_000);
 /// Virtual time that a discard or a flush takes.
 const TOUCH: Nanos = Nanos(5_000_000);
 
-/// A machine made of twins.
+/// A machine of simulated layers: it answers the commands that a real one would execute.
 pub struct SimulatedMachine {
     twins: Vec<Box<dyn Twin>>,
     clock: Clock,

@@ -9,7 +9,7 @@ use layers::probe::{NamedDevice, Source};
 use sys::dm::Dm;
 use sys::interrupt::Interrupt;
 
-/// Gives the texts of sources.
+/// Reads the sources of probes: a real machine, or a test.
 pub trait SourceReader: Send {
     /// The text of a source whose names are resolved.
     fn read(&mut self, source: &Source) -> io::Result<String>;

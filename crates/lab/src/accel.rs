@@ -31,7 +31,7 @@ pub struct Accelerator {
     pub reason: String,
 }
 
-/// What the caller wants.
+/// Which accelerator the caller asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AcceleratorChoice {
     /// KVM where it works, emulation otherwise.

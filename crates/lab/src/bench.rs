@@ -12,7 +12,7 @@ use crate::spec::VmSpec;
 use crate::vm::{Received, Vm};
 use crate::{Error, Result};
 
-/// One start.
+/// The times of one start of a guest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Start {
     /// From the look into the cache to the first step in the guest.

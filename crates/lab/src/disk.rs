@@ -17,7 +17,7 @@ use crate::{Error, Result};
 /// The longest serial number of a virtio disk.
 const LONGEST_ROLE: usize = 20;
 
-/// A disk that is ready for QEMU.
+/// A virtual disk as QEMU's arguments and the descriptors that it inherits.
 #[derive(Debug)]
 pub(crate) struct Drive {
     pub(crate) argument: DriveArgument,

@@ -26,7 +26,7 @@ const MOST_REQUESTS: u64 = 2 << 20;
 /// How long one that serves may take to end after its machine.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What a modelled disk was asked for.
+/// The trace of one modelled disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
     /// The disk's role.
@@ -35,7 +35,7 @@ pub struct Trace {
     pub bytes: Vec<u8>,
 }
 
-/// One disk's process.
+/// The process that serves one modelled disk.
 #[derive(Debug)]
 pub(crate) struct Server {
     name: String,

@@ -16,7 +16,7 @@ const PACKAGES: &str = "/lab/packages";
 /// Where the trees of directories are mounted.
 const TREES: &str = "/lab/trees";
 
-/// What is asked for.
+/// The packages and directories that commands of an experiment need.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SupplySpec {
     /// Debian packages whose programs are laid over the guest's root, with all that they depend on.

@@ -48,7 +48,7 @@ pub trait Layer: Send + Sync {
     }
 }
 
-/// An action of a layer, on paper.
+/// What an action of a layer takes, planned and not executed.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Acted {
     /// What is done, in order.
@@ -104,7 +104,7 @@ pub fn on_device(device: &str, bytes: u64) -> BTreeMap<String, Offer> {
     BTreeMap::from([("data".to_owned(), Offer::Block { device: device.to_owned(), bytes })])
 }
 
-/// Where a layer stands.
+/// Where a layer stands in a stack: its name, the run, and what is under it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place<'a> {
     /// The layer's name in the experiment.
@@ -131,7 +131,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// A layer raised on paper.
+/// What raising a layer takes, planned and not executed: steps, probes, and what it offers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Raised {
     /// Steps that raise it, in order, each with its undo.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use results::model::Fields;
 
-/// What a text says.
+/// The fields that a parser found in a text.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Parsed {
     /// Figures; `None` where the source said that there is none.

@@ -82,7 +82,7 @@ pub enum Does {
     Other,
 }
 
-/// How an operation goes over its range.
+/// The order in which an operation goes over its range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     /// One block after the other, perhaps with gaps.

@@ -7,7 +7,7 @@ use results::model::AskedContent;
 
 use crate::probe::Source;
 
-/// A layer's stand-in.
+/// A simulated layer: answers the commands and reads of a real one.
 pub trait Twin: Send {
     /// Answers a command with all placeholders resolved.
     fn command(&mut self, argv: &[String]) -> TwinAnswer;

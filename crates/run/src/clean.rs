@@ -26,7 +26,7 @@ const DEADLINE_S: u64 = 60;
 /// How often what is left is gone over: what stood on something else goes first.
 const ROUNDS: usize = 3;
 
-/// Where a run made what it made.
+/// Where the run that left something was executed: on a host, in a guest, or nowhere since it was simulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunPlace {
     /// On the host itself.
@@ -37,7 +37,7 @@ pub enum RunPlace {
     Nowhere,
 }
 
-/// What a run left.
+/// What a run left, and the steps that take it down.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Remains {
     /// What carries the run's tag and is there.

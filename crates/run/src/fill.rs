@@ -18,7 +18,7 @@ const SHORTEST: u64 = 100_000_000;
 /// A layer that has told no value after so many rounds never will.
 const SILENT: u32 = 3;
 
-/// What a fill works with.
+/// The stage of a fill, as its loop of rounds sees it: drives a round, reads the layer.
 pub(crate) trait FillStage {
     /// Nanoseconds since some moment.
     fn now(&self) -> u64;
@@ -167,7 +167,7 @@ pub(crate) fn proof(stage: &str, figures: &FillFigures, simulated: bool) -> Opti
     ))
 }
 
-/// The stage on its cell's stack.
+/// A fill on the stack of its cell; a test has another.
 pub(crate) struct OnStack<'a, 's> {
     pub scene: &'a Scene<'s>,
     pub plan: &'a CellPlan,

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What happens at the step.
+/// What a test lets happen at a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InjectedFault {

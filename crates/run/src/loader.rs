@@ -49,7 +49,7 @@ pub(crate) trait Loader {
     fn spoil_next(&mut self) {}
 }
 
-/// The engine on the real target.
+/// Drives loads on real targets, with the engine.
 #[derive(Default)]
 pub(crate) struct Real {
     /// How the loads of each stage are driven, by its name: chosen once, for all variants and repeats.

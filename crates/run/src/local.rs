@@ -18,7 +18,7 @@ use crate::scene::Scene;
 use crate::simulated::{self, Twin};
 use crate::{Event, Injection, Ledger, Paths, RunError, RunOutcome};
 
-/// What executes the plan.
+/// What executes the plan: this machine, or simulated layers.
 pub enum Machine {
     /// This machine.
     Real {

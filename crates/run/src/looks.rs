@@ -8,7 +8,7 @@ use units::Nanos;
 use crate::event::QuestionState;
 use crate::{Event, Ledger, RunError};
 
-/// Looks at a run between its cells.
+/// The looks of a sequential run: after how many repeats all that is asked is decided.
 pub(crate) struct Looks {
     planned: SequentialFacts,
     /// The repeat of each cell.

@@ -45,7 +45,7 @@ impl FromStr for Quiet {
 #[cfg(test)]
 mod tests;
 
-/// Waits before cells.
+/// Waits before a cell until the machine is quiet.
 pub(crate) struct Waiting {
     asked: Quiet,
     left: Duration,

@@ -24,7 +24,7 @@ pub trait Guest {
     fn answer(&mut self, bytes: &[u8]);
 }
 
-/// What a guest said.
+/// What the host has heard of a guest when its machine is gone.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Heard {
     /// A message of its half of the run.
@@ -87,7 +87,7 @@ impl Turn {
     }
 }
 
-/// Starts guests.
+/// Starts guests, one after the other.
 pub trait Guests {
     /// The guest.
     type Guest: Guest;

@@ -44,7 +44,7 @@ pub(crate) fn machine(
     Ok(SimulatedMachine::new(twins, clock))
 }
 
-/// The engine's twin, on one cell's device.
+/// The simulated engine of one cell: drives its device in virtual time.
 pub(crate) struct Twin {
     surface: Surface,
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// An experiment's file.
+/// An experiment's file, found by its name or path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
     /// What errors call it.

@@ -17,7 +17,7 @@ const APART_NS: u64 = 1_000;
 /// CPUs that are compared at most, spread over all of them.
 const CPUS: usize = 64;
 
-/// A counter that can be trusted.
+/// A time-stamp counter that can be trusted, with its rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Tsc {
     /// Ticks per second.

@@ -4,7 +4,7 @@ use units::{Bytes, Seed};
 
 use crate::{LoadSpec, Range, Share, Stream};
 
-/// What a load does in all.
+/// How many I/Os and bytes a load does in all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Amount {
     /// I/Os of the mix, of all jobs.

@@ -7,7 +7,7 @@ use crate::normal::Ziggurat;
 use crate::zipf::Zipf;
 use crate::{BATCH, Pattern};
 
-/// How places from 0 on are drawn.
+/// A distribution of places from 0 on.
 #[derive(Debug, Clone)]
 pub(crate) enum Distribution {
     /// Each as likely.

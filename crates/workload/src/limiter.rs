@@ -46,7 +46,7 @@ impl Limiter {
     }
 }
 
-/// The pauses of one job.
+/// The think times of one job.
 #[derive(Debug, Clone)]
 pub struct Pauses {
     think: Think,

@@ -8,7 +8,7 @@ use crate::pieces::Pieces;
 use crate::sizes::Sizes;
 use crate::{BATCH, Io, LoadSpec, OpName, Range, Share, divided};
 
-/// Where one I/O goes.
+/// Offset and length of one I/O.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Spot {
     pub offset: u64,

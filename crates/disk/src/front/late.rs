@@ -14,7 +14,7 @@ const BATCH: usize = 1024;
 /// Buckets of each power of two.
 const PARTS: u64 = 16;
 
-/// What is written down of the replies.
+/// Counts how late replies were, and hands records to the writer of the trace.
 #[derive(Debug)]
 pub(super) struct Notes {
     late: Times,

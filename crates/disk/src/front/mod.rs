@@ -48,7 +48,7 @@ pub const QUEUE: usize = 256;
 /// The timer among the events of the thread: queues and the end come before.
 const TIMER: u16 = 2;
 
-/// A disk to serve.
+/// The description of a disk that is to be served.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Service {
     /// Its role, which is its serial number in the guest.

@@ -17,7 +17,7 @@ pub(super) type Chain = DescriptorChain<GuestMemoryLoadGuard<GuestMemoryMmap>>;
 /// Bytes that an answer to the question for the serial number has.
 const SERIAL: usize = 20;
 
-/// What the guest asks for.
+/// The request of the guest, read from its memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asked {
     /// Something of the disk.

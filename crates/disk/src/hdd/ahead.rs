@@ -35,7 +35,7 @@ impl Stream {
     }
 }
 
-/// The drive's memory of what was read.
+/// The drive's read cache: segments of what was read, and what the idle head reads on.
 #[derive(Debug, Clone)]
 pub(crate) struct ReadAhead {
     /// How far it reads ahead of the last request.

@@ -31,7 +31,7 @@ pub struct Profile {
     pub reaches: &'static [Reach],
 }
 
-/// A figure of others.
+/// A figure that a data sheet or a test of others gives.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Published {
     /// Of what.

@@ -18,7 +18,7 @@ use super::qcow2::Image;
 use super::quiet::{Quiet, is_memory, read_full};
 use super::tally::Tally;
 
-/// Something with bytes in it.
+/// Something that can be read at an offset.
 #[derive(Debug)]
 pub enum Source {
     /// A file.

@@ -29,7 +29,7 @@ pub struct Piece {
     pub directory: u32,
 }
 
-/// What one worker does in one go.
+/// A piece of a source that one worker reads at a time.
 #[derive(Debug, Default)]
 pub struct Job {
     /// Its number in the order of reading.

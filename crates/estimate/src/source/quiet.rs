@@ -17,7 +17,7 @@ const LARGE: u64 = 128 << 10;
 /// What statfs(2) calls tmpfs and ramfs.
 const MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58f6];
 
-/// A file that is read quietly.
+/// A file that is read without filling the page cache.
 #[derive(Debug)]
 pub struct Quiet {
     file: File,

@@ -18,7 +18,7 @@ pub struct Trouble {
     pub what: String,
 }
 
-/// What was met on the way.
+/// How many files, links, holes and troubles a scan met.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Sources {
     /// Files that were read; a file with several names counts once.

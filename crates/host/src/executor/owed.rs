@@ -2,7 +2,7 @@
 
 use layers::step::Action;
 
-/// What one begun step owes.
+/// The undo of one step that has begun.
 pub(super) struct Owed {
     pub(super) about: String,
     pub(super) actions: Vec<Action>,

@@ -22,7 +22,7 @@ const PROGRAM_DIRS: [&str; 4] = ["usr/sbin", "usr/bin", "sbin", "bin"];
 /// The file that names the modules to load, one path a line, in order.
 pub(crate) const MODULE_LIST: &str = "lab/modules";
 
-/// A root in the making.
+/// The guest's root while it is put together.
 #[derive(Debug)]
 pub(super) struct Root {
     unpacked: PathBuf,

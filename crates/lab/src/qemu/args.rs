@@ -34,7 +34,7 @@ pub(crate) struct Machine {
     pub(crate) console: String,
 }
 
-/// One disk's part.
+/// What QEMU's arguments say of one disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DriveArgument {
     /// Its serial number in the guest.

@@ -16,7 +16,7 @@ const WAITING: usize = 64;
 /// How long a session must last for the clocks to be compared.
 const COMPARABLE: Duration = Duration::from_secs(1);
 
-/// What the reading thread learns.
+/// What the thread that reads the link has learned of the guest.
 #[derive(Debug)]
 pub(super) struct State {
     began: Instant,
