@@ -5,7 +5,9 @@
 //!
 //! ```no_run
 //! use std::time::Duration;
-//! use lab::{Accelerator, Cache, FrameKind, GuestSession, Image, ImageSpec, Needs, Received, Vm, VmSpec, Wish};
+//! use lab::{
+//!     Accelerator, AcceleratorChoice, Cache, FrameKind, GuestSession, Image, ImageNeeds, ImageSpec, Received, Vm, VmSpec,
+//! };
 //! use units::Bytes;
 //!
 //! fn main() -> std::process::ExitCode {
@@ -21,10 +23,10 @@
 //!
 //! fn on_the_host() -> lab::Result<()> {
 //!     let cache = Cache::open()?;
-//!     let needs = Needs::new(&["lvm2", "vdo"], &["dm-vdo"], &["lvm", "dmsetup", "vdoformat"]);
+//!     let needs = ImageNeeds::new(&["lvm2", "vdo"], &["dm-vdo"], &["lvm", "dmsetup", "vdoformat"]);
 //!     let events = &mut |event| drop(event);
 //!     let image = Image::ready(&cache, &ImageSpec::new(needs), events)?;
-//!     let accelerator = Accelerator::choose(&cache, &image, Wish::Best, events)?;
+//!     let accelerator = Accelerator::choose(&cache, &image, AcceleratorChoice::Best, events)?;
 //!     let mut spec = VmSpec::new(&cache, image, accelerator).with_disk("data", Bytes(8 << 30));
 //!     spec.mission = b"the plan".to_vec();
 //!     spec.will_write = Bytes(2 << 30);

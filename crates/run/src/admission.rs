@@ -237,10 +237,10 @@ pub fn claim(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Asked, FULL, Source};
+    use crate::{Asked, ExperimentSource, FULL};
 
     fn plan(name: &str) -> Plan {
-        Asked::once().plan(&Source::find(name).unwrap(), FULL).unwrap()
+        Asked::once().plan(&ExperimentSource::find(name).unwrap(), FULL).unwrap()
     }
 
     fn offered(role: &str) -> Offered {

@@ -8,7 +8,7 @@ use experiment::{Choices, ExperimentError, Plan, Repeat, Scale, Trial};
 use results::sink::SinkError;
 use units::{Bytes, Seed};
 
-use crate::{Earlier, Source};
+use crate::{Earlier, ExperimentSource};
 
 /// The scale of the lab, unless another is asked for.
 pub const LAB: &str = "lab";
@@ -48,7 +48,11 @@ impl Asked {
     }
 
     /// The plan that is asked for; `usual` is its scale where none is asked for.
-    pub fn plan(self, source: &Source, usual: &'static str) -> Result<Plan, ExperimentError> {
+    pub fn plan(
+        self,
+        source: &ExperimentSource,
+        usual: &'static str,
+    ) -> Result<Plan, ExperimentError> {
         let trial = self.trial;
         let pair = trial.as_ref().map(|trial| vec![trial.of.clone(), trial.name.clone()]);
         let choices = Choices {
@@ -102,7 +106,7 @@ mod tests {
 
     #[test]
     fn two_runs_have_neither_seed_nor_tag_in_common_unless_they_are_asked_to() {
-        let source = Source::find("vdo-vs-plain").unwrap();
+        let source = ExperimentSource::find("vdo-vs-plain").unwrap();
         let plan = |seed| Asked { seed, ..Asked::once() }.plan(&source, LAB).unwrap();
         let (one, other) = (plan(None), plan(None));
         assert!(one.seed != other.seed && one.run_tag != other.run_tag);
@@ -113,7 +117,8 @@ mod tests {
 
     #[test]
     fn a_result_gets_a_directory_of_its_own() {
-        let plan = Asked::once().plan(&Source::find("vdo-vs-plain").unwrap(), LAB).unwrap();
+        let plan =
+            Asked::once().plan(&ExperimentSource::find("vdo-vs-plain").unwrap(), LAB).unwrap();
         let there = tempfile::tempdir().unwrap();
         assert!(matches!(result_directory(Some(there.path()), &plan), Err(SinkError::Exists(_))));
         let named = result_directory(None, &plan).unwrap();

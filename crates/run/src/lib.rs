@@ -50,7 +50,7 @@ pub use mission::{Cells, HeldStack, Mission, NoVariant};
 pub use outcome::RunOutcome;
 pub use quiet::Quiet;
 pub use resume::{Earlier, ResumeError};
-pub use source::{Source, SourceError};
+pub use source::{ExperimentSource, SourceError};
 pub use start::Start;
 
 pub(crate) use error::chain;

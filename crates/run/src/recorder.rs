@@ -9,18 +9,18 @@ use results::writer::{CellWriter, append_transcript};
 use crate::message::{Message, Post};
 use crate::{Event, RunError};
 
-/// Hands in what a cell produces; clones share one desk.
+/// Hands in what a cell produces; clones share one post.
 #[derive(Clone)]
-pub(crate) struct Recorder(Arc<Mutex<Desk>>);
+pub(crate) struct Recorder(Arc<Mutex<Shared>>);
 
-struct Desk {
+struct Shared {
     post: Box<dyn Post>,
     cell: CellWriter,
     /// The first thing that could not be handed in: reported once, at the end of the cell.
     failed: Option<RunError>,
 }
 
-/// A desk takes what is written into the result as messages.
+/// What is written into the result goes out as messages.
 impl Sink for Box<dyn Post> {
     fn put(&mut self, path: &str, bytes: &[u8]) -> Result<(), SinkError> {
         self.post(Message::Put { path: path.to_owned(), bytes: bytes.to_vec() }).map_err(lost)
@@ -41,24 +41,24 @@ fn lost(error: RunError) -> SinkError {
 impl Recorder {
     pub(crate) fn new(post: Box<dyn Post>) -> Self {
         let cell = CellWriter::new("");
-        Self(Arc::new(Mutex::new(Desk { post, cell, failed: None })))
+        Self(Arc::new(Mutex::new(Shared { post, cell, failed: None })))
     }
 
     /// The folder below `cells/` that rows and the record go to from now on.
     pub(crate) fn open_cell(&self, folder: &str) {
-        self.with(|desk| desk.cell = CellWriter::new(folder));
+        self.with(|shared| shared.cell = CellWriter::new(folder));
     }
 
     pub(crate) fn row(&self, row: &Row) {
-        self.hand_in(|desk| Ok(desk.cell.rows(&mut desk.post, std::slice::from_ref(row))?));
+        self.hand_in(|shared| Ok(shared.cell.rows(&mut shared.post, std::slice::from_ref(row))?));
     }
 
     pub(crate) fn transcript(&self, line: &results::TranscriptEntry) {
-        self.hand_in(|desk| Ok(append_transcript(&mut desk.post, line)?));
+        self.hand_in(|shared| Ok(append_transcript(&mut shared.post, line)?));
     }
 
     pub(crate) fn record(&self, record: &CellRecord) {
-        self.hand_in(|desk| Ok(desk.cell.record(&mut desk.post, record)?));
+        self.hand_in(|shared| Ok(shared.cell.record(&mut shared.post, record)?));
     }
 
     pub(crate) fn event(&self, event: Event) {
@@ -66,24 +66,24 @@ impl Recorder {
     }
 
     pub(crate) fn send(&self, message: Message) {
-        self.hand_in(|desk| desk.post.post(message));
+        self.hand_in(|shared| shared.post.post(message));
     }
 
     /// What could not be handed in since the last call.
     pub(crate) fn failure(&self) -> Option<RunError> {
-        self.with(|desk| desk.failed.take())
+        self.with(|shared| shared.failed.take())
     }
 
     /// Hands one thing in, unless something before it failed.
-    fn hand_in(&self, work: impl FnOnce(&mut Desk) -> Result<(), RunError>) {
-        self.with(|desk| {
-            if desk.failed.is_none() {
-                desk.failed = work(desk).err();
+    fn hand_in(&self, work: impl FnOnce(&mut Shared) -> Result<(), RunError>) {
+        self.with(|shared| {
+            if shared.failed.is_none() {
+                shared.failed = work(shared).err();
             }
         });
     }
 
-    fn with<T>(&self, work: impl FnOnce(&mut Desk) -> T) -> T {
+    fn with<T>(&self, work: impl FnOnce(&mut Shared) -> T) -> T {
         work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -249,7 +249,7 @@ fn listen<G: Guests>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Asked, LAB, Source};
+    use crate::{Asked, ExperimentSource, LAB};
 
     #[test]
     fn what_a_guest_leaves_takes_no_place_of_what_another_left() {
@@ -265,7 +265,8 @@ mod tests {
 
     #[test]
     fn a_guest_is_given_up_after_five_times_what_its_plan_takes_and_not_before_ten_minutes() {
-        let mut plan = Asked::once().plan(&Source::find("vdo-vs-plain").unwrap(), LAB).unwrap();
+        let mut plan =
+            Asked::once().plan(&ExperimentSource::find("vdo-vs-plain").unwrap(), LAB).unwrap();
         for (cell, about) in plan.cells.iter_mut().zip([60, 40]) {
             cell.about = units::Nanos(about * 1_000_000_000);
         }

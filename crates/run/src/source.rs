@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// An experiment's file, found by its name or path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Source {
+pub struct ExperimentSource {
     /// What errors call it.
     pub name: String,
     /// Its text.
@@ -45,7 +45,7 @@ impl SourceError {
     }
 }
 
-impl Source {
+impl ExperimentSource {
     /// Finds `experiment`: a path when it looks like one or exists, a shipped name otherwise.
     pub fn find(experiment: &str) -> Result<Self, SourceError> {
         let path = Path::new(experiment);
@@ -81,16 +81,16 @@ mod tests {
 
     #[test]
     fn a_name_that_is_nearly_right_is_answered_with_the_right_one() {
-        let error = Source::find("vdo-vs-plan").unwrap_err();
+        let error = ExperimentSource::find("vdo-vs-plan").unwrap_err();
         assert!(error.to_string().contains("'vdo-vs-plan'"), "{error}");
         assert!(error.help().starts_with("did you mean 'vdo-vs-plain'? Shipped are: "));
-        let missing = Source::find("no-such.toml").unwrap_err();
+        let missing = ExperimentSource::find("no-such.toml").unwrap_err();
         assert!(matches!(missing, SourceError::Unreadable { .. }), "{missing}");
     }
 
     #[test]
     fn a_copy_of_a_shipped_experiment_counts_as_shipped_until_it_is_changed() {
-        let mut source = Source::find("vdo-vs-plain").unwrap();
+        let mut source = ExperimentSource::find("vdo-vs-plain").unwrap();
         assert!(source.is_shipped());
         source.text.push_str("# mine\n");
         assert!(!source.is_shipped());

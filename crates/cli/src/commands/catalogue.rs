@@ -7,7 +7,7 @@ use experiment::{Plan, Repeat, SHIPPED, Shipped};
 use report::html::Page;
 use results::model::CellState;
 use results::{ResultSet, Seal};
-use run::{Asked, LAB, RunOutcome, Source};
+use run::{Asked, ExperimentSource, LAB, RunOutcome};
 use serde_json::json;
 use units::Nanos;
 
@@ -225,7 +225,7 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Shipped>, Failure> {
 fn of(shipped: &Shipped, args: &CatalogueArgs) -> Result<Plan, Failure> {
     let (repeat, scale) = (args.repeat.map(Repeat::Fixed), args.scale.clone());
     let asked = Asked { repeat, scale, ..Asked::default() };
-    Ok(asked.plan(&Source::find(shipped.name)?, LAB)?)
+    Ok(asked.plan(&ExperimentSource::find(shipped.name)?, LAB)?)
 }
 
 fn list(args: &CatalogueArgs) -> Result<ExitCode, Failure> {

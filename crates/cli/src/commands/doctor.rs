@@ -8,7 +8,7 @@ mod rules;
 use std::path::Path;
 use std::process::ExitCode;
 
-use run::{Asked, LAB, Source, SourceError};
+use run::{Asked, ExperimentSource, LAB, SourceError};
 
 use crate::args::DoctorArgs;
 use crate::failure::Failure;
@@ -28,15 +28,15 @@ pub fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
 }
 
 /// The experiment that `subject` is; `None` where it is a result, or would be one if it were there.
-fn experiment(subject: &str) -> Result<Option<Source>, Failure> {
+fn experiment(subject: &str) -> Result<Option<ExperimentSource>, Failure> {
     let path = Path::new(subject);
     if path.is_dir() {
         return Ok(None);
     }
     if path.is_file() || path.extension().is_some_and(|extension| extension == "toml") {
-        return Ok(Some(Source::find(subject)?));
+        return Ok(Some(ExperimentSource::find(subject)?));
     }
-    match Source::find(subject) {
+    match ExperimentSource::find(subject) {
         // Neither: a name that is nearly a shipped one is taken for that.
         Err(error @ SourceError::Unknown { near: Some(_), .. }) => Err(error.into()),
         found => Ok(found.ok()),
@@ -56,7 +56,7 @@ fn of_result(args: &DoctorArgs, path: &Path) -> Result<ExitCode, Failure> {
     Ok(if broken { ExitCode::from(5) } else { ExitCode::SUCCESS })
 }
 
-fn of_plan(args: &DoctorArgs, source: &Source) -> Result<ExitCode, Failure> {
+fn of_plan(args: &DoctorArgs, source: &ExperimentSource) -> Result<ExitCode, Failure> {
     if args.prove.is_some() {
         let error =
             format!("{} is an experiment: only what a result shows can be proved", source.name);

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use experiment::{Explained, ExplainedVariant};
-use run::{Asked, LAB, Source};
+use run::{Asked, ExperimentSource, LAB};
 use units::{Bytes, Nanos};
 
 use crate::args::ExplainArgs;
@@ -20,7 +20,7 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     };
     let (scale, only) = (args.scale.clone(), args.only.clone());
     let asked = Asked { repeat: args.repeat, scale, only, ..Asked::default() };
-    let plan = asked.plan(&Source::find(experiment)?, LAB)?;
+    let plan = asked.plan(&ExperimentSource::find(experiment)?, LAB)?;
     let explained = experiment::explain(&plan);
     if args.json {
         json(&serde_json::to_string_pretty(&explained).map_err(Failure::data)?);

@@ -9,7 +9,7 @@ use lab::cache::Clean;
 use lab::{Cache, DiskHome};
 use results::ResultSet;
 use results::model::Accelerator;
-use run::{Earlier, LAB, Source, Start};
+use run::{Earlier, ExperimentSource, LAB, Start};
 use serde_json::json;
 use sys::interrupt::{Interrupt, Level};
 use units::{Bytes, Nanos};
@@ -69,7 +69,7 @@ pub fn own_args(experiment: String, out: PathBuf, machine: &GuestArgs) -> LabRun
 
 /// Runs the experiment; how it ended, and where the result is.
 pub fn execute(args: &LabRunArgs) -> Result<(run::RunOutcome, PathBuf), Failure> {
-    let source = Source::find(&args.common.experiment)?;
+    let source = ExperimentSource::find(&args.common.experiment)?;
     let earlier = earlier(&args.common)?;
     let plan = asked(&args.common, earlier.as_ref()).plan(&source, LAB)?;
     execute_plan(args, &source, &plan, earlier)
@@ -78,7 +78,7 @@ pub fn execute(args: &LabRunArgs) -> Result<(run::RunOutcome, PathBuf), Failure>
 /// Runs a plan of the experiment in `source`.
 pub fn execute_plan(
     args: &LabRunArgs,
-    source: &Source,
+    source: &ExperimentSource,
     plan: &Plan,
     earlier: Option<Earlier>,
 ) -> Result<(run::RunOutcome, PathBuf), Failure> {

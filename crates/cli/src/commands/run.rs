@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use experiment::Plan;
 use results::model::Accelerator;
 use run::local::{self, Machine};
-use run::{AdmissionError, Asked, FULL, Offered, Source, Start};
+use run::{AdmissionError, Asked, ExperimentSource, FULL, Offered, Start};
 use sys::interrupt::Interrupt;
 
 use super::lab::with;
@@ -18,7 +18,7 @@ use crate::render::RunView;
 use crate::terminal::say;
 
 pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
-    let source = Source::find(&args.common.experiment)?;
+    let source = ExperimentSource::find(&args.common.experiment)?;
     let earlier = earlier(&args.common)?;
     // Composed once without devices, so that a mistake in the file is found before any device is looked at.
     let mut paper = asked(&args.common, earlier.as_ref()).plan(&source, FULL)?;
@@ -66,7 +66,7 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
 }
 
 /// The devices of the plan, ours until they are dropped; prints whole identities.
-fn admit(args: &RunArgs, source: &Source, plan: &Plan) -> Result<run::Claimed, Failure> {
+fn admit(args: &RunArgs, source: &ExperimentSource, plan: &Plan) -> Result<run::Claimed, Failure> {
     let offered = |given: &[(String, PathBuf)], destroy: bool| {
         let offered = given.iter().cloned();
         offered.map(|(role, path)| Offered { role, path, destroy }).collect::<Vec<_>>()

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use experiment::Needs;
 use lab::{Ending, FrameKind, Vm};
-use run::{Asked, HeldStack, LAB, Mission, NoVariant, Source};
+use run::{Asked, ExperimentSource, HeldStack, LAB, Mission, NoVariant};
 
 use super::lab::with;
 use crate::args::LabShellArgs;
@@ -16,7 +16,7 @@ use crate::terminal::{Text, say_text};
 
 pub fn open(args: &LabShellArgs) -> Result<ExitCode, Failure> {
     let plan = match &args.experiment {
-        Some(experiment) => Some(Asked::once().plan(&Source::find(experiment)?, LAB)?),
+        Some(experiment) => Some(Asked::once().plan(&ExperimentSource::find(experiment)?, LAB)?),
         None => None,
     };
     let mission: Mission = match &plan {

@@ -12,7 +12,7 @@ use sys::interrupt::{Interrupt, Level};
 
 use super::*;
 use crate::remote::{self, Farewell, Guest, Guests, Heard};
-use crate::{Asked, Cells, HostReply, LAB, Message, Mission, RunOutcome, Source, Start};
+use crate::{Asked, Cells, ExperimentSource, HostReply, LAB, Message, Mission, RunOutcome, Start};
 
 /// Guests whose cells are made up, one of which dies at a cell.
 struct Twins {
@@ -110,7 +110,7 @@ struct Ran {
 fn ran(dir: &Path, repeat: &str, dies_at: Option<usize>) -> Ran {
     let repeat: Repeat = repeat.parse().unwrap();
     let asked = Asked { repeat: Some(repeat), seed: Some(units::Seed(1)), ..Asked::default() };
-    let plan = asked.plan(&Source::find("vdo-vs-plain").unwrap(), LAB).unwrap();
+    let plan = asked.plan(&ExperimentSource::find("vdo-vs-plain").unwrap(), LAB).unwrap();
     let start = Start {
         command: Vec::new(),
         tool_version: "0".into(),

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use results::model::{Accelerator, MachineFacts};
 
 use super::*;
-use crate::{Asked, LAB, Source, Start};
+use crate::{Asked, ExperimentSource, LAB, Start};
 
 fn quiet(text: &str) -> Quiet {
     text.parse().unwrap()
@@ -18,7 +18,7 @@ fn told(
     cells: usize,
 ) -> (Vec<String>, Vec<Option<f64>>) {
     let dir = tempfile::tempdir().unwrap();
-    let plan = Asked::once().plan(&Source::find("vdo-vs-plain").unwrap(), LAB).unwrap();
+    let plan = Asked::once().plan(&ExperimentSource::find("vdo-vs-plain").unwrap(), LAB).unwrap();
     let start = Start {
         command: Vec::new(),
         tool_version: "0".into(),

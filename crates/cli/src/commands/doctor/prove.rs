@@ -7,7 +7,7 @@ use experiment::{Plan, Trial};
 use results::ResultSet;
 use results::model::{Accelerator, Finding, Proof, ProofRound};
 use run::local::{self, Machine};
-use run::{Asked, LAB, RunOutcome, Source, Start};
+use run::{Asked, ExperimentSource, LAB, RunOutcome, Start};
 use sys::interrupt::Interrupt;
 
 use crate::args::{DoctorArgs, GuestArgs};
@@ -38,7 +38,8 @@ pub fn run(
         );
     };
     check(args, result, findings, &suspects, rule)?;
-    let source = Source { name: result.path.join("experiment.toml").display().to_string(), text };
+    let source =
+        ExperimentSource { name: result.path.join("experiment.toml").display().to_string(), text };
     let out = folder(args, result)?;
     for suspect in suspects.iter().take(doctor::SHOWN) {
         let proof = prove(args, result, suspect, &source, &out)?;
@@ -115,7 +116,7 @@ fn prove(
     args: &DoctorArgs,
     result: &ResultSet,
     suspect: &Suspect,
-    source: &Source,
+    source: &ExperimentSource,
     out: &Path,
 ) -> Result<Proof, Failure> {
     let facts = &result.manifest.plan;
@@ -151,7 +152,7 @@ fn prove(
 /// Runs the plan of a trial.
 fn measure(
     args: &DoctorArgs,
-    source: &Source,
+    source: &ExperimentSource,
     plan: &Plan,
     dir: PathBuf,
 ) -> Result<ResultSet, Failure> {
@@ -178,7 +179,7 @@ fn measure(
     }
 }
 
-fn simulate(source: &Source, plan: &Plan, dir: &Path) -> Result<RunOutcome, Failure> {
+fn simulate(source: &ExperimentSource, plan: &Plan, dir: &Path) -> Result<RunOutcome, Failure> {
     let interrupt = Interrupt::new();
     interrupt.on_signals().map_err(Failure::environment)?;
     let start = Start {
