@@ -62,28 +62,36 @@ impl Subject {
 
     /// A single figure is of one stage, and of one point of a sweep, not of all.
     pub(crate) fn check_single(&self, stages: &[Stage]) -> Option<Diagnostic> {
-        let Some(name) = &self.stage else {
-            let has = |stage: &&Stage| match &self.operation {
-                Some(wanted) => stage.load().into_iter().flat_map(operations).any(|o| o == *wanted),
-                None => true,
-            };
-            let own = stages.iter().filter(|stage| stage.head.measured).filter(has);
-            // A sweep itself is no stage that is measured, its points are.
-            let names: Vec<String> = own
-                .flat_map(|s| {
-                    s.names().skip(usize::from(!s.points().is_empty())).collect::<Vec<_>>()
-                })
-                .collect();
-            let message = format!("'{}' is measured in {} stages", self.metric, names.len());
-            let help = format!("say in which with stage = \"...\": {}", names.join(", "));
-            let several = names.len() > 1;
-            return several.then(|| Diagnostic::at(self.places.at("metric"), message, help));
-        };
+        let Some(name) = &self.stage else { return self.check_only(stages) };
         let swept = stages.iter().find(|s| s.head.name == *name && !s.points().is_empty())?;
         let points: Vec<String> = swept.names().skip(1).collect();
         let message = format!("Stage '{name}' is a sweep of {} points", points.len());
         let help = format!("name one of them: {}", points.join(", "));
         Some(Diagnostic::at(self.places.at("stage"), message, help))
+    }
+
+    /// Without a stage there must be one alone that has the figure.
+    fn check_only(&self, stages: &[Stage]) -> Option<Diagnostic> {
+        let is_picked = layers::metric(&self.metric).is_none();
+        let has = |stage: &&Stage| match &self.operation {
+            Some(wanted) => stage.load().into_iter().flat_map(operations).any(|o| o == *wanted),
+            None if is_picked => {
+                stage.command().is_some_and(|c| c.figures().any(|name| *name == self.metric))
+            }
+            None => true,
+        };
+        let own = stages.iter().filter(|stage| stage.head.measured).filter(has);
+        // A sweep itself is no stage that is measured, its points are.
+        let names: Vec<String> = own
+            .flat_map(|stage| {
+                let swept = usize::from(!stage.points().is_empty());
+                stage.names().skip(swept).collect::<Vec<_>>()
+            })
+            .collect();
+        let message = format!("'{}' is measured in {} stages", self.metric, names.len());
+        let help = format!("say in which with stage = \"...\": {}", names.join(", "));
+        let several = names.len() > 1;
+        several.then(|| Diagnostic::at(self.places.at("metric"), message, help))
     }
 
     /// The key that says of what operation or layer it is.

@@ -20,7 +20,7 @@ fn an_expectation_is_of_a_figure_or_of_a_ratio_that_names_only_what_differs() {
     let of = expected.of.as_ref().unwrap();
     assert_eq!((of.variant.as_str(), of.stage.as_deref()), ("slow", Some("warm")));
     assert_eq!((of.metric.as_str(), of.operation.as_deref()), ("iops", Some("randread")));
-    let points = "metric = \"hit_percent\"\nlayer = \"cache\"\nnear = 80\ntolerance = \"3 points\"";
+    let points = "metric = \"hit_percent\"\nstage = \"warm\"\nlayer = \"cache\"\nnear = 80\ntolerance = \"3 points\"";
     let plan = expecting(points).unwrap();
     let expected = plan.facts.expectations.last().unwrap();
     assert_eq!(expected.bound, Bound::Near { value: 80.0, by: 3.0 });
@@ -30,7 +30,7 @@ fn an_expectation_is_of_a_figure_or_of_a_ratio_that_names_only_what_differs() {
 #[test]
 fn what_is_expected_at_another_scale_says_at_which() {
     let scale = |scale: &str| {
-        let keys = format!("metric = \"iops\"\nabove = 5\nscale = \"{scale}\"");
+        let keys = format!("metric = \"iops\"\nstage = \"warm\"\nabove = 5\nscale = \"{scale}\"");
         expecting(&keys).unwrap().facts.expectations.pop().unwrap().scale
     };
     assert_eq!(scale("lab"), None, "tests plan at the scale of the lab");
@@ -64,7 +64,7 @@ fn what_a_source_reported_is_kept_in_its_order_with_the_figure_it_stands_for() {
         .collect();
     assert_eq!(shown, [(Some("cold"), "slow", 1.5), (Some("warm"), "cached", 30.0)]);
     for (from, to, said) in [
-        ("unit = \"MB/s\"", "", "needs 'unit'"),
+        ("unit = \"MB/s\"", "", "no key 'unit'"),
         ("\"slow\"", "\"slw\"", "did you mean 'slow'?"),
         ("\"warm\"", "\"warn\"", "did you mean 'warm'?"),
         ("value = 30", "value = \"30\"", "value takes a number"),
@@ -75,6 +75,8 @@ fn what_a_source_reported_is_kept_in_its_order_with_the_figure_it_stands_for() {
         let shown = with(&keys.replace(from, to)).expect_err(to).render(false);
         assert!(shown.contains(said) && shown.contains("help:"), "{to}: no '{said}' in\n{shown}");
     }
+    let nan = with(&keys.replace("value = 30", "value = nan")).unwrap_err().render(false);
+    assert!(nan.contains("value cannot be NaN"), "{nan}");
     let none = with("what = \"a\"\nunit = \"s\"\nmetric = \"iops\"\nvalues = []").unwrap_err();
     assert!(none.render(false).contains("0 values are reported"));
 }
@@ -83,7 +85,7 @@ fn what_a_source_reported_is_kept_in_its_order_with_the_figure_it_stands_for() {
 fn what_cannot_be_expected_names_the_key_and_the_remedy() {
     for (keys, said) in [
         ("metric = \"iops\"", "one of 'above', 'below' and 'near'"),
-        ("metric = \"iops\"\nabove = 1\nbelow = 2", "one of 'above', 'below' and 'near'"),
+        ("metric = \"iops\"\nabove = 1\nbelow = 2", "only one of 'above', 'below' and 'near'"),
         ("metric = \"iops\"\nnear = 5", "How near"),
         ("metric = \"iops\"\nnear = 5\ntolerance = \"some\"", "tolerance cannot be 'some'"),
         ("metric = \"iops\"\nnear = 5\ntolerance = \"-1 %\"", "tolerance cannot be '-1 %'"),
@@ -97,6 +99,9 @@ fn what_cannot_be_expected_names_the_key_and_the_remedy() {
         ("metric = \"iops\"\nabove = 5\nabout = 5", "about"),
         ("metric = \"iops\"\nabove = 5\nscale = \"fall\"", "did you mean 'full'"),
         ("metric = \"iops\"\nabove = 5\nscale = 5", "scale takes"),
+        ("metric = \"iops\"\nabove = nan", "above cannot be NaN"),
+        ("metric = \"iops\"\nnear = -inf\ntolerance = \"1 %\"", "near cannot be -inf"),
+        ("metric = \"iops\"\nabove = 5", "measured in 2 stages"),
         ("metric = \"iops\"\nabove = 5\nevidence = [{ metric = \"iosp\" }]", "did you mean 'iops'"),
         ("metric = \"iops\"\nabove = 5\nevidence = 5", "evidence cannot be 5"),
         ("metric = \"iops\"\nabove = 5\ndiffers = 5", "differs takes"),

@@ -80,7 +80,17 @@ fn a_fill_to_a_share_writes_in_order_and_a_file_system_gets_files() {
         ("fs", "filesystem_used_percent", 50.0)
     );
     assert_eq!(files.rounds, Rounds::Files(Bytes(64 << 20)));
-    let plan = fill("to = \"1%\"\nof = \"physical\"\ntarget = \"plain\"");
+    // Without the file system the volume itself is on top.
+    let volume = |keys: &str| {
+        let text =
+            text(&format!("[[stage]]\ndo = \"fill\"\n{keys}\n{}", load("target = \"plain\"")));
+        super::plan(&text.replacen(
+            "[[stack]]\nlayer = \"xfs\"\nname = \"fs\"\non = \"vdo\"\n",
+            "",
+            1,
+        ))
+    };
+    let plan = volume("to = \"1%\"\nof = \"physical\"\ntarget = \"vdo\"").unwrap();
     let Task::Fill(parts) = &stage(&plan, "fill").task else { panic!("no fill") };
     assert_eq!(parts.layer, "vdo");
     let Rounds::Parts { bytes, count } = parts.rounds else { panic!("{parts:?}") };
@@ -88,6 +98,8 @@ fn a_fill_to_a_share_writes_in_order_and_a_file_system_gets_files() {
     assert!(bytes.0 * u64::from(count) >= all && bytes.0 * u64::from(count - 1) < all);
     let second = parts.round(2, Nanos(u64::MAX));
     assert_eq!((second.offset, second.size, second.passes), (Some(bytes), Some(bytes), Some(1)));
+    let wrong = volume("to = \"1%\"\nof = \"physical\"\ntarget = \"plain\"").unwrap_err();
+    assert!(wrong.mistakes[0].message.contains("Neither 'plain' nor what is under it"));
 }
 
 #[test]

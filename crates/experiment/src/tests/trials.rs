@@ -41,7 +41,7 @@ fn a_trial_may_stand_on_a_device_that_the_experiment_does_not_have() {
         let stack = &plan.facts.variants[n].stack;
         stack.iter().filter(|l| l.layer == "device").map(|l| l.name.as_str()).collect::<Vec<_>>()
     };
-    assert_eq!((stands(0), stands(1)), (vec!["slow"], vec!["slow", "journal"]));
+    assert_eq!((stands(0), stands(1)), (vec!["slow"], vec!["journal", "slow"]));
     let message = |set: &str| with(set).unwrap_err().mistakes[0].message.clone();
     assert!(message(&set.replace("journal", "ssd")).contains("a device 'ssd' of its own"));
     assert!(message(&set.replace("\"1G\"", "1")).contains("size"));

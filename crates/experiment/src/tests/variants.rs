@@ -240,6 +240,24 @@ fn a_wrong_factor_or_exclusion_is_told_at_its_line_with_the_remedy() {
             "name = \"dedupe\"",
             "its own name",
         ),
+        (
+            format!(
+                "{DEDUPE}[[factor]]\nname = \"again\"\nkey = \"vdo.dedupe\"\nlevels = [true, false]\n"
+            ),
+            "name = \"again\"",
+            "vary it by one of them",
+        ),
+        (
+            "[[factor]]\nname = \"size\"\nkey = \"device.data.size\"\nlevels = [\"8G\", \"9G\"]\n"
+                .to_owned(),
+            "name = \"size\"",
+            "the layer on it",
+        ),
+        (
+            format!("[[variant]]\nname = \"own\"\nset.\"vdo.dedupe\" = false\n{DEDUPE}"),
+            "name = \"dedupe\"",
+            "take it away from one of them",
+        ),
         (exclude("# none"), "[[exclude]]", "name levels"),
         (exclude("dedup = \"on\""), "dedup = \"on\"", "did you mean 'dedupe'"),
         (exclude("dedupe = \"onn\""), "dedupe = \"onn\"", "did you mean 'on'"),
