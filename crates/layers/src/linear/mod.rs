@@ -38,6 +38,7 @@ pub(crate) const KIND: Kind = Kind {
     absence: lvm::ABSENCE,
     objects: lvm::OBJECTS,
     facts: &[lvm::VERSION],
+    refuses_nowait: false,
     single_threads: &[],
     headline: None,
     metrics: &[],

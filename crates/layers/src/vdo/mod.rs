@@ -66,6 +66,7 @@ pub(crate) const KIND: Kind = Kind {
         lvm::VERSION,
         Fact { name: "dm_vdo_module", from: FactSource::File("/sys/module/dm_vdo/version") },
     ],
+    refuses_nowait: true,
     single_threads: &["journalQ", "packerQ", "dedupeQ"],
     headline: Some(Headline { metric: "saving_percent", words: Some("of the space was saved") }),
     metrics: catalogue::METRICS,

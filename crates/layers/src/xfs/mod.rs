@@ -68,6 +68,7 @@ pub(crate) const KIND: Kind = Kind {
     absence: &[],
     objects: &[],
     facts: &[],
+    refuses_nowait: false,
     single_threads: &[],
     headline: None,
     metrics: METRICS,
