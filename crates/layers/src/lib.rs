@@ -35,8 +35,8 @@ pub use figures::{
     ALLOCATED, Ends, FigureFacts, ROUND_END, SETTLED, STAGE_END, STAGE_SETTLED, STAGE_START, Window,
 };
 pub use kind::{
-    Absence, ActionKind, Chart, Fills, Headline, Input, Key, Kind, Needs, Parser, Series, State,
-    Wants, Way,
+    Absence, ActionKind, Chart, Fills, Headline, Input, Key, Kind, Needs, OnPart, Parser, Series,
+    State, Wants, Way,
 };
 pub use layer::{Acted, Allocate, Layer, Offer, Place, Raised, fresh, on_device};
 pub use objects::{Fact, FactSource, Objects, facts, objects};

@@ -79,6 +79,7 @@ pub(crate) const KIND: Kind = Kind {
         about: "Grows the file system to all of the device under it, which has grown before.",
         keys: &[],
         alone: true,
+        part: None,
     }],
     charts: &[],
     needs: Needs { packages: &["xfsprogs"], modules: &["xfs"], tools: &["mkfs.xfs", "xfs_growfs"] },
