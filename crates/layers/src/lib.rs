@@ -42,7 +42,9 @@ pub use layer::{Acted, Allocate, Layer, Offer, Place, Raised, fresh, on_device};
 pub use objects::{Fact, FactSource, Objects, facts, objects};
 pub use parse::{ABSENT, ParseError, Parsed, parse};
 pub use planned::{Does, Order, PlannedLoad, PlannedOperation, PlannedStage};
-pub use registry::{bring, headline_words, is_headline, kind, kinds, metric, metrics};
+pub use registry::{
+    Measured, bring, headline_words, is_headline, kind, kinds, measured, metric, metrics,
+};
 pub use rule::{
     Bar, Check, LayerRule, Noticed, PlannedFacts, Rule, RuleFacts, Span, Stretch, Threshold, figure,
 };
