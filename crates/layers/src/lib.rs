@@ -38,15 +38,16 @@ pub use figures::{
 };
 pub use key::Key;
 pub use kind::{
-    Absence, ActionKind, Chart, Fills, Headline, Input, Kind, LayerNeeds, Parser, Series, State,
-    Threads, Wants, Way,
+    Absence, ActionKind, Chart, Fills, Headline, Input, Kind, LayerNeeds, OnPart, Parser, Series,
+    State, Threads, Wants, Way,
 };
 pub use layer::{Acted, Allocate, Layer, Offer, Place, Raised, fresh, on_device};
 pub use objects::{Fact, FactSource, Objects};
 pub use parse::{ABSENT, ParseError, Parsed};
 pub use planned::{Does, Order, PlannedLoad, PlannedOperation, PlannedStage};
 pub use registry::{
-    bring, facts, headline_words, is_headline, kind, kinds, metric, metrics, objects, parse,
+    Measured, bring, facts, headline_words, is_headline, kind, kinds, measured, metric, metrics,
+    objects, parse,
 };
 pub use rule::{
     Bar, Check, LayerRule, Noticed, PlannedFacts, Rule, RuleFacts, Span, Stretch, Threshold, figure,

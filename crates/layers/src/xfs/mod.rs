@@ -69,6 +69,7 @@ pub(crate) const KIND: Kind = Kind {
     absence: &[],
     objects: &[],
     facts: &[],
+    refuses_nowait: false,
     threads: Threads::NONE,
     headline: None,
     metrics: METRICS,
@@ -79,6 +80,7 @@ pub(crate) const KIND: Kind = Kind {
         about: "Grows the file system to all of the device under it, which has grown before.",
         keys: &[],
         alone: true,
+        part: None,
     }],
     charts: &[],
     needs: LayerNeeds {
