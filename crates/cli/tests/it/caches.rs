@@ -11,7 +11,7 @@ fn a_real_cache_serves_more_from_the_same_hot_places_the_second_time() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("cache-first-look.toml");
     let shipped = experiment::shipped("cache-first-look").unwrap().text;
-    std::fs::write(&file, shipped.replace("duration = \"15s\"", "duration = \"8s\"")).unwrap();
+    std::fs::write(&file, shipped.replace("duration = \"20s\"", "duration = \"12s\"")).unwrap();
     let out = dir.path().join("result");
     expect(0, &["lab", "run", text(&file), "--repeat", "1", "--out", text(&out)]);
     let result = results::open(&out).unwrap();

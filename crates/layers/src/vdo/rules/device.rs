@@ -55,13 +55,15 @@ fn flush_time(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
     Some(Noticed { figures, explains_percent: Some(share.min(100.0)), ..Noticed::default() })
 }
 
+/// Percent of the time: a device that is busy for less of it does not set the pace of writes that each wait for it.
+const OFTEN_BUSY: f64 = 50.0;
 /// Name of the device that a trial puts the journal on.
 const JOURNAL: &str = "journal";
 
 pub(super) const JOURNAL_ON_DATA: LayerRule = LayerRule {
     id: "journal_on_data",
     text: "The device below was busy, and many of its writes were the journal's, far from the data.",
-    reads: "biosJournalCompleted.write of all writes of the one device below, where it was busy for 90 % of the time",
+    reads: "biosJournalCompleted.write of all writes of the one device below, where it was busy for half of the time",
     threshold: Threshold::above(20.0, Unit::Percent),
     remedy: "Put the journal, which is the tail of the pool's device, on a faster one: via = \"table\" and on = { data = ..., tail = ... }.",
     source: "thesis 5.6",
@@ -73,8 +75,8 @@ fn journal_on_data(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Notic
     let (name, None) = (devices.next()?, devices.next()) else { return None };
     let disks = stage.span(DISKSTATS)?;
     let busy = disks.rate(&format!("{name}.busy_ms"))? / 10.0;
-    let saturated = SATURATED.threshold.is_some_and(|threshold| threshold.passed(busy));
-    let writes = disks.counted(&format!("{name}.writes")).filter(|n| saturated && *n > 0.0)?;
+    let often = busy > OFTEN_BUSY;
+    let writes = disks.counted(&format!("{name}.writes")).filter(|n| often && *n > 0.0)?;
     let journal = stats(facts, stage)?.counted("biosJournalCompleted.write")?;
     let share = bar.passed(100.0 * journal / writes)?;
     let by_table = facts.settings.get("via").is_some_and(|via| via == "table");
