@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use reduce::{BlockOutcome, Figures, Model, Policy, Written};
+use reduce::{BlockOutcome, Figures, Model, Policy, WrittenBlock};
 
 use crate::calibrate::{Calibration, Correction};
 use crate::ladder;
@@ -119,10 +119,10 @@ impl OrderedModel {
 
     /// Puts a block through the model; gives it as the sample of sizes has it.
     #[inline]
-    fn put(&mut self, block: Written, stretch: Option<u64>) -> (Written, BlockOutcome) {
+    fn put(&mut self, block: WrittenBlock, stretch: Option<u64>) -> (WrittenBlock, BlockOutcome) {
         let size = block.lz4_bytes;
         let beyond = stretch.is_some() && !ladder::taken(block.name, block.size_shift);
-        let block = Written { lz4_bytes: size.filter(|_| !beyond), ..block };
+        let block = WrittenBlock { lz4_bytes: size.filter(|_| !beyond), ..block };
         let cancelled = self.model.cancelled();
         let outcome = self.model.write(block);
         if self.model.cancelled() > cancelled {
@@ -139,7 +139,13 @@ impl OrderedModel {
 
     /// Counts a block that is stored for the first time for how sizes follow each other: where all sizes are known.
     #[inline]
-    fn follow(&mut self, block: Written, size: Option<u16>, outcome: BlockOutcome, stretch: bool) {
+    fn follow(
+        &mut self,
+        block: WrittenBlock,
+        size: Option<u16>,
+        outcome: BlockOutcome,
+        stretch: bool,
+    ) {
         match (outcome, size) {
             (BlockOutcome::Duplicate | BlockOutcome::Again, _) => {}
             // What is not followed may be new; in a stretch it counts as that.
@@ -158,7 +164,7 @@ impl OrderedModel {
     #[inline]
     fn calibrate(
         &mut self,
-        block: Written,
+        block: WrittenBlock,
         size: Option<u16>,
         outcome: BlockOutcome,
         at: Option<u64>,
@@ -239,7 +245,7 @@ mod tests {
             let blocks = sizes.iter().map(|&size| {
                 let name = rng.next_u64();
                 let there = stretch.is_some() || ladder::taken(name, shift);
-                Written { name, lz4_bytes: there.then_some(size), size_shift: shift }
+                WrittenBlock { name, lz4_bytes: there.then_some(size), size_shift: shift }
             });
             let blocks: Vec<_> = blocks.collect();
             let runs = vec![crate::worker::Run { directory: 0, zeros: 0, data: JOB as u32 }];

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use content::{ContentId, ContentSpec, Profile, ProfileSource, Source};
-use reduce::{BLOCK, Lz4, Policy, Written};
+use reduce::{BLOCK, Lz4, Policy, WrittenBlock};
 use units::Seed;
 
 use crate::compare::Records;
@@ -26,7 +26,8 @@ fn estimate(blocks: &[(u64, u16)]) -> Estimate {
     for (number, blocks) in (0..).zip(blocks.chunks(64)) {
         let zeros = blocks.iter().filter(|block| block.0 == 0).count() as u32;
         let data = blocks.iter().filter(|block| block.0 != 0);
-        let data = data.map(|&(name, size)| Written { name, lz4_bytes: Some(size), size_shift: 0 });
+        let data =
+            data.map(|&(name, size)| WrittenBlock { name, lz4_bytes: Some(size), size_shift: 0 });
         let blocks: Vec<_> = data.collect();
         let runs = vec![Run { directory: 0, zeros, data: blocks.len() as u32 }];
         order.take(Done { number, bytes: 0, runs, blocks, stretch: None });

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use reduce::{BLOCK, Fingerprint, Lz4, Written, is_zero, prefetch};
+use reduce::{BLOCK, Fingerprint, Lz4, WrittenBlock, is_zero, prefetch};
 
 use crate::compare::Sampler;
 use crate::ladder;
@@ -96,7 +96,7 @@ pub struct Done {
     /// Its pieces.
     pub runs: Vec<Run>,
     /// Blocks that are not zero, in order.
-    pub blocks: Vec<Written>,
+    pub blocks: Vec<WrittenBlock>,
     /// The stretch in which the sizes of all blocks were taken, whether the sample has them or not.
     pub stretch: Option<u64>,
 }
@@ -165,7 +165,7 @@ impl<'a> Worker<'a> {
         &mut self,
         part: Range<usize>,
         [shift, taken]: [u8; 2],
-        blocks: &mut Vec<Written>,
+        blocks: &mut Vec<WrittenBlock>,
     ) -> u32 {
         let room = &self.room[self.start..];
         let mut zeros = 0;
@@ -183,7 +183,7 @@ impl<'a> Worker<'a> {
                 count += 1;
                 sizes.expect(name);
             }
-            blocks.push(Written { name, lz4_bytes: None, size_shift: shift });
+            blocks.push(WrittenBlock { name, lz4_bytes: None, size_shift: shift });
         }
         for &(index, at) in &wanted[..count] {
             let block = &mut blocks[index];

@@ -17,7 +17,7 @@ const LOOK: Duration = Duration::from_millis(10);
 
 /// What a command printed, and how it ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Output {
+pub struct CommandOutput {
     /// Its exit code; `None` when a signal ended it.
     pub code: Option<i32>,
     /// The signal that ended it.
@@ -40,7 +40,7 @@ pub(crate) fn run(
     argv: &[String],
     deadline: Duration,
     interrupt: &Interrupt,
-) -> io::Result<Output> {
+) -> io::Result<CommandOutput> {
     let start = Instant::now();
     let mut child = command(argv)?.spawn()?;
     let mut stdout = Pipe::new(child.stdout.take(), Kept::new(KEPT, 0))?;
@@ -62,7 +62,7 @@ pub(crate) fn run(
     // A grandchild may hold the pipes open for ever: what is there is read, and no more is waited for.
     stdout.read();
     stderr.read();
-    Ok(Output {
+    Ok(CommandOutput {
         code: status.code(),
         signal: status.signal(),
         stdout: stdout.kept.text(),
@@ -113,7 +113,7 @@ pub(crate) fn kill_group(child: u32) {
 mod tests {
     use super::*;
 
-    fn sh(script: &str, deadline: Duration, interrupt: &Interrupt) -> Output {
+    fn sh(script: &str, deadline: Duration, interrupt: &Interrupt) -> CommandOutput {
         let argv = ["sh", "-c", script].map(str::to_owned);
         run(&argv, deadline, interrupt).unwrap()
     }

@@ -18,7 +18,7 @@ use sys::interrupt::{Interrupt, Level};
 use units::Nanos;
 
 use crate::names::{self, Names};
-use crate::{Machine, Output, Removal, StepError};
+use crate::{CommandOutput, Machine, Removal, StepError};
 use conditions::{holds, seen};
 use owed::Owed;
 
@@ -407,7 +407,12 @@ fn failed(task: &Task, action: &Action, source: io::Error) -> StepError {
 }
 
 /// Whether the way a command ended is a failure.
-fn judge(task: &Task, argv: &[String], may_fail: bool, output: &Output) -> Result<(), StepError> {
+fn judge(
+    task: &Task,
+    argv: &[String],
+    may_fail: bool,
+    output: &CommandOutput,
+) -> Result<(), StepError> {
     let (about, command) = (task.about.to_owned(), show_argv(argv));
     let program = argv.first().map_or("", String::as_str);
     if output.overdue {

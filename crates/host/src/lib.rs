@@ -31,7 +31,7 @@ mod usage;
 pub use apart::{Overlap, apart};
 pub use backing::BackingChain;
 pub use capabilities::{Capability, CapabilityState, capabilities};
-pub use child::Output;
+pub use child::CommandOutput;
 pub use claim::{Claim, ClaimError, ClaimKind, claim, claim_target};
 pub use error::StepError;
 pub use executor::Executor;

@@ -14,7 +14,7 @@ use sys::interrupt::Interrupt;
 use sys::kernel_log::{KernelLog, Record};
 use units::Nanos;
 
-use crate::child::{self, Output};
+use crate::child::{self, CommandOutput};
 use crate::leftovers::{self, Removal};
 use crate::measured::{self, CommandOutcome, MeasuredCommand};
 use crate::process::Process;
@@ -29,7 +29,7 @@ pub trait Machine: Send {
         argv: &[String],
         deadline: Nanos,
         interrupt: &Interrupt,
-    ) -> io::Result<Output>;
+    ) -> io::Result<CommandOutput>;
 
     /// Runs a command of a stage and measures it; fails when it cannot be started.
     fn measured(
@@ -134,7 +134,7 @@ impl Machine for RealMachine {
         argv: &[String],
         deadline: Nanos,
         interrupt: &Interrupt,
-    ) -> io::Result<Output> {
+    ) -> io::Result<CommandOutput> {
         let program = argv.first().map(|program| program.rsplit('/').next().unwrap_or(program));
         self.ran.extend(program.map(str::to_owned));
         let log = KernelLog::from_now_on();

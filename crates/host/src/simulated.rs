@@ -11,7 +11,7 @@ use sys::clock::Clock;
 use sys::interrupt::{Interrupt, Level};
 use units::Nanos;
 
-use crate::{CommandOutcome, Machine, MeasuredCommand, Output};
+use crate::{CommandOutcome, CommandOutput, Machine, MeasuredCommand};
 
 /// Virtual time that a command takes.
 const COMMAND: Nanos = Nanos(50_000_000);
@@ -44,12 +44,17 @@ impl Machine for SimulatedMachine {
         argv: &[String],
         _deadline: Nanos,
         interrupt: &Interrupt,
-    ) -> io::Result<Output> {
+    ) -> io::Result<CommandOutput> {
         // A paced clock really waits here, so that a test can interrupt in the midst of a command.
         self.clock.sleep(COMMAND, interrupt);
         for twin in &mut self.twins {
             if let TwinAnswer::Ran { exit, stdout, stderr } = twin.command(argv) {
-                return Ok(Output { code: Some(exit), stdout, stderr, ..Output::default() });
+                return Ok(CommandOutput {
+                    code: Some(exit),
+                    stdout,
+                    stderr,
+                    ..CommandOutput::default()
+                });
             }
         }
         Err(io::Error::new(io::ErrorKind::NotFound, "no twin answers this command"))

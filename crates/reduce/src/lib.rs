@@ -28,7 +28,7 @@ pub use census::{BEGINNING, Census, most_sized};
 pub use fingerprint::Fingerprint;
 pub use live::{LIVE_ADDRESSES, Place};
 pub use lz4::{Lz4, Lz4Error};
-pub use model::{BlockOutcome, Figures, LENDERS, Model, Policy, REFERENCES, Reuse, Written};
+pub use model::{BlockOutcome, Figures, LENDERS, Model, Policy, REFERENCES, Reuse, WrittenBlock};
 pub use name::Name;
 pub use ongoing::Ongoing;
 pub use packer::{Packed, Packer, fragments_per_block, uniform_saving_percent};

@@ -19,7 +19,7 @@ use crate::simulated::{self, Twin};
 use crate::{Event, Injection, Ledger, Paths, RunError, RunOutcome};
 
 /// What executes the plan: this machine, or simulated layers.
-pub enum Machine {
+pub enum LocalMachine {
     /// This machine.
     Real {
         /// Block device of each role, claimed.
@@ -64,7 +64,7 @@ fn trees(plan: &Plan) -> Paths {
 /// Runs every cell of `plan` and ends the ledger.
 pub fn run(
     plan: &Plan,
-    machine: &Machine,
+    machine: &LocalMachine,
     injections: &[Injection],
     ledger: Ledger,
     quiet: Option<Quiet>,
@@ -74,8 +74,8 @@ pub fn run(
     let shared = Shared(Arc::new(Mutex::new(Some(ledger))));
     let recorder = Recorder::new(Box::new(shared.clone()));
     let clock = match machine {
-        Machine::Real { .. } => Clock::real(),
-        Machine::Simulated { pace } => Clock::simulated(*pace),
+        LocalMachine::Real { .. } => Clock::real(),
+        LocalMachine::Simulated { pace } => Clock::simulated(*pace),
     };
     let scene = Scene {
         of: plan.cells.len(),
@@ -106,12 +106,12 @@ pub fn run(
             continue;
         }
         match machine {
-            Machine::Real { devices } => {
+            LocalMachine::Real { devices } => {
                 let mut executor =
                     crate::executor(host::RealMachine::new(), &scene, devices, &trees(plan));
                 cell::run(&scene, cell, &mut executor, &mut loader);
             }
-            Machine::Simulated { .. } => {
+            LocalMachine::Simulated { .. } => {
                 let machine = simulated::machine(plan, cell, &clock)?;
                 let devices = simulated::devices(plan);
                 let trees = simulated::trees(plan);

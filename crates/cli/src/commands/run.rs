@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use experiment::Plan;
 use results::model::Accelerator;
-use run::local::{self, Machine};
+use run::local::{self, LocalMachine};
 use run::{AdmissionError, Asked, ExperimentSource, FULL, Offered, Start};
 use sys::interrupt::Interrupt;
 
@@ -32,12 +32,12 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::new();
     interrupt.on_signals().map_err(Failure::environment)?;
     let (plan, machine, _claimed) = if args.simulate {
-        (paper, Machine::Simulated { pace: args.pace }, run::Claimed::default())
+        (paper, LocalMachine::Simulated { pace: args.pace }, run::Claimed::default())
     } else {
         let claimed = admit(args, &source, &paper)?;
         let asked = asked(&args.common, earlier.as_ref());
         let asked = Asked { seed: Some(paper.seed), sizes: claimed.sizes.clone(), ..asked };
-        let machine = Machine::Real { devices: claimed.devices.clone() };
+        let machine = LocalMachine::Real { devices: claimed.devices.clone() };
         let mut plan = asked.plan(&source, FULL)?;
         plan.on_own_devices();
         (plan, machine, claimed)

@@ -7,7 +7,7 @@ mod made_up;
 use std::collections::BTreeMap;
 
 use results::model::{Accelerator, MachineFacts};
-use run::local::{self, Machine};
+use run::local::{self, LocalMachine};
 use run::{Ledger, RunOutcome, Start};
 use sys::interrupt::Interrupt;
 use units::Seed;
@@ -99,7 +99,7 @@ fn a_layer_of_one_folder_goes_through_the_whole_program() {
         experiment_text: TEXT.into(),
     };
     let ledger = Ledger::begin(&out, &plan, start, Box::new(|_| {})).unwrap();
-    let machine = Machine::Simulated { pace: None };
+    let machine = LocalMachine::Simulated { pace: None };
     let outcome = local::run(&plan, &machine, &[], ledger, None, &Interrupt::new()).unwrap();
     assert_eq!(outcome, RunOutcome::Complete);
 

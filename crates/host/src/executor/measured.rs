@@ -8,7 +8,7 @@ use results::model::CommandFigures;
 use units::Nanos;
 
 use super::{Executor, Task, chain, judge};
-use crate::{CommandOutcome, MeasuredCommand, Output, StepError};
+use crate::{CommandOutcome, CommandOutput, MeasuredCommand, StepError};
 
 impl Executor {
     /// Runs a command of a stage and measures it. What was measured comes back however it ended.
@@ -56,12 +56,12 @@ fn judge_measured(
     if ran.interrupted {
         return Err(StepError::Interrupted { about });
     }
-    let output = Output {
+    let output = CommandOutput {
         code: ran.figures.exit_code,
         signal: ran.signal,
         stderr: ran.figures.stderr.clone(),
         overdue: ran.overdue,
-        ..Output::default()
+        ..CommandOutput::default()
     };
     judge(task, &work.argv, false, &output)?;
     match &ran.unsynced {

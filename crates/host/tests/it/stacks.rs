@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use host::{CommandOutcome, Executor, Machine, MeasuredCommand, Output, SimulatedMachine};
+use host::{CommandOutcome, CommandOutput, Executor, Machine, MeasuredCommand, SimulatedMachine};
 use layers::probe::Source;
 use layers::step::Step;
 use layers::{Place, Raised};
@@ -59,7 +59,12 @@ impl Wayward {
 }
 
 impl Machine for Wayward {
-    fn command(&mut self, argv: &[String], deadline: Nanos, i: &Interrupt) -> io::Result<Output> {
+    fn command(
+        &mut self,
+        argv: &[String],
+        deadline: Nanos,
+        i: &Interrupt,
+    ) -> io::Result<CommandOutput> {
         self.grant(|m| m.command(argv, deadline, i))
     }
     fn measured(&mut self, work: &MeasuredCommand, i: &Interrupt) -> io::Result<CommandOutcome> {

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::{Chapter, Geometry, Window};
+use super::{Chapter, DedupeWindow, Geometry};
 use crate::{BLOCK, Fingerprint};
 
 /// What an index knows of a fingerprint. It is advice: the block there may have changed since, so whoever has both at
@@ -22,7 +22,7 @@ impl<P> Advice<P> {
 
 /// The index of a volume: bounded by its geometry, at most `window_blocks` records of some 50 bytes.
 pub struct Index<P> {
-    window: Window,
+    window: DedupeWindow,
     records: HashMap<Fingerprint, (Chapter, P)>,
     /// Names put into each remembered chapter, the oldest first; some have moved on since.
     chapters: VecDeque<Vec<Fingerprint>>,
@@ -34,7 +34,7 @@ impl<P: Copy> Index<P> {
     /// An empty index.
     pub fn new(geometry: Geometry) -> Self {
         Self {
-            window: Window::new(geometry),
+            window: DedupeWindow::new(geometry),
             records: HashMap::new(),
             chapters: VecDeque::from([Vec::new()]),
             first: 0,
@@ -163,7 +163,7 @@ mod tests {
             per_chapter: 64,
             remembered: geometry.chapters() as usize,
         };
-        let mut window = Window::new(geometry);
+        let mut window = DedupeWindow::new(geometry);
         let scale = geometry.records_per_chapter() / 64;
         let mut last = std::collections::HashMap::new();
         let mut rng = Seed(5).generator();

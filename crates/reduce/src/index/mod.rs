@@ -9,4 +9,4 @@ mod window;
 
 pub use geometry::{Geometry, IndexMemory};
 pub use lookup::{Advice, Index};
-pub use window::{Chapter, Window};
+pub use window::{Chapter, DedupeWindow};

@@ -12,7 +12,7 @@ const CACHED_CHAPTERS: usize = 7;
 
 /// Where the window of an index stands. It holds no records: whoever holds them keeps the chapter of each.
 #[derive(Debug, Clone)]
-pub struct Window {
+pub struct DedupeWindow {
     geometry: Geometry,
     pub(super) open: Chapter,
     /// Records in the open chapter.
@@ -21,7 +21,7 @@ pub struct Window {
     cached: Vec<Chapter>,
 }
 
-impl Window {
+impl DedupeWindow {
     /// An empty index.
     pub fn new(geometry: Geometry) -> Self {
         Self { geometry, open: 0, filled: 0, cached: Vec::new() }
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_dense_index_forgets_a_whole_chapter_when_it_opens_one_too_many() {
-        let mut window = Window::new(Geometry::DEFAULT);
+        let mut window = DedupeWindow::new(Geometry::DEFAULT);
         assert_eq!(window.put(1), 0);
         window.put(Geometry::DEFAULT.window_blocks() - 2);
         assert_eq!(window.open_chapter(), 1023);
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn the_sparse_part_finds_one_name_in_32_and_then_its_neighbours() {
         let geometry = Geometry { memory: IndexMemory::SMALLEST, sparse: true };
-        let mut window = Window::new(geometry);
+        let mut window = DedupeWindow::new(geometry);
         window.put(600 * geometry.records_per_chapter());
         assert!(window.finds(100, 7), "dense part");
         assert!(!window.finds(5, 7), "no hook yet");

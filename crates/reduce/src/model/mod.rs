@@ -13,7 +13,7 @@ pub use figures::{Figures, LENDERS, Reuse};
 use place::{Copy, Places};
 use table::{Entry, Table, sampled};
 
-use crate::index::{Geometry, Window};
+use crate::index::{DedupeWindow, Geometry};
 
 /// References to one physical block that VDO can count.
 pub const REFERENCES: u32 = 254;
@@ -46,7 +46,7 @@ impl Default for Policy {
 
 /// One block that is not zero, as it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Written {
+pub struct WrittenBlock {
     /// Its name: 64 bits of a good fingerprint; 0 is taken for 1.
     pub name: u64,
     /// Its LZ4 size, when it was taken.
@@ -73,7 +73,7 @@ pub enum BlockOutcome {
 pub struct Model {
     policy: Policy,
     table: Table,
-    window: Window,
+    window: DedupeWindow,
     places: Places,
     figures: Figures,
     /// Blocks written so far, zero blocks among them.
@@ -88,7 +88,7 @@ impl Model {
         Self {
             policy,
             table: Table::new(policy.memory_bytes),
-            window: Window::new(policy.index),
+            window: DedupeWindow::new(policy.index),
             places: Places::default(),
             figures: Figures::default(),
             position: 0,
@@ -125,7 +125,7 @@ impl Model {
 
     /// Writes the next block.
     #[inline]
-    pub fn write(&mut self, block: Written) -> BlockOutcome {
+    pub fn write(&mut self, block: WrittenBlock) -> BlockOutcome {
         let name = block.name.max(1);
         let position = self.position;
         self.position += 1;

@@ -9,7 +9,7 @@ fn name(id: u64) -> u64 {
 }
 
 fn write(model: &mut Model, id: u64, size: u16) -> BlockOutcome {
-    model.write(Written { name: name(id), lz4_bytes: Some(size), size_shift: 0 })
+    model.write(WrittenBlock { name: name(id), lz4_bytes: Some(size), size_shift: 0 })
 }
 
 fn policy(memory_bytes: u64) -> Policy {
@@ -109,9 +109,9 @@ fn sampled_sizes_give_the_share_within_its_error_and_what_guessing_costs() {
         for id in 0..40_000u64 {
             let name = name(seed << 32 | id);
             let size = 300 + (rng.below(5) * 900 + rng.below(400)) as u16;
-            all.write(Written { name, lz4_bytes: Some(size), size_shift: 0 });
+            all.write(WrittenBlock { name, lz4_bytes: Some(size), size_shift: 0 });
             let taken = (name >> 40).is_multiple_of(8);
-            some.write(Written { name, lz4_bytes: taken.then_some(size), size_shift: 3 });
+            some.write(WrittenBlock { name, lz4_bytes: taken.then_some(size), size_shift: 3 });
         }
         let (all, some) = (all.finish(), some.finish());
         assert_eq!(all.physical_share_error(), 0.0);

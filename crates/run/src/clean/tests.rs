@@ -2,7 +2,7 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use host::{CommandOutcome, MeasuredCommand, Output, SimulatedMachine};
+use host::{CommandOutcome, CommandOutput, MeasuredCommand, SimulatedMachine};
 use layers::probe::Source;
 use results::model::{Accelerator, CellState};
 use results::sink::DirSink;
@@ -19,7 +19,12 @@ const TAG: &str = "0badcafe";
 struct Lasting(Arc<Mutex<SimulatedMachine>>);
 
 impl Machine for Lasting {
-    fn command(&mut self, argv: &[String], deadline: Nanos, i: &Interrupt) -> io::Result<Output> {
+    fn command(
+        &mut self,
+        argv: &[String],
+        deadline: Nanos,
+        i: &Interrupt,
+    ) -> io::Result<CommandOutput> {
         self.0.lock().unwrap().command(argv, deadline, i)
     }
     fn measured(&mut self, work: &MeasuredCommand, i: &Interrupt) -> io::Result<CommandOutcome> {

@@ -6,7 +6,7 @@ use doctor::{Next, Suspect};
 use experiment::{Plan, Trial};
 use results::ResultSet;
 use results::model::{Accelerator, Finding, Proof, ProofRound};
-use run::local::{self, Machine};
+use run::local::{self, LocalMachine};
 use run::{Asked, ExperimentSource, LAB, RunOutcome, Start};
 use sys::interrupt::Interrupt;
 
@@ -192,5 +192,5 @@ fn simulate(source: &ExperimentSource, plan: &Plan, dir: &Path) -> Result<RunOut
         experiment_text: source.text.clone(),
     };
     let ledger = ledger(dir, plan, start, None, Box::new(|_| {}))?;
-    Ok(local::run(plan, &Machine::Simulated { pace: None }, &[], ledger, None, &interrupt)?)
+    Ok(local::run(plan, &LocalMachine::Simulated { pace: None }, &[], ledger, None, &interrupt)?)
 }
