@@ -346,7 +346,7 @@ impl<'a> Running<'a> {
         match due {
             Some(InjectedFault::Interrupt) => return Err(Stop::Interrupted),
             Some(fault @ (InjectedFault::Crash | InjectedFault::Hang)) => {
-                (self.scene.suffer)(fault)
+                (self.scene.suffer)(fault);
             }
             Some(InjectedFault::Fail) => return Ok(Some(format!("fault injected at step {here}"))),
             Some(InjectedFault::Spoil) | None => {}
