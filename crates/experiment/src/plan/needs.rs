@@ -1,0 +1,91 @@
+//! What a plan needs of a machine.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use units::Bytes;
+
+/// What a machine must have to execute the plan.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Needs {
+    /// Debian packages.
+    pub packages: Vec<String>,
+    /// Kernel modules.
+    pub modules: Vec<String>,
+    /// Programs.
+    pub tools: Vec<String>,
+    /// Debian packages of commands; in a guest they take no memory.
+    #[serde(default)]
+    pub command_packages: Vec<String>,
+    /// Programs that commands start.
+    #[serde(default)]
+    pub programs: Vec<String>,
+    /// Directories that commands read, by name.
+    #[serde(default)]
+    pub trees: BTreeMap<String, Tree>,
+    /// Memory for the layers themselves, bytes.
+    pub memory: Bytes,
+}
+
+impl Needs {
+    /// What one layer needs.
+    pub fn of(needs: &layers::LayerNeeds, memory_bytes: u64) -> Self {
+        let own = |names: &[&str]| names.iter().map(|&n| n.to_owned()).collect();
+        Self {
+            packages: own(needs.packages),
+            modules: own(needs.modules),
+            tools: own(needs.tools),
+            memory: Bytes(memory_bytes),
+            ..Self::default()
+        }
+    }
+
+    /// What every layer needs: a guest with all of it can try them all.
+    pub fn of_every_layer() -> Self {
+        let kinds = layers::kinds().iter();
+        kinds.fold(Self::default(), |needs, kind| needs.beside(&Self::of(&kind.needs, 0)))
+    }
+
+    /// These needs and `other`'s on top: memory adds up, as layers of one stack are there at once.
+    pub fn with(self, other: &Self) -> Self {
+        let memory = Bytes(self.memory.0 + other.memory.0);
+        Self { memory, ..self.beside(other) }
+    }
+
+    /// These needs or `other`'s, of stacks that are never there at once.
+    pub fn beside(mut self, other: &Self) -> Self {
+        let lists = [
+            (&mut self.packages, &other.packages),
+            (&mut self.modules, &other.modules),
+            (&mut self.tools, &other.tools),
+            (&mut self.command_packages, &other.command_packages),
+            (&mut self.programs, &other.programs),
+        ];
+        for (own, others) in lists {
+            for name in others {
+                if !own.contains(name) {
+                    own.push(name.clone());
+                }
+            }
+        }
+        self.trees.extend(other.trees.clone());
+        self.memory = self.memory.max(other.memory);
+        self
+    }
+}
+
+/// A directory that commands read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tree {
+    /// The files of a Debian package.
+    Package(String),
+    /// A directory of the host.
+    Directory {
+        /// Its path.
+        path: PathBuf,
+        /// Bytes of its files.
+        bytes: Bytes,
+    },
+}

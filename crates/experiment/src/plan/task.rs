@@ -1,0 +1,162 @@
+//! What stages of a plan do.
+
+use std::collections::BTreeMap;
+
+use layers::step::Step;
+use results::model::{Criterion, PickedFacts};
+use serde::{Deserialize, Serialize};
+use units::{Better, Bytes, Nanos, Unit};
+use workload::LoadSpec;
+
+use crate::command::placeholder::{Part, parts};
+
+/// What a stage does.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Task {
+    /// A load on the target.
+    Load(Box<LoadSpec>),
+    /// A load until a figure of a layer has been reached.
+    Fill(FillPlan),
+    /// Blocks of a device go to the target.
+    Copy(CopyPlan),
+    /// A program works on the target.
+    Command(CommandPlan),
+    /// Steps, one after the other.
+    Steps(Vec<Step>),
+}
+
+/// A state that a layer is to be in when its stage ends.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StatePlan {
+    /// Name of the layer.
+    pub layer: String,
+    /// The state (`steady`).
+    pub state: String,
+    /// What must hold then.
+    pub criteria: Vec<Criterion>,
+    /// What happens when it does not.
+    pub otherwise: Otherwise,
+}
+
+/// What happens when a state is not reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Otherwise {
+    /// The cell fails.
+    Fail,
+    /// The cell goes on, and its record says so.
+    Warn,
+}
+
+/// The load of a fill, and the metric that ends it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FillPlan {
+    /// Name of the layer that is read.
+    pub layer: String,
+    /// Which of its metrics.
+    pub metric: String,
+    /// The value that ends the fill.
+    pub at_least: f64,
+    /// The load of one round; after each the layer is read.
+    pub by: Box<LoadSpec>,
+    /// What one round is.
+    pub rounds: Rounds,
+}
+
+/// What one round of a fill is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rounds {
+    /// The load for so long.
+    Time(Nanos),
+    /// The load on the next bytes of its range, in order, once.
+    Parts {
+        /// Bytes of one part.
+        bytes: Bytes,
+        /// How many there are.
+        count: u32,
+    },
+    /// The load on one more file of so many bytes.
+    Files(Bytes),
+}
+
+/// Which blocks are copied, and where they go.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CopyPlan {
+    /// Role of the device they come from.
+    pub role: String,
+    /// Its path, placeholders allowed.
+    pub from: String,
+    /// Where on it the first block is.
+    pub offset: Bytes,
+    /// How many bytes.
+    pub bytes: Bytes,
+    /// Bytes of one write.
+    pub block: Bytes,
+    /// Where on the target the first block goes.
+    pub to: Bytes,
+}
+
+/// A program, and what is measured of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandPlan {
+    /// The program and its arguments; `{mount}`, `{target}` and `{tree.NAME}` stand in them.
+    pub argv: Vec<String>,
+    /// When it is killed.
+    pub time_limit: Nanos,
+    /// Whether what it wrote is brought to stable storage after it, which is measured too.
+    pub sync: bool,
+    /// Numbers that are picked from what it prints, by name.
+    pub figures: BTreeMap<String, FigurePlan>,
+}
+
+/// A number in what a command prints.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FigurePlan {
+    /// Where it is looked for.
+    pub from: Output,
+    /// A regular expression with one group, which is the number.
+    pub pattern: String,
+    /// Its unit; a plain number unless said.
+    #[serde(default)]
+    pub unit: Option<Unit>,
+    /// Which direction is good, if one is.
+    #[serde(default)]
+    pub better: Option<Better>,
+}
+
+/// One of the outputs of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Output {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+impl CommandPlan {
+    /// The figures that are picked from what it prints, as results keep them.
+    pub(crate) fn picked(&self) -> BTreeMap<String, PickedFacts> {
+        self.figures.iter().map(|(name, figure)| (name.clone(), figure.facts())).collect()
+    }
+
+    /// The program and its arguments on `target`, a path; `tree` gives the directory of a tree. The error is the name of a tree
+    /// that it does not give.
+    pub fn argv_on(
+        &self,
+        target: &str,
+        tree: impl Fn(&str) -> Option<String>,
+    ) -> Result<Vec<String>, String> {
+        let word = |word: &String| {
+            let shown = |part| match part {
+                Part::Text(text) => Ok(text.to_owned()),
+                Part::Mount | Part::Target => Ok(target.to_owned()),
+                Part::Tree(name) => tree(name).ok_or_else(|| name.to_owned()),
+            };
+            parts(word).map(shown).collect()
+        };
+        self.argv.iter().map(word).collect()
+    }
+}
