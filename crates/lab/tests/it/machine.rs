@@ -24,7 +24,7 @@ pub(crate) fn the_accelerator_is_probed_once_and_explained(lab: &Lab) {
     let mut events = Vec::new();
     let again =
         Accelerator::choose(&lab.cache, &lab.image, AcceleratorChoice::Best, &mut |event| {
-            events.push(event)
+            events.push(event);
         })
         .unwrap();
     assert_eq!(again, lab.accelerator);
