@@ -1,6 +1,6 @@
 # Thin on purpose: what each target does stands in scripts/.
 
-.PHONY: help demo catalogue build test bench setup clean
+.PHONY: help demo catalogue build test bench method setup clean
 
 help:
 	@echo "make demo    install what is missing, build, run VDO against the plain disk in the lab, make the page"
@@ -8,6 +8,7 @@ help:
 	@echo "make build   install what is missing, build the program"
 	@echo "make test    install what is missing, run every check and test"
 	@echo "make bench   build, measure Fathom itself"
+	@echo "make method  build, make the tables of docs/method.md anew from simulations; takes minutes"
 	@echo "make setup   only install what is missing"
 	@echo "make clean   remove what was built; results and installed packages stay"
 
@@ -25,6 +26,9 @@ test:
 
 bench:
 	@scripts/bench.sh
+
+method:
+	@scripts/method.sh
 
 setup:
 	@scripts/setup.sh build lab

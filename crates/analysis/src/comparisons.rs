@@ -128,7 +128,7 @@ fn pair<'a>(
 
 /// Which direction of a metric is good and how it is compared. What neither the catalogue nor the plan describes is not shown, so it
 /// is not compared either.
-fn described(plan: &PlanFacts, scope: &Scope, metric: &str) -> Option<(Better, Test)> {
+pub(crate) fn described(plan: &PlanFacts, scope: &Scope, metric: &str) -> Option<(Better, Test)> {
     let picked = || match scope.of {
         Of::Command => plan.picked_figure(scope.stage.as_deref(), metric),
         _ => None,

@@ -4,6 +4,8 @@
 #![forbid(unsafe_code)]
 
 mod comparisons;
+mod courses;
+mod effects;
 mod expectations;
 mod looks;
 mod reported;
@@ -16,6 +18,8 @@ use results::model::{Accelerator, VariantFacts};
 use results::read::ResultSet;
 
 pub use comparisons::{MetricComparison, asks};
+pub use courses::{Change, EndGrowth, RunCourse};
+pub use effects::{FactorEffect, FactorEffects, LevelChange, level_number};
 pub use expectations::{Evidence, Expectation, ExpectationOutcome};
 pub use looks::looks;
 pub use reported::{Reported, ReportedRow};
@@ -44,6 +48,8 @@ pub struct Analysis {
     /// Every other variant against the base, in each metric that both have: what is asked first, in the
     /// order of the questions, then the rest by name.
     pub comparisons: Vec<MetricComparison>,
+    /// What each factor does in what is asked, where factors were crossed.
+    pub effects: Vec<FactorEffects>,
     /// What was expected, and what became of it.
     pub expectations: Vec<Expectation>,
     /// What the source reported beside what was found here.
@@ -64,6 +70,7 @@ pub fn analyse(result: &ResultSet) -> Analysis {
         incomplete: result.incomplete.clone(),
         changed: result.seal.broken(),
         comparisons: comparisons::compare_all(&variants, plan, looks(result).as_deref()),
+        effects: effects::effects(plan, &variants),
         expectations: expectations::hold(plan, &variants),
         reported: reported::beside(plan, &variants),
         stages: stages.into_iter().map(str::to_owned).collect(),

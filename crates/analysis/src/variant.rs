@@ -6,6 +6,7 @@ use results::model::{AskedContent, CellState};
 use results::read::{CellData, ResultSet};
 use stats::{Figure, Spread};
 
+use crate::courses::{self, RunCourse};
 use crate::scope::{Of, Scope};
 use crate::values::{self, MetricValues};
 use crate::within::{self, RunSpread};
@@ -30,6 +31,8 @@ pub struct VariantFigures {
     pub within_run: BTreeMap<Scope, Vec<RunSpread>>,
     /// Per operation: of each figure of the spread within a run the median over the runs, bytes per second.
     pub thesis: BTreeMap<Scope, Spread>,
+    /// Per operation: how throughput went on within the runs; nothing of those with few intervals.
+    pub courses: BTreeMap<Scope, RunCourse>,
     /// The values behind every figure.
     pub values: Vec<MetricValues>,
 }
@@ -90,6 +93,7 @@ pub(crate) fn figures(result: &ResultSet, name: &str, apart: bool) -> VariantFig
             .filter_map(|(of, runs)| Some((of.clone(), within::typical(runs)?)))
             .collect(),
         within_run,
+        courses: courses::courses(&done, apart),
         values,
     }
 }

@@ -34,9 +34,16 @@ pub(crate) fn spreads(cells: &[&CellData], apart: bool) -> BTreeMap<Scope, Vec<R
     spreads
 }
 
-/// Per operation the throughput of each interval of measured stages, bytes per second. An interval of less
-/// than half the usual length (the last one of a stage) is left out: over so short a time a rate means little.
+/// Per operation the throughput of each whole interval of measured stages, bytes per second.
 fn throughputs(rows: &[Row], apart: bool) -> BTreeMap<Scope, Vec<f64>> {
+    let rates = |rows: Vec<&IntervalRow>| {
+        whole(&rows).map(|row| row.bytes as f64 / seconds(row)).collect::<Vec<_>>()
+    };
+    intervals(rows, apart).into_iter().map(|(scope, rows)| (scope, rates(rows))).collect()
+}
+
+/// Per operation the intervals of measured stages; of each stage `apart`, or of the only one.
+pub(crate) fn intervals(rows: &[Row], apart: bool) -> BTreeMap<Scope, Vec<&IntervalRow>> {
     let measured: BTreeMap<usize, &str> = rows
         .iter()
         .filter_map(|row| match row {
@@ -54,15 +61,19 @@ fn throughputs(rows: &[Row], apart: bool) -> BTreeMap<Scope, Vec<f64>> {
             intervals.entry(scope).or_default().push(row);
         }
     }
-    intervals.into_iter().map(|(scope, rows)| (scope, rates(&rows))).collect()
+    intervals
 }
 
-fn rates(rows: &[&IntervalRow]) -> Vec<f64> {
-    let seconds = |row: &IntervalRow| row.end_ns.saturating_sub(row.start_ns) as f64 / 1e9;
+/// All but those of less than half the usual length (the last one of a stage): over so short a time a rate means little.
+pub(crate) fn whole<'a>(rows: &[&'a IntervalRow]) -> impl Iterator<Item = &'a IntervalRow> {
     let lengths: Sorted = rows.iter().map(|row| seconds(row)).collect();
     let usual = lengths.median().unwrap_or(0.0);
-    let long = |row: &&&IntervalRow| seconds(row) > 0.0 && seconds(row) >= usual / 2.0;
-    rows.iter().filter(long).map(|row| row.bytes as f64 / seconds(row)).collect()
+    let long = move |row: &&IntervalRow| seconds(row) > 0.0 && seconds(row) >= usual / 2.0;
+    rows.iter().copied().filter(long)
+}
+
+fn seconds(row: &IntervalRow) -> f64 {
+    row.end_ns.saturating_sub(row.start_ns) as f64 / 1e9
 }
 
 /// Of each figure of the spread the median over the runs.

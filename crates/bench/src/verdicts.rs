@@ -14,6 +14,39 @@ pub enum Wanted {
     Better(f64),
 }
 
+/// What the method reaches where it misses what was wanted before anything was measured, and why: a limit of the method, not an aim.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limit {
+    /// Each false side at most.
+    pub sides: f64,
+    /// A false `same` at most.
+    pub same: f64,
+    /// Why.
+    pub why: &'static str,
+}
+
+/// What became of a condition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Met {
+    /// It is as was wanted.
+    Wanted,
+    /// It is not, and no worse than the limit that the method is known to have.
+    Limit,
+    /// It is worse.
+    Missed,
+}
+
+impl Met {
+    /// The word in tables and JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Wanted => "met",
+            Self::Limit => "known limit",
+            Self::Missed => "MISSED",
+        }
+    }
+}
+
 /// One condition.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Condition {
@@ -25,6 +58,8 @@ pub struct Condition {
     pub wanted: Wanted,
     /// The mean number of repeats may be at most this.
     pub most_repeats: Option<f64>,
+    /// What is known to be missed.
+    pub limit: Option<Limit>,
 }
 
 /// The share that does not matter, in all conditions.
@@ -60,21 +95,50 @@ pub fn conditions() -> Vec<Condition> {
                     test,
                     threshold: THRESHOLD,
                 };
-                // What was wanted before anything was measured. Two are missed, and stand among the limits of the method: Student's t
-                // takes both sides for alike, and ranks take neighbours for independent.
-                let limit = match (test, noise) {
+                // What was wanted before anything was measured.
+                let most = match (test, noise) {
                     (_, Noise::Periodic) => 0.035,
                     (Test::Ranked, Noise::SkewedAgainstConstant) => 0.08,
                     (Test::Paired, Noise::SkewedAgainstConstant) => 0.11,
                     _ => 0.03,
                 };
-                let wanted = Wanted::FalseSides(limit);
-                all.push(Condition { noise: name, simulated, wanted, most_repeats: None });
+                all.push(Condition {
+                    noise: name,
+                    simulated,
+                    wanted: Wanted::FalseSides(most),
+                    most_repeats: None,
+                    limit: limit(&simulated),
+                });
             }
         }
     }
     all.extend(plain());
     all
+}
+
+/// What is known to be missed at the border. Of each the simulation's own error is in it, three standard errors in 20,000 experiments.
+fn limit(simulated: &Simulated) -> Option<Limit> {
+    let auto = simulated.repeats == Repeats::Auto;
+    match (simulated.test, simulated.noise) {
+        (Test::Paired, Noise::SkewedAgainstConstant) => Some(Limit {
+            sides: 0.03,
+            same: 0.166,
+            why: "Student's t takes the ratios for normal: of an exponential the mean is below the truth more often than above, and its spread with it \
+                  (Johnson 1978). `same` at half the level would give 11.4 %, and find equal variants with a spread of 2 % in 18 of 100 in place of 35",
+        }),
+        (Test::Ranked, Noise::Correlated(phi)) if phi < 0.0 => Some(Limit {
+            sides: if auto { 0.057 } else { 0.053 },
+            same: if auto { 0.04 } else { 0.076 },
+            why: "ranks take the two sides for independent: where neighbouring cells go opposite ways their difference spreads more than ranks know \
+                  (Lehmann 1975, 2.4). Pairs know it",
+        }),
+        (_, Noise::Periodic) if auto => Some(Limit {
+            sides: 0.047,
+            same: 0.03,
+            why: "a disturbance with a period of four cells never averages out, and each look meets it again",
+        }),
+        _ => None,
+    }
 }
 
 /// What is plain: the spread within a pair is 2.7 %.
@@ -92,7 +156,7 @@ fn plain() -> impl Iterator<Item = Condition> {
     all.into_iter().map(move |(ratio, repeats, wanted, most_repeats)| {
         let (noise, test) = (Noise::Normal, Test::Paired);
         let simulated = Simulated { noise, spread, ratio, repeats, test, threshold: THRESHOLD };
-        Condition { noise: "normal", simulated, wanted, most_repeats }
+        Condition { noise: "normal", simulated, wanted, most_repeats, limit: None }
     })
 }
 
@@ -103,17 +167,24 @@ impl Condition {
     }
 
     /// Whether these are as they must be.
-    pub fn met(&self, shares: &Shares) -> bool {
+    pub fn met(&self, shares: &Shares) -> Met {
         let few = self.most_repeats.is_none_or(|most| shares.repeats <= most);
-        few && match self.wanted {
+        let within = |sides: f64, same: f64| {
+            shares.better <= sides && shares.worse <= sides && shares.same <= same
+        };
+        let wanted = match self.wanted {
             Wanted::FalseSides(most) => {
                 // A look spends as much on `same` as on either side.
                 let auto = self.simulated.repeats == Repeats::Auto;
-                let same = if auto { most } else { FALSE_SAME.max(most) };
-                shares.better <= most && shares.worse <= most && shares.same <= same
+                within(most, if auto { most } else { FALSE_SAME.max(most) })
             }
             Wanted::Same(least) => shares.same >= least,
             Wanted::Better(least) => shares.better >= least,
+        };
+        match self.limit {
+            _ if wanted && few => Met::Wanted,
+            Some(limit) if few && within(limit.sides, limit.same) => Met::Limit,
+            _ => Met::Missed,
         }
     }
 }
@@ -137,22 +208,39 @@ pub fn power() -> impl Iterator<Item = Simulated> {
 mod tests {
     use super::*;
 
+    fn shares(better: f64, worse: f64, same: f64) -> Shares {
+        Shares { better, worse, same, unclear: 0.0, repeats: 5.0 }
+    }
+
     #[test]
     fn a_condition_is_missed_by_what_it_forbids_and_by_nothing_else() {
         let border = conditions()[0];
-        let shares =
-            |better, worse, same| Shares { better, worse, same, unclear: 0.0, repeats: 5.0 };
-        assert!(border.met(&shares(0.03, 0.0, 0.05)));
+        assert_eq!(border.met(&shares(0.03, 0.0, 0.05)), Met::Wanted);
         for wrong in [shares(0.031, 0.0, 0.0), shares(0.0, 0.031, 0.0), shares(0.0, 0.0, 0.06)] {
-            assert!(!border.met(&wrong), "{wrong:?}");
+            assert_eq!(border.met(&wrong), Met::Missed, "{wrong:?}");
         }
         let same = Condition { wanted: Wanted::Same(0.9), ..border };
-        assert!(same.met(&shares(0.0, 0.0, 0.9)) && !same.met(&shares(0.0, 0.0, 0.8)));
+        assert_eq!(same.met(&shares(0.0, 0.0, 0.9)), Met::Wanted);
+        assert_eq!(same.met(&shares(0.0, 0.0, 0.8)), Met::Missed);
         let soon = Condition { most_repeats: Some(4.0), ..same };
-        assert!(!soon.met(&shares(0.0, 0.0, 0.9)));
+        assert_eq!(soon.met(&shares(0.0, 0.0, 0.9)), Met::Missed);
         let auto = Simulated { repeats: Repeats::Auto, ..border.simulated };
         let auto = Condition { simulated: auto, ..border };
-        assert!(!auto.met(&shares(0.0, 0.0, 0.04)) && auto.met(&shares(0.0, 0.0, 0.03)));
+        assert_eq!(auto.met(&shares(0.0, 0.0, 0.04)), Met::Missed);
+        assert_eq!(auto.met(&shares(0.0, 0.0, 0.03)), Met::Wanted);
+    }
+
+    #[test]
+    fn a_known_limit_is_no_miss_and_what_is_worse_is() {
+        let skewed = |c: &&Condition| c.simulated.noise == Noise::SkewedAgainstConstant;
+        let all = conditions();
+        let paired = all.iter().find(skewed).unwrap();
+        assert_eq!(paired.met(&shares(0.0, 0.0, 0.1)), Met::Wanted);
+        assert_eq!(paired.met(&shares(0.0, 0.0, 0.16)), Met::Limit);
+        assert_eq!(paired.met(&shares(0.0, 0.0, 0.17)), Met::Missed);
+        assert_eq!(paired.met(&shares(0.12, 0.0, 0.0)), Met::Missed);
+        let known = all.iter().filter(|c| c.limit.is_some()).count();
+        assert_eq!(known, 3 + 3 + 2, "limits are few, and each has its reason");
     }
 
     #[test]
@@ -160,7 +248,7 @@ mod tests {
         for condition in conditions().iter().filter(|c| !matches!(c.wanted, Wanted::FalseSides(_)))
         {
             let shares = condition.measure(500, Seed(1));
-            assert!(condition.met(&shares), "{condition:?} {shares:?}");
+            assert_eq!(condition.met(&shares), Met::Wanted, "{condition:?} {shares:?}");
         }
     }
 }

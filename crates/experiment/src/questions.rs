@@ -13,7 +13,7 @@ use crate::document::Table;
 use crate::subject::Subject;
 
 const THRESHOLD: Key =
-    Key { name: "threshold", takes: "a share from 0 to 100 %", example: "\"5%\"" };
+    Key { name: "threshold", takes: "a share above 0 and below 100 %", example: "\"5%\"" };
 
 /// Relative difference that does not matter unless the question says otherwise.
 const NO_MATTER: f64 = 0.03;
@@ -27,7 +27,15 @@ pub(crate) struct Question {
 impl Question {
     pub(crate) fn read(mut table: Table) -> Result<Self, Diagnostic> {
         let subject = Subject::read(&mut table, None)?;
-        let threshold = table.take(&THRESHOLD)?.map(Spanned::into_inner);
+        let threshold: Option<Spanned<Percent>> = table.take(&THRESHOLD)?;
+        if let Some(wrong) = threshold.as_ref().filter(|t| !decides(*t.get_ref())) {
+            return Err(Diagnostic::at(
+                wrong.span(),
+                format!("A threshold of {} decides nothing", wrong.get_ref()),
+                "the difference that does not matter is more than 0 and less than 100 %: write \"5%\", or leave it out for 3 %",
+            ));
+        }
+        let threshold = threshold.map(Spanned::into_inner);
         table.finish()?;
         Ok(Self { subject, threshold })
     }
@@ -38,4 +46,9 @@ impl Question {
         let threshold = self.threshold.map_or(NO_MATTER, Percent::fraction);
         AskedMetric { metric, stage, operation, layer, threshold }
     }
+}
+
+/// With nothing that does not matter no two variants are the same, and with everything none differ.
+fn decides(threshold: Percent) -> bool {
+    threshold.0 > 0.0 && threshold.0 < 100.0
 }

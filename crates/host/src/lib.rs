@@ -40,7 +40,7 @@ pub use leftovers::Removal;
 pub use machine::{Machine, RealMachine};
 pub use measured::{CommandOutcome, MeasuredCommand};
 pub use needs::missing;
-pub use others::Others;
+pub use others::{Meter, Others};
 pub use samplers::{Samplers, TickedSamplers};
 pub use simulated::SimulatedMachine;
 pub use sources::{Reader, SourceReader};

@@ -3,11 +3,97 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
+use std::time::Instant;
+
+use results::model::MachineLoad;
 
 /// Reads how much of the machine's CPUs others take: other programs, the kernel on its own, and a hypervisor (steal).
 #[derive(Debug)]
 pub struct Others {
     last: Ticks,
+}
+
+/// What the machine does that is not for this program, from when it is made to when it is read.
+#[derive(Debug)]
+pub struct Meter {
+    ticks: Ticks,
+    began: Instant,
+    /// Microseconds that some thread waited so far, by what for.
+    waited: [Option<u64>; 3],
+    frequency_mhz: Option<f64>,
+}
+
+/// What there are figures of pressure stall information of (Documentation/accounting/psi.rst).
+const PRESSURES: [&str; 3] = ["cpu", "memory", "io"];
+
+impl Meter {
+    /// Begins to measure.
+    pub fn new() -> io::Result<Self> {
+        Ok(Self {
+            ticks: read()?,
+            began: Instant::now(),
+            waited: PRESSURES.map(waited),
+            frequency_mhz: frequency_mhz(),
+        })
+    }
+
+    /// What was done since it was made.
+    pub fn read(&self) -> io::Result<MachineLoad> {
+        let now = read()?;
+        let micros = self.began.elapsed().as_micros() as f64;
+        let pressure = |place: usize| {
+            let more = waited(PRESSURES[place])?.saturating_sub(self.waited[place]?);
+            (micros > 0.0).then(|| (100.0 * more as f64 / micros).min(100.0))
+        };
+        let frequencies = [self.frequency_mhz, frequency_mhz()];
+        let known: Vec<f64> = frequencies.into_iter().flatten().collect();
+        Ok(MachineLoad {
+            others_percent: programs(self.ticks, now).map(|share| 100.0 * share),
+            steal_percent: stolen(self.ticks, now).map(|share| 100.0 * share),
+            cpu_pressure_percent: pressure(0),
+            memory_pressure_percent: pressure(1),
+            io_pressure_percent: pressure(2),
+            frequency_mhz: (known.len() == 2).then(|| known.iter().sum::<f64>() / 2.0),
+        })
+    }
+}
+
+/// The share of all CPUs that programs of others took. Threads of the kernel are not theirs: a layer may have its work done there.
+fn programs(before: Ticks, now: Ticks) -> Option<f64> {
+    let all = now.all.checked_sub(before.all).filter(|all| *all > 0)?;
+    let grown = |of: fn(&Ticks) -> u64| of(&now).saturating_sub(of(&before));
+    let busy = grown(|ticks| ticks.busy);
+    let not_theirs = [
+        grown(|ticks| ticks.own),
+        grown(|ticks| ticks.kernel),
+        grown(|ticks| ticks.steal),
+        grown(|ticks| ticks.interrupts),
+    ];
+    let theirs = busy.saturating_sub(not_theirs.iter().sum());
+    Some((theirs as f64 / all as f64).min(1.0))
+}
+
+fn stolen(before: Ticks, now: Ticks) -> Option<f64> {
+    let all = now.all.checked_sub(before.all).filter(|all| *all > 0)?;
+    Some(now.steal.saturating_sub(before.steal) as f64 / all as f64)
+}
+
+/// How long some thread waited so far, microseconds; `None` where the kernel does not count it.
+fn waited(what: &str) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/pressure/{what}")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("some "))?;
+    line.split_whitespace().find_map(|word| word.strip_prefix("total="))?.parse().ok()
+}
+
+/// The mean of what all CPUs run at; `None` where nothing sets it.
+fn frequency_mhz() -> Option<f64> {
+    let entries = fs::read_dir("/sys/devices/system/cpu").ok()?.flatten();
+    let khz = entries.filter_map(|entry| {
+        let text = fs::read_to_string(entry.path().join("cpufreq/scaling_cur_freq")).ok()?;
+        text.trim().parse::<f64>().ok()
+    });
+    let all: Vec<f64> = khz.collect();
+    (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64 / 1e3)
 }
 
 /// Ticks of the clock since the machine started, all CPUs together.
@@ -17,6 +103,12 @@ struct Ticks {
     busy: u64,
     /// Of this process and of all below it, those that have ended too.
     own: u64,
+    /// Of threads of the kernel.
+    kernel: u64,
+    /// In interrupts, hard and soft: whose they are nobody knows.
+    interrupts: u64,
+    /// Taken by the machine's own host.
+    steal: u64,
 }
 
 /// What of a process's `stat` matters here.
@@ -49,7 +141,7 @@ fn share(before: Ticks, now: Ticks) -> Option<f64> {
 
 fn read() -> io::Result<Ticks> {
     let wrong = || io::Error::new(io::ErrorKind::InvalidData, "/proc/stat has no line 'cpu'");
-    let (all, busy) = machine(&fs::read_to_string("/proc/stat")?).ok_or_else(wrong)?;
+    let machine = machine(&fs::read_to_string("/proc/stat")?).ok_or_else(wrong)?;
     let mut processes = BTreeMap::new();
     for entry in fs::read_dir("/proc")?.flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
@@ -59,18 +151,23 @@ fn read() -> io::Result<Ticks> {
         let stat = fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
         processes.extend(process(&stat).map(|process| (pid, process)));
     }
-    Ok(Ticks { all, busy, own: below(std::process::id(), &processes) })
+    let (own, kernel) = (below(std::process::id(), &processes), below(KTHREADD, &processes));
+    Ok(Ticks { own, kernel, ..machine })
 }
 
+/// The parent of all threads of the kernel.
+const KTHREADD: u32 = 2;
+
 /// All ticks and the busy ones: user, nice, system, interrupts and steal, but not idle and waiting for I/O (proc(5)).
-fn machine(stat: &str) -> Option<(u64, u64)> {
+fn machine(stat: &str) -> Option<Ticks> {
     let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
     let ticks: Vec<u64> = line.split_whitespace().map_while(|n| n.parse().ok()).collect();
     let [user, nice, system, idle, waiting, irq, softirq, steal, ..] = ticks[..] else {
         return None;
     };
     let busy = user + nice + system + irq + softirq + steal;
-    Some((busy + idle + waiting, busy))
+    let interrupts = irq + softirq;
+    Some(Ticks { all: busy + idle + waiting, busy, own: 0, kernel: 0, interrupts, steal })
 }
 
 /// A process's line: its name in parentheses may hold anything, parentheses too.
@@ -104,13 +201,14 @@ fn below(root: u32, processes: &BTreeMap<u32, Process>) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::{Duration, Instant};
+    use std::time::Duration;
 
     #[test]
     fn what_is_ours_and_of_our_children_is_not_of_others() {
         let stat = "cpu  100 10 50 800 40 3 7 30 0 0\ncpu0 1 2 3\n";
-        assert_eq!(machine(stat), Some((1040, 200)));
-        assert_eq!(machine("cpu0 1 2"), None);
+        let ticks = machine(stat).unwrap();
+        assert_eq!((ticks.all, ticks.busy, ticks.interrupts, ticks.steal), (1040, 200, 10, 30));
+        assert!(machine("cpu0 1 2").is_none());
         let line = "12 (a) (b) S 7 12 12 0 -1 4194304 100 0 0 0 5 6 70 8 20 0 1 0 100";
         assert_eq!(process(line), Some(Process { parent: 7, ticks: 89 }));
         assert_eq!(process("12 (x"), None);
@@ -118,7 +216,7 @@ mod tests {
         let all =
             [(1, of(0, 1)), (7, of(1, 10)), (12, of(7, 100)), (13, of(12, 1000)), (2, of(1, 5))];
         assert_eq!(below(7, &all.into()), 1110);
-        let ticks = |all, busy, own| Ticks { all, busy, own };
+        let ticks = |all, busy, own| Ticks { all, busy, own, kernel: 0, interrupts: 0, steal: 0 };
         assert_eq!(share(ticks(0, 0, 0), ticks(200, 100, 60)), Some(0.2));
         assert_eq!(share(ticks(5, 0, 0), ticks(5, 0, 0)), None);
         // A child that nobody has waited for yet is counted once it has been.
@@ -135,5 +233,32 @@ mod tests {
         let now = read().unwrap();
         assert!(now.own > before.own && now.all > before.all, "{before:?} {now:?}");
         assert!(share(before, now).is_some_and(|share| (0.0..=1.0).contains(&share)));
+    }
+
+    #[test]
+    fn a_busy_loop_of_somebody_else_is_seen() {
+        let meter = Meter::new().unwrap();
+        // Its shell ends at once, so that it is not below this program.
+        let busy = "timeout 2 sh -c 'while :; do :; done' >/dev/null 2>&1 &";
+        let mut shell = std::process::Command::new("sh");
+        assert!(shell.args(["-c", busy]).status().unwrap().success());
+        std::thread::sleep(Duration::from_millis(1500));
+        let load = meter.read().unwrap();
+        let cpus = std::thread::available_parallelism().unwrap().get() as f64;
+        let one = 100.0 / cpus;
+        // Half of one CPU, where others leave it so much.
+        assert!(load.others_percent.unwrap() > 0.5 * one * 0.5, "{load:?}");
+        assert!(load.steal_percent.is_some());
+        assert!(load.cpu_pressure_percent.is_none_or(|percent| (0.0..=100.0).contains(&percent)));
+    }
+
+    #[test]
+    fn threads_of_the_kernel_and_interrupts_are_nobodys() {
+        let before = Ticks { all: 1000, busy: 500, own: 100, kernel: 50, interrupts: 10, steal: 0 };
+        let now = Ticks { all: 2000, busy: 1400, own: 400, kernel: 350, interrupts: 30, steal: 80 };
+        // 900 busy: 300 own, 300 of the kernel, 20 interrupts, 80 stolen, 200 of others.
+        assert_eq!(programs(before, now), Some(0.2));
+        assert_eq!(stolen(before, now), Some(0.08));
+        assert_eq!(programs(now, now), None);
     }
 }

@@ -2,14 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use analysis::{Evidence, Expectation, MetricComparison, Reported, ReportedRow};
+use analysis::{
+    Evidence, Expectation, FactorEffect, FactorEffects, LevelChange, MetricComparison, Reported,
+    ReportedRow, RunCourse,
+};
 use results::model::{
     AskedContent, CONTENT_SHARES, ContentFigure, ExpectedFigure, VerifyFigures, WrongKind,
 };
 use serde_json::{Map, Value, json};
 use stats::Difference;
 
-use crate::view::{Content, Figure, FigureRow, Of, Sequential, Variant, View};
+use crate::view::{Content, CourseRow, Figure, FigureRow, Of, Sequential, Variant, View};
 
 /// Version of the form of this document; grows with every change that a script could trip over. Keys that
 /// are added do not change it.
@@ -31,11 +34,75 @@ pub fn json(view: &View) -> Value {
         "sequential": view.sequential.as_ref().map(sequential),
         "variants": variants.map(|(index, v)| variant(view, index, v)).collect::<Vec<_>>(),
         "comparisons": comparisons.collect::<Vec<_>>(),
+        "factors": view.effects.iter().map(|row| effects(&row.found)).collect::<Vec<_>>(),
+        "courses": view.courses.iter().map(|row| course(view, row)).collect::<Vec<_>>(),
         "expectations": view.expectations.iter().map(expectation).collect::<Vec<_>>(),
         "reported": view.reported.iter().map(reported).collect::<Vec<_>>(),
         "states": view.states,
         "findings": view.findings,
         "driven": view.driven.iter().map(|(name, text)| json!({"name": name, "text": text})).collect::<Vec<_>>(),
+    })
+}
+
+/// What each factor does in one metric.
+fn effects(found: &FactorEffects) -> Value {
+    let change = |change: &LevelChange| json!({"factor": change.factor, "from": change.from, "to": change.to});
+    let effect = |effect: &FactorEffect| {
+        json!({
+            "of": change(&effect.of),
+            "with": effect.with.as_ref().map(change),
+            "ratio": effect.ratio,
+            "low": effect.low,
+            "high": effect.high,
+            "p": effect.p,
+            "p_adjusted": effect.p_adjusted,
+            "verdict": effect.verdict,
+        })
+    };
+    json!({
+        "metric": found.metric,
+        "stage": found.scope.stage,
+        "operation": found.scope.as_operation(),
+        "layer": found.scope.as_layer(),
+        "threshold": found.threshold,
+        "repeats": found.repeats,
+        "dropped": found.dropped,
+        "left_out": found.left_out,
+        "freedom": found.freedom,
+        "spread": found.spread,
+        "method": found.method,
+        "effects": found.effects.iter().map(effect).collect::<Vec<_>>(),
+    })
+}
+
+/// How throughput went on within the runs.
+fn course(view: &View, row: &CourseRow) -> Value {
+    let RunCourse { runs, change, warm_up_s, growth } = &row.course;
+    json!({
+        "variant": view.variants.get(row.variant).map(|variant| &variant.name),
+        "stage": row.scope.stage,
+        "operation": row.operation,
+        "runs": runs,
+        "change": change.as_ref().map(|change| json!({
+            "kind": if change.step { "step" } else { "gradual" },
+            "at_s": change.at_s,
+            "low_s": change.low_s,
+            "high_s": change.high_s,
+            "at_bytes": change.at_bytes,
+            "before_bytes_per_s": change.before,
+            "after_bytes_per_s": change.after,
+            "runs": change.runs,
+        })),
+        "warm_up_s": warm_up_s,
+        "growth": growth.as_ref().map(|growth| json!({
+            "percent_per_h": growth.rate * 360_000.0,
+            "low": growth.low * 360_000.0,
+            "high": growth.high * 360_000.0,
+            "from_s": growth.between_s.0,
+            "to_s": growth.between_s.1,
+            "sure": growth.counts(),
+        })),
+        "text": row.text,
     })
 }
 

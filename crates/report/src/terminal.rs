@@ -1,13 +1,15 @@
 //! A result on a terminal: verdict, figures, findings; nothing that a log could not hold.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use analysis::{Expectation, ExpectationOutcome};
 use results::model::{Finding, Severity, plain_and_raw};
+use stats::Verdict;
 use units::show::significant;
 use units::{Test, is_obeyed, printable};
 
-use crate::view::{Figure, FigureRow, View};
+use crate::view::{EffectRow, Figure, FigureRow, View, told};
 use crate::wording::{self, NONE};
 
 /// The summary, lines of at most `width` characters where words allow it; colour only when asked.
@@ -53,6 +55,15 @@ pub fn text(view: &View, width: usize, colour: bool) -> String {
         }
         out.push('\n');
     }
+    for row in &view.effects {
+        effects(&mut out, row, width, &ink);
+    }
+    for course in &view.courses {
+        let Some(text) = &course.text else { continue };
+        let line = wrapped(&format!("{}, {text}", course.scope.name()), width, "    ");
+        out.push_str(&line);
+        out.push('\n');
+    }
     for (name, text) in &view.driven {
         let line = wrapped(&format!("{name}: {text}"), width, "    ");
         out.push_str(&ink.paint(Tint::Dim, &line));
@@ -60,6 +71,25 @@ pub fn text(view: &View, width: usize, colour: bool) -> String {
     }
     findings(&mut out, &view.findings, width, &ink);
     out
+}
+
+/// What each factor does in one metric; of two together those that are sure.
+fn effects(out: &mut String, row: &EffectRow, width: usize, ink: &Ink) {
+    let _ = writeln!(out, "{}", wrapped(&format!("Effects on {}:", row.label), width, ""));
+    for effect in &row.found.effects {
+        if effect.with.is_some() && effect.verdict == Verdict::Unclear {
+            continue;
+        }
+        let word = effect.verdict.word();
+        let ratio = wording::ratio(effect.ratio);
+        let (low, high) = (significant(effect.low, 3), significant(effect.high, 3));
+        out.push_str(&ink.paint(tint(Some(word)), &format!("  {word:<8}")));
+        let line = format!("{ratio} [{low}, {high}] {}", told(effect));
+        out.push_str(&wrapped(&line, width.saturating_sub(10), "          "));
+        out.push('\n');
+    }
+    out.push_str(&ink.paint(Tint::Dim, &wrapped(&format!("  {}", row.basis()), width, "  ")));
+    out.push_str("\n\n");
 }
 
 /// What the doctor noticed, and what limits the layers; `fathom doctor` has more of these.

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod checksums;
+mod disturbed;
 pub mod draft;
 pub mod frames;
 pub mod histogram;
@@ -21,6 +22,7 @@ pub mod transcript;
 pub mod writer;
 
 pub use checksums::Seal;
+pub use disturbed::disturbances;
 pub use frames::{Damage, encode as encode_row};
 pub use read::{CellData, ReadError, ResultSet, open};
 pub use seal::{SealError, seal};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use experiment::{CellPlan, Otherwise, StagePlan, Task};
-use host::Executor;
+use host::{Executor, Meter};
 use layers::step::{Action, Step};
 use layers::{ALLOCATED, ROUND_END, SETTLED, STAGE_END, STAGE_SETTLED, STAGE_START};
 use results::model::{
@@ -50,6 +50,8 @@ struct Running<'a> {
     /// Steps, waits and stages begun so far: what injections count.
     position: usize,
     samples: Vec<SampleRow>,
+    /// What the machine does for others meanwhile.
+    meter: Option<Meter>,
 }
 
 /// Runs one cell; its record has been handed in when this returns.
@@ -104,9 +106,12 @@ impl<'a> Running<'a> {
             facts: BTreeMap::new(),
             leftovers: None,
             notices: Vec::new(),
+            machine: None,
         };
         scene.recorder.record(&record);
-        Self { scene, plan, executor, record, position: 0, samples: Vec::new() }
+        // In virtual time the machine does something else.
+        let meter = if scene.clock.is_simulated() { None } else { Meter::new().ok() };
+        Self { meter, scene, plan, executor, record, position: 0, samples: Vec::new() }
     }
 
     fn raise(&mut self) -> Result<(), Stop> {
@@ -383,6 +388,7 @@ impl<'a> Running<'a> {
         self.record.layers = figures::of_cell(self.plan, &self.samples, &self.record);
         figures::of_stages(self.plan, &self.samples, &mut self.record.stages);
         self.record.facts = self.executor.facts().clone();
+        self.record.machine = self.meter.as_ref().and_then(|meter| meter.read().ok());
         self.record.state = state;
         self.record.reason.clone_from(&reason);
         self.record.end_ns = Some(self.scene.clock.now().0);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use experiment::Plan;
+use host::Meter;
 use results::model::{
     Accelerator, CellEntry, CellState, MachineFacts, Manifest, ResumeFacts, SCHEMA, StopReason,
     StoppedFacts,
@@ -22,10 +23,30 @@ pub struct Ledger {
     manifest: Manifest,
     left_behind: bool,
     choices: BTreeMap<String, engine::Choice>,
+    /// What the host does for others while a cell runs in a guest.
+    host: Host,
     on: Box<dyn FnMut(&Event) + Send>,
 }
 
+/// Where the host is in what it does for others.
+enum Host {
+    /// It runs the cells itself, and they tell.
+    Ran,
+    /// Guests run them, and none runs.
+    Rests,
+    /// One runs.
+    Measured(Meter),
+}
+
 impl Ledger {
+    /// From here on cells run in guests: what the host does for others meanwhile is kept.
+    pub(crate) fn watch_host(&mut self) {
+        // A simulated guest has no host.
+        if !self.manifest.simulated {
+            self.host = Host::Rests;
+        }
+    }
+
     /// Makes the directory (which must not exist) and writes the manifest first thing, so that whatever is
     /// left after a kill says what it is.
     pub fn begin(
@@ -46,6 +67,7 @@ impl Ledger {
                 state: CellState::Pending,
                 reason: None,
                 disturbed_percent: None,
+                host: None,
             })
             .collect();
         let manifest = Manifest {
@@ -69,7 +91,14 @@ impl Ledger {
             outcome: None,
             stopped: None,
         };
-        let mut ledger = Self { sink, manifest, left_behind: false, choices: BTreeMap::new(), on };
+        let mut ledger = Self {
+            sink,
+            manifest,
+            left_behind: false,
+            choices: BTreeMap::new(),
+            host: Host::Ran,
+            on,
+        };
         ledger.save()?;
         write_experiment(&mut ledger.sink, &start.experiment_text)?;
         Ok(ledger)
@@ -101,10 +130,18 @@ impl Ledger {
             }
             cell.reason = None;
             cell.disturbed_percent = cell.disturbed_percent.filter(|_| kept);
+            cell.host = cell.host.filter(|_| kept);
             cell.state = if kept { CellState::Done } else { CellState::Pending };
             again.extend((!kept).then(|| cell.folder.clone()));
         }
-        let mut ledger = Self { sink, manifest, left_behind: false, choices: BTreeMap::new(), on };
+        let mut ledger = Self {
+            sink,
+            manifest,
+            left_behind: false,
+            choices: BTreeMap::new(),
+            host: Host::Ran,
+            on,
+        };
         // From here on the seal would be wrong; the manifest says first that nothing of the others counts.
         ledger.sink.remove(results::checksums::SUMS)?;
         ledger.save()?;
@@ -241,6 +278,16 @@ impl Ledger {
                 .cells
                 .get_mut(index)
                 .ok_or_else(|| RunError::Language(format!("there is no cell {index}")))?;
+            match (&self.host, state) {
+                (Host::Rests, CellState::Running) => {
+                    self.host = Meter::new().map_or(Host::Rests, Host::Measured);
+                }
+                (Host::Measured(meter), _) if state != CellState::Running => {
+                    cell.host = meter.read().ok();
+                    self.host = Host::Rests;
+                }
+                _ => {}
+            }
             cell.state = state;
             cell.reason = reason;
             let folder = cell.folder.clone();

@@ -109,6 +109,7 @@ pub fn run<G: Guests>(
     quiet: Option<Quiet>,
     interrupt: &Interrupt,
 ) -> Result<RunOutcome, RunError> {
+    ledger.watch_host();
     let between = Between::new(plan, &ledger, quiet, interrupt);
     let ended = run_cells(plan, injections, guests, (&mut ledger, between), interrupt);
     let (state, reason) = match &ended {

@@ -9,9 +9,12 @@
 
 mod autocorrelation;
 mod bootstrap;
+mod change_point;
 mod comparison;
 mod evidence;
+pub mod factorial;
 mod figure;
+mod fisher;
 mod holm;
 mod mann_whitney;
 mod normal;
@@ -27,12 +30,17 @@ mod student;
 mod verdict;
 
 pub use autocorrelation::effective_sample_size;
+pub use change_point::{
+    Course, Gradual, Growth, LEAST_CHANGE, LEAST_VALUES, Step, course, growth, warm_up,
+};
 pub use comparison::{Comparison, Difference, compare, judge};
 pub use figure::{Figure, Interval, RANGE_BELOW, figure};
+pub use fisher::{Groups, deviation_interval, groups};
 pub use holm::holm;
 pub use quantile::{Sorted, quantile};
 pub use ratio::ratio_of_medians;
 pub use sequential::{AtLooks, LOOKS, compare_at_looks};
 pub use spread::{Spread, spread};
 pub use steady::{SteadyRule, Window, window};
+pub use student::{mean_interval, repeats_for};
 pub use verdict::{LEAST_REPEATS, Verdict};

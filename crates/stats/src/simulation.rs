@@ -3,6 +3,7 @@
 use units::{Better, Seed, SplitMix64, Test};
 
 use crate::bootstrap::standard_normal;
+use crate::factorial::Trial;
 use crate::{AtLooks, Comparison, LOOKS, Verdict, compare, compare_at_looks, judge};
 
 /// How the cells of a session differ by chance. All have a standard deviation of one but for drift, which comes on top.
@@ -163,6 +164,67 @@ impl Session {
                 normal / 5.0 + if high { 1.0 } else { -1.0 }
             }
         }
+    }
+}
+
+/// A series within one run: values about one level, or about one before a place and another after it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Series {
+    /// How many values.
+    pub values: usize,
+    /// Their standard deviation, as a share of the level.
+    pub spread: f64,
+    /// How much each follows the one before (AR(1)).
+    pub carry: f64,
+    /// Before which value it changes, and what the level is then over the one before; `None` for a flat one.
+    pub change: Option<(usize, f64)>,
+}
+
+impl Series {
+    /// One such series, its first level 100.
+    pub fn draw(&self, rng: &mut SplitMix64) -> Vec<f64> {
+        let mut state = standard_normal(rng);
+        let fresh = (1.0 - self.carry * self.carry).sqrt();
+        let value = |place: usize| {
+            state = self.carry * state + fresh * standard_normal(rng);
+            let level = self.change.map_or(1.0, |(at, times)| if place < at { 1.0 } else { times });
+            100.0 * level * (self.spread * state).exp()
+        };
+        (0..self.values).map(value).collect()
+    }
+}
+
+/// A factorial experiment of three factors with two levels each.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Factorial {
+    /// Standard deviation of a cell, as a share of its value.
+    pub spread: f64,
+    /// That of what a block's cells share.
+    pub blocks: f64,
+    /// What the second level of each factor truly is over the first, at the first levels of the others.
+    pub ratios: [f64; 3],
+    /// How many times as much each does at the second level of another one.
+    pub all: f64,
+}
+
+impl Factorial {
+    /// The cells of so many blocks.
+    pub fn draw(&self, blocks: u32, rng: &mut SplitMix64) -> Vec<Trial> {
+        let mut trials = Vec::new();
+        for block in 0..blocks {
+            let shared = self.blocks * standard_normal(rng);
+            for cell in 0..8 {
+                let levels: Vec<usize> = (0..3).map(|factor| cell >> factor & 1).collect();
+                // A two-way effect is centred, so that the mean effect of each factor stays what it is.
+                let side = |factor: usize| levels[factor] as f64 - 0.5;
+                let mains: f64 = (0..3).map(|f| side(f) * self.ratios[f].ln()).sum();
+                let both = side(0) * side(1) + side(0) * side(2) + side(1) * side(2);
+                let chance = shared + self.spread * standard_normal(rng);
+                let value = (mains + both * self.all.ln() + chance).exp();
+                trials.push(Trial { block, levels, value });
+            }
+        }
+        trials
     }
 }
 

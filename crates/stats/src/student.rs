@@ -2,6 +2,27 @@
 
 use std::f64::consts::PI;
 
+use crate::Interval;
+use crate::spread::mean;
+
+/// The 95 % interval of the mean of `values`, taken for normal (Student 1908); `None` of less than two.
+pub fn mean_interval(values: &[f64]) -> Option<Interval> {
+    let (n, centre) = (values.len(), mean(values));
+    if n < 2 || values.iter().any(|v| !v.is_finite()) {
+        return None;
+    }
+    let squares: f64 = values.iter().map(|v| (v - centre).powi(2)).sum();
+    let error = (squares / (n - 1) as f64 / n as f64).sqrt();
+    let half = critical(0.05, n - 1) * error;
+    Some(Interval { low: centre - half, high: centre + half })
+}
+
+/// The least number of pairs whose 95 % interval goes no farther than `distance` from their mean, where one has the standard deviation
+/// `deviation`; `None` above 1000.
+pub fn repeats_for(deviation: f64, distance: f64) -> Option<usize> {
+    (2..=1000).find(|n| critical(0.05, n - 1) * deviation <= distance * (*n as f64).sqrt())
+}
+
 /// The chance that |T| exceeds `t` with `freedom` degrees of freedom, at least 1; relative error below 1e-12.
 ///
 /// It is the regularised incomplete beta function I(x; a, 1/2) with x = ν / (ν + t²) and a = ν / 2 (Abramowitz and
@@ -58,7 +79,7 @@ fn beta_with_half(freedom: usize) -> f64 {
 }
 
 /// The continued fraction of the incomplete beta function (Abramowitz and Stegun 26.5.8), by Lentz's method (1976).
-fn fraction(a: f64, b: f64, x: f64) -> f64 {
+pub(crate) fn fraction(a: f64, b: f64, x: f64) -> f64 {
     const TINY: f64 = 1e-300;
     let away = |value: f64| if value.abs() < TINY { TINY } else { value };
     let (mut c, mut d) = (1.0, 1.0 / away(1.0 - (a + b) * x / (a + 1.0)));
@@ -98,6 +119,17 @@ mod tests {
             let got = critical(alpha, freedom as usize);
             assert!((got / expected - 1.0).abs() < 1e-10, "{freedom} {alpha}: {got} {expected}");
         }
+    }
+
+    #[test]
+    fn the_interval_of_a_mean_is_that_of_the_textbook() {
+        // R: t.test(c(4, 5, 6, 5, 5))$conf.int
+        let Interval { low, high } = mean_interval(&[4.0, 5.0, 6.0, 5.0, 5.0]).unwrap();
+        assert!(
+            (low - 4.122_011_2).abs() < 1e-6 && (high - 5.877_988_8).abs() < 1e-6,
+            "{low} {high}"
+        );
+        assert!(mean_interval(&[1.0]).is_none());
     }
 
     #[test]

@@ -1,6 +1,10 @@
 //! From a result to what it says.
 
 #[cfg(test)]
+mod courses;
+#[cfg(test)]
+mod effects;
+#[cfg(test)]
 mod expectations;
 #[cfg(test)]
 mod figures;

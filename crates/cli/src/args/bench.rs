@@ -246,19 +246,35 @@ pub struct BenchContentArgs {
 
 /// `fathom bench verdicts`
 #[derive(Debug, Args)]
+#[command(group(clap::ArgGroup::new("truth").required(true).args(["simulated", "lab"])))]
 #[command(after_help = "\
 Ends with 1 when a condition is not met. What the lines mean is said in docs/method.md.
 
 Examples:
   fathom bench verdicts --simulated
-  fathom bench verdicts --simulated --experiments 2000 --json")]
+  fathom bench verdicts --simulated --experiments 2000 --json
+  fathom bench verdicts --lab --quick")]
 pub struct BenchVerdictsArgs {
     /// Simulate experiments whose truth is known.
-    #[arg(long, required = true)]
+    #[arg(long)]
     pub simulated: bool,
+    /// Run two equal variants in four fresh guests, and say what this machine can resolve.
+    #[arg(long, conflicts_with_all = ["simulated", "experiments", "tables"])]
+    pub lab: bool,
+    /// With --lab: two guests, three repeats, less data.
+    #[arg(long, requires = "lab")]
+    pub quick: bool,
     /// How many experiments for each line.
     #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(100..=10_000_000))]
     pub experiments: u32,
+    /// Print the tables of docs/method.md, each between its marks.
+    #[arg(long, conflicts_with = "json")]
+    pub tables: bool,
+    /// Directory of the results of --lab; it must not exist [default: kept nowhere].
+    #[arg(long, value_name = "DIR", requires = "lab")]
+    pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub machine: GuestArgs,
     /// JSON on standard output.
     #[arg(long)]
     pub json: bool,

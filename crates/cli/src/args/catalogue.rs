@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use experiment::Repeat;
 
 use super::GuestArgs;
 
@@ -18,6 +19,7 @@ all results there.
 Examples:
   fathom catalogue
   fathom catalogue all --repeat 1 --out first-pass
+  fathom catalogue all --repeat auto --out decided
   fathom catalogue vdo-vs-plain cache-first-look --out both
 
 Exit code 5 when an experiment failed or is incomplete; the same command goes on with it.")]
@@ -27,9 +29,10 @@ pub struct CatalogueArgs {
     /// Scale of the experiments [default: lab, where an experiment has it].
     #[arg(long, value_name = "NAME")]
     pub scale: Option<String>,
-    /// Repeats of each variant, instead of the experiments' own.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub repeat: Option<u32>,
+    /// Repeats of each variant, instead of the experiments' own: a number, or auto for as many as are needed to decide (auto:12 for at
+    /// most 12, auto:30m for at most 30 minutes each). Experiments with factors, without a question or a second variant keep their own.
+    #[arg(long, value_name = "N|auto")]
+    pub repeat: Option<Repeat>,
     /// Directory of the results; it may exist, with results of an earlier call.
     #[arg(long, value_name = "DIR", requires = "names")]
     pub out: Option<PathBuf>,

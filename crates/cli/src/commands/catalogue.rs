@@ -121,7 +121,7 @@ fn one(shipped: &Shipped, plan: &Plan, args: &CatalogueArgs, dir: &Path) -> Beca
             experiment: shipped.name.to_owned(),
             out: place(!resumes),
             resume: place(resumes),
-            repeat: args.repeat.map(Repeat::Fixed),
+            repeat: repeat(plan, args),
             quiet: None,
             seed: None,
             scale: args.scale.clone(),
@@ -223,9 +223,26 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Shipped>, Failure> {
 
 /// The plan of a shipped experiment.
 fn of(shipped: &Shipped, args: &CatalogueArgs) -> Result<Plan, Failure> {
-    let (repeat, scale) = (args.repeat.map(Repeat::Fixed), args.scale.clone());
-    let asked = Asked { repeat, scale, ..Asked::default() };
-    Ok(asked.plan(&ExperimentSource::find(shipped.name)?, LAB)?)
+    let plan = |repeat: Option<Repeat>| -> Result<Plan, Failure> {
+        let asked = Asked { repeat, scale: args.scale.clone(), ..Asked::default() };
+        Ok(asked.plan(&ExperimentSource::find(shipped.name)?, LAB)?)
+    };
+    let own = match args.repeat {
+        Some(Repeat::Auto { .. }) => plan(None)?,
+        repeat => return plan(repeat),
+    };
+    match repeat(&own, args) {
+        None => Ok(own),
+        auto => plan(auto),
+    }
+}
+
+/// How often the variants of a plan are to run: its own number where as many as are needed can be decided of nothing in it.
+fn repeat(plan: &Plan, args: &CatalogueArgs) -> Option<Repeat> {
+    let facts = &plan.facts;
+    let decides =
+        facts.factors.is_empty() && facts.variants.len() > 1 && !facts.questions.is_empty();
+    args.repeat.filter(|repeat| decides || matches!(repeat, Repeat::Fixed(_)))
 }
 
 fn list(args: &CatalogueArgs) -> Result<ExitCode, Failure> {

@@ -23,6 +23,31 @@ fn without_names_every_shipped_experiment_is_listed_with_its_cells_and_time() {
 }
 
 #[test]
+fn as_many_repeats_as_are_needed_are_taken_where_they_can_be_decided_and_elsewhere_the_own_number()
+{
+    let document = json(&["catalogue", "--repeat", "auto:12", "--json"]);
+    let entries = document["experiments"].as_array().unwrap();
+    let repeat = |name: &str| {
+        let own = entries.iter().find(|entry| entry["name"] == name).unwrap();
+        own["repeat"].as_u64().unwrap()
+    };
+    assert_eq!(
+        (repeat("vdo-vs-plain"), repeat("dedupe-cost")),
+        (12, 5),
+        "factors have a fixed number"
+    );
+    let listed = expect(0, &["catalogue", "--repeat", "auto"]).out;
+    assert!(listed.contains("auto, at most 27"), "{listed}");
+    let few = expect(2, &["catalogue", "vdo-vs-plain", "--repeat", "auto:4", "--out", "x"]);
+    assert!(
+        few.err.contains("fewer repeats than the 5") && few.err.contains("help:"),
+        "{}",
+        few.err
+    );
+    expect(2, &["catalogue", "--repeat", "0"]);
+}
+
+#[test]
 fn what_cannot_be_run_is_refused_before_anything_runs() {
     let (_dir, out) = fresh();
     let strange = expect(2, &["catalogue", "vdo-vs-plian", "--out", text(&out)]);

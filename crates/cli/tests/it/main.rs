@@ -63,4 +63,6 @@ mod table;
 #[cfg(test)]
 mod terminal;
 #[cfg(test)]
+mod verdicts;
+#[cfg(test)]
 mod verification;

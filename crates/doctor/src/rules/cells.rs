@@ -42,24 +42,28 @@ fn of_variant(result: &ResultSet, name: &str) -> Option<Finding> {
     })
 }
 
-/// It was waited in vain for a quiet machine.
+/// Something else on the machine took what cells needed.
 pub(crate) fn disturbed(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
-    let name = |cell: &CellEntry| {
-        let percent = significant(cell.disturbed_percent?, 2);
-        Some(format!("{} repeat {}: {percent} %", cell.variant, cell.repeat))
+    let begun = || result.cells.iter().filter(|cell| cell.state() != CellState::Skipped);
+    let name = |cell: &CellData| {
+        let why = results::disturbances(result, cell);
+        let CellEntry { variant, repeat, .. } = &cell.entry;
+        (!why.is_empty()).then(|| format!("{variant} repeat {repeat}: {}", why.join(", ")))
     };
-    let cells: Vec<String> = result.manifest.cells.iter().filter_map(name).collect();
+    let cells: Vec<String> = begun().filter_map(name).collect();
+    let all = begun().count();
+    let share = significant(100.0 * cells.len() as f64 / all.max(1) as f64, 2);
     let finding = Finding {
         rule: "disturbed_cells".into(),
         severity: Severity::Warning,
         subject: None,
         message: format!(
-            "The machine was not quiet when {} of {} cells began: others took its CPU time.",
+            "Something else disturbed {} of {all} cells ({share} %): their figures are those of a machine that was shared.",
             cells.len(),
-            result.cells.iter().filter(|cell| cell.state() != CellState::Skipped).count()
         ),
-        evidence: format!("Share of all CPUs that others took: {}.", cells.join("; ")),
-        remedy: "Run again on a machine that does nothing else, or give --quiet more time.".into(),
+        evidence: format!("{}.", cells.join("; ")),
+        remedy: "Run again on a machine that does nothing else; --quiet 5% waits before each cell until others leave it alone."
+            .into(),
         ..Finding::default()
     };
     Vec::from_iter((!cells.is_empty()).then_some(finding))

@@ -154,8 +154,8 @@ const CASES: [(&str, Spoil, Spoil); 25] = [
     ),
     (
         "disturbed_cells",
-        |r| r.manifest.cells[3].disturbed_percent = Some(34.0),
-        |r| r.manifest.cells[3].disturbed_percent = None,
+        |r| r.cells[3].entry.disturbed_percent = Some(34.0),
+        |r| r.cells[3].entry.disturbed_percent = None,
     ),
     ("not_sealed", |r| r.seal = Seal::None, |r| r.seal = Seal::Whole),
     ("sampling_expensive", |r| costly(r, 20_000_000), |r| costly(r, 5_000_000)),

@@ -90,6 +90,17 @@ fn every_key_of_every_layer_is_told_at_its_line_with_what_it_takes() {
 }
 
 #[test]
+fn a_threshold_that_decides_nothing_is_refused_with_what_to_write() {
+    for share in ["0%", "100%"] {
+        let more = format!("[[question]]\nmetric = \"iops\"\nthreshold = \"{share}\"");
+        let line = format!("threshold = \"{share}\"");
+        let found = mistake(&text(DEVICE, LAYER, LOAD, &more), &line);
+        assert!(found.message.contains("decides nothing"), "{found:?}");
+        assert!(found.help.as_ref().unwrap().contains("write \"5%\""), "{found:?}");
+    }
+}
+
+#[test]
 fn every_key_of_the_file_itself_is_told_at_its_line_with_what_it_takes() {
     let with = |rest: &str| text(DEVICE, LAYER, LOAD, rest);
     for (whole, line, path) in [

@@ -2,10 +2,11 @@
 //! all points once as JSON.
 
 use maud::{Markup, PreEscaped, html};
+use serde::Serialize;
 
 use super::hero::dot;
 use super::sketch::{colour, sketch};
-use crate::view::{Axis, Chart, Part, Scale, Series, View};
+use crate::view::{Axis, Chart, Mark, Part, Scale, Series, View};
 use crate::wording::{self, NONE};
 use units::Unit;
 
@@ -21,7 +22,7 @@ pub fn answer(id: &dyn Fn(&str) -> String, index: usize, view: &View) -> Markup 
     let charts: Vec<_> = view.answers.iter().filter_map(find).collect();
     html! { @if !charts.is_empty() {
         h2 id=(id("answer")) { @if charts.len() == 1 { "The answer in a picture" } @else { "The answer in pictures" } }
-        @for chart in charts { (figure(index, chart)) }
+        @for chart in charts { (figure(index, view, chart)) }
     } }
 }
 
@@ -57,22 +58,26 @@ fn part(index: usize, view: &View, part: Part) -> Markup {
     html! {
         @if all.is_empty() { p.soft { "No samples of this kind were taken." } }
         @else if view.crowded() && part != Part::Load {
-            details { summary { (all.len()) " charts, those of each variant after the other" } @for chart in &charts { (figure(index, chart)) } }
+            details { summary { (all.len()) " charts, those of each variant after the other" } @for chart in &charts { (figure(index, view, chart)) } }
         }
         @else {
-            @for chart in first { (figure(index, chart)) }
-            @if !more.is_empty() { details { summary { (more.len()) " more charts" } @for chart in more { (figure(index, chart)) } } }
+            @for chart in first { (figure(index, view, chart)) }
+            @if !more.is_empty() { details { summary { (more.len()) " more charts" } @for chart in more { (figure(index, view, chart)) } } }
         }
     }
 }
 
-fn figure(index: usize, chart: &Chart) -> Markup {
+fn figure(index: usize, view: &View, chart: &Chart) -> Markup {
+    let courses = view.courses.iter().filter(|course| course.is_in(&chart.id));
+    let notes: Vec<&str> = courses.filter_map(|course| course.text.as_deref()).collect();
+    let marks = view.marks(chart);
     html! {
         figure.chart {
             figcaption { (chart.title) }
-            p.reading { (chart.reading) }
+            p.reading { (chart.reading) @if !notes.is_empty() && !marks.is_empty() { " A broken line marks where throughput changes." } }
+            @for note in notes { p.note { (note) } }
             (legend(chart))
-            div.plot data-chart={ "r" (index) "-" (chart.id) } role="img" aria-label=(chart.title) { (sketch(chart)) }
+            div.plot data-chart={ "r" (index) "-" (chart.id) } role="img" aria-label=(chart.title) { (sketch(chart, &marks)) }
             details { summary { "Table" } (table(chart)) }
         }
     }
@@ -96,6 +101,14 @@ fn table(chart: &Chart) -> Markup {
     let mut places: Vec<f64> = bold.iter().flat_map(|s| s.x.iter().copied()).collect();
     places.sort_by(f64::total_cmp);
     places.dedup();
+    // Between cells there is nothing; between moments nothing is a finding.
+    if chart.x.unit == units::Unit::Count {
+        let known = |place: &f64| {
+            let at = |s: &&&Series| s.x.iter().zip(&s.y).any(|(x, y)| x == place && y.is_some());
+            bold.iter().any(|series| at(&series))
+        };
+        places.retain(known);
+    }
     let step = places.len().div_ceil(ROWS).max(1);
     html! {
         div.scroll tabindex="0" role="region" aria-label={ "Table of " (chart.title) } { table {
@@ -206,14 +219,23 @@ pub fn data(index: usize, view: &View) -> Markup {
     html! { script.charts type="application/json" data-result={ "r" (index) } { (PreEscaped(json)) } }
 }
 
+/// A chart as the script gets it.
+#[derive(Serialize)]
+struct Drawn {
+    #[serde(flatten)]
+    chart: Chart,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    marks: Vec<Mark>,
+}
+
 /// Charts with seven significant digits, which is more than any instrument here has and half the size.
-fn rounded(view: &View) -> Vec<Chart> {
+fn rounded(view: &View) -> Vec<Drawn> {
     let mut charts = view.charts.clone();
     for series in charts.iter_mut().flat_map(|c| c.series.iter_mut()) {
         series.x.iter_mut().for_each(|x| *x = seven_digits(*x));
         series.y.iter_mut().flatten().for_each(|y| *y = seven_digits(*y));
     }
-    charts
+    charts.into_iter().map(|chart| Drawn { marks: view.marks(&chart), chart }).collect()
 }
 
 fn seven_digits(value: f64) -> f64 {

@@ -7,6 +7,7 @@
 mod cells;
 mod charts;
 mod compared;
+mod effects;
 mod expected;
 mod figures;
 mod hero;
@@ -124,6 +125,7 @@ fn result(index: usize, view: &View) -> Markup {
             (charts::answer(&id, index, view))
             (expected::expected(&id, view))
             (expected::reported(&id, view))
+            (effects::effects(&id, view))
             (figures::results(&id, view))
             (charts::load(&id, index, view))
             (stack::stacks(&id, view))

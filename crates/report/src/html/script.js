@@ -132,6 +132,10 @@ const figure = spec => {
     Object.assign(x, { tickmode: "array", tickvals: at, ticktext: spec.names });
   }
   if (spec.x.scale === "linear") x.range = [Math.min(0, xl), xh > 0 ? xh * 1.01 : 1];
+  if (spec.id.startsWith("strip-")) {
+    const at = x.tickvals.filter(Number.isInteger);
+    Object.assign(x, { tickvals: at, ticktext: at.map(String) });
+  }
   if (bars) {
     const room = innerWidth < 600 ? 12 : 28;
     Object.assign(x, { tickmode: "array", tickvals: spec.names.map((_, i) => i), range: [-.5, spec.names.length - .5],
@@ -140,12 +144,20 @@ const figure = spec => {
   const y = axis(spec.y, spec.y.scale === "linear" ? Math.min(0, yl) : yl, yh);
   if (spec.y.scale === "linear") y.range = [Math.min(0, yl), (yh || 1) * 1.06];
   const narrow = innerWidth < 600;
+  // Where the series of a variant changes, and from where to where that may be.
+  const marks = (spec.marks ?? []).map(m => ({ ...m, series: { variant: m.variant, hue: 0 } })).filter(m => !spec.hidden?.has(group(m.series)));
+  const shapes = marks.flatMap(m => [
+    ...(m.low !== null && m.high !== null ? [{ type: "rect", x0: m.low, x1: m.high, y0: 0, y1: 1, yref: "paper", line: { width: 0 }, fillcolor: colour(m.series), opacity: .12, layer: "below" }] : []),
+    { type: "line", x0: m.x, x1: m.x, y0: 0, y1: 1, yref: "paper", line: { color: colour(m.series), width: 1.6, dash: "dash" } }]);
+  // Of marks that say the same one is named.
+  const told = marks.filter((m, i) => marks.findIndex(o => o.label === m.label && o.variant === m.variant) === i);
+  const annotations = told.map((m, i) => ({ x: m.x, y: 1 - .07 * i, yref: "paper", yanchor: "top", xanchor: "left", xshift: 3, showarrow: false, text: m.label, font: { size: 12, color: colour(m.series) } }));
   // Paper is narrower than most windows.
   const print = "print" in root.dataset;
   return [traces, { height: narrow ? 300 : 346, ...(print ? { width: PAPER } : { autosize: true }), margin: { l: 12, r: 12, t: 8, b: 8 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
     font: { family: css("--sans"), color: css("--soft"), size: 12.5 }, xaxis: x, yaxis: y,
     modebar: { bgcolor: "rgba(0,0,0,0)", color: css("--faint"), activecolor: css("--ink") },
-    showlegend: false, hovermode: "x",
+    shapes, annotations, showlegend: false, hovermode: "x",
     hoverlabel: { bgcolor: css("--card"), bordercolor: css("--line"), font: { color: css("--ink"), family: css("--sans") } } },
     { displaylogo: false, responsive: true, displayModeBar: narrow ? false : "hover", showSendToCloud: false, modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"] }];
 };

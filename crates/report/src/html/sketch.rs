@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::view::{Chart, Scale, Series, Shape};
+use crate::view::{Chart, Mark, Scale, Series, Shape};
 use crate::wording::NONE;
 
 const WIDTH: f64 = 1000.0;
@@ -16,7 +16,7 @@ const BOTTOM: f64 = 34.0;
 const LETTER: f64 = 7.0;
 
 /// The chart with its extreme values at the axes.
-pub fn sketch(chart: &Chart) -> Markup {
+pub fn sketch(chart: &Chart, marks: &[Mark]) -> Markup {
     let (Some((x_low, x_high)), Some((y_low, y_high))) = (chart.x_range(), chart.y_range()) else {
         return html! { p.soft { "No samples of this kind were taken." } };
     };
@@ -28,8 +28,10 @@ pub fn sketch(chart: &Chart) -> Markup {
     let lines = if stacked { piled(&chart.series) } else { chart.series.clone() };
     let y_high = lines.iter().flat_map(|s| s.y.iter().flatten()).copied().fold(y_high, f64::max);
     let at = |series: &Series| path(series, chart, (x_low, x_high), (y_low, y_high));
+    let across = |x: f64| LEFT + (x - x_low) / (x_high - x_low) * (WIDTH - LEFT - RIGHT);
     html! {
         svg.sketch viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } aria-hidden="true" {
+            @for mark in marks { (marked(mark, &across)) }
             path d={ "M" (LEFT) " " (TOP) "V" (HEIGHT - BOTTOM) "H" (WIDTH - RIGHT) } fill="none" style="stroke:var(--line)" {}
             text x=(LEFT - 8.0) y=(TOP + 5.0) font-size="13" text-anchor="end" style="fill:var(--soft)" { (chart.y.unit.show(y_high)) }
             text x=(LEFT - 8.0) y=(HEIGHT - BOTTOM) font-size="13" text-anchor="end" style="fill:var(--soft)" { (chart.y.unit.show(y_low)) }
@@ -42,6 +44,19 @@ pub fn sketch(chart: &Chart) -> Markup {
                 @for (x, y) in if chart.shape == Shape::Marked { &all } else { &alone } { circle.alone cx=(format!("{x:.1}")) cy=(format!("{y:.1}")) r="4" style={ "fill:" (colour(series)) } {} }
             }
         }
+    }
+}
+
+/// A place as a broken line, and where it may be as a band.
+fn marked(mark: &Mark, across: &dyn Fn(f64) -> f64) -> Markup {
+    let (high, colour) = (HEIGHT - TOP - BOTTOM, format!("var(--v{})", mark.variant % 8));
+    html! {
+        @if let (Some(from), Some(to)) = (mark.low, mark.high) {
+            rect x=(format!("{:.1}", across(from))) y=(TOP) width=(format!("{:.1}", (across(to) - across(from)).max(0.0))) height=(high)
+                opacity="0.12" style={ "fill:" (colour) } {}
+        }
+        path d={ "M" (format!("{:.1}", across(mark.x))) " " (TOP) "v" (high) } fill="none" stroke-width="1.6" stroke-dasharray="6 5"
+            style={ "stroke:" (colour) } {}
     }
 }
 

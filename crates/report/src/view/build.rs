@@ -9,8 +9,9 @@ use results::read::ResultSet;
 
 use super::sentence::Detail;
 use super::{
-    Cell, Chart, Content, FigureRow, Of, Part, Variant, View, commands, curves, driven, facts,
-    figures, glossary, latency, layers, machine, pictures, sentence, states, throughput,
+    Cell, Chart, Content, FigureRow, Of, Part, Variant, View, commands, courses, curves, driven,
+    effects, facts, figures, glossary, latency, layers, machine, pictures, sentence, states,
+    strips, throughput,
 };
 use crate::wording;
 
@@ -42,6 +43,7 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
     let mut charts = curves::charts(plan, &rows);
     charts.extend(throughput::charts(set));
     charts.extend(latency::charts(set));
+    charts.extend(strips::charts(set, analysis, &rows));
     charts.extend(layers::charts(set));
     charts.extend(machine::charts(set));
     let threads = layers::threads(set);
@@ -66,6 +68,8 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
         machine: facts::machine(set),
         glossary: glossary::terms(plan, &rows),
         spread: figures::spread(analysis),
+        effects: effects::effects(analysis, &rows),
+        courses: courses::courses(analysis),
         expectations: analysis.expectations.clone(),
         reported: analysis.reported.clone(),
         answers,

@@ -114,7 +114,18 @@ impl Chart {
 
     /// What stands at a horizontal position, where the axis has names.
     pub fn place(&self, x: f64) -> Option<&str> {
-        self.names.get(x.round() as usize).map(String::as_str)
+        let index = match self.shape {
+            // The names are those of the positions that there are.
+            Shape::Marked => {
+                let mut all: Vec<f64> =
+                    self.series.iter().flat_map(|s| s.x.iter().copied()).collect();
+                all.sort_by(f64::total_cmp);
+                all.dedup();
+                all.iter().position(|place| *place == x)?
+            }
+            _ => x.round() as usize,
+        };
+        self.names.get(index).map(String::as_str)
     }
 
     /// Least and greatest horizontal position; `None` when there are none.

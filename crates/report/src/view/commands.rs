@@ -16,7 +16,8 @@ pub fn cells(set: &ResultSet) -> Vec<Cell> {
             variant: variants.iter().position(|v| v.name == cell.entry.variant),
             name: cell.entry.variant.clone(),
             repeat: cell.entry.repeat,
-            state: disturbed(state(cell.state()), cell),
+            state: state(cell.state()).to_owned(),
+            disturbed: results::disturbances(set, cell),
             reason: cell.reason().map(str::to_owned),
             figures: Vec::new(),
             steps: steps(set, cell),
@@ -33,17 +34,6 @@ fn state(state: CellState) -> &'static str {
         CellState::Failed => "failed",
         CellState::Interrupted => "interrupted",
         CellState::Skipped => "not needed",
-    }
-}
-
-/// A state, with what disturbed the cell.
-fn disturbed(state: &str, cell: &CellData) -> String {
-    match cell.entry.disturbed_percent {
-        None => state.to_owned(),
-        Some(percent) => {
-            let percent = units::show::significant(percent, 2);
-            format!("{state}, disturbed (others took {percent} % of the CPUs when it began)")
-        }
     }
 }
 

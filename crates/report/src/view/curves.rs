@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use analysis::level_number as number;
 use results::model::{FactorFacts, PictureFacts, PlanFacts, SweepFacts, VariantFacts};
 use units::Unit;
 
@@ -187,35 +188,5 @@ fn scale(places: &[(f64, &String)]) -> Scale {
     match (places.first(), places.last()) {
         (Some((least, _)), Some((most, _))) if *least > 0.0 && most / least >= 10.0 => Scale::Log,
         _ => Scale::Linear,
-    }
-}
-
-/// The number that a level begins with, its unit's multiple applied: `25 %`, `4k`, `128M`.
-fn number(level: &str) -> Option<f64> {
-    let level = level.trim();
-    let digits =
-        level.len() - level.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').len();
-    let value: f64 = level[..digits].parse().ok()?;
-    let times = match level[digits..].trim() {
-        "" | "%" | "x" | "s" => 1.0,
-        "k" | "K" | "KiB" => 1024.0,
-        "M" | "MiB" => 1_048_576.0,
-        "G" | "GiB" => 1_073_741_824.0,
-        _ => return None,
-    };
-    Some(value * times)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::number;
-
-    #[test]
-    fn a_level_is_a_number_with_its_unit_or_a_name() {
-        assert_eq!(number("25 %"), Some(25.0));
-        assert_eq!(number("4k"), Some(4096.0));
-        assert_eq!(number("2.5x"), Some(2.5));
-        assert_eq!(number("on"), None);
-        assert_eq!(number("4 kinds"), None);
     }
 }

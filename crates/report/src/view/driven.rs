@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use results::model::{EngineFacts, LoadSummary};
 use results::read::ResultSet;
-use units::{Nanos, show};
+use units::{Nanos, Unit, show};
 
 use super::Variant;
 
@@ -86,10 +86,19 @@ fn clock(engine: &EngineFacts) -> Option<String> {
 
 fn steady(load: &LoadSummary) -> Option<String> {
     let steady = load.steady.as_ref()?;
-    Some(match steady.settled_ns {
-        Some(at) => format!("{} settled after {}", steady.metric, Nanos(at)),
-        None => format!("{} never settled", steady.metric),
-    })
+    let word = match steady.settled_ns {
+        Some(at) => format!("settled after {}", Nanos(at)),
+        None => "never settled".to_owned(),
+    };
+    // A slow drift may pass the rule: how much it was stands beside it.
+    let drift = steady.slope_percent.map_or_else(String::new, |percent| {
+        format!(
+            ", with a drift of {} over {}",
+            Unit::Percent.show(percent),
+            Nanos(steady.window_ns)
+        )
+    });
+    Some(format!("{} {word}{drift}", steady.metric))
 }
 
 #[cfg(test)]

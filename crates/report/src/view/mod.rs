@@ -5,8 +5,10 @@ mod build;
 mod chart;
 mod clock;
 mod commands;
+mod courses;
 mod curves;
 mod driven;
+mod effects;
 mod facts;
 mod figures;
 mod glossary;
@@ -19,10 +21,13 @@ mod samples;
 mod sentence;
 mod stacked;
 mod states;
+mod strips;
 mod throughput;
 
 pub use build::view;
 pub use chart::{Axis, Chart, Part, Scale, Series, Shape};
+pub use courses::{CourseRow, Mark};
+pub use effects::{EffectRow, told};
 pub use glossary::Term;
 pub use states::StateRow;
 
@@ -72,6 +77,10 @@ pub struct View {
     pub variants: Vec<Variant>,
     /// Every figure of every operation and layer.
     pub figures: Vec<FigureRow>,
+    /// What each factor does, and what two of them do together.
+    pub effects: Vec<EffectRow>,
+    /// How throughput went on within the runs.
+    pub courses: Vec<CourseRow>,
     /// What was expected, and what became of it.
     pub expectations: Vec<Expectation>,
     /// What its source reported beside what was found here.
@@ -118,6 +127,13 @@ pub struct Sequential {
 }
 
 impl View {
+    /// What is marked in a chart: where throughput changes, and cells that were disturbed.
+    pub fn marks(&self, chart: &Chart) -> Vec<Mark> {
+        let changes = self.courses.iter().filter(|course| course.is_in(&chart.id));
+        let changes = changes.filter_map(CourseRow::mark);
+        changes.chain(strips::marks(&self.cells, &chart.id)).collect()
+    }
+
     /// Whether there are so many variants that a page names them where it is opened, not on its first screen.
     pub fn crowded(&self) -> bool {
         self.variants.len() > CROWD
@@ -300,6 +316,8 @@ pub struct Cell {
     pub repeat: u32,
     /// `done`, `failed`, ...
     pub state: String,
+    /// What disturbed it, each in a few words.
+    pub disturbed: Vec<String>,
     /// Why it failed.
     pub reason: Option<String>,
     /// Its asked figures: label and value, as text.

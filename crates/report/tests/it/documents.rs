@@ -95,6 +95,8 @@ fn document() -> Value {
     set.manifest.plan.sequential = Some(planned);
     set.manifest.stopped = Some(StoppedFacts { after: 5, why: StopReason::Most });
     let mut view = given::view(&with_a_state(set));
+    view.effects = given::view(&fixture::crossed(5)).effects;
+    view.courses = given::view(&fixture::with_a_step(5)).courses;
     let limit = view.findings.iter_mut().find(|finding| !finding.changes.is_empty());
     limit.expect("a limit to look at").proof = Some(Proof {
         outcome: Proved::Unclear,

@@ -348,3 +348,63 @@ fn a_picture_that_this_version_cannot_draw_leaves_the_usual_one() {
     assert_eq!(given::view(&set).answers, usual);
     assert_eq!(usual.len(), 1);
 }
+
+#[test]
+fn a_step_within_the_runs_is_told_and_marked_in_the_chart_over_time() {
+    let set = fixture::with_a_step(5);
+    let view = given::view(&set);
+    let [course] = &view.courses[..] else { panic!("{:?}", view.courses) };
+    let text = course.text.as_deref().unwrap();
+    assert!(text.starts_with("vdo: falls from 15.6 MiB/s to 9.3"), "{text}");
+    let page = given::page(&set);
+    assert!(page.contains(text) && page.contains("stroke-dasharray"), "told and drawn");
+    let charts = given::charts(&page);
+    let of = |id: &str| charts.iter().find(|chart| chart["id"] == id).unwrap();
+    let marks = &of("throughput-random-write-randwrite")["marks"];
+    assert_eq!((&marks[0]["label"], &marks[0]["variant"]), (&"step".into(), &1.into()));
+    assert!(of("p99-random-write-randwrite")["marks"].is_null());
+    let terminal = report::terminal::text(&view, 200, false);
+    assert!(terminal.contains(&format!("randwrite, {text}")), "{terminal}");
+}
+
+#[test]
+fn effects_of_factors_stand_on_the_page_and_the_terminal_with_what_they_rest_on() {
+    let set = fixture::crossed(5);
+    let page = given::page(&set);
+    for text in [
+        "What each factor does",
+        "dedupe from off to on",
+        "Two together",
+        "dedupe from off to on, and then depth from 2 to 4",
+        "5 repeats; spread of a cell",
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
+    let terminal = report::terminal::text(&given::view(&set), 160, false);
+    assert!(terminal.contains("Effects on IOPS of randwrite:"), "{terminal}");
+    assert!(
+        terminal.contains("  worse   ") && terminal.contains("depth from 1 to 2"),
+        "{terminal}"
+    );
+    assert!(!given::page(&fixture::result()).contains("What each factor does"));
+}
+
+#[test]
+fn a_disturbed_cell_is_marked_in_the_strip_of_repeats_and_in_the_table_of_cells() {
+    let mut set = fixture::result();
+    let load = results::model::MachineLoad { others_percent: Some(48.0), ..Default::default() };
+    set.cells[3].record.as_mut().unwrap().machine = Some(load);
+    let page = given::page(&set);
+    assert!(page.contains("IOPS of randwrite, cell by cell"));
+    assert!(page.contains("others took 48 % of the CPUs"), "in the table of cells");
+    assert!(page.contains("disturbed 1 of 10 cells (10 %)"), "the finding");
+    let charts = given::charts(&page);
+    let strip = charts.iter().find(|chart| chart["id"] == "strip-iops-randwrite").unwrap();
+    assert_eq!(
+        (&strip["marks"][0]["x"], &strip["marks"][0]["label"]),
+        (&4.0.into(), &"disturbed".into())
+    );
+    assert!(strip["marks"][1].is_null());
+    let points = strip["series"][0]["y"].as_array().unwrap();
+    assert_eq!(points.iter().filter(|y| !y.is_null()).count(), 5);
+}

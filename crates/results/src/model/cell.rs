@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CommandFigures, FillFigures, LoadSummary, StateFigures};
+use super::{CommandFigures, FillFigures, LoadSummary, MachineLoad, StateFigures};
 
 /// Where a cell stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -59,6 +59,9 @@ pub struct CellRecord {
     /// What a person should know about it, in sentences.
     #[serde(default)]
     pub notices: Vec<String>,
+    /// What the machine that ran it did for others meanwhile: the guest, where there is one.
+    #[serde(default)]
+    pub machine: Option<MachineLoad>,
 }
 
 /// One executed step.

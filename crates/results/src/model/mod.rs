@@ -24,8 +24,8 @@ pub use content::{
 pub use engine::{ClockFacts, DepthFigures, EngineFacts, ProbeFigure};
 pub use expected::{Bound, ExpectedFigure, FigureName, ReportedFacts, ReportedValue};
 pub use facts::{
-    Accelerator, AskedMetric, CellEntry, FactorFacts, LayerFacts, MachineFacts, Manifest,
-    PickedFacts, PlanFacts, ResumeFacts, SCHEMA, SequentialFacts, StageFacts, StopReason,
+    Accelerator, AskedMetric, CellEntry, FactorFacts, LayerFacts, MachineFacts, MachineLoad,
+    Manifest, PickedFacts, PlanFacts, ResumeFacts, SCHEMA, SequentialFacts, StageFacts, StopReason,
     StoppedFacts, SweepFacts, VariantFacts,
 };
 pub use fill::FillFigures;

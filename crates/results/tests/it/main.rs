@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod checksums;
 #[cfg(test)]
+mod disturbed;
+#[cfg(test)]
 mod kill;
 #[cfg(test)]
 mod manual;

@@ -70,5 +70,52 @@ for n in [2, 5, 8]:
                   mwu(HIGH, "greater"), mwu(LOW, "less"), within]
         line("ranked", n, *base, *new, *values)
 
+# Growth: the slope of the logarithms, and the lower end of its interval. The residuals alternate, so that they are worth their number.
+for n in [10, 24, 60]:
+    x = np.cumsum(1 + 0.01 * rng.random(n))
+    y = np.exp(2 + 0.03 * x + 0.02 * (-1) ** np.arange(n) * (1 + 0.1 * rng.random(n)))
+    fit = stats.linregress(x, np.log(y))
+    half = stats.t.isf(0.025, n - 2) * fit.stderr
+    line("linregress", n, *x, *y, fit.slope, fit.slope - half)
+
+# The step that leaves the least squares, by trying every place.
+for n, at, times in [(40, 12, 0.7), (60, 30, 1.3), (90, 70, 0.5)]:
+    y = 100 * np.where(np.arange(n) < at, 1, times) * np.exp(0.05 * rng.normal(size=n))
+    logs = np.log(y)
+    edge = max(2, math.ceil(n * 0.1))
+    left = lambda k: logs[:k].var() * k + logs[k:].var() * (n - k)
+    best = min(range(edge, n - edge + 1), key=left)
+    line("step", n, *y, best, math.exp(logs[:best].mean()), math.exp(logs[best:].mean()))
+
+# Two factors, the second ordered: least squares with a column for every block, level and pair of levels, the estimates as contrasts.
+for a, b, blocks in [(2, 2, 3), (3, 4, 2), (2, 3, 5)]:
+    cells = [(block, i, k) for block in range(blocks) for i in range(a) for k in range(b)]
+    own = rng.normal(0, 0.1, blocks)
+    y = np.array([5 + own[r] + 0.1 * i - 0.05 * k + 0.08 * i * k + rng.normal(0, 0.02) for r, i, k in cells])
+    column = lambda of: np.array([1.0 if of(*cell) else 0.0 for cell in cells])
+    names = [None] + [("r", r) for r in range(1, blocks)] + [("a", i) for i in range(1, a)] + [("b", k) for k in range(1, b)]
+    names += [("ab", i, k) for i in range(1, a) for k in range(1, b)]
+    test = {"r": lambda n: lambda r, i, k: r == n[1], "a": lambda n: lambda r, i, k: i == n[1],
+            "b": lambda n: lambda r, i, k: k == n[1], "ab": lambda n: lambda r, i, k: (i, k) == n[1:]}
+    x = np.column_stack([np.ones(len(cells)) if n is None else column(test[n[0]](n)) for n in names])
+    beta = np.linalg.lstsq(x, y, rcond=None)[0]
+    freedom = len(cells) - len(names)
+    s = math.sqrt(((y - x @ beta) ** 2).sum() / freedom)
+    covariance = s * s * np.linalg.inv(x.T @ x)
+    row = lambda i, k: np.array([1.0 if n is None else 1 / blocks if n[0] == "r" else float(test[n[0]](n)(0, i, k)) for n in names])
+    at = lambda i=None, k=None: np.mean([row(p, q) for p in range(a) for q in range(b) if i in (None, p) and k in (None, q)], axis=0)
+    contrasts = [at(i=i) - at(i=0) for i in range(1, a)] + [at(k=k) - at(k=k - 1) for k in range(1, b)]
+    contrasts += [(at(i, k) - at(0, k)) - (at(i, k - 1) - at(0, k - 1)) for i in range(1, a) for k in range(1, b)]
+    found = [number for c in contrasts for number in (c @ beta, math.sqrt(c @ covariance @ c))]
+    line("factorial", a, b, blocks, *np.exp(y), s, *found)
+
+for above, below in [(1, 4), (2, 3), (3, 16), (5, 24), (8, 7)]:
+    for f in [0.1, 1.0, 3.24, 5.29, 40.0]:
+        line("f.sf", above, below, f, stats.f.sf(f, above, below))
+for many, each in [(4, 5), (2, 3), (3, 8)]:
+    own = rng.normal(0, 1, (many, each)) + 0.5 * np.arange(many)[:, None]
+    found = stats.f_oneway(*own)
+    line("f_oneway", many, each, *own.ravel(), found.statistic, found.pvalue)
+
 with open("reference.txt", "w") as file:
     file.write("\n".join(out) + "\n")

@@ -4,6 +4,7 @@ mod content;
 mod disks;
 mod engine;
 mod engine_record;
+mod equal;
 mod estimate;
 mod estimate_on_vdo;
 mod floor;
@@ -12,6 +13,7 @@ pub mod in_guest;
 mod in_lab;
 mod lab;
 pub mod table;
+mod tables;
 mod turns;
 mod verdicts;
 

@@ -2,11 +2,14 @@
 
 use std::process::ExitCode;
 
-use bench::verdicts::{Condition, Wanted, conditions, power};
+use bench::others::{Acceptance, acceptances};
+use bench::verdicts::{Condition, Met, Wanted, conditions, power};
 use serde_json::{Value, json};
 use stats::simulation::{Repeats, Shares, Simulated};
 use units::{Seed, show::significant};
 
+use super::equal::equal;
+use super::tables::{self, Measured, bound, percent};
 use crate::args::BenchVerdictsArgs;
 use crate::failure::Failure;
 use crate::terminal::{Text, answer, json_line};
@@ -15,47 +18,99 @@ use crate::terminal::{Text, answer, json_line};
 const SEED: Seed = Seed(18);
 
 pub fn verdicts(args: &BenchVerdictsArgs) -> Result<ExitCode, Failure> {
-    let mut met = true;
-    let mut lines = vec![HEAD.to_owned(), RULE.to_owned()];
-    let mut documents = Vec::new();
-    for condition in conditions() {
-        let shares = condition.measure(args.experiments, SEED);
-        let holds = condition.met(&shares);
-        met &= holds;
-        let wanted = wanted(&condition);
-        let word = if holds { "met" } else { "MISSED" };
-        lines.push(format!(
-            "{} {wanted} | {word} |",
-            row(condition.noise, &condition.simulated, &shares)
-        ));
-        let mut document = document(condition.noise, &condition.simulated, &shares);
-        document["wanted"] = wanted.into();
-        document["met"] = holds.into();
-        documents.push(document);
+    if args.lab {
+        return equal(args);
     }
+    let measured: Vec<Measured> =
+        conditions().into_iter().map(|c| (c, c.measure(args.experiments, SEED))).collect();
+    // A series takes longer than an experiment.
+    let others = acceptances(args.experiments.div_ceil(4), SEED);
+    let missed = measured.iter().any(|(c, shares)| c.met(shares) == Met::Missed)
+        || others.iter().any(|one| one.met() == Met::Missed);
     let power: Vec<_> = power().map(|s| (s, s.shares(args.experiments, SEED))).collect();
     if args.json {
-        let power: Vec<_> = power.iter().map(|(s, shares)| document("normal", s, shares)).collect();
-        json_line(
-            &json!({"experiments": args.experiments, "met": met, "conditions": documents, "power": power}),
-        );
+        json_line(&document(args.experiments, !missed, (&measured, &others, &power)));
+    } else if args.tables {
+        answer(&tables::of_method(&measured, &others, &power));
     } else {
-        lines.push(String::new());
-        let without = |line: &str, end: &str| line.strip_suffix(end).unwrap_or(line).to_owned();
-        lines.extend([without(HEAD, " wanted | |"), without(RULE, " --- | --- |")]);
-        lines.extend(power.iter().map(|(s, shares)| row("normal", s, shares)));
-        let mut text = Text::default();
-        lines.into_iter().for_each(|line| text.line(line));
-        answer(&text);
+        answer(&table(&measured, &others, &power));
     }
-    Ok(ExitCode::from(u8::from(!met)))
+    Ok(ExitCode::from(u8::from(missed)))
+}
+
+fn document(
+    experiments: u32,
+    met: bool,
+    (measured, others, power): (&[Measured], &[Acceptance], &[(Simulated, Shares)]),
+) -> Value {
+    let condition = |(condition, shares): &Measured| {
+        let mut document = simulated(condition.noise, &condition.simulated, shares);
+        let found = condition.met(shares);
+        document["wanted"] = wanted(condition).into();
+        document["met"] = (found == Met::Wanted).into();
+        document["outcome"] = found.word().into();
+        document["limit"] = condition.limit.map_or(
+            Value::Null,
+            |limit| json!({"sides": limit.sides, "same": limit.same, "why": limit.why}),
+        );
+        document
+    };
+    let other = |one: &Acceptance| {
+        json!({
+            "what": one.what, "found": one.found, "wanted": bound(one), "outcome": one.met().word(),
+            "limit": one.limit.map(|(limit, why)| json!({"reached": limit, "why": why})),
+        })
+    };
+    let power = power.iter().map(|(s, shares)| simulated("normal", s, shares));
+    json!({
+        "experiments": experiments, "met": met,
+        "conditions": measured.iter().map(condition).collect::<Vec<_>>(),
+        "others": others.iter().map(other).collect::<Vec<_>>(),
+        "power": power.collect::<Vec<_>>(),
+    })
+}
+
+fn table(measured: &[Measured], others: &[Acceptance], power: &[(Simulated, Shares)]) -> Text {
+    let mut lines = vec![HEAD.to_owned(), RULE.to_owned()];
+    for (condition, shares) in measured {
+        let row = row(condition.noise, &condition.simulated, shares);
+        let word = condition.met(shares).word();
+        lines.push(format!("{row} {} | {word} |", wanted(condition)));
+    }
+    lines.push(String::new());
+    lines.extend(
+        ["| beside verdicts | found | wanted | |", "| --- | ---: | ---: | --- |"]
+            .map(str::to_owned),
+    );
+    lines.extend(others.iter().map(|one| {
+        format!("| {} | {} | {} | {} |", one.what, percent(one.found), bound(one), one.met().word())
+    }));
+    lines.push(String::new());
+    let without = |line: &str, end: &str| line.strip_suffix(end).unwrap_or(line).to_owned();
+    lines.extend([without(HEAD, " wanted | |"), without(RULE, " --- | --- |")]);
+    lines.extend(power.iter().map(|(s, shares)| row("normal", s, shares)));
+    let mut reasons: Vec<&str> = measured
+        .iter()
+        .filter(|(condition, shares)| condition.met(shares) == Met::Limit)
+        .filter_map(|(condition, _)| Some(condition.limit?.why))
+        .chain(
+            others
+                .iter()
+                .filter(|one| one.met() == Met::Limit)
+                .filter_map(|one| Some(one.limit?.1)),
+        )
+        .collect();
+    reasons.dedup();
+    lines.extend(reasons.iter().map(|why| format!("known limit: {why}")));
+    let mut text = Text::default();
+    lines.into_iter().for_each(|line| text.line(line));
+    text
 }
 
 const HEAD: &str = "| noise | compared | repeats | spread | true ratio | better | worse | same | mean repeats | wanted | |";
 const RULE: &str = "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | --- |";
 
 fn row(noise: &str, s: &Simulated, shares: &Shares) -> String {
-    let percent = |share: f64| format!("{} %", significant(100.0 * share, 3));
     let test = format!("{:?}", s.test).to_lowercase();
     let mean = shares.repeats;
     let shares = [shares.better, shares.worse, shares.same].map(percent).join(" | ");
@@ -87,7 +142,7 @@ fn wanted(condition: &Condition) -> String {
     format!("{shares}{}", few.unwrap_or_default())
 }
 
-fn document(noise: &str, s: &Simulated, shares: &Shares) -> Value {
+fn simulated(noise: &str, s: &Simulated, shares: &Shares) -> Value {
     json!({
         "noise": noise, "test": s.test, "repeats": repeats(s.repeats), "mean_repeats": shares.repeats, "spread": s.spread, "ratio": s.ratio, "threshold": s.threshold,
         "better": shares.better, "worse": shares.worse, "same": shares.same, "unclear": shares.unclear,

@@ -1,0 +1,264 @@
+//! How throughput went on within the runs of a variant: where it changes, how long the start is not typical, what still grows at the
+//! end. Each run is looked at by itself; what is said holds for most of them.
+
+use std::collections::BTreeMap;
+
+use results::model::{IntervalRow, Row};
+use results::read::CellData;
+use stats::{Growth, Sorted, Step};
+
+use crate::scope::Scope;
+use crate::within;
+
+/// Of so many of the runs a change has to be for the variant to have it: four of five.
+const MOST_RUNS: f64 = 0.8;
+/// At the end of a load that stops by itself the last I/Os trickle in: intervals of less than this share of what came before are left
+/// out.
+const TRICKLE: f64 = 0.5;
+/// Growth of less over all that was looked at is not worth a word.
+const LEAST_GROWTH: f64 = 0.005;
+
+/// How the throughput of an operation went on within the runs of one variant.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunCourse {
+    /// Runs with enough intervals to say anything.
+    pub runs: usize,
+    /// Where it changes; `None` where it does not.
+    pub change: Option<Change>,
+    /// How long the start is not typical of the rest, seconds, the median of the runs: 0 where it is; `None` where throughput changes, and
+    /// where the rest is less than half.
+    pub warm_up_s: Option<f64>,
+    /// How fast it grows at the end; `None` where too few intervals are left behind the change.
+    pub growth: Option<EndGrowth>,
+}
+
+/// A change from one level to another.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Change {
+    /// Whether it is a step; else it comes little by little, and its place is half of the way.
+    pub step: bool,
+    /// Its place, the median of the runs, seconds since the stage began; `None` where less than half of the way is gone for good.
+    pub at_s: Option<f64>,
+    /// The earliest of all runs; of one run the lower end of its 95 % interval.
+    pub low_s: Option<f64>,
+    /// The latest, or the upper end.
+    pub high_s: Option<f64>,
+    /// What had been moved until then, bytes.
+    pub at_bytes: Option<f64>,
+    /// The level before, bytes per second, the median of the runs.
+    pub before: f64,
+    /// The level after.
+    pub after: f64,
+    /// In how many runs it is so.
+    pub runs: usize,
+}
+
+/// How fast throughput grows at the end of the runs, in parts of itself for each second.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct EndGrowth {
+    /// The rate: the median of the runs.
+    pub rate: f64,
+    /// Lower end: of five runs and more that of the 95 % interval of their mean, else the least that any run's own interval holds.
+    pub low: f64,
+    /// Upper end, or the greatest.
+    pub high: f64,
+    /// When what it is taken from begins and ends, seconds since the stage began, medians of the runs.
+    pub between_s: (f64, f64),
+}
+
+impl EndGrowth {
+    /// Whether it grows or falls for sure, and by an amount worth a word.
+    pub fn counts(&self) -> bool {
+        let whole = self.rate * (self.between_s.1 - self.between_s.0);
+        (self.low > 0.0 || self.high < 0.0) && whole.abs() >= LEAST_GROWTH
+    }
+}
+
+/// The intervals of one run.
+struct Series {
+    /// When each ended, seconds since the stage began.
+    ends_s: Vec<f64>,
+    /// What was moved until then, bytes.
+    moved: Vec<f64>,
+    /// Bytes per second.
+    rates: Vec<f64>,
+}
+
+/// Per operation what the runs say; nothing of operations whose runs are too short.
+pub(crate) fn courses(cells: &[&CellData], apart: bool) -> BTreeMap<Scope, RunCourse> {
+    let mut series: BTreeMap<Scope, Vec<Series>> = BTreeMap::new();
+    for cell in cells {
+        for (scope, rows) in within::intervals(&cell.rows, apart) {
+            series.entry(scope).or_default().extend(of_rows(&cell.rows, &rows));
+        }
+    }
+    series.into_iter().filter_map(|(scope, runs)| Some((scope, of_runs(&runs)?))).collect()
+}
+
+fn of_rows(all: &[Row], rows: &[&IntervalRow]) -> Option<Series> {
+    let stage = rows.first()?.stage;
+    let start_ns = all.iter().find_map(|row| match row {
+        Row::Stage(edge) if edge.stage == stage && !edge.ended => Some(edge.at_ns),
+        _ => None,
+    })?;
+    let whole = within::whole(rows);
+    let mut moved = 0.0;
+    let mut series = Series { ends_s: Vec::new(), moved: Vec::new(), rates: Vec::new() };
+    for row in whole {
+        moved += row.bytes as f64;
+        series.ends_s.push(row.end_ns.saturating_sub(start_ns) as f64 / 1e9);
+        series.moved.push(moved);
+        series.rates.push(row.bytes as f64 / ((row.end_ns - row.start_ns) as f64 / 1e9));
+    }
+    series.leave_out_the_trickle();
+    Some(series)
+}
+
+impl Series {
+    fn leave_out_the_trickle(&mut self) {
+        let least = self.rates.len() * 9 / 10;
+        while self.rates.len() > least.max(6) {
+            let (last, before) = (self.rates.len() - 1, self.rates.len() - 6);
+            let usual: Sorted = self.rates[before..last].iter().copied().collect();
+            if usual.median().is_none_or(|usual| self.rates[last] >= TRICKLE * usual) {
+                break;
+            }
+            self.rates.truncate(last);
+            self.ends_s.truncate(last);
+            self.moved.truncate(last);
+        }
+    }
+
+    /// When so many intervals were over.
+    fn time(&self, intervals: usize) -> Option<f64> {
+        self.ends_s.get(intervals.checked_sub(1)?).copied()
+    }
+}
+
+/// What one run says.
+struct Said {
+    change: Option<Place>,
+    warm_up_s: Option<f64>,
+    growth: Option<(Growth, (f64, f64))>,
+}
+
+struct Place {
+    step: bool,
+    at_s: Option<f64>,
+    low_s: Option<f64>,
+    high_s: Option<f64>,
+    at_bytes: Option<f64>,
+    before: f64,
+    after: f64,
+    /// Intervals after which it is over.
+    over: usize,
+}
+
+fn of_run(series: &Series) -> Option<Said> {
+    let n = series.rates.len();
+    let change = match stats::course(&series.rates)? {
+        stats::Course::Level => None,
+        stats::Course::Step(Step { at, low, high, before, after }) => Some(Place {
+            step: true,
+            at_s: series.time(at),
+            low_s: series.time(low),
+            high_s: series.time(high),
+            at_bytes: series.moved.get(at - 1).copied(),
+            before,
+            after,
+            over: high,
+        }),
+        stats::Course::Gradual(way) => Some(Place {
+            step: false,
+            at_s: way.half.and_then(|at| series.time(at)),
+            low_s: None,
+            high_s: None,
+            at_bytes: way.half.and_then(|at| series.moved.get(at.checked_sub(1)?).copied()),
+            before: way.before,
+            after: way.after,
+            over: 0,
+        }),
+    };
+    let from = change.as_ref().map_or(0, |place| place.over).max(n / 2);
+    let growth = (n - from >= stats::LEAST_VALUES / 2).then(|| {
+        let growth = stats::growth(&series.rates[from..], &series.ends_s[from..])?;
+        Some((growth, (series.time(from)?, series.time(n)?)))
+    });
+    let warm_up = stats::warm_up(&series.rates).filter(|_| change.is_none());
+    let warm_up_s = warm_up.and_then(|n| if n == 0 { Some(0.0) } else { series.time(n) });
+    Some(Said { change, warm_up_s, growth: growth.flatten() })
+}
+
+fn of_runs(series: &[Series]) -> Option<RunCourse> {
+    let said: Vec<Said> = series.iter().filter_map(of_run).collect();
+    let most = |n: usize| n > 0 && n as f64 >= MOST_RUNS * said.len() as f64;
+    let warm_ups: Vec<f64> = said.iter().filter_map(|run| run.warm_up_s).collect();
+    (!said.is_empty()).then(|| RunCourse {
+        runs: said.len(),
+        change: change(&said, &most),
+        warm_up_s: median(warm_ups.iter().copied()).filter(|_| most(warm_ups.len())),
+        growth: growth(&said, &most),
+    })
+}
+
+/// The change that most runs have, in the same direction.
+fn change(said: &[Said], most: &dyn Fn(usize) -> bool) -> Option<Change> {
+    let places: Vec<&Place> = said.iter().filter_map(|run| run.change.as_ref()).collect();
+    let falls = |place: &&&Place| place.after < place.before;
+    let (falling, rising): (Vec<&Place>, Vec<&Place>) = (
+        places.iter().filter(falls).copied().collect(),
+        places.iter().filter(|p| !falls(p)).copied().collect(),
+    );
+    let all = [falling, rising].into_iter().find(|places| most(places.len()))?;
+    let steps: Vec<&Place> = all.iter().filter(|place| place.step).copied().collect();
+    let step = most(steps.len());
+    let own = if step { steps } else { all };
+    let times: Vec<f64> = own.iter().filter_map(|place| place.at_s).collect();
+    let (low_s, high_s) = match &own[..] {
+        [one] => (one.low_s, one.high_s),
+        _ => (times.iter().copied().reduce(f64::min), times.iter().copied().reduce(f64::max)),
+    };
+    let sure = most(times.len());
+    Some(Change {
+        step,
+        at_s: median(times.into_iter()).filter(|_| sure),
+        low_s: low_s.filter(|_| sure),
+        high_s: high_s.filter(|_| sure),
+        at_bytes: median(own.iter().filter_map(|place| place.at_bytes)).filter(|_| sure),
+        before: median(own.iter().map(|place| place.before))?,
+        after: median(own.iter().map(|place| place.after))?,
+        runs: own.len(),
+    })
+}
+
+fn growth(said: &[Said], most: &dyn Fn(usize) -> bool) -> Option<EndGrowth> {
+    let all: Vec<&(Growth, (f64, f64))> =
+        said.iter().filter_map(|run| run.growth.as_ref()).collect();
+    if !most(all.len()) {
+        return None;
+    }
+    let rates: Vec<f64> = all.iter().map(|(growth, _)| growth.rate).collect();
+    let (low, high) =
+        stats::mean_interval(&rates).filter(|_| rates.len() >= stats::LEAST_REPEATS).map_or_else(
+            || {
+                let low = all.iter().map(|(growth, _)| growth.low).fold(f64::INFINITY, f64::min);
+                let high =
+                    all.iter().map(|(growth, _)| growth.high).fold(f64::NEG_INFINITY, f64::max);
+                (low, high)
+            },
+            |interval| (interval.low, interval.high),
+        );
+    Some(EndGrowth {
+        rate: median(rates.into_iter())?,
+        low,
+        high,
+        between_s: (
+            median(all.iter().map(|(_, between)| between.0))?,
+            median(all.iter().map(|(_, between)| between.1))?,
+        ),
+    })
+}
+
+fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    values.collect::<Sorted>().median()
+}

@@ -1,0 +1,285 @@
+//! What each factor of an experiment does, in each metric that is asked about.
+
+use std::collections::BTreeSet;
+
+use results::model::{AskedMetric, PlanFacts, VariantFacts};
+use stats::Verdict;
+use stats::factorial::{self, Effects, Factor, Trial, judge_effects};
+use units::Better;
+
+use crate::comparisons::{asks, described};
+use crate::scope::Scope;
+use crate::variant::VariantFigures;
+
+/// What the file's own variants are called as a factor: no factor of a file may have the name.
+const VARIANT: &str = "variant";
+
+/// The effects of all factors in one metric.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FactorEffects {
+    /// Id of the metric.
+    pub metric: String,
+    /// What it is of.
+    pub scope: Scope,
+    /// The relative difference that does not matter.
+    pub threshold: f64,
+    /// The effects of each factor, then of each two.
+    pub effects: Vec<FactorEffect>,
+    /// Repeats behind them.
+    pub repeats: usize,
+    /// Repeats that are left out: a combination has no value in them.
+    pub dropped: usize,
+    /// Levels that are left out, with their factor, as not all combinations with them were to run (`compression in vain`).
+    pub left_out: Vec<String>,
+    /// Degrees of freedom of the residuals.
+    pub freedom: usize,
+    /// Their spread, as a share of the value.
+    pub spread: f64,
+    /// What was computed, in words.
+    pub method: String,
+}
+
+/// A factor that goes from one level to another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LevelChange {
+    /// Its name.
+    pub factor: String,
+    /// The level that is held against.
+    pub from: String,
+    /// The other.
+    pub to: String,
+}
+
+/// What a change does over all levels of the others, or how many times as much after a second one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FactorEffect {
+    /// The change.
+    pub of: LevelChange,
+    /// The second change; `None` for the effect of a factor alone.
+    pub with: Option<LevelChange>,
+    /// One level over the other; of two changes, the ratio of two such ratios.
+    pub ratio: f64,
+    /// Lower end of its 95 % interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// The two-sided p-value of the claim that it points to.
+    pub p: f64,
+    /// The same after Holm's correction over all effects of all that is asked.
+    pub p_adjusted: Option<f64>,
+    /// The verdict; `same` of two changes says that they do not depend on each other.
+    pub verdict: Verdict,
+}
+
+/// A factor with the levels that take part.
+#[derive(Debug, Clone)]
+struct Varied {
+    name: String,
+    levels: Vec<String>,
+}
+
+/// The effects in everything that is asked; nothing where fewer than two things were varied.
+pub(crate) fn effects(plan: &PlanFacts, variants: &[VariantFigures]) -> Vec<FactorEffects> {
+    let (factors, left_out) = full(varied(plan), plan);
+    if factors.len() < 2 || plan.factors.is_empty() {
+        return Vec::new();
+    }
+    let mut found: Vec<(FactorEffects, Effects, Better)> = Vec::new();
+    for (asked, scope) in asked_scopes(plan, variants) {
+        let Some((better, _)) = described(plan, &scope, &asked.metric) else { continue };
+        let trials = trials(plan, variants, &factors, (&asked.metric, &scope));
+        let shapes: Vec<Factor> = factors.iter().map(Varied::shape).collect();
+        let Some(all) = factorial::effects(&shapes, &trials, asked.threshold) else { continue };
+        let facts = FactorEffects {
+            metric: asked.metric.clone(),
+            scope,
+            threshold: asked.threshold,
+            effects: Vec::new(),
+            repeats: all.blocks,
+            dropped: all.dropped,
+            left_out: left_out.clone(),
+            freedom: all.freedom,
+            spread: all.deviation,
+            method: method(&all),
+        };
+        found.push((facts, all, better));
+    }
+    let mut family: Vec<_> =
+        found.iter_mut().map(|(_, all, better)| (&mut *all, *better)).collect();
+    judge_effects(&mut family);
+    let finish = |(mut facts, all, _): (FactorEffects, Effects, Better)| {
+        facts.effects = all.effects.iter().map(|effect| named(effect, &factors)).collect();
+        facts
+    };
+    found.into_iter().map(finish).collect()
+}
+
+fn method(all: &Effects) -> String {
+    let alone = match all.blocks {
+        1 => "; one repeat decides nothing: what three factors do together stands for chance",
+        _ => "",
+    };
+    format!(
+        "least squares on logarithms: repeat, factors and every two of them together; {} degrees of freedom; p adjusted after Holm over all effects{alone}",
+        all.freedom
+    )
+}
+
+fn named(effect: &factorial::Effect, factors: &[Varied]) -> FactorEffect {
+    let change = |change: factorial::Change| {
+        let Varied { name, levels } = &factors[change.factor];
+        LevelChange {
+            factor: name.clone(),
+            from: levels[change.from].clone(),
+            to: levels[change.to].clone(),
+        }
+    };
+    FactorEffect {
+        of: change(effect.of),
+        with: effect.with.map(change),
+        ratio: effect.ratio,
+        low: effect.low,
+        high: effect.high,
+        p: effect.p,
+        p_adjusted: effect.p_adjusted,
+        verdict: effect.verdict,
+    }
+}
+
+/// What is asked, with each scope that has it.
+fn asked_scopes<'a>(
+    plan: &'a PlanFacts,
+    variants: &[VariantFigures],
+) -> Vec<(&'a AskedMetric, Scope)> {
+    let mut all = Vec::new();
+    for asked in &plan.questions {
+        let values = variants.iter().flat_map(|variant| &variant.values);
+        let own = values.filter(|values| asks(asked, &values.scope, &values.metric));
+        let scopes: BTreeSet<&Scope> = own.map(|values| &values.scope).collect();
+        all.extend(scopes.into_iter().map(|scope| (asked, scope.clone())));
+    }
+    all
+}
+
+/// Everything that was varied: the file's own variants, if there are several, and its factors.
+fn varied(plan: &PlanFacts) -> Vec<Varied> {
+    let mut own: Vec<String> = Vec::new();
+    for variant in &plan.variants {
+        let name = own_name(plan, variant);
+        if !own.contains(&name) {
+            own.push(name);
+        }
+    }
+    let own = (own.len() > 1).then(|| Varied { name: VARIANT.to_owned(), levels: own });
+    let factors = plan.factors.iter();
+    let factors = factors.map(|f| Varied { name: f.name.clone(), levels: f.levels.clone() });
+    own.into_iter().chain(factors).collect()
+}
+
+/// What a variant was called in the file: without its levels, which stand behind it.
+fn own_name(plan: &PlanFacts, variant: &VariantFacts) -> String {
+    let level = |name: &String| Some(format!("{name} {}", variant.levels.get(name)?));
+    let levels: Vec<_> = plan.factors.iter().filter_map(|factor| level(&factor.name)).collect();
+    let own = variant.name.strip_suffix(&levels.join(", ")).unwrap_or_default();
+    own.trim_end_matches(", ").to_owned()
+}
+
+fn level(plan: &PlanFacts, variant: &VariantFacts, factor: &Varied) -> Option<usize> {
+    let own = match factor.name.as_str() {
+        VARIANT => own_name(plan, variant),
+        name => variant.levels.get(name)?.clone(),
+    };
+    factor.levels.iter().position(|level| *level == own)
+}
+
+/// The factors with those levels of which every combination was to run, and the levels that are left out for it: again and again
+/// the one that lacks most combinations for the number of those that it should have.
+fn full(mut factors: Vec<Varied>, plan: &PlanFacts) -> (Vec<Varied>, Vec<String>) {
+    let mut left_out = Vec::new();
+    loop {
+        let ran: BTreeSet<Vec<usize>> = plan
+            .variants
+            .iter()
+            .filter_map(|v| factors.iter().map(|factor| level(plan, v, factor)).collect())
+            .collect();
+        let all: usize = factors.iter().map(|factor| factor.levels.len()).product();
+        if ran.len() == all || all == 0 {
+            break;
+        }
+        let has = |factor: usize, level: usize| {
+            let own = ran.iter().filter(|levels| levels[factor] == level).count();
+            own as f64 * factors[factor].levels.len() as f64 / all as f64
+        };
+        let each = (0..factors.len())
+            .flat_map(|f| (0..factors[f].levels.len()).map(move |level| (f, level)));
+        let Some((factor, level)) = each.min_by(|a, b| has(a.0, a.1).total_cmp(&has(b.0, b.1)))
+        else {
+            break;
+        };
+        let name = factors[factor].levels.remove(level);
+        left_out.push(format!("{} {name}", factors[factor].name));
+    }
+    factors.retain(|factor| factor.levels.len() > 1);
+    (factors, left_out)
+}
+
+impl Varied {
+    fn shape(&self) -> Factor {
+        let numbers: Option<Vec<f64>> = self.levels.iter().map(|l| level_number(l)).collect();
+        let ordered = numbers.is_some_and(|numbers| numbers.windows(2).all(|w| w[0] < w[1]));
+        Factor { levels: self.levels.len(), ordered }
+    }
+}
+
+fn trials(
+    plan: &PlanFacts,
+    variants: &[VariantFigures],
+    factors: &[Varied],
+    (metric, scope): (&str, &Scope),
+) -> Vec<Trial> {
+    let mut trials = Vec::new();
+    for (facts, figures) in plan.variants.iter().zip(variants) {
+        let levels: Option<Vec<usize>> =
+            factors.iter().map(|factor| level(plan, facts, factor)).collect();
+        let (Some(levels), Some(values)) = (levels, figures.values_of(scope, metric)) else {
+            continue;
+        };
+        let trial = |point: &crate::Point| Trial {
+            block: point.repeat,
+            levels: levels.clone(),
+            value: point.value,
+        };
+        trials.extend(values.points.iter().map(trial));
+    }
+    trials
+}
+
+/// The number that a level begins with, its unit's multiple applied: `25 %`, `4k`, `128M`.
+pub fn level_number(level: &str) -> Option<f64> {
+    let level = level.trim();
+    let digits =
+        level.len() - level.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').len();
+    let value: f64 = level[..digits].parse().ok()?;
+    let times = match level[digits..].trim() {
+        "" | "%" | "x" | "s" => 1.0,
+        "k" | "K" | "KiB" => 1024.0,
+        "M" | "MiB" => 1_048_576.0,
+        "G" | "GiB" => 1_073_741_824.0,
+        _ => return None,
+    };
+    Some(value * times)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::level_number;
+
+    #[test]
+    fn a_level_is_a_number_with_its_unit_or_a_name() {
+        assert_eq!(level_number("25 %"), Some(25.0));
+        assert_eq!(level_number("4k"), Some(4096.0));
+        assert_eq!(level_number("2.5x"), Some(2.5));
+        assert_eq!(level_number("on"), None);
+        assert_eq!(level_number("4 kinds"), None);
+    }
+}

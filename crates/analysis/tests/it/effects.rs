@@ -1,0 +1,57 @@
+//! What factors do.
+
+use analysis::{FactorEffects, analyse};
+use results::read::ResultSet;
+use stats::Verdict;
+
+fn iops(result: &ResultSet) -> FactorEffects {
+    analyse(result).effects.into_iter().find(|found| found.metric == "iops").unwrap()
+}
+
+fn said(found: &FactorEffects) -> Vec<(String, Verdict)> {
+    let name = |e: &analysis::FactorEffect| {
+        let change = |c: &analysis::LevelChange| format!("{} {}-{}", c.factor, c.from, c.to);
+        e.with.as_ref().map_or_else(|| change(&e.of), |w| change(&e.of) + ", " + &change(w))
+    };
+    found.effects.iter().map(|effect| (name(effect), effect.verdict)).collect()
+}
+
+#[test]
+fn each_factor_and_each_two_have_effects_and_numbers_are_held_against_their_neighbours() {
+    let found = iops(&fixture::crossed(12));
+    let expected = [
+        ("dedupe off-on", Verdict::Worse),
+        ("depth 1-2", Verdict::Better),
+        ("depth 2-4", Verdict::Better),
+        ("dedupe off-on, depth 1-2", Verdict::Same),
+        ("dedupe off-on, depth 2-4", Verdict::Worse),
+    ];
+    let expected: Vec<_> = expected.iter().map(|(name, v)| ((*name).to_owned(), *v)).collect();
+    assert_eq!(said(&found), expected, "{found:?}");
+    assert_eq!((found.repeats, found.freedom), (12, 55));
+    // 0.6, and two thirds of that at the greatest depth: the geometric mean over the depths.
+    let ratio = 0.6 * 1.5_f64.powf(-1.0 / 3.0);
+    let dedupe = &found.effects[0];
+    assert!(dedupe.low < ratio && ratio < dedupe.high, "{dedupe:?}");
+    assert!(found.effects[4].low < 1.0 / 1.5 && 1.0 / 1.5 < found.effects[4].high);
+}
+
+#[test]
+fn levels_of_which_combinations_were_left_out_take_no_part_and_are_named() {
+    let mut result = fixture::crossed(3);
+    let gone = "dedupe on, depth 4";
+    result.manifest.plan.variants.retain(|variant| variant.name != gone);
+    result.cells.retain(|cell| cell.entry.variant != gone);
+    let found = iops(&result);
+    assert_eq!(found.left_out, ["depth 4"]);
+    assert_eq!(said(&found).len(), 3);
+    assert!(analyse(&fixture::result()).effects.is_empty(), "no factors");
+}
+
+#[test]
+fn a_repeat_without_one_of_the_cells_is_left_out() {
+    let mut result = fixture::crossed(3);
+    result.cells[7].record = None;
+    let found = iops(&result);
+    assert_eq!((found.repeats, found.dropped), (2, 1));
+}

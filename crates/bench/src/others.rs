@@ -1,0 +1,185 @@
+//! What else the method says, beside the truth: changes within a run, steady states, effects of factors.
+
+use stats::factorial::{Factor, effects, judge_effects};
+use stats::simulation::{Factorial, Series};
+use stats::{Course, SteadyRule, Verdict, course};
+use units::{Better, Seed};
+
+use crate::verdicts::Met;
+
+/// One figure of simulated series or experiments, and what it has to be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Acceptance {
+    /// What is simulated, and what is counted.
+    pub what: String,
+    /// What was found: a share, or a level.
+    pub found: f64,
+    /// What was wanted before it was measured.
+    pub wanted: Bound,
+    /// What is reached where that is missed, and why.
+    pub limit: Option<(f64, &'static str)>,
+}
+
+/// A bound of what is found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Bound {
+    /// No more.
+    Most(f64),
+    /// No less.
+    Least(f64),
+}
+
+impl Acceptance {
+    /// Whether it is so.
+    pub fn met(&self) -> Met {
+        let within = |bound: f64| match self.wanted {
+            Bound::Most(_) => self.found <= bound,
+            Bound::Least(_) => self.found >= bound,
+        };
+        let (Bound::Most(bound) | Bound::Least(bound)) = self.wanted;
+        match self.limit {
+            _ if within(bound) => Met::Wanted,
+            Some((limit, _)) if within(limit) => Met::Limit,
+            _ => Met::Missed,
+        }
+    }
+}
+
+/// All of them, each from so many simulations.
+pub fn acceptances(times: u32, seed: Seed) -> Vec<Acceptance> {
+    let mut all = steps(times, seed);
+    all.extend(steady(times, seed));
+    all.extend(factors(times, seed));
+    all
+}
+
+fn accepted(what: &str, found: f64, wanted: Bound) -> Acceptance {
+    Acceptance { what: what.to_owned(), found, wanted, limit: None }
+}
+
+/// In what share of series something is so.
+fn share(series: Series, times: u32, seed: Seed, so: impl Fn(&[f64]) -> bool) -> f64 {
+    let mut rng = seed.generator();
+    let count = (0..times).filter(|_| so(&series.draw(&mut rng))).count();
+    count as f64 / f64::from(times)
+}
+
+fn steps(times: u32, seed: Seed) -> Vec<Acceptance> {
+    let at = |values: &[f64]| match course(values) {
+        Some(Course::Step(step)) => Some(step),
+        _ => None,
+    };
+    let flat = Series { values: 60, spread: 0.05, carry: 0.0, change: None };
+    let half = |carry: f64, level: f64| Series { carry, change: Some((30, level)), ..flat };
+    let found = |series: Series| share(series, times, seed, |v| at(v).is_some());
+    let fifth = half(0.0, 0.8);
+    let near = |v: &[f64]| at(v).is_some_and(|step| step.at.abs_diff(30) <= 1);
+    let held = |v: &[f64]| at(v).is_some_and(|step| step.low <= 30 && 30 <= step.high);
+    let mut all: Vec<Acceptance> = [(0.0, 0.01), (0.5, 0.01), (0.8, 0.08)]
+        .map(|(carry, most)| {
+            let what = format!("no step, correlation {carry}: a step is found");
+            accepted(&what, found(Series { carry, ..flat }), Bound::Most(most))
+        })
+        .into();
+    all.extend([
+        accepted("a drop of 20 %: it is found", found(fifth), Bound::Least(0.97)),
+        accepted(
+            "within one interval of where it is",
+            share(fifth, times, seed, near),
+            Bound::Least(0.9),
+        ),
+        accepted(
+            "its place is in the 95 % interval",
+            share(fifth, times, seed, held),
+            Bound::Least(0.93),
+        ),
+        accepted(
+            "a drop of 10 %, correlation 0.3: it is found",
+            found(half(0.3, 0.9)),
+            Bound::Least(0.85),
+        ),
+    ]);
+    all
+}
+
+fn steady(times: u32, seed: Seed) -> Vec<Acceptance> {
+    let rule = SteadyRule { window: 60, slope_percent: 5.0, spread_percent: 10.0 };
+    let noise = Series { values: 600, spread: 0.09, carry: 0.3, change: None };
+    let soon = |v: &[f64]| rule.settled(v).is_some_and(|after| after <= 85);
+    // From 2 to 1 by this time: how far the window in which it settled lay above the end.
+    let above = |time: f64| {
+        let level = |at: usize| 1.0 + (-(at as f64) / time).exp();
+        let mut rng = seed.generator();
+        let over = (0..times).filter_map(|_| {
+            let noise = noise.draw(&mut rng);
+            let values: Vec<f64> = noise.iter().enumerate().map(|(at, v)| v * level(at)).collect();
+            let end = rule.settled(&values)?;
+            Some((end - rule.window..end).map(level).sum::<f64>() / rule.window as f64 - 1.0)
+        });
+        over.collect::<stats::Sorted>().median().unwrap_or(f64::NAN)
+    };
+    vec![
+        accepted(
+            "steady 5%:60s, flat, spread 9 %, correlation 0.3: settled within 85 s",
+            share(noise, times, seed, soon),
+            Bound::Least(0.95),
+        ),
+        accepted(
+            "decay from 2 to 1 in 20 s: settled above the end by",
+            above(20.0),
+            Bound::Most(0.03),
+        ),
+        Acceptance {
+            limit: Some((
+                0.115,
+                "a line over a minute of such values wavers by 4.5 %: a decay that is slower than the window is not told from it, so the drift is told",
+            )),
+            ..accepted("in 60 s", above(60.0), Bound::Most(0.11))
+        },
+    ]
+}
+
+fn factors(times: u32, seed: Seed) -> Vec<Acceptance> {
+    let shapes = [Factor { levels: 2, ordered: false }; 3];
+    let share = |simulated: Factorial, so: &dyn Fn(&[Verdict]) -> bool| {
+        let mut rng = seed.generator();
+        let count = (0..times).filter(|_| {
+            let Some(mut all) = effects(&shapes, &simulated.draw(3, &mut rng), 0.03) else {
+                return false;
+            };
+            judge_effects(&mut [(&mut all, Better::Higher)]);
+            so(&all.effects.iter().map(|effect| effect.verdict).collect::<Vec<_>>())
+        });
+        count.count() as f64 / f64::from(times)
+    };
+    let one = Factorial { spread: 0.02, blocks: 0.05, ratios: [1.1, 1.0, 1.0], all: 1.0 };
+    let border = Factorial { ratios: [1.03; 3], all: 1.03, ..one };
+    let found = share(one, &|verdicts| verdicts.first() == Some(&Verdict::Better));
+    let any = share(border, &|verdicts| verdicts.iter().any(|v| *v != Verdict::Unclear));
+    vec![
+        accepted(
+            "three factors in three repeats, spread 2 %: an effect of 1.10 is found",
+            found,
+            Bound::Least(0.99),
+        ),
+        accepted("all six effects at 1.03: any claim", any, Bound::Most(0.055)),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_is_met_or_a_known_limit_in_a_short_form_too() {
+        for one in acceptances(500, Seed(18)) {
+            // Three standard errors of 500.
+            let slack = match one.wanted {
+                Bound::Most(bound) => Bound::Most(bound + 0.03),
+                Bound::Least(bound) => Bound::Least(bound - 0.03),
+            };
+            let short = Acceptance { wanted: slack, ..one };
+            assert_ne!(short.met(), Met::Missed, "{short:?}");
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! The tables of `docs/method.md`, made from simulations: each between marks, as it stands there.
+
+use bench::others::{Acceptance, Bound};
+use bench::verdicts::Condition;
+use stats::simulation::{Repeats, Shares, Simulated};
+use units::{Test, show::significant};
+
+use crate::terminal::Text;
+
+/// A condition with what came out.
+pub type Measured = (Condition, Shares);
+
+/// What was wanted of a figure.
+pub fn bound(one: &Acceptance) -> String {
+    match one.wanted {
+        Bound::Most(bound) => format!("at most {}", percent(bound)),
+        Bound::Least(bound) => format!("at least {}", percent(bound)),
+    }
+}
+
+pub fn percent(share: f64) -> String {
+    format!("{} %", significant(100.0 * share, 3))
+}
+
+/// All of them.
+pub fn of_method(
+    measured: &[Measured],
+    others: &[Acceptance],
+    power: &[(Simulated, Shares)],
+) -> Text {
+    let mut text = Text::default();
+    between(&mut text, "within", &within(others));
+    between(&mut text, "border", &border(measured));
+    between(&mut text, "looks", &looks(measured));
+    between(&mut text, "power", &seen(power));
+    text
+}
+
+fn between(text: &mut Text, name: &str, lines: &[String]) {
+    text.line(format!("<!-- {name}: begin -->"));
+    lines.iter().for_each(|line| text.line(line));
+    text.line(format!("<!-- {name}: end -->"));
+}
+
+fn within(others: &[Acceptance]) -> Vec<String> {
+    let head = ["| what | found | wanted | |", "| --- | ---: | ---: | --- |"].map(str::to_owned);
+    let row = |one: &Acceptance| {
+        let (found, wanted) = (percent(one.found), bound(one));
+        format!("| {} | {found} | {wanted} | {} |", one.what, one.met().word())
+    };
+    head.into_iter().chain(others.iter().map(row)).collect()
+}
+
+/// What came out of a noise at the border, by test and repeats.
+fn shares<'a>(
+    measured: &'a [Measured],
+    noise: &str,
+    (test, repeats): (Test, Repeats),
+) -> Option<&'a Shares> {
+    let own = |(condition, _): &&Measured| {
+        let s = condition.simulated;
+        condition.noise == noise && s.test == test && s.repeats == repeats && at_border(&s)
+    };
+    measured.iter().find(own).map(|(_, shares)| shares)
+}
+
+fn at_border(simulated: &Simulated) -> bool {
+    (simulated.ratio - 1.0 - simulated.threshold).abs() < 1e-9
+}
+
+fn noises(measured: &[Measured]) -> Vec<&'static str> {
+    let mut names: Vec<&str> = Vec::new();
+    for (condition, _) in measured.iter().filter(|(c, _)| at_border(&c.simulated)) {
+        if !names.contains(&condition.noise) {
+            names.push(condition.noise);
+        }
+    }
+    names
+}
+
+fn border(measured: &[Measured]) -> Vec<String> {
+    let columns = [Test::Paired, Test::Ranked]
+        .into_iter()
+        .flat_map(|test| [5, 12].map(|n| (test, Repeats::Fixed(n))));
+    let columns: Vec<_> = columns.collect();
+    let mut lines = vec![
+        "| noise | paired, 5 repeats: better | same | 12: better | same | ranked, 5 repeats: better | same | 12: better | same |".to_owned(),
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |".to_owned(),
+    ];
+    for noise in noises(measured) {
+        let cells = columns.iter().filter_map(|of| shares(measured, noise, *of));
+        let cells = cells.map(|s| format!("{} | {}", tenth(s.better), tenth(s.same)));
+        lines.push(format!("| {noise} | {} |", cells.collect::<Vec<_>>().join(" | ")));
+    }
+    lines
+}
+
+fn looks(measured: &[Measured]) -> Vec<String> {
+    let mut lines = vec![
+        "| noise | paired: better | same | repeats | ranked: better | same | repeats |".to_owned(),
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |".to_owned(),
+    ];
+    for noise in noises(measured) {
+        let tests = [Test::Paired, Test::Ranked];
+        let cells = tests.iter().filter_map(|t| shares(measured, noise, (*t, Repeats::Auto)));
+        let cells =
+            cells.map(|s| format!("{} | {} | {:.1}", tenth(s.better), tenth(s.same), s.repeats));
+        lines.push(format!("| {noise} | {} |", cells.collect::<Vec<_>>().join(" | ")));
+    }
+    lines
+}
+
+/// What five repeats see, by spread and true ratio.
+fn seen(power: &[(Simulated, Shares)]) -> Vec<String> {
+    let mut spreads: Vec<f64> = power.iter().map(|(s, _)| s.spread).collect();
+    spreads.dedup();
+    let mut lines = vec![
+        "| spread of cells | true difference 0 | 3 % (the border) | 5 % | 10 % | 20 % |".to_owned(),
+        "| ---: | --- | --- | --- | --- | --- |".to_owned(),
+    ];
+    for spread in spreads {
+        let own = power.iter().filter(|(s, _)| s.spread.total_cmp(&spread).is_eq());
+        let cells: Vec<String> = own.map(|(_, shares)| words(shares)).collect();
+        let spread = significant(100.0 * spread, 2);
+        lines.push(format!("| {spread} % | {} |", cells.join(" | ")));
+    }
+    lines
+}
+
+/// The verdicts of more than one in a thousand experiments.
+fn words(shares: &Shares) -> String {
+    let all = [("same", shares.same), ("better", shares.better), ("worse", shares.worse)];
+    let seen = all.into_iter().filter(|(_, share)| *share >= 0.001);
+    seen.map(|(word, share)| format!("{word} {}", tenth(share))).collect::<Vec<_>>().join(", ")
+}
+
+fn tenth(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}

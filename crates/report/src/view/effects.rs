@@ -1,0 +1,63 @@
+//! What each factor does, as it is told.
+
+use analysis::{Analysis, FactorEffect, FactorEffects, LevelChange};
+
+use super::FigureRow;
+
+/// The effects in one metric that is asked about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EffectRow {
+    /// What people call the metric, with what it is of: `IOPS of randwrite`.
+    pub label: String,
+    /// What was found.
+    pub found: FactorEffects,
+}
+
+/// All effects, in the order of the questions.
+pub fn effects(analysis: &Analysis, rows: &[FigureRow]) -> Vec<EffectRow> {
+    let of = |found: &FactorEffects| {
+        let row = rows.iter().find(|r| r.metric == found.metric && r.scope == found.scope);
+        let label = row.map_or(found.metric.as_str(), |row| row.label.as_str());
+        EffectRow { label: format!("{label} of {}", found.scope.name()), found: found.clone() }
+    };
+    analysis.effects.iter().map(of).collect()
+}
+
+impl EffectRow {
+    /// What the table rests on, in sentences.
+    pub fn basis(&self) -> String {
+        let FactorEffects { repeats, dropped, left_out, freedom, spread, .. } = &self.found;
+        let spread = units::Unit::Percent.show(100.0 * spread);
+        let repeats = match repeats {
+            1 => "one repeat, which decides nothing: what three factors do together is all that stands for chance".to_owned(),
+            n => format!("{n} repeats"),
+        };
+        let dropped = match dropped {
+            0 => String::new(),
+            n => format!(" {n} repeats are left out: not every combination has a value."),
+        };
+        let left_out = match &left_out[..] {
+            [] => String::new(),
+            names => format!(
+                " Not every combination was to run with {}: what is said is about the others.",
+                names.join(", ")
+            ),
+        };
+        format!(
+            "{repeats}; spread of a cell {spread}, {freedom} degrees of freedom.{dropped}{left_out}"
+        )
+    }
+}
+
+/// `dedupe from off to on`.
+pub fn changed(change: &LevelChange) -> String {
+    format!("{} from {} to {}", change.factor, change.from, change.to)
+}
+
+/// What an effect is of, in words.
+pub fn told(effect: &FactorEffect) -> String {
+    match &effect.with {
+        None => changed(&effect.of),
+        Some(with) => format!("{}, and then {}", changed(&effect.of), changed(with)),
+    }
+}

@@ -1,0 +1,384 @@
+//! Where a series within one run changes: a step from one level to another, a way from one to the other, the start that is not
+//! typical of the rest, and what still grows or falls at its end.
+
+use crate::autocorrelation::effective_sample_size;
+use crate::quantile::{Sorted, median};
+use crate::spread::mean;
+use crate::student;
+
+/// Fewer values say too little of where a series changes.
+pub const LEAST_VALUES: usize = 40;
+/// A change of less does not count, as a share of the level before.
+pub const LEAST_CHANGE: f64 = 0.1;
+
+/// A step is believed from so many standard errors on: the greatest of all places is looked for, so that two would not do.
+const STANDARD_ERRORS: f64 = 5.0;
+/// On either side of a step there is at least this share of the values.
+const EITHER_SIDE: f64 = 0.1;
+/// The likelihood ratio of a place of a step that 95 % of samples stay below (Hansen 2000, table I): -2 ln(1 - √0.95).
+const LIKELIHOOD_RATIO: f64 = 7.35;
+/// A value of less than this share of the median counts as so much: a second without I/O has no logarithm.
+const FLOOR: f64 = 0.01;
+
+/// Two levels of a series, and where the one ends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Step {
+    /// How many values come before it.
+    pub at: usize,
+    /// The fewest that may, with 95 % confidence.
+    pub low: usize,
+    /// The most.
+    pub high: usize,
+    /// The level before: the geometric mean.
+    pub before: f64,
+    /// The level after.
+    pub after: f64,
+}
+
+/// How a series goes on from its beginning to its end.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Course {
+    /// No change that counts: it may waver, and drift by less than [`LEAST_CHANGE`].
+    Level,
+    /// From one level to another at once.
+    Step(Step),
+    /// From one level to another little by little.
+    Gradual(Gradual),
+}
+
+/// A way from one level to another, of which no place can be said to be the step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Gradual {
+    /// The median of the first tenth of the values.
+    pub before: f64,
+    /// The median of the last tenth.
+    pub after: f64,
+    /// How many values come before half of the way, by logarithms: from there on five running medians of five lie beyond √(before ×
+    /// after). `None` where it never gets there for good.
+    pub half: Option<usize>,
+}
+
+/// How fast a series grows, in parts of itself for each unit of its positions: 0.01 are 1 %; negative where it falls.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Growth {
+    /// The slope of the straight line through the logarithms.
+    pub rate: f64,
+    /// Lower end of its 95 % interval.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// What the positive values of a series do; `None` for fewer than [`LEAST_VALUES`], and where half of them are zero.
+///
+/// The step is the place that leaves the least squares of the logarithms about the means of either side (Bai and Perron 1998). It
+/// counts where the two levels are five standard errors apart, these widened by what the residuals' values are worth (Geyer 1992), and
+/// not surely less than [`LEAST_CHANGE`]. Where a straight line leaves less, the change is gradual.
+pub fn course(values: &[f64]) -> Option<Course> {
+    let logs = logarithms(values)?;
+    let n = logs.len();
+    let sums = Sums::of(&logs);
+    let edge = ((n as f64 * EITHER_SIDE).ceil() as usize).max(2);
+    let left = |at: usize| sums.squares(0, at) + sums.squares(at, n);
+    let at = (edge..=n - edge).min_by(|a, b| left(*a).total_cmp(&left(*b)))?;
+    let (before, after) = (sums.mean(0, at), sums.mean(at, n));
+    let residuals: Vec<f64> = (logs.iter().enumerate())
+        .map(|(place, y)| y - if place < at { before } else { after })
+        .collect();
+    let (line, slope_error, slope) = line(&logs);
+    if line < left(at) {
+        return Some(gradual(values, &logs, slope, slope_error));
+    }
+    let worth = effective_sample_size(&residuals) / n as f64;
+    let variance = left(at) / (n as f64 - 2.0) / worth;
+    let error = (variance * (1.0 / at as f64 + 1.0 / (n - at) as f64)).sqrt();
+    let change = after - before;
+    // One of just so much is found less as often as more.
+    let surely_less = change.abs() + 2.0 * error < LEAST_CHANGE.ln_1p();
+    if surely_less || change.abs() <= STANDARD_ERRORS * error {
+        return Some(Course::Level);
+    }
+    // The places that the likelihood does not exclude.
+    let near = |place: &usize| left(*place) - left(at) <= LIKELIHOOD_RATIO * variance;
+    let low = (edge..=at).find(near).unwrap_or(at);
+    let high = (at..=n - edge).rfind(near).unwrap_or(at);
+    Some(Course::Step(Step { at, low, high, before: before.exp(), after: after.exp() }))
+}
+
+fn gradual(values: &[f64], logs: &[f64], slope: f64, error: f64) -> Course {
+    let whole = slope * (logs.len() - 1) as f64;
+    if (whole.exp() - 1.0).abs() < LEAST_CHANGE || slope.abs() <= STANDARD_ERRORS * error {
+        return Course::Level;
+    }
+    let tenth = (values.len() / 10).max(3);
+    let middle = |part: &[f64]| part.iter().copied().collect::<Sorted>().median();
+    let (Some(before), Some(after)) =
+        (middle(&values[..tenth]), middle(&values[values.len() - tenth..]))
+    else {
+        return Course::Level;
+    };
+    Course::Gradual(Gradual { before, after, half: half(values, before, after) })
+}
+
+/// Where a series is half of the way from one level to another: see [`Gradual::half`].
+fn half(values: &[f64], before: f64, after: f64) -> Option<usize> {
+    const MEDIANS: usize = 5;
+    let border = (before * after).sqrt();
+    let beyond = |part: &[f64]| {
+        let mut sorted = part.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let middle = median(&sorted);
+        if after < before { middle < border } else { middle > border }
+    };
+    let medians: Vec<bool> = values.windows(5).map(beyond).collect();
+    // A median of five is that of its middle.
+    medians.windows(MEDIANS).position(|all| all.iter().all(|b| *b)).map(|first| first + 2)
+}
+
+/// The growth of `values` over their positions, which rise; `None` for fewer than 10, and where half of them are zero.
+///
+/// The straight line by least squares through the logarithms; its error is widened by what the residuals' values are worth.
+pub fn growth(values: &[f64], positions: &[f64]) -> Option<Growth> {
+    let n = values.len();
+    if n < 10 || positions.len() != n {
+        return None;
+    }
+    let logs = floored(values)?;
+    let (centre, middle) = (mean(&logs), mean(positions));
+    let spread: f64 = positions.iter().map(|x| (x - middle).powi(2)).sum();
+    let products: f64 = positions.iter().zip(&logs).map(|(x, y)| (x - middle) * (y - centre)).sum();
+    if spread <= 0.0 {
+        return None;
+    }
+    let rate = products / spread;
+    let residuals: Vec<f64> =
+        (positions.iter().zip(&logs)).map(|(x, y)| y - centre - rate * (x - middle)).collect();
+    let worth = effective_sample_size(&residuals).max(3.0) / n as f64;
+    let squares: f64 = residuals.iter().map(|r| r * r).sum();
+    let error = (squares / (n as f64 - 2.0) / worth / spread).sqrt();
+    let freedom = (worth * n as f64) as usize - 2;
+    let half = student::critical(0.05, freedom.max(1)) * error;
+    Some(Growth { rate, low: rate - half, high: rate + half })
+}
+
+/// How many values at the start of a series are not typical of the rest: as many as have to be left out so that the mean of the rest is
+/// known best, looked for in batches of five (MSER-5, White, Cobb and Spratt 2000). `None` where it is more than half, so that the rest
+/// says nothing, and for fewer than [`LEAST_VALUES`]. A start that differs by less than [`LEAST_CHANGE`] from the rest is typical.
+pub fn warm_up(values: &[f64]) -> Option<usize> {
+    const BATCH: usize = 5;
+    if values.len() < LEAST_VALUES || values.iter().any(|v| !v.is_finite()) {
+        return None;
+    }
+    let batches: Vec<f64> = values.chunks_exact(BATCH).map(mean).collect();
+    let sums = Sums::of(&batches);
+    let n = batches.len();
+    // The last five batches are never left out: so few have a small spread by chance.
+    let error = |from: usize| sums.squares(from, n) / ((n - from) as f64).powi(2);
+    let best = (0..=n.saturating_sub(5)).min_by(|a, b| error(*a).total_cmp(&error(*b)))?;
+    if best == 0 {
+        return Some(0);
+    }
+    let (start, rest) = (sums.mean(0, best), sums.mean(best, n));
+    if rest > 0.0 && (start / rest - 1.0).abs() < LEAST_CHANGE {
+        return Some(0);
+    }
+    (best * 2 <= n).then_some(best * BATCH)
+}
+
+/// Logarithms of enough values.
+fn logarithms(values: &[f64]) -> Option<Vec<f64>> {
+    if values.len() < LEAST_VALUES { None } else { floored(values) }
+}
+
+/// Logarithms, a value far below the median taken as [`FLOOR`] of it; `None` where the median is zero.
+fn floored(values: &[f64]) -> Option<Vec<f64>> {
+    if values.iter().any(|v| !v.is_finite() || *v < 0.0) {
+        return None;
+    }
+    let least = Sorted::from(values).median().filter(|middle| *middle > 0.0)? * FLOOR;
+    Some(values.iter().map(|v| v.max(least).ln()).collect())
+}
+
+/// What a straight line leaves of the squares, the error of its slope, and the slope in each step.
+fn line(logs: &[f64]) -> (f64, f64, f64) {
+    let n = logs.len() as f64;
+    let (centre, middle) = (mean(logs), (n - 1.0) / 2.0);
+    let at = |place: usize| place as f64 - middle;
+    let spread = n * (n * n - 1.0) / 12.0;
+    let slope =
+        logs.iter().enumerate().map(|(place, y)| at(place) * (y - centre)).sum::<f64>() / spread;
+    let residuals: Vec<f64> =
+        logs.iter().enumerate().map(|(place, y)| y - centre - slope * at(place)).collect();
+    let squares: f64 = residuals.iter().map(|r| r * r).sum();
+    let worth = effective_sample_size(&residuals) / n;
+    (squares, (squares / (n - 2.0) / worth / spread).sqrt(), slope)
+}
+
+/// Sums from the start, so that mean and squares of any part come at once.
+struct Sums {
+    /// The mean of all: sums are of what lies beyond it, as squares of great numbers would cancel.
+    centre: f64,
+    /// Sum and sum of squares of the first so many values.
+    first: Vec<(f64, f64)>,
+}
+
+impl Sums {
+    fn of(values: &[f64]) -> Self {
+        let centre = mean(values);
+        let mut first = vec![(0.0, 0.0)];
+        let (mut sum, mut squares) = (0.0, 0.0);
+        for value in values {
+            let from = value - centre;
+            sum += from;
+            squares += from * from;
+            first.push((sum, squares));
+        }
+        Self { centre, first }
+    }
+
+    fn between(&self, from: usize, to: usize) -> (f64, f64) {
+        let ((a, b), (c, d)) = (self.first[from], self.first[to]);
+        (c - a, d - b)
+    }
+
+    fn mean(&self, from: usize, to: usize) -> f64 {
+        self.centre + self.between(from, to).0 / (to - from).max(1) as f64
+    }
+
+    /// What the values leave about their own mean.
+    fn squares(&self, from: usize, to: usize) -> f64 {
+        let (sum, squares) = self.between(from, to);
+        (squares - sum * sum / (to - from).max(1) as f64).max(0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scipy::rows;
+    use crate::simulation::Series;
+    use proptest::prelude::*;
+    use units::Seed;
+
+    const FLAT: Series = Series { values: 60, spread: 0.05, carry: 0.3, change: None };
+
+    /// In how many of `n` series this is so.
+    fn share(series: Series, n: u64, so: impl Fn(&[f64]) -> bool) -> f64 {
+        let count = (0..n).filter(|seed| so(&series.draw(&mut Seed(*seed).generator()))).count();
+        count as f64 / n as f64
+    }
+
+    fn step(values: &[f64]) -> Option<Step> {
+        if let Course::Step(step) = course(values)? { Some(step) } else { None }
+    }
+
+    #[test]
+    fn a_flat_series_has_no_step_and_a_drop_of_a_fifth_has_one_where_it_is() {
+        for (carry, most) in [(0.0, 0.015), (0.5, 0.02), (0.8, 0.09)] {
+            let found = share(Series { carry, ..FLAT }, 2_000, |v| step(v).is_some());
+            assert!(found <= most, "{carry}: {found}");
+        }
+        let drop = Series { change: Some((30, 0.8)), ..FLAT };
+        let found = share(drop, 1_000, |v| step(v).is_some());
+        let near = share(drop, 1_000, |v| step(v).is_some_and(|s| s.at.abs_diff(30) <= 1));
+        let covered = share(drop, 1_000, |v| step(v).is_some_and(|s| s.low <= 30 && 30 <= s.high));
+        assert!(found >= 0.97 && near >= 0.9 && covered >= 0.93, "{found} {near} {covered}");
+        let small = Series { change: Some((30, 0.9)), ..FLAT };
+        let found = share(small, 1_000, |v| step(v).is_some());
+        assert!(found >= 0.85, "{found}");
+    }
+
+    #[test]
+    fn what_falls_little_by_little_is_no_step_and_its_half_is_found() {
+        let values: Vec<f64> = (0..60)
+            .map(|i| 5.0 + 10.0 * (-f64::from(i) / 20.0).exp() + 0.2 * f64::from(i % 3))
+            .collect();
+        let Some(Course::Gradual(way)) = course(&values) else { panic!("{:?}", course(&values)) };
+        assert!(way.before > 13.0 && way.after < 6.0, "{way:?}");
+        // 5 + 10 exp(-x/20) is √(14 × 5.7) = 8.9 at 19.
+        assert!(way.half.is_some_and(|at| at.abs_diff(19) <= 3), "{way:?}");
+        let growth = growth(&values, &(0..60).map(f64::from).collect::<Vec<_>>()).unwrap();
+        assert!(growth.high < 0.0 && growth.low > -0.05, "{growth:?}");
+    }
+
+    #[test]
+    fn a_slow_start_is_warm_up_and_a_rise_to_the_end_is_not() {
+        let start: Vec<f64> =
+            (0..60).map(|i| if i < 11 { 50.0 } else { 100.0 } + f64::from(i % 4)).collect();
+        assert!(warm_up(&start).is_some_and(|n| n == 10 || n == 15), "{:?}", warm_up(&start));
+        let rise: Vec<f64> = (0..60).map(|i| 10.0 + 3.0 * f64::from(i)).collect();
+        assert_eq!(warm_up(&rise), None);
+        let flat = share(FLAT, 500, |v| warm_up(v) == Some(0));
+        assert!(flat > 0.99, "{flat}");
+    }
+
+    #[test]
+    fn the_interval_of_growth_holds_what_is_true_in_most_series() {
+        let at: Vec<f64> = (0..60).map(f64::from).collect();
+        for (carry, least) in [(0.0, 0.92), (0.3, 0.88), (0.6, 0.8)] {
+            let held = share(Series { carry, ..FLAT }, 1_000, |v| {
+                growth(v, &at).is_some_and(|g| g.low <= 0.0 && 0.0 <= g.high)
+            });
+            assert!(held >= least, "{carry}: {held}");
+        }
+    }
+
+    #[test]
+    fn lines_are_those_of_scipy() {
+        for row in rows("linregress") {
+            let n = row[0] as usize;
+            let (x, rest) = row[1..].split_at(n);
+            let (y, expected) = rest.split_at(n);
+            let growth = growth(y, x).unwrap();
+            assert!((growth.rate - expected[0]).abs() < 1e-9 * expected[0].abs(), "{growth:?}");
+            // These residuals are worth as many as they are, so that the interval is SciPy's.
+            assert!((growth.low - expected[1]).abs() < 1e-9, "{growth:?} {expected:?}");
+        }
+    }
+
+    #[test]
+    fn places_of_steps_are_those_of_trying_all_with_numpy() {
+        for row in rows("step") {
+            let (values, expected) = row[1..].split_at(row[0] as usize);
+            let Some(step) = step(values) else { panic!("{row:?}") };
+            assert_eq!(step.at, expected[0] as usize);
+            assert!((step.before / expected[1] - 1.0).abs() < 1e-9, "{step:?} {expected:?}");
+            assert!((step.after / expected[2] - 1.0).abs() < 1e-9, "{step:?} {expected:?}");
+        }
+    }
+
+    #[test]
+    fn of_few_values_nothing_and_seconds_without_io_are_values() {
+        assert_eq!(course(&[1.0; 39]), None);
+        assert_eq!(course(&[0.0; 60]), None);
+        assert_eq!(course(&[5.0; 60]), Some(Course::Level));
+        let stall: Vec<f64> = (0..60).map(|i| if i == 20 { 0.0 } else { 100.0 }).collect();
+        assert_eq!(course(&stall), Some(Course::Level));
+        let stopped: Vec<f64> = (0..60).map(|i| if i < 40 { 100.0 } else { 0.0 }).collect();
+        assert!(step(&stopped).is_some_and(|s| s.at == 40));
+        assert_eq!(growth(&[1.0; 9], &[1.0; 9]), None);
+        assert_eq!(growth(&[1.0; 12], &[1.0; 12]), None);
+    }
+
+    proptest! {
+        /// A series times ten has its step at the same place, between levels ten times as high; and read backwards it has it mirrored.
+        #[test]
+        fn a_step_does_not_depend_on_the_unit_or_the_direction(
+            noise in prop::collection::vec(-0.05..0.05f64, 60), at in 10usize..50,
+        ) {
+            let values: Vec<f64> = noise.iter().enumerate()
+                .map(|(i, e)| (if i < at { 100.0 } else { 60.0 }) * e.exp()).collect();
+            let found = step(&values);
+            let tenfold: Vec<f64> = values.iter().map(|v| v * 10.0).collect();
+            let mut backwards = values.clone();
+            backwards.reverse();
+            let (tenfold, backwards) = (step(&tenfold), step(&backwards));
+            prop_assert_eq!(found.map(|s| s.at), tenfold.map(|s| s.at));
+            prop_assert_eq!(found.map(|s| 60 - s.at), backwards.map(|s| s.at));
+            if let (Some(a), Some(b)) = (found, tenfold) {
+                prop_assert!((a.before * 10.0 / b.before - 1.0).abs() < 1e-9);
+                prop_assert!(a.low <= a.at && a.at <= a.high);
+            }
+        }
+    }
+}
