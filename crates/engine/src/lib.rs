@@ -45,7 +45,7 @@ pub use error::{EngineError, ErrorKind};
 pub use event::{Event, Progress, Started, Waiting};
 pub use floor::{Floor, Floored, floor};
 pub use load::{Aim, Context, ForeignCpu, Load, SimModel, TargetSpec};
-pub use probe::{probe, untimed};
+pub use probe::{Alike, probe, untimed};
 pub use record::{Recording, Rehearsal};
 pub use summary::asked;
 pub use surface::{Surface, Touched};

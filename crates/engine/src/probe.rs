@@ -53,14 +53,31 @@ pub fn probe(targets: &[Aim], spec: &LoadSpec, context: &Context) -> Result<Choi
     choice(targets, spec, || measure(targets, spec, context))
 }
 
-/// Chooses how `spec` is driven on `targets` without timing any read: an experiment must not warm the cache that it measures.
-/// One question is asked of each target, whether it takes I/O without blocking.
+/// Loads that are to be driven alike, and what is known of their targets before any of these is there.
+#[derive(Debug, Clone, Default)]
+pub struct Alike<'a> {
+    /// The loads.
+    pub specs: Vec<&'a LoadSpec>,
+    /// Some target of theirs refuses to be used without blocking.
+    pub blocks: bool,
+}
+
+/// Chooses how `load` and all that `alike` names are driven, without timing any read: an experiment must not warm the cache that it
+/// measures. One question is asked of each target of `load`, whether it takes I/O without blocking; the deepest load decides whether
+/// a queue is needed.
 ///
 /// Makes the files that the load may make. Fails when a target cannot be opened or read.
-pub fn untimed(load: &Load) -> Result<Choice, EngineError> {
+pub fn untimed(load: &Load, alike: &Alike) -> Result<Choice, EngineError> {
     let why = "reads before a stage would change what is measured";
     let Load { targets, spec, may_create, .. } = load;
-    choice(targets, spec, || Ok(by_nature(&nature(targets, spec, *may_create)?, spec, why)))
+    let mut specs = alike.specs.clone();
+    specs.push(spec);
+    choice(targets, spec, || {
+        let writes = specs.iter().any(|spec| spec.writes());
+        let mut nature = nature(targets, spec, writes, *may_create)?;
+        nature.blocks |= alike.blocks;
+        Ok(by_nature(&nature, (&specs, alike.blocks), why))
+    })
 }
 
 /// The choice that needs no look at the targets, or what `auto` says.
@@ -83,14 +100,16 @@ fn choice(
     }
 }
 
-/// What the nature of the targets says, where reads would show nothing, for which `why` is the reason.
-fn by_nature(nature: &TargetTraits, spec: &LoadSpec, why: &str) -> Choice {
-    let depth = spec.depth_ios();
+/// What the nature of the targets says of loads that are driven alike (and whether one of these is known to block), where reads would show nothing, for which `why` is the reason.
+fn by_nature(nature: &TargetTraits, (specs, known): (&[&LoadSpec], bool), why: &str) -> Choice {
+    let deepest = specs.iter().map(|spec| spec.depth_ios()).max();
     let facts = UnprobedFacts {
         blocks: nature.blocks,
+        known,
         direct: nature.direct,
-        depth,
-        threads: threads(spec) <= MOST_THREADS,
+        depth: deepest.unwrap_or(1),
+        several: specs.iter().any(|spec| spec.depth_ios() != specs[0].depth_ios()),
+        threads: specs.iter().all(|spec| threads(spec) <= MOST_THREADS),
         ring: !nature.ring_misplaces && Ring::new(Files::new(Vec::new()), 1, 4096).is_ok(),
         aio: Aio::new(Files::new(Vec::new()), 1, 4096).is_ok(),
     };
@@ -103,7 +122,7 @@ fn threads(spec: &LoadSpec) -> u64 {
 }
 
 fn measure(targets: &[Aim], spec: &LoadSpec, context: &Context) -> Result<Choice, EngineError> {
-    let nature = nature(targets, spec, None)?;
+    let nature = nature(targets, spec, spec.writes(), None)?;
     let TargetTraits { blocks, ring_misplaces, holes, .. } = nature;
     let (depth, threads) = (spec.depth_ios(), threads(spec));
     let no_probe = match (spec.writes(), holes) {
@@ -114,7 +133,7 @@ fn measure(targets: &[Aim], spec: &LoadSpec, context: &Context) -> Result<Choice
         (false, false) => None,
     };
     if let Some(why) = no_probe {
-        return Ok(by_nature(&nature, spec, why));
+        return Ok(by_nature(&nature, (&[spec], false), why));
     }
     let reads = reads(spec);
     let burst = |driver| burst(targets, &reads, driver, context);
@@ -211,6 +230,7 @@ struct TargetTraits {
 fn nature(
     targets: &[Aim],
     spec: &LoadSpec,
+    writes: bool,
     create: Option<Bytes>,
 ) -> Result<TargetTraits, EngineError> {
     let mut nature =
@@ -228,7 +248,7 @@ fn nature(
             libc::preadv2(target.file.as_raw_fd(), &raw const part, 1, at, libc::RWF_NOWAIT)
         };
         nature.blocks |= read < 0 && calls::errno() == libc::EOPNOTSUPP;
-        nature.ring_misplaces |= target.ring_misplaces && spec.writes();
+        nature.ring_misplaces |= target.ring_misplaces && writes;
         nature.direct &= target.direct;
         nature.holes |= target.has_hole(spec.offset.unwrap_or_default(), spec.size);
     }

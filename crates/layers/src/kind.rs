@@ -55,6 +55,9 @@ pub struct Kind {
     pub objects: &'static [Objects],
     /// Facts of a machine that its figures depend on.
     pub facts: &'static [Fact],
+    /// Whether its device refuses I/O that may not wait (`RWF_NOWAIT`), so that io_uring hands each I/O to a worker thread of the
+    /// kernel: targets of device-mapper without `DM_TARGET_NOWAIT`.
+    pub refuses_nowait: bool,
     /// What is known of its kernel threads.
     pub threads: Threads,
     /// The figure that says what the layer is for: it stands in the sentence and on the cards.

@@ -49,7 +49,7 @@ pub fn cells<L: Link>(
     site: &Site,
     inbox: &Inbox,
 ) -> Result<(), RunError> {
-    let mut loader = Real { choices: mission.choices.clone(), ..Real::default() };
+    let mut loader = Real::new(&mission.plan, mission.choices.clone());
     on(site, &mission.plan, &mission.injections, (link, interrupt), |scene, executor| {
         for &index in &mission.cells {
             if mission.asks.contains(&index) && !needed(index, scene, inbox)? {

@@ -265,8 +265,8 @@ impl Post for Ledger {
                 self.left_behind = true;
                 Ok(())
             }
-            Message::Chosen(Chosen { stage, choice }) => {
-                self.choices.insert(stage, choice);
+            Message::Chosen(Chosen { loads, choice }) => {
+                self.choices.insert(loads, choice);
                 Ok(())
             }
             Message::Needed(_) => {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
-use engine::{Choice, Context, Event as Said, Load, Progress, TargetSpec, Waiting};
+use engine::{Alike, Choice, Context, Event as Said, Load, Progress, TargetSpec, Waiting};
 use host::Executor;
 use results::model::{LoadSummary, Row};
 
@@ -13,7 +13,7 @@ use crate::message::{Chosen, Message};
 use crate::scene::Scene;
 use crate::watch::Watch;
 use crate::{Event, OperationBrief};
-use experiment::{Aim, CellPlan, Rounds, StagePlan, Task};
+use experiment::{Aim, CellPlan, Plan, Rounds, StagePlan, Task};
 use units::Nanos;
 
 /// Which load is driven: that of a stage, or one round of it.
@@ -50,12 +50,63 @@ pub(crate) trait Loader {
 }
 
 /// Drives loads on real targets, with the engine.
-#[derive(Default)]
-pub(crate) struct Real {
-    /// How the loads of each stage are driven, by its name: chosen once, for all variants and repeats.
-    pub choices: BTreeMap<String, Choice>,
+pub(crate) struct Real<'a> {
+    plan: &'a Plan,
+    /// How loads with `backend = "auto"` are driven, by what [`alike`] calls them: chosen once, for all variants and repeats.
+    choices: BTreeMap<String, Choice>,
     /// Whether the next load's target is overwritten behind its back.
-    pub spoil: bool,
+    spoil: bool,
+}
+
+impl<'a> Real<'a> {
+    /// Drives the loads of `plan`, of which some were chosen before.
+    pub fn new(plan: &'a Plan, choices: BTreeMap<String, Choice>) -> Self {
+        Self { plan, choices, spoil: false }
+    }
+
+    /// How `load` of `stage` is driven, and what is to be told of it where that was chosen just now.
+    fn choice(
+        &mut self,
+        stage: &StagePlan,
+        load: &Load,
+    ) -> Result<(Choice, Option<Chosen>), String> {
+        let untimed = |alike| engine::untimed(load, &alike).map_err(|error| crate::chain(&error));
+        let Some(loads) = alike(stage) else { return Ok((untimed(Alike::default())?, None)) };
+        if let Some(choice) = self.choices.get(loads) {
+            return Ok((choice.clone(), None));
+        }
+        let choice = untimed(all_alike(self.plan, loads))?;
+        self.choices.insert(loads.to_owned(), choice.clone());
+        Ok((choice.clone(), Some(Chosen { loads: loads.to_owned(), choice })))
+    }
+}
+
+/// Which loads have one driver with that of `stage`, or their figures would differ by it: those of all variants, of all points of a
+/// sweep and of all measured stages, as far as the page cache is passed by or not. The other stages only prepare. `None` where the
+/// experiment says how it is driven.
+fn alike(stage: &StagePlan) -> Option<&'static str> {
+    let spec = stage.driven().filter(|spec| spec.is_auto())?;
+    Some(match (stage.measured, spec.direct) {
+        (true, true) => "measured",
+        (true, false) => "measured, through the page cache",
+        (false, true) => "preparing",
+        (false, false) => "preparing, through the page cache",
+    })
+}
+
+/// All loads of `plan` that have the driver of `loads`. Their targets are not there yet: what the kinds of the layers say of them
+/// decides, and not which cell runs first.
+fn all_alike<'p>(plan: &'p Plan, loads: &str) -> Alike<'p> {
+    let stages = plan.cells.iter().flat_map(|cell| &cell.stages);
+    let refuses = |kind: &str| layers::kind(kind).is_some_and(|kind| kind.refuses_nowait);
+    let mut layers = plan.cells.iter().flat_map(|cell| &cell.stack);
+    Alike {
+        specs: stages
+            .filter(|stage| alike(stage) == Some(loads))
+            .filter_map(StagePlan::driven)
+            .collect(),
+        blocks: layers.any(|layer| refuses(&layer.kind)),
+    }
 }
 
 /// How much of a target's start is overwritten on purpose, bytes.
@@ -68,7 +119,7 @@ fn spoil(target: &str) -> Result<(), String> {
     written.and_then(|_| file.sync_all()).map_err(|error| format!("cannot spoil {target}: {error}"))
 }
 
-impl Loader for Real {
+impl Loader for Real<'_> {
     fn load(
         &mut self,
         scene: &Scene,
@@ -94,17 +145,10 @@ impl Loader for Real {
             interrupt: scene.interrupt,
             foreign_cpu: Some(&*foreign),
         };
-        let name = &planned.name;
-        let choice = match self.choices.get(name) {
-            Some(choice) => choice.clone(),
-            None => {
-                let choice = engine::untimed(&load).map_err(|error| crate::chain(&error))?;
-                let chosen = Chosen { stage: name.clone(), choice: choice.clone() };
-                scene.recorder.send(Message::Chosen(chosen));
-                self.choices.insert(name.clone(), choice.clone());
-                choice
-            }
-        };
+        let (choice, chosen) = self.choice(planned, &load)?;
+        if let Some(chosen) = chosen {
+            scene.recorder.send(Message::Chosen(chosen));
+        }
         load.choice = Some(choice);
         let (spoiling, mut spoilt) = (std::mem::take(&mut self.spoil), Ok(()));
         let first = load.targets.first().map(|aim| aim.target.name()).unwrap_or_default();
@@ -217,5 +261,67 @@ pub(crate) fn hand_in(scene: &Scene, plan: &CellPlan, turn: LoadId, said: &Said)
             scene.recorder.event(Event::Notice { cell: Some(plan.index), text: text.clone() });
         }
         Said::Started { .. } => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::{Driver, TargetSpec};
+
+    use super::*;
+    use crate::{Asked, LAB, Source};
+
+    fn plan(name: &str) -> Plan {
+        Asked::once().plan(&Source::find(name).unwrap(), LAB).unwrap()
+    }
+
+    /// How the measured loads of a variant are driven that runs first, on a target that does not block.
+    fn chosen(plan: &Plan, variant: &str) -> Vec<(Driver, String)> {
+        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let path = folder.path().join("target");
+        std::fs::write(&path, vec![1; 1 << 20]).unwrap();
+        let mut real = Real::new(plan, BTreeMap::new());
+        let cell = plan.cells.iter().find(|cell| cell.variant == variant).unwrap();
+        let stages = cell.stages.iter().enumerate().filter(|(_, stage)| stage.measured);
+        let choices = stages.map(|(stage, planned)| {
+            let mut load = load_of(cell, Turn { stage, round: None });
+            load.targets = TargetSpec::Path(path.clone()).alone();
+            let (choice, _) = real.choice(planned, &load).unwrap();
+            (choice.driver, choice.reason)
+        });
+        choices.collect()
+    }
+
+    #[test]
+    fn whichever_variant_runs_first_all_are_driven_as_the_layer_that_blocks_needs() {
+        let plan = plan("vdo-vs-plain");
+        let both = ["vdo", "plain"].map(|variant| chosen(&plan, variant));
+        assert_eq!(both[0], both[1]);
+        let (driver, reason) = &both[0][0];
+        assert_eq!(*driver, Driver::Libaio, "{reason}");
+        assert!(reason.contains("driven alike blocks"), "{reason}");
+    }
+
+    #[test]
+    fn all_points_of_a_sweep_over_depth_are_driven_as_the_deepest_needs() {
+        let plan = plan("disk-profiles");
+        let chosen = chosen(&plan, "plain");
+        assert!(chosen.len() > 2 && chosen.iter().all(|other| *other == chosen[0]), "{chosen:?}");
+        assert_ne!(chosen[0].0, Driver::Sync, "{}", chosen[0].1);
+        assert!(chosen[0].1.contains("for loads of depths up to"), "{}", chosen[0].1);
+    }
+
+    #[test]
+    fn what_an_experiment_says_of_a_driver_is_no_choice_for_others() {
+        let mut plan = plan("disk-profiles");
+        let json = serde_json::to_string(&plan.cells[0]).unwrap();
+        let asked = json.replacen("\"backend\":\"auto\"", "\"backend\":\"sync\"", 1);
+        assert_ne!(json, asked);
+        let variant = plan.cells[0].variant.clone();
+        plan.cells[0] = serde_json::from_str(&asked).unwrap();
+        let drivers: Vec<_> =
+            chosen(&plan, &variant).into_iter().map(|(driver, _)| driver).collect();
+        assert_eq!(drivers[0], Driver::Sync);
+        assert!(drivers[1..].iter().all(|driver| *driver != Driver::Sync), "{drivers:?}");
     }
 }

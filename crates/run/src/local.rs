@@ -86,7 +86,7 @@ pub fn run(
         injections,
         suffer: &|_| {},
     };
-    let mut loader = Real::default();
+    let mut loader = Real::new(plan, BTreeMap::new());
     let mut waiting = quiet.map(Waiting::new);
     let mut looks = shared.with(|ledger| Ok(Looks::of(plan, ledger, clock.now())))?;
     for cell in plan.cells.iter().filter(|cell| pending.contains(&cell.index)) {

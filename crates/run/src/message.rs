@@ -30,7 +30,7 @@ pub enum Message {
     Event(Event),
     /// What the guest is.
     Machine(MachineFacts),
-    /// How the loads of a stage are driven from now on.
+    /// How loads are driven from now on.
     Chosen(Chosen),
     /// Something that the teardown of a cell left behind.
     LeftBehind(Vec<String>),
@@ -48,11 +48,11 @@ pub enum HostReply {
     Finish,
 }
 
-/// How the loads of a stage are driven, for all variants and repeats.
+/// How loads are driven, for all variants and repeats.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Chosen {
-    /// The stage's name.
-    pub stage: String,
+    /// Which loads.
+    pub loads: String,
     /// What was chosen, and why.
     pub choice: engine::Choice,
 }

@@ -39,7 +39,7 @@ pub struct Cells {
     pub cells: Vec<usize>,
     /// Faults to be injected, for tests of teardown.
     pub injections: Vec<Injection>,
-    /// How loads are driven, by stage, as far as an earlier guest has chosen it.
+    /// How loads are driven, by which loads are driven alike, as far as an earlier guest has chosen it.
     #[serde(default)]
     pub choices: BTreeMap<String, Choice>,
     /// Positions of cells before which the host is asked whether they are needed.

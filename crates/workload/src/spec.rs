@@ -179,6 +179,11 @@ impl LoadSpec {
         }
     }
 
+    /// Whether how it is driven is left to the engine.
+    pub fn is_auto(&self) -> bool {
+        self.backend == Backend::Auto
+    }
+
     /// Whether the number of I/Os or bytes ends it; else only time, errors or a settled metric do.
     pub fn has_amount(&self) -> bool {
         self.bytes.is_some() || self.ios.is_some() || self.passes.is_some()

@@ -41,6 +41,7 @@ pub const KIND: Kind = Kind {
         name: "mirrorctl",
         from: FactSource::Command { argv: &["mirrorctl", "--version"], after: "", needs: "/dev" },
     }],
+    refuses_nowait: false,
     threads: Threads::NONE,
     headline: Some(Headline { metric: "mirrored_writes", words: None }),
     metrics: &[Metric {

@@ -70,11 +70,16 @@ pub(super) fn choose(mut ways: Vec<Way>, blocks: bool, depth: u32) -> Choice {
 
 /// What is known of targets and kernel without a read.
 pub(super) struct UnprobedFacts {
-    /// The target refuses to be used without blocking.
+    /// The target refuses to be used without blocking, or one that is driven alike does.
     pub blocks: bool,
+    /// That one is known to do so, whichever of them was asked.
+    pub known: bool,
     /// The page cache is passed by.
     pub direct: bool,
+    /// I/Os in flight, of the deepest load.
     pub depth: u32,
+    /// The choice is of loads with different depths.
+    pub several: bool,
     /// A thread for each I/O in flight is not too many.
     pub threads: bool,
     /// The kernel gives io_uring, and it may be used.
@@ -100,8 +105,11 @@ pub(super) fn unprobed(why: &str, facts: &UnprobedFacts) -> Choice {
         _ => (queue, "a queue keeps the depth with one thread"),
     };
     let (name, what, depth) = (driver.name(), nature(facts.blocks), facts.depth);
+    let which =
+        if facts.known { "a target of the loads that are driven alike" } else { "the target" };
+    let whose = if facts.several { ", for loads of depths up to this" } else { "" };
     let reason =
-        format!("auto: {name}, not probed, as {why}; the target {what}, depth {depth}: {rule}");
+        format!("auto: {name}, not probed, as {why}; {which} {what}, depth {depth}{whose}: {rule}");
     Choice { driver, reason, figures: Vec::new() }
 }
 
@@ -180,8 +188,10 @@ mod tests {
     fn without_a_probe_io_uring_drives_unless_it_is_known_to_be_in_the_way() {
         let all = UnprobedFacts {
             blocks: false,
+            known: false,
             direct: true,
             depth: 32,
+            several: false,
             threads: true,
             ring: true,
             aio: true,
@@ -197,6 +207,7 @@ mod tests {
             (UnprobedFacts { direct: false, ..blocks() }, Driver::Sync),
             (UnprobedFacts { direct: false, threads: false, ..blocks() }, Driver::IoUring),
             (UnprobedFacts { depth: 1, ..blocks() }, Driver::Sync),
+            (UnprobedFacts { known: true, several: true, ..blocks() }, Driver::Libaio),
         ] {
             let choice = unprobed("the load writes", &facts);
             assert_eq!(choice.driver, driver, "{}", choice.reason);

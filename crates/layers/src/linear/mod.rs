@@ -39,6 +39,7 @@ pub(crate) const KIND: Kind = Kind {
     absence: lvm::ABSENCE,
     objects: lvm::OBJECTS,
     facts: &[lvm::VERSION],
+    refuses_nowait: false,
     threads: Threads::NONE,
     headline: None,
     metrics: &[],

@@ -32,6 +32,7 @@ pub(crate) const KIND: Kind = Kind {
     absence: lvm::ABSENCE,
     objects: lvm::OBJECTS,
     facts: &[lvm::VERSION],
+    refuses_nowait: true,
     threads: Threads::NONE,
     headline: Some(Headline { metric: "hit_percent", words: None }),
     metrics: catalogue::METRICS,

@@ -55,6 +55,7 @@ pub(crate) const KIND: Kind = Kind {
         lvm::VERSION,
         Fact { name: "dm_vdo_module", from: FactSource::File("/sys/module/dm_vdo/version") },
     ],
+    refuses_nowait: true,
     // The marks are those of the thesis, section 5.2.
     threads: Threads {
         single: &["journalQ", "packerQ", "dedupeQ"],

@@ -69,6 +69,7 @@ pub(crate) const KIND: Kind = Kind {
     absence: &[],
     objects: &[],
     facts: &[],
+    refuses_nowait: false,
     threads: Threads::NONE,
     headline: None,
     metrics: METRICS,
