@@ -76,19 +76,23 @@ pub(crate) fn run(
 pub(crate) fn command(argv: &[String]) -> io::Result<Command> {
     let (program, arguments) =
         argv.split_first().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null());
+    plain(&mut command);
+    // Ctrl-C on the terminal is for us, who finish in order; it must not tear lvm out of its work.
+    command.process_group(0);
+    Ok(command)
+}
+
+/// Sets what all commands have in common.
+pub(crate) fn plain(command: &mut Command) {
     // Programs of the system's administration are not on every user's path.
     let path = std::env::var("PATH").unwrap_or_default();
-    let mut command = Command::new(program);
     command
-        .args(arguments)
         .env("PATH", format!("{path}:/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin"))
         .env("LC_ALL", "C")
-        .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        // Ctrl-C on the terminal is for us, who finish in order; it must not tear lvm out of its work.
-        .process_group(0);
-    Ok(command)
+        .stderr(Stdio::piped());
 }
 
 /// Kills the child and all of its group.

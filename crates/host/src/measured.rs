@@ -3,14 +3,15 @@
 use std::fs::File;
 use std::io;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use results::model::CommandFigures;
 use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions, pidfd_open, waitid};
 use sys::interrupt::{Interrupt, Level};
+use sys::starter::{self, Started};
 use units::Nanos;
 
-use crate::child::{command, kill_group};
+use crate::child::{kill_group, plain};
 use crate::outputs::{Kept, Pipe, wait_for};
 
 /// What is kept of the beginning of each output, and of its end, bytes.
@@ -60,15 +61,19 @@ pub struct CommandOutcome {
 /// # Errors
 /// When it cannot be started.
 pub(crate) fn run(work: &MeasuredCommand, interrupt: &Interrupt) -> io::Result<CommandOutcome> {
-    let mut command = command(&work.argv)?;
+    if work.argv.is_empty() {
+        return Err(io::Error::from(io::ErrorKind::InvalidInput));
+    }
+    // Its peak memory must not be ours.
+    let mut command = starter::command(&work.argv);
+    plain(&mut command);
     command.envs(AUTHOR).current_dir(if work.directory { work.target.as_str() } else { "/" });
     let mut ran = CommandOutcome::default();
     ran.figures.used_before_bytes = used(work);
-    let start = Instant::now();
-    let mut child = command.spawn()?;
-    let mut stdout = Pipe::new(child.stdout.take(), Kept::new(KEPT, KEPT))?;
-    let mut stderr = Pipe::new(child.stderr.take(), Kept::new(KEPT, KEPT))?;
-    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let Started { pid: child, at: start, stdout, stderr } = starter::start(command)?;
+    let mut stdout = Pipe::new(stdout, Kept::new(KEPT, KEPT))?;
+    let mut stderr = Pipe::new(stderr, Kept::new(KEPT, KEPT))?;
+    let pid = i32::try_from(child).ok().and_then(Pid::from_raw);
     // A kernel without them is asked more often.
     let end = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
     loop {
@@ -88,8 +93,8 @@ pub(crate) fn run(work: &MeasuredCommand, interrupt: &Interrupt) -> io::Result<C
     let elapsed = start.elapsed();
     // What it left running would go on writing, and keep the file system busy. Nobody has waited for the child yet, so that
     // the number of its group is nobody else's.
-    kill_group(child.id());
-    let reaped = sys::reap::reap(child.id())?;
+    kill_group(child);
+    let reaped = sys::reap::reap(child)?;
     stdout.read();
     stderr.read();
     if work.sync && !ran.overdue && !ran.interrupted {
@@ -136,6 +141,8 @@ fn synced(work: &MeasuredCommand) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
 
     fn sh(script: &str, directory: &Path, limit: Nanos, interrupt: &Interrupt) -> CommandOutcome {
@@ -165,6 +172,15 @@ mod tests {
         assert!(figures.peak_memory_bytes.unwrap() > 100_000, "{figures:?}");
         let grown = figures.metrics().into_iter().find(|(id, _)| *id == "space_taken_bytes");
         assert!(grown.unwrap().1.is_some());
+    }
+
+    #[test]
+    fn the_peak_memory_of_a_command_is_not_that_of_a_run_with_much_memory() {
+        let dir = tempfile::tempdir().unwrap();
+        let mine = std::hint::black_box(vec![1_u8; 64 << 20]);
+        let ran = sh("exit 0", dir.path(), LONG, &Interrupt::new());
+        let peak = ran.figures.peak_memory_bytes.unwrap();
+        assert!(peak < 16 << 20 && mine[mine.len() - 1] == 1, "{peak}");
     }
 
     #[test]

@@ -16,6 +16,7 @@ pub mod lifeline;
 pub mod priority;
 pub mod reap;
 pub mod stamps;
+pub mod starter;
 pub mod ticks;
 mod tsc;
 pub mod usage;
