@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use layers::Place;
 use layers::step::Step;
+use layers::{ActionKind, Kind, OnPart, Place};
 use toml::{Spanned, Table as Settings};
 use units::{Bytes, Key};
 
@@ -51,10 +51,11 @@ impl Act {
     ) -> Result<(Vec<Step>, Target), Diagnostic> {
         let target = targets::of(stage, stack)?;
         let name = self.action.get_ref();
-        let Some((layer, kind, run_tag)) = running.layer(&target.name) else {
+        let no_layer = || {
             let message = format!("'{}' is no layer", target.name);
-            return Err(Diagnostic::at(stage.places.at("target"), message, "name one"));
+            Diagnostic::at(stage.places.at("target"), message, "name one")
         };
+        let (_, kind, _) = running.layer(&target.name).ok_or_else(no_layer)?;
         let Some(declared) = kind.actions.iter().find(|action| action.name == *name) else {
             let names: Vec<&str> = kind.actions.iter().map(|action| action.name).collect();
             let near = nearest(name, names.iter().copied());
@@ -82,6 +83,11 @@ impl Act {
             let message = format!("The action '{name}' of a {} has no key '{strange}'", kind.name);
             return Err(Diagnostic::at(stage.places.at(strange), message, help));
         }
+        if let Some(does) = declared.part {
+            let planned = running.part(&target.name, does, &stage.name);
+            planned.map_err(|why| self.out_of_order(does, kind, &why))?;
+        }
+        let (layer, _, run_tag) = running.layer(&target.name).ok_or_else(no_layer)?;
         let mistake = |error: layers::SettingError| {
             let written = self.keys.contains_key(&error.key);
             let at = if written { stage.places.at(&error.key) } else { self.at.clone() };
@@ -107,5 +113,25 @@ impl Act {
         }
         let target = stack.layer(&target.name).unwrap_or(target);
         Ok((acted.steps, target))
+    }
+
+    /// The action comes when a part of the layer is not as it needs it.
+    fn out_of_order(&self, does: OnPart, kind: &Kind, why: &str) -> Diagnostic {
+        let remedy = |other: &&ActionKind| match (does, other.part) {
+            (OnPart::Brings(part), Some(OnPart::Takes(other)))
+            | (OnPart::Needs(part) | OnPart::Takes(part), Some(OnPart::Brings(other))) => {
+                part == other
+            }
+            _ => false,
+        };
+        let before = kind.actions.iter().find(remedy);
+        let help = before.map_or_else(
+            || "leave it out".to_owned(),
+            |other| {
+                format!("put a stage with action = \"{}\" before it, or leave it out", other.name)
+            },
+        );
+        let message = format!("The action '{}' cannot be here: {why}", self.action.get_ref());
+        Diagnostic::at(self.action.span(), message, help)
     }
 }

@@ -1,7 +1,7 @@
 //! `set."layer.key"` of a stage: settings of running layers that change before the stage, for the rest of the cell.
 
 use layers::step::Step;
-use layers::{Kind, Place};
+use layers::{Kind, OnPart, Place};
 
 use crate::diagnostic::Diagnostic;
 use crate::graph::Built;
@@ -12,12 +12,14 @@ use crate::stages::StageHead;
 pub(crate) struct Running<'a> {
     layers: Vec<PlacedLayer>,
     run_tag: &'a str,
+    /// Parts of layers that actions took away: the layer, the part, and the stage that did it.
+    gone: Vec<(String, &'static str, String)>,
 }
 
 impl<'a> Running<'a> {
     /// As they were raised.
     pub(crate) fn new(stack: &Built, run_tag: &'a str) -> Self {
-        Self { layers: stack.layers.clone(), run_tag }
+        Self { layers: stack.layers.clone(), run_tag, gone: Vec::new() }
     }
 
     /// A layer with the settings that it has by now, its kind, and the run's tag.
@@ -28,6 +30,31 @@ impl<'a> Running<'a> {
         let layer = self.layers.iter_mut().find(|layer| layer.name == name)?;
         let kind = layers::kind(&layer.kind)?;
         Some((layer, kind, self.run_tag))
+    }
+
+    /// Notes what an action of `layer` in `stage` does to a part of it. The error says why that cannot be.
+    pub(crate) fn part(&mut self, layer: &str, does: OnPart, stage: &str) -> Result<(), String> {
+        let part = does.name();
+        let gone = self.gone.iter().position(|(of, what, _)| of == layer && *what == part);
+        match (does, gone) {
+            (OnPart::Needs(_), None) => {}
+            (OnPart::Takes(_), None) => {
+                self.gone.push((layer.to_owned(), part, stage.to_owned()));
+            }
+            (OnPart::Brings(_), Some(place)) => {
+                self.gone.swap_remove(place);
+            }
+            (OnPart::Brings(_), None) => {
+                return Err(format!("the {part} of '{layer}' is there: nothing took it away"));
+            }
+            (OnPart::Needs(_) | OnPart::Takes(_), Some(place)) => {
+                let (_, _, by) = &self.gone[place];
+                return Err(format!(
+                    "the {part} of '{layer}' is not there: stage '{by}' took it away"
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// Notes that what is offered at `path` has another size from now on.

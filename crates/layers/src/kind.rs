@@ -203,6 +203,28 @@ pub struct ActionKind {
     pub keys: &'static [Key],
     /// Whether nothing may stand on the layer meanwhile.
     pub alone: bool,
+    /// What it does to a part of the layer that is not always there.
+    pub part: Option<OnPart>,
+}
+
+/// What an action does to a part of a layer, by the name of the part. All parts are there when the layer has been raised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnPart {
+    /// It is for a layer that has the part.
+    Needs(&'static str),
+    /// It takes the part away, which must be there.
+    Takes(&'static str),
+    /// It brings the part back, which must be away.
+    Brings(&'static str),
+}
+
+impl OnPart {
+    /// Name of the part.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Needs(name) | Self::Takes(name) | Self::Brings(name) => name,
+        }
+    }
 }
 
 /// One chart of a layer over time.

@@ -124,3 +124,35 @@ fn a_question_is_of_a_stage_and_an_operation_or_a_layer_that_is_measured() {
     let both = "operation = \"randread\"\nlayer = \"cache\"";
     refused(operation, both, &["of an operation ('randread') or of a layer"]);
 }
+
+#[test]
+fn an_action_on_a_part_that_earlier_stages_took_away_or_left_is_refused_where_it_stands() {
+    let staged = |actions: &[&str]| {
+        let stage = |action: &&str| {
+            format!("[[stage]]\ndo = \"layer\"\nname = \"{action}\"\naction = \"{action}\"\n")
+        };
+        let mut all = String::new();
+        for (i, action) in actions.iter().enumerate() {
+            all += &stage(action).replacen("name = \"", &format!("name = \"{i} "), 1);
+        }
+        let text = format!(
+            "name = \"x\"\nabout = \"\"\n[devices.slow]\nsize = \"1G\"\n[devices.fast]\nsize = \"256M\"\n\
+             [[stack]]\nlayer = \"lvmcache\"\nname = \"tier\"\non = {{ origin = \"slow\", cache = \"fast\" }}\n{all}\
+             [[stage]]\ndo = \"load\"\nmeasure = true\nops = {{ randread = 100 }}\nduration = \"5s\"\n"
+        );
+        plan(&text).map_err(|error| error.render(false))
+    };
+    for fine in [&["restart", "split"][..], &["split", "attach", "restart", "split", "attach"]] {
+        staged(fine).unwrap_or_else(|error| panic!("{error}"));
+    }
+    for (actions, said, remedy) in [
+        (&["attach"][..], "the cache of 'tier' is there: nothing took it away", "\"split\""),
+        (&["split", "split"], "not there: stage '0 split' took it away", "\"attach\""),
+        (&["split", "restart"], "The action 'restart' cannot be here", "\"attach\""),
+        (&["split", "attach", "attach"], "nothing took it away", "\"split\""),
+    ] {
+        let shown = staged(actions).expect_err("an order that cannot be");
+        assert!(shown.contains(said) && shown.contains(remedy), "{actions:?}: {shown}");
+        assert!(shown.contains(&format!("action = \"{}\"", actions[actions.len() - 1])), "{shown}");
+    }
+}

@@ -3,10 +3,13 @@
 use super::names::{CACHE, ORIGIN, VOLUME};
 use super::raise;
 use super::setup::Setup;
-use crate::kind::ActionKind;
+use crate::kind::{ActionKind, OnPart};
 use crate::layer::{Acted, Place};
 use crate::lvm::Group;
 use crate::settings::SettingError;
+
+/// The part that a split takes away.
+const CACHED: &str = "cache";
 
 pub(super) const ACTIONS: &[ActionKind] = &[
     ActionKind {
@@ -14,18 +17,21 @@ pub(super) const ACTIONS: &[ActionKind] = &[
         about: "Takes the volume down and brings it up again; data and cached blocks stay.",
         keys: &[],
         alone: true,
+        part: Some(OnPart::Needs(CACHED)),
     },
     ActionKind {
         name: "split",
         about: "Writes dirty blocks back and takes the cache away; the volume stays up without one.",
         keys: &[],
         alone: false,
+        part: Some(OnPart::Takes(CACHED)),
     },
     ActionKind {
         name: "attach",
         about: "Puts an empty cache in front of the volume again, after a split.",
         keys: &[],
         alone: false,
+        part: Some(OnPart::Brings(CACHED)),
     },
 ];
 

@@ -29,7 +29,7 @@ const RESTART: &[Key] = &keys::named([
 const GROW: &[Key] = &keys::named(["logical_size", "physical_size"]);
 
 const fn index(name: &'static str, about: &'static str) -> ActionKind {
-    ActionKind { name, about, keys: &[], alone: false }
+    ActionKind { name, about, keys: &[], alone: false, part: None }
 }
 
 pub(super) const ACTIONS: &[ActionKind] = &[
@@ -38,18 +38,21 @@ pub(super) const ACTIONS: &[ActionKind] = &[
         about: "Takes the volume down and brings it up again, with other threads or caches if they are given; data and index stay, counters begin anew.",
         keys: RESTART,
         alone: true,
+        part: None,
     },
     ActionKind {
         name: "crash",
         about: "Lets the device fail, takes the volume down, lets the device answer again, and brings the volume up: it recovers what its journal holds (via = \"table\").",
         keys: &[],
         alone: true,
+        part: None,
     },
     ActionKind {
         name: "grow",
         about: "Makes the volume larger (logical_size), or the pool (physical_size), while it is in use.",
         keys: GROW,
         alone: false,
+        part: None,
     },
     index(
         "index-close",
