@@ -30,9 +30,9 @@ pub struct SimulatedMachine {
 
 impl SimulatedMachine {
     /// A machine that answers as `twins` do, asked in their order (from the bottom of the stack to its top), in the
-    /// time of `clock`; diskstats and CPU are answered for any device.
+    /// time of `clock`; for diskstats and CPU there are no figures.
     pub fn new(mut twins: Vec<Box<dyn Twin>>, clock: &Clock) -> Self {
-        twins.push(Box::new(MachineTwin::default()));
+        twins.push(Box::new(MachineTwin));
         let (attributes, mounts, processes) = Default::default();
         Self { twins, clock: clock.clone(), attributes, mounts, processes }
     }
@@ -62,6 +62,7 @@ impl Machine for SimulatedMachine {
         interrupt: &Interrupt,
     ) -> io::Result<CommandOutcome> {
         let interrupted = self.clock.sleep(COMMAND, interrupt) != Level::None;
+        self.twins.iter_mut().for_each(|twin| twin.lost_track());
         let figures = CommandFigures { exit_code: Some(0), ..Default::default() };
         Ok(CommandOutcome { figures, interrupted, ..CommandOutcome::default() })
     }

@@ -26,6 +26,9 @@ pub trait Twin: Send {
     /// Blocks with this content were written to the layer's device.
     fn wrote(&mut self, writes: &Writes, content: &AskedContent);
 
+    /// Something worked on the layer of which nobody knows what it wrote: a command that was not run.
+    fn lost_track(&mut self) {}
+
     /// What is still there of the layer.
     fn leftovers(&self) -> Vec<String>;
 }

@@ -36,6 +36,8 @@ pub(super) struct VdoTwin {
     index_open: bool,
     /// What was written since the volume was made.
     state: State,
+    /// Whether something else was written as well: no figure follows from `state` then.
+    lost_track: bool,
 }
 
 /// What made the volume, by its stand-in.
@@ -139,6 +141,7 @@ impl VdoTwin {
             formatted: false,
             index_open: false,
             state: State::default(),
+            lost_track: false,
         }
     }
 
@@ -159,7 +162,27 @@ impl VdoTwin {
         self.state.data.min(room.max(0.0))
     }
 
-    fn value(&self, path: &str) -> String {
+    /// A field of the statistics; `None` for one that the twin does not model, or that it cannot know.
+    fn value(&self, path: &str) -> Option<String> {
+        let of_setup = [
+            "mode",
+            "version",
+            "physicalBlocks",
+            "logicalBlocks",
+            "blockMapCacheSize",
+            "blockSize",
+            "allocator.slabCount",
+            "instance",
+            "logicalBlockSize",
+        ];
+        // What steps wait for comes true.
+        let awaited = ["packer.compressedFragmentsInPacker", "currentVIOsInProgress"];
+        let known = !self.lost_track || of_setup.contains(&path) || awaited.contains(&path);
+        (known && !words::UNMODELLED.iter().any(|what| path.ends_with(what)))
+            .then(|| self.modelled(path))
+    }
+
+    fn modelled(&self, path: &str) -> String {
         let s = &self.state;
         let pages = self.map_pages();
         let (meta, journal) = (s.written * 0.2 + pages, s.written / 100.0);
@@ -263,6 +286,7 @@ impl Twin for VdoTwin {
             // lvm formats as it makes; a table only starts what is formatted.
             if matches!(self.made, Made::ByLvm(_)) || std::mem::take(&mut self.formatted) {
                 self.state = State::default();
+                self.lost_track = false;
             }
         }
         let changes = |verb: &String| verb == "lvchange" || verb == "reload";
@@ -294,7 +318,12 @@ impl Twin for VdoTwin {
             Source::Threads { prefix }
                 if *prefix == format!("vdo{}:", self.starts.saturating_sub(1)) =>
             {
-                Some(words::threads(&self.setup, prefix, self.state.written * TICKS_PER_BLOCK))
+                let ticks = self.state.written * TICKS_PER_BLOCK;
+                Some(if self.lost_track {
+                    String::new()
+                } else {
+                    words::threads(&self.setup, prefix, ticks)
+                })
             }
             _ => None,
         }
@@ -306,6 +335,10 @@ impl Twin for VdoTwin {
 
     fn remove_nodes(&mut self, nodes: &[String]) -> Vec<String> {
         self.made.remove_nodes(nodes)
+    }
+
+    fn lost_track(&mut self) {
+        self.lost_track = true;
     }
 
     fn wrote(&mut self, writes: &Writes, content: &AskedContent) {

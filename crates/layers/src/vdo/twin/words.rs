@@ -26,6 +26,19 @@ const TREE: &str = "version dataBlocksUsed overheadBlocksUsed logicalBlocksUsed 
 /// Fields of a group of counts of I/O.
 const BIOS: &str = "{ read write emptyFlush discard flush fua }";
 
+/// Ends of the fields that follow from what nobody tells a twin (reads, discards) or from what it has no model of: they are left out,
+/// as an older dm-vdo leaves out what it does not count.
+pub(super) const UNMODELLED: [&str; 8] = [
+    ".read",
+    ".discard",
+    "memoryUsage.bytesUsed",
+    "memoryUsage.peakBytesUsed",
+    "allocator.slabsReopened",
+    "journal.entries.started",
+    "journal.entries.written",
+    "journal.entries.committed",
+];
+
 /// Families of threads with their share of a volume's CPU time.
 const THREADS: [(&str, f64); 13] = [
     ("journalQ", 0.15),
@@ -43,8 +56,9 @@ const THREADS: [(&str, f64); 13] = [
     ("writer", 0.01),
 ];
 
-/// The statistics with the values that `value` gives for each field, its groups before it with dots.
-pub(super) fn stats(value: impl Fn(&str) -> String) -> String {
+/// The statistics with the values that `value` gives for each field, its groups before it with dots; one without a value is left
+/// out.
+pub(super) fn stats(value: impl Fn(&str) -> Option<String>) -> String {
     let mut text = String::from("{ ");
     let mut path: Vec<&str> = Vec::new();
     let tree = TREE.replace('#', BIOS);
@@ -58,7 +72,7 @@ pub(super) fn stats(value: impl Fn(&str) -> String) -> String {
             write!(text, "}}, ")
         } else {
             let full = path.iter().copied().chain([word]).collect::<Vec<_>>().join(".");
-            write!(text, "{word} : {}, ", value(&full))
+            value(&full).map_or(Ok(()), |value| write!(text, "{word} : {value}, "))
         };
     }
     text + "}"
