@@ -45,9 +45,10 @@ mod trees;
 mod trial;
 mod unused;
 mod variants;
+mod whole;
 
 pub use bounds::FILE as LONGEST_FILE;
-pub use compose::{Choices, compose, compose_trial};
+pub use compose::{Choices, compose_trial};
 pub use diagnostic::{Diagnostic, nearest};
 pub use explain::{Explained, ExplainedVariant, explain};
 pub use plan::{
@@ -58,6 +59,7 @@ pub use repeat::Repeat;
 pub use scale::Scale;
 pub use shipped::{SHIPPED, Shipped, shipped};
 pub use trial::Trial;
+pub use whole::compose;
 
 /// An experiment file that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -7,7 +7,7 @@ use crate::factors::Factor;
 use crate::keys::{SET, VARIANT};
 
 /// Scales that every experiment has: without a table of its own the file is as it stands.
-const USUAL: [&str; 2] = ["lab", "full"];
+pub(crate) const USUAL: [&str; 2] = ["lab", "full"];
 
 /// At which scale an experiment is planned.
 #[derive(Debug, Clone, PartialEq, Eq)]

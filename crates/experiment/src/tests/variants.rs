@@ -441,3 +441,27 @@ fn a_stage_that_only_a_later_variant_has_keeps_its_place_in_the_file() {
     let plan = plan(&format!("{head}{stages}")).unwrap();
     assert_eq!(plan.facts.measured_stages(), ["first", "of b", "last"]);
 }
+
+#[test]
+fn a_mistake_at_another_scale_is_told_as_it_would_be_there_and_once() {
+    let text = "name = \"x\"\nabout = \"\"\nrepeat = 1\n[devices.data]\nsize = \"2G\"\n\
+        [[stack]]\nlayer = \"linear\"\non = \"data\"\nsize = \"1G\"\n\
+        [[stage]]\ndo = \"load\"\nname = \"m\"\nmeasure = true\nops = { randread = 100 }\nduration = \"5s\"\n";
+    let refused = |scales: &str| {
+        let text = format!("{text}{scales}");
+        let error = plan(&text).expect_err(scales);
+        assert_eq!(error.mistakes.len(), 1, "{}", error.render(false));
+        error.render(false)
+    };
+    let shown = refused("[scale.full]\nset.\"m.depth\" = \"bad\"\n");
+    assert!(shown.contains("At scale 'full'") && shown.contains("\"bad\""), "{shown}");
+    let shown = refused("[scale.full]\nset.\"linear.size\" = \"3G\"\n");
+    assert!(shown.contains("At scale 'full'") && shown.contains("does not fit"), "{shown}");
+    let shown = refused("[scale.huge]\nset.\"device.data.size\" = \"500M\"\n");
+    assert!(shown.contains("At scale 'huge'"), "{shown}");
+    // At the scale that is asked for it is told plainly.
+    let shown = refused("[scale.lab]\nset.\"m.depth\" = \"bad\"\n");
+    assert!(!shown.contains("At scale"), "{shown}");
+    let both = "[scale.full]\nset.\"m.depth\" = 4\n[scale.lab]\nset.\"linear.size\" = \"512M\"\n";
+    plan(&format!("{text}{both}")).unwrap();
+}
