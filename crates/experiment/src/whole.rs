@@ -2,13 +2,20 @@
 
 use std::collections::BTreeMap;
 
+use results::model::{PlanFacts, StageFacts, VariantFacts};
+use units::Key;
+
 use crate::compose::{self, Choices};
 use crate::diagnostic::Diagnostic;
+use crate::document::{Places, Table};
 use crate::file::File;
 use crate::plan::Plan;
 use crate::repeat::Repeat;
 use crate::scale::{self, Scale};
-use crate::ExperimentError;
+use crate::{ExperimentError, file};
+
+const EXPECT: Key = Key { name: "expect", takes: "an entry [[expect]]", example: "[[expect]]" };
+const OF: Key = Key { name: "of", takes: "another figure", example: "{ variant = \"plain\" }" };
 
 /// Reads, checks and plans the experiment in `text`; `file` names it in errors. What is wrong at another scale is told as well.
 pub fn compose(file: &str, text: &str, choices: &Choices) -> Result<Plan, ExperimentError> {
@@ -27,7 +34,7 @@ pub fn compose(file: &str, text: &str, choices: &Choices) -> Result<Plan, Experi
         let again = (name != asked || !choices.only.is_empty())
             .then(|| compose::compose(file, text, &whole));
         let wrong = match again.as_ref().unwrap_or(&planned) {
-            Ok(_) => Vec::new(),
+            Ok(plan) => inconsistent(text, &plan.facts, &name),
             Err(error) => error.mistakes.clone(),
         };
         for mistake in wrong {
@@ -66,4 +73,93 @@ fn scales(text: &str, asked: &str) -> Vec<String> {
         }
     }
     once
+}
+
+/// What the variants of a plan at the scale `name` do not have, though the file measures or expects it of them.
+fn inconsistent(text: &str, facts: &PlanFacts, name: &str) -> Vec<Diagnostic> {
+    let Ok(mut root) = Table::parse(text, "An experiment") else { return Vec::new() };
+    let variants = root.tables(&file::VARIANT, "A variant").unwrap_or_default();
+    let mut mistakes: Vec<_> = facts
+        .variants
+        .iter()
+        .filter(|variant| !variant.stages.iter().any(|stage| stage.measured))
+        .map(|variant| unmeasured(variant, &variants))
+        .collect();
+    let Ok(expected) = root.tables(&EXPECT, "An expectation") else { return mistakes };
+    for mut table in expected {
+        if table.text("scale").is_some_and(|own| own != name) {
+            continue;
+        }
+        let last = facts.variants.last().map_or("", |variant| variant.name.as_str());
+        let figure =
+            Expected::read(&table, &Expected { variant: last.to_owned(), ..Expected::default() });
+        let of = table.table(&OF, "The figure that it is divided by").ok().flatten();
+        let wrong = figure.check(facts, &table.places());
+        let other = || of.and_then(|of| Expected::read(&of, &figure).check(facts, &of.places()));
+        mistakes.extend(wrong.or_else(other));
+    }
+    mistakes
+}
+
+/// A variant of which nothing is measured.
+fn unmeasured(variant: &VariantFacts, written: &[Table]) -> Diagnostic {
+    let is = |table: &&Table| {
+        let rest = table.text("name").and_then(|own| variant.name.strip_prefix(own));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(", "))
+    };
+    let message = format!("No stage of variant '{}' is measured", variant.name);
+    let help = "measure = true on a stage that it has: 'only' keeps the others from it";
+    match written.iter().find(is) {
+        Some(table) => Diagnostic::at(table.place("name"), message, help),
+        None => Diagnostic { message, span: None, help: Some(help.into()) },
+    }
+}
+
+/// Of which stage, layer and variant an expected figure is.
+#[derive(Default)]
+struct Expected {
+    stage: Option<String>,
+    layer: Option<String>,
+    variant: String,
+}
+
+impl Expected {
+    /// As written; what is not is as in `base`.
+    fn read(table: &Table, base: &Self) -> Self {
+        let text = |key: &str| table.text(key).map(str::to_owned);
+        let other = table.has("operation") || table.has("layer");
+        Self {
+            stage: text("stage").or_else(|| base.stage.clone()),
+            layer: text("layer").or_else(|| base.layer.clone().filter(|_| !other)),
+            variant: text("variant").unwrap_or_else(|| base.variant.clone()),
+        }
+    }
+
+    /// The variant must have the stage and the layer; that the file has them is checked elsewhere.
+    fn check(&self, facts: &PlanFacts, places: &Places) -> Option<Diagnostic> {
+        let variant = facts.variants.iter().find(|variant| variant.name == self.variant)?;
+        let called = |stage: &StageFacts, name: &str| {
+            // An allocation is called by the layers that it is for.
+            stage.name == *name
+                || stage.kind == "allocate"
+                || stage.sweep.as_ref().is_some_and(|sweep| sweep.stage == *name)
+        };
+        let measured = || variant.stages.iter().filter(|stage| stage.measured);
+        if let Some(name) = &self.stage
+            && !measured().any(|stage| called(stage, name))
+        {
+            let names: Vec<&str> = measured().map(|stage| stage.name.as_str()).collect();
+            let message = format!("Variant '{}' has no measured stage '{name}'", variant.name);
+            let help = format!("'only' keeps it away; the variant has: {}", names.join(", "));
+            return Some(Diagnostic::at(places.at("stage"), message, help));
+        }
+        let name = self.layer.as_ref()?;
+        if variant.stack.iter().any(|layer| layer.name == *name) {
+            return None;
+        }
+        let names: Vec<&str> = variant.stack.iter().map(|layer| layer.name.as_str()).collect();
+        let message = format!("Variant '{}' has no layer or device '{name}'", variant.name);
+        let help = format!("name another variant; this one has: {}", names.join(", "));
+        Some(Diagnostic::at(places.at("layer"), message, help))
+    }
 }

@@ -46,7 +46,8 @@ pub use objects::{Fact, FactSource, Objects};
 pub use parse::{ABSENT, ParseError, Parsed};
 pub use planned::{Does, Order, PlannedLoad, PlannedOperation, PlannedStage};
 pub use registry::{
-    bring, facts, headline_words, is_headline, kind, kinds, metric, metrics, objects, parse,
+    Measured, bring, facts, headline_words, is_headline, kind, kinds, measured, metric, metrics,
+    objects, parse,
 };
 pub use rule::{
     Bar, Check, LayerRule, Noticed, PlannedFacts, Rule, RuleFacts, Span, Stretch, Threshold, figure,

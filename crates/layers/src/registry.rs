@@ -37,6 +37,31 @@ pub fn metrics() -> impl Iterator<Item = &'static Metric> {
     common.chain(of_devices).chain(kinds().iter().flat_map(|kind| kind.metrics))
 }
 
+/// What has a figure of a metric.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Measured {
+    /// Each operation of a load, or the load.
+    pub loads: bool,
+    /// Commands.
+    pub commands: bool,
+    /// Block devices under a stack.
+    pub devices: bool,
+    /// Layers of these kinds.
+    pub kinds: Vec<&'static str>,
+}
+
+/// What has a figure of the metric with this id; nothing where there is no such metric.
+pub fn measured(id: &str) -> Measured {
+    let among = |metrics: &[Metric]| metrics.iter().any(|metric| metric.id == id);
+    let kinds = kinds().iter().filter(|kind| among(kind.metrics));
+    Measured {
+        loads: among(loads::METRICS),
+        commands: among(commands::METRICS),
+        devices: machine::metrics().any(|metric| metric.id == id),
+        kinds: kinds.map(|kind| kind.name).collect(),
+    }
+}
+
 /// Whether a metric is what a kind of layer is there for.
 pub fn is_headline(id: &str) -> bool {
     headlines().any(|headline| headline.metric == id)

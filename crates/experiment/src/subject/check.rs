@@ -4,7 +4,11 @@ use super::Subject;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::load::operations;
 use crate::stacks::VariantStack;
-use crate::stages::Stage;
+use crate::stages::{Stage, Task};
+
+/// The time that a command takes; of these other stages it is known, too.
+const ELAPSED: &str = "elapsed_s";
+const TIMED: [&str; 3] = ["layer", "remount", "trim"];
 
 impl Subject {
     /// It must name a metric of the catalogue, or one that a command's stage picks, and a stage, an operation or a layer that is measured.
@@ -17,7 +21,63 @@ impl Subject {
             let help = "take one of the two keys away";
             return Some(Diagnostic::at(self.places.at("layer"), message, help));
         }
-        self.check_stage(stages).or_else(|| self.check_layer(variants))
+        self.check_stage(stages)
+            .or_else(|| self.check_layer(variants))
+            .or_else(|| self.check_figure(stages, variants))
+    }
+
+    /// What it is of must have such a figure: a load its IOPS, a layer what layers of its kind count.
+    fn check_figure(&self, stages: &[Stage], variants: &[VariantStack]) -> Option<Diagnostic> {
+        let metric = &self.metric;
+        let of = layers::measured(metric);
+        let whose = whose(&of);
+        let refused = |key: &str, message: String, help: &str| {
+            Some(Diagnostic::at(self.places.at(key), message, help))
+        };
+        if let Some(operation) = &self.operation {
+            let message = format!(
+                "'{metric}' is a figure of {whose}, and '{operation}' is an operation of a load"
+            );
+            let help = "take the operation away and name a layer or a stage that has it, or ask for a metric of loads: iops";
+            return if of.loads { None } else { refused("operation", message, help) };
+        }
+        let layers = || variants.iter().flat_map(|variant| &variant.layers);
+        if let Some(name) = &self.layer {
+            let mut kinds: Vec<&str> = layers()
+                .filter(|layer| layer.name == *name)
+                .map(|layer| layer.kind.as_str())
+                .collect();
+            kinds.sort_unstable();
+            kinds.dedup();
+            let has = match kinds[..] {
+                [] => of.devices,
+                _ => kinds.iter().any(|kind| of.kinds.contains(kind)),
+            };
+            let what = if kinds.is_empty() { "device".to_owned() } else { kinds.join(" or ") };
+            let message = format!("'{metric}' is a figure of {whose}, and '{name}' is a {what}");
+            let help = "name what has such a figure, or take the layer away; docs/json.md lists the metrics of each";
+            return if has { None } else { refused("layer", message, help) };
+        }
+        let own = |stage: &&Stage| self.stage.as_ref().is_none_or(|name| stage.is_called(name));
+        let mut measured = stages.iter().filter(|stage| stage.head.measured).filter(own);
+        let timed = |stage: &Stage| metric == ELAPSED && TIMED.contains(&stage.head.kind.as_str());
+        let of_stage = |stage: &Stage| {
+            of.loads && (stage.load().is_some() || matches!(stage.task, Task::Allocate))
+                || of.commands && (stage.command().is_some() || timed(stage))
+        };
+        let has = of.devices
+            || layers().any(|layer| of.kinds.contains(&layer.kind.as_str()))
+            || measured.any(of_stage);
+        let message = match &self.stage {
+            Some(stage) if of.loads || of.commands => {
+                format!("'{metric}' is a figure of {whose}, and stage '{stage}' is none")
+            }
+            _ => format!("'{metric}' is a figure of {whose}, of which there is none here"),
+        };
+        let key =
+            if self.stage.is_some() && (of.loads || of.commands) { "stage" } else { "metric" };
+        let help = "ask for a figure of what there is; docs/json.md lists the metrics of each";
+        if has { None } else { refused(key, message, help) }
     }
 
     /// What is not in the catalogue must be picked from what a command of a measured stage prints.
@@ -141,4 +201,12 @@ impl Subject {
         let help = format!("{near}There are: {}", known.join(", "));
         Diagnostic::at(self.places.at(key), message, help)
     }
+}
+
+/// What has figures of a metric, in words.
+fn whose(of: &layers::Measured) -> String {
+    let common = [(of.loads, "loads"), (of.commands, "commands"), (of.devices, "devices")];
+    let common = common.into_iter().filter(|(has, _)| *has).map(|(_, word)| word);
+    let all: Vec<&str> = common.chain(of.kinds.iter().copied()).collect();
+    all.join(" and ")
 }

@@ -109,7 +109,9 @@ fn stages_that_are_no_load_become_steps() {
 
 #[test]
 fn a_question_is_of_a_stage_and_an_operation_or_a_layer_that_is_measured() {
-    let plan = cache("operation = \"randread\"", "layer = \"cache\"").unwrap();
+    let asked = "metric = \"iops\"\nstage = \"cold\"\noperation = \"randread\"";
+    let of_layer = "metric = \"used_percent\"\nstage = \"cold\"\nlayer = \"cache\"";
+    let plan = cache(asked, of_layer).unwrap();
     let question = &plan.facts.questions[0];
     assert_eq!(question.stage.as_deref(), Some("cold"));
     assert_eq!((question.operation.as_deref(), question.layer.as_deref()), (None, Some("cache")));
