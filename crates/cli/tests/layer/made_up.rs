@@ -78,6 +78,65 @@ pub const KIND: Kind = Kind {
     }],
 };
 
+/// Another one, which makes its device itself: nothing is under it.
+pub const HEAP: Kind = Kind {
+    name: "heap",
+    about: "A device in memory.",
+    inputs: &[],
+    keys: &[Key {
+        name: "size",
+        default: "256M",
+        allowed: "a size",
+        example: "\"256M\"",
+        help: "How large it is.",
+    }],
+    parse: |_| Ok(Box::new(Heap)),
+    parsers: &[],
+    recorded: &[],
+    objects: &[],
+    facts: &[],
+    headline: None,
+    metrics: &[],
+    charts: &[],
+    needs: Needs { packages: &[], modules: &["heap-made-up"], tools: &["heapctl"] },
+    manual: "`size`",
+    figures: |_| LayerFigures::new(),
+    rules: &[],
+    ..KIND
+};
+
+struct Heap;
+
+impl Layer for Heap {
+    fn settings(&self) -> BTreeMap<String, String> {
+        [("size".to_owned(), "256M".to_owned())].into()
+    }
+
+    fn raise(&self, at: &Place) -> Result<Raised, SettingError> {
+        let name = at.tagged();
+        let command = |verb: &str, may_fail| Action::Command {
+            argv: ["heapctl", verb, &name].map(str::to_owned).to_vec(),
+            may_fail,
+        };
+        let device = format!("/dev/heap/{name}");
+        Ok(Raised {
+            up: vec![Step {
+                about: "make the device".into(),
+                action: command("create", false),
+                undo: vec![command("remove", true)],
+                deadline_s: 10,
+            }],
+            offer: Offer::Block { device: device.clone(), bytes: 256 << 20 },
+            nodes: vec![NamedDevice { name: at.name.to_owned(), path: device }],
+            probes: Vec::new(),
+            ready: Vec::new(),
+            settle: Vec::new(),
+            allocate: None,
+            memory_bytes: 256 << 20,
+        })
+    }
+}
+
 struct Mirrored {
     width: String,
 }

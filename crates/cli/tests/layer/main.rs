@@ -12,7 +12,7 @@ use run::{Ledger, RunOutcome, Start};
 use sys::interrupt::Interrupt;
 use units::Seed;
 
-/// Two made-up layers over each other, against nothing but a volume.
+/// A made-up layer on two devices, and one on none, against nothing but a volume.
 const TEXT: &str = r#"
 name = "made-up"
 about = "What a layer that nobody has does"
@@ -38,6 +38,11 @@ layer = "mirrored"
 name = "pair"
 on = { left = "data", right = "spare" }
 width = "128k"
+
+[[variant]]
+name = "in memory"
+[[variant.stack]]
+layer = "heap"
 
 [[stage]]
 do = "load"
@@ -69,13 +74,18 @@ fn plan(text: &str) -> Result<experiment::Plan, experiment::ExperimentError> {
 
 #[test]
 fn a_layer_of_one_folder_goes_through_the_whole_program() {
-    assert!(layers::bring([made_up::KIND]), "no test may ask for kinds before");
+    assert!(layers::bring([made_up::KIND, made_up::HEAP]), "no test may ask for kinds before");
     let refused = plan(&TEXT.replace("128k", "3k")).unwrap_err().render(false);
     assert!(refused.contains("width") && refused.contains("made-up.toml:"), "{refused}");
     let plan = plan(TEXT).unwrap_or_else(|error| panic!("{}", error.render(false)));
     assert!(plan.needs.modules.iter().any(|module| module == "dm-made-up"));
     let explained = serde_json::to_string(&experiment::explain(&plan)).unwrap();
     assert!(explained.contains("mirrorctl create fathom_0badcafe_pair"), "{explained}");
+
+    let heap = plan.cells.iter().find(|cell| cell.variant == "in memory").unwrap();
+    let shown: Vec<_> = heap.up.iter().map(|step| step.action.show()).collect();
+    assert_eq!(shown, ["heapctl create fathom_0badcafe_heap"], "no device is emptied for it");
+    assert_eq!(plan.needs.memory.0, 256 << 20);
 
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("result");
@@ -100,6 +110,12 @@ fn a_layer_of_one_folder_goes_through_the_whole_program() {
     let mut pairs = result.cells_of("mirrored").filter_map(|cell| cell.record.as_ref());
     let writes = pairs.next().unwrap().layers["pair"]["mirrored_writes"];
     assert!(writes.is_some_and(|writes| writes > 0.0), "{writes:?}");
+
+    let iops = |cell: &results::read::CellData| {
+        let stages = &cell.record.as_ref().unwrap().stages;
+        stages[0].load.as_ref().unwrap().operations["randwrite"].iops
+    };
+    assert!(result.cells_of("in memory").all(|cell| iops(cell).is_some_and(|iops| iops > 0.0)));
 
     let analysis = analysis::analyse(&result);
     let findings = doctor::examine(&result, &analysis);
