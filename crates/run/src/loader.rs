@@ -269,22 +269,23 @@ mod tests {
     use engine::{Driver, TargetSpec};
 
     use super::*;
-    use crate::{Asked, LAB, Source};
+    use crate::{Asked, ExperimentSource, LAB};
 
     fn plan(name: &str) -> Plan {
-        Asked::once().plan(&Source::find(name).unwrap(), LAB).unwrap()
+        Asked::once().plan(&ExperimentSource::find(name).unwrap(), LAB).unwrap()
     }
 
     /// How the measured loads of a variant are driven that runs first, on a target that does not block.
     fn chosen(plan: &Plan, variant: &str) -> Vec<(Driver, String)> {
-        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let folder =
+            tempfile::tempdir_in(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target")).unwrap();
         let path = folder.path().join("target");
         std::fs::write(&path, vec![1; 1 << 20]).unwrap();
         let mut real = Real::new(plan, BTreeMap::new());
         let cell = plan.cells.iter().find(|cell| cell.variant == variant).unwrap();
         let stages = cell.stages.iter().enumerate().filter(|(_, stage)| stage.measured);
         let choices = stages.map(|(stage, planned)| {
-            let mut load = load_of(cell, Turn { stage, round: None });
+            let mut load = load_of(cell, LoadId { stage, round: None });
             load.targets = TargetSpec::Path(path.clone()).alone();
             let (choice, _) = real.choice(planned, &load).unwrap();
             (choice.driver, choice.reason)
