@@ -5,14 +5,15 @@ use std::collections::BTreeMap;
 use results::model::{PlanFacts, StageFacts, VariantFacts};
 use units::Key;
 
+use crate::ExperimentError;
 use crate::compose::{self, Choices};
 use crate::diagnostic::Diagnostic;
 use crate::document::{Places, Table};
 use crate::file::File;
+use crate::keys::VARIANT;
 use crate::plan::Plan;
 use crate::repeat::Repeat;
 use crate::scale::{self, Scale};
-use crate::{ExperimentError, file};
 
 const EXPECT: Key = Key { name: "expect", takes: "an entry [[expect]]", example: "[[expect]]" };
 const OF: Key = Key { name: "of", takes: "another figure", example: "{ variant = \"plain\" }" };
@@ -78,7 +79,7 @@ fn scales(text: &str, asked: &str) -> Vec<String> {
 /// What the variants of a plan at the scale `name` do not have, though the file measures or expects it of them.
 fn inconsistent(text: &str, facts: &PlanFacts, name: &str) -> Vec<Diagnostic> {
     let Ok(mut root) = Table::parse(text, "An experiment") else { return Vec::new() };
-    let variants = root.tables(&file::VARIANT, "A variant").unwrap_or_default();
+    let variants = root.tables(&VARIANT, "A variant").unwrap_or_default();
     let mut mistakes: Vec<_> = facts
         .variants
         .iter()
