@@ -98,7 +98,7 @@ pub const HEAP: Kind = Kind {
     headline: None,
     metrics: &[],
     charts: &[],
-    needs: Needs { packages: &[], modules: &["heap-made-up"], tools: &["heapctl"] },
+    needs: LayerNeeds { packages: &[], modules: &["heap-made-up"], tools: &["heapctl"] },
     manual: "`size`",
     figures: |_| LayerFigures::new(),
     rules: &[],
