@@ -277,7 +277,8 @@ mod tests {
 
     /// How the measured loads of a variant are driven that runs first, on a target that does not block.
     fn chosen(plan: &Plan, variant: &str) -> Vec<(Driver, String)> {
-        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let folder =
+            tempfile::tempdir_in(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target")).unwrap();
         let path = folder.path().join("target");
         std::fs::write(&path, vec![1; 1 << 20]).unwrap();
         let mut real = Real::new(plan, BTreeMap::new());
