@@ -92,7 +92,9 @@ fn changed(change: &Change, runs: usize) -> String {
         Unit::BytesPerSecond.show(change.after)
     );
     let range = match (change.low_s, change.high_s) {
-        (Some(low), Some(high)) => format!(" ({} to {})", seconds(low), seconds(high)),
+        (Some(low), Some(high)) if seconds(low) != seconds(high) => {
+            format!(" ({} to {})", seconds(low), seconds(high))
+        }
         _ => String::new(),
     };
     let moved = change.at_bytes.map_or_else(String::new, |bytes| {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use results::model::{Row, SampleRow};
-use results::read::ResultSet;
+use results::read::{CellData, ResultSet};
 use results::sink::DirSink;
 use serde_json::Value;
 
@@ -44,6 +44,26 @@ fn series<'a>(chart: &'a Value, name: &str, repeat: Option<u64>) -> &'a Value {
     let all = chart["series"].as_array().unwrap();
     let wanted = |s: &&Value| s["name"] == name && s["repeat"].as_u64() == repeat;
     all.iter().find(wanted).unwrap_or_else(|| panic!("{}: no {name} {repeat:?}", chart["id"]))
+}
+
+fn randwrites(rows: &[Row]) -> impl Iterator<Item = &results::model::IntervalRow> {
+    rows.iter().filter_map(|row| match row {
+        Row::Interval(i) if i.operation == "randwrite" => Some(i),
+        _ => None,
+    })
+}
+
+/// I/Os over the time from the measured stage's begin to its end.
+fn rate(rows: &[Row]) -> f64 {
+    let edge = |ended: bool| {
+        let edges = rows.iter().filter_map(|row| match row {
+            Row::Stage(edge) if edge.measured && edge.ended == ended => Some(edge.at_ns),
+            _ => None,
+        });
+        edges.max().unwrap()
+    };
+    let ios: u64 = randwrites(rows).map(|i| i.ios).sum();
+    ios as f64 / ((edge(true) - edge(false)) as f64 / 1e9)
 }
 
 struct Given {
@@ -124,6 +144,17 @@ impl Given {
                 let computed = self.median(variant, own);
                 close(at(series(chart, variant, None), place), computed, variant);
             }
+        }
+    }
+
+    /// The point of the second cell of a variant in the order of running, by the rows of that cell.
+    fn strip(&self, set: &ResultSet, chart: &Value, value: impl Fn(&[Row], &CellData) -> f64) {
+        for variant in ["plain", "vdo"] {
+            let cells = set.cells.iter().enumerate();
+            let (place, cell) = cells.filter(|(_, c)| c.entry.variant == variant).nth(1).unwrap();
+            let (rows, _) = self.of(variant, u64::from(cell.entry.repeat));
+            let shown = at(series(chart, variant, None), place as f64 + 1.0);
+            close(shown, value(rows, cell), variant);
         }
     }
 
@@ -312,6 +343,19 @@ fn one_figure_of_each_chart_equals_what_rows_log_says() {
                 field("machine.diskstats", "data.read_bytes", "data", true);
             }
             "cpu" => given.processors(chart),
+            "strip-iops-randwrite" => given.strip(&set, chart, |rows, _| rate(rows)),
+            "strip-latency_p99_ns-randwrite" => given.strip(&set, chart, |rows, _| {
+                let texts = randwrites(rows).filter_map(|i| i.histogram.as_deref());
+                let all = results::histogram::merge(texts).unwrap().unwrap();
+                all.value_at_quantile(0.99) as f64
+            }),
+            "strip-cpu_per_io_us-randwrite" => given.strip(&set, chart, |rows, cell| {
+                let stages = &cell.record.as_ref().unwrap().stages;
+                let load = stages.iter().find(|stage| stage.measured).unwrap().load.as_ref();
+                let cpu = load.unwrap().cpu.unwrap();
+                let ios: u64 = randwrites(rows).map(|i| i.ios).sum();
+                (cpu.user_s + cpu.system_s) * 1e6 / ios as f64
+            }),
             unknown => panic!("no second path recomputes chart {unknown}: write one"),
         }
     }
