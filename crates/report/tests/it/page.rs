@@ -355,7 +355,10 @@ fn a_step_within_the_runs_is_told_and_marked_in_the_chart_over_time() {
     let view = given::view(&set);
     let [course] = &view.courses[..] else { panic!("{:?}", view.courses) };
     let text = course.text.as_deref().unwrap();
-    assert!(text.starts_with("vdo: falls from 15.7 MiB/s to 9.43 MiB/s after 30 s, 472 MiB"), "{text}");
+    assert!(
+        text.starts_with("vdo: falls from 15.7 MiB/s to 9.43 MiB/s after 30 s, 472 MiB"),
+        "{text}"
+    );
     let page = given::page(&set);
     assert!(page.contains(text) && page.contains("stroke-dasharray"), "told and drawn");
     let charts = given::charts(&page);
