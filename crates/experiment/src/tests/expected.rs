@@ -157,12 +157,12 @@ fn a_figure_that_nothing_here_can_have_is_refused_with_what_has_it() {
         ),
         (
             "copy-on-vdo",
-            "metric = \"saving_percent\"\nlayer = \"vdo\"\nvariant = \"plain\"",
+            "metric = \"saving_percent\"\nstage = \"copy-2\"\nlayer = \"vdo\"\nvariant = \"plain\"",
             "Variant 'plain' has no layer or device 'vdo'",
         ),
         (
             "copy-on-vdo",
-            "metric = \"saving_percent\"\nlayer = \"vdo\"\nvariant = \"vdo\"\nof = { variant = \"plain\" }",
+            "metric = \"saving_percent\"\nstage = \"copy-2\"\nlayer = \"vdo\"\nvariant = \"vdo\"\nof = { variant = \"plain\" }",
             "Variant 'plain' has no layer or device 'vdo'",
         ),
     ] {
