@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::hero::dot;
 use super::sketch::{colour, sketch};
-use crate::view::{Axis, Chart, Mark, Part, Scale, Series, View};
+use crate::view::{Axis, Chart, Mark, Part, Scale, Series, View, marks};
 use crate::wording::{self, NONE};
 use units::Unit;
 
@@ -70,7 +70,7 @@ fn part(index: usize, view: &View, part: Part) -> Markup {
 fn figure(index: usize, view: &View, chart: &Chart) -> Markup {
     let courses = view.courses.iter().filter(|course| course.is_in(&chart.id));
     let notes: Vec<&str> = courses.filter_map(|course| course.text.as_deref()).collect();
-    let marks = view.marks(chart);
+    let marks = marks(view, chart);
     html! {
         figure.chart {
             figcaption { (chart.title) }
@@ -235,7 +235,7 @@ fn rounded(view: &View) -> Vec<Drawn> {
         series.x.iter_mut().for_each(|x| *x = seven_digits(*x));
         series.y.iter_mut().flatten().for_each(|y| *y = seven_digits(*y));
     }
-    charts.into_iter().map(|chart| Drawn { marks: view.marks(&chart), chart }).collect()
+    charts.into_iter().map(|chart| Drawn { marks: marks(view, &chart), chart }).collect()
 }
 
 fn seven_digits(value: f64) -> f64 {
