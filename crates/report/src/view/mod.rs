@@ -15,6 +15,7 @@ mod glossary;
 mod latency;
 mod layers;
 mod machine;
+mod marks;
 mod pictures;
 mod repeats;
 mod samples;
@@ -127,13 +128,6 @@ pub struct Sequential {
 }
 
 impl View {
-    /// What is marked in a chart: where throughput changes, and cells that were disturbed.
-    pub fn marks(&self, chart: &Chart) -> Vec<Mark> {
-        let changes = self.courses.iter().filter(|course| course.is_in(&chart.id));
-        let changes = changes.filter_map(CourseRow::mark);
-        changes.chain(strips::marks(&self.cells, &chart.id)).collect()
-    }
-
     /// Whether there are so many variants that a page names them where it is opened, not on its first screen.
     pub fn crowded(&self) -> bool {
         self.variants.len() > CROWD

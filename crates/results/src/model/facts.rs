@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CellState, ExpectedFigure, PictureFacts, ReportedFacts};
+use super::{CellState, ExpectedFigure, MachineLoad, PictureFacts, ReportedFacts};
 
 /// Version of the layout of a result; grows with every change that an older reader would misread.
 pub const SCHEMA: u32 = 1;
@@ -98,23 +98,6 @@ pub struct CellEntry {
     /// Of a cell in a guest: what the host did for others while it ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<MachineLoad>,
-}
-
-/// What a machine did while a cell ran that was not for the cell; `None` where the machine does not tell.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct MachineLoad {
-    /// CPU time of programs that are not the run's, percent of all CPUs.
-    pub others_percent: Option<f64>,
-    /// CPU time that the machine's own host took from it, percent of all CPUs.
-    pub steal_percent: Option<f64>,
-    /// How long some thread waited for a CPU (PSI), percent of the time; the run's own threads among them.
-    pub cpu_pressure_percent: Option<f64>,
-    /// How long some thread waited for memory.
-    pub memory_pressure_percent: Option<f64>,
-    /// How long some thread waited for I/O.
-    pub io_pressure_percent: Option<f64>,
-    /// Mean frequency of the CPUs at both ends of the cell, MHz.
-    pub frequency_mhz: Option<f64>,
 }
 
 /// What is known of a machine, as text by name, in the order it is shown (`kernel`, `cpu`, `memory`, ...).

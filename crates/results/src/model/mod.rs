@@ -9,6 +9,7 @@ mod facts;
 mod fill;
 mod finding;
 mod load;
+mod machine;
 mod picture;
 mod reason;
 mod rows;
@@ -24,8 +25,8 @@ pub use content::{
 pub use engine::{ClockFacts, DepthFigures, EngineFacts, ProbeFigure};
 pub use expected::{Bound, ExpectedFigure, FigureName, ReportedFacts, ReportedValue};
 pub use facts::{
-    Accelerator, AskedMetric, CellEntry, FactorFacts, LayerFacts, MachineFacts, MachineLoad,
-    Manifest, PickedFacts, PlanFacts, ResumeFacts, SCHEMA, SequentialFacts, StageFacts, StopReason,
+    Accelerator, AskedMetric, CellEntry, FactorFacts, LayerFacts, MachineFacts, Manifest,
+    PickedFacts, PlanFacts, ResumeFacts, SCHEMA, SequentialFacts, StageFacts, StopReason,
     StoppedFacts, SweepFacts, VariantFacts,
 };
 pub use fill::FillFigures;
@@ -36,6 +37,7 @@ pub use load::{
     CpuFigures, IoLogFacts, LatencySummary, LoadSummary, OperationSummary, SteadyFacts,
     TargetSummary, WorstIo,
 };
+pub use machine::MachineLoad;
 pub use picture::{PictureFacts, Show};
 pub use reason::plain_and_raw;
 pub use rows::{Fields, IntervalRow, Row, SampleRow, StageEdge};
