@@ -147,6 +147,26 @@ impl Given {
         }
     }
 
+    /// The strip of a figure, run by run.
+    fn of_strip(&self, set: &ResultSet, chart: &Value, id: &str) {
+        match id {
+            "strip-iops-randwrite" => self.strip(set, chart, |rows, _| rate(rows)),
+            "strip-latency_p99_ns-randwrite" => self.strip(set, chart, |rows, _| {
+                let texts = randwrites(rows).filter_map(|i| i.histogram.as_deref());
+                let all = results::histogram::merge(texts).unwrap().unwrap();
+                all.value_at_quantile(0.99) as f64
+            }),
+            "strip-cpu_per_io_us-randwrite" => self.strip(set, chart, |rows, cell| {
+                let stages = &cell.record.as_ref().unwrap().stages;
+                let load = stages.iter().find(|stage| stage.measured).unwrap().load.as_ref();
+                let cpu = load.unwrap().cpu.unwrap();
+                let ios: u64 = randwrites(rows).map(|i| i.ios).sum();
+                (cpu.user_s + cpu.system_s) * 1e6 / ios as f64
+            }),
+            unknown => panic!("no second path recomputes chart {unknown}: write one"),
+        }
+    }
+
     /// The point of the second cell of a variant in the order of running, by the rows of that cell.
     fn strip(&self, set: &ResultSet, chart: &Value, value: impl Fn(&[Row], &CellData) -> f64) {
         for variant in ["plain", "vdo"] {
@@ -343,19 +363,7 @@ fn one_figure_of_each_chart_equals_what_rows_log_says() {
                 field("machine.diskstats", "data.read_bytes", "data", true);
             }
             "cpu" => given.processors(chart),
-            "strip-iops-randwrite" => given.strip(&set, chart, |rows, _| rate(rows)),
-            "strip-latency_p99_ns-randwrite" => given.strip(&set, chart, |rows, _| {
-                let texts = randwrites(rows).filter_map(|i| i.histogram.as_deref());
-                let all = results::histogram::merge(texts).unwrap().unwrap();
-                all.value_at_quantile(0.99) as f64
-            }),
-            "strip-cpu_per_io_us-randwrite" => given.strip(&set, chart, |rows, cell| {
-                let stages = &cell.record.as_ref().unwrap().stages;
-                let load = stages.iter().find(|stage| stage.measured).unwrap().load.as_ref();
-                let cpu = load.unwrap().cpu.unwrap();
-                let ios: u64 = randwrites(rows).map(|i| i.ios).sum();
-                (cpu.user_s + cpu.system_s) * 1e6 / ios as f64
-            }),
+            strip if strip.starts_with("strip-") => given.of_strip(&set, chart, strip),
             unknown => panic!("no second path recomputes chart {unknown}: write one"),
         }
     }
