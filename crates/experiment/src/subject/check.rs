@@ -142,12 +142,15 @@ impl Subject {
         };
         let own = stages.iter().filter(|stage| stage.head.measured).filter(has);
         // A sweep itself is no stage that is measured, its points are.
-        let names: Vec<String> = own
+        let mut names: Vec<String> = own
             .flat_map(|stage| {
                 let swept = usize::from(!stage.points().is_empty());
                 stage.names().skip(swept).collect::<Vec<_>>()
             })
             .collect();
+        // A stage that variants have in forms of their own is one.
+        names.sort();
+        names.dedup();
         let message = format!("'{}' is measured in {} stages", self.metric, names.len());
         let help = format!("say in which with stage = \"...\": {}", names.join(", "));
         let several = names.len() > 1;
