@@ -262,7 +262,7 @@ pub struct BenchVerdictsArgs {
     #[arg(long, conflicts_with_all = ["simulated", "experiments", "tables"])]
     pub lab: bool,
     /// With --lab: two guests, three repeats, less data.
-    #[arg(long, requires = "lab")]
+    #[arg(long, requires = "lab", conflicts_with = "simulated")]
     pub quick: bool,
     /// How many experiments for each line.
     #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(100..=10_000_000))]
@@ -271,7 +271,7 @@ pub struct BenchVerdictsArgs {
     #[arg(long, conflicts_with = "json")]
     pub tables: bool,
     /// Directory of the results of --lab; it must not exist [default: kept nowhere].
-    #[arg(long, value_name = "DIR", requires = "lab")]
+    #[arg(long, value_name = "DIR", requires = "lab", conflicts_with = "simulated")]
     pub out: Option<PathBuf>,
     #[command(flatten)]
     pub machine: GuestArgs,

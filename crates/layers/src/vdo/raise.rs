@@ -81,28 +81,25 @@ fn probes(volume: &Volume) -> Vec<Probe> {
     ]
 }
 
-/// A flush drives fragments out of the packer; then nothing may be under way.
+/// A flush drives fragments out of the packer; then nothing may be under way but what waits there: a file system writes on its own, and
+/// what it writes after the flush may wait for company for as long as nobody flushes again, so that the packer need not get empty. The
+/// second round is for fragments that were on their way into the packer at the first.
 fn settle(volume: &Volume) -> Vec<Step> {
-    let packed = || "packer.compressedFragmentsInPacker".to_owned();
-    // A file system writes on its own: what it writes after the flush may wait in the packer for company, for as long as nobody
-    // flushes again.
-    let nothing = Condition::AtMost { field: "currentVIOsInProgress".into(), other: packed() };
-    let wait = |about: &str, until| Step {
-        about: about.to_owned(),
+    let packed = "packer.compressedFragmentsInPacker".to_owned();
+    let nothing = Condition::AtMost { field: "currentVIOsInProgress".into(), other: packed };
+    let wait = Step {
+        about: "wait until nothing is under way".to_owned(),
         action: Action::Wait {
             source: volume.message("stats"),
             parser: STATS.into(),
-            until,
+            until: nothing,
             every_ms: 100,
         },
         undo: Vec::new(),
         deadline_s: 120,
     };
-    vec![
-        Step::flush(&volume.path()),
-        wait("wait until the packer is empty", Condition::Number { field: packed(), is: 0.0 }),
-        wait("wait until nothing is under way", nothing),
-    ]
+    let flush = || Step::flush(&volume.path());
+    vec![flush(), wait.clone(), flush(), wait]
 }
 
 #[cfg(test)]
