@@ -20,7 +20,8 @@ mod terminal;
 mod given {
     use report::view::View;
     use results::model::{
-        Bound, CommandFigures, ExpectedFigure, FigureName, PictureFacts, Row, Show,
+        Bound, CommandFigures, ExpectedFigure, FigureName, PictureFacts, ReportedFacts,
+        ReportedValue, Row, Show,
     };
     use results::read::ResultSet;
 
@@ -81,7 +82,14 @@ mod given {
         set.manifest.plan.expectations = vec![ExpectedFigure {
             of: Some(figure("plain")),
             source: Some("a made-up figure".into()),
+            evidence: vec![figure("vdo"), figure("plain")],
             ..ExpectedFigure::new(figure("vdo"), Bound::Near { value: 0.4, by: 0.2 })
+        }];
+        let value = |variant: &str, value| ReportedValue { figure: figure(variant), value };
+        set.manifest.plan.reported = vec![ReportedFacts {
+            what: "table 1".into(),
+            unit: "thousands".into(),
+            values: vec![value("plain", 20.0), value("vdo", 7.5)],
         }];
         set
     }

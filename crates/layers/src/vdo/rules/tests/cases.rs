@@ -161,8 +161,8 @@ pub(super) const CASES: &[(&str, Spoil, Spoil)] = &[
     ),
     (
         "journal_on_data",
-        |c| c.journal_on_busy_device(5001.0, 201.0),
-        |c| c.journal_on_busy_device(5001.0, 200.0),
+        |c| c.journal_on_busy_device(5001.0, 205.0),
+        |c| c.journal_on_busy_device(5001.0, 204.0),
     ),
     (
         "slabs_reopened",
