@@ -51,7 +51,8 @@ pub fn text(view: &View, width: usize, colour: bool) -> String {
         out.push_str(&ink.paint(tint, &format!("{:<8}", held.outcome.word())));
         out.push_str(&wrapped(&text, width - 8, "        "));
         if let Some(why) = wording::why_otherwise(held) {
-            out.push_str(&wrapped(&format!("        {why}"), width - 8, "        "));
+            out.push_str("\n        ");
+            out.push_str(&wrapped(&why, width - 8, "        "));
         }
         out.push('\n');
     }
