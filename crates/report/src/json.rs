@@ -269,7 +269,7 @@ fn expectation(held: &Expectation) -> Value {
 
 fn evidence(evidence: &Evidence) -> Value {
     let mut named = json!(evidence.figure);
-    named["median"] = json!(evidence.median);
+    named["found"] = json!(evidence.median);
     named
 }
 
