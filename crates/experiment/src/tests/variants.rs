@@ -193,6 +193,48 @@ fn excluded_combinations_are_left_out() {
     );
 }
 
+/// Whether the only line that this experiment is wrong in is told with this remedy.
+fn is_told(rest: &str, line: &str, help: &str) {
+    // Keys of the file itself come before its tables.
+    let (first, rest) = match rest.split_once('\n') {
+        Some((first, rest)) if !first.starts_with('[') => (first, rest),
+        None => (rest, ""),
+        _ => ("", rest),
+    };
+    let text = format!("{first}\n{HEAD}{STACK}{LOAD}{rest}");
+    let error = plan(&text).expect_err(&text);
+    let found = error.mistakes.iter().find(|m| format!("{m:?}").contains(help));
+    let found = found.unwrap_or_else(|| panic!("{help}:\n{}", error.render(false)));
+    let at = text[..found.span.clone().unwrap().start].matches('\n').count();
+    assert_eq!(text.lines().nth(at), Some(line), "{}", error.render(false));
+}
+
+#[test]
+fn what_a_factor_varies_nothing_else_sets() {
+    for (rest, line, help) in [
+        (
+            format!(
+                "{DEDUPE}[[factor]]\nname = \"again\"\nkey = \"vdo.dedupe\"\nlevels = [true, false]\n"
+            ),
+            "name = \"again\"",
+            "vary it by one of them",
+        ),
+        (
+            "[[factor]]\nname = \"size\"\nkey = \"device.data.size\"\nlevels = [\"8G\", \"9G\"]\n"
+                .to_owned(),
+            "name = \"size\"",
+            "the layer on it",
+        ),
+        (
+            format!("[[variant]]\nname = \"own\"\nset.\"vdo.dedupe\" = false\n{DEDUPE}"),
+            "name = \"dedupe\"",
+            "take it away from one of them",
+        ),
+    ] {
+        is_told(&rest, line, help);
+    }
+}
+
 #[test]
 fn a_wrong_factor_or_exclusion_is_told_at_its_line_with_the_remedy() {
     let factor = |lines: &str| format!("[[factor]]\n{lines}\n");
@@ -240,24 +282,6 @@ fn a_wrong_factor_or_exclusion_is_told_at_its_line_with_the_remedy() {
             "name = \"dedupe\"",
             "its own name",
         ),
-        (
-            format!(
-                "{DEDUPE}[[factor]]\nname = \"again\"\nkey = \"vdo.dedupe\"\nlevels = [true, false]\n"
-            ),
-            "name = \"again\"",
-            "vary it by one of them",
-        ),
-        (
-            "[[factor]]\nname = \"size\"\nkey = \"device.data.size\"\nlevels = [\"8G\", \"9G\"]\n"
-                .to_owned(),
-            "name = \"size\"",
-            "the layer on it",
-        ),
-        (
-            format!("[[variant]]\nname = \"own\"\nset.\"vdo.dedupe\" = false\n{DEDUPE}"),
-            "name = \"dedupe\"",
-            "take it away from one of them",
-        ),
         (exclude("# none"), "[[exclude]]", "name levels"),
         (exclude("dedup = \"on\""), "dedup = \"on\"", "did you mean 'dedupe'"),
         (exclude("dedupe = \"onn\""), "dedupe = \"onn\"", "did you mean 'on'"),
@@ -271,18 +295,7 @@ fn a_wrong_factor_or_exclusion_is_told_at_its_line_with_the_remedy() {
         (format!("exclude = 5\n{DEDUPE}"), "exclude = 5", "as in exclude"),
         ("factor = 5".to_owned(), "factor = 5", "as in factor"),
     ] {
-        // Keys of the file itself come before its tables.
-        let (first, rest) = match rest.split_once('\n') {
-            Some((first, rest)) if !first.starts_with('[') => (first, rest),
-            None => (rest.as_str(), ""),
-            _ => ("", rest.as_str()),
-        };
-        let text = format!("{first}\n{HEAD}{STACK}{LOAD}{rest}");
-        let error = plan(&text).expect_err(&text);
-        let found = error.mistakes.iter().find(|m| format!("{m:?}").contains(help));
-        let found = found.unwrap_or_else(|| panic!("{help}:\n{}", error.render(false)));
-        let at = text[..found.span.clone().unwrap().start].matches('\n').count();
-        assert_eq!(text.lines().nth(at), Some(line), "{}", error.render(false));
+        is_told(&rest, line, help);
     }
 }
 
