@@ -6,7 +6,7 @@ use hdrhistogram::Histogram;
 use results::histogram;
 use results::model::{
     CellRecord, ContentFigure, LatencySummary, LayerFigures, LoadSummary, OperationSummary,
-    StageRecord,
+    StageRecord, TIMED_STAGES,
 };
 use results::read::CellData;
 
@@ -70,8 +70,6 @@ pub(crate) fn collect(cells: &[&CellData], apart: bool) -> Vec<MetricValues> {
 const CPU_PER_IO: &str = "cpu_per_io_us";
 /// Kinds of stages that leave data as they are, and the allocation, which figures of a cell begin after.
 const QUIET: [&str; 6] = ["allocate", "set", "drop_caches", "wait", "read", "remount"];
-/// Kinds of stages that are neither loads nor commands, and whose time says something.
-const TIMED: [&str; 3] = ["layer", "remount", "trim"];
 
 type Value = (Of, String, Option<f64>);
 
@@ -131,7 +129,7 @@ fn of_stages(stages: &[&StageRecord]) -> Vec<Value> {
     }
     // Of what is done to a stack there is the time that it took.
     if let [stage] = stages
-        && TIMED.contains(&&*stage.kind)
+        && TIMED_STAGES.contains(&&*stage.kind)
         && let Some(end_ns) = stage.end_ns
     {
         let elapsed_s = end_ns.saturating_sub(stage.start_ns) as f64 / 1e9;

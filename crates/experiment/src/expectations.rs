@@ -2,19 +2,15 @@
 
 mod check;
 
-pub(crate) use check::unknown_variant;
-
-use results::model::{Bound, ExpectedFigure, FigureName};
+use results::model::{Bound, ExpectedFigure};
 use toml::Spanned;
 use units::Key;
 
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::document::Table;
 use crate::subject::Subject;
+use crate::variant_figure::{VariantFigure, name_of};
 
-/// The variant that a figure is of.
-pub(crate) const VARIANT: Key =
-    Key { name: "variant", takes: "the name of a variant", example: "\"vdo\"" };
 const ABOVE: Key = Key { name: "above", takes: "a number", example: "1.5" };
 const BELOW: Key = Key { name: "below", takes: "a number", example: "0.2" };
 const NEAR: Key = Key { name: "near", takes: "a number", example: "74.6" };
@@ -44,9 +40,9 @@ const SOURCE: Key = Key { name: "source", takes: "a text", example: "\"58 agains
 
 /// What a figure is expected to be.
 pub(crate) struct Expectation {
-    figure: (Subject, Option<Spanned<String>>),
+    figure: VariantFigure,
     bound: Bound,
-    of: Option<(Subject, Option<Spanned<String>>)>,
+    of: Option<VariantFigure>,
     source: Option<String>,
     differs: Option<String>,
     /// Each of the variant of the figure, and of that which it is divided by.
@@ -57,29 +53,27 @@ pub(crate) struct Expectation {
 
 impl Expectation {
     pub(crate) fn read(mut table: Table) -> Result<Self, Diagnostic> {
-        let subject = Subject::read(&mut table, None)?;
-        let variant = table.take(&VARIANT)?;
+        let figure = VariantFigure::read(&mut table, None)?;
         let bound = bound(&mut table)?;
         let of = match table.table(&OF, "The figure that it is divided by")? {
             None => None,
             Some(mut other) => {
-                let base = Subject::read(&mut other, Some(&subject))?;
-                let own = other.take(&VARIANT)?.or_else(|| variant.clone());
+                let base = VariantFigure::read(&mut other, Some(&figure.subject))?;
                 other.finish()?;
-                Some((base, own))
+                Some(base.or_of(&figure))
             }
         };
         let source = table.take(&SOURCE)?.map(Spanned::into_inner);
         let differs = table.take(&DIFFERS)?.map(Spanned::into_inner);
         let scale = table.take(&SCALE)?;
-        let figure = |mut one: Table| {
-            let own = Subject::read(&mut one, Some(&subject))?;
+        let read = |mut one: Table| {
+            let own = Subject::read(&mut one, Some(&figure.subject))?;
             one.finish().map(|()| own)
         };
         let evidence = table.tables(&EVIDENCE, "Evidence")?;
-        let evidence = evidence.into_iter().map(figure).collect::<Result<_, Diagnostic>>()?;
+        let evidence = evidence.into_iter().map(read).collect::<Result<_, Diagnostic>>()?;
         table.finish()?;
-        Ok(Self { figure: (subject, variant), bound, of, source, differs, evidence, scale })
+        Ok(Self { figure, bound, of, source, differs, evidence, scale })
     }
 
     /// Its scale must be one of the file's, or a usual one.
@@ -96,23 +90,15 @@ impl Expectation {
 
     /// As results keep it, of a run at `scale`; of the variant `otherwise` unless it names one.
     pub(crate) fn facts(&self, otherwise: &str, scale: &str) -> ExpectedFigure {
-        let variant = |written: &Option<Spanned<String>>| {
-            written.as_ref().map_or(otherwise, |variant| variant.get_ref()).to_owned()
-        };
-        let named = |subject: &Subject, variant: String| {
-            let Subject { metric, stage, operation, layer, .. } = subject.clone();
-            FigureName { metric, stage, operation, layer, variant }
-        };
-        let name = |(subject, written): &(Subject, _)| named(subject, variant(written));
-        let mut variants = vec![variant(&self.figure.1)];
-        variants.extend(self.of.as_ref().map(|(_, base)| variant(base)));
+        let mut variants = vec![self.figure.variant(otherwise)];
+        variants.extend(self.of.as_ref().map(|base| base.variant(otherwise)));
         variants.dedup();
         let of_each =
-            |v: &String| self.evidence.iter().map(|s| named(s, v.clone())).collect::<Vec<_>>();
+            |variant: &&str| self.evidence.iter().map(|s| name_of(s, variant)).collect::<Vec<_>>();
         ExpectedFigure {
-            figure: name(&self.figure),
+            figure: self.figure.name(otherwise),
             bound: self.bound,
-            of: self.of.as_ref().map(name),
+            of: self.of.as_ref().map(|base| base.name(otherwise)),
             source: self.source.clone(),
             scale: self.scale.as_ref().map(|s| s.get_ref().clone()).filter(|own| own != scale),
             differs: self.differs.clone(),

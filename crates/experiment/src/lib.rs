@@ -44,6 +44,7 @@ mod targets;
 mod trees;
 mod trial;
 mod unused;
+mod variant_figure;
 mod variants;
 mod whole;
 

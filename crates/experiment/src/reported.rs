@@ -2,16 +2,15 @@
 
 mod check;
 
-use results::model::{FigureName, ReportedFacts, ReportedValue};
-use toml::Spanned;
+use results::model::{ReportedFacts, ReportedValue};
 use units::Key;
 
 use crate::bounds;
 use crate::diagnostic::Diagnostic;
 use crate::document::{Places, Table};
-use crate::expectations::VARIANT;
 use crate::names;
 use crate::subject::Subject;
+use crate::variant_figure::VariantFigure;
 
 const WHAT: Key =
     Key { name: "what", takes: "what the source calls the figures", example: "\"table 5.1\"" };
@@ -28,7 +27,7 @@ const VALUE: Key = Key { name: "value", takes: "a number", example: "166.24" };
 pub(crate) struct Reported {
     what: String,
     unit: String,
-    values: Vec<(Subject, Option<Spanned<String>>, f64)>,
+    values: Vec<(VariantFigure, f64)>,
     places: Places,
 }
 
@@ -43,14 +42,14 @@ impl Reported {
         }
         let subject = Subject::read(&mut table, None)?;
         let value = |mut one: Table| {
-            let own = Subject::read(&mut one, Some(&subject))?;
-            let (variant, value) = (one.take(&VARIANT)?, one.need::<f64>(&VALUE)?);
+            let figure = VariantFigure::read(&mut one, Some(&subject))?;
+            let value = one.need::<f64>(&VALUE)?;
             one.finish()?;
             if !value.get_ref().is_finite() {
                 let message = format!("value cannot be {}", value.get_ref());
                 return Err(Diagnostic::at(value.span(), message, VALUE.help(VALUE.name)));
             }
-            Ok((own, variant, value.into_inner()))
+            Ok((figure, value.into_inner()))
         };
         let values = table.tables(&VALUES, "A reported value")?;
         let values = values.into_iter().map(value).collect::<Result<Vec<_>, Diagnostic>>()?;
@@ -74,11 +73,9 @@ impl Reported {
         otherwise: &str,
         there: &dyn Fn(&str) -> bool,
     ) -> Option<ReportedFacts> {
-        let value = |(subject, variant, value): &(Subject, Option<Spanned<String>>, f64)| {
-            let variant = variant.as_ref().map_or(otherwise, |variant| variant.get_ref());
-            let Subject { metric, stage, operation, layer, .. } = subject.clone();
-            let figure = FigureName { metric, stage, operation, layer, variant: variant.into() };
-            there(variant).then_some(ReportedValue { figure, value: *value })
+        let value = |(figure, value): &(VariantFigure, f64)| {
+            let named = || ReportedValue { figure: figure.name(otherwise), value: *value };
+            there(figure.variant(otherwise)).then(named)
         };
         let values: Vec<_> = self.values.iter().filter_map(value).collect();
         let (what, unit) = (self.what.clone(), self.unit.clone());

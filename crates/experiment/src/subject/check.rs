@@ -1,5 +1,7 @@
 //! Whether a subject is of what is measured.
 
+use results::model::TIMED_STAGES;
+
 use super::Subject;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::load::operations;
@@ -8,7 +10,6 @@ use crate::stages::{Stage, Task};
 
 /// The time that a command takes; of these other stages it is known, too.
 const ELAPSED: &str = "elapsed_s";
-const TIMED: [&str; 3] = ["layer", "remount", "trim"];
 
 impl Subject {
     /// It must name a metric of the catalogue, or one that a command's stage picks, and a stage, an operation or a layer that is measured.
@@ -60,7 +61,8 @@ impl Subject {
         }
         let own = |stage: &&Stage| self.stage.as_ref().is_none_or(|name| stage.is_called(name));
         let mut measured = stages.iter().filter(|stage| stage.head.measured).filter(own);
-        let timed = |stage: &Stage| metric == ELAPSED && TIMED.contains(&stage.head.kind.as_str());
+        let timed =
+            |stage: &Stage| metric == ELAPSED && TIMED_STAGES.contains(&stage.head.kind.as_str());
         let of_stage = |stage: &Stage| {
             of.loads && (stage.load().is_some() || matches!(stage.task, Task::Allocate))
                 || of.commands && (stage.command().is_some() || timed(stage))

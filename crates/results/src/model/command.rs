@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+/// Kinds of stages that are neither loads nor commands, and whose `elapsed_s` is a figure.
+pub const TIMED_STAGES: [&str; 3] = ["layer", "remount", "trim"];
+
 /// What was measured of one command; `None` where nothing was.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CommandFigures {

@@ -18,7 +18,7 @@ mod verify;
 mod written;
 
 pub use cell::{CellRecord, CellState, LayerFigures, StageRecord, StepRecord};
-pub use command::CommandFigures;
+pub use command::{CommandFigures, TIMED_STAGES};
 pub use content::{
     AchievedContent, AskedContent, CONTENT_SHARES, ContentFigure, content_figure, content_figures,
 };

@@ -1,0 +1,32 @@
+//! Whether a figure of a variant is measured, and is a single one.
+
+use toml::Spanned;
+
+use super::VariantFigure;
+use crate::diagnostic::{Diagnostic, nearest};
+use crate::stacks::VariantStack;
+use crate::stages::Stage;
+
+impl VariantFigure {
+    /// Its variant must be there, and measure it in one stage.
+    pub(crate) fn check(
+        &self,
+        stages: &[Stage],
+        stacks: &[VariantStack],
+        variants: &[&str],
+    ) -> Option<Diagnostic> {
+        let named = self.variant.as_ref().and_then(|name| unknown_variant(name, variants));
+        named
+            .or_else(|| self.subject.check(stages, stacks))
+            .or_else(|| self.subject.check_single(stages))
+    }
+}
+
+/// A variant that is not one of `names`.
+fn unknown_variant(name: &Spanned<String>, names: &[&str]) -> Option<Diagnostic> {
+    let near = nearest(name.get_ref(), names.iter().copied());
+    let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
+    let message = format!("There is no variant '{}'", name.get_ref());
+    let help = format!("{near}There are: {}", names.join("; "));
+    (!names.contains(&name.get_ref().as_str())).then(|| Diagnostic::at(name.span(), message, help))
+}
