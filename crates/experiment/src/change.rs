@@ -57,6 +57,33 @@ impl<'a> Running<'a> {
         Ok(())
     }
 
+    /// A layer that is filled must have all its parts: without them it has no figures to be filled to.
+    pub(crate) fn whole(&self, layer: &str, stage: &StageHead) -> Result<(), Diagnostic> {
+        let Some((_, part, by)) = self.gone.iter().find(|(of, ..)| of == layer) else {
+            return Ok(());
+        };
+        let message = format!(
+            "Stage '{}' fills '{layer}', whose {part} is not there: stage '{by}' took it away",
+            stage.name
+        );
+        let kind = self.layers.iter().find(|own| own.name == layer);
+        let mut actions = kind
+            .and_then(|own| layers::kind(&own.kind))
+            .map_or(&[][..], |kind| kind.actions)
+            .iter();
+        let brings = actions.find(|action| action.part == Some(OnPart::Brings(part)));
+        let help = brings.map_or_else(
+            || format!("put it before stage '{by}'"),
+            |action| {
+                format!(
+                    "put it before stage '{by}', or a stage with action = \"{}\" between",
+                    action.name
+                )
+            },
+        );
+        Err(Diagnostic::at(stage.places.at("do"), message, help))
+    }
+
     /// Notes that what is offered at `path` has another size from now on.
     pub(crate) fn resize(&mut self, path: &str, size: u64) {
         let inputs = self.layers.iter_mut().flat_map(|layer| layer.inputs.values_mut());

@@ -101,7 +101,13 @@ impl Planner<'_> {
             }
             Task::Load(spec) => vec![fitted(stage, spec, self.aims(stage)?)?],
             Task::Sweep(points) => swept(stage, points, &self.aims(stage)?)?,
-            Task::Fill(fill) => vec![filled(stage, fill, stack, |stage| self.aims(stage))?],
+            Task::Fill(fill) => {
+                let planned = filled(stage, fill, stack, |stage| self.aims(stage))?;
+                if let plan::Task::Fill(task) = &planned.task {
+                    self.running.whole(&task.layer, stage)?;
+                }
+                vec![planned]
+            }
             Task::Copy(copy) => {
                 let (spec, from) = copy.plan(self.devices, stage)?;
                 let target = targets::block(stage, stack)?;

@@ -130,8 +130,10 @@ fn a_question_is_of_a_stage_and_an_operation_or_a_layer_that_is_measured() {
 #[test]
 fn an_action_on_a_part_that_earlier_stages_took_away_or_left_is_refused_where_it_stands() {
     let staged = |actions: &[&str]| {
-        let stage = |action: &&str| {
-            format!("[[stage]]\ndo = \"layer\"\nname = \"{action}\"\naction = \"{action}\"\n")
+        let stage = |action: &&str| match *action {
+            "fill" => "[[stage]]\ndo = \"fill\"\nname = \"fill\"\nto = \"50%\"\nof = \"cache\"\n"
+                .to_owned(),
+            _ => format!("[[stage]]\ndo = \"layer\"\nname = \"{action}\"\naction = \"{action}\"\n"),
         };
         let mut all = String::new();
         for (i, action) in actions.iter().enumerate() {
@@ -144,7 +146,10 @@ fn an_action_on_a_part_that_earlier_stages_took_away_or_left_is_refused_where_it
         );
         plan(&text).map_err(|error| error.render(false))
     };
-    for fine in [&["restart", "split"][..], &["split", "attach", "restart", "split", "attach"]] {
+    for fine in [
+        &["restart", "fill", "split"][..],
+        &["split", "attach", "restart", "split", "attach", "fill"],
+    ] {
         staged(fine).unwrap_or_else(|error| panic!("{error}"));
     }
     for (actions, said, remedy) in [
@@ -152,9 +157,16 @@ fn an_action_on_a_part_that_earlier_stages_took_away_or_left_is_refused_where_it
         (&["split", "split"], "not there: stage '0 split' took it away", "\"attach\""),
         (&["split", "restart"], "The action 'restart' cannot be here", "\"attach\""),
         (&["split", "attach", "attach"], "nothing took it away", "\"split\""),
+        (
+            &["split", "fill"],
+            "whose cache is not there: stage '0 split' took it away",
+            "\"attach\"",
+        ),
     ] {
         let shown = staged(actions).expect_err("an order that cannot be");
         assert!(shown.contains(said) && shown.contains(remedy), "{actions:?}: {shown}");
-        assert!(shown.contains(&format!("action = \"{}\"", actions[actions.len() - 1])), "{shown}");
+        let last = actions[actions.len() - 1];
+        let key = if last == "fill" { "do" } else { "action" };
+        assert!(shown.contains(&format!("{key} = \"{last}\"")), "{shown}");
     }
 }
