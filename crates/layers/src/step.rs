@@ -162,13 +162,6 @@ pub enum Condition {
         /// What it must be.
         is: String,
     },
-    /// A number equals a value (`packer.compressedFragmentsInPacker` is 0).
-    Number {
-        /// The field.
-        field: String,
-        /// What it must be.
-        is: f64,
-    },
     /// A number is no more than another one of the same reading.
     AtMost {
         /// The field.
@@ -216,7 +209,6 @@ impl std::fmt::Display for Condition {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         match self {
             Self::Text { field, is } => write!(f, "{field} is {is}"),
-            Self::Number { field, is } => write!(f, "{field} is {is}"),
             Self::AtMost { field, other } => write!(f, "{field} is no more than {other}"),
         }
     }

@@ -91,17 +91,16 @@ impl Ledger {
             outcome: None,
             stopped: None,
         };
-        let mut ledger = Self {
-            sink,
-            manifest,
-            left_behind: false,
-            choices: BTreeMap::new(),
-            host: Host::Ran,
-            on,
-        };
+        let mut ledger = Self::of(sink, manifest, on);
         ledger.save()?;
         write_experiment(&mut ledger.sink, &start.experiment_text)?;
         Ok(ledger)
+    }
+
+    /// The ledger of a run that has this manifest and has recorded nothing.
+    fn of(sink: DirSink, manifest: Manifest, on: Box<dyn FnMut(&Event) + Send>) -> Self {
+        let (choices, host) = (BTreeMap::new(), Host::Ran);
+        Self { sink, manifest, left_behind: false, choices, host, on }
     }
 
     /// Goes on with an earlier run of the same plan ([`Earlier::check`]): its cells that ended well are kept, the others are taken
@@ -134,14 +133,7 @@ impl Ledger {
             cell.state = if kept { CellState::Done } else { CellState::Pending };
             again.extend((!kept).then(|| cell.folder.clone()));
         }
-        let mut ledger = Self {
-            sink,
-            manifest,
-            left_behind: false,
-            choices: BTreeMap::new(),
-            host: Host::Ran,
-            on,
-        };
+        let mut ledger = Self::of(sink, manifest, on);
         // From here on the seal would be wrong; the manifest says first that nothing of the others counts.
         ledger.sink.remove(results::checksums::SUMS)?;
         ledger.save()?;

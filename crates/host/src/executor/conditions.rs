@@ -7,7 +7,6 @@ use layers::step::Condition;
 pub(super) fn holds(until: &Condition, parsed: &Parsed) -> bool {
     match until {
         Condition::Text { field, is } => parsed.texts.get(field) == Some(is),
-        Condition::Number { field, is } => parsed.numbers.get(field) == Some(&Some(*is)),
         Condition::AtMost { field, other } => {
             let number = |name: &str| parsed.numbers.get(name).copied().flatten();
             number(field).zip(number(other)).is_some_and(|(field, other)| field <= other)
@@ -26,7 +25,6 @@ pub(super) fn seen(until: &Condition, parsed: &Parsed) -> String {
         Condition::Text { field, .. } => {
             format!("{field} is {}", parsed.texts.get(field).cloned().unwrap_or_else(absent))
         }
-        Condition::Number { field, .. } => number(field),
         Condition::AtMost { field, other } => format!("{}, {}", number(field), number(other)),
     }
 }
