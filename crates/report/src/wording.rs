@@ -96,7 +96,15 @@ pub fn compared(unit: Unit, comparison: &MetricComparison) -> String {
 
 fn signed(unit: Unit, number: f64) -> String {
     let sign = if number < 0.0 { "−" } else { "+" };
-    format!("{sign}{}", value(unit, number.abs()))
+    format!("{sign}{}", amount(unit, number.abs()))
+}
+
+/// How much more or less: of two shares, percentage points.
+pub fn amount(unit: Unit, number: f64) -> String {
+    match unit {
+        Unit::Percent => format!("{} points", value(unit, number).trim_end_matches(" %")),
+        _ => value(unit, number),
+    }
 }
 
 /// How the repeats were compared, in a word or two, with the repeats that were left out.

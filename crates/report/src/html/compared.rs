@@ -61,7 +61,8 @@ fn of_set(view: &View, set: &[usize]) -> Markup {
     let names: Vec<_> = set.iter().map(|index| name(view, *index)).collect();
     let title = match &names[..] {
         [one] => format!("Only {one} has"),
-        many => format!("Only {} have", many.join(", ")),
+        few if few.len() <= ALONE => format!("Only {} have", few.join(", ")),
+        many => format!("Only {} of {} variants have", many.len(), view.variants.len()),
     };
     let tables = html! { @match set {
         [0, others @ ..] if !others.is_empty() => @for others in others.chunks(BESIDE) {

@@ -80,14 +80,14 @@ fn one(finding: &Finding) -> Markup {
                     Some(percent) => span.share { (format!("{percent:.0} %")) },
                     None => span.sev { (severity) },
                 }
-                (finding.message)
+                (finding.message) @if let Some(subject) = &finding.subject { " " span.faint { (subject) } }
             }
             @if finding.figures.is_empty() { @if !evidence.is_empty() { p.soft { (evidence) } } }
             @else { (figures_of(finding)) }
             (why(raw))
             @if !finding.remedy.is_empty() { p.soft { "What to do: " (finding.remedy) } }
             @if let Some(proof) = &finding.proof { p { strong { (proof.outcome.word()) } ": " (proof.said()) } }
-            p.faint { code { (finding.rule) } @if let Some(subject) = &finding.subject { " · " (subject) } }
+            p.faint { code { (finding.rule) } }
         }
     }
 }

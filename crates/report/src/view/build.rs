@@ -15,30 +15,12 @@ use super::{
 };
 use crate::wording;
 
-/// Findings that say the same of several variants name theirs.
-fn told_apart(findings: &[Finding], set: &ResultSet) -> Vec<Finding> {
-    let alike = |one: &Finding, other: &Finding| {
-        (&one.rule, &one.message, &one.subject) == (&other.rule, &other.message, &other.subject)
-    };
-    let mut told = findings.to_vec();
-    for (finding, own) in told.iter_mut().zip(findings) {
-        let several = findings.iter().filter(|other| alike(own, other)).count() > 1;
-        let cell = own
-            .range
-            .and_then(|range| set.manifest.cells.iter().find(|entry| entry.index == range.cell));
-        if let (true, Some(cell)) = (several, cell) {
-            finding.message = format!("{}: {}", cell.variant, own.message);
-        }
-    }
-    told
-}
-
 /// Everything that a report says about `set`.
 pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View {
     let plan = &set.manifest.plan;
     let rows = figures::rows(analysis, plan);
     let variants = variants(set, analysis);
-    let mut findings = told_apart(findings, set);
+    let mut findings = findings.to_vec();
     findings.sort_by_key(|f| Reverse(f.severity));
     let mut charts = curves::charts(plan, &rows);
     charts.extend(throughput::charts(set));

@@ -27,7 +27,11 @@ impl EffectRow {
     /// What the table rests on, in sentences.
     pub fn basis(&self) -> String {
         let FactorEffects { repeats, dropped, left_out, freedom, spread, .. } = &self.found;
-        let spread = units::Unit::Percent.show(100.0 * spread);
+        // Equal figures differ by what sums of floating point leave over.
+        let spread = match 100.0 * spread {
+            tiny if tiny < 0.001 => "below 0.001 %".to_owned(),
+            percent => units::Unit::Percent.show(percent),
+        };
         let repeats = match repeats {
             1 => "one repeat, which decides nothing: what three factors do together is all that stands for chance".to_owned(),
             n => format!("{n} repeats"),

@@ -26,7 +26,14 @@ pub enum Detail {
 /// emulated CPU.
 pub fn summary(analysis: &Analysis, variants: &[Variant], figures: &[FigureRow]) -> String {
     let mut texts = caveats(analysis);
-    texts.extend(verdicts(variants, figures, Detail::Sure).into_iter().map(|said| said.text));
+    let told = verdicts(variants, figures, Detail::Sure).into_iter().map(|said| said.text);
+    if variants.len() > CROWD {
+        // One by one they would fill the terminal: counted here, each stands in the table.
+        texts.extend(told.take(1));
+        texts.extend(figures.iter().filter(|row| row.asked).filter_map(counted));
+    } else {
+        texts.extend(told);
+    }
     texts.join(" ")
 }
 
@@ -92,16 +99,33 @@ fn across(variants: &[Variant], asked: &[&FigureRow]) -> Option<Sentence> {
         let name = format!("{}{}", row.label, after(&row.scope));
         Some(format!("; {name}: {} to {}", show(row, low), show(row, high)))
     });
+    let (most, least) = (show(row, *most), show(row, *least));
+    let ends = if most == least {
+        format!("{most} with each")
+    } else {
+        format!("best with {best} ({most}), worst with {worst} ({least})")
+    };
     let text = format!(
-        "Over {} variants, {} of {}: best with {best} ({}), worst with {worst} ({}){}.",
+        "Over {} variants, {} of {}: {ends}{}.",
         variants.len(),
         row.label,
         row.scope.name(),
-        show(row, *most),
-        show(row, *least),
         purpose.collect::<String>()
     );
     Some(Sentence { text, verdict: None })
+}
+
+/// `IOPS of randwrite: 3 better than the base, 9 worse, 5 unclear.`
+fn counted(row: &FigureRow) -> Option<String> {
+    let of = |verdict: Verdict| {
+        let compared = row.comparisons.iter().flatten();
+        let count = compared.filter(|c| c.verdict == Some(verdict)).count();
+        (count > 0).then(|| (count, verdict.word()))
+    };
+    let verdicts = [Verdict::Better, Verdict::Worse, Verdict::Same, Verdict::Unclear];
+    let counts: Vec<_> = verdicts.into_iter().filter_map(of).collect();
+    let counts: Vec<_> = counts.iter().map(|(count, word)| format!("{count} {word}")).collect();
+    Some(format!("{} of {} against the base: {}.", row.label, row.scope.name(), list(&counts)?))
 }
 
 /// `IOPS of randread: most in random-read depth=32 (1,742/s), least in random-read depth=1 (79/s).`: where nothing is asked and one
@@ -329,7 +353,7 @@ fn amount(row: &FigureRow, c: &MetricComparison) -> String {
         (Some(ratio), _) => format!("{}× the {label}", significant(ratio, 2)),
         (None, Some(difference)) => {
             let word = if difference.value < 0.0 { "less" } else { "more" };
-            format!("{} {word} {label}", wording::value(row.unit, difference.value.abs()))
+            format!("{} {word} {label}", wording::amount(row.unit, difference.value.abs()))
         }
         (None, None) => format!("{} the {label}", wording::NONE),
     }
