@@ -1,6 +1,6 @@
 //! The devices of an experiment: those that stacks stand on, and files of the host that stages copy from.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File as Opened;
 use std::io::{Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -32,6 +32,8 @@ pub(crate) struct Devices {
     pub models: BTreeMap<String, ModelPlan>,
     /// What they say of themselves and are limited to, where anything is asked.
     pub attributes: BTreeMap<String, Attributes>,
+    /// Those to which writes are recorded, for the length of their runs.
+    pub recorded: BTreeSet<String>,
 }
 
 /// A file or block device of the host that is only read.
@@ -56,6 +58,8 @@ pub(crate) fn read(variant: &Variant, name: &str) -> Result<Devices, Vec<Diagnos
                 }
                 devices.sizes.insert(role.clone(), *size.get_ref());
                 devices.attributes.insert(role.clone(), given.attributes.clone());
+                let recorded = given.write_runs.as_ref().is_some_and(|runs| *runs.get_ref());
+                devices.recorded.extend(recorded.then(|| role.clone()));
             }
             (None, Some(_)) if given.like.is_some() || given.faults.is_some() => {
                 mistakes.push(Diagnostic::at(
@@ -73,6 +77,13 @@ pub(crate) fn read(variant: &Variant, name: &str) -> Result<Devices, Vec<Diagnos
                     format!("leave {} out, or give size in place of file", KEYS.join(", ")),
                 ));
             }
+            (None, Some(_)) if given.write_runs.is_some() => mistakes.push(Diagnostic::at(
+                device.at.clone(),
+                format!(
+                    "The device '{role}' is a file that is only read: it has no runs of writes"
+                ),
+                "leave write_runs out, or give size in place of file",
+            )),
             (None, Some(image)) => match image_of(image.get_ref(), name) {
                 Ok(found) => {
                     devices.images.insert(role.clone(), found);

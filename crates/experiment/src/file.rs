@@ -37,6 +37,11 @@ const LIKE: Key = key(
 );
 const FAULTS: Key =
     key("faults", "a list of faults of a modelled disk", "[{ fault = \"slow\", factor = 4 }]");
+const WRITE_RUNS: Key = Key {
+    name: "write_runs",
+    takes: "true to record the length of runs of writes",
+    example: "true",
+};
 const FILE: Key = key("file", "the path of a file that is copied from", "\"data.img\"");
 const EXPECT: Key =
     key("expect", "tables: [[expect]]", "[{ metric = \"iops\", variant = \"b\", above = 1000 }]");
@@ -90,6 +95,8 @@ pub(crate) struct Device<'t> {
     pub faults: Option<Spanned<Vec<Fault>>>,
     /// What it says of itself there, and what it is limited to.
     pub attributes: Attributes,
+    /// Whether writes to it are recorded, for the length of their runs.
+    pub write_runs: Option<Spanned<bool>>,
 }
 
 /// `[[variant]]`: one stack to compare.
@@ -220,7 +227,8 @@ impl<'t> Device<'t> {
         let (size, file) = (keys.take(&SIZE)?, keys.take(&FILE)?);
         let (like, faults) = (keys.take(&LIKE)?, keys.take(&FAULTS)?);
         let attributes = attributes::take(&mut keys)?;
-        let device = Self { size, file, like, faults, attributes, table };
+        let write_runs = keys.take(&WRITE_RUNS)?;
+        let device = Self { size, file, like, faults, attributes, write_runs, table };
         keys.finish()?;
         Ok(Named { name, at, value: device })
     }

@@ -44,7 +44,7 @@ pub(crate) fn build(
     run_tag: &str,
 ) -> Result<Built, Vec<Diagnostic>> {
     let mut built = Built::empty();
-    let Devices { sizes, models, attributes, .. } = devices;
+    let Devices { sizes, models, attributes, recorded, .. } = devices;
     for (role, size) in sizes {
         let device = format!("{{device.{role}}}");
         built.offers.insert(role.clone(), Offer::Block { device, bytes: size.0 });
@@ -52,6 +52,9 @@ pub(crate) fn build(
     let used = |role: &&String| variant.layers.iter().any(|l| l.on.names().any(|on| on == *role));
     for role in sizes.keys().filter(used) {
         built.start(role, sizes[role], models.get(role), attributes.get(role));
+        if recorded.contains(role) {
+            built.record(role, run_tag);
+        }
     }
     for (position, layer) in variant.layers.iter().enumerate() {
         let before = position.checked_sub(1).and_then(|before| variant.layers.get(before));
@@ -118,6 +121,18 @@ impl Built {
         let name = role.to_owned();
         self.facts.push(LayerFacts { layer: "device".into(), name, settings });
         self.nodes.push(NamedDevice { name: role.to_owned(), path: device });
+    }
+
+    /// Records the writes to a device, for the length of their runs.
+    fn record(&mut self, role: &str, run_tag: &str) {
+        let device = NamedDevice { name: role.to_owned(), path: format!("{{device.{role}}}") };
+        let (step, probe) = layers::machine::record_writes(&device, run_tag);
+        self.up.push(step);
+        self.probes.push(probe);
+        let own = self.facts.iter_mut().filter(|facts| facts.name == role);
+        own.for_each(|facts| {
+            facts.settings.insert("write_runs".to_owned(), "true".to_owned());
+        });
     }
 
     /// Adds a layer on what it names, or on the one `before` it.

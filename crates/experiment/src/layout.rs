@@ -19,6 +19,8 @@ const SIZE: Key = Key { name: "size", takes: "the size of each file", example: "
 const MOST: u64 = 1000;
 /// What a file is written in, unless said.
 const USUAL_BLOCK: Bytes = Bytes(Bytes::MIB);
+/// What direct I/O is at least in multiples of.
+const SECTOR: u64 = 512;
 /// The keys of a load that a layout has too.
 const KEYS: [&str; 6] = ["block_size", "jobs", "depth", "content", "direct", "backend"];
 
@@ -41,6 +43,12 @@ impl Layout {
             return Err(Diagnostic::at(files.span(), message, FILES.help(FILES.name)));
         }
         let size = table.need::<Bytes>(&SIZE)?;
+        if !size.get_ref().0.is_multiple_of(SECTOR) {
+            let message =
+                format!("A file of {} is no whole number of sectors of 512 B", size.get_ref());
+            let help = "choose a multiple of 512 bytes, better of 4k";
+            return Err(Diagnostic::at(size.span(), message, help));
+        }
         let sized = table.has("block_size");
         let mut load: LoadSpec = table.only(&KEYS)?.read(LoadSpec::key)?;
         load.ops = Ops::only(OpName::Write);

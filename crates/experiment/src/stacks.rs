@@ -8,12 +8,22 @@ use units::Key;
 
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::document::{Named, Places, Table};
+use crate::file::Device;
 use crate::names;
 use crate::variants::Variant;
 
 /// A variant's layers as written.
 pub(crate) struct VariantStack {
     pub layers: Vec<WrittenLayer>,
+    /// The devices to which writes are recorded.
+    pub recorded: Vec<String>,
+}
+
+impl VariantStack {
+    /// Names of what it consists of: layers, and what they stand on.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.layers.iter().flat_map(|l| std::iter::once(l.name.as_str()).chain(l.on.names()))
+    }
 }
 
 /// What a layer says that it stands on.
@@ -92,7 +102,11 @@ pub(crate) fn read(variant: &Variant) -> Result<VariantStack, Vec<Diagnostic>> {
             "add [[stack]] for all variants, or [[variant.stack]] for this one",
         ));
     }
-    if mistakes.is_empty() { Ok(VariantStack { layers }) } else { Err(mistakes) }
+    let recorded = |device: &&Named<Device>| {
+        device.value.write_runs.as_ref().is_some_and(|runs| *runs.get_ref())
+    };
+    let recorded = variant.devices.iter().filter(recorded).map(|own| own.name.clone()).collect();
+    if mistakes.is_empty() { Ok(VariantStack { layers, recorded }) } else { Err(mistakes) }
 }
 
 const LAYER: Key = Key { name: "layer", takes: "a kind of layer", example: "\"vdo\"" };

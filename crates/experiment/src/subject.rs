@@ -2,6 +2,8 @@
 
 mod check;
 
+pub(crate) use check::unrecorded;
+
 use toml::Spanned;
 use units::Key;
 

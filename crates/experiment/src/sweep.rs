@@ -6,7 +6,7 @@ use units::Key;
 use workload::LoadSpec;
 
 use crate::bounds;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, nearest};
 use crate::document::{List, Named, Places, Setting, Table};
 use crate::factors;
 use crate::load as loads;
@@ -92,6 +92,9 @@ fn written<'t>(
             format!("give the keys lists of values that make 2 to {} points", bounds::POINTS);
         return Err(Diagnostic::at(at, message, help));
     }
+    if let Some(strange) = keys.iter().find(|key| !of_load(&key.name)) {
+        return Err(no_key(strange.at.clone(), &strange.name));
+    }
     let first = WrittenPoint { at: BTreeMap::new(), name: stage.to_owned(), load: load.clone() };
     let mut points = vec![first];
     for Named { name: key, value: List { values, .. }, .. } in &keys {
@@ -119,4 +122,19 @@ fn written<'t>(
         points = next;
     }
     Ok(points)
+}
+
+/// Whether a load has such a key, or one that it is a part of.
+fn of_load(key: &str) -> bool {
+    LoadSpec::key(key).or_else(|| LoadSpec::key(key.split('.').next()?)).is_some()
+}
+
+/// A sweep of something else than a key of the load.
+fn no_key(at: std::ops::Range<usize>, key: &str) -> Diagnostic {
+    let known = || LoadSpec::KEYS.iter().map(|key| key.name);
+    let near = nearest(key, known());
+    let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
+    let message = format!("A sweep varies keys of the load, and '{key}' is none");
+    let help = format!("{near}There are: {}", known().collect::<Vec<_>>().join(", "));
+    Diagnostic::at(at, message, help)
 }

@@ -271,9 +271,11 @@ impl Executor {
     fn trace(&mut self, action: &Action) -> io::Result<String> {
         let resolve = |text: &str| self.resolve(text).map_err(io::Error::other);
         match action {
-            Action::Trace { instance, event } => {
+            Action::Trace { instance, event, writes_to } => {
                 let instance = resolve(instance)?;
-                self.machine.trace(&instance, event).map(Option::unwrap_or_default)
+                let device = writes_to.as_deref().map(resolve).transpose()?;
+                let absent = self.machine.trace(&instance, event, device.as_deref());
+                absent.map(Option::unwrap_or_default)
             }
             Action::Untrace { instance } => {
                 let instance = resolve(instance)?;

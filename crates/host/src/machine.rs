@@ -77,8 +77,14 @@ pub trait Machine: Send {
     /// Ends the process that was started under this name, and waits for it; fine when there is none.
     fn stop(&mut self, name: &str) -> io::Result<()>;
 
-    /// Counts an event of the kernel in a trace instance; gives why it cannot be counted.
-    fn trace(&mut self, _instance: &str, _event: &str) -> io::Result<Option<String>> {
+    /// Records an event of the kernel in a trace instance, of writes to `device` only where one is named; gives why it cannot be
+    /// recorded.
+    fn trace(
+        &mut self,
+        _instance: &str,
+        _event: &str,
+        _device: Option<&str>,
+    ) -> io::Result<Option<String>> {
         Ok(Some("a simulated machine has no tracefs".to_owned()))
     }
 
@@ -244,8 +250,13 @@ impl Machine for RealMachine {
         self.processes.remove(name).map_or(Ok(()), Process::stop)
     }
 
-    fn trace(&mut self, instance: &str, event: &str) -> io::Result<Option<String>> {
-        trace::begin(instance, event)
+    fn trace(
+        &mut self,
+        instance: &str,
+        event: &str,
+        device: Option<&str>,
+    ) -> io::Result<Option<String>> {
+        trace::begin(instance, event, device)
     }
 
     fn untrace(&mut self, instance: &str) -> io::Result<()> {

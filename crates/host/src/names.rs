@@ -52,6 +52,7 @@ pub(crate) fn resolve_source(names: &Names, source: &Source) -> Result<Source, S
         Source::Trace { instance, event } => {
             Source::Trace { instance: text(instance)?, event: event.clone() }
         }
+        Source::WriteRuns { instance } => Source::WriteRuns { instance: text(instance)? },
         Source::File { path } => Source::File { path: text(path)? },
         Source::Threads { prefix } => Source::Threads { prefix: text(prefix)? },
         Source::Diskstats { devices } => {

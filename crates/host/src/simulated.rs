@@ -93,7 +93,9 @@ impl Machine for SimulatedMachine {
     fn read(&mut self, source: &Source) -> io::Result<String> {
         let attribute = match source {
             Source::File { path } => self.attributes.get(path).cloned(),
-            Source::Trace { .. } => Some("absent: a simulated machine has no tracefs".to_owned()),
+            Source::Trace { .. } | Source::WriteRuns { .. } => {
+                Some("absent: a simulated machine has no tracefs".to_owned())
+            }
             _ => None,
         };
         attribute

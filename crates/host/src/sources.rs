@@ -1,5 +1,6 @@
 //! Reading what probes name: device-mapper messages, `/proc`, threads, block devices.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;
 use std::path::Path;
@@ -8,6 +9,8 @@ use std::time::Duration;
 use layers::probe::{NamedDevice, Source};
 use sys::dm::Dm;
 use sys::interrupt::Interrupt;
+
+use crate::trace::WriteRuns;
 
 /// Reads the sources of probes: a real machine, or a test.
 pub trait SourceReader: Send {
@@ -27,6 +30,8 @@ const READS_PER_LIST: u32 = 30;
 pub struct Reader {
     dm: Option<Dm>,
     threads: Vec<Threads>,
+    /// Recorded writes by the name of the trace instance; of those that are not recorded, why.
+    writes: BTreeMap<String, Result<WriteRuns, String>>,
     /// Whether commands may take long.
     patient: bool,
     /// Kills the command that is being read.
@@ -60,6 +65,7 @@ impl SourceReader for Reader {
             Source::Directory { path } => directory(Path::new(path)),
             Source::Space { path } => space(path),
             Source::Trace { instance, event } => crate::trace::count(instance, event),
+            Source::WriteRuns { instance } => self.write_runs(instance),
             Source::File { path } => std::fs::read_to_string(path),
             Source::Threads { prefix } => Ok(self.threads(prefix)),
             Source::Diskstats { devices } => diskstats(devices),
@@ -75,6 +81,18 @@ impl Reader {
     /// A reader that nobody waits for; a command is killed when `interrupt` asks to stop at once.
     pub(crate) fn patient(interrupt: &Interrupt) -> Self {
         Self { patient: true, interrupt: interrupt.clone(), ..Self::default() }
+    }
+
+    /// Writes in runs since this reader first read of them: `writes N bytes N runs N dropped N`, or `absent: WHY`.
+    fn write_runs(&mut self, instance: &str) -> io::Result<String> {
+        if !self.writes.contains_key(instance) {
+            self.writes.insert(instance.to_owned(), crate::trace::write_runs(instance)?);
+        }
+        match self.writes.get_mut(instance) {
+            Some(Ok(runs)) => runs.read(),
+            Some(Err(why)) => Ok(format!("absent: {why}\n")),
+            None => Ok(String::new()),
+        }
     }
 
     /// Asks by ioctl; where the control node cannot be opened, by `dmsetup`.

@@ -1,5 +1,9 @@
-//! Counts of kernel events: a trace instance of our own, in which one event is switched on, counts it in its ring buffers. That works
-//! on every kernel with tracefs; `hist` triggers, which would cost less, are often not built in.
+//! Kernel events: a trace instance of our own, in which one event is switched on. Its ring buffers count it, and hold what is to be
+//! read of it. That works on every kernel with tracefs; `hist` triggers, which would cost less, are often not built in.
+
+mod runs;
+
+pub(crate) use runs::WriteRuns;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,6 +12,8 @@ use std::path::{Path, PathBuf};
 const ROOTS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 /// Size of an instance's ring buffers, KiB a CPU: they are there to count, nobody reads what is in them.
 const BUFFER_KIB: &str = "16";
+/// The same where what is in them is read: some 10,000 writes.
+const READ_KIB: &str = "1024";
 
 /// Directory of trace instances.
 fn instances() -> Option<PathBuf> {
@@ -27,12 +33,38 @@ fn directory(instance: &Path, event: &str) -> PathBuf {
     instance.join("events").join(event.replacen(':', "/", 1))
 }
 
-/// Makes the instance and counts the event in it from now on; gives why it cannot be counted here.
+/// What keeps all events but writes to a block device out of an instance; the error says why it cannot be told what is written to it.
+fn writes_to(device: &str) -> io::Result<Result<String, String>> {
+    let Some(number) = sys::block::number(Path::new(device))? else {
+        return Ok(Err(format!("{device} is no block device")));
+    };
+    let at = sys::block::sysfs(number);
+    if at.join("partition").exists() {
+        return Ok(Err(format!("{device} is a partition, and the kernel tells of whole disks")));
+    }
+    if !at.join("mq").exists() {
+        return Ok(Err(format!("{device} has no queue of requests that the kernel would tell of")));
+    }
+    // The kernel's own form of a device number (MKDEV in linux/kdev_t.h).
+    let kernel = number.major << 20 | number.minor;
+    Ok(Ok(format!("dev == {kernel} && rwbs ~ \"*W*\"")))
+}
+
+/// Makes the instance and records the event in it from now on, of a request only if it writes to this device; gives why it cannot be
+/// recorded here.
 ///
 /// # Errors
 /// When the instance is there already, or the kernel refuses.
-pub(crate) fn begin(instance: &str, event: &str) -> io::Result<Option<String>> {
+pub(crate) fn begin(
+    instance: &str,
+    event: &str,
+    device: Option<&str>,
+) -> io::Result<Option<String>> {
     let Some(instances) = instances() else { return Ok(Some(absent())) };
+    let filter = match device.map(writes_to).transpose()? {
+        Some(Err(why)) => return Ok(Some(why)),
+        filter => filter.and_then(Result::ok),
+    };
     let instance = instances.join(instance);
     std::fs::create_dir(&instance)?;
     let event_at = directory(&instance, event);
@@ -40,7 +72,11 @@ pub(crate) fn begin(instance: &str, event: &str) -> io::Result<Option<String>> {
         return Ok(Some(unknown(event)));
     }
     // With larger buffers it counts as well.
-    let _ = std::fs::write(instance.join("buffer_size_kb"), BUFFER_KIB);
+    let buffers = if filter.is_some() { READ_KIB } else { BUFFER_KIB };
+    let _ = std::fs::write(instance.join("buffer_size_kb"), buffers);
+    if let Some(filter) = filter {
+        std::fs::write(event_at.join("filter"), filter)?;
+    }
     std::fs::write(event_at.join("enable"), "1").map(|()| None)
 }
 
@@ -60,6 +96,21 @@ pub(crate) fn count(instance: &str, event: &str) -> io::Result<String> {
         events += written(&stats);
     }
     Ok(format!("events {events}\n"))
+}
+
+/// Reads the writes that an instance records; the error says why there are none.
+///
+/// # Errors
+/// When the instance is there and cannot be read.
+pub(crate) fn write_runs(instance: &str) -> io::Result<Result<WriteRuns, String>> {
+    let Some(instances) = instances() else { return Ok(Err(absent())) };
+    match WriteRuns::of(&instances.join(instance)) {
+        Ok(runs) => Ok(Ok(runs)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Ok(Err("nothing records the writes to it".to_owned()))
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// Events that went into a ring buffer: those that are in it, and those that were overwritten or read.

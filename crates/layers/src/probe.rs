@@ -70,6 +70,12 @@ pub enum Source {
         /// The event, `system:name` (`block:block_rq_issue`).
         event: String,
     },
+    /// Writes to a block device in runs, each write of which begins where an earlier one ended, of those that
+    /// [`crate::step::Action::Trace`] records: `writes N bytes N runs N dropped N`, or `absent: ` and why it is not known.
+    WriteRuns {
+        /// Name of the trace instance.
+        instance: String,
+    },
     /// Blocks of the file system at a path, as statfs(2) counts them: `blocks N free N size N`, the size of a block in bytes.
     Space {
         /// A path in it.
@@ -112,6 +118,9 @@ impl Source {
             Self::Directory { path } => format!("{path}/*"),
             Self::Trace { instance, event } => {
                 format!("count of {event} in tracefs, instance {instance}")
+            }
+            Self::WriteRuns { instance } => {
+                format!("runs of writes in tracefs, instance {instance}")
             }
             Self::Space { path } => format!("statfs {path}"),
             Self::File { path } => path.clone(),

@@ -110,15 +110,18 @@ pub enum Action {
         /// The name under which it was started.
         name: String,
     },
-    /// Count an event of the kernel in a trace instance of its own. Where there is no tracefs, or no such event, nothing is counted,
-    /// and the reader of [`Source::Trace`] says why.
+    /// Record an event of the kernel in a trace instance of its own. Where there is no tracefs, or no such event, nothing is
+    /// recorded, and the reader of [`Source::Trace`] or [`Source::WriteRuns`] says why.
     Trace {
         /// Name of the instance; it must not exist.
         instance: String,
         /// The event, `system:name` (`block:block_rq_issue`).
         event: String,
+        /// Of requests, only writes to this block device, placeholders allowed.
+        #[serde(default)]
+        writes_to: Option<String>,
     },
-    /// In teardown: stop counting and remove the trace instance. Nothing happens where it is not there.
+    /// In teardown: stop recording and remove the trace instance. Nothing happens where it is not there.
     Untrace {
         /// Name of the instance.
         instance: String,
@@ -192,10 +195,13 @@ impl Action {
             Self::Unmount { directory } => format!("umount {directory} && rmdir {directory}"),
             Self::Start { argv, .. } => format!("{} &", show_argv(argv)),
             Self::Stop { name } => format!("stop {name}"),
-            Self::Trace { instance, event } => {
+            Self::Trace { instance, event, writes_to } => {
                 let event = event.replace(':', "/");
                 let instance = format!("/sys/kernel/tracing/instances/{instance}");
-                format!("mkdir {instance} && echo 1 > {instance}/events/{event}/enable")
+                let only = writes_to.as_ref().map_or_else(String::new, |device| {
+                    format!("only writes to {device} in {instance}/events/{event}/filter && ")
+                });
+                format!("mkdir {instance} && {only}echo 1 > {instance}/events/{event}/enable")
             }
             Self::Untrace { instance } => format!("rmdir /sys/kernel/tracing/instances/{instance}"),
             Self::RemoveNodes { nodes } => format!("dmsetup remove --retry {}", nodes.join(" ")),

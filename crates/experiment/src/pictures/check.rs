@@ -8,6 +8,7 @@ use crate::factors::Factor;
 use crate::load::operations;
 use crate::stacks::VariantStack;
 use crate::stages::{Stage, Task};
+use crate::subject::unrecorded;
 
 impl Picture {
     /// What it names must be there, and be of a kind that can be drawn so.
@@ -133,17 +134,20 @@ impl Picture {
             .filter(|own| own.name == *layer)
             .filter_map(|own| layers::kind(&own.kind))
             .collect();
-        if kinds.is_empty() {
-            let mut names: Vec<&str> = all().map(|own| own.name.as_str()).collect();
-            names.sort_unstable();
-            names.dedup();
+        let mut names: Vec<&str> = stacks.iter().flat_map(VariantStack::names).collect();
+        names.sort_unstable();
+        names.dedup();
+        if !names.contains(&layer.as_str()) {
             let near = nearest(layer, names.iter().copied());
             let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
-            let message = format!("No stack has a layer '{layer}'");
+            let message = format!("No stack has a layer or device '{layer}'");
             let help = format!("{near}There are: {}", names.join(", "));
             return Some(Diagnostic::at(self.places.at("layer"), message, help));
         }
         let mut known: Vec<&str> = Vec::new();
+        if kinds.is_empty() {
+            known.extend(layers::machine::metrics().map(|metric| metric.id));
+        }
         for kind in kinds {
             let lines = kind.charts.iter().flat_map(|chart| chart.series);
             let lines = lines.filter(|line| line.field != "*").map(|line| line.label);
@@ -153,7 +157,14 @@ impl Picture {
                 }
             }
         }
-        let strange = self.facts.series.iter().find(|name| !known.contains(&name.as_str()))?;
+        let strange = self.facts.series.iter().find(|name| !known.contains(&name.as_str()));
+        let Some(strange) = strange else {
+            let series = self.facts.series.iter();
+            return series
+                .filter_map(|name| unrecorded(name, layer, stacks, &self.places))
+                .map(|mistake| Diagnostic { span: Some(self.places.at("series")), ..mistake })
+                .next();
+        };
         let near = nearest(strange, known.iter().copied());
         let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
         let message = format!("'{layer}' has no series '{strange}'");

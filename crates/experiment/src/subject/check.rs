@@ -1,15 +1,30 @@
 //! Whether a subject is of what is measured.
 
+use layers::machine::RUN_BYTES;
 use results::model::TIMED_STAGES;
 
 use super::Subject;
 use crate::diagnostic::{Diagnostic, nearest};
+use crate::document::Places;
 use crate::load::operations;
 use crate::stacks::VariantStack;
 use crate::stages::{Stage, Task};
 
 /// The time that a command takes; of these other stages it is known, too.
 const ELAPSED: &str = "elapsed_s";
+
+/// A figure that is known only of devices to which writes are recorded, and this is none.
+pub(crate) fn unrecorded(
+    metric: &str,
+    device: &str,
+    variants: &[VariantStack],
+    places: &Places,
+) -> Option<Diagnostic> {
+    let recorded = variants.iter().any(|variant| variant.recorded.iter().any(|own| own == device));
+    let message = format!("'{metric}' is known only where writes to '{device}' are recorded");
+    let help = format!("add write_runs = true to [devices.{device}]");
+    (metric == RUN_BYTES && !recorded).then(|| Diagnostic::at(places.at("metric"), message, help))
+}
 
 impl Subject {
     /// It must name a metric of the catalogue, or one that a command's stage picks, and a stage, an operation or a layer that is measured.
@@ -57,7 +72,11 @@ impl Subject {
             let what = if kinds.is_empty() { "device".to_owned() } else { kinds.join(" or ") };
             let message = format!("'{metric}' is a figure of {whose}, and '{name}' is a {what}");
             let help = "name what has such a figure, or take the layer away; docs/json.md lists the metrics of each";
-            return if has { None } else { refused("layer", message, help) };
+            return if has {
+                unrecorded(metric, name, variants, &self.places)
+            } else {
+                refused("layer", message, help)
+            };
         }
         let own = |stage: &&Stage| self.stage.as_ref().is_none_or(|name| stage.is_called(name));
         let mut measured = stages.iter().filter(|stage| stage.head.measured).filter(own);
@@ -189,9 +208,8 @@ impl Subject {
 
     fn check_layer(&self, variants: &[VariantStack]) -> Option<Diagnostic> {
         let layer = self.layer.as_ref()?;
-        let layers = variants.iter().flat_map(|variant| &variant.layers);
         // Devices have figures too.
-        let names = layers.flat_map(|l| std::iter::once(l.name.as_str()).chain(l.on.names()));
+        let names = variants.iter().flat_map(VariantStack::names);
         let mut layers: Vec<String> = names.map(str::to_owned).collect();
         layers.sort();
         layers.dedup();

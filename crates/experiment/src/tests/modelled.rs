@@ -117,3 +117,28 @@ fn a_load_stores_no_more_than_its_range_however_long_it_lasts() {
     };
     assert_eq!((stored("size = \"1G\""), stored("")), (1024 + 256 + 512, 8192));
 }
+
+#[test]
+fn writes_are_recorded_of_a_device_that_asks_for_it_and_their_runs_are_known_of_no_other() {
+    let question =
+        "[[question]]\nmetric = \"device_write_run_bytes\"\nstage = \"l\"\nlayer = \"data\"\n";
+    let picture = "[[picture]]\nshow = \"series\"\nlayer = \"data\"\nseries = [\"device_writes\", \"device_write_run_bytes\"]\n";
+    let rest = format!("{question}{picture}");
+    let planned = plan(&text("size = \"1G\"\nwrite_runs = true", &rest)).unwrap();
+    let cell = &planned.cells[0];
+    assert!(cell.probes.iter().any(|probe| probe.id == "machine.write_runs.data"));
+    let recorded = |step: &layers::step::Step| step.action.show().contains("block_rq_issue");
+    assert_eq!(cell.up.iter().filter(|step| recorded(step)).count(), 1);
+    assert_eq!(planned.facts.variants[0].stack[0].settings["write_runs"], "true");
+    for off in ["size = \"1G\"", "size = \"1G\"\nwrite_runs = false"] {
+        for asked in [question, picture] {
+            let error = plan(&text(off, asked)).expect_err(asked).render(false);
+            let said = "'device_write_run_bytes' is known only where writes to 'data' are recorded";
+            assert!(error.contains(said) && error.contains("write_runs = true"), "{error}");
+        }
+        let without = plan(&text(off, "")).unwrap();
+        assert!(!without.cells[0].up.iter().any(recorded));
+    }
+    let wrong = plan(&text("size = \"1G\"\nwrite_runs = 3", "")).unwrap_err().render(false);
+    assert!(wrong.contains("true to record the length of runs of writes"), "{wrong}");
+}

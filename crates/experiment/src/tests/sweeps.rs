@@ -84,6 +84,8 @@ fn a_wrong_sweep_is_told_at_its_line_with_the_remedy() {
         ("sweep = { depth = [1, true] }", "as in depth = 32"),
         ("sweep = { depth = [1, [2]] }", "write depth = [1, 2]"),
         ("sweep = { dept = [1, 2] }", "did you mean 'depth'"),
+        ("sweep = { name = [1, 2] }", "'name' is none"),
+        ("sweep = { sweep = [1, 2] }", "There are: ops"),
         ("sweep = { depth = [1, 2] } # and\nsweep_state = \"wild\"", "sweep_state takes"),
         ("sweep = { depth = [1, 2] } # and\nsweep_state = 5", "sweep_state takes"),
         ("swep = { depth = [1, 2] }", "did you mean 'sweep'"),

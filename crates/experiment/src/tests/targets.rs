@@ -167,6 +167,7 @@ fn layouts_that_cannot_be_are_told_at_their_place() {
         (layout("target = \"plain\"\nsize = \"1M\""), "target", "files need a directory"),
         (layout(""), "[[stage]]", "no key 'size'"),
         (layout("size = \"1500k\""), "size", "multiple of block_size"),
+        (layout("size = \"3000\""), "size", "a multiple of 512 bytes"),
         (layout("size = \"8G\""), "size", "fewer or smaller"),
         (layout("size = \"1M\"\nfiles = 0"), "files", "from 1 to 1000"),
         (layout("size = \"1M\"\nops = { write = 100 }"), "ops", "Allowed here"),

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use host::{Executor, RealMachine, Samplers};
-use layers::probe::{Probe, Reading, Source};
+use layers::probe::{NamedDevice, Probe, Reading, Source};
 use layers::step::{Action, Step};
 use sys::clock::Clock;
 use sys::interrupt::Interrupt;
@@ -36,7 +36,7 @@ fn count(event: &str) -> Step {
     let (instance, event) = (INSTANCE.to_owned(), event.to_owned());
     Step {
         about: "count an event".into(),
-        action: Action::Trace { instance: instance.clone(), event },
+        action: Action::Trace { instance: instance.clone(), event, writes_to: None },
         undo: vec![Action::Untrace { instance }],
         deadline_s: 10,
     }
@@ -110,4 +110,51 @@ fn where_there_is_no_tracefs_the_count_is_none_and_says_why() {
     assert_eq!(row.fields["events"], None);
     assert!(row.error.as_deref().unwrap().contains("tracefs is not mounted"), "{row:?}");
     assert!(executor.undo_all().iter().all(|record| record.error.is_none()));
+}
+
+#[test]
+fn writes_to_a_device_are_told_apart_by_the_length_of_their_runs() {
+    const NAME: &str = "writes_to_a_device_are_told_apart_by_the_length_of_their_runs";
+    if std::env::var_os(INSIDE).is_none() {
+        inside(NAME, "mount -t tracefs none /sys/kernel/tracing");
+        return;
+    }
+    let file = tempfile::NamedTempFile::new().unwrap();
+    file.as_file().set_len(64 << 20).unwrap();
+    let losetup = Command::new("losetup").args(["--find", "--show"]).arg(file.path()).output();
+    let Some(device) = losetup.ok().filter(|output| output.status.success()) else {
+        println!("SKIP {NAME}: no loop device can be set up");
+        return;
+    };
+    let path = String::from_utf8(device.stdout).unwrap().trim().to_owned();
+    let clock = Clock::real();
+    let mut executor = on_this_machine(&clock);
+    let device = NamedDevice { name: "data".into(), path: path.clone() };
+    let (step, probe) = layers::machine::record_writes(&device, "0badf00d");
+    executor.step(&step).1.unwrap();
+    let samplers =
+        Samplers::start(&[Probe { every_ms: 60_000, ..probe }], &executor, &clock, |_| {});
+    let samplers = samplers.unwrap();
+    let grown = |places: &[u64]| {
+        let before = samplers.mark("before").remove(0);
+        for place in places {
+            let seek = format!("seek={place}");
+            let of = format!("of={path}");
+            let dd = ["if=/dev/zero", &of, "bs=4k", "count=1", "oflag=direct", &seek];
+            assert!(Command::new("dd").args(dd).output().unwrap().status.success());
+        }
+        let after = samplers.mark("after").remove(0);
+        let field = |name: &str| after.fields[name].unwrap() - before.fields[name].unwrap();
+        ["writes", "bytes", "runs", "dropped"].map(field)
+    };
+    let in_order: Vec<u64> = (100..140).collect();
+    let scattered: Vec<u64> = (0..40).map(|i| 1_000 + i * 37 % 40 * 100).collect();
+    let (in_order, scattered) = (grown(&in_order), grown(&scattered));
+    samplers.stop();
+    let undone = executor.undo_all();
+    Command::new("losetup").args(["--detach", &path]).status().unwrap();
+    assert!(undone.iter().all(|record| record.error.is_none()), "{undone:?}");
+    assert_eq!(in_order, [40.0, 163_840.0, 1.0, 0.0]);
+    assert_eq!(scattered, [40.0, 163_840.0, 40.0, 0.0]);
+    assert!(executor.leftovers("0badf00d").is_empty());
 }

@@ -3,7 +3,7 @@
 use results::model::LayerFigures;
 use units::{Basis, Better, Metric, Test, Unit};
 
-use super::DISKSTATS;
+use super::{DISKSTATS, write_runs};
 use crate::figures::{Window, ratio};
 
 const fn metric(id: &'static str, name: &'static str, unit: Unit, help: &'static str) -> Metric {
@@ -55,7 +55,6 @@ static FIELDS: [(&str, Metric); 6] = [
     ),
 ];
 
-/// How long the runs are that a layer writes: what it scatters cannot be merged.
 static WRITE_SIZE: Metric = metric(
     "device_write_size_bytes",
     "mean size of a write",
@@ -63,9 +62,35 @@ static WRITE_SIZE: Metric = metric(
     "Bytes written, of each write that the device completed. Writes side by side are merged before they reach it.",
 );
 
+/// How far a layer writes in order: what it scatters cannot be merged, and a hard disk has to seek.
+static RUN: Metric = metric(
+    RUN_BYTES,
+    "mean length of a run of writes",
+    Unit::Bytes,
+    "Bytes that were written in order: each write of a run begins where an earlier one ended. Up to 64 runs go on at once, as a journal does beside data.",
+);
+
+/// The figure of a device that is known only where its writes are recorded.
+pub const RUN_BYTES: &str = "device_write_run_bytes";
+/// The share of writes that may have been dropped, for the rest to tell the length of runs.
+const DROPPED: f64 = 0.01;
+
 /// Figures of a device, described.
-pub(crate) fn metrics() -> impl Iterator<Item = &'static Metric> {
-    FIELDS.iter().map(|(_, metric)| metric).chain([&WRITE_SIZE])
+pub fn metrics() -> impl Iterator<Item = &'static Metric> {
+    FIELDS.iter().map(|(_, metric)| metric).chain([&WRITE_SIZE, &RUN])
+}
+
+/// The probe that a figure of a device is from.
+pub fn device_source(metric: &str, device: &str) -> String {
+    if metric == RUN_BYTES { write_runs::probe_id(device) } else { DISKSTATS.to_owned() }
+}
+
+/// The mean length of a run; `None` outside where nobody asked for it.
+fn run(window: &Window, name: &str) -> Option<Option<f64>> {
+    let ends = window.ends(&write_runs::probe_id(name))?;
+    let (writes, dropped) = (ends.growth("writes"), ends.growth("dropped"));
+    let told = ratio(dropped, writes).is_some_and(|dropped| dropped <= DROPPED);
+    Some(ratio(ends.growth("bytes"), ends.growth("runs")).filter(|_| told))
 }
 
 /// What the device called `name` did in the window.
@@ -74,5 +99,6 @@ pub fn device_figures(window: &Window, name: &str) -> LayerFigures {
     let grew = |field: &str| ends.and_then(|ends| ends.growth(&format!("{name}.{field}")));
     let fields = FIELDS.iter().map(|(field, metric)| (metric.id.to_owned(), grew(field)));
     let size = ratio(grew("written_bytes"), grew("writes"));
-    fields.chain([(WRITE_SIZE.id.to_owned(), size)]).collect()
+    let run = run(window, name).map(|run| (RUN.id.to_owned(), run));
+    fields.chain([(WRITE_SIZE.id.to_owned(), size)]).chain(run).collect()
 }

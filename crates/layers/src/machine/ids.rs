@@ -10,6 +10,8 @@ pub(crate) const DISKSTATS: &str = "machine.diskstats";
 pub(crate) const CPU: &str = "machine.cpu";
 /// Parser of the answer of [`crate::probe::Source::Trace`]: `events`.
 pub const TRACE: &str = "machine.trace";
+/// Parser of the answer of [`crate::probe::Source::WriteRuns`]: `writes`, `bytes`, `runs`, `dropped`.
+pub(crate) const WRITE_RUNS: &str = "machine.write_runs";
 
 /// Seconds in one clock tick of `/proc`: `USER_HZ`, which is 100 on every platform that has these layers.
 pub(crate) const TICK_S: f64 = 0.01;

@@ -9,12 +9,13 @@ mod table;
 mod threads;
 mod trace;
 mod twin;
+mod write_runs;
 
-pub use figures::device_figures;
-pub(crate) use figures::metrics;
+pub use figures::{RUN_BYTES, device_figures, device_source, metrics};
 pub use ids::TRACE;
-pub(crate) use ids::{CPU, DISKSTATS, TABLE, THREADS};
+pub(crate) use ids::{CPU, DISKSTATS, TABLE, THREADS, WRITE_RUNS};
 pub use twin::MachineTwin;
+pub use write_runs::record_writes;
 
 use crate::kind::Parser;
 use crate::probe::{NamedDevice, Probe, Reading, Source};
@@ -26,6 +27,7 @@ pub(crate) static PARSERS: &[Parser] = &[
     Parser { id: DISKSTATS, read: diskstats::parse_diskstats },
     Parser { id: CPU, read: cpu::parse_cpu },
     Parser { id: TRACE, read: trace::parse_trace },
+    Parser { id: WRITE_RUNS, read: write_runs::parse_write_runs },
 ];
 
 /// The probes of the machine for a stack with these block devices.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use layers::{ALLOCATED, FigureFacts, Kind, Window};
+use layers::{ALLOCATED, FigureFacts, Kind, Window, machine};
 use results::model::{PictureFacts, Row, SampleRow};
 use results::read::{CellData, ResultSet};
 use units::{Basis, Metric, Unit};
@@ -24,8 +24,11 @@ enum Drawn {
 }
 
 impl Drawn {
-    /// A metric's id, or the label or field of a line.
-    fn find(kind: &'static Kind, name: &str) -> Option<Self> {
+    /// A metric's id, or the label or field of a line; of a device there are metrics alone.
+    fn find(layer: &str, name: &str) -> Option<Self> {
+        let Some(kind) = layers::kind(layer) else {
+            return machine::metrics().find(|metric| metric.id == name).map(Self::Metric);
+        };
         if let Some(metric) = kind.metrics.iter().find(|metric| metric.id == name) {
             return Some(Self::Metric(metric));
         }
@@ -68,7 +71,7 @@ pub(super) fn charts(set: &ResultSet, picture: &PictureFacts) -> Vec<Chart> {
     for name in &picture.series {
         for (index, variant) in set.manifest.plan.variants.iter().enumerate() {
             let own = variant.stack.iter().find(|facts| facts.name == layer);
-            let drawn = own.and_then(|facts| Drawn::find(layers::kind(&facts.layer)?, name));
+            let drawn = own.and_then(|facts| Drawn::find(&facts.layer, name));
             lines.extend(drawn.map(|drawn| (drawn, index)));
         }
     }
@@ -151,7 +154,7 @@ fn of_cell(
         Drawn::Metric(metric) => {
             let stack = &set.manifest.plan.variants.get(variant)?.stack;
             let facts = stack.iter().find(|facts| facts.name == layer)?;
-            Some(metric_line(cell, span, (layer, layers::kind(&facts.layer)?), metric))
+            Some(metric_line(cell, span, (layer, layers::kind(&facts.layer)), metric))
         }
     }
 }
@@ -160,13 +163,21 @@ fn of_cell(
 fn metric_line(
     cell: &CellData,
     span: (u64, u64),
-    (layer, kind): (&str, &'static Kind),
+    (layer, kind): (&str, Option<&'static Kind>),
     metric: &Metric,
 ) -> Line {
     let mut line = Line { repeat: cell.entry.repeat, ..Line::default() };
+    let of_device = machine::device_source(metric.id, layer);
     let own = |row: &&SampleRow| {
-        row.source.strip_prefix(layer).is_some_and(|rest| rest.starts_with('.'))
-            && row.error.is_none()
+        let own = match kind {
+            Some(_) => row.source.strip_prefix(layer).is_some_and(|rest| rest.starts_with('.')),
+            None => row.source == of_device,
+        };
+        own && row.error.is_none()
+    };
+    let figures = |window: &Window| match kind {
+        Some(kind) => (kind.figures)(&FigureFacts { layer, window, achieved: None }),
+        None => machine::device_figures(window, layer),
     };
     let samples = || {
         let rows = cell.rows.iter().filter_map(|row| match row {
@@ -188,8 +199,8 @@ fn metric_line(
         };
         if let (Some(from), Some(at)) = (from, now.iter().map(|row| row.at_ns).max()) {
             let window = Window::of_rows(from, now);
-            let figures = (kind.figures)(&FigureFacts { layer, window: &window, achieved: None });
-            line.push(seconds(span.0, at), figures.get(metric.id).copied().flatten());
+            let value = figures(&window).get(metric.id).copied().flatten();
+            line.push(seconds(span.0, at), value);
         }
     }
     line
