@@ -70,7 +70,7 @@ pub enum Source {
         /// The event, `system:name` (`block:block_rq_issue`).
         event: String,
     },
-    /// Writes to a block device in runs, each write of which begins where an earlier one ended, of those that
+    /// Writes to a block device in runs, each of writes side by side, of those that
     /// [`crate::step::Action::Trace`] records: `writes N bytes N runs N dropped N`, or `absent: ` and why it is not known.
     WriteRuns {
         /// Name of the trace instance.

@@ -1,5 +1,5 @@
-//! Runs of writes: writes that each begin where an earlier one ended, from what the kernel says of every write to one device. Several
-//! runs go on at once, as a journal does beside data.
+//! Runs of writes: what is written side by side, from what the kernel says of every write to one device. Several runs go on at once, as a
+//! journal does beside data, and writes that are under way together may come in any order.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
@@ -7,8 +7,8 @@ use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Runs that may go on at once: the most recent.
-const OPEN: usize = 64;
+/// Runs that may go on at once: those that were written to last.
+const OPEN: usize = 128;
 /// Bytes in a sector, whatever the device's block is.
 const SECTOR: u64 = 512;
 /// Between the kernel's own words and those of the event.
@@ -71,8 +71,8 @@ struct Counted {
     runs: u64,
     /// Events that the ring buffer had no room for.
     dropped: u64,
-    /// Sectors at which runs ended, the most recent last.
-    ends: VecDeque<u64>,
+    /// Runs that may go on: their first sector and that after their last, the one written to last at the end.
+    open: VecDeque<(u64, u64)>,
 }
 
 impl Counted {
@@ -92,17 +92,22 @@ impl Counted {
         }
     }
 
+    /// A write goes on with the run that ends where it begins, or begins where it ends; between two it makes one of them.
     fn write(&mut self, sector: u64, sectors: u64) {
         self.writes += 1;
         self.bytes += sectors * SECTOR;
-        match self.ends.iter().rposition(|end| *end == sector) {
-            Some(at) => drop(self.ends.remove(at)),
-            None => self.runs += 1,
+        let (mut first, mut end) = (sector, sector + sectors);
+        let mut joined = 0;
+        while let Some(at) = self.open.iter().rposition(|run| run.1 == first || run.0 == end) {
+            let Some(run) = self.open.remove(at) else { break };
+            (first, end) = (first.min(run.0), end.max(run.1));
+            joined += 1;
         }
-        if self.ends.len() >= OPEN {
-            self.ends.pop_front();
+        self.runs = (self.runs + 1).saturating_sub(joined);
+        if self.open.len() >= OPEN {
+            self.open.pop_front();
         }
-        self.ends.push_back(sector + sectors);
+        self.open.push_back((first, end));
     }
 }
 
@@ -125,12 +130,16 @@ mod tests {
             (0..100).flat_map(|i| [(1_000 + 8 * i, 8), (900_000 + 8 * i, 8)]).collect();
         let in_order = counted(&both);
         assert_eq!((in_order.writes, in_order.runs, in_order.bytes), (200, 2, 200 * 4096));
+        // Several under way at once: each four come in another order.
+        let mixed: Vec<(u64, u64)> =
+            (0..100).flat_map(|i| [2, 0, 3, 1].map(|place| (8 * (4 * i + place), 8))).collect();
+        assert_eq!(counted(&mixed).runs, 1);
         let scattered: Vec<(u64, u64)> = (0..100).map(|i| (1_000 * (i * 37 % 100), 8)).collect();
         assert_eq!(counted(&scattered).runs, 100);
         // More streams than are remembered are no runs.
         let many: Vec<(u64, u64)> =
-            (0..2).flat_map(|i| (0..65).map(move |s| (s * 100_000 + 8 * i, 8))).collect();
-        assert_eq!(counted(&many).runs, 130);
+            (0..2).flat_map(|i| (0..129).map(move |s| (s * 100_000 + 8 * i, 8))).collect();
+        assert_eq!(counted(&many).runs, 258);
     }
 
     #[test]

@@ -67,7 +67,7 @@ static RUN: Metric = metric(
     RUN_BYTES,
     "mean length of a run of writes",
     Unit::Bytes,
-    "Bytes that were written in order: each write of a run begins where an earlier one ended. Up to 64 runs go on at once, as a journal does beside data.",
+    "Bytes that were written side by side, whatever the order of writes under way together. Up to 128 runs go on at once, as a journal does beside data.",
 );
 
 /// The figure of a device that is known only where its writes are recorded.
