@@ -50,6 +50,7 @@ pub fn image_spec(needs: &Needs, args: &GuestArgs) -> ImageSpec {
         packages: needs.packages.clone(),
         modules: needs.modules.clone(),
         tools: needs.tools.clone(),
+        files: needs.guest_files.clone(),
     };
     lists.merge(&supplies(needs).needs());
     ImageSpec { mirror: args.mirror.clone(), ..ImageSpec::new(lists) }

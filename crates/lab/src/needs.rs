@@ -1,5 +1,7 @@
 //! What an experiment needs in the guest, as plain names: the lab knows no layer.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
@@ -17,13 +19,17 @@ pub struct ImageNeeds {
     pub modules: Vec<String>,
     /// Programs to put in (`lvm`, `dmsetup`), with every link of the same package that points to them.
     pub tools: Vec<String>,
+    /// Files to write: path below the guest's root, and text.
+    #[serde(default)]
+    pub files: BTreeMap<String, String>,
 }
 
 impl ImageNeeds {
     /// Needs from three lists of names.
     pub fn new(packages: &[&str], modules: &[&str], tools: &[&str]) -> Self {
         let own = |names: &[&str]| names.iter().map(ToString::to_string).collect();
-        Self { packages: own(packages), modules: own(modules), tools: own(tools) }
+        let files = BTreeMap::new();
+        Self { packages: own(packages), modules: own(modules), tools: own(tools), files }
     }
 
     /// Adds what `other` needs.
@@ -31,6 +37,7 @@ impl ImageNeeds {
         self.packages.extend_from_slice(&other.packages);
         self.modules.extend_from_slice(&other.modules);
         self.tools.extend_from_slice(&other.tools);
+        self.files.extend(other.files.clone());
     }
 
     /// The same needs in one form: packages and tools sorted, nothing named twice, modules in the order given.
@@ -48,7 +55,8 @@ impl ImageNeeds {
                 modules.push(module);
             }
         }
-        Self { packages: sorted(&self.packages), modules, tools: sorted(&self.tools) }
+        let files = self.files.clone();
+        Self { packages: sorted(&self.packages), modules, tools: sorted(&self.tools), files }
     }
 }
 

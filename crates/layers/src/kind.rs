@@ -264,4 +264,6 @@ pub struct LayerNeeds {
     pub modules: &'static [&'static str],
     /// Programs.
     pub tools: &'static [&'static str],
+    /// Files of the lab's guest: path below its root, and text.
+    pub guest_files: &'static [(&'static str, &'static str)],
 }

@@ -64,7 +64,12 @@ pub const KIND: Kind = Kind {
         unit: Unit::Count,
         rate: false,
     }],
-    needs: LayerNeeds { packages: &["mirrorctl"], modules: &["dm-made-up"], tools: &["mirrorctl"] },
+    needs: LayerNeeds {
+        packages: &["mirrorctl"],
+        modules: &["dm-made-up"],
+        tools: &["mirrorctl"],
+        guest_files: &[("etc/mirrorctl.conf", "quiet = yes\n")],
+    },
     manual: "`width`, `mirrored_writes`",
     figures,
     rules: &[LayerRule {
@@ -98,7 +103,12 @@ pub const HEAP: Kind = Kind {
     headline: None,
     metrics: &[],
     charts: &[],
-    needs: LayerNeeds { packages: &[], modules: &["heap-made-up"], tools: &["heapctl"] },
+    needs: LayerNeeds {
+        packages: &[],
+        modules: &["heap-made-up"],
+        tools: &["heapctl"],
+        guest_files: &[],
+    },
     manual: "`size`",
     figures: |_| LayerFigures::new(),
     rules: &[],

@@ -15,6 +15,9 @@ pub struct Needs {
     pub modules: Vec<String>,
     /// Programs.
     pub tools: Vec<String>,
+    /// Files that layers want in a guest: path below its root, and text.
+    #[serde(default)]
+    pub guest_files: BTreeMap<String, String>,
     /// Debian packages of commands; in a guest they take no memory.
     #[serde(default)]
     pub command_packages: Vec<String>,
@@ -36,6 +39,11 @@ impl Needs {
             packages: own(needs.packages),
             modules: own(needs.modules),
             tools: own(needs.tools),
+            guest_files: needs
+                .guest_files
+                .iter()
+                .map(|&(path, text)| (path.to_owned(), text.to_owned()))
+                .collect(),
             memory: Bytes(memory_bytes),
             ..Self::default()
         }
@@ -69,6 +77,7 @@ impl Needs {
                 }
             }
         }
+        self.guest_files.extend(other.guest_files.clone());
         self.trees.extend(other.trees.clone());
         self.memory = self.memory.max(other.memory);
         self

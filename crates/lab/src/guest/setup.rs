@@ -33,7 +33,7 @@ pub(super) fn prepare() -> Result<(), String> {
     mount_all()?;
     let config = config()?;
     load_modules()?;
-    for dir in ["/run/lock/lvm", "/run/lvm", "/dev/shm", BY_ROLE] {
+    for dir in ["/dev/shm", BY_ROLE] {
         fs::create_dir_all(dir).map_err(|error| format!("cannot make {dir}: {error}"))?;
     }
     for role in &config.roles {

@@ -1,6 +1,6 @@
-//! The guest's root, put together from unpacked packages: programs, the libraries they need, modules, lvm's settings.
+//! The guest's root, put together from unpacked packages: programs, the libraries they need, modules, settings.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -9,10 +9,8 @@ use super::elf::linkage;
 use super::modules::Module;
 use crate::{Error, Result};
 
-/// Changes whenever the same needs would give another root: its number, and the files that are written into it.
-pub(super) const RECIPE: &str = concat!("2\n", include_str!("lvm.conf"));
-/// lvm's settings in the guest.
-const LVM_CONF: &str = include_str!("lvm.conf");
+/// Changes whenever the same needs would give another root.
+pub(super) const RECIPE: &str = "3";
 /// Where the guest keeps its libraries: where Debian's dynamic linker looks by itself.
 const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 /// Where libraries are in unpacked packages.
@@ -53,7 +51,6 @@ impl Root {
         }
         archive.character_device("dev/console", 5, 1)?;
         archive.character_device("dev/null", 1, 3)?;
-        archive.file("etc/lvm/lvm.conf", 0o644, LVM_CONF.as_bytes())?;
         archive.file("etc/passwd", 0o644, b"root:x:0:0:root:/root:/bin/sh\n")?;
         archive.file("etc/group", 0o644, b"root:x:0:\ndisk:x:6:\n")?;
         Ok(Self {
@@ -80,6 +77,11 @@ impl Root {
             }
         }
         self.program(&format!("usr/bin/{real_name}"), &real)
+    }
+
+    /// Files with these texts, by their paths below the root.
+    pub(super) fn files(&mut self, files: &BTreeMap<String, String>) -> Result<()> {
+        files.iter().try_for_each(|(path, text)| self.archive.file(path, 0o644, text.as_bytes()))
     }
 
     /// A link among the programs.

@@ -17,6 +17,7 @@ use super::{mirror, vmlinux};
 use crate::cache::{Cache, remove};
 use crate::event::{Event, Events};
 use crate::files::check_space;
+use crate::needs::ImageNeeds;
 use crate::{Error, Result};
 
 /// The kernel: the full one, since the `-cloud-` flavour of 6.12 crashes under VDO.
@@ -71,7 +72,7 @@ struct New {
 fn build_aside(cache: &Cache, spec: &ImageSpec, aside: &Path, events: Events) -> Result<New> {
     let needs = spec.needs.canonical();
     let mut packages: Vec<String> = PACKAGES.iter().map(ToString::to_string).collect();
-    packages.extend(needs.packages);
+    packages.extend(needs.packages.iter().cloned());
     let mirror = spec.mirror.clone().map_or_else(mirror::find, Ok)?;
     let apt = Apt::new(&cache.inside("packages")?, &spec.suite, &mirror, &mirror::keyring()?)?;
     events(Event::FetchingLists { suite: spec.suite.clone() });
@@ -93,8 +94,7 @@ fn build_aside(cache: &Cache, spec: &ImageSpec, aside: &Path, events: Events) ->
     let boot = unpacked.join(format!("boot/vmlinuz-{release}"));
     let bzimage = fs::read(&boot).map_err(Error::io("cannot read", &boot))?;
     let vmlinux = vmlinux::extract(&bzimage).map_err(|why| Error::BadFile { path: boot, why })?;
-    let (root, modules, tools) =
-        assemble(&unpacked, &release, &packages, &needs.modules, &needs.tools)?;
+    let (root, modules, tools) = assemble(&unpacked, &release, &packages, &needs)?;
     let mut listed: Vec<_> = archives.into_iter().map(|archive| archive.package).collect();
     listed.sort_by(|a, b| a.name.cmp(&b.name));
     let manifest = Manifest {
@@ -113,8 +113,7 @@ fn assemble(
     unpacked: &Path,
     release: &str,
     packages: &[String],
-    modules: &[String],
-    tools: &[String],
+    needs: &ImageNeeds,
 ) -> Result<(Vec<u8>, Vec<String>, Vec<String>)> {
     let dir = ["usr/lib/modules", "lib/modules"]
         .iter()
@@ -125,15 +124,16 @@ fn assemble(
             why: format!("the kernel's package has no modules for {release}"),
         })?;
     let wanted: Vec<String> =
-        MODULES.iter().map(ToString::to_string).chain(modules.iter().cloned()).collect();
+        MODULES.iter().map(ToString::to_string).chain(needs.modules.iter().cloned()).collect();
     let modules = Modules::list(&dir, release)?.closure(&wanted)?;
     let tools: Vec<String> =
-        TOOLS.iter().map(ToString::to_string).chain(tools.iter().cloned()).collect();
+        TOOLS.iter().map(ToString::to_string).chain(needs.tools.iter().cloned()).collect();
     let mut root = Root::new(unpacked, packages)?;
     for tool in &tools {
         root.tool(tool)?;
     }
     root.alias("sh", "busybox")?;
+    root.files(&needs.files)?;
     root.modules(&modules)?;
     let names = modules.into_iter().map(|module| module.name).collect();
     Ok((root.finish()?, names, tools))

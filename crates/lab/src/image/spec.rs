@@ -34,6 +34,13 @@ impl ImageSpec {
             }
             hash.write(&[1]);
         }
+        for (path, text) in &needs.files {
+            hash.write(path.as_bytes());
+            hash.write(&[0]);
+            hash.write(text.as_bytes());
+            hash.write(&[0]);
+        }
+        hash.write(&[1]);
         hash.write(self.suite.as_bytes());
         hash.write(assemble::RECIPE.as_bytes());
         format!("{:032x}", hash.finish_128())
@@ -51,6 +58,11 @@ mod tests {
         };
         assert_eq!(key(&["lvm2", "vdo"], &["lvm"]), key(&["vdo", "lvm2", "vdo"], &["lvm"]));
         assert_ne!(key(&["lvm2", "vdo"], &["lvm"]), key(&["lvm2"], &["vdo", "lvm"]));
+        let with = |text: &str| {
+            let files = [("etc/x.conf".to_owned(), text.to_owned())].into();
+            ImageSpec::new(ImageNeeds { files, ..ImageNeeds::default() }).key()
+        };
+        assert_ne!(with("a = 1"), with("a = 2"));
         let mut other = ImageSpec::new(ImageNeeds::default());
         other.suite = "sid".into();
         assert_ne!(other.key(), ImageSpec::new(ImageNeeds::default()).key());

@@ -47,7 +47,12 @@ pub(crate) const KIND: Kind = Kind {
     states: &[],
     actions: &[],
     charts: &[],
-    needs: LayerNeeds { packages: &["lvm2"], modules: &["dm-mod"], tools: &["lvm", "dmsetup"] },
+    needs: LayerNeeds {
+        packages: &["lvm2"],
+        modules: &["dm-mod"],
+        tools: &["lvm", "dmsetup"],
+        guest_files: crate::lvm::GUEST_FILES,
+    },
     manual: include_str!("manual.md"),
     figures: |_| LayerFigures::new(),
     rules: &[],

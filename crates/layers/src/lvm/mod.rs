@@ -15,6 +15,9 @@ pub(crate) const EXTENT: u64 = 4 << 20;
 /// What lvm keeps of a physical volume for its own metadata, bytes.
 const HEADER: u64 = 1 << 20;
 
+/// lvm's settings in the lab's guest.
+pub(crate) const GUEST_FILES: &[(&str, &str)] = &[("etc/lvm/lvm.conf", include_str!("lvm.conf"))];
+
 /// Names of a layer's volume group and what is in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Group {

@@ -44,6 +44,7 @@ pub(crate) const KIND: Kind = Kind {
         packages: &["lvm2", "thin-provisioning-tools"],
         modules: &["dm-mod", "dm-cache", "dm-cache-smq"],
         tools: &["lvm", "dmsetup", "cache_check"],
+        guest_files: crate::lvm::GUEST_FILES,
     },
     manual: include_str!("manual.md"),
     figures: figures::figures,

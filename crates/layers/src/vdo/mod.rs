@@ -74,6 +74,7 @@ pub(crate) const KIND: Kind = Kind {
         packages: &["lvm2", "vdo"],
         modules: &["dm-mod", "dm-vdo"],
         tools: &["lvm", "dmsetup", "vdoformat"],
+        guest_files: crate::lvm::GUEST_FILES,
     },
     manual: include_str!("manual.md"),
     figures: figures::figures,

@@ -87,6 +87,7 @@ pub(crate) const KIND: Kind = Kind {
         packages: &["xfsprogs"],
         modules: &["xfs"],
         tools: &["mkfs.xfs", "xfs_growfs"],
+        guest_files: &[],
     },
     manual: include_str!("manual.md"),
     figures,
