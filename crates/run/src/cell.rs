@@ -372,6 +372,8 @@ impl<'a> Running<'a> {
 
     /// Takes the stack down, whatever happened, and hands the record in.
     fn finish(mut self, outcome: Result<(), Stop>) -> CellState {
+        // While the layers' threads are there: the CPU time of threads that have ended cannot be told from that of others.
+        self.record.machine = self.meter.as_ref().and_then(|meter| meter.read().ok());
         let down = self.tear_down();
         let (state, reason) = match (outcome, down) {
             (Ok(()), Ok(())) => (CellState::Done, None),
@@ -388,7 +390,6 @@ impl<'a> Running<'a> {
         self.record.layers = figures::of_cell(self.plan, &self.samples, &self.record);
         figures::of_stages(self.plan, &self.samples, &mut self.record.stages);
         self.record.facts = self.executor.facts().clone();
-        self.record.machine = self.meter.as_ref().and_then(|meter| meter.read().ok());
         self.record.state = state;
         self.record.reason.clone_from(&reason);
         self.record.end_ns = Some(self.scene.clock.now().0);

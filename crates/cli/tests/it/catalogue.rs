@@ -1,5 +1,6 @@
-//! `fathom catalogue`, as far as it starts no guest.
+//! `fathom catalogue`; one experiment of it runs in a guest.
 
+use crate::lab::shipped_result;
 use crate::program::{expect, fresh, json, text};
 
 #[test]
@@ -78,4 +79,19 @@ fn a_result_of_something_else_is_neither_kept_nor_replaced_and_the_table_is_writ
     std::fs::write(out.join("sources.md"), "notes of mine").unwrap();
     let mine = expect(4, &[&once[..], &["1"]].concat());
     assert!(mine.err.contains("sources.md"), "{}", mine.err);
+}
+
+#[test]
+fn what_ran_in_a_guest_is_in_both_pages_and_not_run_again() {
+    let Some(result) = shipped_result() else { return };
+    let out = result.parent().unwrap();
+    let page = |name: &str| std::fs::read_to_string(out.join(name)).unwrap();
+    let (sources, index) = (page("sources.md"), page("index.html"));
+    assert!(sources.contains("## vdo-vs-plain") && sources.contains("repeats of each variant: 1"));
+    assert!(index.contains("vdo-vs-plain"));
+    let manifest = || std::fs::read(result.join("manifest.json")).unwrap();
+    let before = manifest();
+    let again = expect(0, &["catalogue", "vdo-vs-plain", "--repeat", "1", "--out", text(out)]);
+    assert!(again.err.contains("vdo-vs-plain: whole already, kept"), "{}", again.err);
+    assert_eq!(before, manifest());
 }

@@ -13,15 +13,15 @@ use crate::killed::check_cut_off;
 use crate::modelled::{servers_of, sockets_of};
 use crate::program::{command, expect, fathom_in, fresh, json, skip, text};
 
-/// A result of the shipped experiment, made once and looked at by several tests; it stays with the build.
+/// The result of a shipped experiment, made by the catalogue once and looked at by several tests; it stays with the build.
 pub fn shipped_result() -> Option<&'static Path> {
     static RESULT: OnceLock<Option<PathBuf>> = OnceLock::new();
     let made = RESULT.get_or_init(|| {
         let _turn = ready("shipped_result")?;
-        let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("vdo-vs-plain");
+        let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("catalogue");
         let _ = std::fs::remove_dir_all(&out);
-        expect(0, &["lab", "run", "vdo-vs-plain", "--repeat", "1", "--out", text(&out)]);
-        Some(out)
+        expect(0, &["catalogue", "vdo-vs-plain", "--repeat", "1", "--out", text(&out)]);
+        Some(out.join("vdo-vs-plain"))
     });
     made.as_deref()
 }
@@ -120,6 +120,15 @@ fn real_vdo_stores_what_was_asked_of_the_content() {
     let plain = &shown["variants"][0]["operations"]["randwrite"];
     assert!(plain["iops"]["median"].as_f64().unwrap() > 0.0);
     assert_eq!(plain["iops"]["low"], serde_json::Value::Null, "one run has no interval");
+}
+
+#[test]
+fn in_a_guest_nobody_but_the_stack_and_its_load_takes_cpu_time() {
+    let Some(out) = shipped_result() else { return };
+    for cell in results::open(out).unwrap().cells {
+        let others = cell.record.unwrap().machine.unwrap().others_percent.unwrap();
+        assert!(others < 5.0, "{}: {others} %", cell.entry.folder);
+    }
 }
 
 /// Where duplicates and packing come together this also holds that duplicates keep off blocks that VDO has under way
