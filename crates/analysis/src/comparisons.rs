@@ -33,7 +33,7 @@ pub struct MetricComparison {
     pub difference: Option<Difference>,
     /// P-value, uncorrected: of the claim that the figures point to, or of any difference where nothing is asked.
     pub p: Option<f64>,
-    /// The same corrected after Holm for all questions at once: what the verdict rests on. `None` when the
+    /// The p-value after Holm's correction for all questions at once: what the verdict rests on. `None` when the
     /// experiment does not ask.
     pub p_adjusted: Option<f64>,
     /// The verdict; `None` when the experiment does not ask.
@@ -166,7 +166,7 @@ fn judge(drafts: &mut [Draft]) {
     stats::judge(&mut family);
 }
 
-/// The same of a run that was looked at while repeats came in: all that is asked shares the error of each look.
+/// Judges a sequential run, looked at while repeats came in: all that is asked shares the error of each look.
 fn judge_at(looks: &[u32], drafts: &mut [Draft]) {
     let claims = drafts.iter().filter(|draft| draft.question.is_some()).count();
     for draft in drafts {

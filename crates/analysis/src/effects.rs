@@ -65,7 +65,7 @@ pub struct FactorEffect {
     pub high: f64,
     /// The two-sided p-value of the claim that it points to.
     pub p: f64,
-    /// The same after Holm's correction over all effects of all that is asked.
+    /// The p-value after Holm's correction over all effects of all that is asked.
     pub p_adjusted: Option<f64>,
     /// The verdict; `same` of two changes says that they do not depend on each other.
     pub verdict: Verdict,

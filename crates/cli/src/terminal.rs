@@ -135,7 +135,7 @@ impl Text {
         self.0.push_str(&text.0);
     }
 
-    /// The same in lines of at most so many characters, where their words allow; for a text without colours.
+    /// Wraps to lines of at most so many characters, where their words allow; for a text without colours.
     pub fn wrapped(&self, width: usize) -> Self {
         Self(self.0.lines().map(|line| wrapped(line, width) + "\n").collect())
     }
@@ -186,7 +186,7 @@ pub fn say(line: &str) {
     say_line(line);
 }
 
-/// The same for a line with colours.
+/// Says a line with colours.
 pub fn say_line(line: impl Into<Line>) {
     say_text(&Text::from(line));
 }

@@ -69,7 +69,7 @@ impl Contents {
         Self::with_path(spec, seed, part, Path::best())
     }
 
-    /// The same, made by `path`; the bytes are equal. A path that the processor lacks falls back to the best.
+    /// Contents made by the given code path; all paths make equal bytes. A path that the processor lacks falls back to the best.
     ///
     /// # Errors
     /// As [`Contents::new`].
@@ -210,7 +210,7 @@ impl Contents {
         self.grow(id, &root[0], block);
     }
 
-    /// The same for who knows what its bytes grow from.
+    /// Fills a block whose root is already known.
     #[inline]
     pub(crate) fn grow(&self, id: ContentId, root: &Root, block: &mut [u8]) {
         match self.0.head {
@@ -219,7 +219,7 @@ impl Contents {
         }
     }
 
-    /// The same of any layout, for zeros and for what is out of line.
+    /// Fills a block of any layout, zero blocks among them; kept out of line.
     #[inline(never)]
     fn grow_any(&self, id: ContentId, root: &Root, block: &mut [u8]) {
         if id == ContentId::ZERO {

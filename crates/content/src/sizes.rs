@@ -164,7 +164,7 @@ impl Sizes {
         }
     }
 
-    /// The same with a flush after every `every` blocks.
+    /// Saving with a flush after every `every` blocks, percent: a flush empties the packer.
     pub fn saving_with_flushes_percent(&self, every: u64) -> f64 {
         self.packed(Some(every.max(1)))
     }

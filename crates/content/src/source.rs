@@ -46,7 +46,7 @@ impl Source {
         Self::with_path(spec, seed, job, jobs, Path::best())
     }
 
-    /// The same, made by `path`.
+    /// A source whose contents are made by the given code path.
     pub fn with_path(spec: &ContentSpec, seed: Seed, job: u32, jobs: u32, path: Path) -> Self {
         let part = Part { generator: 0, jobs, blocks: 0 };
         Contents::build(spec, seed, part, path).source(job)
@@ -133,7 +133,7 @@ impl Source {
         self.at(position, address)
     }
 
-    /// The same without a memory of what was asked last: for who asks here and there, and from several threads.
+    /// The content id at a position, without a cursor: for random access and several threads.
     #[inline]
     pub fn id_of(&self, position: u64, address: u64) -> ContentId {
         match &self.contents.0.order {

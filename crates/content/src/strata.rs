@@ -60,7 +60,7 @@ impl Strata {
         Self { salt: seed.0, runs: Runs::default() }
     }
 
-    /// The same, with consecutive numbers together in runs.
+    /// Keeps consecutive numbers together in runs.
     pub fn in_runs(self, runs: Runs) -> Self {
         Self { runs, ..self }
     }

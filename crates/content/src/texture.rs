@@ -11,7 +11,7 @@ pub(crate) const TOLERANCE: usize = 3;
 const LEAST: usize = 16;
 /// Blocks that are tried for each number of random bytes; the middle one counts.
 const TRIED: usize = 5;
-/// The same where there are many sizes to find.
+/// Layouts that are tried for each size where there are many sizes to find.
 const TRIED_OF_MANY: usize = 1;
 
 /// A layout and what LZ4 makes of it.

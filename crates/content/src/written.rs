@@ -70,7 +70,7 @@ impl Written {
         }
     }
 
-    /// The same without a cursor of one's own: a fresh one, `nowhere`, is copied only where duplicates come in rounds.
+    /// The block at a position without a cursor of one's own: `nowhere`, a fresh one, is copied only where duplicates come in rounds.
     #[inline]
     pub fn at_anywhere(&self, position: u64, nowhere: &Cursor) -> NextBlock {
         match (self.shares.at(position), &self.references) {

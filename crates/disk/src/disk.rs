@@ -49,20 +49,20 @@ impl Disk {
         }
     }
 
-    /// The same disk with faults, drawn by `seed`.
+    /// Adds faults, drawn by `seed`.
     pub fn with_faults(self, faults: &[Fault], size: u64, seed: units::Seed) -> Result<Self> {
         let faults = Faults::new(faults, size, seed)?;
         let slower = self.slower * faults.slower();
         Ok(Self { faults, slower, ..self })
     }
 
-    /// The same disk, doing not more than `limit` says.
+    /// Limits IOPS and throughput.
     #[must_use]
     pub fn limited(self, limit: &Limit) -> Self {
         Self { limit: Buckets::new(limit), ..self }
     }
 
-    /// The same disk with all its times longer by `factor`.
+    /// Multiplies all times by `factor`.
     #[must_use]
     pub fn slower(self, factor: f64) -> Self {
         Self { slower: self.slower * factor, ..self }

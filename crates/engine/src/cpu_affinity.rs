@@ -41,7 +41,7 @@ impl CpuAffinity {
         })
     }
 
-    /// The same as libc has it.
+    /// Converts it to libc's `cpu_set_t`.
     pub(crate) fn set(&self) -> libc::cpu_set_t {
         // SAFETY: the set is a row of bits, for which zero bytes are a value.
         let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };

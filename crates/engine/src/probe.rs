@@ -163,7 +163,7 @@ fn measure(targets: &[Aim], spec: &LoadSpec, context: &Context) -> Result<Choice
     Ok(with_misplaced_note(ring_misplaces, choose(ways, blocks, depth)))
 }
 
-/// The same choice; where io_uring `misplaces` writes, says that it was none of the ways for that.
+/// Adds to the choice's reason that io_uring was left out because it `misplaces` writes.
 fn with_misplaced_note(misplaces: bool, mut choice: Choice) -> Choice {
     if misplaces {
         choice

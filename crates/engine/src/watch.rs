@@ -8,7 +8,7 @@ use crate::pace::Pace;
 const STALL_NS: u64 = 10_000_000_000;
 /// How long workers may take to end after they should: longer than they wait for I/Os in flight.
 const GRACE_NS: u64 = 50_000_000_000;
-/// The same after Ctrl-C, and when the user wants to stop at once.
+/// Grace periods after Ctrl-C, and after a second one, nanoseconds.
 const GRACE_FINISH_NS: u64 = 6_000_000_000;
 const GRACE_NOW_NS: u64 = 4_000_000_000;
 

@@ -33,7 +33,7 @@ const FAILING_NS: u64 = 10_000_000_000;
 /// How long the next of the I/Os in flight is waited for at the end, nanoseconds; longer than the stalls of 30 s that
 /// disks have.
 const DRAIN_NS: u64 = 45_000_000_000;
-/// The same after Ctrl-C.
+/// How long I/Os in flight are waited for after Ctrl-C, nanoseconds.
 const DRAIN_FINISH_NS: u64 = 4_000_000_000;
 /// How long all of them are waited for when the user wants to stop at once, nanoseconds.
 const DRAIN_NOW_NS: u64 = 2_000_000_000;

@@ -37,7 +37,7 @@ use crate::worker::{Setting, Worker};
 
 /// Poll interval of the collecting thread. Long: each wake-up may make the kernel move a thread of the load or of its target.
 const LOOK: Duration = Duration::from_millis(250);
-/// The same for `sync`, where only polling shows how many threads of a job have an I/O in flight.
+/// How often the threads of the `sync` backend are polled for I/Os in flight; nothing else shows how many there are.
 const LOOK_AT_THREADS: Duration = Duration::from_millis(50);
 
 /// A message of a worker to the collecting thread.

@@ -17,7 +17,7 @@ const BLOCKS: usize = 24 << 10;
 
 /// Most points of saving, duplicates, zeros and fragments: 0.1, 0, 0 and 1.3 were seen on unique data.
 const UNIQUE: [f64; 4] = [0.5, 0.1, 0.1, 1.5];
-/// The same with duplicates, where 0.2 and 2.5 were seen.
+/// Tolerances with duplicates, where 0.2 and 2.5 were seen.
 const AGAIN: [f64; 4] = [0.5, 0.1, 0.1, 3.0];
 
 /// Blocks as (name, LZ4 size), in order; name 0 is a zero block.

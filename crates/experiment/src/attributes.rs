@@ -88,7 +88,7 @@ fn one<T: DeserializeOwned>(
 }
 
 impl Plan {
-    /// The same plan on devices of the host, which are as they are: what only a virtual disk can be is taken out. For each device of
+    /// Adapts the plan to devices of the host, which are as they are: takes out what only a virtual disk can be. For each device of
     /// which something was asked, the device's role and the keys that have no effect.
     pub fn on_own_devices(&mut self) -> Vec<(String, Vec<String>)> {
         let mut without = Vec::new();

@@ -47,7 +47,7 @@ pub fn compose(file: &str, text: &str, choices: &Choices) -> Result<Plan, Experi
     planned(file, text, choices, None)
 }
 
-/// The same with one more variant, for the first question alone.
+/// Plans a trial: the experiment with one more variant, for the first question alone.
 pub fn compose_trial(
     file: &str,
     text: &str,

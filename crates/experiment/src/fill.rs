@@ -79,7 +79,7 @@ impl Fill {
         Ok(Self { goal: Goal::nothing(), by, places: None })
     }
 
-    /// The same load, until a metric of a layer has a value.
+    /// Sets the goal: a value of a layer's metric.
     pub(crate) fn until(self, layer: &str, metric: &str, at_least: f64) -> Self {
         let (layer, metric) = (layer.to_owned(), metric.to_owned());
         Self { goal: Goal::Value { layer, metric, at_least }, ..self }

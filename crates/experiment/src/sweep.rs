@@ -35,7 +35,7 @@ pub(crate) struct Point {
     pub places: Places,
 }
 
-/// The same as written: the load with the values in place.
+/// A point as written: the load with the values in place.
 struct WrittenPoint<'t> {
     at: BTreeMap<String, String>,
     name: String,

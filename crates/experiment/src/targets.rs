@@ -34,7 +34,7 @@ fn layer(name: &str, stage: &StageHead, stack: &Built) -> Result<Target, Diagnos
     })
 }
 
-/// The same, where nothing else may stand on it.
+/// The target of a stage, on which nothing else may stand.
 pub(crate) fn free(stage: &StageHead, stack: &Built) -> Result<Target, Diagnostic> {
     unburdened(of(stage, stack)?, stage, stack)
 }

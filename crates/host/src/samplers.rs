@@ -95,7 +95,7 @@ impl Samplers {
         Self::with_reader(Box::new(Reader::default()), probes, executor, clock, on)
     }
 
-    /// The same with sources read by `reader`.
+    /// Starts the thread on sources that `reader` reads.
     ///
     /// # Errors
     /// When a probe names a placeholder that no step has bound.

@@ -41,7 +41,7 @@ const FROM_START: [(u64, &[u8], &str); 26] = [
     (0x2_0000, &[0x0c, 0xb1, 0xba, 0x00], "a ZFS member"),
 ];
 
-/// The same, counted back from the end of the device.
+/// A signature at a distance from the end of the device.
 const FROM_END: [(u64, &[u8], &str); 3] = [
     (512, b"EFI PART", "a backup GPT partition table"),
     (0x2000, &[0xfc, 0x4e, 0x2b, 0xa9], "a RAID member"),

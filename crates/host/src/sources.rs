@@ -20,7 +20,7 @@ pub trait SourceReader: Send {
 
 /// How long a command may take that is read as a source.
 const COMMAND_DEADLINE: Duration = Duration::from_secs(10);
-/// The same where nobody waits for it.
+/// How long a command of a background probe may take.
 const PATIENT_DEADLINE: Duration = Duration::from_secs(600);
 /// After so many reads the list of threads is made anew, although none has gone.
 const READS_PER_LIST: u32 = 30;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 const ROOTS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 /// Size of an instance's ring buffers, KiB a CPU: they are there to count, nobody reads what is in them.
 const BUFFER_KIB: &str = "16";
-/// The same where what is in them is read: some 10,000 writes.
+/// Size of the ring buffers where their events are read, KiB a CPU: room for some 10,000 writes.
 const READ_KIB: &str = "1024";
 
 /// Directory of trace instances.

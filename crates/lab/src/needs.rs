@@ -40,7 +40,7 @@ impl ImageNeeds {
         self.files.extend(other.files.clone());
     }
 
-    /// The same needs in one form: packages and tools sorted, nothing named twice, modules in the order given.
+    /// Normalises the needs: packages and tools sorted, nothing named twice, modules in the order given.
     pub(crate) fn canonical(&self) -> Self {
         let sorted = |names: &[String]| {
             let mut names = names.to_vec();

@@ -169,7 +169,7 @@ impl VmSpec {
         }
     }
 
-    /// The same for a user who sits at its console: a shell is left by its user, not by a deadline, which only bounds a
+    /// A machine for a user at its console: a shell is left by its user, not by a deadline, which only bounds a
     /// forgotten one.
     #[must_use]
     pub fn for_user(self) -> Self {

@@ -69,7 +69,7 @@ impl Census {
         Self::of_blocks(BLOCK, budget_blocks)
     }
 
-    /// The same of blocks of `unit` bytes.
+    /// A census of blocks of `unit` bytes.
     pub fn of_blocks(unit: usize, budget_blocks: usize) -> Self {
         let unit = unit.max(1);
         Self {
@@ -149,7 +149,7 @@ impl Census {
         self.look(block, None);
     }
 
-    /// The same for a block with its address; [`Addresses`] must be set before.
+    /// Counts a block with its address; [`Addresses`] must be set before.
     pub fn add_at(&mut self, place: Place, block: &[u8]) {
         self.look(block, Some(place));
     }

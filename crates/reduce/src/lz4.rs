@@ -114,7 +114,7 @@ impl Lz4 {
         }
     }
 
-    /// The same size by compressing the block with liblz4.
+    /// The size that liblz4 compresses the block to.
     pub fn library_size(&mut self, block: &[u8; BLOCK]) -> Result<usize, Lz4Error> {
         // SAFETY: the state has the size that the library asks for and the alignment of a u64, as it wants;
         // source and destination are valid for the lengths given, and do not overlap.

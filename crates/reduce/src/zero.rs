@@ -9,7 +9,7 @@ pub fn is_zero(block: &[u8]) -> bool {
     *head == [0; 16] && is_zero_throughout(block)
 }
 
-/// The same for what starts with zeros: half a kilobyte between two looks, so that they cost little.
+/// Checks a block that starts with zeros: half a kilobyte between two looks, so that they cost little.
 fn is_zero_throughout(block: &[u8]) -> bool {
     let (words, rest) = block.as_chunks::<8>();
     let (chunks, words) = words.as_chunks::<64>();

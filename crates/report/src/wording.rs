@@ -63,7 +63,7 @@ pub fn interval_name(repeats: usize) -> String {
     }
 }
 
-/// The same for all figures of a page at once.
+/// What intervals are called where one name has to fit all figures of a page.
 pub fn intervals_name(view: &View) -> &'static str {
     let repeats = || view.variants.iter().map(|v| v.repeats).filter(|n| *n > 0);
     let few = |n: usize| n < RANGE_BELOW;

@@ -40,7 +40,7 @@ impl Asked {
         Self { repeat: Some(Repeat::Fixed(1)), ..Self::default() }
     }
 
-    /// The same for a run that goes on with `earlier`: it keeps its tag, and its seed where none is asked for.
+    /// Resumes `earlier`: keeps its tag, and its seed where none is asked for.
     #[must_use]
     pub fn going_on(self, earlier: Option<&Earlier>) -> Self {
         let seed = self.seed.or(earlier.map(Earlier::seed));

@@ -49,7 +49,7 @@ pub(crate) fn bounds(resampled: Vec<f64>) -> Option<(f64, f64)> {
     Some((quantile(&resampled, 0.025)?, quantile(&resampled, 0.975)?))
 }
 
-/// The same for equal samples, whatever order they came in.
+/// A seed from the values: equal for equal samples, whatever their order.
 fn seed(sorted: &[f64]) -> Seed {
     // Adding zero makes the two zeros one.
     sorted.iter().fold(Seed(sorted.len() as u64), |seed, v| {

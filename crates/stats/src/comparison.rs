@@ -29,7 +29,7 @@ pub struct Comparison {
     pub difference: Option<Difference>,
     /// The p-value of the claim that the figures point to, before any correction (see [`compare`]); `None` below two repeats.
     pub p: Option<f64>,
-    /// The same after Holm's correction over all that is asked, set by [`judge`].
+    /// The p-value after Holm's correction over all that is asked, set by [`judge`].
     pub p_adjusted: Option<f64>,
     /// The verdict, set by [`judge`]; `None` while none is given for the metric.
     pub verdict: Option<Verdict>,
@@ -114,7 +114,7 @@ pub fn compare(pairs: &[(f64, f64)], test: Test, threshold: Option<f64>) -> Comp
     compare_with(pairs, test, threshold, ERROR)
 }
 
-/// The same with intervals that leave out `error`.
+/// Compares with intervals of confidence `1 - error`.
 pub(crate) fn compare_with(
     pairs: &[(f64, f64)],
     test: Test,

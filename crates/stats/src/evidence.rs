@@ -37,7 +37,7 @@ impl Evidence {
         Self::Paired { mean, deviation, blocks: pairs.len() }
     }
 
-    /// The same without regard to which values make a pair.
+    /// Evidence from ranks, without regard to which values make a pair.
     pub(crate) fn ranked(pairs: &[(f64, f64)]) -> Self {
         let all = pairs.iter().flat_map(|(base, _)| pairs.iter().map(move |(_, new)| new - base));
         Self::Ranked { differences: all.collect(), chance: Pairs::of(pairs.len(), pairs.len()) }
@@ -80,7 +80,7 @@ impl Evidence {
         }
     }
 
-    /// The same of "it is less than `border`".
+    /// One-sided p-value of the claim "it is less than `border`".
     pub(crate) fn p_below(&self, border: f64) -> f64 {
         match self {
             Self::Paired { mean, .. } => self.tail(border - mean, false),

@@ -54,7 +54,7 @@ pub struct Effect {
     pub high: f64,
     /// The two-sided p-value of the claim that it points to: beyond what does not matter, or within it.
     pub p: f64,
-    /// The same after Holm's correction over all effects, set by [`judge_effects`].
+    /// The p-value after Holm's correction over all effects, set by [`judge_effects`].
     pub p_adjusted: Option<f64>,
     /// The verdict, set by [`judge_effects`]; `Same` of two changes: they do not depend on each other.
     pub verdict: Verdict,

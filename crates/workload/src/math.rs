@@ -49,7 +49,7 @@ fn eight(t: &[f64], x: f64, x2: f64, x4: f64) -> f64 {
     low + high * x4
 }
 
-/// The same of ten terms.
+/// Polynomial of ten terms, by Estrin's scheme.
 #[inline(always)]
 fn ten(t: &[f64; 10], x: f64) -> f64 {
     let x2 = x * x;
@@ -57,7 +57,7 @@ fn ten(t: &[f64; 10], x: f64) -> f64 {
     eight(t, x, x2, x4) + (t[8] + t[9] * x) * (x4 * x4)
 }
 
-/// The same of thirteen terms.
+/// Polynomial of thirteen terms, by Estrin's scheme.
 #[inline(always)]
 fn thirteen(t: &[f64; 13], x: f64) -> f64 {
     let x2 = x * x;

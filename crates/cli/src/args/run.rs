@@ -57,7 +57,7 @@ pub struct RunArgs {
     /// Device for a role of the experiment; refused when it is in use or carries a signature.
     #[arg(long, value_name = "ROLE=PATH", value_parser = role)]
     pub device: Vec<(String, PathBuf)>,
-    /// The same for a device whose data may be destroyed.
+    /// Device for a role, whatever is on it: its data may be destroyed. Still refused when it is in use.
     #[arg(long, value_name = "ROLE=PATH", value_parser = role)]
     pub destroy_data: Vec<(String, PathBuf)>,
     /// Use simulated layers and virtual time: nothing is touched and no figure is real.

@@ -40,7 +40,7 @@ pub(super) fn root(id: ContentId) -> Root {
     Root(number(base))
 }
 
-/// The same of several ids, none of which waits for another.
+/// Computes the roots of several ids, interleaved so that none waits for another.
 #[target_feature(enable = "aes,sse2")]
 pub(super) fn roots<const N: usize>(ids: &[ContentId; N], roots: &mut [Root; N]) {
     for (root, &id) in roots.iter_mut().zip(ids) {

@@ -21,9 +21,9 @@ pub enum Path {
     Portable,
     /// The AES instructions of x86-64, 128 bits wide.
     AesNi,
-    /// The same, 256 bits wide.
+    /// VAES instructions, 256 bits wide.
     Vaes256,
-    /// The same, 512 bits wide.
+    /// VAES instructions, 512 bits wide.
     Vaes512,
 }
 

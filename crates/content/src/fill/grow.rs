@@ -32,7 +32,7 @@ impl Generator {
         }
     }
 
-    /// The same of `random` bytes, or of all where there are fewer, and zeros.
+    /// Fills the first `random` bytes (at most the block) from the root, the rest with zeros.
     #[inline]
     pub(crate) fn grow_head(self, root: &Root, random: usize, block: &mut [u8]) {
         self.fill_run(root, 0, block, random.min(block.len()));

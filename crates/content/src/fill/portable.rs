@@ -71,7 +71,7 @@ const ENCRYPT: [u32; 256] = {
     table
 };
 
-/// The same for decryption.
+/// Lookup table of one AES decryption round.
 const DECRYPT: [u32; 256] = {
     let mut table = [0; 256];
     let mut i = 0;

@@ -59,7 +59,7 @@ impl BatchGenerator {
         Self::from(key(root.0), first)
     }
 
-    /// The same from a root in a register.
+    /// Starts the counter at `first` from a root that is in a register.
     #[inline]
     #[target_feature(enable = "aes,avx2,vaes,avx512f")]
     fn from(root: __m128i, first: u64) -> Self {

@@ -22,7 +22,7 @@ impl Files {
         Self(files)
     }
 
-    /// The same targets for the calling thread, a new one, in a table of open files that it shares with no other: so the kernel
+    /// Opens the targets for the calling thread, a new one, in a file descriptor table that it shares with no other: so the kernel
     /// need not hold a file by a reference during each call, two atomic operations on a line that all threads want. Where the
     /// kernel gives no such table they are in the common one.
     ///
@@ -37,7 +37,7 @@ impl Files {
         Ok(clone)
     }
 
-    /// The same targets once more.
+    /// Duplicates the file descriptors.
     pub(crate) fn try_clone(&self) -> Result<Self, EngineError> {
         let clone = |f: &TargetFile| Ok(TargetFile { file: f.file.try_clone()?, block: f.block });
         self.0.iter().map(clone).collect::<std::io::Result<_>>().map(Self).map_err(|e| {

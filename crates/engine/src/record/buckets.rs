@@ -80,7 +80,7 @@ impl Buckets {
         self.runs().map(|run| self.counts[run].iter().sum::<u64>()).sum()
     }
 
-    /// The same counts as a histogram of nanoseconds with three digits.
+    /// Converts the counts to a histogram of nanoseconds with three significant digits.
     pub(crate) fn histogram(&self) -> Result<Histogram<u64>, EngineError> {
         let fault = |error: String| {
             let help = "this is a fault of fathom; please report it";

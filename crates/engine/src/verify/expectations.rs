@@ -39,7 +39,7 @@ impl Expectations {
         Ok(Self { counters: zeroed(COUNTERS as u64)?, ..Self::still(width, blocks)? })
     }
 
-    /// The same where nothing is read while it is written.
+    /// Expectations for loads that read nothing while it is written: without change counters.
     pub(crate) fn still(width: Width, blocks: u64) -> Result<Self, EngineError> {
         let source = Source::Stored(ExpectedBlocks::new(width, blocks)?);
         Ok(Self { source, counters: Box::new([]) })
@@ -165,7 +165,7 @@ impl Expectations {
         self.swap(block, old, new)
     }
 
-    /// The same without counting: only a write in flight has ended.
+    /// Replaces an expected block without counting a change: only a write in flight has ended.
     #[inline]
     pub(crate) fn swap(&self, block: usize, old: ExpectedBlock, new: ExpectedBlock) -> bool {
         // Computed: what a load wrote is known from its counts when it has ended.

@@ -91,25 +91,25 @@ impl ExpectedBlock {
         self.changes().wrapping_sub(earlier.changes()) & 15
     }
 
-    /// The same with a write of `tag` in flight.
+    /// Marks a write of `tag` as in flight.
     #[inline]
     pub(crate) fn begun(self, tag: Tag) -> Self {
         let changes = ((self.changes() + 1) & 15) << CHANGES;
         Self(BUSY | changes | u32::from(tag) << TAG | u32::from(lower(self.tag())))
     }
 
-    /// The same after that write has ended and left `tag`.
+    /// Marks the write in flight as ended; the block holds `tag`.
     #[inline]
     pub(crate) fn ended(self, tag: Tag) -> Self {
         Self(self.0 & !BUSY & !(0xffff << TAG) | u32::from(tag) << TAG)
     }
 
-    /// The same with overlapping writes: its tag says nothing.
+    /// Marks overlapping writes: the tag says nothing, the overlap map does.
     pub(crate) fn mapped(self) -> Self {
         Self(MAPPED | ((self.changes() + 1) & 15) << CHANGES | BEFORE)
     }
 
-    /// The same with this number of changes.
+    /// Sets the number of changes, modulo 16.
     pub(crate) fn with_changes(self, changes: u32) -> Self {
         Self(self.0 & !(15 << CHANGES) | (changes & 15) << CHANGES)
     }
@@ -119,7 +119,7 @@ impl ExpectedBlock {
         if self.is_mapped() || self.is_busy() { Self::resting(UNCERTAIN) } else { self }
     }
 
-    /// The same with nothing known of what was before.
+    /// Marks what the block held before as unknown.
     pub(crate) fn forgetful(self) -> Self {
         Self(self.0 | BEFORE)
     }

@@ -69,7 +69,7 @@ impl Shard {
         self.blocks.get(&block)
     }
 
-    /// The same, to be changed.
+    /// The overlap of a block, mutable.
     pub(crate) fn get_mut(&mut self, block: usize) -> Option<&mut Overlap> {
         self.blocks.get_mut(&block)
     }

@@ -52,7 +52,7 @@ impl Table {
         })
     }
 
-    /// The same for loads that do not read what they write: without the counters that such reads need.
+    /// A table for loads that do not read what they write: without the counters that such reads need.
     pub(crate) fn still(
         width: Width,
         blocks: u64,
@@ -173,7 +173,7 @@ impl Table {
         if fit == Fit::Right { fit } else { self.fit_moving(block, before, now, found).max(fit) }
     }
 
-    /// The same for a block that may have been written meanwhile.
+    /// How well `found` fits a block that may have been written during the read.
     fn fit_moving(&self, block: usize, before: Snapshot, now: ExpectedBlock, found: Tag) -> Fit {
         let changes = self.expectations.changes(block, before, now);
         let mut best = Fit::Wrong;

@@ -57,7 +57,7 @@ impl Verifier {
         })
     }
 
-    /// The same for loads that do not read what they write: without the memory that such reads need, which takes most of the time
+    /// A verifier for loads that do not read what they write: without the memory that such reads need, which takes most of the time
     /// to set up.
     pub fn still(
         targets: &[(u64, Promises)],
@@ -83,7 +83,7 @@ impl Verifier {
         Ok(Self::of(targets, unit, known_contents))
     }
 
-    /// The same with expected contents that are computed from what was written, without memory for each block.
+    /// A verifier that computes expected contents from what was written, without memory for each block.
     pub(crate) fn computed(
         targets: Vec<(Promises, Computed)>,
         unit: usize,

@@ -146,7 +146,7 @@ impl Group {
         self.stopped(volume, None)
     }
 
-    /// The same, with something done while it is down.
+    /// Restarts the volume, with something done while it is down.
     pub(crate) fn stopped(&self, volume: &str, meanwhile: Option<Step>) -> Vec<Step> {
         let down = self.change("take the volume down", &["--activate", "n"], volume);
         let up = self.change("bring the volume up again", &["--activate", "y"], volume);

@@ -86,7 +86,7 @@ impl Geometry {
         self.records_per_chapter() * self.chapters()
     }
 
-    /// The same in bytes of data.
+    /// The window in bytes of data.
     pub fn window_bytes(self) -> u64 {
         self.window_blocks().saturating_mul(BLOCK as u64)
     }

@@ -18,7 +18,7 @@ pub struct CourseRow {
     pub operation: String,
     /// What was found.
     pub course: RunCourse,
-    /// The same in sentences, the variant's name first; `None` where throughput stays as it is.
+    /// The course in sentences, the variant's name first; `None` where throughput stays as it is.
     pub text: Option<String>,
 }
 

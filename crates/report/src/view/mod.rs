@@ -59,7 +59,7 @@ pub struct View {
     pub seal: &'static str,
     /// What was found and how surely, after what must be known before.
     pub summary: String,
-    /// The same without how surely, one sentence for each variant against the base; the first is the headline.
+    /// One sentence for each variant against the base, without intervals and p-values; the first is the headline.
     pub verdicts: Vec<Sentence>,
     /// What must be known before any figure is read.
     pub banners: Vec<Banner>,
@@ -95,7 +95,7 @@ pub struct View {
     pub charts: Vec<Chart>,
     /// CPU per thread of a layer.
     pub threads: Vec<ThreadRow>,
-    /// The same by kind of thread.
+    /// CPU of layers' threads by kind of thread.
     pub thread_kinds: Vec<ThreadKindRow>,
     /// Threads of layers that cannot be multiplied.
     pub single_threads: Vec<&'static str>,

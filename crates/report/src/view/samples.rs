@@ -33,7 +33,7 @@ pub fn line(cell: &CellData, source: &str, field: &str, rate: bool) -> Line {
     measured_span(cell).map_or_else(nothing, |span| line_within(cell, span, source, field, rate))
 }
 
-/// The same of what lies between two moments, nanoseconds since the run's epoch.
+/// The line of one field between two moments, nanoseconds since the run's epoch.
 pub fn line_within(
     cell: &CellData,
     (start, end): (u64, u64),

@@ -295,7 +295,7 @@ fn verb(scope: &Scope, row: &FigureRow) -> &'static str {
     }
 }
 
-/// The same with all that it rests on; `runs` are told where they were not told before.
+/// All that is asked about one operation or layer, with intervals and p-values; with the number of repeats if `runs`.
 fn surely_on_scope(
     scope: &Scope,
     base: &str,

@@ -16,7 +16,7 @@ pub struct CommandFigures {
     pub elapsed_with_sync_s: Option<f64>,
     /// User CPU time of it and of all processes that were waited for, seconds.
     pub cpu_user_s: Option<f64>,
-    /// The same in the kernel.
+    /// CPU time in the kernel, of all its processes, seconds.
     pub cpu_system_s: Option<f64>,
     /// The most memory that its largest process had, bytes.
     pub peak_memory_bytes: Option<u64>,
@@ -24,7 +24,7 @@ pub struct CommandFigures {
     pub exit_code: Option<i32>,
     /// What the target's file system counted as used before it, bytes; `None` when the target is no directory.
     pub used_before_bytes: Option<u64>,
-    /// The same after it and its sync.
+    /// Space used after the command and its sync, bytes.
     pub used_after_bytes: Option<u64>,
     /// Numbers that were picked from what it printed, by name.
     #[serde(default)]

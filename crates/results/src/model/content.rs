@@ -75,9 +75,9 @@ pub struct ContentFigure {
     pub id: &'static str,
     /// What it is called within a sentence.
     pub name: &'static str,
-    /// The same where it stands alone.
+    /// Its name as a heading.
     pub title: &'static str,
-    /// The same in a line with others.
+    /// Its name in a line with others.
     pub short: &'static str,
     /// What was asked of it; of most figures nothing can be.
     pub asked: fn(&AskedContent) -> Option<f64>,

@@ -33,7 +33,7 @@ pub struct Finding {
     pub evidence: String,
     /// What to do about it.
     pub remedy: String,
-    /// The same evidence as numbers, each with the threshold that it was held against.
+    /// The evidence as numbers, each with the threshold that it was held against.
     #[serde(default)]
     pub figures: Vec<EvidenceFigure>,
     /// When it was so.

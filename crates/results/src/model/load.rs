@@ -76,7 +76,7 @@ pub struct LoadSummary {
     pub ended_by: String,
     /// Per operation, by its name as given, over all targets.
     pub operations: BTreeMap<String, OperationSummary>,
-    /// The same for each target, when there are several.
+    /// The figures of each target, when there are several.
     #[serde(default)]
     pub targets: Vec<TargetSummary>,
     /// Content that was asked for; `None` when nothing was to be written.

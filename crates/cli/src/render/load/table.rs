@@ -100,7 +100,7 @@ fn operation(name: &str, op: &OperationSummary) -> String {
     )
 }
 
-/// The same figures where a line of the table does not fit: as many on a line as do.
+/// The figures where a line of the table does not fit: as many on a line as do.
 fn stacked(text: &mut Text, name: &str, op: &OperationSummary, width: usize) {
     let indent = " ".repeat(name.len() - name.trim_start().len() + 2);
     text.line(name);
