@@ -31,6 +31,23 @@ pub fn expected(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     } }
 }
 
+/// How many figures are as expected, in a line that leads to them; nothing where none is expected here.
+pub fn in_short(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
+    let count = |outcome: ExpectationOutcome| {
+        view.expectations.iter().filter(|held| held.outcome == outcome).count()
+    };
+    let (met, missed) = (count(ExpectationOutcome::Met), count(ExpectationOutcome::Missed));
+    let open = count(ExpectationOutcome::Unclear) + count(ExpectationOutcome::Unknown);
+    let parts = [(met, "as expected"), (missed, "otherwise"), (open, "undecided")];
+    let parts = parts.iter().filter(|(count, _)| *count > 0);
+    let told: Vec<_> = parts.map(|(count, what)| format!("{count} {what}")).collect();
+    let all = met + missed + open;
+    html! { @if all > 0 {
+        p.soft { a href={ "#" (id("expected")) } {
+            "Expected figures: " (all) } ", of which " (told.join(", ")) "." }
+    } }
+}
+
 fn row(held: &Expectation) -> Markup {
     let said = wording::expected(held);
     html! { tr {

@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 use stats::Verdict;
 
+use super::expected;
 use super::parts::{findings, why};
 use crate::view::{FigureRow, View};
 use crate::wording;
@@ -20,6 +21,7 @@ pub fn hero(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
             }
             @if let Some(first) = view.verdicts.first() { h1 id=(id("verdict")) { (first.text.replace(" %", "\u{a0}%")) } }
             @if !view.about.is_empty() { p.soft { (view.about) } }
+            (expected::in_short(id, view))
             @if view.verdicts.len() > 1 {
                 @let also = html! { ul.also { @for sentence in &view.verdicts[1..] { li { (sentence.text) } } } };
                 @if view.crowded() { details { summary { "Each variant against " (view.variants[0].name) } (also) } }

@@ -248,8 +248,7 @@ fn over_points(
             ratios.iter().copied().fold(f64::INFINITY, f64::min),
             ratios.iter().copied().fold(0.0, f64::max),
         );
-        let (least, most) =
-            (format!("{}×", significant(least, 2)), format!("{}×", significant(most, 2)));
+        let (least, most) = (format!("{}×", rough(least)), format!("{}×", rough(most)));
         let range = if least == most { least } else { format!("{least} to {most}") };
         let label = &row.label;
         match clauses.iter_mut().find(|(of, _)| *of == scope) {
@@ -346,11 +345,16 @@ fn certainty(c: &MetricComparison, runs: bool) -> String {
     if words.is_empty() { String::new() } else { format!(" ({})", words.join(", ")) }
 }
 
+/// A ratio in two digits; in three where two would say 1 of what differs.
+fn rough(ratio: f64) -> String {
+    significant(ratio, if (0.995..1.1).contains(&ratio) { 3 } else { 2 })
+}
+
 /// `0.39× the IOPS`, `20 more failed I/Os` where there is no ratio.
 fn amount(row: &FigureRow, c: &MetricComparison) -> String {
     let label = &row.label;
     match (c.ratio, c.difference) {
-        (Some(ratio), _) => format!("{}× the {label}", significant(ratio, 2)),
+        (Some(ratio), _) => format!("{}× the {label}", rough(ratio)),
         (None, Some(difference)) => {
             let word = if difference.value < 0.0 { "less" } else { "more" };
             format!("{} {word} {label}", wording::amount(row.unit, difference.value.abs()))

@@ -124,7 +124,7 @@ pub(super) fn charts(set: &ResultSet, picture: &PictureFacts) -> Vec<Chart> {
         shape: Shape::Lines,
         names: Vec::new(),
         x: seconds_axis(),
-        y,
+        y: Axis { scale: scale(&series), ..y },
         series,
     };
     axes.into_iter().map(chart).collect()
@@ -223,4 +223,11 @@ fn rounds<'a>(samples: impl Iterator<Item = &'a SampleRow>) -> Vec<Vec<&'a Sampl
         rounds.push(latest.into_values().collect());
     }
     rounds
+}
+
+/// What falls to a hundredth would lie on the axis of a linear scale.
+fn scale(series: &[Series]) -> Scale {
+    let values = || series.iter().flat_map(|line| line.y.iter().flatten()).copied();
+    let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
+    if least > 0.0 && most >= 100.0 * least { Scale::Log } else { Scale::Linear }
 }
