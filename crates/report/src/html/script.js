@@ -67,8 +67,12 @@ const ticks = (unit, low, high) => {
   for (let t = Math.ceil(low / step) * step; t <= high + step * 1e-6; t += step) out.push(Math.abs(t) < step * 1e-6 ? 0 : t);
   return out;
 };
-const logTicks = (low, high) => {
+const logTicks = (unit, low, high) => {
   const out = [];
+  if (unit.startsWith("bytes")) {
+    for (let t = 16 ** Math.floor(Math.log(low) / Math.log(16)); t <= high * 1.25; t *= 16) if (t >= low * .8) out.push(t);
+    return out.length ? out : [low];
+  }
   for (let e = Math.floor(Math.log10(low)); e <= Math.log10(high) + 1; e++)
     for (const m of [1, 2, 5]) { const t = m * 10 ** e; if (t >= low * .8 && t <= high * 1.25) out.push(t); }
   if (!out.length) out.push(low);
@@ -90,7 +94,7 @@ const axis = (a, low, high) => {
     if (innerWidth <= 700) out.tickfont.size = 10;
     Object.assign(out, { tickmode: "array", tickvals: shown.map(n => n[0]), ticktext: shown.map(n => n[1]), range: [0, high * 1.02] });
   } else if (a.scale === "log") {
-    const at = logTicks(low, high);
+    const at = logTicks(a.unit, low, high);
     Object.assign(out, { type: "log", tickmode: "array", tickvals: at, ticktext: at.map(t => show(a.unit, t)) });
   } else {
     const at = ticks(a.unit, Math.min(0, low), high);
