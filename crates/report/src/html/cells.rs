@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use results::model::plain_and_raw;
 
-use super::hero::dot;
+use super::inline::dot;
 use super::parts::{folded, why};
 use crate::view::{Cell, View};
 use crate::wording::NONE;

@@ -4,7 +4,7 @@
 use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
 
-use super::hero::dot;
+use super::inline::dot;
 use super::sketch::{colour, sketch};
 use crate::view::{Axis, Chart, Mark, Part, Scale, Series, View, marks};
 use crate::wording::{self, NONE};

@@ -6,7 +6,7 @@ use analysis::MetricComparison;
 use maud::{Markup, html};
 use stats::Verdict;
 
-use super::hero::{chip, dot, range};
+use super::inline::{chip, dot, range};
 use crate::view::{FigureRow, Of, Scope, View};
 use crate::wording::{self, NONE};
 

@@ -4,7 +4,7 @@ use analysis::FactorEffect;
 use maud::{Markup, html};
 use stats::Verdict;
 
-use super::hero::{chip, range};
+use super::inline::{chip, range};
 use crate::view::{EffectRow, View, told};
 use crate::wording;
 

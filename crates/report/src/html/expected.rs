@@ -3,7 +3,7 @@
 use analysis::{Expectation, ExpectationOutcome, Reported, ReportedRow};
 use maud::{Markup, html};
 
-use super::hero::range;
+use super::inline::range;
 use crate::view::View;
 use crate::wording::{self, NONE, SOURCE_DIGITS};
 

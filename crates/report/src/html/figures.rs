@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use results::model::{CONTENT_SHARES, ContentFigure};
 
 use super::compared;
-use super::hero::{dot, range};
+use super::inline::{dot, range};
 use crate::view::{Content, Figure, FigureRow, View};
 use crate::wording::{self, NONE};
 

@@ -4,6 +4,7 @@ use maud::{Markup, html};
 use stats::Verdict;
 
 use super::expected;
+use super::inline::{chip, dot};
 use super::parts::{findings, why};
 use crate::view::{FigureRow, View};
 use crate::wording;
@@ -42,26 +43,6 @@ pub fn hero(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
 /// A variant's colour with its name.
 fn key(index: usize, name: &str, repeats: usize) -> Markup {
     html! { span { (dot(index)) (name) " " span.faint { (repeats) @if repeats == 1 { " repeat" } @else { " repeats" } } } }
-}
-
-/// The dot in a variant's colour.
-pub fn dot(index: usize) -> Markup {
-    html! { i.dot style={ "--c:var(--v" (index % 8) ")" } {} }
-}
-
-/// A verdict as a coloured word with a mark.
-pub fn chip(verdict: Option<&str>) -> Markup {
-    html! { @if let Some(word) = verdict { span.chip.(class(word)) { (wording::verdict(word)) } } }
-}
-
-/// Only words that are verdicts become classes.
-fn class(word: &str) -> &'static str {
-    match word {
-        "better" => "better",
-        "worse" => "worse",
-        "same" => "same",
-        _ => "unclear",
-    }
 }
 
 fn tile(view: &View, row: &FigureRow) -> Markup {
@@ -107,9 +88,4 @@ fn bars(view: &View, row: &FigureRow) -> Markup {
             }
         }
     }
-}
-
-/// An interval below its figure, broken nowhere but between its ends.
-pub fn range(text: &str) -> Markup {
-    html! { span.range { (text.replace(' ', "\u{a0}").replace(",\u{a0}", ", ")) } }
 }

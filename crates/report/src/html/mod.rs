@@ -11,6 +11,7 @@ mod effects;
 mod expected;
 mod figures;
 mod hero;
+mod inline;
 mod library;
 mod overview;
 mod parts;

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use stats::Verdict;
 
 use super::figures::value;
-use super::hero::{chip, range};
+use super::inline::{chip, range};
 use crate::view::{FigureRow, Scope, View};
 use crate::wording::{self, NONE};
 

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use results::model::LayerFacts;
 
-use super::hero::dot;
+use super::inline::dot;
 use crate::view::{Variant, View};
 
 const WIDTH: f64 = 420.0;
