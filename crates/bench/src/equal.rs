@@ -234,7 +234,10 @@ fn replayed(guests: &[Vec<f64>], shift: f64) -> f64 {
             let turned: Vec<_> = turned.collect();
             let mut comparison = compare(&turned, Test::Paired, Some(THRESHOLD));
             judge(&mut [(&mut comparison, Better::Higher)]);
-            let claims = matches!(comparison.verdict, Some(Verdict::Better | Verdict::Worse));
+            let claims = matches!(
+                comparison.verdict,
+                Some(Verdict::Better | Verdict::Worse | Verdict::Differs)
+            );
             wrong += u32::from(claims);
             all += 1;
         }

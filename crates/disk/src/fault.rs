@@ -1,6 +1,7 @@
 //! Faults of a disk, as data: errors at places or rates, a slow member, stalls, a disk that vanishes, a full one.
 
 use std::collections::HashSet;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, Percent, Seed, SplitMix64};
@@ -100,6 +101,21 @@ pub enum Fault {
     },
     /// Flushes are replied to at once and do nothing; FUA writes are like others.
     Lie {},
+}
+
+impl fmt::Display for Fault {
+    /// `stall, at 2s, lasts 500ms`: its keys as they are written.
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Ok(serde_json::Value::Object(mut keys)) = serde_json::to_value(self) else {
+            return Err(fmt::Error);
+        };
+        let text = |value: serde_json::Value| match value {
+            serde_json::Value::String(text) => text,
+            other => other.to_string(),
+        };
+        f.write_str(&keys.remove("fault").map(text).unwrap_or_default())?;
+        keys.into_iter().try_for_each(|(key, value)| write!(f, ", {key} {}", text(value)))
+    }
 }
 
 impl Fault {

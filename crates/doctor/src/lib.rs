@@ -20,7 +20,7 @@ use results::model::{Finding, PlanFacts};
 use results::read::ResultSet;
 
 pub use catalogue::{RuleAbout, When, rules};
-pub use limits::{Limits, SHOWN, limits};
+pub use limits::{Limits, SHOWN, also, joined, limits};
 pub use trial::{Next, Suspect, next, round, suspects};
 
 /// Everything that the rules find in `result`: worst first, bottlenecks by how much they explain.

@@ -1,8 +1,8 @@
-//! Which limits are seen first.
+//! Which findings are seen first, and which together.
 
 use std::collections::BTreeSet;
 
-use results::model::Finding;
+use results::model::{Finding, plain_and_raw};
 
 /// Limits that are shown unless all are asked for.
 pub const SHOWN: usize = 5;
@@ -26,9 +26,48 @@ pub fn limits(findings: &[Finding]) -> Limits<'_> {
     Limits { first, others: rest.into_iter().chain(others).collect() }
 }
 
+/// Findings of one rule and severity as one: the first of them, and those that say the same of something else.
+pub fn joined<'a>(
+    findings: impl Iterator<Item = &'a Finding>,
+) -> Vec<(&'a Finding, Vec<&'a Finding>)> {
+    let mut joined: Vec<(&Finding, Vec<&Finding>)> = Vec::new();
+    for finding in findings {
+        let same = |of: &Finding| of.rule == finding.rule && of.severity == finding.severity;
+        match joined.iter_mut().find(|(first, _)| same(first)) {
+            Some((_, others)) => others.push(finding),
+            None => joined.push((finding, Vec::new())),
+        }
+    }
+    joined
+}
+
+/// What another finding of the same rule says that the first does not.
+pub fn also(first: &Finding, other: &Finding) -> String {
+    let message = Some(other.message.as_str()).filter(|message| *message != first.message);
+    let evidence = plain_and_raw(&other.evidence).0;
+    let evidence = Some(evidence).filter(|evidence| *evidence != plain_and_raw(&first.evidence).0);
+    match (message, evidence) {
+        (None, None) => "the same".to_owned(),
+        (message, evidence) => message.into_iter().chain(evidence).collect::<Vec<_>>().join(" "),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_rule_is_told_once_with_all_that_it_is_of() {
+        let finding = |(rule, subject): (&str, &str)| Finding {
+            rule: rule.into(),
+            subject: Some(subject.into()),
+            ..Finding::default()
+        };
+        let findings = [("a", "plain"), ("b", "plain"), ("a", "vdo")].map(finding);
+        let joined = joined(findings.iter());
+        assert_eq!((joined.len(), joined[0].1.len(), joined[1].1.len()), (2, 1, 0));
+        assert_eq!(joined[0].1[0].subject.as_deref(), Some("vdo"));
+    }
 
     #[test]
     fn of_each_rule_the_worst_is_first_and_no_more_than_five_of_them() {

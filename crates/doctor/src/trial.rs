@@ -58,7 +58,7 @@ pub enum Next {
 }
 
 /// What the rounds so far say. What was better once is measured once more before it is confirmed: of many changes that do nothing, some
-/// look good once.
+/// look good once. Where neither more nor less is good, nothing can be said to help.
 pub fn next(rounds: &[ProofRound]) -> Next {
     /// Rounds that a confirmed change was better in.
     const ENOUGH: usize = 2;
@@ -66,7 +66,7 @@ pub fn next(rounds: &[ProofRound]) -> Next {
     let none = |verdict| !rounds.iter().any(|round| is(verdict)(&round));
     if !none(Verdict::Same) || !none(Verdict::Worse) {
         Next::Known(Proved::Refuted)
-    } else if !none(Verdict::Unclear) {
+    } else if !none(Verdict::Unclear) || !none(Verdict::Differs) {
         Next::Known(Proved::Unclear)
     } else if rounds.len() >= ENOUGH {
         Next::Known(Proved::Confirmed)

@@ -116,10 +116,16 @@ impl Built {
         self.up.push(layers::fresh(&device));
         let mut settings = BTreeMap::from([("size".to_owned(), size.to_string())]);
         settings.extend(model.map(|model| ("like".to_owned(), model.like.to_string())));
+        let faults = model.into_iter().flat_map(|model| &model.faults).enumerate();
+        settings.extend(faults.map(|(place, fault)| {
+            let number = if place == 0 { String::new() } else { format!(" {}", place + 1) };
+            (format!("fault{number}"), fault.to_string())
+        }));
         let shown = attributes.into_iter().flat_map(disk::Attributes::shown);
         settings.extend(shown.map(|(key, value)| (key.to_owned(), value)));
         let name = role.to_owned();
-        self.facts.push(LayerFacts { layer: "device".into(), name, settings });
+        let on = BTreeMap::new();
+        self.facts.push(LayerFacts { layer: "device".into(), name, settings, on });
         self.nodes.push(NamedDevice { name: role.to_owned(), path: device });
     }
 
@@ -162,7 +168,8 @@ impl Built {
             ));
         }
         let layer = (kind.parse)(&written.settings).map_err(mistake)?;
-        let inputs = self.inputs(kind, written, before)?;
+        let on = named_inputs(kind, written, before, &self.offers)?;
+        let inputs = self.inputs(kind, written, &on)?;
         let place = Place { name: &written.name, run_tag, inputs: &inputs };
         let raised = layer.raise(&place).map_err(mistake)?;
         self.layers.push(PlacedLayer {
@@ -175,6 +182,7 @@ impl Built {
             layer: written.kind.clone(),
             name: written.name.clone(),
             settings: layer.settings(),
+            on,
         });
         self.up.extend(raised.up);
         self.ready.extend(raised.ready);
@@ -194,40 +202,11 @@ impl Built {
         &mut self,
         kind: &Kind,
         written: &WrittenLayer,
-        before: Option<&WrittenLayer>,
+        named: &BTreeMap<String, String>,
     ) -> Result<BTreeMap<String, Offer>, Diagnostic> {
         let wrong =
             |message: String, help: String| Diagnostic::at(written.places.at("on"), message, help);
         let name = &written.name;
-        let needed: Vec<_> = kind.inputs.iter().filter(|input| !input.optional).collect();
-        let named: BTreeMap<String, String> = match (&written.on, &needed[..]) {
-            (On::Before, []) => BTreeMap::new(),
-            (_, []) => {
-                let message =
-                    format!("Layer '{name}' stands on nothing: a {} needs no device", kind.name);
-                return Err(wrong(message, "leave 'on' out".into()));
-            }
-            (On::Before, [one]) => {
-                let Some(before) = before else {
-                    let message = format!("The lowest layer '{name}' stands on nothing");
-                    return Err(wrong(
-                        message,
-                        format!("write on = \"...\" with one of: {}", self.names()),
-                    ));
-                };
-                [(one.name.to_owned(), before.name.clone())].into()
-            }
-            (On::One(below), [one]) => [(one.name.to_owned(), below.clone())].into(),
-            (On::Each(names), _) => names.clone(),
-            (On::Before | On::One(_), several) => {
-                let message = format!("Layer '{name}' needs {} inputs", several.len());
-                return Err(wrong(message, format!("write {}", example(kind))));
-            }
-        };
-        if let Some(strange) = named.keys().find(|n| !kind.inputs.iter().any(|i| i.name == **n)) {
-            let message = format!("A {} has no input '{strange}'", kind.name);
-            return Err(wrong(message, format!("write {}", example(kind))));
-        }
         let mut inputs = BTreeMap::new();
         for input in kind.inputs {
             let below = named.get(input.name);
@@ -245,7 +224,7 @@ impl Built {
                 let message = format!(
                     "Layer '{name}' stands on '{below}', which is no device and no layer before it"
                 );
-                return Err(wrong(message, format!("there are: {}", self.names())));
+                return Err(wrong(message, format!("there are: {}", names(&self.offers))));
             };
             if let Some(wanted) = missed(input.wants, offer) {
                 let message = format!(
@@ -262,10 +241,52 @@ impl Built {
         }
         Ok(inputs)
     }
+}
 
-    fn names(&self) -> String {
-        self.offers.keys().cloned().collect::<Vec<_>>().join(", ")
+fn names(offers: &BTreeMap<String, Offer>) -> String {
+    offers.keys().cloned().collect::<Vec<_>>().join(", ")
+}
+
+/// The name of what is under each input of a layer, as `on` says it, or the layer `before` it.
+fn named_inputs(
+    kind: &Kind,
+    written: &WrittenLayer,
+    before: Option<&WrittenLayer>,
+    offers: &BTreeMap<String, Offer>,
+) -> Result<BTreeMap<String, String>, Diagnostic> {
+    let wrong =
+        |message: String, help: String| Diagnostic::at(written.places.at("on"), message, help);
+    let name = &written.name;
+    let needed: Vec<_> = kind.inputs.iter().filter(|input| !input.optional).collect();
+    let named: BTreeMap<String, String> = match (&written.on, &needed[..]) {
+        (On::Before, []) => BTreeMap::new(),
+        (_, []) => {
+            let message =
+                format!("Layer '{name}' stands on nothing: a {} needs no device", kind.name);
+            return Err(wrong(message, "leave 'on' out".into()));
+        }
+        (On::Before, [one]) => {
+            let Some(before) = before else {
+                let message = format!("The lowest layer '{name}' stands on nothing");
+                return Err(wrong(
+                    message,
+                    format!("write on = \"...\" with one of: {}", names(offers)),
+                ));
+            };
+            [(one.name.to_owned(), before.name.clone())].into()
+        }
+        (On::One(below), [one]) => [(one.name.to_owned(), below.clone())].into(),
+        (On::Each(names), _) => names.clone(),
+        (On::Before | On::One(_), several) => {
+            let message = format!("Layer '{name}' needs {} inputs", several.len());
+            return Err(wrong(message, format!("write {}", example(kind))));
+        }
+    };
+    if let Some(strange) = named.keys().find(|n| !kind.inputs.iter().any(|i| i.name == **n)) {
+        let message = format!("A {} has no input '{strange}'", kind.name);
+        return Err(wrong(message, format!("write {}", example(kind))));
     }
+    Ok(named)
 }
 
 /// What an input wants to be, where the offer is not that.

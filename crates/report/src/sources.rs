@@ -64,11 +64,10 @@ fn experiment(page: &mut String, view: &View) {
 
 /// The tables of the source, each figure beside the one found here.
 fn reported(page: &mut String, table: &Reported) {
-    let Some(first) = table.rows.first() else { return };
     let _ = write!(
         page,
         "\n{}, {}:\n\n| of | source, {} | over the first | here | over the first |\n| --- | ---: | ---: | ---: | ---: |\n",
-        plain(&wording::reported_of(first)),
+        plain(&wording::reported_of(&table.rows)),
         plain(&table.what),
         plain(&table.source_unit)
     );
@@ -81,7 +80,7 @@ fn reported(page: &mut String, table: &Reported) {
             Some(format!("{}{}", ratio(found.median?), ends.unwrap_or_default()))
         });
         let cells = [
-            wording::reported(row, first),
+            wording::reported(row, &table.rows),
             units::show::significant(row.source, SOURCE_DIGITS),
             row.source_ratio.map_or_else(dash, ratio),
             row.found.median.map_or_else(dash, |median| table.unit.show(median)),

@@ -106,7 +106,7 @@ fn effects(out: &mut String, row: &EffectRow, width: usize, ink: &Ink) {
 fn findings(out: &mut String, findings: &[Finding], width: usize, ink: &Ink) {
     let limits = doctor::limits(findings);
     let others = findings.iter().filter(|finding| finding.explains_percent.is_none());
-    for finding in others.chain(limits.first.iter().copied()) {
+    for (finding, also) in doctor::joined(others.chain(limits.first.iter().copied())) {
         let (word, tint) = match finding.severity {
             Severity::Error => ("error".to_owned(), Tint::Red),
             Severity::Warning => ("warning".to_owned(), Tint::Yellow),
@@ -129,6 +129,12 @@ fn findings(out: &mut String, findings: &[Finding], width: usize, ink: &Ink) {
                 &ink.paint(Tint::Dim, &format!("        {}", wrapped(line, width - 8, "        "))),
             );
             out.push('\n');
+        }
+        for other in also {
+            let of = other.subject.as_deref().unwrap_or_default();
+            let line = format!("Also {of}: {}", doctor::also(finding, other));
+            let line = wrapped(&line, width - 8, "        ");
+            out.push_str(&ink.paint(Tint::Dim, &format!("        {line}\n")));
         }
     }
     if !limits.others.is_empty() {

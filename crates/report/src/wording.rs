@@ -149,6 +149,7 @@ pub fn verdict(word: &str) -> String {
         "better" => "▲",
         "worse" => "▼",
         "same" => "=",
+        "differs" => "≠",
         _ => "?",
     };
     format!("{mark} {word}")
@@ -175,10 +176,8 @@ pub fn expected(held: &Expectation) -> Expected {
         Bound::Below(most) => format!("below {}", show(most)),
         Bound::Near { value, by } => format!("{} to {}", show(value - by), show(value + by)),
     };
-    let over =
-        of.as_ref().map_or_else(String::new, |other| format!(" over {}", differing(figure, other)));
     Expected {
-        figure: format!("{}{over}", named(figure)),
+        figure: of.as_ref().map_or_else(|| named(figure), |other| over(figure, other)),
         asked,
         found: held.found.map(show),
         interval: held
@@ -208,40 +207,59 @@ pub fn why_otherwise(held: &Expectation) -> Option<String> {
     (!all.is_empty()).then(|| all.join("; "))
 }
 
-/// What a figure of a source stands for, as far as it differs from the first of its table: a variant, a stage, or both.
-pub fn reported(row: &ReportedRow, first: &ReportedRow) -> String {
-    let (own, base) = (&row.figure, &first.figure);
-    match &own.stage {
-        Some(stage) if own.stage != base.stage && own.variant == base.variant => stage.clone(),
-        Some(stage) if own.stage != base.stage => format!("{stage}, {}", own.variant),
-        _ => own.variant.clone(),
+/// What a row of a source's table stands for: its stage where the rows have several, its variant where they have several of those.
+pub fn reported(row: &ReportedRow, rows: &[ReportedRow]) -> String {
+    let FigureName { stage, variant, .. } = &row.figure;
+    let stages = rows.iter().any(|other| other.figure.stage != *stage);
+    let variants = rows.iter().any(|other| other.figure.variant != *variant);
+    match stage {
+        Some(stage) if stages && variants => format!("{stage}, {variant}"),
+        Some(stage) if stages => stage.clone(),
+        _ => variant.clone(),
     }
 }
 
-/// What a table of a source's figures is of: `throughput of randwrite in full`.
-pub fn reported_of(row: &ReportedRow) -> String {
-    let all = named(&row.figure);
-    all.strip_suffix(&format!(", {}", row.figure.variant)).unwrap_or(&all).to_owned()
+/// What a table of a source's figures is of: `throughput of randwrite in full`, the stage only where all rows have it.
+pub fn reported_of(rows: &[ReportedRow]) -> String {
+    let Some(first) = rows.first().map(|row| &row.figure) else { return String::new() };
+    let one_stage = rows.iter().all(|row| row.figure.stage == first.stage);
+    if one_stage { of_stage(first) } else { of_all(first) }
 }
 
-/// In what `other` is not `figure`: `plain`, `copy-1`, `IOPS of randread in warm, slow`.
-fn differing(figure: &FigureName, other: &FigureName) -> String {
-    let FigureName { metric, stage, operation, layer, variant } = other;
-    let same = metric == &figure.metric && operation == &figure.operation && layer == &figure.layer;
-    match stage {
-        _ if same && stage == &figure.stage => variant.clone(),
-        Some(stage) if same && variant == &figure.variant => stage.clone(),
-        _ => named(other),
+/// A figure over another, what they have in common said once: `throughput of read in warm, cached over slow`, or
+/// `data blocks of vdo in copy-2 over copy-1, vdo`.
+fn over(figure: &FigureName, other: &FigureName) -> String {
+    let same = other.metric == figure.metric
+        && other.operation == figure.operation
+        && other.layer == figure.layer;
+    match &other.stage {
+        stage if same && *stage == figure.stage => {
+            format!("{} over {}", named(figure), other.variant)
+        }
+        Some(stage) if same && other.variant == figure.variant => {
+            format!("{} over {stage}, {}", of_stage(figure), figure.variant)
+        }
+        _ => format!("{} over {}", named(figure), named(other)),
     }
 }
 
 /// `IOPS of randread in warm, cached`.
 fn named(figure: &FigureName) -> String {
+    format!("{}, {}", of_stage(figure), figure.variant)
+}
+
+/// `IOPS of randread in warm`.
+fn of_stage(figure: &FigureName) -> String {
+    let stage = figure.stage.as_ref().map_or_else(String::new, |stage| format!(" in {stage}"));
+    format!("{}{stage}", of_all(figure))
+}
+
+/// `IOPS of randread`, whatever the stage.
+fn of_all(figure: &FigureName) -> String {
     let label = layers::metric(&figure.metric).map_or(figure.metric.as_str(), |metric| metric.name);
     let of = figure.operation.as_ref().or(figure.layer.as_ref());
     let of = of.map_or_else(String::new, |of| format!(" of {of}"));
-    let stage = figure.stage.as_ref().map_or_else(String::new, |stage| format!(" in {stage}"));
-    format!("{label}{of}{stage}, {}", figure.variant)
+    format!("{label}{of}")
 }
 
 #[cfg(test)]

@@ -163,7 +163,8 @@ pub fn growth(values: &[f64], positions: &[f64]) -> Option<Growth> {
 
 /// How many values at the start of a series are not typical of the rest: as many as have to be left out so that the mean of the rest is
 /// known best, looked for in batches of five (MSER-5, White, Cobb and Spratt 2000). `None` where it is more than half, so that the rest
-/// says nothing, and for fewer than [`LEAST_VALUES`]. A start that differs by less than [`LEAST_CHANGE`] from the rest is typical.
+/// says nothing, and for fewer than [`LEAST_VALUES`]. A start that differs from the rest by less than [`LEAST_CHANGE`], or by less than
+/// two standard deviations of the rest's batches, is typical.
 pub fn warm_up(values: &[f64]) -> Option<usize> {
     const BATCH: usize = 5;
     if values.len() < LEAST_VALUES || values.iter().any(|v| !v.is_finite()) {
@@ -179,7 +180,9 @@ pub fn warm_up(values: &[f64]) -> Option<usize> {
         return Some(0);
     }
     let (start, rest) = (sums.mean(0, best), sums.mean(best, n));
-    if rest > 0.0 && (start / rest - 1.0).abs() < LEAST_CHANGE {
+    let deviation = (sums.squares(best, n) / (n - best - 1) as f64).sqrt();
+    let near = (start - rest).abs() < 2.0 * deviation;
+    if near || (rest > 0.0 && (start / rest - 1.0).abs() < LEAST_CHANGE) {
         return Some(0);
     }
     (best * 2 <= n).then_some(best * BATCH)

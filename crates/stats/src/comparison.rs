@@ -293,9 +293,9 @@ mod tests {
                 judged(&BASE, &times(0.5), test, Better::Lower).verdict,
                 Some(Verdict::Better)
             );
-            // Neither direction is good: nothing to call it.
             let neither = judged(&BASE, &times(0.5), test, Better::Neither);
-            assert_eq!(neither.verdict, Some(Verdict::Unclear));
+            assert_eq!(neither.verdict, Some(Verdict::Differs));
+            assert_eq!(neither.repeats_that_would_decide, None);
         }
     }
 

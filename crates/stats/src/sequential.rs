@@ -158,11 +158,11 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_of_which_no_side_is_good_is_decided_and_has_no_word() {
+    fn a_difference_of_which_no_side_is_good_is_decided_as_a_difference() {
         let all = repeats(5, 0.35, 0.02);
         let one = AtLooks { better: Better::Neither, ..asked(&all, &LOOKS[..1]) };
         let c = compare_at_looks(&one);
-        assert_eq!((c.verdict, c.decided_after), (Some(Verdict::Unclear), Some(5)));
+        assert_eq!((c.verdict, c.decided_after), (Some(Verdict::Differs), Some(5)));
     }
 
     proptest! {

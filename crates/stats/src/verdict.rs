@@ -16,17 +16,24 @@ pub enum Verdict {
     Worse,
     /// The two sides differ by less than the threshold. A claim, not the lack of one.
     Same,
+    /// They differ by more than the threshold, and neither more nor less is good.
+    Differs,
     /// These repeats do not decide.
     Unclear,
 }
 
 impl Verdict {
+    /// Every verdict.
+    pub const ALL: [Self; 5] =
+        [Self::Better, Self::Worse, Self::Same, Self::Differs, Self::Unclear];
+
     /// The word as it is written in reports and JSON.
     pub fn word(self) -> &'static str {
         match self {
             Self::Better => "better",
             Self::Worse => "worse",
             Self::Same => "same",
+            Self::Differs => "differs",
             Self::Unclear => "unclear",
         }
     }
@@ -62,13 +69,13 @@ impl Claim {
     }
 }
 
-/// The word for a claim that stands. A difference in a metric of which neither direction is good has none.
+/// The word for a claim that stands.
 pub(crate) fn word(claim: Claim, better: Better) -> Verdict {
     match (claim, better) {
         (Claim::Within, _) => Verdict::Same,
         (Claim::More, Better::Higher) | (Claim::Less, Better::Lower) => Verdict::Better,
         (Claim::More, Better::Lower) | (Claim::Less, Better::Higher) => Verdict::Worse,
-        (_, Better::Neither) => Verdict::Unclear,
+        (_, Better::Neither) => Verdict::Differs,
     }
 }
 

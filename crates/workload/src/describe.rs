@@ -76,7 +76,7 @@ impl LoadSpec {
             let _ = write!(text, ", for {}", stops.join(" or "));
         }
         if let Some(ramp) = self.ramp {
-            let _ = write!(text, " after a ramp of {}", text::duration(ramp));
+            let _ = write!(text, ", the first {} not counted", text::duration(ramp));
         }
     }
 }
@@ -121,7 +121,7 @@ mod tests {
             spec.describe(),
             "randread=70,write=30, zipf:1.2 contiguous, 4k=50,64k=50 (write.pattern=sequential), 2 jobs (shared) x \
              depth 32 x 4 KiB, batches of 2, at most 5000/s,100M/s, think 1ms:8, fsync:8, on CPUs 0,1, shares exact in every 20 \
-             I/Os, for 1000 I/Os or until iops:5%:60s or until more than 3 errors after a ramp of 5s"
+             I/Os, for 1000 I/Os or until iops:5%:60s or until more than 3 errors, the first 5s not counted"
         );
     }
 }

@@ -9,16 +9,15 @@ pub struct Gates {
     /// End with exit code 1 when an expectation of the experiment is missed, or its figure is not there.
     #[arg(long)]
     pub strict: bool,
-    /// End with exit code 1 when a verdict is one of these: better, worse, same, unclear; comma separated.
+    /// End with exit code 1 when a verdict is one of these: better, worse, same, differs, unclear; comma separated.
     #[arg(long, value_name = "VERDICT,...", value_delimiter = ',', value_parser = verdict)]
     pub fail_on: Vec<Verdict>,
 }
 
 fn verdict(word: &str) -> Result<Verdict, String> {
-    let all = [Verdict::Better, Verdict::Worse, Verdict::Same, Verdict::Unclear];
-    let known = all.into_iter().find(|verdict| verdict.word() == word.trim());
+    let known = Verdict::ALL.into_iter().find(|verdict| verdict.word() == word.trim());
     known.ok_or_else(|| {
-        let words: Vec<_> = all.iter().map(|verdict| verdict.word()).collect();
+        let words: Vec<_> = Verdict::ALL.iter().map(|verdict| verdict.word()).collect();
         format!("there is no verdict '{word}'; there are: {}", words.join(", "))
     })
 }

@@ -208,5 +208,9 @@ fn a_missed_expectation_and_a_verdict_that_was_named_end_with_1_where_that_is_as
     let code = i32::from(!alike);
     expect(code, &["show", text(&out), "--fail-on", &others.join(",")]);
     let wrong = expect(2, &["show", text(&out), "--fail-on", "bad"]);
-    assert!(wrong.err.contains("there are: better, worse, same, unclear"), "{}", wrong.err);
+    assert!(
+        wrong.err.contains("there are: better, worse, same, differs, unclear"),
+        "{}",
+        wrong.err
+    );
 }

@@ -88,15 +88,18 @@ fn off(written: Written, held: &Held) -> Option<Finding> {
         subject: Some(written.variant.name.clone()),
         message: format!("The {name} that {} wrote is not what was asked.", written.name()),
         evidence: format!(
-            "Asked {}, achieved {} (median of {} runs); up to {} off would be explained by sampling \
+            "Asked {}, achieved {} ({}); up to {} off would be explained by sampling \
              and rounding.",
             show(asked),
             show(achieved),
-            written.achieved.get(held.id).map_or(0, |figure| figure.n),
+            match written.achieved.get(held.id).map_or(0, |figure| figure.n) {
+                1 => "one run".to_owned(),
+                n => format!("median of {n} runs"),
+            },
             show(allowed)
         ),
         remedy: "Read the space figures against what was achieved. With passes over the same blocks, \
-                 errors, or a live share before every address was written once, that differs from what was \
+                 errors, writes that do not begin where a block does, or a live share before every address was written once, that differs from what was \
                  asked; without, it is a fault of Fathom to report."
             .into(),
  ..Finding::default()

@@ -163,7 +163,10 @@ pub(crate) fn too_few_repeats(result: &ResultSet, analysis: &Analysis) -> Vec<Fi
     } else if planned as usize >= LEAST_REPEATS {
         "Run again: enough repeats were planned, and not all ended well.".to_owned()
     } else {
-        format!("Run with --repeat 5; {planned} were planned.")
+        format!(
+            "Run with --repeat 5; {planned} {} planned.",
+            if planned == 1 { "was" } else { "were" }
+        )
     };
     vec![Finding {
         rule: "too_few_repeats".into(),

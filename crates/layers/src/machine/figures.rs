@@ -59,7 +59,7 @@ static WRITE_SIZE: Metric = metric(
     "device_write_size_bytes",
     "mean size of a write",
     Unit::Bytes,
-    "Bytes written, of each write that the device completed. Writes side by side are merged before they reach it.",
+    "Bytes written, of each write that the device completed. Writes side by side are merged before they reach it; a device-mapper node merges nothing, and counts an empty flush as a write.",
 );
 
 /// How far a layer writes in order: what it scatters cannot be merged, and a hard disk has to seek.

@@ -48,7 +48,7 @@ pub(super) static METRICS: &[Metric] = &[
     ),
     metric(
         "overhead_blocks_used",
-        "overhead blocks",
+        "metadata blocks added",
         Blocks,
         Lower,
         "Blocks taken by metadata (overheadBlocksUsed). It stays put when the block map was allocated before.",

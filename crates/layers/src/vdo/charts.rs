@@ -57,7 +57,7 @@ pub(super) const CHARTS: &[Chart] = &[
             stats("biosIn.write", "in"),
             stats("biosOutCompleted.write", "data out"),
             stats("biosMetaCompleted.write", "metadata out"),
-            stats("biosJournalCompleted.write", "of it journal"),
+            stats("biosJournalCompleted.write", "of metadata: journal"),
         ],
         unit: Unit::PerSecond,
         rate: true,

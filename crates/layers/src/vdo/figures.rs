@@ -43,6 +43,8 @@ pub(super) fn figures(facts: &FigureFacts) -> LayerFigures {
     let get = |figures: &LayerFigures, id: &str| figures.get(id).copied().flatten();
     let sum = |a: Option<f64>, b: Option<f64>| Some(a? + b?);
     let data = get(&figures, "data_blocks_used");
+    // Where nobody wrote and nothing is stored, the logical blocks are the zeros that allocated the map: no data was saved.
+    let stored = data.filter(|data| *data > 0.0 || facts.achieved.is_some());
     let logical = get(&figures, "logical_blocks_used");
     let written = get(&figures, "bios_in_write");
     let meta = get(&figures, "bios_meta_write");
@@ -55,8 +57,8 @@ pub(super) fn figures(facts: &FigureFacts) -> LayerFigures {
     let packed = get(&figures, "compressed_blocks");
     let percent = |share: Option<f64>| share.map(|s| 100.0 * s);
     let derived = [
-        ("saving_percent", saving(data, logical)),
-        ("saving_without_zero_percent", saving(data, of(logical))),
+        ("saving_percent", saving(stored, logical)),
+        ("saving_without_zero_percent", saving(stored, of(logical))),
         ("fragments_per_block", ratio(fragments, packed)),
         ("duplicates_found", found),
         ("duplicates_found_percent", percent(ratio(found, of(written)))),
@@ -237,6 +239,15 @@ mod tests {
             let saving = of(&rows, None)["saving_percent"];
             assert_eq!(saving.is_some(), known, "{data}: {saving:?}");
         }
+    }
+
+    #[test]
+    fn zeros_are_saved_where_they_were_written_and_a_volume_without_data_tells_nothing() {
+        let mut rows = rows();
+        rows[2].fields.insert("dataBlocksUsed".into(), Some(5.0));
+        assert_eq!(of(&rows, None)["saving_percent"], None);
+        let zeros = AchievedContent { zero_percent: Some(100.0), ..AchievedContent::default() };
+        assert_eq!(of(&rows, Some(&zeros))["saving_percent"], Some(100.0));
     }
 
     #[test]

@@ -26,11 +26,12 @@ pub(super) fn figures(facts: &FigureFacts) -> Vec<(String, Option<f64>)> {
     let known = facts.ends("threads").zip(facts.seconds("threads"));
     let busiest = |is: &dyn Fn(&str) -> bool| {
         let (ends, seconds) = known?;
+        // A thread that one of the two samples lacks tells nothing, and takes nothing from the others.
         let names = ends.after.keys().filter(|name| is(name));
-        let grown: Option<Vec<f64>> = names.map(|name| ends.growth(name)).collect();
-        let grown = grown.filter(|grown| grown.iter().all(|seconds| *seconds >= 0.0))?;
+        let grown: Vec<f64> = names.filter_map(|name| ends.growth(name)).collect();
+        let anew = grown.iter().any(|seconds| *seconds < 0.0);
         let most = grown.into_iter().reduce(f64::max)?;
-        (seconds > 0.0).then(|| 100.0 * most / seconds)
+        (seconds > 0.0 && !anew).then(|| 100.0 * most / seconds)
     };
     let all = [("busiest_thread_percent".to_owned(), busiest(&|_| true))];
     let kinds =

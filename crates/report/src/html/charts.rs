@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::inline::dot;
 use super::sketch::{colour, sketch};
-use crate::view::{Axis, Chart, Mark, Part, Scale, Series, View, marks};
+use crate::view::{Axis, Chart, Mark, Part, Scale, Series, View, marks, of_several};
 use crate::wording::{self, NONE};
 use units::Unit;
 
@@ -33,12 +33,12 @@ fn answers(view: &View, chart: &Chart) -> bool {
 
 /// What the load saw.
 pub fn load(id: &dyn Fn(&str) -> String, index: usize, view: &View) -> Markup {
-    html! { h2 id=(id("load")) { "The load over time" } (part(index, view, Part::Load)) }
+    html! { @if has(view, Part::Load) { h2 id=(id("load")) { "The load over time" } (part(index, view, Part::Load)) } }
 }
 
 /// What the layers did meanwhile.
 pub fn layers(id: &dyn Fn(&str) -> String, index: usize, view: &View) -> Markup {
-    html! { h2 id=(id("layers")) { "The layers meanwhile" } (part(index, view, Part::Layers)) }
+    html! { @if has(view, Part::Layers) { h2 id=(id("layers")) { "The layers meanwhile" } (part(index, view, Part::Layers)) } }
 }
 
 /// What CPUs and devices did meanwhile.
@@ -48,6 +48,11 @@ pub fn machine(id: &dyn Fn(&str) -> String, index: usize, view: &View) -> Markup
         (threads(view))
         (part(index, view, Part::Machine))
     }
+}
+
+/// Whether a part of the page has charts that do not stand on top of it.
+pub fn has(view: &View, part: Part) -> bool {
+    view.charts.iter().any(|chart| chart.part == part && !answers(view, chart))
 }
 
 fn part(index: usize, view: &View, part: Part) -> Markup {
@@ -74,7 +79,8 @@ fn figure(index: usize, view: &View, chart: &Chart) -> Markup {
     html! {
         figure.chart {
             figcaption { (chart.title) }
-            p.reading { (chart.reading) @if !notes.is_empty() && !marks.is_empty() { " A broken line marks where throughput changes." } }
+            p.reading { (chart.reading) @if !notes.is_empty() && !marks.is_empty() { " A broken line marks where throughput changes." }
+                @if of_several(&chart.x) && !marks.is_empty() { " A broken line marks where a stage begins." } }
             @for note in notes { p.note { (note) } }
             (legend(chart))
             div.plot data-chart={ "r" (index) "-" (chart.id) } role="img" aria-label=(chart.title) { (sketch(chart, &marks)) }
@@ -143,8 +149,8 @@ fn threads(view: &View) -> Markup {
             @if view.single_threads.is_empty() { "." }
             @else { ": threads that cannot be multiplied (" (view.single_threads.join(", ")) ") then set the pace." }
             @if let Some((few, many)) = view.thread_marks {
-                " Above " (Unit::Percent.show(many)) " (▲) a kind wants one more thread, below " (Unit::Percent.show(few))
-                " (▽) more than one of it are more than it takes." }
+                " ▲: busy for more than " (Unit::Percent.show(many)) ", so that one more thread of the kind may help. ▽: one of several of a kind, busy for less than "
+                (Unit::Percent.show(few)) ", so that fewer of them would do." }
         }
         @if apart {
             (thread_kinds(view))

@@ -2,7 +2,6 @@
 
 use std::cmp::Reverse;
 
-use analysis::MetricComparison;
 use maud::{Markup, html};
 use stats::Verdict;
 
@@ -33,20 +32,21 @@ pub fn tables(view: &View) -> Markup {
         @if met.is_empty() { p.soft { "No variant has any figure yet." } }
         @for set in met { (of_set(view, set)) }
         @if !unknown.is_empty() {
-            p.soft { "Not known of any variant: " (unknown_labels(&unknown).join("; ")) "." }
+            details { summary { "What could not be told of any variant" } ul.soft { @for text in unknown_of(&unknown) { li { (text) } } } }
         }
     }
 }
 
-/// What these rows are called, each name once.
-fn unknown_labels<'a>(rows: &[&'a FigureRow]) -> Vec<&'a str> {
-    let mut labels: Vec<&str> = Vec::new();
+/// What these rows are called, each name once with all that it is not known of.
+fn unknown_of(rows: &[&FigureRow]) -> Vec<String> {
+    let mut scopes: Vec<(&str, Vec<String>)> = Vec::new();
     for row in rows {
-        if !labels.contains(&row.label.as_str()) {
-            labels.push(&row.label);
+        match scopes.iter_mut().find(|(label, _)| *label == row.label) {
+            Some((_, known)) => known.push(row.scope.name()),
+            None => scopes.push((&row.label, vec![row.scope.name()])),
         }
     }
-    labels
+    scopes.iter().map(|(label, of)| format!("{label} of {}", of.join(", of "))).collect()
 }
 
 /// Indexes of the variants that have a figure of a row.
@@ -99,7 +99,7 @@ fn table(view: &View, rows: &[&FigureRow], shown: &[usize], compared: bool) -> M
                     th scope="row" { (row.label) }
                     @for (place, index) in shown.iter().enumerate() {
                         (value(row, *index, repeats(*index)))
-                        @if compared && place > 0 { (comparison(row.unit, row.comparisons.get(*index).and_then(Option::as_ref))) }
+                        @if compared && place > 0 { (comparison(row, *index)) }
                     }
                 }
             } }
@@ -133,8 +133,15 @@ fn value(row: &FigureRow, index: usize, repeats: usize) -> Markup {
 }
 
 /// Ratio and verdict, the ratio's interval, and the p-values.
-fn comparison(unit: units::Unit, comparison: Option<&MetricComparison>) -> Markup {
-    let Some(comparison) = comparison else { return html! { td {} } };
+fn comparison(row: &FigureRow, index: usize) -> Markup {
+    let unit = row.unit;
+    let Some(comparison) = row.comparisons.get(index).and_then(Option::as_ref) else {
+        return html! { td {} };
+    };
+    // Nothing beside nothing has no ratio.
+    if row.is_zero(0) && row.is_zero(index) && comparison.verdict.is_none() {
+        return html! { td {} };
+    }
     let p = comparison.p.map(|p| format!("p {}", wording::p_value(Some(p))));
     html! { td {
         @if let verdict @ Some(_) = comparison.verdict { (chip(verdict.map(Verdict::word))) " " }

@@ -71,14 +71,13 @@ pub fn reported(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
 }
 
 fn of_source(table: &Reported) -> Markup {
-    let Some(first) = table.rows.first() else { return html! {} };
-    let title = format!("{}: {}", wording::reported_of(first), table.what);
+    let title = format!("{}: {}", wording::reported_of(&table.rows), table.what);
     html! {
         h3 { (title) }
         div.scroll.close tabindex="0" role="region" aria-label=(title) { table {
             thead { tr { th scope="col" { "Of" } th scope="col" { "Source" } th scope="col" { "over the first" } th scope="col" { "Here" } th scope="col" { "over the first" } } }
             tbody { @for row in &table.rows { tr {
-                th.name scope="row" { (wording::reported(row, first)) }
+                th.name scope="row" { (wording::reported(row, &table.rows)) }
                 td { (units::show::significant(row.source, SOURCE_DIGITS)) " " (table.source_unit) }
                 td { (row.source_ratio.map_or_else(|| NONE.to_owned(), wording::times)) }
                 td { (row.found.median.map_or_else(|| NONE.to_owned(), |median| table.unit.show(median))) }

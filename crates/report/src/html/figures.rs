@@ -53,9 +53,19 @@ fn sampled(content: &Content, share: &ContentFigure) -> Option<String> {
     (error > 0.0).then(|| format!("± {} points", units::show::significant(half, 2)))
 }
 
-/// What content was asked for and what was handed to the kernel.
+/// Whether anything is known of what was written.
+pub fn has_content(view: &View) -> bool {
+    let known = |content: &Content, share: &ContentFigure| {
+        content.achieved.contains_key(share.id)
+            || content.asked.as_ref().and_then(share.asked).is_some()
+    };
+    let mut all = view.variants.iter().flat_map(|variant| &variant.content);
+    all.any(|content| CONTENT_SHARES.iter().any(|share| known(content, share)))
+}
+
+/// What content was asked for and what was handed to the kernel; nothing where nothing was written.
 pub fn content(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
-    html! {
+    html! { @if has_content(view) {
         h2 id=(id("content")) { "Content: asked and achieved" }
         p.reading { "What was achieved is measured from the very bytes handed to the kernel, not from the generator's counters. "
             "Below it stands the " (wording::intervals_name(view)) " over the repeats; where there is but one, how far off the sample of blocks may be." }
@@ -74,5 +84,5 @@ pub fn content(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
                 } }
             } } } }
         } }
-    }
+    } }
 }

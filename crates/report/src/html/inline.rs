@@ -20,6 +20,7 @@ fn class(word: &str) -> &'static str {
         "better" => "better",
         "worse" => "worse",
         "same" => "same",
+        "differs" => "differs",
         _ => "unclear",
     }
 }

@@ -6,7 +6,8 @@ use maud::{Markup, html};
 use results::model::{Finding, Severity, TimeRange, plain_and_raw};
 use units::Better;
 
-use crate::view::View;
+use super::{charts, figures};
+use crate::view::{Part, View};
 use crate::wording::NONE;
 
 /// Links to the parts of one result.
@@ -38,6 +39,9 @@ pub fn navigation(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
         "reported" => !view.reported.is_empty(),
         "effects" => !view.effects.is_empty(),
         "states" => !view.states.is_empty(),
+        "load" => charts::has(view, Part::Load),
+        "layers" => charts::has(view, Part::Layers),
+        "content" => figures::has_content(view),
         "qemu" => in_lab(view),
         _ => true,
     };
@@ -57,20 +61,21 @@ pub fn findings(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
         section.findings aria-labelledby=(id("findings")) {
             h2 id=(id("findings")) { "Findings" }
             @if view.findings.is_empty() { p.soft { "The doctor noticed nothing that takes from these figures." } }
-            @for finding in rest { (one(finding)) }
+            @for (finding, also) in doctor::joined(rest) { (one(finding, &also)) }
             @if !first.is_empty() {
                 h3 { "What limits it" }
-                p.soft { "By how much of a limit was used, or of the I/Os touched. A limit that is near need not be the one that counts: " code { "fathom doctor" } " proves those that a setting takes away." }
-                @for finding in first { (one(finding)) }
+                p.soft { "The share of a limit that was used, or of the I/Os that it touched. A limit that is near need not be the one that counts: " code { "fathom doctor" } " proves those that a setting takes away." }
+                @for finding in first { (one(finding, &[])) }
             }
             @if !others.is_empty() {
-                details.long { summary { (others.len()) " more" } @for finding in others { (one(finding)) } }
+                details.long { summary { (others.len()) " more" } @for finding in others { (one(finding, &[])) } }
             }
         }
     }
 }
 
-fn one(finding: &Finding) -> Markup {
+/// A finding, and in it the findings that say the same of something else.
+fn one(finding: &Finding, also: &[&Finding]) -> Markup {
     let severity = severity(finding.severity);
     let (evidence, raw) = plain_and_raw(&finding.evidence);
     html! {
@@ -80,12 +85,15 @@ fn one(finding: &Finding) -> Markup {
                     Some(percent) => span.share { (format!("{percent:.0} %")) },
                     None => span.sev { (severity) },
                 }
-                (finding.message) @if let Some(subject) = &finding.subject { " " span.faint { (subject) } }
+                (finding.message) @if let Some(subject) = &finding.subject { " " span.faint { (subject) @for other in also { ", " (other.subject.as_deref().unwrap_or_default()) } } }
             }
             @if finding.figures.is_empty() { @if !evidence.is_empty() { p.soft { (evidence) } } }
             @else { (figures_of(finding)) }
             (why(raw))
             @if !finding.remedy.is_empty() { p.soft { "What to do: " (finding.remedy) } }
+            @for other in also {
+                p.soft { b { (other.subject.as_deref().unwrap_or_default()) } ": " (doctor::also(finding, other)) }
+            }
             @if let Some(proof) = &finding.proof { p { strong { (proof.outcome.word()) } ": " (proof.said()) } }
             p.faint { code { (finding.rule) } }
         }
@@ -232,7 +240,7 @@ pub fn glossary(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     let body = html! {
         p { "The replicate is one run on a fresh stack, not one second of a run. A figure is the median over the repeats with the 95 % \
              bootstrap interval of that median, which with two to four repeats is no more than their range. Two variants are compared repeat by repeat or by \
-             ranks. Only what the experiment asks about gets a verdict: better, worse, same (the 90 % interval lies within the threshold), or \
+             ranks. Only what the experiment asks about gets a verdict: better, worse, same (the 90 % interval lies within the threshold), differs (neither more nor less is good), or \
              unclear (more repeats are needed). " (crate::wording::TESTS) }
         dl.terms { @for metric in &view.glossary {
             dt { (metric.name) " " span.faint { code { (metric.id) } } }

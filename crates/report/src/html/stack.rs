@@ -7,6 +7,8 @@ use super::inline::dot;
 use crate::view::{Variant, View};
 
 const WIDTH: f64 = 420.0;
+/// Height of the load's box.
+const LOAD: f64 = 30.0;
 const HEAD: f64 = 34.0;
 const LINE: f64 = 18.0;
 const GAP: f64 = 16.0;
@@ -35,51 +37,103 @@ fn height(layer: &LayerFacts) -> f64 {
     if lines == 0.0 { HEAD } else { HEAD + lines * LINE + 8.0 }
 }
 
-fn drawing(index: usize, variant: &Variant) -> Markup {
-    let load = 30.0;
-    let total: f64 = load + variant.stack.iter().map(|l| height(l) + GAP).sum::<f64>() + 2.0;
-    let mut y = load;
-    let places: Vec<_> = variant
-        .stack
+/// A layer or device with its place in the drawing.
+struct Placed<'a> {
+    layer: &'a LayerFacts,
+    x: f64,
+    y: f64,
+    width: f64,
+    /// Which input of the layer above it is, where that has several.
+    input: Option<&'a str>,
+}
+
+/// The boxes of a stack: what a layer stands on shares the width below it. Stacks recorded without what stands on what are one column.
+fn placed(stack: &[LayerFacts]) -> Vec<Placed<'_>> {
+    let chain = stack.iter().all(|layer| layer.on.is_empty());
+    let mut boxes = Vec::new();
+    if chain {
+        let mut y = LOAD;
+        for layer in stack.iter().rev() {
+            boxes.push(Placed { layer, x: 0.0, y: y + GAP, width: WIDTH, input: None });
+            y += GAP + height(layer);
+        }
+        return boxes;
+    }
+    let below: Vec<&String> = stack.iter().flat_map(|layer| layer.on.values()).collect();
+    // What the load goes to was raised last.
+    let tops: Vec<_> = stack.iter().rev().filter(|layer| !below.contains(&&layer.name)).collect();
+    let width = WIDTH / tops.len().max(1) as f64;
+    for (place, layer) in tops.into_iter().enumerate() {
+        tree(
+            stack,
+            Placed { layer, x: width * place as f64, y: LOAD + GAP, width, input: None },
+            &mut boxes,
+        );
+    }
+    boxes
+}
+
+fn tree<'a>(stack: &'a [LayerFacts], top: Placed<'a>, boxes: &mut Vec<Placed<'a>>) {
+    let inputs: Vec<_> = top
+        .layer
+        .on
         .iter()
-        .rev()
-        .map(|layer| {
-            let at = y + GAP;
-            y = at + height(layer);
-            (at, layer)
-        })
+        .filter_map(|(input, name)| Some((input, stack.iter().find(|layer| layer.name == *name)?)))
         .collect();
-    let names: Vec<_> = variant.stack.iter().rev().map(|l| l.name.as_str()).collect();
+    let (x, y) = (top.x, top.y + height(top.layer) + GAP);
+    let width = top.width / inputs.len().max(1) as f64;
+    boxes.push(top);
+    for (place, (input, layer)) in inputs.iter().enumerate() {
+        let input = (inputs.len() > 1).then_some(input.as_str());
+        tree(stack, Placed { layer, x: x + width * place as f64, y, width, input }, boxes);
+    }
+}
+
+fn drawing(index: usize, variant: &Variant) -> Markup {
+    let boxes = placed(&variant.stack);
+    let total = boxes.iter().map(|b| b.y + height(b.layer)).fold(LOAD, f64::max) + 2.0;
+    let names: Vec<_> = boxes.iter().map(|b| b.layer.name.as_str()).collect();
     html! {
         svg viewBox={ "0 0 " (WIDTH) " " (total) } role="img" aria-label={ "load on " (names.join(" on ")) } {
-            rect x="120" y="1" width="180" height=(load - 2.0) rx="14" style={ "fill:var(--v" (index % 8) ")" } {}
+            rect x="120" y="1" width="180" height=(LOAD - 2.0) rx="14" style={ "fill:var(--v" (index % 8) ")" } {}
             text x=(WIDTH / 2.0) y="20" font-size="13" text-anchor="middle" style="fill:var(--bg);font-weight:600" { "load" }
-            @for (at, layer) in &places { (block(*at, layer, index)) }
+            @for one in &boxes { (block(one, index)) }
         }
     }
 }
 
-fn block(y: f64, layer: &LayerFacts, index: usize) -> Markup {
+fn block(one: &Placed, index: usize) -> Markup {
+    let Placed { layer, x, y, width, input } = one;
     let device = layer.layer == "device";
     let arrow = format!(
         "M{x} {top}V{end}m-4 -5l4 5l4 -5",
-        x = WIDTH / 2.0,
+        x = x + width / 2.0,
         top = y - GAP + 1.0,
         end = y - 2.0
     );
     let edge = if device { "var(--faint)".to_owned() } else { format!("var(--v{})", index % 8) };
+    // Boxes side by side stay apart.
+    let inner = if *width < WIDTH { width - 6.0 } else { width - 2.0 };
+    let fits = |letters: usize| (letters as f64 * width / WIDTH) as usize;
+    let (left, right) = (x + 14.0, x + inner - 12.0);
+    let kind = match input {
+        Some(input) => Some(format!("as {input}")),
+        None => (layer.name != layer.layer).then(|| layer.layer.clone()),
+    };
+    let title = fits(TITLE).saturating_sub(kind.as_ref().map_or(0, |kind| kind.chars().count()));
     html! {
         path d=(arrow) fill="none" stroke-width="1.5" style="stroke:var(--faint)" {}
-        rect x="1" y=(y) width=(WIDTH - 2.0) height=(height(layer)) rx="8" stroke-width="1.5"
+        rect x=(x + 1.0) y=(y) width=(inner) height=(height(layer)) rx="8" stroke-width="1.5"
             stroke-dasharray=[device.then_some("5 4")] style={ "fill:var(--card);stroke:" (edge) } {}
-        text x="14" y=(y + 22.0) font-size="14.5" style="fill:var(--ink);font-weight:650" { (begun(&layer.name, TITLE)) title { (layer.name) } }
-        @if layer.name != layer.layer {
-            text x=(WIDTH - 14.0) y=(y + 22.0) font-size="12.5" text-anchor="end" style="fill:var(--soft)" { (layer.layer) }
+        text x=(left) y=(y + 22.0) font-size="14.5" style="fill:var(--ink);font-weight:650" { (begun(&layer.name, title)) title { (layer.name) } }
+        @if let Some(kind) = &kind {
+            text x=(right) y=(y + 22.0) font-size="12.5" text-anchor="end" style="fill:var(--soft)" { (kind) }
         }
         @for (line, (name, value)) in layer.settings.iter().enumerate() {
             @let at = y + HEAD + LINE * line as f64 + 10.0;
-            text x="14" y=(at) font-size="12.5" style="fill:var(--soft)" { (begun(name, SETTING / 2)) title { (name) } }
-            text x=(WIDTH - 14.0) y=(at) font-size="12.5" text-anchor="end" style="fill:var(--ink)" { (short(value, SETTING.saturating_sub(name.chars().count()).max(SETTING / 2))) title { (value) } }
+            @let most = fits(SETTING);
+            text x=(left) y=(at) font-size="12.5" style="fill:var(--soft)" { (begun(name, most / 2)) title { (name) } }
+            text x=(right) y=(at) font-size="12.5" text-anchor="end" style="fill:var(--ink)" { (short(value, most.saturating_sub(name.chars().count()).max(most / 2))) title { (value) } }
         }
     }
 }
@@ -89,7 +143,7 @@ fn begun(name: &str, fits: usize) -> String {
     if name.chars().count() <= fits {
         return name.to_owned();
     }
-    name.chars().take(fits - 1).chain(['…']).collect()
+    name.chars().take(fits.saturating_sub(1)).chain(['…']).collect()
 }
 
 /// The end of a value that does not fit.
@@ -97,7 +151,13 @@ fn short(value: &str, fits: usize) -> String {
     if value.chars().count() <= fits {
         return value.to_owned();
     }
-    let tail: String =
-        value.chars().rev().take(fits - 1).collect::<Vec<_>>().into_iter().rev().collect();
+    let tail: String = value
+        .chars()
+        .rev()
+        .take(fits.saturating_sub(1))
+        .collect::<Vec<_>>()
+        .into_iter()
+        .rev()
+        .collect();
     format!("…{tail}")
 }

@@ -18,7 +18,7 @@ pub(super) fn tint(verdict: Option<&str>) -> Tint {
     match verdict {
         Some("better") => Tint::Green,
         Some("worse") => Tint::Red,
-        Some("same") => Tint::Blue,
+        Some("same" | "differs") => Tint::Blue,
         Some("unclear") => Tint::Yellow,
         _ => Tint::Plain,
     }

@@ -1,5 +1,6 @@
 //! The figures as a table in as much detail as a terminal has room for.
 
+use analysis::MetricComparison;
 use units::show::significant;
 use units::{is_obeyed, printable};
 
@@ -158,7 +159,12 @@ fn line(row: &FigureRow, columns: Columns, detail: Detail) -> Line {
     };
     let mut cells = vec![format!("  {}", row.label), spread(row, value(first), detail)];
     let mut counts = value(first).map_or(0, |f| f.n).to_string();
+    // Nothing beside nothing has no ratio.
+    let empty = |c: &&MetricComparison| {
+        c.verdict.is_none() && row.is_zero(0) && new.is_some_and(|index| row.is_zero(index))
+    };
     let comparison = new.and_then(|index| row.comparisons.get(index)?.as_ref());
+    let comparison = comparison.filter(|c| !empty(c));
     let verdict = comparison.and_then(|c| c.verdict).map(|verdict| verdict.word().to_owned());
     if let Some(index) = new {
         let ratio = comparison.map_or(NONE.to_owned(), |c| wording::compared(row.unit, c));

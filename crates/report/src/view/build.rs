@@ -9,9 +9,9 @@ use results::read::ResultSet;
 
 use super::sentence::Detail;
 use super::{
-    Cell, Chart, Content, FigureRow, Of, Part, Variant, View, commands, courses, curves, driven,
-    effects, facts, figures, glossary, latency, layers, machine, pictures, sentence, states,
-    strips, throughput,
+    Cell, Chart, Content, FigureRow, Of, Part, Variant, View, clock, commands, courses, curves,
+    driven, effects, facts, figures, glossary, latency, layers, machine, pictures, sentence,
+    states, strips, throughput,
 };
 use crate::wording;
 
@@ -26,9 +26,9 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
     charts.extend(throughput::charts(set));
     charts.extend(latency::charts(set));
     charts.extend(strips::charts(set, analysis, &rows));
-    charts.extend(layers::charts(set));
-    charts.extend(machine::charts(set));
     let threads = layers::threads(set);
+    charts.extend(layers::charts(set, &threads));
+    charts.extend(machine::charts(set));
     let mut answers = pictures::first(set, &rows, &mut charts);
     if answers.is_empty() {
         answers.extend(answer(&rows, &charts));
@@ -66,6 +66,7 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
         cells: cells(set, analysis, &rows),
         sequential: facts::sequential(set),
         stages: analysis.stages.clone(),
+        starts: plan.variants.iter().map(|variant| clock::starts(set, &variant.name)).collect(),
         variants,
         figures: rows,
     }
@@ -108,7 +109,7 @@ fn variants(set: &ResultSet, analysis: &Analysis) -> Vec<Variant> {
                     .iter()
                     .filter_map(|stage| Some((stage.name.clone(), stage.sweep.clone()?)))
                     .collect(),
-                content: own.map(content).unwrap_or_default(),
+                content: own.map(|own| content(own, &analysis.stages)).unwrap_or_default(),
                 verified: verified(set, &facts.name),
             }
         })
@@ -116,10 +117,12 @@ fn variants(set: &ResultSet, analysis: &Analysis) -> Vec<Variant> {
 }
 
 /// What each measured stage of a variant wrote.
-fn content(variant: &VariantFigures) -> Vec<Content> {
+fn content(variant: &VariantFigures, order: &[String]) -> Vec<Content> {
     let wrote = variant.figures.keys().filter(|scope| scope.of == Of::Content);
     let stages: BTreeSet<_> =
         wrote.map(|scope| &scope.stage).chain(variant.asked.keys()).cloned().collect();
+    let mut stages: Vec<_> = stages.into_iter().collect();
+    stages.sort_by_key(|stage| order.iter().position(|name| Some(name) == stage.as_ref()));
     let of = |stage: Option<String>| {
         let achieved = variant.achieved(stage.as_deref()).iter();
         Content {

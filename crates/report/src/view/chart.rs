@@ -102,6 +102,11 @@ impl Series {
 }
 
 impl Chart {
+    /// The variant that it is of alone, as its id begins.
+    pub fn of_variant(&self) -> Option<usize> {
+        self.id.split_once('-')?.0.parse().ok()
+    }
+
     /// Whether there is anything to draw.
     pub fn has_points(&self) -> bool {
         self.series.iter().any(|s| s.y.iter().any(Option::is_some))

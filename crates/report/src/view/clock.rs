@@ -1,7 +1,13 @@
 //! Time within a cell: a report counts seconds from the start of what was measured.
 
+use std::collections::BTreeMap;
+
 use results::model::{Row, StageEdge};
-use results::read::CellData;
+use results::read::{CellData, ResultSet};
+use units::Unit;
+
+use super::repeats::median;
+use super::{Axis, Scale};
 
 /// A measured stage of a cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +50,60 @@ pub fn measured_span(cell: &CellData) -> Option<(u64, u64)> {
     let first = windows.first()?;
     let end = windows.last().and_then(|w| w.end_ns).unwrap_or(u64::MAX);
     Some((first.start_ns, end))
+}
+
+/// What the axis of a chart over several measured stages says.
+const SEVERAL: &str = "Seconds since the first measured stage began";
+
+/// The axis of seconds since the start of one measured stage.
+pub fn stage_axis() -> Axis {
+    Axis {
+        label: "Seconds since the measured stage began".to_owned(),
+        scale: Scale::Linear,
+        unit: Unit::Seconds,
+    }
+}
+
+/// The axis of seconds over all that was measured, and what ran in between.
+pub fn span_axis(set: &ResultSet) -> Axis {
+    let several = set.cells.iter().any(|cell| windows(cell).len() > 1);
+    let label = if several { SEVERAL.to_owned() } else { stage_axis().label };
+    Axis { label, ..stage_axis() }
+}
+
+/// Whether an axis is of several stages.
+pub fn of_several(axis: &Axis) -> bool {
+    axis.label == SEVERAL
+}
+
+/// A stage of a variant that began after the first measured one did.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Start {
+    /// The stage's name.
+    pub stage: String,
+    /// Whether it was measured.
+    pub measured: bool,
+    /// Seconds since the first measured stage began, the median over the cells.
+    pub at_s: f64,
+}
+
+/// The stages of a variant between the start of its first measured one and the end of its last.
+pub fn starts(set: &ResultSet, variant: &str) -> Vec<Start> {
+    let mut starts: BTreeMap<usize, (String, bool, Vec<f64>)> = BTreeMap::new();
+    for cell in set.cells_of(variant) {
+        let Some((start, end)) = measured_span(cell) else { continue };
+        for row in &cell.rows {
+            let Row::Stage(StageEdge { stage, name, measured, ended: false, at_ns }) = row else {
+                continue;
+            };
+            if (start + 1..end).contains(at_ns) {
+                let known = starts.entry(*stage).or_insert((name.clone(), *measured, Vec::new()));
+                known.2.push(seconds(start, *at_ns));
+            }
+        }
+    }
+    let start = |(stage, measured, at)| Some(Start { stage, measured, at_s: median(at)? });
+    starts.into_values().filter_map(start).collect()
 }
 
 /// Seconds from `from` to `to`, negative when it lies before.

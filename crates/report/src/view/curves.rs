@@ -12,11 +12,20 @@ use super::{Axis, Chart, FigureRow, Of, Part, Scale, Series, Shape};
 /// A curve needs this many points: two are a comparison.
 const POINTS: usize = 3;
 
+/// The name of a curve, and the variant whose colour it has where it is of one.
+type Named = (String, Option<usize>);
+
 /// One point: the curve it is on, its level, its figure.
-type Point = (String, f64, Option<f64>);
+type Point = (Named, f64, Option<f64>);
 
 /// A curve: its name and its points.
-type Curve = (String, Vec<(f64, Option<f64>)>);
+type Curve = (Named, Vec<(f64, Option<f64>)>);
+
+/// How to read a curve over a factor, and one over the points of a sweep.
+const OF_FACTOR: &str = "Each point is the median over the repeats of one variant; one line for each combination of what else was varied. \
+    Lines that run side by side say that the two do not depend on each other.";
+const OF_SWEEP: &str = "Each point is one point of the sweep: the median over the repeats. One line for each variant, and for each combination of \
+    what else was swept.";
 
 /// A chart of every figure on the first screen over the factor with the most levels that are numbers, and over each sweep.
 pub fn charts(plan: &PlanFacts, rows: &[FigureRow]) -> Vec<Chart> {
@@ -62,12 +71,13 @@ fn over_factor(plan: &PlanFacts, rows: &[FigureRow], wanted: &Wanted) -> Vec<Cha
         let level = number(variant.levels.get(&factor.name)?)?;
         let value = row.values.get(at).copied().flatten();
         let others = others(plan, factor, variant).unwrap_or_else(|| row.label.clone());
-        Some((others, level, value.map(|figure| figure.median)))
+        Some(((others, None), level, value.map(|figure| figure.median)))
     };
     let of_row = |row: &FigureRow| {
         let variants = plan.variants.iter().enumerate();
         let points = variants.filter_map(|(at, variant)| point(row, at, variant)).collect();
-        chart(row, &row.scope.name(), &factor.name, &factor.levels, points)
+        let axis = Over { name: &factor.name, levels: &factor.levels, reading: OF_FACTOR };
+        chart(row, &row.scope.name(), &axis, points)
     };
     rows.iter().filter(|row| (wanted.rows)(row)).map(of_row).collect()
 }
@@ -129,7 +139,10 @@ fn over_sweep(
         let rest = sweep.point.iter().filter(|(other, _)| other != key);
         let rest: String = rest.map(|(other, value)| format!(", {other} {value}")).collect();
         let own = plan.variants.iter().zip(&row.values).map(|(variant, value)| {
-            (format!("{}{rest}", variant.name), level, value.map(|figure| figure.median))
+            let index = plan.variants.iter().position(|other| other.name == variant.name);
+            let colour = index.filter(|_| rest.is_empty());
+            let name = (format!("{}{rest}", variant.name), colour);
+            (name, level, value.map(|figure| figure.median))
         });
         let same = |known: &FigureRow| known.metric == row.metric && known.scope.of == row.scope.of;
         match figures.iter_mut().find(|(known, _)| same(known)) {
@@ -141,11 +154,21 @@ fn over_sweep(
         Of::Operation(name) | Of::Layer(name) => format!("{name} in {stage}"),
         Of::Load | Of::Command | Of::Content => stage.to_owned(),
     };
-    figures.into_iter().map(|(row, points)| chart(row, &of(row), key, levels, points)).collect()
+    let axis = Over { name: key, levels, reading: OF_SWEEP };
+    figures.into_iter().map(|(row, points)| chart(row, &of(row), &axis, points)).collect()
 }
 
-/// The figure of `row` over the levels of what is called `name`.
-fn chart(row: &FigureRow, of: &str, name: &str, levels: &[String], points: Vec<Point>) -> Chart {
+/// What a curve is over.
+struct Over<'a> {
+    name: &'a str,
+    levels: &'a [String],
+    /// How to read it.
+    reading: &'a str,
+}
+
+/// The figure of `row` over the levels of a factor or a swept key.
+fn chart(row: &FigureRow, of: &str, over: &Over, points: Vec<Point>) -> Chart {
+    let Over { name, levels, reading } = *over;
     let mut curves: Vec<Curve> = Vec::new();
     for (curve, x, y) in points {
         match curves.iter_mut().find(|(known, _)| *known == curve) {
@@ -155,10 +178,12 @@ fn chart(row: &FigureRow, of: &str, name: &str, levels: &[String], points: Vec<P
     }
     // A single point is in the tables, and no curve.
     curves.retain(|(_, points)| points.len() > 1);
-    let series = curves.into_iter().enumerate().map(|(hue, (name, mut points))| {
+    let series = curves.into_iter().enumerate().map(|(hue, ((name, variant), mut points))| {
         points.sort_by(|(a, _), (b, _)| a.total_cmp(b));
         let (x, y) = points.into_iter().unzip();
-        Series { name, variant: None, hue, repeat: None, x, y }
+        // A variant's lines differ by dash where their number is odd: one line has none.
+        let hue = if variant.is_some() { 0 } else { hue };
+        Series { name, variant, hue, repeat: None, x, y }
     });
     let percent = levels.iter().all(|level| level.trim_end().ends_with('%'));
     let mut places: Vec<(f64, &String)> =
@@ -168,9 +193,7 @@ fn chart(row: &FigureRow, of: &str, name: &str, levels: &[String], points: Vec<P
         id: format!("curve-{}-{of}", row.metric),
         title: format!("{} of {of} by {name}", row.label),
         part: Part::Load,
-        reading: "Each point is the median over the repeats of one variant; one line for each combination of what else was varied. \
-                  Lines that run side by side say that the two do not depend on each other."
-            .to_owned(),
+        reading: reading.to_owned(),
         shape: Shape::Marked,
         names: places.iter().map(|(_, level)| (*level).clone()).collect(),
         x: Axis {

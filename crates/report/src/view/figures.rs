@@ -113,9 +113,13 @@ pub fn figure(figure: &stats::Figure) -> Option<Figure> {
 /// The thesis table: of each run's intervals the spread, and of each of its figures the median over the runs.
 pub fn spread(analysis: &Analysis) -> Vec<SpreadRow> {
     let variants = analysis.variants.iter().enumerate();
+    let stage =
+        |scope: &Scope| analysis.stages.iter().position(|s| Some(s) == scope.stage.as_ref());
     variants
         .flat_map(|(variant, figures)| {
-            figures.thesis.iter().map(move |(scope, s)| SpreadRow {
+            let mut own: Vec<_> = figures.thesis.iter().collect();
+            own.sort_by_key(|(scope, _)| stage(scope));
+            own.into_iter().map(move |(scope, s)| SpreadRow {
                 variant,
                 operation: scope.name(),
                 intervals: s.n,

@@ -7,25 +7,38 @@ use results::model::LayerFacts;
 use results::read::ResultSet;
 use units::Unit;
 
-use super::repeats::{Look, median, seconds_axis, with_median};
+use super::clock::span_axis;
+use super::repeats::{Look, median, with_median};
 use super::samples::{line, mean_rate, samples};
 use super::stacked::stacked;
 use super::{Axis, Chart, Part, Scale, Series, Shape, ThreadKindRow, ThreadRow};
 
-/// One chart for every description and every variant with such a layer.
-pub fn charts(set: &ResultSet) -> Vec<Chart> {
+/// One chart for every description and every variant with such a layer. What is drawn for each field has the colours of `threads`, busiest
+/// first, the same in all charts.
+pub fn charts(set: &ResultSet, threads: &[ThreadRow]) -> Vec<Chart> {
+    let order: Vec<&str> = threads.iter().map(|row| row.thread.as_str()).collect();
     let mut charts = Vec::new();
     for (index, variant) in set.manifest.plan.variants.iter().enumerate() {
         for facts in &variant.stack {
             let Some(kind) = layers::kind(&facts.layer) else { continue };
-            let own = kind.charts.iter().map(|described| chart(set, index, facts, described));
-            charts.extend(own.filter(Chart::has_points));
+            let own =
+                kind.charts.iter().map(|described| chart(set, index, facts, described, &order));
+            charts.extend(own);
         }
     }
+    // What stayed at zero stands in the tables.
+    let moves = |(low, high): (f64, f64)| low != 0.0 || high != 0.0;
+    charts.retain(|chart| chart.y_range().is_some_and(moves));
     charts
 }
 
-fn chart(set: &ResultSet, variant: usize, layer: &LayerFacts, described: &Described) -> Chart {
+fn chart(
+    set: &ResultSet,
+    variant: usize,
+    layer: &LayerFacts,
+    described: &Described,
+    order: &[&str],
+) -> Chart {
     let of = &set.manifest.plan.variants[variant].name;
     let per_field = described.series.iter().any(|s| s.field == "*");
     let mut series = Vec::new();
@@ -44,7 +57,7 @@ fn chart(set: &ResultSet, variant: usize, layer: &LayerFacts, described: &Descri
         }
     }
     if per_field {
-        series = stacked(series);
+        series = stacked(series, order);
     }
     let title = if layer.name == *of {
         format!("{}: {}", layer.name, described.title)
@@ -58,7 +71,7 @@ fn chart(set: &ResultSet, variant: usize, layer: &LayerFacts, described: &Descri
         reading: described.help.to_owned(),
         shape: if per_field { Shape::Stacked } else { Shape::Lines },
         names: Vec::new(),
-        x: seconds_axis(),
+        x: span_axis(set),
         y: Axis { label: y_label(described), scale: Scale::Linear, unit: described.unit },
         series,
     }

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use results::read::{CellData, ResultSet};
 use units::Unit;
 
-use super::repeats::{Line, Look, seconds_axis, with_median};
+use super::clock::span_axis;
+use super::repeats::{Line, Look, with_median};
 use super::samples::{line, samples};
 use super::{Axis, Chart, Part, Scale, Shape};
 
@@ -41,7 +42,7 @@ fn processors(set: &ResultSet) -> Chart {
             .to_owned(),
         shape: Shape::Lines,
         names: Vec::new(),
-        x: seconds_axis(),
+        x: span_axis(set),
         y: Axis { label: "Percent of one CPU".to_owned(), scale: Scale::Linear, unit: Unit::Percent },
         series: series.collect(),
     }
@@ -78,7 +79,7 @@ fn device(set: &ResultSet, variant: usize, column: &str, words: &str) -> Chart {
             .to_owned(),
         shape: Shape::Lines,
         names: Vec::new(),
-        x: seconds_axis(),
+        x: span_axis(set),
         y: Axis {
             label: "Throughput".to_owned(),
             scale: Scale::Linear,

@@ -1,10 +1,42 @@
-//! What is marked in charts: where throughput changes, and cells that were disturbed.
+//! What is marked in charts: where throughput changes, where a stage begins, and cells that were disturbed.
 
+use super::clock::{Start, of_several};
 use super::{Chart, CourseRow, Mark, View, strips};
+
+/// More marks than these would hide what they mark.
+const MOST: usize = 8;
 
 /// The marks of a chart.
 pub fn marks(view: &View, chart: &Chart) -> Vec<Mark> {
     let changes = view.courses.iter().filter(|course| course.is_in(&chart.id));
     let changes = changes.filter_map(CourseRow::mark);
-    changes.chain(strips::marks(&view.cells, &chart.id)).collect()
+    let marks = changes.chain(strips::marks(&view.cells, &chart.id));
+    marks.chain(starts(view, chart)).collect()
+}
+
+/// Where the stages begin, in a chart over several: of all variants whose lines it has, as long as they are few.
+fn starts(view: &View, chart: &Chart) -> Vec<Mark> {
+    if !of_several(&chart.x) {
+        return Vec::new();
+    }
+    let drawn = |variant: usize| match chart.of_variant() {
+        Some(one) => one == variant,
+        None => chart.series.iter().any(|series| series.variant.is_none_or(|own| own == variant)),
+    };
+    let mark = |variant: usize, start: &Start| Mark {
+        variant,
+        x: start.at_s,
+        low: None,
+        high: None,
+        label: if start.measured {
+            start.stage.clone()
+        } else {
+            format!("{}, not measured", start.stage)
+        },
+    };
+    let own = view.starts.iter().enumerate().filter(|(variant, _)| drawn(*variant));
+    let marks: Vec<Mark> = own
+        .flat_map(|(variant, starts)| starts.iter().map(move |start| mark(variant, start)))
+        .collect();
+    if marks.len() > MOST { Vec::new() } else { marks }
 }

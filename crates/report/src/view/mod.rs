@@ -27,6 +27,7 @@ mod throughput;
 
 pub use build::view;
 pub use chart::{Axis, Chart, Part, Scale, Series, Shape};
+pub use clock::{Start, of_several};
 pub use courses::{CourseRow, Mark};
 pub use effects::{EffectRow, told};
 pub use glossary::Term;
@@ -75,6 +76,8 @@ pub struct View {
     pub machine: Vec<MachineRow>,
     /// Names of the measured stages in their order.
     pub stages: Vec<String>,
+    /// Of each variant, what began after its first measured stage.
+    pub starts: Vec<Vec<Start>>,
     /// The variants in order; the first is the base of comparisons.
     pub variants: Vec<Variant>,
     /// Every figure of every operation and layer.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Axis, Scale, Series};
+use super::Series;
 
 /// The points of one repeat.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -99,15 +99,6 @@ pub fn median(mut values: Vec<f64>) -> Option<f64> {
     let middle = values.len() / 2;
     let upper = values.get(middle)?;
     Some(if values.len() % 2 == 1 { *upper } else { (values[middle - 1] + upper) / 2.0 })
-}
-
-/// The axis of seconds since the start of what was measured.
-pub fn seconds_axis() -> Axis {
-    Axis {
-        label: "Seconds since the measured stage began".to_owned(),
-        scale: Scale::Linear,
-        unit: units::Unit::Seconds,
-    }
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use results::model::{Row, SampleRow};
 use results::read::CellData;
 
-use super::clock::{measured_span, seconds};
-use super::repeats::Line;
+use super::clock::{measured_span, seconds, windows};
+use super::repeats::{Line, median};
 
 /// The samples of one source of a cell, in order of time, while it measured. What was read just before and
 /// just after belongs to it: marks are taken there.
@@ -27,7 +27,8 @@ fn samples_within<'a>(
 
 /// The line of one field of a cell. A sample that failed, or has no such figure, is a gap. As a rate, each
 /// point is the growth since the sample before, per second, at its own time; a counter that fell started
-/// anew and gives a gap.
+/// anew and gives a gap. Marks fall close to ticks: what grew in less than half of the usual time between samples
+/// is counted with the next, since a counter that moves by clock ticks tells no rate over a millisecond.
 pub fn line(cell: &CellData, source: &str, field: &str, rate: bool) -> Line {
     let nothing = || Line { repeat: cell.entry.repeat, ..Line::default() };
     measured_span(cell).map_or_else(nothing, |span| line_within(cell, span, source, field, rate))
@@ -43,6 +44,8 @@ pub fn line_within(
 ) -> Line {
     let mut line = Line { repeat: cell.entry.repeat, ..Line::default() };
     let mut before: Option<(f64, f64)> = None;
+    let at = samples_within(cell, Some((start, end)), source).map(|sample| sample.at_ns);
+    let shortest = usual_gap(at) / 2.0;
     for sample in samples_within(cell, Some((start, end)), source) {
         let x = seconds(start, sample.at_ns);
         let value = match sample.error {
@@ -55,8 +58,7 @@ pub fn line_within(
                 before = None;
                 continue;
             };
-            // Two samples at one moment (a mark falls on a tick) say nothing about a rate.
-            if before.is_some_and(|(then, _)| x <= then) {
+            if before.is_some_and(|(then, _)| x - then <= shortest) {
                 continue;
             }
             if let Some((then, old)) = before {
@@ -70,12 +72,27 @@ pub fn line_within(
     line
 }
 
-/// How much a counter grew per second over what was measured; `None` with fewer than two samples.
+/// The usual time between moments, seconds; 0 of fewer than two.
+fn usual_gap(at_ns: impl Iterator<Item = u64>) -> f64 {
+    let at: Vec<u64> = at_ns.collect();
+    let gaps = at.windows(2).map(|two| seconds(two[0], two[1])).filter(|gap| *gap > 0.0);
+    median(gaps.collect()).unwrap_or(0.0)
+}
+
+/// How much a counter grew per second in the measured stages, what ran between them left out; `None` where no stage has two samples.
+/// A counter that fell started anew: the time in which it did is left out.
 pub fn mean_rate(cell: &CellData, source: &str, field: &str) -> Option<f64> {
-    let mut values = samples(cell, source)
-        .filter(|s| s.error.is_none())
-        .filter_map(|s| Some((s.at_ns, s.fields.get(field).copied().flatten()?)));
-    let (start, first) = values.next()?;
-    let (end, last) = values.last()?;
-    (end > start && last >= first).then(|| (last - first) / seconds(start, end))
+    let (mut grown, mut lasted) = (0.0, 0.0);
+    for window in windows(cell) {
+        let span = (window.start_ns, window.end_ns.unwrap_or(u64::MAX));
+        let known = samples_within(cell, Some(span), source).filter(|s| s.error.is_none());
+        let values: Vec<(u64, f64)> = known
+            .filter_map(|s| Some((s.at_ns, s.fields.get(field).copied().flatten()?)))
+            .collect();
+        for two in values.windows(2).filter(|two| two[1].1 >= two[0].1) {
+            grown += two[1].1 - two[0].1;
+            lasted += seconds(two[0].0, two[1].0);
+        }
+    }
+    (lasted > 0.0).then(|| grown / lasted)
 }

@@ -13,6 +13,14 @@ use crate::wording;
 /// Clauses of a headline.
 const HEADLINE: usize = 3;
 
+/// What nobody asked about is told when it differs by more than this share.
+const UNTOLD: f64 = 0.03;
+
+/// A variant's name, told from the words around it: it may be any word.
+fn quoted(name: &str) -> String {
+    format!("“{name}”")
+}
+
 /// How much a sentence says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
@@ -77,7 +85,7 @@ pub fn verdicts(variants: &[Variant], figures: &[FigureRow], detail: Detail) -> 
     sentences
 }
 
-/// `Over 18 variants, IOPS of randwrite were best with A (8,512/s) and worst with B (2,903/s); space saved was 0 % to 87.4 %.`
+/// `Over 18 variants, IOPS of randwrite were best with “A” (8,512/s), worst with “B” (2,903/s); space saved was 0 % to 87.4 %.`
 fn across(variants: &[Variant], asked: &[&FigureRow]) -> Option<Sentence> {
     let known = |row: &FigureRow| {
         let values = variants.iter().zip(&row.values);
@@ -103,7 +111,7 @@ fn across(variants: &[Variant], asked: &[&FigureRow]) -> Option<Sentence> {
     let ends = if most == least {
         format!("{most} with each")
     } else {
-        format!("best with {best} ({most}), worst with {worst} ({least})")
+        format!("best with {} ({most}), worst with {} ({least})", quoted(best), quoted(worst))
     };
     let text = format!(
         "Over {} variants, {} of {}: {ends}{}.",
@@ -122,8 +130,7 @@ fn counted(row: &FigureRow) -> Option<String> {
         let count = compared.filter(|c| c.verdict == Some(verdict)).count();
         (count > 0).then(|| (count, verdict.word()))
     };
-    let verdicts = [Verdict::Better, Verdict::Worse, Verdict::Same, Verdict::Unclear];
-    let counts: Vec<_> = verdicts.into_iter().filter_map(of).collect();
+    let counts: Vec<_> = Verdict::ALL.into_iter().filter_map(of).collect();
     let counts: Vec<_> = counts.iter().map(|(count, word)| format!("{count} {word}")).collect();
     Some(format!("{} of {} against the base: {}.", row.label, row.scope.name(), list(&counts)?))
 }
@@ -150,7 +157,7 @@ fn over_stages(figures: &[FigureRow]) -> Option<Sentence> {
     (known.len() > 1).then_some(Sentence { text, verdict: None })
 }
 
-/// `With vdo, randwrite ran at 0.39× the IOPS of plain, with 2.6× the p99 latency; 75 % of the space was saved.`
+/// `With “vdo”, randwrite ran at 0.39× the IOPS of “plain”, with 2.6× the p99 latency; 75 % of the space was saved.`
 fn against_base(
     variants: &[Variant],
     index: usize,
@@ -160,13 +167,15 @@ fn against_base(
     let (Some(base), Some(new)) = (variants.first(), variants.get(index)) else {
         return Vec::new();
     };
-    let (base, new, new_points) = (&base.name, &new.name, &new.points);
+    let (base, new, new_points) = (quoted(&base.name), quoted(&new.name), &new.points);
+    let base = base.as_str();
     let compared: Vec<_> = asked
         .iter()
         .filter_map(|row| Some((*row, row.comparisons.get(index)?.as_ref()?)))
         .filter(|(_, comparison)| comparison.ratio.is_some() || comparison.difference.is_some())
         // Nothing of it in either is nothing to tell.
         .filter(|(row, _)| !row.is_zero(0) || !row.is_zero(index))
+        .filter(|(row, c)| row.asked || c.ratio.is_none_or(|ratio| (ratio - 1.0).abs() > UNTOLD))
         .collect();
     let unclear = |c: &&MetricComparison| c.verdict == Some(Verdict::Unclear);
     // Said once at the end, not after every figure; where all is said of a figure, after that.

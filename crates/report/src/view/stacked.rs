@@ -7,19 +7,21 @@ use super::Series;
 /// Most areas that colours can tell apart.
 const AREAS: usize = 9;
 
-/// The series at common moments, the largest [`AREAS`] of them first, and the sum of all others as one more.
-pub fn stacked(series: Vec<Series>) -> Vec<Series> {
+/// The series at common moments: those whose names are the first [`AREAS`] in `order`, which each have a colour of their own in every
+/// chart of the same order, and the sum of all others as one more.
+pub fn stacked(series: Vec<Series>, order: &[&str]) -> Vec<Series> {
+    let place = |name: &str| order.iter().position(|known| *known == name).unwrap_or(usize::MAX);
     let mut series = aligned(series);
-    let sum = |s: &Series| s.y.iter().flatten().sum::<f64>();
-    series.sort_by(|a, b| sum(b).total_cmp(&sum(a)));
-    let rest = series.split_off(series.len().min(AREAS));
+    for one in &mut series {
+        one.hue = place(&one.name).min(AREAS);
+    }
+    series.sort_by_key(|one| one.hue);
+    let own = series.iter().take_while(|one| one.hue < AREAS).count();
+    let rest = series.split_off(own);
     if let [first, ..] = rest.as_slice() {
         let at = |place: usize| rest.iter().filter_map(move |s| s.y[place]).reduce(|a, b| a + b);
         let y = (0..first.x.len()).map(at).collect();
         series.push(Series { name: format!("{} others", rest.len()), y, ..first.clone() });
-    }
-    for (hue, one) in series.iter_mut().enumerate() {
-        one.hue = hue;
     }
     series
 }
@@ -71,10 +73,15 @@ mod tests {
             let second = if n == 0 { None } else { Some(1.0) };
             series(&format!("thread {n}"), &[(1.0, Some(n as f64)), (2.0, second)])
         };
-        let series = stacked((0..12).map(one).collect());
+        let names: Vec<String> = (0..12).rev().map(|n| format!("thread {n}")).collect();
+        let order: Vec<&str> = names.iter().map(String::as_str).collect();
+        let series = stacked((0..12).map(one).collect(), &order);
         assert_eq!(series.len(), 10);
         assert_eq!((series[0].name.as_str(), series[0].hue), ("thread 11", 0));
-        assert_eq!(series[9].name, "3 others");
+        assert_eq!((series[9].name.as_str(), series[9].hue), ("3 others", 9));
+        // Of few, each has the colour that it has among many.
+        let few = stacked([3, 10].map(one).into(), &order);
+        assert_eq!((few[0].name.as_str(), few[0].hue, few[1].hue), ("thread 10", 1, 8));
         assert_eq!(series[9].y, [Some(0.0 + 1.0 + 2.0), Some(2.0)]);
     }
 
@@ -82,7 +89,7 @@ mod tests {
     fn series_of_different_moments_share_them_all_and_none_falls_to_zero_between_its_points() {
         let slow = series("slow", &[(1.0, Some(8.0)), (3.0, Some(6.0)), (5.0, Some(6.0))]);
         let late = series("late", &[(2.0, Some(1.0)), (3.0002, None), (4.0, Some(3.0))]);
-        let stacked = stacked(vec![late, slow]);
+        let stacked = stacked(vec![late, slow], &["slow", "late"]);
         assert_eq!(stacked[0].name, "slow");
         assert_eq!(stacked[0].x, [1.0, 2.0, 3.0002, 4.0, 5.0]);
         assert_eq!(stacked[0].x, stacked[1].x);

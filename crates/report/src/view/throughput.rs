@@ -7,8 +7,8 @@ use results::model::{IntervalRow, PictureFacts, Row, Show};
 use results::read::{CellData, ResultSet};
 use units::Unit;
 
-use super::clock::{Window, seconds, windows};
-use super::repeats::{Line, Look, seconds_axis, with_median};
+use super::clock::{Window, seconds, stage_axis, windows};
+use super::repeats::{Line, Look, median, with_median};
 use super::{Axis, Chart, Part, Scale, Shape};
 
 /// One pair of charts for every operation of every measured stage.
@@ -103,7 +103,7 @@ fn throughput(set: &ResultSet, key: &Key, of: &str) -> Chart {
             .to_owned(),
         shape: Shape::Lines,
         names: Vec::new(),
-        x: seconds_axis(),
+        x: stage_axis(),
         y: Axis { label: "Throughput".to_owned(), scale: Scale::Linear, unit: Unit::BytesPerSecond },
         series: series(set, key, rate),
     }
@@ -158,7 +158,7 @@ fn latency(set: &ResultSet, key: &Key, of: &str) -> Chart {
             .to_owned(),
         shape: Shape::Lines,
         names: Vec::new(),
-        x: seconds_axis(),
+        x: stage_axis(),
         y: Axis {
             label: "Latency, 99th percentile".to_owned(),
             scale: Scale::Log,
@@ -186,8 +186,14 @@ fn series(
 fn line(cell: &CellData, key: &Key, value: &impl Fn(&IntervalRow) -> Option<f64>) -> Line {
     let mut line = Line { repeat: cell.entry.repeat, ..Line::default() };
     let mut last_end: Option<u64> = None;
-    for (window, row) in intervals(cell) {
-        if window.name != key.stage || row.operation != key.operation {
+    let own: Vec<_> = intervals(cell)
+        .filter(|(window, row)| window.name == key.stage && row.operation == key.operation)
+        .collect();
+    let lengths = own.iter().map(|(_, row)| seconds(row.start_ns, row.end_ns)).collect();
+    let usual = median(lengths).unwrap_or(0.0);
+    for (window, row) in own {
+        // What is left of a run after its last whole interval is no point like the others.
+        if seconds(row.start_ns, row.end_ns) < usual / 2.0 {
             continue;
         }
         let length = row.end_ns.saturating_sub(row.start_ns);

@@ -13,7 +13,7 @@ fn the_parts_come_in_the_order_a_reader_needs_them() {
     set.manifest.lab = Some(serde_json::json!({"qemu_version": "QEMU emulator version 7"}));
     let page = given::page(&set);
     let parts = [
-        "<h1 id=\"r0-verdict\">With vdo, randwrite ran at 0.38× the IOPS of plain",
+        "<h1 id=\"r0-verdict\">With “vdo”, randwrite ran at 0.38× the IOPS of “plain”",
         "<b>Simulated. </b>",
         "<b>Emulated CPU. </b>",
         "<div class=\"tile\">",

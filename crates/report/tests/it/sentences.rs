@@ -20,7 +20,7 @@ fn measured() -> ResultSet {
 #[test]
 fn page_and_terminal_say_the_same_and_the_terminal_says_how_surely() {
     let (terminal, page) = said(&measured());
-    let start = "With vdo, randwrite ran at 0.38× the IOPS of plain";
+    let start = "With “vdo”, randwrite ran at 0.38× the IOPS of “plain”";
     assert!(page.starts_with(&format!("{start}, with 2.6× the p99 latency")), "{page}");
     let sure = format!(
         "{start} [0.371, 0.395] (worse, adjusted p < 0.0001, 5 + 5 runs), with 2.6× the p99 latency ["
@@ -40,7 +40,7 @@ fn the_terminal_begins_with_what_takes_from_the_figures() {
     assert!(
         terminal.starts_with(
             "Simulated: no figure here was measured. Incomplete: the run was killed. On an emulated CPU, \
-             where ratios count and absolute speed does not: With vdo"
+             where ratios count and absolute speed does not: With “vdo”"
         ),
         "{terminal}"
     );
@@ -52,7 +52,7 @@ fn of_few_runs_it_is_told_how_many_would_decide() {
     let sure = "(unclear, adjusted p = 0.00033, about 5 repeats would decide, 3 + 3 runs)";
     assert!(terminal.contains(sure), "{terminal}");
     // Ranks of three have no interval.
-    assert!(terminal.contains(" of plain [0.366, 0.406]"), "{terminal}");
+    assert!(terminal.contains(" of “plain” [0.366, 0.406]"), "{terminal}");
     assert!(terminal.contains("2.6× the p99 latency (unclear, p = 0.1,"), "{terminal}");
     assert!(!terminal.contains("Verdict: unclear"), "it is said of each figure: {terminal}");
     assert!(page.ends_with("Verdict: unclear."), "{page}");
@@ -113,7 +113,7 @@ fn swept() -> ResultSet {
 #[test]
 fn the_points_of_a_sweep_are_one_clause_and_the_best_and_the_worst_where_nothing_is_asked() {
     let (_, page) = said(&swept());
-    let start = "With vdo, over 2 points, randwrite in random-write ran at 0.38× the IOPS of plain, with 2.6× the p99 latency";
+    let start = "With “vdo”, over 2 points, randwrite in random-write ran at 0.38× the IOPS of “plain”, with 2.6× the p99 latency";
     assert!(page.starts_with(start), "{page}");
     let mut alone = swept();
     alone.manifest.plan.variants.truncate(1);
@@ -134,6 +134,6 @@ fn a_point_of_a_sweep_that_is_asked_about_alone_is_told_by_its_name() {
         question.stage = Some("random-write depth=32".into());
     }
     let (_, page) = said(&result);
-    let start = "With vdo, randwrite in random-write depth=32 ran at 0.38× the IOPS of plain";
+    let start = "With “vdo”, randwrite in random-write depth=32 ran at 0.38× the IOPS of “plain”";
     assert!(page.starts_with(start), "{page}");
 }

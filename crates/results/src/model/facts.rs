@@ -209,12 +209,15 @@ pub struct FactorFacts {
 
 impl PlanFacts {
     /// Names of the measured stages of all variants, in the order of the file: one that only a later variant has follows the
-    /// stage before it there.
+    /// stage before it there, and the stages of a variant that shares none come last.
     pub fn measured_stages(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for variant in &self.variants {
-            let mut next = 0;
-            for stage in variant.stages.iter().filter(|stage| stage.measured) {
+            let own = || variant.stages.iter().filter(|stage| stage.measured);
+            let shared =
+                own().filter_map(|stage| names.iter().position(|name| *name == stage.name));
+            let mut next = shared.min().unwrap_or(names.len());
+            for stage in own() {
                 let known = names.iter().position(|name| *name == stage.name);
                 if known.is_none() {
                     names.insert(next, &stage.name);
@@ -288,6 +291,9 @@ pub struct LayerFacts {
     pub name: String,
     /// Its settings as text, defaults included.
     pub settings: BTreeMap<String, String>,
+    /// What it stands on: device or layer by the name of the input. Results from before this was recorded have none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub on: BTreeMap<String, String>,
 }
 
 /// One stage as planned.

@@ -247,6 +247,7 @@ impl Case {
             layer: layer.into(),
             name: name.into(),
             settings: BTreeMap::new(),
+            on: BTreeMap::new(),
         });
         let facts = RuleFacts {
             layer: "vdo",

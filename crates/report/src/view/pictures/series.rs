@@ -8,9 +8,9 @@ use results::model::{PictureFacts, Row, SampleRow};
 use results::read::{CellData, ResultSet};
 use units::{Basis, Metric, Unit};
 
-use crate::view::clock::{measured_span, seconds, windows};
+use crate::view::clock::{measured_span, seconds, span_axis, stage_axis, windows};
 use crate::view::layers::y_label;
-use crate::view::repeats::{Line, Look, seconds_axis, with_median};
+use crate::view::repeats::{Line, Look, with_median};
 use crate::view::samples::line_within;
 use crate::view::{Axis, Chart, Part, Scale, Series, Shape};
 
@@ -123,7 +123,7 @@ pub(super) fn charts(set: &ResultSet, picture: &PictureFacts) -> Vec<Chart> {
         reading: helps.join(" "),
         shape: Shape::Lines,
         names: Vec::new(),
-        x: seconds_axis(),
+        x: if picture.stage.is_some() { stage_axis() } else { span_axis(set) },
         y: Axis { scale: scale(&series), ..y },
         series,
     };
