@@ -277,6 +277,9 @@ fn a_stage_that_only_a_later_variant_has_keeps_its_place_in_the_file() {
     let stages = [read("first", ""), read("of b", "only = [\"b\"]"), read("last", "")].concat();
     let plan = plan(&format!("{head}{stages}")).unwrap();
     assert_eq!(plan.facts.measured_stages(), ["first", "of b", "last"]);
+    let apart = [read("of a", "only = [\"a\"]"), read("of b", "only = [\"b\"]")].concat();
+    let plan = super::plan(&format!("{head}{apart}")).unwrap();
+    assert_eq!(plan.facts.measured_stages(), ["of a", "of b"]);
 }
 
 #[test]

@@ -30,7 +30,7 @@ pub fn tables(view: &View) -> Markup {
     let unknown: Vec<_> = view.figures.iter().filter(|row| having(row).is_empty()).collect();
     html! {
         @if met.is_empty() { p.soft { "No variant has any figure yet." } }
-        @for set in met { (of_set(view, set)) }
+        @for (place, set) in met.iter().enumerate() { (of_set(view, set, place > 0)) }
         @if !unknown.is_empty() {
             details { summary { "What could not be told of any variant" } ul.soft { @for text in unknown_of(&unknown) { li { (text) } } } }
         }
@@ -55,7 +55,8 @@ fn having(row: &FigureRow) -> Vec<usize> {
     known.map(|(index, _)| index).collect()
 }
 
-fn of_set(view: &View, set: &[usize]) -> Markup {
+/// The rows that these variants have, folded where they are many and `folds`.
+fn of_set(view: &View, set: &[usize], folds: bool) -> Markup {
     let rows: Vec<_> = view.figures.iter().filter(|row| having(row) == set).collect();
     let all = set.len() == view.variants.len();
     let names: Vec<_> = set.iter().map(|index| name(view, *index)).collect();
@@ -72,7 +73,7 @@ fn of_set(view: &View, set: &[usize]) -> Markup {
     } };
     html! {
         @if !all { h3 { (title) } }
-        @if !all && rows.len() > FOLDED { details { summary { (rows.len()) " figures" } (tables) } } @else { (tables) }
+        @if !all && folds && rows.len() > FOLDED { details { summary { (rows.len()) " figures" } (tables) } } @else { (tables) }
     }
 }
 

@@ -50,14 +50,18 @@ pub fn in_short(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
 
 fn row(held: &Expectation) -> Markup {
     let said = wording::expected(held);
+    let why = wording::why_otherwise(held);
     html! { tr {
-        th.name.wrap scope="row" { (said.figure) @if let Some(source) = &held.expected.source { span.range { (source) } }
-            @if let Some(why) = wording::why_otherwise(held) { span.range { "Why: " (why) } } }
+        th.name.wrap scope="row" { (said.figure) }
         td.text { (said.asked) }
         td { (said.found.as_deref().unwrap_or(NONE)) @if let Some(interval) = &said.interval { (range(interval)) }
             @if held.n == 1 { span.range { "one run" } } }
         td.text { span.chip.(class(held.outcome)) { (mark(held.outcome)) " " (held.outcome.word()) } }
-    } }
+    }
+    @if held.expected.source.is_some() || why.is_some() { tr.more { td.text colspan="4" {
+        @if let Some(source) = &held.expected.source { "Source: " (source) }
+        @if let Some(why) = why { @if held.expected.source.is_some() { br; } "Why otherwise: " (why) }
+    } } } }
 }
 
 /// The figures of a source beside those found here, a table for each of its tables; nothing where it reported none.

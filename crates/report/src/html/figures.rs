@@ -53,22 +53,24 @@ fn sampled(content: &Content, share: &ContentFigure) -> Option<String> {
     (error > 0.0).then(|| format!("± {} points", units::show::significant(half, 2)))
 }
 
+/// Rows of the table of contents that are not folded.
+const FOLDED: usize = 24;
+
+/// Whether a share was asked for, or is known.
+fn known(content: &Content, share: &ContentFigure) -> bool {
+    content.achieved.contains_key(share.id)
+        || content.asked.as_ref().and_then(share.asked).is_some()
+}
+
 /// Whether anything is known of what was written.
 pub fn has_content(view: &View) -> bool {
-    let known = |content: &Content, share: &ContentFigure| {
-        content.achieved.contains_key(share.id)
-            || content.asked.as_ref().and_then(share.asked).is_some()
-    };
     let mut all = view.variants.iter().flat_map(|variant| &variant.content);
     all.any(|content| CONTENT_SHARES.iter().any(|share| known(content, share)))
 }
 
 /// What content was asked for and what was handed to the kernel; nothing where nothing was written.
 pub fn content(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
-    html! { @if has_content(view) {
-        h2 id=(id("content")) { "Content: asked and achieved" }
-        p.reading { "What was achieved is measured from the very bytes handed to the kernel, not from the generator's counters. "
-            "Below it stands the " (wording::intervals_name(view)) " over the repeats; where there is but one, how far off the sample of blocks may be." }
+    let table = html! {
         div.scroll tabindex="0" role="region" aria-label="Content asked and achieved" { table {
             thead { tr { th scope="col" { "Variant" } th.text scope="col" { "Content" } th scope="col" { "Asked" } th scope="col" { "Achieved" } } }
             tbody { @for (index, variant) in view.variants.iter().enumerate() { @for content in &variant.content { @for share in &CONTENT_SHARES {
@@ -84,5 +86,14 @@ pub fn content(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
                 } }
             } } } }
         } }
+    };
+    let contents = || view.variants.iter().flat_map(|variant| &variant.content);
+    let rows = contents().map(|of| CONTENT_SHARES.iter().filter(|share| known(of, share)).count());
+    let rows: usize = rows.sum();
+    html! { @if rows > 0 {
+        h2 id=(id("content")) { "Content: asked and achieved" }
+        p.reading { "What was achieved is measured from the very bytes handed to the kernel, not from the generator's counters. "
+            "Below it stands the " (wording::intervals_name(view)) " over the repeats; where there is but one, how far off the sample of blocks may be." }
+        @if rows > FOLDED { details { summary { (rows) " rows" } (table) } } @else { (table) }
     } }
 }

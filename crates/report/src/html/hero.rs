@@ -34,10 +34,17 @@ pub fn hero(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
         }
         // Many variants would make closed boxes of them: the picture and the table say more.
         @if !view.crowded() {
-            div.tiles { @for row in view.figures.iter().filter(|r| r.headline() && r.known()) { (tile(view, row)) } }
+            div.tiles { @for row in view.figures.iter().filter(|row| row.headline() && told(view, row)) { (tile(view, row)) } }
         }
         (findings(id, view))
     }
+}
+
+/// Whether a row has anything to tell: what nobody asked about is not told where there is none of it.
+fn told(view: &View, row: &FigureRow) -> bool {
+    let nothing =
+        |index: usize| row.is_zero(index) || row.values.get(index).copied().flatten().is_none();
+    row.known() && (row.asked || !(0..view.variants.len()).all(nothing))
 }
 
 /// A variant's colour with its name.

@@ -12,7 +12,9 @@ use crate::wording::NONE;
 
 /// Links to the parts of one result.
 pub fn navigation(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
-    let findings = format!("Findings ({})", view.findings.len());
+    let limits = view.findings.iter().filter(|finding| finding.explains_percent.is_some()).count();
+    let rest = view.findings.iter().filter(|finding| finding.explains_percent.is_none());
+    let findings = format!("Findings ({})", doctor::joined(rest).len() + limits);
     let parts = [
         ("findings", findings.as_str()),
         ("answer", "Picture"),
@@ -74,6 +76,17 @@ pub fn findings(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     }
 }
 
+/// What else a finding is of, each once.
+fn others_named<'a>(finding: &'a Finding, also: &[&'a Finding]) -> Vec<&'a str> {
+    let mut named: Vec<&str> = Vec::new();
+    for subject in also.iter().filter_map(|other| other.subject.as_deref()) {
+        if finding.subject.as_deref() != Some(subject) && !named.contains(&subject) {
+            named.push(subject);
+        }
+    }
+    named
+}
+
 /// A finding, and in it the findings that say the same of something else.
 fn one(finding: &Finding, also: &[&Finding]) -> Markup {
     let severity = severity(finding.severity);
@@ -85,7 +98,7 @@ fn one(finding: &Finding, also: &[&Finding]) -> Markup {
                     Some(percent) => span.share { (format!("{percent:.0} %")) },
                     None => span.sev { (severity) },
                 }
-                (finding.message) @if let Some(subject) = &finding.subject { " " span.faint { (subject) @for other in also { ", " (other.subject.as_deref().unwrap_or_default()) } } }
+                (finding.message) @if let Some(subject) = &finding.subject { " " span.faint { (subject) @for other in others_named(finding, also) { ", " (other) } } }
             }
             @if finding.figures.is_empty() { @if !evidence.is_empty() { p.soft { (evidence) } } }
             @else { (figures_of(finding)) }

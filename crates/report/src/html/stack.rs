@@ -73,6 +73,7 @@ fn placed(stack: &[LayerFacts]) -> Vec<Placed<'_>> {
     boxes
 }
 
+/// Adds what is at the top, and below it what that stands on.
 fn tree<'a>(stack: &'a [LayerFacts], top: Placed<'a>, boxes: &mut Vec<Placed<'a>>) {
     let inputs: Vec<_> = top
         .layer
@@ -82,6 +83,10 @@ fn tree<'a>(stack: &'a [LayerFacts], top: Placed<'a>, boxes: &mut Vec<Placed<'a>
         .collect();
     let (x, y) = (top.x, top.y + height(top.layer) + GAP);
     let width = top.width / inputs.len().max(1) as f64;
+    // Each has one place: more can only be of a result that somebody bent into a circle.
+    if boxes.len() >= stack.len() {
+        return;
+    }
     boxes.push(top);
     for (place, (input, layer)) in inputs.iter().enumerate() {
         let input = (inputs.len() > 1).then_some(input.as_str());
@@ -160,4 +165,45 @@ fn short(value: &str, fits: usize) -> String {
         .rev()
         .collect();
     format!("…{tail}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn layer(name: &str, on: &[(&str, &str)]) -> LayerFacts {
+        let texts = |(input, below): &(&str, &str)| ((*input).to_owned(), (*below).to_owned());
+        LayerFacts {
+            layer: name.to_owned(),
+            name: name.to_owned(),
+            settings: BTreeMap::new(),
+            on: on.iter().map(texts).collect(),
+        }
+    }
+
+    #[test]
+    fn two_inputs_stand_side_by_side_below_their_layer() {
+        let stack = [
+            layer("slow", &[]),
+            layer("fast", &[]),
+            layer("cache", &[("cache", "fast"), ("origin", "slow")]),
+            layer("vdo", &[("data", "cache")]),
+        ];
+        let boxes = placed(&stack);
+        let of = |name: &str| boxes.iter().find(|b| b.layer.name == name).unwrap();
+        let (vdo, cache, fast, slow) = (of("vdo"), of("cache"), of("fast"), of("slow"));
+        assert!(vdo.y < cache.y && cache.y < fast.y && fast.y == slow.y);
+        assert_eq!((vdo.width, fast.width, slow.width), (WIDTH, WIDTH / 2.0, WIDTH / 2.0));
+        assert_eq!((fast.x, slow.x), (0.0, WIDTH / 2.0));
+        assert_eq!((cache.input, slow.input), (None, Some("origin")));
+    }
+
+    #[test]
+    fn a_stack_of_which_only_the_order_is_known_is_one_column() {
+        let stack = [layer("data", &[]), layer("vdo", &[])];
+        let names: Vec<_> = placed(&stack).iter().map(|b| b.layer.name.clone()).collect();
+        assert_eq!(names, ["vdo", "data"]);
+    }
 }

@@ -96,3 +96,77 @@ pub fn mean_rate(cell: &CellData, source: &str, field: &str) -> Option<f64> {
     }
     (lasted > 0.0).then(|| grown / lasted)
 }
+
+#[cfg(test)]
+mod tests {
+    use results::model::StageEdge;
+
+    use super::super::clock::{Start, starts};
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn sample(at_ns: u64, value: f64) -> Row {
+        Row::Sample(SampleRow {
+            at_ns,
+            source: "vdo.threads".into(),
+            cost_ns: 0,
+            cost_cpu_ns: 0,
+            mark: None,
+            fields: [("journalQ".to_owned(), Some(value))].into(),
+            error: None,
+        })
+    }
+
+    fn edge(stage: usize, measured: bool, ended: bool, at: u64) -> Row {
+        let name = format!("stage {stage}");
+        Row::Stage(StageEdge { stage, name, measured, ended, at_ns: at * SECOND })
+    }
+
+    fn cell(rows: Vec<Row>) -> CellData {
+        let mut cell = fixture::result().cells.remove(0);
+        cell.rows = rows;
+        cell
+    }
+
+    #[test]
+    fn a_mark_beside_a_tick_makes_no_rate_of_a_millisecond() {
+        let second = |n: u64, value| sample(n * SECOND, value);
+        let mut rows = vec![edge(0, true, false, 0), second(1, 0.0), second(2, 0.5)];
+        rows.extend([sample(2 * SECOND + 1_000_000, 0.51), second(3, 1.0), second(4, 1.5)]);
+        rows.push(edge(0, true, true, 5));
+        let line = line(&cell(rows), "vdo.threads", "journalQ", true);
+        assert_eq!(line.x, [2.0, 3.0, 4.0]);
+        assert!(line.y.iter().all(|y| *y == Some(0.5)), "{line:?}");
+    }
+
+    /// Two measured stages, in which the thread is busy for a half of the time, and one between them, in which it never rests.
+    fn three_stages() -> CellData {
+        let edges = |n: usize, measured| {
+            [edge(n, measured, false, n as u64 * 10), edge(n, measured, true, n as u64 * 10 + 10)]
+        };
+        let mut rows = [edges(0, true), edges(1, false), edges(2, true)].concat();
+        let at = |n: u64, value: f64| sample(n * SECOND, value);
+        // The volume is brought up anew while the last stage runs.
+        rows.extend([at(0, 0.0), at(10, 5.0), at(20, 15.0), at(24, 17.0), at(26, 0.0)]);
+        rows.push(at(30, 2.0));
+        cell(rows)
+    }
+
+    #[test]
+    fn a_mean_is_of_what_was_measured_and_not_of_what_ran_between() {
+        assert_eq!(mean_rate(&three_stages(), "vdo.threads", "journalQ"), Some(9.0 / 18.0));
+    }
+
+    #[test]
+    fn stages_begin_where_most_cells_began_them() {
+        let mut set = fixture::with(1, 1000.0);
+        let name = set.cells[0].entry.variant.clone();
+        set.cells[0].rows = three_stages().rows;
+        let start = |stage: &str, measured, at_s| Start { stage: stage.into(), measured, at_s };
+        assert_eq!(
+            starts(&set, &name),
+            [start("stage 1", false, 10.0), start("stage 2", true, 20.0)]
+        );
+    }
+}

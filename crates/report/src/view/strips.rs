@@ -69,6 +69,10 @@ pub fn marks(cells: &[Cell], chart: &str) -> Vec<Mark> {
     if !chart.starts_with(ID) {
         return Vec::new();
     }
+    // Where all are, a finding says so.
+    if cells.iter().all(|cell| !cell.disturbed.is_empty()) {
+        return Vec::new();
+    }
     let disturbed = cells.iter().enumerate().filter(|(_, cell)| !cell.disturbed.is_empty());
     let mark = |(place, cell): (usize, &Cell)| Mark {
         variant: cell.variant.unwrap_or_default(),
