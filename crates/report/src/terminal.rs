@@ -19,8 +19,27 @@ use self::table::{short, table};
 use crate::view::{EffectRow, FigureRow, View, told};
 use crate::wording::{self, NONE};
 
-/// The summary, lines of at most `width` characters where words allow it; colour only when asked.
+/// Lines of figures that a reader still scrolls through.
+const MANY: usize = 120;
+/// What is told of every operation and command where not all figures are.
+const MAIN: [&str; 4] = ["iops", "throughput_bytes_per_s", "latency_p99_ns", "elapsed_s"];
+
+/// The summary, lines of at most `width` characters where words allow it; colour only when asked. Where the tables would be long, they
+/// have what the experiment asks about and the main figures of each operation.
 pub fn text(view: &View, width: usize, colour: bool) -> String {
+    let lines = view.figures.len() * (view.variants.len().max(2) - 1);
+    let main = |row: &&FigureRow| row.headline() || MAIN.contains(&row.metric.as_str());
+    let few: Vec<&FigureRow> =
+        view.figures.iter().filter(|row| lines <= MANY || main(row)).collect();
+    written(view, &few, width, colour)
+}
+
+/// As [`text`], with every figure.
+pub fn whole(view: &View, width: usize, colour: bool) -> String {
+    written(view, &view.figures.iter().collect::<Vec<_>>(), width, colour)
+}
+
+fn written(view: &View, rows: &[&FigureRow], width: usize, colour: bool) -> String {
     let ink = Ink { colour };
     let width = width.max(40);
     let mut out = String::new();
@@ -36,11 +55,17 @@ pub fn text(view: &View, width: usize, colour: bool) -> String {
     if view.crowded() {
         out.push_str(&crowd::grid(view, width, &ink));
     } else if view.variants.len() < 2 {
-        out.push_str(&table(view, width, &ink, None));
+        out.push_str(&table(view, rows, width, &ink, None));
     } else {
         for index in 1..view.variants.len() {
-            out.push_str(&table(view, width, &ink, Some(index)));
+            out.push_str(&table(view, rows, width, &ink, Some(index)));
         }
+    }
+    let left_out = view.figures.len() - rows.len();
+    if left_out > 0 && !view.crowded() {
+        let text = format!("{left_out} more figures of each variant: fathom show RESULT --all");
+        out.push_str(&ink.paint(Tint::Dim, &wrapped(&text, width, "")));
+        out.push_str("\n\n");
     }
     if let Some(text) = compared(view) {
         out.push_str(&ink.paint(Tint::Dim, &wrapped(&text, width, "")));

@@ -11,6 +11,9 @@ use super::gates::Gates;
 pub struct ShowArgs {
     /// Directory of the result, or a log of I/Os (`fathom load --io-log`), which is shown as CSV.
     pub result: PathBuf,
+    /// Every figure, also where the tables are long.
+    #[arg(long, conflicts_with_all = ["json", "csv"])]
+    pub all: bool,
     /// The figures as JSON (docs/json.md).
     #[arg(long, conflicts_with = "csv")]
     pub json: bool,

@@ -26,7 +26,8 @@ pub fn run(args: &ShowArgs) -> Result<ExitCode, Failure> {
         csv(&report::csv::csv(&view));
     } else {
         let colour = Style::of_stdout().colour();
-        answer(&Text::made(report::terminal::text(&view, width(), colour)));
+        let text = if args.all { report::terminal::whole } else { report::terminal::text };
+        answer(&Text::made(text(&view, width(), colour)));
     }
     let code = super::report::exit_code([&view]);
     Ok(super::report::gated(&view, &args.gates, code))

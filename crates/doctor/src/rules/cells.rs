@@ -42,6 +42,9 @@ fn of_variant(result: &ResultSet, name: &str) -> Option<Finding> {
     })
 }
 
+/// Disturbed cells that are named; the tables and pictures mark each.
+const NAMED: usize = 5;
+
 /// Something else on the machine took what cells needed.
 pub(crate) fn disturbed(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     let begun = || result.cells.iter().filter(|cell| cell.state() != CellState::Skipped);
@@ -52,6 +55,8 @@ pub(crate) fn disturbed(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     };
     let cells: Vec<String> = begun().filter_map(name).collect();
     let all = begun().count();
+    let (first, more) = cells.split_at(cells.len().min(NAMED));
+    let more = if more.is_empty() { String::new() } else { format!("; and {} more", more.len()) };
     let share = significant(100.0 * cells.len() as f64 / all.max(1) as f64, 2);
     let finding = Finding {
         rule: "disturbed_cells".into(),
@@ -61,7 +66,7 @@ pub(crate) fn disturbed(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
             "Something else disturbed {} of {all} cells ({share} %): their figures are those of a machine that was shared.",
             cells.len(),
         ),
-        evidence: format!("{}.", cells.join("; ")),
+        evidence: format!("{}{more}.", first.join("; ")),
         remedy: "Run again on a machine that does nothing else; --quiet 5% waits before each cell until others leave it alone."
             .into(),
         ..Finding::default()

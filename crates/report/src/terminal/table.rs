@@ -34,17 +34,23 @@ impl Line {
 }
 
 /// Base and one variant side by side, in as much detail as fits; the base alone when there is no other.
-pub(super) fn table(view: &View, width: usize, ink: &Ink, new: Option<usize>) -> String {
+pub(super) fn table(
+    view: &View,
+    rows: &[&FigureRow],
+    width: usize,
+    ink: &Ink,
+    new: Option<usize>,
+) -> String {
     let has = |row: &FigureRow, index: usize| row.values.get(index).copied().flatten().is_some();
     let mut out = String::new();
     let Some(other) = new else {
-        let own: Vec<_> = view.figures.iter().filter(|row| has(row, 0)).collect();
+        let own: Vec<_> = rows.iter().copied().filter(|row| has(row, 0)).collect();
         return fitted(view, &own, Columns::Alone(0), width, ink);
     };
     // What one side lacks has no ratio: it stands apart, without columns of dashes.
     let of = |base: bool, new: bool| -> Vec<&FigureRow> {
         let wanted = |row: &&FigureRow| has(row, 0) == base && has(row, other) == new;
-        view.figures.iter().filter(wanted).collect()
+        rows.iter().copied().filter(wanted).collect()
     };
     out.push_str(&fitted(view, &of(true, true), Columns::Compared(other), width, ink));
     out.push_str(&fitted(view, &of(false, true), Columns::Alone(other), width, ink));

@@ -55,3 +55,22 @@ fn names_of_others_cannot_send_codes_to_the_terminal() {
     let text = text(&given::view(&given::hostile()), 200, false);
     assert!(!text.contains('\u{1b}'), "{text:?}");
 }
+
+#[test]
+fn long_tables_have_what_is_asked_and_the_main_figures_unless_all_are_wanted() {
+    let mut view = given::view(&fixture::result());
+    let whole = report::terminal::whole(&view, 100, false);
+    assert_eq!(whole, text(&view, 100, false), "few are all shown");
+    let rows = view.figures.clone();
+    for stage in 1..10 {
+        view.figures.extend(rows.iter().cloned().map(|mut row| {
+            row.scope.stage = Some(format!("stage {stage}"));
+            row
+        }));
+    }
+    let few = text(&view, 100, false);
+    assert!(few.contains("IOPS") && !few.contains("median latency"), "{few}");
+    let left_out = few.lines().find(|line| line.contains("more figures of each variant")).unwrap();
+    assert!(left_out.ends_with("fathom show RESULT --all"), "{left_out}");
+    assert!(report::terminal::whole(&view, 100, false).contains("median latency"));
+}
