@@ -16,7 +16,7 @@ pub struct Window {
     pub stage: usize,
     /// Its name.
     pub name: String,
-    /// Start, nanoseconds since the run's epoch.
+    /// StageStart, nanoseconds since the run's epoch.
     pub start_ns: u64,
     /// End; `None` when it never ended.
     pub end_ns: Option<u64>,
@@ -78,7 +78,7 @@ pub fn of_several(axis: &Axis) -> bool {
 
 /// A stage of a variant that began after the first measured one did.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Start {
+pub struct StageStart {
     /// The stage's name.
     pub stage: String,
     /// Whether it was measured.
@@ -88,7 +88,7 @@ pub struct Start {
 }
 
 /// The stages of a variant between the start of its first measured one and the end of its last.
-pub fn starts(set: &ResultSet, variant: &str) -> Vec<Start> {
+pub fn starts(set: &ResultSet, variant: &str) -> Vec<StageStart> {
     let mut starts: BTreeMap<usize, (String, bool, Vec<f64>)> = BTreeMap::new();
     for cell in set.cells_of(variant) {
         let Some((start, end)) = measured_span(cell) else { continue };
@@ -102,7 +102,7 @@ pub fn starts(set: &ResultSet, variant: &str) -> Vec<Start> {
             }
         }
     }
-    let start = |(stage, measured, at)| Some(Start { stage, measured, at_s: median(at)? });
+    let start = |(stage, measured, at)| Some(StageStart { stage, measured, at_s: median(at)? });
     starts.into_values().filter_map(start).collect()
 }
 

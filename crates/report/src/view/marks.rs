@@ -1,6 +1,6 @@
 //! What is marked in charts: where throughput changes, where a stage begins, and cells that were disturbed.
 
-use super::clock::{Start, of_several};
+use super::clock::{StageStart, of_several};
 use super::{Chart, CourseRow, Mark, View, strips};
 
 /// More marks than these would hide what they mark.
@@ -23,7 +23,7 @@ fn starts(view: &View, chart: &Chart) -> Vec<Mark> {
         Some(one) => one == variant,
         None => chart.series.iter().any(|series| series.variant.is_none_or(|own| own == variant)),
     };
-    let mark = |variant: usize, start: &Start| Mark {
+    let mark = |variant: usize, start: &StageStart| Mark {
         variant,
         x: start.at_s,
         low: None,

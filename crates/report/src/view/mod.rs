@@ -27,7 +27,7 @@ mod throughput;
 
 pub use build::view;
 pub use chart::{Axis, Chart, Part, Scale, Series, Shape};
-pub use clock::{Start, of_several};
+pub use clock::{StageStart, of_several};
 pub use courses::{CourseRow, Mark};
 pub use effects::{EffectRow, told};
 pub use glossary::Term;
@@ -77,7 +77,7 @@ pub struct View {
     /// Names of the measured stages in their order.
     pub stages: Vec<String>,
     /// Of each variant, what began after its first measured stage.
-    pub starts: Vec<Vec<Start>>,
+    pub starts: Vec<Vec<StageStart>>,
     /// The variants in order; the first is the base of comparisons.
     pub variants: Vec<Variant>,
     /// Every figure of every operation and layer.

@@ -101,7 +101,7 @@ pub fn mean_rate(cell: &CellData, source: &str, field: &str) -> Option<f64> {
 mod tests {
     use results::model::StageEdge;
 
-    use super::super::clock::{Start, starts};
+    use super::super::clock::{StageStart, starts};
     use super::*;
 
     const SECOND: u64 = 1_000_000_000;
@@ -163,7 +163,8 @@ mod tests {
         let mut set = fixture::with(1, 1000.0);
         let name = set.cells[0].entry.variant.clone();
         set.cells[0].rows = three_stages().rows;
-        let start = |stage: &str, measured, at_s| Start { stage: stage.into(), measured, at_s };
+        let start =
+            |stage: &str, measured, at_s| StageStart { stage: stage.into(), measured, at_s };
         assert_eq!(
             starts(&set, &name),
             [start("stage 1", false, 10.0), start("stage 2", true, 20.0)]
