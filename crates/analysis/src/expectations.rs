@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use results::model::{AskedMetric, ExpectedFigure, FigureName, PlanFacts};
-use stats::RANGE_BELOW;
-use units::Unit;
+use stats::{Figure, RANGE_BELOW};
+use units::{Test, Unit};
 
 use crate::comparisons::asks;
 use crate::variant::VariantFigures;
@@ -16,7 +16,7 @@ pub struct Expectation {
     pub expected: ExpectedFigure,
     /// Unit of what was expected and found.
     pub unit: Unit,
-    /// The figure, or its ratio to the other one: the median over the repeats (of the ratio within each repeat).
+    /// The figure, the median over the repeats, or its ratio to the other one, as in comparisons.
     pub found: Option<f64>,
     /// Lower end of its 95 % interval, of its range below five repeats.
     pub low: Option<f64>,
@@ -79,11 +79,12 @@ fn hold_one(
     expected: &ExpectedFigure,
     variants: &[VariantFigures],
 ) -> Expectation {
-    let numbers: Vec<f64> = match &expected.of {
-        None => values(&expected.figure, variants).into_values().collect(),
-        Some(other) => ratios(&expected.figure, other, variants),
+    let figure = match &expected.of {
+        None => {
+            stats::figure(&values(&expected.figure, variants).into_values().collect::<Vec<_>>())
+        }
+        Some(other) => ratio(&expected.figure, other, variants),
     };
-    let figure = stats::figure(&numbers);
     let shown = |figure: &FigureName| Evidence {
         unit: unit_of(plan, figure).unwrap_or(Unit::Ratio),
         median: stats::figure(&values(figure, variants).into_values().collect::<Vec<_>>()).median,
@@ -118,16 +119,23 @@ pub(crate) fn unit_of(plan: &PlanFacts, figure: &FigureName) -> Option<Unit> {
     known.or_else(picked)
 }
 
-/// One figure over another within each repeat that has both.
-pub(crate) fn ratios(
-    figure: &FigureName,
-    base: &FigureName,
-    variants: &[VariantFigures],
-) -> Vec<f64> {
+/// One figure over another, from the repeats that have both: estimated as in every other comparison; where there are too few for that, or
+/// some are zero, the median of the repeats' own ratios, with their range.
+pub(crate) fn ratio(figure: &FigureName, base: &FigureName, variants: &[VariantFigures]) -> Figure {
     let base = values(base, variants);
-    let ratio = |(repeat, value): (u32, f64)| Some(value / base.get(&repeat)?);
-    let all = values(figure, variants).into_iter().filter_map(ratio);
-    all.filter(|ratio| ratio.is_finite()).collect()
+    let own = values(figure, variants).into_iter();
+    let pairs: Vec<(f64, f64)> =
+        own.filter_map(|(repeat, value)| Some((*base.get(&repeat)?, value))).collect();
+    let ratios = pairs.iter().map(|(base, value)| value / base);
+    let plain = stats::figure(&ratios.filter(|ratio| ratio.is_finite()).collect::<Vec<_>>());
+    let test = layers::metric(&figure.metric).map_or(Test::Paired, |metric| metric.test);
+    let compared = stats::compare(&pairs, test, None);
+    match (compared.ratio, compared.low, compared.high) {
+        (Some(ratio), Some(low), Some(high)) if plain.n >= RANGE_BELOW => {
+            Figure { median: Some(ratio), low: Some(low), high: Some(high), n: compared.n }
+        }
+        _ => plain,
+    }
 }
 
 /// The value of each repeat.
@@ -141,7 +149,7 @@ pub(crate) fn values(name: &FigureName, variants: &[VariantFigures]) -> BTreeMap
     points.map(|point| (point.repeat, point.value)).collect()
 }
 
-fn outcome((least, most): (f64, f64), figure: &stats::Figure) -> ExpectationOutcome {
+fn outcome((least, most): (f64, f64), figure: &Figure) -> ExpectationOutcome {
     let Some(median) = figure.median else { return ExpectationOutcome::Unknown };
     let (low, high) = match (figure.low, figure.high) {
         (Some(low), Some(high)) if figure.n >= RANGE_BELOW => (low, high),

@@ -4,7 +4,7 @@ use results::model::{FigureName, PlanFacts, ReportedFacts, ReportedValue};
 use stats::Figure;
 use units::Unit;
 
-use crate::expectations::{ratios, unit_of, values};
+use crate::expectations::{ratio, unit_of, values};
 use crate::variant::VariantFigures;
 
 /// Figures of a source beside those found here.
@@ -31,7 +31,7 @@ pub struct ReportedRow {
     pub source_ratio: Option<f64>,
     /// What was found here: the median over the repeats, with its interval.
     pub found: Figure,
-    /// It over the first found here, within each repeat; `None` for the first.
+    /// It over the first found here, as in comparisons; `None` for the first.
     pub ratio: Option<Figure>,
 }
 
@@ -50,7 +50,7 @@ fn table(
         let other = place > 0;
         let own = values(figure, variants);
         let source_ratio = (other && first.value != 0.0).then(|| value / first.value);
-        let ratio = other.then(|| stats::figure(&ratios(figure, &first.figure, variants)));
+        let ratio = other.then(|| ratio(figure, &first.figure, variants));
         ReportedRow {
             figure: figure.clone(),
             source: *value,
