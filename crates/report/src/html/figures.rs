@@ -62,10 +62,15 @@ fn known(content: &Content, share: &ContentFigure) -> bool {
         || content.asked.as_ref().and_then(share.asked).is_some()
 }
 
+/// How many shares of what was written are asked for or known.
+fn shares(view: &View) -> usize {
+    let contents = view.variants.iter().flat_map(|variant| &variant.content);
+    contents.map(|of| CONTENT_SHARES.iter().filter(|share| known(of, share)).count()).sum()
+}
+
 /// Whether anything is known of what was written.
 pub fn has_content(view: &View) -> bool {
-    let mut all = view.variants.iter().flat_map(|variant| &variant.content);
-    all.any(|content| CONTENT_SHARES.iter().any(|share| known(content, share)))
+    shares(view) > 0
 }
 
 /// What content was asked for and what was handed to the kernel; nothing where nothing was written.
@@ -73,23 +78,21 @@ pub fn content(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     let table = html! {
         div.scroll tabindex="0" role="region" aria-label="Content asked and achieved" { table {
             thead { tr { th scope="col" { "Variant" } th.text scope="col" { "Content" } th scope="col" { "Asked" } th scope="col" { "Achieved" } } }
-            tbody { @for (index, variant) in view.variants.iter().enumerate() { @for content in &variant.content { @for share in &CONTENT_SHARES {
+            tbody { @for (index, variant) in view.variants.iter().enumerate() { @for content in &variant.content { @for share in CONTENT_SHARES.iter().filter(|share| known(content, share)) {
                 @let asked = content.asked.as_ref().and_then(share.asked);
                 @let achieved = content.achieved.get(share.id);
-                @if asked.is_some() || achieved.is_some() { tr {
+                tr {
                     th.name scope="row" { (dot(index)) (variant.name) @if let Some(stage) = &content.stage { span.range { "in " (stage) } } }
                     td.text { (share.title) }
                     td { (asked.map_or(NONE.to_owned(), |v| units::Unit::Percent.show(v))) }
                     td { (wording::median(units::Unit::Percent, achieved))
                         @let interval = achieved.and_then(|f| wording::interval(units::Unit::Percent, f));
                         @if let Some(text) = interval.or_else(|| sampled(content, share)) { (range(&text)) } }
-                } }
+                }
             } } } }
         } }
     };
-    let contents = || view.variants.iter().flat_map(|variant| &variant.content);
-    let rows = contents().map(|of| CONTENT_SHARES.iter().filter(|share| known(of, share)).count());
-    let rows: usize = rows.sum();
+    let rows = shares(view);
     html! { @if rows > 0 {
         h2 id=(id("content")) { "Content: asked and achieved" }
         p.reading { "What was achieved is measured from the very bytes handed to the kernel, not from the generator's counters. "
