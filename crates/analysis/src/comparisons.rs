@@ -8,7 +8,7 @@ use crate::scope::{Of, Scope};
 use crate::values::{MetricValues, Pair, pairs};
 use crate::variant::VariantFigures;
 
-/// With Holm's correction and five repeats a side, more could never be decided.
+/// Most questions: with Holm's correction over more, five repeats a side could decide none.
 const QUESTIONS: usize = 6;
 
 /// One variant against the base in one metric.
@@ -61,7 +61,7 @@ impl MetricComparison {
     }
 }
 
-/// A comparison on its way: it with the question it answers.
+/// A comparison without its verdict yet, with the question that it answers.
 struct Draft<'a> {
     new: &'a VariantFigures,
     values: &'a MetricValues,
@@ -110,7 +110,7 @@ fn pair<'a>(
     match old.scope.of {
         // What was written is held against what was asked, not against another variant.
         Of::Content => return None,
-        // Named with the operation, where there is only one.
+        // A load with a single operation: its CPU time is shown with that operation.
         Of::Load if alone(base) && alone(new) => return None,
         _ => {}
     }

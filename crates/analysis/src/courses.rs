@@ -10,12 +10,11 @@ use stats::{Growth, Sorted, Step};
 use crate::scope::Scope;
 use crate::within;
 
-/// Of so many of the runs a change has to be for the variant to have it: four of five.
+/// Share of a variant's runs that must show a change for it to count: four of five.
 const MOST_RUNS: f64 = 0.8;
-/// At the end of a load that stops by itself the last I/Os trickle in: intervals of less than this share of what came before are left
-/// out.
+/// The last I/Os of a load that stops by itself trickle in: at its end, intervals below this share of those before are left out.
 const TRICKLE: f64 = 0.5;
-/// Growth of less over all that was looked at is not worth a word.
+/// Growth over the whole window, as a share, below which it is not reported.
 const LEAST_GROWTH: f64 = 0.005;
 
 /// How the throughput of an operation went on within the runs of one variant.
@@ -35,9 +34,9 @@ pub struct RunCourse {
 /// A change from one level to another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Change {
-    /// Whether it is a step; else it comes little by little, and its place is half of the way.
+    /// Whether it is a step. Otherwise it is gradual, and its place is where half of it has happened.
     pub step: bool,
-    /// Its place, the median of the runs, seconds since the stage began; `None` where less than half of the way is gone for good.
+    /// Its place, seconds since the stage began, the median of the runs; `None` where half of the change is never reached for good.
     pub at_s: Option<f64>,
     /// The earliest of all runs; of one run the lower end of its 95 % interval.
     pub low_s: Option<f64>,
@@ -135,7 +134,7 @@ impl Series {
     }
 }
 
-/// What one run says.
+/// What was found in one run.
 struct Said {
     change: Option<Place>,
     warm_up_s: Option<f64>,

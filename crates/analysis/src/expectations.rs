@@ -105,13 +105,13 @@ fn hold_one(
     }
 }
 
-/// A ratio has none.
+/// The unit of an expected figure; a ratio of two figures has none.
 fn unit(plan: &PlanFacts, ExpectedFigure { figure, of, .. }: &ExpectedFigure) -> Unit {
     let unit = if of.is_some() { None } else { unit_of(plan, figure) };
     unit.unwrap_or(Unit::Ratio)
 }
 
-/// That of the catalogue, or of what a command prints.
+/// The unit of a figure, from the catalogue or from what the experiment says of a command's output.
 pub(crate) fn unit_of(plan: &PlanFacts, figure: &FigureName) -> Option<Unit> {
     let known = layers::metric(&figure.metric).map(|metric| metric.unit);
     let picked =

@@ -27,11 +27,11 @@ pub struct ReportedRow {
     pub figure: FigureName,
     /// The source's number, in the source's unit.
     pub source: f64,
-    /// It over the first of the source; `None` for the first, and where that is 0.
+    /// Its ratio to the source's first number; `None` for the first, and where that is 0.
     pub source_ratio: Option<f64>,
     /// What was found here: the median over the repeats, with its interval.
     pub found: Figure,
-    /// It over the first found here, as in comparisons; `None` for the first.
+    /// Ratio to the first figure found here, estimated as in comparisons; `None` for the first row.
     pub ratio: Option<Figure>,
 }
 

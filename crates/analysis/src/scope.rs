@@ -9,7 +9,7 @@ pub struct Scope {
     pub of: Of,
 }
 
-/// What of a stage a figure is of.
+/// The part of a stage that a figure describes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Of {
     /// An operation, by its name as given.

@@ -68,7 +68,7 @@ pub(crate) fn collect(cells: &[&CellData], apart: bool) -> Vec<MetricValues> {
 }
 
 const CPU_PER_IO: &str = "cpu_per_io_us";
-/// Kinds of stages that leave data as they are, and the allocation, which figures of a cell begin after.
+/// Kinds of stages that change no data, and the allocation: figures of a cell count from its end.
 const QUIET: [&str; 6] = ["allocate", "set", "drop_caches", "wait", "read", "remount"];
 
 type Value = (Of, String, Option<f64>);

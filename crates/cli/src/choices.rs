@@ -47,5 +47,5 @@ pub fn ledger(
         "{} of {all} cells ended well and are kept; {left} run{more}",
         all - left - skipped
     ));
-    Ok(Ledger::resume(earlier, &start, on)?)
+    Ok(Ledger::resume(earlier, plan, &start, on)?)
 }

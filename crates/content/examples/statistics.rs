@@ -1,6 +1,6 @@
-//! Looks for structure in the generator's bytes: `cargo run --release -p content --example statistics -- IDS GIB [FROM]`, with IDS `dense` or
-//! `strided` as in the example `stream`, and FROM the GiB that are left out before. Each line is a test, its largest deviation in standard deviations (or its
-//! chi-square as one), and `ok` below 5.5, which a fair source exceeds in one of some 200 runs.
+//! Looks for structure in the generator's bytes: `cargo run --release -p content --example statistics -- IDS GIB [FROM]`, with IDS `dense`
+//! or `strided` as in the example `stream`, and FROM the GiB to skip. Each line is a test, its largest deviation in standard deviations (or
+//! its chi-square as one), and `ok` below 5.5, which a fair source exceeds in about one of 200 runs.
 //!
 //! *bytes*: how often each value comes, for each of the 4096 places of a block. *words*: values of 16 bits. *bits*: ones at
 //! each place of a lane, for each kind of lane. *lag*: bits of lanes that stand 1 to 32 lanes apart, XORed (the lanes of one

@@ -44,7 +44,7 @@ impl Compress {
         Some(bytes.round() as usize)
     }
 
-    /// The ask for an LZ4 size of `bytes`, in the form that `self` has, rounded so that blocks get no larger.
+    /// A request of the same form as `self` (ratio or saving) for an LZ4 size of `bytes`, rounded towards smaller blocks.
     pub(crate) fn with_bytes(&self, bytes: usize, unit: usize) -> Self {
         let ratio = unit as f64 / bytes.max(1) as f64;
         match self {

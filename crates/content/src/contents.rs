@@ -45,14 +45,14 @@ pub(crate) struct Inner {
     pub shared: bool,
     pub counter: AtomicU64,
     layouts: Layouts,
-    /// Random bytes in front of every block but zeros, where all are alike and none is out of line.
+    /// Random bytes at the head of each block that is not zero, where all blocks have one layout and none is misaligned.
     head: Option<usize>,
-    /// Contents of a pool are not packed with others.
+    /// Whether contents of the pool are kept out of the packer.
     plain_pool: bool,
-    /// Duplicates are out of line with blocks by this many bytes; 0 when they are not.
+    /// By how many bytes duplicates are misaligned with blocks; 0 when they are not.
     shift: usize,
     filler: Generator,
-    /// Where who has asked for nothing yet stands.
+    /// A cursor that has not moved, for callers without one of their own.
     pub nowhere: Cursor,
 }
 
@@ -93,7 +93,7 @@ impl Contents {
         Ok(Self::build(spec, seed, part, path))
     }
 
-    /// For a spec that was validated: what cannot be is cut to what can.
+    /// For a validated spec; impossible values are cut to the nearest possible ones.
     pub(crate) fn build(spec: &ContentSpec, seed: Seed, part: Part, path: Path) -> Self {
         let Part { generator, jobs, blocks } = part;
         let (sizes, unit) = (spec.sizes(), spec.unit());
@@ -192,7 +192,7 @@ impl Contents {
         self.0.layouts.of(&parts, by_series)
     }
 
-    /// How its blocks are looked at, where all have one layout and none is out of line.
+    /// The check of its blocks, where all have one layout and none is misaligned.
     pub fn block_check(&self) -> Option<BlockCheck> {
         match &self.0.layouts {
             Layouts::One(layout) if self.0.shift == 0 => {

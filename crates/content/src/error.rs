@@ -1,4 +1,4 @@
-//! Asks that cannot be met.
+//! Requests for content that cannot be met.
 
 use units::{Bytes, Percent};
 

@@ -1,4 +1,4 @@
-//! What a content will be found to be, by its spec alone.
+//! What a content will be measured to be, from its spec alone.
 
 use reduce::{BLOCK, fragments_per_block};
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::ContentSpec;
 use crate::sizes::Sizes;
 
-/// What an ask comes to when it is met.
+/// What written content will be measured to be, when the request is met.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Expected {
     /// Duplicates among all written blocks (live scope: among all that addresses hold), percent.

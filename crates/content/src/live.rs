@@ -22,7 +22,7 @@ const COUNTED: u64 = 254;
 pub(crate) enum LiveBlock {
     /// Zeros.
     Zero,
-    /// A new content, whose size has this place among all sizes, in 4096ths.
+    /// A new content; the number is the quantile of its size, in 4096ths.
     New(u16),
     /// A content of the pool.
     Pool(u64),
@@ -44,7 +44,7 @@ pub(crate) struct Live {
     pool: u64,
 }
 
-/// How many addresses and contents a group of `group` addresses needs for a share of `again` duplicates.
+/// Contents in the pool of a group of `group` addresses, for shares `again` of duplicates and `zero` of zero blocks.
 fn pool(again: f64, zero: f64, group: u64, most_sharing: u64) -> u64 {
     let references = (COUNTED / most_sharing.max(1)).clamp(4, REFERENCES) as f64;
     let wanted = (again * group as f64 / (references - 1.0)).round();

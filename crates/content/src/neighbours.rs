@@ -1,9 +1,9 @@
-//! Sizes in an order in which neighbours are as like each other as those of real data.
+//! The order of LZ4 sizes: neighbours are as similar as those of real data.
 //!
-//! How sizes follow each other is kept as counts between a few classes. A chain of those alone forgets too fast: real data has files,
-//! in which sizes stay in a band for longer than one block tells the next. So a share of the blocks takes the class of one of the
-//! last [`BAND`] blocks, and this share is what makes VDO's packer save as much as it did on the data. It is found anew for
-//! each stratum of 4096 blocks, by trying, against all that came before it: short sets are met as well as long ones.
+//! A profile keeps how sizes follow each other as counts between a few classes. A Markov chain of these counts forgets too fast: in real
+//! data, files keep sizes in a band for many blocks. So a share of the blocks repeats the class of one of the last [`BAND`] blocks. The
+//! share is searched for each stratum of 4096 blocks, so that VDO's packer saves as much as on the data, on short sets as well as long
+//! ones.
 
 use reduce::Ongoing;
 use units::{Seed, SplitMix64};
@@ -11,7 +11,7 @@ use units::{Seed, SplitMix64};
 use crate::ProfileNeighbours;
 use crate::strata::STRATUM;
 
-/// Strata that differ; then they come again in another order.
+/// Strata that are generated; then they repeat in another order.
 pub(crate) const STRATA: usize = 8;
 /// Blocks whose classes are taken again. 4 to 16 met the data of the journal, also where the order was shuffled slightly.
 const BAND: usize = 8;
@@ -20,7 +20,7 @@ const TRIED: u32 = 7;
 /// The largest share: beyond, a stratum is one run for each class.
 const MOST: f64 = 0.98;
 
-/// The sizes of one stratum: those of contents that the packer does not keep, and the others.
+/// The sizes to be dealt to one stratum: of near contents, which the packer does not keep, and of the others.
 pub(crate) struct Dealt<'a> {
     /// For each place in a stratum: whether its content comes again before the packer has written it.
     pub near: &'a [bool],
@@ -47,7 +47,7 @@ pub(crate) fn in_order(dealt: &Dealt<'_>, neighbours: &ProfileNeighbours, saving
             sizes.iter().for_each(|&size| state.packed.add(size as usize));
             let off = state.packed.saving_percent() - saving;
             if tried > 0 {
-                // The longer bands last, the less the packer finds to put together.
+                // A larger share makes longer bands, of which the packer can combine less.
                 if off > 0.0 { low = share } else { high = share }
             }
             if best.as_ref().is_none_or(|best| off.abs() < best.0.abs()) {

@@ -55,8 +55,8 @@ pub(crate) struct Rounds {
     beginning: Beginning,
 }
 
-/// The duplicates before anything is old enough: of some contents in turn. Each joins as soon as it is written, so that VDO sees its
-/// first duplicate while it still processes the block, and stores it uncompressed.
+/// The first duplicates, before any content is old enough: they refer to a few contents in turn. Each content joins as soon as it is
+/// written, so that VDO sees its first duplicate while it still processes the block, and stores it uncompressed.
 #[derive(Debug, Clone, Copy)]
 struct Beginning {
     /// Duplicates that are of contents of the beginning.

@@ -30,7 +30,7 @@ pub(crate) enum Sizes {
 }
 
 impl ContentSpec {
-    /// The sizes of blocks that are new; whatever cannot be is cut to what can.
+    /// The sizes of new blocks; impossible values are cut to the nearest possible ones.
     pub(crate) fn sizes(&self) -> Sizes {
         let unit = self.unit();
         if let Some(profile) = self.profile.as_ref().and_then(ProfileSource::loaded) {
@@ -204,8 +204,8 @@ impl Sizes {
     }
 }
 
-/// Where the `n`th new block of a job stands among the strata that come again and again: each time in another order, and in
-/// another for every job, so that jobs that keep step do not write like sizes at once.
+/// Position of a job's `n`th new block among the strata that repeat. Their order differs in each cycle and for each job, so that jobs in
+/// step do not write similar sizes at the same time.
 #[inline]
 fn turned(n: u64, job: u16) -> usize {
     const TURNS: u64 = neighbours::STRATA as u64;
@@ -272,7 +272,7 @@ impl Layouts {
         }
     }
 
-    /// The layout of contents that are not to be packed with others; `None` when they are as all.
+    /// The layout of pool contents, which are not packed with others.
     pub fn of_pool(&self, parts: &Parts) -> BlockLayout {
         match self {
             Self::Mixed { plain, .. } => *plain,

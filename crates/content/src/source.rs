@@ -95,7 +95,7 @@ impl Source {
         self.ahead.at(place).0
     }
 
-    /// The place in the row ahead of the content of the next block.
+    /// Index in the look-ahead row of the next block's content.
     #[inline]
     fn next(&mut self, address: u64) -> usize {
         // No row reaches beyond a chunk.
@@ -104,8 +104,8 @@ impl Source {
         place
     }
 
-    /// Finds the row from the next position on; in the live scope, where the next address is not known, its first block alone.
-    /// Returns the place of what comes next.
+    /// Refills the look-ahead from the next position on; in the live scope, where the next address is not known, with one block. Returns
+    /// the index of the next block.
     #[inline(never)]
     fn look_ahead(&mut self, address: u64) -> usize {
         if self.position == self.end {
@@ -145,7 +145,7 @@ impl Source {
         }
     }
 
-    /// The content at position 0, where the one at every position has the id after the one before: no duplicates, no zeros.
+    /// The content at position 0 where ids are consecutive: every block new, none zero or duplicate.
     pub fn row(&self) -> Option<ContentId> {
         match &self.contents.0.order {
             Order::Written(written) if written.all_new() => {

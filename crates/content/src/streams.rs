@@ -13,16 +13,16 @@ use crate::{DistanceShare, Profile};
 
 /// Denominator of a stream's duplicates per new block.
 const WHOLE: u64 = 1_000_000_000;
-/// With fewer new blocks of a stream between two copies, the stream is too coarse for its distance.
+/// With fewer new blocks of its own between two copies, a stream cannot keep its distance accurately.
 const COARSE: f64 = 4.0;
-/// Contents with fewer than this many of 4096 new blocks become a pool that comes again and again.
+/// Contents with fewer than this many of 4096 new blocks form a pool that is repeated all the time.
 const FEW: f64 = 2.0;
 
-/// Duplicates per new block from which on a content can be repeated at once. With fewer, the next duplicate comes after the packer
-/// has written the content, and near duplicates go by their distance alone.
+/// Duplicates per new block from which a content can be repeated at once, while the packer still holds it. Below that the next duplicate
+/// comes too late, and near duplicates are placed by distance alone.
 const ENOUGH: f64 = 0.4;
 
-/// Most contents that are searched for one of no stream.
+/// Attempts to find a content that belongs to no stream.
 const TRIED: u64 = 512;
 
 /// Duplicates of one range of distances, before shares are rounded to 4096ths.

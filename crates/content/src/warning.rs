@@ -1,4 +1,4 @@
-//! Asks that can be met, but will not do what people expect of them.
+//! Requests for content that can be met but will not do what people expect.
 
 use serde::{Deserialize, Serialize};
 

@@ -70,7 +70,7 @@ impl Written {
         }
     }
 
-    /// The block at a position without a cursor of one's own: `nowhere`, a fresh one, is copied only where duplicates come in rounds.
+    /// The block at a position, without a cursor of the caller's: `nowhere`, an unused one, is copied where duplicates come in rounds.
     #[inline]
     pub fn at_anywhere(&self, position: u64, nowhere: &Cursor) -> NextBlock {
         match (self.shares.at(position), &self.references) {
@@ -81,7 +81,7 @@ impl Written {
         }
     }
 
-    /// What a block holds that is no duplicate in rounds.
+    /// The block, where it is not a duplicate in rounds.
     #[inline]
     fn without_cursor(&self, block: Block) -> NextBlock {
         match block {

@@ -1,7 +1,7 @@
 //! Flash behind a link: dies that read and program pages, one serial link, a write buffer.
 //!
-//! Nothing has to be decided later: when a request comes, its end follows from what came before. Left out are garbage
-//! collection, a fast first part of the drive, and throttling by heat.
+//! Nothing has to be decided later: when a request comes, its end follows from what came before. Not modelled: garbage collection, a fast
+//! first part (SLC cache), and thermal throttling.
 
 use std::collections::VecDeque;
 

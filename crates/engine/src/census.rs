@@ -7,21 +7,21 @@ use reduce::Census;
 use crate::error::{EngineError, ErrorKind};
 use crate::sample::{self, SampleReceiver, SharedSampling};
 
-/// Blocks (all together, copies included) that the sample is cut down to when the amount is known beforehand, and
-/// contents that it may hold when it is not. The share of duplicates is then right to some 0.2 points.
+/// Size of the sample: blocks, copies included, where the amount is known beforehand; distinct contents where it is not. It keeps the error
+/// of the duplicate share near 0.2 points.
 pub(crate) const SAMPLE: u64 = 32_768;
 
-/// By how many halvings the sample of what the addresses hold may be larger, where that is what was asked for. Overwritten ten times, they
-/// hold a tenth of the contents that were written.
+/// How many halvings larger the sample may be where shares are of live data (what the addresses hold): after ten overwrites that is a tenth
+/// of the contents written.
 pub(crate) const AHEAD: u32 = 2;
 
-/// Names that all queues together hold (48 bytes each), and the bytes of blocks to be sized; one of each for every worker at least.
-/// The kernel makes each page of them when a load starts, which costs as much as a few writes do.
+/// Capacity of all queues together: names (48 bytes each), and bytes of blocks whose size is to be taken; each worker gets at least one of
+/// both. The memory is touched when a load starts: each page costs as much as a few writes.
 pub(crate) const QUEUED_NAMES: usize = 16_384;
 pub(crate) const QUEUED_BYTES: usize = 4 << 20;
 
-/// How long the thread sleeps between two looks at the queues: the less was in them the longer. Each look wakes a CPU, and
-/// gives the kernel cause to move threads of the load. Soon after the start it looks more often, as all blocks are queued then.
+/// Sleep between two polls of the queues; longer when little was found. Each poll wakes a CPU and gives the scheduler a reason to move
+/// threads of the load. Polls are frequent soon after the start, since every block is queued then.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const PAUSE: Duration = Duration::from_millis(5);
 const LONGEST_PAUSE: Duration = Duration::from_millis(80);

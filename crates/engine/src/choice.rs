@@ -1,4 +1,4 @@
-//! Which way a target is driven.
+//! The driver of a target, and why `auto` chose it.
 
 use results::model::ProbeFigure;
 use serde::{Deserialize, Serialize};

@@ -10,7 +10,7 @@ use crate::sample::{BlockSampler, Counts};
 use crate::shares::Shares;
 use crate::verify::WorkerVerifier;
 
-/// The source of written bytes: the real one, or in tests one that is broken on purpose.
+/// Where written bytes come from: the content source, or in tests a broken stand-in.
 pub(crate) trait Fill: Send {
     /// Fills `buffer`, which goes to the target from block `address` of its content on, with the next contents; tells the
     /// id of each block with its number in the buffer.
@@ -119,7 +119,7 @@ impl Job {
 
     /// The next I/O, if it may start at `now_ns`; over when bytes or passes are done on every target.
     ///
-    /// Always inlined: handed over in memory, what was written field by field and is read as a whole stalls the processor.
+    /// Always inlined: a result passed through memory is written field by field and read whole, which stalls the processor.
     #[inline(always)]
     pub(crate) fn next(&mut self, now_ns: u64) -> NextIo {
         if let Some(at_ns) = self.gate.not_before(now_ns) {
@@ -147,8 +147,8 @@ impl Job {
         }
     }
 
-    /// How many of its next I/Os one of `threads` may claim ahead of their turn, at most `most`: none where their order or time
-    /// counts. Near the end fewer, so that the last ones are shared by all.
+    /// How many of its next I/Os one of `threads` threads may take ahead, at most `most`. None where order or time matters; fewer near the
+    /// end, so that all threads share the last ones.
     pub(crate) fn claimable(&self, threads: usize, most: usize) -> usize {
         if !self.unordered {
             return 0;
@@ -158,8 +158,7 @@ impl Job {
         left.map_or(most, share)
     }
 
-    /// Makes the memory of an I/O ready that is about to be pushed from `slot`: fills what is written, and lets the census see
-    /// it; tells the worker verifier.
+    /// Prepares the memory of an I/O before it is pushed: fills a write, shows it to the census, and tells the worker verifier.
     #[inline(always)]
     pub(crate) fn prepare(
         &mut self,
@@ -182,7 +181,7 @@ impl Job {
         }
     }
 
-    /// Blocks of which a part is given back or zeroed hold nothing of the content any more.
+    /// Marks content blocks that are discarded or zeroed, even in part, as holding no content.
     #[inline(never)]
     fn empties(&mut self, transfer: &Transfer) {
         let job_target = &self.targets[usize::from(transfer.target)];
@@ -224,8 +223,8 @@ impl Job {
     }
 }
 
-/// Reads of one target at random places, as fast as it takes them: their order says nothing. What is written has an order: the
-/// content's distances go by it.
+/// Whether the order of its I/Os does not matter: random reads of one target, without a rate. Writes are ordered, since distances of
+/// duplicates count in the order of writing.
 fn is_unordered(load: &Load) -> bool {
     let spec = &load.spec;
     let random = |op: OpName| {

@@ -1,7 +1,7 @@
 //! Rows that are late because the kernel holds a worker: what can be said of their intervals until then.
 //!
-//! A thread in a plain call reads the clock when the call returns. Until then its buffer is its own, and no row of an interval that
-//! it may have counted in can be given. How many I/Os have ended and how many are in flight is on the board all the same.
+//! A thread in a plain call reads the clock only when the call returns. Until then it owns its buffer, and no row can be given for an
+//! interval that it may have counted in. The board still says how many I/Os have ended and are in flight.
 
 use crate::pace::Pace;
 

@@ -29,7 +29,7 @@ pub(crate) fn zeroed<T: Zeroable>(count: u64) -> Option<Box<[T]>> {
     Some(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(start, count)) })
 }
 
-/// Numbers that several hold. Each has their place at hand, with no other pointer on the way there.
+/// A slice with several owners. Each holds the address of the numbers themselves, without the second pointer of an `Arc<Box<[T]>>`.
 pub(crate) struct SharedSlice<T> {
     numbers: NonNull<[T]>,
     owner: Arc<Box<[T]>>,

@@ -17,8 +17,8 @@ pub(crate) fn since(now: Cpu, then: Cpu) -> Cpu {
     (now.0.saturating_sub(then.0), now.1.saturating_sub(then.1))
 }
 
-/// Tells what each I/O cost since it was asked last; the samplers' part is left out. What takes the census and
-/// writes logs is in it: that is only known at the end.
+/// CPU time per I/O since the last call, without the samplers' share. The census and the writing of logs are included: their share is known
+/// only at the end.
 pub(crate) struct Meter<'a> {
     context: &'a Context<'a>,
     last: (Cpu, Cpu),

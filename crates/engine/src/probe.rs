@@ -1,10 +1,9 @@
 //! `auto`: chooses how a target is driven by a short probe that only reads.
 //!
-//! Two questions. Does the target take I/O without blocking (`RWF_NOWAIT`)? Where it does not, io_uring hands every I/O to a
-//! worker thread of the kernel, which costs more than calling it. And how many reads per second come by each way, at the
-//! depth asked for, and for how much CPU time of the whole process, io_uring's kernel workers included? Each way runs twice,
-//! in the order A B C C B A; of two bursts the higher rate and the lower cost count. CPU time weighs in because a busy machine
-//! bends it least: many threads win time from their neighbours there, and only look faster.
+//! It asks two things. Does the target accept I/O without blocking (`RWF_NOWAIT`)? If not, io_uring passes each I/O to a kernel worker
+//! thread, which costs more than a plain call. And how many reads per second does each way reach at the depth asked for, for how much CPU
+//! time of the process, kernel workers included? Each way runs two bursts, in the order A B C C B A; the higher rate and the lower cost
+//! count. CPU time weighs in because a busy machine disturbs it least: many threads take CPU from their neighbours and only look faster.
 //!
 //! * At depth 1: plain calls, which are one call where a queue needs two, unless the queue was faster beyond noise in both of its
 //!   bursts than they were in any. Who waits for each I/O is woken on this CPU or on another, as the kernel's scheduler
@@ -62,9 +61,8 @@ pub struct Alike<'a> {
     pub blocks: bool,
 }
 
-/// Chooses how `load` and all that `alike` names are driven, without timing any read: an experiment must not warm the cache that it
-/// measures. One question is asked of each target of `load`, whether it takes I/O without blocking; the deepest load decides whether
-/// a queue is needed.
+/// Chooses the driver of `load` and of all loads in `alike` without timing reads: an experiment must not warm the cache that it measures.
+/// Each target of `load` is asked once whether it takes I/O without blocking; the deepest load decides whether a queue is needed.
 ///
 /// Makes the files that the load may make. Fails when a target cannot be opened or read.
 pub fn untimed(load: &Load, alike: &Alike) -> Result<Choice, EngineError> {
@@ -100,7 +98,8 @@ fn choice(
     }
 }
 
-/// What the nature of the targets says of loads that are driven alike (and whether one of these is known to block), where reads would show nothing, for which `why` is the reason.
+/// The choice for loads that share a driver where reads would show nothing, for the reason `why`. `known`: one of the loads is known to
+/// block.
 fn by_nature(nature: &TargetTraits, (specs, known): (&[&LoadSpec], bool), why: &str) -> Choice {
     let deepest = specs.iter().map(|spec| spec.depth_ios()).max();
     let facts = UnprobedFacts {

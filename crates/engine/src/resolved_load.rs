@@ -166,8 +166,8 @@ impl ResolvedLoad {
         }
     }
 
-    /// First blocks that one job keeps, for the census to pack in order; none where VDO's packer would not see the blocks (it
-    /// takes 4096 bytes at a time).
+    /// How many first blocks each job keeps, for the census to pack in order; 0 where VDO's packer, which takes 4096 bytes at a time, would
+    /// not see the blocks.
     fn kept_of_the_beginning(&self, blocks: usize, jobs: usize) -> usize {
         let packed = self.writes && self.whole && self.unit == reduce::BLOCK;
         if packed { reduce::BEGINNING.div_ceil(jobs).min(blocks) } else { 0 }
@@ -178,8 +178,8 @@ impl ResolvedLoad {
         self.whole
     }
 
-    /// By how many halvings the sample of live blocks is larger than that of written ones; 0 in the written scope, which asks
-    /// nothing of live blocks.
+    /// How many halvings larger the sample of live blocks is than that of written ones; 0 in the written scope, which does not measure live
+    /// blocks.
     pub(crate) fn ahead(&self) -> u32 {
         if self.live { AHEAD } else { 0 }
     }

@@ -15,8 +15,8 @@ use reduce::{Addresses, Census, Holds, Name, Place};
 
 use crate::spsc_queue::{self, Capacity, Receiver, Sender, Shift};
 
-/// Names that the census sees before the sample is cut to its planned size. A load repeats contents of its beginning most, and a
-/// small sample may hold none of them.
+/// Names that the census sees before the sample is cut to its planned size. A load repeats its first contents most, and a small sample may
+/// miss them all.
 const BEGINNING: u64 = 8192;
 
 /// What the samplers of all workers share.
@@ -47,11 +47,11 @@ struct Beginning {
     /// Each with its place in the order of all workers.
     names: Vec<(Name, u64)>,
     bytes: Vec<u8>,
-    /// Up to this place in the order none of this worker's blocks is missing; `None`: none at all.
+    /// Position in the order of writing up to which no block of this worker is missing; `None`: none is missing.
     whole_to: Option<u64>,
 }
 
-/// Collects the first blocks, and sends them when the room is full, the shift has left 0, or the worker ends.
+/// Collects the first blocks, and sends them when its room is full, when sampling has begun (shift above 0), or when the worker ends.
 struct BeginningSender {
     kept: Option<Beginning>,
     capacity: usize,
@@ -240,7 +240,7 @@ impl BlockSampler {
     }
 }
 
-/// Raises a shift until `has` no longer holds for it.
+/// Raises the shift until the sample no longer contains what `has` tests.
 #[cold]
 fn stricter(shift: &Shift, has: impl Fn(u32) -> bool) {
     let refused = (shift.get()..reduce::MAX_SHIFT).find(|&shift| !has(shift));
@@ -259,7 +259,7 @@ pub(crate) struct Found {
 /// A poll found little when at most one in this many places was in use.
 const LITTLE: usize = 16;
 
-/// Shows `census` what is queued, and brings its shifts and the samplers' to the same values.
+/// Feeds the census from the queues, then brings its shifts and the samplers' to the same values.
 pub(crate) fn look(
     receivers: &mut [SampleReceiver],
     census: &mut Census,
@@ -267,7 +267,7 @@ pub(crate) fn look(
 ) -> Found {
     let mut found = Found { more: false, much: false };
     for SampleReceiver { names, blocks, named: all, .. } in &mut *receivers {
-        // Drained before shifts are levelled: the beginning, with the contents that a load repeats most, was queued at shift 0.
+        // Drained before the shifts are equalised: the first blocks, which a load repeats most, were queued at shift 0.
         let (mut named, mut kept) = (0, 0);
         found.more |= names.drain(|(name, place), _| {
             census.add_named(name, Some(place));

@@ -64,7 +64,7 @@ impl Outcome {
         let achieved = resolved.blocks_are_whole().then(|| achieved(self.census, self.counts));
         let writes = resolved.writes;
         let missing = self.io_log.as_ref().and_then(missing);
-        // A log that the disk could not take as fast as I/Os came is what was asked for, and says what it left out.
+        // A log that dropped records because the disk was slow is still what was asked for, and says how many; one that broke off is not.
         let cut_off =
             missing.clone().filter(|_| self.io_log.as_ref().is_some_and(|log| log.error.is_some()));
         self.notices.extend(missing);
@@ -172,7 +172,7 @@ pub fn asked(spec: &content::ContentSpec) -> AskedContent {
         duplicate_percent: (!live).then_some(expected.duplicate_percent),
         lz4_saving_percent: Some(expected.lz4_saving_percent),
         zero_percent: Some(expected.zero_percent),
-        // The mean of a sample of sizes that differ is not near enough to be held against this one.
+        // Where sizes differ, the mean of a sample is too uncertain to be compared with this one.
         lz4_size_mean_bytes: expected.alike.then_some(expected.lz4_size_mean_bytes),
         packer_saving_percent: expected.packer_saving_percent,
         live_duplicate_percent: live.then_some(expected.duplicate_percent),

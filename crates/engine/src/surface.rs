@@ -1,5 +1,5 @@
-//! Which blocks of a simulated device were written and which of them again: a model keeps no data, and what its layers store
-//! depends on that.
+//! Which blocks of a simulated device were written, and which overwritten. A model keeps no data, but what its layers store depends on
+//! this.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

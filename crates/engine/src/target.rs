@@ -104,8 +104,8 @@ impl Target {
         Ok(Self { file, block, fresh: new, size, alignment, direct, ring_misplaces, notices })
     }
 
-    /// Whether it is a file with parts from `offset` on (`size` bytes of it) that were never written: holes, or room that is only
-    /// reserved. A device cannot tell, and some file systems do not.
+    /// Whether the file has parts from `offset` on (`size` bytes) that were never written: holes or preallocated space. A device cannot
+    /// tell, nor can some file systems.
     pub(crate) fn has_hole(&self, offset: Bytes, size: Option<Bytes>) -> bool {
         let end = size.map_or(u64::MAX, |size| offset.0.saturating_add(size.0)).min(self.size.0);
         let hole = || rustix::fs::seek(&self.file, rustix::fs::SeekFrom::Hole(offset.0));

@@ -1,4 +1,4 @@
-//! The watchdog: says when a target stalls, and when a worker is not to be waited for any longer.
+//! Stall detection: reports a target on which nothing ends, and decides when a worker is given up as stuck in the kernel.
 
 use sys::interrupt::Level;
 

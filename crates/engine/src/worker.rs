@@ -103,7 +103,7 @@ pub(crate) struct Worker<B, J> {
     backend: B,
     job: J,
     recorder: Recorder,
-    /// Keeps book of what is written, and checks what is read.
+    /// Notes what is written, and checks what is read.
     worker_verifier: Option<WorkerVerifier>,
     slots: Box<[Slot]>,
     free: Vec<u32>,

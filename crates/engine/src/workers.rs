@@ -62,7 +62,7 @@ pub(crate) struct Workers {
     pub seen_in_flight: u64,
 }
 
-/// What the census thread took, and the CPU time that it needed.
+/// The census, and the CPU time that its thread used.
 pub(crate) type CensusTaken = (reduce::Census, (Duration, Duration));
 
 /// A thread of the load that panicked.
@@ -363,13 +363,12 @@ impl Workers {
         failed.pop().map_or(Ok(ended), Err)
     }
 
-    /// Joins the threads after `ended` workers have reported their end, with `unfinished` I/Os given up; gives what the census
-    /// thread counted. When a worker is lost its queue never closes: then nothing is known.
+    /// Joins the threads; `ended` workers have reported their end, with `unfinished` I/Os given up. Gives the census; an empty one when a
+    /// worker is lost, since its queue never closes.
     pub(crate) fn join(self, ended: usize, unfinished: usize) -> Result<CensusTaken, EngineError> {
         let missing = ended < self.threads.len();
         if !missing && unfinished == 0 {
-            // They have reported their end: a panic after that cannot take anything back. A thread that gave I/Os up
-            // is not joined: the kernel does not let it end before they do.
+            // A panic after the reported end changes nothing. A thread that gave up I/Os is not joined: it cannot exit before they end.
             self.threads.into_iter().for_each(|thread| drop(thread.join()));
         }
         if missing {

@@ -15,7 +15,7 @@ const STEPS: usize = BLOCK / STEP + 1;
 const CLASSES: usize = 16;
 /// Blocks that may still turn out to be near. The packer holds fewer.
 const HELD: usize = 512;
-/// Blocks that pass before a pair is counted whose count is fetched: the counts (130 KiB) do not stay in the cache.
+/// Blocks between the prefetch of a pair's counter and its use: the counters (130 KiB) do not stay in the cache.
 const SOON: usize = 8;
 
 /// Counts how the LZ4 sizes of blocks that follow each other go together.

@@ -50,6 +50,19 @@ impl Plan {
         let time = sequential.and_then(|s| s.time).map_or(u64::MAX, |time| time.0);
         (Nanos(first.min(time)), Nanos(all.min(time)))
     }
+
+    /// Why no verdict can be expected of a run that takes as many repeats as are needed: its time ends before the first look.
+    pub fn no_verdict(&self) -> Option<String> {
+        let sequential = self.facts.sequential.as_ref()?;
+        let (first, time) = (*sequential.looks.first()?, sequential.time?);
+        let until = self.cells.iter().filter(|cell| cell.repeat <= first);
+        let needed = Nanos(until.map(|cell| cell.about.0).sum());
+        (needed > time).then(|| {
+            format!(
+                "{first} repeats take about {needed}, and fewer give no verdict: {time} will hardly do; --repeat auto:TIME with more, or --repeat auto"
+            )
+        })
+    }
 }
 
 /// The most bytes that a stage writes.

@@ -26,6 +26,8 @@ pub struct Explained {
     pub repeat: u32,
     /// How it is decided while it runs how many are needed; `null` where the number is fixed.
     pub sequential: Option<SequentialFacts>,
+    /// Why no verdict can be expected; `null` where one can.
+    pub no_verdict: Option<String>,
     /// Name of the scale, where the experiment has it.
     pub scale: Option<String>,
     /// What the scale sets, as it is written.
@@ -90,6 +92,7 @@ pub fn explain(plan: &Plan) -> Explained {
         order: plan.cells.iter().map(|c| format!("{} r{}", c.variant, c.repeat)).collect(),
         repeat: plan.facts.repeat,
         sequential: plan.facts.sequential.clone(),
+        no_verdict: plan.no_verdict(),
         scale: plan.facts.scale.clone(),
         scaled: plan.facts.scaled.clone(),
         factors: plan.facts.factors.clone(),

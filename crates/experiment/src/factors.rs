@@ -20,7 +20,7 @@ const LEVELS: Key = Key {
     takes: "a list of values of the key, or tables with a name and what they set",
     example: "[true, false]",
 };
-/// What of an exclusion names a variant of the file: no factor can be called so.
+/// The name by which an exclusion refers to variants of the file; no factor may have it.
 const VARIANT: &str = "variant";
 
 /// `[[factor]]`: something that is varied.

@@ -23,8 +23,8 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// What of the plan's facts goes with the file's own variants alone is left out, and so are all questions but the first: with one
-    /// question, five repeats decide most.
+    /// Drops from the plan's facts what concerns only the file's own variants, and all questions but the first: with one question five
+    /// repeats decide most.
     pub(crate) fn focus(&self, plan: &mut Plan) {
         let facts = &mut plan.facts;
         facts.questions.truncate(1);

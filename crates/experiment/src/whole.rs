@@ -1,4 +1,4 @@
-//! What is held against the whole file, whatever part of it is asked for: all variants at every scale, as it would run on another place.
+//! Checks of the whole file, whatever part is asked for: all variants at every scale, as it might run elsewhere.
 
 use std::collections::BTreeMap;
 

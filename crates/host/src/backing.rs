@@ -1,5 +1,5 @@
-//! The backing chain of a device or file, what it lies on: disks below partitions, files and devices below loop devices, members below LVM and
-//! RAID. Two of them share bytes where one lies on the other, or both on the same part of a third.
+//! The backing chain of a device or file, what it lies on: disks below partitions, files and devices below loop devices, members below LVM
+//! and RAID. Two of them share bytes where one lies on the other, or both on the same part of a third.
 
 use std::fs::File;
 use std::io;

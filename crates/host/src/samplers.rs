@@ -161,8 +161,8 @@ impl Samplers {
         (!all.is_empty()).then(|| all.join("; "))
     }
 
-    /// Reads every quick probe now, in the calling thread, and gives the samples with this mark; asks for those of slow ones, which
-    /// come when they come. What of these did not come since the mark before is among the samples, with its reason.
+    /// Reads every quick probe now, in the calling thread, and gives the samples with this mark. Slow probes are only asked; their samples
+    /// come later. Slow readings missing since the mark before are included, with the reason.
     pub fn mark(&self, mark: &str) -> Vec<SampleRow> {
         let late: Vec<_> = self.slow.iter().filter_map(|slow| slow.ask(mark)).collect();
         let mut reader = lock(&self.shared.reader);

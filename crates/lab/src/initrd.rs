@@ -1,4 +1,4 @@
-//! The guest's initial memory: the cached root, then the program and what it is to do, in one nameless file in memory.
+//! The guest's initramfs: the cached root, then the program and what it is to do, in one nameless file in memory.
 
 use std::fs::{self, File};
 use std::io::{self, Write};

@@ -73,7 +73,8 @@ impl<'a> Window<'a> {
         )
     }
 
-    /// From the start of the last stage that began to its last round; of a cell, from the end of allocation, where that was before.
+    /// From the start of the last stage that began to the end of its last round; with `of_cell` from the end of allocation, where that was
+    /// earlier.
     pub fn of_round(samples: &'a [SampleRow], of_cell: bool) -> Self {
         let mut window = Self::default();
         for row in samples.iter().filter(|row| row.error.is_none()) {
@@ -91,7 +92,7 @@ impl<'a> Window<'a> {
         window
     }
 
-    /// From the end of the last round but one to the end of the last, of the last stage that began.
+    /// The last round of the last stage that began.
     pub fn of_last_round(samples: &'a [SampleRow]) -> Self {
         let mut window = Self::default();
         for row in samples.iter().filter(|row| row.error.is_none()) {

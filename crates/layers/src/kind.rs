@@ -21,9 +21,10 @@ pub struct Headline {
 /// What is known of the kernel threads of a layer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Threads {
-    /// Those of which it has one each, by the names that its probe of threads gives: near 100 % of a CPU one of them sets the pace.
+    /// Kernel threads of which the layer has exactly one, by the names its thread probe reports: near 100 % of a CPU such a thread sets the
+    /// pace.
     pub single: &'static [&'static str],
-    /// Percent of one CPU: below the first, there are more threads of a kind than it takes; above the second, a kind wants one more.
+    /// Percent of one CPU: below the first, the layer has more threads of a kind than it needs; above the second, one more would help.
     pub marks: Option<(f64, f64)>,
 }
 

@@ -1,7 +1,7 @@
-//! What each address holds, in two bits: told by those who write, asked by the census.
+//! What each address holds, two bits each: set by the writers, read by the census.
 //!
-//! A census sees a sample of contents. When a content of the sample is overwritten by one outside of it, nobody hands that over; but
-//! the writer marks the address, and the census finds the mark.
+//! The census sees a sample of contents. When a sampled content is overwritten by one outside the sample, the census is not told, but the
+//! writer marks the address, and the census finds the mark.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -32,11 +32,11 @@ pub struct Held {
     pub data: u64,
 }
 
-/// What each of a number of addresses holds. May be told by several threads at once, without a lock.
+/// What each address holds. Several threads may set it at once, without a lock.
 #[derive(Debug, Default)]
 pub struct Addresses {
     words: Box<[AtomicU64]>,
-    /// Whether one thread at a time tells.
+    /// Whether only one thread at a time sets it.
     alone: bool,
 }
 
@@ -46,7 +46,7 @@ impl Addresses {
         addresses.div_ceil(EACH)
     }
 
-    /// Over words that are all 0; `alone` when only one thread at a time tells what addresses hold, which costs less.
+    /// A map over words that are all 0; `alone` when only one thread at a time sets it, which costs less.
     pub fn over(words: Box<[AtomicU64]>, alone: bool) -> Self {
         Self { words, alone }
     }
@@ -56,7 +56,7 @@ impl Addresses {
         self.words.is_empty()
     }
 
-    /// Tells what an address holds from now on; of an address that there is not, nothing.
+    /// Sets what an address holds; an address beyond the end is ignored.
     #[inline]
     pub fn set(&self, address: u64, holds: Holds) {
         let Some(word) = self.words.get((address / EACH) as usize) else { return };
@@ -64,7 +64,7 @@ impl Addresses {
         self.change(word, |held| held & !(3 << at) | (holds as u64) << at);
     }
 
-    /// The word that [`Addresses::set`] changes for an address, to be fetched before.
+    /// The word that [`Addresses::set`] changes for an address, to be prefetched.
     #[inline]
     pub fn word(&self, address: u64) -> Option<&AtomicU64> {
         self.words.get((address / EACH) as usize)
@@ -73,7 +73,7 @@ impl Addresses {
     #[inline(always)]
     fn change(&self, word: &AtomicU64, new: impl Fn(u64) -> u64) {
         let mut held = word.load(Ordering::Relaxed);
-        // Whether it changes nobody can foretell, and the guess would wait for the memory.
+        // No test whether it changes: the branch is unpredictable and would wait for the memory.
         if self.alone {
             return word.store(new(held), Ordering::Relaxed);
         }
@@ -91,7 +91,7 @@ impl Addresses {
         }
     }
 
-    /// Tells that these addresses hold nothing any more.
+    /// Marks these addresses as holding nothing.
     pub fn empty(&self, addresses: Range<u64>) {
         let Range { mut start, end } = addresses;
         let end = end.min(self.words.len() as u64 * EACH);

@@ -59,7 +59,7 @@ pub struct Census {
     aside: u64,
     /// What the addresses hold, when the callers say where blocks go.
     live: Option<Live>,
-    /// By how many halvings the sample of live blocks may be larger.
+    /// How many halvings larger the sample of live blocks may be.
     ahead: u32,
 }
 

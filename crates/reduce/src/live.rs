@@ -1,8 +1,8 @@
-//! What the addresses hold at the end, as far as the census is shown it.
+//! The live part of the census: what the addresses hold at the end.
 //!
-//! For each address that got a content of the sample, the last of these is kept, with the order in which it was handed over. Whether
-//! it is still there, [`Addresses`] says. The table is bounded: first it drops what was overwritten, then addresses of contents that
-//! stand behind many, and when that is not enough, the sample is halved.
+//! For each address that got a sampled content the last one is kept, with its place in the order of writing; [`Addresses`] says whether it
+//! is still there. The table is bounded: first overwritten addresses are dropped, then addresses of contents held by many, and at last the
+//! sample is halved.
 
 use std::sync::Arc;
 
@@ -24,11 +24,11 @@ const ENOUGH: usize = 64;
 pub struct Place {
     /// Its address, in blocks, as [`Addresses`] counts them.
     pub address: u64,
-    /// Larger for what was handed over later, by whomever.
+    /// Position in the order of writing, over all workers.
     pub order: u64,
 }
 
-/// What one address got last.
+/// The last sampled content of one address.
 #[derive(Clone, Copy)]
 struct Got {
     order: u64,
@@ -130,7 +130,7 @@ impl Live {
         self.got.retain(|_, got| oldest.get(&got.name).is_none_or(|&oldest| got.order >= oldest));
     }
 
-    /// The share of duplicates, of what passes the sample of `shift` too.
+    /// The share of duplicates, from contents that pass `shift` too.
     ///
     /// The number of blocks is known. That of contents follows from those in the sample, each of which stands for 2^shift: an
     /// estimate that holds however often contents come (Horvitz and Thompson, 1952), with the standard error of a sample

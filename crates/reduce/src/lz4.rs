@@ -37,7 +37,7 @@ pub struct Lz4 {
     text: Box<[u8; TEXT]>,
 }
 
-/// liblz4 gave a size that cannot be.
+/// liblz4 returned an impossible size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "liblz4 gave {size} as a compressed size; this build's liblz4 is not the one it was made for"

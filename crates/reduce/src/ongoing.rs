@@ -1,4 +1,4 @@
-//! What the packer has made so far of data that goes on.
+//! The packer in the middle of its data: what it has stored so far.
 
 use crate::bins::{Bins, Fragment};
 
@@ -26,7 +26,7 @@ impl Ongoing {
         });
     }
 
-    /// Physical blocks so far. An open bin is the part of one that its bytes are of what a shared block held on average.
+    /// Physical blocks so far. An open bin counts as a part of one: its bytes over the mean bytes of a shared block.
     pub fn physical(&self) -> f64 {
         let full = if self.shared > 0.0 { self.shared_bytes / self.shared } else { 0.0 };
         let (mut physical, mut open) = (self.written, self.bins.clone());

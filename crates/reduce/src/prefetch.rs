@@ -1,7 +1,6 @@
 //! Having the processor fetch what is looked at soon.
 
-/// Has the processor fetch the line of the cache where `place` begins, and waits for nothing: neither does what comes after it, as
-/// it would for a load. Only speed depends on it.
+/// Prefetches the cache line at the start of `place`. Unlike a load it never makes what follows wait; only speed depends on it.
 #[inline(always)]
 pub fn prefetch<T>(place: &T) {
     #[cfg(target_arch = "x86_64")]

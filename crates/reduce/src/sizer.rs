@@ -1,11 +1,10 @@
 //! LZ4 sizes without LZ4 output: the search of liblz4's fast compressor for inputs below 64 KiB, with only the
 //! lengths of what it would write added up.
 //!
-//! The sizes have to equal the library's byte for byte, so every step of the search is the library's: a table of
-//! 2^13 positions by a multiplicative hash of four bytes, an empty entry meaning position 0, a stride that grows by one
-//! every 64 misses, matches extended backwards, the last 12 bytes never searched and the last 5 never matched. What it
-//! saves is the output; the counting of the stride: places are gone through in runs of one stride; the hash of each word by itself: all are
-//! found at once; and clearing the table for one block of noise after the other.
+//! The sizes must equal the library's byte for byte, so every step of the search is the library's: a table of 2^13 positions by a
+//! multiplicative hash of four bytes, empty entries meaning position 0, a stride that grows by one every 64 misses, matches extended
+//! backwards, the last 12 bytes never searched and the last 5 never matched. Saved are the output, the counting of the stride (positions
+//! are visited in runs of one stride), the hash of each word (all are computed at once), and clearing the table between blocks of noise.
 
 mod slots;
 
@@ -15,7 +14,7 @@ use slots::{HASH_BITS, MULTIPLIER, Slots};
 
 /// Entries in the table of positions.
 const ENTRIES: usize = 1 << HASH_BITS;
-/// The last place of each hash, and behind these room for every 16-bit number, so that no hash that was found before needs a check.
+/// The last position of each hash, with room for every 16-bit number, so that no look-up needs a bounds check.
 type Places = [u16; 1 << 16];
 /// Bytes of the shortest match.
 const MIN_MATCH: usize = 4;
@@ -154,9 +153,9 @@ impl Sizer {
     }
 }
 
-/// Whether there is no match in the block, found without a table of places. Of the last word with a hash, `seen` keeps other bits of
-/// the product that the hash is of: words are equal only if these are. What other blocks left there, and words that differ in the three
-/// bits that are not kept, can make a match appear, and the block is searched as ever; but none is hidden.
+/// Whether the block has no match, found without a table of positions. `seen` keeps for each hash other bits of the product that the hash
+/// comes from; equal words have equal bits. Leftovers of other blocks, and words that differ only in the three bits not kept, can make a
+/// match appear: then the block is searched as usual. No match is hidden.
 fn is_noise(text: &[u8; TEXT], seen: &mut [u16; ENTRIES]) -> bool {
     let mut saw = |at| {
         let product = word(text, at).wrapping_mul(MULTIPLIER);
@@ -187,7 +186,7 @@ fn search(
     })
 }
 
-/// What `look` finds at the first of the places from `at` on that are looked at.
+/// Visits positions from `at` on with the library's growing stride; gives the first result of `look`.
 #[inline(always)]
 fn first<T>(at: usize, mut look: impl FnMut(usize) -> Option<T>) -> Option<T> {
     // Counted in 32 bits: of what is made of the place later, the compiler then counts less up beside it.

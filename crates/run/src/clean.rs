@@ -172,7 +172,7 @@ impl Cleaning {
         Remains { found, commands, left_alone: self.left_alone.clone() }
     }
 
-    /// Of what steps owe, that whose objects are among `found`; devices under them too.
+    /// The owed undos whose objects are among `found`, those of devices under them included.
     fn due(&self, found: &[String]) -> Vec<Owed> {
         let ours = format!("fathom_{}", self.tag);
         let found: Vec<_> = found.iter().filter_map(|thing| thing.split(' ').next_back()).collect();

@@ -56,8 +56,8 @@ pub(crate) fn reached(
     of_layer(kind, name, [&own, &since], None).get(metric).copied().flatten()
 }
 
-/// What a criterion is about: a metric of a layer as [`reached`] reads it, or, where only the last round counts, over that; of a
-/// device under the stack always so.
+/// What a criterion is about: a layer's metric as [`reached`] reads it, or over the last round where only that counts; a device's always
+/// over the last round.
 pub(crate) fn judged(plan: &CellPlan, criterion: &Criterion, samples: &[SampleRow]) -> Option<f64> {
     let Criterion { layer, metric, must } = criterion;
     let last = Window::of_last_round(samples);

@@ -167,7 +167,7 @@ pub(crate) fn proof(stage: &str, figures: &FillFigures, simulated: bool) -> Opti
     ))
 }
 
-/// A fill on the stack of its cell; a test has another.
+/// The fill of a real cell; tests use another.
 pub(crate) struct OnStack<'a, 's> {
     pub scene: &'a Scene<'s>,
     pub plan: &'a CellPlan,

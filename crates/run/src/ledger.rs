@@ -6,8 +6,8 @@ use std::path::Path;
 use experiment::Plan;
 use host::Meter;
 use results::model::{
-    Accelerator, CellEntry, CellState, MachineFacts, Manifest, ResumeFacts, SCHEMA, StopReason,
-    StoppedFacts,
+    Accelerator, CellEntry, CellState, MachineFacts, Manifest, ResumeFacts, SCHEMA,
+    SequentialFacts, StopReason, StoppedFacts,
 };
 use results::sink::{DirSink, Sink};
 use results::writer::{write_experiment, write_manifest};
@@ -28,13 +28,13 @@ pub struct Ledger {
     on: Box<dyn FnMut(&Event) + Send>,
 }
 
-/// Where the host is in what it does for others.
+/// Whether the host's other work is measured, and by whom.
 enum Host {
-    /// It runs the cells itself, and they tell.
+    /// The host runs the cells itself: each measures it.
     Ran,
-    /// Guests run them, and none runs.
+    /// Guests run the cells; none is running.
     Rests,
-    /// One runs.
+    /// A guest is running a cell.
     Measured(Meter),
 }
 
@@ -83,7 +83,7 @@ impl Ledger {
             accelerator_reason: start.accelerator_reason,
             simulated: start.simulated,
             plan: plan.facts.clone(),
-            plan_document: serde_json::to_value(plan).map_err(|e| RunError::Plan(e.to_string()))?,
+            plan_document: document(plan)?,
             host: start.host,
             guest: None,
             lab: None,
@@ -104,9 +104,10 @@ impl Ledger {
     }
 
     /// Goes on with an earlier run of the same plan ([`Earlier::check`]): its cells that ended well are kept, the others are taken
-    /// out of the result and are pending again.
+    /// out of the result and are pending again. What a run had no time for is pending again too, with the time of the new `plan`.
     pub fn resume(
         earlier: Earlier,
+        plan: &Plan,
         start: &Start,
         on: Box<dyn FnMut(&Event) + Send>,
     ) -> Result<Self, RunError> {
@@ -118,8 +119,14 @@ impl Ledger {
         });
         (manifest.ended_utc, manifest.outcome) = (None, None);
         let skipped = |cell: &CellEntry| cell.state == CellState::Skipped;
+        if let (Some(old), Some(new)) = (&mut manifest.plan.sequential, &plan.facts.sequential) {
+            old.time = new.time;
+        }
+        manifest.plan_document = document(plan)?;
         // What was not needed may be, once a cell has run again.
-        if manifest.cells.iter().zip(&kept).any(|(cell, kept)| !kept && !skipped(cell)) {
+        let again = manifest.cells.iter().zip(&kept).any(|(cell, kept)| !kept && !skipped(cell));
+        let late = manifest.stopped.is_some_and(|stopped| stopped.why == StopReason::Time);
+        if again || late {
             manifest.stopped = None;
         }
         let mut again = Vec::new();
@@ -215,9 +222,17 @@ impl Ledger {
         self.manifest.stopped_text()
     }
 
+    /// Where the run takes as many repeats as are needed: its looks, those that came in place of planned ones among them.
+    pub(crate) fn sequential(&self) -> Option<&SequentialFacts> {
+        self.manifest.plan.sequential.as_ref()
+    }
+
     /// The run takes no more repeats: what has not begun is skipped.
     pub(crate) fn stop(&mut self, after: u32, why: StopReason) -> Result<(), RunError> {
         self.manifest.stopped = Some(StoppedFacts { after, why });
+        if let Some(sequential) = &mut self.manifest.plan.sequential {
+            sequential.look_after(after);
+        }
         for cell in self.manifest.cells.iter_mut().filter(|c| c.state == CellState::Pending) {
             cell.state = CellState::Skipped;
         }
@@ -336,6 +351,11 @@ impl Ledger {
 }
 
 /// Now, RFC 3339 in UTC, whole seconds.
+/// A plan as it stands in the manifest.
+fn document(plan: &Plan) -> Result<serde_json::Value, RunError> {
+    serde_json::to_value(plan).map_err(|error| RunError::Plan(error.to_string()))
+}
+
 fn now_utc() -> String {
     jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_default().to_string()
 }

@@ -11,7 +11,7 @@ use crate::{Event, Ledger, RunError};
 /// The looks of a sequential run: after how many repeats all that is asked is decided.
 pub(crate) struct Looks {
     planned: SequentialFacts,
-    /// The repeat of each cell.
+    /// The repeat that each cell is of.
     repeats: Vec<u32>,
     began: Nanos,
     /// The last repeat that had ended when it began.
@@ -23,7 +23,7 @@ pub(crate) struct Looks {
 impl Looks {
     /// Of a plan, from `now` on; `None` where the number of repeats is fixed.
     pub(crate) fn of(plan: &Plan, ledger: &Ledger, now: Nanos) -> Option<Self> {
-        let planned = plan.facts.sequential.clone()?;
+        let planned = ledger.sequential()?.clone();
         let repeats = plan.cells.iter().map(|cell| cell.repeat).collect();
         let mut looks = Self { planned, repeats, began: now, before: 0, seen: 0 };
         looks.before = looks.ended(ledger);
@@ -85,16 +85,12 @@ impl Looks {
     }
 
     /// Of `cells`, which a guest runs in this order, those before which it asks whether they are needed.
-    pub(crate) fn asks(
-        planned: &SequentialFacts,
-        plan: &[CellPlan],
-        cells: &[usize],
-    ) -> Vec<usize> {
+    pub(crate) fn asks(&self, plan: &[CellPlan], cells: &[usize]) -> Vec<usize> {
         let repeat = |cell: usize| plan.get(cell).map_or(0, |cell| cell.repeat);
         let asks = |pair: &&[usize]| {
             let (before, next) = (repeat(pair[0]), repeat(pair[1]));
-            let look = planned.looks.iter().any(|look| (before..next).contains(look));
-            look || planned.time.is_some() && before < next
+            let look = self.planned.looks.iter().any(|look| (before..next).contains(look));
+            look || self.planned.time.is_some() && before < next
         };
         cells.windows(2).filter(asks).map(|pair| pair[1]).collect()
     }

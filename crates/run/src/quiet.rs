@@ -18,9 +18,9 @@ pub struct Quiet {
     pub time: Nanos,
 }
 
-/// How long is waited unless it is said.
+/// The longest wait unless the user says otherwise.
 const USUAL: Nanos = Nanos::from_secs(600);
-/// Over so long the CPU time of others is taken.
+/// The window over which the CPU time of others is measured.
 const WINDOW: Duration = Duration::from_secs(1);
 
 impl FromStr for Quiet {

@@ -1,4 +1,4 @@
-//! The one desk where a cell's rows, transcript and events are handed in, from whichever thread.
+//! The single place where rows, transcript and events of a cell are handed in, from any thread.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

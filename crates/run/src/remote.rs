@@ -24,7 +24,7 @@ pub trait Guest {
     fn answer(&mut self, bytes: &[u8]);
 }
 
-/// What the host has heard of a guest when its machine is gone.
+/// What the host received from a guest.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Heard {
     /// A message of its half of the run.
@@ -156,10 +156,10 @@ impl<'a> Between<'a> {
 
     /// Of `cells`, those before which a guest asks.
     fn asks(&self, plan: &Plan, cells: &[usize]) -> Vec<usize> {
-        let sequential = plan.facts.sequential.as_ref();
-        match &self.waiting {
-            Some(_) => cells.to_vec(),
-            None => sequential.map_or_else(Vec::new, |s| Looks::asks(s, &plan.cells, cells)),
+        match (&self.waiting, &self.looks) {
+            (Some(_), _) => cells.to_vec(),
+            (None, Some(looks)) => looks.asks(&plan.cells, cells),
+            (None, None) => Vec::new(),
         }
     }
 }

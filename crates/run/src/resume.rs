@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use experiment::Plan;
-use results::model::{Accelerator, CellState, Manifest};
+use results::model::{Accelerator, CellState, Manifest, StopReason};
 use results::sink::{DirSink, SinkError};
 use results::{CellData, ReadError, ResultSet, Seal};
 use units::Seed;
@@ -92,8 +92,12 @@ impl Earlier {
         self.set.cells.len() - self.skipped() - self.kept().iter().filter(|kept| **kept).count()
     }
 
-    /// How many were not needed.
+    /// How many were not needed; what there was no time for is left.
     pub fn skipped(&self) -> usize {
+        let stopped = self.set.manifest.stopped;
+        if stopped.is_some_and(|stopped| stopped.why == StopReason::Time) {
+            return 0;
+        }
         let skipped = |cell: &&CellData| cell.state() == CellState::Skipped;
         self.set.cells.iter().filter(skipped).count()
     }
@@ -110,7 +114,9 @@ impl Earlier {
         let same_text = self.set.experiment_toml.as_deref() == Some(&*start.experiment_text);
         self.same("the experiment file", text(same_text), text(true))?;
         self.same("the seed", manifest.seed.to_string(), plan.seed.to_string())?;
-        self.same("the number of repeats", old.repeats(), plan.facts.repeats())?;
+        // The time of a run with as many repeats as are needed is of each command.
+        let (before, now) = (old.repeats_at_most(), plan.facts.repeats_at_most());
+        self.same("the number of repeats", before, now)?;
         self.same("the scale", scale(&old.scale), scale(&plan.facts.scale))?;
         self.same("the list of variants", variants(old), variants(&plan.facts))?;
         self.same("the place", place(manifest), place_of(start))?;
@@ -122,8 +128,9 @@ impl Earlier {
         }
         // Read back, as the manifest was: numbers may lose a last digit on the way.
         let json = serde_json::to_string(plan).unwrap_or_default();
-        let same_plan = serde_json::from_str(&json)
-            .is_ok_and(|plan: serde_json::Value| plan == manifest.plan_document);
+        let same_plan = serde_json::from_str(&json).is_ok_and(|plan: serde_json::Value| {
+            without_time(plan) == without_time(manifest.plan_document.clone())
+        });
         let now = format!("that of fathom {}", start.tool_version);
         let was = if same_plan {
             now.clone()
@@ -149,6 +156,14 @@ impl Earlier {
         let kept = self.kept();
         (self.sink, self.set.manifest, kept)
     }
+}
+
+/// A plan's document without the time of a run that takes as many repeats as are needed.
+fn without_time(mut plan: serde_json::Value) -> serde_json::Value {
+    if let Some(time) = plan.pointer_mut("/facts/sequential/time") {
+        *time = serde_json::Value::Null;
+    }
+    plan
 }
 
 fn place(manifest: &Manifest) -> String {

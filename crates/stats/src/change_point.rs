@@ -1,5 +1,5 @@
-//! Where a series within one run changes: a step from one level to another, a way from one to the other, the start that is not
-//! typical of the rest, and what still grows or falls at its end.
+//! Change points within one run: a step from one level to another, a gradual change, the warm-up that is not typical of the rest, and
+//! growth at the end.
 
 use crate::autocorrelation::effective_sample_size;
 use crate::quantile::{Sorted, median};

@@ -23,6 +23,8 @@ pub(crate) enum Evidence {
         differences: Sorted,
         /// How many of them are how small by chance.
         chance: Pairs,
+        /// By how much the interval is widened about the estimate, because the two values of a block go opposite ways (see [`stretch`]).
+        stretch: f64,
     },
 }
 
@@ -40,7 +42,8 @@ impl Evidence {
     /// Evidence from ranks, without regard to which values make a pair.
     pub(crate) fn ranked(pairs: &[(f64, f64)]) -> Self {
         let all = pairs.iter().flat_map(|(base, _)| pairs.iter().map(move |(_, new)| new - base));
-        Self::Ranked { differences: all.collect(), chance: Pairs::of(pairs.len(), pairs.len()) }
+        let chance = Pairs::of(pairs.len(), pairs.len());
+        Self::Ranked { differences: all.collect(), chance, stretch: stretch(pairs) }
     }
 
     /// The mean, or the median of all differences.
@@ -54,7 +57,7 @@ impl Evidence {
     /// The interval that leaves out `alpha` / 2 at either end; `None` where so few repeats have none.
     ///
     /// Paired: d ± t(1 - α/2, n - 1) s / √n. Ranked: from the c-th least to the c-th greatest of all differences, which
-    /// are the shifts that the rank test does not reject (Hollander and Wolfe 1999, 4.3).
+    /// are the shifts that the rank test does not reject (Hollander and Wolfe 1999, 4.3), widened by [`stretch`].
     pub(crate) fn interval(&self, alpha: f64) -> Option<(f64, f64)> {
         match self {
             Self::Paired { mean, deviation, blocks } => {
@@ -62,9 +65,11 @@ impl Evidence {
                 let half = student::critical(alpha, blocks - 1) * error;
                 Some((mean - half, mean + half))
             }
-            Self::Ranked { differences, chance } => {
+            Self::Ranked { differences, chance, .. } => {
                 let rank = chance.rank(alpha / 2.0)?;
-                Some((*differences.get(rank - 1)?, *differences.get(differences.len() - rank)?))
+                let (low, high) =
+                    (differences.get(rank - 1)?, differences.get(differences.len() - rank)?);
+                Some((self.widened(*low), self.widened(*high)))
             }
         }
     }
@@ -74,7 +79,8 @@ impl Evidence {
         match self {
             Self::Paired { mean, .. } => self.tail(mean - border, false),
             // Ties at the border speak against the claim.
-            Self::Ranked { differences, chance } => {
+            Self::Ranked { differences, chance, .. } => {
+                let border = self.narrowed(border);
                 chance.at_most(differences.iter().filter(|d| **d <= border).count())
             }
         }
@@ -84,25 +90,51 @@ impl Evidence {
     pub(crate) fn p_below(&self, border: f64) -> f64 {
         match self {
             Self::Paired { mean, .. } => self.tail(border - mean, false),
-            Self::Ranked { differences, chance } => {
+            Self::Ranked { differences, chance, .. } => {
+                let border = self.narrowed(border);
                 chance.at_most(differences.iter().filter(|d| **d >= border).count())
             }
         }
     }
 
-    /// The p-value of "it is from `low` to `high`", the greater of two one-sided ones (Schuirmann 1987).
+    /// The p-value of "it is from `low` to `high`": the greater of two one-sided tests (TOST; Schuirmann 1987).
     pub(crate) fn p_within(&self, (low, high): (f64, f64)) -> f64 {
         let (up, down) = match self {
             Self::Paired { mean, .. } => {
                 (self.tail(mean - low, true), self.tail(high - mean, true))
             }
             // The borders belong to the zone.
-            Self::Ranked { differences, chance } => (
-                chance.at_most(differences.iter().filter(|d| **d < low).count()),
-                chance.at_most(differences.iter().filter(|d| **d > high).count()),
-            ),
+            Self::Ranked { differences, chance, .. } => {
+                let (low, high) = (self.narrowed(low), self.narrowed(high));
+                (
+                    chance.at_most(differences.iter().filter(|d| **d < low).count()),
+                    chance.at_most(differences.iter().filter(|d| **d > high).count()),
+                )
+            }
         };
         up.max(down)
+    }
+
+    /// A bound moved away from the estimate by the stretch of ranks.
+    fn widened(&self, bound: f64) -> f64 {
+        match self {
+            Self::Ranked { stretch, .. } if *stretch > 1.0 => {
+                let estimate = self.estimate();
+                estimate + (bound - estimate) * stretch
+            }
+            _ => bound,
+        }
+    }
+
+    /// A border moved towards the estimate: a widened interval ends before the border just where the plain one ends before this.
+    fn narrowed(&self, border: f64) -> f64 {
+        match self {
+            Self::Ranked { stretch, .. } if *stretch > 1.0 => {
+                let estimate = self.estimate();
+                estimate + (border - estimate) / stretch
+            }
+            _ => border,
+        }
     }
 
     /// The chance of a mean at least `distance` on the claim's side of the border; where there is no spread, the claim holds or
@@ -137,7 +169,8 @@ impl Evidence {
             }
             Self::Ranked { differences, .. } => {
                 let now = (differences.len() as f64).sqrt();
-                let whole = (*differences.first()?, *differences.last()?);
+                let whole =
+                    (self.widened(*differences.first()?), self.widened(*differences.last()?));
                 let (low, high) = self.interval(alpha).unwrap_or(whole);
                 let estimate = self.estimate();
                 let factor = f64::max(estimate - low, high - estimate) / distance;
@@ -148,6 +181,21 @@ impl Evidence {
             }
         }
     }
+}
+
+/// By how much an interval of ranks is too narrow where the two values of a block go opposite ways: √(1 - r), r their correlation.
+///
+/// Ranks take the sides for independent, so that the variance of their difference is a² + b²; it is a² + b² - 2rab, which is
+/// (1 - r) times as much where the sides spread alike (Lehmann 1975, 2.4). Values that go the same way make ranks cautious; nothing
+/// is taken off for them.
+fn stretch(pairs: &[(f64, f64)]) -> f64 {
+    let n = pairs.len() as f64;
+    let (base, new) = pairs.iter().fold((0.0, 0.0), |(b, n), pair| (b + pair.0, n + pair.1));
+    let centred = pairs.iter().map(|pair| (pair.0 - base / n, pair.1 - new / n));
+    let (bb, nn, bn) =
+        centred.fold((0.0, 0.0, 0.0), |(bb, nn, bn), (b, n)| (bb + b * b, nn + n * n, bn + b * n));
+    let r = if bb > 0.0 && nn > 0.0 { bn / (bb * nn).sqrt() } else { 0.0 };
+    (1.0 - r.clamp(-1.0, 0.0)).sqrt()
 }
 
 #[cfg(test)]
@@ -192,6 +240,22 @@ mod tests {
         );
         assert_eq!((evidence.p_within((1.0, 2.0)), evidence.p_within((0.0, 1.9))), (0.0, 1.0));
         assert_eq!(evidence.interval(0.05), Some((2.0, 2.0)));
+    }
+
+    #[test]
+    fn blocks_whose_values_go_opposite_ways_widen_the_interval_of_ranks() {
+        let base = [1.0, 2.0, 3.0, 4.0, 5.0];
+        let with = |new: [f64; 5]| -> Vec<(f64, f64)> { base.into_iter().zip(new).collect() };
+        assert_eq!(stretch(&with([2.0, 4.0, 6.0, 8.0, 10.0])), 1.0);
+        assert_eq!(stretch(&with([7.0; 5])), 1.0);
+        let opposite = with([5.0, 4.0, 3.0, 2.0, 1.0]);
+        assert!((stretch(&opposite) - 2.0_f64.sqrt()).abs() < 1e-12);
+        let same_way = with(base);
+        let width = |pairs: &[(f64, f64)]| {
+            let (low, high) = Evidence::ranked(pairs).interval(0.05).unwrap();
+            high - low
+        };
+        assert!((width(&opposite) / width(&same_way) - 2.0_f64.sqrt()).abs() < 1e-12);
     }
 
     #[test]

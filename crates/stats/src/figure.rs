@@ -9,7 +9,7 @@ use crate::quantile::{Sorted, median};
 /// the true median in 50, 75 and 88 of 100 cases at most.
 pub const RANGE_BELOW: usize = 5;
 
-/// A 95 % interval, both bounds included, in the unit of the figure.
+/// A 95 % confidence interval, both bounds included, in the unit of the figure.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// The lower bound.

@@ -40,8 +40,8 @@ pub fn groups(groups: &[Vec<f64>]) -> Option<Groups> {
     Some(Groups { deviation: within.sqrt(), freedom, ratio, p })
 }
 
-/// The chance that F exceeds `f` with `above` and `below` degrees of freedom: the regularised incomplete beta function I(x; ν₂/2, ν₁/2) with
-/// x = ν₂ / (ν₂ + ν₁ f) (Abramowitz and Stegun 1964, 26.6.2).
+/// The chance that F exceeds `f` with `above` and `below` degrees of freedom: the regularised incomplete beta function I(x; ν₂/2, ν₁/2)
+/// with x = ν₂ / (ν₂ + ν₁ f) (Abramowitz and Stegun 1964, 26.6.2).
 fn upper_tail(f: f64, above: usize, below: usize) -> f64 {
     if f <= 0.0 {
         return 1.0;

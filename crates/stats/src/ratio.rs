@@ -3,7 +3,8 @@
 use crate::quantile::{Sorted, median};
 use crate::{Figure, bootstrap};
 
-/// Median of `new` over median of `base`, with its 95 % interval, without a test: values may be negative. No figure where either is empty or the base's median is not above zero.
+/// Median of `new` over median of `base` with its 95 % confidence interval, without a test; values may be negative. No median where either
+/// side is empty or the base's median is not above zero.
 ///
 /// The interval is the percentile bootstrap of that ratio (both sides are drawn anew, independently; see [`crate::figure()`]). A
 /// median of ratios taken pair by pair would rest on pairs whose base is near zero by chance; this does not.

@@ -1,9 +1,9 @@
-//! Whether a series has settled: drift and spread over a window.
+//! Whether a series has reached a steady state: drift and spread over a window.
 
 use crate::spread::mean;
 
-/// Into so many parts a window is cut: the rule is about the means of these, as that of SNIA is about the means of five rounds. Of the values
-/// of single intervals even a flat series spreads too far.
+/// Parts of a window: the rule is about their means, as SNIA's is about the means of five rounds. Single intervals spread too far even in a
+/// flat series.
 const PARTS: usize = 5;
 
 /// What a window of values shows.
@@ -35,8 +35,8 @@ impl Default for SteadyRule {
     }
 }
 
-/// What `values` show as one window, by the means of its five parts where there are more than five; `None` for less than two, for values that are not finite, and when their
-/// mean is not above 0: nothing can be said in percent of it then.
+/// Drift and spread of `values` as one window, by the means of its five parts where there are more than five. `None` for fewer than two
+/// values, for values that are not finite, and where their mean is not above 0: there is no percentage then.
 pub fn window(values: &[f64]) -> Option<Window> {
     let n = values.len();
     let centre = mean(values);

@@ -10,8 +10,16 @@ use crate::args::Common;
 use crate::failure::Failure;
 use crate::terminal::{Style, Text, answer, json_line, say, say_text, width};
 
+/// Says what is about to happen, and what will not come of it.
+pub fn begin(plan: &Plan, out: &Path, accelerator: Option<&str>) {
+    say(&headline(plan, out, accelerator));
+    if let Some(why) = plan.no_verdict() {
+        say(&format!("warning: {why}"));
+    }
+}
+
 /// What is about to happen, one line.
-pub fn headline(plan: &Plan, out: &Path, accelerator: Option<&str>) -> String {
+fn headline(plan: &Plan, out: &Path, accelerator: Option<&str>) -> String {
     let (least, most) = plan.takes();
     let first = plan.facts.sequential.as_ref().and_then(|s| s.looks.first().copied());
     let first = first.filter(|first| *first < plan.facts.repeat);

@@ -124,6 +124,9 @@ fn takes(text: &mut Text, explained: &Explained) {
             looks.join(", "),
         ));
     }
+    if let Some(why) = &explained.no_verdict {
+        text.line(Style::of_stdout().note("warning:").and(why));
+    }
 }
 
 /// What is said of a variant, under titles.

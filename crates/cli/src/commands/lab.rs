@@ -114,7 +114,7 @@ pub fn execute_plan(
         host: host::facts(),
         experiment_text: source.text.clone(),
     };
-    say(&super::ends::headline(plan, &out, Some(accelerator.kind.name())));
+    super::ends::begin(plan, &out, Some(accelerator.kind.name()));
     let shown = Arc::clone(&view);
     let on = Box::new(move |e: &run::Event| with(&shown, |v| v.event(e)));
     let ledger = ledger(&out, plan, start, earlier, on)?;

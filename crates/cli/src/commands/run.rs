@@ -51,7 +51,7 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
         host: host::facts(),
         experiment_text: source.text.clone(),
     };
-    say(&super::ends::headline(&plan, &out, None));
+    super::ends::begin(&plan, &out, None);
     let view = Arc::new(Mutex::new(RunView::new(args.common.json)));
     let shown = Arc::clone(&view);
     let on = Box::new(move |e: &run::Event| with(&shown, |v| v.event(e)));

@@ -80,6 +80,25 @@ fn a_run_stops_when_its_time_is_over() {
 }
 
 #[test]
+fn a_run_whose_time_is_over_goes_on_with_the_time_of_the_next_command() {
+    let (_dir, out) = fresh();
+    let args = ["run", "vdo-vs-plain", "--simulate", "--repeat", "auto:1s", "--out", text(&out)];
+    let begun = expect(0, &args);
+    assert!(begun.err.contains("5 repeats take about"), "{}", begun.err);
+    let resume = |repeat: &str| {
+        let args = ["run", "vdo-vs-plain", "--simulate", "--repeat", repeat];
+        expect(0, &[&args[..], &["--resume", text(&out)]].concat())
+    };
+    let again = resume("auto:1s");
+    assert!(again.err.contains("2 of 54 cells ended well and are kept; 52 run"), "{}", again.err);
+    assert_eq!(states(&out), (4, 50));
+    resume("auto:1000h");
+    let shown = json(&["show", text(&out), "--json"]);
+    assert_eq!(shown["sequential"]["why"], "decided");
+    assert!(states(&out).0 >= 10);
+}
+
+#[test]
 fn what_auto_cannot_decide_is_refused_with_a_remedy() {
     for (more, said) in [
         (&["--repeat", "auto:4"][..], "fewer repeats than the 5 of the first look"),
@@ -102,7 +121,9 @@ fn what_auto_cannot_decide_is_refused_with_a_remedy() {
 }
 
 #[test]
-fn explain_says_how_long_it_may_take() {
+fn explain_says_how_long_it_may_take_and_what_time_is_too_short_for_a_verdict() {
+    let short = expect(0, &["explain", "vdo-vs-plain", "--repeat", "auto:1s"]).out;
+    assert!(short.contains("fewer give no verdict"), "{short}");
     let said = expect(0, &["explain", "vdo-vs-plain", "--repeat", "auto:12"]).out;
     for part in ["at most 24 cells", "at least and", "it ends after 5, 8, 12 of each variant"] {
         assert!(said.contains(part), "{part}\n{said}");

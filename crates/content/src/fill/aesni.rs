@@ -56,7 +56,7 @@ pub(super) fn number(vector: __m128i) -> u128 {
     high << 64 | low
 }
 
-/// What counter number `n` is more than the base.
+/// The difference between counter number `n` and the first one.
 #[inline]
 #[target_feature(enable = "sse2")]
 pub(super) fn steps(n: u64) -> __m128i {
@@ -64,7 +64,7 @@ pub(super) fn steps(n: u64) -> __m128i {
     _mm_set_epi64x(high, low)
 }
 
-/// What makes one batch after the other.
+/// Makes the batches of one block, in order.
 struct BatchGenerator {
     counters: [__m128i; VECTORS],
     stride: __m128i,

@@ -12,7 +12,7 @@ pub struct BlockCheck {
     generator: Generator,
     layout: BlockLayout,
     unit: usize,
-    /// Random bytes in front of a block of `unit` bytes that can be compared in one go.
+    /// Random bytes at the head of a block, where they can be compared in one pass.
     one_run: Option<usize>,
 }
 

@@ -5,7 +5,7 @@
 /// A lane of 16 bytes.
 pub(crate) type Lane = [u8; 16];
 
-/// The half of the first state that is not the id: what marks a block as ours.
+/// The half of the first AES state that is not the id: it marks a block as made by Fathom.
 pub(crate) const MARK: u64 = 0x7c15_9e37_79b9_f39c;
 /// Keys of the four rounds from id to base.
 pub(crate) const BASE_KEYS: [u128; 4] = [
@@ -37,8 +37,8 @@ pub(crate) const COUNTERS: usize = 4;
 /// Bytes that are made at a time.
 pub(crate) const BATCH: usize = KINDS * COUNTERS * size_of::<Lane>();
 
-/// What stands in place of a zero byte at the end of a random run that zeros follow. LZ4 would count the zero among those and gain a
-/// byte. VDO's packer keeps bins with such smaller blocks for long, full as they are, because it writes the fullest first.
+/// Replaces a zero byte at the end of a random run that zeros follow. LZ4 would count that byte among the zeros and gain a byte, and VDO's
+/// packer keeps bins with such smaller blocks for long, because it writes out the fullest bin first.
 pub(crate) const LAST: u8 = 0xa5;
 
 /// How lanes grow: each kind from the one before it in its chain, the first from the stem. Encryption and decryption take turns.

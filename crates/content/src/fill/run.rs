@@ -17,7 +17,7 @@ pub(super) fn fill_run(
     };
     make(counter(at), whole.as_chunks_mut().0);
     end_before_zeros(at, bytes, random);
-    // Not first, though they could be stored before the id is known: large buffers are written three times as fast in order.
+    // Zeros last, although they do not depend on the id: large buffers are written three times as fast in address order.
     if random < bytes.len() {
         clear(&mut bytes[random..]);
     }
@@ -50,9 +50,8 @@ fn end_before_zeros(at: usize, bytes: &mut [u8], random: usize) {
     }
 }
 
-/// Whether the last of `random` bytes is looked at for having zeros after it, in a run of `length` that starts `at` bytes into the
-/// block. The head that identifies a block stays as it is; so does what ends with a sector, as the head of a block may be all there
-/// is to compare.
+/// Whether the last random byte of the run must not be zero, since zeros follow it. Not in the lane that identifies the block, and not
+/// where the run ends with a whole batch (a sector): a reader may then see only the head of the block.
 pub(super) fn ends_before_zeros(at: usize, length: usize, random: usize) -> bool {
     at + random > size_of::<Lane>() && random < length && !random.is_multiple_of(BATCH)
 }

@@ -23,7 +23,7 @@ entry!(
     stores: "avx2", _mm256_set1_epi8, _mm256_storeu_si256
 );
 
-/// What makes one batch after the other.
+/// Makes the batches of one block, in order.
 struct BatchGenerator {
     counters: [__m256i; VECTORS],
     stride: __m256i,

@@ -37,14 +37,14 @@ pub(super) fn rooted(block: &[u8], random: usize) -> Option<NonZero<u128>> {
     unsafe { rooted_wide(block, random) }
 }
 
-/// Whether that is `root`.
+/// Whether `block` holds the bytes that grow from `root`.
 #[inline]
 pub(super) fn grows(root: Root, block: &[u8], random: usize) -> bool {
     // SAFETY: as for `fill`.
     unsafe { grows_wide(root, block, random) }
 }
 
-/// What makes one batch after the other.
+/// Makes the batches of one block, in order.
 struct BatchGenerator {
     counters: __m512i,
     stride: __m512i,
@@ -118,8 +118,8 @@ impl BatchGenerator {
         [zero, one, two, three, four, five, six, seven]
     }
 
-    /// The next batch, each lane made from the lane before it as it was found in the block. If all agree they also agree with
-    /// [`BatchGenerator::next`], and in a wrong chain the first wrong lane differs; but no lane waits for the one before it.
+    /// The next batch, where each lane is made from the block's own previous lane instead of the computed one, so that no lane waits for
+    /// another. If all agree, the block equals [`BatchGenerator::next`]; in a wrong chain the first wrong lane differs.
     #[inline]
     #[target_feature(enable = "aes,avx2,vaes,avx512f")]
     fn next_after(&mut self, found: &[__m512i; KINDS]) -> [__m512i; KINDS] {
@@ -231,7 +231,7 @@ fn ends(made: [__m512i; KINDS], random: usize) -> [__m512i; KINDS] {
     for (n, due) in due.iter_mut().enumerate() {
         let here = bytes.saturating_sub(n * WIDTH).min(WIDTH) as u32;
         let kept = u64::MAX.checked_shr(u64::BITS - here).unwrap_or(0);
-        // No zero before zeros; the lane that names the block stays.
+        // The last random byte before zeros must not be zero; the lane that names the block is kept.
         let end =
             if last / WIDTH == n && random > size_of::<Lane>() { 1 << (last % WIDTH) } else { 0 };
         let zero = end & _mm512_testn_epi8_mask(*due, *due);

@@ -40,7 +40,7 @@ impl Stream {
 pub(crate) struct ReadAhead {
     /// How far it reads ahead of the last request.
     ahead: u64,
-    /// How many segments it keeps; the oldest goes first.
+    /// Most segments; the least recently used (LRU) is dropped first.
     most: usize,
     segments: VecDeque<Range>,
     stream: Option<Stream>,
@@ -70,7 +70,7 @@ impl ReadAhead {
         let Some(hit) = self.segments.iter().position(|s| s.0 <= range.0 && range.1 <= s.1) else {
             return false;
         };
-        // Used last, so it goes last.
+        // Most recently used: dropped last.
         if let Some(segment) = self.segments.remove(hit) {
             self.segments.push_back(segment);
         }

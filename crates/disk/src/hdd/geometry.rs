@@ -85,7 +85,7 @@ impl Geometry {
         }
     }
 
-    /// The byte that a head passes that has turned as far as `spin` since byte 0.
+    /// The byte below the head when the platter has turned to `spin` since byte 0.
     pub(crate) fn byte_at(&self, spin: f64) -> u64 {
         let number = self.zones.partition_point(|zone| zone.spin <= spin).saturating_sub(1);
         let Some(zone) = self.zones.get(number) else { return 0 };
@@ -100,7 +100,7 @@ impl Geometry {
         (self.place(to).spin - self.place(from).spin).max(0.0)
     }
 
-    /// How long the platter turns until `spin` comes up, from `now` on.
+    /// Rotational latency: how long the platter turns, from `now` on, until `spin` comes below the head.
     pub(crate) fn rotation(&self, spin: f64, now: f64) -> f64 {
         /// What is nearer than this is below the head: computed instants are rounded.
         const HERE: f64 = 1_000.0;
@@ -108,7 +108,7 @@ impl Geometry {
         if wait > self.turn - HERE { 0.0 } else { wait }
     }
 
-    /// How long the arm takes from one track to another.
+    /// Seek time: how long the arm takes from one track to another.
     pub(crate) fn seek(&self, from: &Place, to: &Place) -> f64 {
         if from.track == to.track { 0.0 } else { self.seek.time((from.stroke - to.stroke).abs()) }
     }

@@ -1,4 +1,5 @@
-//! A hard disk of turning platters, with its seek time and rotational latency: one arm, a queue that it serves in the order that suits it, read-ahead, a volatile write cache.
+//! A hard disk: one arm over turning platters, with seek time and rotational latency; a command queue (NCQ) that it serves in the order
+//! that suits it, read-ahead, and a volatile write cache.
 
 mod ahead;
 mod geometry;

@@ -1,6 +1,6 @@
-//! The kernel's older queue, libaio's, by its system calls: one call submits all that was pushed, one takes what has ended.
+//! Linux native asynchronous I/O (libaio) by its system calls: one submits everything that was pushed, one collects completions.
 //!
-//! It knows reads, writes and syncs; discards and zeroes are done by a call of their own while the worker waits.
+//! It supports reads, writes and syncs. Discards and zeroing are plain system calls, made while the worker waits.
 
 use std::mem::ManuallyDrop;
 use std::time::{Duration, Instant};
@@ -52,9 +52,9 @@ pub(crate) struct Aio {
     requests: Box<[Request]>,
     /// Slots that were pushed and not submitted, as pointers to their requests.
     pushed: Vec<*mut Request>,
-    /// What the queue does not know, and a call of its own does.
+    /// Transfers that libaio does not support (discards, zeroing); a system call does each.
     calls: Vec<(u32, Transfer)>,
-    /// Slots whose work was done by such a call, or was refused.
+    /// Completions of these calls, and requests that the kernel refused.
     done: Vec<Reaped>,
     ended: Box<[Ended]>,
     arrived: usize,
@@ -114,8 +114,8 @@ impl Aio {
         self.pushed.clear();
     }
 
-    /// Does what the queue does not know. In the turn, not in the push: the stamp of submission lies between the two, and latency
-    /// counts from there.
+    /// Performs the transfers that libaio does not support. In `turn`, not in `push`: the submission stamp is taken between the two, and
+    /// latency counts from it.
     #[cold]
     fn call(&mut self) {
         for (slot, transfer) in self.calls.drain(..) {
@@ -124,8 +124,8 @@ impl Aio {
         }
     }
 
-    /// Takes what has ended into `ended`, behind what was taken before and not yet reaped, waiting for `least` more for at
-    /// most `patience`.
+    /// Collects completions into `ended`, after those collected earlier and not yet reaped; waits for at least `least` more, no longer than
+    /// `patience`.
     #[inline(always)]
     fn collect(&mut self, least: usize, patience: Duration) -> Result<(), EngineError> {
         let time = libc::timespec {
@@ -203,7 +203,7 @@ impl Backend for Aio {
         if running == 0 {
             return Ok(());
         }
-        // A turn that did not wait may have gone before: what it found counts.
+        // Completions of an earlier turn that did not wait count too.
         let here = self.done.len() + self.arrived;
         self.collect(wait.completions.saturating_sub(here).min(running), wait.patience)
     }

@@ -22,11 +22,11 @@ impl Files {
         Self(files)
     }
 
-    /// Opens the targets for the calling thread, a new one, in a file descriptor table that it shares with no other: so the kernel
-    /// need not hold a file by a reference during each call, two atomic operations on a line that all threads want. Where the
-    /// kernel gives no such table they are in the common one.
+    /// Opens the targets for the calling thread (a new one) in a file descriptor table of its own. The kernel then need not take a
+    /// reference to the file on each call: two atomic operations on a cache line that all threads contend for. Where the kernel refuses,
+    /// the shared table is used.
     ///
-    /// What others open or close later, this thread does not see. Whoever else has these files must keep them until it has returned.
+    /// The thread does not see what others open or close later. Other holders of these files must keep them open until this returns.
     pub(crate) fn for_this_thread(&self) -> Result<Self, EngineError> {
         let alone = own_table();
         let clone = self.try_clone()?;

@@ -26,31 +26,30 @@ pub(crate) use uring::Ring;
 
 use crate::error::EngineError;
 
-/// The portion of backends whose targets work while the worker goes on, of whose I/Os `in_flight` are with the target.
+/// How many I/Os are submitted at a time to a target that works while the worker goes on; `in_flight` I/Os are at the target.
 ///
-/// At most half of the depth, so that there is always something to work on. No more than makes the cost of a call small,
-/// and no fewer: a worker that comes back for the other half too often does not keep a large depth. And no more than the target
-/// has already, as one that stands still should not wait for the others to be made and submitted: it gets a few, then
-/// twice as many each time.
+/// At most half the depth, so that the target always has work left. Large enough that a system call costs little beside it, and no smaller:
+/// a worker that returns too often cannot keep a large depth. And no more than are in flight, so that an idle target gets a few at once,
+/// then twice as many each time.
 fn portion(depth: usize, in_flight: usize) -> usize {
     const FEW: usize = 4;
     in_flight.max(FEW).min((depth / 2).clamp(1, 64))
 }
 
-/// One I/O that a backend is through with.
+/// The completion of one I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Reaped {
     pub slot: u32,
-    /// Bytes that were moved, or a negative error number. What moves no bytes gives its length when it succeeded.
+    /// Bytes moved, or a negative error number. An I/O that moves no bytes reports its length on success.
     pub result: i32,
 }
 
 /// What a turn waits for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wait {
-    /// So many completions; none when it is only to be submitted.
+    /// Completions to wait for; 0 only submits.
     pub completions: usize,
-    /// But not longer than this.
+    /// The longest wait.
     pub patience: Duration,
 }
 
@@ -59,9 +58,9 @@ pub(crate) trait Backend: Sized {
     /// Slots that there are.
     fn depth(&self) -> usize;
 
-    /// I/Os that the next call submits, at most. What works while the worker goes on (a device, a thread of the kernel) is to
-    /// begin with the first ones before the last ones are made: without that a worker that finds all its I/Os ended at
-    /// once would submit them all at once again, and worker and target would wait for each other in turn for ever.
+    /// Most I/Os that the next call submits. A target that works while the worker goes on (a device, a kernel thread) should begin with the
+    /// first I/Os before the last are made: a worker that found all its I/Os complete would otherwise submit them all at once again, and
+    /// the two would take turns waiting for each other.
     fn portion(&self) -> usize {
         usize::MAX
     }

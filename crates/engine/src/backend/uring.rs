@@ -1,4 +1,4 @@
-//! One io_uring with its files and its buffers: a slot's memory is lent to the kernel from `push` to `reap`.
+//! The io_uring backend: one ring with registered buffers and files. A slot's memory is lent to the kernel from `push` to `reap`.
 
 use std::io;
 use std::mem::ManuallyDrop;
@@ -30,9 +30,9 @@ pub(crate) struct Ring {
     registered_files: bool,
     /// Whether the kernel is believed to know discards of block devices as commands of the ring.
     discards: bool,
-    /// I/Os that a call of their own does.
+    /// I/Os that this kernel's rings do not support; a plain system call does each.
     calls: Vec<(u32, Transfer)>,
-    /// I/Os that were done by a call of their own.
+    /// Completions of these calls.
     done: Vec<Reaped>,
     given_up: bool,
 }
@@ -69,8 +69,8 @@ impl Ring {
         let _ = self.ring.submitter().register_iowq_aff(&place.set());
     }
 
-    /// Does what this kernel's rings do not know. In the turn, not in the push: the stamp of submission lies between the two, and
-    /// latency counts from there.
+    /// Performs the I/Os that this kernel's rings do not support. In `turn`, not in `push`: the submission stamp is taken between the two,
+    /// and latency counts from it.
     #[cold]
     fn call(&mut self) {
         for (slot, transfer) in self.calls.drain(..) {
@@ -193,8 +193,8 @@ impl Backend for Ring {
         let idle = self.done.is_empty() && self.calls.is_empty();
         let least = if idle { wait.completions.min(self.in_flight) } else { 0 };
         let ring = self.ring.as_raw_fd();
-        // What is submitted is often done when the call returns (the device was quick, or its kernel thread ran meanwhile);
-        // who sleeps in the same call is woken for it all the same, on another CPU at worst.
+        // Submitted without waiting first: the I/O is often complete when the call returns, while a sleeper in the same call is woken all
+        // the same, at worst on another CPU.
         let mut called = 0;
         let (pushed, kept) = self.queued();
         if pushed > 0 {

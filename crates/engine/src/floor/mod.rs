@@ -1,9 +1,8 @@
 //! The floor: the calls of a backend and nothing else. What that costs, no engine that makes the same calls can go below.
 //!
-//! No clock is read, nothing is recorded. What is written is new in each block, as the load's is, and made as it makes it, since that too is
-//! the least that such a load can do. The next place comes from a multiplication (random order) or
-//! an addition (one after the other); a flag that is only read ends it. Plain calls come from threads ([`calls`]), queues are
-//! kept at their depth by one ([`queue`]).
+//! No clock is read and nothing is recorded. Written blocks are new each time and made as the load makes them, since no such load can do
+//! less. The next address costs one multiplication (random) or one addition (sequential); a flag that is only read ends the run. Plain
+//! calls come from threads ([`calls`]); queues are kept at their depth by one thread ([`queue`]).
 
 mod calls;
 mod queue;

@@ -1,7 +1,7 @@
 //! A queue that is kept at its depth: the engine's own backend, with the submissions of its worker.
 //!
-//! Slots that become free are pushed again at once, in portions as the engine's worker does it, and it is waited for one I/O
-//! when none is free. The backend's own book of its slots (who owns the memory) is part of it, some nanoseconds.
+//! A free slot is pushed again at once, in portions as the worker does, and one completion is waited for when none is free. The backend's
+//! own bookkeeping of slot ownership is included: some nanoseconds.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;

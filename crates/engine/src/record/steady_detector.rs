@@ -1,4 +1,4 @@
-//! Whether the figures of a load have settled, judged interval by interval while it runs.
+//! Steady-state detection: whether the figures of a load have settled, judged interval by interval while it runs.
 
 use std::collections::VecDeque;
 

@@ -24,7 +24,7 @@ pub(crate) struct Computed {
     earlier: Vec<WrittenLoad>,
     /// This load, once it has ended.
     own: OnceLock<WrittenLoad>,
-    /// Blocks of which `earlier` says the wrong thing.
+    /// Exceptions: blocks for which `earlier` gives the wrong content.
     others: HashMap<usize, ExpectedBlock>,
     /// Blocks whose write by this load failed or never ended.
     failed: Mutex<HashSet<usize>>,
@@ -76,7 +76,7 @@ impl Computed {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner).contains(&block)
     }
 
-    /// The content id of `block`, with the contents that make its bytes; else the stored exception.
+    /// The content of `block`: its id and the contents that make its bytes, or the stored exception.
     #[inline]
     pub(crate) fn held(&self, block: usize) -> Result<(ContentId, &Contents), ExpectedBlock> {
         if self.has_failed(block) {
@@ -116,7 +116,7 @@ impl Computed {
             .any(|held| held == id)
     }
 
-    /// Blocks that a replay of all loads would get wrong.
+    /// Exceptions: blocks for which a replay of all loads gives the wrong content.
     pub(crate) fn others(&self) -> Vec<(usize, ExpectedBlock)> {
         let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         let own = |block: usize| {

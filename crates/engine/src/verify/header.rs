@@ -28,10 +28,10 @@ pub(crate) struct TargetFacts {
     pub promises: Promises,
 }
 
-/// Loads that are kept although a later one wrote everything.
+/// Loads kept although a later one overwrote everything they wrote.
 const KEPT: usize = 4;
 
-/// What a state is of.
+/// What a state file is about.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct Header {
     /// Bytes in a block.
@@ -43,7 +43,7 @@ pub(crate) struct Header {
     pub(super) recipes: Vec<Recipe>,
     /// All that was ever done to the targets; `None` when that is not known.
     pub(crate) replays: Option<Vec<Replay>>,
-    /// Whether the expected blocks are those that the replays give, except for the blocks that follow.
+    /// Whether only exceptions follow: blocks for which a replay gives the wrong content. Otherwise all blocks follow.
     pub(super) replayed: bool,
     /// Where loads wrote that did not come to their end: for each, the range on each target.
     #[serde(default)]
@@ -51,7 +51,7 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// The load did what `replay` makes again, or something that cannot be.
+    /// Adds the replay of a load that has ended; `None` for one that cannot be replayed: from then on nothing can.
     pub(crate) fn did(&mut self, replay: Option<Replay>) {
         self.replays = self.replays.take().zip(replay).map(|(mut all, replay)| {
             all.push(replay);
@@ -60,7 +60,7 @@ impl Header {
         self.prune();
     }
 
-    /// Leaves out loads of which nothing can be left on the targets, but for some: a lost write may still show them.
+    /// Drops loads that later ones overwrote completely, except the last few: a lost write may still show their data.
     fn prune(&mut self) {
         let Some(replays) = &mut self.replays else { return };
         let covers = |replay: &Replay| {

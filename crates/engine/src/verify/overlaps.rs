@@ -31,7 +31,7 @@ impl Overlaps {
         Self((0..SHARDS).map(|_| Mutex::new(shard())).collect())
     }
 
-    /// An empty list without.
+    /// An empty list without reserved memory.
     pub(crate) fn few() -> Self {
         Self((0..SHARDS).map(|_| Mutex::default()).collect())
     }

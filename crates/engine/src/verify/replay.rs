@@ -31,16 +31,16 @@ pub(crate) struct TargetLoad {
 /// What an I/O does to a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Change {
-    /// An I/O begins: so many bytes from this offset on.
+    /// An I/O begins: its offset, its length in bytes, and what it does.
     Begins(u64, u32, OpKind),
-    /// So many bytes from the start of the I/O stands this content, so many bytes of it.
+    /// A piece of its data: offset within the I/O, length in bytes, and content.
     Writes(u64, usize, ContentId),
-    /// All has been told of it.
+    /// The I/O ends.
     Ends,
 }
 
 impl Replay {
-    /// The load of `seed` that did this on its targets; `None` when its jobs depend on each other.
+    /// The replay of a load; `None` when its jobs depend on each other.
     pub(crate) fn of(seed: Seed, targets: Vec<TargetLoad>) -> Option<Self> {
         let known = |target_load: &TargetLoad| {
             let spec = &target_load.spec;
@@ -65,7 +65,7 @@ impl Replay {
         self.targets.iter().flat_map(|target_load| &target_load.made).sum()
     }
 
-    /// Tells what was done, target by target and job by job; false when a content cannot be made any more.
+    /// Reports every change, target by target and job by job; false when a content cannot be made any more.
     pub(crate) fn tell(&self, on: &mut dyn FnMut(usize, Change)) -> bool {
         (0..)
             .zip(&self.targets)

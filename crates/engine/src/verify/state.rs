@@ -44,7 +44,7 @@ pub(crate) fn unwritable(path: &Path, error: io::Error) -> EngineError {
 /// The remedy for a state that is of no use.
 const AGAIN: &str = "remove the file, or name another, and write the target again: what it holds now cannot be verified";
 
-/// What loads wrote to one target, the earliest first, and its blocks that they do not tell.
+/// What loads wrote to one target, the earliest first, and the blocks that follow from none of them (exceptions).
 pub(crate) type EarlierWrites = (Vec<WrittenLoad>, HashMap<usize, ExpectedBlock>);
 
 /// A state that was read.
@@ -54,7 +54,7 @@ pub(crate) struct SavedState {
     pub(crate) known_contents: Vec<Arc<dyn BlockContents>>,
     /// For each target: first block of a chunk, and its expected blocks.
     chunks: Vec<Vec<(usize, Vec<u8>)>>,
-    /// For each target, where its state is made again: blocks that are otherwise.
+    /// Per target, the exceptions: blocks for which a replay gives the wrong content.
     others: Vec<Vec<(usize, ExpectedBlock)>>,
     overlaps: Vec<Vec<(usize, Vec<Tag>)>>,
 }
@@ -206,7 +206,7 @@ impl SavedState {
         (loads > 0).then(|| format!("{loads} earlier load(s) that wrote these targets {text}"))
     }
 
-    /// For each target what was written, and blocks that are otherwise; `None` where that cannot be asked backwards.
+    /// Per target, the writes of all loads, and the exceptions; `None` where the writes cannot be inverted.
     pub(crate) fn written_loads(&self) -> Option<Vec<EarlierWrites>> {
         let replays = self.header.replays.as_ref()?;
         if !self.header.replayed || !self.header.unfinished.is_empty() {
@@ -287,7 +287,7 @@ pub(crate) fn save(path: &Path, header: &Header, verifier: &Verifier) -> Result<
         .map_err(|error| unwritable(path, error))
 }
 
-/// For each target, blocks that are not what making all again would give; `None` when they are so many that storing all blocks takes less.
+/// Per target, the blocks for which a replay gives the wrong content; `None` when storing all blocks takes less room.
 fn others(header: &Header, verifier: &Verifier) -> Option<Vec<Vec<(usize, ExpectedBlock)>>> {
     let replays = header.replays.as_ref()?;
     let blocks: usize = verifier.targets.iter().map(|area| area.table.expectations.len()).sum();
@@ -354,7 +354,7 @@ fn write_others(to: &mut impl Write, others: &[(usize, ExpectedBlock)]) -> io::R
     Ok(())
 }
 
-/// Chunks of which any expected block is known.
+/// Writes the chunks in which anything is known of a block.
 fn write_cells(to: &mut impl Write, area: &TargetTable) -> io::Result<()> {
     let expectations = &area.table.expectations;
     let known = |first: &usize| {

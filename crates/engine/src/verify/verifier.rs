@@ -205,7 +205,8 @@ impl Verifier {
         }
     }
 
-    /// Looks closely at a block that is not right at once: it may be right all the same; else the kind of error, and the block is kept.
+    /// Diagnoses a block that the first check did not find right: it may be right all the same; otherwise its kind of error is found and
+    /// the block is kept.
     #[cold]
     pub(crate) fn explain(
         &self,

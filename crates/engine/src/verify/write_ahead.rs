@@ -13,8 +13,8 @@ use super::header::Header;
 use super::state::unwritable;
 use crate::error::EngineError;
 
-/// Puts down at `path`, before a load writes on `ranges`, that it has begun: whoever finds that knows that it did not end. What
-/// else stands there stays as it is.
+/// Records in the state file at `path` that a load begins to write `ranges`; the record stays when the load is killed. The rest of the file
+/// is kept.
 pub(crate) fn record_begin(
     path: &Path,
     header: &Header,
@@ -29,7 +29,7 @@ pub(crate) fn record_begin(
     let parts = old.as_deref().map(split).transpose().map_err(failed)?;
     let (mut header, body) = match parts {
         Some((old, body)) => (old, body.to_vec()),
-        // No blocks that are otherwise than what nothing makes, and no overlaps.
+        // A new file: no replays, no exceptions, no overlaps.
         None => {
             let nothing = Header { replayed: true, replays: Some(Vec::new()), ..header.clone() };
             let none = vec![0; nothing.targets.len() * 2 * size_of::<u64>()];

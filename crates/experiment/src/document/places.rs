@@ -49,7 +49,7 @@ pub(super) fn place(key: &Range<usize>, value: &Range<usize>) -> Range<usize> {
     if value.start >= key.end { key.start..value.end } else { value.clone() }
 }
 
-/// Who is shown keys: with their paths, their places and their values.
+/// Called for each key with its path, its position and its value.
 type Seer<'a> = dyn FnMut(&str, &Range<usize>, &Spanned<DeValue>) + 'a;
 
 /// Shows every key of a table, those inside of tables too.

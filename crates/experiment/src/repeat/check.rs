@@ -1,4 +1,4 @@
-//! What as many repeats as are needed do not go with.
+//! What cannot be combined with `repeat = "auto"`.
 
 use std::ops::Range;
 

@@ -88,7 +88,7 @@ impl Background {
         before.map(|(mark, at)| missing(&self.probe, &mark, at, why()))
     }
 
-    /// Lets no more readings begin but one that was asked for.
+    /// Begins no more readings but one already asked for.
     pub(super) fn stopping(&self) {
         let mut state = lock(&self.mailbox.state);
         state.stopping = true;

@@ -92,7 +92,7 @@ impl Counted {
         }
     }
 
-    /// A write goes on with the run that ends where it begins, or begins where it ends; between two it makes one of them.
+    /// Adds a write to the run that it continues at either end; a write between two runs joins them.
     fn write(&mut self, sector: u64, sectors: u64) {
         self.writes += 1;
         self.bytes += sectors * SECTOR;

@@ -72,7 +72,7 @@ static RUN: Metric = metric(
 
 /// The figure of a device that is known only where its writes are recorded.
 pub const RUN_BYTES: &str = "device_write_run_bytes";
-/// The share of writes that may have been dropped, for the rest to tell the length of runs.
+/// Share of dropped writes above which the length of runs is unknown.
 const DROPPED: f64 = 0.01;
 
 /// Figures of a device, described.

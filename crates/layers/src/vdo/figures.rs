@@ -98,11 +98,11 @@ fn level_ratio(stats: Option<Ends>, part: &str, whole: &str) -> Option<f64> {
     ratio(stats.end(part), stats.end(whole))
 }
 
-/// Data may grow by so much more than logical blocks before that tells that blocks were replaced, not stored.
+/// Growth of data over that of logical blocks above which blocks were replaced, not stored.
 const MORE_DATA: f64 = 1.002;
 
-/// 100 x (1 - data / logical). Where blocks of before were replaced, growth of data may be more than that of logical blocks, or less
-/// than nothing, and where only discards were sent nothing grew: it tells no saving then.
+/// 100 x (1 - data / logical), percent; `None` where data grew more than logical blocks or shrank (earlier blocks were replaced), and where
+/// nothing grew (only discards).
 fn saving(data: Option<f64>, logical: Option<f64>) -> Option<f64> {
     let logical = logical.filter(|logical| *logical > 0.0);
     let share = ratio(data, logical).filter(|share| (0.0..=MORE_DATA).contains(share));

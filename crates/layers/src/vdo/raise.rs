@@ -81,9 +81,9 @@ fn probes(volume: &Volume) -> Vec<Probe> {
     ]
 }
 
-/// A flush drives fragments out of the packer; then nothing may be under way but what waits there: a file system writes on its own, and
-/// what it writes after the flush may wait for company for as long as nobody flushes again, so that the packer need not get empty. The
-/// second round is for fragments that were on their way into the packer at the first.
+/// A flush drives fragments out of the packer; then nothing may be in flight but what waits there. The packer need not become empty: what a
+/// file system writes on its own after the flush may wait in it until the next one. The second round catches fragments that were on their
+/// way into the packer at the first.
 fn settle(volume: &Volume) -> Vec<Step> {
     let packed = "packer.compressedFragmentsInPacker".to_owned();
     let nothing = Condition::AtMost { field: "currentVIOsInProgress".into(), other: packed };

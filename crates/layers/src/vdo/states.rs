@@ -8,9 +8,9 @@ use super::setup::Setup;
 use crate::kind::{State, Way};
 use crate::layer::Place;
 
-/// Past so much of the physical space new blocks go where others were freed, percent.
+/// Percent of the physical space in use from which new blocks go into freed gaps.
 const HALF: f64 = 50.0;
-/// So much of the physical space counts as all of it, percent.
+/// Percent of the physical space that counts as full.
 const FULL: f64 = 99.0;
 
 pub(super) const STATES: &[State] = &[

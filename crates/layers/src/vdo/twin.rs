@@ -32,7 +32,7 @@ pub(super) struct VdoTwin {
     starts: u64,
     /// Whether it has just been formatted, so that what was written is gone.
     formatted: bool,
-    /// Whether the index has been asked about: it opens in the background.
+    /// Whether the index is open: it opens in the background once it was asked about.
     index_open: bool,
     /// What was written since the volume was made.
     state: State,

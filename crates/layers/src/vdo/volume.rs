@@ -1,4 +1,4 @@
-//! A volume at its place in a stack: the names of its nodes, what it says, and waits for it.
+//! A volume at its place in a stack: its nodes, its messages, and the waits for it.
 
 use super::names::{LVM_DATA_NODE, LVM_POOL_NODE, STATUS, TABLE_DATA_NODE, VOLUME};
 use super::setup::{Setup, Via};

@@ -4,7 +4,7 @@ use super::table::Entry;
 use crate::BLOCK;
 use crate::index::{Geometry, IndexMemory};
 
-/// Sizes that are remembered, the last that were taken: a block without a size gets one of them on its way through the packer.
+/// How many recent sizes are kept: a block without a size borrows one of them on its way through the packer.
 pub const LENDERS: usize = 8;
 /// Steps of `2^n` in distances.
 const STEPS: usize = 48;
@@ -24,7 +24,7 @@ pub struct Reuse {
     pub duplicates: f64,
 }
 
-/// What the last sized copies cost.
+/// Costs of the last copies whose size is known.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct Near {
     costs: [f64; LENDERS],
@@ -32,15 +32,15 @@ struct Near {
 }
 
 impl Near {
-    /// How far `cost` is off the mean of those before it, squared, as an estimate of the variance among neighbours: the mean
-    /// itself varies too.
+    /// Estimates the variance among neighbours from one more cost: its squared distance from the mean of those before it, corrected because
+    /// that mean varies too.
     fn off(&mut self, cost: f64) -> f64 {
         let there = self.noted.min(LENDERS);
         let sum: f64 = self.costs[..there].iter().sum();
         self.costs[self.noted % LENDERS] = cost;
         self.noted += 1;
         let n = there as f64;
-        // Beside the first there is nothing: it may be off by all.
+        // The first has no predecessors: its deviation is unknown, at most 1.
         if there == 0 { 1.0 } else { (cost - sum / n).powi(2) * n / (n + 1.0) }
     }
 }
@@ -144,8 +144,8 @@ impl Figures {
         if self.weights > 0.0 { self.variance.sqrt() / self.weights } else { 0.0 }
     }
 
-    /// Duplicates that an index with this memory would miss, from the ages of records in the one that was modelled.
-    /// `None` when the ages do not tell: a sparse index finds some and not others.
+    /// Duplicates that an index of this geometry would miss, from the ages of records in the modelled one; meaningless where that one is
+    /// sparse.
     pub fn missed_with(&self, index: Geometry) -> u64 {
         let within = usize::try_from(index.window_blocks() / Geometry::DEFAULT.window_blocks());
         self.windows.iter().skip(within.unwrap_or(usize::MAX)).sum()

@@ -117,7 +117,7 @@ impl Model {
         self.figures.zeros += blocks;
     }
 
-    /// Fetches what the next blocks will be looked up in. Only speed depends on it.
+    /// Prefetches the table slots of the next blocks; changes speed only.
     #[inline]
     pub fn touch(&self, names: impl Iterator<Item = u64> + Clone) {
         self.table.touch(names);

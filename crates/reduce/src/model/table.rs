@@ -1,5 +1,5 @@
-//! The contents that were seen, in bounded memory: 32 bytes each, one after the other, and a table of 8 bytes a slot that says where
-//! each is (open addressing). So what comes for the first time meets one line of the table, and is put where the last one was.
+//! The contents seen so far, in bounded memory: entries of 32 bytes in order of arrival, and a hash table (open addressing, 8 bytes a slot)
+//! of their positions. A new content touches one cache line of the table and appends its entry.
 
 use crate::prefetch;
 
@@ -77,12 +77,11 @@ fn most_entries(slots: usize) -> usize {
 impl Table {
     /// A table of at most `memory_bytes`.
     pub fn new(memory_bytes: u64) -> Self {
-        // A slot takes 8 bytes, and 24 with three quarters of an entry; where there are not enough addresses to grow, the old one
-        // stands beside the new one for a while.
+        // A slot takes 8 bytes, and three quarters of an entry 24; where the table cannot grow in place, old and new exist side by side.
         let slots = (memory_bytes / 48).max(1 << SMALLEST_BITS);
         let most_slots = 1usize << slots.ilog2().min(LARGEST_BITS);
         let (mut slots, mut entries) = (Vec::new(), Vec::new());
-        // Addresses alone, no memory, so that they never have to move; where there are not enough they move.
+        // Reserves address space only, so that growing does not move the table; where that fails, it moves.
         let _ = slots.try_reserve_exact(most_slots);
         let _ = entries.try_reserve_exact(most_entries(most_slots));
         slots.resize(1 << SMALLEST_BITS, Slot::default());
@@ -105,8 +104,8 @@ impl Table {
         (u64::from(hash) << 32 >> (64 - self.slots.len().ilog2())) as usize
     }
 
-    /// Has the slots of these names fetched and those behind them, where most look-ups end, and then the entries that are found there,
-    /// all at once: memory answers in parallel, and the look-ups that follow do not wait.
+    /// Prefetches the slots of these names and those after them, where most look-ups end, then the entries found there: memory answers in
+    /// parallel, and the look-ups that follow do not wait.
     #[inline]
     pub fn touch(&self, names: impl Iterator<Item = u64> + Clone) {
         let mask = self.slots.len() - 1;
@@ -181,10 +180,10 @@ impl Table {
         }
     }
 
-    /// Twice the slots, in the memory that is there and as much again: each page of new memory costs as much as some look-ups.
+    /// Doubles the slots in place: each page of new memory costs as much as some look-ups.
     ///
-    /// From the last slot on, each moves up to where it is looked for now, twice as far from the beginning. What would come
-    /// among those that have not moved yet, as some of the first do, is put in when all have.
+    /// From the last slot on, each entry moves up to its new home, twice as far from the start. Entries whose new home lies among slots not
+    /// yet moved are inserted at the end.
     fn double(&mut self) {
         let before = self.slots.len();
         self.slots.resize(before * 2, Slot::default());

@@ -1,5 +1,5 @@
-//! Where in a table each word of a block is looked for, found for all of them at once: with vectors, before the search, in which each hash
-//! would stand between a place and the look at the place before it.
+//! The hash slot of every word of a block, computed for all at once with vector instructions, before the search: within it each hash would
+//! delay the next look-up.
 
 use crate::BLOCK;
 
@@ -7,8 +7,8 @@ use crate::BLOCK;
 pub(super) const HASH_BITS: u32 = 13;
 /// What a word is multiplied with for its hash.
 pub(super) const MULTIPLIER: u32 = 2_654_435_761;
-/// A block, and behind it everything that a look from a 16-bit position could reach: so none needs a check. What stands
-/// behind the block does not matter.
+/// Length of the text: a block, and behind it everything that a 16-bit position could reach, so that no access needs a bounds check. The
+/// bytes behind the block do not matter.
 pub const TEXT: usize = (1 << 16) + 48;
 
 /// The hash of each word by its place in the block; behind the block, room for every 16-bit place, so that none needs a check.

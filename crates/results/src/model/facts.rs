@@ -148,11 +148,25 @@ pub struct PlanFacts {
 /// A run that takes as many repeats as are needed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SequentialFacts {
-    /// After which repeats it is looked at; the last are all.
+    /// After which repeats it is looked at; the last are all. A look that came early because the time was over stands in place of the
+    /// next planned one, so that there are never more of them than the error was divided among.
     pub looks: Vec<u32>,
     /// It stops before a repeat that would not end in this time.
     #[serde(default)]
     pub time: Option<units::Nanos>,
+}
+
+impl SequentialFacts {
+    /// Puts a look after `repeat` in place of the next one. Before the first look nothing can be decided, and nothing is replaced.
+    pub fn look_after(&mut self, repeat: u32) {
+        let first = self.looks.first().copied().unwrap_or_default();
+        if repeat > first
+            && !self.looks.contains(&repeat)
+            && let Some(next) = self.looks.iter_mut().find(|look| **look > repeat)
+        {
+            *next = repeat;
+        }
+    }
 }
 
 /// Where a run stopped that takes as many repeats as are needed.
@@ -232,7 +246,15 @@ impl PlanFacts {
     pub fn repeats(&self) -> String {
         let Some(sequential) = &self.sequential else { return self.repeat.to_string() };
         let time = sequential.time.map_or_else(String::new, |time| format!(" and {time}"));
-        format!("auto, at most {}{time}", self.repeat)
+        format!("{}{time}", self.repeats_at_most())
+    }
+
+    /// The number of repeats in words, without the time that a run may take.
+    pub fn repeats_at_most(&self) -> String {
+        match self.sequential {
+            Some(_) => format!("auto, at most {}", self.repeat),
+            None => self.repeat.to_string(),
+        }
     }
 
     /// The figures that measured stages pick from what commands print, with the stage of each; of one stage, where it is named.
