@@ -44,6 +44,10 @@ pub struct Change {
     pub high_s: Option<f64>,
     /// What had been moved until then, bytes.
     pub at_bytes: Option<f64>,
+    /// The least of all runs; of one run at the lower end of the place's interval.
+    pub low_bytes: Option<f64>,
+    /// The most.
+    pub high_bytes: Option<f64>,
     /// The level before, bytes per second, the median of the runs.
     pub before: f64,
     /// The level after.
@@ -132,6 +136,11 @@ impl Series {
     fn time(&self, intervals: usize) -> Option<f64> {
         self.ends_s.get(intervals.checked_sub(1)?).copied()
     }
+
+    /// What had been moved after so many intervals, bytes.
+    fn moved_after(&self, intervals: usize) -> Option<f64> {
+        self.moved.get(intervals.checked_sub(1)?).copied()
+    }
 }
 
 /// What was found in one run.
@@ -147,6 +156,8 @@ struct Place {
     low_s: Option<f64>,
     high_s: Option<f64>,
     at_bytes: Option<f64>,
+    /// At the ends of the place's interval.
+    ends_bytes: (Option<f64>, Option<f64>),
     before: f64,
     after: f64,
     /// Intervals after which it is over.
@@ -162,7 +173,8 @@ fn of_run(series: &Series) -> Option<Said> {
             at_s: series.time(at),
             low_s: series.time(low),
             high_s: series.time(high),
-            at_bytes: series.moved.get(at - 1).copied(),
+            at_bytes: series.moved_after(at),
+            ends_bytes: (series.moved_after(low), series.moved_after(high)),
             before,
             after,
             over: high,
@@ -172,20 +184,21 @@ fn of_run(series: &Series) -> Option<Said> {
             at_s: way.half.and_then(|at| series.time(at)),
             low_s: None,
             high_s: None,
-            at_bytes: way.half.and_then(|at| series.moved.get(at.checked_sub(1)?).copied()),
+            at_bytes: way.half.and_then(|at| series.moved_after(at)),
+            ends_bytes: (None, None),
             before: way.before,
             after: way.after,
             over: 0,
         }),
     };
     let from = change.as_ref().map_or(0, |place| place.over).max(n / 2);
-    let growth = (n - from >= stats::LEAST_VALUES / 2).then(|| {
+    let growth = || {
         let growth = stats::growth(&series.rates[from..], &series.ends_s[from..])?;
         Some((growth, (series.time(from)?, series.time(n)?)))
-    });
+    };
     let warm_up = stats::warm_up(&series.rates).filter(|_| change.is_none());
     let warm_up_s = warm_up.and_then(|n| if n == 0 { Some(0.0) } else { series.time(n) });
-    Some(Said { change, warm_up_s, growth: growth.flatten() })
+    Some(Said { change, warm_up_s, growth: growth() })
 }
 
 fn of_runs(series: &[Series]) -> Option<RunCourse> {
@@ -213,9 +226,12 @@ fn change(said: &[Said], most: &dyn Fn(usize) -> bool) -> Option<Change> {
     let step = most(steps.len());
     let own = if step { steps } else { all };
     let times: Vec<f64> = own.iter().filter_map(|place| place.at_s).collect();
-    let (low_s, high_s) = match &own[..] {
-        [one] => (one.low_s, one.high_s),
-        _ => (times.iter().copied().reduce(f64::min), times.iter().copied().reduce(f64::max)),
+    let bytes: Vec<f64> = own.iter().filter_map(|place| place.at_bytes).collect();
+    let range =
+        |of: &[f64]| (of.iter().copied().reduce(f64::min), of.iter().copied().reduce(f64::max));
+    let ((low_s, high_s), (low_bytes, high_bytes)) = match &own[..] {
+        [one] => ((one.low_s, one.high_s), one.ends_bytes),
+        _ => (range(&times), range(&bytes)),
     };
     let sure = most(times.len());
     Some(Change {
@@ -223,7 +239,9 @@ fn change(said: &[Said], most: &dyn Fn(usize) -> bool) -> Option<Change> {
         at_s: median(times.into_iter()).filter(|_| sure),
         low_s: low_s.filter(|_| sure),
         high_s: high_s.filter(|_| sure),
-        at_bytes: median(own.iter().filter_map(|place| place.at_bytes)).filter(|_| sure),
+        at_bytes: median(bytes.into_iter()).filter(|_| sure),
+        low_bytes: low_bytes.filter(|_| sure),
+        high_bytes: high_bytes.filter(|_| sure),
         before: median(own.iter().map(|place| place.before))?,
         after: median(own.iter().map(|place| place.after))?,
         runs: own.len(),

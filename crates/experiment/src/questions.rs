@@ -12,8 +12,11 @@ use crate::diagnostic::Diagnostic;
 use crate::document::Table;
 use crate::subject::Subject;
 
-const THRESHOLD: Key =
-    Key { name: "threshold", takes: "a share above 0 and below 100 %", example: "\"5%\"" };
+const THRESHOLD: Key = Key {
+    name: "threshold",
+    takes: "a share of at least 0.1 % and below 100 %",
+    example: "\"5%\"",
+};
 
 /// Relative difference that does not matter unless the question says otherwise.
 const NO_MATTER: f64 = 0.03;
@@ -32,7 +35,7 @@ impl Question {
             return Err(Diagnostic::at(
                 wrong.span(),
                 format!("A threshold of {} decides nothing", wrong.get_ref()),
-                "the difference that does not matter is more than 0 and less than 100 %: write \"5%\", or leave it out for 3 %",
+                "the difference that does not matter is at least 0.1 % and less than 100 %: write \"5%\", or leave it out for 3 %",
             ));
         }
         let threshold = threshold.map(Spanned::into_inner);
@@ -48,7 +51,8 @@ impl Question {
     }
 }
 
-/// With nothing that does not matter no two variants are the same, and with everything none differ.
+/// With nothing that does not matter no two variants are the same, and with everything none differ. Below a tenth of a percent no run
+/// resolves anything: 0.03 is 3 % written as a fraction.
 fn decides(threshold: Percent) -> bool {
-    threshold.0 > 0.0 && threshold.0 < 100.0
+    threshold.0 >= 0.1 && threshold.0 < 100.0
 }

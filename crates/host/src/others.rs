@@ -10,13 +10,13 @@ use results::model::MachineLoad;
 /// Reads how much of the machine's CPUs others take: other programs, the kernel on its own, and a hypervisor (steal).
 #[derive(Debug)]
 pub struct Others {
-    last: Ticks,
+    last: Reading,
 }
 
 /// What the machine does that is not for this program, from when it is made to when it is read.
 #[derive(Debug)]
 pub struct Meter {
-    ticks: Ticks,
+    start: Reading,
     began: Instant,
     /// Microseconds that some thread waited so far, by what for.
     waited: [Option<u64>; 3],
@@ -30,7 +30,7 @@ impl Meter {
     /// Begins to measure.
     pub fn new() -> io::Result<Self> {
         Ok(Self {
-            ticks: read()?,
+            start: read()?,
             began: Instant::now(),
             waited: PRESSURES.map(waited),
             frequency_mhz: frequency_mhz(),
@@ -48,8 +48,8 @@ impl Meter {
         let frequencies = [self.frequency_mhz, frequency_mhz()];
         let known: Vec<f64> = frequencies.into_iter().flatten().collect();
         Ok(MachineLoad {
-            others_percent: programs(self.ticks, now).map(|share| 100.0 * share),
-            steal_percent: stolen(self.ticks, now).map(|share| 100.0 * share),
+            others_percent: programs(&self.start, &now).map(|share| 100.0 * share),
+            steal_percent: stolen(self.start.ticks, now.ticks).map(|share| 100.0 * share),
             cpu_pressure_percent: pressure(0),
             memory_pressure_percent: pressure(1),
             io_pressure_percent: pressure(2),
@@ -59,13 +59,13 @@ impl Meter {
 }
 
 /// The share of all CPUs that programs of others took. Threads of the kernel are not theirs: a layer may have its work done there.
-fn programs(before: Ticks, now: Ticks) -> Option<f64> {
-    let all = now.all.checked_sub(before.all).filter(|all| *all > 0)?;
-    let grown = |of: fn(&Ticks) -> u64| of(&now).saturating_sub(of(&before));
+fn programs(before: &Reading, now: &Reading) -> Option<f64> {
+    let all = now.ticks.all.checked_sub(before.ticks.all).filter(|all| *all > 0)?;
+    let grown = |of: fn(&Ticks) -> u64| of(&now.ticks).saturating_sub(of(&before.ticks));
     let busy = grown(|ticks| ticks.busy);
     let not_theirs = [
         grown(|ticks| ticks.own),
-        grown(|ticks| ticks.kernel),
+        now.kernel_grown(before),
         grown(|ticks| ticks.steal),
         grown(|ticks| ticks.interrupts),
     ];
@@ -103,12 +103,36 @@ struct Ticks {
     busy: u64,
     /// Of this process and of all below it, those that have ended too.
     own: u64,
-    /// Of threads of the kernel.
-    kernel: u64,
     /// In interrupts, hard and soft: whose they are nobody knows.
     interrupts: u64,
     /// Taken by the machine's own host.
     steal: u64,
+}
+
+/// What was read at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Reading {
+    ticks: Ticks,
+    /// Ticks of each living thread of the kernel.
+    kernel: BTreeMap<Thread, u64>,
+}
+
+/// A number is given again once its thread has ended, so that it takes the time of the start, too, to tell threads apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Thread {
+    pid: u32,
+    started: u64,
+}
+
+impl Reading {
+    /// Ticks of threads of the kernel since `before`. Nobody waits for such a thread: when it ends its ticks are gone, so that a sum over
+    /// all of them may fall. Each is held against itself instead.
+    fn kernel_grown(&self, before: &Self) -> u64 {
+        let grown = |(thread, ticks): (&Thread, &u64)| {
+            ticks.saturating_sub(before.kernel.get(thread).copied().unwrap_or_default())
+        };
+        self.kernel.iter().map(grown).sum()
+    }
 }
 
 /// What of a process's `stat` matters here.
@@ -116,6 +140,8 @@ struct Ticks {
 struct Process {
     parent: u32,
     ticks: u64,
+    /// When it started, ticks after the machine.
+    started: u64,
 }
 
 impl Others {
@@ -127,8 +153,9 @@ impl Others {
     /// The share of all CPUs that others took since the last call, 0 to 1; `None` where no time went by.
     pub fn share(&mut self) -> io::Result<Option<f64>> {
         let now = read()?;
-        let before = std::mem::replace(&mut self.last, now);
-        Ok(share(before, now))
+        let share = share(self.last.ticks, now.ticks);
+        self.last = now;
+        Ok(share)
     }
 }
 
@@ -139,7 +166,7 @@ fn share(before: Ticks, now: Ticks) -> Option<f64> {
     Some((others as f64 / all as f64).min(1.0))
 }
 
-fn read() -> io::Result<Ticks> {
+fn read() -> io::Result<Reading> {
     let wrong = || io::Error::new(io::ErrorKind::InvalidData, "/proc/stat has no line 'cpu'");
     let machine = machine(&fs::read_to_string("/proc/stat")?).ok_or_else(wrong)?;
     let mut processes = BTreeMap::new();
@@ -151,8 +178,10 @@ fn read() -> io::Result<Ticks> {
         let stat = fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
         processes.extend(process(&stat).map(|process| (pid, process)));
     }
-    let (own, kernel) = (below(std::process::id(), &processes), below(KTHREADD, &processes));
-    Ok(Ticks { own, kernel, ..machine })
+    let own = below(std::process::id(), &processes).map(|(_, process)| process.ticks).sum();
+    let kernel = below(KTHREADD, &processes);
+    let kernel = kernel.map(|(pid, p)| (Thread { pid, started: p.started }, p.ticks)).collect();
+    Ok(Reading { ticks: Ticks { own, ..machine }, kernel })
 }
 
 /// The parent of all threads of the kernel.
@@ -167,7 +196,7 @@ fn machine(stat: &str) -> Option<Ticks> {
     };
     let busy = user + nice + system + irq + softirq + steal;
     let interrupts = irq + softirq;
-    Some(Ticks { all: busy + idle + waiting, busy, own: 0, kernel: 0, interrupts, steal })
+    Some(Ticks { all: busy + idle + waiting, busy, own: 0, interrupts, steal })
 }
 
 /// A process's line: its name in parentheses may hold anything, parentheses too.
@@ -177,12 +206,13 @@ fn process(stat: &str) -> Option<Process> {
     let parent = fields.get(1)?.parse().ok()?;
     // Its own time in user and kernel mode, and that of children it has waited for: fields 14 to 17.
     let ticks = fields.get(11..15)?.iter().map(|n| n.parse::<u64>()).sum::<Result<_, _>>();
-    Some(Process { parent, ticks: ticks.ok()? })
+    let started = fields.get(19)?.parse().ok()?;
+    Some(Process { parent, ticks: ticks.ok()?, started })
 }
 
-/// Ticks of `root` and of all processes below it.
-fn below(root: u32, processes: &BTreeMap<u32, Process>) -> u64 {
-    let is_below = |mut pid: u32| {
+/// `root` and all processes below it.
+fn below(root: u32, processes: &BTreeMap<u32, Process>) -> impl Iterator<Item = (u32, Process)> {
+    let is_below = move |mut pid: u32| {
         // A chain of parents ends at process 1, whose parent is 0.
         for _ in 0..processes.len() {
             if pid == root {
@@ -195,7 +225,7 @@ fn below(root: u32, processes: &BTreeMap<u32, Process>) -> u64 {
         }
         false
     };
-    processes.iter().filter(|(pid, _)| is_below(**pid)).map(|(_, process)| process.ticks).sum()
+    processes.iter().map(|(pid, process)| (*pid, *process)).filter(move |(pid, _)| is_below(*pid))
 }
 
 #[cfg(test)]
@@ -210,13 +240,13 @@ mod tests {
         assert_eq!((ticks.all, ticks.busy, ticks.interrupts, ticks.steal), (1040, 200, 10, 30));
         assert!(machine("cpu0 1 2").is_none());
         let line = "12 (a) (b) S 7 12 12 0 -1 4194304 100 0 0 0 5 6 70 8 20 0 1 0 100";
-        assert_eq!(process(line), Some(Process { parent: 7, ticks: 89 }));
+        assert_eq!(process(line), Some(Process { parent: 7, ticks: 89, started: 100 }));
         assert_eq!(process("12 (x"), None);
-        let of = |parent, ticks| Process { parent, ticks };
+        let of = |parent, ticks| Process { parent, ticks, started: 0 };
         let all =
             [(1, of(0, 1)), (7, of(1, 10)), (12, of(7, 100)), (13, of(12, 1000)), (2, of(1, 5))];
-        assert_eq!(below(7, &all.into()), 1110);
-        let ticks = |all, busy, own| Ticks { all, busy, own, kernel: 0, interrupts: 0, steal: 0 };
+        assert_eq!(below(7, &all.into()).map(|(_, process)| process.ticks).sum::<u64>(), 1110);
+        let ticks = |all, busy, own| Ticks { all, busy, own, interrupts: 0, steal: 0 };
         assert_eq!(share(ticks(0, 0, 0), ticks(200, 100, 60)), Some(0.2));
         assert_eq!(share(ticks(5, 0, 0), ticks(5, 0, 0)), None);
         // A child that nobody has waited for yet is counted once it has been.
@@ -231,6 +261,7 @@ mod tests {
             std::hint::black_box(began.elapsed());
         }
         let now = read().unwrap();
+        let (before, now) = (before.ticks, now.ticks);
         assert!(now.own > before.own && now.all > before.all, "{before:?} {now:?}");
         assert!(share(before, now).is_some_and(|share| (0.0..=1.0).contains(&share)));
     }
@@ -254,11 +285,19 @@ mod tests {
 
     #[test]
     fn threads_of_the_kernel_and_interrupts_are_nobodys() {
-        let before = Ticks { all: 1000, busy: 500, own: 100, kernel: 50, interrupts: 10, steal: 0 };
-        let now = Ticks { all: 2000, busy: 1400, own: 400, kernel: 350, interrupts: 30, steal: 80 };
+        let thread = |pid, started| Thread { pid, started };
+        let before = Reading {
+            ticks: Ticks { all: 1000, busy: 500, own: 100, interrupts: 10, steal: 0 },
+            kernel: [(thread(3, 0), 50), (thread(4, 0), 400)].into(),
+        };
+        // One has ended, with all that it ever did; its number is another's now.
+        let now = Reading {
+            ticks: Ticks { all: 2000, busy: 1400, own: 400, interrupts: 30, steal: 80 },
+            kernel: [(thread(3, 0), 340), (thread(4, 1500), 10)].into(),
+        };
         // 900 busy: 300 own, 300 of the kernel, 20 interrupts, 80 stolen, 200 of others.
-        assert_eq!(programs(before, now), Some(0.2));
-        assert_eq!(stolen(before, now), Some(0.08));
-        assert_eq!(programs(now, now), None);
+        assert_eq!(programs(&before, &now), Some(0.2));
+        assert_eq!(stolen(before.ticks, now.ticks), Some(0.08));
+        assert_eq!(programs(&now, &now), None);
     }
 }

@@ -12,7 +12,7 @@ use results::model::{
 use serde_json::{Map, Value, json};
 use stats::Difference;
 
-use crate::view::{Content, CourseRow, Figure, FigureRow, Of, Sequential, Variant, View};
+use crate::view::{Cell, Content, CourseRow, Figure, FigureRow, Of, Sequential, Variant, View};
 
 /// Version of the form of this document; grows with every change that a script could trip over. Keys that
 /// are added do not change it.
@@ -39,6 +39,7 @@ pub fn json(view: &View) -> Value {
         "expectations": view.expectations.iter().map(expectation).collect::<Vec<_>>(),
         "reported": view.reported.iter().map(reported).collect::<Vec<_>>(),
         "states": view.states,
+        "cells": view.cells.iter().map(cell).collect::<Vec<_>>(),
         "findings": view.findings,
         "driven": view.driven.iter().map(|(name, text)| json!({"name": name, "text": text})).collect::<Vec<_>>(),
     })
@@ -89,6 +90,8 @@ fn course(view: &View, row: &CourseRow) -> Value {
             "low_s": change.low_s,
             "high_s": change.high_s,
             "at_bytes": change.at_bytes,
+            "low_bytes": change.low_bytes,
+            "high_bytes": change.high_bytes,
             "before_bytes_per_s": change.before,
             "after_bytes_per_s": change.after,
             "runs": change.runs,
@@ -103,6 +106,19 @@ fn course(view: &View, row: &CourseRow) -> Value {
             "sure": growth.counts(),
         })),
         "text": row.text,
+    })
+}
+
+/// A cell, and what the machine did while it ran.
+fn cell(cell: &Cell) -> Value {
+    json!({
+        "variant": cell.name,
+        "repeat": cell.repeat,
+        "state": cell.state,
+        "reason": cell.reason,
+        "disturbed": cell.disturbed,
+        "machine": cell.machine,
+        "host": cell.host,
     })
 }
 

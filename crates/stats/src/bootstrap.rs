@@ -72,7 +72,8 @@ pub(crate) fn standard_normal(rng: &mut SplitMix64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::{Sorted, bounds, draw_medians, medians, standard_normal};
-    use units::{Seed, SplitMix64};
+    use crate::simulation::Sample;
+    use units::Seed;
 
     #[test]
     fn resampled_medians_are_as_frequent_as_theory_says() {
@@ -110,42 +111,30 @@ mod tests {
         assert!((4_600..5_400).contains(&beyond), "{beyond}");
     }
 
-    type Draw = fn(&mut SplitMix64) -> f64;
-
     /// How often the median's and the ratio's interval cover the truth, in `trials` experiments
     /// with `n` repeats a side.
-    fn coverage(n: usize, trials: u64, draw: Draw, truth: f64) -> (f64, f64) {
+    fn coverage(n: usize, trials: u64, sample: Sample) -> (f64, f64) {
         let (mut median_covered, mut ratio_covered) = (0.0, 0.0);
         for trial in 0..trials {
             let mut rng = Seed(trial).derive("coverage").generator();
-            let mut side = || (0..n).map(|_| draw(&mut rng)).collect::<Sorted>();
+            let mut side = || (0..n).map(|_| sample.draw(&mut rng)).collect::<Sorted>();
             let (base, new) = (side(), side());
             let of_base = draw_medians(&base, "base", 1000);
             let of_new = draw_medians(&new, "new", 1000);
             let ratios = of_new.iter().zip(&of_base).map(|(n, b)| n / b).collect();
             let covers = |(low, high): (f64, f64), truth| f64::from(low <= truth && truth <= high);
-            median_covered += covers(bounds(of_base).unwrap(), truth);
+            median_covered += covers(bounds(of_base).unwrap(), sample.median());
             ratio_covered += covers(bounds(ratios).unwrap(), 1.0);
         }
         (median_covered / trials as f64, ratio_covered / trials as f64)
     }
 
-    /// `docs/method.md` quotes what this printed with 1000 trials for 2 to 20 repeats.
     #[test]
     fn intervals_cover_the_truth_about_as_often_as_they_claim() {
-        let normal = |rng: &mut SplitMix64| 100.0 + 5.0 * standard_normal(rng);
-        let skewed = |rng: &mut SplitMix64| 1.0 - (1.0 - rng.unit()).ln();
-        let slow_now_and_then =
-            |rng: &mut SplitMix64| if rng.below(5) == 0 { 80.0 } else { 100.0 } + 2.0 * standard_normal(rng);
-        // The last median: where 0.2 + 0.8 F(x) is one half; scipy 100 + 2 norm.ppf(0.375).
-        let sources: [(&str, Draw, f64); 3] = [
-            ("normal", normal, 100.0),
-            ("skewed", skewed, 1.0 + std::f64::consts::LN_2),
-            ("slow now and then", slow_now_and_then, 99.362_721_272_071_25),
-        ];
         for n in [3, 4, 5, 7, 10] {
-            for (name, draw, truth) in sources {
-                let (median, ratio) = coverage(n, 300, draw, truth);
+            for sample in Sample::ALL {
+                let name = sample.name();
+                let (median, ratio) = coverage(n, 300, sample);
                 println!(
                     "{n:2} repeats, {name}: median {:.1} %, ratio {:.1} %",
                     100.0 * median,

@@ -61,7 +61,7 @@ pub struct Gradual {
 /// How fast a series grows, in parts of itself for each unit of its positions: 0.01 are 1 %; negative where it falls.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Growth {
-    /// The slope of the straight line through the logarithms.
+    /// The slope of the straight line through the means of parts of the logarithms.
     pub rate: f64,
     /// Lower end of its 95 % interval.
     pub low: f64,
@@ -135,29 +135,38 @@ fn half(values: &[f64], before: f64, after: f64) -> Option<usize> {
     medians.windows(MEDIANS).position(|all| all.iter().all(|b| *b)).map(|first| first + 2)
 }
 
-/// The growth of `values` over their positions, which rise; `None` for fewer than 10, and where half of them are zero.
+/// Into so many parts a series is cut to find its growth: neighbouring values depend on each other, means of such parts hardly do.
+const PARTS: usize = 6;
+/// Values of a part are worth little more than one where there are fewer.
+const LEAST_GROWING: usize = 5 * PARTS;
+
+/// The growth of `values` over their positions, which rise; `None` for fewer than 30, and where half of them are zero.
 ///
-/// The straight line by least squares through the logarithms; its error is widened by what the residuals' values are worth.
+/// The straight line by least squares through the means of six consecutive parts of the logarithms, with Student's interval of four
+/// degrees of freedom (batch means: Law 2015, 9.5.3). An interval of the values themselves, widened by their effective number, leaves out
+/// the truth in 8 and 14 of 100 series of 30 values with correlations of 0.3 and 0.6; this one in 5.4 and 8.8.
 pub fn growth(values: &[f64], positions: &[f64]) -> Option<Growth> {
     let n = values.len();
-    if n < 10 || positions.len() != n {
+    if n < LEAST_GROWING || positions.len() != n {
         return None;
     }
     let logs = floored(values)?;
-    let (centre, middle) = (mean(&logs), mean(positions));
-    let spread: f64 = positions.iter().map(|x| (x - middle).powi(2)).sum();
-    let products: f64 = positions.iter().zip(&logs).map(|(x, y)| (x - middle) * (y - centre)).sum();
+    let part = |part: usize| {
+        let own = part * n / PARTS..(part + 1) * n / PARTS;
+        (mean(&positions[own.clone()]), mean(&logs[own]))
+    };
+    let parts: Vec<(f64, f64)> = (0..PARTS).map(part).collect();
+    let (x, y): (Vec<f64>, Vec<f64>) = parts.iter().copied().unzip();
+    let (middle, centre) = (mean(&x), mean(&y));
+    let spread: f64 = x.iter().map(|x| (x - middle).powi(2)).sum();
     if spread <= 0.0 {
         return None;
     }
-    let rate = products / spread;
-    let residuals: Vec<f64> =
-        (positions.iter().zip(&logs)).map(|(x, y)| y - centre - rate * (x - middle)).collect();
-    let worth = effective_sample_size(&residuals).max(3.0) / n as f64;
-    let squares: f64 = residuals.iter().map(|r| r * r).sum();
-    let error = (squares / (n as f64 - 2.0) / worth / spread).sqrt();
-    let freedom = (worth * n as f64) as usize - 2;
-    let half = student::critical(0.05, freedom.max(1)) * error;
+    let rate = parts.iter().map(|(x, y)| (x - middle) * (y - centre)).sum::<f64>() / spread;
+    let left = |(x, y): &(f64, f64)| (y - centre - rate * (x - middle)).powi(2);
+    let squares: f64 = parts.iter().map(left).sum();
+    let freedom = PARTS - 2;
+    let half = student::critical(0.05, freedom) * (squares / freedom as f64 / spread).sqrt();
     Some(Growth { rate, low: rate - half, high: rate + half })
 }
 
@@ -318,7 +327,7 @@ mod tests {
     #[test]
     fn the_interval_of_growth_holds_what_is_true_in_most_series() {
         let at: Vec<f64> = (0..60).map(f64::from).collect();
-        for (carry, least) in [(0.0, 0.92), (0.3, 0.88), (0.6, 0.8)] {
+        for (carry, least) in [(0.0, 0.93), (0.3, 0.925), (0.6, 0.9)] {
             let held = share(Series { carry, ..FLAT }, 1_000, |v| {
                 growth(v, &at).is_some_and(|g| g.low <= 0.0 && 0.0 <= g.high)
             });
@@ -334,7 +343,6 @@ mod tests {
             let (y, expected) = rest.split_at(n);
             let growth = growth(y, x).unwrap();
             assert!((growth.rate - expected[0]).abs() < 1e-9 * expected[0].abs(), "{growth:?}");
-            // These residuals are worth as many as they are, so that the interval is SciPy's.
             assert!((growth.low - expected[1]).abs() < 1e-9, "{growth:?} {expected:?}");
         }
     }
@@ -359,8 +367,8 @@ mod tests {
         assert_eq!(course(&stall), Some(Course::Level));
         let stopped: Vec<f64> = (0..60).map(|i| if i < 40 { 100.0 } else { 0.0 }).collect();
         assert!(step(&stopped).is_some_and(|s| s.at == 40));
-        assert_eq!(growth(&[1.0; 9], &[1.0; 9]), None);
-        assert_eq!(growth(&[1.0; 12], &[1.0; 12]), None);
+        assert_eq!(growth(&[1.0; 29], &[1.0; 29]), None);
+        assert_eq!(growth(&[1.0; 36], &[1.0; 36]), None);
     }
 
     proptest! {

@@ -91,7 +91,7 @@ fn every_key_of_every_layer_is_told_at_its_line_with_what_it_takes() {
 
 #[test]
 fn a_threshold_that_decides_nothing_is_refused_with_what_to_write() {
-    for share in ["0%", "100%"] {
+    for share in ["0%", "100%", "0.03"] {
         let more = format!("[[question]]\nmetric = \"iops\"\nthreshold = \"{share}\"");
         let line = format!("threshold = \"{share}\"");
         let found = mistake(&text(DEVICE, LAYER, LOAD, &more), &line);

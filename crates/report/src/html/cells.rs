@@ -1,7 +1,8 @@
 //! The cells in the order they ran, with the exact commands.
 
 use maud::{Markup, html};
-use results::model::plain_and_raw;
+use results::model::{MachineLoad, plain_and_raw};
+use units::Unit;
 
 use super::inline::dot;
 use super::parts::{folded, why};
@@ -16,11 +17,21 @@ pub fn cells(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
             if own.len() > longest.len() { own } else { longest }
         },
     );
+    let host = view.cells.iter().any(|cell| cell.host.is_some());
+    let known = view.cells.iter().any(|cell| cell.machine.is_some());
+    let machines = [
+        ("Machine", known && !host, machine as Of),
+        ("Guest", known && host, machine),
+        ("Host", host, of_host),
+    ];
+    let machines: Vec<_> =
+        machines.into_iter().filter(|one| one.1).map(|(name, _, of)| (name, of)).collect();
     let body = html! {
         p.reading { "Each cell is one variant at one repeat on a fresh stack, in the order they ran. Drift or an effect of the order would show \
                      here as a trend down the rows." }
         div.scroll tabindex="0" role="region" aria-label="Cells" { table {
             thead { tr { th scope="col" { "#" } th.text scope="col" { "Variant" } th scope="col" { "Repeat" } th.text scope="col" { "State" }
+                @for (name, _) in &machines { th scope="col" title=(MACHINE) { (name) } }
                 @for name in &names { th scope="col" { (name) } } } }
             tbody { @for (index, cell) in view.cells.iter().enumerate() { tr {
                 td { (index + 1) }
@@ -29,6 +40,7 @@ pub fn cells(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
                 td.wrap { (cell.state) @if !cell.disturbed.is_empty() { ", " b { "disturbed" } ": " (cell.disturbed.join(", ")) } @if let Some(reason) = &cell.reason {
                     @let (plain, raw) = plain_and_raw(reason);
                     ": " (plain) (why(raw)) } }
+                @for (_, of) in &machines { td.wrap { (of(cell).map_or_else(|| NONE.to_owned(), |load| meanwhile(&load))) } }
                 @for name in &names {
                     td { (cell.figures.iter().find(|f| f.0 == **name).map_or(NONE, |f| f.1.as_str())) }
                 }
@@ -39,6 +51,41 @@ pub fn cells(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
         @for (index, cell) in view.cells.iter().enumerate() { @if !cell.steps.is_empty() { (commands(index, cell)) } }
     };
     folded(&id("cells"), "Cells and commands", &body)
+}
+
+/// What the columns of machines say.
+const MACHINE: &str = "While the cell ran: CPU time that other programs took of all CPUs, what the machine's own host took from it (steal), and how \
+    much of the time some thread waited for a CPU, for memory or for I/O (pressure stall information; the load's own threads among them)";
+
+type Of = fn(&Cell) -> Option<MachineLoad>;
+
+fn machine(cell: &Cell) -> Option<MachineLoad> {
+    cell.machine
+}
+
+fn of_host(cell: &Cell) -> Option<MachineLoad> {
+    cell.host
+}
+
+/// `others 0.4 %; waited: CPU 66 %, I/O 23 %`.
+fn meanwhile(load: &MachineLoad) -> String {
+    let shown =
+        |name: &str, percent: Option<f64>| Some(format!("{name} {}", Unit::Percent.show(percent?)));
+    let waits = [
+        shown("CPU", load.cpu_pressure_percent),
+        shown("memory", load.memory_pressure_percent.filter(|percent| *percent > 0.0)),
+        shown("I/O", load.io_pressure_percent),
+    ];
+    let waits: Vec<_> = waits.into_iter().flatten().collect();
+    let waits = (!waits.is_empty()).then(|| format!("waited: {}", waits.join(", ")));
+    let parts = [
+        shown("others", load.others_percent),
+        shown("steal", load.steal_percent.filter(|percent| *percent > 0.0)),
+        load.frequency_mhz.map(|mhz| format!("{mhz:.0} MHz")),
+        waits,
+    ];
+    let parts: Vec<_> = parts.into_iter().flatten().collect();
+    if parts.is_empty() { NONE.to_owned() } else { parts.join("; ") }
 }
 
 fn commands(index: usize, cell: &Cell) -> Markup {

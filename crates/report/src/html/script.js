@@ -155,7 +155,9 @@ const figure = spec => {
     { type: "line", x0: m.x, x1: m.x, y0: 0, y1: 1, yref: "paper", line: { color: colour(m.series), width: 1.6, dash: "dash" } }]);
   // Of marks that say the same one is named.
   const told = marks.filter((m, i) => marks.findIndex(o => o.label === m.label && o.variant === m.variant) === i);
-  const annotations = told.map((m, i) => ({ x: m.x, y: 1 - .07 * i, yref: "paper", yanchor: "top", xanchor: "left", xshift: 3, showarrow: false, text: m.label, font: { size: 12, color: colour(m.series) } }));
+  // A name near the right edge stands on the left of its line, so that it is not cut off.
+  const left = m => Number.isFinite(xh) && xh > xl && (m.x - xl) / (xh - xl) > .75;
+  const annotations = told.map((m, i) => ({ x: m.x, y: 1 - .07 * i, yref: "paper", yanchor: "top", xanchor: left(m) ? "right" : "left", xshift: left(m) ? -3 : 3, showarrow: false, text: m.label, font: { size: 12, color: colour(m.series) } }));
   // Paper is narrower than most windows.
   const print = "print" in root.dataset;
   return [traces, { height: narrow ? 300 : 346, ...(print ? { width: PAPER } : { autosize: true }), margin: { l: 12, r: 12, t: 8, b: 8 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",

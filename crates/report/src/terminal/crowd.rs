@@ -20,7 +20,11 @@ impl Column {
             wording::median(row.unit, figure.as_ref())
         };
         let compared = |index: usize| row.comparisons.get(index)?.as_ref();
-        let ratio = |index: usize| compared(index).map(|c| wording::compared(row.unit, c));
+        let ratio = |index: usize| {
+            let c = compared(index)?;
+            let interval = wording::ratio_interval(row.unit, c).map(|i| format!(" {i}"));
+            Some(format!("{}{}", wording::compared(row.unit, c), interval.unwrap_or_default()))
+        };
         let widest = |texts: &mut dyn Iterator<Item = String>| {
             texts.map(|text| text.chars().count()).max().unwrap_or(0)
         };

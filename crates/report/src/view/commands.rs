@@ -18,6 +18,8 @@ pub fn cells(set: &ResultSet) -> Vec<Cell> {
             repeat: cell.entry.repeat,
             state: state(cell.state()).to_owned(),
             disturbed: results::disturbances(set, cell),
+            machine: cell.record.as_ref().and_then(|record| record.machine),
+            host: cell.entry.host,
             reason: cell.reason().map(str::to_owned),
             figures: Vec::new(),
             steps: steps(set, cell),

@@ -97,8 +97,13 @@ fn changed(change: &Change, runs: usize) -> String {
         }
         _ => String::new(),
     };
+    let show = |bytes: f64| Unit::Bytes.show(bytes);
     let moved = change.at_bytes.map_or_else(String::new, |bytes| {
-        format!(", {} moved until then", Unit::Bytes.show(bytes))
+        let ends = change.low_bytes.zip(change.high_bytes);
+        let range = ends
+            .filter(|(low, high)| low < high)
+            .map_or_else(String::new, |(low, high)| format!(" ({} to {})", show(low), show(high)));
+        format!(", {}{range} moved until then", show(bytes))
     });
     let place = change.at_s.map(|at| format!("{}{range}{moved}", seconds(at)));
     let how = match (change.step, place) {
@@ -167,13 +172,15 @@ mod tests {
             low_s: Some(12.0),
             high_s: Some(15.0),
             at_bytes: Some(200.0 * 1_048_576.0),
+            low_bytes: Some(190.0 * 1_048_576.0),
+            high_bytes: Some(230.0 * 1_048_576.0),
             before: 16.0 * 1_048_576.0,
             after: 6.5 * 1_048_576.0,
             runs: 4,
         };
         assert_eq!(
             changed(&change, 5),
-            "falls from 16 MiB/s to 6.5 MiB/s after 13 s (12 s to 15 s), 200 MiB moved until then (in 4 of 5 runs)"
+            "falls from 16 MiB/s to 6.5 MiB/s after 13 s (12 s to 15 s), 200 MiB (190 MiB to 230 MiB) moved until then (in 4 of 5 runs)"
         );
     }
 }

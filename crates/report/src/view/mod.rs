@@ -39,7 +39,8 @@ use std::collections::BTreeMap;
 use analysis::{Expectation, MetricComparison, Reported};
 pub use analysis::{Of, Scope};
 use results::model::{
-    AskedContent, Finding, LayerFacts, SequentialFacts, StoppedFacts, SweepFacts, VerifyFigures,
+    AskedContent, Finding, LayerFacts, MachineLoad, SequentialFacts, StoppedFacts, SweepFacts,
+    VerifyFigures,
 };
 use units::{Better, Unit};
 
@@ -316,6 +317,10 @@ pub struct Cell {
     pub state: String,
     /// What disturbed it, each in a few words.
     pub disturbed: Vec<String>,
+    /// What the machine that ran it did meanwhile, the guest in the lab.
+    pub machine: Option<MachineLoad>,
+    /// What the lab's host did meanwhile.
+    pub host: Option<MachineLoad>,
     /// Why it failed.
     pub reason: Option<String>,
     /// Its asked figures: label and value, as text.

@@ -3,7 +3,7 @@
 
 use analysis::{Analysis, MetricComparison};
 use results::model::{Accelerator, SweepFacts};
-use stats::Verdict;
+use stats::{LEAST_REPEATS, Verdict};
 use units::Better;
 use units::show::{bound, significant};
 
@@ -38,7 +38,12 @@ pub fn summary(analysis: &Analysis, variants: &[Variant], figures: &[FigureRow])
     if variants.len() > CROWD {
         // One by one they would fill the terminal: counted here, each stands in the table.
         texts.extend(told.take(1));
-        texts.extend(figures.iter().filter(|row| row.asked).filter_map(counted));
+        let leading = leading(figures.iter());
+        let others = figures
+            .iter()
+            .filter(|row| row.asked)
+            .filter(|row| leading.is_none_or(|leading| !std::ptr::eq(*row, leading)));
+        texts.extend(others.filter_map(counted));
     } else {
         texts.extend(told);
     }
@@ -85,42 +90,99 @@ pub fn verdicts(variants: &[Variant], figures: &[FigureRow], detail: Detail) -> 
     sentences
 }
 
-/// `Over 18 variants, IOPS of randwrite were best with “A” (8,512/s), worst with “B” (2,903/s); space saved was 0 % to 87.4 %.`
+/// `Over 18 variants, IOPS of randwrite against “A”: 9 worse, most “B” (0.34×), 2 better, most “C” (1.2×), and 6 unclear; space saved: 0 %
+/// to 87.4 %.`
 fn across(variants: &[Variant], asked: &[&FigureRow]) -> Option<Sentence> {
-    let known = |row: &FigureRow| {
-        let values = variants.iter().zip(&row.values);
-        let mut known: Vec<(String, f64)> =
-            values.filter_map(|(v, figure)| Some((v.name.clone(), (*figure)?.median))).collect();
-        known.sort_by(|(_, a), (_, b)| a.total_cmp(b));
-        known
+    let row = leading(asked.iter().copied())?;
+    let base = variants.first()?;
+    let decides = row.comparisons.iter().flatten().any(|c| c.n >= LEAST_REPEATS);
+    let what = format!("{} of {}", row.label, row.scope.name());
+    let told = if decides {
+        format!("{what} against {}: {}", quoted(&base.name), verdicts_across(variants, row)?)
+    } else {
+        format!("{what}: {}", ends_across(variants, row)?)
     };
-    let row = asked.iter().find(|row| row.asked && row.better != Better::Neither)?;
-    let mut of = known(row);
+    let purpose = asked.iter().filter(|row| row.purpose).filter_map(|row| {
+        let of = medians(variants, row);
+        let show = |value: f64| wording::value(row.unit, value);
+        let (low, high) = (show(of.first()?.1), show(of.last()?.1));
+        let range = if low == high { low } else { format!("{low} to {high}") };
+        Some(format!("; {}{}: {range}", row.label, after(&row.scope)))
+    });
+    let purpose: String = purpose.collect();
+    let text = format!("Over {} variants, {told}{purpose}.", variants.len());
+    Some(Sentence { text, verdict: None })
+}
+
+/// The first of what is asked of which one side is better.
+fn leading<'a>(mut rows: impl Iterator<Item = &'a FigureRow>) -> Option<&'a FigureRow> {
+    rows.find(|row| row.asked && row.better != Better::Neither)
+}
+
+/// Medians by variant, the least first.
+fn medians<'a>(variants: &'a [Variant], row: &FigureRow) -> Vec<(&'a str, f64)> {
+    let values = variants.iter().zip(&row.values);
+    let known = values.filter_map(|(v, figure)| Some((v.name.as_str(), (*figure)?.median)));
+    let mut known: Vec<_> = known.collect();
+    known.sort_by(|(_, a), (_, b)| a.total_cmp(b));
+    known
+}
+
+/// How many variants are surely better or worse than the base, with the one that is most so.
+fn verdicts_across(variants: &[Variant], row: &FigureRow) -> Option<String> {
+    let compared = || {
+        let each = variants.iter().zip(&row.comparisons);
+        each.filter_map(|(variant, comparison)| Some((variant, comparison.as_ref()?)))
+    };
+    let far = |c: &MetricComparison| match (c.ratio, c.difference) {
+        (Some(ratio), _) => ratio.ln().abs(),
+        (None, difference) => difference.map_or(0.0, |difference| difference.value.abs()),
+    };
+    let of = |verdict: Verdict| {
+        let all: Vec<_> = compared().filter(|(_, c)| c.verdict == Some(verdict)).collect();
+        let (variant, most) = all.iter().max_by(|(_, a), (_, b)| far(a).total_cmp(&far(b)))?;
+        let (name, by) = (quoted(&variant.name), wording::compared(row.unit, most));
+        Some(match (verdict, all.len()) {
+            (Verdict::Unclear | Verdict::Same, n) => format!("{n} {}", verdict.word()),
+            (_, 1) => format!("1 {}, {name} ({by})", verdict.word()),
+            (_, n) => format!("{n} {}, most {name} ({by})", verdict.word()),
+        })
+    };
+    let sure = compared().any(|(_, c)| !matches!(c.verdict, None | Some(Verdict::Unclear)));
+    if !sure {
+        let far = compared().filter_map(|(_, c)| c.ratio);
+        let (low, high) =
+            far.fold((f64::INFINITY, 0.0), |(low, high), r| (f64::min(low, r), f64::max(high, r)));
+        let range = if low <= high {
+            format!(" ({} to {})", wording::ratio(low), wording::ratio(high))
+        } else {
+            String::new()
+        };
+        return Some(format!("none surely differs{range}"));
+    }
+    list(&Verdict::ALL.into_iter().filter_map(of).collect::<Vec<_>>())
+}
+
+/// The best and the worst median, where so few repeats give no verdict.
+fn ends_across(variants: &[Variant], row: &FigureRow) -> Option<String> {
+    let mut of = medians(variants, row);
     if row.better == Better::Lower {
         of.reverse();
     }
     let ((worst, least), (best, most)) = (of.first()?, of.last()?);
-    let show = |row: &FigureRow, value: f64| wording::value(row.unit, value);
-    let purpose = asked.iter().filter(|row| row.purpose).filter_map(|row| {
-        let of = known(row);
-        let (low, high) = (of.first()?.1, of.last()?.1);
-        let name = format!("{}{}", row.label, after(&row.scope));
-        Some(format!("; {name}: {} to {}", show(row, low), show(row, high)))
-    });
-    let (most, least) = (show(row, *most), show(row, *least));
+    let show = |value: f64| wording::value(row.unit, value);
+    let (most, least) = (show(*most), show(*least));
     let ends = if most == least {
         format!("{most} with each")
     } else {
         format!("best with {} ({most}), worst with {} ({least})", quoted(best), quoted(worst))
     };
-    let text = format!(
-        "Over {} variants, {} of {}: {ends}{}.",
-        variants.len(),
-        row.label,
-        row.scope.name(),
-        purpose.collect::<String>()
-    );
-    Some(Sentence { text, verdict: None })
+    let repeats = row.values.iter().flatten().map(|figure| figure.n).max()?;
+    let few = match repeats {
+        1 => "one run of each decides nothing".to_owned(),
+        n => format!("{n} runs of each decide nothing"),
+    };
+    Some(format!("{ends}; {few}"))
 }
 
 /// `IOPS of randwrite: 3 better than the base, 9 worse, 5 unclear.`

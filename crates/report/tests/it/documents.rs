@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use results::ResultSet;
 use results::model::{
-    Criterion, Judged, Must, Proof, ProofRound, Proved, SequentialFacts, StateFigures, StopReason,
-    StoppedFacts,
+    Criterion, Judged, MachineLoad, Must, Proof, ProofRound, Proved, SequentialFacts, StateFigures,
+    StopReason, StoppedFacts,
 };
 use serde_json::Value;
 
@@ -94,6 +94,15 @@ fn document() -> Value {
     let planned = SequentialFacts { looks: vec![5, 8], time: None };
     set.manifest.plan.sequential = Some(planned);
     set.manifest.stopped = Some(StoppedFacts { after: 5, why: StopReason::Most });
+    let record = set.cells[0].record.as_mut().expect("a cell that ran");
+    record.machine = Some(MachineLoad {
+        others_percent: Some(0.4),
+        steal_percent: Some(0.0),
+        cpu_pressure_percent: Some(66.0),
+        memory_pressure_percent: Some(0.0),
+        io_pressure_percent: Some(23.0),
+        frequency_mhz: Some(2_600.0),
+    });
     let mut view = given::view(&with_a_state(set));
     view.effects = given::view(&fixture::crossed(5)).effects;
     view.courses = given::view(&fixture::with_a_step(5)).courses;

@@ -85,6 +85,44 @@ fn a_single_variant_tells_its_own_figures_and_no_cell_tells_nothing() {
     assert_eq!(said(&result), (none.to_owned(), none.to_owned()));
 }
 
+/// The fixture with seven variants: the base, five that are as slow as `vdo`, and one as fast as the base.
+fn crowd(repeats: u32) -> ResultSet {
+    let mut result = fixture::with(repeats, 7_600.0);
+    result.manifest.simulated = false;
+    for (name, like) in [("b", "vdo"), ("c", "vdo"), ("d", "vdo"), ("e", "vdo"), ("f", "plain")] {
+        let plan = &mut result.manifest.plan;
+        let mut variant = plan.variants.iter().find(|v| v.name == like).unwrap().clone();
+        variant.name = name.into();
+        plan.variants.push(variant);
+        let mut cells: Vec<_> = result.cells_of(like).cloned().collect();
+        cells.iter_mut().for_each(|cell| cell.entry.variant = name.into());
+        result.cells.extend(cells);
+    }
+    result
+}
+
+#[test]
+fn of_many_variants_the_headline_says_what_surely_differs_and_from_few_runs_that_nothing_does() {
+    let (terminal, page) = said(&crowd(5));
+    let start = "Over 7 variants, IOPS of randwrite against “plain”: 5 worse, most “";
+    assert!(page.starts_with(start), "{page}");
+    assert!(page.contains("” (0.382×) and 1 same; space saved: 75 %."), "{page}");
+    assert_eq!(terminal.matches("IOPS of randwrite").count(), 1, "told once: {terminal}");
+    assert!(terminal.contains("p99 latency of randwrite against the base:"), "{terminal}");
+    let (_, few) = said(&crowd(3));
+    assert!(few.contains("; 3 runs of each decide nothing"), "{few}");
+    // Nothing differs: no variant is called the best.
+    let mut alike = crowd(5);
+    let base: Vec<_> = alike.cells_of("plain").cloned().collect();
+    for cell in alike.cells.iter_mut().filter(|cell| cell.entry.variant != "plain") {
+        let other = (cell.entry.repeat % 5 + 1) as usize - 1;
+        cell.record = base[other].record.clone();
+    }
+    let (_, page) = said(&alike);
+    let none = page.contains("none surely differs (") || page.contains(": 6 same");
+    assert!(none && !page.contains("best"), "{page}");
+}
+
 /// The fixture with a sweep of two points, the second at a third of the speed in both variants.
 fn swept() -> ResultSet {
     let mut result = measured();

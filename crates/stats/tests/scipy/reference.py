@@ -42,8 +42,27 @@ for base, new in [(2, 2), (3, 5), (5, 5), (8, 8), (12, 9), (27, 27), (80, 80)]:
     for k in {0, 1, base * new // 5, base * new // 2, base * new - 1}:
         line("mannwhitneyu.cdf", base, new, k, u_at_most(k, base, new))
 
-rng = np.random.default_rng(18)
 LOW, HIGH = math.log(0.97), math.log(1.03)
+
+
+def ranked(n, base, new):
+    all_d = np.sort(np.subtract.outer(np.log(new), np.log(base)).ravel())
+    c = 0
+    while u_at_most(c, n, n) <= 0.025:
+        c += 1
+    # Where the two values of a block go opposite ways the interval is wider about its middle.
+    middle = np.median(all_d)
+    wider = math.sqrt(1 - min(0.0, stats.pearsonr(np.log(base), np.log(new)).statistic))
+    mwu = lambda border, side: stats.mannwhitneyu(
+        np.log(new) - middle - (border - middle) / wider, np.log(base), alternative=side, method="exact").pvalue
+    within = max(mwu(LOW, "greater"), mwu(HIGH, "less"))
+    bound = lambda d: math.exp(middle + (d - middle) * wider)
+    values = [math.exp(middle), bound(all_d[c - 1]), bound(all_d[n * n - c]),
+              mwu(HIGH, "greater"), mwu(LOW, "less"), within]
+    line("ranked", n, *base, *new, *values)
+
+
+rng = np.random.default_rng(18)
 for n in [2, 5, 8]:
     for shift, spread in [(0.0, 0.005), (0.02, 0.03), (0.06, 0.02), (-0.3, 0.1)]:
         base = np.exp(rng.normal(5, 0.05, n))
@@ -59,23 +78,15 @@ for n in [2, 5, 8]:
         line("paired", n, *base, *new, *values)
         if n < 4:
             continue
-        all_d = np.sort(np.subtract.outer(np.log(new), np.log(base)).ravel())
-        c = 0
-        while u_at_most(c, n, n) <= 0.025:
-            c += 1
-        mwu = lambda border, side: stats.mannwhitneyu(
-            np.log(new) - border, np.log(base), alternative=side, method="exact").pvalue
-        within = max(mwu(LOW, "greater"), mwu(HIGH, "less"))
-        values = [math.exp(np.median(all_d)), math.exp(all_d[c - 1]), math.exp(all_d[n * n - c]),
-                  mwu(HIGH, "greater"), mwu(LOW, "less"), within]
-        line("ranked", n, *base, *new, *values)
+        ranked(n, base, new)
 
-# Growth: the slope of the logarithms, and the lower end of its interval. The residuals alternate, so that they are worth their number.
-for n in [10, 24, 60]:
+# Growth: the slope through the means of six parts of the logarithms, and the lower end of its interval.
+for n in [30, 47, 60]:
     x = np.cumsum(1 + 0.01 * rng.random(n))
     y = np.exp(2 + 0.03 * x + 0.02 * (-1) ** np.arange(n) * (1 + 0.1 * rng.random(n)))
-    fit = stats.linregress(x, np.log(y))
-    half = stats.t.isf(0.025, n - 2) * fit.stderr
+    means = lambda v: [v[k * n // 6:(k + 1) * n // 6].mean() for k in range(6)]
+    fit = stats.linregress(means(x), means(np.log(y)))
+    half = stats.t.isf(0.025, 4) * fit.stderr
     line("linregress", n, *x, *y, fit.slope, fit.slope - half)
 
 # The step that leaves the least squares, by trying every place.
@@ -116,6 +127,13 @@ for many, each in [(4, 5), (2, 3), (3, 8)]:
     own = rng.normal(0, 1, (many, each)) + 0.5 * np.arange(many)[:, None]
     found = stats.f_oneway(*own)
     line("f_oneway", many, each, *own.ravel(), found.statistic, found.pvalue)
+
+# The two values of a block go opposite ways.
+for n in [5, 8]:
+    for shift in [0.0, 0.08, -0.3]:
+        base = np.exp(rng.normal(5, 0.03, n))
+        new = np.exp(10 + shift + rng.normal(0, 0.01, n)) / base
+        ranked(n, base, new)
 
 with open("reference.txt", "w") as file:
     file.write("\n".join(out) + "\n")

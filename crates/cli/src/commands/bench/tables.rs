@@ -2,7 +2,7 @@
 
 use bench::others::{Acceptance, Bound};
 use bench::verdicts::Condition;
-use stats::simulation::{Repeats, Shares, Simulated};
+use stats::simulation::{Repeats, Sample, Shares, Simulated};
 use units::{Test, show::significant};
 
 use crate::terminal::Text;
@@ -27,13 +27,38 @@ pub fn of_method(
     measured: &[Measured],
     others: &[Acceptance],
     power: &[(Simulated, Shares)],
+    coverage: &[(usize, [f64; 3])],
 ) -> Text {
     let mut text = Text::default();
     between(&mut text, "within", &within(others));
     between(&mut text, "border", &border(measured));
     between(&mut text, "looks", &looks(measured));
+    between(&mut text, "plain", &plain(measured));
     between(&mut text, "power", &seen(power));
+    between(&mut text, "coverage", &covered(coverage));
     text
+}
+
+/// What `--repeat auto` says where it is not at the border.
+fn plain(measured: &[Measured]) -> Vec<String> {
+    let mut lines =
+        vec!["| true ratio | verdicts | repeats |".to_owned(), "| ---: | --- | ---: |".to_owned()];
+    let auto = |s: &Simulated| s.repeats == Repeats::Auto && !at_border(s);
+    for (condition, shares) in measured.iter().filter(|(c, _)| auto(&c.simulated)) {
+        let ratio = significant(condition.simulated.ratio, 3);
+        lines.push(format!("| {ratio} | {} | {:.1} |", words(shares), shares.repeats));
+    }
+    lines
+}
+
+/// How often the interval of a median holds the true one.
+fn covered(coverage: &[(usize, [f64; 3])]) -> Vec<String> {
+    let names = Sample::ALL.map(Sample::name).join(" | ");
+    let mut lines = vec![format!("| runs | {names} |"), "| ---: | ---: | ---: | ---: |".to_owned()];
+    for (runs, shares) in coverage {
+        lines.push(format!("| {runs} | {} |", shares.map(tenth).join(" | ")));
+    }
+    lines
 }
 
 fn between(text: &mut Text, name: &str, lines: &[String]) {

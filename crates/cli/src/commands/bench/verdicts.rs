@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use bench::others::{Acceptance, acceptances};
-use bench::verdicts::{Condition, Met, Wanted, conditions, power};
+use bench::verdicts::{Condition, Met, Wanted, conditions, coverage, power};
 use serde_json::{Value, json};
 use stats::simulation::{Repeats, Shares, Simulated};
 use units::{Seed, show::significant};
@@ -31,7 +31,9 @@ pub fn verdicts(args: &BenchVerdictsArgs) -> Result<ExitCode, Failure> {
     if args.json {
         json_line(&document(args.experiments, !missed, (&measured, &others, &power)));
     } else if args.tables {
-        answer(&tables::of_method(&measured, &others, &power));
+        // Each interval is made of 10,000 resamples.
+        let coverage = coverage(args.experiments.div_ceil(20), SEED);
+        answer(&tables::of_method(&measured, &others, &power, &coverage));
     } else {
         answer(&table(&measured, &others, &power));
     }
@@ -100,6 +102,7 @@ fn table(measured: &[Measured], others: &[Acceptance], power: &[(Simulated, Shar
                 .filter_map(|one| Some(one.limit?.1)),
         )
         .collect();
+    reasons.sort_unstable();
     reasons.dedup();
     lines.extend(reasons.iter().map(|why| format!("known limit: {why}")));
     let mut text = Text::default();
@@ -133,7 +136,8 @@ fn repeats(repeats: Repeats) -> String {
 fn wanted(condition: &Condition) -> String {
     let shares = match condition.wanted {
         Wanted::FalseSides(most) => {
-            format!("each false side at most {} %", significant(100.0 * most, 2))
+            let same = significant(100.0 * condition.false_same(most), 2);
+            format!("each false side at most {} %, same {same} %", significant(100.0 * most, 2))
         }
         Wanted::Same(least) => format!("same at least {} %", significant(100.0 * least, 2)),
         Wanted::Better(least) => format!("better at least {} %", significant(100.0 * least, 2)),
