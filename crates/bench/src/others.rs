@@ -2,7 +2,7 @@
 
 use stats::factorial::{Factor, effects, judge_effects};
 use stats::simulation::{Factorial, Series};
-use stats::{Course, SteadyRule, Verdict, course};
+use stats::{Course, LEAST_RESULTS, SteadyRule, Trend, Verdict, course, trend};
 use units::{Better, Seed};
 
 use crate::verdicts::{Met, slack};
@@ -52,7 +52,11 @@ pub fn acceptances(times: u32, seed: Seed) -> Vec<Acceptance> {
     let mut all = steps(times, seed);
     all.extend(steady(times, seed));
     all.extend(factors(times, seed));
-    all.into_iter().map(|one| Acceptance { times, ..one }).collect()
+    let mut all: Vec<_> = all.into_iter().map(|one| Acceptance { times, ..one }).collect();
+    // Each is a series that is tested again after every result.
+    let few = times.div_ceil(10);
+    all.extend(trends(few, seed).into_iter().map(|one| Acceptance { times: few, ..one }));
+    all
 }
 
 fn accepted(what: &str, found: f64, wanted: Bound) -> Acceptance {
@@ -165,6 +169,37 @@ fn factors(times: u32, seed: Seed) -> Vec<Acceptance> {
             Bound::Least(0.99),
         ),
         accepted("all six effects at 1.03: any claim", any, Bound::Most(0.055)),
+    ]
+}
+
+/// A series of results that is tested again after each of them.
+fn trends(times: u32, seed: Seed) -> Vec<Acceptance> {
+    /// Results before the level changes.
+    const BEFORE: usize = 30;
+    let mut rng = seed.derive("trends").generator();
+    // Whether a change by so many deviations is told by the last of so many results.
+    let mut told = |by: f64, results: usize| {
+        let series = Series { values: results, spread: 1.0, carry: 0.0, change: None };
+        let noise = series.draw(&mut rng).into_iter().map(|value| (value / 100.0).ln());
+        let level = |at: usize| if at < BEFORE { 0.0 } else { by };
+        let values: Vec<f64> = noise.enumerate().map(|(at, noise)| noise + level(at)).collect();
+        let changes = |n: usize| matches!(trend(&values[..n], 0.0, seed), Trend::Changes(all) if !all.is_empty());
+        let first = if by == 0.0 { LEAST_RESULTS } else { BEFORE + 1 };
+        (first..=results).any(changes)
+    };
+    let mut share = |by: f64, results: usize| {
+        let count = (0..times).filter(|_| told(by, results)).count();
+        count as f64 / f64::from(times.max(1))
+    };
+    let (alarms, found, soon) = (share(0.0, 100), share(2.0, BEFORE + 8), share(3.0, BEFORE + 4));
+    vec![
+        accepted(
+            "100 results of one level, tested after each: any change",
+            alarms,
+            Bound::Most(0.08),
+        ),
+        accepted("a change of two deviations: told within 8 results", found, Bound::Least(0.8)),
+        accepted("a change of three: told within 4", soon, Bound::Least(0.5)),
     ]
 }
 

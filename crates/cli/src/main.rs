@@ -44,6 +44,7 @@ fn execute(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Estimate(args) => commands::estimate::run(args),
         Command::Show(args) => commands::show::run(args),
         Command::Report(args) => commands::report::run(args),
+        Command::Trend(args) => commands::trend::run(args),
         Command::Doctor(args) => commands::doctor::run(args),
         Command::Explain(args) => commands::explain::run(args),
         Command::Catalogue(args) => commands::catalogue::run(args),

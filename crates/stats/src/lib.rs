@@ -27,6 +27,7 @@ pub mod simulation;
 mod spread;
 mod steady;
 mod student;
+mod trend;
 mod verdict;
 
 pub use autocorrelation::effective_sample_size;
@@ -43,4 +44,5 @@ pub use sequential::{AtLooks, LOOKS, compare_at_looks};
 pub use spread::{Spread, spread};
 pub use steady::{SteadyRule, Window, window};
 pub use student::{mean_interval, repeats_for};
+pub use trend::{LEAST_RESULTS, LevelShift, MOST_RESULTS, Trend, trend};
 pub use verdict::{LEAST_REPEATS, Verdict};

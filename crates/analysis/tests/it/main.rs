@@ -9,4 +9,6 @@ mod expectations;
 #[cfg(test)]
 mod figures;
 #[cfg(test)]
+mod trends;
+#[cfg(test)]
 mod verdicts;

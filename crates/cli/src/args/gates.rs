@@ -14,7 +14,7 @@ pub struct Gates {
     pub fail_on: Vec<Verdict>,
 }
 
-fn verdict(word: &str) -> Result<Verdict, String> {
+pub fn verdict(word: &str) -> Result<Verdict, String> {
     let known = Verdict::ALL.into_iter().find(|verdict| verdict.word() == word.trim());
     known.ok_or_else(|| {
         let words: Vec<_> = Verdict::ALL.iter().map(|verdict| verdict.word()).collect();

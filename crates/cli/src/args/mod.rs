@@ -30,7 +30,7 @@ pub use explain::ExplainArgs;
 pub use gates::Gates;
 pub use lab::{GuestArgs, LabCommand, LabRunArgs, LabShellArgs};
 pub use load::{LoadArgs, TargetArg};
-pub use results::{DoctorArgs, ReportArgs, ShowArgs};
+pub use results::{DoctorArgs, ReportArgs, ShowArgs, TrendArgs};
 pub use run::{Common, RunArgs};
 
 /// Exit codes, as `--help` shows them.
@@ -61,6 +61,8 @@ pub enum Command {
     Show(ShowArgs),
     /// Make one self-contained page of results.
     Report(ReportArgs),
+    /// Say what changed between results of one experiment, and between which: the same test on every release.
+    Trend(TrendArgs),
     /// Say what this machine can do, what is wrong with a result and what limits it, or what a plan cannot show.
     Doctor(DoctorArgs),
     /// Print what an experiment would do: commands, time, bytes. Touches nothing.

@@ -35,6 +35,30 @@ pub struct ReportArgs {
     pub output: PathBuf,
 }
 
+/// `fathom trend`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Results of one experiment at one scale, from machines with one processor, make a series, oldest first: of everything that the experiment asks,
+the ratio to its base, or the median where there is one variant. A result counts with five repeats of it or more; twelve results are the
+fewest that say anything, the last forty count. Kernels and versions of Fathom may differ: each change names them on both sides.
+
+Examples:
+  fathom trend results/                # every result in the directory
+  fathom trend nightly-* --fail-on worse --json
+
+docs/method.md says how a change is found, and how often one is found in vain.")]
+pub struct TrendArgs {
+    /// Results, or directories of results.
+    #[arg(required = true)]
+    pub results: Vec<PathBuf>,
+    /// JSON on standard output (docs/json.md).
+    #[arg(long)]
+    pub json: bool,
+    /// End with exit code 1 when the last change of a series is one of these: better, worse, differs; comma separated.
+    #[arg(long, value_name = "VERDICT,...", value_delimiter = ',', value_parser = super::gates::verdict)]
+    pub fail_on: Vec<stats::Verdict>,
+}
+
 /// `fathom doctor`
 #[derive(Debug, Args)]
 #[command(

@@ -17,3 +17,4 @@ pub mod report;
 pub mod run;
 pub mod shell;
 pub mod show;
+pub mod trend;

@@ -37,7 +37,7 @@ pub fn view_of(path: &Path) -> Result<View, Failure> {
 }
 
 /// The results in a directory of results, by name (what `fathom bench engine` leaves); else `path` itself.
-fn results_in(path: &Path) -> Vec<PathBuf> {
+pub fn results_in(path: &Path) -> Vec<PathBuf> {
     let is_result = |path: &Path| path.join(results::writer::MANIFEST).is_file();
     let inside = std::fs::read_dir(path).into_iter().flatten().flatten();
     let mut inside: Vec<_> = inside.map(|entry| entry.path()).filter(|p| is_result(p)).collect();

@@ -63,6 +63,8 @@ mod table;
 #[cfg(test)]
 mod terminal;
 #[cfg(test)]
+mod trend;
+#[cfg(test)]
 mod verdicts;
 #[cfg(test)]
 mod verification;

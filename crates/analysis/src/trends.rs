@@ -1,0 +1,199 @@
+//! One experiment run again and again, on one machine: what of its figures changed, and between which results.
+
+use std::path::PathBuf;
+
+use results::ResultSet;
+use results::model::{Accelerator, Manifest};
+use stats::{LEAST_REPEATS, Trend};
+use units::{Better, Seed};
+
+use crate::scope::Scope;
+use crate::{Analysis, analyse};
+
+/// Changes of less do not count where nothing is asked.
+const THRESHOLD: f64 = 0.03;
+
+/// What of a result is held against others of its kind. The result itself need not be kept.
+#[derive(Debug, Clone)]
+pub struct TrendResult {
+    kind: TrendKind,
+    run: TrendRun,
+    figures: Vec<AskedFigure>,
+}
+
+/// Results that can be held against each other have this in common.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrendKind {
+    /// The experiment's name.
+    pub experiment: String,
+    /// Its scale.
+    pub scale: Option<String>,
+    /// Processor of the machine, and what executed the guest.
+    pub machine: String,
+    /// The whole of its file: what asks something else is another experiment.
+    text: Option<String>,
+    simulated: bool,
+}
+
+/// One run in a series.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TrendRun {
+    /// When it started: UTC, RFC 3339.
+    pub started_utc: String,
+    /// Directory of the result.
+    pub path: PathBuf,
+    /// The kernel that the layers ran in.
+    pub kernel: Option<String>,
+    /// Version of the program.
+    pub tool_version: String,
+}
+
+#[derive(Debug, Clone)]
+struct AskedFigure {
+    name: TrendName,
+    value: f64,
+    threshold: f64,
+}
+
+/// What a series is of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrendName {
+    /// Id of the metric.
+    pub metric: String,
+    /// What it is of.
+    pub scope: Scope,
+    /// The variant.
+    pub variant: String,
+    /// The base that it is divided by; `None` of an experiment with one variant.
+    pub over: Option<String>,
+}
+
+/// A figure over all results of one kind, oldest first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrendSeries {
+    /// What the results have in common.
+    pub kind: TrendKind,
+    /// What it is of.
+    pub name: TrendName,
+    /// Which direction is good.
+    pub better: Better,
+    /// The runs with their values: ratios to the base, or medians.
+    pub runs: Vec<(TrendRun, f64)>,
+    /// What the logarithms of the values do; places are among `runs`.
+    pub trend: Trend,
+    /// Results without a figure of enough repeats.
+    pub left_out: usize,
+}
+
+impl TrendResult {
+    /// Of a result: what its experiment asks, each other variant over the base, or the only variant's median.
+    pub fn of(result: &ResultSet) -> Self {
+        let manifest = &result.manifest;
+        let analysis = analyse(result);
+        let kernel = manifest.guest.as_ref().unwrap_or(&manifest.host).0.get("kernel").cloned();
+        Self {
+            kind: kind(result),
+            run: TrendRun {
+                started_utc: manifest.started_utc.clone(),
+                path: result.path.clone(),
+                kernel,
+                tool_version: manifest.tool_version.clone(),
+            },
+            figures: figures(&analysis, manifest),
+        }
+    }
+}
+
+fn kind(result: &ResultSet) -> TrendKind {
+    let manifest = &result.manifest;
+    let cpu = manifest.host.0.get("cpu").map_or("an unknown CPU", String::as_str);
+    TrendKind {
+        experiment: manifest.plan.experiment.clone(),
+        scale: manifest.plan.scale.clone(),
+        machine: format!("{cpu}, {}", place(manifest.accelerator)),
+        text: result.experiment_toml.clone(),
+        simulated: manifest.simulated,
+    }
+}
+
+fn place(accelerator: Accelerator) -> &'static str {
+    match accelerator {
+        Accelerator::None => "no lab",
+        Accelerator::Kvm => "the lab with KVM",
+        Accelerator::Tcg => "the lab with an emulated CPU",
+    }
+}
+
+/// What is asked and rests on as many repeats as a verdict needs.
+fn figures(analysis: &Analysis, manifest: &Manifest) -> Vec<AskedFigure> {
+    let mut figures = Vec::new();
+    let mut add = |name: TrendName, value: Option<f64>, n: usize, threshold: f64| {
+        let value = value.filter(|value| n >= LEAST_REPEATS && *value > 0.0);
+        figures.extend(value.map(|value| AskedFigure { name, value, threshold }));
+    };
+    if let [only] = &analysis.variants[..] {
+        for (scope, metric, figure) in asked_of(only, manifest) {
+            let (metric, variant) = (metric.to_owned(), only.name.clone());
+            let name = TrendName { metric, scope: scope.clone(), variant, over: None };
+            add(name, figure.median, figure.n, THRESHOLD);
+        }
+    }
+    for c in analysis.comparisons.iter().filter(|comparison| comparison.asked()) {
+        let name = TrendName {
+            metric: c.metric.clone(),
+            scope: c.scope.clone(),
+            variant: c.new.clone(),
+            over: Some(c.base.clone()),
+        };
+        add(name, c.ratio, c.n, c.threshold.unwrap_or(THRESHOLD));
+    }
+    figures
+}
+
+/// The figures of the only variant that are asked about.
+fn asked_of<'a>(
+    only: &'a crate::VariantFigures,
+    manifest: &'a Manifest,
+) -> impl Iterator<Item = (&'a Scope, &'a str, &'a stats::Figure)> {
+    let all = only.figures.iter().flat_map(|(scope, of)| {
+        of.iter().map(move |(metric, figure)| (scope, metric.as_str(), figure))
+    });
+    all.filter(|(scope, metric, _)| {
+        manifest.plan.questions.iter().any(|asked| crate::asks(asked, scope, metric))
+    })
+}
+
+/// The series of all results, of which each is of one kind and one figure, with what each does. `seed` draws the orders of the tests.
+pub fn trends(mut results: Vec<TrendResult>, seed: Seed) -> Vec<TrendSeries> {
+    results.sort_by(|a, b| a.run.cmp(&b.run));
+    let mut all: Vec<(TrendSeries, f64)> = Vec::new();
+    for result in &results {
+        for figure in &result.figures {
+            let own = |one: &&mut (TrendSeries, f64)| {
+                one.0.kind == result.kind && one.0.name == figure.name
+            };
+            let point = (result.run.clone(), figure.value);
+            if let Some((series, _)) = all.iter_mut().find(own) {
+                series.runs.push(point);
+                continue;
+            }
+            let better = layers::metric(&figure.name.metric).map_or(Better::Neither, |m| m.better);
+            let series = TrendSeries {
+                kind: result.kind.clone(),
+                name: figure.name.clone(),
+                better,
+                runs: vec![point],
+                trend: Trend::TooFew,
+                left_out: 0,
+            };
+            all.push((series, figure.threshold));
+        }
+    }
+    for (series, threshold) in &mut all {
+        let values: Vec<f64> = series.runs.iter().map(|(_, value)| value.ln()).collect();
+        series.trend = stats::trend(&values, threshold.ln_1p(), seed);
+        let of_kind = results.iter().filter(|result| result.kind == series.kind).count();
+        series.left_out = of_kind - series.runs.len();
+    }
+    all.into_iter().map(|(series, _)| series).collect()
+}

@@ -1,0 +1,67 @@
+//! One experiment run again and again.
+
+use analysis::{TrendResult, TrendSeries, trends};
+use stats::Trend;
+use units::{Better, Seed};
+
+/// Sixteen results, of which those from the tenth on ran on another kernel, with so many IOPS.
+fn sixteen(after: f64) -> Vec<TrendResult> {
+    let result = |at: usize| {
+        let level = if at < 9 { 7_600.0 } else { after };
+        let mut set = fixture::with(5, level * (1.0 + 0.004 * (at % 3) as f64));
+        set.manifest.started_utc = format!("2026-11-{:02}T08:00:00Z", at + 1);
+        set.path = format!("result-{at}").into();
+        let kernel = if at < 9 { "Linux 6.12.1" } else { "Linux 6.12.9" };
+        let facts = set.manifest.guest.as_mut().unwrap_or(&mut set.manifest.host);
+        facts.0.insert("kernel".into(), kernel.into());
+        TrendResult::of(&set)
+    };
+    // The order in which they are named does not matter.
+    (0..16).rev().map(result).collect()
+}
+
+fn iops(series: &[TrendSeries]) -> &TrendSeries {
+    series.iter().find(|one| one.name.metric == "iops").unwrap()
+}
+
+#[test]
+fn a_slower_kernel_is_found_between_the_results_on_either_side_of_it() {
+    let all = trends(sixteen(6_800.0), Seed(1));
+    let series = iops(&all);
+    assert_eq!((series.runs.len(), series.left_out), (16, 0));
+    assert_eq!((series.name.variant.as_str(), series.name.over.as_deref()), ("vdo", Some("plain")));
+    assert_eq!(series.better, Better::Higher);
+    let Trend::Changes(changes) = &series.trend else { panic!("{:?}", series.trend) };
+    let [change] = changes[..] else { panic!("{changes:?}") };
+    assert_eq!(series.runs[change.at - 1].0.kernel.as_deref(), Some("Linux 6.12.1"));
+    assert_eq!(series.runs[change.at].0.kernel.as_deref(), Some("Linux 6.12.9"));
+    assert_eq!(series.runs[change.at].0.path.to_str(), Some("result-9"));
+    assert!((change.by.exp() - 6_800.0 / 7_600.0).abs() < 0.01, "{change:?}");
+}
+
+#[test]
+fn equal_results_have_no_change_and_what_differs_by_less_than_matters_is_none() {
+    for after in [7_600.0, 7_500.0] {
+        let all = trends(sixteen(after), Seed(1));
+        let changes =
+            |series: &TrendSeries| matches!(&series.trend, Trend::Changes(all) if !all.is_empty());
+        assert!(!changes(iops(&all)), "{after}: {:?}", iops(&all).trend);
+    }
+}
+
+#[test]
+fn another_experiment_and_too_few_repeats_are_not_of_the_series() {
+    let mut results = sixteen(7_600.0);
+    let mut other = fixture::with(5, 100.0);
+    other.experiment_toml = Some("# asks something else".into());
+    other.manifest.started_utc = "2026-12-01T08:00:00Z".into();
+    results.push(TrendResult::of(&other));
+    let mut few = fixture::with(3, 100.0);
+    few.manifest.started_utc = "2026-12-02T08:00:00Z".into();
+    results.push(TrendResult::of(&few));
+    let all = trends(results, Seed(1));
+    assert_eq!((iops(&all).runs.len(), iops(&all).left_out), (16, 1));
+    let kinds = all.iter().filter(|one| one.name.metric == "iops").count();
+    assert_eq!(kinds, 2);
+    assert!(all.iter().any(|one| one.runs.len() == 1 && one.trend == Trend::TooFew));
+}

@@ -1,0 +1,150 @@
+//! `fathom trend`: one experiment run again and again, and what changed between which results.
+
+use std::process::ExitCode;
+
+use analysis::{TrendKind, TrendResult, TrendSeries, trends};
+use serde_json::{Value, json as object};
+use stats::{LEAST_RESULTS, LevelShift, Trend, Verdict};
+use units::{Better, Seed, show::significant};
+
+use crate::args::TrendArgs;
+use crate::failure::Failure;
+use crate::terminal::{Style, Text, answer, json};
+
+/// Draws the orders of the tests: the same results have the same changes.
+const SEED: Seed = Seed(18);
+
+pub fn run(args: &TrendArgs) -> Result<ExitCode, Failure> {
+    let paths = args.results.iter().flat_map(|path| super::report::results_in(path));
+    let mut results = Vec::new();
+    for path in paths {
+        results.push(TrendResult::of(&results::open(&path)?));
+    }
+    let all = trends(results, SEED);
+    if args.json {
+        let series: Vec<_> = all.iter().map(document).collect();
+        json(&serde_json::to_string_pretty(&object!({ "series": series })).map_err(Failure::data)?);
+    } else {
+        answer(&text(&all));
+    }
+    let last = |series: &TrendSeries| changes(series).last().map(|shift| verdict(series, shift));
+    let fails = all.iter().filter_map(last).any(|verdict| args.fail_on.contains(&verdict));
+    Ok(ExitCode::from(u8::from(fails)))
+}
+
+fn changes(series: &TrendSeries) -> &[LevelShift] {
+    if let Trend::Changes(changes) = &series.trend { changes } else { &[] }
+}
+
+/// Whether a change is one for the better.
+fn verdict(series: &TrendSeries, shift: &LevelShift) -> Verdict {
+    match (series.better, shift.by > 0.0) {
+        (Better::Neither, _) => Verdict::Differs,
+        (Better::Higher, true) | (Better::Lower, false) => Verdict::Better,
+        (Better::Higher, false) | (Better::Lower, true) => Verdict::Worse,
+    }
+}
+
+fn document(series: &TrendSeries) -> Value {
+    let TrendSeries { kind, name, runs, trend, left_out, .. } = series;
+    let run = |at: usize| runs.get(at).map(|(run, _)| &run.path);
+    let change = |shift: &LevelShift| {
+        object!({
+            "last_before": run(shift.at - 1), "first_after": run(shift.at), "percent": percent(shift),
+            "p": shift.p, "verdict": verdict(series, shift),
+        })
+    };
+    let (outcome, follows) = match trend {
+        Trend::TooFew => ("too_few", None),
+        Trend::Drifting(follows) => ("drifting", Some(follows)),
+        Trend::Changes(changes) if changes.is_empty() => ("level", None),
+        Trend::Changes(_) => ("changed", None),
+    };
+    let runs = runs.iter().map(|(run, value)| {
+        object!({
+            "result": run.path, "started_utc": run.started_utc, "kernel": run.kernel,
+            "tool_version": run.tool_version, "value": value,
+        })
+    });
+    object!({
+        "experiment": kind.experiment, "scale": kind.scale, "machine": kind.machine,
+        "metric": name.metric, "stage": name.scope.stage, "operation": name.scope.as_operation(),
+        "layer": name.scope.as_layer(), "variant": name.variant, "over": name.over,
+        "results": runs.collect::<Vec<_>>(), "left_out": left_out, "outcome": outcome,
+        "correlation": follows, "changes": changes(series).iter().map(change).collect::<Vec<_>>(),
+    })
+}
+
+fn percent(shift: &LevelShift) -> f64 {
+    100.0 * (shift.by.exp() - 1.0)
+}
+
+fn text(all: &[TrendSeries]) -> Text {
+    let style = Style::of_stdout();
+    let mut text = Text::default();
+    if all.is_empty() {
+        text.line("Nothing is asked in these results that rests on five repeats or more.");
+        return text;
+    }
+    let mut kind: Option<&TrendKind> = None;
+    for series in all {
+        if kind != Some(&series.kind) {
+            kind = Some(&series.kind);
+            text.line(head(&series.kind));
+        }
+        text.line(style.dim("  of").and(figure(series)));
+        for line in said(series) {
+            text.line(format!("     {line}"));
+        }
+    }
+    text
+}
+
+fn head(kind: &TrendKind) -> String {
+    let scale = kind.scale.as_ref().map_or_else(String::new, |scale| format!(" at scale {scale}"));
+    format!("{}{scale}, {}", kind.experiment, kind.machine)
+}
+
+/// `IOPS of randwrite, vdo over plain: 15 results`.
+fn figure(series: &TrendSeries) -> String {
+    let label = layers::metric(&series.name.metric).map_or(&*series.name.metric, |m| m.name);
+    let over = series.name.over.as_ref().map_or_else(String::new, |base| format!(" over {base}"));
+    let left_out = match series.left_out {
+        0 => String::new(),
+        n => format!(" ({n} more without five repeats of it)"),
+    };
+    let (scope, variant, n) = (series.name.scope.name(), &series.name.variant, series.runs.len());
+    format!("{label} of {scope}, {variant}{over}: {n} results{left_out}")
+}
+
+fn said(series: &TrendSeries) -> Vec<String> {
+    match &series.trend {
+        Trend::TooFew => vec![format!("too few to say anything: {LEAST_RESULTS} are needed")],
+        Trend::Drifting(follows) => vec![format!(
+            "drifts: each follows the one before (correlation {}), so that no place of a change can be told",
+            significant(*follows, 2)
+        )],
+        Trend::Changes(changes) if changes.is_empty() => vec!["stays as it is".to_owned()],
+        Trend::Changes(changes) => changes.iter().map(|shift| changed(series, shift)).collect(),
+    }
+}
+
+/// `worse: falls by 8.2 % between A (2026-11-02, Linux 6.12.1) and B (2026-11-03, Linux 6.12.9), p 0.0002`.
+fn changed(series: &TrendSeries, shift: &LevelShift) -> String {
+    let run = |at: usize| {
+        let Some((run, _)) = series.runs.get(at) else { return String::new() };
+        let day = run.started_utc.split('T').next().unwrap_or_default();
+        let kernel = run.kernel.as_ref().map_or_else(String::new, |name| format!(", {name}"));
+        format!("{} ({day}{kernel})", run.path.display())
+    };
+    let percent = percent(shift);
+    format!(
+        "{}: {} by {} % between {} and {}, p {}",
+        verdict(series, shift).word(),
+        if percent < 0.0 { "falls" } else { "rises" },
+        significant(percent.abs(), 2),
+        run(shift.at - 1),
+        run(shift.at),
+        significant(shift.p, 1)
+    )
+}
