@@ -12,7 +12,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use sys::interrupt::{Interrupt, Level};
 
 use crate::BenchError;
-use crate::cpu::{Moment, Used};
+use crate::cpu::{CpuReading, CpuUse};
 
 /// How often the interrupt is looked at. Each look wakes a CPU that the child may just have left idle, and lets the kernel
 /// move the child's threads there: not often.
@@ -67,7 +67,7 @@ pub struct Ran {
     /// From start to end.
     pub wall: Duration,
     /// CPU time, the program's own and the rest of the machine's.
-    pub used: Used,
+    pub used: CpuUse,
 }
 
 /// Runs `line` to its end. It has no standard input, dies with this thread, and is killed when `interrupt` asks for anything.
@@ -79,7 +79,7 @@ pub fn run(line: &Line, interrupt: &Interrupt) -> Result<Ran, BenchError> {
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.env("LC_ALL", "C");
     sys::lifeline::tie(&mut command, Vec::new());
-    let (before, start) = (Moment::now(), Instant::now());
+    let (before, start) = (CpuReading::now(), Instant::now());
     let mut child = command
         .spawn()
         .map_err(|source| BenchError::Start { program: line.program.clone(), source })?;
@@ -87,7 +87,7 @@ pub fn run(line: &Line, interrupt: &Interrupt) -> Result<Ran, BenchError> {
     let stderr = reader(child.stderr.take());
     let status = wait(&mut child, interrupt);
     let wall = start.elapsed();
-    let used = before.until(Moment::now());
+    let used = before.until(CpuReading::now());
     let stdout = stdout.join().unwrap_or_default();
     let stderr = stderr.join().unwrap_or_default();
     let status = status

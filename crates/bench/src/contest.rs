@@ -5,12 +5,12 @@ use sys::interrupt::Interrupt;
 
 use crate::case::Case;
 use crate::child::{self, Line};
-use crate::cpu::Used;
+use crate::cpu::CpuUse;
+use crate::fathom_contestant::{self, Fathom};
 use crate::fio::{Candidate, Fio, parse};
 use crate::floor::{self, PLAIN};
-use crate::ours::{self, Fathom};
 use crate::target::Target;
-use crate::{BenchError, Said};
+use crate::{BenchError, ReportedFigures};
 
 /// A run is disturbed when others used more than this share of all CPUs meanwhile.
 pub const DISTURBED: f64 = 0.15;
@@ -20,7 +20,7 @@ const LEAST_SHARE: f64 = 0.5;
 /// Who runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Who {
+pub enum ContestantKind {
     /// Fathom's engine with this backend.
     Fathom(String),
     /// fio, driven this way.
@@ -29,7 +29,7 @@ pub enum Who {
     Floor,
 }
 
-impl Who {
+impl ContestantKind {
     /// A word for tables.
     pub fn name(&self) -> String {
         match self {
@@ -45,9 +45,9 @@ impl Who {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     /// What it says of itself.
-    pub said: Said,
+    pub said: ReportedFigures,
     /// Where CPU time went meanwhile.
-    pub used: Used,
+    pub used: CpuUse,
     /// CPU time of all its threads per I/O, starting left out, microseconds.
     pub cpu_per_io_us: f64,
     /// The same with kernel threads and interrupts, microseconds. On a busy machine others' are in it.
@@ -74,7 +74,7 @@ impl Sample {
 #[derive(Debug, Clone)]
 pub struct Contestant {
     /// Who it is.
-    pub who: Who,
+    pub who: ContestantKind,
     /// The command line of a run.
     pub line: Line,
     start: Line,
@@ -95,15 +95,21 @@ pub struct Programs {
 
 impl Contestant {
     /// `who` on `case`, for runs of `millis` milliseconds; a floor is of plain calls.
-    pub fn new(programs: &Programs, who: &Who, target: &Target, case: &Case, millis: u64) -> Self {
+    pub fn new(
+        programs: &Programs,
+        who: &ContestantKind,
+        target: &Target,
+        case: &Case,
+        millis: u64,
+    ) -> Self {
         match who {
-            Who::Fathom(backend) => Self::on(who, case, millis, |millis| {
+            ContestantKind::Fathom(backend) => Self::on(who, case, millis, |millis| {
                 programs.fathom.line(target, case, backend, millis)
             }),
-            Who::Fio(candidate) => Self::on(who, case, millis, |millis| {
+            ContestantKind::Fio(candidate) => Self::on(who, case, millis, |millis| {
                 case.fio(target, millis).line(&programs.fio, *candidate)
             }),
-            Who::Floor => Self::floor(programs, PLAIN, target, case, millis),
+            ContestantKind::Floor => Self::floor(programs, PLAIN, target, case, millis),
         }
     }
 
@@ -115,13 +121,18 @@ impl Contestant {
         case: &Case,
         millis: u64,
     ) -> Self {
-        Self::on(&Who::Floor, case, millis, |millis| {
+        Self::on(&ContestantKind::Floor, case, millis, |millis| {
             programs.fathom.floor(target, case, backend, millis)
         })
     }
 
     /// `who` with its command line for so many milliseconds, or for a single I/O; on the CPU that `case` names.
-    fn on(who: &Who, case: &Case, millis: u64, free: impl Fn(Option<u64>) -> Line) -> Self {
+    fn on(
+        who: &ContestantKind,
+        case: &Case,
+        millis: u64,
+        free: impl Fn(Option<u64>) -> Line,
+    ) -> Self {
         let line = |millis| match case.cpu {
             Some(cpu) => free(millis).held_on(cpu),
             None => free(millis),
@@ -130,7 +141,7 @@ impl Contestant {
     }
 
     /// `who` with the command line of a run and that of a run of a single I/O.
-    pub fn of(who: &Who, line: Line, start: Line) -> Self {
+    pub fn of(who: &ContestantKind, line: Line, start: Line) -> Self {
         Self { who: who.clone(), line, start, start_s: 0.0, start_system_s: 0.0 }
     }
 
@@ -164,9 +175,9 @@ impl Contestant {
     fn once(&self, interrupt: &Interrupt) -> Result<Sample, BenchError> {
         let ran = child::run(&self.line, interrupt)?;
         let said = match self.who {
-            Who::Fathom(_) => ours::parse(&ran.stdout),
-            Who::Fio(_) => parse(&ran.stdout),
-            Who::Floor => floor::parse(&ran.stdout),
+            ContestantKind::Fathom(_) => fathom_contestant::parse(&ran.stdout),
+            ContestantKind::Fio(_) => parse(&ran.stdout),
+            ContestantKind::Floor => floor::parse(&ran.stdout),
         }
         .map_err(|why| BenchError::Output { line: self.line.to_string(), why })?;
         if said.ios == 0 || said.errors > 0 {
@@ -195,7 +206,7 @@ mod tests {
     fn pretender(text: &str) -> Contestant {
         let sh = |script: String| Line::new(Path::new("sh"), vec!["-c".into(), script]);
         let line = sh(format!("echo '{text}'"));
-        Contestant::of(&Who::Fathom("auto".into()), line.clone(), line)
+        Contestant::of(&ContestantKind::Fathom("auto".into()), line.clone(), line)
     }
 
     fn summary(errors: &str) -> String {

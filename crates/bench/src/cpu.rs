@@ -8,7 +8,7 @@ const KERNEL_THREAD: u64 = 0x0020_0000;
 
 /// CPU time of the machine and of children that ended, at one moment.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Moment {
+pub struct CpuReading {
     /// Children of this process that ended and were waited for, all their threads.
     children: Duration,
     /// Threads of the kernel (kworkers, layers' own threads, ksoftirqd).
@@ -21,7 +21,7 @@ pub struct Moment {
 
 /// CPU time between two moments.
 #[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Used {
+pub struct CpuUse {
     /// By the child, in seconds: user and kernel time of all its threads, io_uring workers included.
     pub process_s: f64,
     /// By kernel threads, in seconds: those that worked for the child and, on a busy machine, those that did not.
@@ -32,14 +32,14 @@ pub struct Used {
     pub foreign_s: f64,
 }
 
-impl Used {
+impl CpuUse {
     /// The child with all that the kernel did meanwhile, in seconds.
     pub fn system_s(&self) -> f64 {
         self.process_s + self.kernel_threads_s + self.interrupts_s
     }
 }
 
-impl Moment {
+impl CpuReading {
     /// Now. Reads a file of each kernel thread: a few milliseconds.
     pub fn now() -> Self {
         let ((user, system), tick) = (sys::usage::children(), tick());
@@ -53,14 +53,14 @@ impl Moment {
     }
 
     /// What was used since.
-    pub fn until(self, later: Self) -> Used {
+    pub fn until(self, later: Self) -> CpuUse {
         let grown =
             |get: fn(&Self) -> Duration| get(&later).saturating_sub(get(&self)).as_secs_f64();
         let process_s = grown(|m| m.children);
         let kernel_threads_s = grown(|m| m.kernel_threads);
         let interrupts_s = grown(|m| m.interrupts);
         let others = grown(|m| m.busy) - process_s - kernel_threads_s - interrupts_s;
-        Used { process_s, kernel_threads_s, interrupts_s, foreign_s: others.max(0.0) }
+        CpuUse { process_s, kernel_threads_s, interrupts_s, foreign_s: others.max(0.0) }
     }
 }
 
@@ -117,11 +117,11 @@ mod tests {
 
     #[test]
     fn a_child_that_worked_is_seen_once_it_was_waited_for() {
-        let before = Moment::now();
+        let before = CpuReading::now();
         let script = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
         let status = std::process::Command::new("sh").args(["-c", script]).status().unwrap();
         assert!(status.success());
-        let used = before.until(Moment::now());
+        let used = before.until(CpuReading::now());
         assert!(used.process_s > 0.01, "{used:?}");
         assert!(used.system_s() >= used.process_s);
     }

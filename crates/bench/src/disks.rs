@@ -57,7 +57,7 @@ pub struct Late {
     /// The disk.
     pub like: String,
     /// What its server said at its end.
-    pub served: disk::front::Served,
+    pub served: disk::front::ServingStats,
 }
 
 /// I/Os a second of the model; each submitter asks again `think` nanoseconds after its reply, about what a guest takes unless said.

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::Said;
+use crate::ReportedFigures;
 use crate::case::{Access, Case, Mix};
 use crate::child::Line;
-use crate::ours::Fathom;
+use crate::fathom_contestant::Fathom;
 use crate::target::Target;
 
 /// The backend that makes plain calls, one from each thread.
@@ -54,13 +54,13 @@ impl Fathom {
 }
 
 /// Reads what `fathom bench floor` prints.
-pub fn parse(text: &str) -> Result<Said, String> {
+pub fn parse(text: &str) -> Result<ReportedFigures, String> {
     let value: Value = serde_json::from_str(text.trim()).map_err(|error| error.to_string())?;
     let number = |key: &str| value[key].as_u64().filter(|&n| n > 0);
     let (ios, duration_ns) = number("ios").zip(number("duration_ns")).ok_or("it has no I/Os")?;
     let iops = ios as f64 / (duration_ns as f64 / 1e9);
     let backend = value["backend"].as_str().map(str::to_owned);
-    Ok(Said { ios, iops, duration_ns, backend, ..Said::default() })
+    Ok(ReportedFigures { ios, iops, duration_ns, backend, ..ReportedFigures::default() })
 }
 
 #[cfg(test)]

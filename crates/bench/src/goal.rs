@@ -26,7 +26,7 @@ pub enum Goal {
 /// Whether a goal was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Word {
+pub enum GoalVerdict {
     /// The interval says yes.
     Reached,
     /// The interval says no.
@@ -37,7 +37,7 @@ pub enum Word {
     Undecided,
 }
 
-impl Word {
+impl GoalVerdict {
     /// As it is printed.
     pub fn text(self) -> &'static str {
         match self {
@@ -61,9 +61,9 @@ impl Goal {
     }
 
     /// Whether `figure` reaches it.
-    pub fn judge(self, figure: &Figure) -> Word {
+    pub fn judge(self, figure: &Figure) -> GoalVerdict {
         let (Some(median), Some(interval)) = (figure.median, figure.interval()) else {
-            return Word::Undecided;
+            return GoalVerdict::Undecided;
         };
         let (yes, no) = match self {
             Self::AtMost(limit) => (interval.high <= limit, interval.low > limit),
@@ -80,22 +80,22 @@ impl Goal {
             Self::NotBelow(limit) => interval.low >= limit,
         };
         match (yes, no) {
-            (true, _) if good || !wide => Word::Reached,
-            (_, true) => Word::NotReached,
-            _ => Word::Undecided,
+            (true, _) if good || !wide => GoalVerdict::Reached,
+            (_, true) => GoalVerdict::NotReached,
+            _ => GoalVerdict::Undecided,
         }
     }
 }
 
 impl Goal {
-    /// `word`, or [`Word::BeyondFloor`] where this goal was not reached and cannot be: the whole interval of `floor`, the CPU
+    /// `word`, or [`GoalVerdict::BeyondFloor`] where this goal was not reached and cannot be: the whole interval of `floor`, the CPU
     /// time of the same calls alone over fio's, misses it. `ours` is over theirs; a floor that ours is below of is none.
     ///
     /// It takes nothing back and gives nothing: what was reached or is undecided stays so.
-    pub fn above_floor(self, word: Word, ours: &Figure, floor: &Figure) -> Word {
-        let (Self::AtMost(limit), Word::NotReached) = (self, word) else { return word };
+    pub fn above_floor(self, word: GoalVerdict, ours: &Figure, floor: &Figure) -> GoalVerdict {
+        let (Self::AtMost(limit), GoalVerdict::NotReached) = (self, word) else { return word };
         let (Some(ours), Some(floor)) = (ours.interval(), floor.interval()) else { return word };
-        if floor.low > limit && ours.high >= 1.0 { Word::BeyondFloor } else { word }
+        if floor.low > limit && ours.high >= 1.0 { GoalVerdict::BeyondFloor } else { word }
     }
 }
 
@@ -111,7 +111,7 @@ pub struct Judged {
     /// What was.
     pub found: Summary,
     /// Whether it is enough.
-    pub word: Word,
+    pub word: GoalVerdict,
 }
 
 impl Judged {
@@ -158,28 +158,28 @@ mod tests {
     #[test]
     fn an_interval_that_crosses_the_goal_decides_nothing() {
         let goal = Goal::AtMost(0.7);
-        assert_eq!(goal.judge(&figure(&[0.5, 0.6, 0.65])), Word::Reached);
-        assert_eq!(goal.judge(&figure(&[0.8, 0.75, 0.9])), Word::NotReached);
-        assert_eq!(goal.judge(&figure(&[0.65, 0.69, 0.75])), Word::Undecided);
-        assert_eq!(goal.judge(&figure(&[0.5])), Word::Undecided);
-        assert_eq!(goal.judge(&figure(&[])), Word::Undecided);
+        assert_eq!(goal.judge(&figure(&[0.5, 0.6, 0.65])), GoalVerdict::Reached);
+        assert_eq!(goal.judge(&figure(&[0.8, 0.75, 0.9])), GoalVerdict::NotReached);
+        assert_eq!(goal.judge(&figure(&[0.65, 0.69, 0.75])), GoalVerdict::Undecided);
+        assert_eq!(goal.judge(&figure(&[0.5])), GoalVerdict::Undecided);
+        assert_eq!(goal.judge(&figure(&[])), GoalVerdict::Undecided);
         let goal = Goal::AtLeast(2.5);
-        assert_eq!(goal.judge(&figure(&[2.6, 2.7, 2.55])), Word::Reached);
-        assert_eq!(goal.judge(&figure(&[2.4, 2.3, 2.45])), Word::NotReached);
-        assert_eq!(goal.judge(&figure(&[2.4, 2.6, 2.7])), Word::Undecided);
+        assert_eq!(goal.judge(&figure(&[2.6, 2.7, 2.55])), GoalVerdict::Reached);
+        assert_eq!(goal.judge(&figure(&[2.4, 2.3, 2.45])), GoalVerdict::NotReached);
+        assert_eq!(goal.judge(&figure(&[2.4, 2.6, 2.7])), GoalVerdict::Undecided);
     }
 
     #[test]
     fn within_noise_means_that_the_noise_is_small() {
         let goal = Goal::NotBelow(1.0);
-        assert_eq!(goal.judge(&figure(&[0.97, 0.99, 1.01])), Word::Reached);
-        assert_eq!(goal.judge(&figure(&[0.5, 0.99, 1.5])), Word::Undecided);
-        assert_eq!(goal.judge(&figure(&[1.2, 1.8, 2.5])), Word::Reached);
-        assert_eq!(goal.judge(&figure(&[0.90, 0.95, 0.97])), Word::NotReached);
+        assert_eq!(goal.judge(&figure(&[0.97, 0.99, 1.01])), GoalVerdict::Reached);
+        assert_eq!(goal.judge(&figure(&[0.5, 0.99, 1.5])), GoalVerdict::Undecided);
+        assert_eq!(goal.judge(&figure(&[1.2, 1.8, 2.5])), GoalVerdict::Reached);
+        assert_eq!(goal.judge(&figure(&[0.90, 0.95, 0.97])), GoalVerdict::NotReached);
         let goal = Goal::NotAbove(1.0);
-        assert_eq!(goal.judge(&figure(&[1.02, 0.99, 1.05])), Word::Reached);
-        assert_eq!(goal.judge(&figure(&[1.02, 1.04, 1.05])), Word::NotReached);
-        assert_eq!(goal.judge(&figure(&[0.9, 1.6, 2.0])), Word::Undecided);
+        assert_eq!(goal.judge(&figure(&[1.02, 0.99, 1.05])), GoalVerdict::Reached);
+        assert_eq!(goal.judge(&figure(&[1.02, 1.04, 1.05])), GoalVerdict::NotReached);
+        assert_eq!(goal.judge(&figure(&[0.9, 1.6, 2.0])), GoalVerdict::Undecided);
     }
 
     #[test]
@@ -188,14 +188,18 @@ mod tests {
         let above = figure(&[1.05, 1.1, 1.12]);
         let word = |word, floor: &[f64]| goal.above_floor(word, &above, &figure(floor));
         let (misses, crosses) = ([0.72, 0.75, 0.8], [0.69, 0.75, 0.8]);
-        assert_eq!(word(Word::NotReached, &misses), Word::BeyondFloor);
-        assert_eq!(word(Word::NotReached, &crosses), Word::NotReached);
-        assert_eq!(word(Word::NotReached, &[0.8]), Word::NotReached, "one run has no interval");
-        for decided in [Word::Reached, Word::Undecided] {
+        assert_eq!(word(GoalVerdict::NotReached, &misses), GoalVerdict::BeyondFloor);
+        assert_eq!(word(GoalVerdict::NotReached, &crosses), GoalVerdict::NotReached);
+        assert_eq!(
+            word(GoalVerdict::NotReached, &[0.8]),
+            GoalVerdict::NotReached,
+            "one run has no interval"
+        );
+        for decided in [GoalVerdict::Reached, GoalVerdict::Undecided] {
             assert_eq!(word(decided, &misses), decided);
         }
         let below = figure(&[0.9, 0.95, 0.97]);
-        let missed = Word::NotReached;
+        let missed = GoalVerdict::NotReached;
         assert_eq!(goal.above_floor(missed, &below, &figure(&misses)), missed);
         let noise = Goal::NotAbove(1.0);
         assert_eq!(noise.above_floor(missed, &above, &figure(&[1.1, 1.2, 1.3])), missed);

@@ -8,8 +8,8 @@ use units::Bytes;
 use crate::BenchError;
 use crate::case::chosen;
 use crate::contest::Programs;
+use crate::fathom_contestant::Fathom;
 use crate::fio::Fio;
-use crate::ours::Fathom;
 use crate::suite::{Pace, Suite};
 use crate::target::Target;
 

@@ -6,6 +6,7 @@
 //! Repeats are interleaved, figures are ratios of neighbours, and what the rest of the machine used is kept beside them.
 #![forbid(unsafe_code)]
 
+pub mod acceptance;
 pub mod case;
 pub mod child;
 pub mod content;
@@ -15,22 +16,21 @@ pub mod disks;
 pub mod equal;
 mod error;
 pub mod estimate;
+pub mod fathom_contestant;
 pub mod fio;
 mod floor;
 pub mod goal;
+mod goal_verdicts;
 pub mod guest_comparison;
-mod judged;
-pub mod others;
-pub mod ours;
 pub mod outcome;
 pub mod proportion;
 pub mod record;
 pub mod repeats;
-mod said;
+mod reported_figures;
 pub mod suite;
 pub mod target;
 pub mod verdicts;
 pub mod verified;
 
 pub use error::BenchError;
-pub use said::Said;
+pub use reported_figures::ReportedFigures;

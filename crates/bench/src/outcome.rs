@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 use stats::Figure;
 
 use crate::case::Case;
-use crate::contest::{Programs, Sample, Who};
+use crate::contest::{ContestantKind, Programs, Sample};
 use crate::floor;
-use crate::goal::{Goal, Word};
+use crate::goal::{Goal, GoalVerdict};
 use crate::target::Target;
 use crate::verified::Verified;
 
@@ -56,9 +56,9 @@ pub fn decode(bytes: &[u8]) -> Result<Outcome, Unreadable> {
 
 /// One way of driving the load in the short round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Tried {
+pub struct TrialRun {
     /// Who.
-    pub who: Who,
+    pub who: ContestantKind,
     /// As it is called in tables.
     pub name: String,
     /// Its command line.
@@ -73,7 +73,7 @@ pub struct Tried {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Side {
     /// Who.
-    pub who: Who,
+    pub who: ContestantKind,
     /// As it is called in tables.
     pub name: String,
     /// Its command line.
@@ -113,7 +113,7 @@ pub struct Ratio {
     /// What it should be.
     pub goal: Option<Goal>,
     /// Whether it is.
-    pub word: Option<Word>,
+    pub word: Option<GoalVerdict>,
 }
 
 /// The calls that ours makes and nothing else beside both engines, in CPU time per I/O of all threads.
@@ -148,7 +148,7 @@ pub struct CaseOutcome {
     /// Its name.
     pub name: String,
     /// Every way of driving that was tried in the short round.
-    pub tried: Vec<Tried>,
+    pub tried: Vec<TrialRun>,
     /// Ours, then the best of fio's, then the floor where it takes part.
     pub sides: Vec<Side>,
     /// CPU time per I/O, all threads, against the cheapest fio.
@@ -170,7 +170,7 @@ impl CaseOutcome {
     pub fn verdict(&self) -> Option<String> {
         let (goal, word) = self.cpu.goal.zip(self.cpu.word)?;
         let mut text = format!("goal {}: {}", goal.text(), word.text());
-        if let (Word::BeyondFloor, Some(floor)) = (word, &self.floor) {
+        if let (GoalVerdict::BeyondFloor, Some(floor)) = (word, &self.floor) {
             let alone = floor.about();
             text.push_str(&format!(": {alone} at {}", spread(&floor.fio.ratio)));
         }

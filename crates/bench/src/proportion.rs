@@ -4,7 +4,7 @@
 //! may differ for good reasons; a disagreement is shown with the measured ratio and never hidden.
 
 use crate::case::{Access, Mix};
-use crate::contest::{Sample, Who};
+use crate::contest::{ContestantKind, Sample};
 use crate::fio::{Candidate, Engine};
 use crate::outcome::{CaseOutcome, Proportion};
 
@@ -91,6 +91,6 @@ fn find(
             && case.depth == depth
             && case.mix == Mix::Reads
     });
-    let who = Who::Fio(Candidate { engine, batch, whole: false });
+    let who = ContestantKind::Fio(Candidate { engine, batch, whole: false });
     case?.1.tried.iter().find(|tried| tried.who == who)?.sample.as_ref()
 }

@@ -205,20 +205,25 @@ fn experiment(case: &CaseOutcome) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Said;
+    use crate::ReportedFigures;
     use crate::case::{Access, Case, Mix};
-    use crate::contest::{Programs, Who};
-    use crate::cpu::Used;
+    use crate::contest::{ContestantKind, Programs};
+    use crate::cpu::CpuUse;
+    use crate::fathom_contestant::Fathom;
     use crate::fio::{Candidate, Engine, Fio};
     use crate::floor;
-    use crate::ours::Fathom;
     use crate::outcome::{Floor, Ratio};
 
-    fn side(who: Who, cpu_per_io_us: f64) -> Side {
-        let said = Said { ios: 1000, iops: 500.0, duration_ns: 2_000_000_000, ..Said::default() };
+    fn side(who: ContestantKind, cpu_per_io_us: f64) -> Side {
+        let said = ReportedFigures {
+            ios: 1000,
+            iops: 500.0,
+            duration_ns: 2_000_000_000,
+            ..ReportedFigures::default()
+        };
         let sample = Sample {
             said,
-            used: Used::default(),
+            used: CpuUse::default(),
             cpu_per_io_us,
             system_per_io_us: cpu_per_io_us,
             foreign_share: 0.0,
@@ -254,9 +259,9 @@ mod tests {
             case,
             tried: Vec::new(),
             sides: vec![
-                side(Who::Fathom("auto".into()), 1.0),
-                side(Who::Fio(candidate), 2.0),
-                side(Who::Fio(Candidate { engine: Engine::Pvsync2, ..candidate }), 3.0),
+                side(ContestantKind::Fathom("auto".into()), 1.0),
+                side(ContestantKind::Fio(candidate), 2.0),
+                side(ContestantKind::Fio(Candidate { engine: Engine::Pvsync2, ..candidate }), 3.0),
             ],
             cpu: ratio(),
             system: ratio(),

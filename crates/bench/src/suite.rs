@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 use sys::interrupt::{Interrupt, Level};
 
 use crate::case::Case;
-use crate::contest::{Contestant, Programs, Sample, Who};
+use crate::contest::{Contestant, ContestantKind, Programs, Sample};
 use crate::fio::candidates;
 use crate::floor;
-use crate::judged::{auto, chosen, finalists, judge, side};
-use crate::outcome::{CaseOutcome, Outcome, SCHEMA, Tried};
+use crate::goal_verdicts::{auto, chosen, finalists, judge, side};
+use crate::outcome::{CaseOutcome, Outcome, SCHEMA, TrialRun};
 use crate::proportion::proportions;
 use crate::repeats::order;
 use crate::target::{Target, TargetKind};
@@ -165,15 +165,16 @@ impl Suite {
         let missing = || BenchError::NoProgram(format!("target {}", case.target));
         let target = self.target(case).ok_or_else(missing)?;
         let tried = self.short_round(case, target, interrupt, on)?;
-        let contestant =
-            |who: &Who| Contestant::new(&self.programs, who, target, case, self.pace.run);
+        let contestant = |who: &ContestantKind| {
+            Contestant::new(&self.programs, who, target, case, self.pace.run)
+        };
         let fio = finalists(&tried).into_iter().map(|who| contestant(&who));
         // `auto` chose in the short round, as it chooses once for an experiment: its probe is no part of the runs.
         let choice = chosen(&tried);
         let mut ours = contestant(&choice);
         ours.who = auto();
         let calls = match &choice {
-            Who::Fathom(backend) if case.has_floor(target) => floor::of(backend),
+            ContestantKind::Fathom(backend) if case.has_floor(target) => floor::of(backend),
             _ => None,
         };
         let floor = calls
@@ -203,9 +204,11 @@ impl Suite {
         target: &Target,
         interrupt: &Interrupt,
         on: &mut dyn FnMut(Event),
-    ) -> Result<Vec<Tried>, BenchError> {
-        let fio = candidates(case.depth, target.kind == TargetKind::Null).into_iter().map(Who::Fio);
-        let ours = self.backends.iter().map(|backend| Who::Fathom(backend.clone()));
+    ) -> Result<Vec<TrialRun>, BenchError> {
+        let fio = candidates(case.depth, target.kind == TargetKind::Null)
+            .into_iter()
+            .map(ContestantKind::Fio);
+        let ours = self.backends.iter().map(|backend| ContestantKind::Fathom(backend.clone()));
         let ours = std::iter::once(auto()).chain(ours).filter(|_| target.kind != TargetKind::Null);
         let mut tried = Vec::new();
         for who in fio.chain(ours) {
@@ -219,7 +222,7 @@ impl Suite {
             }
             let (name, line) = (who.name(), one.line.to_string());
             let error = run.as_ref().err().map(ToString::to_string);
-            tried.push(Tried { who, name, line, sample: run.ok(), error });
+            tried.push(TrialRun { who, name, line, sample: run.ok(), error });
         }
         Ok(tried)
     }

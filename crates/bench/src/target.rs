@@ -153,7 +153,7 @@ impl Drop for Made {
 
 /// Makes targets of `size` bytes.
 #[derive(Debug, Clone)]
-pub struct Maker {
+pub struct TargetMaker {
     /// Bytes of each target.
     pub size: u64,
     /// Directory for files; its file system gives the target `file` its name.
@@ -165,7 +165,7 @@ pub struct Maker {
 /// Where tmpfs is mounted on every Linux.
 const MEMORY: &str = "/dev/shm";
 
-impl Maker {
+impl TargetMaker {
     /// Makes targets of `size` bytes, files among them in `scratch`.
     pub fn new(size: u64, scratch: &Path) -> Self {
         Self { size, scratch: scratch.to_owned(), memory: MEMORY.into() }
@@ -305,7 +305,7 @@ mod tests {
     fn a_file_that_was_made_is_gone_when_its_target_is_dropped() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().to_owned();
-        let maker = Maker { size: 1 << 20, scratch: path.clone(), memory: path.clone() };
+        let maker = TargetMaker { size: 1 << 20, scratch: path.clone(), memory: path.clone() };
         let on_memory = file_system(&path).is_some_and(|kind| kind == "tmpfs");
         let kind = if on_memory { TargetKind::Tmpfs } else { TargetKind::File };
         let made = maker.make(kind).unwrap();

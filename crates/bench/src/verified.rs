@@ -18,11 +18,11 @@ use sys::interrupt::Interrupt;
 
 use crate::BenchError;
 use crate::child::{self, Line};
-use crate::contest::{Contestant, Programs, Who};
+use crate::contest::{Contestant, ContestantKind, Programs};
 use crate::fio::{Candidate, Engine};
-use crate::goal::{Goal, Word};
+use crate::goal::{Goal, GoalVerdict};
 use crate::repeats::order;
-use crate::target::{Maker, Target};
+use crate::target::{Target, TargetMaker};
 
 /// Verification of a read may cost this share of fio's crc32c.
 const GOAL: Goal = Goal::AtMost(0.15);
@@ -50,7 +50,7 @@ pub struct Verified {
     /// What it should be.
     pub goal: Goal,
     /// Whether it is.
-    pub word: Word,
+    pub word: GoalVerdict,
     /// Ours with a table.
     #[serde(default)]
     pub with_table: Option<Cost>,
@@ -64,7 +64,7 @@ pub struct Cost {
     /// Over fio's, of medians.
     pub ratio: Figure,
     /// Whether it is what it should be.
-    pub word: Word,
+    pub word: GoalVerdict,
 }
 
 /// Repeats, and milliseconds of a run of fio, that an interval needs to be narrow beside the goal.
@@ -79,7 +79,7 @@ pub fn in_memory(
     pace: (usize, u64),
     interrupt: &Interrupt,
 ) -> Result<Verified, BenchError> {
-    let maker = Maker::new(size, Path::new("."));
+    let maker = TargetMaker::new(size, Path::new("."));
     let [ours, theirs] = maker.pair()?;
     let state = |name| {
         let file = format!("fathom-bench-{}-verify-{name}", std::process::id());
@@ -121,7 +121,7 @@ fn verified(
     }
     let ours = turns(programs, &loads);
 
-    let who = Who::Fio(Candidate { engine: Engine::Psync, batch: 1, whole: false });
+    let who = ContestantKind::Fio(Candidate { engine: Engine::Psync, batch: 1, whole: false });
     let runtime = format!("--runtime={millis}ms");
     let one_of_fio = |checked: &[&str]| {
         let line = |until: &[&str]| theirs(&[&["--rw=randread"], checked, until].concat());
@@ -310,15 +310,15 @@ mod tests {
         let costs = Costs { checked: vec![0.05; 4], table: vec![0.2; 4], fio: vec![1.0; 4] };
         let verified = judge(Vec::new(), &costs);
         assert!((verified.ratio.median.unwrap() - 0.05).abs() < 1e-9);
-        assert_eq!(verified.word, Word::Reached);
+        assert_eq!(verified.word, GoalVerdict::Reached);
         let table = verified.with_table.unwrap();
         assert!((table.ratio.median.unwrap() - 0.2).abs() < 1e-9);
-        assert_eq!(table.word, Word::NotReached);
+        assert_eq!(table.word, GoalVerdict::NotReached);
     }
 
     #[test]
     fn a_peer_that_verifies_for_nothing_gives_no_ratio() {
         let costs = Costs { checked: vec![0.05; 4], table: vec![0.05; 4], fio: vec![0.0; 4] };
-        assert_eq!(judge(Vec::new(), &costs).word, Word::Undecided);
+        assert_eq!(judge(Vec::new(), &costs).word, GoalVerdict::Undecided);
     }
 }

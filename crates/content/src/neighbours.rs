@@ -21,7 +21,7 @@ const TRIED: u32 = 7;
 const MOST: f64 = 0.98;
 
 /// The sizes to be dealt to one stratum: of near contents, which the packer does not keep, and of the others.
-pub(crate) struct Dealt<'a> {
+pub(crate) struct StratumSizes<'a> {
     /// For each place in a stratum: whether its content comes again before the packer has written it.
     pub near: &'a [bool],
     /// Sizes for these places, as many as there are.
@@ -31,7 +31,11 @@ pub(crate) struct Dealt<'a> {
 }
 
 /// The sizes of [`STRATA`] strata, on whose blocks that are not near the packer saves `saving` percent, as nearly as can be.
-pub(crate) fn in_order(dealt: &Dealt<'_>, neighbours: &ProfileNeighbours, saving: f64) -> Vec<u32> {
+pub(crate) fn in_order(
+    dealt: &StratumSizes<'_>,
+    neighbours: &ProfileNeighbours,
+    saving: f64,
+) -> Vec<u32> {
     let chain = Chain::new(neighbours, dealt.sizes);
     let rng = Seed(1).derive("sizes in a row").generator();
     let mut near_rng = Seed(2).derive("sizes in a row").generator();
@@ -159,7 +163,7 @@ mod tests {
         let near: Vec<bool> = (0..STRATUM).map(|place| place % 8 == 3).collect();
         let near_sizes: Vec<u32> = (0..STRATUM as u32 / 8).map(|n| 100 + n % 64).collect();
         let sizes: Vec<u32> = (0..STRATUM as u32 / 8 * 7).map(|n| 500 + n).collect();
-        let dealt = Dealt { near: &near, near_sizes: &near_sizes, sizes: &sizes };
+        let dealt = StratumSizes { near: &near, near_sizes: &near_sizes, sizes: &sizes };
         let upto_bytes = vec![1000, 1500, 2000, 2500, 3000, 3500, 4096];
         let follows = vec![vec![100; upto_bytes.len()]; upto_bytes.len()];
         let neighbours = ProfileNeighbours { upto_bytes, follows };

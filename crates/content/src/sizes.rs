@@ -4,7 +4,7 @@ use reduce::{BLOCK, Packer};
 use units::Seed;
 
 use crate::fill::BlockLayout;
-use crate::neighbours::{self, Dealt};
+use crate::neighbours::{self, StratumSizes};
 use crate::share::Share;
 use crate::strata::{Runs, STRATUM, Strata, mix};
 use crate::streams::Streams;
@@ -103,7 +103,7 @@ impl Sizes {
                 });
                 let others: Vec<_> = others.collect();
                 let others = if others.iter().any(|c| c.1 > 0.0) { others } else { counts };
-                let dealt = Dealt {
+                let dealt = StratumSizes {
                     near: &near,
                     near_sizes: &quantiles(&near_counts.collect::<Vec<_>>(), unit, places),
                     sizes: &quantiles(&others, unit, near.len() - places),

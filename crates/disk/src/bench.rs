@@ -49,7 +49,7 @@ impl Load {
 
 /// The throughput and latencies that a load reached.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
-pub struct Reached {
+pub struct LoadResult {
     /// Requests a second.
     pub iops: f64,
     /// Bytes a second.
@@ -84,7 +84,7 @@ struct Loop<'a> {
 }
 
 /// Runs `load` on a fresh disk of `size` bytes.
-pub fn run(profile: &Profile, size: u64, load: &Load) -> Reached {
+pub fn run(profile: &Profile, size: u64, load: &Load) -> LoadResult {
     run_on(Disk::new(profile, size), size, load, &mut |_| {}).0
 }
 
@@ -94,7 +94,7 @@ pub fn run_on(
     size: u64,
     load: &Load,
     seen: &mut dyn FnMut(&Record),
-) -> (Reached, Disk, u64) {
+) -> (LoadResult, Disk, u64) {
     let first = |(_, shape, _): &(Op, Shape, f64)| match shape {
         Shape::Random(_) => 0,
         Shape::Sequential(from) => (size as f64 * from) as u64 / load.block * load.block,
@@ -124,7 +124,7 @@ pub fn run_on(
     };
     let seconds = (last.saturating_sub(load.ramp)) as f64 / 1e9;
     let iops = if seconds > 0.0 { latencies.len() as f64 / seconds } else { 0.0 };
-    let reached = Reached {
+    let reached = LoadResult {
         iops,
         throughput_bytes_per_s: iops * load.block as f64,
         latency_p50_ns: at(0.5),

@@ -1,14 +1,14 @@
 //! What one worker does next, and the bytes it writes.
 
 use content::{ContentId, Source};
-use workload::{OpKind, OpName, Pattern, Range, Stream, SyncHow};
+use workload::{OpKind, OpName, Pattern, Range, Stream, SyncMethod};
 
 use crate::backend::{Transfer, Verb};
-use crate::gate::Gate;
 use crate::load::Load;
+use crate::pacer::Pacer;
 use crate::sample::{BlockSampler, Counts};
-use crate::shares::Shares;
 use crate::verify::WorkerVerifier;
+use crate::weighted_round_robin::WeightedRoundRobin;
 
 /// Where written bytes come from: the content source, or in tests a broken stand-in.
 pub(crate) trait Fill: Send {
@@ -70,7 +70,7 @@ struct JobTarget {
 /// The operations and the content of one worker.
 pub(crate) struct Job {
     targets: Vec<JobTarget>,
-    shares: Shares,
+    shares: WeightedRoundRobin,
     /// Index in the load of each operation and what it asks for, by its place in [`OpName::ALL`].
     places: [(usize, Verb); OpName::ALL.len()],
     /// Whether every write is durable when it ends.
@@ -78,7 +78,7 @@ pub(crate) struct Job {
     /// Bytes in a block of content.
     unit: u64,
     sampler: BlockSampler,
-    pub(crate) gate: Gate,
+    pub(crate) gate: Pacer,
     /// Whether it does not matter which of its next I/Os begins first, and none waits for a time.
     unordered: bool,
 }
@@ -94,7 +94,7 @@ impl Job {
     ) -> Self {
         let spec = &load.spec;
         let how = spec.sync.map(|sync| sync.how);
-        let flush = if how == Some(SyncHow::Fsync) { Verb::Fsync } else { Verb::Fdatasync };
+        let flush = if how == Some(SyncMethod::Fsync) { Verb::Fsync } else { Verb::Fdatasync };
         let place = |op: OpName| {
             let place = spec.operations().position(|other| other == op).unwrap_or_default();
             (place, verb(op, flush))
@@ -107,11 +107,11 @@ impl Job {
         };
         Self {
             targets: targets.into_iter().map(job_target).collect(),
-            shares: Shares::new(load.targets.iter().map(|aim| aim.share.0)),
+            shares: WeightedRoundRobin::new(load.targets.iter().map(|aim| aim.share.0)),
             places: OpName::ALL.map(place),
-            durable: how == Some(SyncHow::Dsync),
+            durable: how == Some(SyncMethod::Dsync),
             unit: spec.content.unit() as u64,
-            gate: Gate::new(load, number),
+            gate: Pacer::new(load, number),
             unordered: is_unordered(load),
             sampler,
         }

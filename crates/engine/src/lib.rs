@@ -5,7 +5,6 @@
 //! What a layer is, the engine does not know: it gets a path, a [`workload::LoadSpec`] and a seed.
 
 mod backend;
-mod board;
 mod census;
 mod choice;
 mod collect;
@@ -14,31 +13,32 @@ mod ended;
 mod error;
 mod event;
 mod floor;
-mod gate;
 mod interval_recorder;
 mod job;
 mod job_handle;
 mod late_rows;
 mod load;
+mod load_status;
 mod memory;
 mod meter;
 mod pace;
+mod pacer;
 mod probe;
 mod real;
 mod record;
 mod resolved_load;
 mod sample;
-mod shares;
 mod sim;
 mod spsc_queue;
+mod stall_detector;
 mod summary;
-mod surface;
 mod tally;
 mod target;
 pub mod verify;
-mod watch;
+mod weighted_round_robin;
 mod worker;
 mod workers;
+mod written_map;
 
 pub use choice::{Choice, Driver};
 pub use error::{EngineError, ErrorKind};
@@ -48,8 +48,8 @@ pub use load::{Aim, Context, ForeignCpu, Load, SimModel, TargetSpec};
 pub use probe::{Alike, probe, untimed};
 pub use record::{Recording, Rehearsal};
 pub use summary::asked;
-pub use surface::{Surface, Touched};
 pub use target::MADE_BY_FATHOM;
+pub use written_map::{WrittenMap, WrittenSince};
 
 use results::model::LoadSummary;
 

@@ -11,8 +11,8 @@ use workload::LoadSpec;
 
 use crate::choice::Choice;
 use crate::record::Recording;
-use crate::surface::Surface;
 use crate::verify::Options;
+use crate::written_map::WrittenMap;
 
 /// One load: what to do, from which seed, to which target.
 #[derive(Debug, Clone)]
@@ -114,7 +114,7 @@ pub struct SimModel {
     pub jitter: f64,
     /// Where it is kept which blocks were written, when somebody wants to know.
     #[serde(skip)]
-    pub surface: Option<Surface>,
+    pub surface: Option<WrittenMap>,
 }
 
 impl Default for SimModel {

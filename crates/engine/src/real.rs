@@ -8,7 +8,6 @@ use sys::stamps::Stamps;
 use workload::LoadSpec;
 
 use crate::backend::{Files, TargetFile};
-use crate::board::Halt;
 use crate::choice::{Choice, Driver};
 use crate::collect::Collector;
 use crate::cpu_affinity::CpuAffinity;
@@ -17,6 +16,7 @@ use crate::error::{EngineError, ErrorKind};
 use crate::event::{Event, Started};
 use crate::job::MakeFill;
 use crate::load::{Aim, Context, Load, TargetSpec};
+use crate::load_status::StopReason;
 use crate::meter::{Cpu, since, usage};
 use crate::pace::Pace;
 use crate::record::{IoLog, SteadyDetector};
@@ -193,9 +193,9 @@ impl Over<'_> {
         }
         let end_ns = sum.span_ns.map_or(self.start_ns, |(_, last)| last.max(self.start_ns));
         let rows = collector.last_rows(end_ns)?;
-        let progress = resolved.progress(end_ns - self.start_ns, workers.board.bytes());
+        let progress = resolved.progress(end_ns - self.start_ns, workers.status.bytes());
         on(Event::Intervals { rows, progress });
-        let (halt, seen) = (workers.board.halted(), workers.seen_in_flight);
+        let (halt, seen) = (workers.status.halted(), workers.seen_in_flight);
         let unsettled = steady_detector.as_ref().and_then(SteadyDetector::notice);
         let failed = failures(collector.total().errors(), halt);
         for notice in failed.into_iter().chain(sum.notices()).chain(unsettled) {
@@ -261,9 +261,9 @@ fn misplaced(path: &Path) -> String {
 }
 
 /// What to say about I/Os that failed.
-fn failures(failed: u64, halt: Halt) -> Option<String> {
+fn failures(failed: u64, halt: StopReason) -> Option<String> {
     let end = match halt {
-        Halt::Errors => "; the target gave nothing else, so the load was ended",
+        StopReason::Errors => "; the target gave nothing else, so the load was ended",
         _ => "",
     };
     (failed > 0)

@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use reduce::{Addresses, Census, Holds, Name, Place};
+use reduce::{AddressState, Addresses, Census, Name, Place};
 
 use crate::spsc_queue::{self, Capacity, Receiver, Sender, Shift};
 
@@ -191,10 +191,10 @@ impl BlockSampler {
     #[inline(always)]
     fn look(&mut self, block: &[u8], address: u64) {
         self.counts.all += 1;
-        let mut holds = Holds::Data;
+        let mut holds = AddressState::Data;
         if reduce::is_zero(block) {
             self.counts.zero += 1;
-            holds = Holds::Zero;
+            holds = AddressState::Zero;
         } else if reduce::picked(block, self.names.shift.get()) && self.name(block, address) {
             return;
         }
@@ -223,7 +223,7 @@ impl BlockSampler {
         let mut at = 0;
         let named = names.put(&[], || {
             // Before the census can see the name: it asks the map whether the block is still there.
-            addresses.set(address, Holds::Sampled);
+            addresses.set(address, AddressState::Sampled);
             at = order.fetch_add(1, Ordering::Relaxed);
             (name, Place { address, order: at })
         });
@@ -438,18 +438,21 @@ mod tests {
         let (mut sampler, _tap) = queues(capacities, all.clone());
         let holds = |address| all.addresses.holds(address);
         sampler.see(&[block(1), [0; BLOCK]].concat(), 3);
-        assert_eq!((holds(2), holds(3), holds(4)), (Holds::Nothing, Holds::Sampled, Holds::Zero));
+        assert_eq!(
+            (holds(2), holds(3), holds(4)),
+            (AddressState::Nothing, AddressState::Sampled, AddressState::Zero)
+        );
         // An overwrite outside of the sample.
         let outside = (0..).map(block).find(|b| !reduce::picked(b, 3)).unwrap();
         all.shift.raise(3);
         sampler.see(&outside, 3);
-        assert_eq!(holds(3), Holds::Data);
+        assert_eq!(holds(3), AddressState::Data);
         sampler.see_emptied(3..4);
-        assert_eq!((holds(3), holds(4)), (Holds::Nothing, Holds::Zero));
+        assert_eq!((holds(3), holds(4)), (AddressState::Nothing, AddressState::Zero));
         // A queue without room.
         for id in (0..).filter(|&id| reduce::picked(&block(id), 3)).take(5) {
             sampler.see(&block(id), 5);
         }
-        assert_eq!(holds(5), Holds::Data);
+        assert_eq!(holds(5), AddressState::Data);
     }
 }

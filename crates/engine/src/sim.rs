@@ -12,13 +12,13 @@ use sys::interrupt::Level;
 use units::{Nanos, SplitMix64};
 
 use crate::backend::Verb;
-use crate::board::Halt;
 use crate::choice::{Choice, Driver};
 use crate::ended::{Depth, Ended, Sum};
 use crate::error::EngineError;
 use crate::event::{Event, Started};
 use crate::job::{Job, MakeFill, Next, NextIo};
 use crate::load::{Context, Load, SimModel, TargetSpec};
+use crate::load_status::StopReason;
 use crate::pace::Pace;
 use crate::real;
 use crate::record::{Completion, SteadyDetector, Worst};
@@ -122,7 +122,7 @@ struct Simulation<'a> {
     in_flight: Vec<usize>,
     made: u64,
     submitted: u64,
-    halt: Halt,
+    halt: StopReason,
     by_time: bool,
 }
 
@@ -162,7 +162,7 @@ impl<'a> Simulation<'a> {
             in_flight: vec![0; jobs],
             made: 0,
             submitted: 0,
-            halt: Halt::None,
+            halt: StopReason::None,
             by_time: false,
         }
     }
@@ -179,7 +179,7 @@ impl Simulation<'_> {
         }
         let before = self.in_flight[job];
         while let Some(&slot) = self.free[job].last() {
-            if self.halt != Halt::None {
+            if self.halt != StopReason::None {
                 break;
             }
             if now_ns >= self.pace.deadline_ns() {
@@ -254,7 +254,7 @@ impl Simulation<'_> {
     fn look(&mut self) {
         sample::look(&mut self.receivers, &mut self.census, &self.common);
         if self.context.interrupt.level() != Level::None {
-            self.halt = Halt::Interrupted;
+            self.halt = StopReason::Interrupted;
         }
     }
 
@@ -263,7 +263,7 @@ impl Simulation<'_> {
         let now_ns = self.context.clock.now().0;
         let wait = Nanos(to_ns.saturating_sub(now_ns));
         if self.context.clock.sleep(wait, self.context.interrupt) != Level::None {
-            self.halt = Halt::Interrupted;
+            self.halt = StopReason::Interrupted;
             // What was submitted still ends, and time with it.
             self.context.clock.advance(Nanos(to_ns.saturating_sub(self.context.clock.now().0)));
         }
@@ -377,8 +377,8 @@ fn drive(
     while let Some(Reverse(SimEvent { at_ns, job, io, .. })) = simulation.events.pop() {
         while at_ns >= edge_ns {
             simulation.pass(edge_ns);
-            if close(&mut tally, interval, None, bytes)? && simulation.halt == Halt::None {
-                simulation.halt = Halt::Steady;
+            if close(&mut tally, interval, None, bytes)? && simulation.halt == StopReason::None {
+                simulation.halt = StopReason::Steady;
             }
             interval += 1;
             edge_ns = pace.edge_ns(interval);

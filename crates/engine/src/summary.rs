@@ -8,10 +8,10 @@ use results::model::{
     LoadSummary, SteadyFacts, TargetSummary, WorstIo,
 };
 
-use crate::board::Halt;
 use crate::choice::Choice;
 use crate::error::EngineError;
 use crate::load::Load;
+use crate::load_status::StopReason;
 use crate::record::SlowIo;
 use crate::resolved_load::ResolvedLoad;
 use crate::sample::Counts;
@@ -43,7 +43,7 @@ pub(crate) struct Outcome {
     pub steady: Option<SteadyFacts>,
     /// First submission and last completion, nanoseconds; `None` when nothing was submitted.
     pub span_ns: Option<(u64, u64)>,
-    pub halt: Halt,
+    pub halt: StopReason,
     pub by_time: bool,
     pub counts: Counts,
     pub census: Census,
@@ -149,17 +149,17 @@ fn missing(log: &IoLogFacts) -> Option<String> {
     Some(format!("{} I/Os are missing from the log {}: {why}", log.dropped, log.path))
 }
 
-fn ended_by(halt: Halt, by_time: bool, load: &Load) -> &'static str {
+fn ended_by(halt: StopReason, by_time: bool, load: &Load) -> &'static str {
     match halt {
-        Halt::Interrupted => "interrupted",
-        Halt::Errors => "errors",
-        Halt::MaxErrors => "max_errors",
-        Halt::Steady => "steady",
-        Halt::None if by_time => "duration",
-        Halt::None if load.spec.passes.is_some() => "passes",
-        Halt::None if load.spec.ios.is_some() => "ios",
-        Halt::None if load.spec.bytes.is_some() => "bytes",
-        Halt::None => "passes",
+        StopReason::Interrupted => "interrupted",
+        StopReason::Errors => "errors",
+        StopReason::MaxErrors => "max_errors",
+        StopReason::Steady => "steady",
+        StopReason::None if by_time => "duration",
+        StopReason::None if load.spec.passes.is_some() => "passes",
+        StopReason::None if load.spec.ios.is_some() => "ios",
+        StopReason::None if load.spec.bytes.is_some() => "bytes",
+        StopReason::None => "passes",
     }
 }
 

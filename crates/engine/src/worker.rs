@@ -15,11 +15,11 @@ use sys::interrupt::{Interrupt, Level};
 use sys::stamps::Stamps;
 
 use crate::backend::{Backend, Reaped, Transfer, Wait};
-use crate::board::{Board, Halt};
 use crate::ended::{Depth, Ended};
 use crate::error::EngineError;
 use crate::job::Next;
 use crate::job_handle::JobHandle;
+use crate::load_status::{LoadStatus, StopReason};
 use crate::pace::Pace;
 use crate::record::Recorder;
 use crate::verify::WorkerVerifier;
@@ -51,7 +51,7 @@ fn drain_ns(level: Level) -> u64 {
 pub(crate) struct Setting {
     /// Which of all workers it is.
     pub index: usize,
-    pub board: Arc<Board>,
+    pub status: Arc<LoadStatus>,
     pub stamps: Stamps,
     pub interrupt: Interrupt,
     pub interval_ns: u64,
@@ -162,7 +162,7 @@ impl<B: Backend, J: JobHandle> Worker<B, J> {
     pub(crate) fn run(mut self) -> Result<Ended, EngineError> {
         let result = self.drive();
         if result.is_err() {
-            self.setting.board.halt(Halt::Errors);
+            self.setting.status.halt(StopReason::Errors);
         }
         self.outcome.unfinished = self.backend.in_flight();
         if let (true, Some((_, last))) = (self.outcome.unfinished > 0, &mut self.outcome.span_ns) {
@@ -184,7 +184,7 @@ impl<B: Backend, J: JobHandle> Worker<B, J> {
 
     #[inline(always)]
     fn drive(&mut self) -> Result<(), EngineError> {
-        let Some(start_ns) = self.setting.board.wait() else { return Ok(()) };
+        let Some(start_ns) = self.setting.status.wait() else { return Ok(()) };
         let Setting { interval_ns, duration_ns, ramp_ns, .. } = self.setting;
         self.measured_from_ns = start_ns + ramp_ns;
         let pace = Pace { start_ns: self.measured_from_ns, interval_ns, duration_ns };
@@ -242,27 +242,27 @@ impl<B: Backend, J: JobHandle> Worker<B, J> {
 
     /// Whether nothing more is to be submitted.
     fn is_over(&mut self, now_ns: u64, deadline_ns: u64) -> bool {
-        let board = &self.setting.board;
+        let status = &self.setting.status;
         if now_ns >= deadline_ns {
             self.outcome.by_time = true;
             return true;
         }
         if self.setting.interrupt.level() != Level::None {
-            board.halt(Halt::Interrupted);
+            status.halt(StopReason::Interrupted);
         }
         if self.failures > 0 {
             let failing = now_ns.saturating_sub(self.succeeded_ns) >= FAILING_NS
                 && self.failures >= self.slots.len() as u64;
             if self.failures >= FAILURES || failing {
-                board.halt(Halt::Errors);
+                status.halt(StopReason::Errors);
             }
         }
-        board.halted() != Halt::None
+        status.halted() != StopReason::None
     }
 
     #[inline]
     fn publish(&self) {
-        let gauge = &self.setting.board.gauges[self.setting.index];
+        let gauge = &self.setting.status.gauges[self.setting.index];
         gauge.ended.store(self.ended, Ordering::Relaxed);
         gauge.bytes.store(self.bytes, Ordering::Relaxed);
         gauge.in_flight.store(self.backend.in_flight() as u64, Ordering::Relaxed);

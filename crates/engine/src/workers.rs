@@ -13,7 +13,6 @@ use sys::interrupt::Level;
 use sys::stamps::Stamps;
 
 use crate::backend::{Aio, Backend, Files, Inline, Null, Ring};
-use crate::board::{Board, Halt};
 use crate::census::{self, Taken};
 use crate::choice::Driver;
 use crate::collect::Collector;
@@ -26,13 +25,14 @@ use crate::job::{Job, MakeFill};
 use crate::job_handle::{JobHandle, SharedJob};
 use crate::late_rows::LateRows;
 use crate::load::{Context, Load};
+use crate::load_status::{LoadStatus, StopReason};
 use crate::meter::Meter;
 use crate::pace::Pace;
 use crate::record::{IoLog, Recorder, Recorders, SteadyDetector};
 use crate::resolved_load::ResolvedLoad;
 use crate::sample;
+use crate::stall_detector::StallDetector;
 use crate::verify::{self, Verifier, WorkerVerifier};
-use crate::watch::Watch;
 use crate::worker::{Setting, Worker};
 
 /// Poll interval of the collecting thread. Long: each wake-up may make the kernel move a thread of the load or of its target.
@@ -49,7 +49,7 @@ enum Message {
 
 /// The workers of a load.
 pub(crate) struct Workers {
-    pub board: Arc<Board>,
+    pub status: Arc<LoadStatus>,
     threads: Vec<JoinHandle<()>>,
     messages: Receiver<Message>,
     sender: Sender<Message>,
@@ -106,10 +106,10 @@ impl WorkerSetup<'_> {
         Some(worker_verifier.for_job(job).with_read_checks(verify::checks(spec)).read_only(quiet))
     }
 
-    fn setting(&self, index: usize, board: &Arc<Board>) -> Setting {
+    fn setting(&self, index: usize, status: &Arc<LoadStatus>) -> Setting {
         Setting {
             index,
-            board: board.clone(),
+            status: status.clone(),
             stamps: self.stamps.clone(),
             interrupt: self.context.interrupt.clone(),
             interval_ns: self.resolved.interval_ns,
@@ -135,7 +135,7 @@ impl Workers {
             (0..resolved.jobs).map(|_| sample::queues(capacities, common.clone())).unzip();
         let jobs = resolved.make_jobs(setup.load, samplers, make);
         let per_job = setup.workers_of_a_job();
-        let board = Arc::new(Board::new(resolved.jobs * per_job, setup.load.spec.max_errors));
+        let status = Arc::new(LoadStatus::new(resolved.jobs * per_job, setup.load.spec.max_errors));
         let (sender, messages) = channel();
         // Without writes there is nothing to sample, and polling empty queues would disturb the load.
         let receivers = if resolved.writes { receivers } else { Vec::new() };
@@ -146,7 +146,7 @@ impl Workers {
             Recorders::open(&setup.load.recording, shape, (resolved.jobs, per_job), &header)?;
         let mut recorders = recorders.into_iter();
         let mut workers = Self {
-            board,
+            status,
             threads: Vec::new(),
             messages,
             sender,
@@ -191,7 +191,7 @@ impl Workers {
         job: impl JobHandle + 'static,
         recorder: Recorder,
     ) -> Result<(), EngineError> {
-        let setting = setup.setting(worker, &self.board);
+        let setting = setup.setting(worker, &self.status);
         let worker_verifier = setup.worker_verifier(number);
         let (depth, length) = (setup.resolved.depth, setup.resolved.block_bytes);
         let affinity = setup.affinity.cloned();
@@ -246,7 +246,7 @@ impl Workers {
         };
         let thread = std::thread::Builder::new().name(format!("job {number}")).spawn(work);
         self.threads.push(thread.map_err(|e| {
-            self.board.halt(Halt::Errors);
+            self.status.halt(StopReason::Errors);
             let help =
                 "use fewer jobs or a smaller depth, or raise the limit of threads (ulimit -u)";
             EngineError::new(ErrorKind::Environment, "A worker cannot be started", help).because(e)
@@ -279,13 +279,13 @@ impl Workers {
 
     /// Ends workers that have not begun.
     fn abort(&mut self) {
-        self.board.halt(Halt::Errors);
+        self.status.halt(StopReason::Errors);
         self.threads.drain(..).for_each(|thread| drop(thread.join()));
     }
 
     /// Starts all workers; `at_ns` is the common start.
     pub(crate) fn begin(&self, at_ns: u64) {
-        self.board.begin(at_ns);
+        self.status.begin(at_ns);
         self.threads.iter().for_each(|t| t.thread().unpark());
     }
 
@@ -300,7 +300,7 @@ impl Workers {
         on: &mut dyn FnMut(Event),
     ) -> Result<Vec<Ended>, EngineError> {
         let (mut ended, mut failed) = (Vec::new(), Vec::new());
-        let (mut watch, mut late_rows) = (Watch::new(pace), LateRows::new(pace));
+        let (mut watch, mut late_rows) = (StallDetector::new(pace), LateRows::new(pace));
         let mut meter = Meter::new(setup.context);
         let seldom = if setup.workers_of_a_job() > 1 { LOOK_AT_THREADS } else { LOOK };
         let quarter = Duration::from_nanos(pace.interval_ns / 4);
@@ -310,7 +310,7 @@ impl Workers {
                 Ok(Message::Ended(Ok(end))) => ended.push(end),
                 // The others go on until they see the halt: their ends are awaited all the same.
                 Ok(Message::Ended(Err(error))) => {
-                    self.board.halt(Halt::Errors);
+                    self.status.halt(StopReason::Errors);
                     failed.push(error);
                 }
                 Ok(Message::Ready(_)) | Err(RecvTimeoutError::Timeout) => {}
@@ -318,19 +318,19 @@ impl Workers {
             }
             let level = setup.context.interrupt.level();
             if level != Level::None {
-                self.board.halt(Halt::Interrupted);
+                self.status.halt(StopReason::Interrupted);
             }
-            let in_flight = self.board.in_flight();
+            let in_flight = self.status.in_flight();
             self.seen_in_flight = self.seen_in_flight.max(in_flight);
             let now_ns = setup.context.clock.now().0;
             let rows = collector.rows()?;
             let elapsed_ns = now_ns.saturating_sub(pace.start_ns);
-            let (ended_ios, bytes) = (self.board.ended(), self.board.bytes());
+            let (ended_ios, bytes) = (self.status.ended(), self.status.bytes());
             if !rows.is_empty() {
                 let mut progress = setup.resolved.progress(elapsed_ns, bytes);
                 progress.cpu_per_io_us = meter.per_io_us(rows.iter().map(|row| row.ios).sum());
                 if steady_detector.as_mut().is_some_and(|s| s.see(&rows, pace.start_ns)) {
-                    self.board.halt(Halt::Steady);
+                    self.status.halt(StopReason::Steady);
                 }
                 on(Event::Intervals { rows, progress });
             }
@@ -349,7 +349,7 @@ impl Workers {
                     progress: setup.resolved.progress(elapsed_ns, bytes),
                 }));
             }
-            if watch.is_lost(now_ns, self.board.halted() != Halt::None, level) {
+            if watch.is_lost(now_ns, self.status.halted() != StopReason::None, level) {
                 let missing = self.threads.len() - ended.len() - failed.len();
                 let notice = format!(
                     "{missing} of {} workers did not come back from the kernel; what they did since their last interval is not counted",

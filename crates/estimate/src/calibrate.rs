@@ -10,7 +10,7 @@
 //! A stretch meets a packer that has gone through it once before: bins are then as full when it begins as when it ends. A packer that
 //! begins empty packs better than one in the middle of its data, and what its open bins are worth at the end is a guess.
 
-use reduce::{LENDERS, Ongoing};
+use reduce::{Ongoing, RECENT_SIZES};
 
 use crate::ladder::{self, STRATA, taken_by};
 
@@ -165,7 +165,7 @@ fn as_modelled(blocks: &[(u64, u16)], sample: u64, samples: u64) -> Option<f64> 
     let known = |block: &&(u64, u16)| taken_by(block.0, sample, samples);
     // The stretch begins with what came before it: the nearest that is there.
     let mut last: Vec<u16> =
-        blocks.iter().filter(known).map(|block| block.1).take(LENDERS).collect();
+        blocks.iter().filter(known).map(|block| block.1).take(RECENT_SIZES).collect();
     if last.is_empty() {
         return None;
     }

@@ -44,7 +44,7 @@ pub struct Sampler {
 
 /// A record that was looked at, in 4 KiB.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Looked {
+struct SampledRecord {
     job: u64,
     /// Jobs that it stands for.
     each: f64,
@@ -55,7 +55,7 @@ struct Looked {
 
 /// The records that were looked at: some thousands at most.
 #[derive(Debug, Clone, Default)]
-pub struct Records(Vec<Looked>);
+pub struct Records(Vec<SampledRecord>);
 
 /// Of the jobs around this one, one in so many is looked at.
 fn every(job: u64) -> u64 {
@@ -90,7 +90,7 @@ impl Sampler {
         };
         let blocks = record.len().div_ceil(BLOCK) as f64;
         let made = [lz4, zstd].map(|size| (size.div_ceil(BLOCK) as f64).min(blocks));
-        self.records.0.push(Looked { job, each: every as f64, blocks, made });
+        self.records.0.push(SampledRecord { job, each: every as f64, blocks, made });
     }
 }
 
@@ -116,7 +116,7 @@ impl Records {
         }
         let made: f64 = self.0.iter().map(|looked| looked.each * looked.made[at]).sum();
         let ratio = made / blocks;
-        let off = |looked: &Looked| looked.each * (looked.made[at] - ratio * looked.blocks);
+        let off = |looked: &SampledRecord| looked.each * (looked.made[at] - ratio * looked.blocks);
         let variance: f64 = self
             .0
             .chunk_by(|one, next| one.each == next.each)
@@ -156,7 +156,7 @@ mod tests {
                 continue;
             }
             let made = (data.below(20) + 12 * u64::from(job > JOBS / 2)) as f64;
-            records.0.push(Looked {
+            records.0.push(SampledRecord {
                 job,
                 each: each as f64,
                 blocks: 32.0,
@@ -189,7 +189,7 @@ mod tests {
     fn one_record_may_be_off_by_all_and_none_says_nothing() {
         let none = Records::default().comparison();
         assert_eq!((none.lz4.saving_percent, none.records), (None, 0));
-        let looked = |job, made| Looked { job, each: 1.0, blocks: 32.0, made: [made, 32.0] };
+        let looked = |job, made| SampledRecord { job, each: 1.0, blocks: 32.0, made: [made, 32.0] };
         let some = Records(vec![looked(1, 32.0), looked(0, 0.0)]).comparison();
         assert_eq!((some.lz4.saving_percent, some.zstd.saving_percent), (Some(50.0), Some(0.0)));
         assert!(some.lz4.error_points > Some(60.0) && some.zstd.error_points == Some(0.0));

@@ -14,7 +14,7 @@ use crate::extrapolate::{Estimate, Parts};
 use crate::ordered_model::OrderedModel;
 use crate::queue::{Queue, Taker};
 use crate::source::{SizeScan, Tally, Walk};
-use crate::worker::{Done, Remembered, Worker};
+use crate::worker::{Done, SizeCache, Worker};
 use crate::{Error, Request};
 
 /// Jobs that are handed out ahead, for each worker.
@@ -48,7 +48,7 @@ struct Shared<'a> {
     done: Mutex<Vec<Done>>,
     order: Mutex<OrderedModel>,
     tally: Arc<Tally>,
-    remembered: Remembered,
+    remembered: SizeCache,
     records: Mutex<Records>,
     bytes: AtomicU64,
 }
@@ -73,7 +73,7 @@ pub fn estimate(
         done: Mutex::default(),
         order: Mutex::new(OrderedModel::new(request.policy)),
         tally: Arc::default(),
-        remembered: Remembered::default(),
+        remembered: SizeCache::default(),
         records: Mutex::default(),
         bytes: AtomicU64::new(0),
     };

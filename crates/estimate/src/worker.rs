@@ -21,18 +21,18 @@ const SIZE_BITS: u32 = 13;
 
 /// Sizes of contents that came before, so that those of duplicates are not taken again. It forgets as it likes: a size is
 /// always the same. What fits a core's cache is asked in no time; more is worth it only where duplicates are many.
-pub struct Remembered {
+pub struct SizeCache {
     few: Sizes,
     many: OnceLock<Sizes>,
 }
 
-impl Default for Remembered {
+impl Default for SizeCache {
     fn default() -> Self {
         Self { few: Sizes::new(FEW_BITS), many: OnceLock::new() }
     }
 }
 
-impl Remembered {
+impl SizeCache {
     /// Told how many blocks there were so far and how many of them were duplicates; from one in sixteen on, more is remembered.
     pub fn duplicates(&self, [duplicates, blocks]: [u64; 2]) {
         if blocks >> FEW_BITS > 0 && duplicates >= blocks / 16 {
@@ -111,7 +111,7 @@ struct Blanks {
 /// What one thread reads, fingerprints and compresses with.
 pub struct Worker<'a> {
     exact: bool,
-    remembered: &'a Remembered,
+    remembered: &'a SizeCache,
     tally: &'a Tally,
     lz4: Lz4,
     room: Vec<u8>,
@@ -123,7 +123,7 @@ pub struct Worker<'a> {
 
 impl<'a> Worker<'a> {
     /// A worker with its memory taken.
-    pub fn new(exact: bool, remembered: &'a Remembered, tally: &'a Tally) -> Self {
+    pub fn new(exact: bool, remembered: &'a SizeCache, tally: &'a Tally) -> Self {
         let room = vec![0u8; JOB + BLOCK + Lz4::WINDOW];
         let start = room.as_ptr().align_offset(BLOCK).min(BLOCK);
         let (lz4, sampler) = (Lz4::new(), Sampler::new());
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn more_sizes_are_remembered_once_duplicates_are_many() {
-        let remembered = Remembered::default();
+        let remembered = SizeCache::default();
         let name = |id: u64| units::Seed(id).derive("name").0;
         let held = || {
             (0..300_000).for_each(|id| remembered.sizes().keep(name(id), (id % 4097) as u16));

@@ -72,7 +72,7 @@ pub struct ModelFacts {
     /// Its faults, as they were asked for.
     pub faults: Vec<serde_json::Value>,
     /// How late its replies were; `None` until its machine has ended.
-    pub served: Option<::disk::front::Served>,
+    pub served: Option<::disk::front::ServingStats>,
     /// Why that is not known.
     pub note: Option<String>,
 }

@@ -10,7 +10,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use ::disk::front::{Served, Service};
+use ::disk::front::{Service, ServingStats};
 use units::Bytes;
 
 use crate::facts::{DiskFacts, ModelFacts};
@@ -169,7 +169,7 @@ impl Server {
             self.wait(PATIENCE);
         }
         let said = self.said();
-        let served = said.lines().find_map(|line| serde_json::from_str::<Served>(line).ok());
+        let served = said.lines().find_map(|line| serde_json::from_str::<ServingStats>(line).ok());
         if let Some(model) = &mut self.facts.model {
             let why = || format!("who served it did not end well: {}", said.trim());
             model.note = served.is_none().then(why);

@@ -12,7 +12,7 @@ const EACH: u64 = 32;
 /// What an address holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Holds {
+pub enum AddressState {
     /// Nothing that was written: never, or given back since.
     Nothing = 0,
     /// A zero block.
@@ -25,7 +25,7 @@ pub enum Holds {
 
 /// Blocks that addresses hold.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Held {
+pub struct AddressCounts {
     /// Zero blocks.
     pub zeros: u64,
     /// All others.
@@ -58,7 +58,7 @@ impl Addresses {
 
     /// Sets what an address holds; an address beyond the end is ignored.
     #[inline]
-    pub fn set(&self, address: u64, holds: Holds) {
+    pub fn set(&self, address: u64, holds: AddressState) {
         let Some(word) = self.words.get((address / EACH) as usize) else { return };
         let at = 2 * (address % EACH);
         self.change(word, |held| held & !(3 << at) | (holds as u64) << at);
@@ -106,25 +106,25 @@ impl Addresses {
 
     /// What an address holds.
     #[inline]
-    pub fn holds(&self, address: u64) -> Holds {
+    pub fn holds(&self, address: u64) -> AddressState {
         let word = self.words.get((address / EACH) as usize);
         let held = word.map_or(0, |word| word.load(Ordering::Relaxed));
         match held >> (2 * (address % EACH)) & 3 {
-            0 => Holds::Nothing,
-            1 => Holds::Zero,
-            2 => Holds::Data,
-            _ => Holds::Sampled,
+            0 => AddressState::Nothing,
+            1 => AddressState::Zero,
+            2 => AddressState::Data,
+            _ => AddressState::Sampled,
         }
     }
 
     /// What all of them hold.
-    pub fn held(&self) -> Held {
+    pub fn held(&self) -> AddressCounts {
         /// The lower bit of each address.
         const LOW: u64 = u64::MAX / 3;
-        self.words.iter().fold(Held::default(), |sum, word| {
+        self.words.iter().fold(AddressCounts::default(), |sum, word| {
             let held = word.load(Ordering::Relaxed);
             let data = held >> 1 & LOW;
-            Held {
+            AddressCounts {
                 zeros: sum.zeros + u64::from((held & !data & LOW).count_ones()),
                 data: sum.data + u64::from(data.count_ones()),
             }
@@ -147,17 +147,17 @@ mod tests {
             changes in proptest::collection::vec((0u64..200, 0u64..80, 0u8..5), 0..200), alone: bool,
         ) {
             let all = addresses(200, alone);
-            let mut naive = [Holds::Nothing; 200];
+            let mut naive = [AddressState::Nothing; 200];
             for (address, length, what) in changes {
                 let holds = match what {
-                    0 => Holds::Nothing,
-                    1 => Holds::Zero,
-                    2 => Holds::Data,
-                    3 => Holds::Sampled,
+                    0 => AddressState::Nothing,
+                    1 => AddressState::Zero,
+                    2 => AddressState::Data,
+                    3 => AddressState::Sampled,
                     _ => {
                         let end = (address + length).min(200);
                         all.empty(address..end);
-                        naive[address as usize..end as usize].fill(Holds::Nothing);
+                        naive[address as usize..end as usize].fill(AddressState::Nothing);
                         continue;
                     }
                 };
@@ -167,10 +167,10 @@ mod tests {
             for (address, holds) in naive.iter().enumerate() {
                 proptest::prop_assert_eq!(all.holds(address as u64), *holds);
             }
-            let count = |what: &[Holds]| naive.iter().filter(|h| what.contains(h)).count() as u64;
-            let held = Held {
-                zeros: count(&[Holds::Zero]),
-                data: count(&[Holds::Data, Holds::Sampled]),
+            let count = |what: &[AddressState]| naive.iter().filter(|h| what.contains(h)).count() as u64;
+            let held = AddressCounts {
+                zeros: count(&[AddressState::Zero]),
+                data: count(&[AddressState::Data, AddressState::Sampled]),
             };
             proptest::prop_assert_eq!(all.held(), held);
         }
@@ -179,10 +179,10 @@ mod tests {
     #[test]
     fn of_addresses_that_there_are_not_nothing_is_told() {
         let all = addresses(1, true);
-        all.set(1 << 40, Holds::Data);
+        all.set(1 << 40, AddressState::Data);
         all.empty(0..u64::MAX);
-        assert_eq!(all.holds(1 << 40), Holds::Nothing);
-        assert_eq!(all.held(), Held::default());
+        assert_eq!(all.holds(1 << 40), AddressState::Nothing);
+        assert_eq!(all.held(), AddressCounts::default());
         assert!(Addresses::default().is_empty() && !all.is_empty());
     }
 
@@ -195,12 +195,15 @@ mod tests {
                 scope.spawn(move || {
                     for turn in 0..20_000u64 {
                         let address = thread + 4 * (turn % 16);
-                        all.set(address, if turn % 3 == 0 { Holds::Zero } else { Holds::Data });
-                        all.set(address, Holds::Sampled);
+                        all.set(
+                            address,
+                            if turn % 3 == 0 { AddressState::Zero } else { AddressState::Data },
+                        );
+                        all.set(address, AddressState::Sampled);
                     }
                 });
             }
         });
-        assert_eq!(all.held(), Held { zeros: 0, data: 64 });
+        assert_eq!(all.held(), AddressCounts { zeros: 0, data: 64 });
     }
 }

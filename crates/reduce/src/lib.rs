@@ -22,13 +22,15 @@ pub mod space;
 mod zero;
 
 pub use achieved::Achieved;
-pub use addresses::{Addresses, Held, Holds};
+pub use addresses::{AddressCounts, AddressState, Addresses};
 pub use bins::{Bins, Fragment, LARGEST_FRAGMENT, PAYLOAD, SLOTS};
 pub use census::{BEGINNING, Census, most_sized};
 pub use fingerprint::Fingerprint;
 pub use live::{LIVE_ADDRESSES, Place};
 pub use lz4::{Lz4, Lz4Error};
-pub use model::{BlockOutcome, Figures, LENDERS, Model, Policy, REFERENCES, Reuse, WrittenBlock};
+pub use model::{
+    BlockOutcome, Figures, Model, Policy, RECENT_SIZES, REFERENCES, Reuse, WrittenBlock,
+};
 pub use name::Name;
 pub use ongoing::Ongoing;
 pub use packer::{Packed, Packer, fragments_per_block, uniform_saving_percent};

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap as HashMap;
 
 use crate::Fingerprint;
-use crate::addresses::{Addresses, Holds};
+use crate::addresses::{AddressState, Addresses};
 use crate::pick::MAX_SHIFT;
 use crate::room::make_room;
 
@@ -30,7 +30,7 @@ pub struct Place {
 
 /// The last sampled content of one address.
 #[derive(Clone, Copy)]
-struct Got {
+struct LastContent {
     order: u64,
     name: u64,
     /// The strictest sample that has this content.
@@ -53,7 +53,7 @@ pub(crate) struct Live {
     addresses: Arc<Addresses>,
     budget: usize,
     shift: u32,
-    got: HashMap<u64, Got>,
+    got: HashMap<u64, LastContent>,
 }
 
 impl Live {
@@ -83,7 +83,7 @@ impl Live {
     /// A content went to an address; `level` is the strictest sample that has it.
     pub(crate) fn add(&mut self, place: Place, print: Option<Fingerprint>, level: u32) {
         let name = print.map_or(0, |print| print.0 as u64);
-        let got = Got { order: place.order, name, level };
+        let got = LastContent { order: place.order, name, level };
         match self.got.get_mut(&place.address) {
             // Writers have queues of their own: what comes later may have been written before.
             Some(held) if held.order > got.order => {}
@@ -103,7 +103,7 @@ impl Live {
             return;
         }
         let Self { addresses, got, .. } = self;
-        got.retain(|&address, _| addresses.holds(address) == Holds::Sampled);
+        got.retain(|&address, _| addresses.holds(address) == AddressState::Sampled);
         // A quarter must be free again, so that this is seldom done.
         let enough = self.budget - self.budget / 4;
         if self.got.len() > enough {
@@ -139,8 +139,9 @@ impl Live {
         let shift = shift.max(self.shift);
         let held = self.addresses.held();
         let blocks = held.zeros + held.data;
-        let there = |(&address, got): (&u64, &Got)| {
-            let there = got.level >= shift && self.addresses.holds(address) == Holds::Sampled;
+        let there = |(&address, got): (&u64, &LastContent)| {
+            let there =
+                got.level >= shift && self.addresses.holds(address) == AddressState::Sampled;
             there.then_some(got.name)
         };
         let contents: std::collections::HashSet<u64> = self.got.iter().filter_map(there).collect();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use engine::{Context, Event as Said, SimModel, Surface, TargetSpec, Touched};
+use engine::{Context, Event as Said, SimModel, TargetSpec, WrittenMap, WrittenSince};
 use experiment::{Aim, CellPlan, Plan, StagePlan};
 use host::{Executor, SimulatedMachine};
 use layers::{Place, Twin as LayerTwin, Writes};
@@ -46,19 +46,19 @@ pub(crate) fn machine(
 
 /// The simulated engine of one cell: drives its device in virtual time.
 pub(crate) struct Twin {
-    surface: Surface,
+    surface: WrittenMap,
 }
 
 impl Twin {
     pub(crate) fn new(plan: &CellPlan) -> Self {
         let aims = plan.stages.iter().flat_map(|stage| &stage.aims).map(Aim::bytes);
         let bytes = aims.chain([plan.target.offer.bytes()]).max().unwrap_or_default();
-        Self { surface: Surface::new(Bytes(bytes)) }
+        Self { surface: WrittenMap::new(Bytes(bytes)) }
     }
 
     /// Tells the layers' twins what was written since they were told last.
     fn tell(&self, executor: &mut Executor, content: &AskedContent) {
-        let Touched { written, fresh, over_zeros } = self.surface.take();
+        let WrittenSince { written, fresh, over_zeros } = self.surface.take();
         executor.wrote(&Writes { blocks: written, fresh, over_zeros }, content);
     }
 }

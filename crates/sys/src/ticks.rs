@@ -10,12 +10,12 @@ const SPAN: Duration = Duration::from_millis(30);
 
 /// One moment, as the clock and as the counter show it.
 #[derive(Clone, Copy, Debug)]
-pub struct Moment {
+pub struct ClockPair {
     clock: Instant,
     counter: u64,
 }
 
-impl Moment {
+impl ClockPair {
     /// Now. Reads both several times and keeps the pair that was interrupted least.
     pub fn now() -> Self {
         let read = || {
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn two_measurements_of_the_rate_agree() {
-        let rate = || Moment::now().rate_khz();
+        let rate = || ClockPair::now().rate_khz();
         let (Some(one), Some(other)) = (rate(), rate()) else {
             println!("SKIP two_measurements_of_the_rate_agree: no constant time-stamp counter");
             return;

@@ -11,7 +11,7 @@ choice! {
     /// Jobs work on one stream: each takes the next chunk of it.
     Shared = "shared",
     /// Each job does the whole for itself, over the whole range.
-    Own = "own",
+    OperationOverride = "own",
     /// Each job has a contiguous part of the range for itself, whatever the pattern.
     Parts = "parts",
 }

@@ -11,7 +11,7 @@ use crate::{BlockSize, OpName, Pattern};
 /// What one operation has in place of the load's.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Own {
+pub struct OperationOverride {
     /// Its block size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block_size: Option<BlockSize>,
@@ -23,11 +23,11 @@ pub struct Own {
 /// Block sizes and patterns of single operations.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Each(BTreeMap<OpName, Own>);
+pub struct PerOperation(BTreeMap<OpName, OperationOverride>);
 
-impl Each {
+impl PerOperation {
     /// What `op` has of its own.
-    pub fn of(&self, op: OpName) -> Option<&Own> {
+    pub fn of(&self, op: OpName) -> Option<&OperationOverride> {
         self.0.get(&op)
     }
 
@@ -57,7 +57,7 @@ impl Each {
     }
 }
 
-impl std::str::FromStr for Each {
+impl std::str::FromStr for PerOperation {
     type Err = QuantityError;
 
     /// Reads `randread.block_size=64k;write.pattern=zipf:1.2`.
@@ -71,7 +71,7 @@ impl std::str::FromStr for Each {
         for part in text.split(';').filter(|_| !text.trim().is_empty()) {
             let (name, value) = part.split_once('=').ok_or_else(error)?;
             let (op, key) = name.split_once('.').ok_or_else(error)?;
-            let mut own = Own::default();
+            let mut own = OperationOverride::default();
             match key.trim().replace('-', "_").as_str() {
                 "block_size" => own.block_size = Some(value.parse()?),
                 "pattern" => own.pattern = Some(value.parse()?),
@@ -83,7 +83,7 @@ impl std::str::FromStr for Each {
     }
 }
 
-impl fmt::Display for Each {
+impl fmt::Display for PerOperation {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let mut apart = "";
         for (op, own) in &self.0 {
@@ -107,16 +107,16 @@ mod tests {
     #[test]
     fn text_and_table_say_the_same_of_an_operation() {
         let text = "write.block_size=4k=50,64k=50;randread.block_size=8k;randread.pattern=zipf:1.2";
-        let each: Each = text.parse().unwrap();
+        let each: PerOperation = text.parse().unwrap();
         assert_eq!(each.to_string(), text);
-        let table: Each = toml::from_str(
+        let table: PerOperation = toml::from_str(
             "randread = { block_size = \"8k\", pattern = \"zipf:1.2\" }\nwrite.block_size = \"4k=50,64k=50\"",
         )
         .unwrap();
         assert_eq!(table, each);
         let json = serde_json::to_string(&each).unwrap();
-        assert_eq!(serde_json::from_str::<Each>(&json).unwrap(), each);
-        assert_eq!("".parse(), Ok(Each::default()));
+        assert_eq!(serde_json::from_str::<PerOperation>(&json).unwrap(), each);
+        assert_eq!("".parse(), Ok(PerOperation::default()));
     }
 
     #[test]
@@ -131,8 +131,8 @@ mod tests {
             "read.block_size=4k;read.block_size=8k",
             "read.pattern=rnd",
         ] {
-            assert!(text.parse::<Each>().is_err(), "{text}");
+            assert!(text.parse::<PerOperation>().is_err(), "{text}");
         }
-        assert!(toml::from_str::<Each>("read.depth = 4").is_err());
+        assert!(toml::from_str::<PerOperation>("read.depth = 4").is_err());
     }
 }

@@ -153,7 +153,7 @@ pub enum WorkloadError {
     },
     /// Something is said of an operation that the load does not have, or that cannot have it.
     #[error("each.{op} says what cannot be: {why}")]
-    Own {
+    OperationOverride {
         /// The operation.
         op: OpName,
         /// What is wrong with it.
@@ -206,7 +206,7 @@ impl WorkloadError {
     /// Where the key whose value is wrong stands in a load stage: its name, behind those of the tables around it.
     pub fn path(&self) -> String {
         match self {
-            Self::Own { op, .. } => format!("each.{op}"),
+            Self::OperationOverride { op, .. } => format!("each.{op}"),
             // The number of jobs is the load's own.
             Self::Content(error) if error.key() != "jobs" => format!("content.{}", error.key()),
             _ => self.key().to_owned(),
@@ -230,7 +230,7 @@ impl WorkloadError {
             Self::ContentBlock { .. } => "block_size",
             Self::EndlessPass { .. } => "passes",
             Self::LastBlock => "last_block",
-            Self::Own { .. } => "each",
+            Self::OperationOverride { .. } => "each",
             Self::TooSmall { .. } => "size",
             Self::Zones { .. } => "pattern",
             Self::Content(error) => error.key(),
@@ -270,7 +270,7 @@ impl WorkloadError {
                     .into()
             }
             Self::LastBlock => "set pattern = \"strided:N\", or leave last_block out".into(),
-            Self::Senseless { help, .. } | Self::Own { help, .. } => (*help).into(),
+            Self::Senseless { help, .. } | Self::OperationOverride { help, .. } => (*help).into(),
             Self::Outside { .. } => "make offset and size smaller, or use a larger target".into(),
             Self::TooSmall { .. } => "use a larger size, a smaller block_size, or fewer jobs".into(),
             Self::Zones { .. } => {

@@ -8,7 +8,7 @@ use units::Seed;
 
 use crate::deck::Deck;
 use crate::offset_stream::OffsetStream;
-use crate::{BATCH, Io, LoadSpec, OpName, Range, Share, Sync, SyncHow};
+use crate::{BATCH, Io, LoadSpec, OpName, Range, Share, SyncMethod, SyncPolicy};
 
 /// Generates the I/Os of a stream, a batch at a time.
 #[derive(Debug, Clone)]
@@ -38,7 +38,7 @@ struct Chunks {
 /// Durability at a cadence.
 #[derive(Debug, Clone, Copy)]
 struct Cadence {
-    sync: Option<Sync>,
+    sync: Option<SyncPolicy>,
     /// Changes since the last.
     changed: u32,
     /// A flush that is due.
@@ -180,7 +180,7 @@ impl IoGenerator {
             let count = self.share_of(i, n);
             self.offsets[i].seek(count);
         }
-        if let Some(Sync { every, .. }) = self.cadence.sync {
+        if let Some(SyncPolicy { every, .. }) = self.cadence.sync {
             let changes = |card| u64::from(self.kinds[usize::from(card)].0.changes());
             self.cadence.changed = (self.deck.sum(n, changes) % u64::from(every.max(1))) as u32;
             self.cadence.due = false;
@@ -254,7 +254,7 @@ impl Cadence {
         }
         self.changed = 0;
         self.due = sync.adds_flushes();
-        sync.how == SyncHow::Fua && op.is_write()
+        sync.how == SyncMethod::Fua && op.is_write()
     }
 }
 

@@ -60,7 +60,7 @@ impl OffsetStream {
         let sizes_seed = seed.derive(&format!("sizes {name} {seeded}"));
         let sizes = Sizes::new(spec.block_size_of(op), grid.align, sizes_seed);
         let divided = if spec.share == Share::Split { (job, jobs) } else { (0, 1) };
-        let alone = matches!(spec.share, Share::Own | Share::Parts);
+        let alone = matches!(spec.share, Share::OperationOverride | Share::Parts);
         let common = seed.derive(&format!("{name}{}", if alone { job } else { 0 }));
         let own = seed.derive(&format!("{name} {seeded}"));
         let hot = (spec.hot_of(op), spec.hot_seed.unwrap_or(seed).derive("hot"));

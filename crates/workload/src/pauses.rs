@@ -43,7 +43,7 @@ units::as_text!(Think, "a think time such as \"1ms\" or \"1ms:8\"");
 
 /// How writes are made durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum SyncHow {
+pub enum SyncMethod {
     /// By `fsync` after some of a job's writes.
     Fsync,
     /// By `fdatasync` after some of a job's writes.
@@ -54,7 +54,7 @@ pub enum SyncHow {
     Dsync,
 }
 
-impl SyncHow {
+impl SyncMethod {
     const ALL: [(Self, &str); 4] = [
         (Self::Fsync, "fsync"),
         (Self::Fdatasync, "fdatasync"),
@@ -65,30 +65,32 @@ impl SyncHow {
 
 /// How, and after how many operations that change the target, a job makes them durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Sync {
+pub struct SyncPolicy {
     /// By which means.
-    pub how: SyncHow,
+    pub how: SyncMethod,
     /// After how many writes (discards and zeroed ranges count too) of a job; 1 with `dsync`.
     pub every: u32,
 }
 
-impl Sync {
+impl SyncPolicy {
     /// Whether a flush of its own follows writes: it counts under the name `flush`.
     pub fn adds_flushes(self) -> bool {
-        matches!(self.how, SyncHow::Fsync | SyncHow::Fdatasync)
+        matches!(self.how, SyncMethod::Fsync | SyncMethod::Fdatasync)
     }
 }
 
-impl std::str::FromStr for Sync {
+impl std::str::FromStr for SyncPolicy {
     type Err = QuantityError;
 
     /// Reads `fdatasync:32`, `fsync`, `fua`, `fua:8`, `dsync`.
     fn from_str(text: &str) -> Result<Self, QuantityError> {
         let (how, every) = text.split_once(':').unwrap_or((text, "1"));
-        let how = SyncHow::ALL.iter().find(|(_, name)| *name == how.trim()).map(|(how, _)| *how);
+        let how = SyncMethod::ALL.iter().find(|(_, name)| *name == how.trim()).map(|(how, _)| *how);
         match (how, every.trim().parse()) {
-            (Some(SyncHow::Dsync), Ok(1)) => Ok(Self { how: SyncHow::Dsync, every: 1 }),
-            (Some(how), Ok(every)) if every > 0 && how != SyncHow::Dsync => Ok(Self { how, every }),
+            (Some(SyncMethod::Dsync), Ok(1)) => Ok(Self { how: SyncMethod::Dsync, every: 1 }),
+            (Some(how), Ok(every)) if every > 0 && how != SyncMethod::Dsync => {
+                Ok(Self { how, every })
+            }
             _ => Err(QuantityError {
                 text: text.to_owned(),
                 what: "sync cadence",
@@ -98,16 +100,16 @@ impl std::str::FromStr for Sync {
     }
 }
 
-impl fmt::Display for Sync {
+impl fmt::Display for SyncPolicy {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let name =
-            SyncHow::ALL.iter().find(|(how, _)| *how == self.how).map_or("", |(_, name)| name);
+            SyncMethod::ALL.iter().find(|(how, _)| *how == self.how).map_or("", |(_, name)| name);
         f.write_str(name)?;
         if self.every == 1 { Ok(()) } else { write!(f, ":{}", self.every) }
     }
 }
 
-units::as_text!(Sync, "a sync cadence such as \"fdatasync:32\", \"fua\" or \"dsync\"");
+units::as_text!(SyncPolicy, "a sync cadence such as \"fdatasync:32\", \"fua\" or \"dsync\"");
 
 #[cfg(test)]
 mod tests {
@@ -119,7 +121,7 @@ mod tests {
             assert_eq!(text.parse::<Think>().unwrap().to_string(), text);
         }
         for text in ["fsync", "fdatasync:32", "fua", "fua:8", "dsync"] {
-            assert_eq!(text.parse::<Sync>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<SyncPolicy>().unwrap().to_string(), text);
         }
     }
 
@@ -129,7 +131,7 @@ mod tests {
             assert!(text.parse::<Think>().unwrap_err().to_string().contains("1ms:8"));
         }
         for text in ["", "sync", "fsync:0", "fsync:", "dsync:2", "fua:-1"] {
-            assert!(text.parse::<Sync>().unwrap_err().to_string().contains("fdatasync:N"));
+            assert!(text.parse::<SyncPolicy>().unwrap_err().to_string().contains("fdatasync:N"));
         }
     }
 }

@@ -8,8 +8,8 @@ use crate::block_size::divisor;
 use crate::deck;
 use crate::sizes::Sizes;
 use crate::{
-    Arrival, Backend, BlockSize, Cpus, DepthUnit, Each, Hot, Limit, OpName, Ops, Pattern, Rate,
-    Share, Steady, Sync, Think, Verify,
+    Arrival, Backend, BlockSize, Cpus, DepthUnit, Hot, Limit, OpName, Ops, Pattern, PerOperation,
+    Rate, Share, Steady, SyncPolicy, Think, Verify,
 };
 
 /// A load as asked for; keys are those of a load stage in an experiment.
@@ -19,8 +19,8 @@ pub struct LoadSpec {
     /// Operations and their shares.
     pub ops: Ops,
     /// What single operations have of their own.
-    #[serde(skip_serializing_if = "Each::is_empty")]
-    pub each: Each,
+    #[serde(skip_serializing_if = "PerOperation::is_empty")]
+    pub each: PerOperation,
     /// Pattern of all operations; without it, each has its own (random or one after the other).
     pub pattern: Option<Pattern>,
     /// Where blocks are that the pattern visits often; without it, where the pattern puts them.
@@ -67,7 +67,7 @@ pub struct LoadSpec {
     /// Stop when more I/Os than this have failed.
     pub max_errors: Option<u64>,
     /// How and how often writes are made durable.
-    pub sync: Option<Sync>,
+    pub sync: Option<SyncPolicy>,
     /// How the target is driven.
     pub backend: Backend,
     /// The CPUs that workers run on; without it, where the kernel lets them.
@@ -92,7 +92,7 @@ impl Default for LoadSpec {
     fn default() -> Self {
         Self {
             ops: Ops::default(),
-            each: Each::default(),
+            each: PerOperation::default(),
             pattern: None,
             hot: None,
             block_size: BlockSize::default(),
@@ -132,7 +132,7 @@ impl LoadSpec {
     /// All operations that have figures: those of the mix, and `flush` where a cadence adds it.
     pub fn operations(&self) -> impl Iterator<Item = OpName> + '_ {
         let mixed = self.ops.names().any(|op| op == OpName::Flush);
-        let added = self.sync.is_some_and(Sync::adds_flushes) && !mixed;
+        let added = self.sync.is_some_and(SyncPolicy::adds_flushes) && !mixed;
         self.ops.names().chain(added.then_some(OpName::Flush))
     }
 

@@ -88,11 +88,19 @@ impl LoadSpec {
         for op in self.each.names() {
             if !op.has_place() {
                 let why = "a flush has neither block size nor pattern";
-                return Err(WorkloadError::Own { op, why, help: "leave each.flush out" });
+                return Err(WorkloadError::OperationOverride {
+                    op,
+                    why,
+                    help: "leave each.flush out",
+                });
             }
             if !self.ops.names().any(|other| other == op) {
                 let help = "give it a share in ops, or leave it out of each";
-                return Err(WorkloadError::Own { op, why: "the mix has no such operation", help });
+                return Err(WorkloadError::OperationOverride {
+                    op,
+                    why: "the mix has no such operation",
+                    help,
+                });
             }
         }
         Ok(())

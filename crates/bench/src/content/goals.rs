@@ -36,7 +36,7 @@ pub fn judged(speeds: &[Speed], peers: &[PeerSpeed]) -> Vec<Judged> {
 mod tests {
     use super::*;
     use crate::content::speed::Place;
-    use crate::goal::Word;
+    use crate::goal::GoalVerdict;
     use stats::figure;
 
     fn speed(path: &str, content: Option<WrittenKind>, place: Place, of_stores: f64) -> Speed {
@@ -75,7 +75,7 @@ mod tests {
             let judged = judged(&speeds, peers);
             judged.iter().map(|judged| judged.word).collect::<Vec<_>>()
         };
-        use Word::{NotReached, Reached};
+        use GoalVerdict::{NotReached, Reached};
         let stores = [Reached, Reached, Reached, NotReached, Reached];
         assert_eq!(words(&[]), stores);
         assert_eq!(words(&peers), [&stores[..], &[Reached, NotReached]].concat());

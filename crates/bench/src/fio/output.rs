@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::Said;
+use crate::ReportedFigures;
 
 #[derive(Deserialize)]
 struct Document {
@@ -44,7 +44,7 @@ struct Latency {
 }
 
 /// Reads fio's JSON of one job. fio may print notes before it: what stands before the first brace is left out.
-pub fn parse(text: &str) -> Result<Said, String> {
+pub fn parse(text: &str) -> Result<ReportedFigures, String> {
     let from = text.find('{').ok_or("it holds no JSON")?;
     let document: Document =
         serde_json::from_str(&text[from..]).map_err(|error| error.to_string())?;
@@ -55,7 +55,7 @@ pub fn parse(text: &str) -> Result<Said, String> {
     let main = if job.read.total_ios >= job.write.total_ios { &job.read } else { &job.write };
     let percentile = |p: &str| main.clat_ns.percentile.get(p).copied();
     let cpu_s = (job.usr_cpu + job.sys_cpu) / 100.0 * job.job_runtime as f64 / 1e3;
-    Ok(Said {
+    Ok(ReportedFigures {
         ios,
         iops: job.read.iops + job.write.iops,
         latency_mean_ns: (main.total_ios > 0).then_some(main.lat_ns.mean),

@@ -73,7 +73,7 @@ pub struct IoArgs {
     pub ops: workload::Ops,
     /// Block size or pattern of single operations: `write.block_size=64k;randread.pattern=zipf:1.2`.
     #[arg(long, value_name = "OP.KEY=VALUE;...", default_value = "")]
-    pub each: workload::Each,
+    pub each: workload::PerOperation,
     /// Pattern of all operations: sequential, interleaved, strided:N, random, permutation, zipf:T, pareto:H, normal:S%,
     /// zones:..., single [default: random or sequential by the operation's name].
     #[arg(long, value_name = "PATTERN")]
@@ -98,7 +98,7 @@ pub struct IoArgs {
     pub last_block: bool,
     /// How and how often writes are made durable: fsync:N, fdatasync:N, fua:N, dsync.
     #[arg(long, value_name = "HOW[:N]")]
-    pub sync: Option<workload::Sync>,
+    pub sync: Option<workload::SyncPolicy>,
     /// Go through the page cache instead of past it.
     #[arg(long)]
     pub buffered: bool,

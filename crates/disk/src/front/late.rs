@@ -5,7 +5,7 @@ use std::io::BufWriter;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
-use super::served::Served;
+use super::served::ServingStats;
 use crate::error::{Error, Result};
 use crate::trace::{Header, Record, Writer};
 
@@ -59,7 +59,7 @@ impl Notes {
     }
 
     /// Ends the trace and says how late replies were.
-    pub(super) fn finish(&mut self) -> Served {
+    pub(super) fn finish(&mut self) -> ServingStats {
         self.hand_over();
         self.give = None;
         let trace_error = match self.writer.take().map(JoinHandle::join) {
@@ -67,7 +67,7 @@ impl Notes {
             Some(Ok(Err(error))) => Some(error.to_string()),
             Some(Err(_)) => Some("its writer died".into()),
         };
-        Served {
+        ServingStats {
             requests: self.late.count,
             late_p50_ns: self.late.quantile(0.5),
             late_p99_ns: self.late.quantile(0.99),

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use late::Notes;
-use ring::{Asked, Chain};
+use ring::{Chain, GuestRequest};
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Seed};
@@ -39,7 +39,7 @@ use crate::request::{Op, Request};
 use crate::trace::{Header, Record};
 use crate::{Attributes, Disk, Like, Store};
 
-pub use served::Served;
+pub use served::ServingStats;
 
 type Memory = GuestMemoryAtomic<GuestMemoryMmap>;
 
@@ -105,7 +105,7 @@ struct Front {
 }
 
 /// Serves a disk to the one machine that connects to `listener`, until it goes away.
-pub fn serve(listener: UnixListener, service: &Service) -> Result<Served> {
+pub fn serve(listener: UnixListener, service: &Service) -> Result<ServingStats> {
     let failed = |what: &str| {
         let what = what.to_owned();
         move |error: &dyn std::fmt::Display| Error::Front { what, why: error.to_string() }
@@ -199,9 +199,9 @@ impl Front {
         let mut bytes = std::mem::take(&mut self.bytes);
         let asked = ring::asked(&chain, &mut bytes);
         match asked {
-            Asked::Serial => used(ring, &chain, ring::serial(&chain, &self.role))?,
-            Asked::Unknown => used(ring, &chain, ring::refuse(&chain))?,
-            Asked::Disk { op, offset, length } => {
+            GuestRequest::Serial => used(ring, &chain, ring::serial(&chain, &self.role))?,
+            GuestRequest::Unknown => used(ring, &chain, ring::refuse(&chain))?,
+            GuestRequest::Disk { op, offset, length } => {
                 let arrival = self.now();
                 self.replies_until(ring, arrival)?;
                 self.asked += 1;

@@ -19,7 +19,7 @@ const SERIAL: usize = 20;
 
 /// The request of the guest, read from its memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum GuestRequest {
     /// Something of the disk.
     Disk { op: Op, offset: u64, length: u64 },
     /// Its serial number.
@@ -29,11 +29,11 @@ pub(super) enum Asked {
 }
 
 /// Reads what is asked for, and for a write its bytes.
-pub(super) fn asked(chain: &Chain, bytes: &mut Vec<u8>) -> Asked {
-    read(chain, bytes).unwrap_or(Asked::Unknown)
+pub(super) fn asked(chain: &Chain, bytes: &mut Vec<u8>) -> GuestRequest {
+    read(chain, bytes).unwrap_or(GuestRequest::Unknown)
 }
 
-fn read(chain: &Chain, bytes: &mut Vec<u8>) -> Option<Asked> {
+fn read(chain: &Chain, bytes: &mut Vec<u8>) -> Option<GuestRequest> {
     let mut reader = chain.clone().reader(chain.memory()).ok()?;
     let mut header = [0; 16];
     reader.read_exact(&mut header).ok()?;
@@ -41,7 +41,7 @@ fn read(chain: &Chain, bytes: &mut Vec<u8>) -> Option<Asked> {
     let long = |bytes: &[u8]| Some(u64::from_le_bytes(bytes.get(..8)?.try_into().ok()?));
     let offset = long(&header[8..])?.checked_mul(512)?;
     bytes.clear();
-    let disk = |op, offset, length| Some(Asked::Disk { op, offset, length });
+    let disk = |op, offset, length| Some(GuestRequest::Disk { op, offset, length });
     match word(&header)? {
         VIRTIO_BLK_T_IN => disk(Op::Read, offset, room(chain)?),
         VIRTIO_BLK_T_OUT => {
@@ -55,8 +55,8 @@ fn read(chain: &Chain, bytes: &mut Vec<u8>) -> Option<Asked> {
             let length = u64::from(word(&segment[8..])?) * 512;
             disk(Op::Discard, long(&segment)?.checked_mul(512)?, length)
         }
-        VIRTIO_BLK_T_GET_ID => Some(Asked::Serial),
-        _ => Some(Asked::Unknown),
+        VIRTIO_BLK_T_GET_ID => Some(GuestRequest::Serial),
+        _ => Some(GuestRequest::Unknown),
     }
 }
 

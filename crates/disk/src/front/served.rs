@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// What was served.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Served {
+pub struct ServingStats {
     /// Replies.
     pub requests: u64,
     /// By how much half of them were late at most: sent, minus computed.

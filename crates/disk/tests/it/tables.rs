@@ -1,7 +1,7 @@
 //! What the models reach, beside what they were measured to reach when they were prototyped (`reference` below), and in what
 //! drives of today promise (the profiles' published figures).
 
-use disk::bench::{Load, Reached, run};
+use disk::bench::{Load, LoadResult, run};
 use disk::{Disk, Event, Like, Op, Profile, Request, Shape};
 
 const TIB: u64 = 1 << 40;
@@ -35,7 +35,7 @@ fn check(rows: &[Row]) {
 /// Rows of one load over depths: I/Os per second.
 fn iops(name: &str, profile: &Profile, load: &Load, reference: &[(u32, f64)]) -> Vec<Row> {
     let row = |&(depth, expected): &(u32, f64)| {
-        let Reached { iops, .. } = run(profile, 4 * TIB, &Load { depth, ..load.clone() });
+        let LoadResult { iops, .. } = run(profile, 4 * TIB, &Load { depth, ..load.clone() });
         Row(format!("{name}, depth {depth}"), iops, expected, 0.05)
     };
     reference.iter().map(row).collect()

@@ -46,7 +46,7 @@ impl<B: Backend, J: JobHandle> Worker<B, J> {
             let Some(error) = self.go_on(slot, result) else { return };
             self.record(slot, now_ns, error);
             self.failures += 1;
-            self.setting.board.failed();
+            self.setting.status.failed();
         }
         self.ended += 1;
         self.bytes += u64::from(length);

@@ -15,8 +15,8 @@ use rustix::io::Errno;
 
 use super::blank::{Blank, blanks};
 use super::qcow2::Image;
-use super::quiet::{Quiet, is_memory, read_full};
 use super::tally::Tally;
+use super::uncached_file::{UncachedFile, is_memory, read_full};
 
 /// Something that can be read at an offset.
 #[derive(Debug)]
@@ -90,24 +90,24 @@ impl Source {
 }
 
 /// A directory that is held open, so that what is in it is found without the way there.
-pub type Near = Arc<Counted>;
+pub type SharedDirectory = Arc<OpenDirectory>;
 
 /// A directory, and a count of all that are held open.
 #[derive(Debug)]
-pub struct Counted {
+pub struct OpenDirectory {
     directory: OwnedFd,
     _count: Arc<()>,
 }
 
-impl Counted {
+impl OpenDirectory {
     /// Holds a directory open, if no more than `most` are: whoever holds a clone of `count` is counted.
-    pub fn hold(directory: OwnedFd, count: &Arc<()>, most: usize) -> Option<Near> {
+    pub fn hold(directory: OwnedFd, count: &Arc<()>, most: usize) -> Option<SharedDirectory> {
         (Arc::strong_count(count) <= most)
             .then(|| Arc::new(Self { directory, _count: Arc::clone(count) }))
     }
 }
 
-impl AsFd for Counted {
+impl AsFd for OpenDirectory {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.directory.as_fd()
     }
@@ -117,8 +117,8 @@ impl AsFd for Counted {
 #[derive(Debug)]
 pub struct Tracked {
     path: PathBuf,
-    near: Option<Near>,
-    file: OnceLock<io::Result<Quiet>>,
+    near: Option<SharedDirectory>,
+    file: OnceLock<io::Result<UncachedFile>>,
     length: u64,
     /// It has space for all its bytes.
     full: bool,
@@ -130,7 +130,12 @@ pub struct Tracked {
 
 impl Tracked {
     /// A file that will be opened when it is read.
-    pub fn new(path: PathBuf, near: Option<Near>, found: &Stat, tally: Arc<Tally>) -> Self {
+    pub fn new(
+        path: PathBuf,
+        near: Option<SharedDirectory>,
+        found: &Stat,
+        tally: Arc<Tally>,
+    ) -> Self {
         Self {
             path,
             near,
@@ -143,7 +148,7 @@ impl Tracked {
         }
     }
 
-    fn open(&self) -> io::Result<&Quiet> {
+    fn open(&self) -> io::Result<&UncachedFile> {
         let opened = self.file.get_or_init(|| {
             let near = self.near.as_ref().map(|near| near.as_fd());
             let file = match (near, self.path.file_name()) {
@@ -151,7 +156,7 @@ impl Tracked {
                 _ => open_quietly(CWD, self.path.as_os_str())?,
             };
             let memory = self.tally.is_memory(self.device, || is_memory(&file));
-            Ok(Quiet::new(file, memory, self.length))
+            Ok(UncachedFile::new(file, memory, self.length))
         });
         opened.as_ref().map_err(|error| match error.raw_os_error() {
             Some(code) => io::Error::from_raw_os_error(code),

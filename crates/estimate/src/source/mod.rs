@@ -3,8 +3,8 @@
 mod blank;
 mod file;
 mod qcow2;
-mod quiet;
 mod tally;
+mod uncached_file;
 mod walk;
 
 pub use file::Source;

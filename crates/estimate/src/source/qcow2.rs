@@ -12,7 +12,7 @@ use rustix::fs::{SeekFrom, seek};
 use rustix::io::Errno;
 
 use super::blank::{Blank, blanks};
-use super::quiet::Quiet;
+use super::uncached_file::UncachedFile;
 use crate::Error;
 
 const MAGIC: &[u8; 4] = b"QFI\xfb";
@@ -30,7 +30,7 @@ const BACKING_FORMAT: u32 = 0xe279_2aca;
 #[derive(Debug)]
 pub struct Image {
     path: PathBuf,
-    file: Quiet,
+    file: UncachedFile,
     bits: u32,
     size: u64,
     level1: Vec<u64>,
@@ -43,7 +43,7 @@ pub struct Image {
 /// What an image rests on.
 #[derive(Debug)]
 enum Base {
-    Raw(Quiet, u64),
+    Raw(UncachedFile, u64),
     Qcow2(Image),
 }
 
@@ -73,7 +73,7 @@ fn damaged(what: &str) -> io::Error {
 
 impl Image {
     /// Whether a file is such an image.
-    pub fn is_one(file: &Quiet) -> bool {
+    pub fn is_one(file: &UncachedFile) -> bool {
         let mut head = [0; 4];
         file.read(&mut head, 0).is_ok() && head == *MAGIC
     }
@@ -92,7 +92,7 @@ impl Image {
         };
         let check = "see what qemu-img check says of it";
         let convert = "convert it: qemu-img convert -O raw IMAGE FILE.raw";
-        let file = Quiet::open(path).map_err(unreadable)?;
+        let file = UncachedFile::open(path).map_err(unreadable)?;
         let mut head = vec![0; 4096];
         let length = file.read(&mut head, 0).map_err(unreadable)?;
         head.truncate(length);
@@ -321,7 +321,7 @@ fn backing(path: &Path, head: &[u8], version: u32, left: u32) -> Result<Option<B
     }
     let base = path.parent().unwrap_or(Path::new("")).join(name);
     let lost = |source| Error::Backing { path: path.to_owned(), backing: base.clone(), source };
-    let file = Quiet::open(&base).map_err(lost)?;
+    let file = UncachedFile::open(&base).map_err(lost)?;
     let raw = match format(head, version) {
         Some(format) if format == b"raw" => true,
         Some(format) if format == b"qcow2" => false,

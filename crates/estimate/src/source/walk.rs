@@ -19,9 +19,9 @@ use rustix::path::Arg;
 use sys::interrupt::{Interrupt, Level};
 
 use super::blank::preallocated;
-use super::file::{Counted, Near, Tracked, space};
+use super::file::{OpenDirectory, SharedDirectory, Tracked, space};
 use super::qcow2::Image;
-use super::quiet::Quiet;
+use super::uncached_file::UncachedFile;
 use super::{JOB, Job, Piece, Source, Tally};
 use crate::Error;
 
@@ -59,7 +59,7 @@ pub struct Walk<'a> {
 struct Listing {
     path: PathBuf,
     /// Where its names are looked up, when it is held open.
-    open: Option<Near>,
+    open: Option<SharedDirectory>,
     entries: std::vec::IntoIter<CString>,
     directory: u32,
     depth: usize,
@@ -117,7 +117,7 @@ impl<'a> Walk<'a> {
         } else if kind.is_block_device() {
             self.device(&real, directory).map_err(unreadable)?;
         } else if kind.is_file() {
-            if Image::is_one(&Quiet::open(&real).map_err(unreadable)?) {
+            if Image::is_one(&UncachedFile::open(&real).map_err(unreadable)?) {
                 self.image(Image::open(&real)?, directory).map_err(unreadable)?;
             } else if self.seen.insert((found.st_dev, found.st_ino)) {
                 self.file(real, None, &found, directory);
@@ -207,7 +207,7 @@ impl<'a> Walk<'a> {
         match below {
             Ok(None) => {}
             Ok(Some((open, entries))) => {
-                let open = Counted::hold(open, &self.held_open, HELD_OPEN);
+                let open = OpenDirectory::hold(open, &self.held_open, HELD_OPEN);
                 way.push(Listing { path, open, entries: entries.into_iter(), directory, depth });
             }
             Err(error) => self.tally.unreadable(&path, &error),
@@ -239,7 +239,7 @@ impl<'a> Walk<'a> {
         Ok(Some((open, entries)))
     }
 
-    fn file(&mut self, path: PathBuf, near: Option<Near>, found: &Stat, directory: u32) {
+    fn file(&mut self, path: PathBuf, near: Option<SharedDirectory>, found: &Stat, directory: u32) {
         let length = found.st_size as u64;
         self.tally.note(|sources| {
             sources.files += 1;

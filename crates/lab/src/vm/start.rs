@@ -22,7 +22,7 @@ use crate::spec::{CommandLine, Purpose, VmSpec};
 use crate::supply::{self, Supply};
 use crate::watchdog::Watchdog;
 use crate::{Error, Result, cache, initrd, shell};
-use sys::ticks::Moment;
+use sys::ticks::ClockPair;
 
 /// A socket: the host's end, and QEMU's, which it inherits.
 struct Pair {
@@ -40,7 +40,7 @@ impl Vm {
     /// Starts the machine that `spec` describes. Returns as soon as QEMU runs; the guest comes up meanwhile.
     pub fn start(spec: &VmSpec) -> Result<Self> {
         let began = Instant::now();
-        let moment = Moment::now();
+        let moment = ClockPair::now();
         let prepared_ms = since_process_start_ms();
         spec.check()?;
         let image = cache::hold(&spec.image)?;
@@ -154,7 +154,7 @@ fn cannot_share(source: std::io::Error) -> Error {
 
 fn machine(
     spec: &VmSpec,
-    moment: Moment,
+    moment: ClockPair,
     drives: [&[Drive]; 2],
     memory: &File,
     console: &File,

@@ -2,7 +2,7 @@
 
 use super::reservoir::SIZED_BLOCKS;
 use super::*;
-use crate::addresses::Holds;
+use crate::addresses::AddressState;
 use crate::pick::pick;
 use units::Seed;
 
@@ -360,13 +360,13 @@ impl Volume {
         self.holds.insert(address, id);
         if id == 0 {
             self.census.add_zero(1);
-            return self.addresses.set(address, Holds::Zero);
+            return self.addresses.set(address, AddressState::Zero);
         }
         let block = block(id, 48);
         if !crate::picked(&block, self.census.shift()) {
-            return self.addresses.set(address, Holds::Data);
+            return self.addresses.set(address, AddressState::Data);
         }
-        self.addresses.set(address, Holds::Sampled);
+        self.addresses.set(address, AddressState::Sampled);
         self.order += 1;
         self.census.add_at(Place { address, order: self.order }, &block);
     }
@@ -454,7 +454,7 @@ fn a_content_that_is_everywhere_is_not_lost_for_want_of_room() {
 fn what_was_written_later_counts_however_queues_were_emptied() {
     let mut volume = Volume::new(10, (100, 100), 0);
     let mut add = |address, order, id| {
-        volume.addresses.set(address, Holds::Sampled);
+        volume.addresses.set(address, AddressState::Sampled);
         volume.census.add_at(Place { address, order }, &block(id, 48));
     };
     add(0, 5, 1);

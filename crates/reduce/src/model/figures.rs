@@ -5,7 +5,7 @@ use crate::BLOCK;
 use crate::index::{Geometry, IndexMemory};
 
 /// How many recent sizes are kept: a block without a size borrows one of them on its way through the packer.
-pub const LENDERS: usize = 8;
+pub const RECENT_SIZES: usize = 8;
 /// Steps of `2^n` in distances.
 const STEPS: usize = 48;
 /// Chapters of the smallest index, in which ages are counted.
@@ -26,18 +26,18 @@ pub struct Reuse {
 
 /// Costs of the last copies whose size is known.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-struct Near {
-    costs: [f64; LENDERS],
+struct NeighbourVariance {
+    costs: [f64; RECENT_SIZES],
     noted: usize,
 }
 
-impl Near {
+impl NeighbourVariance {
     /// Estimates the variance among neighbours from one more cost: its squared distance from the mean of those before it, corrected because
     /// that mean varies too.
     fn off(&mut self, cost: f64) -> f64 {
-        let there = self.noted.min(LENDERS);
+        let there = self.noted.min(RECENT_SIZES);
         let sum: f64 = self.costs[..there].iter().sum();
-        self.costs[self.noted % LENDERS] = cost;
+        self.costs[self.noted % RECENT_SIZES] = cost;
         self.noted += 1;
         let n = there as f64;
         // The first has no predecessors: its deviation is unknown, at most 1.
@@ -85,7 +85,7 @@ pub struct Figures {
     /// Copies that left the packer because their content was written again meanwhile.
     pub cancelled: u64,
     /// What the last sized copies cost.
-    near: Near,
+    near: NeighbourVariance,
     /// Sums over sized copies: of weights, and of what they add to the variance.
     weights: f64,
     variance: f64,
@@ -116,7 +116,7 @@ impl Default for Figures {
             fragments: 0,
             compressed_blocks: 0,
             cancelled: 0,
-            near: Near::default(),
+            near: NeighbourVariance::default(),
             weights: 0.0,
             variance: 0.0,
             reuse: Vec::new(),
@@ -176,7 +176,7 @@ impl Figures {
 
     /// What a sized copy costs, that stands for `weight` copies.
     ///
-    /// A copy without a size gets one of the last [`LENDERS`] that were taken, so the figure goes along with the data, and is off by what
+    /// A copy without a size gets one of the last [`RECENT_SIZES`] that were taken, so the figure goes along with the data, and is off by what
     /// differs among neighbours alone. Of copies picked one in w, each lends its size d times: w - 1 times on average, with a variance
     /// of (w - 1) (7 + w) / 8, as the gaps between picked ones are geometric and one of 8 is drawn. The figure is then off by d
     /// times what the picked one differs from its neighbours, and by what the w - 1 others do.
@@ -184,7 +184,7 @@ impl Figures {
     /// most, which is below 0.01 % of what comes before the sample gets so thin.)
     pub(super) fn note_cost(&mut self, weight: f64, cost: f64) {
         let off = self.near.off(cost);
-        let last = LENDERS as f64;
+        let last = RECENT_SIZES as f64;
         let lent = (weight - 1.0).powi(2) + (weight - 1.0) * (last - 1.0 + weight) / last;
         self.weights += weight;
         self.variance += (lent + weight - 1.0) * off;

@@ -9,8 +9,8 @@ mod figures;
 mod place;
 mod table;
 
-pub use figures::{Figures, LENDERS, Reuse};
-use place::{Copy, Places};
+pub use figures::{Figures, RECENT_SIZES, Reuse};
+use place::{Places, StoredCopy};
 use table::{Entry, Table, sampled};
 
 use crate::index::{DedupeWindow, Geometry};
@@ -179,7 +179,7 @@ impl Model {
             if let (Some((size, weight)), BlockOutcome::New) = (size, outcome) {
                 self.figures.note_size(size, (1u64 << weight) as f64);
             }
-            entry.place = self.places.store(Copy { name, size, each }, &mut self.figures);
+            entry.place = self.places.store(StoredCopy { name, size, each }, &mut self.figures);
         }
         outcome
     }

@@ -4,7 +4,7 @@
 //! to each other, as in truth. Where a size was not taken, or a copy stands for several that the sample left out, it gets
 //! the size of one of the last blocks whose size is known.
 
-use super::figures::{Figures, LENDERS};
+use super::figures::{Figures, RECENT_SIZES};
 use super::table::Entry;
 use crate::bins::{Bins, Fragment};
 
@@ -20,7 +20,7 @@ const UNSIZED: u8 = u8::MAX;
 pub struct Places {
     bins: Bins,
     stored: Stored,
-    last: [u16; LENDERS],
+    last: [u16; RECENT_SIZES],
     taken: usize,
     /// Copies that came before the first size; they get sizes once there are some.
     early: u64,
@@ -39,7 +39,7 @@ struct Stored {
 
 /// A copy to be stored.
 #[derive(Debug, Clone, Copy)]
-pub struct Copy {
+pub struct StoredCopy {
     /// Its content's name.
     pub name: u64,
     /// Its size, and log2 of the contents that this size stands for.
@@ -51,10 +51,10 @@ pub struct Copy {
 impl Places {
     /// Stores a copy; gives its number.
     #[inline]
-    pub fn store(&mut self, copy: Copy, figures: &mut Figures) -> u32 {
+    pub fn store(&mut self, copy: StoredCopy, figures: &mut Figures) -> u32 {
         let tag = self.stored.push(copy.size.map_or(UNSIZED, |size| size.1));
         if let Some((size, _)) = copy.size {
-            self.last[self.taken % LENDERS] = size;
+            self.last[self.taken % RECENT_SIZES] = size;
             self.taken += 1;
             figures.sized_copies += 1;
         }
@@ -81,7 +81,7 @@ impl Places {
     /// One of the last sizes that were taken.
     fn known(&self, name: u64) -> u16 {
         let drawn = (name.wrapping_mul(0xd6e8_feb8_6659_fd93) >> 32) as usize;
-        self.last[drawn % LENDERS.min(self.taken.max(1))]
+        self.last[drawn % RECENT_SIZES.min(self.taken.max(1))]
     }
 
     /// Refers to the copy of `entry` once more; false when its physical block has as many references as it can have. A copy

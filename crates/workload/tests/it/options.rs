@@ -6,8 +6,8 @@ use std::str::FromStr;
 use proptest::prelude::{Strategy, prop_assert_eq, prop_oneof, proptest};
 use units::Seed;
 use workload::{
-    Arrival, Backend, BlockSize, Cpus, DepthUnit, Each, Hot, Limit, LoadSpec, OpName, Ops, Pattern,
-    Rate, Share, Steady, Stream, Sync, Think, Verify, Zones,
+    Arrival, Backend, BlockSize, Cpus, DepthUnit, Hot, Limit, LoadSpec, OpName, Ops, Pattern,
+    PerOperation, Rate, Share, Steady, Stream, SyncPolicy, Think, Verify, Zones,
 };
 
 /// What is read is printed so that it is read again as the same.
@@ -26,7 +26,7 @@ fn all_agree(text: &str) {
     agrees::<BlockSize>(text);
     agrees::<Cpus>(text);
     agrees::<DepthUnit>(text);
-    agrees::<Each>(text);
+    agrees::<PerOperation>(text);
     agrees::<Hot>(text);
     agrees::<Limit>(text);
     agrees::<OpName>(text);
@@ -35,7 +35,7 @@ fn all_agree(text: &str) {
     agrees::<Rate>(text);
     agrees::<Share>(text);
     agrees::<Steady>(text);
-    agrees::<Sync>(text);
+    agrees::<SyncPolicy>(text);
     agrees::<Think>(text);
     agrees::<Verify>(text);
     agrees::<Zones>(text);

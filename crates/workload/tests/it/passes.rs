@@ -72,10 +72,10 @@ fn every_block_of_a_prime_above_16_million_is_visited_once() {
 #[test]
 fn jobs_of_their_own_each_do_the_whole_pass() {
     for pattern in ["sequential", "permutation"] {
-        let seen = visits(&one_pass(pattern, 3, Share::Own), 10_007);
+        let seen = visits(&one_pass(pattern, 3, Share::OperationOverride), 10_007);
         assert!(seen.iter().all(|&n| n == 3), "{pattern}");
     }
-    let spec = one_pass("permutation", 2, Share::Own);
+    let spec = one_pass("permutation", 2, Share::OperationOverride);
     let first =
         |job| stream(&spec, 10_007, 1, job).take(20).map(|io| io.offset).collect::<Vec<_>>();
     assert_ne!(first(0), first(1), "each has an order of its own");
@@ -183,9 +183,9 @@ fn the_io_that_visits_a_block_is_found_from_the_block() {
         ("sequential", Share::Split),
         ("interleaved:3", Share::Split),
         ("strided:5", Share::Split),
-        ("strided:5:shift", Share::Own),
+        ("strided:5:shift", Share::OperationOverride),
         ("permutation", Share::Split),
-        ("permutation", Share::Own),
+        ("permutation", Share::OperationOverride),
         ("permutation", Share::Parts),
     ] {
         let mut spec = one_pass(pattern, 3, share);
@@ -218,7 +218,7 @@ fn the_io_that_visits_a_block_is_found_from_the_block() {
             };
             (0..3).filter(goes).count()
         };
-        let all = if share == Share::Own { 3 } else { 1 };
+        let all = if share == Share::OperationOverride { 3 } else { 1 };
         let blocks = (0..1009).map(|n| visited(8192 + n * 4096));
         let wanted = |n: usize| match pattern {
             "strided:5" if !n.is_multiple_of(5) && n != 1008 => 0,
@@ -234,7 +234,7 @@ proptest! {
     #[test]
     fn every_pass_touches_every_byte_once_whatever_the_sizes(
         sectors in 2000u64..20_000, jobs in 1u32..5, passes in 1u32..4, seed: u64, offset in 0u64..3,
-        share in proptest::sample::select(vec![Share::Split, Share::Shared, Share::Parts, Share::Own]),
+        share in proptest::sample::select(vec![Share::Split, Share::Shared, Share::Parts, Share::OperationOverride]),
         pattern in proptest::sample::select(vec!["sequential", "interleaved", "interleaved:7", "permutation", "strided:1"]),
         sizes in proptest::sample::select(vec!["4k=50,64k=50", "4k..64k", "512=90,1536=5,128k=5", "8k=99,20k=1", "4k"]),
         ops in proptest::sample::select(vec!["write=100", "randwrite=60,randread=40"]),
@@ -259,7 +259,7 @@ proptest! {
             prop_assert!(io.pass < passes && u64::from(io.length).is_multiple_of(unit));
             (done.ios, done.bytes) = (done.ios + 1, done.bytes + u64::from(io.length));
         }
-        let wanted = if share == Share::Own { passes * jobs } else { passes };
+        let wanted = if share == Share::OperationOverride { passes * jobs } else { passes };
         prop_assert!(seen.iter().all(|&n| n == wanted), "{pattern} {share} {sizes}: {seen:?}");
         prop_assert_eq!(Some(done), spec.amount(&range));
     }

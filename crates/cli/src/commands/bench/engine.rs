@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use bench::BenchError;
 use bench::case::chosen;
 use bench::contest::Programs;
+use bench::fathom_contestant::Fathom;
 use bench::fio::Fio;
-use bench::ours::Fathom;
 use bench::suite::Suite;
-use bench::target::{Made, Maker, Target};
+use bench::target::{Made, Target, TargetMaker};
 use bench::verified::Verified;
 use sys::interrupt::{Interrupt, Level};
 
@@ -78,7 +78,7 @@ fn targets(args: &BenchEngineArgs) -> Result<(Vec<Made>, Vec<String>), Failure> 
     let size = args.size.map_or(if args.quick { QUICK_SIZE } else { SIZE }, |bytes| bytes.0);
     let all = args.only.is_empty() && args.target.is_empty();
     let wanted = |name: &str| all || args.only.iter().any(|only| only == name);
-    let (mut made, left_out) = Maker::new(size, &args.dir).make_all(wanted);
+    let (mut made, left_out) = TargetMaker::new(size, &args.dir).make_all(wanted);
     for path in &args.target {
         made.push(Made::from(Target::at(path).map_err(failure)?));
     }

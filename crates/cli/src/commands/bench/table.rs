@@ -1,7 +1,7 @@
 //! A comparison told while it runs, and its table.
 
-use bench::contest::Who;
-use bench::goal::Word;
+use bench::contest::ContestantKind;
+use bench::goal::GoalVerdict;
 use bench::outcome::{CaseOutcome, Outcome, Ratio, spread};
 use bench::suite::Event;
 use bench::verified::{Cost, Verified};
@@ -95,7 +95,7 @@ pub fn text(outcome: &Outcome, verbose: bool) -> String {
 /// What verification of reads cost, in each way.
 fn verification(verified: &Verified) -> String {
     let part = |v: Option<f64>| v.map_or_else(|| "–".into(), |v| format!("{v:.3}"));
-    let line = |how: &str, ours_us: &Figure, ratio: &Figure, word: Word| {
+    let line = |how: &str, ours_us: &Figure, ratio: &Figure, word: GoalVerdict| {
         format!(
             "  {how:<16} {} us/IO; ratio {} [{}, {}]  goal {}: {}\n",
             part(ours_us.median),
@@ -123,7 +123,9 @@ fn row(case: &CaseOutcome) -> String {
     let mut text = String::new();
     for side in &case.sides {
         let name = match side.backend() {
-            Some(backend) if side.who != Who::Floor => format!("{} ({backend})", side.name),
+            Some(backend) if side.who != ContestantKind::Floor => {
+                format!("{} ({backend})", side.name)
+            }
             _ => side.name.clone(),
         };
         let depth = side.at_full_depth().filter(|_| case.case.depth > 1);

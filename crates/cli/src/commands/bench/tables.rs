@@ -1,6 +1,6 @@
 //! The tables of `docs/method.md`, made from simulations: each between marks, as it stands there.
 
-use bench::others::{Acceptance, Bound};
+use bench::acceptance::{Acceptance, Bound};
 use bench::verdicts::Condition;
 use stats::simulation::{Repeats, Sample, Shares, Simulated};
 use units::{Test, show::significant};

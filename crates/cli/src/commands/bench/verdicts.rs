@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use bench::others::{Acceptance, acceptances};
+use bench::acceptance::{Acceptance, acceptances};
 use bench::verdicts::{Condition, Met, Wanted, conditions, coverage, power};
 use serde_json::{Value, json};
 use stats::simulation::{Repeats, Shares, Simulated};

@@ -3,7 +3,7 @@
 use std::io::BufWriter;
 use std::process::ExitCode;
 
-use disk::bench::{Load, Reached, run_on};
+use disk::bench::{Load, LoadResult, run_on};
 use disk::trace::{Header, Writer};
 use disk::{Disk, Op, Profile, Shape};
 use serde_json::json;
@@ -58,7 +58,7 @@ fn one(
     profile: &Profile,
     load: &Load,
     traced: Option<&Output>,
-) -> Result<Reached, Failure> {
+) -> Result<LoadResult, Failure> {
     let disk = Disk::new(profile, args.size.0);
     let Some(output) = traced else {
         return Ok(run_on(disk, args.size.0, load, &mut |_| {}).0);
@@ -144,12 +144,12 @@ fn shape(op: OpName, args: &DiskBenchArgs) -> Shape {
     if op.is_random() { Shape::Random(args.range.fraction()) } else { Shape::Sequential(0.0) }
 }
 
-fn page(args: &DiskBenchArgs, rows: &[(u32, Reached)]) -> Text {
+fn page(args: &DiskBenchArgs, rows: &[(u32, LoadResult)]) -> Text {
     let mut text = Text::from(format!(
         "{} of {}, {} in requests of {}, in model time",
         args.like, args.size, args.ops, args.block_size
     ));
-    let cells = |(depth, reached): &(u32, Reached)| {
+    let cells = |(depth, reached): &(u32, LoadResult)| {
         vec![
             depth.to_string(),
             count(significant(reached.iops)),

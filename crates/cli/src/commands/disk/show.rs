@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use disk::bench::{Load, Reached, run};
+use disk::bench::{Load, LoadResult, run};
 use disk::{ModelKind, Op, Profile, Quantity, Reach, profiles};
 use serde_json::{Value, json};
 use units::Nanos;
@@ -36,7 +36,7 @@ pub fn list(as_json: bool) -> ExitCode {
 pub fn show(args: &DiskShowArgs) -> Result<ExitCode, Failure> {
     let profile = args.like.profile()?;
     check_size(args.size, units::Bytes::default())?;
-    let reached: Vec<(&Reach, u32, Reached)> = profile
+    let reached: Vec<(&Reach, u32, LoadResult)> = profile
         .reaches
         .iter()
         .flat_map(|reach| reach.depths.iter().map(move |depth| (reach, *depth)))
@@ -63,7 +63,7 @@ fn load(profile: &Profile, reach: &Reach, depth: u32) -> Load {
     Load { think, ramp, duration, ..load }
 }
 
-fn page(args: &DiskShowArgs, profile: &Profile, reached: &[(&Reach, u32, Reached)]) -> Text {
+fn page(args: &DiskShowArgs, profile: &Profile, reached: &[(&Reach, u32, LoadResult)]) -> Text {
     let style = Style::of_stdout();
     let usual = disk::profile(profile.name);
     let mut text = Text::from(format!("{}: {}", args.like, profile.about));
@@ -108,7 +108,7 @@ fn page(args: &DiskShowArgs, profile: &Profile, reached: &[(&Reach, u32, Reached
     text
 }
 
-fn cells((reach, depth, reached): &(&Reach, u32, Reached)) -> Vec<String> {
+fn cells((reach, depth, reached): &(&Reach, u32, LoadResult)) -> Vec<String> {
     vec![
         reach.name.to_owned(),
         depth.to_string(),
@@ -119,7 +119,11 @@ fn cells((reach, depth, reached): &(&Reach, u32, Reached)) -> Vec<String> {
     ]
 }
 
-fn described(args: &DiskShowArgs, profile: &Profile, reached: &[(&Reach, u32, Reached)]) -> Value {
+fn described(
+    args: &DiskShowArgs,
+    profile: &Profile,
+    reached: &[(&Reach, u32, LoadResult)],
+) -> Value {
     let parameters: Vec<Value> = profile
         .values()
         .map(|(p, value)| {

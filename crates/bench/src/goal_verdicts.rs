@@ -4,10 +4,10 @@ use stats::Figure;
 
 use crate::BenchError;
 use crate::case::Case;
-use crate::contest::{Contestant, Sample, Who};
+use crate::contest::{Contestant, ContestantKind, Sample};
 use crate::floor::{PLAIN, RING};
 use crate::goal::{self, Goal};
-use crate::outcome::{CaseOutcome, Floor, Ratio, Side, Tried};
+use crate::outcome::{CaseOutcome, Floor, Ratio, Side, TrialRun};
 use crate::repeats::ratio;
 use crate::target::Target;
 
@@ -17,21 +17,21 @@ const CHEAP_BUT_FAST: f64 = 0.8;
 const CHEAP_WHILE_DISTURBED: f64 = 0.3;
 
 /// Fathom with the backend that it chooses itself.
-pub(crate) fn auto() -> Who {
-    Who::Fathom("auto".into())
+pub(crate) fn auto() -> ContestantKind {
+    ContestantKind::Fathom("auto".into())
 }
 
 /// Fathom with the backend that `auto` chose in the short round.
-pub(crate) fn chosen(tried: &[Tried]) -> Who {
+pub(crate) fn chosen(tried: &[TrialRun]) -> ContestantKind {
     let mine = tried.iter().find(|one| one.who == auto()).and_then(|one| one.sample.as_ref());
-    mine.and_then(|sample| sample.said.backend.clone()).map_or_else(auto, Who::Fathom)
+    mine.and_then(|sample| sample.said.backend.clone()).map_or_else(auto, ContestantKind::Fathom)
 }
 
 /// The fastest fio, and the cheapest of those that are nearly as fast; the next fastest when they are one.
 ///
 /// Both go into the repeats, so that neither a lucky short round nor a choice of what counts as best favours us.
-pub(crate) fn finalists(tried: &[Tried]) -> Vec<Who> {
-    let fio = tried.iter().filter(|one| matches!(one.who, Who::Fio(_)));
+pub(crate) fn finalists(tried: &[TrialRun]) -> Vec<ContestantKind> {
+    let fio = tried.iter().filter(|one| matches!(one.who, ContestantKind::Fio(_)));
     let mut done: Vec<_> = fio.filter_map(|one| Some((&one.who, one.sample.as_ref()?))).collect();
     done.sort_by(|a, b| b.1.said.iops.total_cmp(&a.1.said.iops));
     let Some(&(fastest, first)) = done.first() else { return Vec::new() };
@@ -50,7 +50,7 @@ pub(crate) fn side(one: &Contestant, samples: Vec<Sample>) -> Side {
         |get: fn(&Sample) -> f64| stats::figure(&samples.iter().map(get).collect::<Vec<_>>());
     let backend = samples.iter().find_map(|sample| sample.said.backend.as_deref());
     let name = match (&one.who, backend) {
-        (Who::Floor, Some(backend)) => format!("{} {backend}", one.who.name()),
+        (ContestantKind::Floor, Some(backend)) => format!("{} {backend}", one.who.name()),
         _ => one.who.name(),
     };
     Side {
@@ -69,11 +69,12 @@ pub(crate) fn side(one: &Contestant, samples: Vec<Sample>) -> Side {
 pub(crate) fn judge(
     case: &Case,
     target: &Target,
-    tried: Vec<Tried>,
+    tried: Vec<TrialRun>,
     sides: Vec<Side>,
 ) -> Result<CaseOutcome, BenchError> {
-    let ours = sides.iter().find(|side| matches!(side.who, Who::Fathom(_)));
-    let theirs: Vec<_> = sides.iter().filter(|side| matches!(side.who, Who::Fio(_))).collect();
+    let ours = sides.iter().find(|side| matches!(side.who, ContestantKind::Fathom(_)));
+    let theirs: Vec<_> =
+        sides.iter().filter(|side| matches!(side.who, ContestantKind::Fio(_))).collect();
     let (Some(ours), Some(&first)) = (ours, theirs.first()) else {
         let why = tried.iter().find_map(|one| one.error.clone()).unwrap_or_default();
         return Err(BenchError::Output { line: "fio".into(), why });
@@ -91,7 +92,7 @@ pub(crate) fn judge(
     let (goal, iops) = goal::goals(case, target);
     let cheap = cheapest(|side| &side.cpu_per_io_us);
     let mut cpu = held(ours, cheap, |sample| sample.cpu_per_io_us, Some(goal));
-    let floor = sides.iter().find(|side| side.who == Who::Floor).map(|floor| Floor {
+    let floor = sides.iter().find(|side| side.who == ContestantKind::Floor).map(|floor| Floor {
         calls: floor.backend().unwrap_or(PLAIN).to_owned(),
         ours: held(ours, floor, |sample| sample.cpu_per_io_us, None),
         fio: held(floor, cheap, |sample| sample.cpu_per_io_us, None),
@@ -134,25 +135,27 @@ fn held(one: &Side, other: &Side, get: fn(&Sample) -> f64, goal: Option<Goal>) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Said;
-    use crate::cpu::Used;
+    use crate::ReportedFigures;
+    use crate::cpu::CpuUse;
     use crate::fio::{Candidate, Engine};
-    use crate::goal::Word;
+    use crate::goal::GoalVerdict;
 
     fn sample(iops: f64, cpu_per_io_us: f64, foreign_share: f64) -> Sample {
-        let said = Said { ios: 1000, iops, ..Said::default() };
-        let (used, system_per_io_us) = (Used::default(), cpu_per_io_us);
+        let said = ReportedFigures { ios: 1000, iops, ..ReportedFigures::default() };
+        let (used, system_per_io_us) = (CpuUse::default(), cpu_per_io_us);
         Sample { said, used, cpu_per_io_us, system_per_io_us, foreign_share, again: 0 }
     }
 
-    fn tried(engine: Engine, sample: Option<Sample>) -> Tried {
-        let who = Who::Fio(Candidate { engine, batch: 1, whole: false });
-        Tried { name: who.name(), who, line: String::new(), sample, error: None }
+    fn tried(engine: Engine, sample: Option<Sample>) -> TrialRun {
+        let who = ContestantKind::Fio(Candidate { engine, batch: 1, whole: false });
+        TrialRun { name: who.name(), who, line: String::new(), sample, error: None }
     }
 
-    fn engines(tried: &[Tried]) -> Vec<Engine> {
+    fn engines(tried: &[TrialRun]) -> Vec<Engine> {
         let finalists = finalists(tried).into_iter();
-        finalists.map(|who| if let Who::Fio(c) = who { c.engine } else { Engine::Null }).collect()
+        finalists
+            .map(|who| if let ContestantKind::Fio(c) = who { c.engine } else { Engine::Null })
+            .collect()
     }
 
     #[test]
@@ -186,23 +189,29 @@ mod tests {
 
     #[test]
     fn the_repeats_run_what_auto_chose_and_auto_itself_where_it_said_nothing() {
-        let one = |who: Who, backend: Option<&str>| {
+        let one = |who: ContestantKind, backend: Option<&str>| {
             let mut sample = sample(100.0, 1.0, 0.0);
             sample.said.backend = backend.map(str::to_owned);
-            Tried { name: who.name(), who, line: String::new(), sample: Some(sample), error: None }
+            TrialRun {
+                name: who.name(),
+                who,
+                line: String::new(),
+                sample: Some(sample),
+                error: None,
+            }
         };
-        let sync = one(Who::Fathom("io_uring".into()), Some("io_uring"));
+        let sync = one(ContestantKind::Fathom("io_uring".into()), Some("io_uring"));
         let all = [sync.clone(), one(auto(), Some("libaio"))];
-        assert_eq!(chosen(&all), Who::Fathom("libaio".into()));
+        assert_eq!(chosen(&all), ContestantKind::Fathom("libaio".into()));
         assert_eq!(chosen(&[sync, one(auto(), None)]), auto());
         assert_eq!(chosen(&[]), auto());
     }
 
-    fn one_side(who: Who, iops: f64, cpu: f64) -> Side {
+    fn one_side(who: ContestantKind, iops: f64, cpu: f64) -> Side {
         by(who, None, iops, cpu)
     }
 
-    fn by(who: Who, backend: Option<&str>, iops: f64, cpu: f64) -> Side {
+    fn by(who: ContestantKind, backend: Option<&str>, iops: f64, cpu: f64) -> Side {
         let mut sample = sample(iops, cpu, 0.0);
         sample.said.backend = backend.map(str::to_owned);
         let samples = vec![sample; 4];
@@ -220,14 +229,14 @@ mod tests {
 
     /// What is said of a case whose runs took so much CPU time per I/O.
     fn outcome(ours: f64, floor: Option<(f64, &str)>, later: bool) -> CaseOutcome {
-        let fio = |engine| Who::Fio(Candidate { engine, batch: 1, whole: false });
+        let fio = |engine| ContestantKind::Fio(Candidate { engine, batch: 1, whole: false });
         let mut sides = vec![
             one_side(auto(), 100.0, ours),
             one_side(fio(Engine::IoUring), 100.0, 4.0),
             one_side(fio(Engine::Libaio), 90.0, 2.0),
         ];
         // It is faster than either fio, and no fio.
-        sides.extend(floor.map(|(cpu, calls)| by(Who::Floor, Some(calls), 300.0, cpu)));
+        sides.extend(floor.map(|(cpu, calls)| by(ContestantKind::Floor, Some(calls), 300.0, cpu)));
         let target = Target { later, ..Target::example() };
         judge(&Case::example(&target), &target, Vec::new(), sides).unwrap()
     }
@@ -238,7 +247,7 @@ mod tests {
         assert_eq!((outcome.cpu.ratio.median, outcome.iops.ratio.median), (Some(0.5), Some(1.0)));
         assert_eq!(
             (outcome.cpu.word, outcome.iops.word),
-            (Some(Word::Reached), Some(Word::Reached))
+            (Some(GoalVerdict::Reached), Some(GoalVerdict::Reached))
         );
         assert_eq!(outcome.floor, None);
         let target = Target::example();
@@ -257,25 +266,36 @@ mod tests {
         assert!((floor.ours.ratio.median.unwrap() - 1.6 / 1.5).abs() < 1e-9);
         assert_eq!(
             (found.cpu.word, found.iops.against.as_str()),
-            (Some(Word::BeyondFloor), "fio io_uring, batch 1")
+            (Some(GoalVerdict::BeyondFloor), "fio io_uring, batch 1")
         );
         let word = |ours, floor, later| outcome(ours, Some((floor, PLAIN)), later).cpu.word;
-        assert_eq!(word(1.6, 1.3, false), Some(Word::NotReached), "plain calls would reach it");
-        assert_eq!(word(1.3, 1.5, false), Some(Word::Reached), "what is reached is reached");
-        assert_eq!(word(1.45, 1.5, false), Some(Word::NotReached), "what is beaten is no floor");
+        assert_eq!(
+            word(1.6, 1.3, false),
+            Some(GoalVerdict::NotReached),
+            "plain calls would reach it"
+        );
+        assert_eq!(word(1.3, 1.5, false), Some(GoalVerdict::Reached), "what is reached is reached");
+        assert_eq!(
+            word(1.45, 1.5, false),
+            Some(GoalVerdict::NotReached),
+            "what is beaten is no floor"
+        );
         assert_eq!(
             word(1.6, 1.5, true),
-            Some(Word::NotReached),
+            Some(GoalVerdict::NotReached),
             "plain calls are no floor where they sleep"
         );
         let ring = |later| outcome(1.6, Some((1.5, RING)), later);
-        assert_eq!(ring(true).cpu.word, Some(Word::BeyondFloor));
+        assert_eq!(ring(true).cpu.word, Some(GoalVerdict::BeyondFloor));
         assert!(ring(true).verdict().unwrap().contains("io_uring"), "{:?}", ring(true).verdict());
         assert_eq!(
             ring(false).cpu.word,
-            Some(Word::NotReached),
+            Some(GoalVerdict::NotReached),
             "a ring is none where it is punted"
         );
-        assert_eq!(outcome(1.6, Some((1.5, "libaio")), false).cpu.word, Some(Word::NotReached));
+        assert_eq!(
+            outcome(1.6, Some((1.5, "libaio")), false).cpu.word,
+            Some(GoalVerdict::NotReached)
+        );
     }
 }

@@ -2,13 +2,13 @@
 
 /// Draws targets so that after any number of draws each is within one I/O of its share (smooth weighted round robin).
 #[derive(Debug, Clone)]
-pub(crate) struct Shares {
+pub(crate) struct WeightedRoundRobin {
     /// Per target: its weight, and the credit it has saved up.
     targets: Vec<(f64, f64)>,
     open: f64,
 }
 
-impl Shares {
+impl WeightedRoundRobin {
     pub(crate) fn new(weights: impl Iterator<Item = f64>) -> Self {
         let targets: Vec<_> = weights.map(|weight| (weight, 0.0)).collect();
         let open = targets.iter().map(|t| t.0).sum();
@@ -44,12 +44,12 @@ impl Shares {
 
 #[cfg(test)]
 mod tests {
-    use super::Shares;
+    use super::WeightedRoundRobin;
 
     #[test]
     fn every_prefix_of_draws_is_within_one_of_the_shares() {
         let shares = [50.0, 30.0, 15.0, 5.0];
-        let mut drawn = Shares::new(shares.into_iter());
+        let mut drawn = WeightedRoundRobin::new(shares.into_iter());
         let mut counts = [0.0; 4];
         for n in 1..=10_000 {
             counts[drawn.draw().unwrap()] += 1.0;
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn a_closed_target_gets_nothing_and_the_others_share_on() {
-        let mut shares = Shares::new([50.0, 25.0, 25.0].into_iter());
+        let mut shares = WeightedRoundRobin::new([50.0, 25.0, 25.0].into_iter());
         shares.draw();
         shares.close(0);
         let drawn: Vec<_> = (0..100).map(|_| shares.draw().unwrap()).collect();

@@ -19,12 +19,12 @@ const MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58f6];
 
 /// A file that is read without filling the page cache.
 #[derive(Debug)]
-pub struct Quiet {
+pub struct UncachedFile {
     file: File,
     memory: bool,
 }
 
-impl Quiet {
+impl UncachedFile {
     /// Opens a file of unknown length.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;

@@ -12,7 +12,7 @@ const GRACE_NS: u64 = 50_000_000_000;
 const GRACE_FINISH_NS: u64 = 6_000_000_000;
 const GRACE_NOW_NS: u64 = 4_000_000_000;
 
-pub(crate) struct Watch {
+pub(crate) struct StallDetector {
     deadline_ns: u64,
     /// I/Os that had ended when something ended last, and when that was.
     seen: (u64, u64),
@@ -21,7 +21,7 @@ pub(crate) struct Watch {
     ending_since_ns: Option<u64>,
 }
 
-impl Watch {
+impl StallDetector {
     pub(crate) fn new(pace: Pace) -> Self {
         Self {
             deadline_ns: pace.deadline_ns(),
@@ -76,8 +76,8 @@ mod tests {
 
     const S: u64 = 1_000_000_000;
 
-    fn watch(duration_ns: Option<u64>) -> Watch {
-        Watch::new(Pace { start_ns: 0, interval_ns: S, duration_ns })
+    fn watch(duration_ns: Option<u64>) -> StallDetector {
+        StallDetector::new(Pace { start_ns: 0, interval_ns: S, duration_ns })
     }
 
     #[test]

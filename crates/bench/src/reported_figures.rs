@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// What one run did, by the contestant's own account.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Said {
+pub struct ReportedFigures {
     /// I/Os that completed without error.
     pub ios: u64,
     /// I/Os per second of the load's own running time.

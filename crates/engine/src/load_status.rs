@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 /// Why a load ends before its duration, bytes or passes are reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Halt {
+pub(crate) enum StopReason {
     /// Not at all.
     None,
     /// The user wished it.
@@ -20,7 +20,7 @@ pub(crate) enum Halt {
 /// What one worker has done so far; on a cache line of its own.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-pub(crate) struct Gauge {
+pub(crate) struct WorkerProgress {
     /// I/Os that ended, failed ones included.
     pub ended: AtomicU64,
     /// Bytes that were moved, or should have been where the I/O failed.
@@ -31,21 +31,21 @@ pub(crate) struct Gauge {
 
 /// Start, halt, and what every worker has done so far.
 #[derive(Debug)]
-pub(crate) struct Board {
+pub(crate) struct LoadStatus {
     start: AtomicU64,
     halt: AtomicU8,
     /// I/Os that failed, and how many may.
     failed: AtomicU64,
     most_failed: u64,
-    pub gauges: Box<[Gauge]>,
+    pub gauges: Box<[WorkerProgress]>,
 }
 
 const NOT_YET: u64 = u64::MAX;
 
-impl Board {
+impl LoadStatus {
     /// A board for so many workers, whose load ends when more than `most_failed` I/Os have failed.
     pub(crate) fn new(workers: usize, most_failed: Option<u64>) -> Self {
-        let gauges = (0..workers).map(|_| Gauge::default()).collect();
+        let gauges = (0..workers).map(|_| WorkerProgress::default()).collect();
         Self {
             start: AtomicU64::new(NOT_YET),
             halt: AtomicU8::new(0),
@@ -63,7 +63,7 @@ impl Board {
     /// Waits, parked, for the common start in nanoseconds; `None` when the load is halted before it begins.
     pub(crate) fn wait(&self) -> Option<u64> {
         loop {
-            if self.halted() != Halt::None {
+            if self.halted() != StopReason::None {
                 return None;
             }
             match self.start.load(Ordering::Acquire) {
@@ -74,18 +74,18 @@ impl Board {
     }
 
     /// Asks all workers to end; the first reason stays.
-    pub(crate) fn halt(&self, why: Halt) {
+    pub(crate) fn halt(&self, why: StopReason) {
         let _ = self.halt.compare_exchange(0, why as u8, Ordering::AcqRel, Ordering::Relaxed);
     }
 
     #[inline]
-    pub(crate) fn halted(&self) -> Halt {
+    pub(crate) fn halted(&self) -> StopReason {
         match self.halt.load(Ordering::Relaxed) {
-            0 => Halt::None,
-            1 => Halt::Interrupted,
-            2 => Halt::Errors,
-            3 => Halt::Steady,
-            _ => Halt::MaxErrors,
+            0 => StopReason::None,
+            1 => StopReason::Interrupted,
+            2 => StopReason::Errors,
+            3 => StopReason::Steady,
+            _ => StopReason::MaxErrors,
         }
     }
 
@@ -93,7 +93,7 @@ impl Board {
     #[cold]
     pub(crate) fn failed(&self) {
         if self.failed.fetch_add(1, Ordering::Relaxed) >= self.most_failed {
-            self.halt(Halt::MaxErrors);
+            self.halt(StopReason::MaxErrors);
         }
     }
 
@@ -119,19 +119,19 @@ mod tests {
 
     #[test]
     fn the_first_reason_to_halt_stays_and_ends_the_wait_for_the_start() {
-        let board = Board::new(1, None);
-        board.halt(Halt::Errors);
-        board.halt(Halt::Interrupted);
-        assert_eq!(board.halted(), Halt::Errors);
-        assert_eq!(board.wait(), None);
+        let status = LoadStatus::new(1, None);
+        status.halt(StopReason::Errors);
+        status.halt(StopReason::Interrupted);
+        assert_eq!(status.halted(), StopReason::Errors);
+        assert_eq!(status.wait(), None);
     }
 
     #[test]
     fn all_workers_get_the_same_start() {
-        let board = Board::new(2, None);
+        let status = LoadStatus::new(2, None);
         std::thread::scope(|scope| {
-            let waiting: Vec<_> = (0..2).map(|_| scope.spawn(|| board.wait())).collect();
-            board.begin(0);
+            let waiting: Vec<_> = (0..2).map(|_| scope.spawn(|| status.wait())).collect();
+            status.begin(0);
             assert!(waiting.into_iter().all(|w| w.join().unwrap() == Some(0)));
         });
     }

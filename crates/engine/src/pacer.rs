@@ -5,7 +5,7 @@ use workload::{Arrivals, Limiter, Pauses};
 use crate::load::Load;
 
 /// What holds a job back. Times are nanoseconds of the load's clock.
-pub(crate) struct Gate {
+pub(crate) struct Pacer {
     start_ns: u64,
     arrivals: Option<Arrivals>,
     limiter: Option<Limiter>,
@@ -15,7 +15,7 @@ pub(crate) struct Gate {
     shut: bool,
 }
 
-impl Gate {
+impl Pacer {
     pub(crate) fn new(load: &Load, job: u32) -> Self {
         let spec = &load.spec;
         let (limiter, pauses) = (spec.limiter(), spec.pauses());
@@ -60,7 +60,7 @@ impl Gate {
         self.arrivals.as_mut().map_or(0, |a| self.start_ns + a.take(length))
     }
 
-    /// Whether [`Gate::ended`] is to be called.
+    /// Whether [`Pacer::ended`] is to be called.
     pub(crate) fn counts_ends(&self) -> bool {
         self.pauses.is_some()
     }

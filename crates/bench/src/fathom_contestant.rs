@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::Said;
+use crate::ReportedFigures;
 use crate::case::{Access, Case, Mix};
 use crate::child::Line;
 use crate::target::Target;
@@ -81,7 +81,7 @@ fn ops(case: &Case) -> String {
 }
 
 /// Reads the summary line among the JSON lines of `fathom load --json`.
-pub fn parse(text: &str) -> Result<Said, String> {
+pub fn parse(text: &str) -> Result<ReportedFigures, String> {
     let mut lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let summary =
         lines.rfind(|line| line["event"] == "summary").ok_or("it holds no summary line")?;
@@ -95,7 +95,7 @@ pub fn parse(text: &str) -> Result<Said, String> {
     if ios == 0 || duration_ns == 0 {
         return Err(format!("no I/O completed; ended by {}", summary["ended_by"]));
     }
-    Ok(Said {
+    Ok(ReportedFigures {
         ios,
         iops: ios as f64 / (duration_ns as f64 / 1e9),
         latency_mean_ns: of_main("latency_mean_ns"),

@@ -7,11 +7,11 @@ use units::Bytes;
 
 /// The blocks of a simulated device over all loads on it; clones are the same device.
 #[derive(Debug, Clone)]
-pub struct Surface(Arc<Mutex<Blocks>>);
+pub struct WrittenMap(Arc<Mutex<Blocks>>);
 
 /// What was written since somebody looked last, in blocks of 4096 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Touched {
+pub struct WrittenSince {
     /// All blocks, each as often as it was written.
     pub written: u64,
     /// Of these, blocks that nobody had written before.
@@ -28,10 +28,10 @@ struct Blocks {
     data: Vec<u64>,
     /// Whether the load that runs writes nothing but zeros.
     zeros: bool,
-    touched: Touched,
+    touched: WrittenSince,
 }
 
-impl Surface {
+impl WrittenMap {
     /// A device of this size that nobody has written to.
     pub fn new(bytes: Bytes) -> Self {
         let words = bytes.0.div_ceil(64 * reduce::BLOCK as u64) as usize;
@@ -40,7 +40,7 @@ impl Surface {
             mapped,
             data,
             zeros: false,
-            touched: Touched::default(),
+            touched: WrittenSince::default(),
         })))
     }
 
@@ -50,7 +50,7 @@ impl Surface {
     }
 
     /// What was written since the last call.
-    pub fn take(&self) -> Touched {
+    pub fn take(&self) -> WrittenSince {
         std::mem::take(&mut self.blocks().touched)
     }
 
@@ -84,7 +84,7 @@ impl Blocks {
 }
 
 /// Two are the same when they are one device.
-impl PartialEq for Surface {
+impl PartialEq for WrittenMap {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -96,16 +96,16 @@ mod tests {
 
     #[test]
     fn fresh_blocks_overwritten_zeros_and_overwritten_data_are_told_apart() {
-        let surface = Surface::new(Bytes(1 << 20));
+        let surface = WrittenMap::new(Bytes(1 << 20));
         surface.writes_zeros(true);
         surface.write(0, 8192);
-        assert_eq!(surface.take(), Touched { written: 2, fresh: 2, over_zeros: 0 });
+        assert_eq!(surface.take(), WrittenSince { written: 2, fresh: 2, over_zeros: 0 });
         surface.writes_zeros(false);
         surface.write(4096, 8192);
         surface.write(4096, 512);
-        assert_eq!(surface.take(), Touched { written: 3, fresh: 1, over_zeros: 1 });
-        assert_eq!(surface.take(), Touched::default());
+        assert_eq!(surface.take(), WrittenSince { written: 3, fresh: 1, over_zeros: 1 });
+        assert_eq!(surface.take(), WrittenSince::default());
         surface.write(1 << 20, 4096);
-        assert_eq!(surface.take(), Touched::default(), "beyond its end there is nothing");
+        assert_eq!(surface.take(), WrittenSince::default(), "beyond its end there is nothing");
     }
 }
