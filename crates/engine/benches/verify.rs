@@ -72,7 +72,7 @@ fn worker_verifier(layout: BlockLayout, blocks: usize, width: Width) -> Result<W
         worker_verifier.begin(0);
         worker_verifier.ended(0, true, &[], 0);
     }
-    Ok(worker_verifier.read_only(true))
+    Ok(worker_verifier.read_only())
 }
 
 /// Ways to look at a block that was read, by name.

@@ -103,7 +103,9 @@ impl WorkerSetup<'_> {
             WorkerVerifier::new(Arc::clone(self.verifier?), depth, self.resolved.block_bytes);
         let spec = &self.load.spec;
         let quiet = !spec.ops.names().any(|op| op.changes());
-        Some(worker_verifier.for_job(job).with_read_checks(verify::checks(spec)).read_only(quiet))
+        let own = worker_verifier.for_job(job);
+        let own = if verify::checks(spec) { own } else { own.record_only() };
+        Some(if quiet { own.read_only() } else { own })
     }
 
     fn setting(&self, index: usize, status: &Arc<LoadStatus>) -> Setting {

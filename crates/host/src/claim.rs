@@ -121,12 +121,22 @@ pub fn claim(path: &Path, destroy: bool) -> Result<Claim, ClaimError> {
     block(path, destroy)
 }
 
+/// What a claim of a single load's target may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TargetPermit {
+    /// Data on it may be destroyed.
+    pub destroy: bool,
+    /// It may be made, where it does not exist.
+    pub create: bool,
+}
+
 /// Claims what a single load writes to: a block device, or a file. A file that does not exist is fine when it may be
-/// made; one with data in it needs the mark of files that Fathom made, or `destroy`.
+/// made; one with data in it needs the mark of files that Fathom made, or the word that it may be destroyed.
 ///
 /// # Errors
 /// When it is in use, may hold data, or cannot be examined.
-pub fn claim_target(path: &Path, destroy: bool, may_create: bool) -> Result<Claim, ClaimError> {
+pub fn claim_target(path: &Path, permit: TargetPermit) -> Result<Claim, ClaimError> {
+    let TargetPermit { destroy, create } = permit;
     match std::fs::metadata(path) {
         Ok(found) if found.file_type().is_block_device() => block(path, destroy),
         Ok(found) if found.is_file() => file(path, destroy),
@@ -134,7 +144,7 @@ pub fn claim_target(path: &Path, destroy: bool, may_create: bool) -> Result<Clai
             let message = format!("{} is neither a file nor a block device", path.display());
             Err(ClaimError::new(ClaimKind::Usage, message, "give a file or a block device"))
         }
-        Err(error) if may_create && error.kind() == io::ErrorKind::NotFound => Ok(Claim {
+        Err(error) if create && error.kind() == io::ErrorKind::NotFound => Ok(Claim {
             path: path.to_owned(),
             bytes: Bytes(0),
             identity: format!("{}, a new file", path.display()),

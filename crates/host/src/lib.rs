@@ -32,7 +32,7 @@ pub use apart::{Overlap, apart};
 pub use backing::BackingChain;
 pub use capabilities::{Capability, CapabilityState, capabilities};
 pub use child::CommandOutput;
-pub use claim::{Claim, ClaimError, ClaimKind, claim, claim_target};
+pub use claim::{Claim, ClaimError, ClaimKind, TargetPermit, claim, claim_target};
 pub use error::StepError;
 pub use executor::Executor;
 pub use facts::facts;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use engine::{Aim, Context, Event, Load, Recording, TargetSpec};
-use host::Standing;
+use host::{Standing, TargetPermit};
 use results::model::{LoadSummary, OperationSummary};
 use run::fresh_seed;
 use sys::clock::Clock;
@@ -45,7 +45,10 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
     let mut claims = Vec::new();
     for target in args.targets.iter().filter(|t| spec.writes() && !t.is_null()) {
         let fresh = may_create.is_some() && !target.path.exists();
-        claims.push(host::claim_target(&target.path, args.destroy_data, fresh)?);
+        claims.push(host::claim_target(
+            &target.path,
+            TargetPermit { destroy: args.destroy_data, create: fresh },
+        )?);
     }
     let names: Vec<_> = args.targets.iter().map(|t| t.path.display().to_string()).collect();
     let names = names.join(", ");

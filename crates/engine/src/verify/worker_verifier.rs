@@ -87,23 +87,22 @@ impl WorkerVerifier {
         this
     }
 
-    /// Sets whether reads are checked; without, only writes are tracked.
+    /// Records writes without checking reads.
     #[must_use]
-    pub(crate) fn with_read_checks(self, checks: bool) -> Self {
+    pub(crate) fn record_only(self) -> Self {
         let mut this = self;
-        this.checks = checks;
-        this.fast_check = this.fast_check.take().filter(|_| checks);
+        (this.checks, this.fast_check) = (false, None);
         this
     }
 
-    /// Sets whether the load changes nothing (`quiet`). The table is then read after the I/O and only prefetched before it: its
-    /// entries are seldom in a cache.
+    /// For a load that changes nothing: the table is read after the I/O and only prefetched before it, as its entries are seldom in
+    /// a cache.
     #[must_use]
-    pub fn read_only(self, quiet: bool) -> Self {
+    pub fn read_only(self) -> Self {
         let mut this = self;
-        this.quiet = quiet;
+        this.quiet = true;
         let fast_check = || FastCheck::of(&this.verifier, this.slots.len());
-        this.fast_check = (quiet && this.checks).then(fast_check).flatten();
+        this.fast_check = this.checks.then(fast_check).flatten();
         this
     }
 

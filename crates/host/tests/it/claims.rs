@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use host::{ClaimKind, claim, claim_target};
+use host::{ClaimKind, TargetPermit, claim, claim_target};
 
 /// A loop device on a sparse file that goes with this value.
 struct Loop {
@@ -199,28 +199,39 @@ fn what_is_no_block_device_is_a_mistake_and_no_refusal() {
     }
 }
 
+const CREATE: TargetPermit = TargetPermit { destroy: false, create: true };
+const DESTROY: TargetPermit = TargetPermit { destroy: true, create: false };
+
 #[test]
 fn a_file_with_data_is_refused_unless_fathom_made_it_or_it_may_be_lost() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("precious");
-    assert!(claim_target(&path, false, true).is_ok(), "a new file");
-    assert_eq!(claim_target(&path, false, false).unwrap_err().kind(), ClaimKind::Usage);
+    assert!(claim_target(&path, CREATE).is_ok(), "a new file");
+    assert_eq!(claim_target(&path, TargetPermit::default()).unwrap_err().kind(), ClaimKind::Usage);
     let mut file = File::create(&path).unwrap();
-    assert!(claim_target(&path, false, false).is_ok(), "an empty file");
+    assert!(claim_target(&path, TargetPermit::default()).is_ok(), "an empty file");
     file.write_all(b"data").unwrap();
-    let error = claim_target(&path, false, true).unwrap_err();
+    let error = claim_target(&path, CREATE).unwrap_err();
     assert_eq!(error.kind(), ClaimKind::Refused);
     assert!(error.help().contains("--destroy-data"));
-    assert!(claim_target(&path, true, false).is_ok());
+    assert!(claim_target(&path, DESTROY).is_ok());
     let flags = rustix::fs::XattrFlags::empty();
     if rustix::fs::fsetxattr(&file, "user.fathom.made", b"1", flags).is_err() {
         println!("SKIP a_file_with_data_is_refused: no user attributes here");
         return;
     }
-    let first = claim_target(&path, false, false).unwrap();
-    assert_eq!(claim_target(&path, false, false).unwrap_err().kind(), ClaimKind::Refused);
+    let first = claim_target(&path, TargetPermit::default()).unwrap();
+    assert_eq!(
+        claim_target(&path, TargetPermit::default()).unwrap_err().kind(),
+        ClaimKind::Refused
+    );
     drop(first);
-    assert_eq!(claim_target(folder.path(), true, true).unwrap_err().kind(), ClaimKind::Usage);
+    assert_eq!(
+        claim_target(folder.path(), TargetPermit { destroy: true, create: true })
+            .unwrap_err()
+            .kind(),
+        ClaimKind::Usage
+    );
 }
 
 /// A loop device on `path` that goes with this value.
@@ -244,7 +255,7 @@ impl Drop for Upper {
 fn a_file_whose_loop_device_is_in_use_is_refused_even_when_its_data_may_be_lost() {
     const NAME: &str = "a_file_whose_loop_device_is_in_use_is_refused";
     let Some(disk) = Loop::new(NAME) else { return };
-    let of = |path: &Path| claim_target(path, true, false).err().map(|e| (e.kind(), e.to_string()));
+    let of = |path: &Path| claim_target(path, DESTROY).err().map(|e| (e.kind(), e.to_string()));
     let refused = |path: &Path, word: &str| {
         let (kind, text) = of(path).expect(word);
         assert_eq!(kind, ClaimKind::Refused, "{text}");
@@ -255,7 +266,7 @@ fn a_file_whose_loop_device_is_in_use_is_refused_even_when_its_data_may_be_lost(
     let claimed = claim(&disk.device, false).unwrap();
     refused(&disk.file, "another run");
     drop(claimed);
-    let claimed = claim_target(&disk.file, true, false).unwrap();
+    let claimed = claim_target(&disk.file, DESTROY).unwrap();
     assert_eq!(said(&disk.device, true).unwrap().0, ClaimKind::Refused);
     drop(claimed);
     // What a loop device upon the loop device needs.

@@ -3,6 +3,8 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use host::TargetPermit;
+
 use crate::args::BenchFloorArgs;
 use crate::commands::load::engine_failure;
 use crate::failure::Failure;
@@ -16,7 +18,10 @@ pub fn floor(args: &BenchFloorArgs) -> Result<ExitCode, Failure> {
     };
     // Held as long as the target is written.
     let _claim = match args.write {
-        true => Some(host::claim_target(&args.target, args.destroy_data, false)?),
+        true => Some(host::claim_target(
+            &args.target,
+            TargetPermit { destroy: args.destroy_data, create: false },
+        )?),
         false => None,
     };
     let done = engine::floor(&engine::Floor {
