@@ -17,6 +17,7 @@ pub(crate) fn stage(facts: &StageFacts) -> PlannedStage {
         measured: facts.measured,
         load: spec.map(|spec| load(&spec, facts)),
         synced: facts.synced,
+        swept: facts.sweep.is_some(),
     }
 }
 
@@ -41,6 +42,7 @@ fn load(spec: &LoadSpec, facts: &StageFacts) -> PlannedLoad {
         offset,
         blocks_in_flight: ios.saturating_mul(blocks),
         ios_in_flight: ios,
+        depth: u64::from(spec.depth),
         written_blocks: spec.written_blocks().or(planned),
         until_steady: spec.steady.is_some(),
         direct: spec.direct,
@@ -52,7 +54,7 @@ fn load(spec: &LoadSpec, facts: &StageFacts) -> PlannedLoad {
         lz4_bytes: Some(expected.lz4_size_mean_bytes),
         fragments_per_block: Some(expected.fragments_per_block),
         alike: expected.alike,
-        doubts: if spec.has_content() { doubts(spec, blocks) } else { Vec::new() },
+        doubts: if spec.has_content() { doubts(spec) } else { Vec::new() },
     }
 }
 
@@ -79,11 +81,9 @@ fn operation(spec: &LoadSpec, op: OpName) -> PlannedOperation {
 }
 
 /// What is doubtful about the content of a load, flushes and length counted in.
-fn doubts(spec: &LoadSpec, blocks: u64) -> Vec<String> {
+fn doubts(spec: &LoadSpec) -> Vec<String> {
     let content = &spec.content;
-    let flushes = spec
-        .sync
-        .and_then(|sync| content.flush_warning(u64::from(sync.every).saturating_mul(blocks)));
+    let flushes = spec.durable().and_then(|durable| content.flush_warning(durable));
     let short = spec.written_blocks().and_then(|n| content.length_warning(n, spec.jobs));
     content.warnings().into_iter().chain(flushes).chain(short).map(|w| w.to_string()).collect()
 }

@@ -13,6 +13,8 @@ pub struct PlannedStage {
     pub load: Option<PlannedLoad>,
     /// Of a command: whether what it wrote is brought to stable storage, and that is measured.
     pub synced: Option<bool>,
+    /// Whether it is one point of a sweep, whose settings are the sweep's.
+    pub swept: bool,
 }
 
 /// A load of a plan, in numbers.
@@ -28,6 +30,8 @@ pub struct PlannedLoad {
     pub blocks_in_flight: u64,
     /// I/Os in flight over all jobs.
     pub ios_in_flight: u64,
+    /// `depth` as the experiment has it, in its own unit.
+    pub depth: u64,
     /// Blocks of 4 KiB that it writes, where that is known beforehand.
     pub written_blocks: Option<u64>,
     /// Whether it runs until a metric has settled.

@@ -4,6 +4,7 @@
 mod asked;
 mod before;
 mod content;
+mod cures;
 mod device;
 mod discards;
 mod figures;

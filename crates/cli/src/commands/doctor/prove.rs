@@ -122,7 +122,12 @@ fn prove(
     let facts = &result.manifest.plan;
     let taken = |name: &&&str| !facts.variants.iter().any(|variant| variant.name == **name);
     let name = NAMES.iter().find(taken).unwrap_or(&NAMES[0]);
-    let trial = Trial { of: suspect.variant.clone(), name: (*name).to_owned(), set: suspect.set() };
+    let trial = Trial {
+        of: suspect.variant.clone(),
+        name: (*name).to_owned(),
+        set: suspect.set(),
+        stage: suspect.stage.clone(),
+    };
     let (mut rounds, mut figure): (Vec<ProofRound>, String) = Default::default();
     loop {
         if let Next::Known(outcome) = doctor::next(&rounds) {
@@ -137,7 +142,7 @@ fn prove(
         let plan = asked.plan(source, LAB)?;
         let dir = out.join(format!("{}-{}", suspect.rule, rounds.len() + 1));
         let measured = measure(args, source, &plan, dir)?;
-        let said = doctor::round(&measured, &analysis::analyse(&measured));
+        let said = doctor::round(&measured, &analysis::analyse(&measured), &suspect.stage);
         let Some((of, round)) = said else {
             let error = format!("The result in {} has no verdict", measured.path.display());
             return Err(

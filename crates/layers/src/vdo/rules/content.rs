@@ -4,6 +4,7 @@ use results::model::Severity;
 use units::Unit;
 
 use super::super::geometry::{PACKED_BYTES, PACKED_SLOTS};
+use super::cures::never_durable;
 use super::figures::stats;
 use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts, Stretch, Threshold, figure};
 
@@ -169,6 +170,12 @@ fn packer_idle(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> 
         return None;
     }
     let share = bar.passed(100.0 * fragments / (fragments + alone))?;
+    let of_load = never_durable(stage);
+    // Where the flushes come from above, what is left is to save the CPU time.
+    let changes = match &*of_load {
+        [] => vec![("compression", "false".into())],
+        _ => Vec::new(),
+    };
     Some(Noticed {
         figures: vec![
             bar.figure("new blocks that were packed", share),
@@ -177,7 +184,8 @@ fn packer_idle(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> 
             figure("flushes and FUA writes", flushes, Unit::Count),
         ],
         explains_percent: Some(100.0 - share),
-        changes: vec![("compression", "false".into())],
+        changes,
+        of_load,
         ..Noticed::default()
     })
 }

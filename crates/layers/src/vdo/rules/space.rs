@@ -3,6 +3,7 @@
 use results::model::Severity;
 use units::Unit;
 
+use super::cures::{Cure, larger_device};
 use super::figures::stats;
 use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts, Span, Stretch, Threshold, figure};
 
@@ -58,22 +59,47 @@ fn low(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
 
 pub(super) const SLABS_REOPENED: LayerRule = LayerRule {
     id: "slabs_reopened",
-    text: "No untouched slab was left: new blocks went into the gaps of used ones.",
-    reads: "allocator.slabsReopened during a measured stage",
+    text: "Slabs were opened again: new blocks went into the gaps of used ones.",
+    reads: "allocator.slabsReopened during a measured stage, of all openings",
     threshold: Threshold::above(0.0, Unit::Count),
-    remedy: "For figures of a fresh volume give it more physical space than half of what is written; for those of an old one this is the state to measure.",
+    remedy: "For figures of a fresh volume let the load write each block once (pattern = \"permutation\", passes = 1) into more physical space; for those of an old one this is the state to measure.",
     source: "thesis 5.1; dm-vdo: slab-depot.c",
     check: Check::Stage(slabs_reopened),
 };
 
+/// VDO takes a used slab that is about half free before an untouched one (`calculate_slab_priority`), so that slabs are opened again long
+/// before the volume is full. The score is the share of openings that met a used slab.
 fn slabs_reopened(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
     let stats = stats(facts, stage)?;
     let reopened = bar.passed(stats.counted("allocator.slabsReopened")?)?;
-    let used = used_percent(&stats)?;
+    let first = stats.counted("allocator.slabsOpened")?;
+    let (slabs, opened) = (stats.end("allocator.slabCount")?, stats.end("allocator.slabsOpened")?);
+    let share = 100.0 * reopened / (reopened + first);
+    let none_left = opened >= slabs;
+    let cure = larger_device(facts).filter(|_| none_left);
+    let no_setting = cure.is_none().then_some(if none_left {
+        "the volume does not stand on a device itself, or on one whose model has parameters of its own"
+    } else {
+        "VDO takes a used slab that is about half free before an untouched one, and more room changes nothing"
+    });
+    let Cure { changes, devices } = cure.unwrap_or_default();
     let mut figures = vec![
         bar.figure("slabs opened again", reopened),
-        figure("physical space used", used, Unit::Percent),
+        figure("openings that met a used slab", share, Unit::Percent),
+        figure("slabs opened so far", opened, Unit::Count),
+        figure("slabs", slabs, Unit::Count),
     ];
-    figures.extend(stats.end("allocator.slabCount").map(|n| figure("slabs", n, Unit::Count)));
-    Some(Noticed { figures, explains_percent: Some(used.min(100.0)), ..Noticed::default() })
+    figures.extend(
+        used_percent(&stats).map(|used| figure("physical space used", used, Unit::Percent)),
+    );
+    let message = "Slabs were opened again, as no untouched slab was left: new blocks went into the gaps of used ones.";
+    Some(Noticed {
+        message: none_left.then(|| message.to_owned()),
+        figures,
+        explains_percent: Some(share),
+        changes,
+        devices,
+        no_setting,
+        ..Noticed::default()
+    })
 }

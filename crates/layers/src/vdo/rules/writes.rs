@@ -3,6 +3,7 @@
 use results::model::{SampleRow, Severity};
 use units::Unit;
 
+use super::cures::{fewer_in_flight, never_durable};
 use super::figures::stats;
 use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts, Span, Stretch, Threshold, figure};
 
@@ -34,7 +35,12 @@ fn flush_rate(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
     let journal = stats.counted("biosJournalCompleted.write");
     figures
         .extend(journal.map(|n| figure("journal writes for each write", n / written, Unit::Ratio)));
-    Some(Noticed { figures, explains_percent: Some(share.min(100.0)), ..Noticed::default() })
+    let of_load = never_durable(stage);
+    let no_setting = of_load
+        .is_empty()
+        .then_some("the flushes come from what stands on the volume, or a sweep asks for them");
+    let explains_percent = Some(share.min(100.0));
+    Some(Noticed { figures, explains_percent, of_load, no_setting, ..Noticed::default() })
 }
 
 /// I/Os that VDO has in flight at most. `maxVIOs` is not that: it is the most that there ever were.
@@ -45,7 +51,7 @@ pub(super) const POOL_FULL: LayerRule = LayerRule {
     text: "VDO's pool of I/Os in flight was full: what is more waits before it, and counts as latency.",
     reads: "the most of currentVIOsInProgress, and of maxVIOs where it grew, of 2048",
     threshold: Threshold::above(90.0, Unit::Percent),
-    remedy: "Lower jobs x depth x block size below 2048 blocks of 4 KiB: the pool cannot be made larger.",
+    remedy: "Lower jobs x depth x block size well below 2048 blocks of 4 KiB: the pool cannot be made larger.",
     source: "thesis 4.2.7; dm-vdo: 2048 data_vios",
     check: Check::Stage(pool_full),
 };
@@ -62,6 +68,11 @@ fn pool_full(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
     let share = bar.passed(100.0 * most / POOL)?;
     let full = seen.iter().filter(|now| bar.passed(100.0 * **now / POOL).is_some()).count();
     let full = 100.0 * full as f64 / seen.len().max(1) as f64;
+    // Half of the pool leaves room for what VDO has acknowledged and not yet finished.
+    let of_load = fewer_in_flight(stage, POOL / 2.0);
+    let no_setting = of_load.is_empty().then_some(
+        "the load has no more than half of it in flight, and the rest is writes that VDO has acknowledged and not yet finished; or a sweep sets the depth",
+    );
     Some(Noticed {
         figures: vec![
             bar.figure("most of the pool in use", share),
@@ -69,6 +80,8 @@ fn pool_full(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
             figure("samples that saw it full", full, Unit::Percent),
         ],
         explains_percent: (full > 0.0).then_some(full),
+        of_load,
+        no_setting,
         ..Noticed::default()
     })
 }
@@ -95,6 +108,7 @@ fn partial(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
             figure("of all writes", share, Unit::Percent),
         ],
         explains_percent: Some(share.min(100.0)),
+        no_setting: Some("with whole blocks it is another load"),
         ..Noticed::default()
     })
 }
