@@ -44,6 +44,7 @@ pub(crate) fn foresee(variants: &[(&VariantFacts, Vec<PlannedStage>)]) -> Vec<Fi
                 layer: &layer.name,
                 kind: kind.name,
                 settings: &layer.settings,
+                stack: &variant.stack,
                 stages,
                 variants: &kinds,
             };

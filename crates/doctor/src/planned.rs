@@ -2,7 +2,7 @@
 
 use layers::{Does, Order, PlannedLoad, PlannedOperation, PlannedStage};
 use results::model::StageFacts;
-use workload::{LoadSpec, OpKind, OpName, Pattern};
+use workload::{LoadSpec, OpKind, OpName, Pattern, Rate};
 
 /// A block of the layers that rules know, bytes.
 const BLOCK: u64 = 4096;
@@ -45,6 +45,9 @@ fn load(spec: &LoadSpec, facts: &StageFacts) -> PlannedLoad {
         depth: u64::from(spec.depth),
         written_blocks: spec.written_blocks().or(planned),
         until_steady: spec.steady.is_some(),
+        steady_window_s: spec.steady.map(|steady| steady.window.0 as f64 / 1e9),
+        most_written_per_s: most_per_s(spec).filter(|_| only_writes),
+        interval_ns: spec.interval.0,
         direct: spec.direct,
         sync_every: spec.sync.map(|sync| sync.every),
         dedupe_percent: content.dedupe.0,
@@ -56,6 +59,19 @@ fn load(spec: &LoadSpec, facts: &StageFacts) -> PlannedLoad {
         alike: expected.alike,
         doubts: if spec.has_content() { doubts(spec) } else { Vec::new() },
     }
+}
+
+/// Bytes per second that its rate and its limit leave it.
+fn most_per_s(spec: &LoadSpec) -> Option<f64> {
+    let io = spec.largest_io().0 as f64;
+    let of_ios = |thousandths: u64| thousandths as f64 / 1000.0 * io;
+    let rate = spec.rate.map(|rate| match rate {
+        Rate::Ios(thousandths) => of_ios(thousandths),
+        Rate::Bytes(bytes) => bytes.0 as f64,
+    });
+    let limit = spec.limit.unwrap_or_default();
+    let limits = [rate, limit.ios.map(of_ios), limit.bytes.map(|bytes| bytes.0 as f64)];
+    limits.into_iter().flatten().min_by(f64::total_cmp)
 }
 
 fn operation(spec: &LoadSpec, op: OpName) -> PlannedOperation {

@@ -221,6 +221,8 @@ pub struct PlannedFacts<'a> {
     pub kind: &'a str,
     /// Its settings, defaults included.
     pub settings: &'a BTreeMap<String, String>,
+    /// The layers of the variant, the devices first.
+    pub stack: &'a [LayerFacts],
     /// The stages of the variant.
     pub stages: &'a [PlannedStage],
     /// Kinds of the layers of every variant, the devices first.

@@ -24,7 +24,7 @@ fn saturated(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
     let most = facts.devices().filter_map(busy).max_by(|a, b| a.1.total_cmp(&b.1));
     let (name, share) = most?;
     let share = bar.passed(share)?;
-    let mut figures = vec![bar.figure(format!("{name} was busy"), share)];
+    let mut figures = vec![bar.figure(format!("time that device {name} was busy"), share)];
     let queue = disks.rate(&format!("{name}.weighted_ms")).map(|ms| ms / 1000.0);
     figures.extend(queue.map(|n| figure("I/Os in its queue on average", n, Unit::Ratio)));
     let cure = faster_device(facts);
@@ -59,7 +59,7 @@ fn flush_time(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
     let (name, share) = most?;
     let share = bar.passed(share)?;
     let of = |field: &str| disks.counted(&format!("{name}.{field}"));
-    let mut figures = vec![bar.figure(format!("time that {name} spent on flushes"), share)];
+    let mut figures = vec![bar.figure(format!("time that device {name} spent on flushes"), share)];
     if let Some((ms, flushes)) = of("flush_ms").zip(of("flushes")).filter(|(_, n)| *n > 0.0) {
         figures.push(figure("one flush on average", 1e6 * ms / flushes, Unit::Nanos));
         figures.push(figure("flushes", flushes, Unit::Count));
@@ -111,9 +111,9 @@ fn journal_on_data(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Notic
     let Cure { changes, devices } = cure.unwrap_or_default();
     Some(Noticed {
         figures: vec![
-            bar.figure(format!("the journal's part of the writes to {name}"), share),
+            bar.figure(format!("the journal's part of the writes to device {name}"), share),
             figure("journal writes", journal, Unit::Count),
-            figure(format!("{name} was busy"), busy, Unit::Percent),
+            figure(format!("time that device {name} was busy"), busy, Unit::Percent),
         ],
         explains_percent: Some(share.min(100.0)),
         changes,

@@ -1,13 +1,13 @@
 //! Each rule fires on what it is for and is silent just before that; a cell and a plan in which nothing is wrong make none fire.
 
 mod cases;
-mod limits;
+mod said;
 
 use std::collections::BTreeMap;
 
 use results::model::{
-    AskedContent, Finding, LayerFacts, LayerFigures, LoadSummary, OperationSummary, SampleRow,
-    Severity, StageRecord,
+    AchievedContent, AskedContent, Finding, LayerFacts, LayerFigures, LoadSummary,
+    OperationSummary, SampleRow, Severity, StageRecord,
 };
 
 use self::cases::CASES;
@@ -33,6 +33,7 @@ struct Case {
     variants: Vec<Vec<&'static str>>,
     device: BTreeMap<String, String>,
     on: BTreeMap<String, String>,
+    above: Vec<LayerFacts>,
 }
 
 /// What the volume says of itself.
@@ -171,6 +172,7 @@ impl Case {
             variants: vec![vec!["device", "linear"], vec!["device", "vdo"]],
             device: BTreeMap::from([text("size", "7 GiB"), text("like", "ssd")]),
             on: BTreeMap::from([text("data", "data")]),
+            above: Vec::new(),
         }
     }
 
@@ -216,6 +218,59 @@ impl Case {
         }
     }
 
+    /// Slabs that were opened for the first time, of all that there are, and those that were opened again.
+    fn slabs(&mut self, opened: f64, all: f64, again: f64) {
+        self.stats("allocator.slabsOpened", opened);
+        self.stats("allocator.slabCount", all);
+        self.stats("allocator.slabsReopened", again);
+    }
+
+    /// Data blocks of the 100,400 that metadata leaves.
+    fn used(&mut self, blocks: f64) {
+        self.stats("dataBlocksUsed", blocks);
+    }
+
+    /// The load was to become steady: writes since the start, data blocks used, and slabs that were opened again before it was measured.
+    fn until_steady(&mut self, written: f64, used: f64, again: f64) {
+        (self.load().until_steady, self.load().written_blocks) = (true, None);
+        self.stats("biosIn.write", written);
+        self.stats("logicalBlocks", 2.7e6);
+        self.stats("hashLock.dedupeAdviceValid", written);
+        self.used(used);
+        for row in self.samples.iter_mut().filter(|row| row.source == "vdo.stats") {
+            row.fields.insert("allocator.slabsReopened".into(), Some(again));
+        }
+    }
+
+    /// Index memory that was asked for, and what was formatted.
+    fn index(&mut self, asked: &str, formatted: &str) {
+        self.set("index_memory", asked);
+        self.facts.insert("vdo.config.index.memorySize".into(), formatted.into());
+    }
+
+    fn like(&mut self, model: &str) {
+        self.device.insert("like".into(), model.into());
+    }
+
+    /// A file system stands on the volume.
+    fn file_system(&mut self, discard: &str) {
+        let text = |k: &str, v: &str| (k.to_owned(), v.to_owned());
+        self.above.push(LayerFacts {
+            layer: "xfs".into(),
+            name: "files".into(),
+            settings: BTreeMap::from([text("discard", discard)]),
+            on: BTreeMap::from([text("data", "vdo")]),
+        });
+    }
+
+    /// So many of the blocks that the measured load wrote were duplicates; VDO found 10 %.
+    fn wrote_duplicates(&mut self, percent: f64) {
+        let mut load = LoadSummary::empty(units::Seed(1));
+        let duplicate_percent = Some(percent);
+        load.achieved = Some(AchievedContent { duplicate_percent, ..AchievedContent::default() });
+        self.stages[1].load = Some(load);
+    }
+
     /// The table that the kernel runs, with so many threads that acknowledge and pages of cache.
     fn table(&mut self, ack: u32, cache: u64) {
         let table = format!(
@@ -251,12 +306,15 @@ impl Case {
     }
 
     fn found(&self) -> Vec<Finding> {
-        let stack = [("device", "data"), ("vdo", "vdo")].map(|(layer, name)| LayerFacts {
+        let layer = |layer: &str, settings: &BTreeMap<_, _>, on: &BTreeMap<_, _>| LayerFacts {
             layer: layer.into(),
-            name: name.into(),
-            settings: self.device.clone(),
-            on: self.on.clone(),
-        });
+            name: if layer == "device" { "data".into() } else { layer.into() },
+            settings: settings.clone(),
+            on: on.clone(),
+        };
+        let device = layer("device", &self.device, &BTreeMap::new());
+        let mut stack = vec![device, layer("vdo", &self.settings, &self.on)];
+        stack.extend(self.above.iter().cloned());
         let facts = RuleFacts {
             layer: "vdo",
             cell: 0,
@@ -274,6 +332,7 @@ impl Case {
             layer: "vdo",
             kind: "vdo",
             settings: &self.settings,
+            stack: &stack,
             stages: &self.planned,
             variants: &self.variants,
         };
@@ -316,30 +375,4 @@ fn only(change: impl Fn(&mut Case)) -> Finding {
 
 fn changes(finding: &Finding) -> Vec<String> {
     finding.changes.iter().map(ToString::to_string).collect()
-}
-
-#[test]
-fn overhead_that_grows_a_lot_while_measured_is_a_warning_and_a_gap_of_the_allocation_a_note() {
-    let grown = |to: f64| only(|c| c.stats("overheadBlocksUsed", to)).severity;
-    assert_eq!((grown(604.0), grown(1100.0)), (Severity::Note, Severity::Warning));
-}
-
-#[test]
-fn content_that_no_packer_can_use_is_found_only_where_compression_was_wanted() {
-    let none = |c: &mut Case| c.figure("compressed_fragments", Some(0.0));
-    let off = Case::after(|c| {
-        none(c);
-        c.set("compression", "off");
-    });
-    let not_asked = Case::after(|c| {
-        none(c);
-        c.asked.lz4_saving_percent = Some(0.0);
-    });
-    assert_eq!((off, not_asked), (vec![], vec![]));
-}
-
-#[test]
-fn a_sparse_index_that_became_dense_is_found() {
-    let finding = only(|c| c.set("sparse_index", "on"));
-    assert_eq!(finding.evidence, "asked 256 MiB sparse, formatted 0.25 GiB dense");
 }

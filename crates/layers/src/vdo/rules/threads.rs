@@ -152,7 +152,7 @@ fn journal_ceiling(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Notic
 
 pub(super) const IDLE: LayerRule = LayerRule {
     id: "threads_idle",
-    text: "There are more threads of a kind than it takes: each hands I/Os over for nothing.",
+    text: "There are more threads of a kind than the load needs: each of them hands I/Os over for nothing.",
     reads: "CPU of the kinds that were given more threads than by default",
     threshold: Threshold::below(IDLE_PERCENT, Unit::Percent),
     remedy: "Take threads away until they are above 30 %.",
@@ -172,8 +172,10 @@ fn idle(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
     let (kind, key, n, most) = given.min_by(|a, b| a.3.total_cmp(&b.3))?;
     let most = bar.passed(most)?;
     Some(Noticed {
-        message: Some(format!("{n} threads {kind} are more than it takes: none of them was busy.")),
-        remedy: Some(format!("Set {key} = {} or less.", n - 1)),
+        message: Some(format!(
+            "{n} threads {kind} are more than the load needs: none of them was busy."
+        )),
+        remedy: Some(format!("Set {key} = {}{}.", n - 1, if n > 2 { " or less" } else { "" })),
         figures: vec![
             bar.figure(format!("CPU of the busiest {kind}"), most),
             figure(key, n as f64, Unit::Count),

@@ -17,7 +17,7 @@ pub(super) const FLUSH_RATE: LayerRule = LayerRule {
     text: "Writes were flushed so often that journal and packer could not gather them.",
     reads: "biosIn flushes and FUA for each write",
     threshold: Threshold::above(1.0, Unit::Percent),
-    remedy: "Make durable less often (sync = \"fsync:N\" with a larger N), or put the journal on a device with fast flushes.",
+    remedy: "Make writes durable less often (sync = \"fsync:N\" with a larger N), or put the journal on a device with fast flushes.",
     source: "thesis 5.5; one journal block with FLUSH and FUA for each",
     check: Check::Stage(flush_rate),
 };
@@ -48,7 +48,7 @@ pub(super) const POOL: f64 = 2048.0;
 
 pub(super) const POOL_FULL: LayerRule = LayerRule {
     id: "pool_full",
-    text: "VDO's pool of I/Os in flight was full: what is more waits before it, and counts as latency.",
+    text: "VDO's pool of I/Os in flight was full: I/Os beyond it waited before VDO, and the wait counts as latency.",
     reads: "the most of currentVIOsInProgress, and of maxVIOs where it grew, of 2048",
     threshold: Threshold::above(90.0, Unit::Percent),
     remedy: "Lower jobs x depth x block size well below 2048 blocks of 4 KiB: the pool cannot be made larger.",
@@ -134,29 +134,6 @@ fn wrapped(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
             figure("writes", written, Unit::Blocks),
             figure("logical blocks", blocks, Unit::Blocks),
         ],
-        ..Noticed::default()
-    })
-}
-
-/// Writes after which the recovery journal and the era of the block map have wrapped.
-pub(super) const WRITES_TO_WRAP: f64 = 2_500_000.0;
-
-pub(super) const NOT_STEADY: LayerRule = LayerRule {
-    id: "not_steady",
-    text: "A load that runs until it is steady ended before the journal had wrapped.",
-    reads: "biosIn.write since the volume was started, where the load runs until a metric has settled",
-    threshold: Threshold::below(WRITES_TO_WRAP, Unit::Count),
-    remedy: "Write 2.5 million blocks (9.7 GiB) before it, in a load or fill that is not measured.",
-    source: "dm-vdo's own performance tests; thesis 5.1.1",
-    check: Check::Stage(not_steady),
-};
-
-fn not_steady(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
-    stage.planned?.load.as_ref().filter(|load| load.until_steady)?;
-    let written = bar.passed(stats(facts, stage)?.end("biosIn.write")?)?;
-    Some(Noticed {
-        severity: Severity::Warning,
-        figures: vec![bar.figure("writes since the start", written)],
         ..Noticed::default()
     })
 }

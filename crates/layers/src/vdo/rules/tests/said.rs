@@ -1,4 +1,4 @@
-//! What limits a volume, and what takes it away.
+//! What single rules say and what would take a limit away, beyond that they fire.
 
 use super::*;
 
@@ -71,16 +71,10 @@ fn a_busy_device_is_put_to_the_test_with_a_fast_one_and_slabs_without_room_with_
         c.on.clear();
     });
     assert!(between.changes.is_empty() && between.remedy.contains("No setting"), "{between:?}");
-    let reopened = |opened: f64| {
-        only(|c| {
-            c.stats("allocator.slabsReopened", 1.0);
-            c.stats("allocator.slabsOpened", opened);
-        })
-    };
-    let left = reopened(1.0);
+    let left = only(|c| c.slabs(1.0, 40.0, 1.0));
     assert!(!left.message.contains("untouched") && left.changes.is_empty(), "{left:?}");
-    assert_eq!(left.explains_percent, Some(50.0), "one of two openings");
-    let none_left = reopened(3.0);
+    assert_eq!(left.explains_percent, Some(25.0), "one of two openings, of a slab half free");
+    let none_left = only(|c| c.slabs(40.0, 40.0, 1.0));
     assert!(none_left.message.contains("no untouched slab was left"), "{none_left:?}");
     let larger = "device.larger = { size = \"14G\", like = \"ssd\" }";
     assert_eq!(changes(&none_left), [larger, "vdo.on = \"larger\""]);
@@ -139,4 +133,33 @@ fn a_pool_that_was_full_in_a_burst_alone_is_no_limit_and_its_high_water_mark_is_
         c.stats("maxVIOs", 800.0);
     });
     assert_eq!(small, []);
+}
+
+#[test]
+fn overhead_that_grows_a_lot_while_measured_is_a_warning_and_a_gap_of_the_allocation_a_note() {
+    let grown = |to: f64| only(|c| c.stats("overheadBlocksUsed", to)).severity;
+    assert_eq!((grown(604.0), grown(1100.0)), (Severity::Note, Severity::Warning));
+}
+
+#[test]
+fn content_that_no_packer_can_use_is_found_only_where_compression_was_wanted() {
+    let none = |c: &mut Case| c.figure("compressed_fragments", Some(0.0));
+    let off = Case::after(|c| {
+        none(c);
+        c.set("compression", "off");
+    });
+    let not_asked = Case::after(|c| {
+        none(c);
+        c.asked.lz4_saving_percent = Some(0.0);
+    });
+    assert_eq!((off, not_asked), (vec![], vec![]));
+}
+
+#[test]
+fn a_sparse_index_that_became_dense_is_found() {
+    let finding = only(|c| {
+        c.set("via", "table");
+        c.set("sparse_index", "on");
+    });
+    assert_eq!(finding.evidence, "asked 256 MiB sparse, formatted 0.25 GiB dense");
 }
