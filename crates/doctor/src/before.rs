@@ -88,18 +88,20 @@ fn few_repeats(plan: &Plan, bar: Bar) -> Vec<Told> {
     few.map(|few| (None, noticed(few))).into_iter().collect()
 }
 
-/// Measured stages of all variants that `which` picks, each name once, with the variant that has it first.
+/// Measured stages of all variants that `which` picks, each name once, with the variant that has it first; stages of one name whose content
+/// is doubtful in other words are others.
 fn measured<'a>(
     plan: &'a Plan,
     which: impl Fn(&PlannedStage) -> bool,
 ) -> Vec<(&'a str, &'a PlannedStage)> {
     let mut seen = BTreeSet::new();
+    let doubts = |stage: &PlannedStage| stage.load.as_ref().map(|load| load.doubts.clone());
     let stages = plan
         .variants
         .iter()
         .flat_map(|(variant, stages)| stages.iter().map(|stage| (variant.name.as_str(), stage)));
     let found = stages.filter(|(_, stage)| stage.measured && which(stage));
-    found.filter(|(_, stage)| seen.insert(stage.name.clone())).collect()
+    found.filter(|(_, stage)| seen.insert((stage.name.clone(), doubts(stage)))).collect()
 }
 
 fn warned(variant: &str, message: String, evidence: String) -> Told {

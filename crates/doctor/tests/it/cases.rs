@@ -304,6 +304,22 @@ fn rules_have_ids_of_their_own_and_say_what_they_read_what_to_do_and_where_they_
 }
 
 #[test]
+fn doubtful_content_is_told_of_each_variant_that_has_doubts_of_its_own() {
+    let found = doctor::foresee(&plan(|p| {
+        load(p)["content"] = json!({"compress": "4x"});
+        for sync in ["fsync:32", "fsync:8", "fsync:8"] {
+            let mut other = p.variants[1].clone();
+            other.name = format!("{sync} {}", p.variants.len());
+            other.stages[1].load["sync"] = sync.into();
+            p.variants.push(other);
+        }
+    }));
+    let doubtful = found.iter().filter(|finding| finding.rule == "content_doubtful");
+    let of: Vec<_> = doubtful.filter_map(|finding| finding.subject.as_deref()).collect();
+    assert_eq!(of, ["fsync:32 2", "fsync:8 3"]);
+}
+
+#[test]
 fn layers_look_at_plans_too_and_say_what_several_variants_have_alike_once() {
     let found = doctor::foresee(&plan(|p| {
         p.variants[1].stages.remove(0);

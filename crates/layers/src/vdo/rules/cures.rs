@@ -47,20 +47,35 @@ pub(super) fn faster_device(facts: &RuleFacts) -> Option<Cure> {
     Some(Cure { changes: vec![on(facts, "faster")], devices: vec![("faster", table)] })
 }
 
-/// The volume on twice the room; `None` where a layer lies between, or where the device is modelled by more than a word.
+/// The volume on twice the room; `None` where a layer lies between.
 pub(super) fn larger_device(facts: &RuleFacts) -> Option<Cure> {
     let data = facts.device(DATA)?;
     let twice = |text: &String| Some(Bytes(text.parse::<Bytes>().ok()?.0.checked_mul(2)?));
-    let like = match data.settings.get("like") {
-        Some(like) if like.chars().all(char::is_alphanumeric) => format!(", like = \"{like}\""),
-        Some(_) => return None,
-        None => String::new(),
-    };
+    let like =
+        data.settings.get("like").map_or_else(String::new, |like| format!(", {}", model(like)));
     let table = format!("{{ size = \"{}\"{like} }}", written(twice(data.settings.get("size")?)?));
     let mut changes = vec![on(facts, "larger")];
     let pool = facts.settings.get("physical_size").and_then(twice);
     changes.extend(pool.map(|size| ("physical_size", format!("\"{}\"", written(size)))));
     Some(Cure { changes, devices: vec![("larger", table)] })
+}
+
+/// What a device is modelled like (`hdd, rpm 5400`), as an experiment has it.
+fn model(like: &str) -> String {
+    let mut words = like.split(", ");
+    let base = words.next().unwrap_or_default();
+    let value = |value: &str| {
+        let bare = value == "true" || value == "false" || value.parse::<f64>().is_ok();
+        if bare { value.to_owned() } else { format!("\"{value}\"") }
+    };
+    let parameters: String = words
+        .filter_map(|word| word.split_once(' '))
+        .map(|(key, text)| format!(", {key} = {}", value(text)))
+        .collect();
+    if parameters.is_empty() {
+        return format!("like = \"{base}\"");
+    }
+    format!("like = {{ base = \"{base}\"{parameters} }}")
 }
 
 /// The volume with its data on another device.
@@ -100,6 +115,13 @@ pub(super) fn fewer_in_flight(stage: &Stretch, most: f64) -> Vec<(&'static str, 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_model_is_written_as_it_was_read_with_its_parameters() {
+        assert_eq!(model("ssd"), "like = \"ssd\"");
+        let disk = "like = { base = \"hdd\", rpm = 5400, write_cache = false, flush = \"2 ms\" }";
+        assert_eq!(model("hdd, rpm 5400, write_cache false, flush 2 ms"), disk);
+    }
 
     #[test]
     fn sizes_are_written_exactly_in_the_largest_unit_that_does() {

@@ -61,7 +61,7 @@ fn low(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
 
 pub(super) const FEW_SLABS: LayerRule = LayerRule {
     id: "few_slabs",
-    text: "The volume has few slabs, and went from one to another while it was measured: the figures hang on when it did.",
+    text: "The volume has few slabs, and turned to another, or to one anew, while it was measured: the figures depend on when it did.",
     reads: "allocator.slabCount, where slabs were opened during a measured stage",
     threshold: Threshold::below(4.0, Unit::Count),
     remedy: "Take smaller slabs (slab_size), and say with the figures how many there were and how large.",
@@ -109,7 +109,7 @@ fn slabs_reopened(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Notice
     let weight = if none_left { 1.0 } else { 0.5 };
     let cure = larger_device(facts).filter(|_| none_left);
     let no_setting = cure.is_none().then_some(if none_left {
-        "the volume does not stand on a device itself, or on one whose model has parameters of its own"
+        "the volume does not stand on a device itself"
     } else {
         "VDO takes a used slab that is about half free before an untouched one, and more room changes nothing"
     });

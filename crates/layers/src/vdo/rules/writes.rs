@@ -38,7 +38,7 @@ fn flush_rate(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
     let of_load = never_durable(stage);
     let no_setting = of_load
         .is_empty()
-        .then_some("the flushes come from what stands on the volume, or a sweep asks for them");
+        .then_some("the flushes come from what stands on the volume, or from a sweep");
     let explains_percent = Some(share.min(100.0));
     Some(Noticed { figures, explains_percent, of_load, no_setting, ..Noticed::default() })
 }
@@ -70,9 +70,12 @@ fn pool_full(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
     let full = 100.0 * full as f64 / seen.len().max(1) as f64;
     // Half of the pool leaves room for what VDO has acknowledged and not yet finished.
     let of_load = fewer_in_flight(stage, POOL / 2.0);
-    let no_setting = of_load.is_empty().then_some(
-        "the load has no more than half of it in flight, and the rest is writes that VDO has acknowledged and not yet finished; or a sweep sets the depth",
-    );
+    let swept = stage.planned.is_some_and(|planned| planned.swept);
+    let no_setting = of_load.is_empty().then_some(if swept {
+        "a sweep sets how much is in flight"
+    } else {
+        "the load has no more than half of it in flight, and the rest is writes that VDO has acknowledged and not yet finished"
+    });
     Some(Noticed {
         figures: vec![
             bar.figure("most of the pool in use", share),
