@@ -18,8 +18,6 @@ const MOST_REFERENCES: u64 = 254;
 const RECORD: u64 = 128 * Bytes::KIB;
 /// Largest block.
 const LARGEST: u64 = 64 * Bytes::MIB;
-/// New blocks after which a flush costs less than this many points is not worth a word.
-const FLUSH_POINTS: f64 = 0.1;
 /// What the beginning of a load may cost the packer before it is worth a word, points.
 const SHORT_POINTS: f64 = 0.5;
 
@@ -239,7 +237,7 @@ impl ContentSpec {
         Ok(())
     }
 
-    /// What will not do what people expect of it. Costs of flushes are another question: [`ContentSpec::flush_warning`].
+    /// What will not do what people expect of it. Costs of flushes are another question: [`Self::flush_warning`].
     pub fn warnings(&self) -> Vec<Warning> {
         let mut warnings = Vec::new();
         let (sizes, unit) = (self.sizes(), self.unit());
@@ -340,25 +338,6 @@ impl ContentSpec {
         (without_percent - with_percent > SHORT_POINTS).then_some(Warning::ShortForPacking {
             contents: contents as u64,
             distinct_blocks: distinct as u64,
-            without_percent,
-            with_percent,
-        })
-    }
-
-    /// What it costs VDO's packer when a flush follows every `every_blocks` written blocks, zero blocks and duplicates
-    /// included; `None` where that is next to nothing. With O_DSYNC or FUA on every write (`every_blocks` = 1) it
-    /// saves nothing.
-    pub fn flush_warning(&self, every_blocks: u64) -> Option<Warning> {
-        if self.unit() != BLOCK {
-            return None;
-        }
-        let (again, zero) = self.shares();
-        let new = (every_blocks as f64 * (1.0 - again - zero)).round().max(1.0) as u64;
-        let sizes = self.sizes();
-        let without_percent = sizes.packer_saving_percent();
-        let with_percent = sizes.saving_with_flushes_percent(new);
-        (without_percent - with_percent > FLUSH_POINTS).then_some(Warning::FlushesCost {
-            every_blocks: new,
             without_percent,
             with_percent,
         })

@@ -37,13 +37,13 @@ pub enum Warning {
         /// The least cap that leaves distances free.
         enough: u64,
     },
-    /// Flushes cost saving: they send blocks on before they found company.
+    /// Making writes durable costs saving: flushes send blocks on before they found company.
     FlushesCost {
-        /// New blocks between two flushes.
+        /// New blocks between two flushes, or writes between two with FUA.
         every_blocks: u64,
         /// What the packer saves without flushes, percent.
         without_percent: f64,
-        /// What it saves with them, percent.
+        /// What it saves with them, about, percent.
         with_percent: f64,
     },
     /// Duplicates come so soon that VDO still has their content under way, and stores it whole.
@@ -98,8 +98,9 @@ impl std::fmt::Display for Warning {
             ),
             Self::FlushesCost { every_blocks, without_percent, with_percent } => write!(
                 f,
-                "a flush after every {every_blocks} new blocks leaves VDO's packer a saving of {with_percent:.1}% \
-                 instead of {without_percent:.1}%"
+                "writes made durable after every {every_blocks} new blocks leave VDO's packer a saving of about \
+                 {with_percent:.0}% instead of {without_percent:.1}%: what is under way when a flush comes is stored whole, \
+                 as is every write with FUA or O_DSYNC"
             ),
             Self::DuplicatesUnderWay { nearest_blocks, enough_blocks, without_percent } => write!(
                 f,

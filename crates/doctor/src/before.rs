@@ -20,10 +20,10 @@ pub(crate) type PlanRule = Rule<fn(&Plan, Bar) -> Vec<Told>>;
 pub(crate) type Told = (Option<String>, Noticed);
 
 /// Every common rule that looks at a plan.
-pub(crate) const RULES: [PlanRule; 4] = [
+pub(crate) const RULES: [PlanRule; 6] = [
     Rule {
         id: "few_repeats",
-        text: "There are too few repeats for any verdict: every one will be 'unclear'.",
+        text: "There are too few repeats for a verdict between variants: each of these will be 'unclear'.",
         reads: "repeat, where variants are compared",
         threshold: Threshold::below(LEAST_REPEATS as f64, Unit::Count),
         remedy: "Set repeat = 5, or run with --repeat 5.",
@@ -57,6 +57,24 @@ pub(crate) const RULES: [PlanRule; 4] = [
         source: "docs/content.md",
         check: content_doubtful,
     },
+    Rule {
+        id: "bytes_in_flight_differ",
+        text: "Variants differ in block size and in bytes in flight: which of the two makes a difference cannot be told.",
+        reads: "block_size, jobs and depth of a measured load in all variants",
+        threshold: None,
+        remedy: "Keep jobs x depth x block size: depth_unit = \"4k\" counts depth in blocks of 4 KiB.",
+        source: "articles on request size and parallelism",
+        check: bytes_in_flight_differ,
+    },
+    Rule {
+        id: "window_below_a_pass",
+        text: "A load is to count as steady over a window in which it cannot write its range once.",
+        reads: "rate or limit of measured loads with 'steady', times its window, of their range",
+        threshold: Threshold::below(100.0, Unit::Percent),
+        remedy: "Make the window of 'steady' as long as one pass over the range takes, or the range smaller.",
+        source: "docs/method.md; SNIA's performance test specification for solid-state storage",
+        check: window_below_a_pass,
+    },
 ];
 
 fn few_repeats(plan: &Plan, bar: Bar) -> Vec<Told> {
@@ -70,18 +88,20 @@ fn few_repeats(plan: &Plan, bar: Bar) -> Vec<Told> {
     few.map(|few| (None, noticed(few))).into_iter().collect()
 }
 
-/// Measured stages of all variants that `which` picks, each name once, with the variant that has it first.
+/// Measured stages of all variants that `which` picks, each name once, with the variant that has it first; stages of one name whose content
+/// is doubtful in other words are others.
 fn measured<'a>(
     plan: &'a Plan,
     which: impl Fn(&PlannedStage) -> bool,
 ) -> Vec<(&'a str, &'a PlannedStage)> {
     let mut seen = BTreeSet::new();
+    let doubts = |stage: &PlannedStage| stage.load.as_ref().map(|load| load.doubts.clone());
     let stages = plan
         .variants
         .iter()
         .flat_map(|(variant, stages)| stages.iter().map(|stage| (variant.name.as_str(), stage)));
     let found = stages.filter(|(_, stage)| stage.measured && which(stage));
-    found.filter(|(_, stage)| seen.insert(stage.name.clone())).collect()
+    found.filter(|(_, stage)| seen.insert((stage.name.clone(), doubts(stage)))).collect()
 }
 
 fn warned(variant: &str, message: String, evidence: String) -> Told {
@@ -105,6 +125,59 @@ fn command_not_synced(plan: &Plan, _: Bar) -> Vec<Told> {
     let told = found.into_iter().map(|(variant, stage)| {
         let message = format!("Command {} ends before what it wrote is on the layer.", stage.name);
         warned(variant, message, "sync = false.".into())
+    });
+    told.collect()
+}
+
+/// The first variant is what the others are held against.
+fn bytes_in_flight_differ(plan: &Plan, _: Bar) -> Vec<Told> {
+    let Some(((_, base), others)) = plan.variants.split_first() else { return Vec::new() };
+    let sizes = |load: &PlannedLoad| load.operations.iter().map(|op| op.size_unit).max();
+    let mut told: Vec<Told> = Vec::new();
+    for (variant, stages) in others {
+        let pairs =
+            stages.iter().filter(|stage| stage.measured && !stage.swept).filter_map(|own| {
+                let same = base.iter().find(|stage| stage.measured && stage.name == own.name)?;
+                Some((own, own.load.as_ref()?, same.load.as_ref()?))
+            });
+        for (stage, new, old) in pairs {
+            let apart = new.blocks_in_flight.abs_diff(old.blocks_in_flight) > 0;
+            if apart
+                && sizes(new) != sizes(old)
+                && !told.iter().any(|(_, noticed)| is_of(noticed, stage))
+            {
+                let evidence = format!(
+                    "{} has {} blocks of 4 KiB in flight, the first variant {}.",
+                    variant.name, new.blocks_in_flight, old.blocks_in_flight
+                );
+                let (subject, noticed) = warned(&variant.name, differs(stage), evidence);
+                told.push((subject, Noticed { severity: Severity::Note, ..noticed }));
+            }
+        }
+    }
+    told
+}
+
+fn differs(stage: &PlannedStage) -> String {
+    format!("Variants of stage {} differ in block size and in bytes in flight.", stage.name)
+}
+
+fn is_of(noticed: &Noticed, stage: &PlannedStage) -> bool {
+    noticed.message.as_deref() == Some(&differs(stage))
+}
+
+fn window_below_a_pass(plan: &Plan, bar: Bar) -> Vec<Told> {
+    let share = |stage: &PlannedStage| {
+        let load = stage.load.as_ref()?;
+        bar.passed(load.window_percent(load.most_written_per_s?)?)
+    };
+    let found = measured(plan, |stage| share(stage).is_some());
+    let told = found.into_iter().filter_map(|(variant, stage)| {
+        let message =
+            format!("Stage {} cannot write its range once in the window of 'steady'.", stage.name);
+        let (subject, noticed) = warned(variant, message, String::new());
+        let figures = vec![bar.figure("written in a window at most, of the range", share(stage)?)];
+        Some((subject, Noticed { figures, ..noticed }))
     });
     told.collect()
 }

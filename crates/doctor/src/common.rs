@@ -13,7 +13,7 @@ use crate::rules;
 pub(crate) type ResultRule = Rule<fn(&ResultSet, &Analysis) -> Vec<Finding>>;
 
 /// Every common rule that looks at a result.
-pub(crate) const RULES: [ResultRule; 25] = [
+pub(crate) const RULES: [ResultRule; 29] = [
     Rule {
         id: "changed_files",
         text: "The result is not as its run left it: its figures cannot be trusted.",
@@ -124,7 +124,7 @@ pub(crate) const RULES: [ResultRule; 25] = [
     },
     Rule {
         id: "too_few_repeats",
-        text: "There are too few repeats for any verdict: every one is 'unclear'.",
+        text: "There are too few repeats for a verdict between variants: each of these is 'unclear'.",
         reads: "runs that ended well, of each variant",
         threshold: Threshold::below(LEAST_REPEATS as f64, Unit::Count),
         remedy: "Run with --repeat 5.",
@@ -199,9 +199,27 @@ pub(crate) const RULES: [ResultRule; 25] = [
         text: "Some repeats are not like the others: a median says little of them.",
         reads: "gaps, drift and outliers among repeats of what is asked",
         threshold: None,
-        remedy: "Look at the repeats on the page; run with more repeats (--repeat).",
+        remedy: "Look at the repeats on the page, and at what else the machine did then.",
         source: "docs/method.md; thesis 4.1",
         check: rules::repeats::uneven,
+    },
+    Rule {
+        id: "uneven_course",
+        text: "Throughput did not keep one level within the runs: a mean over them describes no state.",
+        reads: "where throughput changes within most runs, whether it still changes at their end, and its lowest interval beside the median",
+        threshold: Threshold::below(rules::course::DROPPED_PERCENT, Unit::Percent),
+        remedy: "Look at throughput over time; bring the layer to its state first, or let the load run until it is steady.",
+        source: "docs/method.md; thesis 4.1",
+        check: rules::course::uneven,
+    },
+    Rule {
+        id: "virtual_machine",
+        text: "The run was in a virtual machine: ratios and space count, speed is that of the machine around it, too.",
+        reads: "the accelerator, and what the machine says of itself",
+        threshold: None,
+        remedy: "For absolute speed run on devices of a machine of its own (fathom run).",
+        source: "slides on VDO",
+        check: rules::run::virtual_machine,
     },
     Rule {
         id: "order_not_drawn",
@@ -214,12 +232,30 @@ pub(crate) const RULES: [ResultRule; 25] = [
     },
     Rule {
         id: "disturbed_cells",
-        text: "Something else on the machine disturbed cells: it took their CPU time or memory, or the CPUs ran slower.",
-        reads: "CPU time of others and steal, waiting for memory, and frequency while each cell ran, on the host and in the guest; where --quiet waited in vain",
+        text: "Something else on the machine disturbed cells: it took their CPU time or memory.",
+        reads: "CPU time of others and steal, and waiting for memory while each cell ran, on the host and in the guest; where --quiet waited in vain",
         threshold: Threshold::above(5.0, Unit::Percent),
         remedy: "Run again on a machine that does nothing else; --quiet 5% waits before each cell until others leave it alone.",
         source: "docs/method.md",
         check: rules::cells::disturbed,
+    },
+    Rule {
+        id: "slow_cpus",
+        text: "CPUs ran at a lower frequency in some cells than in the others.",
+        reads: "the mean frequency of the CPUs at both ends of each cell, of the median of all cells",
+        threshold: Threshold::below(rules::cells::SLOW_PERCENT, Unit::Percent),
+        remedy: "Take the governor 'performance' (cpupower frequency-set -g performance), and see whether the machine is warm.",
+        source: "docs/method.md",
+        check: rules::cells::slow_cpus,
+    },
+    Rule {
+        id: "short_window",
+        text: "A load counts as steady over a window in which it wrote less than its range once.",
+        reads: "bytes per second of the writes of measured loads with 'steady', times its window, of their range",
+        threshold: Threshold::below(100.0, Unit::Percent),
+        remedy: "Make the window of 'steady' as long as one pass over the range takes, or the range smaller.",
+        source: "docs/method.md; SNIA's performance test specification for solid-state storage",
+        check: rules::load::short_window,
     },
     Rule {
         id: "not_sealed",

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use layers::PlannedStage;
-use results::model::{CellRecord, Finding, LayerFigures, Row, SampleRow, VariantFacts};
+use layers::{Kind, PlannedStage};
+use results::model::{
+    CellRecord, Change, Finding, LayerFacts, LayerFigures, Row, SampleRow, VariantFacts,
+};
 use results::read::{CellData, ResultSet};
 
 use crate::planned;
@@ -42,6 +44,7 @@ pub(crate) fn foresee(variants: &[(&VariantFacts, Vec<PlannedStage>)]) -> Vec<Fi
                 layer: &layer.name,
                 kind: kind.name,
                 settings: &layer.settings,
+                stack: &variant.stack,
                 stages,
                 variants: &kinds,
             };
@@ -101,9 +104,23 @@ fn of_cell(
             achieved: written.achieved.as_ref(),
             facts: &record.facts,
         };
-        findings.extend(kind.rules.iter().filter_map(|rule| rule.examine(&facts)));
+        let found = kind.rules.iter().filter_map(|rule| rule.examine(&facts));
+        findings.extend(found.map(|finding| with_commands(finding, layer, kind)));
     }
     findings
+}
+
+/// The finding with the commands that make its changes, where all of them are changes to the layer.
+fn with_commands(mut finding: Finding, layer: &LayerFacts, kind: &Kind) -> Finding {
+    let own = |change: &'_ Change| {
+        let key = change.key.strip_prefix(&*layer.name)?.strip_prefix('.')?;
+        Some((key.to_owned(), change.value.clone()))
+    };
+    let own: Option<Vec<_>> = finding.changes.iter().map(own).collect();
+    let own = own.unwrap_or_default();
+    let changed: Vec<_> = own.iter().map(|(key, value)| (&**key, &**value)).collect();
+    finding.commands = (kind.commands)(&layer.settings, &changed);
+    finding
 }
 
 /// One finding for the runs of a variant: the worst of them, with how many had it.

@@ -2,7 +2,7 @@
 
 use layers::{Does, Order, PlannedLoad, PlannedOperation, PlannedStage};
 use results::model::StageFacts;
-use workload::{LoadSpec, OpKind, OpName, Pattern};
+use workload::{LoadSpec, OpKind, OpName, Pattern, Rate};
 
 /// A block of the layers that rules know, bytes.
 const BLOCK: u64 = 4096;
@@ -17,6 +17,7 @@ pub(crate) fn stage(facts: &StageFacts) -> PlannedStage {
         measured: facts.measured,
         load: spec.map(|spec| load(&spec, facts)),
         synced: facts.synced,
+        swept: facts.sweep.is_some(),
     }
 }
 
@@ -41,8 +42,12 @@ fn load(spec: &LoadSpec, facts: &StageFacts) -> PlannedLoad {
         offset,
         blocks_in_flight: ios.saturating_mul(blocks),
         ios_in_flight: ios,
+        depth: u64::from(spec.depth),
         written_blocks: spec.written_blocks().or(planned),
         until_steady: spec.steady.is_some(),
+        steady_window_s: spec.steady.map(|steady| steady.window.0 as f64 / 1e9),
+        most_written_per_s: most_per_s(spec).filter(|_| only_writes),
+        interval_ns: spec.interval.0,
         direct: spec.direct,
         sync_every: spec.sync.map(|sync| sync.every),
         dedupe_percent: content.dedupe.0,
@@ -52,8 +57,21 @@ fn load(spec: &LoadSpec, facts: &StageFacts) -> PlannedLoad {
         lz4_bytes: Some(expected.lz4_size_mean_bytes),
         fragments_per_block: Some(expected.fragments_per_block),
         alike: expected.alike,
-        doubts: if spec.has_content() { doubts(spec, blocks) } else { Vec::new() },
+        doubts: if spec.has_content() { doubts(spec) } else { Vec::new() },
     }
+}
+
+/// Bytes per second that its rate and its limit leave it.
+fn most_per_s(spec: &LoadSpec) -> Option<f64> {
+    let io = spec.largest_io().0 as f64;
+    let of_ios = |thousandths: u64| thousandths as f64 / 1000.0 * io;
+    let rate = spec.rate.map(|rate| match rate {
+        Rate::Ios(thousandths) => of_ios(thousandths),
+        Rate::Bytes(bytes) => bytes.0 as f64,
+    });
+    let limit = spec.limit.unwrap_or_default();
+    let limits = [rate, limit.ios.map(of_ios), limit.bytes.map(|bytes| bytes.0 as f64)];
+    limits.into_iter().flatten().min_by(f64::total_cmp)
 }
 
 fn operation(spec: &LoadSpec, op: OpName) -> PlannedOperation {
@@ -79,11 +97,9 @@ fn operation(spec: &LoadSpec, op: OpName) -> PlannedOperation {
 }
 
 /// What is doubtful about the content of a load, flushes and length counted in.
-fn doubts(spec: &LoadSpec, blocks: u64) -> Vec<String> {
+fn doubts(spec: &LoadSpec) -> Vec<String> {
     let content = &spec.content;
-    let flushes = spec
-        .sync
-        .and_then(|sync| content.flush_warning(u64::from(sync.every).saturating_mul(blocks)));
+    let flushes = spec.durable().and_then(|durable| content.flush_warning(durable));
     let short = spec.written_blocks().and_then(|n| content.length_warning(n, spec.jobs));
     content.warnings().into_iter().chain(flushes).chain(short).map(|w| w.to_string()).collect()
 }

@@ -15,13 +15,15 @@ pub struct Suspect {
     pub rule: String,
     /// The variant that it was found in.
     pub variant: String,
+    /// The measured stage that it was found in.
+    pub stage: String,
     /// What would take it away.
     pub changes: Vec<Change>,
 }
 
 /// The limits that can be put to the test, of those that are seen first; those of one rule, where it is named.
 pub fn suspects(result: &ResultSet, findings: &[Finding], rule: Option<&str>) -> Vec<Suspect> {
-    let of_cell = |cell: usize| result.manifest.cells.iter().find(|entry| entry.index == cell);
+    let of_cell = |index: usize| result.cells.iter().find(|cell| cell.entry.index == index);
     let first = crate::limits(findings).first;
     let able = findings.iter().enumerate().filter(|(_, finding)| !finding.changes.is_empty());
     let wanted = able.filter(|(_, finding)| match rule {
@@ -30,10 +32,15 @@ pub fn suspects(result: &ResultSet, findings: &[Finding], rule: Option<&str>) ->
     });
     wanted
         .filter_map(|(place, finding)| {
+            let range = finding.range?;
+            let cell = of_cell(range.cell)?;
+            let mut stages = cell.record.as_ref()?.stages.iter();
+            let stage = stages.find(|stage| stage.measured && stage.start_ns == range.start_ns)?;
             Some(Suspect {
                 finding: place,
                 rule: finding.rule.clone(),
-                variant: of_cell(finding.range?.cell)?.variant.clone(),
+                variant: cell.entry.variant.clone(),
+                stage: stage.name.clone(),
                 changes: finding.changes.clone(),
             })
         })
@@ -75,12 +82,17 @@ pub fn next(rounds: &[ProofRound]) -> Next {
     }
 }
 
-/// What a round says: the verdict on what the experiment asks first, with the name of that figure; `None` where it has no verdict.
-pub fn round(result: &ResultSet, analysis: &Analysis) -> Option<(String, ProofRound)> {
-    let comparison = analysis.comparisons.iter().find(|comparison| comparison.verdict.is_some())?;
+/// What a round says: the verdict on what the experiment asks first of `stage`, with the name of that figure; `None` where nothing has a
+/// verdict. Where only other stages have one, it is unclear: they say nothing of a limit that was found elsewhere.
+pub fn round(result: &ResultSet, analysis: &Analysis, stage: &str) -> Option<(String, ProofRound)> {
+    let asked = || analysis.comparisons.iter().filter(|comparison| comparison.verdict.is_some());
+    // A single measured stage has no name here.
+    let own = asked().find(|c| c.scope.stage.as_deref().is_none_or(|name| name == stage));
+    let comparison = own.or_else(|| asked().next())?;
+    let verdict = own.and_then(|own| own.verdict).unwrap_or(Verdict::Unclear);
     let name = layers::metric(&comparison.metric).map_or(&*comparison.metric, |m| m.name);
     let round = ProofRound {
-        verdict: comparison.verdict?.word().to_owned(),
+        verdict: verdict.word().to_owned(),
         ratio: comparison.ratio,
         low: comparison.low,
         high: comparison.high,
@@ -122,8 +134,24 @@ mod tests {
     #[test]
     fn a_round_is_the_verdict_on_what_is_asked_first() {
         let result = fixture::result();
-        let (figure, round) = round(&result, &analysis::analyse(&result)).unwrap();
+        let (figure, round) = round(&result, &analysis::analyse(&result), "random-write").unwrap();
         assert_eq!((&*figure, &*round.verdict, round.repeats), ("IOPS of randwrite", "worse", 5));
         assert!(round.low < round.ratio && round.ratio < round.high);
+    }
+
+    #[test]
+    fn the_verdict_is_one_of_the_stage_that_the_limit_was_found_in_and_unclear_without_one() {
+        let result = fixture::result();
+        let mut analysis = analysis::analyse(&result);
+        let mut first = analysis.comparisons[0].clone();
+        first.scope.stage = Some("cold".into());
+        let mut second = first.clone();
+        second.scope.stage = Some("warm".into());
+        second.verdict = Some(Verdict::Same);
+        analysis.comparisons = vec![first, second];
+        let of = |stage: &str| round(&result, &analysis, stage).unwrap();
+        assert_eq!((&*of("cold").1.verdict, &*of("warm").1.verdict), ("worse", "same"));
+        assert!(of("warm").0.ends_with("in warm"), "{}", of("warm").0);
+        assert_eq!(of("hot").1.verdict, "unclear");
     }
 }

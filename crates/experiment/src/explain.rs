@@ -134,10 +134,7 @@ fn variant(cell: &CellPlan) -> ExplainedVariant {
         .filter_map(|stage| stage.load().filter(|load| load.has_content()))
         .flat_map(|load| {
             let content = &load.content;
-            let blocks = load.largest_io().0.div_ceil(4096);
-            let flushes = load.sync.and_then(|sync| {
-                content.flush_warning(u64::from(sync.every).saturating_mul(blocks))
-            });
+            let flushes = load.durable().and_then(|durable| content.flush_warning(durable));
             let short = load.written_blocks();
             let short = short.and_then(|blocks| content.length_warning(blocks, load.jobs));
             content.warnings().into_iter().chain(flushes).chain(short).map(|w| w.to_string())

@@ -20,13 +20,18 @@ pub struct Trial {
     /// What is set, as the lines of a `set` table: `"vdo.block_map_cache" = "512M"`. A `"device.NAME"` is a device that the experiment
     /// does not have, with its table.
     pub set: String,
+    /// The measured stage that the change is for: what is asked of it first is what is asked.
+    pub stage: String,
 }
 
 impl Trial {
-    /// Drops from the plan's facts what concerns only the file's own variants, and all questions but the first: with one question five
-    /// repeats decide most.
+    /// Drops from the plan's facts what concerns only the file's own variants, and all questions but the first of the stage: with one
+    /// question five repeats decide most. Where none is asked of that stage, the first of all stays.
     pub(crate) fn focus(&self, plan: &mut Plan) {
         let facts = &mut plan.facts;
+        let own = |stage: &Option<String>| stage.as_ref().is_none_or(|name| *name == self.stage);
+        let first = facts.questions.iter().position(|asked| own(&asked.stage)).unwrap_or(0);
+        facts.questions.drain(..first);
         facts.questions.truncate(1);
         (facts.expectations, facts.pictures, facts.factors) = Default::default();
         facts.reported.clear();

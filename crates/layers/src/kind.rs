@@ -1,5 +1,7 @@
 //! What a kind of layer is: its name, keys, needs, figures, charts, rules and manual page.
 
+use std::collections::BTreeMap;
+
 use results::model::LayerFigures;
 use units::{Metric, Unit};
 
@@ -81,7 +83,13 @@ pub struct Kind {
     pub figures: fn(&FigureFacts) -> LayerFigures,
     /// What the doctor knows about it.
     pub rules: &'static [LayerRule],
+    /// Commands that bring a volume which the reader has made himself to other settings; none where there are none, or where it has to be
+    /// made anew.
+    pub commands: fn(&BTreeMap<String, String>, &[Changed]) -> Vec<String>,
 }
+
+/// A setting and the value that it is to have, as written in TOML (`"512M"`, `false`).
+pub type Changed<'a> = (&'a str, &'a str);
 
 impl Kind {
     /// The simulated twin of a layer of this kind at `at`.

@@ -38,8 +38,8 @@ pub use figures::{
 };
 pub use key::Key;
 pub use kind::{
-    Absence, ActionKind, Chart, Fills, Headline, Input, Kind, LayerNeeds, OnPart, Parser, Series,
-    State, Threads, Wants, Way,
+    Absence, ActionKind, Changed, Chart, Fills, Headline, Input, Kind, LayerNeeds, OnPart, Parser,
+    Series, State, Threads, Wants, Way,
 };
 pub use layer::{Acted, Allocate, Layer, Offer, Place, Raised, fresh, on_device};
 pub use objects::{Fact, FactSource, Objects};

@@ -13,6 +13,8 @@ pub struct PlannedStage {
     pub load: Option<PlannedLoad>,
     /// Of a command: whether what it wrote is brought to stable storage, and that is measured.
     pub synced: Option<bool>,
+    /// Whether it is one point of a sweep, whose settings are the sweep's.
+    pub swept: bool,
 }
 
 /// A load of a plan, in numbers.
@@ -28,10 +30,18 @@ pub struct PlannedLoad {
     pub blocks_in_flight: u64,
     /// I/Os in flight over all jobs.
     pub ios_in_flight: u64,
+    /// `depth` as the experiment has it, in its own unit.
+    pub depth: u64,
     /// Blocks of 4 KiB that it writes, where that is known beforehand.
     pub written_blocks: Option<u64>,
     /// Whether it runs until a metric has settled.
     pub until_steady: bool,
+    /// The window over which that metric has to keep still, seconds.
+    pub steady_window_s: Option<f64>,
+    /// Bytes that it writes in a second at the most, where it has a rate or a limit and only writes.
+    pub most_written_per_s: Option<f64>,
+    /// Length of a row over time, nanoseconds.
+    pub interval_ns: u64,
     /// Past the page cache.
     pub direct: bool,
     /// Writes of a job after which it makes them durable.
@@ -96,6 +106,13 @@ pub enum Order {
 }
 
 impl PlannedLoad {
+    /// What it writes of its range within the window over which it has to keep still, at so many bytes a second, percent; `None` where it
+    /// has no such window, or its range is not known.
+    pub fn window_percent(&self, written_per_s: f64) -> Option<f64> {
+        let range = self.range_bytes.filter(|bytes| *bytes > 0)?;
+        Some(100.0 * written_per_s * self.steady_window_s? / range as f64)
+    }
+
     /// Whether it has an operation that does this.
     pub fn does(&self, what: Does) -> bool {
         self.operations.iter().any(|op| op.does == what)

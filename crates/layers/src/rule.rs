@@ -123,8 +123,12 @@ pub struct Noticed {
     pub explains_percent: Option<f64>,
     /// Settings of the layer that would take it away: key and value as written in TOML.
     pub changes: Vec<(&'static str, String)>,
+    /// Settings of the stage's load that would take it away.
+    pub of_load: Vec<(&'static str, String)>,
     /// Devices that these need and the experiment does not have: name and table as written in TOML.
     pub devices: Vec<(&'static str, String)>,
+    /// Of a bottleneck that no setting takes away: why not, as the end of a sentence.
+    pub no_setting: Option<&'static str>,
 }
 
 impl<C> Rule<C> {
@@ -141,17 +145,22 @@ impl<C> Rule<C> {
         let device =
             |(name, table): (&str, String)| Change { key: format!("device.{name}"), value: table };
         let devices = noticed.devices.into_iter().map(device);
+        let mut remedy = noticed.remedy.unwrap_or_else(|| self.remedy.to_owned());
+        if let Some(why) = noticed.no_setting {
+            remedy = format!("{remedy} No setting takes it away: {why}.");
+        }
         Finding {
             rule: self.id.to_owned(),
             severity: noticed.severity,
             subject: Some(subject.to_owned()),
             message: noticed.message.unwrap_or_else(|| self.text.to_owned()),
             evidence: if noticed.evidence.is_empty() { said.join("; ") } else { noticed.evidence },
-            remedy: noticed.remedy.unwrap_or_else(|| self.remedy.to_owned()),
+            remedy,
             figures: noticed.figures,
             range: None,
             explains_percent: noticed.explains_percent,
             changes: devices.chain(noticed.changes.into_iter().map(change)).collect(),
+            commands: Vec::new(),
             proof: None,
         }
     }
@@ -178,8 +187,16 @@ impl LayerRule {
             }
             Check::Stage(check) => {
                 let found = facts.measured().filter_map(|stretch| {
-                    let noticed = check(facts, &stretch, self.bar())?;
-                    Some((stretch, self.finding(facts.layer, noticed)))
+                    let mut noticed = check(facts, &stretch, self.bar())?;
+                    let of_load = std::mem::take(&mut noticed.of_load);
+                    let mut finding = self.finding(facts.layer, noticed);
+                    let stage = &stretch.stage.name;
+                    finding.changes.extend(
+                        of_load
+                            .into_iter()
+                            .map(|(key, value)| Change { key: format!("{stage}.{key}"), value }),
+                    );
+                    Some((stretch, finding))
                 });
                 let rank = |f: &Finding| (f.severity, f.explains_percent.unwrap_or(0.0));
                 let (stretch, mut finding) =
@@ -204,6 +221,8 @@ pub struct PlannedFacts<'a> {
     pub kind: &'a str,
     /// Its settings, defaults included.
     pub settings: &'a BTreeMap<String, String>,
+    /// The layers of the variant, the devices first.
+    pub stack: &'a [LayerFacts],
     /// The stages of the variant.
     pub stages: &'a [PlannedStage],
     /// Kinds of the layers of every variant, the devices first.
@@ -250,6 +269,17 @@ impl<'a> RuleFacts<'a> {
                 samples,
             })
         })
+    }
+
+    /// The layer itself, as it was configured.
+    pub fn own(&self) -> Option<&'a LayerFacts> {
+        self.stack.iter().find(|layer| layer.name == self.layer)
+    }
+
+    /// The device that an input of the layer is; `None` where a layer lies between.
+    pub fn device(&self, input: &str) -> Option<&'a LayerFacts> {
+        let name = self.own()?.on.get(input)?;
+        self.stack.iter().find(|below| below.layer == "device" && below.name == *name)
     }
 
     /// Names of the devices that the stack stands on.

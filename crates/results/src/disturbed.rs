@@ -1,47 +1,31 @@
 //! Which cells something else on the machine disturbed.
 
 use crate::model::MachineLoad;
-use crate::read::{CellData, ResultSet};
+use crate::read::CellData;
 
 /// CPU time of others and of the machine's own host, percent of all CPUs, that disturbs a cell.
 const TAKEN_PERCENT: f64 = 5.0;
 /// Waiting for memory, percent of the time, that disturbs a cell.
 const MEMORY_PERCENT: f64 = 5.0;
-/// A cell on CPUs slower than this share of the usual of all cells is disturbed.
-const SLOW_SHARE: f64 = 0.9;
 
 /// What disturbed a cell, each in a few words; nothing where nothing did, or where nobody looked.
-pub fn disturbances(set: &ResultSet, cell: &CellData) -> Vec<String> {
+pub fn disturbances(cell: &CellData) -> Vec<String> {
     let mut all = Vec::new();
     if let Some(percent) = cell.entry.disturbed_percent {
         all.push(format!("others took {} of the CPUs when it began", shown(percent)));
     }
     let in_guest = cell.entry.host.is_some();
-    let usual = |of: fn(&CellData) -> Option<MachineLoad>| {
-        let mut all: Vec<f64> =
-            set.cells.iter().filter_map(|cell| of(cell)?.frequency_mhz).collect();
-        all.sort_by(f64::total_cmp);
-        all.get(all.len() / 2).copied()
-    };
-    if let Some(host) = of_host(cell) {
-        all.extend(of_machine(&host, usual(of_host)).map(|text| format!("{text} on the host")));
+    if let Some(host) = &cell.entry.host {
+        all.extend(of_machine(host).map(|text| format!("{text} on the host")));
     }
-    if let Some(machine) = of_cell(cell) {
+    if let Some(machine) = cell.record.as_ref().and_then(|record| record.machine.as_ref()) {
         let place = if in_guest { " in the guest" } else { "" };
-        all.extend(of_machine(&machine, usual(of_cell)).map(|text| format!("{text}{place}")));
+        all.extend(of_machine(machine).map(|text| format!("{text}{place}")));
     }
     all
 }
 
-fn of_host(cell: &CellData) -> Option<MachineLoad> {
-    cell.entry.host
-}
-
-fn of_cell(cell: &CellData) -> Option<MachineLoad> {
-    cell.record.as_ref()?.machine
-}
-
-fn of_machine(load: &MachineLoad, usual_mhz: Option<f64>) -> impl Iterator<Item = String> {
+fn of_machine(load: &MachineLoad) -> impl Iterator<Item = String> {
     let (others, steal) = (load.others_percent.unwrap_or(0.0), load.steal_percent.unwrap_or(0.0));
     let taken = match (others + steal >= TAKEN_PERCENT, steal >= others) {
         (false, _) => None,
@@ -51,10 +35,7 @@ fn of_machine(load: &MachineLoad, usual_mhz: Option<f64>) -> impl Iterator<Item 
     let memory = load.memory_pressure_percent.filter(|percent| *percent >= MEMORY_PERCENT);
     let memory =
         memory.map(|percent| format!("threads waited for memory {} of the time", shown(percent)));
-    let slow = load.frequency_mhz.zip(usual_mhz).filter(|(own, usual)| *own < SLOW_SHARE * usual);
-    let slow =
-        slow.map(|(own, usual)| format!("the CPUs ran at {own:.0} MHz in place of {usual:.0}"));
-    [taken, memory, slow].into_iter().flatten()
+    [taken, memory].into_iter().flatten()
 }
 
 fn shown(percent: f64) -> String {

@@ -73,6 +73,7 @@ mod tests {
             range: None,
             explains_percent: None,
             changes: Vec::new(),
+            commands: Vec::new(),
             proof: None,
         }
     }

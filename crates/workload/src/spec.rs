@@ -1,6 +1,6 @@
 //! What load is asked for.
 
-use content::ContentSpec;
+use content::{ContentSpec, Durable};
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, Seed};
 
@@ -160,6 +160,21 @@ impl LoadSpec {
         let counted = self.ios.map(|ios| ios.saturating_mul(self.largest_io().0));
         let bytes = [passed, self.bytes.map(|bytes| bytes.0), counted];
         Some(bytes.into_iter().flatten().min()? / 4096)
+    }
+
+    /// How it makes writes durable, as far as content is concerned.
+    pub fn durable(&self) -> Option<Durable> {
+        let sync = self.sync?;
+        let every = u64::from(sync.every);
+        if !sync.adds_flushes() {
+            return Some(Durable::Fua { every });
+        }
+        let blocks = self.largest_io().0.div_ceil(content::BLOCK as u64);
+        let ios = u64::from(self.jobs) * u64::from(self.depth_ios());
+        Some(Durable::Flush {
+            every_blocks: every.saturating_mul(blocks),
+            in_flight_blocks: ios.saturating_mul(blocks),
+        })
     }
 
     /// The largest I/O of all operations, bytes.

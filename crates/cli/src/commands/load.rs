@@ -27,10 +27,7 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
     spec.validate().map_err(workload_failure)?;
     let style = Style::of_stderr();
     if spec.has_content() {
-        let blocks = spec.largest_io().0.div_ceil(content::BLOCK as u64);
-        let flushes = spec.sync.and_then(|sync| {
-            spec.content.flush_warning(u64::from(sync.every).saturating_mul(blocks))
-        });
+        let flushes = spec.durable().and_then(|durable| spec.content.flush_warning(durable));
         let short = spec.written_blocks().and_then(|n| spec.content.length_warning(n, spec.jobs));
         for warning in spec.content.warnings().into_iter().chain(flushes).chain(short) {
             say_line(style.note("warning:").and(warning.to_string()));

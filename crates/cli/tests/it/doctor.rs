@@ -128,6 +128,14 @@ fn a_suspicion_is_put_to_the_test_and_what_changes_nothing_is_refuted() {
     let found = json(&[&["doctor", text(&out)], &args[..]].concat());
     let idle = found.as_array().unwrap().iter().find(|f| f["rule"] == "threads_idle").unwrap();
     assert_eq!(idle["changes"][0]["key"], "vdo.hash_zone_threads");
+    let set = "lvchange --vdosettings 'hash_zone_threads=1' VG/POOL";
+    assert_eq!(
+        idle["commands"],
+        serde_json::json!(["lvchange -an VG/LV", set, "lvchange -ay VG/LV"])
+    );
+    let plain = expect(0, &["doctor", text(&out)]).out;
+    assert!(plain.contains("in the experiment: vdo.hash_zone_threads = 1"), "{plain}");
+    assert!(plain.contains("on a volume of your own: lvchange -an VG/LV; "), "{plain}");
     assert_eq!(idle["proof"]["outcome"], "refuted", "{idle:#}");
     assert_eq!(idle["proof"]["rounds"][0]["repeats"], 5);
     let tried = results::open(&proofs.join("threads_idle-1")).unwrap();
@@ -154,7 +162,9 @@ fn real_vdo_makes_rules_fire() {
     let figure = |rule: &str| finding(rule)["figures"][0]["value"].as_f64().unwrap();
     let rate = figure("flush_rate");
     assert!((rate - 100.0).abs() < 5.0, "one fsync a write: {rate}");
-    assert!(figure("packer_idle") < 10.0, "{:#}", finding("packer_idle"));
+    // How much is still packed hangs on how fast the guest is; most is not.
+    assert!(figure("packer_idle") < 30.0, "{:#}", finding("packer_idle"));
+    assert_eq!(finding("packer_idle")["changes"][0]["key"], "flushed.sync");
     let range = &finding("packer_idle")["range"];
     assert!(range["end_ns"].as_u64() > range["start_ns"].as_u64(), "{range}");
 }

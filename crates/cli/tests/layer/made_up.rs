@@ -81,6 +81,7 @@ pub const KIND: Kind = Kind {
         source: "made up",
         check: Check::Cell(|_, _| Some(Noticed::default())),
     }],
+    commands: |_, _| Vec::new(),
 };
 
 /// Another one, which makes its device itself: nothing is under it.

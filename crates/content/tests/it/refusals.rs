@@ -1,6 +1,6 @@
 //! Asks that cannot be met, or that contradict each other: refused by the key, with what to do.
 
-use content::{Compress, ContentError, ContentSpec, Contents, Part, Source};
+use content::{Compress, ContentError, ContentSpec, Contents, Durable, Part, Source};
 use units::{Percent, Seed};
 
 fn spec(dedupe: f64, zero: f64, compress: &str) -> ContentSpec {
@@ -167,11 +167,14 @@ fn what_people_should_know_is_said() {
         "{ratio}"
     );
     assert_eq!(short("dedupe = 90\ncompress = \"1.5x\"", 8192, 1), None, "nothing can be packed");
-    let flushes = read("vdo_saving = 92.8").flush_warning(32).unwrap().to_string();
+    let flush = Durable::Flush { every_blocks: 32, in_flight_blocks: 1 };
+    let flushes = read("vdo_saving = 92.8").flush_warning(flush).unwrap().to_string();
     assert!(flushes.contains("92.8%") && flushes.contains("32"), "{flushes}");
-    let every = read("vdo_saving = 50").flush_warning(1).unwrap().to_string();
-    assert!(every.contains("saving of 0.0%"), "{every}");
-    assert_eq!(read("").flush_warning(1), None);
+    let fua = |every| read("vdo_saving = 50").flush_warning(Durable::Fua { every });
+    let every = fua(1).unwrap().to_string();
+    assert!(every.contains("saving of about 0%"), "{every}");
+    assert!(fua(2).unwrap().to_string().contains("about 25%"), "every second is packed");
+    assert_eq!(read("").flush_warning(flush), None);
     let mut source = Source::new(&read("dedupe = 50"), Seed(1), 0, 1);
     source.next_id(0);
     assert_eq!(source.position(), 1);

@@ -1,9 +1,10 @@
 //! How the cells ended and what they left behind.
 
 use analysis::Analysis;
-use results::model::{CellEntry, CellState, Finding, Severity, plain_and_raw};
+use results::model::{CellEntry, CellState, Finding, MachineLoad, Severity, plain_and_raw};
 use results::read::{CellData, ResultSet};
 use results::transcript::CLEANED;
+use stats::Sorted;
 use units::show::significant;
 
 /// Runs of a variant failed.
@@ -49,7 +50,7 @@ const NAMED: usize = 5;
 pub(crate) fn disturbed(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     let begun = || result.cells.iter().filter(|cell| cell.state() != CellState::Skipped);
     let name = |cell: &CellData| {
-        let why = results::disturbances(result, cell);
+        let why = results::disturbances(cell);
         let CellEntry { variant, repeat, .. } = &cell.entry;
         (!why.is_empty()).then(|| format!("{variant} repeat {repeat}: {}", why.join(", ")))
     };
@@ -72,6 +73,43 @@ pub(crate) fn disturbed(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
         ..Finding::default()
     };
     Vec::from_iter((!cells.is_empty()).then_some(finding))
+}
+
+/// Of the usual frequency, percent: below it the CPUs of a cell ran slower.
+pub(crate) const SLOW_PERCENT: f64 = 90.0;
+
+/// CPUs ran slower in some cells. A note: the frequency is read at two instants alone, and a governor that follows the load has it low in any
+/// cell that happened to rest then.
+pub(crate) fn slow_cpus(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
+    let of_host = slower(result, |cell| cell.entry.host.as_ref());
+    let of_cell = slower(result, |cell| cell.record.as_ref()?.machine.as_ref());
+    let cells: Vec<String> = of_host.into_iter().chain(of_cell).collect();
+    let (first, more) = cells.split_at(cells.len().min(NAMED));
+    let more = if more.is_empty() { String::new() } else { format!("; and {} more", more.len()) };
+    let finding = Finding {
+        rule: "slow_cpus".into(),
+        severity: Severity::Note,
+        subject: None,
+        message: format!("CPUs ran at a lower frequency in {} cells than in the others.", cells.len()),
+        evidence: format!("At both ends of the cell, {}{more}.", first.join("; ")),
+        remedy: "Take the governor 'performance' (cpupower frequency-set -g performance), and see whether the machine is warm; with another governor, CPUs that rest when they are looked at are slow, too."
+            .into(),
+        ..Finding::default()
+    };
+    Vec::from_iter((!cells.is_empty()).then_some(finding))
+}
+
+/// Cells whose machine ran at less than the usual of all cells, the median.
+fn slower(result: &ResultSet, of: fn(&CellData) -> Option<&MachineLoad>) -> Vec<String> {
+    let mhz = |cell: &CellData| of(cell)?.frequency_mhz;
+    let all: Sorted = result.cells.iter().filter_map(mhz).collect();
+    let Some(usual) = all.median() else { return Vec::new() };
+    let name = |cell: &CellData| {
+        let own = mhz(cell).filter(|own| 100.0 * own < SLOW_PERCENT * usual)?;
+        let CellEntry { variant, repeat, .. } = &cell.entry;
+        Some(format!("{variant} repeat {repeat}: {own:.0} MHz in place of {usual:.0}"))
+    };
+    result.cells.iter().filter_map(name).collect()
 }
 
 /// Teardown left something that nobody took down since.

@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::Analysis;
+use layers::PlannedLoad;
 use results::model::{Finding, LoadSummary, Severity, StageRecord};
 use results::read::ResultSet;
+use units::show::significant;
 
 /// Every load of every finished or failed run, with its variant, repeat and stage.
 pub(super) fn loads(
@@ -77,6 +79,50 @@ pub(crate) fn page_cache(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
         ..Finding::default()
     };
     buffered.into_iter().map(finding).collect()
+}
+
+/// Loads that were to become steady wrote less than their range once in the window that decides. The cell that wrote least is told.
+pub(crate) fn short_window(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
+    let mut least: BTreeMap<(&str, &str), f64> = BTreeMap::new();
+    for (variant, _, stage, load) in loads(result).filter(|(_, _, stage, _)| stage.measured) {
+        let Some(planned) = planned(result, variant, &stage.name) else { continue };
+        let written = load.operations.iter().filter(|(name, _)| name.ends_with("write"));
+        let bytes: u64 = written.map(|(_, operation)| operation.bytes).sum();
+        let seconds = load.duration_ns as f64 / 1e9;
+        if bytes == 0 || seconds <= 0.0 {
+            continue;
+        }
+        if let Some(share) = planned.window_percent(bytes as f64 / seconds) {
+            let known = least.entry((variant, stage.name.as_str())).or_insert(share);
+            *known = known.min(share);
+        }
+    }
+    let finding = |((variant, stage), share): ((&str, &str), f64)| {
+        Finding {
+        rule: "short_window".into(),
+        severity: Severity::Warning,
+        subject: Some(variant.to_owned()),
+        message: format!(
+            "Stage {stage} of {variant} counts as steady over a window in which it wrote less than its range once."
+        ),
+        evidence: format!(
+            "Written in one window: {} % of the range; what a later part of the range costs is not in it.",
+            significant(share, 2)
+        ),
+        remedy: "Make the window of 'steady' as long as one pass over the range takes, or the range smaller."
+            .into(),
+        ..Finding::default()
+    }
+    };
+    least.into_iter().filter(|(_, share)| *share < 100.0).map(finding).collect()
+}
+
+/// The load of a stage as planned.
+fn planned(result: &ResultSet, variant: &str, stage: &str) -> Option<PlannedLoad> {
+    let variants = &result.manifest.plan.variants;
+    let facts = variants.iter().find(|facts| facts.name == variant)?;
+    let stage = facts.stages.iter().find(|facts| facts.name == stage)?;
+    crate::planned::stage(stage).load
 }
 
 /// Notices of one stage that are told; loads of many repeats may each say the same with another number.

@@ -41,6 +41,32 @@ pub(crate) fn emulated_cpu(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     Vec::from_iter((manifest.accelerator == Accelerator::Tcg).then_some(finding))
 }
 
+/// It was measured in a virtual machine whose CPU was not emulated, in the lab or not.
+pub(crate) fn virtual_machine(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
+    let manifest = &result.manifest;
+    let around = manifest.host.0.get("virtualisation").filter(|kind| *kind != "none");
+    let evidence = match manifest.accelerator {
+        Accelerator::Kvm => Some("The lab ran with KVM.".to_owned()),
+        Accelerator::None if !manifest.simulated => {
+            around.map(|kind| format!("The machine says that it is {kind}."))
+        }
+        _ => None,
+    };
+    let finding = |evidence| {
+        Finding {
+        rule: "virtual_machine".into(),
+        severity: Severity::Note,
+        subject: None,
+        message: "The run was in a virtual machine: ratios and space count, speed is that of the machine around it, too."
+            .into(),
+        evidence,
+        remedy: "For absolute speed run on devices of a machine of its own (fathom run).".into(),
+        ..Finding::default()
+    }
+    };
+    evidence.map(finding).into_iter().collect()
+}
+
 /// The part of the model's median latency that the 99th percentile of lateness may be.
 pub(crate) const LATE_PART: f64 = 0.1;
 
@@ -172,10 +198,17 @@ pub(crate) fn too_few_repeats(result: &ResultSet, analysis: &Analysis) -> Vec<Fi
         rule: "too_few_repeats".into(),
         severity: Severity::Warning,
         subject: None,
-        message: "There are too few repeats for any verdict: every one is 'unclear'.".into(),
+        message:
+            "There are too few repeats for a verdict between variants: each of these is 'unclear'."
+                .into(),
         evidence: format!(
-            "Runs that ended well: {}; {LEAST_REPEATS} a side are the least.",
-            counts(&few, analysis.variants.len())
+            "Runs that ended well: {}; {LEAST_REPEATS} a side are the least{}.",
+            counts(&few, analysis.variants.len()),
+            if analysis.effects.is_empty() {
+                ""
+            } else {
+                ", not so for what factors do over all their levels"
+            }
         ),
         remedy,
         ..Finding::default()

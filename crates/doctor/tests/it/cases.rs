@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use results::Seal;
-use results::model::{Accelerator, CellState, PlanFacts, Row, VerifyFigures};
+use results::model::{Accelerator, CellState, MachineLoad, PlanFacts, Row, VerifyFigures};
 use results::read::ResultSet;
 use serde_json::json;
 
@@ -94,6 +94,38 @@ fn failed_sample(r: &mut ResultSet, error: Option<&str>) {
     sample.unwrap().error = error.map(str::to_owned);
 }
 
+/// One interval of each run of VDO has so many percent of its bytes, and the next one the rest of them too.
+fn drop_out(r: &mut ResultSet, percent: u64) {
+    for cell in r.cells.iter_mut().filter(|cell| cell.entry.variant == "vdo") {
+        let rows = cell.rows.iter_mut().filter_map(|row| match row {
+            Row::Interval(row) => Some(row),
+            _ => None,
+        });
+        let mut rows = rows.skip(20);
+        let (low, next) = (rows.next().unwrap(), rows.next().unwrap());
+        let moved = low.bytes - low.bytes * percent / 100;
+        (low.bytes, next.bytes) = (low.bytes - moved, next.bytes + moved);
+    }
+}
+
+/// One cell on CPUs of so many MHz, all others at 2,400.
+fn one_at(r: &mut ResultSet, slow: f64) {
+    for (place, cell) in r.cells.iter_mut().enumerate() {
+        let mhz = if place == 3 { slow } else { 2_400.0 };
+        let load = MachineLoad { frequency_mhz: Some(mhz), ..MachineLoad::default() };
+        cell.record.as_mut().unwrap().machine = Some(load);
+    }
+}
+
+/// The measured load was to become steady over such a window.
+fn steady(r: &mut ResultSet, rule: &str) {
+    let load = &mut r.manifest.plan.variants[0].stages.last_mut().unwrap().load;
+    load["steady"] = rule.into();
+    load["size"] = "1G".into();
+    load["content"] = json!({});
+    load["ops"] = json!({"randwrite": 100.0});
+}
+
 fn state(r: &mut ResultSet, state: CellState) {
     repeats(r, 6);
     let record = r.cells[0].record.as_mut().unwrap();
@@ -101,7 +133,7 @@ fn state(r: &mut ResultSet, state: CellState) {
     record.reason = (state == CellState::Failed).then(|| "the guest crashed".into());
 }
 
-const CASES: [(&str, Spoil, Spoil); 25] = [
+const CASES: [(&str, Spoil, Spoil); 29] = [
     ("changed_files", |r| r.seal = Seal::Broken(vec!["x".into()]), |r| r.seal = Seal::Whole),
     (
         "figures_contradict",
@@ -128,8 +160,14 @@ const CASES: [(&str, Spoil, Spoil); 25] = [
     (
         "emulated_cpu",
         |r| r.manifest.accelerator = Accelerator::Tcg,
-        |r| r.manifest.accelerator = Accelerator::Kvm,
+        |r| r.manifest.accelerator = Accelerator::None,
     ),
+    (
+        "virtual_machine",
+        |r| r.manifest.accelerator = Accelerator::Kvm,
+        |r| drop(r.manifest.host.0.insert("virtualisation".into(), "none".into())),
+    ),
+    ("uneven_course", |r| drop_out(r, 40), |r| drop_out(r, 60)),
     ("too_few_repeats", |r| repeats(r, 4), |r| repeats(r, 5)),
     ("not_verified", |r| verified(r, 0, 0), |r| verified(r, 1, 0)),
     ("page_cache", |r| direct(r, false), |r| direct(r, true)),
@@ -157,6 +195,8 @@ const CASES: [(&str, Spoil, Spoil); 25] = [
         |r| r.cells[3].entry.disturbed_percent = Some(34.0),
         |r| r.cells[3].entry.disturbed_percent = None,
     ),
+    ("slow_cpus", |r| one_at(r, 2_100.0), |r| one_at(r, 2_200.0)),
+    ("short_window", |r| steady(r, "iops:5%:1s"), |r| steady(r, "iops:5%:3600s")),
     ("not_sealed", |r| r.seal = Seal::None, |r| r.seal = Seal::Whole),
     ("sampling_expensive", |r| costly(r, 20_000_000), |r| costly(r, 5_000_000)),
 ];
@@ -173,7 +213,7 @@ fn sync_of_command(plan: &mut PlanFacts, synced: bool) {
     plan.variants[1].stages[1].synced = Some(synced);
 }
 
-const PLANS: [(&str, Change, Change); 4] = [
+const PLANS: [(&str, Change, Change); 6] = [
     ("few_repeats", |p| p.repeat = 4, |p| p.repeat = 5),
     (
         "cached_io",
@@ -190,7 +230,27 @@ const PLANS: [(&str, Change, Change); 4] = [
         |p| load(p)["content"] = json!({"compress": "1.6x"}),
         |p| load(p)["content"] = json!({"compress": "3x"}),
     ),
+    ("bytes_in_flight_differ", |p| sized(p, 16_384, 32), |p| sized(p, 16_384, 8)),
+    ("window_below_a_pass", |p| capped(p, "1023kB"), |p| capped(p, "1M")),
 ];
+
+/// A measured load over 64 MiB that is to become steady over 64 s, with so many bytes a second at most.
+fn capped(plan: &mut PlanFacts, bytes: &str) {
+    let load = &mut plan.variants[0].stages.last_mut().unwrap().load;
+    load["content"] = json!({});
+    load["ops"] = json!({"randwrite": 100.0});
+    load["size"] = "64M".into();
+    load["steady"] = "iops:5%:64s".into();
+    load["limit"] = format!("{bytes}/s").into();
+}
+
+/// The load of the first variant as the other's, in blocks of such a size and so many in flight.
+fn sized(plan: &mut PlanFacts, size: u64, depth: u32) {
+    let mut own = load(plan).clone();
+    (own["block_size"], own["depth"]) = (size.into(), depth.into());
+    plan.variants[0].stages.last_mut().unwrap().load = own;
+    (load(plan)["block_size"], load(plan)["depth"]) = (4096.into(), 32.into());
+}
 
 /// The plan of the made-up result, with a load that this version can read.
 fn plan(change: Change) -> PlanFacts {
@@ -241,6 +301,22 @@ fn rules_have_ids_of_their_own_and_say_what_they_read_what_to_do_and_where_they_
         }
         assert!(rule.text.ends_with('.') && rule.remedy.ends_with('.'), "{rule:?}");
     }
+}
+
+#[test]
+fn doubtful_content_is_told_of_each_variant_that_has_doubts_of_its_own() {
+    let found = doctor::foresee(&plan(|p| {
+        load(p)["content"] = json!({"compress": "4x"});
+        for sync in ["fsync:32", "fsync:8", "fsync:8"] {
+            let mut other = p.variants[1].clone();
+            other.name = format!("{sync} {}", p.variants.len());
+            other.stages[1].load["sync"] = sync.into();
+            p.variants.push(other);
+        }
+    }));
+    let doubtful = found.iter().filter(|finding| finding.rule == "content_doubtful");
+    let of: Vec<_> = doubtful.filter_map(|finding| finding.subject.as_deref()).collect();
+    assert_eq!(of, ["fsync:32 2", "fsync:8 3"]);
 }
 
 #[test]

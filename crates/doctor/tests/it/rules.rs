@@ -57,7 +57,7 @@ fn a_simulated_run_is_an_error_and_an_emulated_cpu_a_warning() {
     });
     assert_eq!(emulated.severity, Severity::Warning);
     assert!(emulated.evidence.contains("/dev/kvm is missing"));
-    assert_eq!(after(|r| r.manifest.accelerator = Accelerator::Kvm), []);
+    only("virtual_machine", |r| r.manifest.accelerator = Accelerator::Kvm);
 }
 
 #[test]

@@ -4,7 +4,8 @@ use super::*;
 use crate::{Trial, compose_trial, shipped};
 
 fn trial(of: &str, name: &str, set: &str) -> Result<crate::Plan, crate::ExperimentError> {
-    let trial = Trial { of: of.into(), name: name.into(), set: set.into() };
+    let trial =
+        Trial { of: of.into(), name: name.into(), set: set.into(), stage: "random-write".into() };
     let choices = Choices { only: vec![of.into(), name.into()], ..choices() };
     compose_trial("a.toml", shipped("vdo-vs-plain").unwrap().text, &choices, &trial)
 }
@@ -29,7 +30,12 @@ fn a_trial_may_stand_on_a_device_that_the_experiment_does_not_have() {
     let set = "\"device.journal\" = { size = \"1G\", like = \"nvme\" }\n\
                \"vdo.on\" = { data = \"slow\", tail = \"journal\" }";
     let with = |set: &str| {
-        let trial = Trial { of: "hdd alone".into(), name: "changed".into(), set: set.to_owned() };
+        let trial = Trial {
+            of: "hdd alone".into(),
+            name: "changed".into(),
+            set: set.to_owned(),
+            stage: "write".into(),
+        };
         let only = vec!["hdd alone".into(), "changed".into()];
         let choices = Choices { only, ..choices() };
         compose_trial("a.toml", shipped("vdo-journal-device").unwrap().text, &choices, &trial)
@@ -46,6 +52,31 @@ fn a_trial_may_stand_on_a_device_that_the_experiment_does_not_have() {
     assert!(message(&set.replace("journal", "ssd")).contains("a device 'ssd' of its own"));
     let small = message(&set.replace("\"1G\"", "1"));
     assert!(small.contains("device"), "{small}");
+}
+
+#[test]
+fn a_trial_may_change_the_load_and_asks_about_the_stage_that_it_is_for() {
+    let compose = |experiment: &str, of: &str, set: &str, stage: &str| {
+        let [of, name, set, stage] = [of, "changed", set, stage].map(str::to_owned);
+        let choices = Choices { only: vec![of.clone(), name.clone()], ..choices() };
+        let trial = Trial { of, name, set, stage };
+        compose_trial("a.toml", shipped(experiment).unwrap().text, &choices, &trial).unwrap()
+    };
+    let seldom = "\"write.sync\" = \"fsync:1000000\"";
+    let plan = compose("vdo-durability", "fsync 32", seldom, "write");
+    let syncs = plan.facts.variants.iter().map(|v| v.stages[1].load["sync"].clone());
+    assert_eq!(syncs.collect::<Vec<_>>(), ["fsync:32", "fsync:1000000"]);
+    let nvme = "\"device.journal\" = { size = \"1G\", like = \"nvme\" }\n\"vdo.via\" = \"table\"\n\
+                \"vdo.on\" = { data = \"data\", tail = \"journal\" }";
+    let plan = compose("vdo-durability", "fsync 32", nvme, "write");
+    assert_eq!(plan.facts.variants[1].stack.last().unwrap().settings["via"], "table");
+    let asked = |stage: &str| {
+        let plan = compose("cache-first-look", "cached", "", stage);
+        let asked: Vec<_> = plan.facts.questions.iter().map(|asked| asked.stage.clone()).collect();
+        asked
+    };
+    assert_eq!(asked("cold"), [Some("cold".to_owned())]);
+    assert_eq!(asked("warm"), [Some("warm".to_owned())]);
 }
 
 #[test]

@@ -56,6 +56,7 @@ pub(crate) const KIND: Kind = Kind {
     manual: include_str!("manual.md"),
     figures: |_| LayerFigures::new(),
     rules: &[],
+    commands: |_, _| Vec::new(),
 };
 
 /// A plain logical volume.

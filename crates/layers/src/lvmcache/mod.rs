@@ -49,4 +49,5 @@ pub(crate) const KIND: Kind = Kind {
     manual: include_str!("manual.md"),
     figures: figures::figures,
     rules: rules::RULES,
+    commands: |_, _| Vec::new(),
 };

@@ -6,7 +6,7 @@ use crate::planned::Order;
 use crate::rule::{Bar, Check, LayerRule, Noticed, PlannedFacts, Threshold, figure};
 
 /// Every rule.
-pub(super) const RULES: &[LayerRule] = &[EVEN_ACCESS];
+pub(super) const RULES: &[LayerRule] = &[EVEN_ACCESS, COARSE_INTERVAL];
 
 const EVEN_ACCESS: LayerRule = LayerRule {
     id: "even_access",
@@ -37,6 +37,30 @@ fn even_access(facts: &PlannedFacts, bar: Bar) -> Option<Noticed> {
     })
 }
 
+const COARSE_INTERVAL: LayerRule = LayerRule {
+    id: "coarse_interval",
+    text: "Rows over time are too long to show how a cache warms up: hits and misses become one average.",
+    reads: "interval of measured loads",
+    threshold: Threshold::above(500e6, Unit::Nanos),
+    remedy: "Set interval = \"500ms\" or less, unless the time over which it warms up is not the question.",
+    source: "articles on lvmcache, which log every 500 ms",
+    check: Check::Plan(coarse_interval),
+};
+
+fn coarse_interval(facts: &PlannedFacts, bar: Bar) -> Option<Noticed> {
+    facts.stages.iter().filter(|stage| stage.measured).find_map(|stage| {
+        let interval = bar.passed(stage.load.as_ref()?.interval_ns as f64)?;
+        Some(Noticed {
+            message: Some(format!(
+                "Rows over time of stage {} are too long to show how a cache warms up.",
+                stage.name
+            )),
+            figures: vec![bar.figure("one row", interval)],
+            ..Noticed::default()
+        })
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -47,8 +71,8 @@ mod tests {
 
     #[test]
     fn every_rule_fires_on_what_it_is_for_and_is_silent_just_before() {
-        assert_eq!(RULES.len(), 1, "the rules have another case");
-        let found = |order, cache: &str| {
+        assert_eq!(RULES.len(), 2, "the rules have another case");
+        let found = |rule: LayerRule, order, cache: &str, interval_ns| {
             let operation = PlannedOperation {
                 name: "randread".into(),
                 does: Does::Reads,
@@ -59,22 +83,26 @@ mod tests {
             let load = PlannedLoad {
                 operations: vec![operation],
                 range_bytes: Some(1 << 30),
+                interval_ns,
                 ..PlannedLoad::default()
             };
             let stage =
                 PlannedStage { measured: true, load: Some(load), ..PlannedStage::default() };
             let settings = BTreeMap::from([("cache_size".to_owned(), cache.to_owned())]);
-            EVEN_ACCESS.foresee(&Facts {
+            rule.foresee(&Facts {
                 layer: "cache",
                 kind: "lvmcache",
                 settings: &settings,
+                stack: &[],
                 stages: &[stage],
                 variants: &[],
             })
         };
-        let finding = found(Order::Even, "256M").unwrap();
-        assert_eq!(finding.figures[0].value, 25.0);
-        assert_eq!(found(Order::Skewed, "256M"), None);
-        assert_eq!(found(Order::Even, "1G"), None);
+        let access = |order, cache: &str| found(EVEN_ACCESS, order, cache, 1);
+        assert_eq!(access(Order::Even, "256M").unwrap().figures[0].value, 25.0);
+        assert_eq!(access(Order::Skewed, "256M"), None);
+        assert_eq!(access(Order::Even, "1G"), None);
+        let rows = |ns| found(COARSE_INTERVAL, Order::Skewed, "256M", ns);
+        assert!(rows(500_000_001).is_some() && rows(500_000_000).is_none());
     }
 }

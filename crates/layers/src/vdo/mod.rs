@@ -5,6 +5,7 @@ mod by_lvm;
 mod by_table;
 mod catalogue;
 mod charts;
+mod commands;
 mod figures;
 mod geometry;
 mod keys;
@@ -79,4 +80,5 @@ pub(crate) const KIND: Kind = Kind {
     manual: include_str!("manual.md"),
     figures: figures::figures,
     rules: rules::RULES,
+    commands: commands::commands,
 };

@@ -1,14 +1,17 @@
 //! What the doctor knows about VDO: figures that mean less than they seem to, what limits a volume, and plans that cannot show what
 //! they are made for. One file for each thing that rules look at.
 
+mod around;
 mod asked;
 mod before;
 mod content;
+mod cures;
 mod device;
 mod discards;
 mod figures;
 mod map;
 mod space;
+mod steady;
 #[cfg(test)]
 mod tests;
 mod threads;
@@ -23,12 +26,16 @@ pub(super) const RULES: &[LayerRule] = &[
     before::PACKS_NOTHING,
     before::ZERO_PREFILL,
     before::PREFILL_DIFFERS,
+    before::FILL_SAVES,
     before::CACHE_SMALL,
     before::DEPTH_BEYOND_POOL,
     before::DISCARD_UNWRITTEN,
     before::SHORT_FOR_STEADY,
     before::ONE_HOT_BLOCK,
     before::NO_BASELINE,
+    around::INDEX_BY_LVM,
+    around::JOURNAL_ON_DISK,
+    around::ONLINE_DISCARD,
     map::UNALLOCATED,
     content::NOT_PACKABLE,
     content::INDEX_NOT_AS_ASKED,
@@ -36,10 +43,13 @@ pub(super) const RULES: &[LayerRule] = &[
     asked::SIZES_NOT_AS_COMPUTED,
     content::SAVING_OF_ZEROS,
     content::DUPLICATES_IN_FLIGHT,
+    content::LESS_FOUND,
     space::OUT_OF_SPACE,
     space::LOW,
+    space::FEW_SLABS,
     writes::WRAPPED,
-    writes::NOT_STEADY,
+    steady::NOT_STEADY,
+    steady::STEADY_ON_FRESH,
     discards::IN_VAIN,
     threads::BUSY,
     threads::ONE_BUSY,

@@ -92,6 +92,7 @@ pub(crate) const KIND: Kind = Kind {
     manual: include_str!("manual.md"),
     figures,
     rules: &[],
+    commands: |_, _| Vec::new(),
 };
 
 /// An XFS file system.

@@ -104,6 +104,8 @@ fn one(finding: &Finding, also: &[&Finding]) -> Markup {
             @else { (figures_of(finding)) }
             (why(raw))
             @if !finding.remedy.is_empty() { p.soft { "What to do: " (finding.remedy) } }
+            @if !finding.changes.is_empty() { p.soft { "In the experiment: " @for change in &finding.changes { code { (change) } " " } } }
+            @if !finding.commands.is_empty() { p.soft { "On a volume of your own:" } pre { (finding.commands.join("\n")) } }
             @for other in also {
                 p.soft { b { (other.subject.as_deref().unwrap_or_default()) } ": " (doctor::also(finding, other)) }
             }

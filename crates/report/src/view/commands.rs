@@ -17,7 +17,7 @@ pub fn cells(set: &ResultSet) -> Vec<Cell> {
             name: cell.entry.variant.clone(),
             repeat: cell.entry.repeat,
             state: state(cell.state()).to_owned(),
-            disturbed: results::disturbances(set, cell),
+            disturbed: results::disturbances(cell),
             machine: cell.record.as_ref().and_then(|record| record.machine),
             host: cell.entry.host,
             reason: cell.reason().map(str::to_owned),

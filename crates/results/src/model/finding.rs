@@ -45,6 +45,9 @@ pub struct Finding {
     /// What would take a bottleneck away, if it is one: settings of the stack as an experiment's `set` writes them.
     #[serde(default)]
     pub changes: Vec<Change>,
+    /// Commands that make these changes to a volume of one's own; words in capitals stand for its names.
+    #[serde(default)]
+    pub commands: Vec<String>,
     /// What came of it when the change was tried.
     #[serde(default)]
     pub proof: Option<Proof>,

@@ -15,7 +15,7 @@ fn what_others_take_is_told_of_host_and_guest_and_little_is_not() {
     set.cells[0].record.as_mut().unwrap().machine = Some(load(1.0, 12.0));
     set.cells[1].entry.host = Some(load(2.0, 1.0));
     set.cells[2].record.as_mut().unwrap().machine = Some(load(3.0, 2.5));
-    let of = |cell: usize| disturbances(&set, &set.cells[cell]);
+    let of = |cell: usize| disturbances(&set.cells[cell]);
     let expected = [
         "others took 44 % of the CPUs on the host",
         "its own host took 12 % of the CPUs (steal) in the guest",
@@ -26,7 +26,7 @@ fn what_others_take_is_told_of_host_and_guest_and_little_is_not() {
 }
 
 #[test]
-fn slow_processors_are_those_below_the_usual_of_all_cells() {
+fn waiting_for_memory_disturbs_and_a_frequency_that_was_read_at_two_instants_does_not() {
     let mut set = fixture::result();
     for (place, cell) in set.cells.iter_mut().enumerate() {
         let mhz = if place == 4 { 1_800.0 } else { 2_400.0 };
@@ -37,8 +37,8 @@ fn slow_processors_are_those_below_the_usual_of_all_cells() {
         };
         cell.record.as_mut().unwrap().machine = Some(load);
     }
-    let of = |cell: usize| disturbances(&set, &set.cells[cell]);
-    assert_eq!(of(4), ["the CPUs ran at 1800 MHz in place of 2400"]);
+    let of = |cell: usize| disturbances(&set.cells[cell]);
+    assert!(of(4).is_empty());
     assert_eq!(of(5), ["threads waited for memory 9 % of the time"]);
     assert!(of(6).is_empty());
 }

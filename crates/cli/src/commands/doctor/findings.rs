@@ -61,13 +61,19 @@ fn one(text: &mut Text, finding: &Finding, style: Style) {
         text.line(format!("  when: {}", when(range)));
     }
     text.line(format!("  do: {}", finding.remedy));
+    let changes: Vec<_> = finding.changes.iter().map(ToString::to_string).collect();
+    if !changes.is_empty() {
+        text.line(format!("  in the experiment: {}", changes.join(", ")));
+    }
+    if !finding.commands.is_empty() {
+        text.line(format!("  on a volume of your own: {}", finding.commands.join("; ")));
+    }
     if let Some(proof) = &finding.proof {
         let word = match proof.outcome {
             Proved::Confirmed => style.good("confirmed"),
             Proved::Refuted => style.bad("refuted"),
             Proved::Unclear => style.note("unclear"),
         };
-        let changes: Vec<_> = finding.changes.iter().map(ToString::to_string).collect();
         text.line(word.and(format!("with {}: {}", changes.join(", "), proof.said())));
     }
 }

@@ -1,5 +1,6 @@
 //! `fathom doctor RESULT --prove`: limits put to the test, the variant with one change beside the variant as it was.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use doctor::{Next, Suspect};
@@ -41,11 +42,19 @@ pub fn run(
     let source =
         ExperimentSource { name: result.path.join("experiment.toml").display().to_string(), text };
     let out = folder(args, result)?;
+    // Rounds of one rule are numbered through, whichever variant they are of.
+    let mut round = BTreeMap::new();
     for suspect in suspects.iter().take(doctor::SHOWN) {
-        let proof = prove(args, result, suspect, &source, &out)?;
+        let dir = || {
+            let round = round.entry(suspect.rule.as_str()).or_insert(0);
+            *round += 1;
+            out.join(format!("{}-{round}", suspect.rule))
+        };
+        let proof = prove(args, result, suspect, &source, dir)?;
         let changes: Vec<_> = suspect.changes.iter().map(ToString::to_string).collect();
         let (word, changes) = (proof.outcome.word(), changes.join(", "));
-        say(&format!("{} {word}: with {changes} {}", suspect.rule, proof.said()));
+        let (rule, variant) = (&suspect.rule, &suspect.variant);
+        say(&format!("{rule} of {variant} {word}: with {changes} {}", proof.said()));
         if let Some(finding) = findings.get_mut(suspect.finding) {
             // The proof holds all the same where the result cannot be written to.
             if let Err(error) = results::proofs::keep(&result.path, finding, &proof) {
@@ -117,12 +126,17 @@ fn prove(
     result: &ResultSet,
     suspect: &Suspect,
     source: &ExperimentSource,
-    out: &Path,
+    mut next_dir: impl FnMut() -> PathBuf,
 ) -> Result<Proof, Failure> {
     let facts = &result.manifest.plan;
     let taken = |name: &&&str| !facts.variants.iter().any(|variant| variant.name == **name);
     let name = NAMES.iter().find(taken).unwrap_or(&NAMES[0]);
-    let trial = Trial { of: suspect.variant.clone(), name: (*name).to_owned(), set: suspect.set() };
+    let trial = Trial {
+        of: suspect.variant.clone(),
+        name: (*name).to_owned(),
+        set: suspect.set(),
+        stage: suspect.stage.clone(),
+    };
     let (mut rounds, mut figure): (Vec<ProofRound>, String) = Default::default();
     loop {
         if let Next::Known(outcome) = doctor::next(&rounds) {
@@ -135,9 +149,8 @@ fn prove(
             ..Asked::default()
         };
         let plan = asked.plan(source, LAB)?;
-        let dir = out.join(format!("{}-{}", suspect.rule, rounds.len() + 1));
-        let measured = measure(args, source, &plan, dir)?;
-        let said = doctor::round(&measured, &analysis::analyse(&measured));
+        let measured = measure(args, source, &plan, next_dir())?;
+        let said = doctor::round(&measured, &analysis::analyse(&measured), &suspect.stage);
         let Some((of, round)) = said else {
             let error = format!("The result in {} has no verdict", measured.path.display());
             return Err(

@@ -5,7 +5,8 @@ use units::Unit;
 
 use super::super::geometry::{BLOCK, MAP_ENTRIES};
 use super::figures::{PAGES_OF_A_MIB, cache_for, size};
-use super::writes::{POOL, WRITES_TO_WRAP};
+use super::steady::WRITES_TO_WRAP;
+use super::writes::POOL;
 use crate::planned::{Does, Order, PlannedLoad, PlannedStage};
 use crate::rule::{Bar, Check, LayerRule, Noticed, PlannedFacts, Threshold, figure};
 
@@ -148,17 +149,16 @@ pub(super) const PREFILL_DIFFERS: LayerRule = LayerRule {
 };
 
 fn prefill_differs(facts: &PlannedFacts, bar: Bar) -> Option<Noticed> {
-    let saved =
-        |load: &PlannedLoad| load.lz4_bytes.map(|bytes| 100.0 * (1.0 - bytes / BLOCK as f64));
     measured(facts).filter(|m| m.load.does(Does::Writes)).find_map(
         |Measured { load, before, stage }| {
             let own = |stage: &PlannedStage| stage.load.clone().filter(|l| l.does(Does::Writes));
-            let (name, earlier) =
-                fillers(before).filter(|stage| !stage.measured).find_map(|stage| {
-                    Some((stage.name.clone(), own(stage).filter(|l| l.zero_percent < 99.0)?))
-                })?;
+            // What fills space has to be stored as it is: another rule.
+            let data = |stage: &&PlannedStage| !stage.measured && !fills_space(stage);
+            let (name, earlier) = fillers(before).filter(data).find_map(|stage| {
+                Some((stage.name.clone(), own(stage).filter(|l| l.zero_percent < 99.0)?))
+            })?;
             let dedupe = (load.dedupe_percent - earlier.dedupe_percent).abs();
-            let lz4 = saved(load).zip(saved(&earlier)).map_or(0.0, |(a, b)| (a - b).abs());
+            let lz4 = lz4_saved(load).zip(lz4_saved(&earlier)).map_or(0.0, |(a, b)| (a - b).abs());
             let (what, most) =
                 if dedupe >= lz4 { ("dedupe", dedupe) } else { ("compression", lz4) };
             let most = bar.passed(most)?;
@@ -169,6 +169,49 @@ fn prefill_differs(facts: &PlannedFacts, bar: Bar) -> Option<Noticed> {
             })
         },
     )
+}
+
+/// What LZ4 saves of a load's blocks, percent.
+fn lz4_saved(load: &PlannedLoad) -> Option<f64> {
+    load.lz4_bytes.map(|bytes| 100.0 * (1.0 - bytes / BLOCK as f64))
+}
+
+/// Whether a stage brings the volume to a state, which is made of used space, or fills space with data that is stored as it is.
+fn fills_space(stage: &PlannedStage) -> bool {
+    const LITTLE: f64 = 5.0;
+    let whole = |load: &PlannedLoad| {
+        load.dedupe_percent <= LITTLE && lz4_saved(load).is_some_and(|saved| saved <= LITTLE)
+    };
+    stage.kind == "state" || stage.kind == "fill" && stage.load.as_ref().is_some_and(whole)
+}
+
+pub(super) const FILL_SAVES: LayerRule = LayerRule {
+    id: "fill_saves",
+    text: "The volume is brought to a state with data that dedupes or compresses: VDO stores less than is written, and blocks that are shared are freed late.",
+    reads: "dedupe, compress and zero of stages that bring the volume to a state",
+    threshold: Threshold::above(5.0, Unit::Percent),
+    remedy: "Fill with unique data that does not compress: leave content out of the stage.",
+    source: "thesis 5.1.1; dm-vdo's own performance tests",
+    check: Check::Plan(fill_saves),
+};
+
+fn fill_saves(facts: &PlannedFacts, bar: Bar) -> Option<Noticed> {
+    let on = |key: &str| facts.settings.get(key).is_some_and(|value| value == "on");
+    facts.stages.iter().filter(|stage| stage.kind == "state").find_map(|stage| {
+        let load = stage.load.as_ref().filter(|load| load.does(Does::Writes))?;
+        let dedupe = load.dedupe_percent.max(load.zero_percent);
+        let lz4 = lz4_saved(load).filter(|_| on("compression")).unwrap_or(0.0);
+        let (what, most) = if dedupe >= lz4 && on("dedupe") {
+            ("duplicates", dedupe)
+        } else {
+            ("saved by LZ4", lz4)
+        };
+        let most = bar.passed(most)?;
+        Some(Noticed {
+            figures: vec![bar.figure(what, most)],
+            ..warned(format!("Stage {} fills the volume with data that VDO saves.", stage.name))
+        })
+    })
 }
 
 pub(super) const CACHE_SMALL: LayerRule = LayerRule {
@@ -213,7 +256,7 @@ fn cache_small(facts: &PlannedFacts, bar: Bar) -> Option<Noticed> {
 
 pub(super) const DEPTH_BEYOND_POOL: LayerRule = LayerRule {
     id: "depth_beyond_pool",
-    text: "More is in flight than VDO takes: the rest waits before it, and counts as latency.",
+    text: "More is in flight than VDO takes: the rest waits before it, and the wait counts as latency.",
     reads: "jobs x depth x block size of measured loads, in blocks of 4 KiB",
     threshold: Threshold::above(POOL, Unit::Blocks),
     remedy: "Lower jobs, depth or block_size, unless the pool is the question.",

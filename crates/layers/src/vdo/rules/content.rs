@@ -4,6 +4,7 @@ use results::model::Severity;
 use units::Unit;
 
 use super::super::geometry::{PACKED_BYTES, PACKED_SLOTS};
+use super::cures::never_durable;
 use super::figures::stats;
 use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts, Stretch, Threshold, figure};
 
@@ -145,6 +146,39 @@ fn duplicates_in_flight(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<
     })
 }
 
+pub(super) const LESS_FOUND: LayerRule = LayerRule {
+    id: "less_found_than_written",
+    text: "VDO found fewer duplicates than were written.",
+    reads: "hashLock.dedupeAdviceValid and concurrentDataMatches for each write, beside the duplicates that were measured in what was written",
+    threshold: Threshold::above(5.0, Unit::Percent),
+    remedy: "Look at how far duplicates reach back (distance, window) beside the index (index_memory, sparse_index), and at how often a content is repeated: VDO refers to a block 254 times at most.",
+    source: "articles on testing deduplication: hold the layer's own ratio against what was asked",
+    check: Check::Stage(less_found),
+};
+
+fn less_found(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+    facts.settings.get("dedupe").filter(|dedupe| *dedupe == "on")?;
+    let achieved = stage.stage.load.as_ref()?.achieved.as_ref()?;
+    let written = achieved.duplicate_percent?;
+    let stats = stats(facts, stage)?;
+    let writes = stats.counted("biosIn.write").filter(|n| *n > 0.0)?;
+    let found = stats.counted("hashLock.dedupeAdviceValid")?
+        + stats.counted("hashLock.concurrentDataMatches")?;
+    let found = 100.0 * found / writes;
+    // A small sample may be off by that.
+    let sampled = 3.0 * achieved.duplicate_error_points.unwrap_or(0.0);
+    let missing = bar.passed(written - found - sampled)?;
+    Some(Noticed {
+        severity: Severity::Warning,
+        figures: vec![
+            bar.figure("duplicates that VDO did not find, of all writes", missing),
+            figure("duplicates written", written, Unit::Percent),
+            figure("duplicates found", found, Unit::Percent),
+        ],
+        ..Noticed::default()
+    })
+}
+
 pub(super) const PACKER_IDLE: LayerRule = LayerRule {
     id: "packer_idle",
     text: "Flushes sent blocks on before they were packed: compression was lost.",
@@ -169,6 +203,12 @@ fn packer_idle(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> 
         return None;
     }
     let share = bar.passed(100.0 * fragments / (fragments + alone))?;
+    let of_load = never_durable(stage);
+    // Where the flushes come from above, what is left is to save the CPU time.
+    let changes = match &*of_load {
+        [] => vec![("compression", "false".into())],
+        _ => Vec::new(),
+    };
     Some(Noticed {
         figures: vec![
             bar.figure("new blocks that were packed", share),
@@ -177,7 +217,8 @@ fn packer_idle(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> 
             figure("flushes and FUA writes", flushes, Unit::Count),
         ],
         explains_percent: Some(100.0 - share),
-        changes: vec![("compression", "false".into())],
+        changes,
+        of_load,
         ..Noticed::default()
     })
 }

@@ -2,7 +2,7 @@
 
 use units::Unit;
 
-use super::super::{DATA, TAIL};
+use super::cures::{Cure, faster_device, has_tail, journal_apart};
 use super::figures::stats;
 use crate::machine::DISKSTATS;
 use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts, Stretch, Threshold, figure};
@@ -24,10 +24,22 @@ fn saturated(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
     let most = facts.devices().filter_map(busy).max_by(|a, b| a.1.total_cmp(&b.1));
     let (name, share) = most?;
     let share = bar.passed(share)?;
-    let mut figures = vec![bar.figure(format!("{name} was busy"), share)];
+    let mut figures = vec![bar.figure(format!("time that device {name} was busy"), share)];
     let queue = disks.rate(&format!("{name}.weighted_ms")).map(|ms| ms / 1000.0);
     figures.extend(queue.map(|n| figure("I/Os in its queue on average", n, Unit::Ratio)));
-    Some(Noticed { figures, explains_percent: Some(share.min(100.0)), ..Noticed::default() })
+    let cure = faster_device(facts);
+    let no_setting = cure.is_none().then_some(
+        "the volume is on the fastest device that the lab has, or does not stand on a device itself",
+    );
+    let Cure { changes, devices } = cure.unwrap_or_default();
+    Some(Noticed {
+        figures,
+        explains_percent: Some(share.min(100.0)),
+        changes,
+        devices,
+        no_setting,
+        ..Noticed::default()
+    })
 }
 
 pub(super) const FLUSH_TIME: LayerRule = LayerRule {
@@ -35,7 +47,7 @@ pub(super) const FLUSH_TIME: LayerRule = LayerRule {
     text: "The device below spent its time on flushes: VDO's journal waits for each.",
     reads: "flush_ms of diskstats, of the time; the mean of one flush",
     threshold: Threshold::above(30.0, Unit::Percent),
-    remedy: "Put the journal, which is the tail of the pool's device, on one with fast flushes, or make durable less often.",
+    remedy: "Put the journal, which is the tail of the pool's device, on one with fast flushes (power-loss protection), or make writes durable less often.",
     source: "thesis 5.6; each journal block is written with FLUSH and FUA",
     check: Check::Stage(flush_time),
 };
@@ -47,18 +59,30 @@ fn flush_time(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
     let (name, share) = most?;
     let share = bar.passed(share)?;
     let of = |field: &str| disks.counted(&format!("{name}.{field}"));
-    let mut figures = vec![bar.figure(format!("time that {name} spent on flushes"), share)];
+    let mut figures = vec![bar.figure(format!("time that device {name} spent on flushes"), share)];
     if let Some((ms, flushes)) = of("flush_ms").zip(of("flushes")).filter(|(_, n)| *n > 0.0) {
         figures.push(figure("one flush on average", 1e6 * ms / flushes, Unit::Nanos));
         figures.push(figure("flushes", flushes, Unit::Count));
     }
-    Some(Noticed { figures, explains_percent: Some(share.min(100.0)), ..Noticed::default() })
+    let cure = journal_apart(facts);
+    let no_setting = cure.is_none().then_some(NOT_APART);
+    let Cure { changes, devices } = cure.unwrap_or_default();
+    Some(Noticed {
+        figures,
+        explains_percent: Some(share.min(100.0)),
+        changes,
+        devices,
+        no_setting,
+        ..Noticed::default()
+    })
 }
+
+/// Why the journal cannot be put elsewhere.
+const NOT_APART: &str =
+    "the journal has a device of its own, or the volume does not stand on a device itself";
 
 /// Percent of the time: a device that is busy for less of it does not set the pace of writes that each wait for it.
 const OFTEN_BUSY: f64 = 50.0;
-/// Name of the device that a trial puts the journal on.
-const JOURNAL: &str = "journal";
 
 pub(super) const JOURNAL_ON_DATA: LayerRule = LayerRule {
     id: "journal_on_data",
@@ -73,26 +97,28 @@ pub(super) const JOURNAL_ON_DATA: LayerRule = LayerRule {
 fn journal_on_data(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
     let mut devices = facts.devices();
     let (name, None) = (devices.next()?, devices.next()) else { return None };
+    if has_tail(facts) {
+        return None;
+    }
     let disks = stage.span(DISKSTATS)?;
     let busy = disks.rate(&format!("{name}.busy_ms"))? / 10.0;
     let often = busy > OFTEN_BUSY;
     let writes = disks.counted(&format!("{name}.writes")).filter(|n| often && *n > 0.0)?;
     let journal = stats(facts, stage)?.counted("biosJournalCompleted.write")?;
     let share = bar.passed(100.0 * journal / writes)?;
-    let by_table = facts.settings.get("via").is_some_and(|via| via == "table");
-    let on = format!("{{ {DATA} = \"{name}\", {TAIL} = \"{JOURNAL}\" }}");
+    let cure = journal_apart(facts);
+    let no_setting = cure.is_none().then_some(NOT_APART);
+    let Cure { changes, devices } = cure.unwrap_or_default();
     Some(Noticed {
         figures: vec![
-            bar.figure(format!("the journal's part of the writes to {name}"), share),
+            bar.figure(format!("the journal's part of the writes to device {name}"), share),
             figure("journal writes", journal, Unit::Count),
-            figure(format!("{name} was busy"), busy, Unit::Percent),
+            figure(format!("time that device {name} was busy"), busy, Unit::Percent),
         ],
         explains_percent: Some(share.min(100.0)),
-        changes: if by_table { vec![("on", on)] } else { Vec::new() },
-        devices: if by_table { vec![(JOURNAL, FAST.into())] } else { Vec::new() },
+        changes,
+        devices,
+        no_setting,
         ..Noticed::default()
     })
 }
-
-/// A device that is not what limits: flash whose flushes cost nothing.
-const FAST: &str = "{ size = \"1G\", like = { base = \"nvme\", power_loss_protection = true } }";

@@ -68,6 +68,7 @@ fn journal(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
         ],
         explains_percent: Some(share.min(100.0)),
         changes: if small { vec![] } else { vec![("max_discard", "\"4k\"".into())] },
+        no_setting: small.then_some("max_discard is as small as it can be"),
         ..Noticed::default()
     })
 }

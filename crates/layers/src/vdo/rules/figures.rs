@@ -20,6 +20,17 @@ pub(super) fn stats<'a>(facts: &RuleFacts<'a>, stage: &Stretch<'a>) -> Option<Sp
     stage.span(&format!("{}.stats", facts.layer))
 }
 
+/// Data blocks, of all that metadata leaves, percent.
+pub(super) fn used_percent(stats: &Span) -> Option<f64> {
+    let room = stats.end("physicalBlocks")? - stats.end("overheadBlocksUsed")?;
+    (room > 0.0).then_some(100.0 * stats.end("dataBlocksUsed")? / room)
+}
+
+/// The smallest slab that can be had, MiB: lvm makes none below 128.
+pub(super) fn least_slab_mib(settings: &BTreeMap<String, String>) -> u64 {
+    if settings.get("via").is_some_and(|via| via == "table") { 32 } else { 128 }
+}
+
 /// The block map cache that holds so many leaves, in whole MiB as it is written: lvm takes none below 128 MiB, a table none below 16.
 pub(super) fn cache_for(leaves: u64, settings: &BTreeMap<String, String>) -> String {
     let table = settings.get("via").is_some_and(|via| via == "table");

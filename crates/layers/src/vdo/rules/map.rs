@@ -68,6 +68,7 @@ fn misses(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
             message: Some("Pages of the block map were loaded for the first time.".into()),
             remedy: Some(remedy.into()),
             explains_percent: Some(miss.min(100.0)),
+            no_setting: Some("only a load before the measured one brings the pages in"),
             figures,
             ..Noticed::default()
         });

@@ -3,8 +3,9 @@
 use results::model::Severity;
 use units::Unit;
 
-use super::figures::stats;
-use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts, Span, Stretch, Threshold, figure};
+use super::cures::{Cure, larger_device};
+use super::figures::{size, stats, used_percent};
+use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts, Stretch, Threshold, figure};
 
 pub(super) const OUT_OF_SPACE: LayerRule = LayerRule {
     id: "out_of_space",
@@ -31,49 +32,105 @@ fn out_of_space(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed>
     })
 }
 
-/// Data blocks, of all that metadata leaves, percent.
-fn used_percent(stats: &Span) -> Option<f64> {
-    let room = stats.end("physicalBlocks")? - stats.end("overheadBlocksUsed")?;
-    (room > 0.0).then_some(100.0 * stats.end("dataBlocksUsed")? / room)
-}
-
 pub(super) const LOW: LayerRule = LayerRule {
     id: "space_low",
     text: "The pool is nearly full: writes fail when it is.",
-    reads: "dataBlocksUsed of physicalBlocks without overheadBlocksUsed",
-    threshold: Threshold::above(80.0, Unit::Percent),
-    remedy: "Grow it (lvextend of the pool; physical_size in an experiment), or give blocks back: fstrim, discards.",
-    source: "slides on VDO; lvm2 warns from 80 % on",
+    reads: "dataBlocksUsed of physicalBlocks without overheadBlocksUsed; a warning from 80 %, and in other words from 90 %",
+    threshold: Threshold::above(75.0, Unit::Percent),
+    remedy: "Grow it (lvextend -L +10G VG/POOL; physical_size in an experiment), or give blocks back (fstrim, discards).",
+    source: "slides on VDO: 75, 80 and 90 %; lvm2 warns from 80 % on, VDO's monitor from 75 %",
     check: Check::Stage(low),
 };
 
 fn low(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
     let used = bar.passed(used_percent(&stats(facts, stage)?)?)?;
+    let (severity, message) = match used {
+        _ if used > 90.0 => {
+            (Severity::Warning, "The pool is all but full: writes fail when it is.")
+        }
+        _ if used > 80.0 => (Severity::Warning, LOW.text),
+        _ => (Severity::Note, "The pool fills up: three quarters of it are used."),
+    };
     Some(Noticed {
-        severity: Severity::Warning,
+        severity,
+        message: Some(message.to_owned()),
         figures: vec![bar.figure("physical space used", used)],
         ..Noticed::default()
     })
 }
 
+pub(super) const FEW_SLABS: LayerRule = LayerRule {
+    id: "few_slabs",
+    text: "The volume has few slabs, and turned to another, or to one anew, while it was measured: the figures depend on when it did.",
+    reads: "allocator.slabCount, where slabs were opened during a measured stage",
+    threshold: Threshold::below(4.0, Unit::Count),
+    remedy: "Take smaller slabs (slab_size), and say with the figures how many there were and how large.",
+    source: "thesis 5.1: one slab and four behave otherwise",
+    check: Check::Stage(few_slabs),
+};
+
+fn few_slabs(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+    let stats = stats(facts, stage)?;
+    let slabs = bar.passed(stats.end("allocator.slabCount")?)?;
+    let of = |field: &str| stats.counted(field).filter(|grew| *grew > 0.0);
+    let opened = of("allocator.slabsOpened").unwrap_or(0.0);
+    let reopened = of("allocator.slabsReopened").unwrap_or(0.0);
+    (opened + reopened > 0.0).then(|| {
+        let mut figures = vec![
+            bar.figure("slabs", slabs),
+            figure("opened meanwhile", opened + reopened, Unit::Count),
+        ];
+        let size = size(facts.settings, "slab_size");
+        figures.extend(size.map(|bytes| figure("size of a slab", bytes as f64, Unit::Bytes)));
+        Noticed { figures, ..Noticed::default() }
+    })
+}
+
 pub(super) const SLABS_REOPENED: LayerRule = LayerRule {
     id: "slabs_reopened",
-    text: "No untouched slab was left: new blocks went into the gaps of used ones.",
-    reads: "allocator.slabsReopened during a measured stage",
+    text: "Slabs were opened again: new blocks went into the gaps of used ones.",
+    reads: "allocator.slabsReopened during a measured stage, of all openings",
     threshold: Threshold::above(0.0, Unit::Count),
-    remedy: "For figures of a fresh volume give it more physical space than half of what is written; for those of an old one this is the state to measure.",
+    remedy: "For figures of a fresh volume let the load write each block once (pattern = \"permutation\", passes = 1) into more physical space; for those of an old one this is the state to measure.",
     source: "thesis 5.1; dm-vdo: slab-depot.c",
     check: Check::Stage(slabs_reopened),
 };
 
+/// VDO takes a used slab that is about half free before an untouched one (`calculate_slab_priority`), so that slabs are opened again long
+/// before the volume is full. The score is the share of openings that met a used slab; while VDO has the choice, each counts half, as such a
+/// slab is about half free.
 fn slabs_reopened(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
     let stats = stats(facts, stage)?;
     let reopened = bar.passed(stats.counted("allocator.slabsReopened")?)?;
-    let used = used_percent(&stats)?;
+    let first = stats.counted("allocator.slabsOpened")?;
+    let (slabs, opened) = (stats.end("allocator.slabCount")?, stats.end("allocator.slabsOpened")?);
+    let share = 100.0 * reopened / (reopened + first);
+    let none_left = opened >= slabs;
+    let weight = if none_left { 1.0 } else { 0.5 };
+    let cure = larger_device(facts).filter(|_| none_left);
+    let no_setting = cure.is_none().then_some(if none_left {
+        "the volume does not stand on a device itself"
+    } else {
+        "VDO takes a used slab that is about half free before an untouched one, and more room changes nothing"
+    });
+    let Cure { changes, devices } = cure.unwrap_or_default();
     let mut figures = vec![
         bar.figure("slabs opened again", reopened),
-        figure("physical space used", used, Unit::Percent),
+        figure("openings that met a used slab", share, Unit::Percent),
+        figure("slabs opened so far", opened, Unit::Count),
+        figure("slabs", slabs, Unit::Count),
     ];
-    figures.extend(stats.end("allocator.slabCount").map(|n| figure("slabs", n, Unit::Count)));
-    Some(Noticed { figures, explains_percent: Some(used.min(100.0)), ..Noticed::default() })
+    figures.extend(
+        used_percent(&stats).map(|used| figure("physical space used", used, Unit::Percent)),
+    );
+    let message = "Slabs were opened again, as no untouched slab was left: new blocks went into the gaps of used ones.";
+    Some(Noticed {
+        message: none_left.then(|| message.to_owned()),
+        figures,
+        explains_percent: Some(weight * share),
+        changes,
+        devices,
+        no_setting,
+        ..Noticed::default()
+    })
 }

@@ -1,12 +1,13 @@
 //! Each rule fires on what it is for and is silent just before that; a cell and a plan in which nothing is wrong make none fire.
 
 mod cases;
+mod said;
 
 use std::collections::BTreeMap;
 
 use results::model::{
-    AskedContent, Finding, LayerFacts, LayerFigures, LoadSummary, OperationSummary, SampleRow,
-    Severity, StageRecord,
+    AchievedContent, AskedContent, Finding, LayerFacts, LayerFigures, LoadSummary,
+    OperationSummary, SampleRow, Severity, StageRecord,
 };
 
 use self::cases::CASES;
@@ -30,6 +31,9 @@ struct Case {
     asked: AskedContent,
     facts: BTreeMap<String, String>,
     variants: Vec<Vec<&'static str>>,
+    device: BTreeMap<String, String>,
+    on: BTreeMap<String, String>,
+    above: Vec<LayerFacts>,
 }
 
 /// What the volume says of itself.
@@ -56,6 +60,7 @@ fn stats(at_s: u64, mark: &str, overhead: f64, written: f64) -> SampleRow {
         ("hashLock.concurrentDataMatches", 0.0),
         ("dedupeAdviceTimeouts", 0.0),
         ("allocator.slabsReopened", 0.0),
+        ("allocator.slabsOpened", 0.0),
         ("allocator.slabCount", 3.0),
         ("currentVIOsInProgress", 32.0),
         ("maxVIOs", 300.0),
@@ -111,6 +116,7 @@ fn planned() -> Vec<PlannedStage> {
         range_bytes: Some(GIB),
         blocks_in_flight: 32,
         ios_in_flight: 32,
+        depth: 32,
         written_blocks: Some(262_144),
         direct: true,
         dedupe_percent: 50.0,
@@ -127,6 +133,7 @@ fn planned() -> Vec<PlannedStage> {
         measured,
         load,
         synced: None,
+        swept: false,
     };
     let prefill =
         PlannedStage { name: "prefill".into(), ..planned("load", false, Some(load.clone())) };
@@ -163,6 +170,9 @@ impl Case {
                 text("vdo.config.index.isSparse", "0"),
             ]),
             variants: vec![vec!["device", "linear"], vec!["device", "vdo"]],
+            device: BTreeMap::from([text("size", "7 GiB"), text("like", "ssd")]),
+            on: BTreeMap::from([text("data", "data")]),
+            above: Vec::new(),
         }
     }
 
@@ -208,6 +218,59 @@ impl Case {
         }
     }
 
+    /// Slabs that were opened for the first time, of all that there are, and those that were opened again.
+    fn slabs(&mut self, opened: f64, all: f64, again: f64) {
+        self.stats("allocator.slabsOpened", opened);
+        self.stats("allocator.slabCount", all);
+        self.stats("allocator.slabsReopened", again);
+    }
+
+    /// Data blocks of the 100,400 that metadata leaves.
+    fn used(&mut self, blocks: f64) {
+        self.stats("dataBlocksUsed", blocks);
+    }
+
+    /// The load was to become steady: writes since the start, data blocks used, and slabs that were opened again before it was measured.
+    fn until_steady(&mut self, written: f64, used: f64, again: f64) {
+        (self.load().until_steady, self.load().written_blocks) = (true, None);
+        self.stats("biosIn.write", written);
+        self.stats("logicalBlocks", 2.7e6);
+        self.stats("hashLock.dedupeAdviceValid", written);
+        self.used(used);
+        for row in self.samples.iter_mut().filter(|row| row.source == "vdo.stats") {
+            row.fields.insert("allocator.slabsReopened".into(), Some(again));
+        }
+    }
+
+    /// Index memory that was asked for, and what was formatted.
+    fn index(&mut self, asked: &str, formatted: &str) {
+        self.set("index_memory", asked);
+        self.facts.insert("vdo.config.index.memorySize".into(), formatted.into());
+    }
+
+    fn like(&mut self, model: &str) {
+        self.device.insert("like".into(), model.into());
+    }
+
+    /// A file system stands on the volume.
+    fn file_system(&mut self, discard: &str) {
+        let text = |k: &str, v: &str| (k.to_owned(), v.to_owned());
+        self.above.push(LayerFacts {
+            layer: "xfs".into(),
+            name: "files".into(),
+            settings: BTreeMap::from([text("discard", discard)]),
+            on: BTreeMap::from([text("data", "vdo")]),
+        });
+    }
+
+    /// So many of the blocks that the measured load wrote were duplicates; VDO found 10 %.
+    fn wrote_duplicates(&mut self, percent: f64) {
+        let mut load = LoadSummary::empty(units::Seed(1));
+        let duplicate_percent = Some(percent);
+        load.achieved = Some(AchievedContent { duplicate_percent, ..AchievedContent::default() });
+        self.stages[1].load = Some(load);
+    }
+
     /// The table that the kernel runs, with so many threads that acknowledge and pages of cache.
     fn table(&mut self, ack: u32, cache: u64) {
         let table = format!(
@@ -243,12 +306,15 @@ impl Case {
     }
 
     fn found(&self) -> Vec<Finding> {
-        let stack = [("device", "data"), ("vdo", "vdo")].map(|(layer, name)| LayerFacts {
+        let layer = |layer: &str, settings: &BTreeMap<_, _>, on: &BTreeMap<_, _>| LayerFacts {
             layer: layer.into(),
-            name: name.into(),
-            settings: BTreeMap::new(),
-            on: BTreeMap::new(),
-        });
+            name: if layer == "device" { "data".into() } else { layer.into() },
+            settings: settings.clone(),
+            on: on.clone(),
+        };
+        let device = layer("device", &self.device, &BTreeMap::new());
+        let mut stack = vec![device, layer("vdo", &self.settings, &self.on)];
+        stack.extend(self.above.iter().cloned());
         let facts = RuleFacts {
             layer: "vdo",
             cell: 0,
@@ -266,6 +332,7 @@ impl Case {
             layer: "vdo",
             kind: "vdo",
             settings: &self.settings,
+            stack: &stack,
             stages: &self.planned,
             variants: &self.variants,
         };
@@ -308,115 +375,4 @@ fn only(change: impl Fn(&mut Case)) -> Finding {
 
 fn changes(finding: &Finding) -> Vec<String> {
     finding.changes.iter().map(ToString::to_string).collect()
-}
-
-#[test]
-fn overhead_that_grows_a_lot_while_measured_is_a_warning_and_a_gap_of_the_allocation_a_note() {
-    let grown = |to: f64| only(|c| c.stats("overheadBlocksUsed", to)).severity;
-    assert_eq!((grown(604.0), grown(1100.0)), (Severity::Note, Severity::Warning));
-}
-
-#[test]
-fn evidence_is_figures_with_the_threshold_and_the_stage_in_which_it_was_so() {
-    let finding = only(|c| c.end("vdo.threads", "logQ0", 8.8));
-    assert_eq!(finding.evidence, "CPU of logQ0 88 % (threshold 50 %); logical_threads 1");
-    let figure = &finding.figures[0];
-    assert_eq!((figure.value.round(), figure.threshold), (88.0, Some(50.0)));
-    let range = finding.range.unwrap();
-    assert_eq!((range.start_ns, range.end_ns), (2 * SECOND, 12 * SECOND));
-    assert_eq!(finding.explains_percent.map(f64::round), Some(88.0));
-    assert_eq!(changes(&finding), ["vdo.logical_threads = 2"]);
-}
-
-#[test]
-fn a_journal_beside_its_data_goes_to_a_device_that_the_trial_adds_where_the_volume_is_made_from_a_table()
- {
-    let found = |via: &'static str| {
-        let found = Case::after(|c| {
-            c.set("via", via);
-            c.journal_on_busy_device(9500.0, 400.0);
-        });
-        found.into_iter().find(|finding| finding.rule == "journal_on_data").unwrap()
-    };
-    let device = "{ size = \"1G\", like = { base = \"nvme\", power_loss_protection = true } }";
-    let wanted = [
-        format!("device.journal = {device}"),
-        "vdo.on = { data = \"data\", tail = \"journal\" }".to_owned(),
-    ];
-    assert_eq!(changes(&found("table")), wanted);
-    assert_eq!(changes(&found("lvm")), [""; 0]);
-}
-
-#[test]
-fn one_more_thread_needs_slabs_or_cache_of_its_own() {
-    let busy = |threads: &'static str, key: &'static str, name: &'static str| {
-        changes(&only(|c| {
-            c.set(key, threads);
-            c.end("vdo.threads", name, 8.0);
-        }))
-    };
-    assert_eq!(busy("2", "physical_threads", "physQ0"), ["vdo.physical_threads = 3"]);
-    assert_eq!(busy("3", "physical_threads", "physQ0"), [""; 0], "three slabs take three threads");
-    let with_cache = ["vdo.logical_threads = 9", "vdo.block_map_cache = \"144M\""];
-    assert_eq!(busy("8", "logical_threads", "logQ0"), with_cache);
-}
-
-#[test]
-fn a_cache_that_misses_is_told_the_size_that_holds_the_leaves_and_a_cold_one_is_not() {
-    let missed = only(|c| {
-        c.stats("blockMap.pagesLoaded", 6624.0);
-        c.stats("logicalBlocks", 104_857_600.0);
-        c.planned.truncate(2);
-    });
-    assert_eq!(changes(&missed), ["vdo.block_map_cache = \"505M\""]);
-    let figures: Vec<_> = missed.figures.iter().map(|figure| figure.value.round()).collect();
-    assert_eq!(figures, [74.0, 75.0, 129_135.0, 32_768.0]);
-    // lvm takes no cache below 128 MiB, a table does.
-    let small = |via: &str| {
-        changes(&only(|c| {
-            c.stats("blockMap.pagesLoaded", 6624.0);
-            c.stats("logicalBlocks", 13_107_200.0);
-            c.stats("blockMapCacheSize", 16_777_216.0);
-            c.set("via", via);
-            c.planned.truncate(2);
-        }))
-    };
-    assert_eq!(small("lvm"), ["vdo.block_map_cache = \"128M\""]);
-    assert_eq!(small("table"), ["vdo.block_map_cache = \"64M\""]);
-    let cold = only(|c| c.stats("blockMap.pagesLoaded", 6624.0));
-    assert_eq!(changes(&cold), [""; 0]);
-    assert!(cold.message.contains("for the first time"), "{cold:?}");
-}
-
-#[test]
-fn a_pool_that_was_full_in_a_burst_alone_is_no_limit_and_its_high_water_mark_is_no_pool() {
-    let burst = only(|c| c.stats("maxVIOs", 2048.0));
-    assert_eq!((burst.figures[1].value, burst.explains_percent), (2048.0, None));
-    let full = only(|c| c.stats("currentVIOsInProgress", 2048.0));
-    assert_eq!(full.explains_percent, Some(50.0), "one of two samples saw it");
-    let small = Case::after(|c| {
-        c.stats("currentVIOsInProgress", 800.0);
-        c.stats("maxVIOs", 800.0);
-    });
-    assert_eq!(small, []);
-}
-
-#[test]
-fn content_that_no_packer_can_use_is_found_only_where_compression_was_wanted() {
-    let none = |c: &mut Case| c.figure("compressed_fragments", Some(0.0));
-    let off = Case::after(|c| {
-        none(c);
-        c.set("compression", "off");
-    });
-    let not_asked = Case::after(|c| {
-        none(c);
-        c.asked.lz4_saving_percent = Some(0.0);
-    });
-    assert_eq!((off, not_asked), (vec![], vec![]));
-}
-
-#[test]
-fn a_sparse_index_that_became_dense_is_found() {
-    let finding = only(|c| c.set("sparse_index", "on"));
-    assert_eq!(finding.evidence, "asked 256 MiB sparse, formatted 0.25 GiB dense");
 }

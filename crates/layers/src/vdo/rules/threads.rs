@@ -4,7 +4,7 @@ use units::Unit;
 
 use super::super::keys::KEYS;
 use super::super::threads::{BUSY_PERCENT, IDLE_PERCENT, is_of};
-use super::figures::{size, stats};
+use super::figures::{least_slab_mib, size, stats};
 use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts, Span, Stretch, Threshold, figure};
 
 /// Threads that can be multiplied, by the start of their names, with their setting.
@@ -57,9 +57,6 @@ fn busy(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
     let changes = one_more(facts, stage, key);
     let set: Vec<_> = changes.iter().map(|(key, value)| format!("{key} = {value}")).collect();
     let remedy = match &*set {
-        [] if key == "physical_threads" => Some(
-            "There are as many as slabs: with smaller slabs (slab_size) there can be more.".into(),
-        ),
         [] => None,
         set => Some(format!("Set {}, where the machine has CPUs to spare.", set.join(" and "))),
     };
@@ -70,6 +67,9 @@ fn busy(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
         remedy,
         figures,
         explains_percent: Some(share.min(100.0)),
+        no_setting: changes
+            .is_empty()
+            .then_some("there are as many threads as slabs, which are as small as they can be"),
         changes,
         ..Noticed::default()
     })
@@ -79,10 +79,17 @@ fn busy(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
 fn one_more(facts: &RuleFacts, stage: &Stretch, key: &'static str) -> Vec<(&'static str, String)> {
     let Some(more) = count(facts, key).map(|n| n + 1) else { return Vec::new() };
     let slabs = stats(facts, stage).and_then(|stats| stats.end("allocator.slabCount"));
-    if key == "physical_threads" && slabs.is_none_or(|slabs| more as f64 > slabs) {
-        return Vec::new();
-    }
     let mut changes = vec![(key, more.to_string())];
+    if key == "physical_threads" && slabs.is_none_or(|slabs| more as f64 > slabs) {
+        // A physical thread needs a slab of its own: smaller ones are more.
+        let Some(half) = size(facts.settings, "slab_size").map(|bytes| bytes >> 21) else {
+            return Vec::new();
+        };
+        if half < least_slab_mib(facts.settings) {
+            return Vec::new();
+        }
+        changes.push(("slab_size", format!("\"{half}M\"")));
+    }
     // dm-vdo wants 16 MiB of block map cache for each logical thread.
     let cache = size(facts.settings, "block_map_cache").map(|bytes| bytes >> 20);
     if key == "logical_threads" && cache.is_some_and(|mib| mib < 16 * more) {
@@ -122,7 +129,7 @@ pub(super) const JOURNAL_CEILING: LayerRule = LayerRule {
     text: "journalQ, of which there is only one, nears its ceiling: no setting raises it.",
     reads: "CPU of journalQ, and the writes that it served",
     threshold: Threshold::above(50.0, Unit::Percent),
-    remedy: "None in VDO: spread the load over several volumes, or write larger blocks less often.",
+    remedy: "Spread the load over several volumes, or flush less often: VDO splits every write into blocks of 4 KiB, each with an entry of its own.",
     source: "thesis 5.2, where it became the next limit",
     check: Check::Stage(journal_ceiling),
 };
@@ -135,12 +142,17 @@ fn journal_ceiling(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Notic
         figures.push(figure("writes", rate, Unit::PerSecond));
         figures.push(figure("ceiling at 100 %", 100.0 * rate / share, Unit::PerSecond));
     }
-    Some(Noticed { figures, explains_percent: Some(share.min(100.0)), ..Noticed::default() })
+    Some(Noticed {
+        figures,
+        explains_percent: Some(share.min(100.0)),
+        no_setting: Some("a volume has one thread for its journal"),
+        ..Noticed::default()
+    })
 }
 
 pub(super) const IDLE: LayerRule = LayerRule {
     id: "threads_idle",
-    text: "There are more threads of a kind than it takes: each hands I/Os over for nothing.",
+    text: "There are more threads of a kind than the load needs: each of them hands I/Os over for nothing.",
     reads: "CPU of the kinds that were given more threads than by default",
     threshold: Threshold::below(IDLE_PERCENT, Unit::Percent),
     remedy: "Take threads away until they are above 30 %.",
@@ -160,8 +172,10 @@ fn idle(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
     let (kind, key, n, most) = given.min_by(|a, b| a.3.total_cmp(&b.3))?;
     let most = bar.passed(most)?;
     Some(Noticed {
-        message: Some(format!("{n} threads {kind} are more than it takes: none of them was busy.")),
-        remedy: Some(format!("Set {key} = {} or less.", n - 1)),
+        message: Some(format!(
+            "{n} threads {kind} are more than the load needs: none of them was busy."
+        )),
+        remedy: Some(format!("Set {key} = {}{}.", n - 1, if n > 2 { " or less" } else { "" })),
         figures: vec![
             bar.figure(format!("CPU of the busiest {kind}"), most),
             figure(key, n as f64, Unit::Count),

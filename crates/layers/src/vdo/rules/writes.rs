@@ -3,6 +3,7 @@
 use results::model::{SampleRow, Severity};
 use units::Unit;
 
+use super::cures::{fewer_in_flight, never_durable};
 use super::figures::stats;
 use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts, Span, Stretch, Threshold, figure};
 
@@ -16,7 +17,7 @@ pub(super) const FLUSH_RATE: LayerRule = LayerRule {
     text: "Writes were flushed so often that journal and packer could not gather them.",
     reads: "biosIn flushes and FUA for each write",
     threshold: Threshold::above(1.0, Unit::Percent),
-    remedy: "Make durable less often (sync = \"fsync:N\" with a larger N), or put the journal on a device with fast flushes.",
+    remedy: "Make writes durable less often (sync = \"fsync:N\" with a larger N), or put the journal on a device with fast flushes.",
     source: "thesis 5.5; one journal block with FLUSH and FUA for each",
     check: Check::Stage(flush_rate),
 };
@@ -34,7 +35,12 @@ fn flush_rate(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
     let journal = stats.counted("biosJournalCompleted.write");
     figures
         .extend(journal.map(|n| figure("journal writes for each write", n / written, Unit::Ratio)));
-    Some(Noticed { figures, explains_percent: Some(share.min(100.0)), ..Noticed::default() })
+    let of_load = never_durable(stage);
+    let no_setting = of_load
+        .is_empty()
+        .then_some("the flushes come from what stands on the volume, or from a sweep");
+    let explains_percent = Some(share.min(100.0));
+    Some(Noticed { figures, explains_percent, of_load, no_setting, ..Noticed::default() })
 }
 
 /// I/Os that VDO has in flight at most. `maxVIOs` is not that: it is the most that there ever were.
@@ -42,10 +48,10 @@ pub(super) const POOL: f64 = 2048.0;
 
 pub(super) const POOL_FULL: LayerRule = LayerRule {
     id: "pool_full",
-    text: "VDO's pool of I/Os in flight was full: what is more waits before it, and counts as latency.",
+    text: "VDO's pool of I/Os in flight was full: I/Os beyond it waited before VDO, and the wait counts as latency.",
     reads: "the most of currentVIOsInProgress, and of maxVIOs where it grew, of 2048",
     threshold: Threshold::above(90.0, Unit::Percent),
-    remedy: "Lower jobs x depth x block size below 2048 blocks of 4 KiB: the pool cannot be made larger.",
+    remedy: "Lower jobs x depth x block size well below 2048 blocks of 4 KiB: the pool cannot be made larger.",
     source: "thesis 4.2.7; dm-vdo: 2048 data_vios",
     check: Check::Stage(pool_full),
 };
@@ -62,6 +68,14 @@ fn pool_full(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
     let share = bar.passed(100.0 * most / POOL)?;
     let full = seen.iter().filter(|now| bar.passed(100.0 * **now / POOL).is_some()).count();
     let full = 100.0 * full as f64 / seen.len().max(1) as f64;
+    // Half of the pool leaves room for what VDO has acknowledged and not yet finished.
+    let of_load = fewer_in_flight(stage, POOL / 2.0);
+    let swept = stage.planned.is_some_and(|planned| planned.swept);
+    let no_setting = of_load.is_empty().then_some(if swept {
+        "a sweep sets how much is in flight"
+    } else {
+        "the load has no more than half of it in flight, and the rest is writes that VDO has acknowledged and not yet finished"
+    });
     Some(Noticed {
         figures: vec![
             bar.figure("most of the pool in use", share),
@@ -69,6 +83,8 @@ fn pool_full(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
             figure("samples that saw it full", full, Unit::Percent),
         ],
         explains_percent: (full > 0.0).then_some(full),
+        of_load,
+        no_setting,
         ..Noticed::default()
     })
 }
@@ -95,6 +111,7 @@ fn partial(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
             figure("of all writes", share, Unit::Percent),
         ],
         explains_percent: Some(share.min(100.0)),
+        no_setting: Some("with whole blocks it is another load"),
         ..Noticed::default()
     })
 }
@@ -120,29 +137,6 @@ fn wrapped(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
             figure("writes", written, Unit::Blocks),
             figure("logical blocks", blocks, Unit::Blocks),
         ],
-        ..Noticed::default()
-    })
-}
-
-/// Writes after which the recovery journal and the era of the block map have wrapped.
-pub(super) const WRITES_TO_WRAP: f64 = 2_500_000.0;
-
-pub(super) const NOT_STEADY: LayerRule = LayerRule {
-    id: "not_steady",
-    text: "A load that runs until it is steady ended before the journal had wrapped.",
-    reads: "biosIn.write since the volume was started, where the load runs until a metric has settled",
-    threshold: Threshold::below(WRITES_TO_WRAP, Unit::Count),
-    remedy: "Write 2.5 million blocks (9.7 GiB) before it, in a load or fill that is not measured.",
-    source: "dm-vdo's own performance tests; thesis 5.1.1",
-    check: Check::Stage(not_steady),
-};
-
-fn not_steady(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
-    stage.planned?.load.as_ref().filter(|load| load.until_steady)?;
-    let written = bar.passed(stats(facts, stage)?.end("biosIn.write")?)?;
-    Some(Noticed {
-        severity: Severity::Warning,
-        figures: vec![bar.figure("writes since the start", written)],
         ..Noticed::default()
     })
 }

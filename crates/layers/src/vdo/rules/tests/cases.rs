@@ -7,7 +7,7 @@ pub(super) type Spoil = fn(&mut Case);
 /// Of each rule what makes it fire, and what is just not enough.
 pub(super) const CASES: &[(&str, Spoil, Spoil)] = &[
     ("not_whole_blocks", |c| c.load().operations[0].size_unit = 512, |c| c.load().offset = 8192),
-    ("no_allocate", |c| drop(c.planned.remove(0)), |c| c.planned[1].kind = "fill".into()),
+    ("no_allocate", |c| drop(c.planned.remove(0)), |c| c.planned[1].kind = "copy".into()),
     (
         "packs_nothing",
         |c| c.load().fragments_per_block = Some(1),
@@ -17,7 +17,18 @@ pub(super) const CASES: &[(&str, Spoil, Spoil)] = &[
     (
         "prefill_differs",
         |c| c.prefill().dedupe_percent = 0.0,
-        |c| c.prefill().dedupe_percent = 46.0,
+        |c| {
+            c.planned[1].kind = "fill".into();
+            (c.prefill().dedupe_percent, c.prefill().lz4_bytes) = (0.0, Some(4096.0));
+        },
+    ),
+    (
+        "fill_saves",
+        |c| (c.planned[1].kind, c.prefill().dedupe_percent) = ("state".into(), 6.0),
+        |c| {
+            c.planned[1].kind = "state".into();
+            (c.prefill().dedupe_percent, c.prefill().lz4_bytes) = (5.0, Some(4096.0));
+        },
     ),
     (
         "cache_small",
@@ -43,15 +54,10 @@ pub(super) const CASES: &[(&str, Spoil, Spoil)] = &[
     (
         "short_for_steady",
         |c| {
-            c.load().until_steady = true;
-            c.stats("biosIn.write", 2.6e6);
-            c.stats("logicalBlocks", 2.7e6);
+            c.until_steady(2.6e6, 51e3, 1.0);
+            c.load().written_blocks = Some(262_144);
         },
-        |c| {
-            (c.load().until_steady, c.load().written_blocks) = (true, None);
-            c.stats("biosIn.write", 2.6e6);
-            c.stats("logicalBlocks", 2.7e6);
-        },
+        |c| c.until_steady(2.6e6, 51e3, 1.0),
     ),
     (
         "one_hot_block",
@@ -59,6 +65,9 @@ pub(super) const CASES: &[(&str, Spoil, Spoil)] = &[
         |c| (c.load().operations[0].order, c.load().ios_in_flight) = (Order::OneBlock, 1),
     ),
     ("no_baseline", |c| c.variants[0].push("vdo"), |c| c.variants.truncate(1)),
+    ("index_by_lvm", |c| c.index("512M", "0.5"), |c| c.index("256M", "0.25")),
+    ("journal_on_disk", |c| c.like("hdd"), |c| c.like("ssd")),
+    ("online_discard", |c| c.file_system("on"), |c| c.file_system("off")),
     (
         "map_unallocated",
         |c| c.stats("overheadBlocksUsed", 604.0),
@@ -71,10 +80,13 @@ pub(super) const CASES: &[(&str, Spoil, Spoil)] = &[
     ),
     (
         "index_not_as_asked",
-        |c| c.set("index_memory", "512M"),
         |c| {
+            c.set("via", "table");
             c.set("index_memory", "512M");
-            c.facts.insert("vdo.config.index.memorySize".into(), "0.5".into());
+        },
+        |c| {
+            c.set("via", "table");
+            c.index("512M", "0.5");
         },
     ),
     ("table_not_as_asked", |c| c.table(2, 32_768), |c| c.table(1, 32_768)),
@@ -94,17 +106,19 @@ pub(super) const CASES: &[(&str, Spoil, Spoil)] = &[
         |c| c.stats("errors.noSpaceErrorCount", 3.0),
         |c| c.stats("errors.noSpaceErrorCount", 0.0),
     ),
-    ("space_low", |c| c.stats("dataBlocksUsed", 81e3), |c| c.stats("dataBlocksUsed", 80e3)),
-    ("writes_wrapped", |c| c.stats("logicalBlocks", 8999.0), |c| c.stats("logicalBlocks", 9000.0)),
+    ("less_found_than_written", |c| c.wrote_duplicates(15.1), |c| c.wrote_duplicates(15.0)),
+    ("space_low", |c| c.used(75_301.0), |c| c.used(75_300.0)),
     (
-        "not_steady",
-        |c| (c.load().until_steady, c.load().written_blocks) = (true, None),
+        "few_slabs",
+        |c| c.stats("allocator.slabsOpened", 1.0),
         |c| {
-            (c.load().until_steady, c.load().written_blocks) = (true, None);
-            c.stats("biosIn.write", 2.6e6);
-            c.stats("logicalBlocks", 2.7e6);
+            c.stats("allocator.slabsOpened", 1.0);
+            c.stats("allocator.slabCount", 4.0);
         },
     ),
+    ("writes_wrapped", |c| c.stats("logicalBlocks", 8999.0), |c| c.stats("logicalBlocks", 9000.0)),
+    ("not_steady", |c| c.until_steady(2.4e6, 51e3, 1.0), |c| c.until_steady(2.6e6, 51e3, 1.0)),
+    ("steady_on_fresh", |c| c.until_steady(2.6e6, 49e3, 1.0), |c| c.until_steady(2.6e6, 51e3, 1.0)),
     ("discards_in_vain", |c| c.discards(9000, 4499.0, 9.0), |c| c.discards(9000, 4500.0, 9.0)),
     ("thread_busy", |c| c.end("vdo.threads", "cpuQ1", 5.1), |c| c.end("vdo.threads", "cpuQ1", 4.9)),
     (
@@ -164,11 +178,7 @@ pub(super) const CASES: &[(&str, Spoil, Spoil)] = &[
         |c| c.journal_on_busy_device(5001.0, 205.0),
         |c| c.journal_on_busy_device(5001.0, 204.0),
     ),
-    (
-        "slabs_reopened",
-        |c| c.stats("allocator.slabsReopened", 1.0),
-        |c| c.stats("allocator.slabsOpened", 1.0),
-    ),
+    ("slabs_reopened", |c| c.slabs(1.0, 40.0, 1.0), |c| c.slabs(1.0, 40.0, 0.0)),
     (
         "partial_writes",
         |c| c.stats("biosInPartial.write", 1.0),

@@ -1,0 +1,55 @@
+//! Whether a load that ran until it was steady had reached what is steady on VDO.
+
+use results::model::Severity;
+use units::Unit;
+
+use super::figures::{stats, used_percent};
+use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts, Stretch, Threshold, figure};
+
+/// Writes after which the recovery journal and the era of the block map have wrapped.
+pub(super) const WRITES_TO_WRAP: f64 = 2_500_000.0;
+
+pub(super) const NOT_STEADY: LayerRule = LayerRule {
+    id: "not_steady",
+    text: "A load that runs until it is steady ended before the journal had wrapped.",
+    reads: "biosIn.write since the volume was started, where the load runs until a metric has settled",
+    threshold: Threshold::below(WRITES_TO_WRAP, Unit::Count),
+    remedy: "Write 2.5 million blocks (9.7 GiB) before it, in a load or fill that is not measured.",
+    source: "dm-vdo's own performance tests; thesis 5.1.1",
+    check: Check::Stage(not_steady),
+};
+
+fn not_steady(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+    stage.planned?.load.as_ref().filter(|load| load.until_steady)?;
+    let written = bar.passed(stats(facts, stage)?.end("biosIn.write")?)?;
+    Some(Noticed {
+        severity: Severity::Warning,
+        figures: vec![bar.figure("writes since the start", written)],
+        ..Noticed::default()
+    })
+}
+
+pub(super) const STEADY_ON_FRESH: LayerRule = LayerRule {
+    id: "steady_on_fresh",
+    text: "A load that runs until it is steady ended on a volume that is still fresh: what comes once slabs are used again is not in it.",
+    reads: "space used and allocator.slabsReopened at its end, where the load runs until a metric has settled",
+    threshold: Threshold::below(50.0, Unit::Percent),
+    remedy: "Bring the volume to its state first: do = \"state\", is = \"steady\".",
+    source: "thesis 5.1.1; dm-vdo: slab-depot.c",
+    check: Check::Stage(steady_on_fresh),
+};
+
+fn steady_on_fresh(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+    stage.planned?.load.as_ref().filter(|load| load.until_steady)?;
+    let stats = stats(facts, stage)?;
+    let used = used_percent(&stats)?;
+    let reopened = stats.end("allocator.slabsReopened")?;
+    (bar.passed(used).is_some() || reopened <= 0.0).then(|| Noticed {
+        severity: Severity::Warning,
+        figures: vec![
+            bar.figure("physical space used", used),
+            figure("slabs opened again so far", reopened, Unit::Count),
+        ],
+        ..Noticed::default()
+    })
+}
