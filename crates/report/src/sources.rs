@@ -100,7 +100,7 @@ fn reported(page: &mut String, table: &Reported) {
             wording::reported(row, &table.rows),
             units::show::significant(row.source, SOURCE_DIGITS),
             row.source_ratio.map_or_else(dash, ratio),
-            row.found.median.map_or_else(dash, |median| row.unit.show(median)),
+            row.found.median.map_or_else(dash, |median| wording::value(row.unit, median)),
             found.unwrap_or_else(dash),
         ];
         let _ = writeln!(page, "| {} |", cells.map(|cell| plain(&cell)).join(" | "));

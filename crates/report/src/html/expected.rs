@@ -85,7 +85,7 @@ fn of_source(table: &Reported) -> Markup {
                 th.name scope="row" { (wording::reported(row, &table.rows)) }
                 td { (units::show::significant(row.source, SOURCE_DIGITS)) " " (table.source_unit) }
                 td { (row.source_ratio.map_or_else(|| NONE.to_owned(), wording::times)) }
-                td { (row.found.median.map_or_else(|| NONE.to_owned(), |median| row.unit.show(median))) }
+                td { (row.found.median.map_or_else(|| NONE.to_owned(), |median| wording::value(row.unit, median))) }
                 td { (ratio(row)) }
             } } }
         } }
