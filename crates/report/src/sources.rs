@@ -11,11 +11,14 @@ use crate::wording::{self, NONE, SOURCE_DIGITS};
 /// How every such page begins.
 pub const MARK: &str = "# What the sources found, and what was found here\n";
 
+/// The name of the number of repeats there.
+const REPEATS: &str = "repeats of each variant";
+
 /// What is told of the run of each result, by its name in the run's own table.
 const TOLD: [&str; 8] = [
     "source",
     "scale",
-    "repeats of each variant",
+    REPEATS,
     "a repeat took",
     "disturbed cells",
     "accelerator",
@@ -43,7 +46,8 @@ fn experiment(page: &mut String, view: &View) {
     for name in TOLD {
         let found = view.run.iter().find(|(key, value)| key == name && !value.is_empty());
         if let Some((key, value)) = found {
-            let _ = writeln!(page, "* {key}: {}", plain(value));
+            let why = if key == REPEATS { why_once(view, value) } else { "" };
+            let _ = writeln!(page, "* {key}: {}{why}", plain(value));
         }
     }
     for (not, what) in [
@@ -77,6 +81,18 @@ fn experiment(page: &mut String, view: &View) {
     );
     for held in &view.expectations {
         page.push_str(&row(held));
+    }
+}
+
+/// Why an experiment ran once: the catalogue chose it where nobody named a number.
+fn why_once(view: &View, repeats: &str) -> &'static str {
+    let command =
+        view.run.iter().find(|(key, _)| key == "command").map(|(_, value)| value.as_str());
+    let chosen = command.is_some_and(|c| c.contains(" catalogue ") && !c.contains("--repeat"));
+    if repeats == "1" && chosen {
+        ", since a repeat takes more than three minutes by its plan"
+    } else {
+        ""
     }
 }
 

@@ -98,6 +98,21 @@ fn what_is_expected_at_another_scale_says_why_and_threads_are_told_where_they_ar
 }
 
 #[test]
+fn why_an_experiment_ran_once_is_said_where_the_catalogue_chose_it() {
+    let page = |repeats, command: &[&str]| {
+        let mut set = fixture::with(repeats, 6_000.0);
+        set.manifest.command = command.iter().map(|&word| word.to_owned()).collect();
+        markdown(&[given::view(&set)])
+    };
+    let chosen = ["fathom", "catalogue", "all", "--out", "there"];
+    let why = "* repeats of each variant: 1, since a repeat takes more than three minutes";
+    assert!(page(1, &chosen).contains(why));
+    assert!(page(5, &chosen).contains("* repeats of each variant: 5\n"));
+    let asked = page(1, &[&chosen[..], &["--repeat", "1"]].concat());
+    assert!(asked.contains("* repeats of each variant: 1\n"), "{asked}");
+}
+
+#[test]
 fn a_table_of_several_metrics_names_each_and_shows_it_in_its_own_unit() {
     let mut set = fixture::with(1, 6_000.0);
     let value = |metric: &str, value| ReportedValue {
