@@ -14,8 +14,6 @@ pub struct Reported {
     pub what: String,
     /// Their unit, as the source writes it.
     pub source_unit: String,
-    /// Unit of what was found.
-    pub unit: Unit,
     /// In the source's order; the others are compared with the first.
     pub rows: Vec<ReportedRow>,
 }
@@ -25,6 +23,8 @@ pub struct Reported {
 pub struct ReportedRow {
     /// The figure here.
     pub figure: FigureName,
+    /// Unit of what was found.
+    pub unit: Unit,
     /// The source's number, in the source's unit.
     pub source: f64,
     /// Its ratio to the source's first number; `None` for the first, and where that is 0.
@@ -53,6 +53,7 @@ fn table(
         let ratio = other.then(|| ratio(figure, &first.figure, variants));
         ReportedRow {
             figure: figure.clone(),
+            unit: unit_of(plan, figure).unwrap_or(Unit::Ratio),
             source: *value,
             source_ratio,
             found: stats::figure(&own.into_values().collect::<Vec<_>>()),
@@ -62,7 +63,6 @@ fn table(
     Some(Reported {
         what: reported.what.clone(),
         source_unit: reported.unit.clone(),
-        unit: unit_of(plan, &first.figure).unwrap_or(Unit::Ratio),
         rows: reported.values.iter().enumerate().map(row).collect(),
     })
 }

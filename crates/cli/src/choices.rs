@@ -16,6 +16,14 @@ pub fn asked(common: &Common, earlier: Option<&Earlier>) -> Asked {
         .going_on(earlier)
 }
 
+/// Says where the experiment has no scale of the name that was asked for, and so runs as its file has it.
+pub fn note_scale(asked: Option<&str>, plan: &Plan) {
+    if let Some(asked) = asked.filter(|_| plan.facts.scale.is_none()) {
+        let name = &plan.facts.experiment;
+        say(&format!("note: {name} has no scale '{asked}' of its own: this is as its file has it"));
+    }
+}
+
 /// The directory of the result, checked before anything is started.
 pub fn result_directory(common: &Common, plan: &Plan) -> Result<PathBuf, Failure> {
     match &common.resume {

@@ -26,6 +26,11 @@ const OF: Key = Key {
 };
 const SCALE: Key =
     Key { name: "scale", takes: "the scale at which it is expected", example: "\"full\"" };
+const BECAUSE: Key = Key {
+    name: "because",
+    takes: "why it is expected at that scale alone",
+    example: "\"two emulated CPUs show no scaling\"",
+};
 const DIFFERS: Key = Key {
     name: "differs",
     takes: "why it may be otherwise today, or at this scale",
@@ -49,6 +54,8 @@ pub(crate) struct Expectation {
     evidence: Vec<Subject>,
     /// The only scale at which it is expected; `None`: at each.
     scale: Option<Spanned<String>>,
+    /// Why at that one alone.
+    because: Option<String>,
 }
 
 impl Expectation {
@@ -66,6 +73,13 @@ impl Expectation {
         let source = table.take(&SOURCE)?.map(Spanned::into_inner);
         let differs = table.take(&DIFFERS)?.map(Spanned::into_inner);
         let scale = table.take(&SCALE)?;
+        let because = table.take::<String>(&BECAUSE)?;
+        if let (None, Some(because)) = (&scale, &because) {
+            let help = "write scale = \"full\" beside it, or take it away";
+            let message = "What is expected at every scale needs no reason for that";
+            return Err(Diagnostic::at(because.span(), message, help));
+        }
+        let because = because.map(Spanned::into_inner);
         let read = |mut one: Table| {
             let own = Subject::read(&mut one, Some(&figure.subject))?;
             one.finish().map(|()| own)
@@ -73,7 +87,7 @@ impl Expectation {
         let evidence = table.tables(&EVIDENCE, "Evidence")?;
         let evidence = evidence.into_iter().map(read).collect::<Result<_, Diagnostic>>()?;
         table.finish()?;
-        Ok(Self { figure, bound, of, source, differs, evidence, scale })
+        Ok(Self { figure, bound, of, source, differs, evidence, scale, because })
     }
 
     /// Its scale must be one of the file's, or a usual one.
@@ -95,12 +109,14 @@ impl Expectation {
         variants.dedup();
         let of_each =
             |variant: &&str| self.evidence.iter().map(|s| name_of(s, variant)).collect::<Vec<_>>();
+        let elsewhere = self.scale.as_ref().map(Spanned::get_ref).filter(|own| *own != scale);
         ExpectedFigure {
             figure: self.figure.name(otherwise),
             bound: self.bound,
             of: self.of.as_ref().map(|base| base.name(otherwise)),
             source: self.source.clone(),
-            scale: self.scale.as_ref().map(|s| s.get_ref().clone()).filter(|own| own != scale),
+            scale: elsewhere.cloned(),
+            because: elsewhere.and(self.because.clone()),
             differs: self.differs.clone(),
             evidence: variants.iter().flat_map(of_each).collect(),
         }

@@ -18,7 +18,7 @@ const UNIT: Key =
     Key { name: "unit", takes: "their unit, as the source writes it", example: "\"MB/s\"" };
 const VALUES: Key = Key {
     name: "values",
-    takes: "a list of values, each of a variant, a stage or both",
+    takes: "a list of values, each of a variant, a stage, a metric or several of these",
     example: "[{ variant = \"default\", value = 166.24 }]",
 };
 const VALUE: Key = Key { name: "value", takes: "a number", example: "166.24" };

@@ -39,6 +39,11 @@ impl FigureFacts<'_> {
     pub fn seconds(&self, what: &str) -> Option<f64> {
         self.window.seconds(&format!("{}.{what}", self.layer))
     }
+
+    /// [`Window::seconds_until`] of the layer's source `what`.
+    pub fn seconds_until(&self, what: &str, field: &str, share: f64) -> Option<f64> {
+        self.window.seconds_until(&format!("{}.{what}", self.layer), field, share)
+    }
 }
 
 /// A stretch of a cell: what every source said at its start and at its end.
@@ -46,6 +51,8 @@ impl FigureFacts<'_> {
 pub struct Window<'a> {
     before: BTreeMap<&'a str, &'a SampleRow>,
     after: BTreeMap<&'a str, &'a SampleRow>,
+    /// All samples of the cell, for what happened between the two; none where only these two are known.
+    samples: &'a [SampleRow],
 }
 
 impl<'a> Window<'a> {
@@ -76,7 +83,7 @@ impl<'a> Window<'a> {
     /// From the start of the last stage that began to the end of its last round; with `of_cell` from the end of allocation, where that was
     /// earlier.
     pub fn of_round(samples: &'a [SampleRow], of_cell: bool) -> Self {
-        let mut window = Self::default();
+        let mut window = Self { samples, ..Self::default() };
         for row in samples.iter().filter(|row| row.error.is_none()) {
             match row.mark.as_deref() {
                 Some(STAGE_START) => drop(window.before.insert(&row.source, row)),
@@ -94,7 +101,7 @@ impl<'a> Window<'a> {
 
     /// The last round of the last stage that began.
     pub fn of_last_round(samples: &'a [SampleRow]) -> Self {
-        let mut window = Self::default();
+        let mut window = Self { samples, ..Self::default() };
         for row in samples.iter().filter(|row| row.error.is_none()) {
             if marked(row, STAGE_START) {
                 window.before.remove(&*row.source);
@@ -112,7 +119,7 @@ impl<'a> Window<'a> {
     pub fn of_rows(before: &[&'a SampleRow], after: &[&'a SampleRow]) -> Self {
         let by_source =
             |rows: &[&'a SampleRow]| rows.iter().map(|row| (&*row.source, *row)).collect();
-        Self { before: by_source(before), after: by_source(after) }
+        Self { before: by_source(before), after: by_source(after), samples: &[] }
     }
 
     /// For each source the first row that begins it and the last one that ends it.
@@ -121,7 +128,7 @@ impl<'a> Window<'a> {
         begins: impl Fn(&SampleRow) -> bool,
         ends: impl Fn(&SampleRow) -> bool,
     ) -> Self {
-        let mut window = Self::default();
+        let mut window = Self { samples, ..Self::default() };
         for row in samples.iter().filter(|row| row.error.is_none()) {
             if begins(row) {
                 window.before.entry(&row.source).or_insert(row);
@@ -137,6 +144,33 @@ impl<'a> Window<'a> {
     pub fn seconds(&self, source: &str) -> Option<f64> {
         let (before, after) = (self.before.get(source)?, self.after.get(source)?);
         Some(after.at_ns.checked_sub(before.at_ns)? as f64 / 1e9)
+    }
+
+    /// Seconds from the first reading of a source until `field` had this share of what it grew up to the last one; between two
+    /// readings it is taken to grow evenly. `None` where it did not grow.
+    pub fn seconds_until(&self, source: &str, field: &str, share: f64) -> Option<f64> {
+        let (before, after) = (self.before.get(source)?, self.after.get(source)?);
+        let value = |row: &SampleRow| row.fields.get(field).copied().flatten();
+        let (from, to) = (value(before)?, value(after)?);
+        if to <= from {
+            return None;
+        }
+        let wanted = from + share * (to - from);
+        let mut earlier = (before.at_ns, from);
+        for row in self.samples.iter().filter(|row| row.source == source && row.error.is_none()) {
+            let (at, Some(now)) = (row.at_ns, value(row)) else { continue };
+            if at < before.at_ns || at > after.at_ns {
+                continue;
+            }
+            if now >= wanted {
+                let part =
+                    if now > earlier.1 { (wanted - earlier.1) / (now - earlier.1) } else { 0.0 };
+                let passed = (earlier.0 - before.at_ns) as f64 + part * (at - earlier.0) as f64;
+                return Some(passed / 1e9);
+            }
+            earlier = (at, now);
+        }
+        None
     }
 
     /// What a source said at both ends; `None` when one is missing or could not be read.
@@ -236,6 +270,31 @@ mod tests {
         assert_eq!(ends.growth("n"), Some(20.0));
         assert_eq!(ends.growth("gone"), None);
         assert_eq!(ends.growth("unheard of"), None);
+    }
+
+    #[test]
+    fn the_time_of_growth_is_read_between_two_samples_and_unknown_where_nothing_grew() {
+        const S: u64 = 1_000_000_000;
+        let mut rows = vec![
+            row(0, None, 0.0),
+            row(10 * S, Some(STAGE_START), 100.0),
+            row(11 * S, None, 180.0),
+            row(12 * S, None, 200.0),
+            row(13 * S, None, 200.0),
+            row(14 * S, Some(STAGE_END), 200.0),
+        ];
+        let until = |rows: &[SampleRow], share| {
+            let window = Window::of_stage(rows, 9 * S, 15 * S, u64::MAX);
+            window.seconds_until("vdo.stats", "n", share)
+        };
+        assert_eq!(until(&rows, 0.4), Some(0.5));
+        assert_eq!(until(&rows, 0.95), Some(1.75));
+        assert_eq!(until(&rows[..2], 0.95), None, "the stage has no end");
+        for row in &mut rows {
+            row.fields.insert("n".into(), Some(7.0));
+        }
+        assert_eq!(until(&rows, 0.95), None);
+        assert_eq!(Window::default().seconds_until("vdo.stats", "n", 0.95), None);
     }
 
     #[test]

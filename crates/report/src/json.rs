@@ -260,7 +260,7 @@ fn verified(found: &VerifyFigures) -> Value {
 }
 
 fn expectation(held: &Expectation) -> Value {
-    let ExpectedFigure { figure, bound, of, source, scale, differs, .. } = &held.expected;
+    let ExpectedFigure { figure, bound, of, source, scale, because, differs, .. } = &held.expected;
     let (least, most) = bound.range();
     let end = |value: f64| value.is_finite().then_some(value);
     json!({
@@ -278,6 +278,7 @@ fn expectation(held: &Expectation) -> Value {
         "outcome": held.outcome.word(),
         "source": source,
         "scale": scale,
+        "because": because,
         "differs": differs,
         "evidence": held.evidence.iter().map(evidence).collect::<Vec<_>>(),
     })

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use analysis::{Expectation, ExpectationOutcome, Reported};
+use units::Unit;
 
 use crate::view::View;
 use crate::wording::{self, NONE, SOURCE_DIGITS};
@@ -10,12 +11,29 @@ use crate::wording::{self, NONE, SOURCE_DIGITS};
 /// How every such page begins.
 pub const MARK: &str = "# What the sources found, and what was found here\n";
 
+/// The name of the number of repeats there.
+const REPEATS: &str = "repeats of each variant";
+
+/// What is told of the run of each result, by its name in the run's own table.
+const TOLD: [&str; 8] = [
+    "source",
+    "scale",
+    REPEATS,
+    "a repeat took",
+    "disturbed cells",
+    "accelerator",
+    "kernel",
+    "started",
+];
+
 /// The page. Each result is told with its table, also where it expects nothing.
 pub fn markdown(views: &[View]) -> String {
     let mut page = MARK.to_owned();
     page.push_str(
         "\nMade by `fathom catalogue` from the results beside it. A figure is the median over the repeats, with its 95 % interval \
-         from five repeats on and its range below that. What differs says why, where that is known, with the figures that show it.\n",
+         from five repeats on and its range below that. What differs says why, where that is known, with the figures that show it. \
+         Unless `--repeat` said otherwise, five repeats were run of what takes at most three minutes a repeat by its plan \
+         (`fathom explain`), and one of what takes longer.\n",
     );
     for view in views {
         experiment(&mut page, view);
@@ -25,10 +43,11 @@ pub fn markdown(views: &[View]) -> String {
 
 fn experiment(page: &mut String, view: &View) {
     let _ = write!(page, "\n## {}\n\n{}\n\n", plain(&view.experiment), plain(&view.about));
-    for name in ["source", "scale", "repeats of each variant", "accelerator", "started"] {
+    for name in TOLD {
         let found = view.run.iter().find(|(key, value)| key == name && !value.is_empty());
         if let Some((key, value)) = found {
-            let _ = writeln!(page, "* {key}: {}", plain(value));
+            let why = if key == REPEATS { why_once(view, value) } else { "" };
+            let _ = writeln!(page, "* {key}: {}{why}", plain(value));
         }
     }
     for (not, what) in [
@@ -50,6 +69,9 @@ fn experiment(page: &mut String, view: &View) {
     for table in &view.reported {
         reported(page, table);
     }
+    if asks_of_threads(view) {
+        thread_kinds(page, view);
+    }
     if view.expectations.is_empty() {
         page.push_str("\nIt expects nothing: no source gives a figure.\n");
         return;
@@ -62,13 +84,24 @@ fn experiment(page: &mut String, view: &View) {
     }
 }
 
+/// Why an experiment ran once: the catalogue chose it where nobody named a number.
+fn why_once(view: &View, repeats: &str) -> &'static str {
+    let command =
+        view.run.iter().find(|(key, _)| key == "command").map(|(_, value)| value.as_str());
+    let chosen = command.is_some_and(|c| c.contains(" catalogue ") && !c.contains("--repeat"));
+    if repeats == "1" && chosen {
+        ", since a repeat takes more than three minutes by its plan"
+    } else {
+        ""
+    }
+}
+
 /// The tables of the source, each figure beside the one found here.
 fn reported(page: &mut String, table: &Reported) {
     let _ = write!(
         page,
-        "\n{}, {}:\n\n| of | source, {} | over the first | here | over the first |\n| --- | ---: | ---: | ---: | ---: |\n",
-        plain(&wording::reported_of(&table.rows)),
-        plain(&table.what),
+        "\n{}:\n\n| of | source, {} | over the first | here | over the first |\n| --- | ---: | ---: | ---: | ---: |\n",
+        plain(&wording::reported_title(table)),
         plain(&table.source_unit)
     );
     for row in &table.rows {
@@ -83,10 +116,44 @@ fn reported(page: &mut String, table: &Reported) {
             wording::reported(row, &table.rows),
             units::show::significant(row.source, SOURCE_DIGITS),
             row.source_ratio.map_or_else(dash, ratio),
-            row.found.median.map_or_else(dash, |median| table.unit.show(median)),
+            row.found.median.map_or_else(dash, |median| wording::value(row.unit, median)),
             found.unwrap_or_else(dash),
         ];
         let _ = writeln!(page, "| {} |", cells.map(|cell| plain(&cell)).join(" | "));
+    }
+}
+
+/// Whether a figure of threads is expected or was reported: then all kinds of threads are of interest.
+fn asks_of_threads(view: &View) -> bool {
+    let expected = view.expectations.iter().map(|held| &held.expected.figure);
+    let reported = view.reported.iter().flat_map(|table| &table.rows).map(|row| &row.figure);
+    expected.chain(reported).any(|figure| figure.metric.contains("thread"))
+}
+
+/// The busiest thread of each kind, a column for each variant.
+fn thread_kinds(page: &mut String, view: &View) {
+    if view.thread_kinds.is_empty() {
+        return;
+    }
+    let names: Vec<_> = view.variants.iter().map(|variant| plain(&variant.name)).collect();
+    let _ = write!(
+        page,
+        "\nThe busiest thread of each kind, percent of one CPU, and how many there were:\n\n| kind | {} |\n| --- |{}\n",
+        names.join(" | "),
+        " ---: |".repeat(names.len())
+    );
+    for row in &view.thread_kinds {
+        let busiest = row.busiest.iter().map(|busiest| match busiest {
+            None => NONE.to_owned(),
+            Some((percent, 1)) => Unit::Percent.show(*percent),
+            Some((percent, threads)) => format!("{} of {threads}", Unit::Percent.show(*percent)),
+        });
+        let _ = writeln!(
+            page,
+            "| {} | {} |",
+            plain(&row.kind),
+            busiest.collect::<Vec<_>>().join(" | ")
+        );
     }
 }
 
@@ -105,7 +172,9 @@ fn said(held: &Expectation) -> String {
         ExpectationOutcome::Unknown => "cannot be said: there is no such figure".to_owned(),
         ExpectationOutcome::Elsewhere => {
             let scale = held.expected.scale.as_deref().unwrap_or_default();
-            format!("cannot be said: expected at scale {scale} alone")
+            let because = held.expected.because.as_deref();
+            let because = because.map(|because| format!(": {because}")).unwrap_or_default();
+            format!("cannot be said: expected at scale {scale} alone{because}")
         }
     }
 }

@@ -1,6 +1,8 @@
 //! How figures, ratios and intervals are written, the same on every page and terminal.
 
-use analysis::{Evidence, Expectation, ExpectationOutcome, MetricComparison, ReportedRow};
+use analysis::{
+    Evidence, Expectation, ExpectationOutcome, MetricComparison, Reported, ReportedRow,
+};
 use results::model::{Bound, ExpectedFigure, FigureName};
 use stats::{LEAST_REPEATS, RANGE_BELOW};
 use units::{Test, Unit, show};
@@ -207,23 +209,34 @@ pub fn why_otherwise(held: &Expectation) -> Option<String> {
     (!all.is_empty()).then(|| all.join("; "))
 }
 
-/// What a row of a source's table stands for: its stage where the rows have several, its variant where they have several of those.
+/// What a row of a source's table stands for: of its metric, stage and variant those of which the rows have several.
 pub fn reported(row: &ReportedRow, rows: &[ReportedRow]) -> String {
-    let FigureName { stage, variant, .. } = &row.figure;
-    let stages = rows.iter().any(|other| other.figure.stage != *stage);
-    let variants = rows.iter().any(|other| other.figure.variant != *variant);
-    match stage {
-        Some(stage) if stages && variants => format!("{stage}, {variant}"),
-        Some(stage) if stages => stage.clone(),
-        _ => variant.clone(),
-    }
+    let FigureName { metric, stage, variant, .. } = &row.figure;
+    let several = |other: fn(&FigureName, &FigureName) -> bool| {
+        rows.iter().any(|r| other(&r.figure, &row.figure))
+    };
+    let parts = [
+        several(|a, b| a.metric != b.metric).then(|| label(metric)),
+        stage.as_deref().filter(|_| several(|a, b| a.stage != b.stage)),
+        several(|a, b| a.variant != b.variant).then_some(variant.as_str()),
+    ];
+    let parts: Vec<_> = parts.into_iter().flatten().collect();
+    if parts.is_empty() { variant.clone() } else { parts.join(", ") }
 }
 
-/// What a table of a source's figures is of: `throughput of randwrite in full`, the stage only where all rows have it.
-pub fn reported_of(rows: &[ReportedRow]) -> String {
-    let Some(first) = rows.first().map(|row| &row.figure) else { return String::new() };
-    let one_stage = rows.iter().all(|row| row.figure.stage == first.stage);
-    if one_stage { of_stage(first) } else { of_all(first) }
+/// What a table of a source's figures is called: `throughput of randwrite in full, table 5.3`; the stage only where all rows have it, the
+/// metric too.
+pub fn reported_title(table: &Reported) -> String {
+    let Reported { what, rows, .. } = table;
+    let figures = || rows.iter().map(|row| &row.figure);
+    let all = |same: fn(&FigureName, &FigureName) -> bool| {
+        figures().zip(figures().skip(1)).all(|(a, b)| same(a, b))
+    };
+    match rows.first().map(|row| &row.figure).filter(|_| all(|a, b| a.metric == b.metric)) {
+        None => what.clone(),
+        Some(first) if all(|a, b| a.stage == b.stage) => format!("{}, {what}", of_stage(first)),
+        Some(first) => format!("{}, {what}", of_all(first)),
+    }
 }
 
 /// A figure over another, what they have in common said once: `throughput of read in warm, cached over slow`, or
@@ -256,10 +269,15 @@ fn of_stage(figure: &FigureName) -> String {
 
 /// `IOPS of randread`, whatever the stage.
 fn of_all(figure: &FigureName) -> String {
-    let label = layers::metric(&figure.metric).map_or(figure.metric.as_str(), |metric| metric.name);
+    let label = label(&figure.metric);
     let of = figure.operation.as_ref().or(figure.layer.as_ref());
     let of = of.map_or_else(String::new, |of| format!(" of {of}"));
     format!("{label}{of}")
+}
+
+/// A metric's name, or its id where nobody knows it.
+fn label(metric: &str) -> &str {
+    layers::metric(metric).map_or(metric, |known| known.name)
 }
 
 #[cfg(test)]

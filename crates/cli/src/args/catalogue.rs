@@ -29,8 +29,9 @@ pub struct CatalogueArgs {
     /// Scale of the experiments [default: lab, where an experiment has it].
     #[arg(long, value_name = "NAME")]
     pub scale: Option<String>,
-    /// Repeats of each variant, instead of the experiments' own: a number, or auto for as many as are needed to decide (auto:12 for at
-    /// most 12, auto:30m for at most 30 minutes each). Experiments with factors, without a question or a second variant keep their own.
+    /// Repeats of each variant: a number, or auto for as many as are needed to decide (auto:12 for at most 12, auto:30m for at most
+    /// 30 minutes each), where experiments with factors, without a question or a second variant keep their own number [default: 5 where
+    /// a repeat takes at most 3 minutes by its plan, else 1].
     #[arg(long, value_name = "N|auto")]
     pub repeat: Option<Repeat>,
     /// Directory of the results; it may exist, with results of an earlier call.

@@ -22,6 +22,10 @@ const ALL: &str = "all";
 const SOURCES: &str = "sources.md";
 /// The page of all results there.
 const INDEX: &str = "index.html";
+/// The longest repeat of an experiment that runs [`REPEATS`] times; a longer one runs once.
+const SHORT: Nanos = Nanos(180_000_000_000);
+/// The fewest that give a verdict.
+const REPEATS: u32 = 5;
 
 pub fn run(args: &CatalogueArgs) -> Result<ExitCode, Failure> {
     if args.names.is_empty() {
@@ -35,7 +39,7 @@ pub fn run(args: &CatalogueArgs) -> Result<ExitCode, Failure> {
     // What cannot be planned is found before anything runs for hours.
     let mut planned = Vec::new();
     for shipped in chosen {
-        planned.push((shipped, of(shipped, args)?));
+        planned.push(Planned::of(shipped, args)?);
     }
     std::fs::create_dir_all(out).map_err(|error| {
         let message = format!("--out {} cannot be made: {error}", out.display());
@@ -49,13 +53,13 @@ pub fn run(args: &CatalogueArgs) -> Result<ExitCode, Failure> {
     outputs::check(&written, &[])?;
     let mut told = Vec::new();
     let mut stopped = None;
-    for (at, (shipped, plan)) in planned.iter().enumerate() {
-        say(&format!("{} of {}: {}", at + 1, planned.len(), shipped.name));
-        let became = one(shipped, plan, args, &out.join(shipped.name));
+    for (at, one) in planned.iter().enumerate() {
+        say(&format!("{} of {}: {}", at + 1, planned.len(), one.shipped.name));
+        let became = execute(one, args, &out.join(one.shipped.name));
         if became == Became::Ended(RunOutcome::Interrupted) {
             stopped = Some(ExitCode::from(RunOutcome::Interrupted.exit_code()));
         }
-        told.push((shipped.name, became));
+        told.push((one.shipped.name, became));
         if stopped.is_some() {
             break;
         }
@@ -105,7 +109,8 @@ fn exit_code(told: &[(&str, Became)]) -> ExitCode {
 }
 
 /// Runs one, goes on with it, or leaves it as it is.
-fn one(shipped: &Shipped, plan: &Plan, args: &CatalogueArgs, dir: &Path) -> Became {
+fn execute(one: &Planned, args: &CatalogueArgs, dir: &Path) -> Became {
+    let Planned { shipped, plan, repeat } = one;
     let resumes = match standing(shipped, plan, dir) {
         Ok(Standing::Whole) => return Became::Kept,
         Ok(Standing::Begun) => true,
@@ -121,7 +126,7 @@ fn one(shipped: &Shipped, plan: &Plan, args: &CatalogueArgs, dir: &Path) -> Beca
             experiment: shipped.name.to_owned(),
             out: place(!resumes),
             resume: place(resumes),
-            repeat: repeat(plan, args),
+            repeat: *repeat,
             quiet: None,
             seed: None,
             scale: args.scale.clone(),
@@ -221,34 +226,46 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Shipped>, Failure> {
     Ok(SHIPPED.iter().filter(|shipped| asked(shipped.name)).collect())
 }
 
-/// The plan of a shipped experiment.
-fn of(shipped: &Shipped, args: &CatalogueArgs) -> Result<Plan, Failure> {
-    let plan = |repeat: Option<Repeat>| -> Result<Plan, Failure> {
-        let asked = Asked { repeat, scale: args.scale.clone(), ..Asked::default() };
-        Ok(asked.plan(&ExperimentSource::find(shipped.name)?, LAB)?)
-    };
-    let own = match args.repeat {
-        Some(Repeat::Auto { .. }) => plan(None)?,
-        repeat => return plan(repeat),
-    };
-    match repeat(&own, args) {
-        None => Ok(own),
-        auto => plan(auto),
+/// A shipped experiment as it is to run.
+struct Planned {
+    shipped: &'static Shipped,
+    plan: Plan,
+    /// In place of its own number of repeats.
+    repeat: Option<Repeat>,
+}
+
+impl Planned {
+    fn of(shipped: &'static Shipped, args: &CatalogueArgs) -> Result<Self, Failure> {
+        let plan = |repeat: Option<Repeat>| -> Result<Self, Failure> {
+            let asked = Asked { repeat, scale: args.scale.clone(), ..Asked::default() };
+            let plan = asked.plan(&ExperimentSource::find(shipped.name)?, LAB)?;
+            Ok(Self { shipped, plan, repeat })
+        };
+        match args.repeat {
+            Some(Repeat::Fixed(n)) => plan(Some(Repeat::Fixed(n))),
+            auto @ Some(Repeat::Auto { .. }) => {
+                let own = plan(None)?;
+                if decides(&own.plan) { plan(auto) } else { Ok(own) }
+            }
+            None => {
+                let once = plan(Some(Repeat::Fixed(1)))?;
+                let short = once.plan.takes().1 <= SHORT;
+                if short { plan(Some(Repeat::Fixed(REPEATS))) } else { Ok(once) }
+            }
+        }
     }
 }
 
-/// How often the variants of a plan are to run: its own number where as many as are needed can be decided of nothing in it.
-fn repeat(plan: &Plan, args: &CatalogueArgs) -> Option<Repeat> {
+/// Whether something in the plan can be decided by as many repeats as are needed.
+fn decides(plan: &Plan) -> bool {
     let facts = &plan.facts;
-    let decides =
-        facts.factors.is_empty() && facts.variants.len() > 1 && !facts.questions.is_empty();
-    args.repeat.filter(|repeat| decides || matches!(repeat, Repeat::Fixed(_)))
+    facts.factors.is_empty() && facts.variants.len() > 1 && !facts.questions.is_empty()
 }
 
 fn list(args: &CatalogueArgs) -> Result<ExitCode, Failure> {
     let mut plans = Vec::new();
     for shipped in SHIPPED {
-        plans.push(of(shipped, args)?);
+        plans.push(Planned::of(shipped, args)?.plan);
     }
     let about = |plan: &Plan| plan.takes().1.0;
     if args.json {

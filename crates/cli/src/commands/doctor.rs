@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use run::{Asked, ExperimentSource, LAB, SourceError};
 
 use crate::args::DoctorArgs;
+use crate::choices::note_scale;
 use crate::failure::Failure;
 use crate::terminal::{Style, Text, answer};
 
@@ -65,6 +66,7 @@ fn of_plan(args: &DoctorArgs, source: &ExperimentSource) -> Result<ExitCode, Fai
         );
     }
     let plan = Asked { scale: args.scale.clone(), ..Asked::default() }.plan(source, LAB)?;
+    note_scale(args.scale.as_deref(), &plan);
     show(&doctor::foresee(&plan.facts), args.json, findings::of_plan)
 }
 

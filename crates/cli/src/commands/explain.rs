@@ -7,6 +7,7 @@ use run::{Asked, ExperimentSource, LAB};
 use units::{Bytes, Nanos};
 
 use crate::args::ExplainArgs;
+use crate::choices::note_scale;
 use crate::failure::Failure;
 use crate::terminal::{Style, Text, answer, json};
 
@@ -21,6 +22,7 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     let (scale, only) = (args.scale.clone(), args.only.clone());
     let asked = Asked { repeat: args.repeat, scale, only, ..Asked::default() };
     let plan = asked.plan(&ExperimentSource::find(experiment)?, LAB)?;
+    note_scale(args.scale.as_deref(), &plan);
     let explained = experiment::explain(&plan);
     if args.json {
         json(&serde_json::to_string_pretty(&explained).map_err(Failure::data)?);

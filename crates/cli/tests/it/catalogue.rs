@@ -24,6 +24,25 @@ fn without_names_every_shipped_experiment_is_listed_with_its_cells_and_time() {
 }
 
 #[test]
+fn without_a_number_what_takes_at_most_three_minutes_a_repeat_runs_five_times_and_the_rest_once() {
+    let repeats = |asked: &[&str]| {
+        let document = json(&[&["catalogue", "--json"], asked].concat());
+        let entries = document["experiments"].as_array().unwrap().iter();
+        let known = |entry: &serde_json::Value| {
+            let about = entry["about_ns"].as_u64().unwrap();
+            (entry["repeat"].as_u64().unwrap(), about)
+        };
+        entries.map(known).collect::<Vec<_>>()
+    };
+    let (ruled, once) = (repeats(&[]), repeats(&["--repeat", "1"]));
+    for ((repeat, _), (_, about)) in ruled.iter().zip(&once) {
+        assert_eq!(*repeat, if *about <= 180_000_000_000 { 5 } else { 1 }, "{about}");
+    }
+    let both = [1, 5].map(|wanted| ruled.iter().any(|(repeat, _)| *repeat == wanted));
+    assert_eq!(both, [true, true], "{ruled:?}");
+}
+
+#[test]
 fn as_many_repeats_as_are_needed_are_taken_where_they_can_be_decided_and_elsewhere_the_own_number()
 {
     let document = json(&["catalogue", "--repeat", "auto:12", "--json"]);

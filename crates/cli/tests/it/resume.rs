@@ -155,3 +155,16 @@ fn explain_shows_factors_the_time_of_each_cell_and_what_a_scale_sets() {
     let full = explain(&["--scale", "full"]);
     assert!(full.contains("scale   full sets\n        device.data.size = \"24G\""), "{full}");
 }
+
+#[test]
+fn a_usual_scale_that_the_experiment_does_not_have_is_told_and_it_runs_as_its_file_has_it() {
+    let note = "note: vdo-full has no scale 'full' of its own: this is as its file has it";
+    let explain = |more: &[&str]| {
+        fathom_in(&std::env::temp_dir(), &[&["explain", "vdo-full"][..], more].concat())
+    };
+    let (plain, full) = (explain(&[]), explain(&["--scale", "full"]));
+    assert!(full.err.contains(note) && full.code == Some(0), "{}", full.err);
+    let cells = |out: &str| out.lines().nth(1).map(str::to_owned);
+    assert_eq!(cells(&plain.out), cells(&full.out), "cells and time");
+    assert!(!plain.err.contains("scale"), "{}", plain.err);
+}

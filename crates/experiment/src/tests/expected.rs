@@ -28,6 +28,21 @@ fn an_expectation_is_of_a_figure_or_of_a_ratio_that_names_only_what_differs() {
 }
 
 #[test]
+fn why_something_is_expected_at_one_scale_alone_is_kept_where_the_run_has_another() {
+    let kept = |scale: &str| {
+        let keys = format!(
+            "metric = \"iops\"\nstage = \"warm\"\nabove = 5\nbecause = \"two CPUs\"\n{scale}"
+        );
+        expecting(&keys).map(|mut plan| plan.facts.expectations.pop().unwrap().because)
+    };
+    assert_eq!(kept("scale = \"lab\"").unwrap(), None, "tests plan at the scale of the lab");
+    assert_eq!(kept("scale = \"full\"").unwrap().as_deref(), Some("two CPUs"));
+    let needless = kept("").unwrap_err();
+    assert!(needless.contains("because = \"two CPUs\""), "the line: {needless}");
+    assert!(needless.contains("scale = \"full\""), "the remedy: {needless}");
+}
+
+#[test]
 fn what_is_expected_at_another_scale_says_at_which() {
     let scale = |scale: &str| {
         let keys = format!("metric = \"iops\"\nstage = \"warm\"\nabove = 5\nscale = \"{scale}\"");

@@ -207,6 +207,13 @@ pub(super) static METRICS: &[Metric] = &[
         Lower,
         "CPU time of all kernel threads of the volume.",
     ),
+    metric(
+        "allocation_time_s",
+        "time to allocate the block map",
+        Seconds,
+        Lower,
+        "From the start of the stage until metadata blocks have 95 % of what they grew by in it (overheadBlocksUsed): how long writes paid for pages of the block map. Not known where nothing grew.",
+    ),
     thread(
         "busiest_thread_percent",
         "busiest thread",

@@ -31,6 +31,9 @@ const COUNTED: [(&str, &str); 16] = [
     ("journal_entries", "journal.entries.committed"),
 ];
 
+/// Share of what metadata grew by in a stage at which the block map counts as allocated: the last pages come one by one.
+const MOST_GROWN: f64 = 0.95;
+
 /// Every figure of the catalogue; all `None` when one of the two marked samples is missing.
 pub(super) fn figures(facts: &FigureFacts) -> LayerFigures {
     let stats = facts.ends("stats");
@@ -66,6 +69,7 @@ pub(super) fn figures(facts: &FigureFacts) -> LayerFigures {
         ("metadata_writes_per_write", ratio(meta, written)),
         ("block_map_miss_percent", percent(ratio(loaded, written))),
         ("vdo_cpu_s", cpu(facts)),
+        ("allocation_time_s", facts.seconds_until("stats", "overheadBlocksUsed", MOST_GROWN)),
         ("in_flight_max", stats.and_then(|stats| stats.end("maxVIOs"))),
         ("memory_bytes", stats.and_then(|stats| stats.end("memoryUsage.bytesUsed"))),
         ("metadata_blocks", stats.and_then(|stats| stats.end("overheadBlocksUsed"))),
@@ -220,6 +224,19 @@ mod tests {
         let figures = of(&rows, None);
         assert_eq!(figures["physical_used_percent"], Some(50.0));
         assert_eq!(figures["logical_used_percent"], Some(25.0));
+    }
+
+    #[test]
+    fn allocation_has_taken_as_long_as_metadata_grew() {
+        let mut rows = rows();
+        for (row, blocks) in [(0, 1000.0), (2, 1400.0)] {
+            rows[row].fields.insert("overheadBlocksUsed".into(), Some(blocks));
+        }
+        let grown = of(&rows, None)["allocation_time_s"].unwrap();
+        // Evenly over the 8 ns between the only two samples.
+        assert!((grown - 0.95 * 8e-9).abs() < 1e-15, "{grown}");
+        rows[2].fields.insert("overheadBlocksUsed".into(), Some(1000.0));
+        assert_eq!(of(&rows, None)["allocation_time_s"], None);
     }
 
     #[test]

@@ -25,6 +25,7 @@ pub fn expected(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
             ul { @for held in elsewhere {
                 @let said = wording::expected(held);
                 li { (said.figure) ": " (said.asked) @if let Some(scale) = &held.expected.scale { ", at scale " (scale) }
+                    @if let Some(because) = &held.expected.because { ": " (because) }
                     @if let Some(source) = &held.expected.source { span.faint { " (" (source) ")" } } }
             } }
         } }
@@ -75,7 +76,7 @@ pub fn reported(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
 }
 
 fn of_source(table: &Reported) -> Markup {
-    let title = format!("{}: {}", wording::reported_of(&table.rows), table.what);
+    let title = wording::reported_title(table);
     html! {
         h3 { (title) }
         div.scroll.close tabindex="0" role="region" aria-label=(title) { table {
@@ -84,7 +85,7 @@ fn of_source(table: &Reported) -> Markup {
                 th.name scope="row" { (wording::reported(row, &table.rows)) }
                 td { (units::show::significant(row.source, SOURCE_DIGITS)) " " (table.source_unit) }
                 td { (row.source_ratio.map_or_else(|| NONE.to_owned(), wording::times)) }
-                td { (row.found.median.map_or_else(|| NONE.to_owned(), |median| table.unit.show(median))) }
+                td { (row.found.median.map_or_else(|| NONE.to_owned(), |median| wording::value(row.unit, median))) }
                 td { (ratio(row)) }
             } } }
         } }

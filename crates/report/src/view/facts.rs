@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use results::Seal;
 use results::model::{
-    Accelerator, CellState, MachineFacts, Row, StageFacts, StopReason, plain_and_raw,
+    Accelerator, CellRecord, CellState, MachineFacts, Manifest, Row, StageFacts, StopReason,
+    plain_and_raw,
 };
 use results::read::ResultSet;
 use serde_json::Value;
@@ -77,10 +78,14 @@ pub fn run_card(set: &ResultSet) -> Vec<(String, String)> {
         ("outcome", manifest.outcome.clone().unwrap_or_else(|| "unknown: cut off".to_owned())),
         ("command", layers::step::show_argv(&manifest.command)),
         ("seed", manifest.seed.to_string()),
+        ("scale", scale(manifest)),
         ("repeats of each variant", manifest.plan.repeats()),
+        ("a repeat took", repeat_took(set).unwrap_or_default()),
         ("stopped", manifest.stopped_text().unwrap_or_default()),
         ("order of the cells", order.join(", ")),
+        ("disturbed cells", disturbed(set)),
         ("accelerator", format!("{}{reason}", accelerator(manifest.accelerator))),
+        ("kernel", kernel(manifest)),
         ("fathom", manifest.tool_version.clone()),
         ("run", manifest.run_id.clone()),
         ("result", set.path.display().to_string()),
@@ -88,6 +93,36 @@ pub fn run_card(set: &ResultSet) -> Vec<(String, String)> {
     ];
     card.retain(|(_, value)| !value.is_empty());
     card.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// At which scale it ran; without one of its own an experiment runs as its file has it.
+fn scale(manifest: &Manifest) -> String {
+    let none = || "none: as the file has it".to_owned();
+    manifest.plan.scale.clone().unwrap_or_else(none)
+}
+
+/// The kernel that the layers were of: the guest's, where there was one.
+fn kernel(manifest: &Manifest) -> String {
+    let facts = manifest.guest.as_ref().unwrap_or(&manifest.host);
+    facts.0.get("kernel").cloned().unwrap_or_default()
+}
+
+/// How many cells something else on the machine disturbed.
+fn disturbed(set: &ResultSet) -> String {
+    let begun = || set.cells.iter().filter(|cell| cell.state() != CellState::Skipped);
+    match begun().filter(|cell| !results::disturbances(set, cell).is_empty()).count() {
+        0 => "none".to_owned(),
+        some => format!("{some} of {}", begun().count()),
+    }
+}
+
+/// How long all variants took once, on average, without the start of guests.
+fn repeat_took(set: &ResultSet) -> Option<String> {
+    let records = || set.cells.iter().filter_map(|cell| cell.record.as_ref());
+    let nanos = |record: &CellRecord| Some(record.end_ns?.saturating_sub(record.start_ns));
+    let all: u64 = records().filter_map(nanos).sum();
+    let repeats = records().map(|record| record.repeat).collect::<BTreeSet<_>>().len();
+    (all > 0).then(|| units::show::nanos(all as f64 / repeats as f64))
 }
 
 /// How it was decided how many repeats were needed.

@@ -1,7 +1,9 @@
 //! What sources found beside what was found here.
 
 use report::sources::{MARK, markdown};
-use results::model::{Bound, ExpectedFigure, FigureName};
+use results::model::{
+    Bound, ExpectedFigure, FigureName, MachineFacts, ReportedFacts, ReportedValue,
+};
 
 use crate::given;
 
@@ -48,6 +50,95 @@ fn every_expectation_stands_beside_what_was_found_and_its_source() {
     assert!(rows[1].ends_with("| differs | – |"), "{}", rows[1]);
     assert!(rows[2].contains("0.19× to 0.21×") || rows[2].contains("0.19 to 0.21"), "{}", rows[2]);
     assert!(page.contains("simulated: no figure is real"), "{page}");
+}
+
+#[test]
+fn scale_kernel_and_disturbed_cells_are_told_of_each_run() {
+    let mut set = fixture::with(1, 6_000.0);
+    let told = |set: &results::ResultSet| markdown(&[given::view(set)]);
+    let page = told(&set);
+    assert!(page.contains("* scale: none: as the file has it\n"), "{page}");
+    assert!(page.contains("* disturbed cells: none\n"), "{page}");
+    assert!(page.contains("* a repeat took: "), "{page}");
+    let host = set.manifest.host.0["kernel"].clone();
+    assert!(page.contains(&format!("* kernel: {host}\n")), "{page}");
+    set.manifest.plan.scale = Some("full".into());
+    set.cells[0].entry.disturbed_percent = Some(34.0);
+    let guest = [("kernel".to_owned(), "Linux of the guest".to_owned())];
+    set.manifest.guest = Some(MachineFacts(guest.into()));
+    let page = told(&set);
+    assert!(page.contains("* scale: full\n"), "{page}");
+    assert!(page.contains("* disturbed cells: 1 of 2\n"), "{page}");
+    assert!(page.contains("* kernel: Linux of the guest\n"), "{page}");
+}
+
+#[test]
+fn what_is_expected_at_another_scale_says_why_and_threads_are_told_where_they_are_asked_about() {
+    let mut set = fixture::with(1, 6_000.0);
+    let without = markdown(&[given::view(&set)]);
+    assert!(!without.contains("The busiest thread of each kind"), "{without}");
+    let figure = FigureName {
+        metric: "busiest_thread_percent".into(),
+        stage: None,
+        operation: None,
+        layer: Some("vdo".into()),
+        variant: "vdo".into(),
+    };
+    set.manifest.plan.expectations = vec![ExpectedFigure {
+        scale: Some("full".into()),
+        because: Some("two CPUs show nothing".into()),
+        ..ExpectedFigure::new(figure, Bound::Above(50.0))
+    }];
+    let page = markdown(&[given::view(&set)]);
+    let said = "cannot be said: expected at scale full alone: two CPUs show nothing";
+    assert!(page.contains(said), "{page}");
+    assert!(given::page(&set).contains(", at scale full: two CPUs show nothing"));
+    assert!(page.contains("The busiest thread of each kind"), "{page}");
+    let row = page.lines().find(|line| line.starts_with("| journalQ |")).unwrap();
+    assert!(row.contains('%'), "{row}");
+}
+
+#[test]
+fn why_an_experiment_ran_once_is_said_where_the_catalogue_chose_it() {
+    let page = |repeats, command: &[&str]| {
+        let mut set = fixture::with(repeats, 6_000.0);
+        set.manifest.command = command.iter().map(|&word| word.to_owned()).collect();
+        markdown(&[given::view(&set)])
+    };
+    let chosen = ["fathom", "catalogue", "all", "--out", "there"];
+    let why = "* repeats of each variant: 1, since a repeat takes more than three minutes";
+    assert!(page(1, &chosen).contains(why));
+    assert!(page(5, &chosen).contains("* repeats of each variant: 5\n"));
+    let asked = page(1, &[&chosen[..], &["--repeat", "1"]].concat());
+    assert!(asked.contains("* repeats of each variant: 1\n"), "{asked}");
+}
+
+#[test]
+fn a_table_of_several_metrics_names_each_and_shows_it_in_its_own_unit() {
+    let mut set = fixture::with(1, 6_000.0);
+    let value = |metric: &str, value| ReportedValue {
+        figure: FigureName {
+            metric: metric.into(),
+            stage: None,
+            operation: None,
+            layer: Some("vdo".into()),
+            variant: "vdo".into(),
+        },
+        value,
+    };
+    set.manifest.plan.reported = vec![ReportedFacts {
+        what: "figure 5.5".into(),
+        unit: "%".into(),
+        values: vec![value("saving_percent", 50.0), value("data_blocks_used", 25.0)],
+    }];
+    let page = markdown(&[given::view(&set)]);
+    assert!(page.contains("\nfigure 5.5:\n"), "no metric is that of the table: {page}");
+    let row = |name: &str| page.lines().find(|line| line.starts_with(&format!("| {name} |")));
+    let has = |name, parts: [&str; 2]| {
+        row(name).is_some_and(|row| parts.iter().all(|part| row.contains(part)))
+    };
+    assert!(has("space saved", ["| 50 | – |", " % |"]), "{page}");
+    assert!(has("data blocks", ["| 25 | 0.5× |", "| 65,536 |"]), "{page}");
 }
 
 #[test]

@@ -16,6 +16,9 @@ pub struct ExpectedFigure {
     /// The only scale at which it is expected, where the run had another one: nothing can be said then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<String>,
+    /// Why it can be expected at that scale alone, where the run had another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
     /// Why it may be otherwise here, in the words of whoever wrote the experiment; shown where it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub differs: Option<String>,
@@ -33,6 +36,7 @@ impl ExpectedFigure {
             of: None,
             source: None,
             scale: None,
+            because: None,
             differs: None,
             evidence: Vec::new(),
         }
