@@ -110,7 +110,7 @@ fn kernel(manifest: &Manifest) -> String {
 /// How many cells something else on the machine disturbed.
 fn disturbed(set: &ResultSet) -> String {
     let begun = || set.cells.iter().filter(|cell| cell.state() != CellState::Skipped);
-    match begun().filter(|cell| !results::disturbances(set, cell).is_empty()).count() {
+    match begun().filter(|cell| !results::disturbances(cell).is_empty()).count() {
         0 => "none".to_owned(),
         some => format!("{some} of {}", begun().count()),
     }
