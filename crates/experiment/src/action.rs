@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use layers::step::Step;
-use layers::{ActionKind, Kind, OnPart, Place};
+use layers::{ActionKind, Asked, Kind, OnPart, Place};
 use toml::{Spanned, Table as Settings};
-use units::{Bytes, Key};
+use units::Key;
 
 use crate::change::Running;
 use crate::diagnostic::{Diagnostic, nearest};
@@ -99,15 +99,10 @@ impl Act {
         settings.extend(new.map(|(key, value)| (key.clone(), value.clone())));
         let parsed = (kind.parse)(&settings).map_err(mistake)?;
         let place = Place { name: &layer.name, run_tag, inputs: &layer.inputs };
-        let acted = parsed.act(&place, name, &self.keys).map_err(mistake)?;
+        let asked = Asked { action: name, keys: &self.keys, before: &layer.settings };
+        let acted = parsed.act(&place, &asked).map_err(mistake)?;
         layer.settings = settings;
         if let Some(bytes) = acted.bytes {
-            let before = target.offer.bytes();
-            if bytes < before {
-                let (before, bytes) = (Bytes(before), Bytes(bytes));
-                let message = format!("'{}' has {before}, and would have {bytes}", target.name);
-                return Err(Diagnostic::at(self.at.clone(), message, "ask for more than it has"));
-            }
             running.resize(target.offer.path(), bytes);
             stack.resize(&target.name, bytes);
         }

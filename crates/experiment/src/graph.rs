@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use layers::probe::{NamedDevice, Probe};
 use layers::step::Step;
-use layers::{Allocate, Input, Kind, Offer, Place, Wants};
+use layers::{Input, Kind, Offer, Place, Wants};
 use results::model::LayerFacts;
 use units::Bytes;
 
@@ -29,7 +29,8 @@ pub(crate) struct Built {
     pub offers: BTreeMap<String, Offer>,
     /// The last layer, which stages work on unless they name another.
     pub top: Target,
-    pub allocate: Vec<(String, Allocate)>,
+    /// Layers that allocate on first write.
+    pub allocate: Vec<String>,
     pub needs: Needs,
     /// Every block device of the stack, the devices first.
     nodes: Vec<NamedDevice>,
@@ -189,7 +190,7 @@ impl Built {
         self.settle.splice(0..0, raised.settle);
         self.probes.extend(raised.probes);
         self.nodes.extend(raised.nodes);
-        self.allocate.extend(raised.allocate.map(|a| (written.name.clone(), a)));
+        self.allocate.extend(raised.allocate.map(|_| written.name.clone()));
         self.top = Target { name: written.name.clone(), offer: raised.offer.clone() };
         self.offers.insert(written.name.clone(), raised.offer);
         self.needs =

@@ -80,8 +80,10 @@ impl StateStage {
             return Err(Diagnostic::at(stage.places.at("target"), message, "name one"));
         };
         let place = Place { name: &layer.name, run_tag, inputs: &layer.inputs };
-        let parsed = (kind.parse)(&layer.settings)
-            .map_err(|e| Diagnostic::at(self.state.span(), e.to_string(), e.help.clone()))?;
+        let mistake =
+            |e: layers::SettingError| Diagnostic::at(self.state.span(), e.to_string(), e.help);
+        let parsed = (kind.parse)(&layer.settings).map_err(mistake)?;
+        parsed.reachable(&place, state.name, self.by.is_none()).map_err(mistake)?;
         let plan = StatePlan {
             layer: name.clone(),
             state: state.name.to_owned(),

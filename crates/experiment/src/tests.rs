@@ -21,6 +21,7 @@ fn plan(text: &str) -> Result<Plan, ExperimentError> {
     compose("test.toml", text, &choices())
 }
 
+mod actions;
 mod bounds;
 mod commands;
 mod expected;

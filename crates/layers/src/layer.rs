@@ -29,11 +29,10 @@ pub trait Layer: Send + Sync {
         &[]
     }
 
-    /// What an action that its kind declares ([`crate::Kind::actions`]) takes on the layer that stands at `at`. `keys` are the
-    /// settings of the action; those that are settings of the layer too have their new values here already. The error names the
-    /// one that cannot work.
-    fn act(&self, _at: &Place, action: &str, _keys: &toml::Table) -> Result<Acted, SettingError> {
-        let message = format!("the layer does nothing called '{action}'");
+    /// What an action that its kind declares ([`crate::Kind::actions`]) takes on the layer that stands at `at`. Settings of the action
+    /// that are settings of the layer too have their new values here already. The error names the one that cannot work.
+    fn act(&self, _at: &Place, asked: &Asked) -> Result<Acted, SettingError> {
+        let message = format!("the layer does nothing called '{}'", asked.action);
         Err(SettingError::new("action", message, "fathom layers NAME shows what it can do"))
     }
 
@@ -42,10 +41,27 @@ pub trait Layer: Send + Sync {
         Vec::new()
     }
 
+    /// Whether a load can bring the layer at `at` to a state at all: the one that its kind declares (`usual`), or one that the experiment
+    /// says. The error names the setting that stands in the way.
+    fn reachable(&self, _at: &Place, _state: &str, _usual: bool) -> Result<(), SettingError> {
+        Ok(())
+    }
+
     /// Its own simulated twin at `at`; `None` for one that answers with what was recorded ([`crate::Kind::recorded`]).
     fn twin(&self, _at: &Place) -> Option<Box<dyn Twin>> {
         None
     }
+}
+
+/// An action that is asked of a layer that stands.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// Its name.
+    pub action: &'a str,
+    /// Its settings as written.
+    pub keys: &'a toml::Table,
+    /// The settings that the layer has had until then, as written.
+    pub before: &'a toml::Table,
 }
 
 /// What an action of a layer takes, planned and not executed.
@@ -153,7 +169,7 @@ pub struct Raised {
 }
 
 /// Writes that make a layer allocate all it allocates on first write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Allocate {
     /// Distance from the start of one write to the start of the next, bytes.
     pub stride_bytes: u64,
@@ -161,6 +177,8 @@ pub struct Allocate {
     pub last_block: bool,
     /// Size of each write, bytes.
     pub block_bytes: u64,
+    /// Why the layer has no room for all of that.
+    pub refused: Option<SettingError>,
 }
 
 /// The step every cell starts with: `device` is emptied, so that no cell inherits another's data.

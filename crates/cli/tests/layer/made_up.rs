@@ -56,6 +56,7 @@ pub const KIND: Kind = Kind {
     fills: &[],
     states: &[],
     actions: &[],
+    change: None,
     charts: &[Chart {
         id: "writes",
         title: "Both sides over time",

@@ -86,12 +86,17 @@ impl Planner<'_> {
             Task::Allocate if stack.allocate.is_empty() => Vec::new(),
             Task::Allocate => {
                 let target = targets::block(stage, stack)?;
-                let needs = stack.allocate.iter();
-                let planned = needs.map(|(layer, need)| StagePlan {
-                    deadline: stage.deadline,
-                    ..allocation::plan(layer, need, &target)
-                });
-                planned.collect()
+                let allocate = |layer: &String| {
+                    let Some(need) = self.running.allocates(layer) else { return Ok(None) };
+                    if let Some(error) = need.refused {
+                        let at = stage.places.at("do");
+                        return Err(Diagnostic::at(at, error.message, error.help));
+                    }
+                    let planned = allocation::plan(layer, &need, &target);
+                    Ok(Some(StagePlan { deadline: stage.deadline, ..planned }))
+                };
+                let planned = stack.allocate.iter().filter_map(|l| allocate(l).transpose());
+                planned.collect::<Result<_, _>>()?
             }
             Task::Layout(layout) => {
                 let aim = layout.aim(stage, stack)?;

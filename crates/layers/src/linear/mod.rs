@@ -46,6 +46,7 @@ pub(crate) const KIND: Kind = Kind {
     fills: &[],
     states: &[],
     actions: &[],
+    change: None,
     charts: &[],
     needs: LayerNeeds {
         packages: &["lvm2"],

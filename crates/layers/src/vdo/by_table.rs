@@ -206,7 +206,7 @@ mod tests {
             "{off:?}"
         );
         assert_eq!(off[2], "dmsetup resume fathom_0badcafe_vdo-volume");
-        assert_eq!(steps("max_discard = \"1M\"", "max_discard").len(), 6);
+        assert_eq!(steps("max_discard = \"1M\"", "max_discard").len(), 7);
         assert!(steps("", "dedupe").last().unwrap().contains("index is online"));
         assert!(read("").unwrap().change(&at, "cpu_threads").is_none());
     }

@@ -9,8 +9,8 @@ use super::keys::KEYS;
 use super::names::NAME;
 use super::setup::{Setup, Via};
 use super::volume::Volume;
-use super::{actions, geometry, raise, states, twin, validity};
-use crate::layer::{Acted, Layer, Place, Raised};
+use super::{actions, fits, geometry, raise, states, twin, validity};
+use crate::layer::{Acted, Asked, Layer, Place, Raised};
 use crate::settings::{SettingError, Settings, on_off, size_text};
 use crate::step::Step;
 use crate::twin::Twin;
@@ -84,7 +84,7 @@ impl Layer for Setup {
     }
 
     fn raise(&self, at: &Place) -> Result<Raised, SettingError> {
-        validity::on_devices(self, at)?;
+        fits::on_devices(self, at)?;
         Ok(raise::raise(&Volume { setup: self, at }))
     }
 
@@ -99,12 +99,16 @@ impl Layer for Setup {
         }
     }
 
-    fn act(&self, at: &Place, action: &str, keys: &Table) -> Result<Acted, SettingError> {
-        actions::act(self, at, action, keys)
+    fn act(&self, at: &Place, asked: &Asked) -> Result<Acted, SettingError> {
+        actions::act(self, at, asked)
     }
 
     fn criteria(&self, at: &Place, state: &str) -> Vec<Criterion> {
         states::criteria(self, at, state)
+    }
+
+    fn reachable(&self, at: &Place, state: &str, usual: bool) -> Result<(), SettingError> {
+        states::reachable(self, at, state, usual)
     }
 
     fn twin(&self, at: &Place) -> Option<Box<dyn Twin>> {

@@ -6,7 +6,9 @@ mod by_table;
 mod catalogue;
 mod charts;
 mod figures;
+mod fits;
 mod geometry;
+mod growth;
 mod keys;
 mod layer;
 mod names;
@@ -22,7 +24,9 @@ mod validity;
 mod via;
 mod volume;
 
-use crate::kind::{Fills, Headline, Input, Kind, LayerNeeds, Parser, Threads, Wants, needed};
+use crate::kind::{
+    Fills, Headline, Input, Kind, LayerNeeds, OnPart, Parser, Threads, Wants, needed,
+};
 use crate::lvm;
 use crate::objects::{Fact, FactSource};
 
@@ -58,17 +62,18 @@ pub(crate) const KIND: Kind = Kind {
     refuses_nowait: true,
     // The marks are those of the thesis, section 5.2.
     threads: Threads {
-        single: &["journalQ", "packerQ", "dedupeQ"],
+        single: &["journalQ", "packerQ", "dedupeQ", threads::REQUESTS],
         marks: Some((threads::IDLE_PERCENT, threads::BUSY_PERCENT)),
     },
     headline: Some(Headline { metric: "saving_percent", words: Some("of the space was saved") }),
     metrics: catalogue::METRICS,
     fills: &[
-        Fills { of: "physical", metric: "physical_used_percent" },
-        Fills { of: "logical", metric: "logical_used_percent" },
+        Fills { of: "physical", metric: "physical_used_percent", part: None },
+        Fills { of: "logical", metric: "logical_used_percent", part: None },
     ],
     states: states::STATES,
     actions: actions::ACTIONS,
+    change: Some(OnPart::Needs(actions::INDEX)),
     charts: charts::CHARTS,
     needs: LayerNeeds {
         packages: &["lvm2", "vdo"],

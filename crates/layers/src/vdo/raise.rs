@@ -1,11 +1,14 @@
 //! A volume raised on paper: its steps, what is waited for, what is sampled.
 
+use units::Bytes;
+
 use super::geometry;
 use super::names::{CONFIG, INSTANCE, STATS, STATUS};
 use super::volume::Volume;
 use crate::layer::{Allocate, Offer, Raised};
 use crate::machine;
 use crate::probe::{Probe, Reading, Source};
+use crate::settings::{SettingError, size_text};
 use crate::step::{Action, Condition, Step};
 
 /// Everything about the volume at its place.
@@ -25,9 +28,31 @@ pub(super) fn raise(volume: &Volume) -> Raised {
             stride_bytes: geometry::MAP_ENTRIES * geometry::BLOCK,
             last_block: true,
             block_bytes: geometry::BLOCK,
+            refused: map_too_large(volume),
         }),
         memory_bytes: geometry::memory(setup.block_map_cache, setup.index_memory, bytes, pool),
     }
+}
+
+/// Why the pages of the block map do not fit into the pool, if they do not.
+fn map_too_large(volume: &Volume) -> Option<SettingError> {
+    let (setup, at) = (volume.setup, volume.at);
+    let (pages, room) = (setup.map_pages(at), setup.data_blocks(at));
+    (pages > room).then(|| {
+        SettingError::new(
+            "logical_size",
+            format!(
+                "the block map of {} takes {} when it is allocated, and the pool has {} for map and data",
+                size_text(setup.volume_bytes(at)),
+                Bytes(pages * geometry::BLOCK),
+                Bytes(room * geometry::BLOCK)
+            ),
+            format!(
+                "write a logical_size below \"{}\", or a larger physical_size; or leave the stage out",
+                size_text(room * geometry::MAP_ENTRIES * geometry::BLOCK >> 30 << 30)
+            ),
+        )
+    })
 }
 
 /// Steps that learn what only the running volume knows.
@@ -172,6 +197,17 @@ mod tests {
         let off = steps("compression = false", "compression").unwrap();
         assert!(off[0].action.show().contains("--compression n"), "{off:?}");
         assert!(steps("", "slab_size").is_none());
+    }
+
+    #[test]
+    fn a_block_map_that_the_pool_cannot_hold_cannot_be_allocated() {
+        let refused =
+            |size: &str| raised(&format!("logical_size = \"{size}\"")).allocate.unwrap().refused;
+        assert_eq!(refused("2T"), None);
+        let error = refused("1P").unwrap();
+        assert!(error.message.contains("1P takes 1.2"), "{error:?}");
+        let most = error.help.split('"').nth(1).unwrap();
+        assert!(refused(most).is_some() && refused("3T").is_none(), "{most}");
     }
 
     #[test]

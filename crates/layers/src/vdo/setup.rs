@@ -65,6 +65,17 @@ impl Setup {
         self.round_up(self.logical_size.unwrap_or_else(|| self.pool_bytes(at)))
     }
 
+    /// Blocks for data and for pages of the block map at a place.
+    pub(super) fn data_blocks(&self, at: &Place) -> u64 {
+        (self.pool_bytes(at) / geometry::BLOCK).saturating_sub(self.empty_overhead(at))
+    }
+
+    /// Pages of the block map when all of it is allocated.
+    pub(super) fn map_pages(&self, at: &Place) -> u64 {
+        let logical = self.volume_bytes(at);
+        geometry::leaves(logical) + geometry::interior(logical)
+    }
+
     /// Metadata blocks of the empty volume at a place.
     pub(super) fn empty_overhead(&self, at: &Place) -> u64 {
         let pool = self.pool_bytes(at);

@@ -1,12 +1,15 @@
 //! The states of a volume that its speed depends on, what brings it there, and what proves it.
 
 use results::model::{Criterion, Must};
+use units::Bytes;
 
 use super::geometry;
 use super::names::DATA;
 use super::setup::Setup;
 use crate::kind::{State, Way};
 use crate::layer::Place;
+use crate::lvm;
+use crate::settings::{SettingError, size_text};
 
 /// Percent of the physical space in use from which new blocks go into freed gaps.
 const HALF: f64 = 50.0;
@@ -62,11 +65,7 @@ pub(super) fn criteria(setup: &Setup, at: &Place, state: &str) -> Vec<Criterion>
         must,
     };
     let no_data = || own("physical_used_percent", Must::BeAtMost(0.0));
-    let pages = {
-        let logical = setup.volume_bytes(at);
-        geometry::leaves(logical) + geometry::interior(logical)
-    };
-    let empty = setup.empty_overhead(at);
+    let (pages, empty) = (setup.map_pages(at), setup.empty_overhead(at));
     match state {
         "fresh" => {
             vec![no_data(), own("metadata_blocks", Must::BeAtMost(empty as f64))]
@@ -94,6 +93,54 @@ pub(super) fn criteria(setup: &Setup, at: &Place, state: &str) -> Vec<Criterion>
     }
 }
 
+/// Why a load can never bring the volume to a state: its addresses are too few to fill what is to be filled, or, written by the `usual` load of
+/// unique data, too many for it.
+pub(super) fn reachable(
+    setup: &Setup,
+    at: &Place,
+    state: &str,
+    usual: bool,
+) -> Result<(), SettingError> {
+    let blocks = setup.volume_bytes(at) / geometry::BLOCK;
+    let (pages, room) = (setup.map_pages(at), setup.data_blocks(at));
+    let for_data = room.saturating_sub(pages);
+    let refuse = |what: &str, help: String| {
+        let message = format!(
+            "a volume of {} {what}: its pool has {} for data",
+            size_text(setup.volume_bytes(at)),
+            Bytes(for_data * geometry::BLOCK)
+        );
+        Err(SettingError::new("logical_size", message, help))
+    };
+    // Whole extents of lvm, so that neither way rounds them.
+    let least = |blocks: u64| size_text(lvm::round_up(blocks * geometry::BLOCK));
+    // A write takes a block before the one that it replaces is free, and as many are in flight.
+    let most = for_data.saturating_sub(geometry::IN_FLIGHT);
+    // A volume of that size has no more pages than one of all the room.
+    let all = room * geometry::BLOCK;
+    let all_pages = geometry::leaves(all) + geometry::interior(all);
+    let named = room.saturating_sub(all_pages + geometry::IN_FLIGHT) * geometry::BLOCK;
+    let at_most = size_text(named / lvm::EXTENT * lvm::EXTENT);
+    match state {
+        "full" if blocks + pages <= room => {
+            let help = format!("write logical_size = \"{}\" or more", least(room + 1));
+            refuse("cannot fill its pool", help)
+        }
+        "steady" if (blocks as f64) < for_data as f64 * HALF / 100.0 => {
+            let least = least(for_data.div_ceil(2));
+            let help = format!("write a logical_size from \"{least}\" to \"{at_most}\"");
+            refuse("cannot fill half of its pool", help)
+        }
+        "steady" if usual && blocks > most => {
+            let help = format!(
+                "write a logical_size up to \"{at_most}\", or by = {{ ..., size = ... }}, a load over fewer addresses"
+            );
+            refuse("fills its pool before it is steady", help)
+        }
+        _ => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,6 +162,37 @@ mod tests {
             }
         }
         assert!(setup.criteria(&at, "tired").is_empty());
+    }
+
+    #[test]
+    fn a_state_that_no_load_can_bring_about_names_a_size_that_can() {
+        let inputs = on_device("{device.data}", 7 << 30);
+        let at = Place { name: "vdo", run_tag: "0badcafe", inputs: &inputs };
+        let reachable = |size: &str, state: &str, usual| {
+            let text = format!("logical_size = \"{size}\"");
+            Setup::read(&text.parse().unwrap()).unwrap().reachable(&at, state, usual)
+        };
+        for (size, state, usual) in [
+            ("6G", "full", true),
+            ("3G", "steady", true),
+            ("6G", "steady", false),
+            ("64M", "fresh", true),
+            ("64M", "index-lost", true),
+        ] {
+            assert_eq!(reachable(size, state, usual), Ok(()), "{size} {state}");
+        }
+        for (size, state, usual, words) in [
+            ("1G", "full", true, "cannot fill its pool"),
+            ("64M", "steady", true, "cannot fill half"),
+            ("64M", "steady", false, "cannot fill half"),
+            ("6G", "steady", true, "before it is steady"),
+        ] {
+            let error = reachable(size, state, usual).unwrap_err();
+            assert!(error.key == "logical_size" && error.message.contains(words), "{error:?}");
+            for named in error.help.split('"').skip(1).step_by(2) {
+                assert_eq!(reachable(named, state, usual), Ok(()), "{size} {state}: {named}");
+            }
+        }
     }
 
     #[test]
