@@ -94,6 +94,15 @@ impl Built {
         Some(Target { name: name.to_owned(), offer })
     }
 
+    /// Whether writes to the device of this path are recorded.
+    pub(crate) fn records(&self, path: &str) -> bool {
+        let device = self.nodes.iter().find(|node| node.path == path);
+        device.is_some_and(|device| {
+            let recorded = layers::machine::device_source(layers::machine::RUN_BYTES, &device.name);
+            self.probes.iter().any(|probe| probe.id == recorded)
+        })
+    }
+
     /// Notes that a layer has another size from now on.
     pub(crate) fn resize(&mut self, name: &str, size: u64) {
         let top = (self.top.name == name).then_some(&mut self.top.offer);

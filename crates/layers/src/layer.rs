@@ -36,9 +36,9 @@ pub trait Layer: Send + Sync {
         Err(SettingError::new("action", message, "fathom layers NAME shows what it can do"))
     }
 
-    /// What must hold of the layer at `at`, and of what is below it, in a state that its kind declares ([`crate::Kind::states`]).
-    fn criteria(&self, _at: &Place, _state: &str) -> Vec<Criterion> {
-        Vec::new()
+    /// What proves that the layer at `at` is in a state that its kind declares ([`crate::Kind::states`]).
+    fn proof(&self, _at: &Place, _state: &str) -> Proof {
+        Proof::default()
     }
 
     /// Whether a load can bring the layer at `at` to a state at all: the one that its kind declares (`usual`), or one that the experiment
@@ -62,6 +62,24 @@ pub struct Asked<'a> {
     pub keys: &'a toml::Table,
     /// The settings that the layer has had until then, as written.
     pub before: &'a toml::Table,
+}
+
+/// What proves that a layer is in a state.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Proof {
+    /// What must hold of it, and of what is below it.
+    pub criteria: Vec<Criterion>,
+    /// What ends a round, as criteria about rounds count them; `None`: each round of the load.
+    pub round: Option<Growth>,
+}
+
+/// So much growth of a counter of a layer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Growth {
+    /// Id of the metric.
+    pub metric: String,
+    /// By how much.
+    pub by: f64,
 }
 
 /// What an action of a layer takes, planned and not executed.

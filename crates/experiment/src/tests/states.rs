@@ -62,9 +62,14 @@ fn a_state_says_in_a_plan_what_proves_it() {
         "vdo is steady when physical_used_percent of vdo is at least 50 %",
         "slabs_reopened of vdo grows",
         "device_write_size_bytes of data stays within 10 %",
+        "a round is 197k of bios_in_write",
     ] {
         assert!(shown.contains(words), "{shown}");
     }
+    let recorded =
+        text("is = \"steady\"").replace("size = \"7G\"", "size = \"7G\"\nwrite_runs = true");
+    let shown = explain(&super::plan(&recorded).unwrap()).variants[0].stages[0].clone();
+    assert!(shown.contains("device_write_run_bytes of data stays within 10 %"), "{shown}");
 }
 
 #[test]

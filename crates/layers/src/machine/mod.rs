@@ -11,7 +11,7 @@ mod trace;
 mod twin;
 mod write_runs;
 
-pub use figures::{RUN_BYTES, device_figures, device_source, metrics};
+pub use figures::{RUN_BYTES, WRITE_BYTES, device_figures, device_source, metrics};
 pub use ids::TRACE;
 pub(crate) use ids::{CPU, DISKSTATS, TABLE, THREADS, WRITE_RUNS};
 pub use twin::MachineTwin;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use results::model::Criterion;
 use toml::Table;
 
 use super::keys::KEYS;
@@ -10,7 +9,7 @@ use super::names::NAME;
 use super::setup::{Setup, Via};
 use super::volume::Volume;
 use super::{actions, fits, geometry, raise, states, twin, validity};
-use crate::layer::{Acted, Asked, Layer, Place, Raised};
+use crate::layer::{Acted, Asked, Layer, Place, Proof, Raised};
 use crate::settings::{SettingError, Settings, on_off, size_text};
 use crate::step::Step;
 use crate::twin::Twin;
@@ -103,8 +102,8 @@ impl Layer for Setup {
         actions::act(self, at, asked)
     }
 
-    fn criteria(&self, at: &Place, state: &str) -> Vec<Criterion> {
-        states::criteria(self, at, state)
+    fn proof(&self, at: &Place, state: &str) -> Proof {
+        states::proof(self, at, state)
     }
 
     fn reachable(&self, at: &Place, state: &str, usual: bool) -> Result<(), SettingError> {

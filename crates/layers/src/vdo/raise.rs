@@ -11,6 +11,8 @@ use crate::probe::{Probe, Reading, Source};
 use crate::settings::{SettingError, size_text};
 use crate::step::{Action, Condition, Step};
 
+const GIB: u64 = 1 << 30;
+
 /// Everything about the volume at its place.
 pub(super) fn raise(volume: &Volume) -> Raised {
     let (setup, at) = (volume.setup, volume.at);
@@ -49,7 +51,7 @@ fn map_too_large(volume: &Volume) -> Option<SettingError> {
             ),
             format!(
                 "write a logical_size below \"{}\", or a larger physical_size; or leave the stage out",
-                size_text(room * geometry::MAP_ENTRIES * geometry::BLOCK >> 30 << 30)
+                size_text(room * geometry::MAP_ENTRIES * geometry::BLOCK / GIB * GIB)
             ),
         )
     })

@@ -7,14 +7,21 @@ use super::geometry;
 use super::names::DATA;
 use super::setup::Setup;
 use crate::kind::{State, Way};
-use crate::layer::Place;
+use crate::layer::{Growth, Place, Proof};
 use crate::lvm;
+use crate::machine::RUN_BYTES;
 use crate::settings::{SettingError, size_text};
 
 /// Percent of the physical space in use from which new blocks go into freed gaps.
 const HALF: f64 = 50.0;
 /// Percent of the physical space that counts as full.
 const FULL: f64 = 99.0;
+
+/// Rounds in which as many blocks are written as there are addresses. Short rounds see no change in what fills up over minutes.
+const ROUNDS_OF_ALL: f64 = 4.0;
+/// Percent by which the space in use may change in such a round: 1 % over all addresses. Near the end it is the free space that sets the pace,
+/// which changes by much more.
+const STILL_FILLS: f64 = 0.25;
 
 pub(super) const STATES: &[State] = &[
     State {
@@ -29,7 +36,7 @@ pub(super) const STATES: &[State] = &[
     },
     State {
         name: "steady",
-        about: "More than half full of data that neither dedupes nor compresses, written at random until slabs are used again and neither space nor the size of writes below changes any more.",
+        about: "More than half full of data that neither dedupes nor compresses, written at random until slabs are used again and neither the space in use nor how far writes below go in order changes any more.",
         by: Way::Load {
             metric: "physical_used_percent",
             at_least: HALF,
@@ -57,8 +64,18 @@ pub(super) const STATES: &[State] = &[
     },
 ];
 
+/// What proves a state of a volume.
+pub(super) fn proof(setup: &Setup, at: &Place, state: &str) -> Proof {
+    let addresses = setup.volume_bytes(at) / geometry::BLOCK;
+    let round = (state == "steady").then(|| Growth {
+        metric: "bios_in_write".into(),
+        by: (addresses as f64 / ROUNDS_OF_ALL).ceil(),
+    });
+    Proof { criteria: criteria(setup, at, state), round }
+}
+
 /// What must hold of a volume in a state.
-pub(super) fn criteria(setup: &Setup, at: &Place, state: &str) -> Vec<Criterion> {
+fn criteria(setup: &Setup, at: &Place, state: &str) -> Vec<Criterion> {
     let own = |metric: &str, must| Criterion {
         layer: at.name.to_owned(),
         metric: metric.to_owned(),
@@ -76,10 +93,10 @@ pub(super) fn criteria(setup: &Setup, at: &Place, state: &str) -> Vec<Criterion>
         "steady" => vec![
             own("physical_used_percent", Must::BeAtLeast(HALF)),
             own("slabs_reopened", Must::Grow),
-            own("physical_used_percent", Must::StayWithin(1.0)),
+            own("physical_used_percent", Must::StayWithin(STILL_FILLS)),
             Criterion {
                 layer: at.block(DATA).0.to_owned(),
-                metric: "device_write_size_bytes".into(),
+                metric: RUN_BYTES.into(),
                 must: Must::StayWithin(10.0),
             },
         ],
@@ -153,7 +170,7 @@ mod tests {
         let at = Place { name: "vdo", run_tag: "0badcafe", inputs: &inputs };
         let setup = Setup::read(&toml::Table::new()).unwrap();
         for state in STATES {
-            let criteria = setup.criteria(&at, state.name);
+            let criteria = criteria(&setup, &at, state.name);
             assert!(!criteria.is_empty(), "{}", state.name);
             for Criterion { layer, metric, .. } in criteria {
                 let of_layer = KIND.metrics.iter().any(|known| known.id == metric);
@@ -161,7 +178,7 @@ mod tests {
                 assert!(crate::metric(&metric).is_some(), "{metric}");
             }
         }
-        assert!(setup.criteria(&at, "tired").is_empty());
+        assert!(criteria(&setup, &at, "tired").is_empty());
     }
 
     #[test]
@@ -196,12 +213,23 @@ mod tests {
     }
 
     #[test]
+    fn a_steady_volume_is_looked_at_each_time_a_quarter_of_its_addresses_was_written() {
+        let inputs = on_device("{device.data}", 7 << 30);
+        let at = Place { name: "vdo", run_tag: "0badcafe", inputs: &inputs };
+        let setup = Setup::read(&"logical_size = \"3G\"".parse().unwrap()).unwrap();
+        let round = setup.proof(&at, "steady").round.unwrap();
+        assert_eq!((&*round.metric, round.by), ("bios_in_write", 196_608.0));
+        assert!(KIND.metrics.iter().any(|known| known.id == round.metric));
+        assert_eq!(setup.proof(&at, "full").round, None);
+    }
+
+    #[test]
     fn an_allocated_volume_has_every_page_of_its_block_map() {
         let inputs = on_device("{device.data}", 12 << 30);
         let at = Place { name: "vdo", run_tag: "0badcafe", inputs: &inputs };
         let text = "logical_size = \"20G\"\nphysical_size = \"10G\"";
         let setup = Setup::read(&text.parse().unwrap()).unwrap();
-        let most = |state: &str| match setup.criteria(&at, state).last().unwrap().must {
+        let most = |state: &str| match criteria(&setup, &at, state).last().unwrap().must {
             Must::BeAtLeast(blocks) | Must::BeAtMost(blocks) => blocks,
             _ => 0.0,
         };
