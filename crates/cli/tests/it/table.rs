@@ -100,7 +100,7 @@ fn a_volume_from_a_table_is_changed_brought_up_anew_and_grown_with_its_data_kept
     let set = results::open(&out).unwrap();
     let record = set.cells[0].record.as_ref().unwrap();
     assert_eq!(record.state, CellState::Done, "{record:#?}");
-    let table = &record.facts["vdo.table"];
+    let table = &record.facts["vdo.later.table"];
     for part in ["0 2097152 vdo V4", " 8192 16380 ", "compression off maxDiscard 256", " cpu 3 "] {
         assert!(table.contains(part), "{part} in {table}");
     }

@@ -83,7 +83,10 @@ pub(super) fn act(setup: &Setup, at: &Place, asked: &Asked) -> Result<Acted, Set
     match asked.action {
         "restart" => {
             fits::on_devices(setup, at)?;
-            Ok(again(&volume, volume.restart(!asked.keys.is_empty())))
+            let keys: Vec<&str> = asked.keys.keys().map(String::as_str).collect();
+            let mut acted = again(&volume, volume.restart(!keys.is_empty()));
+            acted.steps.extend(volume.runs(&keys));
+            Ok(acted)
         }
         "crash" => {
             let steps = volume.crash().ok_or_else(|| {
@@ -109,7 +112,7 @@ pub(super) fn act(setup: &Setup, at: &Place, asked: &Asked) -> Result<Acted, Set
 fn again(volume: &Volume, mut steps: Vec<Step>) -> Acted {
     steps.push(volume.recovered());
     // The instance has another number now, and its threads have other names.
-    steps.extend(raise::facts(volume));
+    steps.extend(raise::facts_anew(volume));
     steps.extend(volume.ready());
     Acted { steps, bytes: None }
 }
@@ -162,7 +165,11 @@ mod tests {
         let changed = shown("cpu_threads = 3", "restart", "cpu_threads = 3").unwrap();
         assert!(changed[1].contains("cpu_threads=3"), "{changed:?}");
         assert!(!changed[1].contains("slab_size"), "lvm refuses what is formatted: {changed:?}");
-        assert_eq!(changed.len(), plain.len() + 1);
+        assert!(
+            changed.last().unwrap().contains("cpu_threads is 3 in dmsetup table"),
+            "{changed:?}"
+        );
+        assert_eq!(changed.len(), plain.len() + 2);
     }
 
     #[test]

@@ -37,7 +37,10 @@ pub(super) fn grow(volume: &Volume, asked: &Asked) -> Result<Acted, SettingError
     let logical = has > had;
     let mut steps = volume.grow(logical, physical);
     // The table says another size now.
-    steps.extend(raise::facts(volume));
+    steps.extend(raise::facts_anew(volume));
+    let grown = [("logical_size", logical), ("physical_size", physical)];
+    let keys: Vec<&str> = grown.into_iter().filter(|(_, grows)| *grows).map(|(k, _)| k).collect();
+    steps.extend(volume.runs(&keys));
     steps.extend(volume.ready());
     Ok(Acted { steps, bytes: logical.then_some(has) })
 }
@@ -135,7 +138,10 @@ mod tests {
             shown(&grown_to)[0],
             "lvm lvextend --yes --size 9663676416b fathom_0badcafe_vdo/volume"
         );
-        assert!(shown(&grown_to)[2].starts_with("read vdo from dmsetup table"), "{grown_to:?}");
+        assert!(
+            shown(&grown_to)[2].starts_with("read vdo.later from dmsetup table"),
+            "{grown_to:?}"
+        );
         assert_eq!(grown_to.bytes, Some(9 * GIB));
         assert!(grown("", "", 7 * GIB).unwrap_err().help.contains("logical_size"));
     }

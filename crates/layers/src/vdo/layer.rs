@@ -20,10 +20,7 @@ impl Setup {
     /// Reads the settings and checks what can be checked without knowing the device.
     pub(super) fn read(table: &Table) -> Result<Self, SettingError> {
         let s = Settings::new(NAME, table, KEYS)?;
-        let via = match s.word("via", "lvm", &["lvm", "table"])?.as_str() {
-            "table" => Via::Table,
-            _ => Via::Lvm,
-        };
+        let via = Via::of(&s.word("via", "lvm", &["lvm", "table"])?);
         let setup = Self {
             via,
             tail_size: s.size("tail_size")?,

@@ -17,6 +17,7 @@ mod raise;
 mod rules;
 mod setup;
 mod states;
+mod tables;
 mod texts;
 mod threads;
 mod twin;
@@ -30,7 +31,7 @@ use crate::kind::{
 use crate::lvm;
 use crate::objects::{Fact, FactSource};
 
-use names::{CONFIG, DATA, INSTANCE, NAME, STATS, STATUS, TAIL};
+use names::{CONFIG, DATA, INSTANCE, NAME, STATS, STATUS, TABLE, TAIL};
 
 pub(crate) const KIND: Kind = Kind {
     name: NAME,
@@ -51,6 +52,7 @@ pub(crate) const KIND: Kind = Kind {
         Parser { id: STATUS, read: parsers::parse_status },
         Parser { id: CONFIG, read: parsers::parse_config },
         Parser { id: INSTANCE, read: parsers::parse_instance },
+        Parser { id: TABLE, read: parsers::parse_table },
     ],
     recorded: &[],
     absence: lvm::ABSENCE,

@@ -58,7 +58,17 @@ fn map_too_large(volume: &Volume) -> Option<SettingError> {
 }
 
 /// Steps that learn what only the running volume knows.
-pub(super) fn facts(volume: &Volume) -> Vec<Step> {
+fn facts(volume: &Volume) -> Vec<Step> {
+    learned(volume, volume.at.name.to_owned())
+}
+
+/// Steps that learn that again of a volume that came up anew or has grown. The table that it was raised with stays a fact.
+pub(super) fn facts_anew(volume: &Volume) -> Vec<Step> {
+    learned(volume, format!("{}.later", volume.at.name))
+}
+
+/// Steps that learn what a volume knows; its table becomes a fact of this prefix.
+fn learned(volume: &Volume, table: String) -> Vec<Step> {
     let name = volume.at.name;
     let bind = |about: &str, source, parser: &str, prefix: String| Step {
         about: about.to_owned(),
@@ -77,7 +87,7 @@ pub(super) fn facts(volume: &Volume) -> Vec<Step> {
             "note the table that the kernel runs",
             Source::DmTable { node: volume.target() },
             machine::TABLE,
-            name.to_owned(),
+            table,
         ),
         bind(
             "note how the volume was really formatted",
@@ -194,8 +204,10 @@ mod tests {
             on[0].action.show(),
             "lvm lvchange --yes --deduplication y fathom_0badcafe_vdo/pool"
         );
-        assert!(matches!(on[1].action, Action::Wait { .. }));
-        assert_eq!(steps("dedupe = false", "dedupe").unwrap().len(), 1);
+        let waits: Vec<String> = on[1..].iter().map(|step| step.action.show()).collect();
+        assert!(waits[0].contains("dedupe is on in dmsetup table"), "{waits:?}");
+        assert!(waits[1].contains("index is online"), "{waits:?}");
+        assert_eq!(steps("dedupe = false", "dedupe").unwrap().len(), 2);
         let off = steps("compression = false", "compression").unwrap();
         assert!(off[0].action.show().contains("--compression n"), "{off:?}");
         assert!(steps("", "slab_size").is_none());

@@ -20,6 +20,7 @@ impl Volume<'_> {
             Via::Lvm => by_lvm::change(self, key)?,
             Via::Table => by_table::change(self, key)?,
         };
+        steps.extend(self.runs(&[key]));
         // Whatever suspends the volume opens its index anew.
         steps.extend(self.ready());
         Some(steps)

@@ -212,7 +212,7 @@ impl Case {
     /// The table that the kernel runs, with so many threads that acknowledge and pages of cache.
     fn table(&mut self, ack: u32, cache: u64) {
         let table = format!(
-            "0 2097152 vdo V4 /dev/dm-0 1310720 4096 {cache} 16380 deduplication on compression on maxDiscard 1 ack {ack} \
+            "0 2099200 vdo V4 /dev/dm-0 1310720 4096 {cache} 16380 deduplication on compression on maxDiscard 1 ack {ack} \
              bio 4 bioRotationInterval 64 cpu 2 hash 1 logical 1 physical 1"
         );
         self.facts.insert("vdo.table".into(), table);

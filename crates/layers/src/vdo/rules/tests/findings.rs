@@ -9,6 +9,23 @@ fn overhead_that_grows_a_lot_while_measured_is_a_warning_and_a_gap_of_the_alloca
 }
 
 #[test]
+fn a_table_is_held_against_every_setting_that_it_has_whatever_changes_later() {
+    let wrong = |key: &str, value: &str| {
+        let finding = only(|c| {
+            c.table(1, 32_768);
+            c.planned[1].kind = "layer".into();
+            c.set(key, value);
+        });
+        assert_eq!(finding.rule, "table_not_as_asked");
+        finding.evidence
+    };
+    assert_eq!(wrong("dedupe", "off"), "dedupe: asked off, runs on");
+    assert_eq!(wrong("max_discard", "1M"), "max_discard: asked 1M, runs 4k");
+    assert_eq!(wrong("physical_size", "6G"), "physical_size: asked 6G, runs 5G");
+    assert_eq!(wrong("logical_size", "2G"), "logical_size: asked 2049M, runs 1025M");
+}
+
+#[test]
 fn the_one_thread_of_a_volume_without_zones_wants_three() {
     let zones = ["logical_threads", "physical_threads", "hash_zone_threads"];
     let finding = only(|c| {
