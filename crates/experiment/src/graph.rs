@@ -135,7 +135,8 @@ impl Built {
         settings.extend(shown.map(|(key, value)| (key.to_owned(), value)));
         let name = role.to_owned();
         let on = BTreeMap::new();
-        self.facts.push(LayerFacts { layer: "device".into(), name, settings, on });
+        let computed = Vec::new();
+        self.facts.push(LayerFacts { layer: "device".into(), name, settings, on, computed });
         self.nodes.push(NamedDevice { name: role.to_owned(), path: device });
     }
 
@@ -193,6 +194,7 @@ impl Built {
             name: written.name.clone(),
             settings: layer.settings(),
             on,
+            computed: raised.computed,
         });
         self.up.extend(raised.up);
         self.ready.extend(raised.ready);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use results::model::Criterion;
+use results::model::{Computed, Criterion};
 use serde::{Deserialize, Serialize};
 
 use crate::probe::{NamedDevice, Probe};
@@ -184,6 +184,8 @@ pub struct Raised {
     pub allocate: Option<Allocate>,
     /// Estimate of the kernel memory it takes, bytes.
     pub memory_bytes: u64,
+    /// What formulas say of its figures.
+    pub computed: Vec<Computed>,
 }
 
 /// Writes that make a layer allocate all it allocates on first write.

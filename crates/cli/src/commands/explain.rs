@@ -130,13 +130,14 @@ fn takes(text: &mut Text, explained: &Explained) {
 }
 
 /// What is said of a variant, under titles.
-fn sections(variant: &ExplainedVariant) -> [(&'static str, &Vec<String>); 5] {
+fn sections(variant: &ExplainedVariant) -> [(&'static str, Vec<String>); 6] {
     [
-        ("up", &variant.up),
-        ("ready", &variant.ready),
-        ("stages", &variant.stages),
-        ("samples", &variant.samples),
-        ("down", &variant.down),
+        ("up", variant.up.clone()),
+        ("ready", variant.ready.clone()),
+        ("computed", variant.computed.iter().map(ToString::to_string).collect()),
+        ("stages", variant.stages.clone()),
+        ("samples", variant.samples.clone()),
+        ("down", variant.down.clone()),
     ]
 }
 

@@ -144,6 +144,7 @@ impl Layer for Heap {
             settle: Vec::new(),
             allocate: None,
             memory_bytes: 256 << 20,
+            computed: Vec::new(),
         })
     }
 }
@@ -197,6 +198,7 @@ impl Layer for Mirrored {
             settle: Vec::new(),
             allocate: None,
             memory_bytes: 0,
+            computed: Vec::new(),
         })
     }
 }

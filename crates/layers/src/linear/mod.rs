@@ -123,6 +123,7 @@ impl Layer for Linear {
             offer: Offer::Block { device, bytes },
             allocate: None,
             memory_bytes: 0,
+            computed: Vec::new(),
         })
     }
 

@@ -1,5 +1,6 @@
 //! A volume raised on paper: its steps, what is waited for, what is sampled.
 
+use results::model::Computed;
 use units::Bytes;
 
 use super::geometry;
@@ -18,7 +19,8 @@ pub(super) fn raise(volume: &Volume) -> Raised {
     let (setup, at) = (volume.setup, volume.at);
     let mut up = volume.make();
     up.extend(facts(volume));
-    let (pool, bytes) = (setup.pool_bytes(at), setup.volume_bytes(at));
+    let bytes = setup.volume_bytes(at);
+    let memory = setup.memory(at);
     Raised {
         up,
         offer: Offer::Block { device: volume.path(), bytes },
@@ -32,8 +34,25 @@ pub(super) fn raise(volume: &Volume) -> Raised {
             block_bytes: geometry::BLOCK,
             refused: map_too_large(volume),
         }),
-        memory_bytes: geometry::memory(setup.block_map_cache, setup.index_memory, bytes, pool),
+        memory_bytes: memory,
+        computed: computed(volume),
     }
+}
+
+/// What the geometry says of the volume's memory and metadata.
+fn computed(volume: &Volume) -> Vec<Computed> {
+    let (setup, at) = (volume.setup, volume.at);
+    let empty = setup.empty_overhead(at);
+    let computed = |metric: &str, about: &str, value: u64| Computed {
+        metric: metric.to_owned(),
+        about: about.to_owned(),
+        value: value as f64,
+    };
+    vec![
+        computed("memory_bytes", "by lvm's rule, which leaves room", setup.memory(at)),
+        computed("metadata_blocks", "empty", empty),
+        computed("metadata_blocks", "with all of its block map", empty + setup.map_pages(at)),
+    ]
 }
 
 /// Why the pages of the block map do not fit into the pool, if they do not.
@@ -211,6 +230,15 @@ mod tests {
         let off = steps("compression = false", "compression").unwrap();
         assert!(off[0].action.show().contains("--compression n"), "{off:?}");
         assert!(steps("", "slab_size").is_none());
+    }
+
+    #[test]
+    fn memory_and_metadata_are_computed_before_it_runs() {
+        let computed = raised("logical_size = \"20G\"\nphysical_size = \"6G\"").computed;
+        let of = |about: &str| computed.iter().find(|c| c.about.contains(about)).unwrap().value;
+        assert_eq!(of("with all") - of("empty"), 6637.0);
+        assert!((400e6..500e6).contains(&of("lvm's rule")), "{computed:?}");
+        assert!(computed.iter().all(|c| crate::metric(&c.metric).is_some()));
     }
 
     #[test]

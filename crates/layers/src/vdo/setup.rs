@@ -98,6 +98,12 @@ impl Setup {
         (self.pool_bytes(at) / geometry::BLOCK).saturating_sub(self.empty_overhead(at))
     }
 
+    /// Kernel memory of the volume and its index, about, bytes.
+    pub(super) fn memory(&self, at: &Place) -> u64 {
+        let (logical, physical) = (self.volume_bytes(at), self.pool_bytes(at));
+        geometry::memory(self.block_map_cache, self.index_memory, logical, physical)
+    }
+
     /// Pages of the block map when all of it is allocated.
     pub(super) fn map_pages(&self, at: &Place) -> u64 {
         let logical = self.volume_bytes(at);

@@ -164,6 +164,7 @@ impl Layer for Xfs {
             offer: Offer::Directory { path: directory, bytes },
             allocate: None,
             memory_bytes: 64 << 20,
+            computed: Vec::new(),
         })
     }
 

@@ -50,7 +50,7 @@ pub(super) const SIZES_NOT_AS_COMPUTED: LayerRule = LayerRule {
     text: "The volume takes more memory than its rule says, or other metadata than its geometry: plan with what was measured.",
     reads: "memoryUsage.bytesUsed and overheadBlocksUsed beside the formulas for the sizes that the volume answers to 'config'",
     threshold: Threshold::above(25.0, Unit::Percent),
-    remedy: "Leave room for what was measured; fathom explain prints the formula's memory before a run.",
+    remedy: "Leave room for what was measured; fathom explain prints what the formulas say before a run.",
     source: "dm-vdo: sizes of index, block map cache, slabs and journal; measured on 6.12",
     check: Check::Stage(sizes_not_as_computed),
 };

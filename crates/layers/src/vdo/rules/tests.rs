@@ -249,6 +249,7 @@ impl Case {
             name: name.into(),
             settings: BTreeMap::new(),
             on: BTreeMap::new(),
+            computed: Vec::new(),
         });
         let facts = RuleFacts {
             layer: "vdo",
