@@ -82,7 +82,7 @@ fn text(explained: &Explained) -> Text {
         // Of many variants only what differs is worth reading.
         let base = base.filter(|base| base.name != variant.name).map(sections);
         for (i, (title, lines)) in sections(variant).into_iter().enumerate() {
-            if lines.len() > 1 && base.is_some_and(|base| base[i].1 == lines) {
+            if lines.len() > 1 && base.as_ref().is_some_and(|base| base[i].1 == lines) {
                 text.line(style.dim(&format!("  {title:<8}")).and("as the first variant's"));
                 continue;
             }
