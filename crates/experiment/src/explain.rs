@@ -3,7 +3,7 @@
 use layers::probe::Reading;
 use results::model::{Computed, FactorFacts, LayerFacts, SequentialFacts};
 use serde::Serialize;
-use units::Nanos;
+use units::{Nanos, Unit};
 
 use crate::plan::{CellPlan, Plan, StagePlan};
 
@@ -97,7 +97,12 @@ impl std::fmt::Display for ExplainedFigure {
         let Computed { metric, about, value } = &self.figure;
         let (name, value) = layers::metric(metric).map_or_else(
             || (metric.as_str(), value.to_string()),
-            |known| (known.name, known.unit.show(*value)),
+            |known| {
+                // Of blocks every one counts: formulas tell them exactly.
+                let exact = known.unit == Unit::Blocks;
+                let grouped = || units::show::grouped(*value as u64);
+                (known.name, if exact { grouped() } else { known.unit.show(*value) })
+            },
         );
         write!(f, "{} of {}: {value} ({about})", name, self.layer)
     }

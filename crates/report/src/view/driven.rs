@@ -65,7 +65,11 @@ fn computed(set: &ResultSet) -> Vec<(String, String)> {
             said.extend(known.filter_map(|metric| {
                 let value = |figures: &&LayerFigures| figures.get(metric.id).copied().flatten();
                 let found: Vec<f64> = ends.iter().filter_map(value).collect();
-                let show = |value: f64| metric.unit.show(value);
+                // Of blocks every one counts: formulas tell them exactly.
+                let show = |value: f64| match metric.unit {
+                    Unit::Blocks => show::grouped(value as u64),
+                    unit => unit.show(value),
+                };
                 let least = found.iter().copied().reduce(f64::min)?;
                 let most = found.iter().copied().reduce(f64::max)?;
                 let measured = match (show(least), show(most)) {

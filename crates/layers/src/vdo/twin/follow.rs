@@ -2,6 +2,7 @@
 
 use units::Bytes;
 
+use crate::vdo::geometry::BLOCK;
 use crate::vdo::setup::Setup;
 use crate::vdo::tables;
 
@@ -28,7 +29,7 @@ pub(super) fn changes(argv: &[String]) -> Vec<Change> {
 
 /// An option of lvm and its value.
 fn of_lvm(option: &str, value: &str) -> Option<Change> {
-    let blocks = |value: &str| Some((value.parse::<u64>().ok()? * super::BLOCK).to_string());
+    let blocks = |value: &str| Some((value.parse::<u64>().ok()? * BLOCK).to_string());
     let (key, value) = match option {
         "--deduplication" => ("dedupe", if value == "y" { "on" } else { "off" }.to_owned()),
         "--compression" => ("compression", if value == "y" { "on" } else { "off" }.to_owned()),
