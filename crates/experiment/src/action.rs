@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use layers::step::Step;
-use layers::{ActionKind, Kind, OnPart, Place};
+use layers::{ActionKind, Asked, Kind, OnPart, Place};
 use toml::{Spanned, Table as Settings};
-use units::{Bytes, Key};
+use units::Key;
 
 use crate::change::Running;
 use crate::diagnostic::{Diagnostic, nearest};
@@ -83,14 +83,14 @@ impl Act {
             let message = format!("The action '{name}' of a {} has no key '{strange}'", kind.name);
             return Err(Diagnostic::at(stage.places.at(strange), message, help));
         }
-        if let Some(does) = declared.part {
-            let planned = running.part(&target.name, does, &stage.name);
-            planned.map_err(|why| self.out_of_order(does, kind, &why))?;
-        }
         let (layer, _, run_tag) = running.layer(&target.name).ok_or_else(no_layer)?;
         let mistake = |error: layers::SettingError| {
             let written = self.keys.contains_key(&error.key);
-            let at = if written { stage.places.at(&error.key) } else { self.at.clone() };
+            let at = match &*error.key {
+                key if written => stage.places.at(key),
+                "action" => self.action.span(),
+                _ => self.at.clone(),
+            };
             Diagnostic::at(at, error.to_string(), error.help)
         };
         let of_layer = |key: &&String| kind.keys.iter().any(|known| known.name == **key);
@@ -99,15 +99,14 @@ impl Act {
         settings.extend(new.map(|(key, value)| (key.clone(), value.clone())));
         let parsed = (kind.parse)(&settings).map_err(mistake)?;
         let place = Place { name: &layer.name, run_tag, inputs: &layer.inputs };
-        let acted = parsed.act(&place, name, &self.keys).map_err(mistake)?;
+        let asked = Asked { action: name, keys: &self.keys, before: &layer.settings };
+        let acted = parsed.act(&place, &asked).map_err(mistake)?;
         layer.settings = settings;
+        if let Some(does) = declared.part {
+            let planned = running.part(&target.name, does, &stage.name);
+            planned.map_err(|why| self.out_of_order(does, kind, &why))?;
+        }
         if let Some(bytes) = acted.bytes {
-            let before = target.offer.bytes();
-            if bytes < before {
-                let (before, bytes) = (Bytes(before), Bytes(bytes));
-                let message = format!("'{}' has {before}, and would have {bytes}", target.name);
-                return Err(Diagnostic::at(self.at.clone(), message, "ask for more than it has"));
-            }
             running.resize(target.offer.path(), bytes);
             stack.resize(&target.name, bytes);
         }

@@ -1,7 +1,9 @@
 //! `set."layer.key"` of a stage: settings of running layers that change before the stage, for the rest of the cell.
 
+use std::ops::Range;
+
 use layers::step::Step;
-use layers::{Kind, OnPart, Place};
+use layers::{Allocate, Kind, OnPart, Place};
 
 use crate::diagnostic::Diagnostic;
 use crate::graph::Built;
@@ -32,16 +34,24 @@ impl<'a> Running<'a> {
         Some((layer, kind, self.run_tag))
     }
 
+    /// What the layer allocates on first write, by the settings and sizes that it has by now.
+    pub(crate) fn allocates(&self, name: &str) -> Option<Allocate> {
+        let layer = self.layers.iter().find(|layer| layer.name == name)?;
+        let parsed = (layers::kind(&layer.kind)?.parse)(&layer.settings).ok()?;
+        let place = Place { name: &layer.name, run_tag: self.run_tag, inputs: &layer.inputs };
+        parsed.raise(&place).ok()?.allocate
+    }
+
     /// Notes what an action of `layer` in `stage` does to a part of it. The error says why that cannot be.
     pub(crate) fn part(&mut self, layer: &str, does: OnPart, stage: &str) -> Result<(), String> {
         let part = does.name();
         let gone = self.gone.iter().position(|(of, what, _)| of == layer && *what == part);
         match (does, gone) {
-            (OnPart::Needs(_), None) => {}
+            (OnPart::Needs(_) | OnPart::Renews(_), None) => {}
             (OnPart::Takes(_), None) => {
                 self.gone.push((layer.to_owned(), part, stage.to_owned()));
             }
-            (OnPart::Brings(_), Some(place)) => {
+            (OnPart::Brings(_) | OnPart::Renews(_), Some(place)) => {
                 self.gone.swap_remove(place);
             }
             (OnPart::Brings(_), None) => {
@@ -57,22 +67,20 @@ impl<'a> Running<'a> {
         Ok(())
     }
 
-    /// A layer that is filled must have all its parts: without them it has no figures to be filled to.
+    /// A layer that is filled must have what its figures are of.
     pub(crate) fn whole(&self, layer: &str, stage: &StageHead) -> Result<(), Diagnostic> {
-        let Some((_, part, by)) = self.gone.iter().find(|(of, ..)| of == layer) else {
+        let own = self.layers.iter().find(|own| own.name == layer);
+        let Some(kind) = own.and_then(|own| layers::kind(&own.kind)) else { return Ok(()) };
+        let needed = |part: &str| kind.fills.iter().any(|fills| fills.part == Some(part));
+        let mut gone = self.gone.iter();
+        let Some((_, part, by)) = gone.find(|(of, part, _)| of == layer && needed(part)) else {
             return Ok(());
         };
         let message = format!(
             "Stage '{}' fills '{layer}', whose {part} is not there: stage '{by}' took it away",
             stage.name
         );
-        let kind = self.layers.iter().find(|own| own.name == layer);
-        let mut actions = kind
-            .and_then(|own| layers::kind(&own.kind))
-            .map_or(&[][..], |kind| kind.actions)
-            .iter();
-        let brings = actions.find(|action| action.part == Some(OnPart::Brings(part)));
-        let help = brings.map_or_else(
+        let help = kind.brings(part).map_or_else(
             || format!("put it before stage '{by}'"),
             |action| {
                 format!(
@@ -124,8 +132,27 @@ impl<'a> Running<'a> {
                     help,
                 ));
             };
+            if let Some(does) = kind.change {
+                self.part(name, does, &stage.name)
+                    .map_err(|why| change_out_of_order(path, span, kind, does, &why))?;
+            }
             steps.extend(change);
         }
         Ok(steps)
     }
+}
+
+/// A setting changes when a part of the layer is not as that needs it.
+fn change_out_of_order(
+    path: &str,
+    span: Range<usize>,
+    kind: &Kind,
+    does: OnPart,
+    why: &str,
+) -> Diagnostic {
+    let help = kind.brings(does.name()).map_or_else(
+        || "leave it out".to_owned(),
+        |action| format!("put a stage with action = \"{}\" before it", action.name),
+    );
+    Diagnostic::at(span, format!("'{path}' cannot change here: {why}"), help)
 }

@@ -1,9 +1,9 @@
 //! What `explain` says: the plan, its commands, its time and bytes, without touching anything.
 
 use layers::probe::Reading;
-use results::model::{FactorFacts, SequentialFacts};
+use results::model::{Computed, FactorFacts, LayerFacts, SequentialFacts};
 use serde::Serialize;
-use units::Nanos;
+use units::{Nanos, Unit};
 
 use crate::plan::{CellPlan, Plan, StagePlan};
 
@@ -70,6 +70,8 @@ pub struct ExplainedVariant {
     pub up: Vec<String>,
     /// What is waited for.
     pub ready: Vec<String>,
+    /// What formulas say of the layers' figures.
+    pub computed: Vec<ExplainedFigure>,
     /// What is done to it.
     pub stages: Vec<String>,
     /// What takes it down, in order.
@@ -78,6 +80,32 @@ pub struct ExplainedVariant {
     pub samples: Vec<String>,
     /// What the doctor says about the plan beforehand.
     pub warnings: Vec<String>,
+}
+
+/// A figure of a layer as a formula has it.
+#[derive(Debug, Clone, Serialize)]
+pub struct ExplainedFigure {
+    /// Name of the layer.
+    pub layer: String,
+    /// The figure.
+    #[serde(flatten)]
+    pub figure: Computed,
+}
+
+impl std::fmt::Display for ExplainedFigure {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        let Computed { metric, about, value } = &self.figure;
+        let (name, value) = layers::metric(metric).map_or_else(
+            || (metric.as_str(), value.to_string()),
+            |known| {
+                // Of blocks every one counts: formulas tell them exactly.
+                let exact = known.unit == Unit::Blocks;
+                let grouped = || units::show::grouped(*value as u64);
+                (known.name, if exact { grouped() } else { known.unit.show(*value) })
+            },
+        );
+        write!(f, "{} of {}: {value} ({about})", name, self.layer)
+    }
 }
 
 /// Explains a plan.
@@ -121,10 +149,11 @@ pub fn explain(plan: &Plan) -> Explained {
 /// In the order of the file; the cells have one that is drawn.
 fn variants(plan: &Plan) -> Vec<ExplainedVariant> {
     let cell = |name: &str| plan.cells.iter().find(|cell| cell.variant == name);
-    plan.facts.variants.iter().filter_map(|facts| cell(&facts.name)).map(variant).collect()
+    let planned = plan.facts.variants.iter();
+    planned.filter_map(|facts| Some(variant(cell(&facts.name)?, &facts.stack))).collect()
 }
 
-fn variant(cell: &CellPlan) -> ExplainedVariant {
+fn variant(cell: &CellPlan, stack: &[LayerFacts]) -> ExplainedVariant {
     let shown = |steps: &[layers::step::Step]| -> Vec<String> {
         steps.iter().map(|s| s.action.show()).collect()
     };
@@ -146,6 +175,17 @@ fn variant(cell: &CellPlan) -> ExplainedVariant {
         about_ns: cell.about.0,
         up: shown(&cell.up),
         ready: shown(&cell.ready),
+        computed: stack
+            .iter()
+            .flat_map(|layer| {
+                let name = &layer.name;
+                let figure = |figure: &Computed| ExplainedFigure {
+                    layer: name.clone(),
+                    figure: figure.clone(),
+                };
+                layer.computed.iter().map(figure)
+            })
+            .collect(),
         stages: cell.stages.iter().map(stage).collect(),
         down: cell.up.iter().rev().flat_map(|s| s.undo.iter().map(|a| a.show())).collect(),
         samples: cell

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use layers::probe::{NamedDevice, Probe};
 use layers::step::Step;
-use layers::{Allocate, Input, Kind, Offer, Place, Wants};
+use layers::{Input, Kind, Offer, Place, Wants};
 use results::model::LayerFacts;
 use units::Bytes;
 
@@ -29,7 +29,8 @@ pub(crate) struct Built {
     pub offers: BTreeMap<String, Offer>,
     /// The last layer, which stages work on unless they name another.
     pub top: Target,
-    pub allocate: Vec<(String, Allocate)>,
+    /// Layers that allocate on first write.
+    pub allocate: Vec<String>,
     pub needs: Needs,
     /// Every block device of the stack, the devices first.
     nodes: Vec<NamedDevice>,
@@ -93,6 +94,15 @@ impl Built {
         Some(Target { name: name.to_owned(), offer })
     }
 
+    /// Whether writes to the device of this path are recorded.
+    pub(crate) fn records(&self, path: &str) -> bool {
+        let device = self.nodes.iter().find(|node| node.path == path);
+        device.is_some_and(|device| {
+            let recorded = layers::machine::device_source(layers::machine::RUN_BYTES, &device.name);
+            self.probes.iter().any(|probe| probe.id == recorded)
+        })
+    }
+
     /// Notes that a layer has another size from now on.
     pub(crate) fn resize(&mut self, name: &str, size: u64) {
         let top = (self.top.name == name).then_some(&mut self.top.offer);
@@ -125,7 +135,8 @@ impl Built {
         settings.extend(shown.map(|(key, value)| (key.to_owned(), value)));
         let name = role.to_owned();
         let on = BTreeMap::new();
-        self.facts.push(LayerFacts { layer: "device".into(), name, settings, on });
+        let computed = Vec::new();
+        self.facts.push(LayerFacts { layer: "device".into(), name, settings, on, computed });
         self.nodes.push(NamedDevice { name: role.to_owned(), path: device });
     }
 
@@ -183,13 +194,14 @@ impl Built {
             name: written.name.clone(),
             settings: layer.settings(),
             on,
+            computed: raised.computed,
         });
         self.up.extend(raised.up);
         self.ready.extend(raised.ready);
         self.settle.splice(0..0, raised.settle);
         self.probes.extend(raised.probes);
         self.nodes.extend(raised.nodes);
-        self.allocate.extend(raised.allocate.map(|a| (written.name.clone(), a)));
+        self.allocate.extend(raised.allocate.map(|_| written.name.clone()));
         self.top = Target { name: written.name.clone(), offer: raised.offer.clone() };
         self.offers.insert(written.name.clone(), raised.offer);
         self.needs =

@@ -51,7 +51,7 @@ mod whole;
 pub use bounds::FILE as LONGEST_FILE;
 pub use compose::{Choices, compose_trial};
 pub use diagnostic::{Diagnostic, nearest};
-pub use explain::{Explained, ExplainedVariant, explain};
+pub use explain::{Explained, ExplainedFigure, ExplainedVariant, explain};
 pub use plan::{
     Aim, CellPlan, CommandPlan, CopyPlan, DevicePlan, FigurePlan, Files, FillPlan, Needs,
     Otherwise, Output, PlacedLayer, Plan, Rounds, StagePlan, StatePlan, Target, Task, Tree,

@@ -1,6 +1,7 @@
 //! `do = "state"`: a layer is brought to a state that its kind declares (`fresh`, `steady`, `full`), and that is proven by its figures.
 
-use layers::{Kind, Place, State, Way, criterion};
+use layers::{Growth, Kind, Place, Proof, State, Way, criterion, machine};
+use results::model::Criterion;
 use toml::Spanned;
 use units::Key;
 
@@ -80,12 +81,16 @@ impl StateStage {
             return Err(Diagnostic::at(stage.places.at("target"), message, "name one"));
         };
         let place = Place { name: &layer.name, run_tag, inputs: &layer.inputs };
-        let parsed = (kind.parse)(&layer.settings)
-            .map_err(|e| Diagnostic::at(self.state.span(), e.to_string(), e.help.clone()))?;
+        let mistake =
+            |e: layers::SettingError| Diagnostic::at(self.state.span(), e.to_string(), e.help);
+        let parsed = (kind.parse)(&layer.settings).map_err(mistake)?;
+        parsed.reachable(&place, state.name, self.by.is_none()).map_err(mistake)?;
+        let Proof { criteria, round } = parsed.proof(&place, state.name);
         let plan = StatePlan {
             layer: name.clone(),
             state: state.name.to_owned(),
-            criteria: parsed.criteria(&place, state.name),
+            criteria: criteria.into_iter().map(|criterion| told(criterion, stack)).collect(),
+            round,
             otherwise: self.otherwise,
         };
         let means = self.means(stage, &name, state)?;
@@ -164,8 +169,20 @@ fn kind_of(way: &Way) -> &'static str {
     }
 }
 
+/// A criterion about runs of writes is one about the size of a write where nobody records them: that says less, and is always known.
+fn told(criterion: Criterion, stack: &Built) -> Criterion {
+    if criterion.metric == machine::RUN_BYTES && !stack.records(&criterion.layer) {
+        return Criterion { metric: machine::WRITE_BYTES.to_owned(), ..criterion };
+    }
+    criterion
+}
+
 /// What proves a state, in words.
 pub(crate) fn describe(plan: &StatePlan) -> String {
     let all: Vec<String> = plan.criteria.iter().map(criterion::describe).collect();
-    format!("{} is {} when {}", plan.layer, plan.state, all.join(", "))
+    let round = plan.round.as_ref().map_or_else(String::new, |Growth { metric, by }| {
+        let by = layers::metric(metric).map_or_else(|| by.to_string(), |m| m.unit.show(*by));
+        format!("; a round is {by} of {metric}")
+    });
+    format!("{} is {} when {}{round}", plan.layer, plan.state, all.join(", "))
 }

@@ -21,6 +21,7 @@ fn plan(text: &str) -> Result<Plan, ExperimentError> {
     compose("test.toml", text, &choices())
 }
 
+mod actions;
 mod bounds;
 mod commands;
 mod expected;
@@ -211,7 +212,8 @@ fn a_copy_brings_a_file_onto_the_stack_and_settings_change_before_it() {
     };
     assert!(shown(first)[0].contains("lvchange --yes --deduplication n"), "{:?}", shown(first));
     assert!(shown(rest)[0].contains("--deduplication y"));
-    assert_eq!(rest.before.len(), 2, "the index is waited for");
+    assert!(shown(rest)[1].contains("dedupe is on in dmsetup table"), "{:?}", shown(rest));
+    assert_eq!(rest.before.len(), 3, "the index is waited for");
     let crate::Task::Copy(copy) = &rest.task else { panic!("no copy") };
     assert_eq!(
         (copy.offset, copy.bytes, copy.block),

@@ -53,6 +53,9 @@ pub(crate) fn resolve_source(names: &Names, source: &Source) -> Result<Source, S
             Source::Trace { instance: text(instance)?, event: event.clone() }
         }
         Source::WriteRuns { instance } => Source::WriteRuns { instance: text(instance)? },
+        Source::Queue { device, attribute } => {
+            Source::Queue { device: text(device)?, attribute: attribute.clone() }
+        }
         Source::File { path } => Source::File { path: text(path)? },
         Source::Threads { prefix } => Source::Threads { prefix: text(prefix)? },
         Source::Diskstats { devices } => {

@@ -66,6 +66,7 @@ impl SourceReader for Reader {
             Source::Space { path } => space(path),
             Source::Trace { instance, event } => crate::trace::count(instance, event),
             Source::WriteRuns { instance } => self.write_runs(instance),
+            Source::Queue { device, attribute } => queue(device, attribute),
             Source::File { path } => std::fs::read_to_string(path),
             Source::Threads { prefix } => Ok(self.threads(prefix)),
             Source::Diskstats { devices } => diskstats(devices),
@@ -155,6 +156,13 @@ impl Reader {
 fn space(path: &str) -> io::Result<String> {
     let found = rustix::fs::statvfs(path)?;
     Ok(format!("blocks {} free {} size {}", found.f_blocks, found.f_bfree, found.f_frsize))
+}
+
+/// An attribute of the queue of a block device.
+fn queue(device: &str, attribute: &str) -> io::Result<String> {
+    let number = rustix::fs::stat(device)?.st_rdev;
+    let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
+    std::fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/queue/{attribute}"))
 }
 
 /// A line `name value` for every file of a directory that can be read; lines of the value are joined with blanks.

@@ -99,17 +99,18 @@ impl<'a> Window<'a> {
         window
     }
 
-    /// The last round of the last stage that began.
-    pub fn of_last_round(samples: &'a [SampleRow]) -> Self {
+    /// From the last round that had ended at `since_ns` to the last one of all, of the last stage that began.
+    pub fn since_round(samples: &'a [SampleRow], since_ns: u64) -> Self {
         let mut window = Self { samples, ..Self::default() };
         for row in samples.iter().filter(|row| row.error.is_none()) {
             if marked(row, STAGE_START) {
                 window.before.remove(&*row.source);
                 window.after.remove(&*row.source);
-            } else if marked(row, ROUND_END)
-                && let Some(earlier) = window.after.insert(&row.source, row)
-            {
-                window.before.insert(&row.source, earlier);
+            } else if marked(row, ROUND_END) {
+                if row.at_ns <= since_ns {
+                    window.before.insert(&row.source, row);
+                }
+                window.after.insert(&row.source, row);
             }
         }
         window
@@ -329,6 +330,22 @@ mod tests {
         assert_eq!((growth(&rows, false), growth(&rows, true)), (Some(12.0), Some(12.0)));
         rows.insert(0, row(0, Some(ALLOCATED), 0.5));
         assert_eq!((growth(&rows, false), growth(&rows, true)), (Some(12.0), Some(15.5)));
+    }
+
+    #[test]
+    fn several_rounds_of_a_load_are_one_from_a_moment_on() {
+        let rows = [
+            row(1, Some(ROUND_END), 1.0),
+            row(2, Some(STAGE_START), 2.0),
+            row(3, Some(ROUND_END), 4.0),
+            row(4, Some(ROUND_END), 8.0),
+            row(5, Some(ROUND_END), 16.0),
+        ];
+        let growth = |since| {
+            Window::since_round(&rows, since).ends("vdo.stats").and_then(|ends| ends.growth("n"))
+        };
+        assert_eq!((growth(4), growth(3), growth(5)), (Some(8.0), Some(12.0), Some(0.0)));
+        assert_eq!(growth(2), None, "rounds of an earlier stage do not count");
     }
 
     #[test]

@@ -73,6 +73,8 @@ pub struct Kind {
     pub states: &'static [State],
     /// What it can do while it stands, beside changing settings.
     pub actions: &'static [ActionKind],
+    /// What a change of its settings while it stands does to a part that is not always there.
+    pub change: Option<OnPart>,
     /// What a report draws of its samples.
     pub charts: &'static [Chart],
     /// What a machine must have for it.
@@ -92,6 +94,11 @@ pub struct Kind {
 pub type Changed<'a> = (&'a str, &'a str);
 
 impl Kind {
+    /// The action that brings a part back which another one took away.
+    pub fn brings(&self, part: &str) -> Option<&'static ActionKind> {
+        self.actions.iter().find(|a| matches!(a.part, Some(OnPart::Brings(own)) if own == part))
+    }
+
     /// The simulated twin of a layer of this kind at `at`.
     ///
     /// # Errors
@@ -166,6 +173,8 @@ pub struct Fills {
     pub of: &'static str,
     /// The metric that says how full it is, percent.
     pub metric: &'static str,
+    /// The part without which there is no such metric.
+    pub part: Option<&'static str>,
 }
 
 /// A state that a layer can be brought to: a stage with `do = "state"`. What proves it is [`Layer::criteria`].
@@ -225,13 +234,15 @@ pub enum OnPart {
     Takes(&'static str),
     /// It brings the part back, which must be away.
     Brings(&'static str),
+    /// The part is there after it, whether it was away or not.
+    Renews(&'static str),
 }
 
 impl OnPart {
     /// Name of the part.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Needs(name) | Self::Takes(name) | Self::Brings(name) => name,
+            Self::Needs(name) | Self::Takes(name) | Self::Brings(name) | Self::Renews(name) => name,
         }
     }
 }

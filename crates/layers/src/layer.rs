@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use results::model::Criterion;
+use results::model::{Computed, Criterion};
 use serde::{Deserialize, Serialize};
 
 use crate::probe::{NamedDevice, Probe};
@@ -29,23 +29,57 @@ pub trait Layer: Send + Sync {
         &[]
     }
 
-    /// What an action that its kind declares ([`crate::Kind::actions`]) takes on the layer that stands at `at`. `keys` are the
-    /// settings of the action; those that are settings of the layer too have their new values here already. The error names the
-    /// one that cannot work.
-    fn act(&self, _at: &Place, action: &str, _keys: &toml::Table) -> Result<Acted, SettingError> {
-        let message = format!("the layer does nothing called '{action}'");
+    /// What an action that its kind declares ([`crate::Kind::actions`]) takes on the layer that stands at `at`. Settings of the action
+    /// that are settings of the layer too have their new values here already. The error names the one that cannot work.
+    fn act(&self, _at: &Place, asked: &Asked) -> Result<Acted, SettingError> {
+        let message = format!("the layer does nothing called '{}'", asked.action);
         Err(SettingError::new("action", message, "fathom layers NAME shows what it can do"))
     }
 
-    /// What must hold of the layer at `at`, and of what is below it, in a state that its kind declares ([`crate::Kind::states`]).
-    fn criteria(&self, _at: &Place, _state: &str) -> Vec<Criterion> {
-        Vec::new()
+    /// What proves that the layer at `at` is in a state that its kind declares ([`crate::Kind::states`]).
+    fn proof(&self, _at: &Place, _state: &str) -> Proof {
+        Proof::default()
+    }
+
+    /// Whether a load can bring the layer at `at` to a state at all: the one that its kind declares (`usual`), or one that the experiment
+    /// says. The error names the setting that stands in the way.
+    fn reachable(&self, _at: &Place, _state: &str, _usual: bool) -> Result<(), SettingError> {
+        Ok(())
     }
 
     /// Its own simulated twin at `at`; `None` for one that answers with what was recorded ([`crate::Kind::recorded`]).
     fn twin(&self, _at: &Place) -> Option<Box<dyn Twin>> {
         None
     }
+}
+
+/// An action that is asked of a layer that stands.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// Its name.
+    pub action: &'a str,
+    /// Its settings as written.
+    pub keys: &'a toml::Table,
+    /// The settings that the layer has had until then, as written.
+    pub before: &'a toml::Table,
+}
+
+/// What proves that a layer is in a state.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Proof {
+    /// What must hold of it, and of what is below it.
+    pub criteria: Vec<Criterion>,
+    /// What ends a round, as criteria about rounds count them; `None`: each round of the load.
+    pub round: Option<Growth>,
+}
+
+/// So much growth of a counter of a layer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Growth {
+    /// Id of the metric.
+    pub metric: String,
+    /// By how much.
+    pub by: f64,
 }
 
 /// What an action of a layer takes, planned and not executed.
@@ -150,10 +184,12 @@ pub struct Raised {
     pub allocate: Option<Allocate>,
     /// Estimate of the kernel memory it takes, bytes.
     pub memory_bytes: u64,
+    /// What formulas say of its figures.
+    pub computed: Vec<Computed>,
 }
 
 /// Writes that make a layer allocate all it allocates on first write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Allocate {
     /// Distance from the start of one write to the start of the next, bytes.
     pub stride_bytes: u64,
@@ -161,6 +197,8 @@ pub struct Allocate {
     pub last_block: bool,
     /// Size of each write, bytes.
     pub block_bytes: u64,
+    /// Why the layer has no room for all of that.
+    pub refused: Option<SettingError>,
 }
 
 /// The step every cell starts with: `device` is emptied, so that no cell inherits another's data.

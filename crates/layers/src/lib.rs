@@ -41,7 +41,9 @@ pub use kind::{
     Absence, ActionKind, Changed, Chart, Fills, Headline, Input, Kind, LayerNeeds, OnPart, Parser,
     Series, State, Threads, Wants, Way,
 };
-pub use layer::{Acted, Allocate, Layer, Offer, Place, Raised, fresh, on_device};
+pub use layer::{
+    Acted, Allocate, Asked, Growth, Layer, Offer, Place, Proof, Raised, fresh, on_device,
+};
 pub use objects::{Fact, FactSource, Objects};
 pub use parse::{ABSENT, ParseError, Parsed};
 pub use planned::{Does, Order, PlannedLoad, PlannedOperation, PlannedStage};

@@ -81,6 +81,13 @@ pub enum Source {
         /// A path in it.
         path: String,
     },
+    /// An attribute of the queue of a block device, as sysfs has it (`discard_max_bytes`).
+    Queue {
+        /// Path of the block device, placeholders allowed.
+        device: String,
+        /// Name of the attribute.
+        attribute: String,
+    },
     /// A file as it stands (`/proc/diskstats`).
     File {
         /// Its path.
@@ -123,6 +130,7 @@ impl Source {
                 format!("runs of writes in tracefs, instance {instance}")
             }
             Self::Space { path } => format!("statfs {path}"),
+            Self::Queue { device, attribute } => format!("queue/{attribute} of {device}"),
             Self::File { path } => path.clone(),
             Self::Threads { prefix } => format!("/proc/*/stat of threads {prefix}*"),
             Self::Diskstats { devices } => {

@@ -132,7 +132,7 @@ pub(crate) fn on_off(on: bool) -> String {
 
 /// A size as a person would write it in an experiment: the largest whole unit.
 pub(crate) fn size_text(bytes: u64) -> String {
-    let units = [(40, "T"), (30, "G"), (20, "M"), (10, "k")];
+    let units = [(50, "P"), (40, "T"), (30, "G"), (20, "M"), (10, "k")];
     let fits = |(shift, _): &&(u32, &str)| bytes != 0 && bytes.trailing_zeros() >= *shift;
     match units.iter().find(fits) {
         Some((shift, suffix)) => format!("{}{suffix}", bytes >> shift),
@@ -170,9 +170,14 @@ mod tests {
 
     #[test]
     fn a_size_is_written_in_its_largest_whole_unit() {
-        for (bytes, text) in
-            [(0, "0"), (4096, "4k"), (3 << 29, "1536M"), (1 << 40, "1T"), (4097, "4097")]
-        {
+        for (bytes, text) in [
+            (0, "0"),
+            (4096, "4k"),
+            (3 << 29, "1536M"),
+            (1 << 40, "1T"),
+            (5 << 50, "5P"),
+            (4097, "4097"),
+        ] {
             assert_eq!(size_text(bytes), text);
             assert_eq!(text.parse::<Bytes>().unwrap().0, bytes);
         }

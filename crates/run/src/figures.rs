@@ -56,19 +56,39 @@ pub(crate) fn reached(
     of_layer(kind, name, [&own, &since], None).get(metric).copied().flatten()
 }
 
-/// What a criterion is about: a layer's metric as [`reached`] reads it, or over the last round where only that counts; a device's always
-/// over the last round.
-pub(crate) fn judged(plan: &CellPlan, criterion: &Criterion, samples: &[SampleRow]) -> Option<f64> {
+/// What a criterion is about: a layer's metric as [`reached`] reads it, or since the round that had ended at `since_ns` where only rounds
+/// count; a device's always since then.
+pub(crate) fn judged(
+    plan: &CellPlan,
+    criterion: &Criterion,
+    samples: &[SampleRow],
+    since_ns: u64,
+) -> Option<f64> {
     let Criterion { layer, metric, must } = criterion;
-    let last = Window::of_last_round(samples);
     if let Some(device) = sampled(plan).find(|device| device.path == *layer) {
-        return layers::machine::device_figures(&last, &device.name).get(metric).copied().flatten();
+        let window = Window::since_round(samples, since_ns);
+        return layers::machine::device_figures(&window, &device.name)
+            .get(metric)
+            .copied()
+            .flatten();
     }
     if !must.is_of_a_round() {
         return reached(plan, layer, metric, samples);
     }
-    let (name, kind) = kinds(plan).find(|(name, _)| name == layer)?;
-    of_layer(kind, name, [&last, &last], None).get(metric).copied().flatten()
+    since_round(plan, layer, metric, samples, since_ns)
+}
+
+/// A metric of a layer since the round that had ended at `since_ns`.
+pub(crate) fn since_round(
+    plan: &CellPlan,
+    layer: &str,
+    metric: &str,
+    samples: &[SampleRow],
+    since_ns: u64,
+) -> Option<f64> {
+    let (name, kind) = kinds(plan).find(|(name, _)| *name == layer)?;
+    let window = Window::since_round(samples, since_ns);
+    of_layer(kind, name, [&window, &window], None).get(metric).copied().flatten()
 }
 
 /// Each figure over the stretch that its metric is defined for.

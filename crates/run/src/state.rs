@@ -1,7 +1,7 @@
 //! Whether a layer is in the state that a stage is to bring it to: its criteria, held against what is read.
 
 use experiment::{CellPlan, StatePlan};
-use layers::criterion;
+use layers::{Growth, ROUND_END, criterion};
 use results::model::{Criterion, Judged, SampleRow, StateFigures};
 
 use crate::figures;
@@ -9,6 +9,10 @@ use crate::figures;
 /// The criteria of a stage, and what was read of them so far.
 pub(crate) struct Criteria {
     figures: Option<StateFigures>,
+    /// What ends a round; each reading does where it is `None`.
+    round: Option<Growth>,
+    /// Where the round began that goes on, nanoseconds since the run's epoch; 0 before the first reading.
+    since_ns: u64,
 }
 
 impl Criteria {
@@ -26,12 +30,26 @@ impl Criteria {
             reached: false,
             criteria: plan.criteria.iter().map(unread).collect(),
         });
-        Self { figures }
+        Self { figures, round: plan.and_then(|plan| plan.round.clone()), since_ns: 0 }
     }
 
-    /// Holds all against what was just read; what was read before becomes the round before.
+    /// Holds all against what was just read, if a round has ended; what was read before becomes the round before.
     pub(crate) fn read(&mut self, plan: &CellPlan, samples: &[SampleRow]) {
-        self.judge(|criterion| figures::judged(plan, criterion, samples));
+        let since_ns = self.since_ns;
+        let layer = self.figures.as_ref().map(|figures| figures.layer.clone()).unwrap_or_default();
+        let grown = |metric: &str| figures::since_round(plan, &layer, metric, samples, since_ns);
+        if !self.ends_round(grown) {
+            return;
+        }
+        self.judge(|criterion| figures::judged(plan, criterion, samples, since_ns));
+        let ends = samples.iter().filter(|row| row.mark.as_deref() == Some(ROUND_END));
+        self.since_ns = ends.map(|row| row.at_ns).max().unwrap_or(since_ns);
+    }
+
+    /// Whether what counts rounds has grown by enough. The first reading ends none, and is where the first one begins.
+    fn ends_round(&self, grown: impl Fn(&str) -> Option<f64>) -> bool {
+        let Some(Growth { metric, by }) = &self.round else { return true };
+        self.since_ns == 0 || grown(metric).is_some_and(|grown| grown >= *by)
     }
 
     fn judge(&mut self, value: impl Fn(&Criterion) -> Option<f64>) {
@@ -84,6 +102,16 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn a_round_goes_on_until_enough_was_written() {
+        let round = Some(Growth { metric: "bios_in_write".into(), by: 100.0 });
+        let criteria = |since_ns| Criteria { figures: None, round: round.clone(), since_ns };
+        assert!(criteria(0).ends_round(|_| None), "nothing was read before");
+        assert!(!criteria(1).ends_round(|_| Some(99.0)) && !criteria(1).ends_round(|_| None));
+        assert!(criteria(1).ends_round(|metric| (metric == "bios_in_write").then_some(100.0)));
+        assert!(Criteria { round: None, ..criteria(1) }.ends_round(|_| None));
+    }
+
     fn steady() -> Criteria {
         let criterion =
             |metric: &str, must| Criterion { layer: "vdo".into(), metric: metric.into(), must };
@@ -95,6 +123,7 @@ mod tests {
                 criterion("slabs_reopened", Must::Grow),
                 criterion("physical_used_percent", Must::StayWithin(1.0)),
             ],
+            round: None,
             otherwise: Otherwise::Fail,
         }))
     }

@@ -84,7 +84,7 @@ fn text(explained: &Explained) -> Text {
         // Of many variants only what differs is worth reading.
         let base = base.filter(|base| base.name != variant.name).map(sections);
         for (i, (title, lines)) in sections(variant).into_iter().enumerate() {
-            if lines.len() > 1 && base.is_some_and(|base| base[i].1 == lines) {
+            if lines.len() > 1 && base.as_ref().is_some_and(|base| base[i].1 == lines) {
                 text.line(style.dim(&format!("  {title:<8}")).and("as the first variant's"));
                 continue;
             }
@@ -132,13 +132,14 @@ fn takes(text: &mut Text, explained: &Explained) {
 }
 
 /// What is said of a variant, under titles.
-fn sections(variant: &ExplainedVariant) -> [(&'static str, &Vec<String>); 5] {
+fn sections(variant: &ExplainedVariant) -> [(&'static str, Vec<String>); 6] {
     [
-        ("up", &variant.up),
-        ("ready", &variant.ready),
-        ("stages", &variant.stages),
-        ("samples", &variant.samples),
-        ("down", &variant.down),
+        ("up", variant.up.clone()),
+        ("ready", variant.ready.clone()),
+        ("computed", variant.computed.iter().map(ToString::to_string).collect()),
+        ("stages", variant.stages.clone()),
+        ("samples", variant.samples.clone()),
+        ("down", variant.down.clone()),
     ]
 }
 

@@ -100,7 +100,7 @@ fn a_volume_from_a_table_is_changed_brought_up_anew_and_grown_with_its_data_kept
     let set = results::open(&out).unwrap();
     let record = set.cells[0].record.as_ref().unwrap();
     assert_eq!(record.state, CellState::Done, "{record:#?}");
-    let table = &record.facts["vdo.table"];
+    let table = &record.facts["vdo.later.table"];
     for part in ["0 2097152 vdo V4", " 8192 16380 ", "compression off maxDiscard 256", " cpu 3 "] {
         assert!(table.contains(part), "{part} in {table}");
     }
@@ -140,6 +140,16 @@ fn settings_that_contradict_each_other_are_refused_with_their_limit_and_what_to_
         ("block_map_cache = \"8M\"", "8M is too small", "\"16M\""),
         ("block_map_cache = \"16M\"\nlogical_threads = 2", "2 logical threads need 16M", "\"32M\""),
         ("index_memory = \"1G\"", "holds not one slab", "a device of at least"),
+        (
+            "slab_size = \"32M\"\nindex_memory = \"4G\"",
+            "index_memory 4G need 42.3 GiB",
+            "or a smaller index_memory (from 256M)",
+        ),
+        (
+            "slab_size = \"32M\"\nsparse_index = true",
+            "256M, sparse, need 22.4 GiB",
+            "or sparse_index = false",
+        ),
         ("tail_size = \"128M\"", "128M: too short", "131328k"),
         ("tail_size = \"512M\"", "does not fit on a device of 256 MiB", "512M"),
         ("physical_size = \"4G\"", "room for 3.13 GiB", "or take a larger device"),

@@ -56,6 +56,7 @@ pub const KIND: Kind = Kind {
     fills: &[],
     states: &[],
     actions: &[],
+    change: None,
     charts: &[Chart {
         id: "writes",
         title: "Both sides over time",
@@ -144,6 +145,7 @@ impl Layer for Heap {
             settle: Vec::new(),
             allocate: None,
             memory_bytes: 256 << 20,
+            computed: Vec::new(),
         })
     }
 }
@@ -197,6 +199,7 @@ impl Layer for Mirrored {
             settle: Vec::new(),
             allocate: None,
             memory_bytes: 0,
+            computed: Vec::new(),
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use layers::Growth;
 use layers::step::Step;
 use results::model::{Criterion, PickedFacts};
 use serde::{Deserialize, Serialize};
@@ -35,6 +36,8 @@ pub struct StatePlan {
     pub state: String,
     /// What must hold then.
     pub criteria: Vec<Criterion>,
+    /// What ends a round, as criteria about rounds count them; `None`: each round of the load.
+    pub round: Option<Growth>,
     /// What happens when it does not.
     pub otherwise: Otherwise,
 }

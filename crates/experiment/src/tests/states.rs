@@ -6,11 +6,16 @@ use results::model::Must;
 use super::{only_mistake, plan};
 use crate::{Otherwise, Plan, Task, explain, shipped};
 
-/// An experiment that brings a layer to a state before it writes; `keys` are those of the stage.
+/// An experiment that brings a layer to a state before it writes; `keys` are those of the stage. The pool has 4 GiB for data.
 fn text(keys: &str) -> String {
+    let logical = if keys.contains("is = \"full\"") { "6G" } else { "3G" };
+    sized(logical, keys)
+}
+
+fn sized(logical: &str, keys: &str) -> String {
     format!(
         "name = \"x\"\nabout = \"\"\nrepeat = 1\n[devices.data]\nsize = \"7G\"\n\
-         [[stack]]\nlayer = \"vdo\"\non = \"data\"\nlogical_size = \"1G\"\n\
+         [[stack]]\nlayer = \"vdo\"\non = \"data\"\nlogical_size = \"{logical}\"\n\
          [[stage]]\ndo = \"state\"\nname = \"ready\"\n{keys}\n\
          [[stage]]\ndo = \"load\"\nmeasure = true\nops = {{ randwrite = 100 }}\nduration = \"5s\"\n"
     )
@@ -57,9 +62,14 @@ fn a_state_says_in_a_plan_what_proves_it() {
         "vdo is steady when physical_used_percent of vdo is at least 50 %",
         "slabs_reopened of vdo grows",
         "device_write_size_bytes of data stays within 10 %",
+        "a round is 197k of bios_in_write",
     ] {
         assert!(shown.contains(words), "{shown}");
     }
+    let recorded =
+        text("is = \"steady\"").replace("size = \"7G\"", "size = \"7G\"\nwrite_runs = true");
+    let shown = explain(&super::plan(&recorded).unwrap()).variants[0].stages[0].clone();
+    assert!(shown.contains("device_write_run_bytes of data stays within 10 %"), "{shown}");
 }
 
 #[test]
@@ -87,6 +97,21 @@ fn what_is_wrong_in_a_state_is_told_at_its_place() {
         let said = only_mistake(&text(keys), line);
         assert!(said.contains(words), "{keys}\n{said}");
     }
+}
+
+#[test]
+fn a_state_that_cannot_come_about_is_told_before_anything_runs() {
+    for (logical, keys, line, words) in [
+        ("1G", "is = \"full\"", "is = \"full\"", "or more"),
+        ("64M", "is = \"steady\"", "is = \"steady\"", "write a logical_size from"),
+        ("6G", "is = \"steady\"", "is = \"steady\"", "a load over fewer addresses"),
+        ("1P", "is = \"allocated\"", "do = \"state\"", "leave the stage out"),
+    ] {
+        let said = only_mistake(&sized(logical, keys), line);
+        assert!(said.contains(words), "{logical} {keys}\n{said}");
+    }
+    let by = "is = \"steady\"\nby = { ops = { randwrite = 100 }, size = \"3G\" }";
+    assert!(plan(&sized("6G", by)).is_ok());
 }
 
 #[test]

@@ -184,8 +184,8 @@ fn actions_that_cannot_be_are_told_at_their_place() {
         (act("action = \"grov\""), "action", "did you mean 'grow'"),
         (plain, "action", "'plain', a linear, has no action"),
         (act("action = \"restart\"\ntarget = \"vdo\""), "target", "'fs' stands on it"),
-        (grow(""), "[[stage]]", "add logical_size"),
-        (grow("logical_size = \"1G\""), "[[stage]]", "more than it has"),
+        (grow(""), "action", "add logical_size"),
+        (grow("logical_size = \"1G\""), "logical_size = \"1G\"", "less than the 4G it has"),
         (grow("logical_sise = \"8G\""), "logical_sise", "did you mean 'logical_size'"),
         (grow("logical_size = true"), "logical_size", "a size"),
     ]);

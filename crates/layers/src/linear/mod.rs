@@ -46,6 +46,7 @@ pub(crate) const KIND: Kind = Kind {
     fills: &[],
     states: &[],
     actions: &[],
+    change: None,
     charts: &[],
     needs: LayerNeeds {
         packages: &["lvm2"],
@@ -123,6 +124,7 @@ impl Layer for Linear {
             offer: Offer::Block { device, bytes },
             allocate: None,
             memory_bytes: 0,
+            computed: Vec::new(),
         })
     }
 

@@ -9,7 +9,7 @@ use crate::lvm::Group;
 use crate::settings::SettingError;
 
 /// The part that a split takes away.
-const CACHED: &str = "cache";
+pub(super) const CACHED: &str = "cache";
 
 pub(super) const ACTIONS: &[ActionKind] = &[
     ActionKind {

@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use toml::Table;
-
 use super::setup::Setup;
 use super::{actions, raise};
-use crate::layer::{Acted, Layer, Place, Raised};
+use crate::layer::{Acted, Asked, Layer, Place, Raised};
 use crate::settings::{SettingError, size_text};
 
 impl Layer for Setup {
@@ -27,8 +25,8 @@ impl Layer for Setup {
         Ok(raise::raise(self, at))
     }
 
-    fn act(&self, at: &Place, action: &str, _: &Table) -> Result<Acted, SettingError> {
-        actions::act(self, at, action)
+    fn act(&self, at: &Place, asked: &Asked) -> Result<Acted, SettingError> {
+        actions::act(self, at, asked.action)
     }
 }
 

@@ -36,9 +36,10 @@ pub(crate) const KIND: Kind = Kind {
     threads: Threads::NONE,
     headline: Some(Headline { metric: "hit_percent", words: None }),
     metrics: catalogue::METRICS,
-    fills: &[Fills { of: "cache", metric: "used_percent" }],
+    fills: &[Fills { of: "cache", metric: "used_percent", part: Some(actions::CACHED) }],
     states: &[],
     actions: actions::ACTIONS,
+    change: None,
     charts: catalogue::CHARTS,
     needs: LayerNeeds {
         packages: &["lvm2", "thin-provisioning-tools"],

@@ -45,6 +45,7 @@ pub(super) fn raise(setup: &Setup, at: &Place) -> Raised {
         allocate: None,
         // smq keeps about 64 bytes for each chunk, and a hotspot queue of a quarter of them (dm-cache-policy-smq.c).
         memory_bytes: setup.cache_bytes(at.block(CACHE).1) / setup.chunk_size * 80,
+        computed: Vec::new(),
     }
 }
 

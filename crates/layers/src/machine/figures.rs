@@ -56,7 +56,7 @@ static FIELDS: [(&str, Metric); 6] = [
 ];
 
 static WRITE_SIZE: Metric = metric(
-    "device_write_size_bytes",
+    WRITE_BYTES,
     "mean size of a write",
     Unit::Bytes,
     "Bytes written, of each write that the device completed. Writes side by side are merged before they reach it; a device-mapper node merges nothing, and counts an empty flush as a write.",
@@ -70,6 +70,8 @@ static RUN: Metric = metric(
     "Bytes that were written side by side, whatever the order of writes under way together. Up to 128 runs go on at once, as a journal does beside data.",
 );
 
+/// The mean size of what a device completes.
+pub const WRITE_BYTES: &str = "device_write_size_bytes";
 /// The figure of a device that is known only where its writes are recorded.
 pub const RUN_BYTES: &str = "device_write_run_bytes";
 /// Share of dropped writes above which the length of runs is unknown.

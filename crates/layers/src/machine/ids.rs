@@ -2,6 +2,8 @@
 
 /// Parser of a device-mapper table line: text `table`.
 pub(crate) const TABLE: &str = "dm.table";
+/// Parser of the answer of [`crate::probe::Source::Queue`]: text `value`.
+pub(crate) const QUEUE: &str = "machine.queue";
 /// Parser of the answer of [`crate::probe::Source::Threads`]: CPU seconds by thread name.
 pub(crate) const THREADS: &str = "machine.threads";
 /// Parser of the answer of [`crate::probe::Source::Diskstats`]: `name.reads`, `name.written_bytes`, ...

@@ -11,9 +11,9 @@ mod trace;
 mod twin;
 mod write_runs;
 
-pub use figures::{RUN_BYTES, device_figures, device_source, metrics};
+pub use figures::{RUN_BYTES, WRITE_BYTES, device_figures, device_source, metrics};
 pub use ids::TRACE;
-pub(crate) use ids::{CPU, DISKSTATS, TABLE, THREADS, WRITE_RUNS};
+pub(crate) use ids::{CPU, DISKSTATS, QUEUE, TABLE, THREADS, WRITE_RUNS};
 pub use twin::MachineTwin;
 pub use write_runs::record_writes;
 
@@ -23,6 +23,7 @@ use crate::probe::{NamedDevice, Probe, Reading, Source};
 /// The parsers of what is read from the machine.
 pub(crate) static PARSERS: &[Parser] = &[
     Parser { id: TABLE, read: table::parse_table },
+    Parser { id: QUEUE, read: table::parse_value },
     Parser { id: THREADS, read: threads::parse_threads },
     Parser { id: DISKSTATS, read: diskstats::parse_diskstats },
     Parser { id: CPU, read: cpu::parse_cpu },

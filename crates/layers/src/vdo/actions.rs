@@ -1,14 +1,12 @@
 //! What a VDO volume can do while it stands: come up anew, grow, open, close or empty its index.
 
-use toml::Table;
-
-use super::names::{STATUS, TAIL};
+use super::names::STATUS;
 use super::setup::Setup;
 use super::volume::Volume;
-use super::{keys, raise, validity};
+use super::{fits, growth, keys, raise};
 use crate::key::Key;
-use crate::kind::ActionKind;
-use crate::layer::{Acted, Place};
+use crate::kind::{ActionKind, OnPart};
+use crate::layer::{Acted, Asked, Place};
 use crate::probe::Source;
 use crate::settings::SettingError;
 use crate::step::{Action, Condition, Step};
@@ -28,8 +26,11 @@ const RESTART: &[Key] = &keys::named([
 ]);
 const GROW: &[Key] = &keys::named(["logical_size", "physical_size"]);
 
-const fn index(name: &'static str, about: &'static str) -> ActionKind {
-    ActionKind { name, about, keys: &[], alone: false, part: None }
+/// The part that is away while the index is not asked. Whatever suspends the volume opens it again: a reload of its table, a restart.
+pub(super) const INDEX: &str = "index";
+
+const fn index(name: &'static str, part: OnPart, about: &'static str) -> ActionKind {
+    ActionKind { name, about, keys: &[], alone: false, part: Some(part) }
 }
 
 pub(super) const ACTIONS: &[ActionKind] = &[
@@ -38,45 +39,55 @@ pub(super) const ACTIONS: &[ActionKind] = &[
         about: "Takes the volume down and brings it up again, with other threads or caches if they are given; data and index stay, counters begin anew.",
         keys: RESTART,
         alone: true,
-        part: None,
+        part: Some(OnPart::Renews(INDEX)),
     },
     ActionKind {
         name: "crash",
         about: "Lets the device fail, takes the volume down, lets the device answer again, and brings the volume up: it recovers what its journal holds (via = \"table\").",
         keys: &[],
         alone: true,
-        part: None,
+        part: Some(OnPart::Renews(INDEX)),
     },
     ActionKind {
         name: "grow",
         about: "Makes the volume larger (logical_size), or the pool (physical_size), while it is in use.",
         keys: GROW,
         alone: false,
-        part: None,
+        part: Some(OnPart::Needs(INDEX)),
     },
     index(
         "index-close",
+        OnPart::Takes(INDEX),
         "Closes the deduplication index: what it knows stays on disk, and nothing is looked up.",
     ),
-    index("index-enable", "Opens the deduplication index again with what it knew."),
+    index(
+        "index-enable",
+        OnPart::Brings(INDEX),
+        "Opens the deduplication index again with what it knew.",
+    ),
     index(
         "index-create",
+        OnPart::Needs(INDEX),
         "Replaces the deduplication index with an empty one, as if it had been lost.",
     ),
-    index("index-disable", "Stops looking for duplicates; the index stays open."),
+    index(
+        "index-disable",
+        OnPart::Takes(INDEX),
+        "Stops looking for duplicates; the index stays open.",
+    ),
 ];
 
 /// The steps of an action.
-pub(super) fn act(
-    setup: &Setup,
-    at: &Place,
-    action: &str,
-    keys: &Table,
-) -> Result<Acted, SettingError> {
-    validity::on_devices(setup, at)?;
+pub(super) fn act(setup: &Setup, at: &Place, asked: &Asked) -> Result<Acted, SettingError> {
     let volume = Volume { setup, at };
-    match action {
-        "restart" => Ok(again(&volume, volume.restart(!keys.is_empty()))),
+    match asked.action {
+        "restart" => {
+            fits::on_devices(setup, at)?;
+            let keys: Vec<&str> = asked.keys.keys().map(String::as_str).collect();
+            let mut acted = again(&volume, volume.restart(!keys.is_empty()));
+            acted.steps.extend(volume.runs(&keys));
+            Ok(acted)
+        }
         "crash" => {
             let steps = volume.crash().ok_or_else(|| {
                 SettingError::new(
@@ -87,8 +98,13 @@ pub(super) fn act(
             })?;
             Ok(again(&volume, steps))
         }
-        "grow" => grow(&volume, keys),
-        _ => Ok(Acted { steps: index_steps(action, &volume), bytes: None }),
+        "grow" => growth::grow(&volume, asked),
+        action if !setup.dedupe => Err(SettingError::new(
+            "action",
+            format!("the action '{action}' is for an index, and dedupe = false keeps it closed"),
+            "write dedupe = true, or set it before; or leave the action out",
+        )),
+        action => Ok(Acted { steps: index_steps(action, &volume), bytes: None }),
     }
 }
 
@@ -96,32 +112,9 @@ pub(super) fn act(
 fn again(volume: &Volume, mut steps: Vec<Step>) -> Acted {
     steps.push(volume.recovered());
     // The instance has another number now, and its threads have other names.
-    steps.extend(raise::facts(volume));
+    steps.extend(raise::facts_anew(volume));
     steps.extend(volume.ready());
     Acted { steps, bytes: None }
-}
-
-fn grow(volume: &Volume, keys: &Table) -> Result<Acted, SettingError> {
-    let [logical, physical] = ["logical_size", "physical_size"].map(|key| keys.contains_key(key));
-    if !logical && !physical {
-        return Err(SettingError::new(
-            "action",
-            "the action 'grow' does not say to what size",
-            "add logical_size = \"...\", or physical_size = \"...\"",
-        ));
-    }
-    if physical && volume.at.inputs.contains_key(TAIL) {
-        return Err(SettingError::new(
-            "physical_size",
-            "a pool with its end on a tail cannot grow: what is added comes after the tail",
-            "grow only logical_size, or let the volume stand without a tail",
-        ));
-    }
-    let mut steps = volume.grow(logical, physical);
-    // The table says another size now.
-    steps.extend(raise::facts(volume));
-    let bytes = logical.then(|| volume.setup.volume_bytes(volume.at));
-    Ok(Acted { steps, bytes })
 }
 
 /// A message to the running volume, and the state of the index that it leads to.
@@ -156,8 +149,10 @@ mod tests {
     fn shown(settings: &str, action: &str, keys: &str) -> Result<Vec<String>, SettingError> {
         let inputs = on_device("/dev/x", 7 << 30);
         let at = Place { name: "vdo", run_tag: "0badcafe", inputs: &inputs };
-        let setup = Setup::read(&settings.parse().unwrap()).unwrap();
-        let acted = act(&setup, &at, action, &keys.parse().unwrap())?;
+        let before = settings.parse().unwrap();
+        let setup = Setup::read(&before).unwrap();
+        let asked = Asked { action, keys: &keys.parse().unwrap(), before: &before };
+        let acted = act(&setup, &at, &asked)?;
         Ok(acted.steps.iter().map(|step| step.action.show()).collect())
     }
 
@@ -170,7 +165,11 @@ mod tests {
         let changed = shown("cpu_threads = 3", "restart", "cpu_threads = 3").unwrap();
         assert!(changed[1].contains("cpu_threads=3"), "{changed:?}");
         assert!(!changed[1].contains("slab_size"), "lvm refuses what is formatted: {changed:?}");
-        assert_eq!(changed.len(), plain.len() + 1);
+        assert!(
+            changed.last().unwrap().contains("cpu_threads is 3 in dmsetup table"),
+            "{changed:?}"
+        );
+        assert_eq!(changed.len(), plain.len() + 2);
     }
 
     #[test]
@@ -185,13 +184,21 @@ mod tests {
     }
 
     #[test]
-    fn growth_says_to_what_size_and_a_message_waits_for_what_it_leads_to() {
-        let grown = shown("logical_size = \"9G\"", "grow", "logical_size = \"9G\"").unwrap();
-        assert_eq!(grown[0], "lvm lvextend --yes --size 9663676416b fathom_0badcafe_vdo/volume");
-        assert!(grown[2].starts_with("read vdo from dmsetup table"), "{grown:?}");
-        assert!(shown("", "grow", "").unwrap_err().help.contains("logical_size"));
+    fn a_message_to_the_index_waits_for_what_it_leads_to() {
         let closed = shown("", "index-close", "").unwrap();
         assert_eq!(closed[0], "dmsetup message fathom_0badcafe_vdo-pool-vpool 0 index-close");
         assert!(closed[1].contains("index is closed"), "{closed:?}");
+    }
+
+    /// So the kernel answered (target v9.1.0): with deduplication off, `index-create` and `index-disable` lead to "offline".
+    #[test]
+    fn an_index_that_deduplication_keeps_closed_takes_no_message() {
+        for action in ["index-close", "index-create", "index-disable", "index-enable"] {
+            let error = shown("dedupe = false", action, "").unwrap_err();
+            assert!(
+                error.message.contains(action) && error.help.contains("dedupe = true"),
+                "{error:?}"
+            );
+        }
     }
 }

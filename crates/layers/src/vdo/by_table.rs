@@ -2,6 +2,7 @@
 
 use super::geometry;
 use super::names::{DATA, TABLE_DATA_NODE, TAIL, VOLUME};
+use super::setup::Setup;
 use super::volume::Volume;
 use crate::dm::{self, SECTOR};
 use crate::settings::on_off;
@@ -104,13 +105,18 @@ fn format(volume: &Volume) -> Step {
     }
 }
 
-/// The table of the volume (the kernel's `vdo.rst`): sizes in sectors, blocks and pages, then pairs of key and value.
+/// The table of the volume.
 fn table(volume: &Volume) -> String {
-    let (s, at) = (volume.setup, volume.at);
-    let sectors = s.volume_bytes(at) / SECTOR;
-    let blocks = s.pool_bytes(at) / geometry::BLOCK;
-    let (cache, discard) = (s.block_map_cache / geometry::BLOCK, s.max_discard / geometry::BLOCK);
+    let (setup, at) = (volume.setup, volume.at);
     let pool = dm::path(&volume.node(TABLE_DATA_NODE));
+    line(setup, &pool, setup.volume_bytes(at), setup.pool_bytes(at))
+}
+
+/// The line of a volume with these settings on the pool of this path, both so many bytes (the kernel's `vdo.rst`): sizes in sectors, blocks
+/// and pages, then pairs of key and value.
+pub(super) fn line(s: &Setup, pool: &str, volume_bytes: u64, pool_bytes: u64) -> String {
+    let (sectors, blocks) = (volume_bytes / SECTOR, pool_bytes / geometry::BLOCK);
+    let (cache, discard) = (s.block_map_cache / geometry::BLOCK, s.max_discard / geometry::BLOCK);
     let sizes = format!("{blocks} {} {cache} {}", s.minimum_io_size, s.block_map_period);
     let switches =
         format!("deduplication {} compression {}", on_off(s.dedupe), on_off(s.compression));
@@ -133,7 +139,6 @@ mod tests {
 
     use super::*;
     use crate::layer::{Layer, Offer, Place, Raised};
-    use crate::vdo::setup::Setup;
 
     const GIB: u64 = 1 << 30;
 
@@ -206,7 +211,7 @@ mod tests {
             "{off:?}"
         );
         assert_eq!(off[2], "dmsetup resume fathom_0badcafe_vdo-volume");
-        assert_eq!(steps("max_discard = \"1M\"", "max_discard").len(), 6);
+        assert_eq!(steps("max_discard = \"1M\"", "max_discard").len(), 9);
         assert!(steps("", "dedupe").last().unwrap().contains("index is online"));
         assert!(read("").unwrap().change(&at, "cpu_threads").is_none());
     }

@@ -264,6 +264,11 @@ pub(super) static METRICS: &[Metric] = &[
         "busiest ack thread",
         "Acknowledges writes (ackQ). Percent of one CPU over the stage: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
     ),
+    thread(
+        "request_thread_percent",
+        "request thread",
+        "Does the work of journal, packer, logical, physical and hash threads where the last three are set to 0 (reqQ). Percent of one CPU over the stage: above 50 % it wants company, and near 100 % it sets the pace.",
+    ),
     metric(
         "bios_in_discard",
         "discards in",

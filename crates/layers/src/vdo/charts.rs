@@ -84,7 +84,7 @@ pub(super) const CHARTS: &[Chart] = &[
     Chart {
         id: "threads",
         title: "CPU of VDO's threads",
-        help: "Seconds of CPU per second: 1 is a thread that never rests. journalQ, packerQ and dedupeQ cannot be given more threads.",
+        help: "Seconds of CPU per second: 1 is a thread that never rests. journalQ, packerQ and dedupeQ cannot be given more threads; reqQ does the work of all zones where their threads are 0.",
         series: &[Series { probe: "threads", field: "*", label: "" }],
         unit: Unit::Ratio,
         rate: true,

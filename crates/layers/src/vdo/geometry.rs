@@ -9,6 +9,8 @@ pub(super) use reduce::space::{MAP_ENTRIES, MOST_SLABS};
 pub(super) const BLOCK: u64 = reduce::BLOCK as u64;
 /// The end of a pool, with the recovery journal and the slab summary, bytes.
 pub(super) const TAIL: u64 = space::TAIL * BLOCK;
+/// I/Os that VDO has in flight at most, a block each.
+pub(super) const IN_FLIGHT: u64 = 2048;
 /// Payload of a packed block, bytes.
 pub(super) const PACKED_BYTES: f64 = reduce::PAYLOAD as f64;
 /// The most fragments in a packed block.

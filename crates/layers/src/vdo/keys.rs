@@ -130,7 +130,7 @@ pub(super) const KEYS: &[Key] = &[
         "4k",
         "a multiple of 4k below 4G",
         "\"16k\"",
-        "Largest discard that VDO takes as one. Every block of it costs a journal write, one after the other.",
+        "Largest discard that VDO takes as one. Its blocks are done one after the other, each with an entry in the journal: of large ones each waits for a journal write of its own, while those of 4 KiB share journal blocks.",
     ),
     key(
         "slab_size",
@@ -151,7 +151,7 @@ pub(super) const KEYS: &[Key] = &[
         "off",
         "on or off",
         "true",
-        "A window ten times as large for the same memory and ten times the space on disk.",
+        "A window ten times as large for the same memory, and 8.6 times the space on disk.",
     ),
     key(
         "minimum_io_size",

@@ -2,15 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use results::model::Criterion;
 use toml::Table;
 
 use super::keys::KEYS;
 use super::names::NAME;
 use super::setup::{Setup, Via};
 use super::volume::Volume;
-use super::{actions, geometry, raise, states, twin, validity};
-use crate::layer::{Acted, Layer, Place, Raised};
+use super::{actions, fits, geometry, raise, states, twin, validity};
+use crate::layer::{Acted, Asked, Layer, Place, Proof, Raised};
 use crate::settings::{SettingError, Settings, on_off, size_text};
 use crate::step::Step;
 use crate::twin::Twin;
@@ -21,10 +20,7 @@ impl Setup {
     /// Reads the settings and checks what can be checked without knowing the device.
     pub(super) fn read(table: &Table) -> Result<Self, SettingError> {
         let s = Settings::new(NAME, table, KEYS)?;
-        let via = match s.word("via", "lvm", &["lvm", "table"])?.as_str() {
-            "table" => Via::Table,
-            _ => Via::Lvm,
-        };
+        let via = Via::of(&s.word("via", "lvm", &["lvm", "table"])?);
         let setup = Self {
             via,
             tail_size: s.size("tail_size")?,
@@ -84,7 +80,7 @@ impl Layer for Setup {
     }
 
     fn raise(&self, at: &Place) -> Result<Raised, SettingError> {
-        validity::on_devices(self, at)?;
+        fits::on_devices(self, at)?;
         Ok(raise::raise(&Volume { setup: self, at }))
     }
 
@@ -99,12 +95,16 @@ impl Layer for Setup {
         }
     }
 
-    fn act(&self, at: &Place, action: &str, keys: &Table) -> Result<Acted, SettingError> {
-        actions::act(self, at, action, keys)
+    fn act(&self, at: &Place, asked: &Asked) -> Result<Acted, SettingError> {
+        actions::act(self, at, asked)
     }
 
-    fn criteria(&self, at: &Place, state: &str) -> Vec<Criterion> {
-        states::criteria(self, at, state)
+    fn proof(&self, at: &Place, state: &str) -> Proof {
+        states::proof(self, at, state)
+    }
+
+    fn reachable(&self, at: &Place, state: &str, usual: bool) -> Result<(), SettingError> {
+        states::reachable(self, at, state, usual)
     }
 
     fn twin(&self, at: &Place) -> Option<Box<dyn Twin>> {

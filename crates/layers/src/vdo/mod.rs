@@ -7,7 +7,9 @@ mod catalogue;
 mod charts;
 mod commands;
 mod figures;
+mod fits;
 mod geometry;
+mod growth;
 mod keys;
 mod layer;
 mod names;
@@ -16,6 +18,7 @@ mod raise;
 mod rules;
 mod setup;
 mod states;
+mod tables;
 mod texts;
 mod threads;
 mod twin;
@@ -23,11 +26,13 @@ mod validity;
 mod via;
 mod volume;
 
-use crate::kind::{Fills, Headline, Input, Kind, LayerNeeds, Parser, Threads, Wants, needed};
+use crate::kind::{
+    Fills, Headline, Input, Kind, LayerNeeds, OnPart, Parser, Threads, Wants, needed,
+};
 use crate::lvm;
 use crate::objects::{Fact, FactSource};
 
-use names::{CONFIG, DATA, INSTANCE, NAME, STATS, STATUS, TAIL};
+use names::{CONFIG, DATA, INSTANCE, NAME, STATS, STATUS, TABLE, TAIL};
 
 pub(crate) const KIND: Kind = Kind {
     name: NAME,
@@ -48,6 +53,7 @@ pub(crate) const KIND: Kind = Kind {
         Parser { id: STATUS, read: parsers::parse_status },
         Parser { id: CONFIG, read: parsers::parse_config },
         Parser { id: INSTANCE, read: parsers::parse_instance },
+        Parser { id: TABLE, read: parsers::parse_table },
     ],
     recorded: &[],
     absence: lvm::ABSENCE,
@@ -59,17 +65,18 @@ pub(crate) const KIND: Kind = Kind {
     refuses_nowait: true,
     // The marks are those of the thesis, section 5.2.
     threads: Threads {
-        single: &["journalQ", "packerQ", "dedupeQ"],
+        single: &["journalQ", "packerQ", "dedupeQ", threads::REQUESTS],
         marks: Some((threads::IDLE_PERCENT, threads::BUSY_PERCENT)),
     },
     headline: Some(Headline { metric: "saving_percent", words: Some("of the space was saved") }),
     metrics: catalogue::METRICS,
     fills: &[
-        Fills { of: "physical", metric: "physical_used_percent" },
-        Fills { of: "logical", metric: "logical_used_percent" },
+        Fills { of: "physical", metric: "physical_used_percent", part: None },
+        Fills { of: "logical", metric: "logical_used_percent", part: None },
     ],
     states: states::STATES,
     actions: actions::ACTIONS,
+    change: Some(OnPart::Needs(actions::INDEX)),
     charts: charts::CHARTS,
     needs: LayerNeeds {
         packages: &["lvm2", "vdo"],

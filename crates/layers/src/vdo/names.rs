@@ -11,6 +11,9 @@ pub(super) const CONFIG: &str = "vdo.config";
 /// Parser of the statistics message that gives the instance's number only, as text `instance`.
 pub(super) const INSTANCE: &str = "vdo.instance";
 
+/// Parser of the line of its table: each setting in it as text, by the name that an experiment calls it.
+pub(super) const TABLE: &str = "vdo.table";
+
 /// The input that holds data and metadata.
 pub(super) const DATA: &str = "data";
 /// The input that holds the end of the pool.

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::names::{CONFIG, INSTANCE, STATS, STATUS};
+use super::names::{CONFIG, INSTANCE, STATS, STATUS, TABLE};
+use super::tables;
 use super::texts::{self, Leaf};
 use crate::{ParseError, Parsed};
 
@@ -36,6 +37,14 @@ pub(crate) fn parse_instance(text: &str) -> Result<Parsed, ParseError> {
     let (name, value) =
         found.ok_or_else(|| ParseError::form(INSTANCE, "no field 'instance'", text))?;
     Ok(Parsed { texts: BTreeMap::from([(name, value)]), ..Parsed::default() })
+}
+
+/// The line of its table: each setting in it as text.
+pub(crate) fn parse_table(text: &str) -> Result<Parsed, ParseError> {
+    let settings = tables::settings(text)
+        .ok_or_else(|| ParseError::form(TABLE, "no table of a vdo target", text))?;
+    let texts = settings.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    Ok(Parsed { texts, ..Parsed::default() })
 }
 
 /// The status line: `start length vdo device mode recovery index compression used total`.

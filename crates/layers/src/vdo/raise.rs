@@ -1,19 +1,26 @@
 //! A volume raised on paper: its steps, what is waited for, what is sampled.
 
+use results::model::Computed;
+use units::Bytes;
+
 use super::geometry;
 use super::names::{CONFIG, INSTANCE, STATS, STATUS};
 use super::volume::Volume;
 use crate::layer::{Allocate, Offer, Raised};
 use crate::machine;
 use crate::probe::{Probe, Reading, Source};
+use crate::settings::{SettingError, size_text};
 use crate::step::{Action, Condition, Step};
+
+const GIB: u64 = 1 << 30;
 
 /// Everything about the volume at its place.
 pub(super) fn raise(volume: &Volume) -> Raised {
     let (setup, at) = (volume.setup, volume.at);
     let mut up = volume.make();
     up.extend(facts(volume));
-    let (pool, bytes) = (setup.pool_bytes(at), setup.volume_bytes(at));
+    let bytes = setup.volume_bytes(at);
+    let memory = setup.memory(at);
     Raised {
         up,
         offer: Offer::Block { device: volume.path(), bytes },
@@ -25,13 +32,62 @@ pub(super) fn raise(volume: &Volume) -> Raised {
             stride_bytes: geometry::MAP_ENTRIES * geometry::BLOCK,
             last_block: true,
             block_bytes: geometry::BLOCK,
+            refused: map_too_large(volume),
         }),
-        memory_bytes: geometry::memory(setup.block_map_cache, setup.index_memory, bytes, pool),
+        memory_bytes: memory,
+        computed: computed(volume),
     }
 }
 
+/// What the geometry says of the volume's memory and metadata.
+fn computed(volume: &Volume) -> Vec<Computed> {
+    let (setup, at) = (volume.setup, volume.at);
+    let empty = setup.empty_overhead(at);
+    let computed = |metric: &str, about: &str, value: u64| Computed {
+        metric: metric.to_owned(),
+        about: about.to_owned(),
+        value: value as f64,
+    };
+    vec![
+        computed("memory_bytes", "by lvm's rule, which leaves room", setup.memory(at)),
+        computed("metadata_blocks", "empty", empty),
+        computed("metadata_blocks", "with all of its block map", empty + setup.map_pages(at)),
+    ]
+}
+
+/// Why the pages of the block map do not fit into the pool, if they do not.
+fn map_too_large(volume: &Volume) -> Option<SettingError> {
+    let (setup, at) = (volume.setup, volume.at);
+    let (pages, room) = (setup.map_pages(at), setup.data_blocks(at));
+    (pages > room).then(|| {
+        SettingError::new(
+            "logical_size",
+            format!(
+                "the block map of {} takes {} when it is allocated, and the pool has {} for map and data",
+                size_text(setup.volume_bytes(at)),
+                Bytes(pages * geometry::BLOCK),
+                Bytes(room * geometry::BLOCK)
+            ),
+            format!(
+                "write a logical_size below \"{}\", or a larger physical_size; or leave the stage out",
+                size_text(room * geometry::MAP_ENTRIES * geometry::BLOCK / GIB * GIB)
+            ),
+        )
+    })
+}
+
 /// Steps that learn what only the running volume knows.
-pub(super) fn facts(volume: &Volume) -> Vec<Step> {
+fn facts(volume: &Volume) -> Vec<Step> {
+    learned(volume, volume.at.name.to_owned())
+}
+
+/// Steps that learn that again of a volume that came up anew or has grown. The table that it was raised with stays a fact.
+pub(super) fn facts_anew(volume: &Volume) -> Vec<Step> {
+    learned(volume, format!("{}.later", volume.at.name))
+}
+
+/// Steps that learn what a volume knows; its table becomes a fact of this prefix.
+fn learned(volume: &Volume, table: String) -> Vec<Step> {
     let name = volume.at.name;
     let bind = |about: &str, source, parser: &str, prefix: String| Step {
         about: about.to_owned(),
@@ -50,7 +106,7 @@ pub(super) fn facts(volume: &Volume) -> Vec<Step> {
             "note the table that the kernel runs",
             Source::DmTable { node: volume.target() },
             machine::TABLE,
-            name.to_owned(),
+            table,
         ),
         bind(
             "note how the volume was really formatted",
@@ -167,11 +223,33 @@ mod tests {
             on[0].action.show(),
             "lvm lvchange --yes --deduplication y fathom_0badcafe_vdo/pool"
         );
-        assert!(matches!(on[1].action, Action::Wait { .. }));
-        assert_eq!(steps("dedupe = false", "dedupe").unwrap().len(), 1);
+        let waits: Vec<String> = on[1..].iter().map(|step| step.action.show()).collect();
+        assert!(waits[0].contains("dedupe is on in dmsetup table"), "{waits:?}");
+        assert!(waits[1].contains("index is online"), "{waits:?}");
+        assert_eq!(steps("dedupe = false", "dedupe").unwrap().len(), 2);
         let off = steps("compression = false", "compression").unwrap();
         assert!(off[0].action.show().contains("--compression n"), "{off:?}");
         assert!(steps("", "slab_size").is_none());
+    }
+
+    #[test]
+    fn memory_and_metadata_are_computed_before_it_runs() {
+        let computed = raised("logical_size = \"20G\"\nphysical_size = \"6G\"").computed;
+        let of = |about: &str| computed.iter().find(|c| c.about.contains(about)).unwrap().value;
+        assert_eq!(of("with all") - of("empty"), 6637.0);
+        assert!((400e6..500e6).contains(&of("lvm's rule")), "{computed:?}");
+        assert!(computed.iter().all(|c| crate::metric(&c.metric).is_some()));
+    }
+
+    #[test]
+    fn a_block_map_that_the_pool_cannot_hold_cannot_be_allocated() {
+        let refused =
+            |size: &str| raised(&format!("logical_size = \"{size}\"")).allocate.unwrap().refused;
+        assert_eq!(refused("2T"), None);
+        let error = refused("1P").unwrap();
+        assert!(error.message.contains("1P takes 1.2"), "{error:?}");
+        let most = error.help.split('"').nth(1).unwrap();
+        assert!(refused(most).is_some() && refused("3T").is_none(), "{most}");
     }
 
     #[test]

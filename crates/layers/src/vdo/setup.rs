@@ -14,6 +14,29 @@ pub(super) enum Via {
     Table,
 }
 
+impl Via {
+    /// By its word in an experiment.
+    pub(super) fn of(word: &str) -> Self {
+        if word == "table" { Self::Table } else { Self::Lvm }
+    }
+
+    /// What the target has beside the volume, bytes.
+    pub(super) fn beside_volume(self) -> u64 {
+        match self {
+            Self::Lvm => 1 << 20,
+            Self::Table => 0,
+        }
+    }
+
+    /// A size as it is made, bytes.
+    pub(super) fn round_up(self, bytes: u64) -> u64 {
+        match self {
+            Self::Lvm => lvm::round_up(bytes),
+            Self::Table => bytes.div_ceil(geometry::BLOCK).saturating_mul(geometry::BLOCK),
+        }
+    }
+}
+
 /// The settings of one VDO volume; sizes in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Setup {
@@ -57,12 +80,34 @@ impl Setup {
 
     /// Size of the pool at a place.
     pub(super) fn pool_bytes(&self, at: &Place) -> u64 {
-        self.physical_size.map_or_else(|| self.room(at), |size| self.round_up(size))
+        self.physical_size.map_or_else(|| self.room(at), |size| self.via.round_up(size))
     }
 
     /// Size of the volume at a place.
     pub(super) fn volume_bytes(&self, at: &Place) -> u64 {
-        self.round_up(self.logical_size.unwrap_or_else(|| self.pool_bytes(at)))
+        self.via.round_up(self.logical_size.unwrap_or_else(|| self.pool_bytes(at)))
+    }
+
+    /// Size of the vdo target itself: lvm keeps half a MiB before the volume and another behind it.
+    pub(super) fn target_bytes(&self, at: &Place) -> u64 {
+        self.volume_bytes(at) + self.via.beside_volume()
+    }
+
+    /// Blocks for data and for pages of the block map at a place.
+    pub(super) fn data_blocks(&self, at: &Place) -> u64 {
+        (self.pool_bytes(at) / geometry::BLOCK).saturating_sub(self.empty_overhead(at))
+    }
+
+    /// Kernel memory of the volume and its index, about, bytes.
+    pub(super) fn memory(&self, at: &Place) -> u64 {
+        let (logical, physical) = (self.volume_bytes(at), self.pool_bytes(at));
+        geometry::memory(self.block_map_cache, self.index_memory, logical, physical)
+    }
+
+    /// Pages of the block map when all of it is allocated.
+    pub(super) fn map_pages(&self, at: &Place) -> u64 {
+        let logical = self.volume_bytes(at);
+        geometry::leaves(logical) + geometry::interior(logical)
     }
 
     /// Metadata blocks of the empty volume at a place.
@@ -71,14 +116,6 @@ impl Setup {
         let slabs = geometry::slabs(pool, self.slab_size, self.index_memory, self.sparse_index);
         let slabs = slabs.min(geometry::MOST_SLABS);
         geometry::empty_overhead(pool / geometry::BLOCK, slabs, self.slab_size)
-    }
-
-    /// A size as the way of making counts it.
-    fn round_up(&self, bytes: u64) -> u64 {
-        match self.via {
-            Via::Lvm => lvm::round_up(bytes),
-            Via::Table => bytes.div_ceil(geometry::BLOCK).saturating_mul(geometry::BLOCK),
-        }
     }
 }
 

@@ -1,17 +1,27 @@
 //! The states of a volume that its speed depends on, what brings it there, and what proves it.
 
 use results::model::{Criterion, Must};
+use units::Bytes;
 
 use super::geometry;
 use super::names::DATA;
 use super::setup::Setup;
 use crate::kind::{State, Way};
-use crate::layer::Place;
+use crate::layer::{Growth, Place, Proof};
+use crate::lvm;
+use crate::machine::RUN_BYTES;
+use crate::settings::{SettingError, size_text};
 
 /// Percent of the physical space in use from which new blocks go into freed gaps.
 const HALF: f64 = 50.0;
 /// Percent of the physical space that counts as full.
 const FULL: f64 = 99.0;
+
+/// Rounds in which as many blocks are written as there are addresses. Short rounds see no change in what fills up over minutes.
+const ROUNDS_OF_ALL: f64 = 4.0;
+/// Percent by which the space in use may change in such a round: 1 % over all addresses. Near the end it is the free space that sets the pace,
+/// which changes by much more.
+const STILL_FILLS: f64 = 0.25;
 
 pub(super) const STATES: &[State] = &[
     State {
@@ -26,7 +36,7 @@ pub(super) const STATES: &[State] = &[
     },
     State {
         name: "steady",
-        about: "More than half full of data that neither dedupes nor compresses, written at random until slabs are used again and neither space nor the size of writes below changes any more.",
+        about: "More than half full of data that neither dedupes nor compresses, written at random until slabs are used again and neither the space in use nor how far writes below go in order changes any more.",
         by: Way::Load {
             metric: "physical_used_percent",
             at_least: HALF,
@@ -54,19 +64,25 @@ pub(super) const STATES: &[State] = &[
     },
 ];
 
+/// What proves a state of a volume.
+pub(super) fn proof(setup: &Setup, at: &Place, state: &str) -> Proof {
+    let addresses = setup.volume_bytes(at) / geometry::BLOCK;
+    let round = (state == "steady").then(|| Growth {
+        metric: "bios_in_write".into(),
+        by: (addresses as f64 / ROUNDS_OF_ALL).ceil(),
+    });
+    Proof { criteria: criteria(setup, at, state), round }
+}
+
 /// What must hold of a volume in a state.
-pub(super) fn criteria(setup: &Setup, at: &Place, state: &str) -> Vec<Criterion> {
+fn criteria(setup: &Setup, at: &Place, state: &str) -> Vec<Criterion> {
     let own = |metric: &str, must| Criterion {
         layer: at.name.to_owned(),
         metric: metric.to_owned(),
         must,
     };
     let no_data = || own("physical_used_percent", Must::BeAtMost(0.0));
-    let pages = {
-        let logical = setup.volume_bytes(at);
-        geometry::leaves(logical) + geometry::interior(logical)
-    };
-    let empty = setup.empty_overhead(at);
+    let (pages, empty) = (setup.map_pages(at), setup.empty_overhead(at));
     match state {
         "fresh" => {
             vec![no_data(), own("metadata_blocks", Must::BeAtMost(empty as f64))]
@@ -77,10 +93,10 @@ pub(super) fn criteria(setup: &Setup, at: &Place, state: &str) -> Vec<Criterion>
         "steady" => vec![
             own("physical_used_percent", Must::BeAtLeast(HALF)),
             own("slabs_reopened", Must::Grow),
-            own("physical_used_percent", Must::StayWithin(1.0)),
+            own("physical_used_percent", Must::StayWithin(STILL_FILLS)),
             Criterion {
                 layer: at.block(DATA).0.to_owned(),
-                metric: "device_write_size_bytes".into(),
+                metric: RUN_BYTES.into(),
                 must: Must::StayWithin(10.0),
             },
         ],
@@ -91,6 +107,54 @@ pub(super) fn criteria(setup: &Setup, at: &Place, state: &str) -> Vec<Criterion>
         "index-lost" => vec![own("index_entries", Must::BeAtMost(0.0))],
         "discarded" => vec![no_data()],
         _ => Vec::new(),
+    }
+}
+
+/// Why a load can never bring the volume to a state: its addresses are too few to fill what is to be filled, or, written by the `usual` load of
+/// unique data, too many for it.
+pub(super) fn reachable(
+    setup: &Setup,
+    at: &Place,
+    state: &str,
+    usual: bool,
+) -> Result<(), SettingError> {
+    let blocks = setup.volume_bytes(at) / geometry::BLOCK;
+    let (pages, room) = (setup.map_pages(at), setup.data_blocks(at));
+    let for_data = room.saturating_sub(pages);
+    let refuse = |what: &str, help: String| {
+        let message = format!(
+            "a volume of {} {what}: its pool has {} for data",
+            size_text(setup.volume_bytes(at)),
+            Bytes(for_data * geometry::BLOCK)
+        );
+        Err(SettingError::new("logical_size", message, help))
+    };
+    // Whole extents of lvm, so that neither way rounds them.
+    let least = |blocks: u64| size_text(lvm::round_up(blocks * geometry::BLOCK));
+    // A write takes a block before the one that it replaces is free, and as many are in flight.
+    let most = for_data.saturating_sub(geometry::IN_FLIGHT);
+    // A volume of that size has no more pages than one of all the room.
+    let all = room * geometry::BLOCK;
+    let all_pages = geometry::leaves(all) + geometry::interior(all);
+    let named = room.saturating_sub(all_pages + geometry::IN_FLIGHT) * geometry::BLOCK;
+    let at_most = size_text(named / lvm::EXTENT * lvm::EXTENT);
+    match state {
+        "full" if blocks + pages <= room => {
+            let help = format!("write logical_size = \"{}\" or more", least(room + 1));
+            refuse("cannot fill its pool", help)
+        }
+        "steady" if (blocks as f64) < for_data as f64 * HALF / 100.0 => {
+            let least = least(for_data.div_ceil(2));
+            let help = format!("write a logical_size from \"{least}\" to \"{at_most}\"");
+            refuse("cannot fill half of its pool", help)
+        }
+        "steady" if usual && blocks > most => {
+            let help = format!(
+                "write a logical_size up to \"{at_most}\", or by = {{ ..., size = ... }}, a load over fewer addresses"
+            );
+            refuse("fills its pool before it is steady", help)
+        }
+        _ => Ok(()),
     }
 }
 
@@ -106,7 +170,7 @@ mod tests {
         let at = Place { name: "vdo", run_tag: "0badcafe", inputs: &inputs };
         let setup = Setup::read(&toml::Table::new()).unwrap();
         for state in STATES {
-            let criteria = setup.criteria(&at, state.name);
+            let criteria = criteria(&setup, &at, state.name);
             assert!(!criteria.is_empty(), "{}", state.name);
             for Criterion { layer, metric, .. } in criteria {
                 let of_layer = KIND.metrics.iter().any(|known| known.id == metric);
@@ -114,7 +178,49 @@ mod tests {
                 assert!(crate::metric(&metric).is_some(), "{metric}");
             }
         }
-        assert!(setup.criteria(&at, "tired").is_empty());
+        assert!(criteria(&setup, &at, "tired").is_empty());
+    }
+
+    #[test]
+    fn a_state_that_no_load_can_bring_about_names_a_size_that_can() {
+        let inputs = on_device("{device.data}", 7 << 30);
+        let at = Place { name: "vdo", run_tag: "0badcafe", inputs: &inputs };
+        let reachable = |size: &str, state: &str, usual| {
+            let text = format!("logical_size = \"{size}\"");
+            Setup::read(&text.parse().unwrap()).unwrap().reachable(&at, state, usual)
+        };
+        for (size, state, usual) in [
+            ("6G", "full", true),
+            ("3G", "steady", true),
+            ("6G", "steady", false),
+            ("64M", "fresh", true),
+            ("64M", "index-lost", true),
+        ] {
+            assert_eq!(reachable(size, state, usual), Ok(()), "{size} {state}");
+        }
+        for (size, state, usual, words) in [
+            ("1G", "full", true, "cannot fill its pool"),
+            ("64M", "steady", true, "cannot fill half"),
+            ("64M", "steady", false, "cannot fill half"),
+            ("6G", "steady", true, "before it is steady"),
+        ] {
+            let error = reachable(size, state, usual).unwrap_err();
+            assert!(error.key == "logical_size" && error.message.contains(words), "{error:?}");
+            for named in error.help.split('"').skip(1).step_by(2) {
+                assert_eq!(reachable(named, state, usual), Ok(()), "{size} {state}: {named}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_steady_volume_is_looked_at_each_time_a_quarter_of_its_addresses_was_written() {
+        let inputs = on_device("{device.data}", 7 << 30);
+        let at = Place { name: "vdo", run_tag: "0badcafe", inputs: &inputs };
+        let setup = Setup::read(&"logical_size = \"3G\"".parse().unwrap()).unwrap();
+        let round = setup.proof(&at, "steady").round.unwrap();
+        assert_eq!((&*round.metric, round.by), ("bios_in_write", 196_608.0));
+        assert!(KIND.metrics.iter().any(|known| known.id == round.metric));
+        assert_eq!(setup.proof(&at, "full").round, None);
     }
 
     #[test]
@@ -123,7 +229,7 @@ mod tests {
         let at = Place { name: "vdo", run_tag: "0badcafe", inputs: &inputs };
         let text = "logical_size = \"20G\"\nphysical_size = \"10G\"";
         let setup = Setup::read(&text.parse().unwrap()).unwrap();
-        let most = |state: &str| match setup.criteria(&at, state).last().unwrap().must {
+        let most = |state: &str| match criteria(&setup, &at, state).last().unwrap().must {
             Must::BeAtLeast(blocks) | Must::BeAtMost(blocks) => blocks,
             _ => 0.0,
         };

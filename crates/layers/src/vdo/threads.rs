@@ -7,8 +7,11 @@ use crate::figures::FigureFacts;
 pub(super) const IDLE_PERCENT: f64 = 30.0;
 pub(super) const BUSY_PERCENT: f64 = 50.0;
 
+/// The thread that does the work of journal, packer, logical, physical and hash threads where there are none of the last three.
+pub(super) const REQUESTS: &str = "reqQ";
+
 /// Kinds of threads by the metric that says how busy they are.
-const KINDS: [(&str, &str); 9] = [
+const KINDS: [(&str, &str); 10] = [
     ("journal_thread_percent", "journalQ"),
     ("packer_thread_percent", "packerQ"),
     ("dedupe_thread_percent", "dedupeQ"),
@@ -18,6 +21,7 @@ const KINDS: [(&str, &str); 9] = [
     ("cpu_thread_percent", "cpuQ"),
     ("bio_thread_percent", "bioQ"),
     ("ack_thread_percent", "ackQ"),
+    ("request_thread_percent", REQUESTS),
 ];
 
 /// Percent of one CPU that the busiest thread of all, and of each kind, took; `None` where a kind is not there, or where threads began

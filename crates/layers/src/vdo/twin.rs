@@ -1,17 +1,19 @@
 //! The stand-in of a VDO volume: answers in dm-vdo's own syntax what follows from what was written.
 
+mod follow;
+mod made;
 mod words;
 
 use results::model::AskedContent;
+use units::Bytes;
 
-use super::by_lvm;
+use self::made::Made;
+use super::by_table;
 use super::geometry::{self, BLOCK, PACKED_BYTES, PACKED_SLOTS};
-use super::names::{LVM_DATA_NODE, LVM_POOL_NODE, TABLE_DATA_NODE, VOLUME};
-use super::setup::{Setup, Via};
+use super::setup::Setup;
 use super::volume::Volume;
-use crate::dm::{self, NodesTwin};
+use crate::dm;
 use crate::layer::Place;
-use crate::lvm::GroupTwin;
 use crate::probe::Source;
 use crate::twin::{Twin, TwinAnswer, Writes};
 
@@ -32,67 +34,22 @@ pub(super) struct VdoTwin {
     starts: u64,
     /// Whether it has just been formatted, so that what was written is gone.
     formatted: bool,
-    /// Whether the index is open: it opens in the background once it was asked about.
-    index_open: bool,
+    index: Index,
     /// What was written since the volume was made.
     state: State,
     /// Whether something else was written as well: no figure follows from `state` then.
     lost_track: bool,
 }
 
-/// What made the volume, by its stand-in.
-enum Made {
-    ByLvm(GroupTwin),
-    /// With the node of the volume among those of the layer, and the path of the one that is formatted.
-    ByTable {
-        nodes: NodesTwin,
-        volume: String,
-        pool: String,
-    },
-}
-
-impl Made {
-    fn of(volume: &Volume) -> Self {
-        match volume.setup.via {
-            Via::Lvm => {
-                let nodes = [VOLUME, LVM_POOL_NODE, LVM_DATA_NODE];
-                Self::ByLvm(GroupTwin::new(by_lvm::group(volume), &nodes))
-            }
-            Via::Table => {
-                let [top, pool] = [VOLUME, TABLE_DATA_NODE].map(|what| volume.node(what));
-                let nodes = NodesTwin::new(vec![top.clone(), pool.clone()]);
-                Self::ByTable { nodes, volume: top, pool: dm::path(&pool) }
-            }
-        }
-    }
-
-    fn is_up(&self) -> bool {
-        match self {
-            Self::ByLvm(group) => group.is_up(),
-            Self::ByTable { nodes, volume, .. } => nodes.has(volume),
-        }
-    }
-
-    fn command(&mut self, argv: &[String]) -> TwinAnswer {
-        match self {
-            Self::ByLvm(group) => group.command(argv),
-            Self::ByTable { nodes, .. } => nodes.command(argv),
-        }
-    }
-
-    fn remove_nodes(&mut self, gone: &[String]) -> Vec<String> {
-        match self {
-            Self::ByLvm(group) => group.remove_nodes(gone),
-            Self::ByTable { nodes, .. } => nodes.remove_nodes(gone),
-        }
-    }
-
-    fn leftovers(&self) -> Vec<String> {
-        match self {
-            Self::ByLvm(group) => group.leftovers(),
-            Self::ByTable { nodes, .. } => nodes.leftovers(),
-        }
-    }
+/// The state of the deduplication index.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Index {
+    /// It opens in the background, until it is asked about.
+    Opening,
+    Online,
+    /// Open, and nothing is looked up.
+    Offline,
+    Closed,
 }
 
 /// Counters, in blocks; fractions are kept so that many small writes add up to what one large write gives.
@@ -139,7 +96,7 @@ impl VdoTwin {
             setup,
             starts: 0,
             formatted: false,
-            index_open: false,
+            index: Index::Opening,
             state: State::default(),
             lost_track: false,
         }
@@ -224,12 +181,16 @@ impl VdoTwin {
     }
 
     fn status(&mut self) -> String {
-        let index = match (self.setup.dedupe, self.index_open) {
-            (false, _) => "closed",
-            (true, false) => "opening",
-            (true, true) => "online",
+        let index = match self.index {
+            _ if !self.setup.dedupe => "closed",
+            Index::Opening => "opening",
+            Index::Online => "online",
+            Index::Offline => "offline",
+            Index::Closed => "closed",
         };
-        self.index_open = true;
+        if self.index == Index::Opening {
+            self.index = Index::Online;
+        }
         let compression = if self.setup.compression { "online" } else { "offline" };
         let used = self.data() + self.fixed() + self.map_pages();
         format!(
@@ -254,15 +215,29 @@ impl VdoTwin {
 }
 
 impl VdoTwin {
-    /// Follows `lvchange --deduplication n` and the table that has `deduplication off` in it.
-    fn switch(&mut self, argv: &[String]) {
-        let words: Vec<&str> = argv.iter().flat_map(|word| word.split(' ')).collect();
-        for pair in words.windows(2) {
-            let on = matches!(pair[1], "y" | "on");
-            match pair[0].trim_start_matches('-') {
-                "deduplication" => self.setup.dedupe = on,
-                "compression" => self.setup.compression = on,
-                _ => {}
+    /// Follows what changes a volume that is there: another table, options of lvm, messages to the index.
+    fn follow(&mut self, argv: &[String]) {
+        if let [program, verb, node, _, message] = argv
+            && (program.as_str(), verb.as_str()) == ("dmsetup", "message")
+            && *node == self.node
+        {
+            self.index = match message.as_str() {
+                "index-close" => Index::Closed,
+                "index-disable" => Index::Offline,
+                _ => Index::Online,
+            };
+        }
+        for (key, value) in follow::changes(argv) {
+            let blocks = || value.parse::<Bytes>().map_or(0, |bytes| bytes.0 / BLOCK);
+            match key.as_str() {
+                "logical_size" => self.logical_blocks = blocks(),
+                "physical_size" => {
+                    self.pool_blocks = blocks();
+                    let s = &self.setup;
+                    let pool = self.pool_blocks * BLOCK;
+                    self.slabs = geometry::slabs(pool, s.slab_size, s.index_memory, s.sparse_index);
+                }
+                key => follow::take_up(&mut self.setup, key, &value),
             }
         }
     }
@@ -282,16 +257,16 @@ impl Twin for VdoTwin {
         let answer = self.made.command(argv);
         if self.made.is_up() && !was_up {
             self.starts += 1;
-            self.index_open = false;
+            self.index = Index::Opening;
             // lvm formats as it makes; a table only starts what is formatted.
             if matches!(self.made, Made::ByLvm(_)) || std::mem::take(&mut self.formatted) {
                 self.state = State::default();
                 self.lost_track = false;
             }
         }
-        let changes = |verb: &String| verb == "lvchange" || verb == "reload";
-        if argv.get(1).is_some_and(changes) && self.made.is_up() {
-            self.switch(argv);
+        let accepted = !matches!(answer, TwinAnswer::Ran { exit: 1.., .. });
+        if accepted && self.starts > 0 {
+            self.follow(argv);
         }
         answer
     }
@@ -307,14 +282,17 @@ impl Twin for VdoTwin {
                 _ => None,
             },
             Source::DmStatus { node } if *node == self.node => Some(self.status()),
-            Source::DmTable { node } if *node == self.node => Some(format!(
-                "0 {} vdo V4 /dev/dm-0 {} {} {} {}",
-                self.logical_blocks * 8,
-                self.pool_blocks,
-                self.setup.minimum_io_size,
-                self.setup.block_map_cache / BLOCK,
-                self.setup.block_map_period
-            )),
+            Source::DmTable { node } if *node == self.node => {
+                let beside = self.setup.via.beside_volume();
+                let volume = self.logical_blocks * BLOCK + beside;
+                let pool = self.pool_blocks * BLOCK;
+                Some(by_table::line(&self.setup, "/dev/dm-0", volume, pool))
+            }
+            Source::Queue { device, attribute }
+                if *device == dm::path(&self.node) && attribute == "discard_max_bytes" =>
+            {
+                Some(self.setup.max_discard.to_string())
+            }
             Source::Threads { prefix }
                 if *prefix == format!("vdo{}:", self.starts.saturating_sub(1)) =>
             {

@@ -1,12 +1,8 @@
 //! Which settings can work: lvm's ranges and dm-vdo's own checks, which otherwise show only as an activation
 //! that fails.
 
-use units::Bytes;
-
 use super::geometry;
-use super::names::{DATA, TAIL};
 use super::setup::{Setup, Via};
-use crate::layer::Place;
 use crate::lvm;
 use crate::settings::{SettingError, size_text};
 
@@ -19,7 +15,7 @@ const LARGEST_SLAB: u64 = 32 * GIB;
 
 impl Via {
     /// The smallest slab that it makes.
-    fn smallest_slab(self) -> u64 {
+    pub(super) fn smallest_slab(self) -> u64 {
         match self {
             Self::Lvm => 128 * MIB,
             Self::Table => 32 * MIB,
@@ -35,7 +31,7 @@ impl Via {
     }
 }
 
-/// What holds on any device.
+/// What holds on any device; what has to hold on the devices of a place is `fits`.
 pub(super) fn alone(s: &Setup) -> Result<(), SettingError> {
     zones(s)?;
     cache(s)?;
@@ -141,131 +137,12 @@ fn cache(s: &Setup) -> Result<(), SettingError> {
     ))
 }
 
-/// What holds on the devices at a place.
-pub(super) fn on_devices(s: &Setup, at: &Place) -> Result<(), SettingError> {
-    fits(s, at)?;
-    slabs(s, at)
-}
-
-/// The devices have room for the pool.
-fn fits(s: &Setup, at: &Place) -> Result<(), SettingError> {
-    let has_tail = at.inputs.contains_key(TAIL);
-    if s.via == Via::Lvm && has_tail {
-        return Err(SettingError::new(
-            "on",
-            "layer 'vdo' has a tail, which lvm cannot place",
-            "write via = \"table\", or leave the tail out",
-        ));
-    }
-    if let (Some(size), false) = (s.tail_size, has_tail) {
-        return Err(SettingError::new(
-            "tail_size",
-            format!("layer 'vdo' has a tail_size of {}, and no tail", size_text(size)),
-            "write via = \"table\" and on = { data = \"...\", tail = \"...\" }, or leave tail_size out",
-        ));
-    }
-    let (tail, device) = (s.tail(at), at.block(TAIL).1);
-    if tail > device {
-        return Err(SettingError::new(
-            "tail_size",
-            format!(
-                "tail_size {} of layer 'vdo' does not fit on a device of {}",
-                size_text(tail),
-                Bytes(device)
-            ),
-            format!("take a device of at least {}", size_text(tail)),
-        ));
-    }
-    let (pool, room, data) = (s.pool_bytes(at), s.room(at), at.block(DATA).1);
-    if pool > room {
-        let who = match (s.via, tail) {
-            (Via::Lvm, _) => format!("lvm can use {} of it", Bytes(room)),
-            (Via::Table, 0) => format!("whole blocks are {} of it", Bytes(room)),
-            (Via::Table, _) => format!("with the tail there is room for {}", Bytes(room)),
-        };
-        return Err(SettingError::new(
-            "physical_size",
-            format!(
-                "physical_size {} of layer 'vdo' does not fit on a device of {}: {who}",
-                Bytes(pool),
-                Bytes(data),
-            ),
-            format!(
-                "write physical_size = \"{}\" or less, or take a larger device",
-                size_text(room)
-            ),
-        ));
-    }
-    if pool <= tail {
-        return Err(SettingError::new(
-            "physical_size",
-            format!("physical_size {} of layer 'vdo' is no more than its tail", Bytes(pool)),
-            "write a larger physical_size: it is that of the whole pool, the tail with it",
-        ));
-    }
-    Ok(())
-}
-
-/// The pool holds slabs, not too many, and enough for its physical threads.
-fn slabs(s: &Setup, at: &Place) -> Result<(), SettingError> {
-    let pool = s.pool_bytes(at);
-    let slabs = geometry::slabs(pool, s.slab_size, s.index_memory, s.sparse_index);
-    let least = geometry::smallest_pool(s.slab_size, s.index_memory, s.sparse_index);
-    let (least, beside) = match s.via {
-        Via::Lvm => (lvm::round_up(least), lvm::EXTENT),
-        Via::Table => (least, 0),
-    };
-    if slabs == 0 {
-        let key = if s.physical_size.is_some() { "physical_size" } else { "slab_size" };
-        let device = size_text((least + beside).div_ceil(MIB) * MIB);
-        let smallest = size_text(s.via.smallest_slab());
-        return Err(SettingError::new(
-            key,
-            format!(
-                "a VDO pool of {} holds not one slab: slab_size {} and index_memory {} need {}",
-                Bytes(pool),
-                size_text(s.slab_size),
-                size_text(s.index_memory),
-                Bytes(least)
-            ),
-            format!("take a device of at least {device}, or a smaller slab_size (from {smallest})"),
-        ));
-    }
-    if slabs > geometry::MOST_SLABS {
-        return Err(SettingError::new(
-            "slab_size",
-            format!(
-                "slab_size {} makes {slabs} slabs of a pool of {}; VDO has at most {}",
-                size_text(s.slab_size),
-                Bytes(pool),
-                geometry::MOST_SLABS
-            ),
-            "write a larger slab_size",
-        ));
-    }
-    if u64::from(s.physical_threads) > slabs {
-        return Err(SettingError::new(
-            "physical_threads",
-            format!(
-                "physical_threads {} is more than the {slabs} slab(s) of a pool of {}: VDO would not start",
-                s.physical_threads,
-                Bytes(pool)
-            ),
-            format!("write physical_threads = {slabs} or less, or a smaller slab_size"),
-        ));
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layer::on_device;
 
-    fn check(text: &str, below: u64) -> Result<(), SettingError> {
-        let setup = Setup::read(&text.parse().unwrap())?;
-        let inputs = on_device("/dev/x", below);
-        on_devices(&setup, &Place { name: "vdo", run_tag: "0badcafe", inputs: &inputs })
+    fn check(text: &str) -> Result<Setup, SettingError> {
+        Setup::read(&text.parse().unwrap())
     }
 
     #[test]
@@ -280,17 +157,13 @@ mod tests {
             ("index_memory = \"300M\"", "index_memory", "300M", "256M"),
             ("max_discard = \"6k\"", "max_discard", "6k", "multiple of 4k"),
             ("minimum_io_size = 1024", "minimum_io_size", "1k", "512 or 4096"),
-            ("physical_threads = 3", "physical_threads", "3", "= 2"),
-            ("physical_size = \"8G\"", "physical_size", "8 GiB", "larger device"),
-            ("physical_size = \"1G\"", "physical_size", "1 GiB", "slab_size"),
-            ("sparse_index = true", "slab_size", "not one slab", "device of at least"),
             ("cpu_threads = 0", "cpu_threads", "0", "1 to 100"),
             ("logical_size = 0", "logical_size", "0", "10G"),
             ("logical_size = \"1k\"", "logical_size", "1k", "at least 4M"),
             ("physical_size = \"2M\"", "physical_size", "2M", "at least 4M"),
         ];
         for (text, key, value, remedy) in cases {
-            let error = check(text, 7 * GIB).expect_err(text);
+            let error = check(text).expect_err(text);
             assert_eq!(error.key, key, "{text}: {error:?}");
             assert!(error.message.contains(value), "{text}: {error:?}");
             assert!(error.help.contains(remedy), "{text}: {error:?}");
@@ -301,56 +174,18 @@ mod tests {
     fn a_table_takes_smaller_slabs_and_caches_than_lvm_and_a_tail() {
         let table = |text: &str| format!("via = \"table\"\n{text}");
         for text in ["slab_size = \"32M\"", "block_map_cache = \"16M\"", "logical_size = \"8k\""] {
-            check(&table(text), 7 * GIB).expect(text);
+            check(&table(text)).expect(text);
         }
         let cases = [
             ("slab_size = \"16M\"", "slab_size", "32M"),
             ("block_map_cache = \"8M\"", "block_map_cache", "16M"),
             ("block_map_cache = \"16M\"\nlogical_threads = 2", "block_map_cache", "32M"),
             ("tail_size = \"128M\"", "tail_size", "131328k"),
-            ("tail_size = \"1G\"", "tail_size", "tail = "),
-            ("physical_size = \"8G\"", "physical_size", "7G"),
         ];
         for (text, key, remedy) in cases {
-            let error = check(&table(text), 7 * GIB).expect_err(text);
+            let error = check(&table(text)).expect_err(text);
             assert_eq!(error.key, key, "{text}: {error:?}");
             assert!(error.help.contains(remedy), "{text}: {error:?}");
         }
-    }
-
-    #[test]
-    fn a_tail_is_no_matter_for_lvm_and_not_larger_than_its_device() {
-        let check = |text: &str, tail: u64| {
-            let mut inputs = on_device("/dev/x", 7 * GIB);
-            let device = "/dev/y".to_owned();
-            inputs.insert(TAIL.to_owned(), crate::layer::Offer::Block { device, bytes: tail });
-            let at = Place { name: "vdo", run_tag: "0badcafe", inputs: &inputs };
-            on_devices(&Setup::read(&text.parse().unwrap()).unwrap(), &at)
-        };
-        assert!(check("via = \"table\"", GIB).is_ok());
-        assert_eq!(check("", GIB).unwrap_err().key, "on");
-        assert_eq!(check("via = \"table\"", MIB).unwrap_err().key, "tail_size");
-        let whole = "via = \"table\"\ntail_size = \"1G\"\nphysical_size = \"1G\"";
-        assert_eq!(check(whole, GIB).unwrap_err().key, "physical_size");
-    }
-
-    #[test]
-    fn what_vdo_accepts_is_accepted() {
-        for text in [
-            "",
-            "logical_threads = 0\nhash_zone_threads = 0\nphysical_threads = 0",
-            "logical_threads = 9\nblock_map_cache = \"144M\"",
-            "slab_size = \"128M\"\nphysical_threads = 16",
-            "dedupe = false\ncompression = \"off\"\nlogical_size = \"400G\"",
-        ] {
-            check(text, 7 * GIB).expect(text);
-        }
-    }
-
-    #[test]
-    fn a_device_just_too_small_is_refused_and_the_size_named_is_enough() {
-        let error = check("", 4 * GIB).unwrap_err();
-        let size = error.help.split("at least ").nth(1).unwrap().split(',').next().unwrap();
-        assert!(check("", size.parse::<Bytes>().unwrap().0).is_ok(), "{size}");
     }
 }

@@ -20,9 +20,9 @@ impl Volume<'_> {
             Via::Lvm => by_lvm::change(self, key)?,
             Via::Table => by_table::change(self, key)?,
         };
-        if key == "dedupe" {
-            steps.extend(self.ready());
-        }
+        steps.extend(self.runs(&[key]));
+        // Whatever suspends the volume opens its index anew.
+        steps.extend(self.ready());
         Some(steps)
     }
 

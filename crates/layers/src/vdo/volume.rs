@@ -1,10 +1,12 @@
 //! A volume at its place in a stack: its nodes, its messages, and the waits for it.
 
-use super::names::{LVM_DATA_NODE, LVM_POOL_NODE, STATUS, TABLE_DATA_NODE, VOLUME};
+use super::names::{LVM_DATA_NODE, LVM_POOL_NODE, STATUS, TABLE, TABLE_DATA_NODE, VOLUME};
 use super::setup::{Setup, Via};
 use crate::dm;
-use crate::layer::Place;
+use crate::layer::{Layer, Place};
+use crate::machine;
 use crate::probe::{NamedDevice, Source};
+use crate::settings::size_text;
 use crate::step::{Action, Condition, Step};
 
 /// A volume at its place.
@@ -81,8 +83,41 @@ impl Volume<'_> {
         }]
     }
 
+    /// Waits until the kernel's table has these settings as they are here: what changes a running volume may have changed less than it says.
+    /// Of the largest discard the queue has to say so too, since dm-vdo 9.1 tells it the one before (`by_table::change`).
+    pub(super) fn runs(&self, keys: &[&str]) -> Vec<Step> {
+        let settings = self.setup.settings();
+        let sizes = |key: &str| match key {
+            "logical_size" => Some(self.setup.target_bytes(self.at)),
+            "physical_size" => Some(self.setup.pool_bytes(self.at)),
+            _ => None,
+        };
+        let in_table = keys.iter().filter_map(|key| {
+            let is = sizes(key).map(size_text).or_else(|| settings.get(*key).cloned())?;
+            let table = Source::DmTable { node: self.target() };
+            Some(readback(table, TABLE, key, is))
+        });
+        let device = dm::path(&self.target());
+        let queue = Source::Queue { device, attribute: "discard_max_bytes".into() };
+        let most = self.setup.max_discard.to_string();
+        let of_queue =
+            keys.contains(&"max_discard").then(|| readback(queue, machine::QUEUE, "value", most));
+        in_table.chain(of_queue).collect()
+    }
+
     /// The answer of the running volume to a message.
     pub(super) fn message(&self, message: &str) -> Source {
         Source::DmMessage { node: self.target(), message: message.to_owned() }
     }
+}
+
+/// A wait until what the kernel says is what it was told.
+fn readback(source: Source, parser: &str, field: &str, is: String) -> Step {
+    let about = match &source {
+        Source::Queue { attribute, .. } => format!("see that {attribute} is {is}"),
+        _ => format!("see that the kernel runs {field} = {is}"),
+    };
+    let until = Condition::Text { field: field.to_owned(), is };
+    let action = Action::Wait { source, parser: parser.to_owned(), until, every_ms: 100 };
+    Step { about, action, undo: Vec::new(), deadline_s: 5 }
 }

@@ -9,7 +9,7 @@ use units::{Basis, Better, Bytes, Metric, Test, Unit};
 use crate::figures::{FigureFacts, ratio};
 use crate::key::Key;
 use crate::kind::{ActionKind, Fills, Kind, LayerNeeds, ON_ONE_DEVICE, Parser, Threads};
-use crate::layer::{Acted, Layer, Offer, Place, Raised};
+use crate::layer::{Acted, Asked, Layer, Offer, Place, Raised};
 use crate::probe::{Probe, Reading, Source};
 use crate::settings::{SettingError, Settings, on_off};
 use crate::step::{Action, Step};
@@ -73,7 +73,7 @@ pub(crate) const KIND: Kind = Kind {
     threads: Threads::NONE,
     headline: None,
     metrics: METRICS,
-    fills: &[Fills { of: "file system", metric: "filesystem_used_percent" }],
+    fills: &[Fills { of: "file system", metric: "filesystem_used_percent", part: None }],
     states: &[],
     actions: &[ActionKind {
         name: "grow",
@@ -83,6 +83,7 @@ pub(crate) const KIND: Kind = Kind {
         part: None,
     }],
     charts: &[],
+    change: None,
     needs: LayerNeeds {
         packages: &["xfsprogs"],
         modules: &["xfs"],
@@ -164,10 +165,11 @@ impl Layer for Xfs {
             offer: Offer::Directory { path: directory, bytes },
             allocate: None,
             memory_bytes: 64 << 20,
+            computed: Vec::new(),
         })
     }
 
-    fn act(&self, at: &Place, _: &str, _: &Table) -> Result<Acted, SettingError> {
+    fn act(&self, at: &Place, _: &Asked) -> Result<Acted, SettingError> {
         Ok(grow(at))
     }
 }

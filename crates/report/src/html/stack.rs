@@ -180,6 +180,7 @@ mod tests {
             name: name.to_owned(),
             settings: BTreeMap::new(),
             on: on.iter().map(texts).collect(),
+            computed: Vec::new(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use results::model::{EngineFacts, LoadSummary};
+use results::model::{EngineFacts, LayerFigures, LoadSummary};
 use results::read::ResultSet;
 use units::{Nanos, Unit, show};
 
@@ -35,6 +35,9 @@ pub fn driven(set: &ResultSet, variants: &[Variant]) -> Vec<(String, String)> {
     for (variant, found) in variants.iter().filter_map(|v| Some((v, v.verified.as_ref()?))) {
         add("verified", Some(format!("{}: {found}", variant.name)));
     }
+    for (name, text) in computed(set) {
+        add(&name, Some(text));
+    }
     let longest = loads.iter().flat_map(|(_, load)| &load.worst).max_by_key(|w| w.latency_ns);
     add(
         "longest I/O",
@@ -44,6 +47,47 @@ pub fn driven(set: &ResultSet, variants: &[Variant]) -> Vec<(String, String)> {
         }),
     );
     card
+}
+
+/// What was measured in the end of the figures that formulas have told before, beside what they have told: of each variant.
+fn computed(set: &ResultSet) -> Vec<(String, String)> {
+    let mut said = Vec::new();
+    for variant in &set.manifest.plan.variants {
+        for layer in variant.stack.iter().filter(|layer| !layer.computed.is_empty()) {
+            let cells = set.cells_of(&variant.name).filter_map(|cell| cell.record.as_ref());
+            let ends: Vec<_> = cells
+                .filter_map(|record| record.stages.iter().rfind(|stage| stage.measured))
+                .filter_map(|stage| stage.layers.get(&layer.name))
+                .collect();
+            let mut metrics: Vec<&str> = layer.computed.iter().map(|c| c.metric.as_str()).collect();
+            metrics.dedup();
+            let known = metrics.into_iter().filter_map(layers::metric);
+            said.extend(known.filter_map(|metric| {
+                let value = |figures: &&LayerFigures| figures.get(metric.id).copied().flatten();
+                let found: Vec<f64> = ends.iter().filter_map(value).collect();
+                // Of blocks every one counts: formulas tell them exactly.
+                let show = |value: f64| match metric.unit {
+                    Unit::Blocks => show::grouped(value as u64),
+                    unit => unit.show(value),
+                };
+                let least = found.iter().copied().reduce(f64::min)?;
+                let most = found.iter().copied().reduce(f64::max)?;
+                let measured = match (show(least), show(most)) {
+                    (least, most) if least == most => least,
+                    (least, most) => format!("{least} to {most}"),
+                };
+                let of_metric = layer.computed.iter().filter(|c| c.metric == metric.id);
+                let rules: Vec<String> =
+                    of_metric.map(|c| format!("{} {}", show(c.value), c.about)).collect();
+                let name = format!("{} of {}", metric.name, layer.name);
+                Some((
+                    name,
+                    format!("{}: {measured}; computed: {}", variant.name, rules.join(", ")),
+                ))
+            }));
+        }
+    }
+    said
 }
 
 fn engine(engine: &EngineFacts) -> String {

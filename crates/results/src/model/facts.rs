@@ -316,6 +316,20 @@ pub struct LayerFacts {
     /// What it stands on: device or layer by the name of the input. Results from before this was recorded have none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub on: BTreeMap<String, String>,
+    /// What formulas say of its figures before it runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub computed: Vec<Computed>,
+}
+
+/// What a formula says of a figure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Computed {
+    /// Id of the metric.
+    pub metric: String,
+    /// Which value of it, or by which rule (`with all of its block map`).
+    pub about: String,
+    /// The value, in the unit of the metric.
+    pub value: f64,
 }
 
 /// One stage as planned.

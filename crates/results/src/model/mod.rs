@@ -25,7 +25,7 @@ pub use content::{
 pub use engine::{ClockFacts, DepthFigures, EngineFacts, ProbeFigure};
 pub use expected::{Bound, ExpectedFigure, FigureName, ReportedFacts, ReportedValue};
 pub use facts::{
-    Accelerator, AskedMetric, CellEntry, FactorFacts, LayerFacts, MachineFacts, Manifest,
+    Accelerator, AskedMetric, CellEntry, Computed, FactorFacts, LayerFacts, MachineFacts, Manifest,
     PickedFacts, PlanFacts, ResumeFacts, SCHEMA, SequentialFacts, StageFacts, StopReason,
     StoppedFacts, SweepFacts, VariantFacts,
 };

@@ -5,63 +5,38 @@ use results::model::Severity;
 use units::{Bytes, Unit};
 
 use super::super::geometry::{self, BLOCK};
+use super::super::setup::Via;
+use super::super::tables;
 use super::figures::{size, stats};
 use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts, Stretch, Threshold, figure};
+use crate::settings::size_text;
 
 pub(super) const TABLE_NOT_AS_ASKED: LayerRule = LayerRule {
     id: "table_not_as_asked",
     text: "The volume does not run with the settings that were asked for.",
-    reads: "threads, largest discard, block map cache and period in the table that the kernel runs",
+    reads: "sizes, threads, largest discard, block map cache and period, deduplication and compression in the table that the volume was raised with",
     threshold: None,
     remedy: "Take via = \"table\", which hands every setting to the kernel itself, or a newer lvm2.",
     source: "dm-vdo's table; lvm2 writes it from its metadata",
     check: Check::Cell(table_not_as_asked),
 };
 
-/// Settings by the words of the table.
-const KEYS: [(&str, &str); 7] = [
-    ("ack", "ack_threads"),
-    ("bio", "bio_threads"),
-    ("bioRotationInterval", "bio_rotation"),
-    ("cpu", "cpu_threads"),
-    ("hash", "hash_zone_threads"),
-    ("logical", "logical_threads"),
-    ("physical", "physical_threads"),
-];
-
-/// `0 LENGTH vdo V4 DEVICE BLOCKS IO-SIZE CACHE PERIOD [KEY VALUE]...`, as the kernel keeps it.
+/// Holds the table that the volume was raised with against the settings. What changes it later waits for that to stand in the table itself.
 fn table_not_as_asked(facts: &RuleFacts, _: Bar) -> Option<Noticed> {
-    // A volume that came up anew with other settings runs with those.
-    if facts.planned.iter().any(|stage| stage.kind == "layer") {
-        return None;
-    }
     let table = facts.facts.get(&format!("{}.table", facts.layer))?;
-    let words: Vec<&str> = table.split_whitespace().collect();
-    let (fixed, pairs) = words.split_at_checked(9)?;
-    let asked = |key: &str| facts.settings.get(key).map(String::as_str);
+    let runs = tables::settings(table)?;
+    let made = facts.settings.get("via").map_or(Via::Lvm, |via| Via::of(via));
     let mut wrong = Vec::new();
-    let mut compare = |key: &str, runs: &str| {
-        if let Some(asked) = asked(key).filter(|asked| *asked != runs) {
+    for (key, runs) in &runs {
+        let asked = match *key {
+            "logical_size" => size(facts.settings, key)
+                .map(|n| size_text(made.round_up(n) + made.beside_volume())),
+            "physical_size" => size(facts.settings, key).map(|n| size_text(made.round_up(n))),
+            _ => facts.settings.get(*key).cloned(),
+        };
+        if let Some(asked) = asked.filter(|asked| asked != runs) {
             wrong.push(format!("{key}: asked {asked}, runs {runs}"));
         }
-    };
-    compare("minimum_io_size", fixed[6]);
-    compare("block_map_period", fixed[8]);
-    for [word, runs] in pairs.chunks_exact(2).filter_map(|pair| pair.first_chunk()) {
-        if let Some((_, key)) = KEYS.iter().find(|(own, _)| own == word) {
-            compare(key, runs);
-        }
-    }
-    let runs = pairs.chunks_exact(2).find(|pair| pair[0] == "maxDiscard");
-    if let Some((runs, asked)) = runs.zip(size(facts.settings, "max_discard")) {
-        let runs = runs[1].parse::<u64>().ok()?.saturating_mul(BLOCK);
-        if runs != asked {
-            wrong.push(format!("max_discard: asked {asked} B, runs {runs} B"));
-        }
-    }
-    let cache = fixed[7].parse::<u64>().ok()?.saturating_mul(BLOCK);
-    if let Some(asked) = size(facts.settings, "block_map_cache").filter(|asked| *asked != cache) {
-        wrong.push(format!("block_map_cache: asked {asked} B, runs {cache} B"));
     }
     (!wrong.is_empty()).then(|| Noticed {
         severity: Severity::Warning,
@@ -75,7 +50,7 @@ pub(super) const SIZES_NOT_AS_COMPUTED: LayerRule = LayerRule {
     text: "The volume takes more memory than its rule says, or other metadata than its geometry: plan with what was measured.",
     reads: "memoryUsage.bytesUsed and overheadBlocksUsed beside the formulas for the sizes that the volume answers to 'config'",
     threshold: Threshold::above(25.0, Unit::Percent),
-    remedy: "Leave room for what was measured; fathom explain prints the formula's memory before a run.",
+    remedy: "Leave room for what was measured; fathom explain prints what the formulas say before a run.",
     source: "dm-vdo: sizes of index, block map cache, slabs and journal; measured on 6.12",
     check: Check::Stage(sizes_not_as_computed),
 };
@@ -89,7 +64,7 @@ fn sizes_not_as_computed(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option
     let gib: f64 = config("index.memorySize")?.parse().ok()?;
     let index = (gib * (1u64 << 30) as f64) as u64;
     let sparse = config("index.isSparse")? == "1";
-    let cache = size(facts.settings, "block_map_cache")?;
+    let cache = stats.end("blockMapCacheSize")? as u64;
     let computed = geometry::memory(cache, index, logical, physical) as f64;
     let memory = stats.end("memoryUsage.bytesUsed")?;
     let slabs = geometry::slabs(physical, slab, index, sparse).min(geometry::MOST_SLABS);

@@ -38,7 +38,7 @@ fn warned(message: String) -> Noticed {
 
 pub(super) const NOT_WHOLE_BLOCKS: LayerRule = LayerRule {
     id: "not_whole_blocks",
-    text: "I/Os do not cover whole blocks of 4 KiB: each costs a read too, and duplicates are not found.",
+    text: "I/Os do not cover whole blocks of 4 KiB: a volume with minimum_io_size = 4096 refuses them, and one with 512 reads a block for each, and finds no duplicates.",
     reads: "block_size, align and offset of measured loads",
     threshold: Threshold::above(0.0, Unit::Bytes),
     remedy: "Make block_size, align and offset multiples of \"4k\".",
@@ -55,10 +55,17 @@ fn not_whole_blocks(facts: &PlannedFacts, bar: Bar) -> Option<Noticed> {
         Some((stage, key, bar.passed(rest as f64)?))
     });
     let (stage, key, rest) = found?;
-    Some(Noticed {
-        figures: vec![bar.figure(format!("{key} beyond whole blocks"), rest)],
-        ..warned(format!("I/Os of stage {} do not cover whole blocks of 4 KiB.", stage.name))
-    })
+    let figures = vec![bar.figure(format!("{key} beyond whole blocks"), rest)];
+    let uneven = format!("I/Os of stage {} do not cover whole blocks of 4 KiB", stage.name);
+    let refuses = facts.settings.get("minimum_io_size").is_some_and(|size| size == "4096");
+    if refuses && stage.load.as_ref().is_some_and(|load| load.direct) {
+        let message =
+            format!("{uneven}, and past the page cache a volume takes no others (EINVAL).");
+        let remedy = format!("Make {key} a multiple of \"4k\", or set minimum_io_size = 512.");
+        return Some(Noticed { figures, remedy: Some(remedy), ..warned(message) });
+    }
+    let message = format!("{uneven}: each costs a read too, and duplicates are not found.");
+    Some(Noticed { figures, ..warned(message) })
 }
 
 pub(super) const NO_ALLOCATE: LayerRule = LayerRule {

@@ -1,6 +1,7 @@
 //! Each rule fires on what it is for and is silent just before that; a cell and a plan in which nothing is wrong make none fire.
 
 mod cases;
+mod findings;
 mod said;
 
 use std::collections::BTreeMap;
@@ -260,6 +261,8 @@ impl Case {
             name: "files".into(),
             settings: BTreeMap::from([text("discard", discard)]),
             on: BTreeMap::from([text("data", "vdo")]),
+            computed: Vec::new(),
+            computed: Vec::new(),
         });
     }
 
@@ -274,7 +277,7 @@ impl Case {
     /// The table that the kernel runs, with so many threads that acknowledge and pages of cache.
     fn table(&mut self, ack: u32, cache: u64) {
         let table = format!(
-            "0 2097152 vdo V4 /dev/dm-0 1310720 4096 {cache} 16380 deduplication on compression on maxDiscard 1 ack {ack} \
+            "0 2099200 vdo V4 /dev/dm-0 1310720 4096 {cache} 16380 deduplication on compression on maxDiscard 1 ack {ack} \
              bio 4 bioRotationInterval 64 cpu 2 hash 1 logical 1 physical 1"
         );
         self.facts.insert("vdo.table".into(), table);
@@ -311,6 +314,7 @@ impl Case {
             name: if layer == "device" { "data".into() } else { layer.into() },
             settings: settings.clone(),
             on: on.clone(),
+            computed: Vec::new(),
         };
         let device = layer("device", &self.device, &BTreeMap::new());
         let mut stack = vec![device, layer("vdo", &self.settings, &self.on)];

@@ -3,7 +3,7 @@
 use units::Unit;
 
 use super::super::keys::KEYS;
-use super::super::threads::{BUSY_PERCENT, IDLE_PERCENT, is_of};
+use super::super::threads::{BUSY_PERCENT, IDLE_PERCENT, REQUESTS, is_of};
 use super::figures::{least_slab_mib, size, stats};
 use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts, Span, Stretch, Threshold, figure};
 
@@ -40,7 +40,7 @@ fn count(facts: &RuleFacts, key: &str) -> Option<u64> {
 pub(super) const BUSY: LayerRule = LayerRule {
     id: "thread_busy",
     text: "A thread of VDO that could have company was busy.",
-    reads: "CPU of the logQ, physQ, hashQ, cpuQ, bioQ and ackQ threads",
+    reads: "CPU of the logQ, physQ, hashQ, cpuQ, bioQ, ackQ and reqQ threads",
     threshold: Threshold::above(BUSY_PERCENT, Unit::Percent),
     remedy: "Give that kind one more thread.",
     source: "thesis 5.2",
@@ -49,6 +49,9 @@ pub(super) const BUSY: LayerRule = LayerRule {
 
 fn busy(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
     let span = threads(facts, stage)?;
+    if let Some(share) = percent(&span, REQUESTS).and_then(|share| bar.passed(share)) {
+        return Some(one_for_all(share, bar));
+    }
     let all = KINDS.iter().flat_map(|(kind, key)| {
         of_kind(&span, kind).map(|(name, share)| (name, share, *key)).collect::<Vec<_>>()
     });
@@ -73,6 +76,21 @@ fn busy(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
         changes,
         ..Noticed::default()
     })
+}
+
+/// The one thread that does the work of all zones was busy: with zones there are five in its place.
+fn one_for_all(share: f64, bar: Bar) -> Noticed {
+    let keys = ["logical_threads", "physical_threads", "hash_zone_threads"];
+    Noticed {
+        message: Some(format!(
+            "VDO's thread {REQUESTS}, which does the work of journal, packer and all zones, was busy."
+        )),
+        remedy: Some(format!("Set {} to 1: each gets a thread of its own.", keys.join(", "))),
+        figures: vec![bar.figure(format!("CPU of {REQUESTS}"), share)],
+        explains_percent: Some(share.min(100.0)),
+        changes: keys.map(|key| (key, "1".to_owned())).to_vec(),
+        ..Noticed::default()
+    }
 }
 
 /// One more thread of a kind, with what it needs; nothing where there can be no more.

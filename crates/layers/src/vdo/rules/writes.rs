@@ -3,6 +3,7 @@
 use results::model::{SampleRow, Severity};
 use units::Unit;
 
+use super::super::geometry::IN_FLIGHT;
 use super::cures::{fewer_in_flight, never_durable};
 use super::figures::stats;
 use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts, Span, Stretch, Threshold, figure};
@@ -44,7 +45,7 @@ fn flush_rate(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
 }
 
 /// I/Os that VDO has in flight at most. `maxVIOs` is not that: it is the most that there ever were.
-pub(super) const POOL: f64 = 2048.0;
+pub(super) const POOL: f64 = IN_FLIGHT as f64;
 
 pub(super) const POOL_FULL: LayerRule = LayerRule {
     id: "pool_full",

@@ -5,7 +5,7 @@ use results::model::{AchievedContent, SampleRow};
 use super::*;
 use crate::figures::{ALLOCATED, FigureFacts, SETTLED, Window};
 use crate::kind::Kind;
-use crate::layer::{Layer, on_device};
+use crate::layer::{Asked, Layer, on_device};
 use crate::parse;
 use crate::step::Action;
 
@@ -219,4 +219,50 @@ fn what_nobody_models_has_no_figure_and_after_a_command_nothing_that_was_written
     for id in ["saving_percent", "data_blocks_used", "memory_bytes", "bios_in_write"] {
         assert_eq!(figures[id], None, "{id}");
     }
+}
+
+/// What steps wait for after a change comes true in a simulated volume too.
+#[test]
+fn what_changes_a_running_volume_is_found_in_its_table() {
+    for via in ["lvm", "table"] {
+        let settings = format!("via = \"{via}\"\nphysical_size = \"6G\"\nlogical_size = \"1G\"");
+        let (mut twin, _) = up(&settings);
+        let inputs = on_device("/dev/sim", 12 << 30);
+        let at = Place { name: "vdo", run_tag: "00000001", inputs: &inputs };
+        let before: toml::Table = settings.parse().unwrap();
+        for (action, keys) in [
+            ("restart", "cpu_threads = 3\nmax_discard = \"1M\"\nblock_map_cache = \"256M\""),
+            ("grow", "physical_size = \"9G\"\nlogical_size = \"2G\""),
+            ("index-close", ""),
+            ("index-enable", ""),
+        ] {
+            let keys: toml::Table = keys.parse().unwrap();
+            let mut now = before.clone();
+            now.extend(keys.clone());
+            let asked = Asked { action, keys: &keys, before: &before };
+            let acted = Setup::read(&now).unwrap().act(&at, &asked).unwrap();
+            let waits = follow(twin.as_mut(), &acted.steps);
+            assert!(waits > 0, "{via} {action}");
+        }
+    }
+}
+
+/// Does the steps; every wait must end with what is read first, or next. Gives how many there were.
+fn follow(twin: &mut dyn Twin, steps: &[crate::step::Step]) -> usize {
+    use crate::step::Condition;
+    let mut waits = 0;
+    for step in steps {
+        match &step.action {
+            Action::Command { argv, .. } => drop(twin.command(argv)),
+            Action::Wait { source, parser, until: Condition::Text { field, is }, .. } => {
+                let mut read =
+                    || parse(parser, &twin.read(source)?).ok()?.texts.get(field).cloned();
+                let seen = [read(), read()];
+                assert!(seen.contains(&Some(is.clone())), "{}: {seen:?}", step.about);
+                waits += 1;
+            }
+            _ => {}
+        }
+    }
+    waits
 }

@@ -39,8 +39,9 @@ pub(super) const UNMODELLED: [&str; 8] = [
     "journal.entries.committed",
 ];
 
-/// Families of threads with their share of a volume's CPU time.
-const THREADS: [(&str, f64); 13] = [
+/// Families of threads with their share of a volume's CPU time; without threads of zones one, `reqQ`, does the work of five families.
+const THREADS: [(&str, f64); 14] = [
+    ("reqQ", 0.52),
     ("journalQ", 0.15),
     ("packerQ", 0.03),
     ("bioQ", 0.1),
@@ -102,6 +103,8 @@ fn names(setup: &Setup, family: &str) -> Vec<String> {
         "ackQ" => (setup.ack_threads, setup.ack_threads > 1),
         "cpuQ" => (setup.cpu_threads, setup.cpu_threads > 1),
         "reader" => return vec![family.to_owned(); 2],
+        "reqQ" => (u32::from(setup.logical_threads == 0), false),
+        "journalQ" | "packerQ" => (setup.logical_threads.min(1), false),
         _ => (1, false),
     };
     let name = |i: u32| if numbered { format!("{family}{i}") } else { family.to_owned() };
