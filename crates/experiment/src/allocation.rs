@@ -1,13 +1,38 @@
 //! `do = "allocate"`: the loads by which layers allocate what they would allocate on the first write.
 
+use layers::Allocate;
 use units::{Bytes, Percent};
 use workload::LoadSpec;
 
+use crate::diagnostic::Diagnostic;
 use crate::estimate;
+use crate::graph::Built;
 use crate::plan::{Aim, StagePlan, Target, Task};
+use crate::stages::StageHead;
+use crate::targets::{self, Wanted};
+
+/// What the layers of this stack need, each driven at the device that stands over it; where the stage names a layer, what it and
+/// those under it need. A stack that needs nothing gives no stage.
+pub(crate) fn plan(stage: &StageHead, stack: &Built) -> Result<Vec<StagePlan>, Diagnostic> {
+    let upper = targets::of(stage, stack)?.name;
+    let named = matches!(stage.target, Wanted::Layer(_));
+    let wanted = |(layer, _): &&(String, Allocate)| !named || stack.reaches(layer, &upper);
+    let planned = stack.allocate.iter().filter(wanted).map(|(layer, need)| {
+        let target = targets::over(layer, stage, stack)?;
+        Ok(StagePlan { deadline: stage.deadline, ..one(layer, need, &target) })
+    });
+    let planned = planned.collect::<Result<Vec<_>, _>>()?;
+    if planned.is_empty() && !stack.allocate.is_empty() {
+        let needy: Vec<&str> = stack.allocate.iter().map(|(layer, _)| layer.as_str()).collect();
+        let message = format!("Neither '{upper}' nor what is under it has anything to allocate");
+        let help = format!("leave target out, or name one of: {}", needy.join(", "));
+        return Err(Diagnostic::at(stage.places.at("target"), message, help));
+    }
+    Ok(planned)
+}
 
 /// One write into every unit that the layer allocates lazily, of zeros: they take no data blocks.
-pub(crate) fn plan(layer: &str, need: &layers::Allocate, target: &Target) -> StagePlan {
+fn one(layer: &str, need: &Allocate, target: &Target) -> StagePlan {
     let load = LoadSpec {
         ops: workload::Ops::only(workload::OpName::Write),
         pattern: Some(workload::Pattern::Strided {

@@ -104,6 +104,21 @@ impl Built {
         self.taken.get(name).map(String::as_str)
     }
 
+    /// The device or layer of this name and all that stands over it, upwards.
+    pub(crate) fn upwards<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        std::iter::successors(Some(name), |below| self.stands_on(below))
+    }
+
+    /// Whether `name` is `upper`, or stands somewhere under it.
+    pub(crate) fn reaches(&self, name: &str, upper: &str) -> bool {
+        self.upwards(name).any(|above| above == upper)
+    }
+
+    /// Name of the uppermost layer over the one of this name.
+    pub(crate) fn top_over<'a>(&'a self, name: &'a str) -> &'a str {
+        self.upwards(name).last().unwrap_or(name)
+    }
+
     /// Empties a device at the start of every cell.
     fn start(
         &mut self,

@@ -135,20 +135,7 @@ fn within<'a>(stage: &StageHead, stack: &'a Built) -> Vec<&'a str> {
     let (Wanted::Layer(name) | Wanted::Files(_, Some(name))) = &stage.target else {
         return all().collect();
     };
-    let mut within: Vec<&str> = all().filter(|own| own == name).collect();
-    let mut next = 0;
-    while let Some(name) = within.get(next) {
-        let inputs =
-            stack.layers.iter().filter(|l| l.name == **name).flat_map(|l| l.inputs.values());
-        for input in inputs {
-            let offers = |own: &&str| stack.layer(own).is_some_and(|t| t.offer == *input);
-            within.extend(
-                all().filter(offers).filter(|own| !within.contains(own)).collect::<Vec<_>>(),
-            );
-        }
-        next += 1;
-    }
-    within
+    all().filter(|own| stack.reaches(own, name)).collect()
 }
 
 /// None of these layers has what is to be filled.

@@ -35,7 +35,7 @@ struct Planner<'a> {
     layouts: BTreeMap<String, Aim>,
 }
 
-/// The stages for one stack: `allocate` becomes the loads that its layers need.
+/// The stages for one stack.
 pub(crate) fn plan(
     stages: &[Stage],
     variant: &Variant,
@@ -83,16 +83,7 @@ impl Planner<'_> {
         let Stage { head: stage, task } = stage;
         let stack = &self.stack;
         Ok(match task {
-            Task::Allocate if stack.allocate.is_empty() => Vec::new(),
-            Task::Allocate => {
-                let target = targets::block(stage, stack)?;
-                let needs = stack.allocate.iter();
-                let planned = needs.map(|(layer, need)| StagePlan {
-                    deadline: stage.deadline,
-                    ..allocation::plan(layer, need, &target)
-                });
-                planned.collect()
-            }
+            Task::Allocate => allocation::plan(stage, stack)?,
             Task::Layout(layout) => {
                 let aim = layout.aim(stage, stack)?;
                 let planned = fitted(stage, layout.load(), vec![aim.clone()])?;

@@ -200,3 +200,69 @@ fn deadlines_that_cannot_be_are_told_at_their_place() {
         (wait, "deadline", "waits longer"),
     ]);
 }
+
+/// Two VDO volumes side by side, a small linear volume on the first; the last entry is the second volume.
+fn two_tops(stage: &str) -> String {
+    format!(
+        "name = \"x\"\nabout = \"\"\nrepeat = 1\n[devices.a]\nsize = \"8G\"\n[devices.b]\nsize = \"8G\"\n\
+         [[stack]]\nlayer = \"vdo\"\nname = \"one\"\non = \"a\"\nlogical_size = \"40G\"\n\
+         [[stack]]\nlayer = \"linear\"\nname = \"on one\"\nsize = \"20G\"\n\
+         [[stack]]\nlayer = \"vdo\"\nname = \"two\"\non = \"b\"\nlogical_size = \"2G\"\n\
+         [[stage]]\n{stage}\n{}",
+        load("target = \"on one\"")
+    )
+    .replace("on one", "on-one")
+}
+
+/// What each stage before the load drives, and how many I/Os it makes.
+fn driven(text: &str) -> Vec<(String, String, Option<u64>)> {
+    let plan = super::plan(text).unwrap_or_else(|error| panic!("{}", error.render(false)));
+    let stages = plan.cells[0].stages.iter().filter(|stage| !stage.measured);
+    stages.map(|s| (s.name.clone(), s.target.name.clone(), s.ios)).collect()
+}
+
+#[test]
+fn every_layer_is_allocated_through_the_device_that_stands_over_it() {
+    let both = driven(&two_tops("do = \"allocate\""));
+    let [(one, over_one, first), (two, over_two, second)] = &both[..] else { panic!("{both:?}") };
+    assert_eq!((&**one, &**over_one), ("allocate one", "on-one"));
+    assert_eq!((&**two, &**over_two), ("allocate two", "two"));
+    // A page of a block map for every 812 blocks of 4 KiB, and the last block.
+    assert_eq!((first.unwrap(), second.unwrap()), (6458, 647));
+    for target in ["one", "on-one"] {
+        let named = driven(&two_tops(&format!("do = \"allocate\"\ntarget = \"{target}\"")));
+        assert_eq!(named, both[..1], "{target}");
+    }
+}
+
+#[test]
+fn an_allocation_names_a_layer_that_needs_one() {
+    let wrong = before("do = \"allocate\"\ntarget = \"plain\"");
+    let said = refused(&wrong, "target");
+    assert!(said.contains("Neither 'plain'") && said.contains("name one of: vdo"), "{said}");
+    let said = refused(&before("do = \"allocate\""), "do = \"allocate\"");
+    assert!(said.contains("no file system stands over"), "{said}");
+}
+
+#[test]
+fn a_state_is_of_the_layer_that_has_it_and_not_of_the_last_one() {
+    let state = |is: &str, keys: &str| {
+        let text = two_tops(&format!("do = \"state\"\nis = \"{is}\"\n{keys}"));
+        let last =
+            "[[stack]]\nlayer = \"vdo\"\nname = \"two\"\non = \"b\"\nlogical_size = \"2G\"\n";
+        let plain = "[[stack]]\nlayer = \"linear\"\nname = \"two\"\non = \"b\"\n";
+        driven(&text.replacen(last, plain, 1)).remove(0).1
+    };
+    assert_eq!(state("allocated", ""), "on-one");
+    assert_eq!(state("steady", ""), "on-one");
+    assert_eq!(state("fresh", "target = \"one\""), "one");
+    let text = two_tops("do = \"state\"\nis = \"discarded\"\ntarget = \"one\"");
+    assert!(only_mistake(&text, "target").contains("'one' cannot be discarded while 'on-one'"));
+    assert_eq!(driven(&two_tops("do = \"state\"\nis = \"discarded\""))[0].1, "two");
+}
+
+#[test]
+fn a_state_that_writes_at_random_does_not_come_about_through_a_file_system() {
+    let said = refused(&before("do = \"state\"\nis = \"steady\""), "is = \"steady\"");
+    assert!(said.contains("through a file system") && !said.contains("leave 'by' out"), "{said}");
+}
