@@ -1,5 +1,6 @@
 //! The stand-in of a VDO volume: answers in dm-vdo's own syntax what follows from what was written.
 
+mod changes;
 mod words;
 
 use results::model::AskedContent;
@@ -17,8 +18,6 @@ use crate::twin::{Twin, TwinAnswer, Writes};
 
 /// Fragments that stay in the packer until a flush.
 const PARKED: f64 = 3.0;
-/// Clock ticks of CPU per written block.
-const TICKS_PER_BLOCK: f64 = 0.002;
 
 /// A simulated VDO volume.
 pub(super) struct VdoTwin {
@@ -34,6 +33,8 @@ pub(super) struct VdoTwin {
     formatted: bool,
     /// Whether the index is open: it opens in the background once it was asked about.
     index_open: bool,
+    /// What the index is, where a message closed it or switched it off.
+    index_off: Option<&'static str>,
     /// What was written since the volume was made.
     state: State,
     /// Whether something else was written as well: no figure follows from `state` then.
@@ -140,6 +141,7 @@ impl VdoTwin {
             starts: 0,
             formatted: false,
             index_open: false,
+            index_off: None,
             state: State::default(),
             lost_track: false,
         }
@@ -213,9 +215,7 @@ impl VdoTwin {
             "biosOut.write" | "biosOutCompleted.write" => s.stored,
             "biosMeta.write" | "biosMetaCompleted.write" => meta,
             "biosJournal.write" | "biosJournalCompleted.write" => journal,
-            "blockMap.pagesLoaded" | "biosPageCache.write" | "biosPageCacheCompleted.write" => {
-                pages
-            }
+            "biosPageCache.write" | "biosPageCacheCompleted.write" => pages,
             "index.entriesIndexed" | "index.postsNotFound" => s.distinct,
             "index.postsFound" => s.duplicates,
             _ => 0.0,
@@ -224,10 +224,11 @@ impl VdoTwin {
     }
 
     fn status(&mut self) -> String {
-        let index = match (self.setup.dedupe, self.index_open) {
-            (false, _) => "closed",
-            (true, false) => "opening",
-            (true, true) => "online",
+        let index = match (self.setup.dedupe, self.index_off, self.index_open) {
+            (false, ..) => "closed",
+            (true, Some(off), _) => off,
+            (true, None, false) => "opening",
+            (true, None, true) => "online",
         };
         self.index_open = true;
         let compression = if self.setup.compression { "online" } else { "offline" };
@@ -253,21 +254,6 @@ impl VdoTwin {
     }
 }
 
-impl VdoTwin {
-    /// Follows `lvchange --deduplication n` and the table that has `deduplication off` in it.
-    fn switch(&mut self, argv: &[String]) {
-        let words: Vec<&str> = argv.iter().flat_map(|word| word.split(' ')).collect();
-        for pair in words.windows(2) {
-            let on = matches!(pair[1], "y" | "on");
-            match pair[0].trim_start_matches('-') {
-                "deduplication" => self.setup.dedupe = on,
-                "compression" => self.setup.compression = on,
-                _ => {}
-            }
-        }
-    }
-}
-
 impl Twin for VdoTwin {
     fn command(&mut self, argv: &[String]) -> TwinAnswer {
         if let Made::ByTable { pool, .. } = &self.made
@@ -282,18 +268,14 @@ impl Twin for VdoTwin {
         let answer = self.made.command(argv);
         if self.made.is_up() && !was_up {
             self.starts += 1;
-            self.index_open = false;
+            (self.index_open, self.index_off) = (false, None);
             // lvm formats as it makes; a table only starts what is formatted.
             if matches!(self.made, Made::ByLvm(_)) || std::mem::take(&mut self.formatted) {
                 self.state = State::default();
                 self.lost_track = false;
             }
         }
-        let changes = |verb: &String| verb == "lvchange" || verb == "reload";
-        if argv.get(1).is_some_and(changes) && self.made.is_up() {
-            self.switch(argv);
-        }
-        answer
+        if self.made.is_up() { self.change(argv, answer) } else { answer }
     }
 
     fn read(&mut self, source: &Source) -> Option<String> {
@@ -318,12 +300,8 @@ impl Twin for VdoTwin {
             Source::Threads { prefix }
                 if *prefix == format!("vdo{}:", self.starts.saturating_sub(1)) =>
             {
-                let ticks = self.state.written * TICKS_PER_BLOCK;
-                Some(if self.lost_track {
-                    String::new()
-                } else {
-                    words::threads(&self.setup, prefix, ticks)
-                })
+                // Threads are there, and nobody models what they do.
+                Some(String::new())
             }
             _ => None,
         }
