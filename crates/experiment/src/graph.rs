@@ -10,7 +10,7 @@ use results::model::LayerFacts;
 use units::Bytes;
 
 use crate::devices::Devices;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, with_article};
 use crate::plan::ModelPlan;
 use crate::plan::{Needs, PlacedLayer, Target};
 use crate::stacks::{On, VariantStack, WrittenLayer};
@@ -250,8 +250,14 @@ impl Built {
             }
             inputs.insert(input.name.to_owned(), offer.clone());
             if let Some(other) = self.taken.insert(below.clone(), name.clone()) {
-                let message = format!("'{below}' is under two layers, '{other}' and '{name}'");
-                return Err(wrong(message, "let one of them stand on something else".into()));
+                let (message, help) = if other == *name {
+                    let message = format!("'{below}' is two inputs of '{name}'");
+                    (message, "let one of them be something else")
+                } else {
+                    let message = format!("'{below}' is under two layers, '{other}' and '{name}'");
+                    (message, "let one of them stand on something else")
+                };
+                return Err(wrong(message, help.into()));
             }
         }
         Ok(inputs)
@@ -276,8 +282,10 @@ fn named_inputs(
     let named: BTreeMap<String, String> = match (&written.on, &needed[..]) {
         (On::Before, []) => BTreeMap::new(),
         (_, []) => {
-            let message =
-                format!("Layer '{name}' stands on nothing: a {} needs no device", kind.name);
+            let message = format!(
+                "Layer '{name}' stands on nothing: {} needs no device",
+                with_article(kind.name)
+            );
             return Err(wrong(message, "leave 'on' out".into()));
         }
         (On::Before, [one]) => {
@@ -298,7 +306,7 @@ fn named_inputs(
         }
     };
     if let Some(strange) = named.keys().find(|n| !kind.inputs.iter().any(|i| i.name == **n)) {
-        let message = format!("A {} has no input '{strange}'", kind.name);
+        let message = format!("Layer '{name}' has no input '{strange}'");
         return Err(wrong(message, format!("write {}", example(kind))));
     }
     Ok(named)

@@ -23,6 +23,7 @@ fn plan(text: &str) -> Result<Plan, ExperimentError> {
 
 mod bounds;
 mod commands;
+mod contradictions;
 mod expected;
 mod fills;
 mod graphs;

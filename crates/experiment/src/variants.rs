@@ -2,6 +2,10 @@
 //! a key can say can differ: settings of layers, keys of stages, sizes of devices.
 
 mod scaled;
+mod unknown;
+
+use unknown::no_setting;
+pub(crate) use unknown::{meant, nothing};
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -164,7 +168,13 @@ fn check_factors(file: &File, variants: &[Variant]) -> Vec<Diagnostic> {
         }
         let settings = factor.levels.iter().flat_map(|level| &level.set);
         let lost = settings.filter(|s| !variants.iter().any(|v| v.find(&s.path).is_some()));
-        mistakes.extend(lost.map(|setting| nothing(setting, variants)));
+        let key = factor.key.as_ref();
+        let lost = lost.map(|setting| nothing(setting, variants));
+        // All levels of one key are lost together.
+        let lost = lost.take(if key.is_some() { 1 } else { usize::MAX });
+        mistakes
+            .extend(lost.map(|wrong| Diagnostic { span: key.cloned().or(wrong.span), ..wrong }));
+        mistakes.extend(no_setting(factor, variants));
         mistakes.extend(check_varied(factor, &file.factor[..i], &file.variant));
     }
     let names: Vec<&str> = file.variant.iter().map(|v| v.name.get_ref().as_str()).collect();
@@ -387,30 +397,4 @@ impl<'t> Variant<'t> {
             ))
         })
     }
-}
-
-/// A setting for what no variant of these has.
-pub(crate) fn nothing(setting: &Setting, variants: &[Variant]) -> Diagnostic {
-    let mut names: [Vec<String>; 4] = Default::default();
-    for (thing, name, _) in variants.iter().flat_map(Variant::things) {
-        let kind = match thing {
-            Thing::Layer(_) => 0,
-            Thing::Stage(_) => 1,
-            Thing::Device(_) => 2,
-            Thing::Tree(_) => 3,
-        };
-        if !names[kind].contains(&name) {
-            names[kind].push(name);
-        }
-    }
-    let [layers, stages, devices, trees] = names.map(|names| names.join(", "));
-    let trees = if trees.is_empty() { trees } else { format!("; trees: {trees}") };
-    let of = if variants.len() == 1 { "of this variant" } else { "of any variant" };
-    Diagnostic::at(
-        setting.at(),
-        format!("'{}' names nothing {of}", setting.path),
-        format!(
-            "write \"NAME.key\"; its layers are: {layers}; stages: {stages}; devices: {devices}{trees}"
-        ),
-    )
 }

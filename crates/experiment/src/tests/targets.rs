@@ -13,9 +13,13 @@ fn text(stages: &str) -> String {
         "name = \"x\"\nabout = \"\"\nrepeat = 1\n[devices.data]\nsize = \"8G\"\n[devices.other]\nsize = \"1G\"\n\
          [[stack]]\nlayer = \"linear\"\nname = \"plain\"\non = \"other\"\n\
          [[stack]]\nlayer = \"vdo\"\non = \"data\"\nlogical_size = \"4G\"\n\
-         [[stack]]\nlayer = \"xfs\"\nname = \"fs\"\non = \"vdo\"\n{stages}"
+         [[stack]]\nlayer = \"xfs\"\nname = \"fs\"\non = \"vdo\"\n{stages}{USED}"
     )
 }
+
+/// Nothing may stand idle.
+const USED: &str = "[[stage]]\ndo = \"trim\"\nname = \"trim plain\"\ntarget = \"plain\"\n\
+                    [[stage]]\ndo = \"trim\"\nname = \"trim fs\"\ntarget = \"fs\"\n";
 
 fn planned(stages: &str) -> Plan {
     plan(&text(stages)).unwrap_or_else(|error| panic!("{}", error.render(false)))
@@ -84,11 +88,8 @@ fn a_fill_to_a_share_writes_in_order_and_a_file_system_gets_files() {
     let volume = |keys: &str| {
         let text =
             text(&format!("[[stage]]\ndo = \"fill\"\n{keys}\n{}", load("target = \"plain\"")));
-        super::plan(&text.replacen(
-            "[[stack]]\nlayer = \"xfs\"\nname = \"fs\"\non = \"vdo\"\n",
-            "",
-            1,
-        ))
+        let fs = "[[stack]]\nlayer = \"xfs\"\nname = \"fs\"\non = \"vdo\"\n";
+        super::plan(&text.replacen(fs, "", 1).replace("target = \"fs\"", "target = \"vdo\""))
     };
     let plan = volume("to = \"1%\"\nof = \"physical\"\ntarget = \"vdo\"").unwrap();
     let Task::Fill(parts) = &stage(&plan, "fill").task else { panic!("no fill") };
@@ -209,7 +210,7 @@ fn two_tops(stage: &str) -> String {
          [[stack]]\nlayer = \"linear\"\nname = \"on one\"\nsize = \"20G\"\n\
          [[stack]]\nlayer = \"vdo\"\nname = \"two\"\non = \"b\"\nlogical_size = \"2G\"\n\
          [[stage]]\n{stage}\n{}",
-        load("target = \"on one\"")
+        load("target = { on-one = 50, two = 50 }")
     )
     .replace("on one", "on-one")
 }

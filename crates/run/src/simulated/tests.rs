@@ -70,9 +70,13 @@ fn simulated(text: &str) -> Vec<CellRecord> {
     records
 }
 
-/// The figures of layers in the stages of some cells: name of the layer, of the figure, and its value.
+/// The figures of layers in the measured stages of some cells: name of the layer, of the figure, and its value.
 fn figures(cells: &[CellRecord]) -> Vec<(String, String, Option<f64>)> {
-    let of_stages = cells.iter().flat_map(|cell| &cell.stages).flat_map(|stage| &stage.layers);
+    let of_stages = cells
+        .iter()
+        .flat_map(|cell| &cell.stages)
+        .filter(|stage| stage.measured)
+        .flat_map(|stage| &stage.layers);
     let figure = |(layer, figures): (&String, &results::model::LayerFigures)| {
         let layer = layer.clone();
         figures.clone().into_iter().map(move |(id, value)| (layer.clone(), id, value))
@@ -142,13 +146,22 @@ fn every_state_of_every_kind_and_a_trim_run_on_simulated_layers() {
     }
 }
 
+/// A stage that reads a little of a layer, so that nothing stands idle.
+fn look(target: &str) -> String {
+    format!(
+        "[[stage]]\ndo = \"load\"\nname = \"look at {target}\"\ntarget = \"{target}\"\nops = {{ randread = 100 }}\nios = 10\n"
+    )
+}
+
 /// A volume of VDO and a plain one beside it, which is the last entry; `target` is what is written to.
 fn beside(target: &str) -> String {
     format!(
         "name = \"x\"\nabout = \"x\"\nrepeat = 1\n[devices.data]\nsize = \"7G\"\n[devices.other]\nsize = \"2G\"\n\
          [[stack]]\nlayer = \"vdo\"\non = \"data\"\nlogical_size = \"1G\"\n\
          [[stack]]\nlayer = \"linear\"\nname = \"plain\"\non = \"other\"\n\
-         [[stage]]\ndo = \"load\"\nmeasure = true\nops = {{ randwrite = 100 }}\nios = 1000\ntarget = {target}\n"
+         [[stage]]\ndo = \"load\"\nmeasure = true\nops = {{ randwrite = 100 }}\nios = 1000\ntarget = {target}\n{}{}",
+        look("vdo"),
+        look("plain")
     )
 }
 
@@ -174,7 +187,8 @@ fn what_was_recorded_is_no_figure_of_a_layer_that_something_worked_on() {
          [[stack]]\nlayer = \"linear\"\non = \"other\"\n\
          [[stage]]\ndo = \"load\"\nmeasure = true\nops = { randread = 100 }\nios = 1000\n";
     let of_cache = |target: &str| {
-        let figures = figures(&simulated(&format!("{side}target = {target}\n")));
+        let looks = look("lvmcache") + &look("linear");
+        let figures = figures(&simulated(&format!("{side}target = {target}\n{looks}")));
         let own = figures
             .into_iter()
             .filter(|(layer, id, _)| layer == "lvmcache" && id == "used_percent");
