@@ -248,7 +248,7 @@ fn facts(file: &File, choices: &Choices, made: &[Made]) -> PlanFacts {
     let variant = |made: &Made| VariantFacts {
         name: made.variant.name.clone(),
         stack: made.stack.facts.clone(),
-        stages: made.stages.iter().map(stages::facts).collect(),
+        stages: made.stages.iter().map(|s| stages::facts(s, &made.stack)).collect(),
         levels: made.variant.levels.clone(),
     };
     PlanFacts {

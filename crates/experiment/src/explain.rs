@@ -1,7 +1,7 @@
 //! What `explain` says: the plan, its commands, its time and bytes, without touching anything.
 
 use layers::probe::Reading;
-use results::model::{FactorFacts, SequentialFacts};
+use results::model::{FactorFacts, SequentialFacts, VariantFacts};
 use serde::Serialize;
 use units::Nanos;
 
@@ -121,10 +121,11 @@ pub fn explain(plan: &Plan) -> Explained {
 /// In the order of the file; the cells have one that is drawn.
 fn variants(plan: &Plan) -> Vec<ExplainedVariant> {
     let cell = |name: &str| plan.cells.iter().find(|cell| cell.variant == name);
-    plan.facts.variants.iter().filter_map(|facts| cell(&facts.name)).map(variant).collect()
+    let facts = plan.facts.variants.iter();
+    facts.filter_map(|facts| Some(variant(cell(&facts.name)?, facts))).collect()
 }
 
-fn variant(cell: &CellPlan) -> ExplainedVariant {
+fn variant(cell: &CellPlan, facts: &VariantFacts) -> ExplainedVariant {
     let shown = |steps: &[layers::step::Step]| -> Vec<String> {
         steps.iter().map(|s| s.action.show()).collect()
     };
@@ -149,7 +150,7 @@ fn variant(cell: &CellPlan) -> ExplainedVariant {
         about_ns: cell.about.0,
         up: shown(&cell.up),
         ready: shown(&cell.ready),
-        stages: cell.stages.iter().map(stage).collect(),
+        stages: cell.stages.iter().map(|planned| stage(planned, facts)).collect(),
         down: cell.up.iter().rev().flat_map(|s| s.undo.iter().map(|a| a.show())).collect(),
         samples: cell
             .probes
@@ -167,7 +168,8 @@ fn variant(cell: &CellPlan) -> ExplainedVariant {
     }
 }
 
-fn stage(stage: &StagePlan) -> String {
+fn stage(stage: &StagePlan, facts: &VariantFacts) -> String {
+    let known = facts.stages.iter().find(|known| known.name == stage.name);
     let before: String = stage.before.iter().map(|step| format!("{}; then ", step.about)).collect();
     let amount = stage.ios.zip(stage.load()).map_or_else(String::new, |(ios, load)| {
         let size = load.block_size.fixed();
@@ -183,7 +185,7 @@ fn stage(stage: &StagePlan) -> String {
     format!(
         "{before}{}{measured}: {}, {amount}about {}",
         stage.name,
-        crate::stages::describe(stage),
+        known.map_or("", |known| &known.about),
         stage.about
     )
 }

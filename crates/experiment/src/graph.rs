@@ -114,6 +114,11 @@ impl Built {
         self.upwards(name).any(|above| above == upper)
     }
 
+    /// The layers on which nothing stands.
+    pub(crate) fn tops(&self) -> impl Iterator<Item = &PlacedLayer> {
+        self.layers.iter().filter(|layer| self.stands_on(&layer.name).is_none())
+    }
+
     /// Name of the uppermost layer over the one of this name.
     pub(crate) fn top_over<'a>(&'a self, name: &'a str) -> &'a str {
         self.upwards(name).last().unwrap_or(name)

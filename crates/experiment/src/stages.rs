@@ -24,7 +24,7 @@ mod kinds;
 mod needs;
 mod plan;
 
-pub(crate) use facts::{describe, facts};
+pub(crate) use facts::facts;
 pub(crate) use head::StageHead;
 pub(crate) use kinds::works_on_layer;
 use kinds::{Around, StageKind, WorksOn};

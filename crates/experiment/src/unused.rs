@@ -21,8 +21,7 @@ pub(crate) fn layers(
     (written, stack): (&VariantStack, &Built),
     (read, planned): (&[Stage], &[StagePlan]),
 ) -> Vec<Diagnostic> {
-    let tops = || written.layers.iter().filter(|layer| stack.stands_on(&layer.name).is_none());
-    if tops().count() < 2 {
+    if stack.tops().count() < 2 {
         return Vec::new();
     }
     let asked = file.question.iter().filter_map(|question| question.subject.layer.as_deref());
@@ -33,7 +32,8 @@ pub(crate) fn layers(
     let set = set.filter_map(|setting| setting.name.split('.').next());
     let mut named: BTreeSet<&str> = asked.chain(expected).chain(drawn).chain(reported).collect();
     named.extend(set.chain(planned.iter().flat_map(worked_on)));
-    let idle = tops().filter(|layer| !named.contains(layer.name.as_str()));
+    let tops = written.layers.iter().filter(|layer| stack.stands_on(&layer.name).is_none());
+    let idle = tops.filter(|layer| !named.contains(layer.name.as_str()));
     idle.map(|layer| {
         let name = &layer.name;
         let message = format!("Nothing uses the layer '{name}'");

@@ -267,3 +267,27 @@ fn a_state_that_writes_at_random_does_not_come_about_through_a_file_system() {
     let said = refused(&before("do = \"state\"\nis = \"steady\""), "is = \"steady\"");
     assert!(said.contains("through a file system") && !said.contains("leave 'by' out"), "{said}");
 }
+
+#[test]
+fn a_plan_says_what_a_stage_works_on_where_it_could_be_something_else() {
+    let about = |text: &str| {
+        let plan = super::plan(text).unwrap_or_else(|error| panic!("{}", error.render(false)));
+        let stage =
+            plan.facts.variants[0].stages.iter().find(|stage| stage.measured).unwrap().clone();
+        let shown = explain(&plan).variants[0].stages.join("\n");
+        assert!(shown.contains(&stage.about), "{shown}");
+        let targets = stage.targets.iter().map(|t| (t.name.clone(), t.files, t.share_percent));
+        (stage.about, targets.collect::<Vec<_>>())
+    };
+    let (said, targets) = about(&text(&load("target = \"plain\"")));
+    assert!(said.ends_with(", on plain"), "{said}");
+    assert_eq!(targets, [("plain".to_owned(), None, 100.0)]);
+    let (_, targets) = about(&text(&format!("{LAYOUT}{}", load("files = \"my files\""))));
+    assert_eq!(targets, [("fs".to_owned(), Some(3), 100.0)]);
+    let one = two_tops("do = \"read\"").replace("target = { on-one = 50, two = 50 }", "");
+    let last = "[[stack]]\nlayer = \"vdo\"\nname = \"two\"\non = \"b\"\nlogical_size = \"2G\"\n";
+    let (said, targets) =
+        about(&one.replacen(last, "", 1).replacen("[devices.b]\nsize = \"8G\"\n", "", 1));
+    assert!(!said.contains(", on "), "{said}");
+    assert_eq!(targets, [("on-one".to_owned(), None, 100.0)]);
+}
