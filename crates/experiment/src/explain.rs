@@ -129,6 +129,7 @@ fn variant(cell: &CellPlan, facts: &VariantFacts) -> ExplainedVariant {
     let shown = |steps: &[layers::step::Step]| -> Vec<String> {
         steps.iter().map(|s| s.action.show()).collect()
     };
+    let reduces = layers::any_reduces(cell.stack.iter().map(|layer| layer.kind.as_str()));
     let mut warnings: Vec<String> = cell
         .stages
         .iter()
@@ -141,7 +142,9 @@ fn variant(cell: &CellPlan, facts: &VariantFacts) -> ExplainedVariant {
             });
             let short = load.written_blocks();
             let short = short.and_then(|blocks| content.length_warning(blocks, load.jobs));
-            content.warnings().into_iter().chain(flushes).chain(short).map(|w| w.to_string())
+            let all = content.warnings().into_iter().chain(flushes).chain(short);
+            let told = all.filter(|warning| reduces || !warning.is_of_reduction());
+            told.map(|warning| warning.to_string()).collect::<Vec<_>>()
         })
         .collect();
     warnings.dedup();

@@ -291,3 +291,18 @@ fn a_plan_says_what_a_stage_works_on_where_it_could_be_something_else() {
     assert!(!said.contains(", on "), "{said}");
     assert_eq!(targets, [("on-one".to_owned(), None, 100.0)]);
 }
+
+#[test]
+fn warnings_about_reducible_content_are_for_stacks_that_reduce() {
+    let warned = |target: &str| {
+        let load =
+            "ops = { randwrite = 100 }\nduration = \"5s\"\ncontent = { compress = \"1.5x\" }";
+        let text = format!(
+            "name = \"x\"\nabout = \"\"\nrepeat = 1\n[devices.data]\nsize = \"8G\"\n[[stack]]\nlayer = \"{target}\"\n\
+             on = \"data\"\n[[stage]]\ndo = \"load\"\nmeasure = true\n{load}\n"
+        );
+        explain(&super::plan(&text).unwrap()).variants[0].warnings.join("\n")
+    };
+    assert!(warned("vdo").contains("saves nothing on VDO"));
+    assert_eq!(warned("linear"), "");
+}

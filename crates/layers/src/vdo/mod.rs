@@ -29,8 +29,6 @@ use crate::objects::{Fact, FactSource};
 use names::{CONFIG, DATA, INSTANCE, NAME, STATS, STATUS, TAIL};
 
 pub(crate) const KIND: Kind = Kind {
-    name: NAME,
-    about: "A volume that deduplicates and compresses 4 KiB blocks: dm-vdo, made by lvm2 or from a table.",
     inputs: &[
         needed(DATA, Wants::Block, "the device that holds data and metadata"),
         Input {
@@ -41,14 +39,12 @@ pub(crate) const KIND: Kind = Kind {
         },
     ],
     keys: keys::KEYS,
-    parse: |table| Ok(Box::new(setup::Setup::read(table)?)),
     parsers: &[
         Parser { id: STATS, read: parsers::parse_stats },
         Parser { id: STATUS, read: parsers::parse_status },
         Parser { id: CONFIG, read: parsers::parse_config },
         Parser { id: INSTANCE, read: parsers::parse_instance },
     ],
-    recorded: &[],
     absence: lvm::ABSENCE,
     objects: lvm::OBJECTS,
     facts: &[
@@ -56,6 +52,7 @@ pub(crate) const KIND: Kind = Kind {
         Fact { name: "dm_vdo_module", from: FactSource::File("/sys/module/dm_vdo/version") },
     ],
     refuses_nowait: true,
+    reduces: true,
     // The marks are those of the thesis, section 5.2.
     threads: Threads {
         single: &["journalQ", "packerQ", "dedupeQ"],
@@ -76,7 +73,12 @@ pub(crate) const KIND: Kind = Kind {
         tools: &["lvm", "dmsetup", "vdoformat"],
         guest_files: crate::lvm::GUEST_FILES,
     },
-    manual: include_str!("manual.md"),
     figures: figures::figures,
     rules: rules::RULES,
+    ..Kind::new(
+        NAME,
+        "A volume that deduplicates and compresses 4 KiB blocks: dm-vdo, made by lvm2 or from a table.",
+        include_str!("manual.md"),
+        |table| Ok(Box::new(setup::Setup::read(table)?)),
+    )
 };
