@@ -3,17 +3,11 @@
 use units::{Key, Nanos};
 use workload::LoadSpec;
 
-use crate::action::Act;
 use crate::command::Command;
-use crate::copy::Copy;
 use crate::diagnostic::Diagnostic;
 use crate::document::{Places, Table};
-use crate::fill::Fill;
 use crate::keys::SET;
-use crate::layout::Layout;
 use crate::names;
-use crate::state::StateStage;
-use crate::steps::Steps;
 use crate::sweep::Point;
 use crate::targets::Wanted;
 use crate::variants::Variant;
@@ -23,6 +17,7 @@ mod head;
 mod kinds;
 mod needs;
 mod plan;
+mod task;
 
 pub(crate) use facts::facts;
 pub(crate) use head::StageHead;
@@ -30,6 +25,7 @@ pub(crate) use kinds::works_on_layer;
 use kinds::{Around, StageKind, WorksOn};
 pub(crate) use needs::needs;
 pub(crate) use plan::plan;
+pub(crate) use task::Task;
 
 /// The longest deadline.
 const LONGEST_DEADLINE: Nanos = Nanos::from_secs(7 * 24 * 3600);
@@ -48,26 +44,6 @@ const PLACES: Key =
 pub(crate) struct Stage {
     pub head: StageHead,
     pub task: Task,
-}
-
-/// What a stage does.
-#[derive(Clone)]
-pub(crate) enum Task {
-    /// What the layers need.
-    Allocate,
-    /// Files are made and written.
-    Layout(Box<Layout>),
-    Load(Box<LoadSpec>),
-    /// Loads that differ in some keys, one after another.
-    Sweep(Vec<Point>),
-    Fill(Box<Fill>),
-    Copy(Copy),
-    Command(Command),
-    /// A layer is brought to a state.
-    State(Box<StateStage>),
-    /// What the kind of a layer declares that it can do.
-    Layer(Act),
-    Steps(Steps),
 }
 
 impl Stage {
