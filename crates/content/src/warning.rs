@@ -73,6 +73,22 @@ pub enum Warning {
     },
 }
 
+impl Warning {
+    /// Whether it is for those alone who write to a layer that deduplicates and packs as VDO does.
+    pub fn is_of_reduction(&self) -> bool {
+        match self {
+            Self::CompressNotPackable { .. }
+            | Self::ReferencesCapped { .. }
+            | Self::FlushesCost { .. }
+            | Self::DuplicatesUnderWay { .. }
+            | Self::ShortForPacking { .. } => true,
+            Self::NearDuplicates { .. } | Self::CapMeansPrevious { .. } | Self::SizesCut { .. } => {
+                false
+            }
+        }
+    }
+}
+
 impl std::fmt::Display for Warning {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         match self {

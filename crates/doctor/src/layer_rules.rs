@@ -15,7 +15,7 @@ pub(crate) fn run(result: &ResultSet) -> Vec<Finding> {
     let mut findings = Vec::new();
     for variant in &result.manifest.plan.variants {
         let cells: Vec<_> = result.cells_of(&variant.name).collect();
-        let stages: Vec<_> = variant.stages.iter().map(planned::stage).collect();
+        let stages = planned::stages(variant);
         let mut found: BTreeMap<(String, Option<String>), Vec<Finding>> = BTreeMap::new();
         let mut looked = 0;
         for (cell, record) in cells.iter().filter_map(|c| Some((*c, c.record.as_ref()?))) {

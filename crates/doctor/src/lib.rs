@@ -38,11 +38,8 @@ pub fn examine(result: &ResultSet, analysis: &Analysis) -> Vec<Finding> {
 
 /// Everything that the rules find in a plan, worst first.
 pub fn foresee(plan: &PlanFacts) -> Vec<Finding> {
-    let variants: Vec<_> = plan
-        .variants
-        .iter()
-        .map(|variant| (variant, variant.stages.iter().map(planned::stage).collect()))
-        .collect();
+    let variants = plan.variants.iter();
+    let variants: Vec<_> = variants.map(|variant| (variant, planned::stages(variant))).collect();
     let view = before::Plan { facts: plan, variants: &variants };
     let common = before::RULES.iter().flat_map(|rule| {
         let told = (rule.check)(&view, rule.bar()).into_iter();

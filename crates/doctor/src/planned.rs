@@ -1,27 +1,33 @@
 //! The stages of a plan as rules see them.
 
 use layers::{Does, Order, PlannedLoad, PlannedOperation, PlannedStage};
-use results::model::StageFacts;
+use results::model::{StageFacts, VariantFacts};
 use workload::{LoadSpec, OpKind, OpName, Pattern, Rate};
 
 /// A block of the layers that rules know, bytes.
 const BLOCK: u64 = 4096;
 
-/// A stage as planned. A load that this version cannot read is none.
-pub(crate) fn stage(facts: &StageFacts) -> PlannedStage {
+/// The stages of a variant as planned.
+pub(crate) fn stages(variant: &VariantFacts) -> Vec<PlannedStage> {
+    let reduces = layers::any_reduces(variant.stack.iter().map(|layer| layer.layer.as_str()));
+    variant.stages.iter().map(|facts| stage(facts, reduces)).collect()
+}
+
+/// A stage as planned, on a stack that deduplicates and packs what is written, or not. A load that this version cannot read is none.
+fn stage(facts: &StageFacts, reduces: bool) -> PlannedStage {
     let spec = [&facts.load, &facts.rounds].into_iter().find(|load| load.is_object());
     let spec = spec.and_then(|load| serde_json::from_value::<LoadSpec>(load.clone()).ok());
     PlannedStage {
         kind: facts.kind.clone(),
         name: facts.name.clone(),
         measured: facts.measured,
-        load: spec.map(|spec| load(&spec, facts)),
+        load: spec.map(|spec| load(&spec, facts, reduces)),
         synced: facts.synced,
         swept: facts.sweep.is_some(),
     }
 }
 
-fn load(spec: &LoadSpec, facts: &StageFacts) -> PlannedLoad {
+fn load(spec: &LoadSpec, facts: &StageFacts, reduces: bool) -> PlannedLoad {
     let content = &spec.content;
     let expected = content.expected();
     let blocks = spec.largest_io().0.div_ceil(BLOCK);
@@ -57,7 +63,7 @@ fn load(spec: &LoadSpec, facts: &StageFacts) -> PlannedLoad {
         lz4_bytes: Some(expected.lz4_size_mean_bytes),
         fragments_per_block: Some(expected.fragments_per_block),
         alike: expected.alike,
-        doubts: if spec.has_content() { doubts(spec) } else { Vec::new() },
+        doubts: if spec.has_content() { doubts(spec, reduces) } else { Vec::new() },
     }
 }
 
@@ -97,9 +103,11 @@ fn operation(spec: &LoadSpec, op: OpName) -> PlannedOperation {
 }
 
 /// What is doubtful about the content of a load, flushes and length counted in.
-fn doubts(spec: &LoadSpec) -> Vec<String> {
+fn doubts(spec: &LoadSpec, reduces: bool) -> Vec<String> {
     let content = &spec.content;
     let flushes = spec.durable().and_then(|durable| content.flush_warning(durable));
     let short = spec.written_blocks().and_then(|n| content.length_warning(n, spec.jobs));
-    content.warnings().into_iter().chain(flushes).chain(short).map(|w| w.to_string()).collect()
+    let all = content.warnings().into_iter().chain(flushes).chain(short);
+    let told = all.filter(|warning| reduces || !warning.is_of_reduction());
+    told.map(|warning| warning.to_string()).collect()
 }

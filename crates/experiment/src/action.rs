@@ -8,7 +8,7 @@ use toml::{Spanned, Table as Settings};
 use units::Key;
 
 use crate::change::Running;
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::{Diagnostic, nearest, with_article};
 use crate::document::{Named, Table};
 use crate::graph::Built;
 use crate::plan::Target;
@@ -60,7 +60,8 @@ impl Act {
             let names: Vec<&str> = kind.actions.iter().map(|action| action.name).collect();
             let near = nearest(name, names.iter().copied());
             let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
-            let message = format!("'{}', a {}, has no action '{name}'", target.name, kind.name);
+            let message =
+                format!("'{}', {}, has no action '{name}'", target.name, with_article(kind.name));
             let help = match names[..] {
                 [] => "name a layer that has actions: fathom layers NAME shows them".to_owned(),
                 _ => format!("{near}There are: {}", names.join(", ")),
@@ -80,7 +81,10 @@ impl Act {
                 [] => "it has no keys of its own".to_owned(),
                 _ => format!("{near}It has: {}", names.join(", ")),
             };
-            let message = format!("The action '{name}' of a {} has no key '{strange}'", kind.name);
+            let message = format!(
+                "The action '{name}' of {} has no key '{strange}'",
+                with_article(kind.name)
+            );
             return Err(Diagnostic::at(stage.places.at(strange), message, help));
         }
         let (layer, _, run_tag) = running.layer(&target.name).ok_or_else(no_layer)?;

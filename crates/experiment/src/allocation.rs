@@ -1,13 +1,46 @@
 //! `do = "allocate"`: the loads by which layers allocate what they would allocate on the first write.
 
+use layers::Allocate;
 use units::{Bytes, Percent};
 use workload::LoadSpec;
 
+use crate::change::Running;
+use crate::diagnostic::Diagnostic;
 use crate::estimate;
+use crate::graph::Built;
 use crate::plan::{Aim, StagePlan, Target, Task};
+use crate::stages::StageHead;
+use crate::targets::{self, Wanted};
+
+/// What the layers of this stack need by now, each driven at the device that stands over it; where the stage names a layer, what it
+/// and those under it need. A stack that needs nothing gives no stage.
+pub(crate) fn plan(
+    stage: &StageHead,
+    stack: &Built,
+    running: &Running,
+) -> Result<Vec<StagePlan>, Diagnostic> {
+    let upper = targets::of(stage, stack)?.name;
+    let named = matches!(stage.target, Wanted::Layer(_));
+    let wanted = stack.allocate.iter().filter(|layer| !named || stack.reaches(layer, &upper));
+    let mut planned = Vec::new();
+    for layer in wanted {
+        let Some(need) = running.allocates(layer) else { continue };
+        if let Some(error) = need.refused {
+            return Err(Diagnostic::at(stage.places.at("do"), error.message, error.help));
+        }
+        let target = targets::over(layer, stage, stack)?;
+        planned.push(StagePlan { deadline: stage.deadline, ..one(layer, &need, &target) });
+    }
+    if planned.is_empty() && !stack.allocate.is_empty() {
+        let message = format!("Neither '{upper}' nor what is under it has anything to allocate");
+        let help = format!("leave target out, or name one of: {}", stack.allocate.join(", "));
+        return Err(Diagnostic::at(stage.places.at("target"), message, help));
+    }
+    Ok(planned)
+}
 
 /// One write into every unit that the layer allocates lazily, of zeros: they take no data blocks.
-pub(crate) fn plan(layer: &str, need: &layers::Allocate, target: &Target) -> StagePlan {
+fn one(layer: &str, need: &Allocate, target: &Target) -> StagePlan {
     let load = LoadSpec {
         ops: workload::Ops::only(workload::OpName::Write),
         pattern: Some(workload::Pattern::Strided {

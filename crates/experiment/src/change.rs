@@ -9,6 +9,7 @@ use crate::diagnostic::Diagnostic;
 use crate::graph::Built;
 use crate::plan::PlacedLayer;
 use crate::stages::StageHead;
+use crate::variants::meant;
 
 /// The layers of a stack with the settings that they have by now.
 pub(crate) struct Running<'a> {
@@ -112,7 +113,11 @@ impl<'a> Running<'a> {
                 return Err(Diagnostic::at(
                     span,
                     format!("'{path}' names no setting of this stack"),
-                    format!("write set.\"layer.key\"; its layers are: {}", names.join(", ")),
+                    format!(
+                        "{}write set.\"layer.key\"; its layers are: {}",
+                        meant(path, names.iter()),
+                        names.join(", ")
+                    ),
                 ));
             };
             layer.settings.insert(key.to_owned(), setting.value.clone());
@@ -128,7 +133,7 @@ impl<'a> Running<'a> {
                 };
                 return Err(Diagnostic::at(
                     span,
-                    format!("'{key}' of a running {} cannot change", layer.kind),
+                    format!("'{key}' of '{name}' cannot change while it runs"),
                     help,
                 ));
             };

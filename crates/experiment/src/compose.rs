@@ -118,11 +118,10 @@ fn planned<'t>(
             .map_err(&fail)?;
         built.push(Made { variant, devices, stack, stages: planned });
     }
-    let mut idle = unused::devices(&parsed, &read.stacks, &read.stages);
     let all: Vec<Stage> = read.stages.iter().flatten().cloned().collect();
-    idle.extend(unused::trees(&parsed.trees, &read.devices, &read.stacks, &all));
+    let idle = idle(&parsed, &read, &built, &all);
     if !idle.is_empty() {
-        return Err(fail(idle));
+        return Err(fail(once(idle)));
     }
     let chosen: Vec<Made> =
         built.into_iter().enumerate().filter(|(i, _)| picked.contains(i)).map(|(_, m)| m).collect();
@@ -133,6 +132,17 @@ fn planned<'t>(
         device.largest = differ.contains(role);
     }
     Ok(plan)
+}
+
+/// Layers, devices and trees that nothing uses.
+fn idle(file: &File, read: &Read, built: &[Made], all: &[Stage]) -> Vec<Diagnostic> {
+    let mut idle = unused::devices(file, &read.stacks, &read.stages);
+    for (i, made) in built.iter().enumerate() {
+        let stages = (&read.stages[i][..], &made.stages[..]);
+        idle.extend(unused::layers(file, (&read.stacks[i], &made.stack), stages));
+    }
+    idle.extend(unused::trees(&file.trees, &read.devices, &read.stacks, all));
+    idle
 }
 
 /// A variant, planned.
@@ -238,7 +248,7 @@ fn facts(file: &File, choices: &Choices, made: &[Made]) -> PlanFacts {
     let variant = |made: &Made| VariantFacts {
         name: made.variant.name.clone(),
         stack: made.stack.facts.clone(),
-        stages: made.stages.iter().map(stages::facts).collect(),
+        stages: made.stages.iter().map(|s| stages::facts(s, &made.stack)).collect(),
         levels: made.variant.levels.clone(),
     };
     PlanFacts {

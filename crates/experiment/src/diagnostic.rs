@@ -68,6 +68,28 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, k)| k)
 }
 
+/// The known names in words, and before them the one that `word` was meant to be, if one is near.
+pub fn among<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let known: Vec<&str> = known.into_iter().collect();
+    let near = nearest(word, known.iter().copied()).filter(|_| !word.is_empty());
+    let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
+    match known[..] {
+        [] => "there are none".to_owned(),
+        _ => format!("{near}There are: {}", known.join(", ")),
+    }
+}
+
+/// A word with its article: an lvmcache, a vdo.
+pub fn with_article(word: &str) -> String {
+    // Letters that are spelt begin with a vowel as they are spoken: an x-f-s, an l-v-m; not so a linear.
+    let vowel = |c: Option<char>| c.is_some_and(|c| "aeiou".contains(c.to_ascii_lowercase()));
+    let mut letters = word.chars();
+    let (first, second) = (letters.next(), letters.next());
+    let spelt =
+        first.is_some_and(|c| "fhlmnrsx".contains(c.to_ascii_lowercase())) && !vowel(second);
+    format!("{} {word}", if vowel(first) || spelt { "an" } else { "a" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -76,6 +98,16 @@ mod tests {
     fn only_a_name_that_is_near_enough_is_proposed() {
         assert_eq!(nearest("reapeat", ["name", "repeat"]), Some("repeat"));
         assert_eq!(nearest("zzzzzz", ["name", "repeat"]), None);
+        assert_eq!(among("naem", ["name", "size"]), "did you mean 'name'? There are: name, size");
+        assert_eq!(among("x", []), "there are none");
+    }
+
+    #[test]
+    fn a_word_has_the_article_that_it_is_spoken_with() {
+        let words = ["linear", "lvmcache", "vdo", "xfs", "bcache", "ext4", "raid1"];
+        let spoken =
+            ["a linear", "an lvmcache", "a vdo", "an xfs", "a bcache", "an ext4", "a raid1"];
+        assert_eq!(words.map(with_article), spoken);
     }
 
     #[test]

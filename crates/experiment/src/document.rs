@@ -14,7 +14,7 @@ use toml::de::{DeTable, DeValue, ValueDeserializer};
 use toml::{Spanned, Value};
 use units::Key;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, nearest};
 pub(crate) use places::Places;
 pub(crate) use setting::Setting;
 
@@ -123,9 +123,21 @@ impl<'t> Table<'t> {
         key: &Key,
     ) -> Result<Spanned<T>, Diagnostic> {
         self.take(key)?.ok_or_else(|| {
+            if let Some(misspelt) = self.misspelt(key) {
+                return misspelt;
+            }
             let message = format!("{} has no key '{}', which it needs", self.what, key.name);
             Diagnostic::at(self.at(), message, format!("add it: {}", key.help(key.name)))
         })
+    }
+
+    /// A key that may have been meant to be one that is needed and not there.
+    pub(crate) fn misspelt(&self, key: &Key) -> Option<Diagnostic> {
+        let names = self.entries.iter().map(|(name, _)| &**name.get_ref());
+        let near = nearest(key.name, names)?;
+        let message = format!("{} has no key '{near}'", self.what);
+        let help = format!("did you mean '{}'? {}", key.name, key.help(key.name));
+        Some(Diagnostic::at(self.place(near), message, help))
     }
 
     /// Takes `[key]` or `key = { ... }` out; `None` when it is not written.

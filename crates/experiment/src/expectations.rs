@@ -61,7 +61,7 @@ pub(crate) struct Expectation {
 impl Expectation {
     pub(crate) fn read(mut table: Table) -> Result<Self, Diagnostic> {
         let figure = VariantFigure::read(&mut table, None)?;
-        let bound = bound(&mut table)?;
+        let (at, bound) = (table.at(), bound(&mut table)?);
         let of = match table.table(&OF, "The figure that it is divided by")? {
             None => None,
             Some(mut other) => {
@@ -87,7 +87,18 @@ impl Expectation {
         let evidence = table.tables(&EVIDENCE, "Evidence")?;
         let evidence = evidence.into_iter().map(read).collect::<Result<_, Diagnostic>>()?;
         table.finish()?;
+        let bound = bound.ok_or_else(|| {
+            let message = "An expectation needs one of 'above', 'below' and 'near'";
+            Diagnostic::at(at, message, NEAR.help(NEAR.name))
+        })?;
         Ok(Self { figure, bound, of, source, differs, evidence, scale, because })
+    }
+
+    /// Names of the layers that it is of.
+    pub(crate) fn layers(&self) -> impl Iterator<Item = &str> {
+        let figures = [Some(&self.figure), self.of.as_ref()].into_iter().flatten();
+        let subjects = figures.map(|figure| &figure.subject).chain(&self.evidence);
+        subjects.filter_map(|subject| subject.layer.as_deref())
     }
 
     /// Its scale must be one of the file's, or a usual one.
@@ -123,8 +134,8 @@ impl Expectation {
     }
 }
 
-/// One of `above`, `below` and `near` with its tolerance.
-fn bound(table: &mut Table) -> Result<Bound, Diagnostic> {
+/// One of `above`, `below` and `near` with its tolerance; `None` where none is written.
+fn bound(table: &mut Table) -> Result<Option<Bound>, Diagnostic> {
     let (at, places) = (table.at(), table.places());
     let above = table.take::<f64>(&ABOVE)?.map(Spanned::into_inner);
     let below = table.take::<f64>(&BELOW)?.map(Spanned::into_inner);
@@ -142,22 +153,19 @@ fn bound(table: &mut Table) -> Result<Bound, Diagnostic> {
     };
     match (above, below, near, &tolerance) {
         (Some(_), None, None, Some(t)) | (None, Some(_), None, Some(t)) => needless(t),
-        (Some(value), None, None, None) => Ok(Bound::Above(value)),
-        (None, Some(value), None, None) => Ok(Bound::Below(value)),
+        (None, None, None, _) => Ok(None),
+        (Some(value), None, None, None) => Ok(Some(Bound::Above(value))),
+        (None, Some(value), None, None) => Ok(Some(Bound::Below(value))),
         (None, None, Some(value), Some(tolerance)) => {
-            Ok(Bound::Near { value, by: distance(tolerance, value)? })
+            Ok(Some(Bound::Near { value, by: distance(tolerance, value)? }))
         }
         (None, None, Some(_), None) => {
             let help = TOLERANCE.help(TOLERANCE.name);
             Err(Diagnostic::at(at, "How near a figure has to be is not said", help))
         }
-        (above, below, near, _) => {
-            let written = [above, below, near].iter().flatten().count();
-            let message = match written {
-                0 => "An expectation needs one of 'above', 'below' and 'near'",
-                _ => "An expectation has only one of 'above', 'below' and 'near'",
-            };
-            Err(Diagnostic::at(at, message, NEAR.help(NEAR.name)))
+        _ => {
+            let message = "An expectation has only one of 'above', 'below' and 'near'";
+            Err(Diagnostic::at(at, message, "take the others away"))
         }
     }
 }
@@ -171,6 +179,11 @@ fn distance(tolerance: &Spanned<String>, value: f64) -> Result<f64, Diagnostic> 
         (None, None) => (text.strip_suffix("point").unwrap_or(""), false),
     };
     match number.trim().parse::<f64>() {
+        Ok(_) if share && value == 0.0 => {
+            let message = "There is no share of 0: nothing but 0 itself would be near";
+            let help = "write points: tolerance = \"3 points\"";
+            Err(Diagnostic::at(tolerance.span(), message, help))
+        }
         Ok(number) if number > 0.0 && number.is_finite() => {
             Ok(if share { value.abs() * number / 100.0 } else { number })
         }

@@ -1,7 +1,7 @@
 //! What `explain` says: the plan, its commands, its time and bytes, without touching anything.
 
 use layers::probe::Reading;
-use results::model::{Computed, FactorFacts, LayerFacts, SequentialFacts};
+use results::model::{Computed, FactorFacts, SequentialFacts, VariantFacts};
 use serde::Serialize;
 use units::{Nanos, Unit};
 
@@ -149,14 +149,15 @@ pub fn explain(plan: &Plan) -> Explained {
 /// In the order of the file; the cells have one that is drawn.
 fn variants(plan: &Plan) -> Vec<ExplainedVariant> {
     let cell = |name: &str| plan.cells.iter().find(|cell| cell.variant == name);
-    let planned = plan.facts.variants.iter();
-    planned.filter_map(|facts| Some(variant(cell(&facts.name)?, &facts.stack))).collect()
+    let facts = plan.facts.variants.iter();
+    facts.filter_map(|facts| Some(variant(cell(&facts.name)?, facts))).collect()
 }
 
-fn variant(cell: &CellPlan, stack: &[LayerFacts]) -> ExplainedVariant {
+fn variant(cell: &CellPlan, facts: &VariantFacts) -> ExplainedVariant {
     let shown = |steps: &[layers::step::Step]| -> Vec<String> {
         steps.iter().map(|s| s.action.show()).collect()
     };
+    let reduces = layers::any_reduces(cell.stack.iter().map(|layer| layer.kind.as_str()));
     let mut warnings: Vec<String> = cell
         .stages
         .iter()
@@ -166,7 +167,9 @@ fn variant(cell: &CellPlan, stack: &[LayerFacts]) -> ExplainedVariant {
             let flushes = load.durable().and_then(|durable| content.flush_warning(durable));
             let short = load.written_blocks();
             let short = short.and_then(|blocks| content.length_warning(blocks, load.jobs));
-            content.warnings().into_iter().chain(flushes).chain(short).map(|w| w.to_string())
+            let all = content.warnings().into_iter().chain(flushes).chain(short);
+            let told = all.filter(|warning| reduces || !warning.is_of_reduction());
+            told.map(|warning| warning.to_string()).collect::<Vec<_>>()
         })
         .collect();
     warnings.dedup();
@@ -175,7 +178,8 @@ fn variant(cell: &CellPlan, stack: &[LayerFacts]) -> ExplainedVariant {
         about_ns: cell.about.0,
         up: shown(&cell.up),
         ready: shown(&cell.ready),
-        computed: stack
+        computed: facts
+            .stack
             .iter()
             .flat_map(|layer| {
                 let name = &layer.name;
@@ -186,7 +190,7 @@ fn variant(cell: &CellPlan, stack: &[LayerFacts]) -> ExplainedVariant {
                 layer.computed.iter().map(figure)
             })
             .collect(),
-        stages: cell.stages.iter().map(stage).collect(),
+        stages: cell.stages.iter().map(|planned| stage(planned, facts)).collect(),
         down: cell.up.iter().rev().flat_map(|s| s.undo.iter().map(|a| a.show())).collect(),
         samples: cell
             .probes
@@ -204,7 +208,8 @@ fn variant(cell: &CellPlan, stack: &[LayerFacts]) -> ExplainedVariant {
     }
 }
 
-fn stage(stage: &StagePlan) -> String {
+fn stage(stage: &StagePlan, facts: &VariantFacts) -> String {
+    let known = facts.stages.iter().find(|known| known.name == stage.name);
     let before: String = stage.before.iter().map(|step| format!("{}; then ", step.about)).collect();
     let amount = stage.ios.zip(stage.load()).map_or_else(String::new, |(ios, load)| {
         let size = load.block_size.fixed();
@@ -220,7 +225,7 @@ fn stage(stage: &StagePlan) -> String {
     format!(
         "{before}{}{measured}: {}, {amount}about {}",
         stage.name,
-        crate::stages::describe(stage),
+        known.map_or("", |known| &known.about),
         stage.about
     )
 }

@@ -7,7 +7,7 @@ use toml::Spanned;
 use toml::de::DeValue;
 use units::Key;
 
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::{Diagnostic, among};
 use crate::document::{self, List, Setting, Table, Written};
 use crate::keys::SET;
 use crate::names;
@@ -27,6 +27,8 @@ const VARIANT: &str = "variant";
 #[derive(Clone)]
 pub(crate) struct Factor<'t> {
     pub name: Spanned<String>,
+    /// Where the key stands that all levels are values of.
+    pub key: Option<Range<usize>>,
     pub levels: Vec<Level<'t>>,
 }
 
@@ -64,7 +66,7 @@ impl<'t> Factor<'t> {
             let message = format!("The factor '{}' has no levels", name.get_ref());
             return Err(Diagnostic::at(at, message, LEVELS.help(LEVELS.name)));
         };
-        let key = key.as_ref().map(Spanned::get_ref);
+        let (key, key_at) = (key.as_ref().map(Spanned::get_ref), key.as_ref().map(Spanned::span));
         let levels: Vec<Level> = match key {
             Some(key) => values.into_iter().map(|v| Level::value(key, v)).collect::<Result<_, _>>(),
             None => values.into_iter().map(Level::named).collect::<Result<_, _>>(),
@@ -78,6 +80,12 @@ impl<'t> Factor<'t> {
             let help = "add levels; for a single value write it where it belongs";
             return Err(Diagnostic::at(at, message, help));
         }
+        if levels.iter().all(|level| level.set.is_empty()) {
+            let message = format!("No level of the factor '{}' sets anything", name.get_ref());
+            let help =
+                "write what a level sets: { name = \"on\", set = { \"vdo.dedupe\" = true } }";
+            return Err(Diagnostic::at(at, message, help));
+        }
         for (i, level) in levels.iter().enumerate() {
             if levels[..i].iter().any(|other| other.name == level.name) {
                 let message =
@@ -85,7 +93,7 @@ impl<'t> Factor<'t> {
                 return Err(Diagnostic::at(level.at.clone(), message, "give each its own name"));
             }
         }
-        Ok(Self { name, levels })
+        Ok(Self { name, key: key_at, levels })
     }
 }
 
@@ -168,10 +176,8 @@ impl Exclude {
     /// Names that there are not.
     pub(crate) fn check(&self, factors: &[Factor], variants: &[&str]) -> Option<Diagnostic> {
         let unknown = |what: &str, name: &str, known: Vec<&str>, at: &Range<usize>| {
-            let near = nearest(name, known.iter().copied());
-            let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
             let message = format!("There is no {what} '{name}' to exclude");
-            let help = format!("{near}There are: {}", known.join(", "));
+            let help = among(name, known.iter().copied());
             (!known.contains(&name)).then(|| Diagnostic::at(at.clone(), message, help))
         };
         self.levels.iter().find_map(|(name, level, at)| {

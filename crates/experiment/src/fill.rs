@@ -103,9 +103,7 @@ impl Fill {
             let target = targets::directory(stage, stack)?;
             let size = part(target.offer.bytes(), &self.by);
             if !sequential(&self.by) || !self.by.ops.names().all(OpName::is_write) {
-                let message = "A fill of a file system writes new files in order, and this load does something else";
-                let help = "leave 'by' out, or write by = { ops = { write = 100 } }; for files that are there: files = \"...\"";
-                return Err(Diagnostic::at(self.places(&stage.places).at("ops"), message, help));
+                return Err(self.disordered(stage, &reached.layer));
             }
             (vec![layout::one_file(&stage.name, target, size)], Rounds::Files(size))
         } else {
@@ -126,6 +124,24 @@ impl Fill {
             (aims, rounds)
         };
         Ok((FillPlan { by: Box::new(self.by.clone()), rounds, ..reached }, aims))
+    }
+
+    /// Its load does not write new files in order, and only such a load fills the file system that stands over `layer`.
+    fn disordered(&self, stage: &StageHead, layer: &str) -> Diagnostic {
+        let in_order = "by = { ops = { write = 100 } }";
+        let Some(places) = &self.places else {
+            let message = format!(
+                "'{layer}' cannot be brought to this state through a file system: its usual load works at random, and new files are written in order"
+            );
+            let help = format!("put no file system over it, or write {in_order}");
+            return Diagnostic::at(stage.places.at("is"), message, help);
+        };
+        let message =
+            "A fill of a file system writes new files in order, and this load does something else";
+        let help = format!(
+            "leave 'by' out, or write {in_order}; for files that are there: files = \"...\""
+        );
+        Diagnostic::at(places.at("ops"), message, help)
     }
 }
 

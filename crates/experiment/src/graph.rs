@@ -10,7 +10,7 @@ use results::model::LayerFacts;
 use units::Bytes;
 
 use crate::devices::Devices;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, with_article};
 use crate::plan::ModelPlan;
 use crate::plan::{Needs, PlacedLayer, Target};
 use crate::stacks::{On, VariantStack, WrittenLayer};
@@ -112,6 +112,26 @@ impl Built {
     /// The layer that stands on the device or layer of this name.
     pub(crate) fn stands_on(&self, name: &str) -> Option<&str> {
         self.taken.get(name).map(String::as_str)
+    }
+
+    /// The device or layer of this name and all that stands over it, upwards.
+    pub(crate) fn upwards<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        std::iter::successors(Some(name), |below| self.stands_on(below))
+    }
+
+    /// Whether `name` is `upper`, or stands somewhere under it.
+    pub(crate) fn reaches(&self, name: &str, upper: &str) -> bool {
+        self.upwards(name).any(|above| above == upper)
+    }
+
+    /// The layers on which nothing stands.
+    pub(crate) fn tops(&self) -> impl Iterator<Item = &PlacedLayer> {
+        self.layers.iter().filter(|layer| self.stands_on(&layer.name).is_none())
+    }
+
+    /// Name of the uppermost layer over the one of this name.
+    pub(crate) fn top_over<'a>(&'a self, name: &'a str) -> &'a str {
+        self.upwards(name).last().unwrap_or(name)
     }
 
     /// Empties a device at the start of every cell.
@@ -247,8 +267,14 @@ impl Built {
             }
             inputs.insert(input.name.to_owned(), offer.clone());
             if let Some(other) = self.taken.insert(below.clone(), name.clone()) {
-                let message = format!("'{below}' is under two layers, '{other}' and '{name}'");
-                return Err(wrong(message, "let one of them stand on something else".into()));
+                let (message, help) = if other == *name {
+                    let message = format!("'{below}' is two inputs of '{name}'");
+                    (message, "let one of them be something else")
+                } else {
+                    let message = format!("'{below}' is under two layers, '{other}' and '{name}'");
+                    (message, "let one of them stand on something else")
+                };
+                return Err(wrong(message, help.into()));
             }
         }
         Ok(inputs)
@@ -273,8 +299,10 @@ fn named_inputs(
     let named: BTreeMap<String, String> = match (&written.on, &needed[..]) {
         (On::Before, []) => BTreeMap::new(),
         (_, []) => {
-            let message =
-                format!("Layer '{name}' stands on nothing: a {} needs no device", kind.name);
+            let message = format!(
+                "Layer '{name}' stands on nothing: {} needs no device",
+                with_article(kind.name)
+            );
             return Err(wrong(message, "leave 'on' out".into()));
         }
         (On::Before, [one]) => {
@@ -295,7 +323,7 @@ fn named_inputs(
         }
     };
     if let Some(strange) = named.keys().find(|n| !kind.inputs.iter().any(|i| i.name == **n)) {
-        let message = format!("A {} has no input '{strange}'", kind.name);
+        let message = format!("Layer '{name}' has no input '{strange}'");
         return Err(wrong(message, format!("write {}", example(kind))));
     }
     Ok(named)

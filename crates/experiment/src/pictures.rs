@@ -87,6 +87,11 @@ impl Picture {
         self.facts.clone()
     }
 
+    /// Name of the layer that it is of.
+    pub(crate) fn layer(&self) -> Option<&str> {
+        self.facts.layer.as_deref()
+    }
+
     /// Where it stands.
     fn at(&self) -> std::ops::Range<usize> {
         self.places.table()
@@ -157,9 +162,13 @@ fn percentiles(written: Option<Spanned<Vec<f64>>>, show: Show) -> Result<Vec<f64
             ));
         }
     }
+    let at = written.as_ref().map(Spanned::span);
     let mut own = list(written, "percentiles")?;
     own.sort_by(f64::total_cmp);
-    own.dedup();
+    if let (Some(twice), Some(at)) = (own.windows(2).find(|pair| pair[0] == pair[1]), at) {
+        let message = format!("The percentile {} is named twice", twice[0]);
+        return Err(Diagnostic::at(at, message, "leave one out"));
+    }
     Ok(match show {
         Show::LatencyBars if own.is_empty() => BARS.to_vec(),
         Show::LatencyOverTime if own.is_empty() => vec![OVER_TIME],

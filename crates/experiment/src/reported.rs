@@ -62,6 +62,11 @@ impl Reported {
         Ok(Self { what: what.into_inner(), unit: unit.into_inner(), values, places })
     }
 
+    /// Name of the layer that its figures are of, where they are of one.
+    pub(crate) fn layer(&self) -> Option<&str> {
+        self.values.iter().find_map(|(figure, _)| figure.subject.layer.as_deref())
+    }
+
     /// Where it stands.
     pub(crate) fn at(&self) -> std::ops::Range<usize> {
         self.places.table()

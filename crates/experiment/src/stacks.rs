@@ -6,7 +6,7 @@ use std::ops::Range;
 use toml::Value;
 use units::Key;
 
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::{Diagnostic, among};
 use crate::document::{Named, Places, Table};
 use crate::file::Device;
 use crate::names;
@@ -88,8 +88,10 @@ pub(crate) fn read(variant: &Variant) -> Result<VariantStack, Vec<Diagnostic>> {
     }
     for (i, layer) in layers.iter().enumerate() {
         if layers[..i].iter().any(|other| other.name == layer.name) {
+            // What a variant sets of the layer stands elsewhere; its kind stands where it is written.
+            let key = if layer.places.has("name") { "name" } else { "layer" };
             mistakes.push(Diagnostic::at(
-                layer.places.table(),
+                layer.places.at(key),
                 format!("Two layers of one stack are called '{}'", layer.name),
                 "give one of them a name of its own: name = \"...\"",
             ));
@@ -121,23 +123,18 @@ const ON: Key = Key {
 fn written(mut table: Table) -> Result<WrittenLayer, Diagnostic> {
     let places = table.places();
     let kinds = || layers::kinds().iter().map(|k| k.name);
-    let known = kinds().collect::<Vec<_>>().join(", ");
     let kind: String = match table.take(&LAYER)? {
         Some(kind) => kind.into_inner(),
         None => {
             let message = "A layer of the stack does not say which it is";
-            let help = format!("add layer = ...; there are: {known}");
-            return Err(Diagnostic::at(table.at(), message, help));
+            let help = format!("add layer = ...; {}", among("", kinds()));
+            let unsaid = || Diagnostic::at(table.at(), message, help);
+            return Err(table.misspelt(&LAYER).unwrap_or_else(unsaid));
         }
     };
     if layers::kind(&kind).is_none() {
-        let near =
-            nearest(&kind, kinds()).map_or(String::new(), |n| format!("did you mean '{n}'? "));
-        return Err(Diagnostic::at(
-            places.at("layer"),
-            format!("There is no layer '{kind}'"),
-            format!("{near}There are: {known}"),
-        ));
+        let message = format!("There is no layer '{kind}'");
+        return Err(Diagnostic::at(places.at("layer"), message, among(&kind, kinds())));
     }
     let name = table.take(&NAME)?.map_or_else(|| kind.clone(), toml::Spanned::into_inner);
     if let Some(mistake) = names::check_plain("a layer", &name, &places.at("name")) {

@@ -3,44 +3,33 @@
 use units::{Key, Nanos};
 use workload::LoadSpec;
 
-use crate::action::Act;
 use crate::command::Command;
-use crate::copy::Copy;
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::Diagnostic;
 use crate::document::{Places, Table};
-use crate::fill::Fill;
 use crate::keys::SET;
-use crate::layout::Layout;
-use crate::load;
 use crate::names;
-use crate::state::StateStage;
-use crate::steps::{self, Steps};
-use crate::sweep::{self, Point, SWEEP};
+use crate::sweep::Point;
 use crate::targets::Wanted;
 use crate::variants::Variant;
 
 mod facts;
 mod head;
+mod kinds;
 mod needs;
 mod plan;
+mod task;
 
-pub(crate) use facts::{describe, facts};
+pub(crate) use facts::facts;
 pub(crate) use head::StageHead;
+pub(crate) use kinds::works_on_layer;
+use kinds::{Around, StageKind, WorksOn};
 pub(crate) use needs::needs;
 pub(crate) use plan::plan;
+pub(crate) use task::Task;
 
-/// What a stage can do.
-const KINDS: [&str; 8] =
-    ["allocate", "layout", "load", "fill", "state", "copy", "command", "layer"];
 /// The longest deadline.
 const LONGEST_DEADLINE: Nanos = Nanos::from_secs(7 * 24 * 3600);
 
-/// Every kind of stage.
-fn kinds() -> impl Iterator<Item = &'static str> {
-    KINDS.into_iter().chain(steps::KINDS)
-}
-
-const DO: Key = Key { name: "do", takes: "what the stage does", example: "\"load\"" };
 const NAME: Key =
     Key { name: "name", takes: "a text of 1 to 64 characters", example: "\"random-write\"" };
 const MEASURE: Key = Key { name: "measure", takes: "true or false", example: "true" };
@@ -55,26 +44,6 @@ const PLACES: Key =
 pub(crate) struct Stage {
     pub head: StageHead,
     pub task: Task,
-}
-
-/// What a stage does.
-#[derive(Clone)]
-pub(crate) enum Task {
-    /// What the layers need.
-    Allocate,
-    /// Files are made and written.
-    Layout(Box<Layout>),
-    Load(Box<LoadSpec>),
-    /// Loads that differ in some keys, one after another.
-    Sweep(Vec<Point>),
-    Fill(Box<Fill>),
-    Copy(Copy),
-    Command(Command),
-    /// A layer is brought to a state.
-    State(Box<StateStage>),
-    /// What the kind of a layer declares that it can do.
-    Layer(Act),
-    Steps(Steps),
 }
 
 impl Stage {
@@ -174,63 +143,29 @@ pub(crate) fn read(
 
 fn stage(mut table: Table, file: &str) -> Result<Stage, Diagnostic> {
     let places = table.places();
-    let kind = kind_of(&mut table, &places)?;
-    let name = table.take::<String>(&NAME)?.map_or_else(|| kind.clone(), toml::Spanned::into_inner);
+    let kind = StageKind::take(&mut table)?;
+    let name = table.take::<String>(&NAME)?;
+    let name = name.map_or_else(|| kind.name.to_owned(), toml::Spanned::into_inner);
     if let Some(mistake) = names::check("a stage", &name, &places.at("name")) {
         return Err(mistake);
     }
     let measured = table.take(&MEASURE)?.is_some_and(toml::Spanned::into_inner);
+    unmeasured(measured, &places, kind)?;
     // What is measured means what it says only when the stack has come to rest.
     let settle = table.take(&SETTLE)?.map_or(measured, toml::Spanned::into_inner);
-    let only = table.take(&ONLY)?.map(toml::Spanned::into_inner).unwrap_or_default();
-    let drives = ["load", "fill"].contains(&kind.as_str());
-    let target = Wanted::read(&mut table, drives)?;
+    let only = only(&mut table)?;
+    let target =
+        Wanted::read(&mut table, matches!(kind.works_on, WorksOn::Load | WorksOn::Rounds))?;
+    if kind.works_on == WorksOn::Nothing && target != Wanted::Top {
+        let message = format!("{} works on no layer, so it has no target", kind.what);
+        return Err(Diagnostic::at(places.at("target"), message, "leave target out"));
+    }
     let deadline = deadline(&mut table)?;
     let set = table.table(&SET, "set")?.map(Table::values).transpose()?.unwrap_or_default();
-    let mut fresh_places = false;
-    let task = match kind.as_str() {
-        "load" => {
-            table.is("A load");
-            fresh_places = places_of(&mut table)?;
-            match table.table(&SWEEP, "sweep")? {
-                None => Task::Load(Box::new(load::read(table, &places, file)?)),
-                Some(keys) => Task::Sweep(sweep::read((&name, measured), keys, table, file)?),
-            }
-        }
-        "layout" => {
-            table.is("A layout");
-            Task::Layout(Box::new(Layout::read(table, file)?))
-        }
-        "layer" => {
-            table.is("What a layer does");
-            Task::Layer(Act::read(table)?)
-        }
-        "fill" => {
-            table.is("A fill");
-            unmeasured(measured, &places, "A fill", "the load that follows")?;
-            Task::Fill(Box::new(Fill::read(table, file)?))
-        }
-        "state" => {
-            table.is("A state");
-            unmeasured(measured, &places, "A state", "the load that follows")?;
-            Task::State(Box::new(StateStage::read(table, file)?))
-        }
-        "copy" => {
-            table.is("A copy");
-            unmeasured(measured, &places, "A copy", "a load")?;
-            Task::Copy(Copy::read(table)?)
-        }
-        "command" => {
-            table.is("A command");
-            Task::Command(Command::read(table)?)
-        }
-        "allocate" => {
-            table.is("An allocation");
-            table.finish()?;
-            Task::Allocate
-        }
-        _ => Task::Steps(Steps::read(&kind, table, !set.is_empty())?),
-    };
+    let fresh_places = kind.works_on == WorksOn::Load && places_of(&mut table)?;
+    let around = Around { name: &name, measured, sets: !set.is_empty(), places: &places, file };
+    let task = kind.read(table, &around)?;
+    let kind = kind.name.to_owned();
     let head = StageHead {
         kind,
         name,
@@ -246,20 +181,14 @@ fn stage(mut table: Table, file: &str) -> Result<Stage, Diagnostic> {
     Ok(Stage { head, task })
 }
 
-/// What the stage does.
-fn kind_of(table: &mut Table, places: &Places) -> Result<String, Diagnostic> {
-    let all = || kinds().collect::<Vec<_>>().join(", ");
-    let Some(kind) = table.take::<String>(&DO)? else {
-        let help = format!("add do = ...; there are: {}", all());
-        return Err(Diagnostic::at(table.at(), "A stage does not say what it does", help));
-    };
-    let kind = kind.into_inner();
-    if kinds().any(|known| known == kind) {
-        return Ok(kind);
+/// The variants that a stage is for; all where none is named.
+fn only(table: &mut Table) -> Result<Vec<String>, Diagnostic> {
+    let Some(only) = table.take::<Vec<String>>(&ONLY)? else { return Ok(Vec::new()) };
+    if only.get_ref().is_empty() {
+        let message = "A stage is for no variant";
+        return Err(Diagnostic::at(only.span(), message, "name one, or leave the stage out"));
     }
-    let near = nearest(&kind, kinds()).map_or(String::new(), |n| format!("did you mean '{n}'? "));
-    let message = format!("There is no stage '{kind}'");
-    Err(Diagnostic::at(places.at("do"), message, format!("{near}There are: {}", all())))
+    Ok(only.into_inner())
 }
 
 /// When the cell fails because the stage has not ended.
@@ -274,16 +203,9 @@ fn deadline(table: &mut Table) -> Result<Option<Nanos>, Diagnostic> {
 }
 
 /// Refuses to measure what has no figures of its own.
-fn unmeasured(
-    measured: bool,
-    places: &Places,
-    what: &str,
-    instead: &str,
-) -> Result<(), Diagnostic> {
-    if !measured {
-        return Ok(());
-    }
-    let message = format!("{what} has no figures of its own, so it cannot be measured");
+fn unmeasured(measured: bool, places: &Places, kind: &StageKind) -> Result<(), Diagnostic> {
+    let Some(instead) = kind.instead.filter(|_| measured) else { return Ok(()) };
+    let message = format!("{} has no figures of its own, so it cannot be measured", kind.what);
     let help = format!("measure {instead}; settle = true reads all layers after this stage");
     Err(Diagnostic::at(places.at("measure"), message, help))
 }

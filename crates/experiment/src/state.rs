@@ -94,8 +94,12 @@ impl StateStage {
             otherwise: self.otherwise,
         };
         let means = self.means(stage, &name, state)?;
-        let own = matches!(means, Means::Act(_));
-        let target = if own { Wanted::Layer(name) } else { stage.target.clone() };
+        // Loads reach the layer through what stands on it; whatever else is done is done to the layer itself.
+        let worked_on = match means {
+            Means::Fill(_) => stack.top_over(&name).to_owned(),
+            Means::Steps(_) | Means::Allocate | Means::Act(_) => name,
+        };
+        let target = Wanted::Layer(worked_on);
         // Whoever reads the plan sees the stage that it comes down to.
         let kind = kind_of(&state.by).to_owned();
         Ok((StageHead { target, kind, ..stage.clone() }, means, plan))

@@ -11,10 +11,8 @@ use crate::plan::Target;
 use crate::stages::StageHead;
 use crate::targets;
 
-/// Names of these stages.
-pub(crate) const KINDS: [&str; 6] = ["drop_caches", "wait", "read", "set", "trim", "remount"];
-
-const DURATION: Key = Key { name: "duration", takes: "a time", example: "\"30s\"" };
+const DURATION: Key =
+    Key { name: "duration", takes: "a time above 0, at most 24h", example: "\"30s\"" };
 /// The longest pause.
 const LONGEST_WAIT: Nanos = Nanos::from_secs(24 * 3600);
 /// How long writing out or trimming may take, seconds.
@@ -37,30 +35,6 @@ pub(crate) enum Steps {
 }
 
 impl Steps {
-    /// Reads a stage of this kind; `sets` says whether it changes settings.
-    pub(crate) fn read(kind: &str, mut table: Table, sets: bool) -> Result<Self, Diagnostic> {
-        let at = table.at();
-        let (what, steps) = match kind {
-            "drop_caches" => ("Dropping caches", Self::DropCaches),
-            "set" => ("A change of settings", Self::Set),
-            "trim" => ("A trim", Self::Trim),
-            "remount" => ("A remount", Self::Remount),
-            "wait" => ("A wait", Self::Wait(Nanos::default())),
-            _ => ("A read", Self::Read),
-        };
-        table.is(what);
-        let steps = match steps {
-            Self::Wait(_) => Self::Wait(wait(&mut table)?),
-            other => other,
-        };
-        table.finish()?;
-        if steps == Self::Set && !sets {
-            let help = "write what changes: set.\"vdo.dedupe\" = false";
-            return Err(Diagnostic::at(at, "A change of settings changes nothing", help));
-        }
-        Ok(steps)
-    }
-
     /// The steps on this stack, what they work on, and about how long they take.
     pub(crate) fn plan(
         self,
@@ -86,11 +60,13 @@ impl Steps {
 }
 
 /// How long a pause is.
-fn wait(table: &mut Table) -> Result<Nanos, Diagnostic> {
+pub(crate) fn wait(table: &mut Table) -> Result<Nanos, Diagnostic> {
     let duration = table.need::<Nanos>(&DURATION)?;
-    if *duration.get_ref() > LONGEST_WAIT {
-        let message = format!("A wait of {} is too long", duration.get_ref());
-        return Err(Diagnostic::at(duration.span(), message, "wait at most 24h"));
+    let (time, help) = (*duration.get_ref(), "wait more than 0s, and at most 24h");
+    if time == Nanos::default() || time > LONGEST_WAIT {
+        let long = if time > LONGEST_WAIT { "too long" } else { "none" };
+        let message = format!("A wait of {time} is {long}");
+        return Err(Diagnostic::at(duration.span(), message, help));
     }
     Ok(duration.into_inner())
 }

@@ -65,6 +65,13 @@ pub(crate) fn read<'t>(
         let spec = loads::read(load, &places, file)?;
         points.push(Point { at, name, spec, places });
     }
+    let content = |point: &Point| point.at.keys().any(|key| key.starts_with("content"));
+    if let Some(point) = points.iter().find(|point| content(point) && !point.spec.has_content()) {
+        let message =
+            format!("'{}' writes nothing, so its content makes no difference", point.name);
+        let help = "sweep another key, or write: ops = { randwrite = 100 }";
+        return Err(Diagnostic::at(at, message, help));
+    }
     if steady.is_none() && points.iter().any(|point| point.spec.writes()) {
         let message = format!(
             "The sweep of '{name}' writes: each point would find what the one before it left"
@@ -74,6 +81,32 @@ pub(crate) fn read<'t>(
         return Err(Diagnostic::at(at, message, help));
     }
     Ok(points)
+}
+
+/// A load without a sweep says nothing about its state.
+pub(crate) fn needless(load: &Table) -> Result<(), Diagnostic> {
+    if !load.has(SWEEP_STATE.name) {
+        return Ok(());
+    }
+    let message = "'sweep_state' is about the points of a sweep, and there is none";
+    let help = format!("take it away, or add sweep = {}", SWEEP.example);
+    Err(Diagnostic::at(load.place(SWEEP_STATE.name), message, help))
+}
+
+/// A key that is swept has no value beside the sweep, and makes the load another one.
+fn check_keys(keys: &[Named<List>], load: &Table) -> Result<(), Diagnostic> {
+    let places = load.places();
+    for key in keys {
+        let name = &key.name;
+        if !of_load(name) {
+            return Err(no_key(key.at.clone(), name));
+        }
+        if places.has(name) {
+            let message = format!("'{name}' is swept, and has a value beside that");
+            return Err(Diagnostic::at(places.at(name), message, "take one of the two away"));
+        }
+    }
+    Ok(())
 }
 
 /// All points of the stage called `stage`, of which `load` is what all have in common; the last key changes fastest.
@@ -87,14 +120,15 @@ fn written<'t>(
     let lengths = keys.iter().map(|key| key.value.values.len());
     let count = lengths.fold(1_usize, usize::saturating_mul);
     if !(2..=bounds::POINTS).contains(&count) {
-        let message = format!("A sweep of {count} points");
+        let message = match count {
+            1 => "A sweep of a single point".to_owned(),
+            _ => format!("A sweep of {count} points"),
+        };
         let help =
             format!("give the keys lists of values that make 2 to {} points", bounds::POINTS);
         return Err(Diagnostic::at(at, message, help));
     }
-    if let Some(strange) = keys.iter().find(|key| !of_load(&key.name)) {
-        return Err(no_key(strange.at.clone(), &strange.name));
-    }
+    check_keys(&keys, load)?;
     let first = WrittenPoint { at: BTreeMap::new(), name: stage.to_owned(), load: load.clone() };
     let mut points = vec![first];
     for Named { name: key, value: List { values, .. }, .. } in &keys {

@@ -41,7 +41,12 @@ pub(crate) fn free(stage: &StageHead, stack: &Built) -> Result<Target, Diagnosti
 
 fn unburdened(target: Target, stage: &StageHead, stack: &Built) -> Result<Target, Diagnostic> {
     if let Some(above) = stack.stands_on(&target.name) {
-        let message = format!("'{}' cannot be written to: '{above}' stands on it", target.name);
+        let what = match stage.kind.as_str() {
+            "layer" => "do that",
+            "trim" => "be discarded",
+            _ => "be written to",
+        };
+        let message = format!("'{}' cannot {what} while '{above}' stands on it", target.name);
         let help = "leave target out, or name a layer on which nothing stands";
         return Err(Diagnostic::at(stage.places.at(key(stage)), message, help));
     }
@@ -50,16 +55,18 @@ fn unburdened(target: Target, stage: &StageHead, stack: &Built) -> Result<Target
 
 /// The key that says what the target is, as far as one does.
 fn key(stage: &StageHead) -> &'static str {
-    match stage.target {
-        Wanted::Top => "do",
-        Wanted::Files(..) => "files",
-        Wanted::Layer(_) | Wanted::Shares(_) => "target",
-    }
+    let written = |key: &&str| stage.places.has(key);
+    ["files", "target"].into_iter().find(written).unwrap_or("do")
 }
 
 /// The target, where it must be a block device on which nothing stands.
 pub(crate) fn block(stage: &StageHead, stack: &Built) -> Result<Target, Diagnostic> {
     device(free(stage, stack)?, stage)
+}
+
+/// The block device over the layer `name` on which nothing stands: what is written there reaches the layer.
+pub(crate) fn over(name: &str, stage: &StageHead, stack: &Built) -> Result<Target, Diagnostic> {
+    device(layer(stack.top_over(name), stage, stack)?, stage)
 }
 
 fn device(target: Target, stage: &StageHead) -> Result<Target, Diagnostic> {
@@ -71,7 +78,7 @@ fn device(target: Target, stage: &StageHead) -> Result<Target, Diagnostic> {
                 "lay files out in it (do = \"layout\") and name them: files = \"...\"; or name a layer that is a device: target = \"...\""
             }
             "allocate" => {
-                "it works where nothing stands on the device: for a file system leave the stage out, for all variants alike"
+                "it works where no file system stands over the layer: leave the stage out, for all variants alike; or name another layer: target = \"...\""
             }
             _ => "name a layer that is one: target = \"...\"",
         };

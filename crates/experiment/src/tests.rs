@@ -24,6 +24,7 @@ fn plan(text: &str) -> Result<Plan, ExperimentError> {
 mod actions;
 mod bounds;
 mod commands;
+mod contradictions;
 mod expected;
 mod fills;
 mod graphs;

@@ -1,11 +1,59 @@
-//! Devices and trees that nothing uses.
+//! Layers, devices and trees that nothing uses.
+
+use std::collections::BTreeSet;
 
 use crate::devices::Devices;
 use crate::diagnostic::Diagnostic;
+use crate::expectations::Expectation;
 use crate::file::File;
+use crate::graph::Built;
+use crate::pictures::Picture;
+use crate::plan::{StagePlan, Task};
+use crate::reported::Reported;
 use crate::stacks::VariantStack;
-use crate::stages::Stage;
+use crate::stages::{self, Stage};
 use crate::trees::WrittenTree;
+
+/// Refuses layers on which nothing stands and which nobody names, where a stack has several on which nothing stands. `stack` is the
+/// one that was `written`; `read` are the stages as written, and `planned` what they became.
+pub(crate) fn layers(
+    file: &File,
+    (written, stack): (&VariantStack, &Built),
+    (read, planned): (&[Stage], &[StagePlan]),
+) -> Vec<Diagnostic> {
+    if stack.tops().count() < 2 {
+        return Vec::new();
+    }
+    let asked = file.question.iter().filter_map(|question| question.subject.layer.as_deref());
+    let expected = file.expect.iter().flat_map(Expectation::layers);
+    let drawn = file.picture.iter().filter_map(Picture::layer);
+    let reported = file.reported.iter().filter_map(Reported::layer);
+    let set = read.iter().flat_map(|stage| &stage.head.set);
+    let set = set.filter_map(|setting| setting.name.split('.').next());
+    let mut named: BTreeSet<&str> = asked.chain(expected).chain(drawn).chain(reported).collect();
+    named.extend(set.chain(planned.iter().flat_map(worked_on)));
+    let tops = written.layers.iter().filter(|layer| stack.stands_on(&layer.name).is_none());
+    let idle = tops.filter(|layer| !named.contains(layer.name.as_str()));
+    idle.map(|layer| {
+        let name = &layer.name;
+        let message = format!("Nothing uses the layer '{name}'");
+        let help = format!("leave it out, or let a stage work on it: target = \"{name}\"");
+        Diagnostic::at(layer.places.at("layer"), message, help)
+    })
+    .collect()
+}
+
+/// Names of the layers that a stage works on, fills, or brings to a state.
+fn worked_on(stage: &StagePlan) -> impl Iterator<Item = &str> {
+    let target = stages::works_on_layer(&stage.kind).then_some(stage.target.name.as_str());
+    let filled = match &stage.task {
+        Task::Fill(fill) => Some(fill.layer.as_str()),
+        Task::Load(_) | Task::Copy(_) | Task::Command(_) | Task::Steps(_) => None,
+    };
+    let state = stage.state.as_ref().map(|state| state.layer.as_str());
+    let aims = stage.aims.iter().map(|aim| aim.target.name.as_str());
+    aims.chain(target).chain(filled).chain(state)
+}
 
 /// Refuses devices that nothing stands on and nothing is copied from.
 pub(crate) fn devices(

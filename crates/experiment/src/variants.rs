@@ -2,6 +2,10 @@
 //! a key can say can differ: settings of layers, keys of stages, sizes of devices.
 
 mod scaled;
+mod unknown;
+mod varied;
+
+pub(crate) use unknown::meant;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -124,36 +128,6 @@ fn written<'t>(file: &File<'t>) -> Vec<Variant<'t>> {
     file.variant.iter().map(variant).collect()
 }
 
-/// What a factor varies nothing else may set: one of the two would be a label of what is not there.
-fn check_varied(
-    factor: &Factor,
-    before: &[Factor],
-    variants: &[WrittenVariant],
-) -> Option<Diagnostic> {
-    let name = factor.name.get_ref();
-    let varies = |factor: &Factor, path: &str| {
-        factor.levels.iter().flat_map(|level| &level.set).any(|setting| setting.path == path)
-    };
-    let mut settings = factor.levels.iter().flat_map(|level| &level.set);
-    let size = |path: &str| path.starts_with("device.") && path.ends_with(".size");
-    settings.find_map(|Setting { path, .. }| {
-        if size(path) {
-            let message = format!("The factor '{name}' varies the size of a device");
-            let help = "all variants get the largest: vary the size of the layer on it";
-            return Some(Diagnostic::at(factor.name.span(), message, help));
-        }
-        if let Some(other) = before.iter().find(|other| varies(other, path)) {
-            let other = other.name.get_ref();
-            let message = format!("The factors '{other}' and '{name}' both set '{path}'");
-            return Some(Diagnostic::at(factor.name.span(), message, "vary it by one of them"));
-        }
-        let own = |v: &WrittenVariant| v.set.iter().any(|setting| setting.path == *path);
-        let variant = variants.iter().find(|variant| own(variant))?.name.get_ref();
-        let message = format!("The factor '{name}' and variant '{variant}' both set '{path}'");
-        Some(Diagnostic::at(factor.name.span(), message, "take it away from one of them"))
-    })
-}
-
 /// What is wrong with factors, levels and exclusions alone.
 fn check_factors(file: &File, variants: &[Variant]) -> Vec<Diagnostic> {
     let mut mistakes = Vec::new();
@@ -162,10 +136,9 @@ fn check_factors(file: &File, variants: &[Variant]) -> Vec<Diagnostic> {
             let message = format!("Two factors are called '{}'", factor.name.get_ref());
             mistakes.push(Diagnostic::at(factor.name.span(), message, "give each its own name"));
         }
-        let settings = factor.levels.iter().flat_map(|level| &level.set);
-        let lost = settings.filter(|s| !variants.iter().any(|v| v.find(&s.path).is_some()));
-        mistakes.extend(lost.map(|setting| nothing(setting, variants)));
-        mistakes.extend(check_varied(factor, &file.factor[..i], &file.variant));
+        mistakes.extend(factor.lost(variants));
+        mistakes.extend(factor.no_setting(variants));
+        mistakes.extend(factor.varied(&file.factor[..i], &file.variant));
     }
     let names: Vec<&str> = file.variant.iter().map(|v| v.name.get_ref().as_str()).collect();
     mistakes.extend(file.exclude.iter().filter_map(|e| e.check(&file.factor, &names)));
@@ -391,26 +364,18 @@ impl<'t> Variant<'t> {
 
 /// A setting for what no variant of these has.
 pub(crate) fn nothing(setting: &Setting, variants: &[Variant]) -> Diagnostic {
-    let mut names: [Vec<String>; 4] = Default::default();
+    let mut names = unknown::Names::default();
     for (thing, name, _) in variants.iter().flat_map(Variant::things) {
-        let kind = match thing {
-            Thing::Layer(_) => 0,
-            Thing::Stage(_) => 1,
-            Thing::Device(_) => 2,
-            Thing::Tree(_) => 3,
+        let known = match thing {
+            Thing::Layer(_) => &mut names.layers,
+            Thing::Stage(_) => &mut names.stages,
+            Thing::Device(_) => &mut names.devices,
+            Thing::Tree(_) => &mut names.trees,
         };
-        if !names[kind].contains(&name) {
-            names[kind].push(name);
+        if !known.contains(&name) {
+            known.push(name);
         }
     }
-    let [layers, stages, devices, trees] = names.map(|names| names.join(", "));
-    let trees = if trees.is_empty() { trees } else { format!("; trees: {trees}") };
     let of = if variants.len() == 1 { "of this variant" } else { "of any variant" };
-    Diagnostic::at(
-        setting.at(),
-        format!("'{}' names nothing {of}", setting.path),
-        format!(
-            "write \"NAME.key\"; its layers are: {layers}; stages: {stages}; devices: {devices}{trees}"
-        ),
-    )
+    unknown::nothing(setting, &names, of)
 }

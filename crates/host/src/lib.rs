@@ -42,6 +42,6 @@ pub use measured::{CommandOutcome, MeasuredCommand};
 pub use needs::missing;
 pub use others::{Meter, Others};
 pub use samplers::{Samplers, TickedSamplers};
-pub use simulated::SimulatedMachine;
+pub use simulated::{PlacedTwin, SimulatedMachine};
 pub use sources::{Reader, SourceReader};
 pub use standing::{PathError, Standing, standing};

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use layers::Writes;
 use layers::probe::Source;
+use layers::step::Condition;
 use results::model::AskedContent;
 use sys::dm::Dm;
 use sys::interrupt::Interrupt;
@@ -106,8 +107,16 @@ pub trait Machine: Send {
         false
     }
 
-    /// Tells a simulated machine what was written to the top of its stack; a real one knows.
-    fn wrote(&mut self, _writes: &Writes, _content: &AskedContent) {}
+    /// Tells a simulated machine what a load wrote to the layer called `target`; a real one knows.
+    fn wrote(&mut self, _target: &str, _writes: &Writes, _content: &AskedContent) {}
+
+    /// Tells a simulated machine that something worked on it of which nobody knows what it wrote.
+    fn lost_track(&mut self) {}
+
+    /// Whether a wait counts as over though its condition does not hold: on a simulated machine, where nothing would ever bring it about.
+    fn grants(&mut self, _source: &Source, _until: &Condition) -> bool {
+        false
+    }
 }
 
 /// This machine.

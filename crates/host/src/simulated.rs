@@ -5,6 +5,7 @@ use std::io;
 
 use layers::machine::MachineTwin;
 use layers::probe::Source;
+use layers::step::{Action, Condition, is_planned, show_argv};
 use layers::{Twin, TwinAnswer, Writes};
 use results::model::{AskedContent, CommandFigures};
 use sys::clock::Clock;
@@ -18,10 +19,23 @@ const COMMAND: Nanos = Nanos(50_000_000);
 /// Virtual time that a discard or a flush takes.
 const TOUCH: Nanos = Nanos(5_000_000);
 
+/// A simulated layer at its place.
+pub struct PlacedTwin {
+    /// What answers for it.
+    pub twin: Box<dyn Twin>,
+    /// Names of the layers that pass on to it what is written to them, its own among them.
+    pub reached_from: BTreeSet<String>,
+}
+
 /// A machine of simulated layers: it answers the commands that a real one would execute.
 pub struct SimulatedMachine {
-    twins: Vec<Box<dyn Twin>>,
+    twins: Vec<PlacedTwin>,
+    machine: MachineTwin,
     clock: Clock,
+    /// What stages do, placeholders allowed: it is done though no twin models it.
+    staged: Vec<Action>,
+    /// Whether anything was done that a twin need not model.
+    worked_on: bool,
     /// Attributes of the kernel that were written, directories where something is mounted, processes that run.
     attributes: BTreeMap<String, String>,
     mounts: BTreeSet<String>,
@@ -31,10 +45,22 @@ pub struct SimulatedMachine {
 impl SimulatedMachine {
     /// A machine that answers as `twins` do, asked in their order (from the bottom of the stack to its top), in the
     /// time of `clock`; for diskstats and CPU there are no figures.
-    pub fn new(mut twins: Vec<Box<dyn Twin>>, clock: &Clock) -> Self {
-        twins.push(Box::new(MachineTwin));
+    pub fn new(twins: Vec<PlacedTwin>, clock: &Clock) -> Self {
         let (attributes, mounts, processes) = Default::default();
-        Self { twins, clock: clock.clone(), attributes, mounts, processes }
+        let (machine, staged, worked_on) = (MachineTwin, Vec::new(), false);
+        let clock = clock.clone();
+        Self { twins, machine, clock, staged, worked_on, attributes, mounts, processes }
+    }
+
+    /// Lets what stages do succeed where no twin models it: then the layers have no figures any more.
+    #[must_use]
+    pub fn letting(self, staged: Vec<Action>) -> Self {
+        Self { staged, ..self }
+    }
+
+    fn answer(&mut self, source: &Source) -> Option<String> {
+        let mut twins = self.twins.iter_mut();
+        twins.find_map(|placed| placed.twin.read(source)).or_else(|| self.machine.read(source))
     }
 }
 
@@ -47,15 +73,19 @@ impl Machine for SimulatedMachine {
     ) -> io::Result<CommandOutput> {
         // A paced clock really waits here, so that a test can interrupt in the midst of a command.
         self.clock.sleep(COMMAND, interrupt);
-        for twin in &mut self.twins {
-            if let TwinAnswer::Ran { exit, stdout, stderr } = twin.command(argv) {
-                return Ok(CommandOutput {
-                    code: Some(exit),
-                    stdout,
-                    stderr,
-                    ..CommandOutput::default()
-                });
+        for placed in &mut self.twins {
+            if let TwinAnswer::Ran { exit, stdout, stderr } = placed.twin.command(argv) {
+                let code = Some(exit);
+                return Ok(CommandOutput { code, stdout, stderr, ..CommandOutput::default() });
             }
+        }
+        let said = show_argv(argv);
+        let is = |action: &Action| {
+            matches!(action, Action::Command { .. }) && is_planned(&action.show(), &said)
+        };
+        if self.staged.iter().any(is) {
+            self.lost_track();
+            return Ok(CommandOutput { code: Some(0), ..CommandOutput::default() });
         }
         Err(io::Error::new(io::ErrorKind::NotFound, "no twin answers this command"))
     }
@@ -67,7 +97,7 @@ impl Machine for SimulatedMachine {
         interrupt: &Interrupt,
     ) -> io::Result<CommandOutcome> {
         let interrupted = self.clock.sleep(COMMAND, interrupt) != Level::None;
-        self.twins.iter_mut().for_each(|twin| twin.lost_track());
+        self.lost_track();
         let figures = CommandFigures { exit_code: Some(0), ..Default::default() };
         Ok(CommandOutcome { figures, interrupted, ..CommandOutcome::default() })
     }
@@ -84,9 +114,7 @@ impl Machine for SimulatedMachine {
 
     fn flush(&mut self, device: &str) -> io::Result<()> {
         self.clock.advance(TOUCH);
-        for twin in &mut self.twins {
-            twin.flushed(device);
-        }
+        self.twins.iter_mut().for_each(|placed| placed.twin.flushed(device));
         Ok(())
     }
 
@@ -99,12 +127,13 @@ impl Machine for SimulatedMachine {
             _ => None,
         };
         attribute
-            .or_else(|| self.twins.iter_mut().find_map(|twin| twin.read(source)))
+            .or_else(|| self.answer(source))
             .ok_or_else(|| io::Error::from_raw_os_error(libc::ENXIO))
     }
 
     fn remove_nodes(&mut self, nodes: &[String]) -> io::Result<Vec<String>> {
-        Ok(self.twins.iter_mut().flat_map(|twin| twin.remove_nodes(nodes)).collect())
+        let twins = self.twins.iter_mut();
+        Ok(twins.flat_map(|placed| placed.twin.remove_nodes(nodes)).collect())
     }
 
     fn sync(&mut self) -> io::Result<()> {
@@ -143,7 +172,7 @@ impl Machine for SimulatedMachine {
     fn leftovers(&mut self, _tag: &str) -> Vec<String> {
         let mounts = self.mounts.iter().map(|path| format!("mount at {path}"));
         let processes = self.processes.iter().map(|name| format!("process {name}"));
-        let twins = self.twins.iter().flat_map(|twin| twin.leftovers());
+        let twins = self.twins.iter().flat_map(|placed| placed.twin.leftovers());
         mounts.chain(processes).chain(twins).collect()
     }
 
@@ -154,9 +183,29 @@ impl Machine for SimulatedMachine {
             && left.iter().any(|left| left.starts_with(&group))
     }
 
-    fn wrote(&mut self, writes: &Writes, content: &AskedContent) {
-        for twin in &mut self.twins {
-            twin.wrote(writes, content);
+    fn wrote(&mut self, target: &str, writes: &Writes, content: &AskedContent) {
+        self.worked_on = true;
+        for placed in &mut self.twins {
+            if placed.reached_from.contains(target) {
+                placed.twin.wrote(writes, content);
+            }
         }
+    }
+
+    fn lost_track(&mut self) {
+        self.worked_on = true;
+        self.twins.iter_mut().for_each(|placed| placed.twin.lost_track());
+    }
+
+    /// What a stage waits for after it did something, and what a layer waits for that has no model of what was done to it.
+    fn grants(&mut self, source: &Source, until: &Condition) -> bool {
+        let said = source.show();
+        let staged = self.staged.iter().any(|action| match action {
+            Action::Wait { source, until: own, .. } => {
+                own == until && is_planned(&source.show(), &said)
+            }
+            _ => false,
+        });
+        staged || self.worked_on && self.answer(source).is_none()
     }
 }

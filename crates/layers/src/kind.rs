@@ -35,7 +35,11 @@ impl Threads {
     pub const NONE: Self = Self { single: &[], marks: None };
 }
 
-/// One kind of layer: an entry of the registry.
+/// Reads the settings of a layer from a table that holds nothing else.
+pub type ParseSettings = fn(&toml::Table) -> Result<Box<dyn Layer>, SettingError>;
+
+/// One kind of layer: an entry of the registry. A new one says what it has, and takes the rest from [`Kind::new`].
+#[derive(Clone, Copy)]
 pub struct Kind {
     /// The word in an experiment's `layer = ...`.
     pub name: &'static str,
@@ -46,7 +50,7 @@ pub struct Kind {
     /// Its settings.
     pub keys: &'static [Key],
     /// Reads its settings from a table that holds nothing else.
-    pub parse: fn(&toml::Table) -> Result<Box<dyn Layer>, SettingError>,
+    pub parse: ParseSettings,
     /// The parsers of what its probes and waits read.
     pub parsers: &'static [Parser],
     /// What a real one printed, by the parser that reads it: its twin answers with it, unless it has a model of its own. Several
@@ -61,6 +65,8 @@ pub struct Kind {
     /// Whether its device refuses I/O that may not wait (`RWF_NOWAIT`), so that io_uring hands each I/O to a worker thread of the
     /// kernel: targets of device-mapper without `DM_TARGET_NOWAIT`.
     pub refuses_nowait: bool,
+    /// Whether it stores duplicates once and compressed blocks together, so that warnings of content about that are for it.
+    pub reduces: bool,
     /// What is known of its kernel threads.
     pub threads: Threads,
     /// The figure that says what the layer is for: it stands in the sentence and on the cards.
@@ -99,6 +105,42 @@ impl Kind {
         self.actions.iter().find(|a| matches!(a.part, Some(OnPart::Brings(own)) if own == part))
     }
 
+    /// A kind on one block device that has nothing of its own but a name, a sentence about it, its manual page and its settings.
+    pub const fn new(
+        name: &'static str,
+        about: &'static str,
+        manual: &'static str,
+        parse: ParseSettings,
+    ) -> Self {
+        Self {
+            name,
+            about,
+            inputs: ON_ONE_DEVICE,
+            keys: &[],
+            parse,
+            parsers: &[],
+            recorded: &[],
+            absence: &[],
+            objects: &[],
+            facts: &[],
+            refuses_nowait: false,
+            reduces: false,
+            threads: Threads::NONE,
+            headline: None,
+            metrics: &[],
+            fills: &[],
+            states: &[],
+            actions: &[],
+            change: None,
+            charts: &[],
+            needs: LayerNeeds::NONE,
+            manual,
+            figures: no_figures,
+            rules: &[],
+            commands: |_, _| Vec::new(),
+        }
+    }
+
     /// The simulated twin of a layer of this kind at `at`.
     ///
     /// # Errors
@@ -113,6 +155,11 @@ impl Kind {
             None => Ok(Box::new(Recorded::new(self.recorded, layer.raise(at)?))),
         }
     }
+}
+
+/// Figures of a kind that has none.
+fn no_figures(_: &FigureFacts) -> LayerFigures {
+    LayerFigures::new()
 }
 
 /// One thing that must be under a layer.
@@ -286,4 +333,9 @@ pub struct LayerNeeds {
     pub tools: &'static [&'static str],
     /// Files of the lab's guest: path below its root, and text.
     pub guest_files: &'static [(&'static str, &'static str)],
+}
+
+impl LayerNeeds {
+    /// Nothing.
+    pub const NONE: Self = Self { packages: &[], modules: &[], tools: &[], guest_files: &[] };
 }

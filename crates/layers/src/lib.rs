@@ -1,7 +1,7 @@
 //! What a storage layer is, as data and pure functions: settings and their validity, the steps that raise
 //! it and take it down, what to read and how to parse it, its figures, charts and needs, its simulated
-//! twin. One folder per layer; adding a layer means adding a folder and one line of the registry. Nothing
-//! here touches the machine.
+//! twin. One folder per layer; adding a layer means adding a folder, its `mod` line here and its line in the registry.
+//! Nothing here touches the machine.
 #![forbid(unsafe_code)]
 
 mod absence;
@@ -48,8 +48,8 @@ pub use objects::{Fact, FactSource, Objects};
 pub use parse::{ABSENT, ParseError, Parsed};
 pub use planned::{Does, Order, PlannedLoad, PlannedOperation, PlannedStage};
 pub use registry::{
-    Measured, bring, facts, headline_words, is_headline, kind, kinds, measured, metric, metrics,
-    objects, parse,
+    Measured, any_reduces, bring, facts, headline_words, is_headline, kind, kinds, measured,
+    metric, metrics, objects, parse,
 };
 pub use rule::{
     Bar, Check, LayerRule, Noticed, PlannedFacts, Rule, RuleFacts, Span, Stretch, Threshold, figure,

@@ -8,26 +8,32 @@ use units::Metric;
 use crate::kind::{Headline, Kind};
 use crate::objects::{Fact, Objects};
 use crate::parse::{ParseError, Parsed};
-use crate::{commands, linear, loads, lvmcache, machine, vdo, xfs};
+use crate::{commands, loads, machine};
 
 /// The kinds that Fathom brings.
-const KINDS: [Kind; 4] = [linear::KIND, vdo::KIND, lvmcache::KIND, xfs::KIND];
+const KINDS: &[Kind] =
+    &[crate::linear::KIND, crate::vdo::KIND, crate::lvmcache::KIND, crate::xfs::KIND];
 
 static ALL: OnceLock<Vec<Kind>> = OnceLock::new();
 
 /// Every kind of layer.
 pub fn kinds() -> &'static [Kind] {
-    ALL.get_or_init(|| KINDS.into())
+    ALL.get_or_init(|| KINDS.to_vec())
 }
 
 /// Adds kinds that a program brings itself; false when kinds were asked for already, and none is added.
 pub fn bring(more: impl IntoIterator<Item = Kind>) -> bool {
-    ALL.set(KINDS.into_iter().chain(more).collect()).is_ok()
+    ALL.set(KINDS.iter().copied().chain(more).collect()).is_ok()
 }
 
 /// The kind called `name`.
 pub fn kind(name: &str) -> Option<&'static Kind> {
     kinds().iter().find(|kind| kind.name == name)
+}
+
+/// Whether any of these kinds deduplicates and packs what is written ([`Kind::reduces`]).
+pub fn any_reduces<'a>(names: impl IntoIterator<Item = &'a str>) -> bool {
+    names.into_iter().filter_map(kind).any(|kind| kind.reduces)
 }
 
 /// Every metric there is: of loads, of commands, of devices and of every kind of layer.
@@ -228,12 +234,17 @@ mod tests {
     }
 
     #[test]
-    fn layers_that_share_a_tool_share_its_objects_and_facts() {
-        let called: Vec<_> = objects().iter().map(|objects| objects.called).collect();
-        assert_eq!(called, ["volume group"]);
-        let named: Vec<_> = facts().iter().map(|fact| fact.name).collect();
-        assert_eq!(named.iter().filter(|name| **name == "lvm").count(), 1);
-        assert!(named.contains(&"dm_vdo_module"));
+    fn what_several_kinds_declare_alike_is_there_once() {
+        for all in kinds() {
+            for own in all.objects {
+                let same = objects().into_iter().filter(|objects| *objects == own);
+                assert_eq!(same.count(), 1, "{}: {}", all.name, own.called);
+            }
+            for own in all.facts {
+                let same = facts().into_iter().filter(|fact| fact.name == own.name);
+                assert_eq!(same.count(), 1, "{}: {}", all.name, own.name);
+            }
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-pub use crate::argv::show_argv;
+pub use crate::argv::{is_planned, show_argv};
 use crate::probe::Source;
 
 /// One step, with what undoes it.

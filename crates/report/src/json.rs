@@ -142,6 +142,7 @@ fn variant(view: &View, index: usize, variant: &Variant) -> Value {
     let stages = view.stages.iter().map(|stage| {
         let mut figures = figures(view, index, variant, (!one).then_some(stage.as_str()));
         figures.insert("points".to_owned(), Value::Null);
+        figures.insert("targets".to_owned(), json!(variant.targets.get(stage)));
         (stage.clone(), Value::Object(figures))
     });
     let sweeps: BTreeSet<&String> = variant.points.iter().map(|(_, sweep)| &sweep.stage).collect();
@@ -163,7 +164,8 @@ fn variant(view: &View, index: usize, variant: &Variant) -> Value {
 fn sweep(name: &str, variant: &Variant) -> Value {
     let mine = variant.points.iter().filter(|(_, sweep)| sweep.stage == name);
     let points = mine.map(|(stage, sweep)| json!({ "stage": stage, "at": sweep.point }));
-    let none = ["operations", "layers", "cpu", "command", "content"].map(|key| (key, Value::Null));
+    let none = ["operations", "layers", "cpu", "command", "content", "targets"]
+        .map(|key| (key, Value::Null));
     let all = none.into_iter().chain([("points", points.collect())]);
     all.map(|(key, value)| (key.to_owned(), value)).collect::<Map<_, _>>().into()
 }

@@ -2,28 +2,26 @@
 
 use std::collections::BTreeMap;
 
-use experiment::{CellPlan, Otherwise, StagePlan, Task};
+use experiment::{CellPlan, StagePlan};
 use host::{Executor, Meter};
-use layers::step::{Action, Step};
-use layers::{ALLOCATED, ROUND_END, SETTLED, STAGE_END, STAGE_SETTLED, STAGE_START};
+use layers::step::Step;
+use layers::{ALLOCATED, SETTLED, STAGE_END, STAGE_SETTLED, STAGE_START};
 use results::model::{
     CellRecord, CellState, CommandFigures, FillFigures, LoadSummary, Row, SampleRow, StageEdge,
     StageRecord, StateFigures,
 };
 use sys::interrupt::Level;
-use units::Nanos;
 
 use crate::Event;
-use crate::command;
 use crate::figures;
-use crate::fill::{self, OnStack};
 use crate::inject::InjectedFault;
-use crate::loader::{self, LoadId, Loader};
+use crate::loader::Loader;
 use crate::message::Message;
 use crate::scene::Scene;
-use crate::state::{self, Criteria};
-use crate::stop::{Stop, judge};
+use crate::stop::Stop;
 use crate::watch::Watch;
+
+mod tasks;
 
 /// What a stage did, and why the cell stops after it, if it does.
 #[derive(Default)]
@@ -207,100 +205,6 @@ impl<'a> Running<'a> {
         });
         self.scene.recorder.record(&self.record);
         stop.map_or(Ok(()), Err)
-    }
-
-    /// Does what the stage is for.
-    fn task(
-        &mut self,
-        index: usize,
-        stage: &StagePlan,
-        loader: &mut dyn Loader,
-        watch: &mut Watch,
-    ) -> Result<Done, Stop> {
-        if let Task::Steps(steps) = &stage.task {
-            self.steps(steps)?;
-            if steps.iter().any(|step| matches!(step.action, Action::Bind { .. })) {
-                let renewed = watch.restart(self.scene, &self.plan.probes, self.executor);
-                renewed.map_err(Stop::Failed)?;
-            }
-            return Ok(Done::default());
-        }
-        if let Task::Command(planned) = &stage.task {
-            let target = self.resolve(stage.target.offer.path())?;
-            let (figures, stop) = command::run(stage, planned, &target, self.executor);
-            self.hand_in_transcript();
-            if stop.is_none() {
-                self.notice(command::missing(stage, planned, &figures));
-            }
-            return Ok(Done { command: Some(figures), stop, ..Done::default() });
-        }
-        if let Task::Fill(planned) = &stage.task {
-            let deadline = stage.deadline.unwrap_or(Nanos(u64::MAX));
-            let mut criteria = Criteria::of(stage.state.as_ref());
-            let mut ground = OnStack {
-                scene: self.scene,
-                plan: self.plan,
-                stage: index,
-                fill: planned,
-                loader,
-                executor: self.executor,
-                watch,
-                criteria: &mut criteria,
-            };
-            let (figures, stop) = fill::until(planned, deadline, &mut ground);
-            // The record has the figures; nothing is amiss that it would have to note.
-            if let Some(text) = fill::proof(&stage.name, &figures, self.scene.clock.is_simulated())
-            {
-                self.scene.recorder.event(Event::Notice { cell: Some(self.plan.index), text });
-            }
-            let state = criteria.figures();
-            return Ok(Done { fill: Some(figures), state, stop, ..Done::default() });
-        }
-        let turn = LoadId { stage: index, round: None };
-        let done = loader.load(self.scene, self.plan, turn, self.executor, watch);
-        let failed = |reason| Stop::Failed(format!("stage {}: {reason}", stage.name));
-        let load = done.map_err(failed)?;
-        let stop = judge(&load).or_else(|| loader::late(stage, &load).map(Stop::Failed));
-        Ok(Done { stop, load: Some(load), ..Done::default() })
-    }
-
-    /// Whether the layer is in the state that the stage is to bring it to; a fill has looked already.
-    fn state(&mut self, stage: &StagePlan, done: Done, watch: &mut Watch) -> Result<Done, Stop> {
-        let Some(plan) = &stage.state else { return Ok(done) };
-        let interrupted = matches!(done.stop, Some(Stop::Interrupted));
-        if interrupted || self.scene.clock.is_simulated() {
-            // Nobody looks at what was given up, and what was recorded once proves nothing.
-            return Ok(Done { state: None, ..done });
-        }
-        if matches!(done.stop, Some(Stop::Failed(_))) {
-            return Ok(done);
-        }
-        let figures = match done.state {
-            Some(figures) => figures,
-            None => {
-                self.steps(&self.plan.settle)?;
-                watch.mark(self.executor, ROUND_END);
-                let mut criteria = Criteria::of(Some(plan));
-                criteria.read(self.plan, &watch.marked());
-                criteria.figures().unwrap_or_default()
-            }
-        };
-        let text = state::sentence(&stage.name, &figures);
-        let state = Some(figures);
-        if state.as_ref().is_some_and(|figures| figures.reached) {
-            self.scene.recorder.event(Event::Notice { cell: Some(self.plan.index), text });
-            return Ok(Done { state, ..done });
-        }
-        match plan.otherwise {
-            Otherwise::Fail => {
-                let stop = Some(Stop::NotReached(text));
-                Ok(Done { state, stop, ..done })
-            }
-            Otherwise::Warn => {
-                self.notice(Some(text));
-                Ok(Done { state, stop: None, ..done })
-            }
-        }
     }
 
     fn edge(&self, index: usize, stage: &StagePlan, ended: bool) -> u64 {

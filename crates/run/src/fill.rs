@@ -28,7 +28,7 @@ pub(crate) trait FillStage {
     fn read(&mut self) -> Option<f64>;
     /// Whether the layer is in the state that the stage is to bring it to, by what was read last.
     fn in_state(&self) -> bool;
-    /// Whether layers answer as they were recorded, whatever is done to them.
+    /// Whether nothing is filled, whatever is done.
     fn is_simulated(&self) -> bool;
 }
 
@@ -152,7 +152,7 @@ fn shown(metric: &str, value: f64) -> String {
 pub(crate) fn proof(stage: &str, figures: &FillFigures, simulated: bool) -> Option<String> {
     if simulated {
         return Some(format!(
-            "stage {stage}: nothing was filled, the layers of a simulated machine answer as they were recorded"
+            "stage {stage}: nothing was filled, the layers of a simulated machine hold nothing"
         ));
     }
     let FillFigures { metric, layer, .. } = figures;

@@ -116,7 +116,7 @@ pub fn run(
                 let devices = simulated::devices(plan);
                 let trees = simulated::trees(plan);
                 let mut executor = crate::executor(machine, &scene, &devices, &trees);
-                cell::run(&scene, cell, &mut executor, &mut Twin::new(cell));
+                cell::run(&scene, cell, &mut executor, &mut Twin::default());
             }
         }
         if let Some(error) = recorder.failure() {

@@ -1,14 +1,15 @@
 //! The simulated machine of a cell: the twins of its layers, and the engine in virtual time on top.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use engine::{Context, Event as Said, SimModel, TargetSpec, WrittenMap, WrittenSince};
-use experiment::{Aim, CellPlan, Plan, StagePlan};
-use host::{Executor, SimulatedMachine};
-use layers::{Place, Twin as LayerTwin, Writes};
+use experiment::{Aim, CellPlan, Plan, StagePlan, Task};
+use host::{Executor, PlacedTwin, SimulatedMachine};
+use layers::step::Action;
+use layers::{Offer, Place, Writes};
 use results::model::{AskedContent, LoadSummary};
 use sys::clock::Clock;
-use units::{Bytes, Nanos};
+use units::{Bytes, Nanos, Seed};
 
 use crate::RunError;
 use crate::loader::{LoadId, Loader, aims, hand_in, load_of};
@@ -31,35 +32,103 @@ pub(crate) fn machine(
     cell: &CellPlan,
     clock: &Clock,
 ) -> Result<SimulatedMachine, RunError> {
-    let mut twins: Vec<Box<dyn LayerTwin>> = Vec::new();
+    let devices = devices(plan);
+    let wrong = |error: &dyn std::error::Error| RunError::Plan(error.to_string());
+    let (mut twins, mut paths) = (Vec::new(), Vec::new());
     for layer in &cell.stack {
         let kind = layers::kind(&layer.kind)
             .ok_or_else(|| RunError::Plan(format!("there is no layer '{}'", layer.kind)))?;
-        let settings =
-            (kind.parse)(&layer.settings).map_err(|error| RunError::Plan(error.to_string()))?;
-        let at = Place { name: &layer.name, run_tag: &plan.run_tag, inputs: &layer.inputs };
-        let twin = kind.twin(settings.as_ref(), &at);
-        twins.push(twin.map_err(|error| RunError::Plan(error.to_string()))?);
+        let settings = (kind.parse)(&layer.settings).map_err(|error| wrong(&error))?;
+        let inputs = resolved(&layer.inputs, &devices);
+        let at = Place { name: &layer.name, run_tag: &plan.run_tag, inputs: &inputs };
+        twins.push(kind.twin(settings.as_ref(), &at).map_err(|error| wrong(&error))?);
+        let raised = settings.raise(&at).map_err(|error| wrong(&error))?;
+        paths.push(raised.offer.path().to_owned());
     }
-    Ok(SimulatedMachine::new(twins, clock))
+    let reached = reached_from(cell, &paths);
+    let placed = twins.into_iter().zip(reached);
+    let placed = placed.map(|(twin, reached_from)| PlacedTwin { twin, reached_from }).collect();
+    Ok(SimulatedMachine::new(placed, clock).letting(staged(cell, &devices)))
 }
 
-/// The simulated engine of one cell: drives its device in virtual time.
+/// What is under a layer, with the devices that a simulated machine has.
+fn resolved(
+    inputs: &BTreeMap<String, Offer>,
+    devices: &BTreeMap<String, String>,
+) -> BTreeMap<String, Offer> {
+    let mut inputs = inputs.clone();
+    for offer in inputs.values_mut() {
+        if let Offer::Block { device, .. } = offer {
+            *device = on_devices(device, devices);
+        }
+    }
+    inputs
+}
+
+/// `text` with the devices that a simulated machine has.
+fn on_devices(text: &str, devices: &BTreeMap<String, String>) -> String {
+    let one = |text: String, (role, path): (&String, &String)| {
+        text.replace(&format!("{{device.{role}}}"), path)
+    };
+    devices.iter().fold(text.to_owned(), one)
+}
+
+/// For each layer the names of those that pass on to it what is written to them; `paths` are what the layers offer.
+fn reached_from(cell: &CellPlan, paths: &[String]) -> Vec<BTreeSet<String>> {
+    let mut reached: Vec<BTreeSet<String>> =
+        cell.stack.iter().map(|layer| BTreeSet::from([layer.name.clone()])).collect();
+    // A layer stands on earlier ones alone, so all that is above it is known before it.
+    for below in (0..cell.stack.len()).rev() {
+        let on = |above: &usize| {
+            let inputs = &cell.stack[*above].inputs;
+            inputs.values().any(|offer| offer.path() == paths[below])
+        };
+        let above = (below + 1..cell.stack.len()).filter(on);
+        let names: Vec<String> = above.flat_map(|above| reached[above].clone()).collect();
+        reached[below].extend(names);
+    }
+    reached
+}
+
+/// What the stages of a cell do by steps.
+fn staged(cell: &CellPlan, devices: &BTreeMap<String, String>) -> Vec<Action> {
+    let steps = |stage: &StagePlan| match &stage.task {
+        Task::Steps(steps) => [&stage.before[..], steps].concat(),
+        Task::Load(_) | Task::Fill(_) | Task::Copy(_) | Task::Command(_) => stage.before.clone(),
+    };
+    let steps = cell.stages.iter().flat_map(steps);
+    let actions = steps.flat_map(|step| std::iter::once(step.action).chain(step.undo));
+    let resolved = |action: Action| match action {
+        Action::Command { argv, may_fail } => {
+            let argv = argv.iter().map(|word| on_devices(word, devices)).collect();
+            Action::Command { argv, may_fail }
+        }
+        other => other,
+    };
+    actions.map(resolved).collect()
+}
+
+/// The simulated engine of one cell: drives its devices in virtual time.
+#[derive(Default)]
 pub(crate) struct Twin {
-    surface: WrittenMap,
+    /// What was written to each device or file, by its path.
+    surfaces: BTreeMap<String, WrittenMap>,
 }
 
 impl Twin {
-    pub(crate) fn new(plan: &CellPlan) -> Self {
-        let aims = plan.stages.iter().flat_map(|stage| &stage.aims).map(Aim::bytes);
-        let bytes = aims.chain([plan.target.offer.bytes()]).max().unwrap_or_default();
-        Self { surface: WrittenMap::new(Bytes(bytes)) }
-    }
-
     /// Tells the layers' twins what was written since they were told last.
-    fn tell(&self, executor: &mut Executor, content: &AskedContent) {
-        let WrittenSince { written, fresh, over_zeros } = self.surface.take();
-        executor.wrote(&Writes { blocks: written, fresh, over_zeros }, content);
+    fn tell(&self, aims: &[Aim], executor: &mut Executor, content: &AskedContent) {
+        for aim in aims {
+            let mut writes = Writes::default();
+            for (path, _) in aim.paths() {
+                let Some(surface) = self.surfaces.get(&path) else { continue };
+                let WrittenSince { written, fresh, over_zeros } = surface.take();
+                writes.blocks += written;
+                writes.fresh += fresh;
+                writes.over_zeros += over_zeros;
+            }
+            executor.wrote(&aim.target.name, &writes, content);
+        }
     }
 }
 
@@ -72,28 +141,41 @@ impl Loader for Twin {
         executor: &mut Executor,
         watch: &mut Watch,
     ) -> Result<LoadSummary, String> {
+        if matches!(plan.stages[turn.stage].task, Task::Copy(_)) {
+            // Nothing is copied, and nobody knows what its blocks would hold.
+            executor.lost_track();
+            return Ok(LoadSummary { ended_by: "bytes".into(), ..LoadSummary::empty(Seed(0)) });
+        }
         let mut load = load_of(plan, turn);
-        for aim in aims(&plan.stages[turn.stage], turn) {
-            let bytes = Bytes(aim.bytes());
-            for (_, share) in aim.paths() {
-                // What several targets keep is not told apart: the first stands for the volume.
-                let surface = load.targets.is_empty().then(|| self.surface.clone());
+        let content = asked(&plan.stages[turn.stage]);
+        let driven = aims(&plan.stages[turn.stage], turn);
+        for aim in &driven {
+            let (bytes, most) = (Bytes(aim.bytes()), most_bytes(plan, aim));
+            for (path, share) in aim.paths() {
+                let surface = self.surfaces.entry(path).or_insert_with(|| WrittenMap::new(most));
+                surface.writes_zeros(content.zero_percent == Some(100.0));
+                let surface = Some(surface.clone());
                 let target = TargetSpec::Simulated(SimModel { surface, bytes, ..model(plan) });
                 load.targets.push(engine::Aim { target, share });
             }
         }
         let context = Context { clock: scene.clock, interrupt: scene.interrupt, foreign_cpu: None };
-        let content = asked(&plan.stages[turn.stage]);
-        self.surface.writes_zeros(content.zero_percent == Some(100.0));
         engine::run(&load, &context, &mut |said| {
             if matches!(said, Said::Intervals { .. }) {
-                self.tell(executor, &content);
+                self.tell(&driven, executor, &content);
                 watch.tick(executor);
             }
             hand_in(scene, plan, turn, &said);
         })
         .map_err(|error| crate::chain(&error))
     }
+}
+
+/// The most bytes that something ever has in this cell: layers grow.
+fn most_bytes(plan: &CellPlan, aim: &Aim) -> Bytes {
+    let aims = plan.stages.iter().flat_map(|stage| &stage.aims);
+    let same = aims.filter(|other| other.target.name == aim.target.name);
+    Bytes(same.map(Aim::bytes).fold(aim.bytes(), u64::max))
 }
 
 /// Every layer that is there for a figure of its own makes the simulated device slower; by how much means nothing.
@@ -115,3 +197,6 @@ fn asked(stage: &StagePlan) -> AskedContent {
         ..asked
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -58,7 +58,6 @@ impl LoadSpec {
         key("direct", "true or false", "false"),
         key("interval", "a time from 1ms to 1h", "\"1s\""),
         key("last_block", "true or false", "true"),
-        key("hot_seed", "a seed", "7"),
     ];
 
     /// The key at `path`, apart by dots: `depth`, `ops.randwrite`, `content.dedupe`.

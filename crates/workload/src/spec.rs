@@ -82,9 +82,9 @@ pub struct LoadSpec {
     pub interval: Nanos,
     /// With a stride: visit the last block of the range too.
     pub last_block: bool,
-    /// Where the hot places of a skewed pattern come from; the load's seed when not given. Two loads with the same one have the same
+    /// Not a key that people write: where the hot places of a skewed pattern come from; the load's seed when not given. Two loads with the same one have the same
     /// hot places, whatever they write.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip)]
     pub hot_seed: Option<units::Seed>,
 }
 

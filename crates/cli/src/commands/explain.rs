@@ -104,7 +104,7 @@ fn text(explained: &Explained) -> Text {
 
 /// How many cells there are, and how long they take.
 fn takes(text: &mut Text, explained: &Explained) {
-    let about = Nanos(explained.about_ns);
+    let (about, cells) = (Nanos(explained.about_ns), explained.order.len());
     let (most, time) = match &explained.sequential {
         None => ("", about.to_string()),
         Some(_) => {
@@ -112,8 +112,8 @@ fn takes(text: &mut Text, explained: &Explained) {
         }
     };
     text.line(format!(
-        "{most}{} cells, about {time} (loads that end by amount: at {} IOPS)",
-        explained.order.len(),
+        "{most}{cells} {}, about {time} (loads that end by amount: at {} IOPS)",
+        if cells == 1 { "cell" } else { "cells" },
         units::show::grouped(explained.assumed_iops),
     ));
     if let Some(sequential) = &explained.sequential {

@@ -7,15 +7,13 @@ use layers::step::{Action, Step};
 use layers::{
     Absence, Chart, Check, Fact, FactSource, FigureFacts, Headline, Input, Key, Kind, Layer,
     LayerNeeds, LayerRule, Noticed, Objects, Offer, Parsed, Parser, Place, Raised, Series,
-    SettingError, Threads, Wants,
+    SettingError, Twin, TwinAnswer, Wants, Writes,
 };
-use results::model::LayerFigures;
+use results::model::{AskedContent, LayerFigures};
 use toml::Table;
 use units::{Basis, Better, Metric, Test, Unit};
 
 pub const KIND: Kind = Kind {
-    name: "mirrored",
-    about: "Two devices that hold the same.",
     inputs: &[
         Input { name: "left", wants: Wants::Block, help: "one side", optional: false },
         Input { name: "right", wants: Wants::Block, help: "the other side", optional: false },
@@ -27,7 +25,6 @@ pub const KIND: Kind = Kind {
         example: "\"128k\"",
         help: "How much is copied at once.",
     }],
-    parse: |table| Ok(Box::new(Mirrored::read(table)?)),
     parsers: &[Parser { id: "mirrored.counts", read: parse }],
     recorded: &[("mirrored.counts", "writes 10\n---\nwrites 30\n---\nwrites 90\n---\nwrites 270")],
     absence: &[Absence { program: "mirrorctl", gone: &["is gone already"], held: &[] }],
@@ -41,8 +38,6 @@ pub const KIND: Kind = Kind {
         name: "mirrorctl",
         from: FactSource::Command { argv: &["mirrorctl", "--version"], after: "", needs: "/dev" },
     }],
-    refuses_nowait: false,
-    threads: Threads::NONE,
     headline: Some(Headline { metric: "mirrored_writes", words: None }),
     metrics: &[Metric {
         id: "mirrored_writes",
@@ -53,10 +48,6 @@ pub const KIND: Kind = Kind {
         test: Test::Paired,
         help: "Writes that went to both devices.",
     }],
-    fills: &[],
-    states: &[],
-    actions: &[],
-    change: None,
     charts: &[Chart {
         id: "writes",
         title: "Both sides over time",
@@ -71,7 +62,6 @@ pub const KIND: Kind = Kind {
         tools: &["mirrorctl"],
         guest_files: &[("etc/mirrorctl.conf", "quiet = yes\n")],
     },
-    manual: "`width`, `mirrored_writes`",
     figures,
     rules: &[LayerRule {
         id: "mirrored_twice",
@@ -82,13 +72,16 @@ pub const KIND: Kind = Kind {
         source: "made up",
         check: Check::Cell(|_, _| Some(Noticed::default())),
     }],
-    commands: |_, _| Vec::new(),
+    ..Kind::new(
+        "mirrored",
+        "Two devices that hold the same.",
+        "`width`, `mirrored_writes`",
+        |table| Ok(Box::new(Mirrored::read(table)?)),
+    )
 };
 
-/// Another one, which makes its device itself: nothing is under it.
+/// Another one, which makes its device itself: nothing is under it, and it says no more than it has.
 pub const HEAP: Kind = Kind {
-    name: "heap",
-    about: "A device in memory.",
     inputs: &[],
     keys: &[Key {
         name: "size",
@@ -97,24 +90,8 @@ pub const HEAP: Kind = Kind {
         example: "\"256M\"",
         help: "How large it is.",
     }],
-    parse: |_| Ok(Box::new(Heap)),
-    parsers: &[],
-    recorded: &[],
-    objects: &[],
-    facts: &[],
-    headline: None,
-    metrics: &[],
-    charts: &[],
-    needs: LayerNeeds {
-        packages: &[],
-        modules: &["heap-made-up"],
-        tools: &["heapctl"],
-        guest_files: &[],
-    },
-    manual: "`size`",
-    figures: |_| LayerFigures::new(),
-    rules: &[],
-    ..KIND
+    needs: LayerNeeds { modules: &["heap-made-up"], tools: &["heapctl"], ..LayerNeeds::NONE },
+    ..Kind::new("heap", "A device in memory.", "`size`", |_| Ok(Box::new(Heap)))
 };
 
 struct Heap;
@@ -150,6 +127,36 @@ impl Layer for Heap {
     }
 }
 
+/// Counts what is written to it.
+struct MirroredTwin {
+    name: String,
+    there: bool,
+    writes: u64,
+}
+
+impl Twin for MirroredTwin {
+    fn command(&mut self, argv: &[String]) -> TwinAnswer {
+        match argv.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+            ["mirrorctl", verb, name, ..] if name == self.name => self.there = verb == "create",
+            _ => return TwinAnswer::NotMine,
+        }
+        TwinAnswer::ok("")
+    }
+
+    fn read(&mut self, source: &Source) -> Option<String> {
+        let own = format!("mirrorctl counts {}", self.name);
+        (source.show() == own).then(|| format!("writes {}", self.writes))
+    }
+
+    fn wrote(&mut self, writes: &Writes, _: &AskedContent) {
+        self.writes += writes.blocks;
+    }
+
+    fn leftovers(&self) -> Vec<String> {
+        Vec::from_iter(self.there.then(|| format!("mirror {}", self.name)))
+    }
+}
+
 struct Mirrored {
     width: String,
 }
@@ -169,6 +176,10 @@ impl Mirrored {
 impl Layer for Mirrored {
     fn settings(&self) -> BTreeMap<String, String> {
         [("width".to_owned(), self.width.clone())].into()
+    }
+
+    fn twin(&self, at: &Place) -> Option<Box<dyn Twin>> {
+        Some(Box::new(MirroredTwin { name: at.tagged(), there: false, writes: 0 }))
     }
 
     fn raise(&self, at: &Place) -> Result<Raised, SettingError> {

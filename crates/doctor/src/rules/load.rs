@@ -121,8 +121,8 @@ pub(crate) fn short_window(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
 fn planned(result: &ResultSet, variant: &str, stage: &str) -> Option<PlannedLoad> {
     let variants = &result.manifest.plan.variants;
     let facts = variants.iter().find(|facts| facts.name == variant)?;
-    let stage = facts.stages.iter().find(|facts| facts.name == stage)?;
-    crate::planned::stage(stage).load
+    let stages = crate::planned::stages(facts);
+    stages.into_iter().find(|planned| planned.name == stage)?.load
 }
 
 /// Notices of one stage that are told; loads of many repeats may each say the same with another number.

@@ -19,6 +19,10 @@ fn samples(cell: &CellData) -> impl Iterator<Item = &SampleRow> {
 
 /// Samples could not be read.
 pub(crate) fn failed(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
+    // A simulated layer says nothing of what it does not model.
+    if result.manifest.simulated {
+        return Vec::new();
+    }
     let mut sources: BTreeMap<&str, (usize, usize, &str)> = BTreeMap::new();
     for sample in result.cells.iter().flat_map(samples) {
         let (all, failed, first) = sources.entry(&sample.source).or_default();

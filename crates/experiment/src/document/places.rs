@@ -37,6 +37,11 @@ impl Places {
         }
     }
 
+    /// Whether the key at `path` is written.
+    pub(crate) fn has(&self, path: &str) -> bool {
+        self.keys.contains_key(path)
+    }
+
     /// The table's own place.
     pub(crate) fn table(&self) -> Range<usize> {
         self.table.clone()

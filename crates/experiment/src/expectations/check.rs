@@ -15,9 +15,21 @@ impl Expectation {
     ) -> Vec<Diagnostic> {
         let figures = [Some(&self.figure), self.of.as_ref()].into_iter().flatten();
         let evidence = self.evidence.iter().filter_map(|subject| subject.check(stages, stacks));
+        let itself = self.over_itself(variants.last().copied().unwrap_or_default());
         figures
             .filter_map(|figure| figure.check(stages, stacks, variants))
             .chain(evidence)
+            .chain(itself)
             .collect()
+    }
+
+    /// A figure divided by itself is always 1; of the variant `otherwise` unless one is named.
+    fn over_itself(&self, otherwise: &str) -> Option<Diagnostic> {
+        let of = self.of.as_ref()?;
+        let same = of.subject.key() == self.figure.subject.key()
+            && of.variant(otherwise) == self.figure.variant(otherwise);
+        let message = "A figure is divided by itself, which is always 1";
+        let help = "name what is another: of = { variant = \"...\" }";
+        same.then(|| Diagnostic::at(of.subject.places.table(), message, help))
     }
 }

@@ -4,7 +4,7 @@ use layers::Kind;
 use units::{Key, Metric, Nanos, Percent, Unit};
 use workload::LoadSpec;
 
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::{Diagnostic, among, with_article};
 use crate::document::Table;
 use crate::graph::Built;
 use crate::plan::{FillPlan, PlacedLayer, Rounds};
@@ -20,13 +20,9 @@ const LAYER: Key =
     Key { name: "layer", takes: "the name of a layer of the stack", example: "\"cache\"" };
 const METRIC: Key =
     Key { name: "metric", takes: "a metric of the layer", example: "\"used_percent\"" };
-const AT_LEAST: Key = Key { name: "at_least", takes: "a number", example: "99" };
+const AT_LEAST: Key = Key { name: "at_least", takes: "a number above 0", example: "99" };
 const TO: Key = Key { name: "to", takes: "a share of what the layer can hold", example: "\"80%\"" };
-const OF: Key = Key {
-    name: "of",
-    takes: "what is filled: physical, logical, cache or file system",
-    example: "\"physical\"",
-};
+const OF: Key = Key { name: "of", takes: "what is filled", example: "\"physical\"" };
 
 /// How long the load goes on before the layer is read.
 pub(super) const ROUND: Nanos = Nanos::from_secs(3);
@@ -65,7 +61,7 @@ impl Goal {
                 let metric = until.need::<String>(&METRIC)?.into_inner();
                 let at_least = until.need::<f64>(&AT_LEAST)?;
                 until.finish()?;
-                if !at_least.get_ref().is_finite() {
+                if !at_least.get_ref().is_finite() || *at_least.get_ref() <= 0.0 {
                     let message = format!("at_least cannot be {}", at_least.get_ref());
                     let help = AT_LEAST.help(AT_LEAST.name);
                     return Err(Diagnostic::at(at_least.span(), message, help));
@@ -74,7 +70,10 @@ impl Goal {
             }
             (to, of, until) => {
                 let (missing, help) = match (to, of, until) {
-                    (Some(_), None, None) => ("says to where, not of what", OF.help(OF.name)),
+                    (Some(_), None, None) => (
+                        "says to where, not of what",
+                        format!("{}; {}", OF.help(OF.name), among("", filled())),
+                    ),
                     (None, Some(_), None) => ("says of what, not to where", TO.help(TO.name)),
                     (None, None, None) => (
                         "has no end",
@@ -125,6 +124,11 @@ impl Goal {
     }
 }
 
+/// What of any kind of layer can be filled.
+fn filled() -> impl Iterator<Item = &'static str> {
+    layers::kinds().iter().flat_map(|kind| kind.fills).map(|fills| fills.of)
+}
+
 fn kind(layer: &PlacedLayer) -> Option<&'static Kind> {
     layers::kind(&layer.kind)
 }
@@ -135,20 +139,7 @@ fn within<'a>(stage: &StageHead, stack: &'a Built) -> Vec<&'a str> {
     let (Wanted::Layer(name) | Wanted::Files(_, Some(name))) = &stage.target else {
         return all().collect();
     };
-    let mut within: Vec<&str> = all().filter(|own| own == name).collect();
-    let mut next = 0;
-    while let Some(name) = within.get(next) {
-        let inputs =
-            stack.layers.iter().filter(|l| l.name == **name).flat_map(|l| l.inputs.values());
-        for input in inputs {
-            let offers = |own: &&str| stack.layer(own).is_some_and(|t| t.offer == *input);
-            within.extend(
-                all().filter(offers).filter(|own| !within.contains(own)).collect::<Vec<_>>(),
-            );
-        }
-        next += 1;
-    }
-    within
+    all().filter(|own| stack.reaches(own, name)).collect()
 }
 
 /// None of these layers has what is to be filled.
@@ -168,7 +159,7 @@ fn nothing<'a>(
     let help = match known[..] {
         [] => "say what is to be reached: until = { layer = ..., metric = ..., at_least = ... }"
             .to_owned(),
-        _ => format!("there are: {}", known.join(", ")),
+        _ => among(of, known),
     };
     Diagnostic::at(stage.places.at("of"), message, help)
 }
@@ -183,9 +174,7 @@ fn value(
 ) -> Result<(), Diagnostic> {
     let at = |key: &str| stage.places.at(&format!("until.{key}"));
     let unknown = |key: &str, word: &str, message: String, known: &[&str]| {
-        let near = nearest(word, known.iter().copied());
-        let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
-        Diagnostic::at(at(key), message, format!("{near}There are: {}", known.join(", ")))
+        Diagnostic::at(at(key), message, among(word, known.iter().copied()))
     };
     let Some(found) = stack.layers.iter().find(|found| found.name == layer) else {
         let names: Vec<&str> = stack.layers.iter().map(|l| l.name.as_str()).collect();
@@ -194,7 +183,7 @@ fn value(
     };
     let metrics: &[Metric] = kind(found).map_or(&[], |kind| kind.metrics);
     let Some(known) = metrics.iter().find(|known| known.id == metric) else {
-        let message = format!("'{layer}', a {}, has no metric '{metric}'", found.kind);
+        let message = format!("'{layer}', {}, has no metric '{metric}'", with_article(&found.kind));
         if metrics.is_empty() {
             let help = "name a layer that has metrics: fathom layers NAME shows them";
             return Err(Diagnostic::at(at("layer"), message, help));

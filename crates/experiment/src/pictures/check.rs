@@ -186,5 +186,10 @@ pub(crate) fn check(
         Diagnostic::at(extra.at(), message, help)
     });
     let wrong = pictures.iter().filter_map(|picture| picture.check(stages, stacks, factors));
-    extra.into_iter().chain(wrong).collect()
+    let twice = pictures.iter().enumerate().filter_map(|(i, picture)| {
+        let before = pictures[..i].iter().any(|other| other.facts == picture.facts);
+        let message = format!("'{}' is drawn twice, of the same", picture.facts.show.word());
+        before.then(|| Diagnostic::at(picture.at(), message, "leave one of the two out"))
+    });
+    extra.into_iter().chain(wrong).chain(twice).collect()
 }

@@ -1,15 +1,17 @@
 //! What results keep of a stage, and what people read of it.
 
 use layers::step::show_argv;
-use results::model::StageFacts;
+use results::model::{StageFacts, TargetFacts};
 use workload::LoadSpec;
 
+use super::works_on_layer;
 use crate::fill;
+use crate::graph::Built;
 use crate::plan::{Aim, CommandPlan, StagePlan, Task};
 use crate::state;
 
-/// The stage as results keep it.
-pub(crate) fn facts(stage: &StagePlan) -> StageFacts {
+/// The stage as results keep it, of this stack.
+pub(crate) fn facts(stage: &StagePlan, stack: &Built) -> StageFacts {
     let json = |load: &LoadSpec| serde_json::to_value(load).ok();
     let rounds = stage.driven().filter(|_| stage.load().is_none());
     let room: u64 = stage.aims.iter().map(|aim| aim.room(None)).sum();
@@ -17,9 +19,10 @@ pub(crate) fn facts(stage: &StagePlan) -> StageFacts {
         kind: stage.kind.clone(),
         name: stage.name.clone(),
         measured: stage.measured,
-        about: describe(stage),
+        about: describe(stage, stack),
         load: stage.load().and_then(json).unwrap_or_default(),
         rounds: rounds.and_then(json).unwrap_or_default(),
+        targets: targets(stage),
         target_bytes: (room > 0).then_some(room),
         io_bytes: stage.bytes.map(|bytes| bytes.0),
         synced: stage.command().map(|command| command.sync),
@@ -28,22 +31,42 @@ pub(crate) fn facts(stage: &StagePlan) -> StageFacts {
     }
 }
 
-/// What a stage does, in words.
-pub(crate) fn describe(stage: &StagePlan) -> String {
-    let proven = stage.state.as_ref().map(|plan| format!("; {}", state::describe(plan)));
-    format!("{}{}", done(stage), proven.unwrap_or_default())
+/// What it works on.
+fn targets(stage: &StagePlan) -> Vec<TargetFacts> {
+    let aim = |aim: &Aim| TargetFacts {
+        name: aim.target.name.clone(),
+        files: aim.files.as_ref().map(|files| files.count),
+        share_percent: aim.share.0,
+    };
+    if !stage.aims.is_empty() {
+        return stage.aims.iter().map(aim).collect();
+    }
+    let whole =
+        || TargetFacts { name: stage.target.name.clone(), files: None, share_percent: 100.0 };
+    Vec::from_iter(works_on_layer(&stage.kind).then(whole))
 }
 
-fn done(stage: &StagePlan) -> String {
+/// What a stage does, in words. A target is named unless it is the only one that there can be.
+fn describe(stage: &StagePlan, stack: &Built) -> String {
+    let alone = stage.target.name == stack.top.name && stack.tops().count() == 1;
+    let on = if alone { String::new() } else { format!(", on {}", stage.target.name) };
+    let proven = stage.state.as_ref().map(|plan| format!("; {}", state::describe(plan)));
+    format!("{}{}", done(stage, &on), proven.unwrap_or_default())
+}
+
+/// `on` says on what, where a single layer is to be named.
+fn done(stage: &StagePlan, on: &str) -> String {
     match &stage.task {
-        Task::Load(load) => format!("{}{}", load.describe(), driven(&stage.aims)),
-        Task::Fill(fill) => fill::describe(fill, stage.deadline),
+        Task::Load(load) => format!("{}{}", load.describe(), driven(&stage.aims, on)),
+        Task::Fill(fill) => {
+            format!("{}{}", fill::describe(fill, stage.deadline), driven(&stage.aims, on))
+        }
         Task::Copy(copy) => {
-            format!("{} of {}, writes of {}", copy.bytes, copy.role, copy.block)
+            format!("{} of {}, writes of {}{on}", copy.bytes, copy.role, copy.block)
         }
         Task::Command(command) => {
             let sync = if command.sync { ", then a sync" } else { "" };
-            format!("{}{sync}, at most {}", show_argv(&command.argv), command.time_limit)
+            format!("{}{on}{sync}, at most {}", show_argv(&command.argv), command.time_limit)
         }
         Task::Steps(steps) if steps.is_empty() => "the layers are read".into(),
         Task::Steps(steps) => {
@@ -52,8 +75,8 @@ fn done(stage: &StagePlan) -> String {
     }
 }
 
-/// What a load drives, in words, where it is more than one block device.
-fn driven(aims: &[Aim]) -> String {
+/// What a load drives, in words: of a single block device what `on` says.
+fn driven(aims: &[Aim], on: &str) -> String {
     let one = |aim: &Aim| match &aim.files {
         None => aim.target.name.clone(),
         Some(files) => {
@@ -63,7 +86,7 @@ fn driven(aims: &[Aim]) -> String {
         }
     };
     match aims {
-        [] | [Aim { files: None, .. }] => String::new(),
+        [] | [Aim { files: None, .. }] => on.to_owned(),
         [aim] => format!(", on {}", one(aim)),
         several => {
             let shown: Vec<_> =

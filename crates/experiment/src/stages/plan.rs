@@ -35,7 +35,7 @@ struct Planner<'a> {
     layouts: BTreeMap<String, Aim>,
 }
 
-/// The stages for one stack: `allocate` becomes the loads that its layers need.
+/// The stages for one stack.
 pub(crate) fn plan(
     stages: &[Stage],
     variant: &Variant,
@@ -83,7 +83,7 @@ impl Planner<'_> {
         let Stage { head: stage, task } = stage;
         let stack = &self.stack;
         Ok(match task {
-            Task::Allocate => self.allocate(stage)?,
+            Task::Allocate => allocation::plan(stage, stack, &self.running)?,
             Task::Layout(layout) => {
                 let aim = layout.aim(stage, stack)?;
                 let planned = fitted(stage, layout.load(), vec![aim.clone()])?;
@@ -139,24 +139,6 @@ impl Planner<'_> {
                 vec![StagePlan { about, ..other(stage, bounded(stage, steps)?, target) }]
             }
         })
-    }
-
-    /// The loads by which each layer allocates what it would allocate on the first write.
-    fn allocate(&self, stage: &StageHead) -> Result<Vec<StagePlan>, Diagnostic> {
-        if self.stack.allocate.is_empty() {
-            return Ok(Vec::new());
-        }
-        let target = targets::block(stage, &self.stack)?;
-        let mut planned = Vec::new();
-        for layer in &self.stack.allocate {
-            let Some(need) = self.running.allocates(layer) else { continue };
-            if let Some(error) = need.refused {
-                return Err(Diagnostic::at(stage.places.at("do"), error.message, error.help));
-            }
-            let load = allocation::plan(layer, &need, &target);
-            planned.push(StagePlan { deadline: stage.deadline, ..load });
-        }
-        Ok(planned)
     }
 
     fn aims(&self, stage: &StageHead) -> Result<Vec<Aim>, Diagnostic> {

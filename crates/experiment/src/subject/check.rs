@@ -4,7 +4,7 @@ use layers::machine::RUN_BYTES;
 use results::model::TIMED_STAGES;
 
 use super::Subject;
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::{Diagnostic, nearest, with_article};
 use crate::document::Places;
 use crate::load::operations;
 use crate::stacks::VariantStack;
@@ -70,7 +70,8 @@ impl Subject {
                 _ => kinds.iter().any(|kind| of.kinds.contains(kind)),
             };
             let what = if kinds.is_empty() { "device".to_owned() } else { kinds.join(" or ") };
-            let message = format!("'{metric}' is a figure of {whose}, and '{name}' is a {what}");
+            let what = with_article(&what);
+            let message = format!("'{metric}' is a figure of {whose}, and '{name}' is {what}");
             let help = "name what has such a figure, or take the layer away; docs/json.md lists the metrics of each";
             return if has {
                 unrecorded(metric, name, variants, &self.places)

@@ -145,7 +145,7 @@ fn a_figure_that_nothing_here_can_have_is_refused_with_what_has_it() {
         (
             "cache-first-look",
             "metric = \"saving_percent\"\nlayer = \"cache\"",
-            "a figure of vdo, and 'cache' is a lvmcache",
+            "a figure of vdo, and 'cache' is an lvmcache",
         ),
         ("cache-first-look", "metric = \"saving_percent\"", "of which there is none here"),
         (
@@ -168,7 +168,7 @@ fn a_figure_that_nothing_here_can_have_is_refused_with_what_has_it() {
         (
             "copy-on-vdo",
             "metric = \"device_reads\"\nlayer = \"xfs\"",
-            "a figure of devices, and 'xfs' is a xfs",
+            "a figure of devices, and 'xfs' is an xfs",
         ),
         (
             "copy-on-vdo",

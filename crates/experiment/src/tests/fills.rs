@@ -108,7 +108,11 @@ fn what_is_missing_or_wrong_in_a_fill_is_told_at_its_place() {
         (by("ops = { write = 50, randread = 50 }"), "by", "jobs = 1"),
         (format!("to = \"80%\"\n{BY}"), "[[stage]]", "of = "),
         (format!("of = \"cache\"\n{BY}"), "[[stage]]", "to = "),
-        (format!("to = \"80%\"\nof = \"cash\"\n{BY}"), "cash", "there are: cache"),
+        (
+            format!("to = \"80%\"\nof = \"cash\"\n{BY}"),
+            "cash",
+            "did you mean 'cache'? There are: cache",
+        ),
         (format!("to = \"180%\"\nof = \"cache\"\n{BY}"), "180", "80%"),
         (by("ops = { randwrite = 100 }, pattern = \"strided:8\""), "by", "strided:8"),
         (by("ops = { randread = 100 }, size = \"8G\""), "by", "8"),

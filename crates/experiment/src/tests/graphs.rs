@@ -42,7 +42,11 @@ fn what_a_layer_stands_on_is_refused_by_name_with_what_there_is() {
     refused(on, "on = \"slow\"", &["needs 2 inputs", "origin = \"...\", cache = \"...\""]);
     refused(on, "on = { origin = \"slow\" }", &["has nothing as its cache"]);
     refused(on, "on = { origin = \"slow\", cash = \"fast\" }", &["no input 'cash'"]);
-    refused(on, "on = { origin = \"slow\", cache = \"slow\" }", &["'slow' is under two layers"]);
+    refused(
+        on,
+        "on = { origin = \"slow\", cache = \"slow\" }",
+        &["'slow' is two inputs of 'cache'"],
+    );
     refused(on, "on = { origin = \"slow\", cache = \"fest\" }", &["'fest'", "fast, slow"]);
     refused(on, "on = { origin = \"slow\", cache = 5 }", &["names no device or layer"]);
     refused("name = \"cache\"", "name = \"fast\"", &["the name of a device and of a layer"]);

@@ -213,6 +213,6 @@ fn what_is_asked_twice_or_used_by_nothing_is_refused() {
     let said = mistake(&with("[devices.spare]\nsize = \"1G\""), "[devices.spare]");
     assert!(said.message.contains("uses the device 'spare'"), "{said:?}");
     assert!(said.help.unwrap().contains("on = \"spare\""));
-    let said = mistake(&with("[[stack]] # again\nlayer = \"vdo\""), "[[stack]] # again");
+    let said = mistake(&with("[[stack]]\nlayer = \"vdo\" # again"), "layer = \"vdo\" # again");
     assert!(said.message.contains("'vdo'"), "{said:?}");
 }

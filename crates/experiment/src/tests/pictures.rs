@@ -27,7 +27,7 @@ fn planned(pictures: &str) -> Plan {
 fn pictures_travel_into_the_result_in_their_order() {
     let plan = planned(
         "[[picture]]\nshow = \"iops over time\"\nstage = \"warm\"\n\
-         [[picture]]\nshow = \"latency bars\"\nstage = \"warm\"\noperation = \"randread\"\npercentiles = [99, 50, 99]\n\
+         [[picture]]\nshow = \"latency bars\"\nstage = \"warm\"\noperation = \"randread\"\npercentiles = [99, 50]\n\
          [[picture]]\nshow = \"latency over time\"\n\
          [[picture]]\nshow = \"series\"\nlayer = \"cache\"\nseries = [\"hit_percent\", \"misses\"]\n\
          [[picture]]\nshow = \"curve\"\nmetric = \"iops\"\nstage = \"depths\"\nby = \"depth\"\n\

@@ -13,9 +13,13 @@ fn text(stages: &str) -> String {
         "name = \"x\"\nabout = \"\"\nrepeat = 1\n[devices.data]\nsize = \"8G\"\n[devices.other]\nsize = \"1G\"\n\
          [[stack]]\nlayer = \"linear\"\nname = \"plain\"\non = \"other\"\n\
          [[stack]]\nlayer = \"vdo\"\non = \"data\"\nlogical_size = \"4G\"\n\
-         [[stack]]\nlayer = \"xfs\"\nname = \"fs\"\non = \"vdo\"\n{stages}"
+         [[stack]]\nlayer = \"xfs\"\nname = \"fs\"\non = \"vdo\"\n{stages}{USED}"
     )
 }
+
+/// Nothing may stand idle.
+const USED: &str = "[[stage]]\ndo = \"trim\"\nname = \"trim plain\"\ntarget = \"plain\"\n\
+                    [[stage]]\ndo = \"trim\"\nname = \"trim fs\"\ntarget = \"fs\"\n";
 
 fn planned(stages: &str) -> Plan {
     plan(&text(stages)).unwrap_or_else(|error| panic!("{}", error.render(false)))
@@ -84,11 +88,8 @@ fn a_fill_to_a_share_writes_in_order_and_a_file_system_gets_files() {
     let volume = |keys: &str| {
         let text =
             text(&format!("[[stage]]\ndo = \"fill\"\n{keys}\n{}", load("target = \"plain\"")));
-        super::plan(&text.replacen(
-            "[[stack]]\nlayer = \"xfs\"\nname = \"fs\"\non = \"vdo\"\n",
-            "",
-            1,
-        ))
+        let fs = "[[stack]]\nlayer = \"xfs\"\nname = \"fs\"\non = \"vdo\"\n";
+        super::plan(&text.replacen(fs, "", 1).replace("target = \"fs\"", "target = \"vdo\""))
     };
     let plan = volume("to = \"1%\"\nof = \"physical\"\ntarget = \"vdo\"").unwrap();
     let Task::Fill(parts) = &stage(&plan, "fill").task else { panic!("no fill") };
@@ -199,4 +200,109 @@ fn deadlines_that_cannot_be_are_told_at_their_place() {
         (load("target = \"plain\"\ndeadline = \"10ms\""), "deadline", "1s to 168h"),
         (wait, "deadline", "waits longer"),
     ]);
+}
+
+/// Two VDO volumes side by side, a small linear volume on the first; the last entry is the second volume.
+fn two_tops(stage: &str) -> String {
+    format!(
+        "name = \"x\"\nabout = \"\"\nrepeat = 1\n[devices.a]\nsize = \"8G\"\n[devices.b]\nsize = \"8G\"\n\
+         [[stack]]\nlayer = \"vdo\"\nname = \"one\"\non = \"a\"\nlogical_size = \"40G\"\n\
+         [[stack]]\nlayer = \"linear\"\nname = \"on one\"\nsize = \"20G\"\n\
+         [[stack]]\nlayer = \"vdo\"\nname = \"two\"\non = \"b\"\nlogical_size = \"2G\"\n\
+         [[stage]]\n{stage}\n{}",
+        load("target = { on-one = 50, two = 50 }")
+    )
+    .replace("on one", "on-one")
+}
+
+/// What each stage before the load drives, and how many I/Os it makes.
+fn driven(text: &str) -> Vec<(String, String, Option<u64>)> {
+    let plan = super::plan(text).unwrap_or_else(|error| panic!("{}", error.render(false)));
+    let stages = plan.cells[0].stages.iter().filter(|stage| !stage.measured);
+    stages.map(|s| (s.name.clone(), s.target.name.clone(), s.ios)).collect()
+}
+
+#[test]
+fn every_layer_is_allocated_through_the_device_that_stands_over_it() {
+    let both = driven(&two_tops("do = \"allocate\""));
+    let [(one, over_one, first), (two, over_two, second)] = &both[..] else { panic!("{both:?}") };
+    assert_eq!((&**one, &**over_one), ("allocate one", "on-one"));
+    assert_eq!((&**two, &**over_two), ("allocate two", "two"));
+    // A page of a block map for every 812 blocks of 4 KiB, and the last block.
+    assert_eq!((first.unwrap(), second.unwrap()), (6458, 647));
+    for target in ["one", "on-one"] {
+        let named = driven(&two_tops(&format!("do = \"allocate\"\ntarget = \"{target}\"")));
+        assert_eq!(named, both[..1], "{target}");
+    }
+}
+
+#[test]
+fn an_allocation_names_a_layer_that_needs_one() {
+    let wrong = before("do = \"allocate\"\ntarget = \"plain\"");
+    let said = refused(&wrong, "target");
+    assert!(said.contains("Neither 'plain'") && said.contains("name one of: vdo"), "{said}");
+    let said = refused(&before("do = \"allocate\""), "do = \"allocate\"");
+    assert!(said.contains("no file system stands over"), "{said}");
+}
+
+#[test]
+fn a_state_is_of_the_layer_that_has_it_and_not_of_the_last_one() {
+    let state = |is: &str, keys: &str| {
+        let text = two_tops(&format!("do = \"state\"\nis = \"{is}\"\n{keys}"));
+        let last =
+            "[[stack]]\nlayer = \"vdo\"\nname = \"two\"\non = \"b\"\nlogical_size = \"2G\"\n";
+        let plain = "[[stack]]\nlayer = \"linear\"\nname = \"two\"\non = \"b\"\n";
+        driven(&text.replacen(last, plain, 1)).remove(0).1
+    };
+    assert_eq!(state("allocated", ""), "on-one");
+    assert_eq!(state("steady", ""), "on-one");
+    assert_eq!(state("fresh", "target = \"one\""), "one");
+    let text = two_tops("do = \"state\"\nis = \"discarded\"\ntarget = \"one\"");
+    assert!(only_mistake(&text, "target").contains("'one' cannot be discarded while 'on-one'"));
+    assert_eq!(driven(&two_tops("do = \"state\"\nis = \"discarded\""))[0].1, "two");
+}
+
+#[test]
+fn a_state_that_writes_at_random_does_not_come_about_through_a_file_system() {
+    let said = refused(&before("do = \"state\"\nis = \"steady\""), "is = \"steady\"");
+    assert!(said.contains("through a file system") && !said.contains("leave 'by' out"), "{said}");
+}
+
+#[test]
+fn a_plan_says_what_a_stage_works_on_where_it_could_be_something_else() {
+    let about = |text: &str| {
+        let plan = super::plan(text).unwrap_or_else(|error| panic!("{}", error.render(false)));
+        let stage =
+            plan.facts.variants[0].stages.iter().find(|stage| stage.measured).unwrap().clone();
+        let shown = explain(&plan).variants[0].stages.join("\n");
+        assert!(shown.contains(&stage.about), "{shown}");
+        let targets = stage.targets.iter().map(|t| (t.name.clone(), t.files, t.share_percent));
+        (stage.about, targets.collect::<Vec<_>>())
+    };
+    let (said, targets) = about(&text(&load("target = \"plain\"")));
+    assert!(said.ends_with(", on plain"), "{said}");
+    assert_eq!(targets, [("plain".to_owned(), None, 100.0)]);
+    let (_, targets) = about(&text(&format!("{LAYOUT}{}", load("files = \"my files\""))));
+    assert_eq!(targets, [("fs".to_owned(), Some(3), 100.0)]);
+    let one = two_tops("do = \"read\"").replace("target = { on-one = 50, two = 50 }", "");
+    let last = "[[stack]]\nlayer = \"vdo\"\nname = \"two\"\non = \"b\"\nlogical_size = \"2G\"\n";
+    let (said, targets) =
+        about(&one.replacen(last, "", 1).replacen("[devices.b]\nsize = \"8G\"\n", "", 1));
+    assert!(!said.contains(", on "), "{said}");
+    assert_eq!(targets, [("on-one".to_owned(), None, 100.0)]);
+}
+
+#[test]
+fn warnings_about_reducible_content_are_for_stacks_that_reduce() {
+    let warned = |target: &str| {
+        let load =
+            "ops = { randwrite = 100 }\nduration = \"5s\"\ncontent = { compress = \"1.5x\" }";
+        let text = format!(
+            "name = \"x\"\nabout = \"\"\nrepeat = 1\n[devices.data]\nsize = \"8G\"\n[[stack]]\nlayer = \"{target}\"\n\
+             on = \"data\"\n[[stage]]\ndo = \"load\"\nmeasure = true\n{load}\n"
+        );
+        explain(&super::plan(&text).unwrap()).variants[0].warnings.join("\n")
+    };
+    assert!(warned("vdo").contains("saves nothing on VDO"));
+    assert_eq!(warned("linear"), "");
 }

@@ -1,9 +1,12 @@
 //! Stacks of real layers on simulated machines that fail where a test wants it.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use host::{CommandOutcome, CommandOutput, Executor, Machine, MeasuredCommand, SimulatedMachine};
+use host::{
+    CommandOutcome, CommandOutput, Executor, Machine, MeasuredCommand, PlacedTwin, SimulatedMachine,
+};
 use layers::probe::Source;
 use layers::step::Step;
 use layers::{Place, Raised};
@@ -12,14 +15,16 @@ use sys::interrupt::Interrupt;
 use units::Nanos;
 
 pub fn raised(kind: &str, settings: &str) -> (Raised, Vec<Step>, Box<dyn layers::Twin>) {
+    let place = |inputs| Place { name: kind, run_tag: "0badcafe", inputs };
     let inputs = layers::on_device("{device.data}", 7 << 30);
-    let at = Place { name: kind, run_tag: "0badcafe", inputs: &inputs };
+    let resolved = layers::on_device("/dev/simulated", 7 << 30);
+    let at = place(&inputs);
     let kind = layers::kind(kind).unwrap();
     let layer = (kind.parse)(&settings.parse().unwrap()).unwrap();
     let raised = layer.raise(&at).unwrap();
     let mut steps = vec![layers::fresh("{device.data}")];
     steps.extend(raised.up.iter().chain(&raised.ready).chain(&raised.settle).cloned());
-    let twin = kind.twin(layer.as_ref(), &at).unwrap();
+    let twin = kind.twin(layer.as_ref(), &place(&resolved)).unwrap();
     (raised, steps, twin)
 }
 
@@ -115,7 +120,8 @@ pub fn executor(
 ) -> (Executor, Interrupt, Clock) {
     let clock = Clock::simulated(None);
     let interrupt = Interrupt::new();
-    let inner = SimulatedMachine::new(vec![twin], &clock);
+    let inner =
+        SimulatedMachine::new(vec![PlacedTwin { twin, reached_from: BTreeSet::new() }], &clock);
     let machine = Wayward { inner, calls: Arc::default(), wish };
     let mut executor = Executor::new(machine, &clock, &interrupt);
     executor.bind("device.data", "/dev/simulated");

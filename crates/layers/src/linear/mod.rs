@@ -4,12 +4,11 @@ mod twin;
 
 use std::collections::BTreeMap;
 
-use results::model::LayerFigures;
 use toml::Table;
 use units::Bytes;
 
 use crate::key::Key;
-use crate::kind::{Kind, LayerNeeds, ON_ONE_DEVICE, Threads};
+use crate::kind::{Kind, LayerNeeds};
 use crate::layer::{Layer, Offer, Place, Raised};
 use crate::lvm::{self, Group, GroupTwin};
 use crate::probe::NamedDevice;
@@ -29,35 +28,22 @@ const KEYS: &[Key] = &[Key {
 }];
 
 pub(crate) const KIND: Kind = Kind {
-    name: "linear",
-    about: "A plain logical volume: passes every block through.",
-    inputs: ON_ONE_DEVICE,
     keys: KEYS,
-    parse: |table| Ok(Box::new(Linear::read(table)?)),
-    parsers: &[],
-    recorded: &[],
     absence: lvm::ABSENCE,
     objects: lvm::OBJECTS,
     facts: &[lvm::VERSION],
-    refuses_nowait: false,
-    threads: Threads::NONE,
-    headline: None,
-    metrics: &[],
-    fills: &[],
-    states: &[],
-    actions: &[],
-    change: None,
-    charts: &[],
     needs: LayerNeeds {
         packages: &["lvm2"],
         modules: &["dm-mod"],
         tools: &["lvm", "dmsetup"],
         guest_files: crate::lvm::GUEST_FILES,
     },
-    manual: include_str!("manual.md"),
-    figures: |_| LayerFigures::new(),
-    rules: &[],
-    commands: |_, _| Vec::new(),
+    ..Kind::new(
+        "linear",
+        "A plain logical volume: passes every block through.",
+        include_str!("manual.md"),
+        |table| Ok(Box::new(Linear::read(table)?)),
+    )
 };
 
 /// A plain logical volume.

@@ -8,7 +8,7 @@ use crate::twin::TwinAnswer;
 /// A physical volume, its group, and the volumes of one layer.
 pub(crate) struct GroupTwin {
     group: Group,
-    /// The device under it; learned from `pvcreate` when it was planned as a placeholder.
+    /// The device under it.
     below: String,
     /// Nodes that `lvcreate` makes.
     volumes: Vec<String>,
@@ -44,7 +44,7 @@ impl GroupTwin {
         let of_group = object == self.group.name
             || object.strip_prefix(&self.group.name).is_some_and(|rest| rest.starts_with('/'));
         match verb {
-            "pvcreate" if self.is_below(object) => self.pvcreate(object),
+            "pvcreate" if object == self.below => self.pvcreate(),
             "pvremove" if object == self.below => self.pvremove(),
             "vgcreate" if argv.contains(&self.group.name) => self.vgcreate(),
             "vgremove" if of_group => self.vgremove(),
@@ -77,18 +77,14 @@ impl GroupTwin {
         left
     }
 
-    fn is_below(&self, device: &str) -> bool {
-        self.below == device || self.below.starts_with('{')
-    }
-
-    fn pvcreate(&mut self, device: &str) -> TwinAnswer {
+    fn pvcreate(&mut self) -> TwinAnswer {
+        let device = &self.below;
         if self.made {
             return TwinAnswer::failed(format!(
                 "  Can't initialize physical volume \"{device}\" of volume group \"{}\" without -ff",
                 self.group.name
             ));
         }
-        device.clone_into(&mut self.below);
         self.physical = true;
         TwinAnswer::ok(format!("  Physical volume \"{device}\" successfully created.\n"))
     }
@@ -162,11 +158,7 @@ mod tests {
 
     fn run(twin: &mut GroupTwin, action: &Action) -> TwinAnswer {
         match action {
-            Action::Command { argv, .. } => {
-                let argv: Vec<_> =
-                    argv.iter().map(|a| a.replace("{device.data}", "/dev/sim")).collect();
-                twin.command(&argv)
-            }
+            Action::Command { argv, .. } => twin.command(argv),
             Action::RemoveNodes { nodes } => {
                 twin.remove_nodes(nodes);
                 TwinAnswer::ok("")
@@ -176,7 +168,7 @@ mod tests {
     }
 
     fn stack() -> (GroupTwin, Vec<Step>) {
-        let inputs = on_device("{device.data}", 1 << 30);
+        let inputs = on_device("/dev/sim", 1 << 30);
         let group =
             Group::of(&Place { name: "v", run_tag: "00000001", inputs: &inputs }, &["data"]);
         let mut steps = group.up();

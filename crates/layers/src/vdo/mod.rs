@@ -35,8 +35,6 @@ use crate::objects::{Fact, FactSource};
 use names::{CONFIG, DATA, INSTANCE, NAME, STATS, STATUS, TABLE, TAIL};
 
 pub(crate) const KIND: Kind = Kind {
-    name: NAME,
-    about: "A volume that deduplicates and compresses 4 KiB blocks: dm-vdo, made by lvm2 or from a table.",
     inputs: &[
         needed(DATA, Wants::Block, "the device that holds data and metadata"),
         Input {
@@ -47,7 +45,6 @@ pub(crate) const KIND: Kind = Kind {
         },
     ],
     keys: keys::KEYS,
-    parse: |table| Ok(Box::new(setup::Setup::read(table)?)),
     parsers: &[
         Parser { id: STATS, read: parsers::parse_stats },
         Parser { id: STATUS, read: parsers::parse_status },
@@ -55,7 +52,6 @@ pub(crate) const KIND: Kind = Kind {
         Parser { id: INSTANCE, read: parsers::parse_instance },
         Parser { id: TABLE, read: parsers::parse_table },
     ],
-    recorded: &[],
     absence: lvm::ABSENCE,
     objects: lvm::OBJECTS,
     facts: &[
@@ -63,6 +59,7 @@ pub(crate) const KIND: Kind = Kind {
         Fact { name: "dm_vdo_module", from: FactSource::File("/sys/module/dm_vdo/version") },
     ],
     refuses_nowait: true,
+    reduces: true,
     // The marks are those of the thesis, section 5.2.
     threads: Threads {
         single: &["journalQ", "packerQ", "dedupeQ", threads::REQUESTS],
@@ -84,8 +81,13 @@ pub(crate) const KIND: Kind = Kind {
         tools: &["lvm", "dmsetup", "vdoformat"],
         guest_files: crate::lvm::GUEST_FILES,
     },
-    manual: include_str!("manual.md"),
     figures: figures::figures,
     rules: rules::RULES,
     commands: commands::commands,
+    ..Kind::new(
+        NAME,
+        "A volume that deduplicates and compresses 4 KiB blocks: dm-vdo, made by lvm2 or from a table.",
+        include_str!("manual.md"),
+        |table| Ok(Box::new(setup::Setup::read(table)?)),
+    )
 };

@@ -48,3 +48,17 @@ pub(super) fn is_of(kind: &str, name: &str) -> bool {
     let number = name.strip_prefix(kind);
     number.is_some_and(|number| number.bytes().all(|digit| digit.is_ascii_digit()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{machine, parse};
+
+    #[test]
+    fn a_real_volume_has_a_thread_of_every_kind() {
+        let real = parse(machine::THREADS, include_str!("threads-6.12.txt")).unwrap();
+        for (_, kind) in KINDS {
+            assert!(real.numbers.keys().any(|name| is_of(kind, name)), "{kind}");
+        }
+    }
+}

@@ -19,8 +19,6 @@ use crate::twin::{Twin, TwinAnswer, Writes};
 
 /// Fragments that stay in the packer until a flush.
 const PARKED: f64 = 3.0;
-/// Clock ticks of CPU per written block.
-const TICKS_PER_BLOCK: f64 = 0.002;
 
 /// A simulated VDO volume.
 pub(super) struct VdoTwin {
@@ -170,9 +168,7 @@ impl VdoTwin {
             "biosOut.write" | "biosOutCompleted.write" => s.stored,
             "biosMeta.write" | "biosMetaCompleted.write" => meta,
             "biosJournal.write" | "biosJournalCompleted.write" => journal,
-            "blockMap.pagesLoaded" | "biosPageCache.write" | "biosPageCacheCompleted.write" => {
-                pages
-            }
+            "biosPageCache.write" | "biosPageCacheCompleted.write" => pages,
             "index.entriesIndexed" | "index.postsNotFound" => s.distinct,
             "index.postsFound" => s.duplicates,
             _ => 0.0,
@@ -215,8 +211,9 @@ impl VdoTwin {
 }
 
 impl VdoTwin {
-    /// Follows what changes a volume that is there: another table, options of lvm, messages to the index.
-    fn follow(&mut self, argv: &[String]) {
+    /// Follows what changes a volume that is up: another table, options of lvm, messages to the index. Whether it is of this volume: to
+    /// growth and messages nobody else answers.
+    fn follow(&mut self, argv: &[String], answered: bool) -> bool {
         if let [program, verb, node, _, message] = argv
             && (program.as_str(), verb.as_str()) == ("dmsetup", "message")
             && *node == self.node
@@ -226,6 +223,18 @@ impl VdoTwin {
                 "index-disable" => Index::Offline,
                 _ => Index::Online,
             };
+            return true;
+        }
+        // The node of a volume of lvm is called after its group: `group-volume`.
+        let group = self.node.split('-').next();
+        let of_group = |argv: &[String]| {
+            argv.last()
+                .and_then(|last| last.split_once('/'))
+                .is_some_and(|(of, _)| Some(of) == group)
+        };
+        let grows = argv.get(1).is_some_and(|verb| verb == "lvextend") && of_group(argv);
+        if !answered && !grows {
+            return false;
         }
         for (key, value) in follow::changes(argv) {
             let blocks = || value.parse::<Bytes>().map_or(0, |bytes| bytes.0 / BLOCK);
@@ -240,6 +249,7 @@ impl VdoTwin {
                 key => follow::take_up(&mut self.setup, key, &value),
             }
         }
+        true
     }
 }
 
@@ -265,10 +275,9 @@ impl Twin for VdoTwin {
             }
         }
         let accepted = !matches!(answer, TwinAnswer::Ran { exit: 1.., .. });
-        if accepted && self.starts > 0 {
-            self.follow(argv);
-        }
-        answer
+        let answered = answer != TwinAnswer::NotMine;
+        let own = accepted && self.made.is_up() && self.follow(argv, answered);
+        if own && !answered { TwinAnswer::ok("") } else { answer }
     }
 
     fn read(&mut self, source: &Source) -> Option<String> {
@@ -296,12 +305,8 @@ impl Twin for VdoTwin {
             Source::Threads { prefix }
                 if *prefix == format!("vdo{}:", self.starts.saturating_sub(1)) =>
             {
-                let ticks = self.state.written * TICKS_PER_BLOCK;
-                Some(if self.lost_track {
-                    String::new()
-                } else {
-                    words::threads(&self.setup, prefix, ticks)
-                })
+                // Threads are there, and nobody models what they do.
+                Some(String::new())
             }
             _ => None,
         }

@@ -8,7 +8,7 @@ use units::{Basis, Better, Bytes, Metric, Test, Unit};
 
 use crate::figures::{FigureFacts, ratio};
 use crate::key::Key;
-use crate::kind::{ActionKind, Fills, Kind, LayerNeeds, ON_ONE_DEVICE, Parser, Threads};
+use crate::kind::{ActionKind, Fills, Kind, LayerNeeds, Parser};
 use crate::layer::{Acted, Asked, Layer, Offer, Place, Raised};
 use crate::probe::{Probe, Reading, Source};
 use crate::settings::{SettingError, Settings, on_off};
@@ -59,22 +59,11 @@ const METRICS: &[Metric] = &[
 ];
 
 pub(crate) const KIND: Kind = Kind {
-    name: "xfs",
-    about: "An XFS file system: loads go to files in it, commands work in it.",
-    inputs: ON_ONE_DEVICE,
     keys: KEYS,
-    parse: |table| Ok(Box::new(Xfs::read(table)?)),
     parsers: &[Parser { id: STATFS, read: parse_statfs }],
     recorded: &[(STATFS, include_str!("recorded/statfs"))],
-    absence: &[],
-    objects: &[],
-    facts: &[],
-    refuses_nowait: false,
-    threads: Threads::NONE,
-    headline: None,
     metrics: METRICS,
     fills: &[Fills { of: "file system", metric: "filesystem_used_percent", part: None }],
-    states: &[],
     actions: &[ActionKind {
         name: "grow",
         about: "Grows the file system to all of the device under it, which has grown before.",
@@ -82,18 +71,19 @@ pub(crate) const KIND: Kind = Kind {
         alone: true,
         part: None,
     }],
-    charts: &[],
-    change: None,
     needs: LayerNeeds {
         packages: &["xfsprogs"],
         modules: &["xfs"],
         tools: &["mkfs.xfs", "xfs_growfs"],
         guest_files: &[],
     },
-    manual: include_str!("manual.md"),
     figures,
-    rules: &[],
-    commands: |_, _| Vec::new(),
+    ..Kind::new(
+        "xfs",
+        "An XFS file system: loads go to files in it, commands work in it.",
+        include_str!("manual.md"),
+        |table| Ok(Box::new(Xfs::read(table)?)),
+    )
 };
 
 /// An XFS file system.

@@ -68,7 +68,10 @@ pub(super) fn grid(view: &View, width: usize, ink: &Ink) -> String {
         drawn(&mut out, &names, room, table, ink);
     }
     let base = view.variants.first().map_or(NONE, |variant| variant.name.as_str());
-    let text = format!("Ratios are to {}. All figures: fathom report, or --csv.", printable(base));
+    let text = format!(
+        "Ratios are to {}. All figures: fathom report, or fathom show --csv.",
+        printable(base)
+    );
     out.push_str(&ink.paint(Tint::Dim, &super::ink::wrapped(&text, width, "")));
     out.push_str("\n\n");
     out

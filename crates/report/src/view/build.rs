@@ -104,6 +104,12 @@ fn variants(set: &ResultSet, analysis: &Analysis) -> Vec<Variant> {
                 repeats: own.map_or(0, |v| v.repeats),
                 stack: facts.stack.clone(),
                 stages: facts.stages.iter().map(self::facts::stage).collect(),
+                targets: facts
+                    .stages
+                    .iter()
+                    .filter(|stage| stage.measured)
+                    .map(|stage| (stage.name.clone(), stage.targets.clone()))
+                    .collect(),
                 points: facts
                     .stages
                     .iter()

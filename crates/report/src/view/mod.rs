@@ -40,7 +40,7 @@ use analysis::{Expectation, MetricComparison, Reported};
 pub use analysis::{Of, Scope};
 use results::model::{
     AskedContent, Finding, LayerFacts, MachineLoad, SequentialFacts, StoppedFacts, SweepFacts,
-    VerifyFigures,
+    TargetFacts, VerifyFigures,
 };
 use units::{Better, Unit};
 
@@ -184,6 +184,8 @@ pub struct Variant {
     pub stack: Vec<LayerFacts>,
     /// Its stages in words.
     pub stages: Vec<String>,
+    /// What its measured stages worked on, by their names.
+    pub targets: BTreeMap<String, Vec<TargetFacts>>,
     /// The points of its sweeps, each with the name of the stage that measured it.
     pub points: Vec<(String, SweepFacts)>,
     /// Content of what its measured stages wrote; of one stage it may stand alone without a name.

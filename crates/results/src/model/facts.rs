@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CellState, ExpectedFigure, MachineLoad, PictureFacts, ReportedFacts};
+use super::{CellState, ExpectedFigure, MachineLoad, PictureFacts, ReportedFacts, TargetFacts};
 
 /// Version of the layout of a result; grows with every change that an older reader would misread.
 pub const SCHEMA: u32 = 1;
@@ -348,6 +348,9 @@ pub struct StageFacts {
     /// Of a fill: the load of each round, as asked.
     #[serde(default)]
     pub rounds: serde_json::Value,
+    /// What it works on; none where it works on no layer, and in results from before this was recorded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<TargetFacts>,
     /// Size of what it works on, bytes.
     #[serde(default)]
     pub target_bytes: Option<u64>,

@@ -14,6 +14,7 @@ mod picture;
 mod reason;
 mod rows;
 mod state;
+mod target;
 mod verify;
 mod written;
 
@@ -42,5 +43,6 @@ pub use picture::{PictureFacts, Show};
 pub use reason::plain_and_raw;
 pub use rows::{Fields, IntervalRow, Row, SampleRow, StageEdge};
 pub use state::{Criterion, Judged, Must, StateFigures};
+pub use target::TargetFacts;
 pub use verify::{VerifyFigures, WrongBlock, WrongKind};
 pub use written::{Written, written};

@@ -1,8 +1,9 @@
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use host::{CommandOutcome, CommandOutput, MeasuredCommand, SimulatedMachine};
+use host::{CommandOutcome, CommandOutput, MeasuredCommand, PlacedTwin, SimulatedMachine};
 use layers::probe::Source;
 use results::model::{Accelerator, CellState};
 use results::sink::DirSink;
@@ -104,7 +105,8 @@ fn machine(cell: &CellPlan) -> Lasting {
     let inputs = layers::on_device("/dev/simulated-data", bytes);
     let own = Place { name: &layer.name, run_tag: TAG, inputs: &inputs };
     let twins = [kind(&layer.kind)(&layer.settings).unwrap().twin(&own), others.twin(&other)];
-    let twins = twins.into_iter().flatten().collect();
+    let placed = |twin| PlacedTwin { twin, reached_from: BTreeSet::new() };
+    let twins = twins.into_iter().flatten().map(placed).collect();
     let machine = Lasting(Arc::new(Mutex::new(SimulatedMachine::new(twins, &clock))));
     let mut executor = Executor::new(machine.clone(), &clock, &Interrupt::new());
     others.raise(&other).unwrap().up.iter().for_each(|step| executor.step(step).1.unwrap());

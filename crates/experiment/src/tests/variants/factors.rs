@@ -153,7 +153,17 @@ fn a_wrong_factor_or_exclusion_is_told_at_its_line_with_the_remedy() {
         (key("levels = [1, { name = \"a\" }]"), "levels = [1, { name = \"a\" }]", "leave key out"),
         (key("levels = [1, 0]"), "levels = [1, 0]", "depth"),
         (key("levels = [1, true]"), "levels = [1, true]", "as in depth"),
-        (named("key = \"rite.depth\"\nlevels = [1, 2]"), "levels = [1, 2]", "stages: write"),
+        (named("key = \"rite.depth\"\nlevels = [1, 2]"), "key = \"rite.depth\"", "stages: write"),
+        (
+            named("key = \"vdo.dedup\"\nlevels = [1, 2]"),
+            "key = \"vdo.dedup\"",
+            "did you mean 'dedupe'",
+        ),
+        (
+            named("levels = [{ name = \"a\" }, { name = \"b\" }]"),
+            "levels = [{ name = \"a\" }, { name = \"b\" }]",
+            "write what a level sets",
+        ),
         (key(&many), "name = \"f\"", "fewer levels"),
         (
             factor(&format!("{long}\nkey = \"write.depth\"\nlevels = [100, 200]")),

@@ -262,7 +262,6 @@ impl Case {
             settings: BTreeMap::from([text("discard", discard)]),
             on: BTreeMap::from([text("data", "vdo")]),
             computed: Vec::new(),
-            computed: Vec::new(),
         });
     }
 

@@ -163,7 +163,9 @@ fn every_probe_and_fact_is_answered_in_words_that_the_real_parsers_read() {
             *prefix = prefix.replace("{vdo.instance}", "0");
         }
         let parsed = parse(&probe.parser, &twin.read(&source).unwrap()).unwrap();
-        assert!(!parsed.numbers.is_empty(), "{}", probe.id);
+        // Nobody models what threads do.
+        let modelled = !matches!(source, Source::Threads { .. });
+        assert_eq!(!parsed.numbers.is_empty(), modelled, "{}", probe.id);
     }
     for step in &raised.up {
         if let Action::Bind { source, parser, .. } = &step.action {
@@ -174,7 +176,7 @@ fn every_probe_and_fact_is_answered_in_words_that_the_real_parsers_read() {
 }
 
 #[test]
-fn the_twin_has_the_fields_and_threads_of_a_real_volume_in_their_order() {
+fn the_twin_has_the_fields_of_a_real_volume_in_their_order() {
     let (mut twin, raised) = up("");
     let read = |text: &str| {
         let leaves = crate::vdo::texts::read(text).unwrap();
@@ -184,12 +186,6 @@ fn the_twin_has_the_fields_and_threads_of_a_real_volume_in_their_order() {
     let mut real = read(include_str!("../stats-6.12.txt"));
     real.retain(|name| !words::UNMODELLED.iter().any(|what| name.ends_with(what)));
     assert_eq!(read(&said), real);
-    let threads = |text: &str| {
-        let parsed = parse(crate::machine::THREADS, text).unwrap();
-        parsed.numbers.into_keys().collect::<Vec<_>>()
-    };
-    let said = twin.read(&Source::Threads { prefix: "vdo0:".into() }).unwrap();
-    assert_eq!(threads(&said), threads(include_str!("../threads-6.12.txt")));
 }
 
 #[test]
@@ -206,7 +202,7 @@ fn what_nobody_models_has_no_figure_and_after_a_command_nothing_that_was_written
     twin.wrote(&Writes::fresh(1000), &AskedContent::default());
     let fields = sample(twin.as_mut(), &raised, 0, SETTLED).fields;
     assert_eq!(fields["biosIn.write"], Some(1000.0));
-    for unmodelled in ["memoryUsage.bytesUsed", "biosIn.read", "biosIn.discard"] {
+    for unmodelled in ["memoryUsage.bytesUsed", "blockMap.pagesLoaded", "biosIn.read"] {
         assert!(!fields.contains_key(unmodelled), "{unmodelled}");
     }
     twin.lost_track();

@@ -1,0 +1,163 @@
+//! Every kind of stage, one entry each: its name, what it works on, and what reads the keys that are its own.
+
+use units::Key;
+
+use super::Task;
+use crate::action::Act;
+use crate::command::Command;
+use crate::copy::Copy;
+use crate::diagnostic::{Diagnostic, among};
+use crate::document::{Places, Table};
+use crate::fill::Fill;
+use crate::layout::Layout;
+use crate::load;
+use crate::state::StateStage;
+use crate::steps::{self, Steps};
+use crate::sweep::{self, SWEEP};
+
+const DO: Key = Key { name: "do", takes: "what the stage does", example: "\"load\"" };
+
+/// A kind of stage.
+pub(super) struct StageKind {
+    /// The word in `do = "..."`.
+    pub name: &'static str,
+    /// What a stage of this kind is, as mistakes name it.
+    pub what: &'static str,
+    /// What it works on.
+    pub works_on: WorksOn,
+    /// What is measured in its place, of a kind that has no figures of its own.
+    pub instead: Option<&'static str>,
+    /// Reads the keys that are left.
+    read: fn(Table, &Around) -> Result<Task, Diagnostic>,
+}
+
+/// What a kind of stage works on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum WorksOn {
+    /// No layer: it has no target.
+    Nothing,
+    /// One layer.
+    One,
+    /// A load: one layer, several with shares, or files; and hot places.
+    Load,
+    /// The same without hot places of its own.
+    Rounds,
+}
+
+/// What is known of a stage when its own keys are read.
+pub(super) struct Around<'a> {
+    pub name: &'a str,
+    pub measured: bool,
+    /// Whether it changes settings of running layers.
+    pub sets: bool,
+    pub places: &'a Places,
+    /// The experiment's file.
+    pub file: &'a str,
+}
+
+use WorksOn::{Load, Nothing, One, Rounds};
+
+/// A kind whose figures are its own, where it is measured.
+const fn kind(
+    name: &'static str,
+    what: &'static str,
+    works_on: WorksOn,
+    read: fn(Table, &Around) -> Result<Task, Diagnostic>,
+) -> StageKind {
+    StageKind { name, what, works_on, instead: None, read }
+}
+
+const KINDS: &[StageKind] = &[
+    kind("allocate", "An allocation", One, |table, _| only(table, Task::Allocate)),
+    kind("layout", "A layout", One, |table, around| {
+        Ok(Task::Layout(Box::new(Layout::read(table, around.file)?)))
+    }),
+    kind("load", "A load", Load, load),
+    StageKind {
+        instead: Some("the load that follows"),
+        ..kind("fill", "A fill", Rounds, |table, around| {
+            Ok(Task::Fill(Box::new(Fill::read(table, around.file)?)))
+        })
+    },
+    StageKind {
+        instead: Some("the load that follows"),
+        ..kind("state", "A state", One, |table, around| {
+            Ok(Task::State(Box::new(StateStage::read(table, around.file)?)))
+        })
+    },
+    StageKind {
+        instead: Some("a load"),
+        ..kind("copy", "A copy", One, |table, _| Ok(Task::Copy(Copy::read(table)?)))
+    },
+    kind("command", "A command", One, |table, _| Ok(Task::Command(Command::read(table)?))),
+    kind("layer", "What a layer does", One, |table, _| Ok(Task::Layer(Act::read(table)?))),
+    kind("drop_caches", "Dropping caches", Nothing, |table, _| {
+        only(table, Task::Steps(Steps::DropCaches))
+    }),
+    kind("wait", "A wait", Nothing, |mut table, _| {
+        let time = steps::wait(&mut table)?;
+        only(table, Task::Steps(Steps::Wait(time)))
+    }),
+    kind("read", "A read", Nothing, |table, _| only(table, Task::Steps(Steps::Read))),
+    kind("set", "A change of settings", Nothing, set),
+    kind("trim", "A trim", One, |table, _| only(table, Task::Steps(Steps::Trim))),
+    kind("remount", "A remount", One, |table, _| only(table, Task::Steps(Steps::Remount))),
+];
+
+impl StageKind {
+    /// Takes `do` out of a stage: the kind that it names.
+    pub(super) fn take(table: &mut Table) -> Result<&'static Self, Diagnostic> {
+        let names = || KINDS.iter().map(|kind| kind.name);
+        let Some(written) = table.take::<String>(&DO)? else {
+            if let Some(misspelt) = table.misspelt(&DO) {
+                return Err(misspelt);
+            }
+            let help = format!("add do = ...; {}", among("", names()));
+            return Err(Diagnostic::at(table.at(), "A stage does not say what it does", help));
+        };
+        let known = KINDS.iter().find(|kind| kind.name == written.get_ref());
+        known.ok_or_else(|| {
+            let message = format!("There is no stage '{}'", written.get_ref());
+            Diagnostic::at(written.span(), message, among(written.get_ref(), names()))
+        })
+    }
+
+    /// Reads the keys that are left.
+    pub(super) fn read(&self, mut table: Table, around: &Around) -> Result<Task, Diagnostic> {
+        table.is(self.what);
+        (self.read)(table, around)
+    }
+}
+
+/// Whether a stage of this kind works on a layer.
+pub(crate) fn works_on_layer(kind: &str) -> bool {
+    KINDS.iter().any(|own| own.name == kind && own.works_on != Nothing)
+}
+
+/// A stage without keys of its own.
+fn only(table: Table, task: Task) -> Result<Task, Diagnostic> {
+    table.finish().map(|()| task)
+}
+
+fn load(mut table: Table, around: &Around) -> Result<Task, Diagnostic> {
+    match table.table(&SWEEP, "sweep")? {
+        Some(keys) => {
+            let stage = (around.name, around.measured);
+            Ok(Task::Sweep(sweep::read(stage, keys, table, around.file)?))
+        }
+        None => {
+            sweep::needless(&table)?;
+            Ok(Task::Load(Box::new(load::read(table, around.places, around.file)?)))
+        }
+    }
+}
+
+fn set(table: Table, around: &Around) -> Result<Task, Diagnostic> {
+    let at = table.at();
+    if around.sets {
+        return only(table, Task::Steps(Steps::Set));
+    }
+    table.finish()?;
+    let help = "write what changes: set.\"vdo.dedupe\" = false";
+    Err(Diagnostic::at(at, "A change of settings changes nothing", help))
+}

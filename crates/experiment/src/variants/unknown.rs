@@ -1,0 +1,57 @@
+//! Settings of what there is not, in words.
+
+use std::ops::Range;
+
+use layers::Kind;
+
+use crate::diagnostic::{Diagnostic, among, nearest, with_article};
+use crate::document::Setting;
+
+/// Names of what settings can be for.
+#[derive(Default)]
+pub(super) struct Names {
+    pub layers: Vec<String>,
+    pub stages: Vec<String>,
+    pub devices: Vec<String>,
+    pub trees: Vec<String>,
+}
+
+impl Names {
+    fn all(&self) -> impl Iterator<Item = &String> + Clone {
+        self.layers.iter().chain(&self.stages).chain(&self.devices).chain(&self.trees)
+    }
+}
+
+/// A setting for what has none of these names; `of` says whose they are.
+pub(super) fn nothing(setting: &Setting, names: &Names, of: &str) -> Diagnostic {
+    let near = meant(&setting.path, names.all());
+    let [layers, stages, devices, trees] =
+        [&names.layers, &names.stages, &names.devices, &names.trees].map(|names| names.join(", "));
+    let trees = if trees.is_empty() { trees } else { format!("; trees: {trees}") };
+    let help = format!(
+        "{near}write \"NAME.key\"; its layers are: {layers}; stages: {stages}; devices: {devices}{trees}"
+    );
+    Diagnostic::at(setting.at(), format!("'{}' names nothing {of}", setting.path), help)
+}
+
+/// Which of `names` the name in `path`, whatever of it that is, was meant to be.
+pub(crate) fn meant<'a>(path: &str, names: impl Iterator<Item = &'a String> + Clone) -> String {
+    let all = names.map(String::as_str);
+    let ends = path.rmatch_indices('.').map(|(end, _)| &path[..end]);
+    let near = ends.filter_map(|name| nearest(name, all.clone())).next();
+    near.map_or_else(String::new, |near| format!("did you mean '{near}'? "))
+}
+
+/// A factor that varies `path`, whose part `key` is to be a setting of this kind of layer.
+pub(super) fn no_setting(
+    at: Range<usize>,
+    path: &str,
+    kind: &Kind,
+    key: &str,
+) -> Option<Diagnostic> {
+    let known = || kind.keys.iter().map(|known| known.name);
+    let message = format!("'{path}' is no setting of {}", with_article(kind.name));
+    let others = ["on", "name", "layer"];
+    let strange = !known().chain(others).any(|known| Some(known) == key.split('.').next());
+    strange.then(|| Diagnostic::at(at, message, among(key, known())))
+}

@@ -1,0 +1,132 @@
+//! What a stage of a cell does, and whether the layer is then in the state that it is to bring it to.
+
+use experiment::{CommandPlan, FillPlan, Otherwise, StagePlan, Task};
+use layers::ROUND_END;
+use layers::step::{Action, Step};
+use units::Nanos;
+
+use super::{Done, Running};
+use crate::Event;
+use crate::command;
+use crate::fill::{self, OnStack};
+use crate::loader::{self, LoadId, Loader};
+use crate::state::{self, Criteria};
+use crate::stop::{Stop, judge};
+use crate::watch::Watch;
+
+impl Running<'_> {
+    /// Does what the stage is for.
+    pub(super) fn task(
+        &mut self,
+        index: usize,
+        stage: &StagePlan,
+        loader: &mut dyn Loader,
+        watch: &mut Watch,
+    ) -> Result<Done, Stop> {
+        match &stage.task {
+            Task::Steps(steps) => self.stage_steps(steps, watch),
+            Task::Command(planned) => self.command(stage, planned),
+            Task::Fill(planned) => Ok(self.fill(index, planned, loader, watch)),
+            Task::Load(_) | Task::Copy(_) => {
+                let turn = LoadId { stage: index, round: None };
+                let done = loader.load(self.scene, self.plan, turn, self.executor, watch);
+                let failed = |reason| Stop::Failed(format!("stage {}: {reason}", stage.name));
+                let load = done.map_err(failed)?;
+                let stop = judge(&load).or_else(|| loader::late(stage, &load).map(Stop::Failed));
+                Ok(Done { stop, load: Some(load), ..Done::default() })
+            }
+        }
+    }
+
+    /// Does the steps of a stage. Where they gave names, what is sampled has other names from then on.
+    fn stage_steps(&mut self, steps: &[Step], watch: &mut Watch) -> Result<Done, Stop> {
+        self.steps(steps)?;
+        if steps.iter().any(|step| matches!(step.action, Action::Bind { .. })) {
+            let renewed = watch.restart(self.scene, &self.plan.probes, self.executor);
+            renewed.map_err(Stop::Failed)?;
+        }
+        Ok(Done::default())
+    }
+
+    fn command(&mut self, stage: &StagePlan, planned: &CommandPlan) -> Result<Done, Stop> {
+        let target = self.resolve(stage.target.offer.path())?;
+        let (figures, stop) = command::run(stage, planned, &target, self.executor);
+        self.hand_in_transcript();
+        if stop.is_none() {
+            self.notice(command::missing(stage, planned, &figures));
+        }
+        Ok(Done { command: Some(figures), stop, ..Done::default() })
+    }
+
+    fn fill(
+        &mut self,
+        index: usize,
+        planned: &FillPlan,
+        loader: &mut dyn Loader,
+        watch: &mut Watch,
+    ) -> Done {
+        let stage = &self.plan.stages[index];
+        let deadline = stage.deadline.unwrap_or(Nanos(u64::MAX));
+        let mut criteria = Criteria::of(stage.state.as_ref());
+        let mut ground = OnStack {
+            scene: self.scene,
+            plan: self.plan,
+            stage: index,
+            fill: planned,
+            loader,
+            executor: self.executor,
+            watch,
+            criteria: &mut criteria,
+        };
+        let (figures, stop) = fill::until(planned, deadline, &mut ground);
+        // The record has the figures; nothing is amiss that it would have to note.
+        if let Some(text) = fill::proof(&stage.name, &figures, self.scene.clock.is_simulated()) {
+            self.scene.recorder.event(Event::Notice { cell: Some(self.plan.index), text });
+        }
+        Done { fill: Some(figures), state: criteria.figures(), stop, ..Done::default() }
+    }
+
+    /// Whether the layer is in the state that the stage is to bring it to; a fill has looked already.
+    pub(super) fn state(
+        &mut self,
+        stage: &StagePlan,
+        done: Done,
+        watch: &mut Watch,
+    ) -> Result<Done, Stop> {
+        let Some(plan) = &stage.state else { return Ok(done) };
+        let interrupted = matches!(done.stop, Some(Stop::Interrupted));
+        if interrupted || self.scene.clock.is_simulated() {
+            // Nobody looks at what was given up, and what was recorded once proves nothing.
+            return Ok(Done { state: None, ..done });
+        }
+        if matches!(done.stop, Some(Stop::Failed(_))) {
+            return Ok(done);
+        }
+        let figures = match done.state {
+            Some(figures) => figures,
+            None => {
+                self.steps(&self.plan.settle)?;
+                watch.mark(self.executor, ROUND_END);
+                let mut criteria = Criteria::of(Some(plan));
+                criteria.read(self.plan, &watch.marked());
+                criteria.figures().unwrap_or_default()
+            }
+        };
+        let text = state::sentence(&stage.name, &figures);
+        let state = Some(figures);
+        if state.as_ref().is_some_and(|figures| figures.reached) {
+            self.scene.recorder.event(Event::Notice { cell: Some(self.plan.index), text });
+            return Ok(Done { state, ..done });
+        }
+        match plan.otherwise {
+            Otherwise::Fail => {
+                let stop = Some(Stop::NotReached(text));
+                Ok(Done { state, stop, ..done })
+            }
+            Otherwise::Warn => {
+                self.notice(Some(text));
+                Ok(Done { state, stop: None, ..done })
+            }
+        }
+    }
+}
