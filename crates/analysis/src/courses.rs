@@ -144,7 +144,7 @@ impl Series {
 }
 
 /// What was found in one run.
-struct Said {
+struct OneRun {
     change: Option<Place>,
     warm_up_s: Option<f64>,
     growth: Option<(Growth, (f64, f64))>,
@@ -164,7 +164,7 @@ struct Place {
     over: usize,
 }
 
-fn of_run(series: &Series) -> Option<Said> {
+fn of_run(series: &Series) -> Option<OneRun> {
     let n = series.rates.len();
     let change = match stats::course(&series.rates)? {
         stats::Course::Level => None,
@@ -198,11 +198,11 @@ fn of_run(series: &Series) -> Option<Said> {
     };
     let warm_up = stats::warm_up(&series.rates).filter(|_| change.is_none());
     let warm_up_s = warm_up.and_then(|n| if n == 0 { Some(0.0) } else { series.time(n) });
-    Some(Said { change, warm_up_s, growth: growth() })
+    Some(OneRun { change, warm_up_s, growth: growth() })
 }
 
 fn of_runs(series: &[Series]) -> Option<RunCourse> {
-    let said: Vec<Said> = series.iter().filter_map(of_run).collect();
+    let said: Vec<OneRun> = series.iter().filter_map(of_run).collect();
     let most = |n: usize| n > 0 && n as f64 >= MOST_RUNS * said.len() as f64;
     let warm_ups: Vec<f64> = said.iter().filter_map(|run| run.warm_up_s).collect();
     (!said.is_empty()).then(|| RunCourse {
@@ -214,7 +214,7 @@ fn of_runs(series: &[Series]) -> Option<RunCourse> {
 }
 
 /// The change that most runs have, in the same direction.
-fn change(said: &[Said], most: &dyn Fn(usize) -> bool) -> Option<Change> {
+fn change(said: &[OneRun], most: &dyn Fn(usize) -> bool) -> Option<Change> {
     let places: Vec<&Place> = said.iter().filter_map(|run| run.change.as_ref()).collect();
     let falls = |place: &&&Place| place.after < place.before;
     let (falling, rising): (Vec<&Place>, Vec<&Place>) = (
@@ -248,7 +248,7 @@ fn change(said: &[Said], most: &dyn Fn(usize) -> bool) -> Option<Change> {
     })
 }
 
-fn growth(said: &[Said], most: &dyn Fn(usize) -> bool) -> Option<EndGrowth> {
+fn growth(said: &[OneRun], most: &dyn Fn(usize) -> bool) -> Option<EndGrowth> {
     let all: Vec<&(Growth, (f64, f64))> =
         said.iter().filter_map(|run| run.growth.as_ref()).collect();
     if !most(all.len()) {

@@ -70,11 +70,14 @@ impl ExpectationOutcome {
 }
 
 /// Holds each expectation against the figures of its variants.
-pub(crate) fn hold(plan: &PlanFacts, variants: &[VariantFigures]) -> Vec<Expectation> {
-    plan.expectations.iter().map(|expected| hold_one(plan, expected, variants)).collect()
+pub(crate) fn check_expectations(
+    plan: &PlanFacts,
+    variants: &[VariantFigures],
+) -> Vec<Expectation> {
+    plan.expectations.iter().map(|expected| check_expectation(plan, expected, variants)).collect()
 }
 
-fn hold_one(
+fn check_expectation(
     plan: &PlanFacts,
     expected: &ExpectedFigure,
     variants: &[VariantFigures],

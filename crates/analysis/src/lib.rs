@@ -73,7 +73,7 @@ pub fn analyse(result: &ResultSet) -> Analysis {
         changed: result.seal.broken(),
         comparisons: comparisons::compare_all(&variants, plan, looks(result).as_deref()),
         effects: effects::effects(plan, &variants),
-        expectations: expectations::hold(plan, &variants),
+        expectations: expectations::check_expectations(plan, &variants),
         reported: reported::beside(plan, &variants),
         stages: stages.into_iter().map(str::to_owned).collect(),
         variants,

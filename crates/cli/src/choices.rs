@@ -3,16 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use experiment::Plan;
-use run::{Asked, Earlier, Event, Ledger, Start};
+use run::{Earlier, Event, Ledger, RunRequest, Start};
 
 use crate::args::Common;
 use crate::failure::Failure;
 use crate::terminal::say;
 
 /// What is asked of the experiment; a run that goes on keeps its seed and its tag.
-pub fn asked(common: &Common, earlier: Option<&Earlier>) -> Asked {
+pub fn asked(common: &Common, earlier: Option<&Earlier>) -> RunRequest {
     let (scale, only) = (common.scale.clone(), common.only.clone());
-    Asked { seed: common.seed, repeat: common.repeat, scale, only, ..Asked::default() }
+    RunRequest { seed: common.seed, repeat: common.repeat, scale, only, ..RunRequest::default() }
         .going_on(earlier)
 }
 

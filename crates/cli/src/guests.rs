@@ -9,7 +9,7 @@ use lab::{
     SupplySpec, Vm, VmSpec,
 };
 use run::RunError;
-use run::remote::{Farewell, Guest, Guests, Heard, Turn};
+use run::remote::{Farewell, Guest, GuestMessage, GuestNumber, Guests};
 use sys::interrupt::Level;
 use units::Bytes;
 
@@ -130,7 +130,7 @@ impl LabGuests {
 /// One machine as a guest.
 pub struct LabGuest {
     vm: Vm,
-    turn: Turn,
+    turn: GuestNumber,
     ended: Option<lab::End>,
 }
 
@@ -140,7 +140,7 @@ impl Guests for LabGuests {
     fn start(&mut self, mission: &[u8]) -> Result<LabGuest, RunError> {
         let mut spec = self.spec.clone();
         spec.mission = mission.to_vec();
-        let turn = Turn::next(&self.out);
+        let turn = GuestNumber::next(&self.out);
         let console = self.out.join(turn.file("console"));
         let folder = console.parent().unwrap_or(&self.out);
         std::fs::create_dir_all(folder).map_err(|source| {
@@ -183,14 +183,16 @@ fn with_help(error: &lab::Error) -> String {
 }
 
 impl Guest for LabGuest {
-    fn receive(&mut self, patience: Duration) -> Heard {
+    fn receive(&mut self, patience: Duration) -> GuestMessage {
         match self.vm.recv(patience) {
-            Received::Frame(Frame { kind: FrameKind::Payload, payload }) => Heard::Payload(payload),
-            Received::Frame(_) | Received::Nothing => Heard::Silence,
+            Received::Frame(Frame { kind: FrameKind::Payload, payload }) => {
+                GuestMessage::Payload(payload)
+            }
+            Received::Frame(_) | Received::Nothing => GuestMessage::Silence,
             Received::Ended(end) => {
                 let heard = match &end.ending {
-                    Ending::Done => Heard::Done,
-                    ending => Heard::Gone(ending.to_string()),
+                    Ending::Done => GuestMessage::Done,
+                    ending => GuestMessage::Gone(ending.to_string()),
                 };
                 self.ended = Some(end);
                 heard

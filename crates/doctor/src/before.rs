@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use layers::{Bar, Noticed, PlannedLoad, PlannedStage, Rule, Threshold};
+use layers::{Observation, PlannedLoad, PlannedStage, Rule, Threshold, ThresholdTest};
 use results::model::{PlanFacts, Severity, VariantFacts};
 use stats::LEAST_REPEATS;
 use units::Unit;
@@ -14,10 +14,10 @@ pub(crate) struct Plan<'a> {
 }
 
 /// A rule that looks at a plan.
-pub(crate) type PlanRule = Rule<fn(&Plan, Bar) -> Vec<Told>>;
+pub(crate) type PlanRule = Rule<fn(&Plan, ThresholdTest) -> Vec<VariantObservation>>;
 
 /// What a rule noticed about which variant or the whole.
-pub(crate) type Told = (Option<String>, Noticed);
+pub(crate) type VariantObservation = (Option<String>, Observation);
 
 /// Every common rule that looks at a plan.
 pub(crate) const RULES: [PlanRule; 6] = [
@@ -77,13 +77,13 @@ pub(crate) const RULES: [PlanRule; 6] = [
     },
 ];
 
-fn few_repeats(plan: &Plan, bar: Bar) -> Vec<Told> {
+fn few_repeats(plan: &Plan, bar: ThresholdTest) -> Vec<VariantObservation> {
     let compares = plan.variants.len() > 1 && !plan.facts.questions.is_empty();
     let few = bar.passed(f64::from(plan.facts.repeat)).filter(|_| compares);
-    let noticed = |few| Noticed {
+    let noticed = |few| Observation {
         severity: Severity::Warning,
         figures: vec![bar.figure("repeats", few)],
-        ..Noticed::default()
+        ..Observation::default()
     };
     few.map(|few| (None, noticed(few))).into_iter().collect()
 }
@@ -104,13 +104,14 @@ fn measured<'a>(
     found.filter(|(_, stage)| seen.insert((stage.name.clone(), doubts(stage)))).collect()
 }
 
-fn warned(variant: &str, message: String, evidence: String) -> Told {
+fn warned(variant: &str, message: String, evidence: String) -> VariantObservation {
     let message = Some(message);
-    let noticed = Noticed { severity: Severity::Warning, message, evidence, ..Noticed::default() };
+    let noticed =
+        Observation { severity: Severity::Warning, message, evidence, ..Observation::default() };
     (Some(variant.to_owned()), noticed)
 }
 
-fn cached_io(plan: &Plan, _: Bar) -> Vec<Told> {
+fn cached_io(plan: &Plan, _: ThresholdTest) -> Vec<VariantObservation> {
     let cached = |load: &PlannedLoad| !load.direct && load.sync_every.is_none();
     let found = measured(plan, |stage| stage.load.as_ref().is_some_and(cached));
     let told = found.into_iter().map(|(variant, stage)| {
@@ -120,7 +121,7 @@ fn cached_io(plan: &Plan, _: Bar) -> Vec<Told> {
     told.collect()
 }
 
-fn command_not_synced(plan: &Plan, _: Bar) -> Vec<Told> {
+fn command_not_synced(plan: &Plan, _: ThresholdTest) -> Vec<VariantObservation> {
     let found = measured(plan, |stage| stage.synced == Some(false));
     let told = found.into_iter().map(|(variant, stage)| {
         let message = format!("Command {} ends before what it wrote is on the layer.", stage.name);
@@ -130,10 +131,10 @@ fn command_not_synced(plan: &Plan, _: Bar) -> Vec<Told> {
 }
 
 /// The first variant is what the others are held against.
-fn bytes_in_flight_differ(plan: &Plan, _: Bar) -> Vec<Told> {
+fn bytes_in_flight_differ(plan: &Plan, _: ThresholdTest) -> Vec<VariantObservation> {
     let Some(((_, base), others)) = plan.variants.split_first() else { return Vec::new() };
     let sizes = |load: &PlannedLoad| load.operations.iter().map(|op| op.size_unit).max();
-    let mut told: Vec<Told> = Vec::new();
+    let mut told: Vec<VariantObservation> = Vec::new();
     for (variant, stages) in others {
         let pairs =
             stages.iter().filter(|stage| stage.measured && !stage.swept).filter_map(|own| {
@@ -151,7 +152,7 @@ fn bytes_in_flight_differ(plan: &Plan, _: Bar) -> Vec<Told> {
                     variant.name, new.blocks_in_flight, old.blocks_in_flight
                 );
                 let (subject, noticed) = warned(&variant.name, differs(stage), evidence);
-                told.push((subject, Noticed { severity: Severity::Note, ..noticed }));
+                told.push((subject, Observation { severity: Severity::Note, ..noticed }));
             }
         }
     }
@@ -162,11 +163,11 @@ fn differs(stage: &PlannedStage) -> String {
     format!("Variants of stage {} differ in block size and in bytes in flight.", stage.name)
 }
 
-fn is_of(noticed: &Noticed, stage: &PlannedStage) -> bool {
+fn is_of(noticed: &Observation, stage: &PlannedStage) -> bool {
     noticed.message.as_deref() == Some(&differs(stage))
 }
 
-fn window_below_a_pass(plan: &Plan, bar: Bar) -> Vec<Told> {
+fn window_below_a_pass(plan: &Plan, bar: ThresholdTest) -> Vec<VariantObservation> {
     let share = |stage: &PlannedStage| {
         let load = stage.load.as_ref()?;
         bar.passed(load.window_percent(load.most_written_per_s?)?)
@@ -177,12 +178,12 @@ fn window_below_a_pass(plan: &Plan, bar: Bar) -> Vec<Told> {
             format!("Stage {} cannot write its range once in the window of 'steady'.", stage.name);
         let (subject, noticed) = warned(variant, message, String::new());
         let figures = vec![bar.figure("written in a window at most, of the range", share(stage)?)];
-        Some((subject, Noticed { figures, ..noticed }))
+        Some((subject, Observation { figures, ..noticed }))
     });
     told.collect()
 }
 
-fn content_doubtful(plan: &Plan, _: Bar) -> Vec<Told> {
+fn content_doubtful(plan: &Plan, _: ThresholdTest) -> Vec<VariantObservation> {
     let doubts =
         |stage: &PlannedStage| stage.load.as_ref().map_or_else(Vec::new, |l| l.doubts.clone());
     let found = measured(plan, |stage| !doubts(stage).is_empty());

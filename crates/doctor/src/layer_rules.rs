@@ -31,7 +31,7 @@ pub(crate) fn run(result: &ResultSet) -> Vec<Finding> {
 }
 
 /// What the layers' rules find in a plan; what several variants have alike is told once, of the first.
-pub(crate) fn foresee(variants: &[(&VariantFacts, Vec<PlannedStage>)]) -> Vec<Finding> {
+pub(crate) fn check_plan(variants: &[(&VariantFacts, Vec<PlannedStage>)]) -> Vec<Finding> {
     let kinds_of = |variant: &VariantFacts| variant.stack.iter().map(|l| l.layer.clone()).collect();
     let names: Vec<Vec<String>> = variants.iter().map(|(variant, _)| kinds_of(variant)).collect();
     let kinds: Vec<Vec<&str>> =
@@ -48,7 +48,7 @@ pub(crate) fn foresee(variants: &[(&VariantFacts, Vec<PlannedStage>)]) -> Vec<Fi
                 stages,
                 variants: &kinds,
             };
-            for mut finding in kind.rules.iter().filter_map(|rule| rule.foresee(&facts)) {
+            for mut finding in kind.rules.iter().filter_map(|rule| rule.check_plan(&facts)) {
                 finding.subject = subject(finding.subject, &variant.name);
                 let same = |other: &Finding| {
                     (&other.rule, &other.message, &other.evidence)

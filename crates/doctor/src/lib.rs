@@ -37,7 +37,7 @@ pub fn examine(result: &ResultSet, analysis: &Analysis) -> Vec<Finding> {
 }
 
 /// Everything that the rules find in a plan, worst first.
-pub fn foresee(plan: &PlanFacts) -> Vec<Finding> {
+pub fn check_plan(plan: &PlanFacts) -> Vec<Finding> {
     let variants = plan.variants.iter();
     let variants: Vec<_> = variants.map(|variant| (variant, planned::stages(variant))).collect();
     let view = before::Plan { facts: plan, variants: &variants };
@@ -46,12 +46,12 @@ pub fn foresee(plan: &PlanFacts) -> Vec<Finding> {
         told.map(|(subject, noticed)| of_plan(rule, subject, noticed))
     });
     let mut findings: Vec<Finding> = common.collect();
-    findings.extend(layer_rules::foresee(&variants));
+    findings.extend(layer_rules::check_plan(&variants));
     sort(&mut findings);
     findings
 }
 
-fn of_plan<C>(rule: &Rule<C>, subject: Option<String>, noticed: layers::Noticed) -> Finding {
+fn of_plan<C>(rule: &Rule<C>, subject: Option<String>, noticed: layers::Observation) -> Finding {
     Finding { subject, ..rule.finding("", noticed) }
 }
 

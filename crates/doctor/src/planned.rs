@@ -1,6 +1,6 @@
 //! The stages of a plan as rules see them.
 
-use layers::{Does, Order, PlannedLoad, PlannedOperation, PlannedStage};
+use layers::{OperationKind, Order, PlannedLoad, PlannedOperation, PlannedStage};
 use results::model::{StageFacts, VariantFacts};
 use workload::{LoadSpec, OpKind, OpName, Pattern, Rate};
 
@@ -84,10 +84,10 @@ fn operation(spec: &LoadSpec, op: OpName) -> PlannedOperation {
     PlannedOperation {
         name: op.name().to_owned(),
         does: match op.kind() {
-            OpKind::Read => Does::Reads,
-            OpKind::Write => Does::Writes,
-            OpKind::Discard => Does::Discards,
-            OpKind::WriteZeroes | OpKind::Flush => Does::Other,
+            OpKind::Read => OperationKind::Reads,
+            OpKind::Write => OperationKind::Writes,
+            OpKind::Discard => OperationKind::Discards,
+            OpKind::WriteZeroes | OpKind::Flush => OperationKind::Other,
         },
         size_unit: spec.block_size_of(op).common(),
         align: spec.align_of(op),

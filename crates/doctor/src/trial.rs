@@ -2,7 +2,7 @@
 //! command that proves one finding, or a tuner that goes on from what was confirmed.
 
 use analysis::Analysis;
-use results::model::{Change, Finding, ProofRound, Proved};
+use results::model::{Change, Finding, ProofOutcome, ProofRound};
 use results::read::ResultSet;
 use stats::Verdict;
 
@@ -61,7 +61,7 @@ pub enum Next {
     /// Measure once more, on fresh seeds.
     Measure,
     /// It is known.
-    Known(Proved),
+    Known(ProofOutcome),
 }
 
 /// What the rounds so far say. What was better once is measured once more before it is confirmed: of many changes that do nothing, some
@@ -72,11 +72,11 @@ pub fn next(rounds: &[ProofRound]) -> Next {
     let is = |verdict: Verdict| move |round: &&ProofRound| round.verdict == verdict.word();
     let none = |verdict| !rounds.iter().any(|round| is(verdict)(&round));
     if !none(Verdict::Same) || !none(Verdict::Worse) {
-        Next::Known(Proved::Refuted)
+        Next::Known(ProofOutcome::Refuted)
     } else if !none(Verdict::Unclear) || !none(Verdict::Differs) {
-        Next::Known(Proved::Unclear)
+        Next::Known(ProofOutcome::Unclear)
     } else if rounds.len() >= ENOUGH {
-        Next::Known(Proved::Confirmed)
+        Next::Known(ProofOutcome::Confirmed)
     } else {
         Next::Measure
     }
@@ -124,11 +124,11 @@ mod tests {
     fn what_was_better_once_is_measured_again_and_confirmed_when_it_is_better_twice() {
         assert_eq!(after(&[]), Next::Measure);
         assert_eq!(after(&["better"]), Next::Measure);
-        assert_eq!(after(&["better", "better"]), Next::Known(Proved::Confirmed));
-        assert_eq!(after(&["better", "unclear"]), Next::Known(Proved::Unclear));
-        assert_eq!(after(&["better", "same"]), Next::Known(Proved::Refuted));
-        assert_eq!(after(&["worse"]), Next::Known(Proved::Refuted));
-        assert_eq!(after(&["unclear"]), Next::Known(Proved::Unclear));
+        assert_eq!(after(&["better", "better"]), Next::Known(ProofOutcome::Confirmed));
+        assert_eq!(after(&["better", "unclear"]), Next::Known(ProofOutcome::Unclear));
+        assert_eq!(after(&["better", "same"]), Next::Known(ProofOutcome::Refuted));
+        assert_eq!(after(&["worse"]), Next::Known(ProofOutcome::Refuted));
+        assert_eq!(after(&["unclear"]), Next::Known(ProofOutcome::Unclear));
     }
 
     #[test]

@@ -3,14 +3,14 @@
 use std::ops::Range;
 
 use layers::step::Step;
-use layers::{ActionKind, Asked, Kind, OnPart, Place};
+use layers::{ActionKind, Asked, Kind, PartEffect, Place};
 use toml::{Spanned, Table as Settings};
 use units::Key;
 
-use crate::change::Running;
+use crate::change::RunningLayers;
 use crate::diagnostic::{Diagnostic, nearest, with_article};
 use crate::document::{Named, Table};
-use crate::graph::Built;
+use crate::graph::StackPlan;
 use crate::plan::Target;
 use crate::stages::StageHead;
 use crate::targets;
@@ -46,8 +46,8 @@ impl Act {
     pub(crate) fn plan(
         &self,
         stage: &StageHead,
-        stack: &mut Built,
-        running: &mut Running,
+        stack: &mut StackPlan,
+        running: &mut RunningLayers,
     ) -> Result<(Vec<Step>, Target), Diagnostic> {
         let target = targets::of(stage, stack)?;
         let name = self.action.get_ref();
@@ -119,12 +119,13 @@ impl Act {
     }
 
     /// The action comes when a part of the layer is not as it needs it.
-    fn out_of_order(&self, does: OnPart, kind: &Kind, why: &str) -> Diagnostic {
+    fn out_of_order(&self, does: PartEffect, kind: &Kind, why: &str) -> Diagnostic {
         let remedy = |other: &&ActionKind| match (does, other.part) {
-            (OnPart::Brings(part), Some(OnPart::Takes(other)))
-            | (OnPart::Needs(part) | OnPart::Takes(part), Some(OnPart::Brings(other))) => {
-                part == other
-            }
+            (PartEffect::Brings(part), Some(PartEffect::Takes(other)))
+            | (
+                PartEffect::Needs(part) | PartEffect::Takes(part),
+                Some(PartEffect::Brings(other)),
+            ) => part == other,
             _ => false,
         };
         let before = kind.actions.iter().find(remedy);

@@ -4,23 +4,23 @@ use layers::Allocate;
 use units::{Bytes, Percent};
 use workload::LoadSpec;
 
-use crate::change::Running;
+use crate::change::RunningLayers;
 use crate::diagnostic::Diagnostic;
 use crate::estimate;
-use crate::graph::Built;
+use crate::graph::StackPlan;
 use crate::plan::{Aim, StagePlan, Target, Task};
 use crate::stages::StageHead;
-use crate::targets::{self, Wanted};
+use crate::targets::{self, WrittenTarget};
 
 /// What the layers of this stack need by now, each driven at the device that stands over it; where the stage names a layer, what it
 /// and those under it need. A stack that needs nothing gives no stage.
 pub(crate) fn plan(
     stage: &StageHead,
-    stack: &Built,
-    running: &Running,
+    stack: &StackPlan,
+    running: &RunningLayers,
 ) -> Result<Vec<StagePlan>, Diagnostic> {
     let upper = targets::of(stage, stack)?.name;
-    let named = matches!(stage.target, Wanted::Layer(_));
+    let named = matches!(stage.target, WrittenTarget::Layer(_));
     let wanted = stack.allocate.iter().filter(|layer| !named || stack.reaches(layer, &upper));
     let mut planned = Vec::new();
     for layer in wanted {

@@ -3,25 +3,25 @@
 use std::ops::Range;
 
 use layers::step::Step;
-use layers::{Allocate, Kind, OnPart, Place};
+use layers::{Allocate, Kind, PartEffect, Place};
 
 use crate::diagnostic::Diagnostic;
-use crate::graph::Built;
+use crate::graph::StackPlan;
 use crate::plan::PlacedLayer;
 use crate::stages::StageHead;
 use crate::variants::meant;
 
 /// The layers of a stack with the settings that they have by now.
-pub(crate) struct Running<'a> {
+pub(crate) struct RunningLayers<'a> {
     layers: Vec<PlacedLayer>,
     run_tag: &'a str,
     /// Parts of layers that actions took away: the layer, the part, and the stage that did it.
     gone: Vec<(String, &'static str, String)>,
 }
 
-impl<'a> Running<'a> {
+impl<'a> RunningLayers<'a> {
     /// As they were raised.
-    pub(crate) fn new(stack: &Built, run_tag: &'a str) -> Self {
+    pub(crate) fn new(stack: &StackPlan, run_tag: &'a str) -> Self {
         Self { layers: stack.layers.clone(), run_tag, gone: Vec::new() }
     }
 
@@ -44,21 +44,26 @@ impl<'a> Running<'a> {
     }
 
     /// Notes what an action of `layer` in `stage` does to a part of it. The error says why that cannot be.
-    pub(crate) fn part(&mut self, layer: &str, does: OnPart, stage: &str) -> Result<(), String> {
+    pub(crate) fn part(
+        &mut self,
+        layer: &str,
+        does: PartEffect,
+        stage: &str,
+    ) -> Result<(), String> {
         let part = does.name();
         let gone = self.gone.iter().position(|(of, what, _)| of == layer && *what == part);
         match (does, gone) {
-            (OnPart::Needs(_) | OnPart::Renews(_), None) => {}
-            (OnPart::Takes(_), None) => {
+            (PartEffect::Needs(_) | PartEffect::Renews(_), None) => {}
+            (PartEffect::Takes(_), None) => {
                 self.gone.push((layer.to_owned(), part, stage.to_owned()));
             }
-            (OnPart::Brings(_) | OnPart::Renews(_), Some(place)) => {
+            (PartEffect::Brings(_) | PartEffect::Renews(_), Some(place)) => {
                 self.gone.swap_remove(place);
             }
-            (OnPart::Brings(_), None) => {
+            (PartEffect::Brings(_), None) => {
                 return Err(format!("the {part} of '{layer}' is there: nothing took it away"));
             }
-            (OnPart::Needs(_) | OnPart::Takes(_), Some(place)) => {
+            (PartEffect::Needs(_) | PartEffect::Takes(_), Some(place)) => {
                 let (_, _, by) = &self.gone[place];
                 return Err(format!(
                     "the {part} of '{layer}' is not there: stage '{by}' took it away"
@@ -152,7 +157,7 @@ fn change_out_of_order(
     path: &str,
     span: Range<usize>,
     kind: &Kind,
-    does: OnPart,
+    does: PartEffect,
     why: &str,
 ) -> Diagnostic {
     let help = kind.brings(does.name()).map_or_else(

@@ -12,7 +12,7 @@ use units::{Key, Nanos};
 
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::document::Table;
-use crate::graph::Built;
+use crate::graph::StackPlan;
 use crate::names;
 use crate::plan::{CommandPlan, FigurePlan, Needs, Target};
 use crate::stages::StageHead;
@@ -133,7 +133,7 @@ impl Command {
     pub(crate) fn plan(
         &self,
         stage: &StageHead,
-        stack: &Built,
+        stack: &StackPlan,
         trees: &Trees,
     ) -> Result<(CommandPlan, Target), Diagnostic> {
         let target = targets::free(stage, stack)?;

@@ -10,7 +10,7 @@ use crate::devices::{self, Devices};
 use crate::diagnostic::Diagnostic;
 use crate::factors::Factor;
 use crate::file::File;
-use crate::graph::{self, Built};
+use crate::graph::{self, StackPlan};
 use crate::load::operations;
 use crate::pictures::{self, Picture};
 use crate::plan::{self, CellPlan, DevicePlan, Needs, Plan};
@@ -27,7 +27,7 @@ use crate::{ExperimentError, estimate, order};
 
 /// What the caller chooses, beside the file.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Choices {
+pub struct PlanOptions {
     /// The seed of the run.
     pub seed: Seed,
     /// Eight hexadecimal digits, unique to the run.
@@ -43,7 +43,7 @@ pub struct Choices {
 }
 
 /// Reads, checks and plans the experiment in `text`; `file` names it in errors.
-pub fn compose(file: &str, text: &str, choices: &Choices) -> Result<Plan, ExperimentError> {
+pub fn compose(file: &str, text: &str, choices: &PlanOptions) -> Result<Plan, ExperimentError> {
     planned(file, text, choices, None)
 }
 
@@ -51,7 +51,7 @@ pub fn compose(file: &str, text: &str, choices: &Choices) -> Result<Plan, Experi
 pub fn compose_trial(
     file: &str,
     text: &str,
-    choices: &Choices,
+    choices: &PlanOptions,
     trial: &Trial,
 ) -> Result<Plan, ExperimentError> {
     let mut plan = planned(file, text, choices, Some(trial))?;
@@ -62,7 +62,7 @@ pub fn compose_trial(
 fn planned<'t>(
     file: &str,
     text: &'t str,
-    choices: &Choices,
+    choices: &PlanOptions,
     trial: Option<&'t Trial>,
 ) -> Result<Plan, ExperimentError> {
     let fail = |mistakes: Vec<Diagnostic>| ExperimentError {
@@ -116,14 +116,14 @@ fn planned<'t>(
         let brought = (devices, &trees.variants[i]);
         let planned = stages::plan(&read.stages[i], variant, &stack, brought, &choices.run_tag)
             .map_err(&fail)?;
-        built.push(Made { variant, devices, stack, stages: planned });
+        built.push(PlannedVariants { variant, devices, stack, stages: planned });
     }
     let all: Vec<Stage> = read.stages.iter().flatten().cloned().collect();
     let idle = idle(&parsed, &read, &built, &all);
     if !idle.is_empty() {
         return Err(fail(once(idle)));
     }
-    let chosen: Vec<Made> =
+    let chosen: Vec<PlannedVariants> =
         built.into_iter().enumerate().filter(|(i, _)| picked.contains(i)).map(|(_, m)| m).collect();
     let commands = stages::needs(&all, &trees.planned);
     let mut plan = assemble(&parsed, choices, &chosen, &commands);
@@ -135,7 +135,7 @@ fn planned<'t>(
 }
 
 /// Layers, devices and trees that nothing uses.
-fn idle(file: &File, read: &Read, built: &[Made], all: &[Stage]) -> Vec<Diagnostic> {
+fn idle(file: &File, read: &Read, built: &[PlannedVariants], all: &[Stage]) -> Vec<Diagnostic> {
     let mut idle = unused::devices(file, &read.stacks, &read.stages);
     for (i, made) in built.iter().enumerate() {
         let stages = (&read.stages[i][..], &made.stages[..]);
@@ -146,10 +146,10 @@ fn idle(file: &File, read: &Read, built: &[Made], all: &[Stage]) -> Vec<Diagnost
 }
 
 /// A variant, planned.
-struct Made<'a, 't> {
+struct PlannedVariants<'a, 't> {
     variant: &'a Variant<'t>,
     devices: &'a Devices,
-    stack: Built,
+    stack: StackPlan,
     stages: Vec<crate::StagePlan>,
 }
 
@@ -203,17 +203,22 @@ fn distinct(variants: &[Vec<Stage>]) -> Vec<Stage> {
 }
 
 /// How often each variant is run.
-fn repeat(file: &File, choices: &Choices) -> Repeat {
+fn repeat(file: &File, choices: &PlanOptions) -> Repeat {
     choices.repeat.unwrap_or(file.repeat)
 }
 
-fn assemble(file: &File, choices: &Choices, made: &[Made], commands: &Needs) -> Plan {
+fn assemble(
+    file: &File,
+    choices: &PlanOptions,
+    made: &[PlannedVariants],
+    commands: &Needs,
+) -> Plan {
     let repeat = repeat(file, choices).most();
-    let cells = order::drawn(made.len(), repeat, choices.seed)
+    let cells = order::draw_order(made.len(), repeat, choices.seed)
         .into_iter()
         .enumerate()
         .map(|(index, (v, repeat))| {
-            let Made { variant, stack, stages, .. } = &made[v];
+            let PlannedVariants { variant, stack, stages, .. } = &made[v];
             let seed = choices.seed.derive(&format!("repeat {repeat}"));
             let mut stages = stages.clone();
             order::sweeps(&mut stages, seed);
@@ -244,8 +249,8 @@ fn assemble(file: &File, choices: &Choices, made: &[Made], commands: &Needs) -> 
     }
 }
 
-fn facts(file: &File, choices: &Choices, made: &[Made]) -> PlanFacts {
-    let variant = |made: &Made| VariantFacts {
+fn facts(file: &File, choices: &PlanOptions, made: &[PlannedVariants]) -> PlanFacts {
+    let variant = |made: &PlannedVariants| VariantFacts {
         name: made.variant.name.clone(),
         stack: made.stack.facts.clone(),
         stages: made.stages.iter().map(|s| stages::facts(s, &made.stack)).collect(),
@@ -277,14 +282,14 @@ fn factor(factor: &Factor) -> FactorFacts {
 }
 
 /// What the source reported of these variants; of the first one unless it is said.
-fn reported(file: &File, made: &[Made]) -> Vec<ReportedFacts> {
+fn reported(file: &File, made: &[PlannedVariants]) -> Vec<ReportedFacts> {
     let first = made.first().map_or("", |made| made.variant.name.as_str());
     let there = |name: &str| made.iter().any(|made| made.variant.name == name);
     file.reported.iter().filter_map(|reported| reported.facts(first, &there)).collect()
 }
 
 /// What is expected of these variants; of the last one unless it is said.
-fn expectations(file: &File, made: &[Made], scale: &str) -> Vec<ExpectedFigure> {
+fn expectations(file: &File, made: &[PlannedVariants], scale: &str) -> Vec<ExpectedFigure> {
     let last = made.last().map_or("", |made| made.variant.name.as_str());
     let there = |name: &str| made.iter().any(|made| made.variant.name == name);
     let expected = file.expect.iter().map(|expected| expected.facts(last, scale));
@@ -294,9 +299,9 @@ fn expectations(file: &File, made: &[Made], scale: &str) -> Vec<ExpectedFigure> 
 }
 
 /// The devices that the variants use.
-fn device_plans(made: &[Made]) -> BTreeMap<String, DevicePlan> {
+fn device_plans(made: &[PlannedVariants]) -> BTreeMap<String, DevicePlan> {
     let mut plans: BTreeMap<String, DevicePlan> = BTreeMap::new();
-    for Made { devices, stack, stages, .. } in made {
+    for PlannedVariants { devices, stack, stages, .. } in made {
         let stands = |role: &str| stack.facts.iter().any(|l| l.layer == "device" && l.name == role);
         for (role, &size) in devices.sizes.iter().filter(|(role, _)| stands(role)) {
             let empty = DevicePlan {

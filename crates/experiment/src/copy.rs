@@ -28,7 +28,7 @@ const fn size(name: &'static str, example: &'static str) -> Key {
 
 /// A copy as written.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Copy {
+pub(crate) struct CopyStage {
     /// Role of the device that is read.
     from: String,
     /// Where on it the copy begins.
@@ -41,7 +41,7 @@ pub(crate) struct Copy {
     block_size: Bytes,
 }
 
-impl Copy {
+impl CopyStage {
     /// Reads the keys that are left.
     pub(crate) fn read(mut table: Table) -> Result<Self, Diagnostic> {
         let from = table.need::<String>(&FROM)?.into_inner();

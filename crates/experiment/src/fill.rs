@@ -8,12 +8,12 @@ use workload::{LoadSpec, OpName, Ops, Pattern, Verify};
 
 use crate::diagnostic::Diagnostic;
 use crate::document::{Places, Table};
-use crate::graph::Built;
+use crate::graph::StackPlan;
 use crate::layout;
 use crate::load;
 use crate::plan::{Aim, FillPlan, Rounds};
 use crate::stages::StageHead;
-use crate::targets::{self, Wanted};
+use crate::targets::{self, WrittenTarget};
 use goal::{Goal, ROUND};
 
 const BY: Key = Key {
@@ -94,12 +94,12 @@ impl Fill {
     pub(crate) fn plan(
         &self,
         stage: &StageHead,
-        stack: &Built,
+        stack: &StackPlan,
         aims: impl FnOnce(&StageHead) -> Result<Vec<Aim>, Diagnostic>,
     ) -> Result<(FillPlan, Vec<Aim>), Diagnostic> {
         let reached = self.goal.plan(stage, stack)?;
         let directory = matches!(targets::of(stage, stack)?.offer, layers::Offer::Directory { .. });
-        let (aims, rounds) = if directory && !matches!(stage.target, Wanted::Files(..)) {
+        let (aims, rounds) = if directory && !matches!(stage.target, WrittenTarget::Files(..)) {
             let target = targets::directory(stage, stack)?;
             let size = part(target.offer.bytes(), &self.by);
             if !sequential(&self.by) || !self.by.ops.names().all(OpName::is_write) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use layers::probe::{NamedDevice, Probe};
 use layers::step::Step;
-use layers::{Input, Kind, Offer, Place, Wants};
+use layers::{Input, InputKind, Kind, Offer, Place};
 use results::model::LayerFacts;
 use units::Bytes;
 
@@ -17,7 +17,7 @@ use crate::stacks::{On, VariantStack, WrittenLayer};
 
 /// A stack as it would be raised: all steps, probes and offers, nothing executed.
 #[derive(Clone)]
-pub(crate) struct Built {
+pub(crate) struct StackPlan {
     pub layers: Vec<PlacedLayer>,
     pub facts: Vec<LayerFacts>,
     pub up: Vec<Step>,
@@ -43,8 +43,8 @@ pub(crate) fn build(
     variant: &VariantStack,
     devices: &Devices,
     run_tag: &str,
-) -> Result<Built, Vec<Diagnostic>> {
-    let mut built = Built::empty();
+) -> Result<StackPlan, Vec<Diagnostic>> {
+    let mut built = StackPlan::empty();
     let Devices { sizes, models, attributes, recorded, .. } = devices;
     for (role, size) in sizes {
         let device = format!("{{device.{role}}}");
@@ -65,7 +65,7 @@ pub(crate) fn build(
     Ok(built)
 }
 
-impl Built {
+impl StackPlan {
     fn empty() -> Self {
         Self {
             layers: Vec::new(),
@@ -330,11 +330,12 @@ fn named_inputs(
 }
 
 /// What an input wants to be, where the offer is not that.
-fn missed(wants: Wants, offer: &Offer) -> Option<&'static str> {
+fn missed(wants: InputKind, offer: &Offer) -> Option<&'static str> {
     match (wants, offer) {
-        (Wants::Block, Offer::Block { .. }) | (Wants::Directory, Offer::Directory { .. }) => None,
-        (Wants::Block, _) => Some("a block device"),
-        (Wants::Directory, _) => Some("a directory"),
+        (InputKind::Block, Offer::Block { .. })
+        | (InputKind::Directory, Offer::Directory { .. }) => None,
+        (InputKind::Block, _) => Some("a block device"),
+        (InputKind::Directory, _) => Some("a directory"),
     }
 }
 

@@ -6,7 +6,7 @@ use workload::{LoadSpec, OpName, Ops};
 
 use crate::diagnostic::Diagnostic;
 use crate::document::Table;
-use crate::graph::Built;
+use crate::graph::StackPlan;
 use crate::load;
 use crate::plan::{Aim, Files, Target};
 use crate::stages::StageHead;
@@ -76,7 +76,7 @@ impl Layout {
     }
 
     /// The files in the directory of the stage.
-    pub(crate) fn aim(&self, stage: &StageHead, stack: &Built) -> Result<Aim, Diagnostic> {
+    pub(crate) fn aim(&self, stage: &StageHead, stack: &StackPlan) -> Result<Aim, Diagnostic> {
         let target = targets::directory(stage, stack)?;
         let wanted = Bytes(self.size.0.saturating_mul(self.files));
         let there = Bytes(target.offer.bytes());

@@ -49,7 +49,7 @@ mod variants;
 mod whole;
 
 pub use bounds::FILE as LONGEST_FILE;
-pub use compose::{Choices, compose_trial};
+pub use compose::{PlanOptions, compose_trial};
 pub use diagnostic::{Diagnostic, nearest};
 pub use explain::{Explained, ExplainedFigure, ExplainedVariant, explain};
 pub use plan::{

@@ -7,7 +7,7 @@ use units::Seed;
 use crate::plan::StagePlan;
 
 /// Variant index and repeat (from 1) of every cell in the order of running: each order of a repeat's variants is as likely.
-pub fn drawn(variants: usize, repeats: u32, seed: Seed) -> Vec<(usize, u32)> {
+pub fn draw_order(variants: usize, repeats: u32, seed: Seed) -> Vec<(usize, u32)> {
     let block = |repeat: u32| {
         let mut block: Vec<_> = (0..variants).map(|variant| (variant, repeat)).collect();
         shuffle(&mut block, seed.derive(&format!("order {repeat}")));
@@ -44,13 +44,13 @@ mod tests {
 
     use units::Seed;
 
-    use super::drawn;
+    use super::draw_order;
 
     #[test]
     fn every_order_of_a_repeat_is_as_likely() {
         let mut counts = BTreeMap::<Vec<usize>, u32>::new();
         for seed in 0..200 {
-            for block in drawn(3, 30, Seed(seed)).chunks(3) {
+            for block in draw_order(3, 30, Seed(seed)).chunks(3) {
                 *counts.entry(block.iter().map(|(variant, _)| *variant).collect()).or_default() +=
                     1;
             }
@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn the_order_of_one_repeat_says_nothing_about_the_next() {
         let first = |order: &[(usize, u32)]| order.chunks(2).map(|b| b[0].0).collect::<Vec<_>>();
-        let firsts = first(&drawn(2, 4_000, Seed(7)));
+        let firsts = first(&draw_order(2, 4_000, Seed(7)));
         for lag in [1, 2, 4] {
             let equal = firsts.windows(lag + 1).filter(|w| w[0] == w[lag]).count();
             assert!((1_850..2_150).contains(&equal), "{lag}: {equal}");
@@ -72,14 +72,14 @@ mod tests {
 
     #[test]
     fn the_same_seed_gives_the_same_order_and_more_repeats_change_none() {
-        assert_eq!(drawn(3, 5, Seed(1)), drawn(3, 5, Seed(1)));
-        assert_eq!(drawn(3, 5, Seed(1)), drawn(3, 9, Seed(1))[..15]);
-        assert_ne!(drawn(3, 5, Seed(1)), drawn(3, 5, Seed(2)));
+        assert_eq!(draw_order(3, 5, Seed(1)), draw_order(3, 5, Seed(1)));
+        assert_eq!(draw_order(3, 5, Seed(1)), draw_order(3, 9, Seed(1))[..15]);
+        assert_ne!(draw_order(3, 5, Seed(1)), draw_order(3, 5, Seed(2)));
     }
 
     #[test]
     fn every_variant_runs_once_in_every_repeat_and_repeats_follow_each_other() {
-        let mut order = drawn(3, 5, Seed(3));
+        let mut order = draw_order(3, 5, Seed(3));
         assert!(order.is_sorted_by_key(|(_, repeat)| *repeat));
         order.sort_unstable();
         order.dedup();

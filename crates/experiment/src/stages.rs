@@ -9,7 +9,7 @@ use crate::document::{Places, Table};
 use crate::keys::SET;
 use crate::names;
 use crate::sweep::Point;
-use crate::targets::Wanted;
+use crate::targets::WrittenTarget;
 use crate::variants::Variant;
 
 mod facts;
@@ -155,8 +155,8 @@ fn stage(mut table: Table, file: &str) -> Result<Stage, Diagnostic> {
     let settle = table.take(&SETTLE)?.map_or(measured, toml::Spanned::into_inner);
     let only = only(&mut table)?;
     let target =
-        Wanted::read(&mut table, matches!(kind.works_on, WorksOn::Load | WorksOn::Rounds))?;
-    if kind.works_on == WorksOn::Nothing && target != Wanted::Top {
+        WrittenTarget::read(&mut table, matches!(kind.works_on, WorksOn::Load | WorksOn::Rounds))?;
+    if kind.works_on == WorksOn::Nothing && target != WrittenTarget::Top {
         let message = format!("{} works on no layer, so it has no target", kind.what);
         return Err(Diagnostic::at(places.at("target"), message, "leave target out"));
     }

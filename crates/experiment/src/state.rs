@@ -1,20 +1,20 @@
 //! `do = "state"`: a layer is brought to a state that its kind declares (`fresh`, `steady`, `full`), and that is proven by its figures.
 
-use layers::{Growth, Kind, Place, Proof, State, Way, criterion, machine};
+use layers::{Growth, Kind, Place, Proof, State, StateMethod, criterion, machine};
 use results::model::Criterion;
 use toml::Spanned;
 use units::Key;
 
 use crate::action::Act;
-use crate::change::Running;
+use crate::change::RunningLayers;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::document::Table;
 use crate::fill::Fill;
-use crate::graph::Built;
+use crate::graph::StackPlan;
 use crate::plan::{Otherwise, PlacedLayer, StatePlan};
 use crate::stages::StageHead;
 use crate::steps::Steps;
-use crate::targets::Wanted;
+use crate::targets::WrittenTarget;
 
 const IS: Key = Key { name: "is", takes: "the name of a state of a layer", example: "\"steady\"" };
 const OTHERWISE: Key = Key {
@@ -24,7 +24,7 @@ const OTHERWISE: Key = Key {
 };
 
 /// What brings a layer to a state: what another stage does.
-pub(crate) enum Means {
+pub(crate) enum StageMeans {
     Steps(Steps),
     Allocate,
     Act(Act),
@@ -65,16 +65,16 @@ impl StateStage {
     pub(crate) fn trims(&self) -> bool {
         let states = layers::kinds().iter().flat_map(|kind| kind.states);
         let mut own = states.filter(|state| state.name == self.state.get_ref());
-        own.any(|state| matches!(state.by, Way::Discard))
+        own.any(|state| matches!(state.by, StateMethod::Discard))
     }
 
     /// The stage that brings the layer there with what it does, and what proves it.
     pub(crate) fn plan(
         &self,
         stage: &StageHead,
-        stack: &Built,
-        running: &mut Running,
-    ) -> Result<(StageHead, Means, StatePlan), Diagnostic> {
+        stack: &StackPlan,
+        running: &mut RunningLayers,
+    ) -> Result<(StageHead, StageMeans, StatePlan), Diagnostic> {
         let (name, state) = self.find(stage, stack)?;
         let Some((layer, kind, run_tag)) = running.layer(&name) else {
             let message = format!("'{name}' is no layer");
@@ -96,10 +96,10 @@ impl StateStage {
         let means = self.means(stage, &name, state)?;
         // Loads reach the layer through what stands on it; whatever else is done is done to the layer itself.
         let worked_on = match means {
-            Means::Fill(_) => stack.top_over(&name).to_owned(),
-            Means::Steps(_) | Means::Allocate | Means::Act(_) => name,
+            StageMeans::Fill(_) => stack.top_over(&name).to_owned(),
+            StageMeans::Steps(_) | StageMeans::Allocate | StageMeans::Act(_) => name,
         };
-        let target = Wanted::Layer(worked_on);
+        let target = WrittenTarget::Layer(worked_on);
         // Whoever reads the plan sees the stage that it comes down to.
         let kind = kind_of(&state.by).to_owned();
         Ok((StageHead { target, kind, ..stage.clone() }, means, plan))
@@ -109,11 +109,11 @@ impl StateStage {
     fn find(
         &self,
         stage: &StageHead,
-        stack: &Built,
+        stack: &StackPlan,
     ) -> Result<(String, &'static State), Diagnostic> {
         let wanted = self.state.get_ref();
         let named = match &stage.target {
-            Wanted::Layer(name) => Some(name),
+            WrittenTarget::Layer(name) => Some(name),
             _ => None,
         };
         let kind = |layer: &PlacedLayer| -> Option<&'static Kind> { layers::kind(&layer.kind) };
@@ -141,40 +141,45 @@ impl StateStage {
     }
 
     /// What brings the layer `name` there.
-    fn means(&self, stage: &StageHead, name: &str, state: &State) -> Result<Means, Diagnostic> {
-        if let (Some(_), false) = (&self.by, matches!(state.by, Way::Load { .. })) {
+    fn means(
+        &self,
+        stage: &StageHead,
+        name: &str,
+        state: &State,
+    ) -> Result<StageMeans, Diagnostic> {
+        if let (Some(_), false) = (&self.by, matches!(state.by, StateMethod::Load { .. })) {
             let message = format!("No load brings a layer to the state '{}'", state.name);
             return Err(Diagnostic::at(stage.places.at("by"), message, "leave 'by' out"));
         }
         Ok(match state.by {
-            Way::Nothing => Means::Steps(Steps::Read),
-            Way::Allocate => Means::Allocate,
-            Way::Action(action) => Means::Act(Act::plain(action, self.state.span())),
-            Way::Discard => Means::Steps(Steps::Trim),
-            Way::Load { metric, at_least, load } => {
+            StateMethod::Nothing => StageMeans::Steps(Steps::Read),
+            StateMethod::Allocate => StageMeans::Allocate,
+            StateMethod::Action(action) => StageMeans::Act(Act::plain(action, self.state.span())),
+            StateMethod::Discard => StageMeans::Steps(Steps::Trim),
+            StateMethod::Load { metric, at_least, load } => {
                 let by = match &self.by {
                     Some(fill) => fill.clone(),
                     None => Fill::of_state(load, &self.state)?,
                 };
-                Means::Fill(Box::new(by.until(name, metric, at_least)))
+                StageMeans::Fill(Box::new(by.until(name, metric, at_least)))
             }
         })
     }
 }
 
 /// The kind of stage that brings a layer to a state.
-fn kind_of(way: &Way) -> &'static str {
+fn kind_of(way: &StateMethod) -> &'static str {
     match way {
-        Way::Nothing => "read",
-        Way::Allocate => "allocate",
-        Way::Action(_) => "layer",
-        Way::Discard => "trim",
-        Way::Load { .. } => "fill",
+        StateMethod::Nothing => "read",
+        StateMethod::Allocate => "allocate",
+        StateMethod::Action(_) => "layer",
+        StateMethod::Discard => "trim",
+        StateMethod::Load { .. } => "fill",
     }
 }
 
 /// A criterion about runs of writes is one about the size of a write where nobody records them: that says less, and is always known.
-fn told(criterion: Criterion, stack: &Built) -> Criterion {
+fn told(criterion: Criterion, stack: &StackPlan) -> Criterion {
     if criterion.metric == machine::RUN_BYTES && !stack.records(&criterion.layer) {
         return Criterion { metric: machine::WRITE_BYTES.to_owned(), ..criterion };
     }

@@ -6,7 +6,7 @@ use units::{Key, Nanos};
 
 use crate::diagnostic::Diagnostic;
 use crate::document::Table;
-use crate::graph::Built;
+use crate::graph::StackPlan;
 use crate::plan::Target;
 use crate::stages::StageHead;
 use crate::targets;
@@ -39,7 +39,7 @@ impl Steps {
     pub(crate) fn plan(
         self,
         stage: &StageHead,
-        stack: &Built,
+        stack: &StackPlan,
     ) -> Result<(Vec<Step>, Target, Nanos), Diagnostic> {
         let target = match (self, targets::of(stage, stack)?) {
             // A device under something else would lose that.
@@ -105,7 +105,7 @@ fn trim(target: &Target) -> Step {
 }
 
 /// Unmounts as teardown does, and mounts as the stack was raised.
-fn remount(stage: &StageHead, stack: &Built, target: &Target) -> Result<Vec<Step>, Diagnostic> {
+fn remount(stage: &StageHead, stack: &StackPlan, target: &Target) -> Result<Vec<Step>, Diagnostic> {
     let path = target.offer.path();
     let mounts =
         |step: &&Step| matches!(&step.action, Action::Mount { directory, .. } if directory == path);

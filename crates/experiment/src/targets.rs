@@ -8,20 +8,24 @@ use layers::Offer;
 use units::Percent;
 
 use crate::diagnostic::{Diagnostic, nearest};
-use crate::graph::Built;
+use crate::graph::StackPlan;
 use crate::plan::{Aim, Target};
 use crate::stages::StageHead;
-pub(crate) use wanted::Wanted;
+pub(crate) use wanted::WrittenTarget;
 
 /// The target of `stage` on this stack.
-pub(crate) fn of(stage: &StageHead, stack: &Built) -> Result<Target, Diagnostic> {
+pub(crate) fn of(stage: &StageHead, stack: &StackPlan) -> Result<Target, Diagnostic> {
     match &stage.target {
-        Wanted::Layer(name) | Wanted::Files(_, Some(name)) => layer(name, stage, stack),
-        Wanted::Top | Wanted::Files(_, None) | Wanted::Shares(_) => Ok(stack.top.clone()),
+        WrittenTarget::Layer(name) | WrittenTarget::Files(_, Some(name)) => {
+            layer(name, stage, stack)
+        }
+        WrittenTarget::Top | WrittenTarget::Files(_, None) | WrittenTarget::Shares(_) => {
+            Ok(stack.top.clone())
+        }
     }
 }
 
-fn layer(name: &str, stage: &StageHead, stack: &Built) -> Result<Target, Diagnostic> {
+fn layer(name: &str, stage: &StageHead, stack: &StackPlan) -> Result<Target, Diagnostic> {
     stack.layer(name).ok_or_else(|| {
         let names: Vec<&str> = stack.layers.iter().map(|l| l.name.as_str()).collect();
         let near = nearest(name, names.iter().copied());
@@ -35,11 +39,11 @@ fn layer(name: &str, stage: &StageHead, stack: &Built) -> Result<Target, Diagnos
 }
 
 /// The target of a stage, on which nothing else may stand.
-pub(crate) fn free(stage: &StageHead, stack: &Built) -> Result<Target, Diagnostic> {
+pub(crate) fn free(stage: &StageHead, stack: &StackPlan) -> Result<Target, Diagnostic> {
     unburdened(of(stage, stack)?, stage, stack)
 }
 
-fn unburdened(target: Target, stage: &StageHead, stack: &Built) -> Result<Target, Diagnostic> {
+fn unburdened(target: Target, stage: &StageHead, stack: &StackPlan) -> Result<Target, Diagnostic> {
     if let Some(above) = stack.stands_on(&target.name) {
         let what = match stage.kind.as_str() {
             "layer" => "do that",
@@ -60,12 +64,12 @@ fn key(stage: &StageHead) -> &'static str {
 }
 
 /// The target, where it must be a block device on which nothing stands.
-pub(crate) fn block(stage: &StageHead, stack: &Built) -> Result<Target, Diagnostic> {
+pub(crate) fn block(stage: &StageHead, stack: &StackPlan) -> Result<Target, Diagnostic> {
     device(free(stage, stack)?, stage)
 }
 
 /// The block device over the layer `name` on which nothing stands: what is written there reaches the layer.
-pub(crate) fn over(name: &str, stage: &StageHead, stack: &Built) -> Result<Target, Diagnostic> {
+pub(crate) fn over(name: &str, stage: &StageHead, stack: &StackPlan) -> Result<Target, Diagnostic> {
     device(layer(stack.top_over(name), stage, stack)?, stage)
 }
 
@@ -88,7 +92,7 @@ fn device(target: Target, stage: &StageHead) -> Result<Target, Diagnostic> {
 }
 
 /// The target, where it must be a directory in which files can be made.
-pub(crate) fn directory(stage: &StageHead, stack: &Built) -> Result<Target, Diagnostic> {
+pub(crate) fn directory(stage: &StageHead, stack: &StackPlan) -> Result<Target, Diagnostic> {
     let target = free(stage, stack)?;
     if matches!(target.offer, Offer::Block { .. }) {
         let message = format!("'{}' is a block device, and files need a directory", target.name);
@@ -101,12 +105,12 @@ pub(crate) fn directory(stage: &StageHead, stack: &Built) -> Result<Target, Diag
 /// What the load of `stage` drives, of what was laid out before.
 pub(crate) fn aims(
     stage: &StageHead,
-    stack: &Built,
+    stack: &StackPlan,
     layouts: &BTreeMap<String, Aim>,
 ) -> Result<Vec<Aim>, Diagnostic> {
     match &stage.target {
-        Wanted::Top | Wanted::Layer(_) => Ok(vec![Aim::alone(block(stage, stack)?)]),
-        Wanted::Files(name, within) => {
+        WrittenTarget::Top | WrittenTarget::Layer(_) => Ok(vec![Aim::alone(block(stage, stack)?)]),
+        WrittenTarget::Files(name, within) => {
             let Some(aim) = layouts.get(name) else {
                 let names: Vec<&str> = layouts.keys().map(String::as_str).collect();
                 let help = match names[..] {
@@ -124,7 +128,7 @@ pub(crate) fn aims(
             }
             Ok(vec![aim.clone()])
         }
-        Wanted::Shares(shares) => {
+        WrittenTarget::Shares(shares) => {
             let aim = |(name, share): &(String, f64)| {
                 let share = Percent(*share);
                 if let Some(aim) = layouts.get(name) {

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use units::{Bytes, Seed};
 
-use crate::{Choices, ExperimentError, Plan, Scale, compose, shipped};
+use crate::{ExperimentError, Plan, PlanOptions, Scale, compose, shipped};
 
-fn choices() -> Choices {
-    Choices {
+fn choices() -> PlanOptions {
+    PlanOptions {
         seed: Seed(1),
         run_tag: "0badcafe".into(),
         repeat: None,

@@ -41,12 +41,12 @@ pub(crate) struct WrittenTree<'t> {
     pub name: String,
     pub at: Range<usize>,
     table: Table<'t>,
-    from: From,
+    from: TreeSource,
 }
 
 /// Where its files come from.
 #[derive(Clone, PartialEq, Eq)]
-enum From {
+enum TreeSource {
     Package(String),
     Path(Spanned<String>),
 }
@@ -79,8 +79,8 @@ impl WrittenTree<'_> {
     /// What tells it from what a variant sets in its place: the package, or the last part of the path.
     fn word(&self) -> String {
         let word = match &self.from {
-            From::Package(package) => package.clone(),
-            From::Path(path) => {
+            TreeSource::Package(package) => package.clone(),
+            TreeSource::Path(path) => {
                 let last = Path::new(path.get_ref()).file_name();
                 last.map_or_else(String::new, |last| last.to_string_lossy().into_owned())
             }
@@ -132,9 +132,9 @@ fn written(named: Named<Table>) -> Result<WrittenTree, Diagnostic> {
     let from = match (package, path) {
         (Some(package), None) => {
             names::check_package(package.get_ref(), package.span())?;
-            From::Package(package.into_inner())
+            TreeSource::Package(package.into_inner())
         }
-        (None, Some(path)) => From::Path(path),
+        (None, Some(path)) => TreeSource::Path(path),
         _ => {
             let message = format!("The tree '{name}' needs either a package or a path");
             let help = "give package = \"vim-runtime\" for its files, or path = \"/usr/share/doc\" for a directory";
@@ -150,7 +150,7 @@ pub(crate) fn read(variants: &[&[WrittenTree]], file: &str) -> Result<AllTrees, 
     let mut all = AllTrees::default();
     let mut mistakes: Vec<Diagnostic> = Vec::new();
     // Each directory is looked through once.
-    let mut seen: Vec<(&From, Tree)> = Vec::new();
+    let mut seen: Vec<(&TreeSource, Tree)> = Vec::new();
     let differs = |tree: &WrittenTree| {
         let same = |other: &WrittenTree| other.name != tree.name || other.from == tree.from;
         !variants.iter().copied().flatten().all(same)
@@ -198,7 +198,7 @@ fn free(name: &str, taken: impl Fn(&str) -> bool) -> String {
     std::iter::once(name.to_owned()).chain(numbered).find(|name| !taken(name)).unwrap_or_default()
 }
 
-impl From {
+impl TreeSource {
     fn look(&self, file: &str) -> Result<Tree, Diagnostic> {
         match self {
             Self::Package(package) => Ok(Tree::Package(package.clone())),

@@ -6,7 +6,7 @@ use crate::devices::Devices;
 use crate::diagnostic::Diagnostic;
 use crate::expectations::Expectation;
 use crate::file::File;
-use crate::graph::Built;
+use crate::graph::StackPlan;
 use crate::pictures::Picture;
 use crate::plan::{StagePlan, Task};
 use crate::reported::Reported;
@@ -18,7 +18,7 @@ use crate::trees::WrittenTree;
 /// one that was `written`; `read` are the stages as written, and `planned` what they became.
 pub(crate) fn layers(
     file: &File,
-    (written, stack): (&VariantStack, &Built),
+    (written, stack): (&VariantStack, &StackPlan),
     (read, planned): (&[Stage], &[StagePlan]),
 ) -> Vec<Diagnostic> {
     if stack.tops().count() < 2 {

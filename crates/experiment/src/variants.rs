@@ -37,7 +37,7 @@ pub(crate) struct Variant<'t> {
 
 /// The part of a variant that a setting is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Thing {
+pub(crate) enum SettingTarget {
     Device(usize),
     Layer(usize),
     Stage(usize),
@@ -225,25 +225,28 @@ impl<'t> Variant<'t> {
     }
 
     /// Every device, layer, stage and tree by the name that settings have for it, with its place.
-    fn things(&self) -> impl Iterator<Item = (Thing, String, Range<usize>)> + '_ {
+    fn things(&self) -> impl Iterator<Item = (SettingTarget, String, Range<usize>)> + '_ {
         let name = |table: &Table, kind: &str| {
             table.text("name").or(table.text(kind)).unwrap_or_default().to_owned()
         };
         let devices = self.devices.iter().enumerate();
-        let devices =
-            devices.map(|(i, d)| (Thing::Device(i), format!("device.{}", d.name), d.at.clone()));
+        let devices = devices
+            .map(|(i, d)| (SettingTarget::Device(i), format!("device.{}", d.name), d.at.clone()));
         let layers = self.stack.iter().enumerate();
-        let layers = layers.map(move |(i, t)| (Thing::Layer(i), name(t, "layer"), t.place("name")));
+        let layers =
+            layers.map(move |(i, t)| (SettingTarget::Layer(i), name(t, "layer"), t.place("name")));
         let stages = self.stage.iter().enumerate();
-        let stages = stages.map(move |(i, t)| (Thing::Stage(i), name(t, "do"), t.place("name")));
+        let stages =
+            stages.map(move |(i, t)| (SettingTarget::Stage(i), name(t, "do"), t.place("name")));
         let trees = self.trees.iter().enumerate();
-        let trees = trees.map(|(i, t)| (Thing::Tree(i), format!("tree.{}", t.name), t.at.clone()));
+        let trees =
+            trees.map(|(i, t)| (SettingTarget::Tree(i), format!("tree.{}", t.name), t.at.clone()));
         devices.chain(layers).chain(stages).chain(trees)
     }
 
     /// What `path` is for, and the key of it. Names may have dots: the longest that fits is meant.
-    pub(crate) fn find<'a>(&self, path: &'a str) -> Option<(Thing, &'a str)> {
-        let fits = |(thing, name, _): (Thing, String, Range<usize>)| {
+    pub(crate) fn find<'a>(&self, path: &'a str) -> Option<(SettingTarget, &'a str)> {
+        let fits = |(thing, name, _): (SettingTarget, String, Range<usize>)| {
             let key = path.strip_prefix(&*name)?.strip_prefix('.')?;
             (!name.is_empty() && !key.is_empty()).then_some((name.len(), thing, key))
         };
@@ -277,7 +280,7 @@ impl<'t> Variant<'t> {
             return Err(nothing(setting, std::slice::from_ref(self)));
         };
         let (fixed, instead): (&[&str], _) = match thing {
-            Thing::Device(_) => (
+            SettingTarget::Device(_) => (
                 &[
                     "like",
                     "faults",
@@ -289,11 +292,11 @@ impl<'t> Variant<'t> {
                 ],
                 "all variants of a run have the same virtual disks: name another device, and put the variant's stack on it",
             ),
-            Thing::Tree(_) => (&[], ""),
-            Thing::Layer(_) => {
+            SettingTarget::Tree(_) => (&[], ""),
+            SettingTarget::Layer(_) => {
                 (&["name", "layer"], "give the variant a stack of its own: [[variant.stack]]")
             }
-            Thing::Stage(_) => {
+            SettingTarget::Stage(_) => {
                 (&["name", "do", "only"], "write a stage of its own with only = [\"...\"]")
             }
         };
@@ -302,14 +305,14 @@ impl<'t> Variant<'t> {
             return Err(Diagnostic::at(setting.at(), message, instead));
         }
         match thing {
-            Thing::Layer(i) => self.stack[i].put(key, setting),
-            Thing::Stage(i) => self.stage[i].put(key, setting),
-            Thing::Tree(i) => {
+            SettingTarget::Layer(i) => self.stack[i].put(key, setting),
+            SettingTarget::Stage(i) => self.stage[i].put(key, setting),
+            SettingTarget::Tree(i) => {
                 let tree = self.trees[i].set(key, setting)?;
                 self.trees[i] = tree;
                 Ok(())
             }
-            Thing::Device(i) => {
+            SettingTarget::Device(i) => {
                 let mut device = self.devices[i].clone();
                 device.value.table.put(key, setting)?;
                 let Named { name, at, value } = device;
@@ -321,21 +324,24 @@ impl<'t> Variant<'t> {
 
     /// Devices, layers and stages are named by one kind of name: refuses one that is there twice.
     fn one_name_space(&self) -> Option<Diagnostic> {
-        let plain = |(thing, name, at): (Thing, String, Range<usize>)| {
-            let plain = name.strip_prefix("device.").filter(|_| matches!(thing, Thing::Device(_)));
+        let plain = |(thing, name, at): (SettingTarget, String, Range<usize>)| {
+            let plain =
+                name.strip_prefix("device.").filter(|_| matches!(thing, SettingTarget::Device(_)));
             (thing, plain.map(str::to_owned).unwrap_or(name), at)
         };
         // Names of trees are held against the others where trees are checked.
-        let things = self.things().filter(|(thing, ..)| !matches!(thing, Thing::Tree(_)));
+        let things = self.things().filter(|(thing, ..)| !matches!(thing, SettingTarget::Tree(_)));
         let things: Vec<_> = things.map(plain).collect();
         things.iter().enumerate().find_map(|(i, (thing, name, at))| {
-            let word = |thing: &Thing| match thing {
-                Thing::Device(_) => "device",
-                Thing::Layer(_) => "layer",
-                Thing::Stage(_) => "stage",
-                Thing::Tree(_) => "tree",
+            let word = |thing: &SettingTarget| match thing {
+                SettingTarget::Device(_) => "device",
+                SettingTarget::Layer(_) => "layer",
+                SettingTarget::Stage(_) => "stage",
+                SettingTarget::Tree(_) => "tree",
             };
-            if matches!(name.as_str(), "device" | "tree") && !matches!(thing, Thing::Device(_)) {
+            if matches!(name.as_str(), "device" | "tree")
+                && !matches!(thing, SettingTarget::Device(_))
+            {
                 let message = format!(
                     "A {} cannot be called '{name}', with which names of others begin",
                     word(thing)
@@ -347,7 +353,7 @@ impl<'t> Variant<'t> {
                 ));
             }
             // Two of one kind have a sentence of their own.
-            let other = |(other, same, _): &&(Thing, String, Range<usize>)| {
+            let other = |(other, same, _): &&(SettingTarget, String, Range<usize>)| {
                 same == name && word(other) != word(thing)
             };
             let (other, ..) = things[..i].iter().find(other)?;
@@ -367,10 +373,10 @@ pub(crate) fn nothing(setting: &Setting, variants: &[Variant]) -> Diagnostic {
     let mut names = unknown::Names::default();
     for (thing, name, _) in variants.iter().flat_map(Variant::things) {
         let known = match thing {
-            Thing::Layer(_) => &mut names.layers,
-            Thing::Stage(_) => &mut names.stages,
-            Thing::Device(_) => &mut names.devices,
-            Thing::Tree(_) => &mut names.trees,
+            SettingTarget::Layer(_) => &mut names.layers,
+            SettingTarget::Stage(_) => &mut names.stages,
+            SettingTarget::Device(_) => &mut names.devices,
+            SettingTarget::Tree(_) => &mut names.trees,
         };
         if !known.contains(&name) {
             known.push(name);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use results::model::{PlanFacts, StageFacts, VariantFacts};
 use units::Key;
 
-use crate::compose::{self, Choices};
+use crate::compose::{self, PlanOptions};
 use crate::diagnostic::Diagnostic;
 use crate::document::{Places, Table};
 use crate::file::File;
@@ -18,12 +18,12 @@ const EXPECT: Key = Key { name: "expect", takes: "an entry [[expect]]", example:
 const OF: Key = Key { name: "of", takes: "another figure", example: "{ variant = \"plain\" }" };
 
 /// Reads, checks and plans the experiment in `text`; `file` names it in errors. What is wrong at another scale is told as well.
-pub fn compose(file: &str, text: &str, choices: &Choices) -> Result<Plan, ExperimentError> {
+pub fn compose(file: &str, text: &str, choices: &PlanOptions) -> Result<Plan, ExperimentError> {
     let planned = compose::compose(file, text, choices);
     let asked = choices.scale.name();
     let mut mistakes = planned.as_ref().err().map_or_else(Vec::new, |e| e.mistakes.clone());
     for name in scales(text, asked) {
-        let whole = Choices {
+        let whole = PlanOptions {
             scale: Scale::Asked(name.clone()),
             repeat: Some(Repeat::Fixed(1)),
             sizes: BTreeMap::new(),

@@ -44,4 +44,4 @@ pub use others::{Meter, Others};
 pub use samplers::{Samplers, TickedSamplers};
 pub use simulated::{PlacedTwin, SimulatedMachine};
 pub use sources::{Reader, SourceReader};
-pub use standing::{PathError, Standing, standing};
+pub use standing::{PathError, TargetPresence, standing};

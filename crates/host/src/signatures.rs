@@ -55,13 +55,13 @@ const BLANK: u64 = 1 << 20;
 pub(crate) fn find(path: &Path, file: &File) -> io::Result<Vec<String>> {
     let mut found = known(file)?;
     match blkid(path) {
-        Asked::Found(what) => found.push(what),
-        Asked::Nothing => {}
-        Asked::Unsure(why) if found.is_empty() => found.push(why),
-        Asked::Missing if found.is_empty() && !is_blank(file)? => {
+        BlkidAnswer::Found(what) => found.push(what),
+        BlkidAnswer::Nothing => {}
+        BlkidAnswer::Unsure(why) if found.is_empty() => found.push(why),
+        BlkidAnswer::Missing if found.is_empty() && !is_blank(file)? => {
             found.push("data that cannot be judged without blkid".to_owned());
         }
-        Asked::Unsure(_) | Asked::Missing => {}
+        BlkidAnswer::Unsure(_) | BlkidAnswer::Missing => {}
     }
     found.dedup();
     Ok(found)
@@ -108,7 +108,7 @@ fn is_blank(file: &File) -> io::Result<bool> {
     Ok(true)
 }
 
-enum Asked {
+enum BlkidAnswer {
     Found(String),
     Nothing,
     Unsure(String),
@@ -116,11 +116,11 @@ enum Asked {
 }
 
 /// Asks blkid, which looks at the device itself and not into its cache.
-fn blkid(path: &Path) -> Asked {
+fn blkid(path: &Path) -> BlkidAnswer {
     let path = path.display().to_string();
     let argv = ["blkid", "--probe", "--output", "export", &path].map(str::to_owned);
     let Ok(output) = crate::child::run(&argv, Duration::from_secs(30), &Interrupt::new()) else {
-        return Asked::Missing;
+        return BlkidAnswer::Missing;
     };
     let value = |key: &str| {
         output.stdout.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='))
@@ -128,11 +128,14 @@ fn blkid(path: &Path) -> Asked {
     match (output.code, value("TYPE"), value("PTTYPE")) {
         (Some(0), Some(kind), _) => {
             let label = value("LABEL").map_or(String::new(), |label| format!(" '{label}'"));
-            Asked::Found(format!("{kind}{label}"))
+            BlkidAnswer::Found(format!("{kind}{label}"))
         }
-        (Some(0), None, Some(table)) => Asked::Found(format!("a partition table ({table})")),
-        (Some(2), ..) => Asked::Nothing,
-        _ => Asked::Unsure(format!("something that blkid cannot judge: {}", output.stderr.trim())),
+        (Some(0), None, Some(table)) => BlkidAnswer::Found(format!("a partition table ({table})")),
+        (Some(2), ..) => BlkidAnswer::Nothing,
+        _ => BlkidAnswer::Unsure(format!(
+            "something that blkid cannot judge: {}",
+            output.stderr.trim()
+        )),
     }
 }
 

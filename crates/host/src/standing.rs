@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// What is at the path of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum TargetPresence {
     /// A device, or a file with data.
     There,
     /// A file without data: it is made as large as it is to be.
@@ -67,10 +67,10 @@ impl PathError {
 }
 
 /// What stands at `path`.
-pub fn standing(path: &Path) -> Result<Standing, PathError> {
+pub fn standing(path: &Path) -> Result<TargetPresence, PathError> {
     match std::fs::metadata(path) {
-        Ok(found) if found.is_file() && found.len() == 0 => return Ok(Standing::Empty),
-        Ok(_) => return Ok(Standing::There),
+        Ok(found) if found.is_file() && found.len() == 0 => return Ok(TargetPresence::Empty),
+        Ok(_) => return Ok(TargetPresence::There),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(source) => return Err(PathError::Unseen { path: path.to_owned(), source }),
     }
@@ -83,7 +83,7 @@ pub fn standing(path: &Path) -> Result<Standing, PathError> {
     if !path.parent().is_none_or(|dir| dir == Path::new("") || dir.is_dir()) {
         return Err(PathError::NoDirectory(path.to_owned()));
     }
-    Ok(Standing::Absent)
+    Ok(TargetPresence::Absent)
 }
 
 #[cfg(test)]
@@ -97,9 +97,9 @@ mod tests {
         std::fs::write(at("empty"), "").unwrap();
         std::fs::write(at("full"), "x").unwrap();
         std::os::unix::fs::symlink("nowhere", at("link")).unwrap();
-        assert_eq!(standing(&at("empty")).unwrap(), Standing::Empty);
-        assert_eq!(standing(&at("full")).unwrap(), Standing::There);
-        assert_eq!(standing(&at("new")).unwrap(), Standing::Absent);
+        assert_eq!(standing(&at("empty")).unwrap(), TargetPresence::Empty);
+        assert_eq!(standing(&at("full")).unwrap(), TargetPresence::There);
+        assert_eq!(standing(&at("new")).unwrap(), TargetPresence::Absent);
         assert!(matches!(standing(&at("link")), Err(PathError::Dangling { .. })));
         assert!(matches!(standing(&at("no/new")), Err(PathError::NoDirectory(_))));
         assert!(matches!(standing(Path::new("/dev/no-such")), Err(PathError::NoDevice(_))));

@@ -31,7 +31,7 @@ pub struct FigureFacts<'a> {
 
 impl FigureFacts<'_> {
     /// The two ends of the layer's source `what` (`stats` of `vdo.stats`); `None` when one is missing or could not be read.
-    pub fn ends(&self, what: &str) -> Option<Ends<'_>> {
+    pub fn ends(&self, what: &str) -> Option<Endpoints<'_>> {
         self.window.ends(&format!("{}.{what}", self.layer))
     }
 
@@ -175,10 +175,10 @@ impl<'a> Window<'a> {
     }
 
     /// What a source said at both ends; `None` when one is missing or could not be read.
-    pub fn ends(&self, source: &str) -> Option<Ends<'a>> {
+    pub fn ends(&self, source: &str) -> Option<Endpoints<'a>> {
         let (before, after) = (self.before.get(source)?, self.after.get(source)?);
         (after.at_ns >= before.at_ns)
-            .then_some(Ends { before: &before.fields, after: &after.fields })
+            .then_some(Endpoints { before: &before.fields, after: &after.fields })
     }
 }
 
@@ -193,14 +193,14 @@ fn ends_stage(row: &SampleRow, start_ns: u64, end_ns: u64, next_ns: u64) -> bool
 
 /// What one source said at both ends of a window.
 #[derive(Debug, Clone, Copy)]
-pub struct Ends<'a> {
+pub struct Endpoints<'a> {
     /// At its start.
     pub before: &'a Fields,
     /// At its end.
     pub after: &'a Fields,
 }
 
-impl Ends<'_> {
+impl Endpoints<'_> {
     /// How much a field grew; `None` when either sample has no such figure.
     pub fn growth(&self, field: &str) -> Option<f64> {
         Some(self.end(field)? - self.before.get(field).copied().flatten()?)

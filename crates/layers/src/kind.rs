@@ -74,13 +74,13 @@ pub struct Kind {
     /// Its figures, described.
     pub metrics: &'static [Metric],
     /// What of it can be filled, each with the metric that says how full it is.
-    pub fills: &'static [Fills],
+    pub fills: &'static [FillLevel],
     /// States that it can be brought to: `do = "state"`.
     pub states: &'static [State],
     /// What it can do while it stands, beside changing settings.
     pub actions: &'static [ActionKind],
     /// What a change of its settings while it stands does to a part that is not always there.
-    pub change: Option<OnPart>,
+    pub change: Option<PartEffect>,
     /// What a report draws of its samples.
     pub charts: &'static [Chart],
     /// What a machine must have for it.
@@ -102,7 +102,7 @@ pub type Changed<'a> = (&'a str, &'a str);
 impl Kind {
     /// The action that brings a part back which another one took away.
     pub fn brings(&self, part: &str) -> Option<&'static ActionKind> {
-        self.actions.iter().find(|a| matches!(a.part, Some(OnPart::Brings(own)) if own == part))
+        self.actions.iter().find(|a| matches!(a.part, Some(PartEffect::Brings(own)) if own == part))
     }
 
     /// A kind on one block device that has nothing of its own but a name, a sentence about it, its manual page and its settings.
@@ -168,7 +168,7 @@ pub struct Input {
     /// Its name in `on = { NAME = ... }`; a layer with one input takes `on = "..."` too.
     pub name: &'static str,
     /// What it must be.
-    pub wants: Wants,
+    pub wants: InputKind,
     /// What the layer uses it for.
     pub help: &'static str,
     /// Whether the layer can go without it.
@@ -177,7 +177,7 @@ pub struct Input {
 
 /// What an input of a layer must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wants {
+pub enum InputKind {
     /// A block device.
     Block,
     /// A directory of a mounted file system.
@@ -186,10 +186,10 @@ pub enum Wants {
 
 /// The only input of a layer that stands on one block device.
 pub(crate) const ON_ONE_DEVICE: &[Input] =
-    &[needed("data", Wants::Block, "the device that it stands on")];
+    &[needed("data", InputKind::Block, "the device that it stands on")];
 
 /// An input that a layer cannot go without.
-pub(crate) const fn needed(name: &'static str, wants: Wants, help: &'static str) -> Input {
+pub(crate) const fn needed(name: &'static str, wants: InputKind, help: &'static str) -> Input {
     Input { name, wants, help, optional: false }
 }
 
@@ -215,7 +215,7 @@ pub struct Absence {
 
 /// Something of a layer that can be filled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Fills {
+pub struct FillLevel {
     /// What it is: `physical`, `logical`, `cache`, `file system`.
     pub of: &'static str,
     /// The metric that says how full it is, percent.
@@ -232,12 +232,12 @@ pub struct State {
     /// What it is, one sentence.
     pub about: &'static str,
     /// What brings the layer there.
-    pub by: Way,
+    pub by: StateMethod,
 }
 
 /// What brings a layer to a state.
 #[derive(Debug, Clone, Copy)]
-pub enum Way {
+pub enum StateMethod {
     /// Nothing: it is there, or it is not.
     Nothing,
     /// What the stage `allocate` writes.
@@ -269,12 +269,12 @@ pub struct ActionKind {
     /// Whether nothing may stand on the layer meanwhile.
     pub alone: bool,
     /// What it does to a part of the layer that is not always there.
-    pub part: Option<OnPart>,
+    pub part: Option<PartEffect>,
 }
 
 /// What an action does to a part of a layer, by the name of the part. All parts are there when the layer has been raised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OnPart {
+pub enum PartEffect {
     /// It is for a layer that has the part.
     Needs(&'static str),
     /// It takes the part away, which must be there.
@@ -285,7 +285,7 @@ pub enum OnPart {
     Renews(&'static str),
 }
 
-impl OnPart {
+impl PartEffect {
     /// Name of the part.
     pub fn name(self) -> &'static str {
         match self {

@@ -16,7 +16,7 @@ pub trait Layer: Send + Sync {
 
     /// What raises it at `at`, and what it is then; the error names the setting that cannot work there, its value and the
     /// remedy.
-    fn raise(&self, at: &Place) -> Result<Raised, SettingError>;
+    fn raise(&self, at: &Place) -> Result<RaisePlan, SettingError>;
 
     /// What brings the layer that runs at `at` to the value that its setting `key` has here, without taking it down; `None`
     /// when the setting cannot change while it runs.
@@ -31,7 +31,7 @@ pub trait Layer: Send + Sync {
 
     /// What an action that its kind declares ([`crate::Kind::actions`]) takes on the layer that stands at `at`. Settings of the action
     /// that are settings of the layer too have their new values here already. The error names the one that cannot work.
-    fn act(&self, _at: &Place, asked: &Asked) -> Result<Acted, SettingError> {
+    fn act(&self, _at: &Place, asked: &Asked) -> Result<ActionPlan, SettingError> {
         let message = format!("the layer does nothing called '{}'", asked.action);
         Err(SettingError::new("action", message, "fathom layers NAME shows what it can do"))
     }
@@ -84,7 +84,7 @@ pub struct Growth {
 
 /// What an action of a layer takes, planned and not executed.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Acted {
+pub struct ActionPlan {
     /// What is done, in order.
     pub steps: Vec<Step>,
     /// The size of the layer from then on, bytes, where it changes.
@@ -167,7 +167,7 @@ impl<'a> Place<'a> {
 
 /// What raising a layer takes, planned and not executed: steps, probes, and what it offers.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Raised {
+pub struct RaisePlan {
     /// Steps that raise it, in order, each with its undo.
     pub up: Vec<Step>,
     /// What it offers to what stands on it.

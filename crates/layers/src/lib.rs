@@ -34,25 +34,27 @@ mod xfs;
 
 pub use absence::is_absent;
 pub use figures::{
-    ALLOCATED, Ends, FigureFacts, ROUND_END, SETTLED, STAGE_END, STAGE_SETTLED, STAGE_START, Window,
+    ALLOCATED, Endpoints, FigureFacts, ROUND_END, SETTLED, STAGE_END, STAGE_SETTLED, STAGE_START,
+    Window,
 };
 pub use key::Key;
 pub use kind::{
-    Absence, ActionKind, Changed, Chart, Fills, Headline, Input, Kind, LayerNeeds, OnPart, Parser,
-    Series, State, Threads, Wants, Way,
+    Absence, ActionKind, Changed, Chart, FillLevel, Headline, Input, InputKind, Kind, LayerNeeds,
+    Parser, PartEffect, Series, State, StateMethod, Threads,
 };
 pub use layer::{
-    Acted, Allocate, Asked, Growth, Layer, Offer, Place, Proof, Raised, fresh, on_device,
+    ActionPlan, Allocate, Asked, Growth, Layer, Offer, Place, Proof, RaisePlan, fresh, on_device,
 };
 pub use objects::{Fact, FactSource, Objects};
 pub use parse::{ABSENT, ParseError, Parsed};
-pub use planned::{Does, Order, PlannedLoad, PlannedOperation, PlannedStage};
+pub use planned::{OperationKind, Order, PlannedLoad, PlannedOperation, PlannedStage};
 pub use registry::{
-    Measured, any_reduces, bring, facts, headline_words, is_headline, kind, kinds, measured,
-    metric, metrics, objects, parse,
+    MetricOwners, any_reduces, facts, headline_words, is_headline, kind, kinds, measured, metric,
+    metrics, objects, parse, register,
 };
 pub use rule::{
-    Bar, Check, LayerRule, Noticed, PlannedFacts, Rule, RuleFacts, Span, Stretch, Threshold, figure,
+    Check, LayerRule, MeasuredStage, Observation, PlannedFacts, Rule, RuleFacts, Span, Threshold,
+    ThresholdTest, figure,
 };
 pub use settings::SettingError;
 pub use twin::{Twin, TwinAnswer, Writes};

@@ -70,7 +70,7 @@ pub struct PlannedOperation {
     /// Its name (`randwrite`).
     pub name: String,
     /// What it asks of the target.
-    pub does: Does,
+    pub does: OperationKind,
     /// Every size is a multiple of this, bytes.
     pub size_unit: u64,
     /// Every place is a multiple of this from the start of the range, bytes.
@@ -81,7 +81,7 @@ pub struct PlannedOperation {
 
 /// What an operation asks of the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Does {
+pub enum OperationKind {
     /// Moves bytes from it.
     Reads,
     /// Moves bytes to it.
@@ -114,7 +114,7 @@ impl PlannedLoad {
     }
 
     /// Whether it has an operation that does this.
-    pub fn does(&self, what: Does) -> bool {
+    pub fn does(&self, what: OperationKind) -> bool {
         self.operations.iter().any(|op| op.does == what)
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use results::model::AskedContent;
 
 use crate::argv::{is_planned, show_argv};
-use crate::layer::Raised;
+use crate::layer::RaisePlan;
 use crate::probe::Source;
 use crate::step::{Action, Step};
 use crate::twin::{Twin, TwinAnswer, Writes};
@@ -18,7 +18,7 @@ const NEXT: &str = "\n---\n";
 pub(crate) struct Recorded {
     /// What a real layer printed, by the parser that reads it.
     texts: &'static [(&'static str, &'static str)],
-    raised: Raised,
+    raised: RaisePlan,
     /// Positions of the steps that began and were not undone.
     made: Vec<usize>,
     /// How often each parser's text was read.
@@ -28,7 +28,7 @@ pub(crate) struct Recorded {
 }
 
 impl Recorded {
-    pub(crate) fn new(texts: &'static [(&'static str, &'static str)], raised: Raised) -> Self {
+    pub(crate) fn new(texts: &'static [(&'static str, &'static str)], raised: RaisePlan) -> Self {
         Self { texts, raised, made: Vec::new(), reads: BTreeMap::new(), worked_on: false }
     }
 

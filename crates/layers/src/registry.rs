@@ -22,7 +22,7 @@ pub fn kinds() -> &'static [Kind] {
 }
 
 /// Adds kinds that a program brings itself; false when kinds were asked for already, and none is added.
-pub fn bring(more: impl IntoIterator<Item = Kind>) -> bool {
+pub fn register(more: impl IntoIterator<Item = Kind>) -> bool {
     ALL.set(KINDS.iter().copied().chain(more).collect()).is_ok()
 }
 
@@ -45,7 +45,7 @@ pub fn metrics() -> impl Iterator<Item = &'static Metric> {
 
 /// What has a figure of a metric.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Measured {
+pub struct MetricOwners {
     /// Each operation of a load, or the load.
     pub loads: bool,
     /// Commands.
@@ -57,10 +57,10 @@ pub struct Measured {
 }
 
 /// What has a figure of the metric with this id; nothing where there is no such metric.
-pub fn measured(id: &str) -> Measured {
+pub fn measured(id: &str) -> MetricOwners {
     let among = |metrics: &[Metric]| metrics.iter().any(|metric| metric.id == id);
     let kinds = kinds().iter().filter(|kind| among(kind.metrics));
-    Measured {
+    MetricOwners {
         loads: among(loads::METRICS),
         commands: among(commands::METRICS),
         devices: machine::metrics().any(|metric| metric.id == id),

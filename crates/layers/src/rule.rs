@@ -68,11 +68,11 @@ impl std::fmt::Display for Threshold {
 #[derive(Clone, Copy)]
 pub enum Check {
     /// Before a run, at the plan of one variant.
-    Plan(fn(&PlannedFacts, Bar) -> Option<Noticed>),
+    Plan(fn(&PlannedFacts, ThresholdTest) -> Option<Observation>),
     /// After it, at a whole cell.
-    Cell(fn(&RuleFacts, Bar) -> Option<Noticed>),
+    Cell(fn(&RuleFacts, ThresholdTest) -> Option<Observation>),
     /// After it, at each measured stage of a cell; the stage that explains most is told.
-    Stage(fn(&RuleFacts, &Stretch, Bar) -> Option<Noticed>),
+    Stage(fn(&RuleFacts, &MeasuredStage, ThresholdTest) -> Option<Observation>),
 }
 
 /// A rule of a layer.
@@ -80,9 +80,9 @@ pub type LayerRule = Rule<Check>;
 
 /// The threshold of a rule as its predicate gets it; a rule without one has none to pass.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Bar(Option<Threshold>);
+pub struct ThresholdTest(Option<Threshold>);
 
-impl Bar {
+impl ThresholdTest {
     /// The number itself.
     pub fn value(self) -> f64 {
         self.0.map_or(f64::NAN, |threshold| threshold.value)
@@ -108,7 +108,7 @@ pub fn figure(name: impl Into<String>, value: f64, unit: Unit) -> EvidenceFigure
 
 /// What a predicate noticed; what it leaves empty is taken from the rule or made from the figures.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Noticed {
+pub struct Observation {
     /// How much it takes from the figures.
     pub severity: Severity,
     /// What exactly, where that is not always the same.
@@ -133,12 +133,12 @@ pub struct Noticed {
 
 impl<C> Rule<C> {
     /// Its threshold for the predicate.
-    pub fn bar(&self) -> Bar {
-        Bar(self.threshold)
+    pub fn bar(&self) -> ThresholdTest {
+        ThresholdTest(self.threshold)
     }
 
     /// The finding that is made of what the predicate noticed about `subject`, which is the layer whose settings `changes` name.
-    pub fn finding(&self, subject: &str, noticed: Noticed) -> Finding {
+    pub fn finding(&self, subject: &str, noticed: Observation) -> Finding {
         let said: Vec<String> = noticed.figures.iter().map(ToString::to_string).collect();
         let change =
             |(key, value): (&str, String)| Change { key: format!("{subject}.{key}"), value };
@@ -173,7 +173,7 @@ impl LayerRule {
     }
 
     /// What it finds in the plan of a variant.
-    pub fn foresee(&self, facts: &PlannedFacts) -> Option<Finding> {
+    pub fn check_plan(&self, facts: &PlannedFacts) -> Option<Finding> {
         let Check::Plan(check) = self.check else { return None };
         check(facts, self.bar()).map(|noticed| self.finding(facts.layer, noticed))
     }
@@ -257,11 +257,11 @@ pub struct RuleFacts<'a> {
 
 impl<'a> RuleFacts<'a> {
     /// The measured stages that ended.
-    pub fn measured(&self) -> impl Iterator<Item = Stretch<'a>> {
+    pub fn measured(&self) -> impl Iterator<Item = MeasuredStage<'a>> {
         let (samples, planned) = (self.samples, self.planned);
         self.stages.iter().filter(|stage| stage.measured).filter_map(move |stage| {
             let planned = planned.iter().find(|planned| planned.name == stage.name);
-            Some(Stretch {
+            Some(MeasuredStage {
                 stage,
                 planned,
                 start_ns: stage.start_ns,
@@ -290,7 +290,7 @@ impl<'a> RuleFacts<'a> {
 
 /// A measured stage with what was sampled while it ran.
 #[derive(Clone, Copy)]
-pub struct Stretch<'a> {
+pub struct MeasuredStage<'a> {
     /// What it did.
     pub stage: &'a StageRecord,
     /// What was planned of it.
@@ -302,7 +302,7 @@ pub struct Stretch<'a> {
     samples: &'a [SampleRow],
 }
 
-impl<'a> Stretch<'a> {
+impl<'a> MeasuredStage<'a> {
     /// Samples of a source that could be read while it ran.
     pub fn samples(&self, source: &str) -> impl DoubleEndedIterator<Item = &'a SampleRow> {
         let (range, all) = (self.start_ns..=self.end_ns, self.samples);

@@ -59,7 +59,7 @@ pub fn keep(dir: &Path, finding: &Finding, proof: &Proof) -> Result<(), SinkErro
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Proved, Severity};
+    use crate::model::{ProofOutcome, Severity};
 
     fn finding(rule: &str) -> Finding {
         Finding {
@@ -78,7 +78,7 @@ mod tests {
         }
     }
 
-    fn proof(outcome: Proved) -> Proof {
+    fn proof(outcome: ProofOutcome) -> Proof {
         Proof { outcome, figure: "IOPS".into(), rounds: Vec::new() }
     }
 
@@ -87,15 +87,18 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(read(dir.path()), []);
         let (misses, idle) = (finding("block_map_misses"), finding("packer_idle"));
-        keep(dir.path(), &misses, &proof(Proved::Unclear)).unwrap();
-        keep(dir.path(), &idle, &proof(Proved::Refuted)).unwrap();
-        keep(dir.path(), &misses, &proof(Proved::Confirmed)).unwrap();
+        keep(dir.path(), &misses, &proof(ProofOutcome::Unclear)).unwrap();
+        keep(dir.path(), &idle, &proof(ProofOutcome::Refuted)).unwrap();
+        keep(dir.path(), &misses, &proof(ProofOutcome::Confirmed)).unwrap();
         let kept = read(dir.path());
         let of = |finding: &Finding| {
             let found: Vec<_> = kept.iter().filter(|kept| kept.is_of(finding)).collect();
             found.iter().map(|kept| kept.proof.outcome).collect::<Vec<_>>()
         };
-        assert_eq!((of(&misses), of(&idle)), (vec![Proved::Confirmed], vec![Proved::Refuted]));
+        assert_eq!(
+            (of(&misses), of(&idle)),
+            (vec![ProofOutcome::Confirmed], vec![ProofOutcome::Refuted])
+        );
     }
 
     #[test]
@@ -103,7 +106,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join(PROOFS), "my notes").unwrap();
         assert_eq!(read(dir.path()), []);
-        keep(dir.path(), &finding("a"), &proof(Proved::Unclear)).unwrap_err();
+        keep(dir.path(), &finding("a"), &proof(ProofOutcome::Unclear)).unwrap_err();
         assert_eq!(fs::read(dir.path().join(PROOFS)).unwrap(), b"my notes");
     }
 }

@@ -9,7 +9,7 @@ use units::Bytes;
 
 /// A device that the user gives for a role.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Offered {
+pub struct DeviceOffer {
     /// The role.
     pub role: String,
     /// The device.
@@ -20,7 +20,7 @@ pub struct Offered {
 
 /// Devices for the roles of a plan. They are ours until this is dropped.
 #[derive(Debug, Default)]
-pub struct Claimed {
+pub struct ClaimedDevices {
     _claims: Vec<host::Claim>,
     /// Paths by role; of a role that is read from a file, the file.
     pub devices: BTreeMap<String, String>,
@@ -177,7 +177,7 @@ pub fn check_needs(plan: &Plan) -> Result<(), AdmissionError> {
 }
 
 /// Refuses devices that share bytes: what one role writes would change the other.
-pub fn check_apart(plan: &Plan, offered: &[Offered]) -> Result<(), AdmissionError> {
+pub fn check_apart(plan: &Plan, offered: &[DeviceOffer]) -> Result<(), AdmissionError> {
     let paths = || offered.iter().map(|offered| offered.path.as_path());
     host::apart(paths())?;
     // Several roles may be read from one file; none may be written to it.
@@ -188,9 +188,9 @@ pub fn check_apart(plan: &Plan, offered: &[Offered]) -> Result<(), AdmissionErro
 /// Claims a device for every role; `told` hears what each one is.
 pub fn claim(
     plan: &Plan,
-    offered: &[Offered],
+    offered: &[DeviceOffer],
     told: &mut dyn FnMut(&str, &str),
-) -> Result<Claimed, AdmissionError> {
+) -> Result<ClaimedDevices, AdmissionError> {
     if let Some(lost) = offered.iter().find(|offered| !plan.devices.contains_key(&offered.role)) {
         let roles = plan.devices.keys().cloned().collect();
         return Err(AdmissionError::NoRole {
@@ -199,7 +199,7 @@ pub fn claim(
             roles,
         });
     }
-    let mut claimed = Claimed::default();
+    let mut claimed = ClaimedDevices::default();
     for (role, planned) in &plan.devices {
         let bound: Vec<_> = offered.iter().filter(|offered| offered.role == *role).collect();
         let device = match (&planned.file, bound.as_slice()) {
@@ -237,17 +237,17 @@ pub fn claim(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Asked, ExperimentSource, FULL};
+    use crate::{ExperimentSource, FULL, RunRequest};
 
     fn plan(name: &str) -> Plan {
-        Asked::once().plan(&ExperimentSource::find(name).unwrap(), FULL).unwrap()
+        RunRequest::once().plan(&ExperimentSource::find(name).unwrap(), FULL).unwrap()
     }
 
-    fn offered(role: &str) -> Offered {
-        Offered { role: role.into(), path: "/dev/null".into(), destroy: false }
+    fn offered(role: &str) -> DeviceOffer {
+        DeviceOffer { role: role.into(), path: "/dev/null".into(), destroy: false }
     }
 
-    fn refused(plan: &Plan, offered: &[Offered]) -> AdmissionError {
+    fn refused(plan: &Plan, offered: &[DeviceOffer]) -> AdmissionError {
         claim(plan, offered, &mut |_, _| ()).unwrap_err()
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use experiment::{Choices, ExperimentError, Plan, Repeat, Scale, Trial};
+use experiment::{ExperimentError, Plan, PlanOptions, Repeat, Scale, Trial};
 use results::sink::SinkError;
 use units::{Bytes, Seed};
 
@@ -17,7 +17,7 @@ pub const FULL: &str = "full";
 
 /// What is asked of an experiment beside its file.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Asked {
+pub struct RunRequest {
     /// The seed of everything random; a fresh one where none is given.
     pub seed: Option<Seed>,
     /// Repeats of each variant, instead of the file's.
@@ -34,7 +34,7 @@ pub struct Asked {
     pub trial: Option<Trial>,
 }
 
-impl Asked {
+impl RunRequest {
     /// One repeat.
     pub fn once() -> Self {
         Self { repeat: Some(Repeat::Fixed(1)), ..Self::default() }
@@ -55,7 +55,7 @@ impl Asked {
     ) -> Result<Plan, ExperimentError> {
         let trial = self.trial;
         let pair = trial.as_ref().map(|trial| vec![trial.of.clone(), trial.name.clone()]);
-        let choices = Choices {
+        let choices = PlanOptions {
             seed: self.seed.unwrap_or_else(fresh_seed),
             run_tag: self.run_tag.unwrap_or_else(run_tag),
             repeat: self.repeat,
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn two_runs_have_neither_seed_nor_tag_in_common_unless_they_are_asked_to() {
         let source = ExperimentSource::find("vdo-vs-plain").unwrap();
-        let plan = |seed| Asked { seed, ..Asked::once() }.plan(&source, LAB).unwrap();
+        let plan = |seed| RunRequest { seed, ..RunRequest::once() }.plan(&source, LAB).unwrap();
         let (one, other) = (plan(None), plan(None));
         assert!(one.seed != other.seed && one.run_tag != other.run_tag);
         let (one, other) = (plan(Some(Seed(7))), plan(Some(Seed(7))));
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn a_result_gets_a_directory_of_its_own() {
         let plan =
-            Asked::once().plan(&ExperimentSource::find("vdo-vs-plain").unwrap(), LAB).unwrap();
+            RunRequest::once().plan(&ExperimentSource::find("vdo-vs-plain").unwrap(), LAB).unwrap();
         let there = tempfile::tempdir().unwrap();
         assert!(matches!(result_directory(Some(there.path()), &plan), Err(SinkError::Exists(_))));
         let named = result_directory(None, &plan).unwrap();

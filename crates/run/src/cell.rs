@@ -17,15 +17,15 @@ use crate::figures;
 use crate::inject::InjectedFault;
 use crate::loader::Loader;
 use crate::message::Message;
-use crate::scene::Scene;
+use crate::scene::CellContext;
 use crate::stop::Stop;
-use crate::watch::Watch;
+use crate::watch::CellSamplers;
 
 mod tasks;
 
 /// What a stage did, and why the cell stops after it, if it does.
 #[derive(Default)]
-struct Done {
+struct StageOutcome {
     load: Option<LoadSummary>,
     command: Option<CommandFigures>,
     fill: Option<FillFigures>,
@@ -33,7 +33,7 @@ struct Done {
     stop: Option<Stop>,
 }
 
-impl Done {
+impl StageOutcome {
     fn stopped(stop: Stop) -> Self {
         Self { stop: Some(stop), ..Self::default() }
     }
@@ -41,7 +41,7 @@ impl Done {
 
 /// A cell while it runs.
 struct Running<'a> {
-    scene: &'a Scene<'a>,
+    scene: &'a CellContext<'a>,
     plan: &'a CellPlan,
     executor: &'a mut Executor,
     record: CellRecord,
@@ -54,7 +54,7 @@ struct Running<'a> {
 
 /// Runs one cell; its record has been handed in when this returns.
 pub(crate) fn run(
-    scene: &Scene,
+    scene: &CellContext,
     plan: &CellPlan,
     executor: &mut Executor,
     loader: &mut dyn Loader,
@@ -64,23 +64,23 @@ pub(crate) fn run(
     running.finish(outcome)
 }
 
-/// Raises a cell's stack, lets `hold` do what it wants with the target, and takes the stack down.
-pub(crate) fn hold(
-    scene: &Scene,
+/// Raises a cell's stack, lets `work` do what it wants with the target, and takes the stack down.
+pub(crate) fn with_raised_stack(
+    scene: &CellContext,
     plan: &CellPlan,
     executor: &mut Executor,
-    hold: impl FnOnce(&str),
+    work: impl FnOnce(&str),
 ) -> CellState {
     let mut running = Running::begin(scene, plan, executor);
     let outcome = running.raise().and_then(|()| running.steps(&plan.ready)).and_then(|()| {
-        hold(&running.resolve(plan.target.offer.path())?);
+        work(&running.resolve(plan.target.offer.path())?);
         Ok(())
     });
     running.finish(outcome)
 }
 
 impl<'a> Running<'a> {
-    fn begin(scene: &'a Scene, plan: &'a CellPlan, executor: &'a mut Executor) -> Self {
+    fn begin(scene: &'a CellContext, plan: &'a CellPlan, executor: &'a mut Executor) -> Self {
         let folder = results::cell_folder(plan.index, &plan.variant, plan.repeat);
         scene.recorder.open_cell(&folder);
         scene.recorder.event(Event::CellStarted {
@@ -117,8 +117,8 @@ impl<'a> Running<'a> {
     }
 
     fn measure(&mut self, loader: &mut dyn Loader) -> Result<(), Stop> {
-        let mut watch =
-            Watch::start(self.scene, &self.plan.probes, self.executor).map_err(Stop::Failed)?;
+        let mut watch = CellSamplers::start(self.scene, &self.plan.probes, self.executor)
+            .map_err(Stop::Failed)?;
         self.notice(watch.trouble());
         let outcome = self.stages(loader, &mut watch);
         let (samples, missing) = watch.stop();
@@ -137,7 +137,7 @@ impl<'a> Running<'a> {
     }
 
     /// All stages. Figures of layers are growth between the marks `allocated` and `settled`.
-    fn stages(&mut self, loader: &mut dyn Loader, watch: &mut Watch) -> Result<(), Stop> {
+    fn stages(&mut self, loader: &mut dyn Loader, watch: &mut CellSamplers) -> Result<(), Stop> {
         let plan = self.plan;
         self.steps(&plan.ready)?;
         let first_measured = plan.stages.iter().position(|s| s.measured).unwrap_or(0);
@@ -154,7 +154,7 @@ impl<'a> Running<'a> {
     }
 
     /// Brings the stack to rest and reads every layer under `mark`.
-    fn settle(&mut self, watch: &mut Watch, mark: &str) -> Result<(), Stop> {
+    fn settle(&mut self, watch: &mut CellSamplers, mark: &str) -> Result<(), Stop> {
         self.steps(&self.plan.settle)?;
         watch.mark(self.executor, mark);
         Ok(())
@@ -165,7 +165,7 @@ impl<'a> Running<'a> {
         index: usize,
         stage: &StagePlan,
         loader: &mut dyn Loader,
-        watch: &mut Watch,
+        watch: &mut CellSamplers,
     ) -> Result<(), Stop> {
         self.steps(&stage.before)?;
         if self.due() == Some(InjectedFault::Spoil) {
@@ -183,7 +183,8 @@ impl<'a> Running<'a> {
         let outcome = outcome.and_then(|done| self.state(stage, done, watch));
         watch.mark(self.executor, STAGE_END);
         let end_ns = self.edge(index, stage, true);
-        let Done { load, command, fill, state, stop } = outcome.unwrap_or_else(Done::stopped);
+        let StageOutcome { load, command, fill, state, stop } =
+            outcome.unwrap_or_else(StageOutcome::stopped);
         let stop = stop.or(injected.map(Stop::Failed));
         let error = match &stop {
             Some(Stop::Failed(reason) | Stop::NotReached(reason)) => Some(reason.clone()),

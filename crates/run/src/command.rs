@@ -8,7 +8,7 @@ use results::model::CommandFigures;
 use crate::stop::Stop;
 
 /// What a command did, and why the cell cannot go on after it, if so.
-pub(crate) type Did = (CommandFigures, Option<Stop>);
+pub(crate) type CommandOutcome = (CommandFigures, Option<Stop>);
 
 /// Runs the command of a stage on `target`, a path.
 pub(crate) fn run(
@@ -16,7 +16,7 @@ pub(crate) fn run(
     command: &CommandPlan,
     target: &str,
     executor: &mut Executor,
-) -> Did {
+) -> CommandOutcome {
     let tree = |name: &str| executor.resolve(&format!("{{tree.{name}}}")).ok();
     let argv = match command.argv_on(target, tree) {
         Ok(argv) => argv,

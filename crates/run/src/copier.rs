@@ -14,7 +14,7 @@ use sys::interrupt::Level;
 use units::{Bytes, Seed};
 
 use crate::Event;
-use crate::scene::Scene;
+use crate::scene::CellContext;
 
 /// What direct I/O wants buffers to be aligned to.
 const PAGE: usize = 4096;
@@ -23,7 +23,7 @@ const REPORT: u64 = 256;
 
 /// Copies what the stage says from `from` to `target`.
 pub(crate) fn copy(
-    scene: &Scene,
+    scene: &CellContext,
     cell: usize,
     stage: &StagePlan,
     plan: &CopyPlan,

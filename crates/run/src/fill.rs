@@ -8,10 +8,10 @@ use units::Nanos;
 
 use crate::figures;
 use crate::loader::{LoadId, Loader, Round};
-use crate::scene::Scene;
+use crate::scene::CellContext;
 use crate::state::Criteria;
 use crate::stop::{Stop, judge};
-use crate::watch::Watch;
+use crate::watch::CellSamplers;
 
 /// A last round is not shorter than this: one of no time does nothing.
 const SHORTEST: u64 = 100_000_000;
@@ -169,13 +169,13 @@ pub(crate) fn proof(stage: &str, figures: &FillFigures, simulated: bool) -> Opti
 
 /// The fill of a real cell; tests use another.
 pub(crate) struct OnStack<'a, 's> {
-    pub scene: &'a Scene<'s>,
+    pub scene: &'a CellContext<'s>,
     pub plan: &'a CellPlan,
     pub stage: usize,
     pub fill: &'a FillPlan,
     pub loader: &'a mut dyn Loader,
     pub executor: &'a mut Executor,
-    pub watch: &'a mut Watch,
+    pub watch: &'a mut CellSamplers,
     pub criteria: &'a mut Criteria,
 }
 

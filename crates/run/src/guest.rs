@@ -14,8 +14,8 @@ use crate::inject::InjectedFault;
 use crate::loader::Real;
 use crate::message::{HostReply, Message, Post};
 use crate::recorder::Recorder;
-use crate::scene::Scene;
-use crate::{Cells, HeldStack, Injection, RunError};
+use crate::scene::CellContext;
+use crate::{Cells, Injection, KeptStack, RunError};
 
 /// The guest's end of the link, as the run sees it.
 pub trait Link: Clone + Send + 'static {
@@ -72,7 +72,7 @@ pub fn cells<L: Link>(
 pub type Inbox<'a> = dyn Fn(Duration) -> Option<Vec<u8>> + 'a;
 
 /// Asks the host whether a cell is needed, and waits for what it says.
-fn needed(cell: usize, scene: &Scene, inbox: &Inbox) -> Result<bool, RunError> {
+fn needed(cell: usize, scene: &CellContext, inbox: &Inbox) -> Result<bool, RunError> {
     const A_WHILE: Duration = Duration::from_millis(100);
     scene.recorder.send(Message::Needed(cell));
     while scene.interrupt.level() == sys::interrupt::Level::None {
@@ -90,15 +90,16 @@ fn needed(cell: usize, scene: &Scene, inbox: &Inbox) -> Result<bool, RunError> {
 }
 
 /// Raises a stack, does `work` with the path of its target, and takes the stack down.
-pub fn hold<L: Link>(
-    held: &HeldStack,
+pub fn keep_stack<L: Link>(
+    held: &KeptStack,
     link: L,
     interrupt: &Interrupt,
     site: &Site,
     work: impl FnOnce(&str),
 ) -> Result<(), RunError> {
     on(site, &held.plan, &[], (link, interrupt), |scene, executor| {
-        let state = cell::hold(scene, cell_of(&held.plan, held.cell)?, &mut executor(), work);
+        let state =
+            cell::with_raised_stack(scene, cell_of(&held.plan, held.cell)?, &mut executor(), work);
         ended(state, scene.recorder)
     })
 }
@@ -110,7 +111,7 @@ fn on<L: Link>(
     plan: &Plan,
     injections: &[Injection],
     (mut link, interrupt): (L, &Interrupt),
-    work: impl FnOnce(&Scene, &dyn Fn() -> Executor) -> Result<(), RunError>,
+    work: impl FnOnce(&CellContext, &dyn Fn() -> Executor) -> Result<(), RunError>,
 ) -> Result<(), RunError> {
     link.first_step().map_err(RunError::Gone)?;
     let devices: BTreeMap<_, _> =
@@ -120,7 +121,7 @@ fn on<L: Link>(
     let recorder = Recorder::new(Box::new(ToHost(link)));
     recorder.send(Message::Machine(host::facts()));
     let clock = Clock::real();
-    let scene = Scene {
+    let scene = CellContext {
         of: plan.cells.len(),
         run_tag: &plan.run_tag,
         clock: &clock,

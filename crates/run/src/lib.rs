@@ -38,17 +38,17 @@ mod stop;
 mod watch;
 
 pub use admission::{
-    AdmissionError, Claimed, Offered, check_apart, check_commands, check_needs, claim,
+    AdmissionError, ClaimedDevices, DeviceOffer, check_apart, check_commands, check_needs, claim,
 };
-pub use asked::{Asked, FULL, LAB, fresh_seed, result_directory};
+pub use asked::{FULL, LAB, RunRequest, fresh_seed, result_directory};
 pub use error::RunError;
 pub use event::{Event, OperationBrief, QuestionState};
 pub use inject::{InjectedFault, Injection};
 pub use ledger::Ledger;
 pub use message::{HostReply, Message};
-pub use mission::{Cells, HeldStack, Mission, NoVariant};
+pub use mission::{Cells, KeptStack, Mission, NoVariant};
 pub use outcome::RunOutcome;
-pub use quiet::Quiet;
+pub use quiet::QuietMachine;
 pub use resume::{Earlier, ResumeError};
 pub use source::{ExperimentSource, SourceError};
 pub use start::Start;

@@ -10,8 +10,8 @@ use results::model::{LoadSummary, Row};
 
 use crate::copier;
 use crate::message::{Chosen, Message};
-use crate::scene::Scene;
-use crate::watch::Watch;
+use crate::scene::CellContext;
+use crate::watch::CellSamplers;
 use crate::{Event, OperationBrief};
 use experiment::{Aim, CellPlan, Plan, Rounds, StagePlan, Task};
 use units::Nanos;
@@ -38,11 +38,11 @@ pub(crate) struct Round {
 pub(crate) trait Loader {
     fn load(
         &mut self,
-        scene: &Scene,
+        scene: &CellContext,
         plan: &CellPlan,
         turn: LoadId,
         executor: &mut Executor,
-        watch: &mut Watch,
+        watch: &mut CellSamplers,
     ) -> Result<LoadSummary, String>;
 
     /// The next load's target is to be overwritten behind its back; twins keep no data that could be.
@@ -122,11 +122,11 @@ fn spoil(target: &str) -> Result<(), String> {
 impl Loader for Real<'_> {
     fn load(
         &mut self,
-        scene: &Scene,
+        scene: &CellContext,
         plan: &CellPlan,
         turn: LoadId,
         executor: &mut Executor,
-        watch: &mut Watch,
+        watch: &mut CellSamplers,
     ) -> Result<LoadSummary, String> {
         let planned = &plan.stages[turn.stage];
         if let Task::Copy(copy) = &planned.task {
@@ -231,7 +231,7 @@ pub(crate) fn late(stage: &StagePlan, load: &LoadSummary) -> Option<String> {
 }
 
 /// Puts what the engine says into the result and before people's eyes.
-pub(crate) fn hand_in(scene: &Scene, plan: &CellPlan, turn: LoadId, said: &Said) {
+pub(crate) fn hand_in(scene: &CellContext, plan: &CellPlan, turn: LoadId, said: &Said) {
     let name = &plan.stages[turn.stage].name;
     // How many rounds a fill takes nobody knows.
     let (past, known) = turn.round.map_or((0, true), |round| (round.past.0, false));
@@ -269,10 +269,10 @@ mod tests {
     use engine::{Driver, TargetSpec};
 
     use super::*;
-    use crate::{Asked, ExperimentSource, LAB};
+    use crate::{ExperimentSource, LAB, RunRequest};
 
     fn plan(name: &str) -> Plan {
-        Asked::once().plan(&ExperimentSource::find(name).unwrap(), LAB).unwrap()
+        RunRequest::once().plan(&ExperimentSource::find(name).unwrap(), LAB).unwrap()
     }
 
     /// How the measured loads of a variant are driven that runs first, on a target that does not block.

@@ -12,9 +12,9 @@ use crate::cell;
 use crate::loader::Real;
 use crate::looks::Looks;
 use crate::message::{Message, Post};
-use crate::quiet::{Quiet, Waiting};
+use crate::quiet::{QuietMachine, Waiting};
 use crate::recorder::Recorder;
-use crate::scene::Scene;
+use crate::scene::CellContext;
 use crate::simulated::{self, Twin};
 use crate::{Event, Injection, Ledger, Paths, RunError, RunOutcome};
 
@@ -67,7 +67,7 @@ pub fn run(
     machine: &LocalMachine,
     injections: &[Injection],
     ledger: Ledger,
-    quiet: Option<Quiet>,
+    quiet: Option<QuietMachine>,
     interrupt: &Interrupt,
 ) -> Result<RunOutcome, RunError> {
     let pending = ledger.pending();
@@ -77,7 +77,7 @@ pub fn run(
         LocalMachine::Real { .. } => Clock::real(),
         LocalMachine::Simulated { pace } => Clock::simulated(*pace),
     };
-    let scene = Scene {
+    let scene = CellContext {
         of: plan.cells.len(),
         run_tag: &plan.run_tag,
         clock: &clock,

@@ -20,11 +20,11 @@ pub enum Mission<Order = ()> {
     /// Run cells of a plan.
     Cells(Cells),
     /// Raise a stack, give its user a shell, and take the stack down when the shell is left.
-    Hold(HeldStack),
+    KeepStack(KeptStack),
     /// Raise a stack, measure what the order says on it, and take it down.
     Measure {
         /// The stack.
-        held: HeldStack,
+        held: KeptStack,
         /// What is measured.
         order: Order,
     },
@@ -49,7 +49,7 @@ pub struct Cells {
 
 /// A stack that is raised and kept until something is done with it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct HeldStack {
+pub struct KeptStack {
     /// The plan.
     pub plan: Plan,
     /// Position of the cell whose stack it is.
@@ -71,7 +71,7 @@ impl NoVariant {
     }
 }
 
-impl HeldStack {
+impl KeptStack {
     /// The stack of `variant`, or of the last that the experiment names. The order of the cells says nothing: it is drawn.
     pub fn of(plan: &Plan, variant: Option<&str>) -> Result<Self, NoVariant> {
         let variants = &plan.facts.variants;
@@ -100,7 +100,7 @@ impl<Order: Serialize + DeserializeOwned> Mission<Order> {
 
 #[cfg(test)]
 mod tests {
-    use experiment::{Choices, Scale};
+    use experiment::{PlanOptions, Scale};
     use units::Seed;
 
     use super::*;
@@ -111,7 +111,7 @@ mod tests {
 
     fn plan_of(seed: Seed) -> Plan {
         let shipped = experiment::shipped("vdo-vs-plain").unwrap();
-        let choices = Choices {
+        let choices = PlanOptions {
             seed,
             run_tag: "0badcafe".into(),
             repeat: Some(experiment::Repeat::Fixed(1)),
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn every_mission_is_understood_as_it_was_meant() {
-        let held = HeldStack { plan: plan(), cell: 1 };
+        let held = KeptStack { plan: plan(), cell: 1 };
         let cells = Cells {
             plan: plan(),
             cells: vec![0, 1],
@@ -135,7 +135,7 @@ mod tests {
         let missions = [
             Mission::Shell,
             Mission::Cells(cells),
-            Mission::Hold(held.clone()),
+            Mission::KeepStack(held.clone()),
             Mission::Measure { held, order: "quickly".to_owned() },
         ];
         for mission in missions {
@@ -148,11 +148,11 @@ mod tests {
     fn the_last_variants_stack_is_held_unless_another_is_named() {
         for seed in 0..20 {
             let plan = plan_of(Seed(seed));
-            assert_eq!(plan.cells[HeldStack::of(&plan, None).unwrap().cell].variant, "vdo");
+            assert_eq!(plan.cells[KeptStack::of(&plan, None).unwrap().cell].variant, "vdo");
         }
         let plan = plan();
-        assert_eq!(plan.cells[HeldStack::of(&plan, Some("plain")).unwrap().cell].variant, "plain");
-        let error = HeldStack::of(&plan, Some("zfs")).unwrap_err();
+        assert_eq!(plan.cells[KeptStack::of(&plan, Some("plain")).unwrap().cell].variant, "plain");
+        let error = KeptStack::of(&plan, Some("zfs")).unwrap_err();
         assert!(error.help().starts_with("its variants are: plain, "), "{}", error.help());
     }
 

@@ -11,7 +11,7 @@ use crate::{Event, Ledger, RunError};
 
 /// How quiet the machine has to be before a cell, and how long cells may wait for that.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Quiet {
+pub struct QuietMachine {
     /// The most of all CPUs that others may take.
     pub others: Percent,
     /// How long all cells together wait at most.
@@ -23,7 +23,7 @@ const USUAL: Nanos = Nanos::from_secs(600);
 /// The window over which the CPU time of others is measured.
 const WINDOW: Duration = Duration::from_secs(1);
 
-impl FromStr for Quiet {
+impl FromStr for QuietMachine {
     type Err = String;
 
     /// Reads `5%` and `5%:10m`.
@@ -47,14 +47,14 @@ mod tests;
 
 /// Waits before a cell until the machine is quiet.
 pub(crate) struct Waiting {
-    asked: Quiet,
+    asked: QuietMachine,
     left: Duration,
     /// The share of all CPUs that others take in the next window; `None` where it cannot be known.
     measure: Box<dyn FnMut(Duration) -> Option<f64> + Send>,
 }
 
 impl Waiting {
-    pub(crate) fn new(asked: Quiet) -> Self {
+    pub(crate) fn new(asked: QuietMachine) -> Self {
         let measure = Box::new(|window| {
             let mut others = Others::new().ok()?;
             std::thread::sleep(window);

@@ -11,13 +11,13 @@ use units::Nanos;
 
 use crate::looks::Looks;
 use crate::message::{HostReply, Message, Post};
-use crate::quiet::{Quiet, Waiting};
+use crate::quiet::{QuietMachine, Waiting};
 use crate::{Cells, Injection, Ledger, Mission, RunError, RunOutcome};
 
 /// One machine that executes missions; the lab's VM, or a twin in tests.
 pub trait Guest {
     /// The next thing that the guest said; waits for it at most `patience`.
-    fn receive(&mut self, patience: Duration) -> Heard;
+    fn receive(&mut self, patience: Duration) -> GuestMessage;
     /// Passes the user's wish to stop on.
     fn interrupt(&mut self, level: Level);
     /// Gives it an answer (opaque bytes).
@@ -26,7 +26,7 @@ pub trait Guest {
 
 /// What the host received from a guest.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Heard {
+pub enum GuestMessage {
     /// A message of its half of the run.
     Payload(Vec<u8>),
     /// Nothing within the patience.
@@ -62,9 +62,9 @@ pub fn deadline(plan: &Plan) -> Duration {
 
 /// Which guest of a result it is, from 1: what it leaves is told by it from what the others left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Turn(usize);
+pub struct GuestNumber(usize);
 
-impl Turn {
+impl GuestNumber {
     /// The next one of the result at `out`: a run that goes on keeps what the guests before left.
     pub fn next(out: &Path) -> Self {
         let free = |turn: &usize| !out.join(Self(*turn).file("console")).exists();
@@ -106,7 +106,7 @@ pub fn run<G: Guests>(
     injections: &[Injection],
     guests: &mut G,
     mut ledger: Ledger,
-    quiet: Option<Quiet>,
+    quiet: Option<QuietMachine>,
     interrupt: &Interrupt,
 ) -> Result<RunOutcome, RunError> {
     ledger.watch_host();
@@ -133,7 +133,12 @@ struct Between<'a> {
 }
 
 impl<'a> Between<'a> {
-    fn new(plan: &Plan, ledger: &Ledger, quiet: Option<Quiet>, interrupt: &'a Interrupt) -> Self {
+    fn new(
+        plan: &Plan,
+        ledger: &Ledger,
+        quiet: Option<QuietMachine>,
+        interrupt: &'a Interrupt,
+    ) -> Self {
         let looks = Looks::of(plan, ledger, Nanos(0));
         Self { looks, waiting: quiet.map(Waiting::new), began: Instant::now(), interrupt }
     }
@@ -225,10 +230,10 @@ fn listen<G: Guests>(
             passed_on = level;
         }
         match guest.receive(Duration::from_millis(100)) {
-            Heard::Silence => {}
-            Heard::Done => return Ok(Ok(())),
-            Heard::Gone(reason) => return Ok(Err(reason)),
-            Heard::Payload(bytes) => {
+            GuestMessage::Silence => {}
+            GuestMessage::Done => return Ok(Ok(())),
+            GuestMessage::Gone(reason) => return Ok(Err(reason)),
+            GuestMessage::Payload(bytes) => {
                 match Message::decode(&bytes)? {
                     Message::Needed(cell) => {
                         let needed = between.needed(cell, ledger)?;
@@ -250,16 +255,16 @@ fn listen<G: Guests>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Asked, ExperimentSource, LAB};
+    use crate::{ExperimentSource, LAB, RunRequest};
 
     #[test]
     fn what_a_guest_leaves_takes_no_place_of_what_another_left() {
         let out = tempfile::tempdir().unwrap();
-        let first = Turn::next(out.path());
+        let first = GuestNumber::next(out.path());
         assert_eq!((first.file("console").as_str(), first.is_first()), ("lab/console.log", true));
         std::fs::create_dir(out.path().join("lab")).unwrap();
         std::fs::write(out.path().join("lab/console.log"), "").unwrap();
-        let second = Turn::next(out.path());
+        let second = GuestNumber::next(out.path());
         assert_eq!((second.file("qemu").as_str(), second.is_first()), ("lab/qemu-2.log", false));
         assert_eq!(second.name("guest"), "guest-2");
     }
@@ -267,7 +272,7 @@ mod tests {
     #[test]
     fn a_guest_is_given_up_after_five_times_what_its_plan_takes_and_not_before_ten_minutes() {
         let mut plan =
-            Asked::once().plan(&ExperimentSource::find("vdo-vs-plain").unwrap(), LAB).unwrap();
+            RunRequest::once().plan(&ExperimentSource::find("vdo-vs-plain").unwrap(), LAB).unwrap();
         for (cell, about) in plan.cells.iter_mut().zip([60, 40]) {
             cell.about = units::Nanos(about * 1_000_000_000);
         }

@@ -7,7 +7,7 @@ use crate::inject::{InjectedFault, Injection};
 use crate::recorder::Recorder;
 
 /// Everything a cell needs that outlives it.
-pub(crate) struct Scene<'a> {
+pub(crate) struct CellContext<'a> {
     /// How many cells the plan has.
     pub of: usize,
     /// The run's tag, part of the names of what it makes.
@@ -26,7 +26,7 @@ pub(crate) type Paths = std::collections::BTreeMap<String, String>;
 /// An executor of `machine` that knows the block device of each role and the directory of each tree.
 pub(crate) fn executor(
     machine: impl host::Machine + 'static,
-    scene: &Scene,
+    scene: &CellContext,
     devices: &Paths,
     trees: &Paths,
 ) -> host::Executor {

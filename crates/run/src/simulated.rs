@@ -13,8 +13,8 @@ use units::{Bytes, Nanos, Seed};
 
 use crate::RunError;
 use crate::loader::{LoadId, Loader, aims, hand_in, load_of};
-use crate::scene::Scene;
-use crate::watch::Watch;
+use crate::scene::CellContext;
+use crate::watch::CellSamplers;
 
 /// Devices of a simulated machine: any name will do.
 pub(crate) fn devices(plan: &Plan) -> BTreeMap<String, String> {
@@ -135,11 +135,11 @@ impl Twin {
 impl Loader for Twin {
     fn load(
         &mut self,
-        scene: &Scene,
+        scene: &CellContext,
         plan: &CellPlan,
         turn: LoadId,
         executor: &mut Executor,
-        watch: &mut Watch,
+        watch: &mut CellSamplers,
     ) -> Result<LoadSummary, String> {
         if matches!(plan.stages[turn.stage].task, Task::Copy(_)) {
             // Nothing is copied, and nobody knows what its blocks would hold.

@@ -2,7 +2,7 @@
 
 use experiment::{CellPlan, StatePlan};
 use layers::{Growth, ROUND_END, criterion};
-use results::model::{Criterion, Judged, SampleRow, StateFigures};
+use results::model::{Criterion, CriterionResult, SampleRow, StateFigures};
 
 use crate::figures;
 
@@ -18,7 +18,7 @@ pub(crate) struct Criteria {
 impl Criteria {
     /// Those of a state; a stage without one has none, which are always met.
     pub(crate) fn of(plan: Option<&StatePlan>) -> Self {
-        let unread = |criterion: &Criterion| Judged {
+        let unread = |criterion: &Criterion| CriterionResult {
             criterion: criterion.clone(),
             before: None,
             value: None,
@@ -90,7 +90,7 @@ pub(crate) fn sentence(stage: &str, figures: &StateFigures) -> String {
 }
 
 /// A criterion with what was read.
-fn one(judged: &Judged) -> String {
+fn one(judged: &CriterionResult) -> String {
     format!("{} ({})", criterion::describe(&judged.criterion), criterion::found(judged))
 }
 
@@ -98,7 +98,7 @@ fn one(judged: &Judged) -> String {
 mod tests {
     use experiment::Otherwise;
 
-    use results::model::Must;
+    use results::model::Requirement;
 
     use super::*;
 
@@ -119,9 +119,9 @@ mod tests {
             layer: "vdo".into(),
             state: "steady".into(),
             criteria: vec![
-                criterion("physical_used_percent", Must::BeAtLeast(50.0)),
-                criterion("slabs_reopened", Must::Grow),
-                criterion("physical_used_percent", Must::StayWithin(1.0)),
+                criterion("physical_used_percent", Requirement::BeAtLeast(50.0)),
+                criterion("slabs_reopened", Requirement::Grow),
+                criterion("physical_used_percent", Requirement::StayWithin(1.0)),
             ],
             round: None,
             otherwise: Otherwise::Fail,

@@ -9,7 +9,7 @@ use layers::probe::Probe;
 use results::model::{Row, SampleRow};
 
 use crate::recorder::Recorder;
-use crate::scene::Scene;
+use crate::scene::CellContext;
 
 /// Samples of one cell on their way into the result.
 #[derive(Clone)]
@@ -26,7 +26,7 @@ impl Stream {
 }
 
 /// The samplers of a cell.
-pub(crate) struct Watch {
+pub(crate) struct CellSamplers {
     samplers: Kind,
     stream: Stream,
 }
@@ -48,9 +48,9 @@ impl Kind {
     }
 }
 
-impl Watch {
+impl CellSamplers {
     pub(crate) fn start(
-        scene: &Scene,
+        scene: &CellContext,
         probes: &[Probe],
         executor: &Executor,
     ) -> Result<Self, String> {
@@ -61,7 +61,7 @@ impl Watch {
     /// Ends the samplers and starts them anew: names that probes were resolved with have other values now.
     pub(crate) fn restart(
         &mut self,
-        scene: &Scene,
+        scene: &CellContext,
         probes: &[Probe],
         executor: &Executor,
     ) -> Result<(), String> {
@@ -75,7 +75,7 @@ impl Watch {
 
     fn streaming(
         stream: Stream,
-        scene: &Scene,
+        scene: &CellContext,
         probes: &[Probe],
         executor: &Executor,
     ) -> Result<Self, String> {

@@ -26,7 +26,7 @@ pub struct Common {
     /// Before each cell wait until others take less than this share of the CPUs, all cells together at most so long [default: 10m];
     /// then run, and mark the cell.
     #[arg(long, value_name = "SHARE[:TIME]")]
-    pub quiet: Option<::run::Quiet>,
+    pub quiet: Option<::run::QuietMachine>,
     /// Scale of the experiment [default: lab in the lab, full on this machine's devices, where the experiment has it].
     #[arg(long, value_name = "NAME")]
     pub scale: Option<String>,

@@ -7,7 +7,7 @@ use experiment::{Plan, Repeat, SHIPPED, Shipped};
 use report::html::Page;
 use results::model::CellState;
 use results::{ResultSet, Seal};
-use run::{Asked, ExperimentSource, LAB, RunOutcome};
+use run::{ExperimentSource, LAB, RunOutcome, RunRequest};
 use serde_json::json;
 use units::Nanos;
 
@@ -56,7 +56,7 @@ pub fn run(args: &CatalogueArgs) -> Result<ExitCode, Failure> {
     for (at, one) in planned.iter().enumerate() {
         say(&format!("{} of {}: {}", at + 1, planned.len(), one.shipped.name));
         let became = execute(one, args, &out.join(one.shipped.name));
-        if became == Became::Ended(RunOutcome::Interrupted) {
+        if became == ExperimentStatus::Ended(RunOutcome::Interrupted) {
             stopped = Some(ExitCode::from(RunOutcome::Interrupted.exit_code()));
         }
         told.push((one.shipped.name, became));
@@ -75,7 +75,7 @@ pub fn run(args: &CatalogueArgs) -> Result<ExitCode, Failure> {
 
 /// What became of an experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Became {
+enum ExperimentStatus {
     /// It was there already.
     Kept,
     Ended(RunOutcome),
@@ -83,7 +83,7 @@ enum Became {
     Refused,
 }
 
-impl Became {
+impl ExperimentStatus {
     fn words(self) -> &'static str {
         match self {
             Self::Kept => "whole already, kept",
@@ -97,11 +97,12 @@ impl Became {
 }
 
 /// 6 where a teardown failed, 5 where something is missing.
-fn exit_code(told: &[(&str, Became)]) -> ExitCode {
-    let has = |wanted: Became| told.iter().any(|(_, became)| *became == wanted);
-    if has(Became::Ended(RunOutcome::TeardownFailed)) {
+fn exit_code(told: &[(&str, ExperimentStatus)]) -> ExitCode {
+    let has = |wanted: ExperimentStatus| told.iter().any(|(_, became)| *became == wanted);
+    if has(ExperimentStatus::Ended(RunOutcome::TeardownFailed)) {
         ExitCode::from(6)
-    } else if has(Became::Ended(RunOutcome::Incomplete)) || has(Became::Refused) {
+    } else if has(ExperimentStatus::Ended(RunOutcome::Incomplete)) || has(ExperimentStatus::Refused)
+    {
         ExitCode::from(5)
     } else {
         ExitCode::SUCCESS
@@ -109,15 +110,15 @@ fn exit_code(told: &[(&str, Became)]) -> ExitCode {
 }
 
 /// Runs one, goes on with it, or leaves it as it is.
-fn execute(one: &Planned, args: &CatalogueArgs, dir: &Path) -> Became {
+fn execute(one: &Planned, args: &CatalogueArgs, dir: &Path) -> ExperimentStatus {
     let Planned { shipped, plan, repeat } = one;
     let resumes = match standing(shipped, plan, dir) {
-        Ok(Standing::Whole) => return Became::Kept,
-        Ok(Standing::Begun) => true,
-        Ok(Standing::None) => false,
+        Ok(ResultStatus::Whole) => return ExperimentStatus::Kept,
+        Ok(ResultStatus::Begun) => true,
+        Ok(ResultStatus::None) => false,
         Err(failure) => {
             let _ = failure.report();
-            return Became::Refused;
+            return ExperimentStatus::Refused;
         }
     };
     let place = |wanted: bool| wanted.then(|| dir.to_owned());
@@ -140,25 +141,25 @@ fn execute(one: &Planned, args: &CatalogueArgs, dir: &Path) -> Became {
         deadline: None,
     };
     match super::lab::execute(&run) {
-        Ok((outcome, _)) => Became::Ended(outcome),
-        Err(failure) if failure.is_interrupt() => Became::Ended(RunOutcome::Interrupted),
+        Ok((outcome, _)) => ExperimentStatus::Ended(outcome),
+        Err(failure) if failure.is_interrupt() => ExperimentStatus::Ended(RunOutcome::Interrupted),
         Err(failure) => {
             let _ = failure.report();
-            Became::Refused
+            ExperimentStatus::Refused
         }
     }
 }
 
 /// What stands in the directory of an experiment.
-enum Standing {
+enum ResultStatus {
     None,
     Begun,
     Whole,
 }
 
-fn standing(shipped: &Shipped, plan: &Plan, dir: &Path) -> Result<Standing, Failure> {
+fn standing(shipped: &Shipped, plan: &Plan, dir: &Path) -> Result<ResultStatus, Failure> {
     if !dir.exists() {
-        return Ok(Standing::None);
+        return Ok(ResultStatus::None);
     }
     let set = results::open(dir)?;
     if let Some(what) = differs(&set, shipped, plan) {
@@ -171,7 +172,7 @@ fn standing(shipped: &Shipped, plan: &Plan, dir: &Path) -> Result<Standing, Fail
         state => state == CellState::Skipped,
     };
     let whole = set.seal == Seal::Whole && set.cells.iter().all(done);
-    Ok(if whole { Standing::Whole } else { Standing::Begun })
+    Ok(if whole { ResultStatus::Whole } else { ResultStatus::Begun })
 }
 
 /// In what an earlier result is not what is asked for now.
@@ -237,7 +238,7 @@ struct Planned {
 impl Planned {
     fn of(shipped: &'static Shipped, args: &CatalogueArgs) -> Result<Self, Failure> {
         let plan = |repeat: Option<Repeat>| -> Result<Self, Failure> {
-            let asked = Asked { repeat, scale: args.scale.clone(), ..Asked::default() };
+            let asked = RunRequest { repeat, scale: args.scale.clone(), ..RunRequest::default() };
             let plan = asked.plan(&ExperimentSource::find(shipped.name)?, LAB)?;
             Ok(Self { shipped, plan, repeat })
         };

@@ -8,7 +8,7 @@ mod rules;
 use std::path::Path;
 use std::process::ExitCode;
 
-use run::{Asked, ExperimentSource, LAB, SourceError};
+use run::{ExperimentSource, LAB, RunRequest, SourceError};
 
 use crate::args::DoctorArgs;
 use crate::choices::note_scale;
@@ -65,9 +65,10 @@ fn of_plan(args: &DoctorArgs, source: &ExperimentSource) -> Result<ExitCode, Fai
             Failure::usage(error).with_help("run it first, then name the result's directory")
         );
     }
-    let plan = Asked { scale: args.scale.clone(), ..Asked::default() }.plan(source, LAB)?;
+    let plan =
+        RunRequest { scale: args.scale.clone(), ..RunRequest::default() }.plan(source, LAB)?;
     note_scale(args.scale.as_deref(), &plan);
-    show(&doctor::foresee(&plan.facts), args.json, findings::of_plan)
+    show(&doctor::check_plan(&plan.facts), args.json, findings::of_plan)
 }
 
 fn show<T: serde::Serialize>(

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use experiment::{Explained, ExplainedVariant};
-use run::{Asked, ExperimentSource, LAB};
+use run::{ExperimentSource, LAB, RunRequest};
 use units::{Bytes, Nanos};
 
 use crate::args::ExplainArgs;
@@ -20,7 +20,7 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     };
     let (scale, only) = (args.scale.clone(), args.only.clone());
-    let asked = Asked { repeat: args.repeat, scale, only, ..Asked::default() };
+    let asked = RunRequest { repeat: args.repeat, scale, only, ..RunRequest::default() };
     let plan = asked.plan(&ExperimentSource::find(experiment)?, LAB)?;
     note_scale(args.scale.as_deref(), &plan);
     let explained = experiment::explain(&plan);

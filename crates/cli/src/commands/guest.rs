@@ -53,15 +53,20 @@ fn work(
         Mission::Cells(cells) => {
             run::guest::cells(&cells, link, interrupt, &site, &|patience| session.recv(patience))?;
         }
-        Mission::Hold(held) => run::guest::hold(&held, link, interrupt, &site, |target| {
-            say(session, &format!("the stack is up: {target}; leave the shell to take it down"));
-            if let Err(error) = shell(session) {
-                say(session, &error);
-            }
-        })?,
+        Mission::KeepStack(held) => {
+            run::guest::keep_stack(&held, link, interrupt, &site, |target| {
+                say(
+                    session,
+                    &format!("the stack is up: {target}; leave the shell to take it down"),
+                );
+                if let Err(error) = shell(session) {
+                    say(session, &error);
+                }
+            })?
+        }
         Mission::Measure { held, order } => {
             let mut outcome = Ok(());
-            let ended = run::guest::hold(&held, link, interrupt, &site, |target| {
+            let ended = run::guest::keep_stack(&held, link, interrupt, &site, |target| {
                 let done =
                     in_guest::compare(&order, target, interrupt, &mut |text| say(session, text));
                 outcome = done.and_then(|message| {

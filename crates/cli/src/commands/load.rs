@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use engine::{Aim, Context, Event, Load, Recording, TargetSpec};
-use host::{Standing, TargetPermit};
+use host::{TargetPermit, TargetPresence};
 use results::model::{LoadSummary, OperationSummary};
 use run::fresh_seed;
 use sys::clock::Clock;
@@ -200,9 +200,9 @@ fn new_file_size(args: &LoadArgs, target: &TargetArg) -> Result<Option<Bytes>, F
         return end.map(Some).ok_or_else(|| missing("has no size of its own", help));
     }
     match host::standing(path)? {
-        Standing::There => Ok(None),
-        Standing::Empty => Ok(end),
-        Standing::Absent => {
+        TargetPresence::There => Ok(None),
+        TargetPresence::Empty => Ok(end),
+        TargetPresence::Absent => {
             let help = "add --size to make a file of that size";
             end.map(Some).ok_or_else(|| missing("is not there", help))
         }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use experiment::Plan;
 use results::model::Accelerator;
 use run::local::{self, LocalMachine};
-use run::{AdmissionError, Asked, ExperimentSource, FULL, Offered, Start};
+use run::{AdmissionError, DeviceOffer, ExperimentSource, FULL, RunRequest, Start};
 use sys::interrupt::Interrupt;
 
 use super::lab::with;
@@ -33,11 +33,11 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::new();
     interrupt.on_signals().map_err(Failure::environment)?;
     let (plan, machine, _claimed) = if args.simulate {
-        (paper, LocalMachine::Simulated { pace: args.pace }, run::Claimed::default())
+        (paper, LocalMachine::Simulated { pace: args.pace }, run::ClaimedDevices::default())
     } else {
         let claimed = admit(args, &source, &paper)?;
         let asked = asked(&args.common, earlier.as_ref());
-        let asked = Asked { seed: Some(paper.seed), sizes: claimed.sizes.clone(), ..asked };
+        let asked = RunRequest { seed: Some(paper.seed), sizes: claimed.sizes.clone(), ..asked };
         let machine = LocalMachine::Real { devices: claimed.devices.clone() };
         let mut plan = asked.plan(&source, FULL)?;
         plan.on_own_devices();
@@ -67,10 +67,14 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
 }
 
 /// The devices of the plan, ours until they are dropped; prints whole identities.
-fn admit(args: &RunArgs, source: &ExperimentSource, plan: &Plan) -> Result<run::Claimed, Failure> {
+fn admit(
+    args: &RunArgs,
+    source: &ExperimentSource,
+    plan: &Plan,
+) -> Result<run::ClaimedDevices, Failure> {
     let offered = |given: &[(String, PathBuf)], destroy: bool| {
         let offered = given.iter().cloned();
-        offered.map(|(role, path)| Offered { role, path, destroy }).collect::<Vec<_>>()
+        offered.map(|(role, path)| DeviceOffer { role, path, destroy }).collect::<Vec<_>>()
     };
     let offered = [offered(&args.device, false), offered(&args.destroy_data, true)].concat();
     let allowed = args.allow_commands || source.is_shipped();

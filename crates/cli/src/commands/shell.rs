@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use experiment::Needs;
 use lab::{Ending, FrameKind, Vm};
-use run::{Asked, ExperimentSource, HeldStack, LAB, Mission, NoVariant};
+use run::{ExperimentSource, KeptStack, LAB, Mission, NoVariant, RunRequest};
 
 use super::lab::with;
 use crate::args::LabShellArgs;
@@ -16,11 +16,15 @@ use crate::terminal::{Text, say_text};
 
 pub fn open(args: &LabShellArgs) -> Result<ExitCode, Failure> {
     let plan = match &args.experiment {
-        Some(experiment) => Some(Asked::once().plan(&ExperimentSource::find(experiment)?, LAB)?),
+        Some(experiment) => {
+            Some(RunRequest::once().plan(&ExperimentSource::find(experiment)?, LAB)?)
+        }
         None => None,
     };
     let mission: Mission = match &plan {
-        Some(plan) => Mission::Hold(HeldStack::of(plan, args.variant.as_deref()).map_err(unknown)?),
+        Some(plan) => {
+            Mission::KeepStack(KeptStack::of(plan, args.variant.as_deref()).map_err(unknown)?)
+        }
         None => Mission::Shell,
     };
     let needs = plan.as_ref().map_or_else(Needs::of_every_layer, |plan| plan.needs.clone());

@@ -15,7 +15,7 @@ fn blocks(document: &str, language: &str) -> Vec<String> {
 }
 
 fn compose(name: &str, text: &str) {
-    let choices = experiment::Choices {
+    let choices = experiment::PlanOptions {
         seed: units::Seed(1),
         run_tag: "00000000".into(),
         repeat: None,

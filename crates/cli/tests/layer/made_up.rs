@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use layers::probe::{NamedDevice, Probe, Reading, Source};
 use layers::step::{Action, Step};
 use layers::{
-    Absence, Chart, Check, Fact, FactSource, FigureFacts, Headline, Input, Key, Kind, Layer,
-    LayerNeeds, LayerRule, Noticed, Objects, Offer, Parsed, Parser, Place, Raised, Series,
-    SettingError, Twin, TwinAnswer, Wants, Writes,
+    Absence, Chart, Check, Fact, FactSource, FigureFacts, Headline, Input, InputKind, Key, Kind,
+    Layer, LayerNeeds, LayerRule, Objects, Observation, Offer, Parsed, Parser, Place, RaisePlan,
+    Series, SettingError, Twin, TwinAnswer, Writes,
 };
 use results::model::{AskedContent, LayerFigures};
 use toml::Table;
@@ -15,8 +15,8 @@ use units::{Basis, Better, Metric, Test, Unit};
 
 pub const KIND: Kind = Kind {
     inputs: &[
-        Input { name: "left", wants: Wants::Block, help: "one side", optional: false },
-        Input { name: "right", wants: Wants::Block, help: "the other side", optional: false },
+        Input { name: "left", wants: InputKind::Block, help: "one side", optional: false },
+        Input { name: "right", wants: InputKind::Block, help: "the other side", optional: false },
     ],
     keys: &[Key {
         name: "width",
@@ -70,7 +70,7 @@ pub const KIND: Kind = Kind {
         threshold: None,
         remedy: "None.",
         source: "made up",
-        check: Check::Cell(|_, _| Some(Noticed::default())),
+        check: Check::Cell(|_, _| Some(Observation::default())),
     }],
     ..Kind::new(
         "mirrored",
@@ -101,14 +101,14 @@ impl Layer for Heap {
         [("size".to_owned(), "256M".to_owned())].into()
     }
 
-    fn raise(&self, at: &Place) -> Result<Raised, SettingError> {
+    fn raise(&self, at: &Place) -> Result<RaisePlan, SettingError> {
         let name = at.tagged();
         let command = |verb: &str, may_fail| Action::Command {
             argv: ["heapctl", verb, &name].map(str::to_owned).to_vec(),
             may_fail,
         };
         let device = format!("/dev/heap/{name}");
-        Ok(Raised {
+        Ok(RaisePlan {
             up: vec![Step {
                 about: "make the device".into(),
                 action: command("create", false),
@@ -182,7 +182,7 @@ impl Layer for Mirrored {
         Some(Box::new(MirroredTwin { name: at.tagged(), there: false, writes: 0 }))
     }
 
-    fn raise(&self, at: &Place) -> Result<Raised, SettingError> {
+    fn raise(&self, at: &Place) -> Result<RaisePlan, SettingError> {
         let ((left, bytes), (right, other)) = (at.block("left"), at.block("right"));
         let name = at.tagged();
         let command = |argv: &[&str], may_fail| Action::Command {
@@ -190,7 +190,7 @@ impl Layer for Mirrored {
             may_fail,
         };
         let device = format!("/dev/mirrored/{name}");
-        Ok(Raised {
+        Ok(RaisePlan {
             up: vec![Step {
                 about: "join both sides".into(),
                 action: command(&["mirrorctl", "create", &name, left, right, &self.width], false),

@@ -61,7 +61,7 @@ operation = "randwrite"
 "#;
 
 fn plan(text: &str) -> Result<experiment::Plan, experiment::ExperimentError> {
-    let choices = experiment::Choices {
+    let choices = experiment::PlanOptions {
         seed: Seed(1),
         run_tag: "0badcafe".into(),
         repeat: None,
@@ -74,7 +74,7 @@ fn plan(text: &str) -> Result<experiment::Plan, experiment::ExperimentError> {
 
 #[test]
 fn a_layer_of_one_folder_goes_through_the_whole_program() {
-    assert!(layers::bring([made_up::KIND, made_up::HEAP]), "no test may ask for kinds before");
+    assert!(layers::register([made_up::KIND, made_up::HEAP]), "no test may ask for kinds before");
     let refused = plan(&TEXT.replace("128k", "3k")).unwrap_err().render(false);
     assert!(refused.contains("width") && refused.contains("made-up.toml:"), "{refused}");
     let plan = plan(TEXT).unwrap_or_else(|error| panic!("{}", error.render(false)));

@@ -282,11 +282,11 @@ fn every_common_rule_has_a_case_that_makes_it_fire_and_one_that_keeps_it_silent(
 
 #[test]
 fn every_rule_for_plans_fires_on_what_it_is_for_and_is_silent_just_before() {
-    assert_eq!(ids(&doctor::foresee(&plan(|_| {}))), [""; 0]);
+    assert_eq!(ids(&doctor::check_plan(&plan(|_| {}))), [""; 0]);
     for (id, fire, silent) in PLANS {
-        let found = doctor::foresee(&plan(fire));
+        let found = doctor::check_plan(&plan(fire));
         assert!(ids(&found).contains(&id), "{id}: {found:#?}");
-        assert_eq!(ids(&doctor::foresee(&plan(silent))), [""; 0], "{id} on what is not enough");
+        assert_eq!(ids(&doctor::check_plan(&plan(silent))), [""; 0], "{id} on what is not enough");
     }
 }
 
@@ -305,7 +305,7 @@ fn rules_have_ids_of_their_own_and_say_what_they_read_what_to_do_and_where_they_
 
 #[test]
 fn doubtful_content_is_told_of_each_variant_that_has_doubts_of_its_own() {
-    let found = doctor::foresee(&plan(|p| {
+    let found = doctor::check_plan(&plan(|p| {
         load(p)["content"] = json!({"compress": "4x"});
         for sync in ["fsync:32", "fsync:8", "fsync:8"] {
             let mut other = p.variants[1].clone();
@@ -321,7 +321,7 @@ fn doubtful_content_is_told_of_each_variant_that_has_doubts_of_its_own() {
 
 #[test]
 fn layers_look_at_plans_too_and_say_what_several_variants_have_alike_once() {
-    let found = doctor::foresee(&plan(|p| {
+    let found = doctor::check_plan(&plan(|p| {
         p.variants[1].stages.remove(0);
         let mut other = p.variants[1].clone();
         other.name = "other".into();

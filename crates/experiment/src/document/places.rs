@@ -55,10 +55,10 @@ pub(super) fn place(key: &Range<usize>, value: &Range<usize>) -> Range<usize> {
 }
 
 /// Called for each key with its path, its position and its value.
-type Seer<'a> = dyn FnMut(&str, &Range<usize>, &Spanned<DeValue>) + 'a;
+type KeyVisitor<'a> = dyn FnMut(&str, &Range<usize>, &Spanned<DeValue>) + 'a;
 
 /// Shows every key of a table, those inside of tables too.
-pub(super) fn walk(before: &str, entries: &DeTable, see: &mut Seer) {
+pub(super) fn walk(before: &str, entries: &DeTable, see: &mut KeyVisitor) {
     for (name, value) in entries {
         let path = format!("{before}{}", name.get_ref());
         see(&path, &name.span(), value);

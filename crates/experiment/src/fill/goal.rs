@@ -6,10 +6,10 @@ use workload::LoadSpec;
 
 use crate::diagnostic::{Diagnostic, among, with_article};
 use crate::document::Table;
-use crate::graph::Built;
+use crate::graph::StackPlan;
 use crate::plan::{FillPlan, PlacedLayer, Rounds};
 use crate::stages::StageHead;
-use crate::targets::Wanted;
+use crate::targets::WrittenTarget;
 
 const UNTIL: Key = Key {
     name: "until",
@@ -95,7 +95,11 @@ impl Goal {
     }
 
     /// The goal on this stack.
-    pub(super) fn plan(&self, stage: &StageHead, stack: &Built) -> Result<FillPlan, Diagnostic> {
+    pub(super) fn plan(
+        &self,
+        stage: &StageHead,
+        stack: &StackPlan,
+    ) -> Result<FillPlan, Diagnostic> {
         let plan = |layer: &str, metric: &str, at_least| FillPlan {
             layer: layer.to_owned(),
             metric: metric.to_owned(),
@@ -134,9 +138,9 @@ fn kind(layer: &PlacedLayer) -> Option<&'static Kind> {
 }
 
 /// Names of the layers that a stage can fill: that which it writes to, and what stands under it; all where it names none.
-fn within<'a>(stage: &StageHead, stack: &'a Built) -> Vec<&'a str> {
+fn within<'a>(stage: &StageHead, stack: &'a StackPlan) -> Vec<&'a str> {
     let all = || stack.layers.iter().map(|layer| layer.name.as_str());
-    let (Wanted::Layer(name) | Wanted::Files(_, Some(name))) = &stage.target else {
+    let (WrittenTarget::Layer(name) | WrittenTarget::Files(_, Some(name))) = &stage.target else {
         return all().collect();
     };
     all().filter(|own| stack.reaches(own, name)).collect()
@@ -151,7 +155,7 @@ fn nothing<'a>(
     let known: Vec<&str> =
         able.filter_map(kind).flat_map(|kind| kind.fills).map(|fills| fills.of).collect();
     let message = match &stage.target {
-        Wanted::Layer(name) => {
+        WrittenTarget::Layer(name) => {
             format!("Neither '{name}' nor what is under it has a '{of}' that can be filled")
         }
         _ => format!("No layer of this stack has a '{of}' that can be filled"),
@@ -170,7 +174,7 @@ fn value(
     metric: &str,
     at_least: f64,
     stage: &StageHead,
-    stack: &Built,
+    stack: &StackPlan,
 ) -> Result<(), Diagnostic> {
     let at = |key: &str| stage.places.at(&format!("until.{key}"));
     let unknown = |key: &str, word: &str, message: String, known: &[&str]| {

@@ -6,12 +6,12 @@ use workload::LoadSpec;
 
 use super::works_on_layer;
 use crate::fill;
-use crate::graph::Built;
+use crate::graph::StackPlan;
 use crate::plan::{Aim, CommandPlan, StagePlan, Task};
 use crate::state;
 
 /// The stage as results keep it, of this stack.
-pub(crate) fn facts(stage: &StagePlan, stack: &Built) -> StageFacts {
+pub(crate) fn facts(stage: &StagePlan, stack: &StackPlan) -> StageFacts {
     let json = |load: &LoadSpec| serde_json::to_value(load).ok();
     let rounds = stage.driven().filter(|_| stage.load().is_none());
     let room: u64 = stage.aims.iter().map(|aim| aim.room(None)).sum();
@@ -47,7 +47,7 @@ fn targets(stage: &StagePlan) -> Vec<TargetFacts> {
 }
 
 /// What a stage does, in words. A target is named unless it is the only one that there can be.
-fn describe(stage: &StagePlan, stack: &Built) -> String {
+fn describe(stage: &StagePlan, stack: &StackPlan) -> String {
     let alone = stage.target.name == stack.top.name && stack.tops().count() == 1;
     let on = if alone { String::new() } else { format!(", on {}", stage.target.name) };
     let proven = stage.state.as_ref().map(|plan| format!("; {}", state::describe(plan)));

@@ -4,7 +4,7 @@ use toml::Value;
 use units::Nanos;
 
 use crate::document::{Named, Places};
-use crate::targets::Wanted;
+use crate::targets::WrittenTarget;
 
 /// What every `[[stage]]` has as written, whatever it does.
 #[derive(Clone)]
@@ -17,7 +17,7 @@ pub(crate) struct StageHead {
     /// The variants that it is for; empty for all.
     pub only: Vec<String>,
     /// What it works on.
-    pub target: Wanted,
+    pub target: WrittenTarget,
     /// When the cell fails because it has not ended.
     pub deadline: Option<Nanos>,
     /// Settings of running layers that change before it, by `layer.key`.

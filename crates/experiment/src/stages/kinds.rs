@@ -5,7 +5,7 @@ use units::Key;
 use super::Task;
 use crate::action::Act;
 use crate::command::Command;
-use crate::copy::Copy;
+use crate::copy::CopyStage;
 use crate::diagnostic::{Diagnostic, among};
 use crate::document::{Places, Table};
 use crate::fill::Fill;
@@ -87,7 +87,7 @@ const KINDS: &[StageKind] = &[
     },
     StageKind {
         instead: Some("a load"),
-        ..kind("copy", "A copy", One, |table, _| Ok(Task::Copy(Copy::read(table)?)))
+        ..kind("copy", "A copy", One, |table, _| Ok(Task::Copy(CopyStage::read(table)?)))
     },
     kind("command", "A command", One, |table, _| Ok(Task::Command(Command::read(table)?))),
     kind("layer", "What a layer does", One, |table, _| Ok(Task::Layer(Act::read(table)?))),

@@ -9,16 +9,16 @@ use workload::LoadSpec;
 use super::{Stage, StageHead, Task};
 use crate::allocation;
 use crate::bounds;
-use crate::change::Running;
+use crate::change::RunningLayers;
 use crate::command;
 use crate::devices::Devices;
 use crate::diagnostic::Diagnostic;
 use crate::estimate;
 use crate::fill::Fill;
-use crate::graph::Built;
+use crate::graph::StackPlan;
 use crate::load::workload_mistake;
 use crate::plan::{self, Aim, StagePlan, Target};
-use crate::state::Means;
+use crate::state::StageMeans;
 use crate::sweep::Point;
 use crate::targets;
 use crate::trees::Trees;
@@ -27,8 +27,8 @@ use crate::variants::Variant;
 /// What the stages of one stack are planned with.
 struct Planner<'a> {
     /// The stack, as the stages so far have left it.
-    stack: Built,
-    running: Running<'a>,
+    stack: StackPlan,
+    running: RunningLayers<'a>,
     devices: &'a Devices,
     trees: &'a Trees,
     /// Files that were laid out so far, by the name of the stage.
@@ -39,13 +39,13 @@ struct Planner<'a> {
 pub(crate) fn plan(
     stages: &[Stage],
     variant: &Variant,
-    stack: &Built,
+    stack: &StackPlan,
     (devices, trees): (&Devices, &Trees),
     run_tag: &str,
 ) -> Result<Vec<StagePlan>, Vec<Diagnostic>> {
     let mut planner = Planner {
         stack: stack.clone(),
-        running: Running::new(stack, run_tag),
+        running: RunningLayers::new(stack, run_tag),
         devices,
         trees,
         layouts: BTreeMap::new(),
@@ -117,10 +117,10 @@ impl Planner<'_> {
             Task::State(state) => {
                 let (head, means, plan) = state.plan(stage, stack, &mut self.running)?;
                 let task = match means {
-                    Means::Steps(steps) => Task::Steps(steps),
-                    Means::Allocate => Task::Allocate,
-                    Means::Act(act) => Task::Layer(act),
-                    Means::Fill(fill) => Task::Fill(fill),
+                    StageMeans::Steps(steps) => Task::Steps(steps),
+                    StageMeans::Allocate => Task::Allocate,
+                    StageMeans::Act(act) => Task::Layer(act),
+                    StageMeans::Fill(fill) => Task::Fill(fill),
                 };
                 let mut planned = self.stage(&Stage { head, task })?;
                 if let Some(last) = planned.last_mut() {
@@ -200,7 +200,7 @@ fn swept(stage: &StageHead, points: &[Point], aims: &[Aim]) -> Result<Vec<StageP
 fn filled(
     stage: &StageHead,
     fill: &Fill,
-    stack: &Built,
+    stack: &StackPlan,
     aims: impl FnOnce(&StageHead) -> Result<Vec<Aim>, Diagnostic>,
 ) -> Result<StagePlan, Diagnostic> {
     let (task, aims) = fill.plan(stage, stack, aims)?;

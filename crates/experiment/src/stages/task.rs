@@ -4,7 +4,7 @@ use workload::LoadSpec;
 
 use crate::action::Act;
 use crate::command::Command;
-use crate::copy::Copy;
+use crate::copy::CopyStage;
 use crate::fill::Fill;
 use crate::layout::Layout;
 use crate::state::StateStage;
@@ -22,7 +22,7 @@ pub(crate) enum Task {
     /// Loads that differ in some keys, one after another.
     Sweep(Vec<Point>),
     Fill(Box<Fill>),
-    Copy(Copy),
+    Copy(CopyStage),
     Command(Command),
     /// A layer is brought to a state.
     State(Box<StateStage>),

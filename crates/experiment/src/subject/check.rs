@@ -228,7 +228,7 @@ impl Subject {
 }
 
 /// What has figures of a metric, in words.
-fn whose(of: &layers::Measured) -> String {
+fn whose(of: &layers::MetricOwners) -> String {
     let common = [(of.loads, "loads"), (of.commands, "commands"), (of.devices, "devices")];
     let common = common.into_iter().filter(|(has, _)| *has).map(|(_, word)| word);
     let all: Vec<&str> = common.chain(of.kinds.iter().copied()).collect();

@@ -19,7 +19,7 @@ const MOST: usize = 16;
 
 /// What a stage is to work on, as written.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Wanted {
+pub(crate) enum WrittenTarget {
     /// The top of the stack.
     Top,
     /// A layer by its name.
@@ -30,7 +30,7 @@ pub(crate) enum Wanted {
     Shares(Vec<(String, f64)>),
 }
 
-impl Wanted {
+impl WrittenTarget {
     /// Reads `target`, and of what drives a load `files`.
     pub(crate) fn read(table: &mut Table, drives: bool) -> Result<Self, Diagnostic> {
         let target = table.take::<Value>(&TARGET)?;

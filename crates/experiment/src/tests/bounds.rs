@@ -1,7 +1,7 @@
 //! Tests of how much a plan may hold.
 
 use super::{choices, plan};
-use crate::{Choices, compose};
+use crate::{PlanOptions, compose};
 
 const TEXT: &str = "name = \"x\"\nabout = \"x\"\nrepeat = 1\n[devices.data]\nsize = \"7G\"\n[[stack]]\nlayer = \"linear\"\n\
                     on = \"data\"\n[[stage]]\ndo = \"load\"\nmeasure = true\nops = { write = 100 }\nduration = \"1s\"\n";
@@ -20,7 +20,7 @@ fn more_cells_than_can_be_are_refused_before_any_is_made() {
     assert!(said("repeat = 1", "repeat = 1001").contains("1,001 cells"));
     assert_eq!(plan(&TEXT.replace("repeat = 1", "repeat = 1000")).unwrap().cells.len(), 1000);
     // Of the caller's own number of repeats no line of the file is to blame.
-    let many = Choices { repeat: Some(crate::Repeat::Fixed(u32::MAX)), ..choices() };
+    let many = PlanOptions { repeat: Some(crate::Repeat::Fixed(u32::MAX)), ..choices() };
     let error = compose("test.toml", TEXT, &many).unwrap_err();
     assert!(error.mistakes[0].span.is_none(), "{:?}", error.mistakes);
     assert!(error.render(false).contains("4,294,967,295"), "{}", error.render(false));

@@ -46,7 +46,7 @@ fn as_many_repeats_as_are_needed_are_refused_where_nothing_could_be_decided() {
         let said_of = only_mistake(&text, "repeat = ");
         assert!(said_of.contains(said) && said_of.contains(remedy), "{said_of}");
     }
-    let choices = Choices {
+    let choices = PlanOptions {
         repeat: Some(Repeat::Auto { most: None, time: None }),
         only: vec!["vdo".into()],
         ..choices()

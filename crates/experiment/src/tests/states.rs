@@ -1,7 +1,7 @@
 //! Tests of `do = "state"`.
 
-use layers::Way;
-use results::model::Must;
+use layers::StateMethod;
+use results::model::Requirement;
 
 use super::{only_mistake, plan};
 use crate::{Otherwise, Plan, Task, explain, shipped};
@@ -36,17 +36,19 @@ fn every_state_of_every_kind_is_a_stage_that_knows_what_proves_it() {
         assert_eq!(planned.otherwise, Otherwise::Fail);
         assert!(!planned.criteria.is_empty());
         let as_declared = match (&state.by, &stage.task) {
-            (Way::Nothing, Task::Steps(steps)) => steps.is_empty(),
-            (Way::Action(_) | Way::Discard, Task::Steps(steps)) => !steps.is_empty(),
-            (Way::Allocate, Task::Load(load)) => load.last_block,
-            (Way::Load { metric, at_least, .. }, Task::Fill(fill)) => {
+            (StateMethod::Nothing, Task::Steps(steps)) => steps.is_empty(),
+            (StateMethod::Action(_) | StateMethod::Discard, Task::Steps(steps)) => {
+                !steps.is_empty()
+            }
+            (StateMethod::Allocate, Task::Load(load)) => load.last_block,
+            (StateMethod::Load { metric, at_least, .. }, Task::Fill(fill)) => {
                 fill.metric == *metric && fill.at_least == *at_least
             }
             _ => false,
         };
         assert!(as_declared, "{}: {:?}", state.name, stage.task);
         let discards = plan.needs.tools.iter().any(|tool| tool == "blkdiscard");
-        assert_eq!(discards, matches!(state.by, Way::Discard), "{}", state.name);
+        assert_eq!(discards, matches!(state.by, StateMethod::Discard), "{}", state.name);
         let json = serde_json::to_string(&plan).unwrap();
         assert_eq!(serde_json::from_str::<Plan>(&json).unwrap(), plan);
     }
@@ -77,7 +79,9 @@ fn a_state_that_is_not_reached_may_be_a_warning() {
     let plan = planned("is = \"fresh\"\notherwise = \"warn\"");
     let state = plan.cells[0].stages[0].state.as_ref().unwrap();
     assert_eq!(state.otherwise, Otherwise::Warn);
-    assert!(state.criteria.iter().all(|criterion| matches!(criterion.must, Must::BeAtMost(_))));
+    assert!(
+        state.criteria.iter().all(|criterion| matches!(criterion.must, Requirement::BeAtMost(_)))
+    );
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::{Trial, compose_trial, shipped};
 fn trial(of: &str, name: &str, set: &str) -> Result<crate::Plan, crate::ExperimentError> {
     let trial =
         Trial { of: of.into(), name: name.into(), set: set.into(), stage: "random-write".into() };
-    let choices = Choices { only: vec![of.into(), name.into()], ..choices() };
+    let choices = PlanOptions { only: vec![of.into(), name.into()], ..choices() };
     compose_trial("a.toml", shipped("vdo-vs-plain").unwrap().text, &choices, &trial)
 }
 
@@ -37,7 +37,7 @@ fn a_trial_may_stand_on_a_device_that_the_experiment_does_not_have() {
             stage: "write".into(),
         };
         let only = vec!["hdd alone".into(), "changed".into()];
-        let choices = Choices { only, ..choices() };
+        let choices = PlanOptions { only, ..choices() };
         compose_trial("a.toml", shipped("vdo-journal-device").unwrap().text, &choices, &trial)
     };
     let plan = with(set).unwrap();
@@ -58,7 +58,7 @@ fn a_trial_may_stand_on_a_device_that_the_experiment_does_not_have() {
 fn a_trial_may_change_the_load_and_asks_about_the_stage_that_it_is_for() {
     let compose = |experiment: &str, of: &str, set: &str, stage: &str| {
         let [of, name, set, stage] = [of, "changed", set, stage].map(str::to_owned);
-        let choices = Choices { only: vec![of.clone(), name.clone()], ..choices() };
+        let choices = PlanOptions { only: vec![of.clone(), name.clone()], ..choices() };
         let trial = Trial { of, name, set, stage };
         compose_trial("a.toml", shipped(experiment).unwrap().text, &choices, &trial).unwrap()
     };

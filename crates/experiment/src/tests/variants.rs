@@ -6,7 +6,7 @@ use units::Bytes;
 
 use super::choices;
 use super::plan;
-use crate::{CellPlan, Choices, Diagnostic, Plan, Scale, compose};
+use crate::{CellPlan, Diagnostic, Plan, PlanOptions, Scale, compose};
 
 const HEAD: &str = "name = \"x\"\nabout = \"x\"\nrepeat = 1\n[devices.data]\nsize = \"8G\"\n";
 const STACK: &str = "[[stack]]\nlayer = \"vdo\"\non = \"data\"\nlogical_size = \"1G\"\n";
@@ -149,7 +149,7 @@ fn more_variants_than_can_be_are_refused() {
 /// The plan at a scale, of these variants only.
 fn chosen(rest: &str, scale: Scale, only: &[&str]) -> Result<Plan, String> {
     let only = only.iter().map(|&text| text.to_owned()).collect();
-    let choices = Choices { scale, only, ..choices() };
+    let choices = PlanOptions { scale, only, ..choices() };
     compose("x.toml", &format!("{HEAD}{STACK}{LOAD}{rest}"), &choices).map_err(|e| e.render(false))
 }
 

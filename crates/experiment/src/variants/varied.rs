@@ -1,6 +1,6 @@
 //! What is wrong with what a factor varies.
 
-use super::{Thing, Variant, nothing, unknown};
+use super::{SettingTarget, Variant, nothing, unknown};
 use crate::diagnostic::Diagnostic;
 use crate::document::Setting;
 use crate::factors::Factor;
@@ -25,7 +25,9 @@ impl Factor<'_> {
         let at = self.key.clone()?;
         let path = &self.levels.first()?.set.first()?.path;
         let (kind, key) = variants.iter().find_map(|variant| match variant.find(path)? {
-            (Thing::Layer(i), key) => Some((layers::kind(variant.stack[i].text("layer")?)?, key)),
+            (SettingTarget::Layer(i), key) => {
+                Some((layers::kind(variant.stack[i].text("layer")?)?, key))
+            }
             _ => None,
         })?;
         unknown::no_setting(at, path, kind, key)

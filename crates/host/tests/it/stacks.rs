@@ -9,12 +9,12 @@ use host::{
 };
 use layers::probe::Source;
 use layers::step::Step;
-use layers::{Place, Raised};
+use layers::{Place, RaisePlan};
 use sys::clock::Clock;
 use sys::interrupt::Interrupt;
 use units::Nanos;
 
-pub fn raised(kind: &str, settings: &str) -> (Raised, Vec<Step>, Box<dyn layers::Twin>) {
+pub fn raised(kind: &str, settings: &str) -> (RaisePlan, Vec<Step>, Box<dyn layers::Twin>) {
     let place = |inputs| Place { name: kind, run_tag: "0badcafe", inputs };
     let inputs = layers::on_device("{device.data}", 7 << 30);
     let resolved = layers::on_device("/dev/simulated", 7 << 30);

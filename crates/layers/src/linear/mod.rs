@@ -9,7 +9,7 @@ use units::Bytes;
 
 use crate::key::Key;
 use crate::kind::{Kind, LayerNeeds};
-use crate::layer::{Layer, Offer, Place, Raised};
+use crate::layer::{Layer, Offer, Place, RaisePlan};
 use crate::lvm::{self, Group, GroupTwin};
 use crate::probe::NamedDevice;
 use crate::settings::{SettingError, Settings, size_text};
@@ -87,7 +87,7 @@ impl Layer for Linear {
         BTreeMap::from([("size".to_owned(), size)])
     }
 
-    fn raise(&self, at: &Place) -> Result<Raised, SettingError> {
+    fn raise(&self, at: &Place) -> Result<RaisePlan, SettingError> {
         let (_, below_bytes) = at.block("data");
         self.validate(below_bytes)?;
         let group = Group::of(at, &["data"]);
@@ -101,7 +101,7 @@ impl Layer for Linear {
             VOLUME,
             &[VOLUME],
         ));
-        Ok(Raised {
+        Ok(RaisePlan {
             up,
             nodes: vec![NamedDevice { name: at.name.to_owned(), path: device.clone() }],
             probes: Vec::new(),
@@ -125,7 +125,7 @@ mod tests {
     use crate::layer::on_device;
     use crate::step::Action;
 
-    fn raised(text: &str, bytes: u64) -> Result<Raised, SettingError> {
+    fn raised(text: &str, bytes: u64) -> Result<RaisePlan, SettingError> {
         let inputs = on_device("{device.data}", bytes);
         let at = Place { name: "plain", run_tag: "0badcafe", inputs: &inputs };
         (KIND.parse)(&text.parse().unwrap()).unwrap().raise(&at)

@@ -3,8 +3,8 @@
 use super::names::{CACHE, ORIGIN, VOLUME};
 use super::raise;
 use super::setup::Setup;
-use crate::kind::{ActionKind, OnPart};
-use crate::layer::{Acted, Place};
+use crate::kind::{ActionKind, PartEffect};
+use crate::layer::{ActionPlan, Place};
 use crate::lvm::Group;
 use crate::settings::SettingError;
 
@@ -17,26 +17,26 @@ pub(super) const ACTIONS: &[ActionKind] = &[
         about: "Takes the volume down and brings it up again; data and cached blocks stay.",
         keys: &[],
         alone: true,
-        part: Some(OnPart::Needs(CACHED)),
+        part: Some(PartEffect::Needs(CACHED)),
     },
     ActionKind {
         name: "split",
         about: "Writes dirty blocks back and takes the cache away; the volume stays up without one.",
         keys: &[],
         alone: false,
-        part: Some(OnPart::Takes(CACHED)),
+        part: Some(PartEffect::Takes(CACHED)),
     },
     ActionKind {
         name: "attach",
         about: "Puts an empty cache in front of the volume again, after a split.",
         keys: &[],
         alone: false,
-        part: Some(OnPart::Brings(CACHED)),
+        part: Some(PartEffect::Brings(CACHED)),
     },
 ];
 
 /// The steps of an action.
-pub(super) fn act(setup: &Setup, at: &Place, action: &str) -> Result<Acted, SettingError> {
+pub(super) fn act(setup: &Setup, at: &Place, action: &str) -> Result<ActionPlan, SettingError> {
     let group = Group::of(at, &[ORIGIN, CACHE]);
     let steps = match action {
         "restart" => group.restart(VOLUME),
@@ -44,5 +44,5 @@ pub(super) fn act(setup: &Setup, at: &Place, action: &str) -> Result<Acted, Sett
         // What removes it is owed already, since it was first attached.
         _ => vec![crate::step::Step { undo: Vec::new(), ..raise::attach(setup, &group) }],
     };
-    Ok(Acted { steps, bytes: None })
+    Ok(ActionPlan { steps, bytes: None })
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::setup::Setup;
 use super::{actions, raise};
-use crate::layer::{Acted, Asked, Layer, Place, Raised};
+use crate::layer::{ActionPlan, Asked, Layer, Place, RaisePlan};
 use crate::settings::{SettingError, size_text};
 
 impl Layer for Setup {
@@ -20,12 +20,12 @@ impl Layer for Setup {
         entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
     }
 
-    fn raise(&self, at: &Place) -> Result<Raised, SettingError> {
+    fn raise(&self, at: &Place) -> Result<RaisePlan, SettingError> {
         self.validate(at)?;
         Ok(raise::raise(self, at))
     }
 
-    fn act(&self, at: &Place, asked: &Asked) -> Result<Acted, SettingError> {
+    fn act(&self, at: &Place, asked: &Asked) -> Result<ActionPlan, SettingError> {
         actions::act(self, at, asked.action)
     }
 }
@@ -38,7 +38,7 @@ mod tests {
 
     const GIB: u64 = 1 << 30;
 
-    fn check(text: &str) -> Result<Raised, SettingError> {
+    fn check(text: &str) -> Result<RaisePlan, SettingError> {
         let block = |device: &str, bytes| Offer::Block { device: device.into(), bytes };
         let inputs = [
             (ORIGIN.to_owned(), block("{device.slow}", 2 * GIB)),

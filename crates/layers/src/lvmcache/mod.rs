@@ -10,15 +10,15 @@ mod raise;
 mod rules;
 mod setup;
 
-use crate::kind::{Fills, Headline, Kind, LayerNeeds, Parser, Wants, needed};
+use crate::kind::{FillLevel, Headline, InputKind, Kind, LayerNeeds, Parser, needed};
 use crate::{lvm, machine};
 
 use names::{CACHE, NAME, ORIGIN, STATUS};
 
 pub(crate) const KIND: Kind = Kind {
     inputs: &[
-        needed(ORIGIN, Wants::Block, "the slow device, which holds all data"),
-        needed(CACHE, Wants::Block, "the fast device, which holds hot blocks"),
+        needed(ORIGIN, InputKind::Block, "the slow device, which holds all data"),
+        needed(CACHE, InputKind::Block, "the fast device, which holds hot blocks"),
     ],
     keys: setup::KEYS,
     parsers: &[Parser { id: STATUS, read: parsers::parse_status }],
@@ -32,7 +32,7 @@ pub(crate) const KIND: Kind = Kind {
     refuses_nowait: true,
     headline: Some(Headline { metric: "hit_percent", words: None }),
     metrics: catalogue::METRICS,
-    fills: &[Fills { of: "cache", metric: "used_percent", part: Some(actions::CACHED) }],
+    fills: &[FillLevel { of: "cache", metric: "used_percent", part: Some(actions::CACHED) }],
     actions: actions::ACTIONS,
     change: None,
     charts: catalogue::CHARTS,

@@ -2,14 +2,14 @@
 
 use super::names::{CACHE, FAST, ORIGIN, STATUS, VOLUME};
 use super::setup::Setup;
-use crate::layer::{Offer, Place, Raised};
+use crate::layer::{Offer, Place, RaisePlan};
 use crate::lvm::{self, Group};
 use crate::machine;
 use crate::probe::{NamedDevice, Probe, Reading, Source};
 use crate::step::{Action, Step};
 
 /// Everything about the volume at its place.
-pub(super) fn raise(setup: &Setup, at: &Place) -> Raised {
+pub(super) fn raise(setup: &Setup, at: &Place) -> RaisePlan {
     let group = Group::of(at, &[ORIGIN, CACHE]);
     let ((origin, origin_bytes), (cache, _)) = (at.block(ORIGIN), at.block(CACHE));
     let bytes = setup.volume_bytes(origin_bytes);
@@ -29,7 +29,7 @@ pub(super) fn raise(setup: &Setup, at: &Place) -> Raised {
         deadline_s: 30,
     });
     let device = group.path(VOLUME);
-    Raised {
+    RaisePlan {
         up,
         nodes: vec![NamedDevice { name: at.name.to_owned(), path: device.clone() }],
         probes: vec![Probe {

@@ -3,7 +3,7 @@
 use units::Unit;
 
 use crate::planned::Order;
-use crate::rule::{Bar, Check, LayerRule, Noticed, PlannedFacts, Threshold, figure};
+use crate::rule::{Check, LayerRule, Observation, PlannedFacts, Threshold, ThresholdTest, figure};
 
 /// Every rule.
 pub(super) const RULES: &[LayerRule] = &[EVEN_ACCESS, COARSE_INTERVAL];
@@ -18,21 +18,21 @@ const EVEN_ACCESS: LayerRule = LayerRule {
     check: Check::Plan(even_access),
 };
 
-fn even_access(facts: &PlannedFacts, bar: Bar) -> Option<Noticed> {
+fn even_access(facts: &PlannedFacts, bar: ThresholdTest) -> Option<Observation> {
     let cache = facts.settings.get("cache_size")?.parse::<units::Bytes>().ok()?.0 as f64;
     facts.stages.iter().filter(|stage| stage.measured).find_map(|stage| {
         let load = stage.load.as_ref()?;
         load.operations.iter().find(|op| op.order == Order::Even)?;
         let range = load.range_bytes? as f64;
         let share = bar.passed(100.0 * cache / range.max(1.0))?;
-        Some(Noticed {
+        Some(Observation {
             message: Some(format!("In stage {} every block is as likely.", stage.name)),
             figures: vec![
                 bar.figure("the most that can hit", share),
                 figure("cache", cache, Unit::Bytes),
                 figure("range", range, Unit::Bytes),
             ],
-            ..Noticed::default()
+            ..Observation::default()
         })
     })
 }
@@ -47,16 +47,16 @@ const COARSE_INTERVAL: LayerRule = LayerRule {
     check: Check::Plan(coarse_interval),
 };
 
-fn coarse_interval(facts: &PlannedFacts, bar: Bar) -> Option<Noticed> {
+fn coarse_interval(facts: &PlannedFacts, bar: ThresholdTest) -> Option<Observation> {
     facts.stages.iter().filter(|stage| stage.measured).find_map(|stage| {
         let interval = bar.passed(stage.load.as_ref()?.interval_ns as f64)?;
-        Some(Noticed {
+        Some(Observation {
             message: Some(format!(
                 "Rows over time of stage {} are too long to show how a cache warms up.",
                 stage.name
             )),
             figures: vec![bar.figure("one row", interval)],
-            ..Noticed::default()
+            ..Observation::default()
         })
     })
 }
@@ -66,7 +66,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::planned::{Does, PlannedLoad, PlannedOperation, PlannedStage};
+    use crate::planned::{OperationKind, PlannedLoad, PlannedOperation, PlannedStage};
     use crate::rule::PlannedFacts as Facts;
 
     #[test]
@@ -75,7 +75,7 @@ mod tests {
         let found = |rule: LayerRule, order, cache: &str, interval_ns| {
             let operation = PlannedOperation {
                 name: "randread".into(),
-                does: Does::Reads,
+                does: OperationKind::Reads,
                 size_unit: 4096,
                 align: 4096,
                 order,
@@ -89,7 +89,7 @@ mod tests {
             let stage =
                 PlannedStage { measured: true, load: Some(load), ..PlannedStage::default() };
             let settings = BTreeMap::from([("cache_size".to_owned(), cache.to_owned())]);
-            rule.foresee(&Facts {
+            rule.check_plan(&Facts {
                 layer: "cache",
                 kind: "lvmcache",
                 settings: &settings,

@@ -5,8 +5,8 @@ use super::setup::Setup;
 use super::volume::Volume;
 use super::{fits, growth, keys, raise};
 use crate::key::Key;
-use crate::kind::{ActionKind, OnPart};
-use crate::layer::{Acted, Asked, Place};
+use crate::kind::{ActionKind, PartEffect};
+use crate::layer::{ActionPlan, Asked, Place};
 use crate::probe::Source;
 use crate::settings::SettingError;
 use crate::step::{Action, Condition, Step};
@@ -29,7 +29,7 @@ const GROW: &[Key] = &keys::named(["logical_size", "physical_size"]);
 /// The part that is away while the index is not asked. Whatever suspends the volume opens it again: a reload of its table, a restart.
 pub(super) const INDEX: &str = "index";
 
-const fn index(name: &'static str, part: OnPart, about: &'static str) -> ActionKind {
+const fn index(name: &'static str, part: PartEffect, about: &'static str) -> ActionKind {
     ActionKind { name, about, keys: &[], alone: false, part: Some(part) }
 }
 
@@ -39,46 +39,46 @@ pub(super) const ACTIONS: &[ActionKind] = &[
         about: "Takes the volume down and brings it up again, with other threads or caches if they are given; data and index stay, counters begin anew.",
         keys: RESTART,
         alone: true,
-        part: Some(OnPart::Renews(INDEX)),
+        part: Some(PartEffect::Renews(INDEX)),
     },
     ActionKind {
         name: "crash",
         about: "Lets the device fail, takes the volume down, lets the device answer again, and brings the volume up: it recovers what its journal holds (via = \"table\").",
         keys: &[],
         alone: true,
-        part: Some(OnPart::Renews(INDEX)),
+        part: Some(PartEffect::Renews(INDEX)),
     },
     ActionKind {
         name: "grow",
         about: "Makes the volume larger (logical_size), or the pool (physical_size), while it is in use.",
         keys: GROW,
         alone: false,
-        part: Some(OnPart::Needs(INDEX)),
+        part: Some(PartEffect::Needs(INDEX)),
     },
     index(
         "index-close",
-        OnPart::Takes(INDEX),
+        PartEffect::Takes(INDEX),
         "Closes the deduplication index: what it knows stays on disk, and nothing is looked up.",
     ),
     index(
         "index-enable",
-        OnPart::Brings(INDEX),
+        PartEffect::Brings(INDEX),
         "Opens the deduplication index again with what it knew.",
     ),
     index(
         "index-create",
-        OnPart::Needs(INDEX),
+        PartEffect::Needs(INDEX),
         "Replaces the deduplication index with an empty one, as if it had been lost.",
     ),
     index(
         "index-disable",
-        OnPart::Takes(INDEX),
+        PartEffect::Takes(INDEX),
         "Stops looking for duplicates; the index stays open.",
     ),
 ];
 
 /// The steps of an action.
-pub(super) fn act(setup: &Setup, at: &Place, asked: &Asked) -> Result<Acted, SettingError> {
+pub(super) fn act(setup: &Setup, at: &Place, asked: &Asked) -> Result<ActionPlan, SettingError> {
     let volume = Volume { setup, at };
     match asked.action {
         "restart" => {
@@ -104,17 +104,17 @@ pub(super) fn act(setup: &Setup, at: &Place, asked: &Asked) -> Result<Acted, Set
             format!("the action '{action}' is for an index, and dedupe = false keeps it closed"),
             "write dedupe = true, or set it before; or leave the action out",
         )),
-        action => Ok(Acted { steps: index_steps(action, &volume), bytes: None }),
+        action => Ok(ActionPlan { steps: index_steps(action, &volume), bytes: None }),
     }
 }
 
 /// Steps that end with the volume up anew, until it is as ready as it was.
-fn again(volume: &Volume, mut steps: Vec<Step>) -> Acted {
+fn again(volume: &Volume, mut steps: Vec<Step>) -> ActionPlan {
     steps.push(volume.recovered());
     // The instance has another number now, and its threads have other names.
     steps.extend(raise::facts_anew(volume));
     steps.extend(volume.ready());
-    Acted { steps, bytes: None }
+    ActionPlan { steps, bytes: None }
 }
 
 /// A message to the running volume, and the state of the index that it leads to.

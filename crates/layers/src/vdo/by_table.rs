@@ -138,11 +138,11 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::layer::{Layer, Offer, Place, Raised};
+    use crate::layer::{Layer, Offer, Place, RaisePlan};
 
     const GIB: u64 = 1 << 30;
 
-    fn raised(settings: &str, tail: Option<u64>) -> Raised {
+    fn raised(settings: &str, tail: Option<u64>) -> RaisePlan {
         let device =
             |name: &str, bytes| Offer::Block { device: format!("{{device.{name}}}"), bytes };
         let mut inputs = BTreeMap::from([(DATA.to_owned(), device("slow", 5 * GIB))]);
@@ -152,7 +152,7 @@ mod tests {
         Setup::read(&settings.parse().unwrap()).unwrap().raise(&at).unwrap()
     }
 
-    fn shown(raised: &Raised) -> Vec<String> {
+    fn shown(raised: &RaisePlan) -> Vec<String> {
         raised.up.iter().map(|step| step.action.show()).collect()
     }
 

@@ -3,7 +3,7 @@
 use results::model::{AchievedContent, LayerFigures};
 
 use super::threads;
-use crate::figures::{Ends, FigureFacts, ratio};
+use crate::figures::{Endpoints, FigureFacts, ratio};
 
 /// Figures that are the growth of what a volume holds; it stays when the volume is brought up anew.
 const HELD: [(&str, &str); 3] = [
@@ -83,21 +83,21 @@ pub(super) fn figures(facts: &FigureFacts) -> LayerFigures {
 }
 
 /// Whether the volume was brought up anew meanwhile: its counters say less than they did, or it has another number.
-fn restarted(stats: &Ends) -> bool {
+fn restarted(stats: &Endpoints) -> bool {
     let shrank =
         COUNTED.iter().any(|(_, field)| stats.growth(field).is_some_and(|grew| grew < 0.0));
     shrank || stats.growth("instance").is_some_and(|other| other != 0.0)
 }
 
 /// Data blocks, of all physical blocks that metadata leaves.
-fn physical_used(stats: Option<Ends>) -> Option<f64> {
+fn physical_used(stats: Option<Endpoints>) -> Option<f64> {
     let stats = stats?;
     let room = stats.end("physicalBlocks")? - stats.end("overheadBlocksUsed")?;
     ratio(stats.end("dataBlocksUsed"), Some(room))
 }
 
 /// One field of the statistics at the end, of another.
-fn level_ratio(stats: Option<Ends>, part: &str, whole: &str) -> Option<f64> {
+fn level_ratio(stats: Option<Endpoints>, part: &str, whole: &str) -> Option<f64> {
     let stats = stats?;
     ratio(stats.end(part), stats.end(whole))
 }

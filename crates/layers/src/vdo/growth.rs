@@ -7,14 +7,14 @@ use super::names::TAIL;
 use super::setup::{Setup, Via};
 use super::volume::Volume;
 use super::{fits, geometry, raise};
-use crate::layer::{Acted, Asked};
+use crate::layer::{ActionPlan, Asked};
 use crate::lvm;
 use crate::settings::{SettingError, size_text};
 
 const MIB: u64 = 1 << 20;
 
 /// The steps that make the volume that stands as large as it is set by now.
-pub(super) fn grow(volume: &Volume, asked: &Asked) -> Result<Acted, SettingError> {
+pub(super) fn grow(volume: &Volume, asked: &Asked) -> Result<ActionPlan, SettingError> {
     let [logical, physical] =
         ["logical_size", "physical_size"].map(|key| asked.keys.contains_key(key));
     if !logical && !physical {
@@ -42,7 +42,7 @@ pub(super) fn grow(volume: &Volume, asked: &Asked) -> Result<Acted, SettingError
     let keys: Vec<&str> = grown.into_iter().filter(|(_, grows)| *grows).map(|(k, _)| k).collect();
     steps.extend(volume.runs(&keys));
     steps.extend(volume.ready());
-    Ok(Acted { steps, bytes: logical.then_some(has) })
+    Ok(ActionPlan { steps, bytes: logical.then_some(has) })
 }
 
 /// Refuses what is not larger than it was.
@@ -116,7 +116,7 @@ mod tests {
 
     const GIB: u64 = 1 << 30;
 
-    fn grown(settings: &str, keys: &str, device: u64) -> Result<Acted, SettingError> {
+    fn grown(settings: &str, keys: &str, device: u64) -> Result<ActionPlan, SettingError> {
         let (before, keys): (toml::Table, toml::Table) =
             (settings.parse().unwrap(), keys.parse().unwrap());
         let mut now = before.clone();
@@ -127,7 +127,7 @@ mod tests {
         Setup::read(&now).unwrap().act(&at, &asked)
     }
 
-    fn shown(acted: &Acted) -> Vec<String> {
+    fn shown(acted: &ActionPlan) -> Vec<String> {
         acted.steps.iter().map(|step| step.action.show()).collect()
     }
 

@@ -9,7 +9,7 @@ use super::names::NAME;
 use super::setup::{Setup, Via};
 use super::volume::Volume;
 use super::{actions, fits, geometry, raise, states, twin, validity};
-use crate::layer::{Acted, Asked, Layer, Place, Proof, Raised};
+use crate::layer::{ActionPlan, Asked, Layer, Place, Proof, RaisePlan};
 use crate::settings::{SettingError, Settings, on_off, size_text};
 use crate::step::Step;
 use crate::twin::Twin;
@@ -79,7 +79,7 @@ impl Layer for Setup {
         entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
     }
 
-    fn raise(&self, at: &Place) -> Result<Raised, SettingError> {
+    fn raise(&self, at: &Place) -> Result<RaisePlan, SettingError> {
         fits::on_devices(self, at)?;
         Ok(raise::raise(&Volume { setup: self, at }))
     }
@@ -95,7 +95,7 @@ impl Layer for Setup {
         }
     }
 
-    fn act(&self, at: &Place, asked: &Asked) -> Result<Acted, SettingError> {
+    fn act(&self, at: &Place, asked: &Asked) -> Result<ActionPlan, SettingError> {
         actions::act(self, at, asked)
     }
 

@@ -27,7 +27,7 @@ mod via;
 mod volume;
 
 use crate::kind::{
-    Fills, Headline, Input, Kind, LayerNeeds, OnPart, Parser, Threads, Wants, needed,
+    FillLevel, Headline, Input, InputKind, Kind, LayerNeeds, Parser, PartEffect, Threads, needed,
 };
 use crate::lvm;
 use crate::objects::{Fact, FactSource};
@@ -36,10 +36,10 @@ use names::{CONFIG, DATA, INSTANCE, NAME, STATS, STATUS, TABLE, TAIL};
 
 pub(crate) const KIND: Kind = Kind {
     inputs: &[
-        needed(DATA, Wants::Block, "the device that holds data and metadata"),
+        needed(DATA, InputKind::Block, "the device that holds data and metadata"),
         Input {
             name: TAIL,
-            wants: Wants::Block,
+            wants: InputKind::Block,
             help: "another device for the end of the pool, where the recovery journal lies (via = \"table\")",
             optional: true,
         },
@@ -68,12 +68,12 @@ pub(crate) const KIND: Kind = Kind {
     headline: Some(Headline { metric: "saving_percent", words: Some("of the space was saved") }),
     metrics: catalogue::METRICS,
     fills: &[
-        Fills { of: "physical", metric: "physical_used_percent", part: None },
-        Fills { of: "logical", metric: "logical_used_percent", part: None },
+        FillLevel { of: "physical", metric: "physical_used_percent", part: None },
+        FillLevel { of: "logical", metric: "logical_used_percent", part: None },
     ],
     states: states::STATES,
     actions: actions::ACTIONS,
-    change: Some(OnPart::Needs(actions::INDEX)),
+    change: Some(PartEffect::Needs(actions::INDEX)),
     charts: charts::CHARTS,
     needs: LayerNeeds {
         packages: &["lvm2", "vdo"],

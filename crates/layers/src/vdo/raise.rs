@@ -6,7 +6,7 @@ use units::Bytes;
 use super::geometry;
 use super::names::{CONFIG, INSTANCE, STATS, STATUS};
 use super::volume::Volume;
-use crate::layer::{Allocate, Offer, Raised};
+use crate::layer::{Allocate, Offer, RaisePlan};
 use crate::machine;
 use crate::probe::{Probe, Reading, Source};
 use crate::settings::{SettingError, size_text};
@@ -15,13 +15,13 @@ use crate::step::{Action, Condition, Step};
 const GIB: u64 = 1 << 30;
 
 /// Everything about the volume at its place.
-pub(super) fn raise(volume: &Volume) -> Raised {
+pub(super) fn raise(volume: &Volume) -> RaisePlan {
     let (setup, at) = (volume.setup, volume.at);
     let mut up = volume.make();
     up.extend(facts(volume));
     let bytes = setup.volume_bytes(at);
     let memory = setup.memory(at);
-    Raised {
+    RaisePlan {
         up,
         offer: Offer::Block { device: volume.path(), bytes },
         nodes: volume.devices(),
@@ -164,7 +164,7 @@ mod tests {
     use crate::layer::{Layer, Place, on_device};
     use crate::vdo::setup::Setup;
 
-    fn raised(text: &str) -> Raised {
+    fn raised(text: &str) -> RaisePlan {
         let inputs = on_device("{device.data}", 7 << 30);
         let at = Place { name: "vdo", run_tag: "0badcafe", inputs: &inputs };
         Setup::read(&text.parse().unwrap()).unwrap().raise(&at).unwrap()

@@ -1,12 +1,12 @@
 //! The states of a volume that its speed depends on, what brings it there, and what proves it.
 
-use results::model::{Criterion, Must};
+use results::model::{Criterion, Requirement};
 use units::Bytes;
 
 use super::geometry;
 use super::names::DATA;
 use super::setup::Setup;
-use crate::kind::{State, Way};
+use crate::kind::{State, StateMethod};
 use crate::layer::{Growth, Place, Proof};
 use crate::lvm;
 use crate::machine::RUN_BYTES;
@@ -27,17 +27,17 @@ pub(super) const STATES: &[State] = &[
     State {
         name: "fresh",
         about: "Nothing has been written: no data blocks, and no metadata but what an empty volume has.",
-        by: Way::Nothing,
+        by: StateMethod::Nothing,
     },
     State {
         name: "allocated",
         about: "Every page of the block map is there, as after long use, and no data.",
-        by: Way::Allocate,
+        by: StateMethod::Allocate,
     },
     State {
         name: "steady",
         about: "More than half full of data that neither dedupes nor compresses, written at random until slabs are used again and neither the space in use nor how far writes below go in order changes any more.",
-        by: Way::Load {
+        by: StateMethod::Load {
             metric: "physical_used_percent",
             at_least: HALF,
             load: "ops = { randwrite = 100 }\ndepth = 64",
@@ -46,7 +46,7 @@ pub(super) const STATES: &[State] = &[
     State {
         name: "full",
         about: "No physical block is free: writes of new data fail (ENOSPC).",
-        by: Way::Load {
+        by: StateMethod::Load {
             metric: "physical_used_percent",
             at_least: FULL,
             load: "ops = { write = 100 }\nblock_size = \"1M\"\ndepth = 8\nmax_errors = 1000000000",
@@ -55,12 +55,12 @@ pub(super) const STATES: &[State] = &[
     State {
         name: "index-lost",
         about: "The deduplication index is empty, as after it was lost; data stays.",
-        by: Way::Action("index-create"),
+        by: StateMethod::Action("index-create"),
     },
     State {
         name: "discarded",
         about: "All of the volume has been discarded: data blocks are free, pages of the block map stay.",
-        by: Way::Discard,
+        by: StateMethod::Discard,
     },
 ];
 
@@ -81,30 +81,30 @@ fn criteria(setup: &Setup, at: &Place, state: &str) -> Vec<Criterion> {
         metric: metric.to_owned(),
         must,
     };
-    let no_data = || own("physical_used_percent", Must::BeAtMost(0.0));
+    let no_data = || own("physical_used_percent", Requirement::BeAtMost(0.0));
     let (pages, empty) = (setup.map_pages(at), setup.empty_overhead(at));
     match state {
         "fresh" => {
-            vec![no_data(), own("metadata_blocks", Must::BeAtMost(empty as f64))]
+            vec![no_data(), own("metadata_blocks", Requirement::BeAtMost(empty as f64))]
         }
         "allocated" => {
-            vec![own("metadata_blocks", Must::BeAtLeast((empty + pages) as f64))]
+            vec![own("metadata_blocks", Requirement::BeAtLeast((empty + pages) as f64))]
         }
         "steady" => vec![
-            own("physical_used_percent", Must::BeAtLeast(HALF)),
-            own("slabs_reopened", Must::Grow),
-            own("physical_used_percent", Must::StayWithin(STILL_FILLS)),
+            own("physical_used_percent", Requirement::BeAtLeast(HALF)),
+            own("slabs_reopened", Requirement::Grow),
+            own("physical_used_percent", Requirement::StayWithin(STILL_FILLS)),
             Criterion {
                 layer: at.block(DATA).0.to_owned(),
                 metric: RUN_BYTES.into(),
-                must: Must::StayWithin(10.0),
+                must: Requirement::StayWithin(10.0),
             },
         ],
         "full" => vec![
-            own("physical_used_percent", Must::BeAtLeast(FULL)),
-            own("no_space_errors", Must::BeAtLeast(1.0)),
+            own("physical_used_percent", Requirement::BeAtLeast(FULL)),
+            own("no_space_errors", Requirement::BeAtLeast(1.0)),
         ],
-        "index-lost" => vec![own("index_entries", Must::BeAtMost(0.0))],
+        "index-lost" => vec![own("index_entries", Requirement::BeAtMost(0.0))],
         "discarded" => vec![no_data()],
         _ => Vec::new(),
     }
@@ -230,7 +230,7 @@ mod tests {
         let text = "logical_size = \"20G\"\nphysical_size = \"10G\"";
         let setup = Setup::read(&text.parse().unwrap()).unwrap();
         let most = |state: &str| match criteria(&setup, &at, state).last().unwrap().must {
-            Must::BeAtLeast(blocks) | Must::BeAtMost(blocks) => blocks,
+            Requirement::BeAtLeast(blocks) | Requirement::BeAtMost(blocks) => blocks,
             _ => 0.0,
         };
         assert_eq!(most("allocated") - most("fresh"), 6637.0);

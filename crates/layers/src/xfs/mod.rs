@@ -8,8 +8,8 @@ use units::{Basis, Better, Bytes, Metric, Test, Unit};
 
 use crate::figures::{FigureFacts, ratio};
 use crate::key::Key;
-use crate::kind::{ActionKind, Fills, Kind, LayerNeeds, Parser};
-use crate::layer::{Acted, Asked, Layer, Offer, Place, Raised};
+use crate::kind::{ActionKind, FillLevel, Kind, LayerNeeds, Parser};
+use crate::layer::{ActionPlan, Asked, Layer, Offer, Place, RaisePlan};
 use crate::probe::{Probe, Reading, Source};
 use crate::settings::{SettingError, Settings, on_off};
 use crate::step::{Action, Step};
@@ -63,7 +63,7 @@ pub(crate) const KIND: Kind = Kind {
     parsers: &[Parser { id: STATFS, read: parse_statfs }],
     recorded: &[(STATFS, include_str!("recorded/statfs"))],
     metrics: METRICS,
-    fills: &[Fills { of: "file system", metric: "filesystem_used_percent", part: None }],
+    fills: &[FillLevel { of: "file system", metric: "filesystem_used_percent", part: None }],
     actions: &[ActionKind {
         name: "grow",
         about: "Grows the file system to all of the device under it, which has grown before.",
@@ -105,7 +105,7 @@ impl Layer for Xfs {
         entries.into_iter().map(|(key, on)| (key.to_owned(), on_off(on))).collect()
     }
 
-    fn raise(&self, at: &Place) -> Result<Raised, SettingError> {
+    fn raise(&self, at: &Place) -> Result<RaisePlan, SettingError> {
         let (device, bytes) = at.block("data");
         if bytes < SMALLEST {
             return Err(SettingError::new(
@@ -135,7 +135,7 @@ impl Layer for Xfs {
             undo: vec![Action::Unmount { directory: directory.clone() }],
             deadline_s: 120,
         };
-        Ok(Raised {
+        Ok(RaisePlan {
             up: vec![make, mount],
             nodes: Vec::new(),
             probes: vec![Probe {
@@ -159,13 +159,13 @@ impl Layer for Xfs {
         })
     }
 
-    fn act(&self, at: &Place, _: &Asked) -> Result<Acted, SettingError> {
+    fn act(&self, at: &Place, _: &Asked) -> Result<ActionPlan, SettingError> {
         Ok(grow(at))
     }
 }
 
 /// The steps that grow the file system.
-fn grow(at: &Place) -> Acted {
+fn grow(at: &Place) -> ActionPlan {
     let argv = vec!["xfs_growfs".to_owned(), directory(at)];
     let step = Step {
         about: "grow the file system to all of its device".into(),
@@ -173,7 +173,7 @@ fn grow(at: &Place) -> Acted {
         undo: Vec::new(),
         deadline_s: 600,
     };
-    Acted { steps: vec![step], bytes: Some(at.block("data").1) }
+    ActionPlan { steps: vec![step], bytes: Some(at.block("data").1) }
 }
 
 /// Where it is mounted.
@@ -211,7 +211,7 @@ mod tests {
     use super::*;
     use crate::layer::on_device;
 
-    fn raised(text: &str, bytes: u64) -> Result<Raised, SettingError> {
+    fn raised(text: &str, bytes: u64) -> Result<RaisePlan, SettingError> {
         let inputs = on_device("{device.data}", bytes);
         let at = Place { name: "fs", run_tag: "0badcafe", inputs: &inputs };
         (KIND.parse)(&text.parse().unwrap()).unwrap().raise(&at)

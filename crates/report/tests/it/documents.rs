@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use results::ResultSet;
 use results::model::{
-    Criterion, Judged, MachineLoad, Must, Proof, ProofRound, Proved, SequentialFacts, StateFigures,
-    StopReason, StoppedFacts,
+    Criterion, CriterionResult, MachineLoad, Proof, ProofOutcome, ProofRound, Requirement,
+    SequentialFacts, StateFigures, StopReason, StoppedFacts,
 };
 use serde_json::Value;
 
@@ -55,7 +55,7 @@ fn is_figure(value: &Value) -> bool {
 
 /// The same, with a first stage that brought the volume to a state, almost.
 fn with_a_state(mut set: ResultSet) -> ResultSet {
-    let judged = |metric: &str, must, value, met| Judged {
+    let judged = |metric: &str, must, value, met| CriterionResult {
         criterion: Criterion { layer: "vdo".into(), metric: metric.into(), must },
         before: Some(61.0),
         value: Some(value),
@@ -67,8 +67,8 @@ fn with_a_state(mut set: ResultSet) -> ResultSet {
         state: "steady".into(),
         reached: false,
         criteria: vec![
-            judged("physical_used_percent", Must::StayWithin(1.0), 61.5, true),
-            judged("slabs_reopened", Must::Grow, 0.0, false),
+            judged("physical_used_percent", Requirement::StayWithin(1.0), 61.5, true),
+            judged("slabs_reopened", Requirement::Grow, 0.0, false),
         ],
     });
     set
@@ -108,7 +108,7 @@ fn document() -> Value {
     view.courses = given::view(&fixture::with_a_step(5)).courses;
     let limit = view.findings.iter_mut().find(|finding| !finding.changes.is_empty());
     limit.expect("a limit to look at").proof = Some(Proof {
-        outcome: Proved::Unclear,
+        outcome: ProofOutcome::Unclear,
         figure: "IOPS of randwrite".into(),
         rounds: vec![ProofRound {
             verdict: "unclear".into(),

@@ -105,7 +105,7 @@ impl std::fmt::Display for Change {
 /// What came of a suspicion when the change that would take it away was tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Proved {
+pub enum ProofOutcome {
     /// With the change it was better, twice.
     Confirmed,
     /// With the change it was the same or worse.
@@ -114,7 +114,7 @@ pub enum Proved {
     Unclear,
 }
 
-impl Proved {
+impl ProofOutcome {
     /// The word for people.
     pub const fn word(self) -> &'static str {
         match self {
@@ -129,7 +129,7 @@ impl Proved {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Proof {
     /// What came of it.
-    pub outcome: Proved,
+    pub outcome: ProofOutcome,
     /// The figure that was compared, in words.
     pub figure: String,
     /// Every time that it was measured, each on fresh seeds.

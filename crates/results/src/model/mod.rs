@@ -32,7 +32,7 @@ pub use facts::{
 };
 pub use fill::FillFigures;
 pub use finding::{
-    Change, EvidenceFigure, Finding, Proof, ProofRound, Proved, Severity, TimeRange,
+    Change, EvidenceFigure, Finding, Proof, ProofOutcome, ProofRound, Severity, TimeRange,
 };
 pub use load::{
     CpuFigures, IoLogFacts, LatencySummary, LoadSummary, OperationSummary, SteadyFacts,
@@ -42,7 +42,7 @@ pub use machine_load::MachineLoad;
 pub use picture::{PictureFacts, Show};
 pub use reason::plain_and_raw;
 pub use rows::{Fields, IntervalRow, Row, SampleRow, StageEdge};
-pub use state::{Criterion, Judged, Must, StateFigures};
+pub use state::{Criterion, CriterionResult, Requirement, StateFigures};
 pub use target::TargetFacts;
 pub use verify::{VerifyFigures, WrongBlock, WrongKind};
 pub use written::{Written, written};

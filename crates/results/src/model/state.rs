@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// What a figure must be, or do from one reading to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Must {
+pub enum Requirement {
     /// It is so much at least.
     BeAtLeast(f64),
     /// It is so much at most.
@@ -16,7 +16,7 @@ pub enum Must {
     StayWithin(f64),
 }
 
-impl Must {
+impl Requirement {
     /// Whether `value` meets it; `before` is what was read a round earlier.
     pub fn is_met(self, before: Option<f64>, value: Option<f64>) -> bool {
         let Some(value) = value else { return false };
@@ -43,12 +43,12 @@ pub struct Criterion {
     /// Which of its metrics.
     pub metric: String,
     /// What it must be or do.
-    pub must: Must,
+    pub must: Requirement,
 }
 
 /// A criterion, and what was read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Judged {
+pub struct CriterionResult {
     /// What must hold.
     #[serde(flatten)]
     pub criterion: Criterion,
@@ -70,7 +70,7 @@ pub struct StateFigures {
     /// Whether all criteria are met.
     pub reached: bool,
     /// What was read for each criterion.
-    pub criteria: Vec<Judged>,
+    pub criteria: Vec<CriterionResult>,
 }
 
 #[cfg(test)]
@@ -79,23 +79,27 @@ mod tests {
 
     #[test]
     fn what_nobody_told_meets_nothing() {
-        for must in [Must::BeAtLeast(0.0), Must::BeAtMost(9.0), Must::Grow, Must::StayWithin(10.0)]
-        {
+        for must in [
+            Requirement::BeAtLeast(0.0),
+            Requirement::BeAtMost(9.0),
+            Requirement::Grow,
+            Requirement::StayWithin(10.0),
+        ] {
             assert!(!must.is_met(Some(1.0), None), "{must:?}");
         }
     }
 
     #[test]
     fn a_figure_that_has_to_stay_is_held_against_the_round_before() {
-        let stays = |before, value| Must::StayWithin(10.0).is_met(before, Some(value));
+        let stays = |before, value| Requirement::StayWithin(10.0).is_met(before, Some(value));
         assert!(stays(Some(100.0), 110.0) && stays(Some(100.0), 90.0) && stays(Some(0.0), 0.0));
         assert!(!stays(Some(100.0), 111.0) && !stays(None, 100.0) && !stays(Some(0.0), 1.0));
     }
 
     #[test]
     fn bounds_belong_to_what_is_allowed() {
-        assert!(Must::BeAtLeast(50.0).is_met(None, Some(50.0)));
-        assert!(Must::BeAtMost(0.0).is_met(None, Some(0.0)));
-        assert!(!Must::Grow.is_met(Some(-1.0), Some(0.0)));
+        assert!(Requirement::BeAtLeast(50.0).is_met(None, Some(50.0)));
+        assert!(Requirement::BeAtMost(0.0).is_met(None, Some(0.0)));
+        assert!(!Requirement::Grow.is_met(Some(-1.0), Some(0.0)));
     }
 }

@@ -5,14 +5,14 @@ use layers::ROUND_END;
 use layers::step::{Action, Step};
 use units::Nanos;
 
-use super::{Done, Running};
+use super::{Running, StageOutcome};
 use crate::Event;
 use crate::command;
 use crate::fill::{self, OnStack};
 use crate::loader::{self, LoadId, Loader};
 use crate::state::{self, Criteria};
 use crate::stop::{Stop, judge};
-use crate::watch::Watch;
+use crate::watch::CellSamplers;
 
 impl Running<'_> {
     /// Does what the stage is for.
@@ -21,8 +21,8 @@ impl Running<'_> {
         index: usize,
         stage: &StagePlan,
         loader: &mut dyn Loader,
-        watch: &mut Watch,
-    ) -> Result<Done, Stop> {
+        watch: &mut CellSamplers,
+    ) -> Result<StageOutcome, Stop> {
         match &stage.task {
             Task::Steps(steps) => self.stage_steps(steps, watch),
             Task::Command(planned) => self.command(stage, planned),
@@ -33,29 +33,33 @@ impl Running<'_> {
                 let failed = |reason| Stop::Failed(format!("stage {}: {reason}", stage.name));
                 let load = done.map_err(failed)?;
                 let stop = judge(&load).or_else(|| loader::late(stage, &load).map(Stop::Failed));
-                Ok(Done { stop, load: Some(load), ..Done::default() })
+                Ok(StageOutcome { stop, load: Some(load), ..StageOutcome::default() })
             }
         }
     }
 
     /// Does the steps of a stage. Where they gave names, what is sampled has other names from then on.
-    fn stage_steps(&mut self, steps: &[Step], watch: &mut Watch) -> Result<Done, Stop> {
+    fn stage_steps(
+        &mut self,
+        steps: &[Step],
+        watch: &mut CellSamplers,
+    ) -> Result<StageOutcome, Stop> {
         self.steps(steps)?;
         if steps.iter().any(|step| matches!(step.action, Action::Bind { .. })) {
             let renewed = watch.restart(self.scene, &self.plan.probes, self.executor);
             renewed.map_err(Stop::Failed)?;
         }
-        Ok(Done::default())
+        Ok(StageOutcome::default())
     }
 
-    fn command(&mut self, stage: &StagePlan, planned: &CommandPlan) -> Result<Done, Stop> {
+    fn command(&mut self, stage: &StagePlan, planned: &CommandPlan) -> Result<StageOutcome, Stop> {
         let target = self.resolve(stage.target.offer.path())?;
         let (figures, stop) = command::run(stage, planned, &target, self.executor);
         self.hand_in_transcript();
         if stop.is_none() {
             self.notice(command::missing(stage, planned, &figures));
         }
-        Ok(Done { command: Some(figures), stop, ..Done::default() })
+        Ok(StageOutcome { command: Some(figures), stop, ..StageOutcome::default() })
     }
 
     fn fill(
@@ -63,8 +67,8 @@ impl Running<'_> {
         index: usize,
         planned: &FillPlan,
         loader: &mut dyn Loader,
-        watch: &mut Watch,
-    ) -> Done {
+        watch: &mut CellSamplers,
+    ) -> StageOutcome {
         let stage = &self.plan.stages[index];
         let deadline = stage.deadline.unwrap_or(Nanos(u64::MAX));
         let mut criteria = Criteria::of(stage.state.as_ref());
@@ -83,21 +87,26 @@ impl Running<'_> {
         if let Some(text) = fill::proof(&stage.name, &figures, self.scene.clock.is_simulated()) {
             self.scene.recorder.event(Event::Notice { cell: Some(self.plan.index), text });
         }
-        Done { fill: Some(figures), state: criteria.figures(), stop, ..Done::default() }
+        StageOutcome {
+            fill: Some(figures),
+            state: criteria.figures(),
+            stop,
+            ..StageOutcome::default()
+        }
     }
 
     /// Whether the layer is in the state that the stage is to bring it to; a fill has looked already.
     pub(super) fn state(
         &mut self,
         stage: &StagePlan,
-        done: Done,
-        watch: &mut Watch,
-    ) -> Result<Done, Stop> {
+        done: StageOutcome,
+        watch: &mut CellSamplers,
+    ) -> Result<StageOutcome, Stop> {
         let Some(plan) = &stage.state else { return Ok(done) };
         let interrupted = matches!(done.stop, Some(Stop::Interrupted));
         if interrupted || self.scene.clock.is_simulated() {
             // Nobody looks at what was given up, and what was recorded once proves nothing.
-            return Ok(Done { state: None, ..done });
+            return Ok(StageOutcome { state: None, ..done });
         }
         if matches!(done.stop, Some(Stop::Failed(_))) {
             return Ok(done);
@@ -116,16 +125,16 @@ impl Running<'_> {
         let state = Some(figures);
         if state.as_ref().is_some_and(|figures| figures.reached) {
             self.scene.recorder.event(Event::Notice { cell: Some(self.plan.index), text });
-            return Ok(Done { state, ..done });
+            return Ok(StageOutcome { state, ..done });
         }
         match plan.otherwise {
             Otherwise::Fail => {
                 let stop = Some(Stop::NotReached(text));
-                Ok(Done { state, stop, ..done })
+                Ok(StageOutcome { state, stop, ..done })
             }
             Otherwise::Warn => {
                 self.notice(Some(text));
-                Ok(Done { state, stop: None, ..done })
+                Ok(StageOutcome { state, stop: None, ..done })
             }
         }
     }

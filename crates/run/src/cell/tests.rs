@@ -19,11 +19,11 @@ struct Found(VerifyFigures);
 impl Loader for Found {
     fn load(
         &mut self,
-        scene: &Scene,
+        scene: &CellContext,
         _: &CellPlan,
         _: LoadId,
         _: &mut Executor,
-        _: &mut Watch,
+        _: &mut CellSamplers,
     ) -> Result<LoadSummary, String> {
         scene.clock.advance(units::Nanos(1_000_000));
         let verify = Some(self.0.clone());
@@ -49,7 +49,7 @@ impl Post for Kept {
 /// The record of a simulated cell whose loads go as `loader` says.
 fn record(loader: &mut dyn Loader) -> CellRecord {
     let text = experiment::shipped("vdo-vs-plain").unwrap().text;
-    let choices = experiment::Choices {
+    let choices = experiment::PlanOptions {
         seed: Seed(1),
         run_tag: "00000000".into(),
         repeat: Some(experiment::Repeat::Fixed(1)),
@@ -60,7 +60,7 @@ fn record(loader: &mut dyn Loader) -> CellRecord {
     let plan = experiment::compose("test", text, &choices).unwrap();
     let kept = Kept::default();
     let (clock, interrupt) = (Clock::simulated(None), Interrupt::new());
-    let scene = Scene {
+    let scene = CellContext {
         of: plan.cells.len(),
         run_tag: &plan.run_tag,
         clock: &clock,

@@ -82,7 +82,7 @@ impl Machine for Lasting {
 
 fn plan() -> Plan {
     let text = experiment::shipped("vdo-vs-plain").unwrap().text;
-    let choices = experiment::Choices {
+    let choices = experiment::PlanOptions {
         seed: Seed(1),
         run_tag: TAG.into(),
         repeat: Some(experiment::Repeat::Fixed(1)),

@@ -11,8 +11,10 @@ use results::model::{Accelerator, CellState, MachineFacts, StoppedFacts};
 use sys::interrupt::{Interrupt, Level};
 
 use super::*;
-use crate::remote::{self, Farewell, Guest, Guests, Heard};
-use crate::{Asked, Cells, ExperimentSource, HostReply, LAB, Message, Mission, RunOutcome, Start};
+use crate::remote::{self, Farewell, Guest, GuestMessage, Guests};
+use crate::{
+    Cells, ExperimentSource, HostReply, LAB, Message, Mission, RunOutcome, RunRequest, Start,
+};
 
 /// Guests whose cells are made up, one of which dies at a cell.
 struct Twins {
@@ -25,7 +27,7 @@ struct Twin {
     made_up: ResultSet,
     mission: Cells,
     left: VecDeque<usize>,
-    said: VecDeque<Heard>,
+    said: VecDeque<GuestMessage>,
     /// The cell that it has asked about last.
     asked: Option<usize>,
     dies_at: Option<usize>,
@@ -57,10 +59,11 @@ impl Twin {
         let plan = &self.mission.plan.cells[index];
         let (variant, repeat) = (plan.variant.clone(), plan.repeat);
         let of = self.mission.plan.cells.len();
-        let mut say = |message: Message| self.said.push_back(Heard::Payload(message.encode()));
+        let mut say =
+            |message: Message| self.said.push_back(GuestMessage::Payload(message.encode()));
         say(Message::Event(Event::CellStarted { cell: index, of, variant, repeat }));
         if self.dies_at == Some(index) {
-            self.said.push_back(Heard::Gone("the guest died".into()));
+            self.said.push_back(GuestMessage::Gone("the guest died".into()));
             return;
         }
         let mut cells = self.made_up.cells_of(&plan.variant);
@@ -76,14 +79,14 @@ impl Twin {
 }
 
 impl Guest for Twin {
-    fn receive(&mut self, _: Duration) -> Heard {
+    fn receive(&mut self, _: Duration) -> GuestMessage {
         if let Some(heard) = self.said.pop_front() {
             return heard;
         }
-        let Some(&next) = self.left.front() else { return Heard::Done };
+        let Some(&next) = self.left.front() else { return GuestMessage::Done };
         if self.mission.asks.contains(&next) && self.asked != Some(next) {
             self.asked = Some(next);
-            return Heard::Payload(Message::Needed(next).encode());
+            return GuestMessage::Payload(Message::Needed(next).encode());
         }
         self.left.pop_front();
         self.run(next);
@@ -109,7 +112,8 @@ struct Ran {
 
 fn ran(dir: &Path, repeat: &str, dies_at: Option<usize>) -> Ran {
     let repeat: Repeat = repeat.parse().unwrap();
-    let asked = Asked { repeat: Some(repeat), seed: Some(units::Seed(1)), ..Asked::default() };
+    let asked =
+        RunRequest { repeat: Some(repeat), seed: Some(units::Seed(1)), ..RunRequest::default() };
     let plan = asked.plan(&ExperimentSource::find("vdo-vs-plain").unwrap(), LAB).unwrap();
     let start = Start {
         command: Vec::new(),

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 use results::model::{Accelerator, MachineFacts};
 
 use super::*;
-use crate::{Asked, ExperimentSource, LAB, Start};
+use crate::{ExperimentSource, LAB, RunRequest, Start};
 
-fn quiet(text: &str) -> Quiet {
+fn quiet(text: &str) -> QuietMachine {
     text.parse().unwrap()
 }
 
@@ -18,7 +18,8 @@ fn told(
     cells: usize,
 ) -> (Vec<String>, Vec<Option<f64>>) {
     let dir = tempfile::tempdir().unwrap();
-    let plan = Asked::once().plan(&ExperimentSource::find("vdo-vs-plain").unwrap(), LAB).unwrap();
+    let plan =
+        RunRequest::once().plan(&ExperimentSource::find("vdo-vs-plain").unwrap(), LAB).unwrap();
     let start = Start {
         command: Vec::new(),
         tool_version: "0".into(),
@@ -78,9 +79,12 @@ fn when_the_time_of_all_cells_is_over_they_run_and_are_marked() {
 
 #[test]
 fn a_share_and_a_time_are_read_and_shares_that_say_nothing_refused() {
-    assert_eq!(quiet("5%"), Quiet { others: Percent(5.0), time: Nanos::from_secs(600) });
-    assert_eq!(quiet("7.5%:2m"), Quiet { others: Percent(7.5), time: Nanos::from_secs(120) });
+    assert_eq!(quiet("5%"), QuietMachine { others: Percent(5.0), time: Nanos::from_secs(600) });
+    assert_eq!(
+        quiet("7.5%:2m"),
+        QuietMachine { others: Percent(7.5), time: Nanos::from_secs(120) }
+    );
     for wrong in ["0%", "100%", "x", "5%:soon", "", "5%:", "-1%"] {
-        assert!(!wrong.parse::<Quiet>().unwrap_err().is_empty(), "{wrong}");
+        assert!(!wrong.parse::<QuietMachine>().unwrap_err().is_empty(), "{wrong}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use layers::{ActionKind, Kind, OnPart};
+use layers::{ActionKind, Kind, PartEffect};
 use results::model::{CellRecord, CellState};
 use sys::interrupt::Interrupt;
 use units::Unit;
@@ -28,7 +28,7 @@ impl Post for Kept {
 
 /// The cells of an experiment whose loads end after some I/Os; every one ended well and left nothing.
 fn simulated(text: &str) -> Vec<CellRecord> {
-    let choices = experiment::Choices {
+    let choices = experiment::PlanOptions {
         seed: Seed(1),
         run_tag: "00000000".into(),
         repeat: Some(experiment::Repeat::Fixed(1)),
@@ -47,7 +47,7 @@ fn simulated(text: &str) -> Vec<CellRecord> {
     }
     let kept = Kept::default();
     let (clock, interrupt) = (sys::clock::Clock::simulated(None), Interrupt::new());
-    let scene = Scene {
+    let scene = CellContext {
         of: plan.cells.len(),
         run_tag: &plan.run_tag,
         clock: &clock,
@@ -124,7 +124,7 @@ fn every_action_of_every_kind_runs_on_simulated_layers() {
     for kind in layers::kinds() {
         for action in kind.actions {
             let before = kind.actions.iter().find(|other| match (action.part, other.part) {
-                (Some(OnPart::Brings(part)), Some(OnPart::Takes(taken))) => part == taken,
+                (Some(PartEffect::Brings(part)), Some(PartEffect::Takes(taken))) => part == taken,
                 _ => false,
             });
             let stages = before.map(stage).unwrap_or_default() + &stage(action);

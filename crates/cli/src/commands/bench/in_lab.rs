@@ -8,7 +8,7 @@ use bench::guest_comparison::{self, GuestComparison};
 use bench::outcome::Outcome;
 use experiment::{Needs, Plan};
 use lab::{Ending, FrameKind, Received, Vm, VmSpec};
-use run::{Asked, Event, ExperimentSource, HeldStack, LAB, Message, Mission};
+use run::{Event, ExperimentSource, KeptStack, LAB, Message, Mission, RunRequest};
 use sys::interrupt::{Interrupt, Level};
 
 use super::engine_record::{default_directory, finish, pace};
@@ -29,7 +29,7 @@ pub fn in_lab(args: &BenchEngineArgs, interrupt: &Interrupt) -> Result<ExitCode,
     let out = args.out.clone().unwrap_or_else(default_directory);
     let machine =
         GuestArgs { memory: None, cpus: None, plain_command_line: true, tcg: false, mirror: None };
-    let mut plan = Asked::once().plan(&ExperimentSource::find(EXPERIMENT)?, LAB)?;
+    let mut plan = RunRequest::once().plan(&ExperimentSource::find(EXPERIMENT)?, LAB)?;
     plan.needs = plan.needs.with(&Needs {
         packages: vec![guest_comparison::PEER.into()],
         tools: vec![guest_comparison::PEER.into()],
@@ -76,7 +76,7 @@ fn one(
         case: args.case.clone(),
         verbose: args.verbose,
     };
-    let held = HeldStack { plan: plan.clone(), cell };
+    let held = KeptStack { plan: plan.clone(), cell };
     let mut spec = prepared.machine(plan, machine);
     spec.mission = Mission::Measure { held, order }.encode()?;
     spec.deadline = guest_comparison::DEADLINE;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use run::{Asked, ExperimentSource, LAB, Mission};
+use run::{ExperimentSource, LAB, Mission, RunRequest};
 use serde_json::json;
 
 use crate::args::BenchLabArgs;
@@ -15,7 +15,7 @@ use crate::terminal::{Text, answer, json_line, say};
 const EXPERIMENT: &str = "vdo-vs-plain";
 
 pub fn lab(args: &BenchLabArgs) -> Result<ExitCode, Failure> {
-    let plan = Asked::once().plan(&ExperimentSource::find(EXPERIMENT)?, LAB)?;
+    let plan = RunRequest::once().plan(&ExperimentSource::find(EXPERIMENT)?, LAB)?;
     let view = RunView::new(false);
     // The first call builds what is missing, so that the runs that count find it.
     let prepared = prepare(&plan.needs, &args.machine, &mut |event| view.lab(&event))?;

@@ -1,6 +1,6 @@
 //! Findings as lines.
 
-use results::model::{Finding, Proved, Severity, TimeRange, plain_and_raw};
+use results::model::{Finding, ProofOutcome, Severity, TimeRange, plain_and_raw};
 use units::show;
 
 use crate::terminal::{Style, Text};
@@ -70,9 +70,9 @@ fn one(text: &mut Text, finding: &Finding, style: Style) {
     }
     if let Some(proof) = &finding.proof {
         let word = match proof.outcome {
-            Proved::Confirmed => style.good("confirmed"),
-            Proved::Refuted => style.bad("refuted"),
-            Proved::Unclear => style.note("unclear"),
+            ProofOutcome::Confirmed => style.good("confirmed"),
+            ProofOutcome::Refuted => style.bad("refuted"),
+            ProofOutcome::Unclear => style.note("unclear"),
         };
         text.line(word.and(format!("with {}: {}", changes.join(", "), proof.said())));
     }

@@ -8,7 +8,7 @@ use experiment::{Plan, Trial};
 use results::ResultSet;
 use results::model::{Accelerator, Finding, Proof, ProofRound};
 use run::local::{self, LocalMachine};
-use run::{Asked, ExperimentSource, LAB, RunOutcome, Start};
+use run::{ExperimentSource, LAB, RunOutcome, RunRequest, Start};
 use sys::interrupt::Interrupt;
 
 use crate::args::{DoctorArgs, GuestArgs};
@@ -142,11 +142,11 @@ fn prove(
         if let Next::Known(outcome) = doctor::next(&rounds) {
             return Ok(Proof { outcome, figure, rounds });
         }
-        let asked = Asked {
+        let asked = RunRequest {
             repeat: Some(experiment::Repeat::Fixed(args.repeat)),
             scale: facts.scale.clone(),
             trial: Some(trial.clone()),
-            ..Asked::default()
+            ..RunRequest::default()
         };
         let plan = asked.plan(source, LAB)?;
         let measured = measure(args, source, &plan, next_dir())?;

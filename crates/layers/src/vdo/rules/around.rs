@@ -4,8 +4,8 @@ use results::model::LayerFacts;
 use units::Bytes;
 
 use super::super::{DATA, TAIL};
-use crate::planned::Does;
-use crate::rule::{Bar, Check, LayerRule, Noticed, PlannedFacts};
+use crate::planned::OperationKind;
+use crate::rule::{Check, LayerRule, Observation, PlannedFacts, ThresholdTest};
 
 pub(super) const INDEX_BY_LVM: LayerRule = LayerRule {
     id: "index_by_lvm",
@@ -18,14 +18,14 @@ pub(super) const INDEX_BY_LVM: LayerRule = LayerRule {
 };
 
 /// The last option that lvm2 gives to `vdoformat` is overwritten: memory alone becomes 256 MiB, and a sparse index a dense one.
-fn index_by_lvm(facts: &PlannedFacts, _: Bar) -> Option<Noticed> {
+fn index_by_lvm(facts: &PlannedFacts, _: ThresholdTest) -> Option<Observation> {
     const USUAL: Bytes = Bytes(256 << 20);
     facts.settings.get("via").filter(|via| *via == "lvm")?;
     let memory = facts.settings.get("index_memory")?.parse::<Bytes>().ok()?;
     let sparse = facts.settings.get("sparse_index").is_some_and(|sparse| sparse == "on");
-    (memory != USUAL || sparse).then(|| Noticed {
+    (memory != USUAL || sparse).then(|| Observation {
         evidence: format!("Asked: {memory}, {}.", if sparse { "sparse" } else { "dense" }),
-        ..Noticed::default()
+        ..Observation::default()
     })
 }
 
@@ -39,17 +39,17 @@ pub(super) const JOURNAL_ON_DISK: LayerRule = LayerRule {
     check: Check::Plan(journal_on_disk),
 };
 
-fn journal_on_disk(facts: &PlannedFacts, _: Bar) -> Option<Noticed> {
+fn journal_on_disk(facts: &PlannedFacts, _: ThresholdTest) -> Option<Observation> {
     let on = &facts.stack.iter().find(|layer| layer.name == facts.layer)?.on;
     let data = on.get(DATA).filter(|_| !on.contains_key(TAIL))?;
     let disk = facts.stack.iter().find(|layer| layer.layer == "device" && layer.name == *data)?;
     let like = disk.settings.get("like").filter(|like| like.contains("hdd"))?;
-    let writes = |load: &crate::planned::PlannedLoad| load.does(Does::Writes);
+    let writes = |load: &crate::planned::PlannedLoad| load.does(OperationKind::Writes);
     let mut measured = facts.stages.iter().filter(|stage| stage.measured);
     let stage = measured.find(|stage| stage.load.as_ref().is_some_and(writes))?;
-    Some(Noticed {
+    Some(Observation {
         evidence: format!("Stage {} writes, and {data} is like {like}.", stage.name),
-        ..Noticed::default()
+        ..Observation::default()
     })
 }
 
@@ -63,13 +63,13 @@ pub(super) const ONLINE_DISCARD: LayerRule = LayerRule {
     check: Check::Plan(online_discard),
 };
 
-fn online_discard(facts: &PlannedFacts, _: Bar) -> Option<Noticed> {
+fn online_discard(facts: &PlannedFacts, _: ThresholdTest) -> Option<Observation> {
     facts.stages.iter().find(|stage| stage.measured)?;
     let above = |layer: &LayerFacts| layer.on.values().any(|below| below == facts.layer);
     let discards = |layer: &LayerFacts| layer.settings.get("discard").is_some_and(|d| d == "on");
     let found = facts.stack.iter().find(|layer| above(layer) && discards(layer))?;
-    Some(Noticed {
+    Some(Observation {
         evidence: format!("{} stands on {} with discard = true.", found.name, facts.layer),
-        ..Noticed::default()
+        ..Observation::default()
     })
 }

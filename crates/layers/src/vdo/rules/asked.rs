@@ -8,7 +8,9 @@ use super::super::geometry::{self, BLOCK};
 use super::super::setup::Via;
 use super::super::tables;
 use super::figures::{size, stats};
-use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts, Stretch, Threshold, figure};
+use crate::rule::{
+    Check, LayerRule, MeasuredStage, Observation, RuleFacts, Threshold, ThresholdTest, figure,
+};
 use crate::settings::size_text;
 
 pub(super) const TABLE_NOT_AS_ASKED: LayerRule = LayerRule {
@@ -22,7 +24,7 @@ pub(super) const TABLE_NOT_AS_ASKED: LayerRule = LayerRule {
 };
 
 /// Holds the table that the volume was raised with against the settings. What changes it later waits for that to stand in the table itself.
-fn table_not_as_asked(facts: &RuleFacts, _: Bar) -> Option<Noticed> {
+fn table_not_as_asked(facts: &RuleFacts, _: ThresholdTest) -> Option<Observation> {
     let table = facts.facts.get(&format!("{}.table", facts.layer))?;
     let runs = tables::settings(table)?;
     let made = facts.settings.get("via").map_or(Via::Lvm, |via| Via::of(via));
@@ -38,10 +40,10 @@ fn table_not_as_asked(facts: &RuleFacts, _: Bar) -> Option<Noticed> {
             wrong.push(format!("{key}: asked {asked}, runs {runs}"));
         }
     }
-    (!wrong.is_empty()).then(|| Noticed {
+    (!wrong.is_empty()).then(|| Observation {
         severity: Severity::Warning,
         evidence: wrong.join("; "),
-        ..Noticed::default()
+        ..Observation::default()
     })
 }
 
@@ -55,7 +57,11 @@ pub(super) const SIZES_NOT_AS_COMPUTED: LayerRule = LayerRule {
     check: Check::Stage(sizes_not_as_computed),
 };
 
-fn sizes_not_as_computed(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+fn sizes_not_as_computed(
+    facts: &RuleFacts,
+    stage: &MeasuredStage,
+    bar: ThresholdTest,
+) -> Option<Observation> {
     let stats = stats(facts, stage)?;
     let config = |field: &str| facts.facts.get(&format!("{}.config.{field}", facts.layer));
     let number = |field: &str| config(field)?.parse::<u64>().ok();
@@ -76,7 +82,7 @@ fn sizes_not_as_computed(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option
     let between = blocks.clamp(empty as f64, all as f64);
     let metadata_off = 100.0 * (blocks / between - 1.0).abs();
     bar.passed(memory_off.max(metadata_off))?;
-    Some(Noticed {
+    Some(Observation {
         severity: Severity::Note,
         evidence: format!(
             "memory {} (computed {}); {blocks} metadata blocks (computed {empty} empty, {all} with all pages of the block map)",
@@ -89,6 +95,6 @@ fn sizes_not_as_computed(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option
             figure("memory", memory, Unit::Bytes),
             figure("memory by formula", computed, Unit::Bytes),
         ],
-        ..Noticed::default()
+        ..Observation::default()
     })
 }

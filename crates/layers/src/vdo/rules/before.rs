@@ -7,8 +7,8 @@ use super::super::geometry::{BLOCK, MAP_ENTRIES};
 use super::figures::{PAGES_OF_A_MIB, cache_for, size};
 use super::steady::WRITES_TO_WRAP;
 use super::writes::POOL;
-use crate::planned::{Does, Order, PlannedLoad, PlannedStage};
-use crate::rule::{Bar, Check, LayerRule, Noticed, PlannedFacts, Threshold, figure};
+use crate::planned::{OperationKind, Order, PlannedLoad, PlannedStage};
+use crate::rule::{Check, LayerRule, Observation, PlannedFacts, Threshold, ThresholdTest, figure};
 
 /// A measured stage with its load, and what comes before it.
 struct Measured<'a> {
@@ -27,13 +27,13 @@ fn measured<'a>(facts: &PlannedFacts<'a>) -> impl Iterator<Item = Measured<'a>> 
 /// Stages that brought data onto the volume before.
 fn fillers(before: &[PlannedStage]) -> impl Iterator<Item = &PlannedStage> {
     before.iter().filter(|stage| {
-        let writes = stage.load.as_ref().is_some_and(|load| load.does(Does::Writes));
+        let writes = stage.load.as_ref().is_some_and(|load| load.does(OperationKind::Writes));
         stage.kind != "allocate" && (writes || ["fill", "copy", "command"].contains(&&*stage.kind))
     })
 }
 
-fn warned(message: String) -> Noticed {
-    Noticed { severity: Severity::Warning, message: Some(message), ..Noticed::default() }
+fn warned(message: String) -> Observation {
+    Observation { severity: Severity::Warning, message: Some(message), ..Observation::default() }
 }
 
 pub(super) const NOT_WHOLE_BLOCKS: LayerRule = LayerRule {
@@ -46,9 +46,9 @@ pub(super) const NOT_WHOLE_BLOCKS: LayerRule = LayerRule {
     check: Check::Plan(not_whole_blocks),
 };
 
-fn not_whole_blocks(facts: &PlannedFacts, bar: Bar) -> Option<Noticed> {
+fn not_whole_blocks(facts: &PlannedFacts, bar: ThresholdTest) -> Option<Observation> {
     let found = measured(facts).find_map(|Measured { stage, load, .. }| {
-        let placed = load.operations.iter().filter(|op| op.does != Does::Other);
+        let placed = load.operations.iter().filter(|op| op.does != OperationKind::Other);
         let keys = placed.flat_map(|op| [("block_size", op.size_unit), ("align", op.align)]);
         let mut rests = keys.chain([("offset", load.offset)]).map(|(key, n)| (key, n % BLOCK));
         let (key, rest) = rests.find(|(_, rest)| *rest > 0)?;
@@ -62,10 +62,10 @@ fn not_whole_blocks(facts: &PlannedFacts, bar: Bar) -> Option<Noticed> {
         let message =
             format!("{uneven}, and past the page cache a volume takes no others (EINVAL).");
         let remedy = format!("Make {key} a multiple of \"4k\", or set minimum_io_size = 512.");
-        return Some(Noticed { figures, remedy: Some(remedy), ..warned(message) });
+        return Some(Observation { figures, remedy: Some(remedy), ..warned(message) });
     }
     let message = format!("{uneven}: each costs a read too, and duplicates are not found.");
-    Some(Noticed { figures, ..warned(message) })
+    Some(Observation { figures, ..warned(message) })
 }
 
 pub(super) const NO_ALLOCATE: LayerRule = LayerRule {
@@ -78,15 +78,15 @@ pub(super) const NO_ALLOCATE: LayerRule = LayerRule {
     check: Check::Plan(no_allocate),
 };
 
-fn no_allocate(facts: &PlannedFacts, _: Bar) -> Option<Noticed> {
+fn no_allocate(facts: &PlannedFacts, _: ThresholdTest) -> Option<Observation> {
     let writes = |stage: &&PlannedStage| {
-        stage.measured && stage.load.as_ref().is_some_and(|load| load.does(Does::Writes))
+        stage.measured && stage.load.as_ref().is_some_and(|load| load.does(OperationKind::Writes))
     };
     let first = facts.stages.iter().find(writes)?;
     if facts.stages.iter().any(|stage| stage.kind == "allocate") {
         return None;
     }
-    Some(Noticed {
+    Some(Observation {
         evidence: format!("The stages are: {}.", names(facts.stages)),
         ..warned(format!("Nothing allocates the block map before stage {} writes.", first.name))
     })
@@ -106,17 +106,17 @@ pub(super) const PACKS_NOTHING: LayerRule = LayerRule {
     check: Check::Plan(packs_nothing),
 };
 
-fn packs_nothing(facts: &PlannedFacts, bar: Bar) -> Option<Noticed> {
+fn packs_nothing(facts: &PlannedFacts, bar: ThresholdTest) -> Option<Observation> {
     facts.settings.get("compression").filter(|c| *c == "on")?;
     measured(facts).find_map(|Measured { stage, load, .. }| {
-        let packs = load.compresses && load.alike && load.does(Does::Writes);
+        let packs = load.compresses && load.alike && load.does(OperationKind::Writes);
         let k = bar.passed(f64::from(load.fragments_per_block.filter(|_| packs)?))?;
         let mut figures = vec![bar.figure("blocks that fit into one", k)];
         figures
             .extend(load.lz4_bytes.map(|bytes| figure("LZ4 size of a block", bytes, Unit::Bytes)));
         let what =
             format!("compress = {} of stage {} saves nothing on VDO.", load.compress, stage.name);
-        Some(Noticed { figures, ..warned(what) })
+        Some(Observation { figures, ..warned(what) })
     })
 }
 
@@ -130,15 +130,15 @@ pub(super) const ZERO_PREFILL: LayerRule = LayerRule {
     check: Check::Plan(zero_prefill),
 };
 
-fn zero_prefill(facts: &PlannedFacts, bar: Bar) -> Option<Noticed> {
+fn zero_prefill(facts: &PlannedFacts, bar: ThresholdTest) -> Option<Observation> {
     measured(facts).find_map(|Measured { before, .. }| {
         let zeros = |stage: &PlannedStage| {
-            let load = stage.load.as_ref().filter(|load| load.does(Does::Writes))?;
+            let load = stage.load.as_ref().filter(|load| load.does(OperationKind::Writes))?;
             Some((stage.name.clone(), bar.passed(load.zero_percent)?))
         };
         let (name, zero) = fillers(before).find_map(zeros)?;
         let figures = vec![bar.figure("zero blocks", zero)];
-        Some(Noticed {
+        Some(Observation {
             figures,
             ..warned(format!("Stage {name} fills VDO with zeros, which takes no space."))
         })
@@ -155,10 +155,11 @@ pub(super) const PREFILL_DIFFERS: LayerRule = LayerRule {
     check: Check::Plan(prefill_differs),
 };
 
-fn prefill_differs(facts: &PlannedFacts, bar: Bar) -> Option<Noticed> {
-    measured(facts).filter(|m| m.load.does(Does::Writes)).find_map(
+fn prefill_differs(facts: &PlannedFacts, bar: ThresholdTest) -> Option<Observation> {
+    measured(facts).filter(|m| m.load.does(OperationKind::Writes)).find_map(
         |Measured { load, before, stage }| {
-            let own = |stage: &PlannedStage| stage.load.clone().filter(|l| l.does(Does::Writes));
+            let own =
+                |stage: &PlannedStage| stage.load.clone().filter(|l| l.does(OperationKind::Writes));
             // What fills space has to be stored as it is: another rule.
             let data = |stage: &&PlannedStage| !stage.measured && !fills_space(stage);
             let (name, earlier) = fillers(before).filter(data).find_map(|stage| {
@@ -169,10 +170,10 @@ fn prefill_differs(facts: &PlannedFacts, bar: Bar) -> Option<Noticed> {
             let (what, most) =
                 if dedupe >= lz4 { ("dedupe", dedupe) } else { ("compression", lz4) };
             let most = bar.passed(most)?;
-            Some(Noticed {
+            Some(Observation {
                 message: Some(format!("Stage {name} writes other data than stage {}.", stage.name)),
                 figures: vec![bar.figure(format!("difference of {what}"), most)],
-                ..Noticed::default()
+                ..Observation::default()
             })
         },
     )
@@ -202,10 +203,10 @@ pub(super) const FILL_SAVES: LayerRule = LayerRule {
     check: Check::Plan(fill_saves),
 };
 
-fn fill_saves(facts: &PlannedFacts, bar: Bar) -> Option<Noticed> {
+fn fill_saves(facts: &PlannedFacts, bar: ThresholdTest) -> Option<Observation> {
     let on = |key: &str| facts.settings.get(key).is_some_and(|value| value == "on");
     facts.stages.iter().filter(|stage| stage.kind == "state").find_map(|stage| {
-        let load = stage.load.as_ref().filter(|load| load.does(Does::Writes))?;
+        let load = stage.load.as_ref().filter(|load| load.does(OperationKind::Writes))?;
         let dedupe = load.dedupe_percent.max(load.zero_percent);
         let lz4 = lz4_saved(load).filter(|_| on("compression")).unwrap_or(0.0);
         let (what, most) = if dedupe >= lz4 && on("dedupe") {
@@ -214,7 +215,7 @@ fn fill_saves(facts: &PlannedFacts, bar: Bar) -> Option<Noticed> {
             ("saved by LZ4", lz4)
         };
         let most = bar.passed(most)?;
-        Some(Noticed {
+        Some(Observation {
             figures: vec![bar.figure(what, most)],
             ..warned(format!("Stage {} fills the volume with data that VDO saves.", stage.name))
         })
@@ -231,7 +232,7 @@ pub(super) const CACHE_SMALL: LayerRule = LayerRule {
     check: Check::Plan(cache_small),
 };
 
-fn cache_small(facts: &PlannedFacts, bar: Bar) -> Option<Noticed> {
+fn cache_small(facts: &PlannedFacts, bar: ThresholdTest) -> Option<Observation> {
     let pages = size(facts.settings, "block_map_cache")? / BLOCK;
     let found = measured(facts).filter_map(|Measured { stage, load, .. }| {
         let random = |order| matches!(order, Order::Even | Order::Skewed);
@@ -242,7 +243,7 @@ fn cache_small(facts: &PlannedFacts, bar: Bar) -> Option<Noticed> {
     let (stage, leaves) = found.max_by_key(|(_, leaves)| *leaves)?;
     let miss = bar.passed(100.0 * (1.0 - pages as f64 / leaves.max(1) as f64))?;
     let cache = cache_for(leaves, facts.settings);
-    Some(Noticed {
+    Some(Observation {
         message: Some(format!(
             "The block map cache is smaller than what stage {} goes over.",
             stage.name
@@ -257,7 +258,7 @@ fn cache_small(facts: &PlannedFacts, bar: Bar) -> Option<Noticed> {
             figure("pages in the cache", pages as f64, Unit::Count),
         ],
         changes: vec![("block_map_cache", format!("\"{cache}\""))],
-        ..Noticed::default()
+        ..Observation::default()
     })
 }
 
@@ -271,13 +272,13 @@ pub(super) const DEPTH_BEYOND_POOL: LayerRule = LayerRule {
     check: Check::Plan(depth_beyond_pool),
 };
 
-fn depth_beyond_pool(facts: &PlannedFacts, bar: Bar) -> Option<Noticed> {
+fn depth_beyond_pool(facts: &PlannedFacts, bar: ThresholdTest) -> Option<Observation> {
     let most = measured(facts).max_by_key(|m| m.load.blocks_in_flight)?;
     let blocks = bar.passed(most.load.blocks_in_flight as f64)?;
-    Some(Noticed {
+    Some(Observation {
         message: Some(format!("Stage {} has more in flight than VDO takes.", most.stage.name)),
         figures: vec![bar.figure("in flight", blocks)],
-        ..Noticed::default()
+        ..Observation::default()
     })
 }
 
@@ -291,10 +292,11 @@ pub(super) const DISCARD_UNWRITTEN: LayerRule = LayerRule {
     check: Check::Plan(discard_unwritten),
 };
 
-fn discard_unwritten(facts: &PlannedFacts, _: Bar) -> Option<Noticed> {
-    let alone = |m: &Measured| m.load.does(Does::Discards) && !m.load.does(Does::Writes);
+fn discard_unwritten(facts: &PlannedFacts, _: ThresholdTest) -> Option<Observation> {
+    let alone =
+        |m: &Measured| m.load.does(OperationKind::Discards) && !m.load.does(OperationKind::Writes);
     let found = measured(facts).find(|m| alone(m) && fillers(m.before).next().is_none())?;
-    Some(Noticed {
+    Some(Observation {
         evidence: format!("No stage before {} writes.", found.stage.name),
         ..warned(format!("Stage {} discards what nothing has written.", found.stage.name))
     })
@@ -310,12 +312,12 @@ pub(super) const SHORT_FOR_STEADY: LayerRule = LayerRule {
     check: Check::Plan(short_for_steady),
 };
 
-fn short_for_steady(facts: &PlannedFacts, bar: Bar) -> Option<Noticed> {
+fn short_for_steady(facts: &PlannedFacts, bar: ThresholdTest) -> Option<Observation> {
     measured(facts).filter(|m| m.load.until_steady).find_map(|Measured { stage, load, before }| {
         let earlier = fillers(before).map(|stage| stage.load.as_ref()?.written_blocks);
         let all: Option<Vec<u64>> = earlier.chain([load.written_blocks]).collect();
         let written = bar.passed(all?.iter().sum::<u64>() as f64)?;
-        Some(Noticed {
+        Some(Observation {
             figures: vec![bar.figure("blocks written by then", written)],
             ..warned(format!("Stage {} cannot become steady.", stage.name))
         })
@@ -332,17 +334,17 @@ pub(super) const ONE_HOT_BLOCK: LayerRule = LayerRule {
     check: Check::Plan(one_hot_block),
 };
 
-fn one_hot_block(facts: &PlannedFacts, bar: Bar) -> Option<Noticed> {
+fn one_hot_block(facts: &PlannedFacts, bar: ThresholdTest) -> Option<Observation> {
     measured(facts).find_map(|Measured { stage, load, .. }| {
         let hot = |op: &&crate::planned::PlannedOperation| {
-            op.order == Order::OneBlock && op.does == Does::Writes
+            op.order == Order::OneBlock && op.does == OperationKind::Writes
         };
         load.operations.iter().find(hot)?;
         let ios = bar.passed(load.ios_in_flight as f64)?;
-        Some(Noticed {
+        Some(Observation {
             message: Some(format!("Stage {} writes one block many times at once.", stage.name)),
             figures: vec![bar.figure("in flight", ios)],
-            ..Noticed::default()
+            ..Observation::default()
         })
     })
 }
@@ -357,11 +359,11 @@ pub(super) const NO_BASELINE: LayerRule = LayerRule {
     check: Check::Plan(no_baseline),
 };
 
-fn no_baseline(facts: &PlannedFacts, _: Bar) -> Option<Noticed> {
+fn no_baseline(facts: &PlannedFacts, _: ThresholdTest) -> Option<Observation> {
     let variants = facts.variants;
     let has = |layers: &Vec<&str>| layers.contains(&facts.kind);
-    (variants.len() > 1 && variants.iter().all(has)).then(|| Noticed {
+    (variants.len() > 1 && variants.iter().all(has)).then(|| Observation {
         evidence: format!("{} variants, each with {}.", variants.len(), facts.kind),
-        ..Noticed::default()
+        ..Observation::default()
     })
 }

@@ -6,7 +6,9 @@ use units::Unit;
 use super::super::geometry::{PACKED_BYTES, PACKED_SLOTS};
 use super::cures::never_durable;
 use super::figures::stats;
-use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts, Stretch, Threshold, figure};
+use crate::rule::{
+    Check, LayerRule, MeasuredStage, Observation, RuleFacts, Threshold, ThresholdTest, figure,
+};
 
 pub(super) const NOT_PACKABLE: LayerRule = LayerRule {
     id: "content_not_packable",
@@ -19,7 +21,7 @@ pub(super) const NOT_PACKABLE: LayerRule = LayerRule {
 };
 
 /// Compression was on and asked for, and not one fragment was written.
-fn not_packable(facts: &RuleFacts, bar: Bar) -> Option<Noticed> {
+fn not_packable(facts: &RuleFacts, bar: ThresholdTest) -> Option<Observation> {
     let asked = facts.asked?.lz4_saving_percent.filter(|saving| *saving > 0.0)?;
     let figure_of = |id: &str| facts.figures.get(id).copied().flatten();
     let data = figure_of("data_blocks_used").filter(|blocks| *blocks > 0.0)?;
@@ -35,7 +37,7 @@ fn not_packable(facts: &RuleFacts, bar: Bar) -> Option<Noticed> {
         figure("LZ4 was to save", asked, Unit::Percent),
     ];
     figures.extend(size.map(|size| figure("mean LZ4 size", size, Unit::Bytes)));
-    Some(Noticed {
+    Some(Observation {
         severity: Severity::Warning,
         evidence: format!(
             "LZ4 was to save {asked:.0} %{said}; {data} data blocks written, 0 compressed fragments"
@@ -45,7 +47,7 @@ fn not_packable(facts: &RuleFacts, bar: Bar) -> Option<Noticed> {
             "VDO packs two or more of at most {PACKED_SLOTS} fragments into {PACKED_BYTES} bytes: ask for \
              compress = \"2.1x\" or more, and keep fsync and O_DSYNC away from writes that should pack."
         )),
-        ..Noticed::default()
+        ..Observation::default()
     })
 }
 
@@ -65,7 +67,7 @@ pub(super) const INDEX_NOT_AS_ASKED: LayerRule = LayerRule {
 
 /// The index that was formatted is not the one that was asked for (lvm2 before its fix of issue 196 loses
 /// the last option of vdoformat and goes on reporting what was asked).
-fn index_not_as_asked(facts: &RuleFacts, _: Bar) -> Option<Noticed> {
+fn index_not_as_asked(facts: &RuleFacts, _: ThresholdTest) -> Option<Observation> {
     let real = |field: &str| facts.facts.get(&format!("{}.config.index.{field}", facts.layer));
     let gib: f64 = real("memorySize")?.parse().ok()?;
     let sparse = real("isSparse")? == "1";
@@ -77,7 +79,7 @@ fn index_not_as_asked(facts: &RuleFacts, _: Bar) -> Option<Noticed> {
         return None;
     }
     let word = |sparse: bool| if sparse { "sparse" } else { "dense" };
-    Some(Noticed {
+    Some(Observation {
         severity: Severity::Warning,
         evidence: format!(
             "asked {asked} {}, formatted {gib} GiB {}",
@@ -88,7 +90,7 @@ fn index_not_as_asked(facts: &RuleFacts, _: Bar) -> Option<Noticed> {
             figure("index memory asked for", asked.0 as f64, Unit::Bytes),
             figure("index memory formatted", bytes, Unit::Bytes),
         ],
-        ..Noticed::default()
+        ..Observation::default()
     })
 }
 
@@ -102,17 +104,17 @@ pub(super) const SAVING_OF_ZEROS: LayerRule = LayerRule {
     check: Check::Cell(saving_of_zeros),
 };
 
-fn saving_of_zeros(facts: &RuleFacts, bar: Bar) -> Option<Noticed> {
+fn saving_of_zeros(facts: &RuleFacts, bar: ThresholdTest) -> Option<Observation> {
     let of = |id: &str| facts.figures.get(id).copied().flatten();
     let (all, without) = (of("saving_percent")?, of("saving_without_zero_percent")?);
     let difference = bar.passed(all - without)?;
-    Some(Noticed {
+    Some(Observation {
         figures: vec![
             figure("saving", all, Unit::Percent),
             figure("saving without zero blocks", without, Unit::Percent),
             bar.figure("difference", difference),
         ],
-        ..Noticed::default()
+        ..Observation::default()
     })
 }
 
@@ -126,7 +128,11 @@ pub(super) const DUPLICATES_IN_FLIGHT: LayerRule = LayerRule {
     check: Check::Stage(duplicates_in_flight),
 };
 
-fn duplicates_in_flight(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+fn duplicates_in_flight(
+    facts: &RuleFacts,
+    stage: &MeasuredStage,
+    bar: ThresholdTest,
+) -> Option<Observation> {
     /// Fewer duplicates than this share of the writes are chance.
     const SOME: f64 = 0.01;
     facts.settings.get("dedupe").filter(|dedupe| *dedupe == "on")?;
@@ -137,12 +143,12 @@ fn duplicates_in_flight(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<
         return None;
     }
     let share = bar.passed(100.0 * near / found)?;
-    Some(Noticed {
+    Some(Observation {
         figures: vec![
             bar.figure("duplicates found without the index", share),
             figure("duplicates found", found, Unit::Blocks),
         ],
-        ..Noticed::default()
+        ..Observation::default()
     })
 }
 
@@ -156,7 +162,7 @@ pub(super) const LESS_FOUND: LayerRule = LayerRule {
     check: Check::Stage(less_found),
 };
 
-fn less_found(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+fn less_found(facts: &RuleFacts, stage: &MeasuredStage, bar: ThresholdTest) -> Option<Observation> {
     facts.settings.get("dedupe").filter(|dedupe| *dedupe == "on")?;
     let achieved = stage.stage.load.as_ref()?.achieved.as_ref()?;
     let written = achieved.duplicate_percent?;
@@ -168,14 +174,14 @@ fn less_found(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
     // A small sample may be off by that.
     let sampled = 3.0 * achieved.duplicate_error_points.unwrap_or(0.0);
     let missing = bar.passed(written - found - sampled)?;
-    Some(Noticed {
+    Some(Observation {
         severity: Severity::Warning,
         figures: vec![
             bar.figure("duplicates that VDO did not find, of all writes", missing),
             figure("duplicates written", written, Unit::Percent),
             figure("duplicates found", found, Unit::Percent),
         ],
-        ..Noticed::default()
+        ..Observation::default()
     })
 }
 
@@ -189,7 +195,11 @@ pub(super) const PACKER_IDLE: LayerRule = LayerRule {
     check: Check::Stage(packer_idle),
 };
 
-fn packer_idle(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+fn packer_idle(
+    facts: &RuleFacts,
+    stage: &MeasuredStage,
+    bar: ThresholdTest,
+) -> Option<Observation> {
     let stats = stats(facts, stage)?;
     let packs = stage.planned?.load.as_ref()?.fragments_per_block? > 1;
     let flushes = super::writes::flushes(&stats)?;
@@ -209,7 +219,7 @@ fn packer_idle(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> 
         [] => vec![("compression", "false".into())],
         _ => Vec::new(),
     };
-    Some(Noticed {
+    Some(Observation {
         figures: vec![
             bar.figure("new blocks that were packed", share),
             figure("compressed fragments", fragments, Unit::Count),
@@ -219,7 +229,7 @@ fn packer_idle(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> 
         explains_percent: Some(100.0 - share),
         changes,
         of_load,
-        ..Noticed::default()
+        ..Observation::default()
     })
 }
 
@@ -233,12 +243,16 @@ pub(super) const ADVICE_LATE: LayerRule = LayerRule {
     check: Check::Stage(advice_late),
 };
 
-fn advice_late(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+fn advice_late(
+    facts: &RuleFacts,
+    stage: &MeasuredStage,
+    bar: ThresholdTest,
+) -> Option<Observation> {
     let stats = stats(facts, stage)?;
     let written = stats.counted("biosIn.write").filter(|n| *n > 0.0)?;
     let late = stats.counted("dedupeAdviceTimeouts")?;
     let share = bar.passed(100.0 * late / written)?;
-    Some(Noticed {
+    Some(Observation {
         severity: Severity::Warning,
         figures: vec![
             bar.figure("writes without an answer", share),
@@ -246,6 +260,6 @@ fn advice_late(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> 
         ],
         explains_percent: Some(share.min(100.0)),
         changes: vec![("dedupe", "false".into())],
-        ..Noticed::default()
+        ..Observation::default()
     })
 }

@@ -3,7 +3,7 @@
 use units::Bytes;
 
 use super::super::{DATA, TAIL};
-use crate::rule::{RuleFacts, Stretch};
+use crate::rule::{MeasuredStage, RuleFacts};
 
 /// A device that is not what limits: flash whose flushes cost nothing.
 const FAST: &str = "like = { base = \"nvme\", power_loss_protection = true }";
@@ -96,14 +96,14 @@ fn written(Bytes(bytes): Bytes) -> String {
 }
 
 /// The load without its flushes; nothing where it makes none itself, or is a point of a sweep.
-pub(super) fn never_durable(stage: &Stretch) -> Vec<(&'static str, String)> {
+pub(super) fn never_durable(stage: &MeasuredStage) -> Vec<(&'static str, String)> {
     let planned = stage.planned.filter(|planned| !planned.swept);
     let flushes = planned.and_then(|planned| planned.load.as_ref()?.sync_every);
     Vec::from_iter(flushes.map(|_| ("sync", NEVER.to_owned())))
 }
 
 /// The load with so many blocks in flight at most; nothing where it has no more, or is a point of a sweep.
-pub(super) fn fewer_in_flight(stage: &Stretch, most: f64) -> Vec<(&'static str, String)> {
+pub(super) fn fewer_in_flight(stage: &MeasuredStage, most: f64) -> Vec<(&'static str, String)> {
     let planned = stage.planned.filter(|planned| !planned.swept);
     let depth = planned.and_then(|planned| planned.load.as_ref()).and_then(|load| {
         let share = most / load.blocks_in_flight as f64;

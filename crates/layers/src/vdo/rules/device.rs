@@ -5,7 +5,9 @@ use units::Unit;
 use super::cures::{Cure, faster_device, has_tail, journal_apart};
 use super::figures::stats;
 use crate::machine::DISKSTATS;
-use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts, Stretch, Threshold, figure};
+use crate::rule::{
+    Check, LayerRule, MeasuredStage, Observation, RuleFacts, Threshold, ThresholdTest, figure,
+};
 
 pub(super) const SATURATED: LayerRule = LayerRule {
     id: "device_saturated",
@@ -17,7 +19,7 @@ pub(super) const SATURATED: LayerRule = LayerRule {
     check: Check::Stage(saturated),
 };
 
-fn saturated(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+fn saturated(facts: &RuleFacts, stage: &MeasuredStage, bar: ThresholdTest) -> Option<Observation> {
     let disks = stage.span(DISKSTATS)?;
     let percent = |field: String| Some(100.0 * disks.rate(&field)? / 1000.0);
     let busy = |name| Some((name, percent(format!("{name}.busy_ms"))?));
@@ -32,13 +34,13 @@ fn saturated(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
         "the volume is on the fastest device that the lab has, or does not stand on a device itself",
     );
     let Cure { changes, devices } = cure.unwrap_or_default();
-    Some(Noticed {
+    Some(Observation {
         figures,
         explains_percent: Some(share.min(100.0)),
         changes,
         devices,
         no_setting,
-        ..Noticed::default()
+        ..Observation::default()
     })
 }
 
@@ -52,7 +54,7 @@ pub(super) const FLUSH_TIME: LayerRule = LayerRule {
     check: Check::Stage(flush_time),
 };
 
-fn flush_time(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+fn flush_time(facts: &RuleFacts, stage: &MeasuredStage, bar: ThresholdTest) -> Option<Observation> {
     let disks = stage.span(DISKSTATS)?;
     let percent = |name| Some((name, 100.0 * disks.rate(&format!("{name}.flush_ms"))? / 1000.0));
     let most = facts.devices().filter_map(percent).max_by(|a, b| a.1.total_cmp(&b.1));
@@ -67,13 +69,13 @@ fn flush_time(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
     let cure = journal_apart(facts);
     let no_setting = cure.is_none().then_some(NOT_APART);
     let Cure { changes, devices } = cure.unwrap_or_default();
-    Some(Noticed {
+    Some(Observation {
         figures,
         explains_percent: Some(share.min(100.0)),
         changes,
         devices,
         no_setting,
-        ..Noticed::default()
+        ..Observation::default()
     })
 }
 
@@ -94,7 +96,11 @@ pub(super) const JOURNAL_ON_DATA: LayerRule = LayerRule {
     check: Check::Stage(journal_on_data),
 };
 
-fn journal_on_data(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+fn journal_on_data(
+    facts: &RuleFacts,
+    stage: &MeasuredStage,
+    bar: ThresholdTest,
+) -> Option<Observation> {
     let mut devices = facts.devices();
     let (name, None) = (devices.next()?, devices.next()) else { return None };
     if has_tail(facts) {
@@ -109,7 +115,7 @@ fn journal_on_data(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Notic
     let cure = journal_apart(facts);
     let no_setting = cure.is_none().then_some(NOT_APART);
     let Cure { changes, devices } = cure.unwrap_or_default();
-    Some(Noticed {
+    Some(Observation {
         figures: vec![
             bar.figure(format!("the journal's part of the writes to device {name}"), share),
             figure("journal writes", journal, Unit::Count),
@@ -119,6 +125,6 @@ fn journal_on_data(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Notic
         changes,
         devices,
         no_setting,
-        ..Noticed::default()
+        ..Observation::default()
     })
 }

@@ -5,7 +5,9 @@ use units::Unit;
 
 use super::super::geometry::BLOCK;
 use super::figures::stats;
-use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts, Stretch, Threshold, figure};
+use crate::rule::{
+    Check, LayerRule, MeasuredStage, Observation, RuleFacts, Threshold, ThresholdTest, figure,
+};
 
 /// Blocks that the discards of a load covered; `None` where it had none.
 fn discarded(load: &LoadSummary) -> Option<f64> {
@@ -24,7 +26,7 @@ pub(super) const IN_VAIN: LayerRule = LayerRule {
     check: Check::Stage(in_vain),
 };
 
-fn in_vain(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+fn in_vain(facts: &RuleFacts, stage: &MeasuredStage, bar: ThresholdTest) -> Option<Observation> {
     let blocks = discarded(stage.stage.load.as_ref()?)?;
     let stats = stats(facts, stage)?;
     if stats.counted("biosIn.write")? > 0.0 {
@@ -32,12 +34,12 @@ fn in_vain(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
     }
     let freed = (-stats.growth("logicalBlocksUsed")?).max(0.0);
     let share = bar.passed(100.0 * freed / blocks)?;
-    Some(Noticed {
+    Some(Observation {
         figures: vec![
             bar.figure("blocks that were given back", share),
             figure("blocks discarded", blocks, Unit::Blocks),
         ],
-        ..Noticed::default()
+        ..Observation::default()
     })
 }
 
@@ -51,7 +53,7 @@ pub(super) const JOURNAL: LayerRule = LayerRule {
     check: Check::Stage(journal),
 };
 
-fn journal(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+fn journal(facts: &RuleFacts, stage: &MeasuredStage, bar: ThresholdTest) -> Option<Observation> {
     let blocks = discarded(stage.stage.load.as_ref()?)?;
     let stats = stats(facts, stage)?;
     if stats.counted("biosIn.write")? > 0.0 {
@@ -60,7 +62,7 @@ fn journal(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
     let journal = stats.counted("biosJournalCompleted.write")?;
     let share = bar.passed(100.0 * journal / blocks)?;
     let small = facts.settings.get("max_discard").is_some_and(|size| size == "4k");
-    Some(Noticed {
+    Some(Observation {
         figures: vec![
             bar.figure("journal writes for 100 blocks", share),
             figure("journal writes", journal, Unit::Count),
@@ -69,6 +71,6 @@ fn journal(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
         explains_percent: Some(share.min(100.0)),
         changes: if small { vec![] } else { vec![("max_discard", "\"4k\"".into())] },
         no_setting: small.then_some("max_discard is as small as it can be"),
-        ..Noticed::default()
+        ..Observation::default()
     })
 }

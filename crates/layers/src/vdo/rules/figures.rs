@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use units::Bytes;
 
 use super::super::geometry::BLOCK;
-use crate::rule::{RuleFacts, Span, Stretch};
+use crate::rule::{MeasuredStage, RuleFacts, Span};
 
 /// Pages of the block map that one MiB of cache holds.
 pub(super) const PAGES_OF_A_MIB: u64 = (1 << 20) / BLOCK;
@@ -16,7 +16,7 @@ pub(super) fn size(settings: &BTreeMap<String, String>, key: &str) -> Option<u64
 }
 
 /// What the volume said of itself at the edges of a stage.
-pub(super) fn stats<'a>(facts: &RuleFacts<'a>, stage: &Stretch<'a>) -> Option<Span<'a>> {
+pub(super) fn stats<'a>(facts: &RuleFacts<'a>, stage: &MeasuredStage<'a>) -> Option<Span<'a>> {
     stage.span(&format!("{}.stats", facts.layer))
 }
 

@@ -5,7 +5,9 @@ use units::Unit;
 
 use super::super::geometry::{BLOCK, MAP_ENTRIES};
 use super::figures::{cache_for, stats};
-use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts, Stretch, Threshold, figure};
+use crate::rule::{
+    Check, LayerRule, MeasuredStage, Observation, RuleFacts, Threshold, ThresholdTest, figure,
+};
 
 pub(super) const UNALLOCATED: LayerRule = LayerRule {
     id: "map_unallocated",
@@ -18,20 +20,24 @@ pub(super) const UNALLOCATED: LayerRule = LayerRule {
 };
 
 /// Overhead that grows while it is measured: pages of the block map were allocated then.
-fn unallocated(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+fn unallocated(
+    facts: &RuleFacts,
+    stage: &MeasuredStage,
+    bar: ThresholdTest,
+) -> Option<Observation> {
     // One untouched branch costs four pages; some of them are a gap of the allocation, no lack of it.
     const A_GAP: f64 = 16.0;
     let stats = stats(facts, stage)?;
     let grown = bar.passed(stats.counted("overheadBlocksUsed")?)?;
     let written = stats.counted("biosIn.write")?;
-    Some(Noticed {
+    Some(Observation {
         severity: if grown > A_GAP { Severity::Warning } else { Severity::Note },
         evidence: format!("overhead grew by {grown} blocks during {written} writes"),
         figures: vec![
             bar.figure("growth of the overhead", grown),
             figure("writes", written, Unit::Count),
         ],
-        ..Noticed::default()
+        ..Observation::default()
     })
 }
 
@@ -45,7 +51,7 @@ pub(super) const MISSES: LayerRule = LayerRule {
     check: Check::Stage(misses),
 };
 
-fn misses(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+fn misses(facts: &RuleFacts, stage: &MeasuredStage, bar: ThresholdTest) -> Option<Observation> {
     let stats = stats(facts, stage)?;
     let ios = stats.counted("biosIn.write")? + stats.counted("biosIn.read").unwrap_or(0.0);
     let miss = (ios > 0.0).then_some(100.0 * stats.counted("blockMap.pagesLoaded")? / ios)?;
@@ -64,23 +70,23 @@ fn misses(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
     if leaves <= pages {
         let remedy =
             "The cache holds all pages: let a load go over the range once before it is measured.";
-        return Some(Noticed {
+        return Some(Observation {
             message: Some("Pages of the block map were loaded for the first time.".into()),
             remedy: Some(remedy.into()),
             explains_percent: Some(miss.min(100.0)),
             no_setting: Some("only a load before the measured one brings the pages in"),
             figures,
-            ..Noticed::default()
+            ..Observation::default()
         });
     }
     let cache = cache_for(leaves, facts.settings);
-    Some(Noticed {
+    Some(Observation {
         remedy: Some(format!(
             "Set block_map_cache = \"{cache}\": it holds the {leaves} leaf pages. Each miss costs a read and a write of a page."
         )),
         figures,
         explains_percent: Some(miss.min(100.0)),
         changes: vec![("block_map_cache", format!("\"{cache}\""))],
-        ..Noticed::default()
+        ..Observation::default()
     })
 }

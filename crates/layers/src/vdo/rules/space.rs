@@ -5,7 +5,9 @@ use units::Unit;
 
 use super::cures::{Cure, larger_device};
 use super::figures::{size, stats, used_percent};
-use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts, Stretch, Threshold, figure};
+use crate::rule::{
+    Check, LayerRule, MeasuredStage, Observation, RuleFacts, Threshold, ThresholdTest, figure,
+};
 
 pub(super) const OUT_OF_SPACE: LayerRule = LayerRule {
     id: "out_of_space",
@@ -17,18 +19,22 @@ pub(super) const OUT_OF_SPACE: LayerRule = LayerRule {
     check: Check::Stage(out_of_space),
 };
 
-fn out_of_space(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+fn out_of_space(
+    facts: &RuleFacts,
+    stage: &MeasuredStage,
+    bar: ThresholdTest,
+) -> Option<Observation> {
     let stats = stats(facts, stage)?;
     let failed = bar.passed(stats.counted("errors.noSpaceErrorCount")?)?;
     let used = stats.end("dataBlocksUsed").unwrap_or(0.0);
-    Some(Noticed {
+    Some(Observation {
         severity: Severity::Error,
         evidence: format!("{failed} writes failed for lack of space; {used} data blocks used"),
         figures: vec![
             bar.figure("writes that failed", failed),
             figure("data blocks used", used, Unit::Blocks),
         ],
-        ..Noticed::default()
+        ..Observation::default()
     })
 }
 
@@ -42,7 +48,7 @@ pub(super) const LOW: LayerRule = LayerRule {
     check: Check::Stage(low),
 };
 
-fn low(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+fn low(facts: &RuleFacts, stage: &MeasuredStage, bar: ThresholdTest) -> Option<Observation> {
     let used = bar.passed(used_percent(&stats(facts, stage)?)?)?;
     let (severity, message) = match used {
         _ if used > 90.0 => {
@@ -51,11 +57,11 @@ fn low(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
         _ if used > 80.0 => (Severity::Warning, LOW.text),
         _ => (Severity::Note, "The pool fills up: three quarters of it are used."),
     };
-    Some(Noticed {
+    Some(Observation {
         severity,
         message: Some(message.to_owned()),
         figures: vec![bar.figure("physical space used", used)],
-        ..Noticed::default()
+        ..Observation::default()
     })
 }
 
@@ -69,7 +75,7 @@ pub(super) const FEW_SLABS: LayerRule = LayerRule {
     check: Check::Stage(few_slabs),
 };
 
-fn few_slabs(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+fn few_slabs(facts: &RuleFacts, stage: &MeasuredStage, bar: ThresholdTest) -> Option<Observation> {
     let stats = stats(facts, stage)?;
     let slabs = bar.passed(stats.end("allocator.slabCount")?)?;
     let of = |field: &str| stats.counted(field).filter(|grew| *grew > 0.0);
@@ -82,7 +88,7 @@ fn few_slabs(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
         ];
         let size = size(facts.settings, "slab_size");
         figures.extend(size.map(|bytes| figure("size of a slab", bytes as f64, Unit::Bytes)));
-        Noticed { figures, ..Noticed::default() }
+        Observation { figures, ..Observation::default() }
     })
 }
 
@@ -99,7 +105,11 @@ pub(super) const SLABS_REOPENED: LayerRule = LayerRule {
 /// VDO takes a used slab that is about half free before an untouched one (`calculate_slab_priority`), so that slabs are opened again long
 /// before the volume is full. The score is the share of openings that met a used slab; while VDO has the choice, each counts half, as such a
 /// slab is about half free.
-fn slabs_reopened(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+fn slabs_reopened(
+    facts: &RuleFacts,
+    stage: &MeasuredStage,
+    bar: ThresholdTest,
+) -> Option<Observation> {
     let stats = stats(facts, stage)?;
     let reopened = bar.passed(stats.counted("allocator.slabsReopened")?)?;
     let first = stats.counted("allocator.slabsOpened")?;
@@ -124,13 +134,13 @@ fn slabs_reopened(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Notice
         used_percent(&stats).map(|used| figure("physical space used", used, Unit::Percent)),
     );
     let message = "Slabs were opened again, as no untouched slab was left: new blocks went into the gaps of used ones.";
-    Some(Noticed {
+    Some(Observation {
         message: none_left.then(|| message.to_owned()),
         figures,
         explains_percent: Some(weight * share),
         changes,
         devices,
         no_setting,
-        ..Noticed::default()
+        ..Observation::default()
     })
 }

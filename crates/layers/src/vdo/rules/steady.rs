@@ -4,7 +4,9 @@ use results::model::Severity;
 use units::Unit;
 
 use super::figures::{stats, used_percent};
-use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts, Stretch, Threshold, figure};
+use crate::rule::{
+    Check, LayerRule, MeasuredStage, Observation, RuleFacts, Threshold, ThresholdTest, figure,
+};
 
 /// Writes after which the recovery journal and the era of the block map have wrapped.
 pub(super) const WRITES_TO_WRAP: f64 = 2_500_000.0;
@@ -19,13 +21,13 @@ pub(super) const NOT_STEADY: LayerRule = LayerRule {
     check: Check::Stage(not_steady),
 };
 
-fn not_steady(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+fn not_steady(facts: &RuleFacts, stage: &MeasuredStage, bar: ThresholdTest) -> Option<Observation> {
     stage.planned?.load.as_ref().filter(|load| load.until_steady)?;
     let written = bar.passed(stats(facts, stage)?.end("biosIn.write")?)?;
-    Some(Noticed {
+    Some(Observation {
         severity: Severity::Warning,
         figures: vec![bar.figure("writes since the start", written)],
-        ..Noticed::default()
+        ..Observation::default()
     })
 }
 
@@ -39,17 +41,21 @@ pub(super) const STEADY_ON_FRESH: LayerRule = LayerRule {
     check: Check::Stage(steady_on_fresh),
 };
 
-fn steady_on_fresh(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+fn steady_on_fresh(
+    facts: &RuleFacts,
+    stage: &MeasuredStage,
+    bar: ThresholdTest,
+) -> Option<Observation> {
     stage.planned?.load.as_ref().filter(|load| load.until_steady)?;
     let stats = stats(facts, stage)?;
     let used = used_percent(&stats)?;
     let reopened = stats.end("allocator.slabsReopened")?;
-    (bar.passed(used).is_some() || reopened <= 0.0).then(|| Noticed {
+    (bar.passed(used).is_some() || reopened <= 0.0).then(|| Observation {
         severity: Severity::Warning,
         figures: vec![
             bar.figure("physical space used", used),
             figure("slabs opened again so far", reopened, Unit::Count),
         ],
-        ..Noticed::default()
+        ..Observation::default()
     })
 }

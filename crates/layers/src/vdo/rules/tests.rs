@@ -16,7 +16,7 @@ use super::super::KIND;
 use super::RULES;
 use crate::figures::given::sample;
 use crate::figures::{STAGE_END, STAGE_START};
-use crate::planned::{Does, Order, PlannedLoad, PlannedOperation, PlannedStage};
+use crate::planned::{OperationKind, Order, PlannedLoad, PlannedOperation, PlannedStage};
 use crate::rule::{PlannedFacts, RuleFacts};
 
 const SECOND: u64 = 1_000_000_000;
@@ -105,7 +105,7 @@ fn stage(index: usize, kind: &str, start_s: u64, end_s: u64) -> StageRecord {
     }
 }
 
-fn operation(does: Does, order: Order) -> PlannedOperation {
+fn operation(does: OperationKind, order: Order) -> PlannedOperation {
     let name = "op".into();
     PlannedOperation { name, does, size_unit: 4096, align: 4096, order }
 }
@@ -113,7 +113,7 @@ fn operation(does: Does, order: Order) -> PlannedOperation {
 /// Allocated, filled, then written at random.
 fn planned() -> Vec<PlannedStage> {
     let load = PlannedLoad {
-        operations: vec![operation(Does::Writes, Order::Even)],
+        operations: vec![operation(OperationKind::Writes, Order::Even)],
         range_bytes: Some(GIB),
         blocks_in_flight: 32,
         ios_in_flight: 32,
@@ -340,7 +340,7 @@ impl Case {
             variants: &self.variants,
         };
         let examined = RULES.iter().filter_map(|rule| rule.examine(&facts));
-        examined.chain(RULES.iter().filter_map(|rule| rule.foresee(&plan))).collect()
+        examined.chain(RULES.iter().filter_map(|rule| rule.check_plan(&plan))).collect()
     }
 
     fn after(change: impl Fn(&mut Self)) -> Vec<Finding> {

@@ -5,7 +5,9 @@ use units::Unit;
 use super::super::keys::KEYS;
 use super::super::threads::{BUSY_PERCENT, IDLE_PERCENT, REQUESTS, is_of};
 use super::figures::{least_slab_mib, size, stats};
-use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts, Span, Stretch, Threshold, figure};
+use crate::rule::{
+    Check, LayerRule, MeasuredStage, Observation, RuleFacts, Span, Threshold, ThresholdTest, figure,
+};
 
 /// Threads that can be multiplied, by the start of their names, with their setting.
 const KINDS: [(&str, &str); 6] = [
@@ -17,7 +19,7 @@ const KINDS: [(&str, &str); 6] = [
     ("ackQ", "ack_threads"),
 ];
 
-fn threads<'a>(facts: &RuleFacts<'a>, stage: &Stretch<'a>) -> Option<Span<'a>> {
+fn threads<'a>(facts: &RuleFacts<'a>, stage: &MeasuredStage<'a>) -> Option<Span<'a>> {
     stage.span(&format!("{}.threads", facts.layer))
 }
 
@@ -47,7 +49,7 @@ pub(super) const BUSY: LayerRule = LayerRule {
     check: Check::Stage(busy),
 };
 
-fn busy(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+fn busy(facts: &RuleFacts, stage: &MeasuredStage, bar: ThresholdTest) -> Option<Observation> {
     let span = threads(facts, stage)?;
     if let Some(share) = percent(&span, REQUESTS).and_then(|share| bar.passed(share)) {
         return Some(one_for_all(share, bar));
@@ -65,7 +67,7 @@ fn busy(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
     };
     let mut figures = vec![bar.figure(format!("CPU of {name}"), share)];
     figures.extend(count(facts, key).map(|n| figure(key, n as f64, Unit::Count)));
-    Some(Noticed {
+    Some(Observation {
         message: Some(format!("VDO's thread {name} was busy.")),
         remedy,
         figures,
@@ -74,14 +76,14 @@ fn busy(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
             .is_empty()
             .then_some("there are as many threads as slabs, which are as small as they can be"),
         changes,
-        ..Noticed::default()
+        ..Observation::default()
     })
 }
 
 /// The one thread that does the work of all zones was busy: with zones there are five in its place.
-fn one_for_all(share: f64, bar: Bar) -> Noticed {
+fn one_for_all(share: f64, bar: ThresholdTest) -> Observation {
     let keys = ["logical_threads", "physical_threads", "hash_zone_threads"];
-    Noticed {
+    Observation {
         message: Some(format!(
             "VDO's thread {REQUESTS}, which does the work of journal, packer and all zones, was busy."
         )),
@@ -89,12 +91,16 @@ fn one_for_all(share: f64, bar: Bar) -> Noticed {
         figures: vec![bar.figure(format!("CPU of {REQUESTS}"), share)],
         explains_percent: Some(share.min(100.0)),
         changes: keys.map(|key| (key, "1".to_owned())).to_vec(),
-        ..Noticed::default()
+        ..Observation::default()
     }
 }
 
 /// One more thread of a kind, with what it needs; nothing where there can be no more.
-fn one_more(facts: &RuleFacts, stage: &Stretch, key: &'static str) -> Vec<(&'static str, String)> {
+fn one_more(
+    facts: &RuleFacts,
+    stage: &MeasuredStage,
+    key: &'static str,
+) -> Vec<(&'static str, String)> {
     let Some(more) = count(facts, key).map(|n| n + 1) else { return Vec::new() };
     let slabs = stats(facts, stage).and_then(|stats| stats.end("allocator.slabCount"));
     let mut changes = vec![(key, more.to_string())];
@@ -126,19 +132,19 @@ pub(super) const ONE_BUSY: LayerRule = LayerRule {
     check: Check::Stage(one_busy),
 };
 
-fn one_busy(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+fn one_busy(facts: &RuleFacts, stage: &MeasuredStage, bar: ThresholdTest) -> Option<Observation> {
     let span = threads(facts, stage)?;
     let all = [("packerQ", "compression"), ("dedupeQ", "dedupe")];
     let all = all.into_iter().filter_map(|(name, key)| Some((name, key, percent(&span, name)?)));
     let (name, key, share) = all.max_by(|a, b| a.2.total_cmp(&b.2))?;
     let share = bar.passed(share)?;
-    Some(Noticed {
+    Some(Observation {
         message: Some(format!("VDO's thread {name} was saturated, and there is only one.")),
         remedy: Some(format!("Nothing to tune but its work: {key} = false takes it away.")),
         figures: vec![bar.figure(format!("CPU of {name}"), share)],
         explains_percent: Some(share.min(100.0)),
         changes: vec![(key, "false".into())],
-        ..Noticed::default()
+        ..Observation::default()
     })
 }
 
@@ -152,7 +158,11 @@ pub(super) const JOURNAL_CEILING: LayerRule = LayerRule {
     check: Check::Stage(journal_ceiling),
 };
 
-fn journal_ceiling(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+fn journal_ceiling(
+    facts: &RuleFacts,
+    stage: &MeasuredStage,
+    bar: ThresholdTest,
+) -> Option<Observation> {
     let share = bar.passed(percent(&threads(facts, stage)?, "journalQ")?)?;
     let mut figures = vec![bar.figure("CPU of journalQ", share)];
     let rate = stats(facts, stage).and_then(|stats| stats.rate("biosIn.write"));
@@ -160,11 +170,11 @@ fn journal_ceiling(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Notic
         figures.push(figure("writes", rate, Unit::PerSecond));
         figures.push(figure("ceiling at 100 %", 100.0 * rate / share, Unit::PerSecond));
     }
-    Some(Noticed {
+    Some(Observation {
         figures,
         explains_percent: Some(share.min(100.0)),
         no_setting: Some("a volume has one thread for its journal"),
-        ..Noticed::default()
+        ..Observation::default()
     })
 }
 
@@ -178,7 +188,7 @@ pub(super) const IDLE: LayerRule = LayerRule {
     check: Check::Stage(idle),
 };
 
-fn idle(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+fn idle(facts: &RuleFacts, stage: &MeasuredStage, bar: ThresholdTest) -> Option<Observation> {
     let span = threads(facts, stage)?;
     let usual = |key: &str| KEYS.iter().find(|k| k.name == key)?.default.parse::<u64>().ok();
     let given = KINDS.iter().filter_map(|(kind, key)| {
@@ -189,7 +199,7 @@ fn idle(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
     });
     let (kind, key, n, most) = given.min_by(|a, b| a.3.total_cmp(&b.3))?;
     let most = bar.passed(most)?;
-    Some(Noticed {
+    Some(Observation {
         message: Some(format!(
             "{n} threads {kind} are more than the load needs: none of them was busy."
         )),
@@ -199,6 +209,6 @@ fn idle(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
             figure(key, n as f64, Unit::Count),
         ],
         changes: vec![(key, (n - 1).to_string())],
-        ..Noticed::default()
+        ..Observation::default()
     })
 }

@@ -6,7 +6,9 @@ use units::Unit;
 use super::super::geometry::IN_FLIGHT;
 use super::cures::{fewer_in_flight, never_durable};
 use super::figures::stats;
-use crate::rule::{Bar, Check, LayerRule, Noticed, RuleFacts, Span, Stretch, Threshold, figure};
+use crate::rule::{
+    Check, LayerRule, MeasuredStage, Observation, RuleFacts, Span, Threshold, ThresholdTest, figure,
+};
 
 /// Flushes that came in, and writes with FUA. Flushes without data (`emptyFlush`) are among the flushes.
 pub(super) fn flushes(stats: &Span) -> Option<f64> {
@@ -23,7 +25,7 @@ pub(super) const FLUSH_RATE: LayerRule = LayerRule {
     check: Check::Stage(flush_rate),
 };
 
-fn flush_rate(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+fn flush_rate(facts: &RuleFacts, stage: &MeasuredStage, bar: ThresholdTest) -> Option<Observation> {
     let stats = stats(facts, stage)?;
     let written = stats.counted("biosIn.write").filter(|n| *n > 0.0)?;
     let flushes = flushes(&stats)?;
@@ -41,7 +43,7 @@ fn flush_rate(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
         .is_empty()
         .then_some("the flushes come from what stands on the volume, or from a sweep");
     let explains_percent = Some(share.min(100.0));
-    Some(Noticed { figures, explains_percent, of_load, no_setting, ..Noticed::default() })
+    Some(Observation { figures, explains_percent, of_load, no_setting, ..Observation::default() })
 }
 
 /// I/Os that VDO has in flight at most. `maxVIOs` is not that: it is the most that there ever were.
@@ -58,7 +60,7 @@ pub(super) const POOL_FULL: LayerRule = LayerRule {
 };
 
 /// The score is the share of samples that saw it full. One that was full in a burst between them limits nothing, and is a note.
-fn pool_full(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+fn pool_full(facts: &RuleFacts, stage: &MeasuredStage, bar: ThresholdTest) -> Option<Observation> {
     let source = format!("{}.stats", facts.layer);
     let field = |row: &SampleRow| row.fields.get("currentVIOsInProgress").copied().flatten();
     let seen: Vec<f64> = stage.samples(&source).filter_map(field).collect();
@@ -77,7 +79,7 @@ fn pool_full(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
     } else {
         "the load has no more than half of it in flight, and the rest is writes that VDO has acknowledged and not yet finished"
     });
-    Some(Noticed {
+    Some(Observation {
         figures: vec![
             bar.figure("most of the pool in use", share),
             figure("most I/Os in progress", most, Unit::Count),
@@ -86,7 +88,7 @@ fn pool_full(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
         explains_percent: (full > 0.0).then_some(full),
         of_load,
         no_setting,
-        ..Noticed::default()
+        ..Observation::default()
     })
 }
 
@@ -100,12 +102,12 @@ pub(super) const PARTIAL: LayerRule = LayerRule {
     check: Check::Stage(partial),
 };
 
-fn partial(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+fn partial(facts: &RuleFacts, stage: &MeasuredStage, bar: ThresholdTest) -> Option<Observation> {
     let stats = stats(facts, stage)?;
     let partial = bar.passed(stats.counted("biosInPartial.write")?)?;
     let written = stats.counted("biosIn.write").filter(|n| *n > 0.0)?;
     let share = 100.0 * partial / written;
-    Some(Noticed {
+    Some(Observation {
         severity: Severity::Warning,
         figures: vec![
             bar.figure("partial writes", partial),
@@ -113,7 +115,7 @@ fn partial(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
         ],
         explains_percent: Some(share.min(100.0)),
         no_setting: Some("with whole blocks it is another load"),
-        ..Noticed::default()
+        ..Observation::default()
     })
 }
 
@@ -127,17 +129,17 @@ pub(super) const WRAPPED: LayerRule = LayerRule {
     check: Check::Stage(wrapped),
 };
 
-fn wrapped(facts: &RuleFacts, stage: &Stretch, bar: Bar) -> Option<Noticed> {
+fn wrapped(facts: &RuleFacts, stage: &MeasuredStage, bar: ThresholdTest) -> Option<Observation> {
     let stats = stats(facts, stage)?;
     let written = stats.counted("biosIn.write")?;
     let blocks = stats.end("logicalBlocks").filter(|n| *n > 0.0)?;
     let share = bar.passed(100.0 * written / blocks)?;
-    Some(Noticed {
+    Some(Observation {
         figures: vec![
             bar.figure("written of the volume", share),
             figure("writes", written, Unit::Blocks),
             figure("logical blocks", blocks, Unit::Blocks),
         ],
-        ..Noticed::default()
+        ..Observation::default()
     })
 }

@@ -11,7 +11,7 @@ use crate::step::Action;
 
 const KIND: &Kind = &crate::vdo::KIND;
 
-fn up(text: &str) -> (Box<dyn Twin>, crate::Raised) {
+fn up(text: &str) -> (Box<dyn Twin>, crate::RaisePlan) {
     let setup = Setup::read(&text.parse().unwrap()).unwrap();
     let inputs = on_device("/dev/sim", 7 << 30);
     let at = Place { name: "vdo", run_tag: "00000001", inputs: &inputs };
@@ -25,7 +25,7 @@ fn up(text: &str) -> (Box<dyn Twin>, crate::Raised) {
     (twin, raised)
 }
 
-fn sample(twin: &mut dyn Twin, raised: &crate::Raised, at_ns: u64, mark: &str) -> SampleRow {
+fn sample(twin: &mut dyn Twin, raised: &crate::RaisePlan, at_ns: u64, mark: &str) -> SampleRow {
     let probe = &raised.probes[0];
     let parsed = parse(&probe.parser, &twin.read(&probe.source).unwrap()).unwrap();
     SampleRow {

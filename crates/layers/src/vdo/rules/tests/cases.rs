@@ -47,9 +47,9 @@ pub(super) const CASES: &[(&str, Spoil, Spoil)] = &[
         "discard_unwritten",
         |c| {
             c.planned.remove(1);
-            c.load().operations[0].does = Does::Discards;
+            c.load().operations[0].does = OperationKind::Discards;
         },
-        |c| c.load().operations[0].does = Does::Discards,
+        |c| c.load().operations[0].does = OperationKind::Discards,
     ),
     (
         "short_for_steady",
