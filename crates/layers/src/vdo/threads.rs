@@ -57,7 +57,8 @@ mod tests {
     #[test]
     fn a_real_volume_has_a_thread_of_every_kind() {
         let real = parse(machine::THREADS, include_str!("threads-6.12.txt")).unwrap();
-        for (_, kind) in KINDS {
+        // Without zones one thread does all requests; this volume has zones.
+        for (_, kind) in KINDS.iter().filter(|(_, kind)| *kind != REQUESTS) {
             assert!(real.numbers.keys().any(|name| is_of(kind, name)), "{kind}");
         }
     }

@@ -2,7 +2,6 @@
 
 mod cases;
 mod findings;
-mod said;
 
 use std::collections::BTreeMap;
 
