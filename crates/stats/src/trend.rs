@@ -105,12 +105,11 @@ fn divide(values: &[f64], first: usize, seed: Seed, found: &mut Vec<(usize, f64)
 /// A stretch, from and to, with its two-sample t against the rest.
 type Split = ((usize, usize), f64);
 
+/// Finds the greatest split of one kind.
+type Greatest = fn(&[f64]) -> Option<Split>;
+
 /// The greatest split of its kind with its p, where that counts.
-fn tested(
-    values: &[f64],
-    seed: Seed,
-    (greatest, error): (fn(&[f64]) -> Option<Split>, f64),
-) -> Option<Split> {
+fn tested(values: &[f64], seed: Seed, (greatest, error): (Greatest, f64)) -> Option<Split> {
     let (at, statistic) = greatest(values)?;
     let mut rng = seed.generator();
     let mut drawn = values.to_vec();

@@ -62,7 +62,7 @@ fn work(
                 if let Err(error) = shell(session) {
                     say(session, &error);
                 }
-            })?
+            })?;
         }
         Mission::Measure { held, order } => {
             let mut outcome = Ok(());
