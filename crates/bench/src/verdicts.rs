@@ -69,7 +69,7 @@ const THRESHOLD: f64 = 0.03;
 const FALSE_SAME: f64 = 0.055;
 
 /// From so many experiments on the bounds count as they stand.
-const ENOUGH: u32 = 20_000;
+pub(crate) const ENOUGH: u32 = 20_000;
 
 /// Three standard errors of a share of this size; none from [`ENOUGH`] experiments on, whose error is in the bounds.
 pub(crate) fn slack(share: f64, experiments: u32) -> f64 {
