@@ -31,11 +31,11 @@ pub fn of_method(
 ) -> Text {
     let mut text = Text::default();
     between(&mut text, "within", &within(others));
+    between(&mut text, "coverage", &covered(coverage));
     between(&mut text, "border", &border(measured));
     between(&mut text, "looks", &looks(measured));
     between(&mut text, "plain", &plain(measured));
     between(&mut text, "power", &seen(power));
-    between(&mut text, "coverage", &covered(coverage));
     text
 }
 
