@@ -224,7 +224,7 @@ pub struct FillLevel {
     pub part: Option<&'static str>,
 }
 
-/// A state that a layer can be brought to: a stage with `do = "state"`. What proves it is [`Layer::criteria`].
+/// A state that a layer can be brought to: a stage with `do = "state"`. What proves it is [`Layer::proof`](crate::Layer::proof).
 #[derive(Debug, Clone, Copy)]
 pub struct State {
     /// The word in `is = "..."`.
