@@ -43,7 +43,11 @@ pub struct PlanOptions {
 }
 
 /// Reads, checks and plans the experiment in `text`; `file` names it in errors.
-pub fn compose(file: &str, text: &str, choices: &PlanOptions) -> Result<Plan, ExperimentError> {
+pub fn compose_at_scale(
+    file: &str,
+    text: &str,
+    choices: &PlanOptions,
+) -> Result<Plan, ExperimentError> {
     planned(file, text, choices, None)
 }
 

@@ -25,7 +25,7 @@ pub(crate) use kinds::works_on_layer;
 use kinds::{Around, StageKind, WorksOn};
 pub(crate) use needs::needs;
 pub(crate) use plan::plan;
-pub(crate) use task::Task;
+pub(crate) use task::StageTask;
 
 /// The longest deadline.
 const LONGEST_DEADLINE: Nanos = Nanos::from_secs(7 * 24 * 3600);
@@ -43,7 +43,7 @@ const PLACES: Key =
 #[derive(Clone)]
 pub(crate) struct Stage {
     pub head: StageHead,
-    pub task: Task,
+    pub task: StageTask,
 }
 
 impl Stage {
@@ -55,9 +55,9 @@ impl Stage {
     /// The load that it measures, if it is one.
     pub fn load(&self) -> Option<&LoadSpec> {
         match &self.task {
-            Task::Load(spec) => Some(spec),
-            Task::Layout(layout) => Some(layout.load()),
-            Task::Sweep(points) => points.first().map(|point| &point.spec),
+            StageTask::Load(spec) => Some(spec),
+            StageTask::Layout(layout) => Some(layout.load()),
+            StageTask::Sweep(points) => points.first().map(|point| &point.spec),
             _ => None,
         }
     }
@@ -65,7 +65,7 @@ impl Stage {
     /// The points of its sweep.
     pub fn points(&self) -> &[Point] {
         match &self.task {
-            Task::Sweep(points) => points,
+            StageTask::Sweep(points) => points,
             _ => &[],
         }
     }
@@ -79,7 +79,7 @@ impl Stage {
     /// Its command, if it is one.
     pub fn command(&self) -> Option<&Command> {
         match &self.task {
-            Task::Command(command) => Some(command),
+            StageTask::Command(command) => Some(command),
             _ => None,
         }
     }
@@ -87,7 +87,7 @@ impl Stage {
     /// The role of the device that it copies from, if it is a copy.
     pub fn copies_from(&self) -> Option<&str> {
         match &self.task {
-            Task::Copy(copy) => Some(copy.role()),
+            StageTask::Copy(copy) => Some(copy.role()),
             _ => None,
         }
     }

@@ -19,7 +19,7 @@ const OF: Key = Key { name: "of", takes: "another figure", example: "{ variant =
 
 /// Reads, checks and plans the experiment in `text`; `file` names it in errors. What is wrong at another scale is told as well.
 pub fn compose(file: &str, text: &str, choices: &PlanOptions) -> Result<Plan, ExperimentError> {
-    let planned = compose::compose(file, text, choices);
+    let planned = compose::compose_at_scale(file, text, choices);
     let asked = choices.scale.name();
     let mut mistakes = planned.as_ref().err().map_or_else(Vec::new, |e| e.mistakes.clone());
     for name in scales(text, asked) {
@@ -32,7 +32,7 @@ pub fn compose(file: &str, text: &str, choices: &PlanOptions) -> Result<Plan, Ex
         };
         // What was asked for is planned already, if that is all of it.
         let again = (name != asked || !choices.only.is_empty())
-            .then(|| compose::compose(file, text, &whole));
+            .then(|| compose::compose_at_scale(file, text, &whole));
         let wrong = match again.as_ref().unwrap_or(&planned) {
             Ok(plan) => inconsistent(text, &plan.facts, &name),
             Err(error) => error.mistakes.clone(),

@@ -34,7 +34,7 @@ pub struct Executor {
 }
 
 /// What an action is done for, and within what.
-struct Task<'a> {
+struct ActionContext<'a> {
     about: &'a str,
     deadline_s: u64,
     interrupt: Interrupt,
@@ -132,7 +132,7 @@ impl Executor {
 
     /// Executes one step. Its undo is owed from the moment it begins: what fails half-way is undone too.
     pub fn step(&mut self, step: &Step) -> (StepRecord, Result<(), StepError>) {
-        let task = Task {
+        let context = ActionContext {
             about: &step.about,
             deadline_s: step.deadline_s,
             interrupt: self.interrupt.clone(),
@@ -140,7 +140,10 @@ impl Executor {
         };
         if self.interrupt.level() != Level::None {
             let error = StepError::Interrupted { about: step.about.clone() };
-            return (self.record(&task, &step.action, self.clock.now(), Some(&error)), Err(error));
+            return (
+                self.record(&context, &step.action, self.clock.now(), Some(&error)),
+                Err(error),
+            );
         }
         if !step.undo.is_empty() {
             self.owed.push(Owed {
@@ -150,22 +153,22 @@ impl Executor {
             });
         }
         let start = self.clock.now();
-        let outcome = self.act(&task, &step.action);
-        (self.record(&task, &step.action, start, outcome.as_ref().err()), outcome)
+        let outcome = self.act(&context, &step.action);
+        (self.record(&context, &step.action, start, outcome.as_ref().err()), outcome)
     }
 
     fn record(
         &self,
-        task: &Task,
+        context: &ActionContext,
         action: &Action,
         start: Nanos,
         error: Option<&StepError>,
     ) -> StepRecord {
         let shown = action.show();
         StepRecord {
-            about: task.about.to_owned(),
+            about: context.about.to_owned(),
             command: self.resolve(&shown).unwrap_or(shown),
-            undo: task.undo,
+            undo: context.undo,
             start_ns: start.0,
             duration_ns: self.clock.now().0.saturating_sub(start.0),
             error: error.map(|error| chain(error)),
@@ -173,67 +176,70 @@ impl Executor {
     }
 
     /// Does one action and writes it into the transcript.
-    fn act(&mut self, task: &Task, action: &Action) -> Result<(), StepError> {
+    fn act(&mut self, context: &ActionContext, action: &Action) -> Result<(), StepError> {
         if let Action::Command { argv, may_fail } = action {
             let argv = argv.iter().map(|word| self.resolve(word)).collect::<Result<Vec<_>, _>>()?;
-            return self.command(task, &argv, *may_fail);
+            return self.command(context, &argv, *may_fail);
         }
         let at = self.clock.now();
         let outcome = match action {
             Action::Command { .. } => Ok(String::new()),
             Action::Discard { device } => self.resolve(device).and_then(|device| {
                 let done = self.machine.discard(&device);
-                done.map(Option::unwrap_or_default).map_err(|e| failed(task, action, e))
+                done.map(Option::unwrap_or_default).map_err(|e| failed(context, action, e))
             }),
             Action::Wipe { device } => self.resolve(device).and_then(|device| {
                 let done = self.machine.wipe(&device);
-                done.map(|()| String::new()).map_err(|e| failed(task, action, e))
+                done.map(|()| String::new()).map_err(|e| failed(context, action, e))
             }),
             Action::Flush { device } => self.resolve(device).and_then(|device| {
                 let done = self.machine.flush(&device);
-                done.map(|()| String::new()).map_err(|e| failed(task, action, e))
+                done.map(|()| String::new()).map_err(|e| failed(context, action, e))
             }),
             Action::Sync => {
                 let done = self.machine.sync();
-                done.map(|()| String::new()).map_err(|e| failed(task, action, e))
+                done.map(|()| String::new()).map_err(|e| failed(context, action, e))
             }
             Action::Pause { ms } => {
-                match self.clock.sleep(Nanos(ms * 1_000_000), &task.interrupt) {
+                match self.clock.sleep(Nanos(ms * 1_000_000), &context.interrupt) {
                     Level::None => Ok(String::new()),
-                    _ => Err(StepError::Interrupted { about: task.about.to_owned() }),
+                    _ => Err(StepError::Interrupted { about: context.about.to_owned() }),
                 }
             }
             Action::RemoveNodes { nodes } => self
                 .machine
                 .remove_nodes(nodes)
                 .map(|removed| removed.join("\n"))
-                .map_err(|e| failed(task, action, e)),
+                .map_err(|e| failed(context, action, e)),
             Action::Write { path, value, reads } => {
-                self.write(path, value, reads.as_deref()).map_err(|e| failed(task, action, e))
+                self.write(path, value, reads.as_deref()).map_err(|e| failed(context, action, e))
             }
             Action::Mount { .. } | Action::Unmount { .. } => {
-                self.mount(action).map(|()| String::new()).map_err(|e| failed(task, action, e))
+                self.mount(action).map(|()| String::new()).map_err(|e| failed(context, action, e))
             }
-            Action::Start { name, argv } => {
-                self.start(name, argv).map(|()| String::new()).map_err(|e| failed(task, action, e))
-            }
-            Action::Stop { name } => {
-                self.machine.stop(name).map(|()| String::new()).map_err(|e| failed(task, action, e))
-            }
+            Action::Start { name, argv } => self
+                .start(name, argv)
+                .map(|()| String::new())
+                .map_err(|e| failed(context, action, e)),
+            Action::Stop { name } => self
+                .machine
+                .stop(name)
+                .map(|()| String::new())
+                .map_err(|e| failed(context, action, e)),
             Action::Trace { .. } | Action::Untrace { .. } => {
-                self.trace(action).map_err(|e| failed(task, action, e))
+                self.trace(action).map_err(|e| failed(context, action, e))
             }
             Action::Wait { source, parser, until, every_ms } => {
-                self.wait(task, source, parser, until, Nanos(every_ms * 1_000_000))
+                self.wait(context, source, parser, until, Nanos(every_ms * 1_000_000))
             }
-            Action::Bind { source, parser, prefix } => self.learn(task, source, parser, prefix),
+            Action::Bind { source, parser, prefix } => self.learn(context, source, parser, prefix),
         };
         let shown = action.show();
         let entry = TranscriptEntry {
             action: self.resolve(&shown).unwrap_or(shown),
             stdout: outcome.as_ref().map_or_else(|_| String::new(), Clone::clone),
             error: outcome.as_ref().err().map(|error| chain(error)),
-            ..self.entry(task, at)
+            ..self.entry(context, at)
         };
         self.transcript.push(entry);
         outcome.map(drop)
@@ -295,33 +301,39 @@ impl Executor {
         self.machine.start(name, &argv.map_err(io::Error::other)?)
     }
 
-    fn entry(&self, task: &Task, at: Nanos) -> TranscriptEntry {
+    fn entry(&self, context: &ActionContext, at: Nanos) -> TranscriptEntry {
         TranscriptEntry {
             at_ns: at.0,
-            about: task.about.to_owned(),
-            undo: task.undo,
+            about: context.about.to_owned(),
+            undo: context.undo,
             duration_ns: self.clock.now().0.saturating_sub(at.0),
             ..TranscriptEntry::default()
         }
     }
 
-    fn command(&mut self, task: &Task, argv: &[String], may_fail: bool) -> Result<(), StepError> {
+    fn command(
+        &mut self,
+        context: &ActionContext,
+        argv: &[String],
+        may_fail: bool,
+    ) -> Result<(), StepError> {
         let at = self.clock.now();
-        let ran = self.machine.command(argv, Nanos::from_secs(task.deadline_s), &task.interrupt);
+        let ran =
+            self.machine.command(argv, Nanos::from_secs(context.deadline_s), &context.interrupt);
         let mut entry = TranscriptEntry {
             argv: argv.to_vec(),
             action: show_argv(argv),
-            ..self.entry(task, at)
+            ..self.entry(context, at)
         };
         let outcome = match ran {
             Ok(output) => {
                 entry.exit_code = output.code;
                 entry.stdout = results::transcript::bounded(output.stdout.as_bytes());
                 entry.stderr = results::transcript::bounded(output.stderr.as_bytes());
-                judge(task, argv, may_fail, &output)
+                judge(context, argv, may_fail, &output)
             }
             Err(source) => Err(StepError::NotStarted {
-                about: task.about.to_owned(),
+                about: context.about.to_owned(),
                 program: argv.first().cloned().unwrap_or_default(),
                 source,
             }),
@@ -334,17 +346,17 @@ impl Executor {
     /// Reads until the condition holds; gives what was seen last.
     fn wait(
         &mut self,
-        task: &Task,
+        context: &ActionContext,
         source: &Source,
         parser: &str,
         until: &Condition,
         every: Nanos,
     ) -> Result<String, StepError> {
         let source = self.resolve_source(source)?;
-        let end = self.clock.now().0.saturating_add(Nanos::from_secs(task.deadline_s).0);
+        let end = self.clock.now().0.saturating_add(Nanos::from_secs(context.deadline_s).0);
         loop {
             // What cannot be read yet may be readable a moment later: it is reported at the deadline.
-            let seen = match self.parsed(task, &source, parser) {
+            let seen = match self.parsed(context, &source, parser) {
                 Ok(parsed) if holds(until, &parsed) => return Ok(seen(until, &parsed)),
                 Ok(parsed) => seen(until, &parsed),
                 Err(error) => chain(&error),
@@ -354,14 +366,14 @@ impl Executor {
             }
             if self.clock.now().0 >= end {
                 return Err(StepError::Deadline {
-                    about: task.about.to_owned(),
+                    about: context.about.to_owned(),
                     action: format!("waiting until {until}"),
-                    seconds: task.deadline_s,
+                    seconds: context.deadline_s,
                     last: format!(" (last seen: {seen})"),
                 });
             }
-            if self.clock.sleep(every, &task.interrupt) != Level::None {
-                return Err(StepError::Interrupted { about: task.about.to_owned() });
+            if self.clock.sleep(every, &context.interrupt) != Level::None {
+                return Err(StepError::Interrupted { about: context.about.to_owned() });
             }
         }
     }
@@ -369,13 +381,13 @@ impl Executor {
     /// Reads once and binds every text field, as placeholder and as fact.
     fn learn(
         &mut self,
-        task: &Task,
+        context: &ActionContext,
         source: &Source,
         parser: &str,
         prefix: &str,
     ) -> Result<String, StepError> {
         let source = self.resolve_source(source)?;
-        let parsed = self.parsed(task, &source, parser)?;
+        let parsed = self.parsed(context, &source, parser)?;
         let mut lines = Vec::new();
         for (field, value) in parsed.texts {
             let name = format!("{prefix}.{field}");
@@ -386,14 +398,19 @@ impl Executor {
         Ok(lines.join("\n"))
     }
 
-    fn parsed(&mut self, task: &Task, source: &Source, parser: &str) -> Result<Parsed, StepError> {
+    fn parsed(
+        &mut self,
+        context: &ActionContext,
+        source: &Source,
+        parser: &str,
+    ) -> Result<Parsed, StepError> {
         let text = self.machine.read(source).map_err(|error| StepError::Action {
-            about: task.about.to_owned(),
+            about: context.about.to_owned(),
             action: source.show(),
             source: error,
         })?;
         layers::parse(parser, &text).map_err(|error| StepError::Parse {
-            about: task.about.to_owned(),
+            about: context.about.to_owned(),
             from: source.show(),
             source: error,
         })
@@ -412,27 +429,27 @@ pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     text
 }
 
-fn failed(task: &Task, action: &Action, source: io::Error) -> StepError {
-    StepError::Action { about: task.about.to_owned(), action: action.show(), source }
+fn failed(context: &ActionContext, action: &Action, source: io::Error) -> StepError {
+    StepError::Action { about: context.about.to_owned(), action: action.show(), source }
 }
 
 /// Whether the way a command ended is a failure.
 fn judge(
-    task: &Task,
+    context: &ActionContext,
     argv: &[String],
     may_fail: bool,
     output: &CommandOutput,
 ) -> Result<(), StepError> {
-    let (about, command) = (task.about.to_owned(), show_argv(argv));
+    let (about, command) = (context.about.to_owned(), show_argv(argv));
     let program = argv.first().map_or("", String::as_str);
     if output.overdue {
-        let (seconds, last) = (task.deadline_s, String::new());
+        let (seconds, last) = (context.deadline_s, String::new());
         return Err(StepError::Deadline { about, action: format!("'{command}'"), seconds, last });
     }
     let ended = match (output.code, output.signal) {
         (Some(0), _) => return Ok(()),
         (Some(_), _) if may_fail && layers::is_absent(program, &output.stderr) => return Ok(()),
-        (None, _) if task.interrupt.level() == Level::Now => {
+        (None, _) if context.interrupt.level() == Level::Now => {
             return Err(StepError::Interrupted { about });
         }
         (Some(code), _) => format!("exit code {code}"),

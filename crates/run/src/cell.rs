@@ -21,6 +21,7 @@ use crate::scene::CellContext;
 use crate::stop::Stop;
 use crate::watch::CellSamplers;
 
+mod fill_stage;
 mod tasks;
 
 /// What a stage did, and why the cell stops after it, if it does.

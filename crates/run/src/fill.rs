@@ -1,17 +1,11 @@
 //! A `fill` stage: its load is driven in short rounds, and the layer is read after each, until it is as full as was asked.
 
-use experiment::{CellPlan, FillPlan, StagePlan};
-use host::Executor;
-use layers::ROUND_END;
+use experiment::FillPlan;
 use results::model::{FillFigures, LoadSummary};
 use units::Nanos;
 
-use crate::figures;
-use crate::loader::{LoadId, Loader, Round};
-use crate::scene::CellContext;
-use crate::state::Criteria;
+use crate::loader::Round;
 use crate::stop::{Stop, judge};
-use crate::watch::CellSamplers;
 
 /// A last round is not shorter than this: one of no time does nothing.
 const SHORTEST: u64 = 100_000_000;
@@ -26,6 +20,8 @@ pub(crate) trait FillStage {
     fn round(&mut self, round: Round) -> Result<LoadSummary, String>;
     /// The figure that is to be reached.
     fn read(&mut self) -> Option<f64>;
+    /// Waits until the layers have done all that was written.
+    fn settle(&mut self) -> Result<(), Stop>;
     /// Whether the layer is in the state that the stage is to bring it to, by what was read last.
     fn in_state(&self) -> bool;
     /// Whether nothing is filled, whatever is done.
@@ -48,6 +44,7 @@ pub(crate) fn until(
         value: before,
         ..FillFigures::default()
     };
+    let mut settled = false;
     loop {
         // What was recorded once proves nothing.
         let simulated = ground.is_simulated();
@@ -59,6 +56,15 @@ pub(crate) fn until(
         let past = ground.now().saturating_sub(start);
         let silent = figures.value.is_none() && figures.rounds >= SILENT;
         let done = fill.most_rounds().is_some_and(|most| figures.rounds >= most);
+        if done && !silent && !settled {
+            // A layer may acknowledge writes before it counts them.
+            settled = true;
+            if let Err(stop) = ground.settle() {
+                return (figures, Some(stop));
+            }
+            figures.value = ground.read();
+            continue;
+        }
         if past >= deadline.0 || silent || done {
             let reason = if done && !silent {
                 emptied(fill, &figures)
@@ -167,47 +173,6 @@ pub(crate) fn proof(stage: &str, figures: &FillFigures, simulated: bool) -> Opti
     ))
 }
 
-/// The fill of a real cell; tests use another.
-pub(crate) struct OnStack<'a, 's> {
-    pub scene: &'a CellContext<'s>,
-    pub plan: &'a CellPlan,
-    pub stage: usize,
-    pub fill: &'a FillPlan,
-    pub loader: &'a mut dyn Loader,
-    pub executor: &'a mut Executor,
-    pub watch: &'a mut CellSamplers,
-    pub criteria: &'a mut Criteria,
-}
-
-impl FillStage for OnStack<'_, '_> {
-    fn now(&self) -> u64 {
-        self.scene.clock.now().0
-    }
-
-    fn round(&mut self, round: Round) -> Result<LoadSummary, String> {
-        let turn = LoadId { stage: self.stage, round: Some(round) };
-        let name = |stage: &StagePlan| stage.name.clone();
-        self.loader
-            .load(self.scene, self.plan, turn, self.executor, self.watch)
-            .map_err(|reason| format!("stage {}: {reason}", name(&self.plan.stages[self.stage])))
-    }
-
-    fn read(&mut self) -> Option<f64> {
-        self.watch.mark(self.executor, ROUND_END);
-        let samples = self.watch.marked();
-        self.criteria.read(self.plan, &samples);
-        figures::reached(self.plan, &self.fill.layer, &self.fill.metric, &samples)
-    }
-
-    fn in_state(&self) -> bool {
-        self.criteria.are_met()
-    }
-
-    fn is_simulated(&self) -> bool {
-        self.scene.clock.is_simulated()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -224,11 +189,19 @@ mod tests {
         rounds: Vec<Round>,
         ended_by: &'static str,
         simulated: bool,
+        /// The value once the layers have settled, if that changes it.
+        settled: Option<f64>,
     }
 
     fn filling(values: &[Option<f64>]) -> Filling {
         let values = values.iter().rev().copied().collect();
-        Filling { values, rounds: Vec::new(), ended_by: "duration", simulated: false }
+        Filling {
+            values,
+            rounds: Vec::new(),
+            ended_by: "duration",
+            simulated: false,
+            settled: None,
+        }
     }
 
     impl FillStage for Filling {
@@ -249,6 +222,11 @@ mod tests {
 
         fn read(&mut self) -> Option<f64> {
             if self.values.len() > 1 { self.values.pop()? } else { self.values[0] }
+        }
+
+        fn settle(&mut self) -> Result<(), Stop> {
+            self.values = self.settled.map_or(std::mem::take(&mut self.values), |v| vec![Some(v)]);
+            Ok(())
         }
 
         fn in_state(&self) -> bool {
@@ -324,6 +302,16 @@ mod tests {
             "{reason}"
         );
         assert_eq!(figures.rounds, 2);
+    }
+
+    #[test]
+    fn a_layer_that_counts_writes_late_is_read_again_once_it_has_settled() {
+        let mut ground = Filling { settled: Some(100.0), ..filling(&[Some(0.0), Some(97.0)]) };
+        let rounds = Rounds::Parts { bytes: units::Bytes(1 << 20), count: 2 };
+        let fill = FillPlan { rounds, ..fill(100.0) };
+        let (figures, stop) = until(&fill, Nanos::from_secs(60), &mut ground);
+        assert_eq!(reason(stop), "");
+        assert_eq!((figures.reached, figures.rounds, figures.value), (true, 2, Some(100.0)));
     }
 
     #[test]

@@ -283,9 +283,21 @@ pub struct BenchVerdictsArgs {
 /// `fathom bench lab`
 #[derive(Debug, Args)]
 pub struct BenchLabArgs {
-    /// How many guests to start.
+    /// How many guests of each kind to start.
     #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub runs: u32,
+    /// Packages of commands that every second guest gets on a compressed read-only image.
+    #[arg(
+        long,
+        value_name = "NAME,...",
+        value_delimiter = ',',
+        default_value = "git,duperemove,xfsprogs"
+    )]
+    #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub packages: Vec<String>,
+    /// Starts guests without packages only.
+    #[arg(long, conflicts_with = "packages")]
+    pub without_packages: bool,
     #[command(flatten)]
     pub machine: GuestArgs,
     /// JSON on standard output.

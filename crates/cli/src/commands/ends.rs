@@ -25,19 +25,20 @@ fn headline(plan: &Plan, out: &Path, accelerator: Option<&str>) -> String {
     let first = first.filter(|first| *first < plan.facts.repeat);
     let cells = |repeats: u32| repeats as usize * plan.facts.variants.len();
     let (repeats, all) = match first {
-        None => {
-            (counted(plan.facts.repeat as usize, "repeat"), cells(plan.facts.repeat).to_string())
-        }
+        None => (
+            counted(plan.facts.repeat as usize, "repeat"),
+            counted(cells(plan.facts.repeat), "cell"),
+        ),
         Some(first) => (
             format!("{first} to {} repeats", plan.facts.repeat),
-            format!("{} to {}", cells(first), cells(plan.facts.repeat)),
+            format!("{} to {} cells", cells(first), cells(plan.facts.repeat)),
         ),
     };
     let about = if least == most { most.to_string() } else { format!("{least} to {most}") };
     let lab = accelerator.map_or_else(String::new, |name| format!(" in the lab ({name})"));
     let scale = plan.facts.scale.as_ref().map_or_else(String::new, |s| format!(" at scale {s}"));
     format!(
-        "{}{scale}{lab}: {} x {repeats} = {all} cells, about {about}; seed {}; result in {}",
+        "{}{scale}{lab}: {} x {repeats} = {all}, about {about}; seed {}; result in {}",
         plan.facts.experiment,
         counted(plan.facts.variants.len(), "variant"),
         plan.seed,

@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostic, nearest};
 use crate::factors::Factor;
 use crate::load::operations;
 use crate::stacks::VariantStack;
-use crate::stages::{Stage, Task};
+use crate::stages::{Stage, StageTask};
 use crate::subject::unrecorded;
 
 impl Picture {
@@ -34,7 +34,7 @@ impl Picture {
         }
         let of_factors = factors.iter().map(|f| (f.name.get_ref().clone(), f.levels.len()));
         let sweeps = stages.iter().filter_map(|stage| match &stage.task {
-            Task::Sweep(points) => Some(points),
+            StageTask::Sweep(points) => Some(points),
             _ => None,
         });
         let swept = sweeps.flat_map(|points| {
@@ -74,7 +74,8 @@ impl Picture {
     /// Loads have interval rows and latencies; a sweep has a load at each point.
     fn check_load(&self, stages: &[Stage]) -> Option<Diagnostic> {
         let show = self.facts.show.word();
-        let loads = || stages.iter().filter(|s| s.head.measured && matches!(s.task, Task::Load(_)));
+        let loads =
+            || stages.iter().filter(|s| s.head.measured && matches!(s.task, StageTask::Load(_)));
         let names: Vec<&str> = loads().map(|stage| stage.head.name.as_str()).collect();
         let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         let wrong = |key: &str, message: String, help: String| {

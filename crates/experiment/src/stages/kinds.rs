@@ -2,7 +2,7 @@
 
 use units::Key;
 
-use super::Task;
+use super::StageTask;
 use crate::action::Act;
 use crate::command::Command;
 use crate::copy::CopyStage;
@@ -28,7 +28,7 @@ pub(super) struct StageKind {
     /// What is measured in its place, of a kind that has no figures of its own.
     pub instead: Option<&'static str>,
     /// Reads the keys that are left.
-    read: fn(Table, &Around) -> Result<Task, Diagnostic>,
+    read: fn(Table, &Around) -> Result<StageTask, Diagnostic>,
 }
 
 /// What a kind of stage works on.
@@ -62,46 +62,46 @@ const fn kind(
     name: &'static str,
     what: &'static str,
     works_on: WorksOn,
-    read: fn(Table, &Around) -> Result<Task, Diagnostic>,
+    read: fn(Table, &Around) -> Result<StageTask, Diagnostic>,
 ) -> StageKind {
     StageKind { name, what, works_on, instead: None, read }
 }
 
 const KINDS: &[StageKind] = &[
-    kind("allocate", "An allocation", One, |table, _| only(table, Task::Allocate)),
+    kind("allocate", "An allocation", One, |table, _| only(table, StageTask::Allocate)),
     kind("layout", "A layout", One, |table, around| {
-        Ok(Task::Layout(Box::new(Layout::read(table, around.file)?)))
+        Ok(StageTask::Layout(Box::new(Layout::read(table, around.file)?)))
     }),
     kind("load", "A load", Load, load),
     StageKind {
         instead: Some("the load that follows"),
         ..kind("fill", "A fill", Rounds, |table, around| {
-            Ok(Task::Fill(Box::new(Fill::read(table, around.file)?)))
+            Ok(StageTask::Fill(Box::new(Fill::read(table, around.file)?)))
         })
     },
     StageKind {
         instead: Some("the load that follows"),
         ..kind("state", "A state", One, |table, around| {
-            Ok(Task::State(Box::new(StateStage::read(table, around.file)?)))
+            Ok(StageTask::State(Box::new(StateStage::read(table, around.file)?)))
         })
     },
     StageKind {
         instead: Some("a load"),
-        ..kind("copy", "A copy", One, |table, _| Ok(Task::Copy(CopyStage::read(table)?)))
+        ..kind("copy", "A copy", One, |table, _| Ok(StageTask::Copy(CopyStage::read(table)?)))
     },
-    kind("command", "A command", One, |table, _| Ok(Task::Command(Command::read(table)?))),
-    kind("layer", "What a layer does", One, |table, _| Ok(Task::Layer(Act::read(table)?))),
+    kind("command", "A command", One, |table, _| Ok(StageTask::Command(Command::read(table)?))),
+    kind("layer", "What a layer does", One, |table, _| Ok(StageTask::Layer(Act::read(table)?))),
     kind("drop_caches", "Dropping caches", Nothing, |table, _| {
-        only(table, Task::Steps(Steps::DropCaches))
+        only(table, StageTask::Steps(Steps::DropCaches))
     }),
     kind("wait", "A wait", Nothing, |mut table, _| {
         let time = steps::wait(&mut table)?;
-        only(table, Task::Steps(Steps::Wait(time)))
+        only(table, StageTask::Steps(Steps::Wait(time)))
     }),
-    kind("read", "A read", Nothing, |table, _| only(table, Task::Steps(Steps::Read))),
+    kind("read", "A read", Nothing, |table, _| only(table, StageTask::Steps(Steps::Read))),
     kind("set", "A change of settings", Nothing, set),
-    kind("trim", "A trim", One, |table, _| only(table, Task::Steps(Steps::Trim))),
-    kind("remount", "A remount", One, |table, _| only(table, Task::Steps(Steps::Remount))),
+    kind("trim", "A trim", One, |table, _| only(table, StageTask::Steps(Steps::Trim))),
+    kind("remount", "A remount", One, |table, _| only(table, StageTask::Steps(Steps::Remount))),
 ];
 
 impl StageKind {
@@ -123,7 +123,7 @@ impl StageKind {
     }
 
     /// Reads the keys that are left.
-    pub(super) fn read(&self, mut table: Table, around: &Around) -> Result<Task, Diagnostic> {
+    pub(super) fn read(&self, mut table: Table, around: &Around) -> Result<StageTask, Diagnostic> {
         table.is(self.what);
         (self.read)(table, around)
     }
@@ -135,27 +135,27 @@ pub(crate) fn works_on_layer(kind: &str) -> bool {
 }
 
 /// A stage without keys of its own.
-fn only(table: Table, task: Task) -> Result<Task, Diagnostic> {
+fn only(table: Table, task: StageTask) -> Result<StageTask, Diagnostic> {
     table.finish().map(|()| task)
 }
 
-fn load(mut table: Table, around: &Around) -> Result<Task, Diagnostic> {
+fn load(mut table: Table, around: &Around) -> Result<StageTask, Diagnostic> {
     match table.table(&SWEEP, "sweep")? {
         Some(keys) => {
             let stage = (around.name, around.measured);
-            Ok(Task::Sweep(sweep::read(stage, keys, table, around.file)?))
+            Ok(StageTask::Sweep(sweep::read(stage, keys, table, around.file)?))
         }
         None => {
             sweep::needless(&table)?;
-            Ok(Task::Load(Box::new(load::read(table, around.places, around.file)?)))
+            Ok(StageTask::Load(Box::new(load::read(table, around.places, around.file)?)))
         }
     }
 }
 
-fn set(table: Table, around: &Around) -> Result<Task, Diagnostic> {
+fn set(table: Table, around: &Around) -> Result<StageTask, Diagnostic> {
     let at = table.at();
     if around.sets {
-        return only(table, Task::Steps(Steps::Set));
+        return only(table, StageTask::Steps(Steps::Set));
     }
     table.finish()?;
     let help = "write what changes: set.\"vdo.dedupe\" = false";

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Stage, Task};
+use super::{Stage, StageTask};
 use crate::plan::{Needs, Tree};
 use crate::steps::Steps;
 
@@ -21,8 +21,8 @@ fn of_commands(stages: &[Stage], trees: &BTreeMap<String, Tree>) -> Needs {
 /// What stages that are nothing but steps need.
 fn of_steps(stages: &[Stage]) -> Needs {
     let trims = stages.iter().any(|stage| match &stage.task {
-        Task::Steps(steps) => *steps == Steps::Trim,
-        Task::State(state) => state.trims(),
+        StageTask::Steps(steps) => *steps == Steps::Trim,
+        StageTask::State(state) => state.trims(),
         _ => false,
     });
     let own = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();

@@ -6,7 +6,7 @@ use results::model::SweepFacts;
 use units::{Bytes, Nanos};
 use workload::LoadSpec;
 
-use super::{Stage, StageHead, Task};
+use super::{Stage, StageHead, StageTask};
 use crate::allocation;
 use crate::bounds;
 use crate::change::RunningLayers;
@@ -67,7 +67,7 @@ pub(crate) fn plan(
             None => return Err(vec![nowhere(&stage.head)]),
         }
     }
-    let last = stages.iter().rfind(|stage| matches!(stage.task, Task::Sweep(_)));
+    let last = stages.iter().rfind(|stage| matches!(stage.task, StageTask::Sweep(_)));
     if let (true, Some(last)) = (planned.len() > bounds::PLANNED, last) {
         let (count, most) = (planned.len(), bounds::PLANNED);
         let message = format!("With the points of its sweeps a cell has {count} stages");
@@ -83,30 +83,30 @@ impl Planner<'_> {
         let Stage { head: stage, task } = stage;
         let stack = &self.stack;
         Ok(match task {
-            Task::Allocate => allocation::plan(stage, stack, &self.running)?,
-            Task::Layout(layout) => {
+            StageTask::Allocate => allocation::plan(stage, stack, &self.running)?,
+            StageTask::Layout(layout) => {
                 let aim = layout.aim(stage, stack)?;
                 let planned = fitted(stage, layout.load(), vec![aim.clone()])?;
                 self.layouts.insert(stage.name.clone(), made(aim));
                 vec![planned]
             }
-            Task::Load(spec) => vec![fitted(stage, spec, self.aims(stage)?)?],
-            Task::Sweep(points) => swept(stage, points, &self.aims(stage)?)?,
-            Task::Fill(fill) => {
+            StageTask::Load(spec) => vec![fitted(stage, spec, self.aims(stage)?)?],
+            StageTask::Sweep(points) => swept(stage, points, &self.aims(stage)?)?,
+            StageTask::Fill(fill) => {
                 let planned = filled(stage, fill, stack, |stage| self.aims(stage))?;
                 if let plan::Task::Fill(task) = &planned.task {
                     self.running.whole(&task.layer, stage)?;
                 }
                 vec![planned]
             }
-            Task::Copy(copy) => {
+            StageTask::Copy(copy) => {
                 let (spec, from) = copy.plan(self.devices, stage)?;
                 let target = targets::block(stage, stack)?;
                 let fitted = fitted(stage, &spec, vec![Aim::alone(target)])?;
                 let task = plan::Task::Copy(from);
                 vec![StagePlan { task, ios: None, aims: Vec::new(), ..fitted }]
             }
-            Task::Command(command) => {
+            StageTask::Command(command) => {
                 let (mut task, target) = command.plan(stage, stack, self.trees)?;
                 task.time_limit =
                     stage.deadline.map_or(task.time_limit, |d| d.min(task.time_limit));
@@ -114,13 +114,13 @@ impl Planner<'_> {
                 let task = plan::Task::Command(task);
                 vec![StagePlan { about, ..other(stage, task, target) }]
             }
-            Task::State(state) => {
+            StageTask::State(state) => {
                 let (head, means, plan) = state.plan(stage, stack, &mut self.running)?;
                 let task = match means {
-                    StageMeans::Steps(steps) => Task::Steps(steps),
-                    StageMeans::Allocate => Task::Allocate,
-                    StageMeans::Act(act) => Task::Layer(act),
-                    StageMeans::Fill(fill) => Task::Fill(fill),
+                    StageMeans::Steps(steps) => StageTask::Steps(steps),
+                    StageMeans::Allocate => StageTask::Allocate,
+                    StageMeans::Act(act) => StageTask::Layer(act),
+                    StageMeans::Fill(fill) => StageTask::Fill(fill),
                 };
                 let mut planned = self.stage(&Stage { head, task })?;
                 if let Some(last) = planned.last_mut() {
@@ -129,12 +129,12 @@ impl Planner<'_> {
                 }
                 planned
             }
-            Task::Layer(act) => {
+            StageTask::Layer(act) => {
                 let (steps, target) = act.plan(stage, &mut self.stack, &mut self.running)?;
                 let about = Nanos::from_secs(1);
                 vec![StagePlan { about, ..other(stage, bounded(stage, steps)?, target) }]
             }
-            Task::Steps(steps) => {
+            StageTask::Steps(steps) => {
                 let (steps, target, about) = steps.plan(stage, stack)?;
                 vec![StagePlan { about, ..other(stage, bounded(stage, steps)?, target) }]
             }

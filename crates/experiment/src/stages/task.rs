@@ -13,7 +13,7 @@ use crate::sweep::Point;
 
 /// What a stage does.
 #[derive(Clone)]
-pub(crate) enum Task {
+pub(crate) enum StageTask {
     /// What the layers need.
     Allocate,
     /// Files are made and written.

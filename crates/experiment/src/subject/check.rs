@@ -8,7 +8,7 @@ use crate::diagnostic::{Diagnostic, nearest, with_article};
 use crate::document::Places;
 use crate::load::operations;
 use crate::stacks::VariantStack;
-use crate::stages::{Stage, Task};
+use crate::stages::{Stage, StageTask};
 
 /// The time that a command takes; of these other stages it is known, too.
 const ELAPSED: &str = "elapsed_s";
@@ -84,7 +84,7 @@ impl Subject {
         let timed =
             |stage: &Stage| metric == ELAPSED && TIMED_STAGES.contains(&stage.head.kind.as_str());
         let of_stage = |stage: &Stage| {
-            of.loads && (stage.load().is_some() || matches!(stage.task, Task::Allocate))
+            of.loads && (stage.load().is_some() || matches!(stage.task, StageTask::Allocate))
                 || of.commands && (stage.command().is_some() || timed(stage))
         };
         let has = of.devices

@@ -7,7 +7,7 @@ use results::TranscriptEntry;
 use results::model::CommandFigures;
 use units::Nanos;
 
-use super::{Executor, Task, chain, judge};
+use super::{ActionContext, Executor, chain, judge};
 use crate::{CommandOutcome, CommandOutput, MeasuredCommand, StepError};
 
 impl Executor {
@@ -19,17 +19,17 @@ impl Executor {
     ) -> (CommandFigures, Result<(), StepError>) {
         let interrupt = self.interrupt.clone();
         let deadline_s = work.time_limit.0 / Nanos::PER_SECOND;
-        let task = Task { about, deadline_s, interrupt, undo: false };
+        let context = ActionContext { about, deadline_s, interrupt, undo: false };
         let at = self.clock.now();
-        let ran = self.machine.measured(work, &task.interrupt);
+        let ran = self.machine.measured(work, &context.interrupt);
         let mut entry = TranscriptEntry {
             argv: work.argv.clone(),
             action: show_argv(&work.argv),
-            ..self.entry(&task, at)
+            ..self.entry(&context, at)
         };
         let (figures, outcome) = match ran {
             Ok(ran) => {
-                let outcome = judge_measured(&task, work, &ran);
+                let outcome = judge_measured(&context, work, &ran);
                 (ran.figures, outcome)
             }
             Err(source) => {
@@ -48,11 +48,11 @@ impl Executor {
 
 /// Whether the way a measured command ended is a failure.
 fn judge_measured(
-    task: &Task,
+    context: &ActionContext,
     work: &MeasuredCommand,
     ran: &CommandOutcome,
 ) -> Result<(), StepError> {
-    let about = task.about.to_owned();
+    let about = context.about.to_owned();
     if ran.interrupted {
         return Err(StepError::Interrupted { about });
     }
@@ -63,7 +63,7 @@ fn judge_measured(
         overdue: ran.overdue,
         ..CommandOutput::default()
     };
-    judge(task, &work.argv, false, &output)?;
+    judge(context, &work.argv, false, &output)?;
     match &ran.unsynced {
         None => Ok(()),
         Some(error) => Err(StepError::Action {

@@ -6,7 +6,7 @@ use sys::interrupt::{Interrupt, Level};
 use units::Nanos;
 
 use super::owed::Owed;
-use super::{Executor, Task};
+use super::{ActionContext, Executor};
 use crate::StepError;
 
 /// How long a device that is in use is tried again.
@@ -29,7 +29,7 @@ impl Executor {
 
     fn undo(&mut self, owed: &Owed, action: &Action) -> StepRecord {
         let about = format!("undo: {}", owed.about);
-        let task = Task {
+        let context = ActionContext {
             about: &about,
             deadline_s: owed.deadline_s,
             interrupt: Interrupt::new(),
@@ -38,7 +38,7 @@ impl Executor {
         let start = self.clock.now();
         let end = start.0.saturating_add(PATIENCE.0);
         let outcome = loop {
-            let outcome = self.act(&task, action);
+            let outcome = self.act(&context, action);
             let hopeless = match &outcome {
                 Ok(()) => true,
                 // What cannot be named, or is not installed, will not be a moment later.
@@ -51,10 +51,10 @@ impl Executor {
             if hopeless || self.clock.now().0 >= end {
                 break outcome;
             }
-            if self.clock.sleep(PAUSE, &task.interrupt) != Level::None {
+            if self.clock.sleep(PAUSE, &context.interrupt) != Level::None {
                 break outcome;
             }
         };
-        self.record(&task, action, start, outcome.as_ref().err())
+        self.record(&context, action, start, outcome.as_ref().err())
     }
 }

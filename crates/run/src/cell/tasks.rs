@@ -5,10 +5,11 @@ use layers::ROUND_END;
 use layers::step::{Action, Step};
 use units::Nanos;
 
+use super::fill_stage::OnStack;
 use super::{Running, StageOutcome};
 use crate::Event;
 use crate::command;
-use crate::fill::{self, OnStack};
+use crate::fill;
 use crate::loader::{self, LoadId, Loader};
 use crate::state::{self, Criteria};
 use crate::stop::{Stop, judge};
@@ -69,16 +70,15 @@ impl Running<'_> {
         loader: &mut dyn Loader,
         watch: &mut CellSamplers,
     ) -> StageOutcome {
-        let stage = &self.plan.stages[index];
+        let plan = self.plan;
+        let stage = &plan.stages[index];
         let deadline = stage.deadline.unwrap_or(Nanos(u64::MAX));
         let mut criteria = Criteria::of(stage.state.as_ref());
         let mut ground = OnStack {
-            scene: self.scene,
-            plan: self.plan,
+            cell: self,
             stage: index,
             fill: planned,
             loader,
-            executor: self.executor,
             watch,
             criteria: &mut criteria,
         };
