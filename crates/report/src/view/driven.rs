@@ -51,7 +51,7 @@ pub fn driven(set: &ResultSet, variants: &[Variant]) -> Vec<(String, String)> {
 
 /// What was measured in the end of the figures that formulas have told before, beside what they have told: of each variant.
 fn computed(set: &ResultSet) -> Vec<(String, String)> {
-    let mut said = Vec::new();
+    let mut said: Vec<ComputedRow> = Vec::new();
     for variant in &set.manifest.plan.variants {
         for layer in variant.stack.iter().filter(|layer| !layer.computed.is_empty()) {
             let cells = set.cells_of(&variant.name).filter_map(|cell| cell.record.as_ref());
@@ -79,15 +79,43 @@ fn computed(set: &ResultSet) -> Vec<(String, String)> {
                 let of_metric = layer.computed.iter().filter(|c| c.metric == metric.id);
                 let rules: Vec<String> =
                     of_metric.map(|c| format!("{} {}", show(c.value), c.about)).collect();
-                let name = format!("{} of {}", metric.name, layer.name);
-                Some((
-                    name,
-                    format!("{}: {measured}; computed: {}", variant.name, rules.join(", ")),
-                ))
+                Some(ComputedRow {
+                    variants: vec![variant.name.as_str()],
+                    name: format!("{} of {}", metric.name, layer.name),
+                    text: format!("{measured}; computed: {}", rules.join(", ")),
+                })
             }));
         }
     }
-    said
+    told_once(said)
+}
+
+/// What was measured and computed of a figure, and of which variants that is so.
+struct ComputedRow<'a> {
+    variants: Vec<&'a str>,
+    name: String,
+    text: String,
+}
+
+/// Name and text of each row, variants of which the same is to be said together.
+fn told_once(rows: Vec<ComputedRow>) -> Vec<(String, String)> {
+    let mut once: Vec<ComputedRow> = Vec::new();
+    for row in rows {
+        match once.iter_mut().find(|one| one.name == row.name && one.text == row.text) {
+            Some(one) => one.variants.extend(row.variants),
+            None => once.push(row),
+        }
+    }
+    // The rows of one figure side by side.
+    let mut names: Vec<String> = Vec::new();
+    for row in &once {
+        if !names.contains(&row.name) {
+            names.push(row.name.clone());
+        }
+    }
+    once.sort_by_key(|row| names.iter().position(|name| *name == row.name));
+    let told = |row: ComputedRow| (row.name, format!("{}: {}", row.variants.join(", "), row.text));
+    once.into_iter().map(told).collect()
 }
 
 fn engine(engine: &EngineFacts) -> String {
@@ -182,5 +210,23 @@ mod tests {
         let told = EngineFacts { chosen: "auto: sync 41000 IOPS at 2 us".into(), ..new.clone() };
         assert_eq!(probe(&told), None);
         assert_eq!(clock(&new).unwrap(), "TSC (as the kernel)");
+    }
+
+    #[test]
+    fn variants_of_which_the_same_is_computed_are_told_together_and_figures_stay_side_by_side() {
+        let row = |variant, name: &str, text: &str| ComputedRow {
+            variants: vec![variant],
+            name: name.into(),
+            text: text.into(),
+        };
+        let rows = vec![
+            row("a", "memory", "1 GiB"),
+            row("a", "blocks", "7"),
+            row("b", "memory", "2 GiB"),
+            row("b", "blocks", "7"),
+        ];
+        let told = told_once(rows);
+        let told: Vec<String> = told.iter().map(|(name, text)| format!("{name} {text}")).collect();
+        assert_eq!(told, ["memory a: 1 GiB", "memory b: 2 GiB", "blocks a, b: 7"]);
     }
 }
