@@ -18,7 +18,7 @@ pub fn command(args: &[&str]) -> Command {
     command
 }
 
-/// What a guest's kernel says when it panics under an emulated CPU: seen once in some hundred guests.
+/// What a guest's kernel says when the emulated CPU lost its flags: twice in some hundred guests.
 const EMULATOR_CRASH: &str = "Kernel panic - not syncing: Fatal exception in interrupt";
 
 /// Runs `fathom` in `dir`.

@@ -1,7 +1,9 @@
 //! How the cells ended and what they left behind.
 
 use analysis::Analysis;
-use results::model::{CellEntry, CellState, Finding, MachineLoad, Severity, plain_and_raw};
+use results::model::{
+    Accelerator, CellEntry, CellState, Finding, MachineLoad, Severity, plain_and_raw,
+};
 use results::read::{CellData, ResultSet};
 use results::transcript::CLEANED;
 use stats::Sorted;
@@ -27,6 +29,15 @@ fn of_variant(result: &ResultSet, name: &str) -> Option<Finding> {
         0 => return None,
         n => format!("{n} of {} runs of {name} failed and give no figures.", cells.len()),
     };
+    let mut remedy = "Look at the transcript and, in a lab, at the guest's console and kernel log in the result; runs that fail under \
+                      load are part of what a layer does."
+        .to_owned();
+    let panicked = others_words.iter().any(|words| words.contains("Kernel panic"));
+    if panicked && result.manifest.accelerator == Accelerator::Tcg {
+        remedy.push_str(
+            " An emulated CPU now and then crashes a guest that did nothing wrong: --resume runs such cells again.",
+        );
+    }
     // What QEMU and the guest's kernel said stands behind what happened, each text once.
     let raw: Vec<String> = others_words.iter().map(|raw| format!(": {raw}")).collect();
     Some(Finding {
@@ -35,10 +46,7 @@ fn of_variant(result: &ResultSet, name: &str) -> Option<Finding> {
         subject: Some(name.to_owned()),
         message,
         evidence: failed.join("; ") + &raw.join(""),
-        remedy:
-            "Look at the transcript and, in a lab, at the guest's console and kernel log in the \
-                 result; runs that fail under load are part of what a layer does."
-                .into(),
+        remedy,
         ..Finding::default()
     })
 }

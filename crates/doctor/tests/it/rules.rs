@@ -166,6 +166,21 @@ fn failed_cells_are_told_with_their_reasons_and_come_before_warnings() {
 }
 
 #[test]
+fn a_guest_that_panicked_with_an_emulated_cpu_is_to_be_run_again() {
+    let remedy = |accelerator| {
+        let findings = after(|r| {
+            r.manifest.accelerator = accelerator;
+            let record = r.cells[0].record.as_mut().unwrap();
+            record.state = CellState::Failed;
+            record.reason = Some("the guest crashed: Kernel panic - not syncing: x".into());
+        });
+        findings.into_iter().find(|f| f.rule == "failed_cells").unwrap().remedy
+    };
+    assert!(remedy(Accelerator::Tcg).contains("--resume"));
+    assert!(!remedy(Accelerator::Kvm).contains("--resume"));
+}
+
+#[test]
 fn changed_files_are_an_error_that_names_them_and_no_seal_is_a_note() {
     let changed = only("changed_files", |r| {
         r.seal = Seal::Broken(vec!["cells/03-vdo-r2/cell.json was changed".into()]);
