@@ -27,7 +27,7 @@ struct GuestKind {
 
 impl GuestKind {
     fn new(name: &'static str, plan: Plan, args: &BenchLabArgs) -> Result<Self, Failure> {
-        let view = RunView::new(args.json);
+        let view = RunView::new(false);
         // Builds what is missing, so that the starts that count find it.
         let prepared = prepare(&plan.needs, &args.machine, &mut |event| view.lab(&event));
         view.close();
