@@ -77,12 +77,12 @@ pub(crate) const RULES: [PlanRule; 6] = [
     },
 ];
 
-fn few_repeats(plan: &Plan, bar: ThresholdTest) -> Vec<VariantObservation> {
+fn few_repeats(plan: &Plan, threshold: ThresholdTest) -> Vec<VariantObservation> {
     let compares = plan.variants.len() > 1 && !plan.facts.questions.is_empty();
-    let few = bar.passed(f64::from(plan.facts.repeat)).filter(|_| compares);
+    let few = threshold.passed(f64::from(plan.facts.repeat)).filter(|_| compares);
     let noticed = |few| Observation {
         severity: Severity::Warning,
-        figures: vec![bar.figure("repeats", few)],
+        figures: vec![threshold.figure("repeats", few)],
         ..Observation::default()
     };
     few.map(|few| (None, noticed(few))).into_iter().collect()
@@ -167,17 +167,18 @@ fn is_of(noticed: &Observation, stage: &PlannedStage) -> bool {
     noticed.message.as_deref() == Some(&differs(stage))
 }
 
-fn window_below_a_pass(plan: &Plan, bar: ThresholdTest) -> Vec<VariantObservation> {
+fn window_below_a_pass(plan: &Plan, threshold: ThresholdTest) -> Vec<VariantObservation> {
     let share = |stage: &PlannedStage| {
         let load = stage.load.as_ref()?;
-        bar.passed(load.window_percent(load.most_written_per_s?)?)
+        threshold.passed(load.window_percent(load.most_written_per_s?)?)
     };
     let found = measured(plan, |stage| share(stage).is_some());
     let told = found.into_iter().filter_map(|(variant, stage)| {
         let message =
             format!("Stage {} cannot write its range once in the window of 'steady'.", stage.name);
         let (subject, noticed) = warned(variant, message, String::new());
-        let figures = vec![bar.figure("written in a window at most, of the range", share(stage)?)];
+        let figures =
+            vec![threshold.figure("written in a window at most, of the range", share(stage)?)];
         Some((subject, Observation { figures, ..noticed }))
     });
     told.collect()

@@ -120,14 +120,14 @@ fn planned<'t>(
         let brought = (devices, &trees.variants[i]);
         let planned = stages::plan(&read.stages[i], variant, &stack, brought, &choices.run_tag)
             .map_err(&fail)?;
-        built.push(PlannedVariants { variant, devices, stack, stages: planned });
+        built.push(PlannedVariant { variant, devices, stack, stages: planned });
     }
     let all: Vec<Stage> = read.stages.iter().flatten().cloned().collect();
     let idle = idle(&parsed, &read, &built, &all);
     if !idle.is_empty() {
         return Err(fail(once(idle)));
     }
-    let chosen: Vec<PlannedVariants> =
+    let chosen: Vec<PlannedVariant> =
         built.into_iter().enumerate().filter(|(i, _)| picked.contains(i)).map(|(_, m)| m).collect();
     let commands = stages::needs(&all, &trees.planned);
     let mut plan = assemble(&parsed, choices, &chosen, &commands);
@@ -139,7 +139,7 @@ fn planned<'t>(
 }
 
 /// Layers, devices and trees that nothing uses.
-fn idle(file: &File, read: &Read, built: &[PlannedVariants], all: &[Stage]) -> Vec<Diagnostic> {
+fn idle(file: &File, read: &Read, built: &[PlannedVariant], all: &[Stage]) -> Vec<Diagnostic> {
     let mut idle = unused::devices(file, &read.stacks, &read.stages);
     for (i, made) in built.iter().enumerate() {
         let stages = (&read.stages[i][..], &made.stages[..]);
@@ -150,7 +150,7 @@ fn idle(file: &File, read: &Read, built: &[PlannedVariants], all: &[Stage]) -> V
 }
 
 /// A variant, planned.
-struct PlannedVariants<'a, 't> {
+struct PlannedVariant<'a, 't> {
     variant: &'a Variant<'t>,
     devices: &'a Devices,
     stack: StackPlan,
@@ -211,18 +211,13 @@ fn repeat(file: &File, choices: &PlanOptions) -> Repeat {
     choices.repeat.unwrap_or(file.repeat)
 }
 
-fn assemble(
-    file: &File,
-    choices: &PlanOptions,
-    made: &[PlannedVariants],
-    commands: &Needs,
-) -> Plan {
+fn assemble(file: &File, choices: &PlanOptions, made: &[PlannedVariant], commands: &Needs) -> Plan {
     let repeat = repeat(file, choices).most();
     let cells = order::draw_order(made.len(), repeat, choices.seed)
         .into_iter()
         .enumerate()
         .map(|(index, (v, repeat))| {
-            let PlannedVariants { variant, stack, stages, .. } = &made[v];
+            let PlannedVariant { variant, stack, stages, .. } = &made[v];
             let seed = choices.seed.derive(&format!("repeat {repeat}"));
             let mut stages = stages.clone();
             order::sweeps(&mut stages, seed);
@@ -253,8 +248,8 @@ fn assemble(
     }
 }
 
-fn facts(file: &File, choices: &PlanOptions, made: &[PlannedVariants]) -> PlanFacts {
-    let variant = |made: &PlannedVariants| VariantFacts {
+fn facts(file: &File, choices: &PlanOptions, made: &[PlannedVariant]) -> PlanFacts {
+    let variant = |made: &PlannedVariant| VariantFacts {
         name: made.variant.name.clone(),
         stack: made.stack.facts.clone(),
         stages: made.stages.iter().map(|s| stages::facts(s, &made.stack)).collect(),
@@ -286,14 +281,14 @@ fn factor(factor: &Factor) -> FactorFacts {
 }
 
 /// What the source reported of these variants; of the first one unless it is said.
-fn reported(file: &File, made: &[PlannedVariants]) -> Vec<ReportedFacts> {
+fn reported(file: &File, made: &[PlannedVariant]) -> Vec<ReportedFacts> {
     let first = made.first().map_or("", |made| made.variant.name.as_str());
     let there = |name: &str| made.iter().any(|made| made.variant.name == name);
     file.reported.iter().filter_map(|reported| reported.facts(first, &there)).collect()
 }
 
 /// What is expected of these variants; of the last one unless it is said.
-fn expectations(file: &File, made: &[PlannedVariants], scale: &str) -> Vec<ExpectedFigure> {
+fn expectations(file: &File, made: &[PlannedVariant], scale: &str) -> Vec<ExpectedFigure> {
     let last = made.last().map_or("", |made| made.variant.name.as_str());
     let there = |name: &str| made.iter().any(|made| made.variant.name == name);
     let expected = file.expect.iter().map(|expected| expected.facts(last, scale));
@@ -303,9 +298,9 @@ fn expectations(file: &File, made: &[PlannedVariants], scale: &str) -> Vec<Expec
 }
 
 /// The devices that the variants use.
-fn device_plans(made: &[PlannedVariants]) -> BTreeMap<String, DevicePlan> {
+fn device_plans(made: &[PlannedVariant]) -> BTreeMap<String, DevicePlan> {
     let mut plans: BTreeMap<String, DevicePlan> = BTreeMap::new();
-    for PlannedVariants { devices, stack, stages, .. } in made {
+    for PlannedVariant { devices, stack, stages, .. } in made {
         let stands = |role: &str| stack.facts.iter().any(|l| l.layer == "device" && l.name == role);
         for (role, &size) in devices.sizes.iter().filter(|(role, _)| stands(role)) {
             let empty = DevicePlan {

@@ -133,7 +133,7 @@ pub struct Observation {
 
 impl<C> Rule<C> {
     /// Its threshold for the predicate.
-    pub fn bar(&self) -> ThresholdTest {
+    pub fn threshold_test(&self) -> ThresholdTest {
         ThresholdTest(self.threshold)
     }
 
@@ -175,19 +175,18 @@ impl LayerRule {
     /// What it finds in the plan of a variant.
     pub fn check_plan(&self, facts: &PlannedFacts) -> Option<Finding> {
         let Check::Plan(check) = self.check else { return None };
-        check(facts, self.bar()).map(|noticed| self.finding(facts.layer, noticed))
+        check(facts, self.threshold_test()).map(|noticed| self.finding(facts.layer, noticed))
     }
 
     /// What it finds in a cell.
     pub fn examine(&self, facts: &RuleFacts) -> Option<Finding> {
         match self.check {
             Check::Plan(_) => None,
-            Check::Cell(check) => {
-                check(facts, self.bar()).map(|noticed| self.finding(facts.layer, noticed))
-            }
+            Check::Cell(check) => check(facts, self.threshold_test())
+                .map(|noticed| self.finding(facts.layer, noticed)),
             Check::Stage(check) => {
                 let found = facts.measured().filter_map(|stretch| {
-                    let mut noticed = check(facts, &stretch, self.bar())?;
+                    let mut noticed = check(facts, &stretch, self.threshold_test())?;
                     let of_load = std::mem::take(&mut noticed.of_load);
                     let mut finding = self.finding(facts.layer, noticed);
                     let stage = &stretch.stage.name;

@@ -18,17 +18,17 @@ const EVEN_ACCESS: LayerRule = LayerRule {
     check: Check::Plan(even_access),
 };
 
-fn even_access(facts: &PlannedFacts, bar: ThresholdTest) -> Option<Observation> {
+fn even_access(facts: &PlannedFacts, threshold: ThresholdTest) -> Option<Observation> {
     let cache = facts.settings.get("cache_size")?.parse::<units::Bytes>().ok()?.0 as f64;
     facts.stages.iter().filter(|stage| stage.measured).find_map(|stage| {
         let load = stage.load.as_ref()?;
         load.operations.iter().find(|op| op.order == Order::Even)?;
         let range = load.range_bytes? as f64;
-        let share = bar.passed(100.0 * cache / range.max(1.0))?;
+        let share = threshold.passed(100.0 * cache / range.max(1.0))?;
         Some(Observation {
             message: Some(format!("In stage {} every block is as likely.", stage.name)),
             figures: vec![
-                bar.figure("the most that can hit", share),
+                threshold.figure("the most that can hit", share),
                 figure("cache", cache, Unit::Bytes),
                 figure("range", range, Unit::Bytes),
             ],
@@ -47,15 +47,15 @@ const COARSE_INTERVAL: LayerRule = LayerRule {
     check: Check::Plan(coarse_interval),
 };
 
-fn coarse_interval(facts: &PlannedFacts, bar: ThresholdTest) -> Option<Observation> {
+fn coarse_interval(facts: &PlannedFacts, threshold: ThresholdTest) -> Option<Observation> {
     facts.stages.iter().filter(|stage| stage.measured).find_map(|stage| {
-        let interval = bar.passed(stage.load.as_ref()?.interval_ns as f64)?;
+        let interval = threshold.passed(stage.load.as_ref()?.interval_ns as f64)?;
         Some(Observation {
             message: Some(format!(
                 "Rows over time of stage {} are too long to show how a cache warms up.",
                 stage.name
             )),
-            figures: vec![bar.figure("one row", interval)],
+            figures: vec![threshold.figure("one row", interval)],
             ..Observation::default()
         })
     })

@@ -60,7 +60,7 @@ pub(super) const SIZES_NOT_AS_COMPUTED: LayerRule = LayerRule {
 fn sizes_not_as_computed(
     facts: &RuleFacts,
     stage: &MeasuredStage,
-    bar: ThresholdTest,
+    threshold: ThresholdTest,
 ) -> Option<Observation> {
     let stats = stats(facts, stage)?;
     let config = |field: &str| facts.facts.get(&format!("{}.config.{field}", facts.layer));
@@ -81,7 +81,7 @@ fn sizes_not_as_computed(
     let memory_off = 100.0 * (memory / computed - 1.0).max(0.0);
     let between = blocks.clamp(empty as f64, all as f64);
     let metadata_off = 100.0 * (blocks / between - 1.0).abs();
-    bar.passed(memory_off.max(metadata_off))?;
+    threshold.passed(memory_off.max(metadata_off))?;
     Some(Observation {
         severity: Severity::Note,
         evidence: format!(
@@ -90,8 +90,8 @@ fn sizes_not_as_computed(
             Bytes(computed as u64)
         ),
         figures: vec![
-            bar.figure("memory, off the formula", memory_off),
-            bar.figure("metadata, off the formula", metadata_off),
+            threshold.figure("memory, off the formula", memory_off),
+            threshold.figure("metadata, off the formula", metadata_off),
             figure("memory", memory, Unit::Bytes),
             figure("memory by formula", computed, Unit::Bytes),
         ],

@@ -46,16 +46,16 @@ pub(super) const NOT_WHOLE_BLOCKS: LayerRule = LayerRule {
     check: Check::Plan(not_whole_blocks),
 };
 
-fn not_whole_blocks(facts: &PlannedFacts, bar: ThresholdTest) -> Option<Observation> {
+fn not_whole_blocks(facts: &PlannedFacts, threshold: ThresholdTest) -> Option<Observation> {
     let found = measured(facts).find_map(|Measured { stage, load, .. }| {
         let placed = load.operations.iter().filter(|op| op.does != OperationKind::Other);
         let keys = placed.flat_map(|op| [("block_size", op.size_unit), ("align", op.align)]);
         let mut rests = keys.chain([("offset", load.offset)]).map(|(key, n)| (key, n % BLOCK));
         let (key, rest) = rests.find(|(_, rest)| *rest > 0)?;
-        Some((stage, key, bar.passed(rest as f64)?))
+        Some((stage, key, threshold.passed(rest as f64)?))
     });
     let (stage, key, rest) = found?;
-    let figures = vec![bar.figure(format!("{key} beyond whole blocks"), rest)];
+    let figures = vec![threshold.figure(format!("{key} beyond whole blocks"), rest)];
     let uneven = format!("I/Os of stage {} do not cover whole blocks of 4 KiB", stage.name);
     let refuses = facts.settings.get("minimum_io_size").is_some_and(|size| size == "4096");
     if refuses && stage.load.as_ref().is_some_and(|load| load.direct) {
@@ -106,12 +106,12 @@ pub(super) const PACKS_NOTHING: LayerRule = LayerRule {
     check: Check::Plan(packs_nothing),
 };
 
-fn packs_nothing(facts: &PlannedFacts, bar: ThresholdTest) -> Option<Observation> {
+fn packs_nothing(facts: &PlannedFacts, threshold: ThresholdTest) -> Option<Observation> {
     facts.settings.get("compression").filter(|c| *c == "on")?;
     measured(facts).find_map(|Measured { stage, load, .. }| {
         let packs = load.compresses && load.alike && load.does(OperationKind::Writes);
-        let k = bar.passed(f64::from(load.fragments_per_block.filter(|_| packs)?))?;
-        let mut figures = vec![bar.figure("blocks that fit into one", k)];
+        let k = threshold.passed(f64::from(load.fragments_per_block.filter(|_| packs)?))?;
+        let mut figures = vec![threshold.figure("blocks that fit into one", k)];
         figures
             .extend(load.lz4_bytes.map(|bytes| figure("LZ4 size of a block", bytes, Unit::Bytes)));
         let what =
@@ -130,14 +130,14 @@ pub(super) const ZERO_PREFILL: LayerRule = LayerRule {
     check: Check::Plan(zero_prefill),
 };
 
-fn zero_prefill(facts: &PlannedFacts, bar: ThresholdTest) -> Option<Observation> {
+fn zero_prefill(facts: &PlannedFacts, threshold: ThresholdTest) -> Option<Observation> {
     measured(facts).find_map(|Measured { before, .. }| {
         let zeros = |stage: &PlannedStage| {
             let load = stage.load.as_ref().filter(|load| load.does(OperationKind::Writes))?;
-            Some((stage.name.clone(), bar.passed(load.zero_percent)?))
+            Some((stage.name.clone(), threshold.passed(load.zero_percent)?))
         };
         let (name, zero) = fillers(before).find_map(zeros)?;
-        let figures = vec![bar.figure("zero blocks", zero)];
+        let figures = vec![threshold.figure("zero blocks", zero)];
         Some(Observation {
             figures,
             ..warned(format!("Stage {name} fills VDO with zeros, which takes no space."))
@@ -155,7 +155,7 @@ pub(super) const PREFILL_DIFFERS: LayerRule = LayerRule {
     check: Check::Plan(prefill_differs),
 };
 
-fn prefill_differs(facts: &PlannedFacts, bar: ThresholdTest) -> Option<Observation> {
+fn prefill_differs(facts: &PlannedFacts, threshold: ThresholdTest) -> Option<Observation> {
     measured(facts).filter(|m| m.load.does(OperationKind::Writes)).find_map(
         |Measured { load, before, stage }| {
             let own =
@@ -169,10 +169,10 @@ fn prefill_differs(facts: &PlannedFacts, bar: ThresholdTest) -> Option<Observati
             let lz4 = lz4_saved(load).zip(lz4_saved(&earlier)).map_or(0.0, |(a, b)| (a - b).abs());
             let (what, most) =
                 if dedupe >= lz4 { ("dedupe", dedupe) } else { ("compression", lz4) };
-            let most = bar.passed(most)?;
+            let most = threshold.passed(most)?;
             Some(Observation {
                 message: Some(format!("Stage {name} writes other data than stage {}.", stage.name)),
-                figures: vec![bar.figure(format!("difference of {what}"), most)],
+                figures: vec![threshold.figure(format!("difference of {what}"), most)],
                 ..Observation::default()
             })
         },
@@ -203,7 +203,7 @@ pub(super) const FILL_SAVES: LayerRule = LayerRule {
     check: Check::Plan(fill_saves),
 };
 
-fn fill_saves(facts: &PlannedFacts, bar: ThresholdTest) -> Option<Observation> {
+fn fill_saves(facts: &PlannedFacts, threshold: ThresholdTest) -> Option<Observation> {
     let on = |key: &str| facts.settings.get(key).is_some_and(|value| value == "on");
     facts.stages.iter().filter(|stage| stage.kind == "state").find_map(|stage| {
         let load = stage.load.as_ref().filter(|load| load.does(OperationKind::Writes))?;
@@ -214,9 +214,9 @@ fn fill_saves(facts: &PlannedFacts, bar: ThresholdTest) -> Option<Observation> {
         } else {
             ("saved by LZ4", lz4)
         };
-        let most = bar.passed(most)?;
+        let most = threshold.passed(most)?;
         Some(Observation {
-            figures: vec![bar.figure(what, most)],
+            figures: vec![threshold.figure(what, most)],
             ..warned(format!("Stage {} fills the volume with data that VDO saves.", stage.name))
         })
     })
@@ -232,7 +232,7 @@ pub(super) const CACHE_SMALL: LayerRule = LayerRule {
     check: Check::Plan(cache_small),
 };
 
-fn cache_small(facts: &PlannedFacts, bar: ThresholdTest) -> Option<Observation> {
+fn cache_small(facts: &PlannedFacts, threshold: ThresholdTest) -> Option<Observation> {
     let pages = size(facts.settings, "block_map_cache")? / BLOCK;
     let found = measured(facts).filter_map(|Measured { stage, load, .. }| {
         let random = |order| matches!(order, Order::Even | Order::Skewed);
@@ -241,7 +241,7 @@ fn cache_small(facts: &PlannedFacts, bar: ThresholdTest) -> Option<Observation> 
         Some((stage, (range / BLOCK).div_ceil(MAP_ENTRIES)))
     });
     let (stage, leaves) = found.max_by_key(|(_, leaves)| *leaves)?;
-    let miss = bar.passed(100.0 * (1.0 - pages as f64 / leaves.max(1) as f64))?;
+    let miss = threshold.passed(100.0 * (1.0 - pages as f64 / leaves.max(1) as f64))?;
     let cache = cache_for(leaves, facts.settings);
     Some(Observation {
         message: Some(format!(
@@ -253,7 +253,7 @@ fn cache_small(facts: &PlannedFacts, bar: ThresholdTest) -> Option<Observation> 
             leaves.div_ceil(PAGES_OF_A_MIB) * PAGES_OF_A_MIB
         )),
         figures: vec![
-            bar.figure("expected misses", miss),
+            threshold.figure("expected misses", miss),
             figure("leaf pages", leaves as f64, Unit::Count),
             figure("pages in the cache", pages as f64, Unit::Count),
         ],
@@ -272,12 +272,12 @@ pub(super) const DEPTH_BEYOND_POOL: LayerRule = LayerRule {
     check: Check::Plan(depth_beyond_pool),
 };
 
-fn depth_beyond_pool(facts: &PlannedFacts, bar: ThresholdTest) -> Option<Observation> {
+fn depth_beyond_pool(facts: &PlannedFacts, threshold: ThresholdTest) -> Option<Observation> {
     let most = measured(facts).max_by_key(|m| m.load.blocks_in_flight)?;
-    let blocks = bar.passed(most.load.blocks_in_flight as f64)?;
+    let blocks = threshold.passed(most.load.blocks_in_flight as f64)?;
     Some(Observation {
         message: Some(format!("Stage {} has more in flight than VDO takes.", most.stage.name)),
-        figures: vec![bar.figure("in flight", blocks)],
+        figures: vec![threshold.figure("in flight", blocks)],
         ..Observation::default()
     })
 }
@@ -312,13 +312,13 @@ pub(super) const SHORT_FOR_STEADY: LayerRule = LayerRule {
     check: Check::Plan(short_for_steady),
 };
 
-fn short_for_steady(facts: &PlannedFacts, bar: ThresholdTest) -> Option<Observation> {
+fn short_for_steady(facts: &PlannedFacts, threshold: ThresholdTest) -> Option<Observation> {
     measured(facts).filter(|m| m.load.until_steady).find_map(|Measured { stage, load, before }| {
         let earlier = fillers(before).map(|stage| stage.load.as_ref()?.written_blocks);
         let all: Option<Vec<u64>> = earlier.chain([load.written_blocks]).collect();
-        let written = bar.passed(all?.iter().sum::<u64>() as f64)?;
+        let written = threshold.passed(all?.iter().sum::<u64>() as f64)?;
         Some(Observation {
-            figures: vec![bar.figure("blocks written by then", written)],
+            figures: vec![threshold.figure("blocks written by then", written)],
             ..warned(format!("Stage {} cannot become steady.", stage.name))
         })
     })
@@ -334,16 +334,16 @@ pub(super) const ONE_HOT_BLOCK: LayerRule = LayerRule {
     check: Check::Plan(one_hot_block),
 };
 
-fn one_hot_block(facts: &PlannedFacts, bar: ThresholdTest) -> Option<Observation> {
+fn one_hot_block(facts: &PlannedFacts, threshold: ThresholdTest) -> Option<Observation> {
     measured(facts).find_map(|Measured { stage, load, .. }| {
         let hot = |op: &&crate::planned::PlannedOperation| {
             op.order == Order::OneBlock && op.does == OperationKind::Writes
         };
         load.operations.iter().find(hot)?;
-        let ios = bar.passed(load.ios_in_flight as f64)?;
+        let ios = threshold.passed(load.ios_in_flight as f64)?;
         Some(Observation {
             message: Some(format!("Stage {} writes one block many times at once.", stage.name)),
-            figures: vec![bar.figure("in flight", ios)],
+            figures: vec![threshold.figure("in flight", ios)],
             ..Observation::default()
         })
     })

@@ -21,18 +21,18 @@ pub(super) const NOT_PACKABLE: LayerRule = LayerRule {
 };
 
 /// Compression was on and asked for, and not one fragment was written.
-fn not_packable(facts: &RuleFacts, bar: ThresholdTest) -> Option<Observation> {
+fn not_packable(facts: &RuleFacts, threshold: ThresholdTest) -> Option<Observation> {
     let asked = facts.asked?.lz4_saving_percent.filter(|saving| *saving > 0.0)?;
     let figure_of = |id: &str| facts.figures.get(id).copied().flatten();
     let data = figure_of("data_blocks_used").filter(|blocks| *blocks > 0.0)?;
-    let fragments = bar.passed(figure_of("compressed_fragments")?)?;
+    let fragments = threshold.passed(figure_of("compressed_fragments")?)?;
     if !compresses(facts) {
         return None;
     }
     let size = facts.achieved.and_then(|achieved| achieved.lz4_size_mean_bytes);
     let said = size.map_or(String::new(), |s| format!(", mean LZ4 size {s:.0} bytes"));
     let mut figures = vec![
-        bar.figure("compressed fragments", fragments),
+        threshold.figure("compressed fragments", fragments),
         figure("data blocks", data, Unit::Blocks),
         figure("LZ4 was to save", asked, Unit::Percent),
     ];
@@ -104,15 +104,15 @@ pub(super) const SAVING_OF_ZEROS: LayerRule = LayerRule {
     check: Check::Cell(saving_of_zeros),
 };
 
-fn saving_of_zeros(facts: &RuleFacts, bar: ThresholdTest) -> Option<Observation> {
+fn saving_of_zeros(facts: &RuleFacts, threshold: ThresholdTest) -> Option<Observation> {
     let of = |id: &str| facts.figures.get(id).copied().flatten();
     let (all, without) = (of("saving_percent")?, of("saving_without_zero_percent")?);
-    let difference = bar.passed(all - without)?;
+    let difference = threshold.passed(all - without)?;
     Some(Observation {
         figures: vec![
             figure("saving", all, Unit::Percent),
             figure("saving without zero blocks", without, Unit::Percent),
-            bar.figure("difference", difference),
+            threshold.figure("difference", difference),
         ],
         ..Observation::default()
     })
@@ -131,7 +131,7 @@ pub(super) const DUPLICATES_IN_FLIGHT: LayerRule = LayerRule {
 fn duplicates_in_flight(
     facts: &RuleFacts,
     stage: &MeasuredStage,
-    bar: ThresholdTest,
+    threshold: ThresholdTest,
 ) -> Option<Observation> {
     /// Fewer duplicates than this share of the writes are chance.
     const SOME: f64 = 0.01;
@@ -142,10 +142,10 @@ fn duplicates_in_flight(
     if found <= SOME * stats.counted("biosIn.write")? {
         return None;
     }
-    let share = bar.passed(100.0 * near / found)?;
+    let share = threshold.passed(100.0 * near / found)?;
     Some(Observation {
         figures: vec![
-            bar.figure("duplicates found without the index", share),
+            threshold.figure("duplicates found without the index", share),
             figure("duplicates found", found, Unit::Blocks),
         ],
         ..Observation::default()
@@ -162,7 +162,11 @@ pub(super) const LESS_FOUND: LayerRule = LayerRule {
     check: Check::Stage(less_found),
 };
 
-fn less_found(facts: &RuleFacts, stage: &MeasuredStage, bar: ThresholdTest) -> Option<Observation> {
+fn less_found(
+    facts: &RuleFacts,
+    stage: &MeasuredStage,
+    threshold: ThresholdTest,
+) -> Option<Observation> {
     facts.settings.get("dedupe").filter(|dedupe| *dedupe == "on")?;
     let achieved = stage.stage.load.as_ref()?.achieved.as_ref()?;
     let written = achieved.duplicate_percent?;
@@ -173,11 +177,11 @@ fn less_found(facts: &RuleFacts, stage: &MeasuredStage, bar: ThresholdTest) -> O
     let found = 100.0 * found / writes;
     // A small sample may be off by that.
     let sampled = 3.0 * achieved.duplicate_error_points.unwrap_or(0.0);
-    let missing = bar.passed(written - found - sampled)?;
+    let missing = threshold.passed(written - found - sampled)?;
     Some(Observation {
         severity: Severity::Warning,
         figures: vec![
-            bar.figure("duplicates that VDO did not find, of all writes", missing),
+            threshold.figure("duplicates that VDO did not find, of all writes", missing),
             figure("duplicates written", written, Unit::Percent),
             figure("duplicates found", found, Unit::Percent),
         ],
@@ -198,7 +202,7 @@ pub(super) const PACKER_IDLE: LayerRule = LayerRule {
 fn packer_idle(
     facts: &RuleFacts,
     stage: &MeasuredStage,
-    bar: ThresholdTest,
+    threshold: ThresholdTest,
 ) -> Option<Observation> {
     let stats = stats(facts, stage)?;
     let packs = stage.planned?.load.as_ref()?.fragments_per_block? > 1;
@@ -212,7 +216,7 @@ fn packer_idle(
     if fragments + alone <= 0.0 {
         return None;
     }
-    let share = bar.passed(100.0 * fragments / (fragments + alone))?;
+    let share = threshold.passed(100.0 * fragments / (fragments + alone))?;
     let of_load = never_durable(stage);
     // Where the flushes come from above, what is left is to save the CPU time.
     let changes = match &*of_load {
@@ -221,7 +225,7 @@ fn packer_idle(
     };
     Some(Observation {
         figures: vec![
-            bar.figure("new blocks that were packed", share),
+            threshold.figure("new blocks that were packed", share),
             figure("compressed fragments", fragments, Unit::Count),
             figure("blocks stored whole", alone, Unit::Blocks),
             figure("flushes and FUA writes", flushes, Unit::Count),
@@ -246,16 +250,16 @@ pub(super) const ADVICE_LATE: LayerRule = LayerRule {
 fn advice_late(
     facts: &RuleFacts,
     stage: &MeasuredStage,
-    bar: ThresholdTest,
+    threshold: ThresholdTest,
 ) -> Option<Observation> {
     let stats = stats(facts, stage)?;
     let written = stats.counted("biosIn.write").filter(|n| *n > 0.0)?;
     let late = stats.counted("dedupeAdviceTimeouts")?;
-    let share = bar.passed(100.0 * late / written)?;
+    let share = threshold.passed(100.0 * late / written)?;
     Some(Observation {
         severity: Severity::Warning,
         figures: vec![
-            bar.figure("writes without an answer", share),
+            threshold.figure("writes without an answer", share),
             figure("answers that came too late", late, Unit::Count),
         ],
         explains_percent: Some(share.min(100.0)),

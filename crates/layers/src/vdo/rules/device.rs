@@ -19,14 +19,18 @@ pub(super) const SATURATED: LayerRule = LayerRule {
     check: Check::Stage(saturated),
 };
 
-fn saturated(facts: &RuleFacts, stage: &MeasuredStage, bar: ThresholdTest) -> Option<Observation> {
+fn saturated(
+    facts: &RuleFacts,
+    stage: &MeasuredStage,
+    threshold: ThresholdTest,
+) -> Option<Observation> {
     let disks = stage.span(DISKSTATS)?;
     let percent = |field: String| Some(100.0 * disks.rate(&field)? / 1000.0);
     let busy = |name| Some((name, percent(format!("{name}.busy_ms"))?));
     let most = facts.devices().filter_map(busy).max_by(|a, b| a.1.total_cmp(&b.1));
     let (name, share) = most?;
-    let share = bar.passed(share)?;
-    let mut figures = vec![bar.figure(format!("time that device {name} was busy"), share)];
+    let share = threshold.passed(share)?;
+    let mut figures = vec![threshold.figure(format!("time that device {name} was busy"), share)];
     let queue = disks.rate(&format!("{name}.weighted_ms")).map(|ms| ms / 1000.0);
     figures.extend(queue.map(|n| figure("I/Os in its queue on average", n, Unit::Ratio)));
     let cure = faster_device(facts);
@@ -54,14 +58,19 @@ pub(super) const FLUSH_TIME: LayerRule = LayerRule {
     check: Check::Stage(flush_time),
 };
 
-fn flush_time(facts: &RuleFacts, stage: &MeasuredStage, bar: ThresholdTest) -> Option<Observation> {
+fn flush_time(
+    facts: &RuleFacts,
+    stage: &MeasuredStage,
+    threshold: ThresholdTest,
+) -> Option<Observation> {
     let disks = stage.span(DISKSTATS)?;
     let percent = |name| Some((name, 100.0 * disks.rate(&format!("{name}.flush_ms"))? / 1000.0));
     let most = facts.devices().filter_map(percent).max_by(|a, b| a.1.total_cmp(&b.1));
     let (name, share) = most?;
-    let share = bar.passed(share)?;
+    let share = threshold.passed(share)?;
     let of = |field: &str| disks.counted(&format!("{name}.{field}"));
-    let mut figures = vec![bar.figure(format!("time that device {name} spent on flushes"), share)];
+    let mut figures =
+        vec![threshold.figure(format!("time that device {name} spent on flushes"), share)];
     if let Some((ms, flushes)) = of("flush_ms").zip(of("flushes")).filter(|(_, n)| *n > 0.0) {
         figures.push(figure("one flush on average", 1e6 * ms / flushes, Unit::Nanos));
         figures.push(figure("flushes", flushes, Unit::Count));
@@ -99,7 +108,7 @@ pub(super) const JOURNAL_ON_DATA: LayerRule = LayerRule {
 fn journal_on_data(
     facts: &RuleFacts,
     stage: &MeasuredStage,
-    bar: ThresholdTest,
+    threshold: ThresholdTest,
 ) -> Option<Observation> {
     let mut devices = facts.devices();
     let (name, None) = (devices.next()?, devices.next()) else { return None };
@@ -111,13 +120,13 @@ fn journal_on_data(
     let often = busy > OFTEN_BUSY;
     let writes = disks.counted(&format!("{name}.writes")).filter(|n| often && *n > 0.0)?;
     let journal = stats(facts, stage)?.counted("biosJournalCompleted.write")?;
-    let share = bar.passed(100.0 * journal / writes)?;
+    let share = threshold.passed(100.0 * journal / writes)?;
     let cure = journal_apart(facts);
     let no_setting = cure.is_none().then_some(NOT_APART);
     let Cure { changes, devices } = cure.unwrap_or_default();
     Some(Observation {
         figures: vec![
-            bar.figure(format!("the journal's part of the writes to device {name}"), share),
+            threshold.figure(format!("the journal's part of the writes to device {name}"), share),
             figure("journal writes", journal, Unit::Count),
             figure(format!("time that device {name} was busy"), busy, Unit::Percent),
         ],

@@ -26,17 +26,21 @@ pub(super) const IN_VAIN: LayerRule = LayerRule {
     check: Check::Stage(in_vain),
 };
 
-fn in_vain(facts: &RuleFacts, stage: &MeasuredStage, bar: ThresholdTest) -> Option<Observation> {
+fn in_vain(
+    facts: &RuleFacts,
+    stage: &MeasuredStage,
+    threshold: ThresholdTest,
+) -> Option<Observation> {
     let blocks = discarded(stage.stage.load.as_ref()?)?;
     let stats = stats(facts, stage)?;
     if stats.counted("biosIn.write")? > 0.0 {
         return None;
     }
     let freed = (-stats.growth("logicalBlocksUsed")?).max(0.0);
-    let share = bar.passed(100.0 * freed / blocks)?;
+    let share = threshold.passed(100.0 * freed / blocks)?;
     Some(Observation {
         figures: vec![
-            bar.figure("blocks that were given back", share),
+            threshold.figure("blocks that were given back", share),
             figure("blocks discarded", blocks, Unit::Blocks),
         ],
         ..Observation::default()
@@ -53,18 +57,22 @@ pub(super) const JOURNAL: LayerRule = LayerRule {
     check: Check::Stage(journal),
 };
 
-fn journal(facts: &RuleFacts, stage: &MeasuredStage, bar: ThresholdTest) -> Option<Observation> {
+fn journal(
+    facts: &RuleFacts,
+    stage: &MeasuredStage,
+    threshold: ThresholdTest,
+) -> Option<Observation> {
     let blocks = discarded(stage.stage.load.as_ref()?)?;
     let stats = stats(facts, stage)?;
     if stats.counted("biosIn.write")? > 0.0 {
         return None;
     }
     let journal = stats.counted("biosJournalCompleted.write")?;
-    let share = bar.passed(100.0 * journal / blocks)?;
+    let share = threshold.passed(100.0 * journal / blocks)?;
     let small = facts.settings.get("max_discard").is_some_and(|size| size == "4k");
     Some(Observation {
         figures: vec![
-            bar.figure("journal writes for 100 blocks", share),
+            threshold.figure("journal writes for 100 blocks", share),
             figure("journal writes", journal, Unit::Count),
             figure("blocks discarded", blocks, Unit::Blocks),
         ],

@@ -23,18 +23,18 @@ pub(super) const UNALLOCATED: LayerRule = LayerRule {
 fn unallocated(
     facts: &RuleFacts,
     stage: &MeasuredStage,
-    bar: ThresholdTest,
+    threshold: ThresholdTest,
 ) -> Option<Observation> {
     // One untouched branch costs four pages; some of them are a gap of the allocation, no lack of it.
     const A_GAP: f64 = 16.0;
     let stats = stats(facts, stage)?;
-    let grown = bar.passed(stats.counted("overheadBlocksUsed")?)?;
+    let grown = threshold.passed(stats.counted("overheadBlocksUsed")?)?;
     let written = stats.counted("biosIn.write")?;
     Some(Observation {
         severity: if grown > A_GAP { Severity::Warning } else { Severity::Note },
         evidence: format!("overhead grew by {grown} blocks during {written} writes"),
         figures: vec![
-            bar.figure("growth of the overhead", grown),
+            threshold.figure("growth of the overhead", grown),
             figure("writes", written, Unit::Count),
         ],
         ..Observation::default()
@@ -51,18 +51,22 @@ pub(super) const MISSES: LayerRule = LayerRule {
     check: Check::Stage(misses),
 };
 
-fn misses(facts: &RuleFacts, stage: &MeasuredStage, bar: ThresholdTest) -> Option<Observation> {
+fn misses(
+    facts: &RuleFacts,
+    stage: &MeasuredStage,
+    threshold: ThresholdTest,
+) -> Option<Observation> {
     let stats = stats(facts, stage)?;
     let ios = stats.counted("biosIn.write")? + stats.counted("biosIn.read").unwrap_or(0.0);
     let miss = (ios > 0.0).then_some(100.0 * stats.counted("blockMap.pagesLoaded")? / ios)?;
-    let miss = bar.passed(miss)?;
+    let miss = threshold.passed(miss)?;
     let range = stage.planned.and_then(|p| p.load.as_ref()?.range_bytes);
     let blocks = range.map(|bytes| bytes / BLOCK).or(Some(stats.end("logicalBlocks")? as u64))?;
     let leaves = blocks.div_ceil(MAP_ENTRIES);
     let pages = stats.end("blockMapCacheSize")? as u64 / BLOCK;
     let expected = 100.0 * (1.0 - pages as f64 / leaves as f64).max(0.0);
     let figures = vec![
-        bar.figure("I/Os that loaded a page", miss),
+        threshold.figure("I/Os that loaded a page", miss),
         figure("expected of random I/O, 1 - cache/leaves", expected, Unit::Percent),
         figure("leaf pages", leaves as f64, Unit::Count),
         figure("pages in the cache", pages as f64, Unit::Count),

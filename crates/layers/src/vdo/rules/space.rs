@@ -22,16 +22,16 @@ pub(super) const OUT_OF_SPACE: LayerRule = LayerRule {
 fn out_of_space(
     facts: &RuleFacts,
     stage: &MeasuredStage,
-    bar: ThresholdTest,
+    threshold: ThresholdTest,
 ) -> Option<Observation> {
     let stats = stats(facts, stage)?;
-    let failed = bar.passed(stats.counted("errors.noSpaceErrorCount")?)?;
+    let failed = threshold.passed(stats.counted("errors.noSpaceErrorCount")?)?;
     let used = stats.end("dataBlocksUsed").unwrap_or(0.0);
     Some(Observation {
         severity: Severity::Error,
         evidence: format!("{failed} writes failed for lack of space; {used} data blocks used"),
         figures: vec![
-            bar.figure("writes that failed", failed),
+            threshold.figure("writes that failed", failed),
             figure("data blocks used", used, Unit::Blocks),
         ],
         ..Observation::default()
@@ -48,8 +48,8 @@ pub(super) const LOW: LayerRule = LayerRule {
     check: Check::Stage(low),
 };
 
-fn low(facts: &RuleFacts, stage: &MeasuredStage, bar: ThresholdTest) -> Option<Observation> {
-    let used = bar.passed(used_percent(&stats(facts, stage)?)?)?;
+fn low(facts: &RuleFacts, stage: &MeasuredStage, threshold: ThresholdTest) -> Option<Observation> {
+    let used = threshold.passed(used_percent(&stats(facts, stage)?)?)?;
     let (severity, message) = match used {
         _ if used > 90.0 => {
             (Severity::Warning, "The pool is all but full: writes fail when it is.")
@@ -60,7 +60,7 @@ fn low(facts: &RuleFacts, stage: &MeasuredStage, bar: ThresholdTest) -> Option<O
     Some(Observation {
         severity,
         message: Some(message.to_owned()),
-        figures: vec![bar.figure("physical space used", used)],
+        figures: vec![threshold.figure("physical space used", used)],
         ..Observation::default()
     })
 }
@@ -75,15 +75,19 @@ pub(super) const FEW_SLABS: LayerRule = LayerRule {
     check: Check::Stage(few_slabs),
 };
 
-fn few_slabs(facts: &RuleFacts, stage: &MeasuredStage, bar: ThresholdTest) -> Option<Observation> {
+fn few_slabs(
+    facts: &RuleFacts,
+    stage: &MeasuredStage,
+    threshold: ThresholdTest,
+) -> Option<Observation> {
     let stats = stats(facts, stage)?;
-    let slabs = bar.passed(stats.end("allocator.slabCount")?)?;
+    let slabs = threshold.passed(stats.end("allocator.slabCount")?)?;
     let of = |field: &str| stats.counted(field).filter(|grew| *grew > 0.0);
     let opened = of("allocator.slabsOpened").unwrap_or(0.0);
     let reopened = of("allocator.slabsReopened").unwrap_or(0.0);
     (opened + reopened > 0.0).then(|| {
         let mut figures = vec![
-            bar.figure("slabs", slabs),
+            threshold.figure("slabs", slabs),
             figure("opened meanwhile", opened + reopened, Unit::Count),
         ];
         let size = size(facts.settings, "slab_size");
@@ -108,10 +112,10 @@ pub(super) const SLABS_REOPENED: LayerRule = LayerRule {
 fn slabs_reopened(
     facts: &RuleFacts,
     stage: &MeasuredStage,
-    bar: ThresholdTest,
+    threshold: ThresholdTest,
 ) -> Option<Observation> {
     let stats = stats(facts, stage)?;
-    let reopened = bar.passed(stats.counted("allocator.slabsReopened")?)?;
+    let reopened = threshold.passed(stats.counted("allocator.slabsReopened")?)?;
     let first = stats.counted("allocator.slabsOpened")?;
     let (slabs, opened) = (stats.end("allocator.slabCount")?, stats.end("allocator.slabsOpened")?);
     let share = 100.0 * reopened / (reopened + first);
@@ -125,7 +129,7 @@ fn slabs_reopened(
     });
     let Cure { changes, devices } = cure.unwrap_or_default();
     let mut figures = vec![
-        bar.figure("slabs opened again", reopened),
+        threshold.figure("slabs opened again", reopened),
         figure("openings that met a used slab", share, Unit::Percent),
         figure("slabs opened so far", opened, Unit::Count),
         figure("slabs", slabs, Unit::Count),

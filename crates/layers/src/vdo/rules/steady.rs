@@ -21,12 +21,16 @@ pub(super) const NOT_STEADY: LayerRule = LayerRule {
     check: Check::Stage(not_steady),
 };
 
-fn not_steady(facts: &RuleFacts, stage: &MeasuredStage, bar: ThresholdTest) -> Option<Observation> {
+fn not_steady(
+    facts: &RuleFacts,
+    stage: &MeasuredStage,
+    threshold: ThresholdTest,
+) -> Option<Observation> {
     stage.planned?.load.as_ref().filter(|load| load.until_steady)?;
-    let written = bar.passed(stats(facts, stage)?.end("biosIn.write")?)?;
+    let written = threshold.passed(stats(facts, stage)?.end("biosIn.write")?)?;
     Some(Observation {
         severity: Severity::Warning,
-        figures: vec![bar.figure("writes since the start", written)],
+        figures: vec![threshold.figure("writes since the start", written)],
         ..Observation::default()
     })
 }
@@ -44,16 +48,16 @@ pub(super) const STEADY_ON_FRESH: LayerRule = LayerRule {
 fn steady_on_fresh(
     facts: &RuleFacts,
     stage: &MeasuredStage,
-    bar: ThresholdTest,
+    threshold: ThresholdTest,
 ) -> Option<Observation> {
     stage.planned?.load.as_ref().filter(|load| load.until_steady)?;
     let stats = stats(facts, stage)?;
     let used = used_percent(&stats)?;
     let reopened = stats.end("allocator.slabsReopened")?;
-    (bar.passed(used).is_some() || reopened <= 0.0).then(|| Observation {
+    (threshold.passed(used).is_some() || reopened <= 0.0).then(|| Observation {
         severity: Severity::Warning,
         figures: vec![
-            bar.figure("physical space used", used),
+            threshold.figure("physical space used", used),
             figure("slabs opened again so far", reopened, Unit::Count),
         ],
         ..Observation::default()

@@ -49,23 +49,23 @@ pub(super) const BUSY: LayerRule = LayerRule {
     check: Check::Stage(busy),
 };
 
-fn busy(facts: &RuleFacts, stage: &MeasuredStage, bar: ThresholdTest) -> Option<Observation> {
+fn busy(facts: &RuleFacts, stage: &MeasuredStage, threshold: ThresholdTest) -> Option<Observation> {
     let span = threads(facts, stage)?;
-    if let Some(share) = percent(&span, REQUESTS).and_then(|share| bar.passed(share)) {
-        return Some(one_for_all(share, bar));
+    if let Some(share) = percent(&span, REQUESTS).and_then(|share| threshold.passed(share)) {
+        return Some(one_for_all(share, threshold));
     }
     let all = KINDS.iter().flat_map(|(kind, key)| {
         of_kind(&span, kind).map(|(name, share)| (name, share, *key)).collect::<Vec<_>>()
     });
     let (name, share, key) = all.max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let share = bar.passed(share)?;
+    let share = threshold.passed(share)?;
     let changes = one_more(facts, stage, key);
     let set: Vec<_> = changes.iter().map(|(key, value)| format!("{key} = {value}")).collect();
     let remedy = match &*set {
         [] => None,
         set => Some(format!("Set {}, where the machine has CPUs to spare.", set.join(" and "))),
     };
-    let mut figures = vec![bar.figure(format!("CPU of {name}"), share)];
+    let mut figures = vec![threshold.figure(format!("CPU of {name}"), share)];
     figures.extend(count(facts, key).map(|n| figure(key, n as f64, Unit::Count)));
     Some(Observation {
         message: Some(format!("VDO's thread {name} was busy.")),
@@ -81,14 +81,14 @@ fn busy(facts: &RuleFacts, stage: &MeasuredStage, bar: ThresholdTest) -> Option<
 }
 
 /// The one thread that does the work of all zones was busy: with zones there are five in its place.
-fn one_for_all(share: f64, bar: ThresholdTest) -> Observation {
+fn one_for_all(share: f64, threshold: ThresholdTest) -> Observation {
     let keys = ["logical_threads", "physical_threads", "hash_zone_threads"];
     Observation {
         message: Some(format!(
             "VDO's thread {REQUESTS}, which does the work of journal, packer and all zones, was busy."
         )),
         remedy: Some(format!("Set {} to 1: each gets a thread of its own.", keys.join(", "))),
-        figures: vec![bar.figure(format!("CPU of {REQUESTS}"), share)],
+        figures: vec![threshold.figure(format!("CPU of {REQUESTS}"), share)],
         explains_percent: Some(share.min(100.0)),
         changes: keys.map(|key| (key, "1".to_owned())).to_vec(),
         ..Observation::default()
@@ -132,16 +132,20 @@ pub(super) const ONE_BUSY: LayerRule = LayerRule {
     check: Check::Stage(one_busy),
 };
 
-fn one_busy(facts: &RuleFacts, stage: &MeasuredStage, bar: ThresholdTest) -> Option<Observation> {
+fn one_busy(
+    facts: &RuleFacts,
+    stage: &MeasuredStage,
+    threshold: ThresholdTest,
+) -> Option<Observation> {
     let span = threads(facts, stage)?;
     let all = [("packerQ", "compression"), ("dedupeQ", "dedupe")];
     let all = all.into_iter().filter_map(|(name, key)| Some((name, key, percent(&span, name)?)));
     let (name, key, share) = all.max_by(|a, b| a.2.total_cmp(&b.2))?;
-    let share = bar.passed(share)?;
+    let share = threshold.passed(share)?;
     Some(Observation {
         message: Some(format!("VDO's thread {name} was saturated, and there is only one.")),
         remedy: Some(format!("Nothing to tune but its work: {key} = false takes it away.")),
-        figures: vec![bar.figure(format!("CPU of {name}"), share)],
+        figures: vec![threshold.figure(format!("CPU of {name}"), share)],
         explains_percent: Some(share.min(100.0)),
         changes: vec![(key, "false".into())],
         ..Observation::default()
@@ -161,10 +165,10 @@ pub(super) const JOURNAL_CEILING: LayerRule = LayerRule {
 fn journal_ceiling(
     facts: &RuleFacts,
     stage: &MeasuredStage,
-    bar: ThresholdTest,
+    threshold: ThresholdTest,
 ) -> Option<Observation> {
-    let share = bar.passed(percent(&threads(facts, stage)?, "journalQ")?)?;
-    let mut figures = vec![bar.figure("CPU of journalQ", share)];
+    let share = threshold.passed(percent(&threads(facts, stage)?, "journalQ")?)?;
+    let mut figures = vec![threshold.figure("CPU of journalQ", share)];
     let rate = stats(facts, stage).and_then(|stats| stats.rate("biosIn.write"));
     if let Some(rate) = rate.filter(|rate| *rate > 0.0) {
         figures.push(figure("writes", rate, Unit::PerSecond));
@@ -188,7 +192,7 @@ pub(super) const IDLE: LayerRule = LayerRule {
     check: Check::Stage(idle),
 };
 
-fn idle(facts: &RuleFacts, stage: &MeasuredStage, bar: ThresholdTest) -> Option<Observation> {
+fn idle(facts: &RuleFacts, stage: &MeasuredStage, threshold: ThresholdTest) -> Option<Observation> {
     let span = threads(facts, stage)?;
     let usual = |key: &str| KEYS.iter().find(|k| k.name == key)?.default.parse::<u64>().ok();
     let given = KINDS.iter().filter_map(|(kind, key)| {
@@ -198,14 +202,14 @@ fn idle(facts: &RuleFacts, stage: &MeasuredStage, bar: ThresholdTest) -> Option<
         Some((*kind, *key, n, most))
     });
     let (kind, key, n, most) = given.min_by(|a, b| a.3.total_cmp(&b.3))?;
-    let most = bar.passed(most)?;
+    let most = threshold.passed(most)?;
     Some(Observation {
         message: Some(format!(
             "{n} threads {kind} are more than the load needs: none of them was busy."
         )),
         remedy: Some(format!("Set {key} = {}{}.", n - 1, if n > 2 { " or less" } else { "" })),
         figures: vec![
-            bar.figure(format!("CPU of the busiest {kind}"), most),
+            threshold.figure(format!("CPU of the busiest {kind}"), most),
             figure(key, n as f64, Unit::Count),
         ],
         changes: vec![(key, (n - 1).to_string())],

@@ -25,13 +25,17 @@ pub(super) const FLUSH_RATE: LayerRule = LayerRule {
     check: Check::Stage(flush_rate),
 };
 
-fn flush_rate(facts: &RuleFacts, stage: &MeasuredStage, bar: ThresholdTest) -> Option<Observation> {
+fn flush_rate(
+    facts: &RuleFacts,
+    stage: &MeasuredStage,
+    threshold: ThresholdTest,
+) -> Option<Observation> {
     let stats = stats(facts, stage)?;
     let written = stats.counted("biosIn.write").filter(|n| *n > 0.0)?;
     let flushes = flushes(&stats)?;
-    let share = bar.passed(100.0 * flushes / written)?;
+    let share = threshold.passed(100.0 * flushes / written)?;
     let mut figures = vec![
-        bar.figure("flushes and FUA for 100 writes", share),
+        threshold.figure("flushes and FUA for 100 writes", share),
         figure("flushes and FUA", flushes, Unit::Count),
         figure("writes", written, Unit::Count),
     ];
@@ -60,7 +64,11 @@ pub(super) const POOL_FULL: LayerRule = LayerRule {
 };
 
 /// The score is the share of samples that saw it full. One that was full in a burst between them limits nothing, and is a note.
-fn pool_full(facts: &RuleFacts, stage: &MeasuredStage, bar: ThresholdTest) -> Option<Observation> {
+fn pool_full(
+    facts: &RuleFacts,
+    stage: &MeasuredStage,
+    threshold: ThresholdTest,
+) -> Option<Observation> {
     let source = format!("{}.stats", facts.layer);
     let field = |row: &SampleRow| row.fields.get("currentVIOsInProgress").copied().flatten();
     let seen: Vec<f64> = stage.samples(&source).filter_map(field).collect();
@@ -68,8 +76,8 @@ fn pool_full(facts: &RuleFacts, stage: &MeasuredStage, bar: ThresholdTest) -> Op
     let grew = span.counted("maxVIOs").is_some_and(|grew| grew > 0.0);
     let peak = span.end("maxVIOs").filter(|_| grew);
     let most = seen.iter().copied().chain(peak).max_by(f64::total_cmp)?;
-    let share = bar.passed(100.0 * most / POOL)?;
-    let full = seen.iter().filter(|now| bar.passed(100.0 * **now / POOL).is_some()).count();
+    let share = threshold.passed(100.0 * most / POOL)?;
+    let full = seen.iter().filter(|now| threshold.passed(100.0 * **now / POOL).is_some()).count();
     let full = 100.0 * full as f64 / seen.len().max(1) as f64;
     // Half of the pool leaves room for what VDO has acknowledged and not yet finished.
     let of_load = fewer_in_flight(stage, POOL / 2.0);
@@ -81,7 +89,7 @@ fn pool_full(facts: &RuleFacts, stage: &MeasuredStage, bar: ThresholdTest) -> Op
     });
     Some(Observation {
         figures: vec![
-            bar.figure("most of the pool in use", share),
+            threshold.figure("most of the pool in use", share),
             figure("most I/Os in progress", most, Unit::Count),
             figure("samples that saw it full", full, Unit::Percent),
         ],
@@ -102,15 +110,19 @@ pub(super) const PARTIAL: LayerRule = LayerRule {
     check: Check::Stage(partial),
 };
 
-fn partial(facts: &RuleFacts, stage: &MeasuredStage, bar: ThresholdTest) -> Option<Observation> {
+fn partial(
+    facts: &RuleFacts,
+    stage: &MeasuredStage,
+    threshold: ThresholdTest,
+) -> Option<Observation> {
     let stats = stats(facts, stage)?;
-    let partial = bar.passed(stats.counted("biosInPartial.write")?)?;
+    let partial = threshold.passed(stats.counted("biosInPartial.write")?)?;
     let written = stats.counted("biosIn.write").filter(|n| *n > 0.0)?;
     let share = 100.0 * partial / written;
     Some(Observation {
         severity: Severity::Warning,
         figures: vec![
-            bar.figure("partial writes", partial),
+            threshold.figure("partial writes", partial),
             figure("of all writes", share, Unit::Percent),
         ],
         explains_percent: Some(share.min(100.0)),
@@ -129,14 +141,18 @@ pub(super) const WRAPPED: LayerRule = LayerRule {
     check: Check::Stage(wrapped),
 };
 
-fn wrapped(facts: &RuleFacts, stage: &MeasuredStage, bar: ThresholdTest) -> Option<Observation> {
+fn wrapped(
+    facts: &RuleFacts,
+    stage: &MeasuredStage,
+    threshold: ThresholdTest,
+) -> Option<Observation> {
     let stats = stats(facts, stage)?;
     let written = stats.counted("biosIn.write")?;
     let blocks = stats.end("logicalBlocks").filter(|n| *n > 0.0)?;
-    let share = bar.passed(100.0 * written / blocks)?;
+    let share = threshold.passed(100.0 * written / blocks)?;
     Some(Observation {
         figures: vec![
-            bar.figure("written of the volume", share),
+            threshold.figure("written of the volume", share),
             figure("writes", written, Unit::Blocks),
             figure("logical blocks", blocks, Unit::Blocks),
         ],
