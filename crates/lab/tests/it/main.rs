@@ -153,6 +153,10 @@ fn main() -> ExitCode {
         wanted.for_each(|(name, _)| println!("{name}: test"));
         return ExitCode::SUCCESS;
     }
+    if std::env::var_os("FATHOM_TEST_LAB").is_some_and(|value| value == "no") {
+        wanted.for_each(|(name, _)| println!("SKIP {name}: FATHOM_TEST_LAB=no"));
+        return ExitCode::SUCCESS;
+    }
     match Lab::ready() {
         Ok(lab) => run_all(&lab, wanted),
         Err(error @ (Error::MissingProgram { .. } | Error::NoMirror | Error::NoKeyring { .. })) => {
