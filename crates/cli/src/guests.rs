@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use experiment::{Needs, Plan, Tree};
+use lab::Qemu;
 use lab::{
     Accelerator, Cache, DiskHome, Ending, Frame, FrameKind, Image, ImageSpec, Received, Supply,
     SupplySpec, Vm, VmSpec,
@@ -23,6 +24,8 @@ pub struct Prepared {
     pub accelerator: Accelerator,
     /// What commands need beside the image.
     pub supplies: Vec<Supply>,
+    /// The QEMU that the user named.
+    qemu: Option<Qemu>,
     /// Memory of each guest.
     memory: Bytes,
 }
@@ -40,8 +43,10 @@ pub fn prepare(
     let image = Image::ready(&cache, &spec, events)?;
     let origin = (spec.suite.as_str(), spec.mirror.as_deref());
     let supplies = Supply::ready(&cache, &supplies(needs), origin, events)?;
+    let qemu = |suite: &String| Qemu::of_suite(&cache, suite, args.mirror.as_deref(), events);
+    let qemu = args.qemu.as_ref().map(qemu).transpose()?;
     let accelerator = Accelerator::choose(&cache, &image, wish(args), events)?;
-    Ok(Prepared { cache, image, accelerator, supplies, memory })
+    Ok(Prepared { cache, image, accelerator, supplies, qemu, memory })
 }
 
 /// What the guest's image is made of.
@@ -78,6 +83,7 @@ impl Prepared {
     pub fn bare_machine(&self, args: &GuestArgs) -> VmSpec {
         let mut spec = VmSpec::new(&self.cache, self.image.clone(), self.accelerator.clone());
         spec.memory = self.memory;
+        spec.qemu.clone_from(&self.qemu);
         if let Some(cpus) = args.cpus {
             spec.cpus = cpus;
         }

@@ -44,6 +44,11 @@ pub enum Event {
         /// How long the build took.
         took: Duration,
     },
+    /// The QEMU of a suite is being fetched and unpacked.
+    FetchingQemu {
+        /// The Debian suite.
+        suite: String,
+    },
     /// An image with what commands need is being made.
     BuildingSupply {
         /// What is in it, in words.

@@ -34,7 +34,9 @@ pub fn running() -> Vec<RunningMachine> {
 
 fn parse(pid: u32, line: &[u8]) -> Option<RunningMachine> {
     let words: Vec<_> = line.split(|byte| *byte == 0).map(String::from_utf8_lossy).collect();
-    if Path::new(words.first()?.as_ref()).file_name()? != PROGRAM {
+    // The linker of another suite's QEMU comes before it.
+    let mut starters = words.iter().take_while(|word| *word != "-name");
+    if !starters.any(|word| Path::new(word.as_ref()).file_name().is_some_and(|n| n == PROGRAM)) {
         return None;
     }
     let after = |name: &str| words.iter().skip_while(|word| *word != name).nth(1).cloned();

@@ -105,7 +105,7 @@ fn serve(disk: &Disk, model: &ModelledDisk, spec: &VmSpec, began: Instant) -> Re
     command.stdout(said.try_clone().map_err(share)?).stderr(said.try_clone().map_err(share)?);
     sys::lifeline::tie(&mut command, vec![theirs]);
     let watchdog = Watchdog::start(command, began + spec.deadline + PATIENCE)?;
-    let options = format!("vhost-user-blk-pci,queue-size={}", ::disk::front::QUEUE);
+    let options = format!("vhost-user-blk-pci,queue-size={}", ::disk::front::RING_SIZE);
     let (role, size) = (disk.role.clone(), disk.size);
     let model = Some(facts(model));
     let attributes = disk.attributes.clone();
@@ -139,16 +139,20 @@ impl Server {
     /// How its process ended, and what to do about it; `None` while it serves. As long as the machine runs it should not end.
     pub(crate) fn lost(&mut self) -> Option<String> {
         let ended = self.wait(Duration::ZERO)?;
+        let said = self.said();
+        let role = &self.facts.role;
         let how = match ended.status.map(|status| (status.signal(), status.code())) {
-            Some((Some(signal), _)) => format!("was killed by signal {signal}"),
-            Some((_, Some(code))) => format!("ended with {code}: {}", self.said().trim()),
+            Some((Some(signal), _)) => format!(
+                "was killed by signal {signal}; run again, and where that happens again see the host's kernel log (dmesg): the kernel kills \
+                 processes when memory runs short"
+            ),
+            Some((_, Some(0))) => {
+                "ended while the machine still ran: QEMU closed its connection".into()
+            }
+            Some((_, Some(code))) => format!("ended with {code}: {}", said.trim()),
             _ => "ended".into(),
         };
-        let role = &self.facts.role;
-        Some(format!(
-            "the process of the host that served {role} {how}; run again, and where that happens again see the host's kernel log (dmesg): \
-             the kernel kills processes when memory runs short"
-        ))
+        Some(format!("the process of the host that served {role} {how}"))
     }
 
     fn wait(&mut self, patience: Duration) -> Option<Exit> {

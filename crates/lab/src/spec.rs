@@ -8,6 +8,7 @@ use units::Bytes;
 use crate::accel::Accelerator;
 use crate::cache::Cache;
 use crate::image::Image;
+use crate::qemu::Qemu;
 use crate::supply::Supply;
 
 /// One virtual disk: empty and sparse, or a file of the host that the guest can only read.
@@ -114,6 +115,8 @@ pub struct VmSpec {
     pub cache: Cache,
     /// What the guest is made of.
     pub image: Image,
+    /// The QEMU to start; `None`: the one on the PATH.
+    pub qemu: Option<Qemu>,
     /// What runs its instructions.
     pub accelerator: Accelerator,
     /// What it is for.
@@ -152,6 +155,7 @@ impl VmSpec {
         Self {
             cache: cache.clone(),
             image,
+            qemu: None,
             accelerator,
             purpose: Purpose::Session,
             memory: Bytes(Bytes::GIB),

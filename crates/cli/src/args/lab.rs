@@ -51,6 +51,9 @@ pub struct GuestArgs {
     /// Emulate the CPU even where hardware virtualisation works.
     #[arg(long)]
     pub tcg: bool,
+    /// Start the QEMU of this Debian suite, unpacked into the cache, in place of this machine's.
+    #[arg(long, value_name = "SUITE")]
+    pub qemu: Option<String>,
     /// Mirror to take Debian's packages from [default: the one this machine uses].
     #[arg(long, value_name = "URL")]
     pub mirror: Option<String>,

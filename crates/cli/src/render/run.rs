@@ -80,6 +80,7 @@ impl RunView {
                 return self
                     .line(format!("guest image built in {took} ({size}); later runs reuse it"));
             }
+            Lab::FetchingQemu { suite } => format!("fetching the QEMU of {suite}"),
             Lab::BuildingSupply { what } => format!("making an image of {what}"),
             Lab::SupplyBuilt { what, size, took } => {
                 let took = Nanos(took.as_nanos() as u64);

@@ -159,3 +159,28 @@ fn a_hard_disk_is_slower_than_flash_says_so_and_leaves_a_trace_and_a_killed_one_
     let trace = json(&["trace", "show", text(&trace), "--json"]);
     assert!(trace["requests"].as_u64().unwrap() >= late("requests"), "{trace:#}");
 }
+
+/// Suites whose QEMU must serve modelled disks: every supported release of Debian, whichever this machine runs.
+const SUITES: [&str; 2] = ["bookworm", "trixie"];
+
+#[test]
+fn modelled_disks_work_under_the_qemu_of_every_supported_suite() {
+    let Some(_turn) = ready("modelled_disks_work_under_the_qemu_of_every_supported_suite") else {
+        return;
+    };
+    for suite in SUITES {
+        let (dir, out) = fresh();
+        let file = dir.path().join("modelled.toml");
+        let short = EXPERIMENT.replace(r#""4s""#, r#""1s""#);
+        std::fs::write(&file, short).unwrap();
+        let only = ["--only", "nvme", "--only", "hdd"];
+        let args = ["lab", "run", text(&file), "--out", text(&out), "--qemu", suite];
+        expect(0, &[&args[..], &only].concat());
+        let result = results::open(&out).unwrap();
+        let version = result.manifest.lab.as_ref().unwrap()["qemu_version"].to_string();
+        let served = |role| disk(&result, role)["model"]["served"]["requests"].as_u64().unwrap();
+        assert!(served("flash") > 100, "{version}: {}", served("flash"));
+        assert!(served("turning") > 20, "{version}: {}", served("turning"));
+        println!("{suite}: {version}");
+    }
+}

@@ -8,6 +8,8 @@ mod config;
 mod late;
 mod ring;
 mod served;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -21,9 +23,13 @@ use ring::{Chain, GuestRequest};
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Seed};
+use vhost::vhost_user::Error::{Disconnected, PartialMessage};
 use vhost::vhost_user::Listener;
 use vhost::vhost_user::message::{VhostUserProtocolFeatures, VhostUserVirtioFeatures};
-use vhost_user_backend::{VhostUserBackendMut, VhostUserDaemon, VringMutex, VringT};
+use vhost_user_backend::Error::HandleRequest;
+use vhost_user_backend::{
+    ShutdownHandle, VhostUserBackendMut, VhostUserDaemon, VringMutex, VringT,
+};
 use virtio_bindings::virtio_config::VIRTIO_F_VERSION_1;
 use virtio_bindings::virtio_ring::{VIRTIO_RING_F_EVENT_IDX, VIRTIO_RING_F_INDIRECT_DESC};
 use virtio_queue::QueueT;
@@ -43,8 +49,11 @@ pub use served::ServingStats;
 
 type Memory = GuestMemoryAtomic<GuestMemoryMmap>;
 
-/// Requests that the ring holds.
-pub const QUEUE: usize = 256;
+/// The size of the ring that QEMU is asked for, in descriptors.
+pub const RING_SIZE: usize = 256;
+/// The largest split ring that virtio allows (virtio 1.2, section 2.7). Firmware and kernel of the guest negotiate one after the other,
+/// each its own size, and QEMU 10 offers more than it was asked for: the server takes whatever comes.
+const LARGEST_RING: usize = 1 << 15;
 /// The timer among the events of the thread: queues and the end come before.
 const TIMER: u16 = 2;
 
@@ -81,7 +90,6 @@ struct Pending {
 }
 
 /// The device.
-#[derive(Debug)]
 struct Front {
     drive: Drive,
     role: String,
@@ -95,6 +103,10 @@ struct Front {
     event_idx: bool,
     /// Why this thread has no priority; not asked for yet.
     priority: Option<std::result::Result<(), String>>,
+    /// Closes the connection to QEMU.
+    connection: Option<ShutdownHandle>,
+    /// The error that ended the service.
+    broken: Option<String>,
     pending: HashMap<u64, Pending>,
     asked: u64,
     /// Bytes of the write that is taken, and of the read that is replied to.
@@ -123,11 +135,19 @@ pub fn serve(listener: UnixListener, service: &Service) -> Result<ServingStats> 
     }
     let mut listener = Listener::from(listener);
     daemon.start(&mut listener).map_err(|error| failed("cannot be connected to")(&error))?;
-    // It ends with the machine; how the connection broke says nothing more.
-    let _ = daemon.wait();
+    front.lock().unwrap_or_else(PoisonError::into_inner).connection = daemon.shutdown_handle();
+    let ended = daemon.wait();
     daemon.get_epoll_handlers().iter().for_each(|handler| handler.send_exit_event());
     let mut front = front.lock().unwrap_or_else(PoisonError::into_inner);
     let mut served = front.notes.finish();
+    if let Some(why) = front.broken.take() {
+        return Err(failed("cannot serve a request")(&why));
+    }
+    match ended {
+        // A machine that ends closes the connection, wherever it is just then.
+        Ok(()) | Err(HandleRequest(Disconnected | PartialMessage)) => {}
+        Err(error) => return Err(failed("cannot follow what QEMU asks for")(&error)),
+    }
     served.priority = match front.priority.take() {
         Some(Err(why)) => Some(why),
         _ => None,
@@ -172,6 +192,8 @@ impl Front {
             timer,
             event_idx: false,
             priority: None,
+            connection: None,
+            broken: None,
             pending: HashMap::new(),
             asked: 0,
             bytes: Vec::new(),
@@ -255,6 +277,35 @@ impl Front {
         Ok(())
     }
 
+    /// Takes what the ring holds and sends the replies that are due. Requests that come meanwhile are taken too.
+    fn serve_ring(&mut self, event: u16, rings: &[VringMutex]) -> std::io::Result<()> {
+        if self.priority.is_none() {
+            self.priority = Some(sys::priority::real_time().map_err(|error| error.to_string()));
+        }
+        let Some(ring) = rings.first() else { return Ok(()) };
+        if event == TIMER {
+            // How often it was due does not matter.
+            let _ = rustix::io::read(&self.timer, &mut [0; 8]);
+        }
+        loop {
+            if self.event_idx {
+                ring.disable_notification().map_err(std::io::Error::other)?;
+            }
+            self.take(ring)?;
+            let now = self.now();
+            self.replies_until(ring, now)?;
+            let more =
+                self.event_idx && ring.enable_notification().map_err(std::io::Error::other)?;
+            if !more {
+                break;
+            }
+        }
+        if ring.needs_notification().map_err(std::io::Error::other)? {
+            ring.signal_used_queue()?;
+        }
+        self.set_timer()
+    }
+
     /// Sets the timer to what happens next.
     fn set_timer(&self) -> std::io::Result<()> {
         let at = self.drive.next().map_or(0, |at| at.saturating_sub(self.now()).max(1));
@@ -282,7 +333,7 @@ impl VhostUserBackendMut for Front {
     }
 
     fn max_queue_size(&self) -> usize {
-        QUEUE
+        LARGEST_RING
     }
 
     fn features(&self) -> u64 {
@@ -313,7 +364,7 @@ impl VhostUserBackendMut for Front {
         Ok(())
     }
 
-    /// The ring has requests, or the timer is due. Requests that come meanwhile are taken too.
+    /// Serves the ring. An error ends the service and is kept, since who calls this would drop it and the guest would wait for ever.
     fn handle_event(
         &mut self,
         event: u16,
@@ -321,30 +372,13 @@ impl VhostUserBackendMut for Front {
         rings: &[VringMutex],
         _thread: usize,
     ) -> std::io::Result<()> {
-        if self.priority.is_none() {
-            self.priority = Some(sys::priority::real_time().map_err(|error| error.to_string()));
-        }
-        let Some(ring) = rings.first() else { return Ok(()) };
-        if event == TIMER {
-            // How often it was due does not matter.
-            let _ = rustix::io::read(&self.timer, &mut [0; 8]);
-        }
-        loop {
-            if self.event_idx {
-                ring.disable_notification().map_err(std::io::Error::other)?;
-            }
-            self.take(ring)?;
-            let now = self.now();
-            self.replies_until(ring, now)?;
-            let more =
-                self.event_idx && ring.enable_notification().map_err(std::io::Error::other)?;
-            if !more {
-                break;
+        let done = self.serve_ring(event, rings);
+        if let Err(error) = &done {
+            self.broken = Some(error.to_string());
+            if let Some(connection) = &self.connection {
+                connection.shutdown();
             }
         }
-        if ring.needs_notification().map_err(std::io::Error::other)? {
-            ring.signal_used_queue()?;
-        }
-        self.set_timer()
+        done
     }
 }

@@ -5,6 +5,7 @@ mod archive;
 mod assemble;
 mod build;
 mod elf;
+mod emulator;
 mod manifest;
 mod mirror;
 mod modules;

@@ -101,7 +101,7 @@ impl Machine {
         }
         // No iothread: guests hang with one where the CPU is emulated.
         for (number, name) in self.modelled.iter().enumerate() {
-            let queue = ::disk::front::QUEUE;
+            let queue = ::disk::front::RING_SIZE;
             put("-chardev", format!("socket,id=model{number},path={name},abstract=on"));
             put(
                 "-device",

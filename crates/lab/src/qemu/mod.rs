@@ -5,7 +5,7 @@ mod command_line;
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde::{Deserialize, Serialize};
@@ -26,6 +26,9 @@ pub(crate) const NAME: &str = "fathom-lab-";
 pub struct Qemu {
     /// The program.
     pub path: PathBuf,
+    /// Arguments before all others, where another program starts it.
+    #[serde(default)]
+    pub(crate) leading: Vec<String>,
     /// The first line that it says about its version.
     pub version: String,
     /// Size and time of the program, to see that it is still the same.
@@ -48,18 +51,26 @@ impl Qemu {
         if let Some(known) = known.filter(|known| known.path == path && known.stamp == stamp) {
             return Ok(known);
         }
-        let found = Self { version: version(&path)?, path, stamp };
+        let found = Self { version: version(&path, &[])?, path, leading: Vec::new(), stamp };
         // A cache that cannot be written costs 50 ms the next time.
         if let Ok(text) = serde_json::to_vec(&found) {
             let _ = fs::write(&remembered, text);
         }
         Ok(found)
     }
+
+    /// Returns the one that `path` starts when it gets these arguments before all others.
+    pub(crate) fn started_by(path: PathBuf, leading: Vec<String>) -> Result<Self> {
+        let facts = fs::metadata(&path).map_err(Error::io("cannot read", &path))?;
+        let stamp = (facts.len(), facts.mtime());
+        Ok(Self { version: version(&path, &leading)?, path, leading, stamp })
+    }
 }
 
-fn version(path: &std::path::Path) -> Result<String> {
-    let output =
-        Command::new(path).arg("--version").output().map_err(Error::io("cannot start", path))?;
+fn version(path: &Path, leading: &[String]) -> Result<String> {
+    let mut command = Command::new(path);
+    let output = command.args(leading).arg("--version").output();
+    let output = output.map_err(Error::io("cannot start", path))?;
     let said = String::from_utf8_lossy(&output.stdout);
     said.lines()
         .next()

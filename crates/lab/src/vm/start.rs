@@ -44,7 +44,7 @@ impl Vm {
         let prepared_ms = since_process_start_ms();
         spec.check()?;
         let image = cache::hold(&spec.image)?;
-        let qemu = Qemu::find(&spec.cache)?;
+        let qemu = spec.qemu.clone().map_or_else(|| Qemu::find(&spec.cache), Ok)?;
         let drives = disk::make(spec)?;
         let servers = modelled::start(spec, began)?;
         let supplies = supply_drives(spec)?;
@@ -64,7 +64,7 @@ impl Vm {
             shell.as_ref(),
         );
         machine.modelled = servers.iter().map(Server::name).collect();
-        let arguments = machine.arguments();
+        let arguments = [qemu.leading.clone(), machine.arguments()].concat();
         let mut facts = facts(spec, &qemu, &machine, &arguments, &drives);
         facts.timings.prepared_ms = prepared_ms;
         facts.disks.extend(servers.iter().map(Server::facts));

@@ -27,8 +27,14 @@ const PATIENCE: Duration = Duration::from_millis(200);
 /// Runs the comparison in one guest for each layer.
 pub fn in_lab(args: &BenchEngineArgs, interrupt: &Interrupt) -> Result<ExitCode, Failure> {
     let out = args.out.clone().unwrap_or_else(default_directory);
-    let machine =
-        GuestArgs { memory: None, cpus: None, plain_command_line: true, tcg: false, mirror: None };
+    let machine = GuestArgs {
+        memory: None,
+        cpus: None,
+        plain_command_line: true,
+        tcg: false,
+        qemu: None,
+        mirror: None,
+    };
     let mut plan = RunRequest::once().plan(&ExperimentSource::find(EXPERIMENT)?, LAB)?;
     plan.needs = plan.needs.with(&Needs {
         packages: vec![guest_comparison::PEER.into()],

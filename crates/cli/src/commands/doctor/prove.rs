@@ -18,8 +18,14 @@ use crate::failure::Failure;
 use crate::terminal::say;
 
 /// What the guest is like unless told otherwise.
-const GUEST: GuestArgs =
-    GuestArgs { memory: None, cpus: None, plain_command_line: false, tcg: false, mirror: None };
+const GUEST: GuestArgs = GuestArgs {
+    memory: None,
+    cpus: None,
+    plain_command_line: false,
+    tcg: false,
+    qemu: None,
+    mirror: None,
+};
 
 /// Names that the changed variant may have: the experiment may use the first itself.
 const NAMES: [&str; 2] = ["changed", "changed-by-doctor"];
