@@ -27,7 +27,7 @@ pub use bins::{Bins, Fragment, LARGEST_FRAGMENT, PAYLOAD, SLOTS};
 pub use census::{BEGINNING, Census, most_sized};
 pub use fingerprint::Fingerprint;
 pub use live::{LIVE_ADDRESSES, Place};
-pub use lz4::{Lz4, Lz4Error};
+pub use lz4::{Lz4, Lz4Error, expand};
 pub use model::{
     BlockOutcome, Figures, Model, Policy, RECENT_SIZES, REFERENCES, Reuse, WrittenBlock,
 };

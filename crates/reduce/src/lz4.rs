@@ -21,6 +21,30 @@ unsafe extern "C" {
         dest_size: c_int,
         acceleration: c_int,
     ) -> c_int;
+    fn LZ4_decompress_safe(
+        source: *const c_char,
+        dest: *mut c_char,
+        source_size: c_int,
+        dest_size: c_int,
+    ) -> c_int;
+}
+
+/// Makes the block again that `packed` was compressed from, and says whether it did: bytes that are not LZ4, or give less or more
+/// than a block, leave `block` in any state. Reads and writes nothing outside the two.
+#[must_use]
+pub fn expand(packed: &[u8], block: &mut [u8; BLOCK]) -> bool {
+    let Ok(length) = c_int::try_from(packed.len()) else { return false };
+    // SAFETY: both are valid for the lengths given and do not overlap; this function of the library never goes beyond either,
+    // whatever the bytes are.
+    let made = unsafe {
+        LZ4_decompress_safe(
+            packed.as_ptr().cast(),
+            block.as_mut_ptr().cast(),
+            length,
+            BLOCK as c_int,
+        )
+    };
+    made == BLOCK as c_int
 }
 
 /// LZ4_COMPRESSBOUND(4096): with this much room, compression never fails.
@@ -114,6 +138,12 @@ impl Lz4 {
         }
     }
 
+    /// The block compressed by liblz4, as many bytes as [`Lz4::size`] says; the block itself when LZ4 does not make it smaller.
+    pub fn compressed<'a>(&'a mut self, block: &'a [u8; BLOCK]) -> Result<&'a [u8], Lz4Error> {
+        let size = self.library_size(block)?;
+        Ok(if size < BLOCK { &self.out[..size] } else { block })
+    }
+
     /// The size that liblz4 compresses the block to.
     pub fn library_size(&mut self, block: &[u8; BLOCK]) -> Result<usize, Lz4Error> {
         // SAFETY: the state has the size that the library asks for and the alignment of a u64, as it wants;
@@ -160,6 +190,30 @@ mod tests {
             assert!(size + 3 >= before, "{random}: {size} after {before}");
             before = size;
         }
+    }
+
+    #[test]
+    fn what_is_compressed_expands_to_the_same_block_and_anything_else_is_refused() {
+        let mut lz4 = Lz4::new();
+        let mut random = units::Seed(4).generator();
+        for seed in 0..3000 {
+            let block = mixed(seed);
+            let size = lz4.size(&block).unwrap();
+            let mut packed = lz4.compressed(&block).unwrap().to_vec();
+            assert_eq!(packed.len(), size);
+            let mut out = [0; BLOCK];
+            if size == BLOCK {
+                assert_eq!(packed, block);
+                continue;
+            }
+            assert!(expand(&packed, &mut out) && out == block, "seed {seed}");
+            assert!(!expand(&packed[..size - 1], &mut out), "seed {seed}");
+            // Damaged bytes may give another block, but nothing beyond it.
+            let at = random.below(size as u64) as usize;
+            packed[at] ^= 1 << random.below(8);
+            let _ = expand(&packed, &mut out);
+        }
+        assert!(!expand(&[], &mut [0; BLOCK]));
     }
 
     /// Blocks of many kinds: noise, runs, words, copies from near and far, all of one byte.

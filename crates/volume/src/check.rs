@@ -1,0 +1,137 @@
+//! Checking a volume that is not started: nothing is written.
+
+use crate::block::{Lbn, Pbn};
+use crate::core::Rules;
+use crate::device::Device;
+use crate::format::{ENTRIES, Geometry, LEVELS, MAP_PAGE, Mapping, PageKey, ROOTS, State};
+use crate::recover::{RecoveryError, Replayed, replay};
+
+/// A thing that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Problem {
+    /// A record whose checksum is wrong and that the journal does not mend.
+    Damaged(Pbn),
+    /// A count that is not the number of references.
+    Count {
+        /// The block.
+        pbn: Pbn,
+        /// As stored.
+        stored: u8,
+        /// As counted in the map.
+        counted: u64,
+    },
+    /// A mapping to a block that holds no data.
+    Mapping {
+        /// The block of the volume.
+        lbn: Lbn,
+        /// Where it leads.
+        pbn: Pbn,
+    },
+    /// The number of blocks in use is not what the map says.
+    LogicalUsed {
+        /// As stored.
+        stored: u64,
+        /// As counted in the map.
+        counted: u64,
+    },
+}
+
+/// What a check looked at, and what it found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// The state that the volume was left in.
+    pub state: State,
+    /// Journal entries that a start would replay.
+    pub entries: u64,
+    /// Pages of the map that were read.
+    pub pages: u64,
+    /// Blocks of the volume in use.
+    pub logical_used: u64,
+    /// Blocks of data on the device.
+    pub data_blocks: u64,
+    /// All that is wrong.
+    pub problems: Vec<Problem>,
+    /// Where every block in use is.
+    pub mappings: Vec<(Lbn, Mapping)>,
+}
+
+/// Reads all records of a volume and holds them against each other.
+pub fn check(device: &mut dyn Device) -> Result<Report, RecoveryError> {
+    let mut replayed = replay(device, Rules::default())?;
+    let mut references = vec![0u64; replayed.counts.counts.len()];
+    let mut mappings = Vec::new();
+    let mut problems = Vec::new();
+    for root in 0..ROOTS {
+        let key = PageKey { level: LEVELS, root, index: 0 };
+        walk(device, &mut replayed, key, &mut |replayed, key, mapping, slot| {
+            let geometry = &replayed.superblock.geometry;
+            let lbn = (key.index * ROOTS + key.root) * ENTRIES as u64 + slot as u64;
+            let number = mapping.block().map(|pbn| (pbn, geometry.number(pbn)));
+            match (key.level, number) {
+                (0, Some((pbn, None))) => problems.push(Problem::Mapping { lbn, pbn }),
+                (0, Some((_, Some(number)))) => references[number] += 1,
+                (_, Some((_, Some(number)))) => references[number] += PAGE,
+                _ => {}
+            }
+            if key.level == 0 {
+                mappings.push((lbn, mapping));
+            }
+        })?;
+    }
+    let Replayed { superblock, counts, tree, logical_used, entries, mut damaged, .. } = replayed;
+    damaged.extend(&tree.damaged);
+    damaged.extend(tree.pages.values().filter(|r| !r.whole && !r.changed).map(|read| read.pbn));
+    damaged.sort_unstable();
+    damaged.dedup();
+    problems.extend(damaged.into_iter().map(Problem::Damaged));
+    let counted = mappings.len() as u64;
+    if counted != logical_used {
+        problems.push(Problem::LogicalUsed { stored: logical_used, counted });
+    }
+    problems.extend(wrong_counts(&superblock.geometry, &counts.counts, &references));
+    let data = counts.counts.iter().filter(|count| !matches!(**count, 0 | MAP_PAGE)).count();
+    Ok(Report {
+        state: superblock.state,
+        entries,
+        pages: tree.pages.len() as u64,
+        logical_used,
+        data_blocks: data as u64,
+        problems,
+        mappings,
+    })
+}
+
+/// A page of the map counts as so many references, since its count is a mark.
+const PAGE: u64 = 1 << 32;
+
+fn wrong_counts(geometry: &Geometry, counts: &[u8], references: &[u64]) -> Vec<Problem> {
+    let pairs = counts.iter().zip(references).enumerate();
+    let wrong = pairs.filter(|(_, (count, references))| match **count {
+        MAP_PAGE => **references != PAGE,
+        count => u64::from(count) != **references,
+    });
+    let problem = |(number, (stored, counted)): (usize, (&u8, &u64))| {
+        let pbn = geometry.data_block(number);
+        Problem::Count { pbn, stored: *stored, counted: *counted }
+    };
+    wrong.map(problem).collect()
+}
+
+/// Shows every mapping below a page.
+fn walk(
+    device: &mut dyn Device,
+    replayed: &mut Replayed,
+    key: PageKey,
+    see: &mut dyn FnMut(&Replayed, PageKey, Mapping, usize),
+) -> Result<(), RecoveryError> {
+    let Some(read) = replayed.tree.page(device, key)? else { return Ok(()) };
+    let mappings = (0..ENTRIES).map(|slot| (slot, read.page.get(slot)));
+    let mappings: Vec<_> = mappings.filter(|(_, mapping)| mapping.is_mapped()).collect();
+    for (slot, mapping) in mappings {
+        see(replayed, key, mapping, slot);
+        if key.level > 0 {
+            walk(device, replayed, key.child(slot), see)?;
+        }
+    }
+    Ok(())
+}

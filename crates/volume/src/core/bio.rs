@@ -1,0 +1,90 @@
+//! The bio zone: operations of the device, and who gets their ends.
+
+use rustc_hash::FxHashMap;
+
+use crate::block::Block;
+use crate::core::message::{
+    Post, Then, ToBio, ToCpu, ToDoor, ToHash, ToJournal, ToLogical, ToPhysical, Zone,
+};
+use crate::core::physical::io_failure;
+use crate::core::request::{Failure, Operation, OperationId, Task};
+use crate::core::stats::DeviceStats;
+use crate::core::vio::Vio;
+
+/// The bio zone.
+#[derive(Default)]
+pub(crate) struct Bio {
+    next: u64,
+    under_way: FxHashMap<OperationId, Then>,
+    pub stats: DeviceStats,
+}
+
+impl Bio {
+    pub fn take(&mut self, message: ToBio, post: &mut Post) {
+        match message {
+            ToBio::Begin(task, then) => {
+                match &task {
+                    Task::Read { .. } => self.stats.reads += 1,
+                    Task::Write { fua, .. } => {
+                        self.stats.writes += 1;
+                        self.stats.fua += u64::from(*fua);
+                    }
+                    Task::Flush => self.stats.flushes += 1,
+                }
+                self.next += 1;
+                let id = OperationId(self.next);
+                self.under_way.insert(id, then);
+                post.operations.push(Operation { id, task });
+            }
+            ToBio::Done(id, result) => {
+                if let Some(then) = self.under_way.remove(&id) {
+                    done(then, result, post);
+                }
+            }
+        }
+    }
+}
+
+/// Tells who waits: `None` for a failure, else the block that was read.
+fn done(then: Then, result: Option<Option<Box<Block>>>, post: &mut Post) {
+    let ok = result.is_some();
+    let block = result.flatten();
+    match then {
+        Then::Stored(vio) if ok => stored(vio, post),
+        Then::Stored(vio) => io_failure(vio, post),
+        Then::Packed(vios) if ok => vios.into_iter().for_each(|vio| stored(vio, post)),
+        Then::Packed(vios) => vios.into_iter().for_each(|vio| io_failure(vio, post)),
+        Then::Data(vio) => match block {
+            Some(block) => post.cpu(ToCpu::Unpack(vio, block)),
+            None => post.logical(ToLogical::ReadDone(vio, None)),
+        },
+        Then::Compare(vio) => match block {
+            Some(block) => post.cpu(ToCpu::Compare(vio, block)),
+            None => post.physical(ToPhysical::Compared(vio, false)),
+        },
+        Then::Leaf(leaf) => post.logical(ToLogical::Loaded { leaf, block }),
+        Then::Formatted(root) => post.logical(ToLogical::PageFormatted { root, ok }),
+        Then::Saver(Zone::Physical) => post.physical(ToPhysical::SaverIo(ok)),
+        Then::Saver(_) => post.logical(ToLogical::SaverIo(ok)),
+        Then::JournalFlush => post.journal(ToJournal::FlushDone(ok)),
+        Then::JournalBlock => post.journal(ToJournal::BlockDone(ok)),
+        Then::Durable(vio) => post.logical(ToLogical::Flushed(vio, ok)),
+        Then::Flush(request) => {
+            if !ok {
+                post.journal(ToJournal::Fail);
+            }
+            post.reply(request, if ok { Ok(None) } else { Err(Failure::Io) });
+            post.door(ToDoor::Left);
+        }
+        Then::Quiet => post.door(ToDoor::QuietFlushed(ok)),
+        Then::Superblock => post.door(ToDoor::SuperblockWritten(ok)),
+    }
+}
+
+/// Its data is on the device: others may share it, or its address gets it.
+fn stored(vio: Box<Vio>, post: &mut Post) {
+    match vio.agent {
+        true => post.hash(ToHash::Located(vio)),
+        false => post.logical(ToLogical::Locate(vio)),
+    }
+}

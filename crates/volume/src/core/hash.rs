@@ -1,0 +1,162 @@
+//! The hash zone: blocks with one fingerprint come together here, those under way and those in the index.
+
+use std::collections::VecDeque;
+
+use reduce::Fingerprint;
+use rustc_hash::FxHashMap;
+
+use crate::block::Data;
+use crate::core::message::{Post, ToCpu, ToHash, ToLogical, ToPacker, ToPhysical};
+use crate::core::rules::{Rule, Rules};
+use crate::core::settings::{Policy, Settings};
+use crate::core::stats::HashStats;
+use crate::core::store;
+use crate::core::vio::Vio;
+use crate::format::Mapping;
+use crate::index::Index;
+
+/// One fingerprint under way.
+struct Lock {
+    /// Who stores the block, or finds it stored.
+    agent: u64,
+    data: Data,
+    /// Where the block is, once it is known.
+    known: Option<Mapping>,
+    waiters: VecDeque<Box<Vio>>,
+}
+
+/// The hash zone.
+pub(crate) struct Hash {
+    locks: FxHashMap<Fingerprint, Lock>,
+    index: Index,
+    deduplication: bool,
+    compression: bool,
+    policy: Policy,
+    rules: Rules,
+    pub stats: HashStats,
+}
+
+impl Hash {
+    pub fn new(settings: &Settings) -> Self {
+        Self {
+            locks: FxHashMap::default(),
+            index: Index::new(settings.index_records),
+            deduplication: settings.deduplication,
+            compression: settings.compression,
+            policy: settings.policy,
+            rules: settings.rules,
+            stats: HashStats::default(),
+        }
+    }
+
+    pub fn take(&mut self, message: ToHash, post: &mut Post) {
+        match message {
+            ToHash::Enter(vio) => self.enter(vio, post),
+            ToHash::Located(vio) => self.located(vio, post),
+            ToHash::Anew(vio) => {
+                self.stats.advice_stale += u64::from(vio.agent);
+                self.store(vio, post);
+            }
+            ToHash::Refused(vio) => self.refused(vio, post),
+            ToHash::Failed(vio) => self.failed(vio, post),
+            ToHash::Release(vio) => self.release(&vio, post),
+            ToHash::Policy(policy) => self.policy = policy,
+        }
+    }
+
+    fn enter(&mut self, mut vio: Box<Vio>, post: &mut Post) {
+        let print = vio.print;
+        if let Some(lock) = self.locks.get_mut(&print) {
+            if *lock.data != *vio.data && self.rules.hold(Rule::Compared) {
+                // Another block with this fingerprint: not shared, not answered for.
+                self.stats.collisions += 1;
+                return store::whole(vio, self.policy, self.rules, post);
+            }
+            self.stats.concurrent += 1;
+            match lock.known {
+                Some(known) => post.physical(ToPhysical::Share(vio, known)),
+                None => {
+                    post.packer(ToPacker::Hurry(lock.agent));
+                    lock.waiters.push_back(vio);
+                }
+            }
+            return;
+        }
+        vio.agent = true;
+        self.locks.insert(print, lock(&vio));
+        match self.index.find(print).filter(|_| self.deduplication) {
+            Some(advice) => post.physical(ToPhysical::Verify(vio, advice)),
+            None => self.store(vio, post),
+        }
+    }
+
+    /// Stores a block anew.
+    fn store(&mut self, vio: Box<Vio>, post: &mut Post) {
+        let waited = self.locks.get(&vio.print).is_some_and(|lock| !lock.waiters.is_empty());
+        if vio.fua || waited || !self.compression || !vio.agent {
+            store::whole(vio, self.policy, self.rules, post);
+        } else {
+            post.cpu(ToCpu::Compress(vio));
+        }
+    }
+
+    fn located(&mut self, vio: Box<Vio>, post: &mut Post) {
+        if let Some(lock) = self.locks.get_mut(&vio.print).filter(|lock| lock.agent == vio.id) {
+            lock.known = Some(vio.new);
+            for waiter in lock.waiters.drain(..) {
+                post.physical(ToPhysical::Share(waiter, vio.new));
+            }
+        }
+        post.logical(ToLogical::Locate(vio));
+    }
+
+    /// The block has all the references it can have, so it is stored once more and the index follows the new copy.
+    fn refused(&mut self, mut vio: Box<Vio>, post: &mut Post) {
+        let print = vio.print;
+        match self.locks.get_mut(&print) {
+            Some(lock) if lock.known.is_none() => {
+                post.packer(ToPacker::Hurry(lock.agent));
+                return lock.waiters.push_back(vio);
+            }
+            Some(lock) => {
+                lock.agent = vio.id;
+                lock.known = None;
+            }
+            None => _ = self.locks.insert(print, lock(&vio)),
+        }
+        vio.agent = true;
+        self.store(vio, post);
+    }
+
+    fn failed(&mut self, mut vio: Box<Vio>, post: &mut Post) {
+        vio.agent = false;
+        post.packer(ToPacker::Forget(vio.id));
+        let print = vio.print;
+        if let Some(lock) = self.locks.get_mut(&print).filter(|lock| lock.agent == vio.id) {
+            match lock.waiters.pop_front() {
+                Some(mut next) => {
+                    next.agent = true;
+                    lock.agent = next.id;
+                    self.store(next, post);
+                }
+                None => _ = self.locks.remove(&print),
+            }
+        }
+        post.logical(ToLogical::Failed(vio));
+    }
+
+    fn release(&mut self, vio: &Vio, post: &mut Post) {
+        post.packer(ToPacker::Forget(vio.id));
+        if self.locks.get(&vio.print).is_some_and(|lock| lock.agent == vio.id) {
+            self.locks.remove(&vio.print);
+        }
+        self.index.insert(vio.print, vio.new);
+        if let Some(pbn) = vio.pin {
+            post.physical(ToPhysical::Unpin(pbn));
+        }
+    }
+}
+
+fn lock(vio: &Vio) -> Lock {
+    Lock { agent: vio.id, data: vio.data.clone(), known: None, waiters: VecDeque::new() }
+}

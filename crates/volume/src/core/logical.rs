@@ -1,0 +1,450 @@
+//! The logical zone: one request at a time for each address, the block map, and who is told that something is durable.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use rustc_hash::FxHashMap;
+
+use crate::block::{Block, Data, Lbn};
+use crate::core::cache::{Cache, Interior, Need};
+use crate::core::dirty::Dirty;
+use crate::core::message::{
+    Item, Owner, Post, Then, ToCpu, ToDoor, ToHash, ToJournal, ToLogical, ToPacker, ToPhysical,
+    Zone,
+};
+use crate::core::request::{Failure, Task};
+use crate::core::rules::{Rule, Rules};
+use crate::core::saver::Saver;
+use crate::core::settings::{Policy, Settings};
+use crate::core::store;
+use crate::core::tree::Growth;
+use crate::core::vio::{Kind, Vio};
+use crate::format::{ENTRIES, Entry, Mapping, Nonce, Page, PageKey};
+
+/// An address in use.
+struct Lock {
+    holder: u64,
+    waiters: VecDeque<Box<Vio>>,
+}
+
+/// The logical zone.
+pub(crate) struct Logical {
+    nonce: Nonce,
+    pub cache: Cache,
+    growth: Growth,
+    locks: FxHashMap<Lbn, Lock>,
+    /// Writes and discards that are not durable.
+    undone: BTreeSet<u64>,
+    /// Flushes, with the first request that each need not wait for.
+    flushes: VecDeque<(u64, u64)>,
+    dirty: Dirty<PageKey>,
+    saver: Saver<PageKey>,
+    /// Leaves that have to go.
+    leaving: Vec<PageKey>,
+    save_upto: u64,
+    applied: u64,
+    batch: usize,
+    reduces: bool,
+    policy: Policy,
+    rules: Rules,
+    dead: bool,
+    zeros: Data,
+}
+
+impl Logical {
+    pub fn new(nonce: Nonce, interior: Interior, applied: u64, settings: &Settings) -> Self {
+        Self {
+            nonce,
+            cache: Cache::new(interior, settings.cache_pages),
+            growth: Growth::default(),
+            locks: FxHashMap::default(),
+            undone: BTreeSet::new(),
+            flushes: VecDeque::new(),
+            dirty: Dirty::default(),
+            saver: Saver::new(Zone::Logical, settings.policy, settings.rules),
+            leaving: Vec::new(),
+            save_upto: 0,
+            applied,
+            batch: settings.page_batch.max(1),
+            reduces: settings.deduplication || settings.compression,
+            policy: settings.policy,
+            rules: settings.rules,
+            dead: false,
+            zeros: Data::default(),
+        }
+    }
+
+    pub fn take(&mut self, message: ToLogical, post: &mut Post) {
+        match message {
+            ToLogical::Begin(vio) => {
+                if vio.kind != Kind::Read {
+                    self.undone.insert(vio.id);
+                }
+                self.lock(vio, post);
+            }
+            ToLogical::Flush { before, request } => {
+                if self.policy != Policy::Sync {
+                    post.packer(ToPacker::HurryBefore(before));
+                }
+                self.flushes.push_back((before, request));
+                self.check_flushes(post);
+            }
+            ToLogical::Allocated(vio) => self.allocated(vio, post),
+            ToLogical::PagesAllocated { leaf, pages } => match pages {
+                Some(pages) => {
+                    let fua = self.rules.hold(Rule::PageBeforeLink);
+                    self.growth.format(leaf.root, pages, &self.nonce, fua, post);
+                }
+                None => self.no_pages(leaf, post),
+            },
+            ToLogical::PageFormatted { root, ok: true } => self.growth.formatted(root, post),
+            ToLogical::PageFormatted { ok: false, .. } | ToLogical::SaverIo(false) => {
+                post.journal(ToJournal::Fail);
+            }
+            ToLogical::Locate(vio) if vio.home == Some(vio.new) => self.finish(vio, post),
+            ToLogical::Locate(vio) => self.locate(vio, post),
+            ToLogical::Committed { seq, items } => self.committed(seq, items, post),
+            ToLogical::Loaded { leaf, block } => self.loaded(leaf, block, post),
+            ToLogical::ReadDone(vio, data) => {
+                post.reply(vio.request, data.map(Some).ok_or(Failure::Io));
+                self.finish(vio, post);
+            }
+            ToLogical::Flushed(vio, true) => self.acknowledge(vio, post),
+            ToLogical::Flushed(mut vio, false) => {
+                vio.failed = Some(Failure::Io);
+                post.journal(ToJournal::Fail);
+                self.failed(vio, post);
+            }
+            ToLogical::Failed(vio) => self.failed(vio, post),
+            ToLogical::Save(upto) => {
+                self.save_upto = self.save_upto.max(upto);
+                self.save(post);
+            }
+            ToLogical::SaverIo(true) => self.saved(post),
+            ToLogical::ReadOnly => self.give_up(post),
+            ToLogical::Policy(policy) => {
+                self.policy = policy;
+                self.saver.set_policy(policy);
+            }
+        }
+    }
+
+    fn lock(&mut self, vio: Box<Vio>, post: &mut Post) {
+        if let Some(lock) = self.locks.get_mut(&vio.lbn) {
+            if lock.waiters.is_empty() {
+                post.packer(ToPacker::Hurry(lock.holder));
+            }
+            return lock.waiters.push_back(vio);
+        }
+        self.locks.insert(vio.lbn, Lock { holder: vio.id, waiters: VecDeque::new() });
+        self.proceed(vio, post);
+    }
+
+    fn unlock(&mut self, lbn: Lbn, post: &mut Post) {
+        let Some(lock) = self.locks.get_mut(&lbn) else { return };
+        let Some(next) = lock.waiters.pop_front() else {
+            self.locks.remove(&lbn);
+            return;
+        };
+        post.packer(ToPacker::Forget(lock.holder));
+        lock.holder = next.id;
+        if !lock.waiters.is_empty() {
+            post.packer(ToPacker::Hurry(lock.holder));
+        }
+        self.proceed(next, post);
+    }
+
+    /// A request has its address.
+    fn proceed(&mut self, mut vio: Box<Vio>, post: &mut Post) {
+        let leaf = PageKey::leaf(vio.lbn);
+        let exists = self.cache.place(leaf).is_some();
+        match vio.kind {
+            _ if self.dead && vio.kind != Kind::Read => {
+                vio.failed = Some(Failure::ReadOnly);
+                self.failed(vio, post);
+            }
+            Kind::Read if !exists => {
+                post.reply(vio.request, Ok(Some(self.zeros.clone())));
+                self.finish(vio, post);
+            }
+            Kind::Discard if !exists => {
+                // Nothing is mapped up to the end of the leaf.
+                let lbn = vio.lbn;
+                let skipped = (ENTRIES as u64 - lbn % ENTRIES as u64).min(vio.left);
+                self.walk(vio, skipped, post);
+            }
+            Kind::Write if !exists => {
+                if self.growth.wait(leaf.root, vio) {
+                    let keys = self.cache.missing(leaf);
+                    post.physical(ToPhysical::AllocatePages { leaf, keys });
+                }
+            }
+            Kind::Read | Kind::Discard => self.locate(vio, post),
+            Kind::Write if vio.zero => {
+                vio.new = Mapping::ZERO;
+                if self.policy != Policy::Sync && !vio.fua {
+                    ack(&mut vio, post);
+                }
+                self.locate(vio, post);
+            }
+            Kind::Write => post.physical(ToPhysical::Allocate(vio)),
+        }
+    }
+
+    fn no_pages(&mut self, leaf: PageKey, post: &mut Post) {
+        let mut waiting = self.growth.end(leaf.root);
+        if let Some(mut vio) = waiting.pop_front() {
+            vio.failed = Some(Failure::NoSpace);
+            self.failed(vio, post);
+        }
+        waiting.into_iter().for_each(|vio| self.proceed(vio, post));
+    }
+
+    fn allocated(&mut self, mut vio: Box<Vio>, post: &mut Post) {
+        match vio.pin {
+            Some(_) if self.policy == Policy::Sync => {
+                store::whole(vio, self.policy, self.rules, post);
+            }
+            _ => {
+                // Never before there is room: what is acknowledged cannot fail for space.
+                if vio.pin.is_some() && !vio.fua {
+                    ack(&mut vio, post);
+                }
+                self.reduce(vio, post);
+            }
+        }
+    }
+
+    fn reduce(&mut self, mut vio: Box<Vio>, post: &mut Post) {
+        vio.reduced = true;
+        match self.reduces {
+            true => post.cpu(ToCpu::Fingerprint(vio)),
+            false => store::whole(vio, self.policy, self.rules, post),
+        }
+    }
+
+    /// Looks the address up.
+    fn locate(&mut self, vio: Box<Vio>, post: &mut Post) {
+        match self.cache.get(vio.lbn) {
+            Some(mapping) => self.found(vio, mapping, post),
+            None => {
+                self.cache.wait(PageKey::leaf(vio.lbn), vio);
+                self.make_room(post);
+            }
+        }
+    }
+
+    fn found(&mut self, mut vio: Box<Vio>, mapping: Mapping, post: &mut Post) {
+        vio.old = mapping;
+        match (vio.kind, mapping.block()) {
+            (Kind::Read, Some(pbn)) => post.bio(Task::Read { pbn }, Then::Data(vio)),
+            (Kind::Read, None) => {
+                post.reply(vio.request, Ok(Some(self.zeros.clone())));
+                self.finish(vio, post);
+            }
+            (Kind::Discard, _) if !mapping.is_mapped() => self.walk(vio, 1, post),
+            (Kind::Discard | Kind::Write, _) => {
+                if vio.kind == Kind::Discard {
+                    vio.new = Mapping::UNMAPPED;
+                }
+                self.cache.pin(vio.lbn);
+                let entry = Entry { key: vio.lbn, old: vio.old, new: vio.new };
+                post.journal(ToJournal::Append(Item { entry, owner: Owner::Vio(vio) }));
+            }
+        }
+    }
+
+    /// A discard goes on behind the next `blocks` blocks.
+    fn walk(&mut self, mut vio: Box<Vio>, blocks: u64, post: &mut Post) {
+        let lbn = vio.lbn;
+        vio.left -= blocks;
+        if vio.left == 0 {
+            return self.done(vio, post);
+        }
+        vio.lbn += blocks;
+        self.unlock(lbn, post);
+        self.lock(vio, post);
+    }
+
+    fn committed(&mut self, seq: u64, items: Vec<Item>, post: &mut Post) {
+        let mut grown = Vec::new();
+        for item in items {
+            let Entry { new, .. } = item.entry;
+            match item.owner {
+                Owner::Page(key) => {
+                    let pbn = new.block().unwrap_or(0);
+                    self.cache.link(key, Page::empty(&self.nonce, pbn), pbn);
+                    self.dirty.mark(key.parent(), seq);
+                    grown.extend(self.growth.linked(key.root));
+                }
+                Owner::Vio(vio) => {
+                    self.cache.set(vio.lbn, new);
+                    self.dirty.mark(PageKey::leaf(vio.lbn), seq);
+                    match vio.kind {
+                        Kind::Discard => self.walk(vio, 1, post),
+                        _ => self.done(vio, post),
+                    }
+                }
+            }
+        }
+        self.applied = seq;
+        grown.into_iter().for_each(|vio| self.proceed(vio, post));
+        self.report(post);
+        self.save(post);
+        self.make_room(post);
+    }
+
+    /// The last entry of a request is committed, or it needed none.
+    fn done(&mut self, vio: Box<Vio>, post: &mut Post) {
+        let flush = self.policy == Policy::AsyncUnsafe && vio.fua && !vio.acked;
+        if flush && self.rules.hold(Rule::FlushBeforeAck) {
+            post.bio(Task::Flush, Then::Durable(vio));
+        } else {
+            self.acknowledge(vio, post);
+        }
+    }
+
+    fn acknowledge(&mut self, mut vio: Box<Vio>, post: &mut Post) {
+        if !vio.acked {
+            ack(&mut vio, post);
+        }
+        self.durable(vio.id, post);
+        let second = vio.kind == Kind::Write && !vio.zero && !vio.reduced;
+        if second && self.policy == Policy::Sync && self.reduces && !self.dead {
+            vio.home = Some(vio.new);
+            self.reduce(vio, post);
+        } else {
+            self.finish(vio, post);
+        }
+    }
+
+    /// A request leaves.
+    fn finish(&mut self, mut vio: Box<Vio>, post: &mut Post) {
+        self.durable(vio.id, post);
+        self.unlock(vio.lbn, post);
+        if vio.agent {
+            post.hash(ToHash::Release(vio));
+        } else if let Some(pbn) = vio.pin.take() {
+            post.physical(ToPhysical::Unpin(pbn));
+        }
+        post.door(ToDoor::Left);
+    }
+
+    fn failed(&mut self, vio: Box<Vio>, post: &mut Post) {
+        match vio.failed {
+            Some(failure) if !vio.acked => post.reply(vio.request, Err(failure)),
+            // What was promised cannot be kept.
+            Some(_) if vio.home.is_none() => post.journal(ToJournal::Fail),
+            _ => {}
+        }
+        self.finish(vio, post);
+    }
+
+    fn durable(&mut self, id: u64, post: &mut Post) {
+        if self.undone.remove(&id) {
+            self.check_flushes(post);
+        }
+    }
+
+    fn check_flushes(&mut self, post: &mut Post) {
+        while let Some(&(before, request)) = self.flushes.front() {
+            let waits = self.undone.first().is_some_and(|oldest| *oldest < before);
+            if waits && !self.dead && self.rules.hold(Rule::FlushWaits) {
+                return;
+            }
+            self.flushes.pop_front();
+            if self.policy == Policy::AsyncUnsafe && !self.dead {
+                post.bio(Task::Flush, Then::Flush(request));
+            } else {
+                post.reply(request, if self.dead { Err(Failure::ReadOnly) } else { Ok(None) });
+                post.door(ToDoor::Left);
+            }
+        }
+    }
+
+    fn loaded(&mut self, leaf: PageKey, block: Option<Box<Block>>, post: &mut Post) {
+        let pbn = self.cache.place(leaf).unwrap_or(0);
+        let page = block.and_then(|block| Page::read(&block, &self.nonce, pbn));
+        let page = page.filter(|(_, whole)| *whole).map(|(page, _)| page);
+        for mut vio in self.cache.loaded(leaf, page) {
+            match self.cache.get(vio.lbn) {
+                Some(mapping) => self.found(vio, mapping, post),
+                None => {
+                    vio.failed = Some(Failure::Io);
+                    post.physical(ToPhysical::Drop(vio));
+                }
+            }
+        }
+        self.make_room(post);
+    }
+
+    fn make_room(&mut self, post: &mut Post) {
+        let dirty = &self.dirty;
+        let needs = self.cache.needs(|key| dirty.is_dirty(key), |key| dirty.is_saving(key));
+        for need in needs {
+            match need {
+                Need::Load(key, pbn) => post.bio(Task::Read { pbn }, Then::Leaf(key)),
+                Need::Save(key) => self.leaving.push(key),
+            }
+        }
+        if self.dead {
+            return self.give_up_loads(post);
+        }
+        self.save(post);
+    }
+
+    fn report(&self, post: &mut Post) {
+        let oldest = self.dirty.oldest().unwrap_or(self.applied + 1);
+        post.journal(ToJournal::Oldest(Zone::Logical, oldest));
+    }
+
+    fn save(&mut self, post: &mut Post) {
+        if !self.saver.is_idle() || self.dead {
+            return;
+        }
+        let mut keys = std::mem::take(&mut self.leaving);
+        keys.extend(self.dirty.before(self.save_upto, self.batch));
+        let mut batch = Vec::new();
+        for key in keys {
+            if self.dirty.is_dirty(key)
+                && let Some((page, pbn)) = self.cache.page(key)
+            {
+                self.dirty.take(key);
+                batch.push((key, pbn, Data::new(page.sealed())));
+            }
+        }
+        self.cache.stats.pages_saved += batch.len() as u64;
+        self.saver.begin(batch, post);
+    }
+
+    fn saved(&mut self, post: &mut Post) {
+        if let Some(keys) = self.saver.done(post) {
+            keys.into_iter().for_each(|key| self.dirty.saved(key));
+            self.report(post);
+            self.save(post);
+            self.make_room(post);
+        }
+    }
+
+    /// The volume is read-only from here on.
+    fn give_up(&mut self, post: &mut Post) {
+        self.dead = true;
+        self.check_flushes(post);
+        for mut vio in self.growth.give_up() {
+            vio.failed = Some(Failure::ReadOnly);
+            self.failed(vio, post);
+        }
+        self.make_room(post);
+    }
+
+    fn give_up_loads(&mut self, post: &mut Post) {
+        for mut vio in self.cache.give_up() {
+            vio.failed = Some(Failure::ReadOnly);
+            post.physical(ToPhysical::Drop(vio));
+        }
+    }
+}
+
+fn ack(vio: &mut Vio, post: &mut Post) {
+    vio.acked = true;
+    post.reply(vio.request, Ok(None));
+}

@@ -1,0 +1,36 @@
+//! The volume at work, without I/O: requests and completions in, device operations and replies out.
+//!
+//! Zones own their state, have one inbox each, and send messages; nothing is shared. Nothing here knows a file, a socket, a thread
+//! or a clock: a test reads the imports.
+// A request travels from zone to zone in one box, and waits in lists in the same.
+#![allow(clippy::vec_box)]
+
+mod ack;
+mod bio;
+mod cache;
+mod cpu;
+mod dirty;
+mod door;
+mod hash;
+mod inboxes;
+mod journal;
+mod logical;
+mod message;
+mod packer;
+mod physical;
+mod request;
+mod rules;
+mod saver;
+mod settings;
+mod space;
+mod stats;
+mod store;
+mod tree;
+mod vio;
+mod volume;
+
+pub use request::{Failure, Operation, OperationId, Reply, Request, Task, Verb};
+pub(crate) use rules::{Rule, Rules};
+pub use settings::{Order, Policy, Settings};
+pub use stats::Stats;
+pub use volume::{Contents, Volume};

@@ -1,0 +1,88 @@
+//! Settings of a volume at work.
+
+use crate::core::rules::Rules;
+
+/// When data is durable, and when a write is acknowledged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Policy {
+    /// Acknowledged when durable.
+    Sync,
+    /// Acknowledged once there is room for it; a flush makes it durable.
+    Async,
+    /// As async, but the volume's own records are not ordered behind the data: after a power cut, a block written since the last
+    /// flush may hold anything.
+    AsyncUnsafe,
+}
+
+impl Policy {
+    /// The policy `auto`: sync on a device whose writes are durable at once, async on one with a volatile cache.
+    pub fn auto(volatile_cache: bool) -> Self {
+        if volatile_cache { Self::Async } else { Self::Sync }
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sync => "sync",
+            Self::Async => "async",
+            Self::AsyncUnsafe => "async-unsafe",
+        }
+    }
+}
+
+/// The order in which zones get to work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// One after the other, each until its inbox is empty.
+    InTurn,
+    /// Any zone with a message, drawn from this seed: for tests.
+    Drawn(u64),
+}
+
+/// Settings of a volume at work.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// When data is durable.
+    pub policy: Policy,
+    /// Duplicates are stored once.
+    pub deduplication: bool,
+    /// Blocks are compressed and packed.
+    pub compression: bool,
+    /// Leaves of the block map in memory.
+    pub cache_pages: usize,
+    /// Blocks that the index remembers.
+    pub index_records: usize,
+    /// References to one block, at most 254.
+    pub reference_limit: u8,
+    /// Entries of a journal block, at most 217.
+    pub journal_entries: usize,
+    /// Percent of the journal in use from which on pages are written out.
+    pub checkpoint_percent: u64,
+    /// Pages that are written between two flushes when pages are written out.
+    pub page_batch: usize,
+    /// Requests in the volume at a time; others wait at the door.
+    pub permits: usize,
+    /// The order of zones.
+    pub order: Order,
+    /// The rules of the order of operations: all of them, but in tests.
+    pub(crate) rules: Rules,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            policy: Policy::Async,
+            deduplication: true,
+            compression: true,
+            cache_pages: 32_768,
+            index_records: 1 << 20,
+            reference_limit: 254,
+            journal_entries: crate::format::MOST_ENTRIES,
+            checkpoint_percent: 50,
+            page_batch: 64,
+            permits: 2048,
+            order: Order::InTurn,
+            rules: Rules::default(),
+        }
+    }
+}

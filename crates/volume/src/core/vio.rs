@@ -1,0 +1,78 @@
+//! A request under way: it travels from zone to zone, and is in one place at a time.
+
+use reduce::Fingerprint;
+
+use crate::block::{Data, Lbn, Pbn};
+use crate::core::request::Failure;
+use crate::format::Mapping;
+
+/// The kind of a request under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Read,
+    Write,
+    Discard,
+}
+
+/// A request for one block under way; a discard walks from block to block.
+#[derive(Debug)]
+pub(crate) struct Vio {
+    /// Its number in the order of admission.
+    pub id: u64,
+    /// The client's.
+    pub request: u64,
+    pub kind: Kind,
+    pub lbn: Lbn,
+    /// Blocks of a discard that are left, this one included.
+    pub left: u64,
+    pub fua: bool,
+    pub data: Data,
+    /// Zeros are written.
+    pub zero: bool,
+    pub acked: bool,
+    /// It was given to deduplication and compression.
+    pub reduced: bool,
+    /// Under sync, where the data is durable already; it is reduced in a second round.
+    pub home: Option<Mapping>,
+    /// It answers for its fingerprint in the hash zone. Its pin outlives its commit.
+    pub agent: bool,
+    /// The block that it has pinned.
+    pub pin: Option<Pbn>,
+    /// A second pinned block, that it is compared with.
+    pub candidate: Option<Mapping>,
+    /// Where the block was.
+    pub old: Mapping,
+    /// Where the block is going to be.
+    pub new: Mapping,
+    pub print: Fingerprint,
+    /// The compressed block.
+    pub fragment: Vec<u8>,
+    pub failed: Option<Failure>,
+}
+
+impl Vio {
+    /// A request that has just been admitted.
+    pub fn new(id: u64, request: u64, kind: Kind, lbn: Lbn, data: Data) -> Self {
+        Self {
+            id,
+            request,
+            kind,
+            lbn,
+            left: 1,
+            fua: false,
+            zero: kind == Kind::Write && reduce::is_zero(&data.0),
+            data,
+            acked: false,
+            reduced: false,
+            home: None,
+            agent: false,
+            pin: None,
+            candidate: None,
+            old: Mapping::UNMAPPED,
+            new: Mapping::UNMAPPED,
+            print: Fingerprint(0),
+            fragment: Vec::new(),
+            failed: None,
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! The bytes on the device: where everything lies, and each kind of block. All integers are little-endian.
+//!
+//! Nothing is assumed of a device but that it writes 512 bytes whole or not at all.
+
+mod bytes;
+mod counts;
+mod geometry;
+mod journal;
+mod mapping;
+mod packed;
+mod page;
+mod superblock;
+
+pub use counts::{COUNTS_PER_BLOCK, COUNTS_PER_SECTOR, CountSector, MAP_PAGE, SECTORS};
+pub use geometry::{Geometry, GeometryError, LEVELS, PageKey, ROOTS, Sizes};
+pub use journal::{Entry, Header, JournalBlock, MOST_ENTRIES};
+pub use mapping::Mapping;
+pub use packed::{fragment, pack};
+pub use page::{ENTRIES, Page};
+pub use superblock::{State, Superblock, SuperblockError, newest};
+
+/// 16 random bytes, drawn when a volume is made: bytes of another or an earlier volume are never taken for its own.
+pub type Nonce = [u8; 16];

@@ -1,0 +1,106 @@
+//! Operations that the device fails.
+
+use units::Seed;
+
+use crate::block::{Block, Data};
+use crate::core::{Failure, Policy, Reply, Request, Settings, Verb, Volume};
+use crate::harness::content;
+use crate::harness::device::Disk;
+use crate::harness::run::{geometry, medium};
+use crate::start::{create, start};
+
+fn started(policy: Policy) -> (Disk, Volume) {
+    let random = &mut Seed(3).generator();
+    let geometry = geometry(random);
+    let mut disk = Disk::new(medium(&geometry, random));
+    create(&mut disk, geometry, [1; 16]).unwrap();
+    let settings = Settings { policy, ..Settings::default() };
+    let (volume, _) = start(&mut disk, &settings).unwrap();
+    (disk, volume)
+}
+
+/// Submits a request and lets everything end.
+fn asked(disk: &mut Disk, volume: &mut Volume, verb: Verb) -> Vec<Reply> {
+    volume.submit(Request { id: 1, verb });
+    let random = &mut Seed(9).generator();
+    let mut replies = Vec::new();
+    loop {
+        while let Some(operation) = volume.next_operation() {
+            disk.begin(operation);
+        }
+        replies.extend(std::iter::from_fn(|| volume.next_reply()));
+        if disk.under_way() == 0 {
+            return replies;
+        }
+        let (id, result) = disk.end(random);
+        volume.complete(id, result);
+    }
+}
+
+fn write(lbn: u64, value: u64, fua: bool) -> Verb {
+    let data: Data = Data::new(Block::clone(&content::block(value)));
+    Verb::Write { lbn, data, fua }
+}
+
+#[test]
+fn a_failed_flush_makes_the_volume_read_only_and_is_never_asked_for_again() {
+    let (mut disk, mut volume) = started(Policy::Async);
+    let replies = asked(&mut disk, &mut volume, write(5, 7, true));
+    assert!(replies[0].result.is_ok());
+    disk.failing.1 = 1;
+    let replies = asked(&mut disk, &mut volume, write(5, 9, true));
+    assert_eq!(replies[0].result, Err(Failure::ReadOnly));
+    assert!(volume.stats().read_only);
+    let flushes = volume.stats().device.flushes;
+    for verb in [write(5, 11, false), Verb::Flush, Verb::Discard { lbn: 5, blocks: 1 }, Verb::Stop]
+    {
+        let replies = asked(&mut disk, &mut volume, verb);
+        assert_eq!(replies[0].result, Err(Failure::ReadOnly));
+    }
+    assert_eq!(volume.stats().device.flushes, flushes);
+    let replies = asked(&mut disk, &mut volume, Verb::Read { lbn: 5 });
+    let data = replies[0].result.clone().unwrap().unwrap();
+    assert_eq!(content::value(&data), 7);
+}
+
+#[test]
+fn a_failed_data_write_under_sync_fails_its_request_alone() {
+    let (mut disk, mut volume) = started(Policy::Sync);
+    asked(&mut disk, &mut volume, write(5, 7, false));
+    disk.failing.0 = 1;
+    let replies = asked(&mut disk, &mut volume, write(5, 9, false));
+    assert_eq!(replies[0].result, Err(Failure::Io));
+    assert!(!volume.stats().read_only);
+    let replies = asked(&mut disk, &mut volume, write(5, 9, false));
+    assert!(replies[0].result.is_ok());
+}
+
+#[test]
+fn a_failed_journal_write_makes_the_volume_read_only() {
+    let (mut disk, mut volume) = started(Policy::Sync);
+    asked(&mut disk, &mut volume, write(5, 7, false));
+    disk.failing.0 = 1;
+    // Zeros need no block: the only write is the journal's.
+    let replies = asked(&mut disk, &mut volume, write(5, 0, false));
+    assert_eq!(replies[0].result, Err(Failure::ReadOnly));
+    assert!(volume.stats().read_only);
+}
+
+#[test]
+fn a_stopped_volume_is_clean_and_starts_without_its_journal() {
+    for policy in [Policy::Sync, Policy::Async, Policy::AsyncUnsafe] {
+        let (mut disk, mut volume) = started(policy);
+        for n in 0..300 {
+            asked(&mut disk, &mut volume, write(n % 90 * 100, 1 + n % 40, false));
+        }
+        let replies = asked(&mut disk, &mut volume, Verb::Stop);
+        assert!(replies.iter().all(|reply| reply.result.is_ok()));
+        drop(volume);
+        disk.cut(&mut Seed(1).generator());
+        let report = crate::check::check(&mut disk).unwrap();
+        assert_eq!((report.problems.len(), report.entries), (0, 0), "{policy:?}");
+        assert_eq!(report.state, crate::format::State::Clean);
+        let (_, recovery) = start(&mut disk, &Settings::default()).unwrap();
+        assert!(!recovery.needed);
+    }
+}

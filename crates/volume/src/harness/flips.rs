@@ -1,0 +1,60 @@
+//! Flipped bytes of records: mended, or said; never a panic, never other data.
+
+use units::Seed;
+
+use crate::check::check;
+use crate::core::{Policy, Rules};
+use crate::harness::device::Disk;
+use crate::harness::life::{Life, Load};
+use crate::harness::oracle::Oracle;
+use crate::harness::run::{addresses, geometry, medium, settings};
+use crate::start::{create, start};
+
+#[test]
+fn a_flipped_byte_of_a_record_is_mended_or_said() {
+    let (mut flips, mut said, mut unread, mut cut_off) = (0, 0, 0, 0);
+    for seed in 0..4 {
+        let random = &mut Seed(seed).generator();
+        let geometry = geometry(random);
+        let mut disk = Disk::new(medium(&geometry, random));
+        create(&mut disk, geometry, [1; 16]).unwrap();
+        let settings = settings(random, Policy::Sync, Rules::default());
+        let (mut volume, _) = start(&mut disk, &settings).unwrap();
+        let load = Load {
+            addresses: addresses(random),
+            depth: 8,
+            requests: 300,
+            flushes: 10,
+            shared: 10,
+            changes: false,
+            to_the_end: true,
+        };
+        let mut oracle = Oracle::default();
+        Life::new(&mut volume, &mut disk, &mut oracle, random, Policy::Sync).run(&load).unwrap();
+        disk.cut(random);
+        let sound = check(&mut disk).unwrap();
+        assert_eq!(sound.problems, []);
+        let number = |n: u64| geometry.number(n).is_some();
+        let records: Vec<_> = (0..geometry.sizes.device).filter(|n| !number(*n)).collect();
+        for _ in 0..if cfg!(debug_assertions) { 250 } else { 2500 } {
+            let pbn = records[random.below(records.len() as u64) as usize] as usize;
+            let (at, bit) = (random.below(4096) as usize, 1 << random.below(8));
+            disk.medium[pbn].0[at] ^= bit;
+            flips += 1;
+            match check(&mut disk) {
+                Err(_) => said += 1,
+                Ok(report) if !report.problems.is_empty() => said += 1,
+                // A superblock's other copy, or a journal block that is not needed.
+                Ok(report) if report.mappings == sound.mappings => unread += 1,
+                // The end of the journal is gone, as after a cut: an earlier state, sound in itself.
+                Ok(_) => {
+                    assert!(pbn as u64 >= geometry.journal_at, "block {pbn}");
+                    cut_off += 1;
+                }
+            }
+            disk.medium[pbn].0[at] ^= bit;
+        }
+    }
+    println!("{flips} flips, {said} said, {unread} without effect, {cut_off} ended the journal");
+    assert!(said > 0 && unread > 0 && flips > said, "{flips} {said} {unread}");
+}

@@ -1,0 +1,58 @@
+//! A device in memory: for trials, and for loads that measure the volume alone.
+
+use crate::block::{Block, Pbn};
+use crate::core::Task;
+use crate::device::{Device, DeviceError};
+
+/// Blocks in memory; those never written are zeros.
+#[derive(Debug, Clone, Default)]
+pub struct Memory {
+    blocks: Vec<Option<Box<Block>>>,
+}
+
+impl Memory {
+    /// A device of so many blocks.
+    pub fn new(blocks: u64) -> Self {
+        Self { blocks: vec![None; blocks as usize] }
+    }
+
+    /// Does an operation of a volume at once: the result is for [`crate::Volume::complete`].
+    pub fn perform(&mut self, task: &Task) -> Option<Option<Box<Block>>> {
+        match task {
+            Task::Read { pbn } => {
+                let mut block = Box::<Block>::default();
+                self.read(*pbn, &mut block).ok()?;
+                Some(Some(block))
+            }
+            Task::Write { pbn, data, .. } => {
+                self.write(*pbn, data).ok()?;
+                Some(None)
+            }
+            Task::Flush => Some(None),
+        }
+    }
+
+    fn beyond(pbn: Pbn) -> DeviceError {
+        DeviceError { pbn, reason: "beyond the end of the device".into() }
+    }
+}
+
+impl Device for Memory {
+    fn read(&mut self, pbn: Pbn, block: &mut Block) -> Result<(), DeviceError> {
+        match self.blocks.get(pbn as usize).ok_or_else(|| Self::beyond(pbn))? {
+            Some(bytes) => block.clone_from(bytes),
+            None => *block = Block::default(),
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, pbn: Pbn, block: &Block) -> Result<(), DeviceError> {
+        let place = self.blocks.get_mut(pbn as usize).ok_or_else(|| Self::beyond(pbn))?;
+        *place = Some(Box::new(block.clone()));
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), DeviceError> {
+        Ok(())
+    }
+}

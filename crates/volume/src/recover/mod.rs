@@ -1,0 +1,9 @@
+//! What a volume's device holds, with the journal replayed: for a start and for a check.
+
+mod counts;
+mod replay;
+mod ring;
+mod tree;
+
+pub use replay::RecoveryError;
+pub(crate) use replay::{Replayed, replay};

@@ -1,0 +1,106 @@
+//! Replay of the journal, in memory.
+
+use crate::block::{Block, Pbn};
+use crate::core::Rules;
+use crate::device::{Device, DeviceError};
+use crate::format::{ENTRIES, PageKey, ROOTS, State, Superblock, SuperblockError, newest};
+use crate::recover::counts::Counts;
+use crate::recover::ring;
+use crate::recover::tree::Tree;
+
+/// Why a volume cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RecoveryError {
+    /// The device failed.
+    #[error("the device failed: {0}")]
+    Device(#[from] DeviceError),
+    /// It is no volume.
+    #[error(transparent)]
+    Superblock(#[from] SuperblockError),
+    /// A record is damaged that no replay mends.
+    #[error("{} block(s) of the volume's records are damaged, the first is {}: rebuild the volume", .0.len(), .0.first().copied().unwrap_or(0))]
+    Damaged(Vec<Pbn>),
+}
+
+/// A volume as it is, with its journal replayed in memory.
+pub(crate) struct Replayed {
+    pub superblock: Superblock,
+    pub counts: Counts,
+    pub tree: Tree,
+    pub logical_used: u64,
+    /// Entries that were replayed.
+    pub entries: u64,
+    /// The last journal block that was replayed, or the one before the first.
+    pub end: u64,
+    /// Greater than every journal block ever seen.
+    pub beyond: u64,
+    /// Records that are damaged, and no replay mends.
+    pub damaged: Vec<Pbn>,
+}
+
+/// Reads a volume and replays its journal, without writing anything.
+pub(crate) fn replay(device: &mut dyn Device, rules: Rules) -> Result<Replayed, RecoveryError> {
+    let mut copies = [Block::default(), Block::default()];
+    for (pbn, copy) in copies.iter_mut().enumerate() {
+        device.read(pbn as Pbn, copy)?;
+    }
+    let superblock = newest([&copies[0], &copies[1]])?;
+    let geometry = superblock.geometry;
+    let mut counts = Counts::read(device, geometry, &superblock.nonce)?;
+    let mut tree = Tree::new(geometry, superblock.nonce);
+    let mut damaged = Vec::new();
+    let mut logical_used = superblock.logical_used;
+    let (mut entries, mut end) = (0, superblock.first_seq.saturating_sub(1));
+    let mut beyond = superblock.first_seq;
+    if superblock.state != State::Clean {
+        let journal = ring::read(device, &superblock, rules)?;
+        logical_used = journal.logical_used;
+        beyond = journal.beyond;
+        for block in &journal.blocks {
+            for entry in &block.entries {
+                entries += 1;
+                counts.replay(block.header.seq, entry, rules);
+                let (page, slot) = match PageKey::from_key(entry.key) {
+                    Some(page) => (page.parent(), page.slot()),
+                    None => (PageKey::leaf(entry.key), (entry.key % ENTRIES as u64) as usize),
+                };
+                if PageKey::from_key(entry.key).is_none() {
+                    let (old, new) = (entry.old.is_mapped(), entry.new.is_mapped());
+                    logical_used = (logical_used + u64::from(new)).saturating_sub(u64::from(old));
+                }
+                if !tree.set(device, page, slot, entry.new)? {
+                    damaged.extend(entry.new.block());
+                }
+            }
+            end = block.header.seq;
+        }
+    }
+    // Every page above the leaves is read, so that damage there is known at once.
+    for root in 0..ROOTS {
+        let key = PageKey { level: crate::format::LEVELS, root, index: 0 };
+        above_leaves(device, &mut tree, key)?;
+    }
+    // A torn page is one that entries change; any other with a wrong checksum is damaged.
+    damaged.extend(tree.pages.values().filter(|r| !r.whole && !r.changed).map(|read| read.pbn));
+    damaged.extend(&tree.damaged);
+    damaged.extend(&counts.damaged);
+    damaged.sort_unstable();
+    damaged.dedup();
+    Ok(Replayed { superblock, counts, tree, logical_used, entries, end, beyond, damaged })
+}
+
+fn above_leaves(device: &mut dyn Device, tree: &mut Tree, key: PageKey) -> Result<(), DeviceError> {
+    let Some(read) = tree.page(device, key)? else {
+        if key.is_root() {
+            tree.damaged.push(key.root);
+        }
+        return Ok(());
+    };
+    if key.level > 1 {
+        let linked: Vec<_> = (0..ENTRIES).filter(|s| read.page.get(*s).block().is_some()).collect();
+        for slot in linked {
+            above_leaves(device, tree, key.child(slot))?;
+        }
+    }
+    Ok(())
+}

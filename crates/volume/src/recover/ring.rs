@@ -1,0 +1,55 @@
+//! The journal as it is on the device.
+
+use std::collections::BTreeMap;
+
+use crate::block::Block;
+use crate::core::{Rule, Rules};
+use crate::device::{Device, DeviceError};
+use crate::format::{JournalBlock, Superblock};
+
+/// The journal blocks that count, from the tail on without a gap.
+pub(crate) struct Ring {
+    /// To replay, in order.
+    pub blocks: Vec<JournalBlock>,
+    /// Greater than every number ever used.
+    pub beyond: u64,
+    /// Blocks of the volume in use before the first of them.
+    pub logical_used: u64,
+}
+
+/// Reads the journal of a superblock's epoch.
+pub(crate) fn read(
+    device: &mut dyn Device,
+    superblock: &Superblock,
+    rules: Rules,
+) -> Result<Ring, DeviceError> {
+    let geometry = superblock.geometry;
+    let mut found = BTreeMap::new();
+    let mut bytes = Block::default();
+    for slot in 0..geometry.sizes.journal {
+        let pbn = geometry.journal_at + slot;
+        device.read(pbn, &mut bytes)?;
+        let Some(block) = JournalBlock::read(&bytes, &superblock.nonce) else { continue };
+        let header = block.header;
+        if header.epoch == superblock.epoch
+            && header.seq >= superblock.first_seq
+            && geometry.journal_block(header.seq) == pbn
+        {
+            found.insert(header.seq, block);
+        }
+    }
+    let Some((&highest, last)) = found.last_key_value() else {
+        let (beyond, logical_used) = (superblock.first_seq, superblock.logical_used);
+        return Ok(Ring { blocks: Vec::new(), beyond, logical_used });
+    };
+    let (tail, logical_used) = (last.header.tail, last.header.logical_at_tail);
+    let mut blocks = Vec::new();
+    for seq in tail..=highest {
+        match found.remove(&seq) {
+            Some(block) => blocks.push(block),
+            None if rules.hold(Rule::StopAtGap) => break,
+            None => {}
+        }
+    }
+    Ok(Ring { blocks, beyond: highest + 1, logical_used })
+}

@@ -1,0 +1,86 @@
+//! Making a volume, and starting one: clean, or from what a power cut left.
+
+use crate::block::Block;
+use crate::core::{Contents, Rule, Settings, Volume};
+use crate::device::{Device, DeviceError};
+use crate::format::{
+    COUNTS_PER_SECTOR, CountSector, Geometry, Nonce, Page, ROOTS, SECTORS, State, Superblock,
+};
+use crate::recover::{RecoveryError, Replayed, replay};
+
+/// The recovery that a start took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Recovery {
+    /// The volume had not been stopped.
+    pub needed: bool,
+    /// Journal entries that were replayed.
+    pub entries: u64,
+}
+
+/// Makes an empty volume. What was on the device is lost; its blocks are not overwritten.
+pub fn create(
+    device: &mut dyn Device,
+    geometry: Geometry,
+    nonce: Nonce,
+) -> Result<(), DeviceError> {
+    for root in 0..ROOTS {
+        let pbn = geometry.roots + root;
+        device.write(pbn, &Page::empty(&nonce, pbn).sealed())?;
+    }
+    for number in 0..geometry.count_total() {
+        let (pbn, mut block) = (geometry.count_block(number), Block::default());
+        let empty = CountSector { seq: 0, counts: [0; COUNTS_PER_SECTOR] };
+        (0..SECTORS).for_each(|at| empty.write(&mut block, &nonce, pbn, at));
+        device.write(pbn, &block)?;
+    }
+    device.flush()?;
+    let superblock = Superblock {
+        nonce,
+        generation: 1,
+        epoch: 1,
+        first_seq: 1,
+        logical_used: 0,
+        state: State::Clean,
+        geometry,
+    };
+    // An older volume's copy must not count: both are written.
+    let older = Superblock { generation: 0, ..superblock };
+    device.write(Geometry::superblock(0), &older.sealed())?;
+    device.write(Geometry::superblock(1), &superblock.sealed())?;
+    device.flush()
+}
+
+/// Starts a volume. Whatever the journal has is written to its pages and counts first; a cut meanwhile leaves all that the next
+/// start needs.
+pub fn start(
+    device: &mut dyn Device,
+    settings: &Settings,
+) -> Result<(Volume, Recovery), RecoveryError> {
+    let rules = settings.rules;
+    let Replayed { superblock, counts, tree, logical_used, entries, end, beyond, damaged } =
+        replay(device, rules)?;
+    if !damaged.is_empty() {
+        return Err(RecoveryError::Damaged(damaged));
+    }
+    tree.write(device)?;
+    counts.write(device, &superblock.nonce, end)?;
+    if rules.hold(Rule::RecoveredBeforeEpoch) {
+        device.flush()?;
+    }
+    let new_epoch = rules.hold(Rule::NewEpoch);
+    let started = Superblock {
+        generation: superblock.generation + 1,
+        epoch: superblock.epoch + u64::from(new_epoch),
+        first_seq: if new_epoch { beyond.max(end + 1) } else { end + 1 },
+        logical_used,
+        state: State::Dirty,
+        ..superblock
+    };
+    device.write(Geometry::superblock(started.generation), &started.sealed())?;
+    device.flush()?;
+    let pages = tree.pages.into_iter().filter(|(key, _)| key.level > 0);
+    let interior = pages.map(|(key, read)| (key, read.page, read.pbn)).collect();
+    let contents = Contents { superblock: started, counts: counts.counts, interior };
+    let needed = superblock.state != State::Clean;
+    Ok((Volume::new(contents, settings), Recovery { needed, entries }))
+}
