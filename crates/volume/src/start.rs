@@ -56,7 +56,7 @@ pub fn start(
     device: &mut dyn Device,
     settings: &Settings,
 ) -> Result<(Volume, Recovery), RecoveryError> {
-    let rules = settings.rules;
+    let rules = settings.rules();
     let Replayed { superblock, counts, tree, logical_used, entries, end, beyond, damaged } =
         replay(device, rules)?;
     if !damaged.is_empty() {

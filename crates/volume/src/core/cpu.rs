@@ -16,7 +16,7 @@ pub(crate) struct Cpu {
 
 impl Cpu {
     pub fn new(settings: &Settings) -> Self {
-        Self { lz4: Lz4::new(), rules: settings.rules }
+        Self { lz4: Lz4::new(), rules: settings.rules() }
     }
 
     pub fn take(&mut self, message: ToCpu, post: &mut Post) {

@@ -44,7 +44,7 @@ impl Hash {
             deduplication: settings.deduplication,
             compression: settings.compression,
             policy: settings.policy,
-            rules: settings.rules,
+            rules: settings.rules(),
             stats: HashStats::default(),
         }
     }

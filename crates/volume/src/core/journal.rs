@@ -74,7 +74,7 @@ impl Journal {
             per_block: settings.journal_entries.clamp(1, MOST_ENTRIES),
             threshold,
             policy: settings.policy,
-            rules: settings.rules,
+            rules: settings.rules(),
             pending: VecDeque::new(),
             phase: Phase::Idle,
             cycle: Vec::new(),

@@ -42,7 +42,7 @@ impl Packer {
             urgent: false,
             policy: settings.policy,
             most: usize::from(settings.reference_limit),
-            rules: settings.rules,
+            rules: settings.rules(),
         }
     }
 

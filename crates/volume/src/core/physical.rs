@@ -43,12 +43,12 @@ impl Physical {
             nonce,
             space: Space::new(geometry, counts, settings.reference_limit),
             dirty: Dirty::default(),
-            saver: Saver::new(Zone::Physical, settings.policy, settings.rules),
+            saver: Saver::new(Zone::Physical, settings.policy, settings.rules()),
             applied,
             save_upto: 0,
             batch: settings.page_batch.max(1),
             policy: settings.policy,
-            rules: settings.rules,
+            rules: settings.rules(),
         }
     }
 

@@ -64,8 +64,23 @@ pub struct Settings {
     pub permits: usize,
     /// The order of zones.
     pub order: Order,
-    /// The rules of the order of operations: all of them, but in tests.
+    /// The rules of the order of operations.
+    #[cfg(test)]
     pub(crate) rules: Rules,
+}
+
+impl Settings {
+    /// The rules of the order of operations: all of them, but in tests.
+    #[cfg(not(test))]
+    pub(crate) fn rules(&self) -> Rules {
+        Rules::default()
+    }
+
+    /// The rules of the order of operations: all of them, but in tests.
+    #[cfg(test)]
+    pub(crate) fn rules(&self) -> Rules {
+        self.rules
+    }
 }
 
 impl Default for Settings {
@@ -82,6 +97,7 @@ impl Default for Settings {
             page_batch: 64,
             permits: 2048,
             order: Order::InTurn,
+            #[cfg(test)]
             rules: Rules::default(),
         }
     }

@@ -1,0 +1,80 @@
+//! A client in a closed loop, on a device in memory.
+
+use std::sync::Arc;
+
+use units::Seed;
+use volume::{
+    Block, Geometry, Memory, Request, Settings, Sizes, Stats, Verb, Volume, create, pump, start,
+};
+
+/// A volume with VDO's journal.
+pub struct Client {
+    pub volume: Volume,
+    pub device: Memory,
+    next: u64,
+    open: usize,
+}
+
+impl Client {
+    pub fn new(slabs: u64, slab: u64, logical: u64, settings: &Settings) -> Self {
+        let device = 2 + 60 + slabs * slab + 32_832;
+        let sizes = Sizes { device, logical, slab, journal: 32_768, index: 0, reserved: 64 };
+        let mut device = Memory::new(sizes.device);
+        create(&mut device, Geometry::new(sizes).unwrap(), [5; 16]).unwrap();
+        let (volume, _) = start(&mut device, settings).unwrap();
+        Self { volume, device, next: 0, open: 0 }
+    }
+
+    pub fn submit(&mut self, verb: Verb) {
+        self.next += 1;
+        self.open += 1;
+        self.volume.submit(Request { id: self.next, verb });
+    }
+
+    /// Lets the device do what there is to do.
+    pub fn turn(&mut self) {
+        let (device, open) = (&mut self.device, &mut self.open);
+        pump(
+            &mut self.volume,
+            &mut |volume, operation| {
+                let result = device.perform(&operation.task);
+                volume.complete(operation.id, result);
+            },
+            &mut |_, reply| {
+                assert!(reply.result.is_ok(), "{reply:?}");
+                *open -= 1;
+            },
+        );
+    }
+
+    /// Submits requests, `depth` at a time.
+    pub fn run(&mut self, depth: usize, verbs: impl Iterator<Item = Verb>) {
+        for verb in verbs {
+            self.submit(verb);
+            if self.open >= depth {
+                self.turn();
+            }
+        }
+        self.turn();
+        assert_eq!(self.open, 0);
+    }
+
+    pub fn stats(&self) -> Stats {
+        self.volume.stats()
+    }
+}
+
+/// A block that no other id gives; `random` bytes of it do not compress.
+pub fn block(id: u64, random: usize) -> Arc<Block> {
+    let mut block = Block::default();
+    let mut generator = Seed(id).generator();
+    for word in block.0[..random].chunks_exact_mut(8) {
+        word.copy_from_slice(&generator.next_u64().to_le_bytes());
+    }
+    Arc::new(block)
+}
+
+/// A write of such a block.
+pub fn write(lbn: u64, id: u64, random: usize) -> Verb {
+    Verb::Write { lbn, data: block(id, random), fua: false }
+}
