@@ -1,4 +1,5 @@
 //! Tests of the crate from outside.
+#![allow(clippy::unwrap_used)]
 
 mod load;
 mod model_time;
