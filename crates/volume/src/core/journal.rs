@@ -194,6 +194,11 @@ impl Journal {
     fn write(&mut self, post: &mut Post) {
         let cycle = std::mem::take(&mut self.cycle);
         self.phase = Phase::Writing { left: cycle.len() };
+        // Without FUA nothing is known to be durable but what no recovery needs.
+        let committed = match self.policy {
+            Policy::AsyncUnsafe => self.cycle_tail,
+            _ => cycle.first().map_or(self.cycle_tail, |(seq, _)| *seq),
+        };
         for (seq, items) in &cycle {
             self.used_before.push_back((*seq, self.logical_used));
             items.iter().for_each(|item| self.count(item));
@@ -203,6 +208,7 @@ impl Journal {
                 seq: *seq,
                 tail: self.cycle_tail,
                 logical_at_tail: at.map_or(self.logical_used, |(_, used)| *used),
+                committed,
             };
             let entries = items.iter().map(|item| item.entry).collect();
             let data = Data::new(JournalBlock { header, entries }.sealed(&self.nonce));

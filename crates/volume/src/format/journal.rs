@@ -31,6 +31,8 @@ pub struct Header {
     pub tail: u64,
     /// Blocks of the volume that are mapped before the tail's entries.
     pub logical_at_tail: u64,
+    /// Every block from the tail up to this one was durable before this block was written: one that is missing is damage.
+    pub committed: u64,
 }
 
 /// A journal block.
@@ -46,9 +48,10 @@ impl JournalBlock {
     /// The bytes to write. What is behind the entries differs in every sector of every block, so that no torn block looks whole.
     pub fn sealed(&self, nonce: &Nonce) -> Block {
         let mut block = Block::default();
-        let Header { epoch, seq, tail, logical_at_tail } = self.header;
+        let Header { epoch, seq, tail, logical_at_tail, committed } = self.header;
         bytes::put(&mut block.0, 4, nonce);
-        for (at, word) in [(20, epoch), (28, seq), (36, tail), (44, logical_at_tail)] {
+        let words = [(20, epoch), (28, seq), (36, tail), (44, logical_at_tail), (54, committed)];
+        for (at, word) in words {
             bytes::put(&mut block.0, at, &word.to_le_bytes());
         }
         let entries = &self.entries[..self.entries.len().min(MOST_ENTRIES)];
@@ -74,8 +77,13 @@ impl JournalBlock {
             return None;
         }
         let word = |at| bytes::u64_at(all, at);
-        let header =
-            Header { epoch: word(20), seq: word(28), tail: word(36), logical_at_tail: word(44) };
+        let header = Header {
+            epoch: word(20),
+            seq: word(28),
+            tail: word(36),
+            logical_at_tail: word(44),
+            committed: word(54),
+        };
         let length = usize::from(bytes::u16_at(all, 52)).min(MOST_ENTRIES);
         let entries = all[FIRST..].chunks_exact(ENTRY).take(length).map(|entry| Entry {
             key: bytes::u64_at(entry, 0),
@@ -95,7 +103,7 @@ mod tests {
             let n = n as u64;
             Entry { key: n, old: Mapping::whole(n), new: Mapping::fragment(n + 9, 5) }
         };
-        let header = Header { epoch: 2, seq: 9, tail: 4, logical_at_tail: 11 };
+        let header = Header { epoch: 2, seq: 9, tail: 4, logical_at_tail: 11, committed: 8 };
         JournalBlock { header, entries: (0..entries).map(entry).collect() }
     }
 

@@ -7,6 +7,7 @@ mod counts;
 mod geometry;
 mod journal;
 mod mapping;
+mod nonce;
 mod packed;
 mod page;
 mod superblock;
@@ -15,9 +16,7 @@ pub use counts::{COUNTS_PER_BLOCK, COUNTS_PER_SECTOR, CountSector, MAP_PAGE, SEC
 pub use geometry::{Geometry, GeometryError, LEVELS, PageKey, ROOTS, Sizes};
 pub use journal::{Entry, Header, JournalBlock, MOST_ENTRIES};
 pub use mapping::Mapping;
+pub use nonce::Nonce;
 pub use packed::{fragment, pack};
 pub use page::{ENTRIES, Page};
 pub use superblock::{State, Superblock, SuperblockError, newest};
-
-/// 16 random bytes, drawn when a volume is made: bytes of another or an earlier volume are never taken for its own.
-pub type Nonce = [u8; 16];

@@ -56,6 +56,7 @@ pub(crate) fn replay(device: &mut dyn Device, rules: Rules) -> Result<Replayed, 
         let journal = ring::read(device, &superblock, rules)?;
         logical_used = journal.logical_used;
         beyond = journal.beyond;
+        damaged.extend(&journal.lost);
         for block in &journal.blocks {
             for entry in &block.entries {
                 entries += 1;

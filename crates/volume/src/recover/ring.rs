@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::block::Block;
+use crate::block::{Block, Pbn};
 use crate::core::{Rule, Rules};
 use crate::device::{Device, DeviceError};
 use crate::format::{JournalBlock, Superblock};
@@ -15,6 +15,8 @@ pub(crate) struct Ring {
     pub beyond: u64,
     /// Blocks of the volume in use before the first of them.
     pub logical_used: u64,
+    /// Blocks that were durable once, and are gone.
+    pub lost: Vec<Pbn>,
 }
 
 /// Reads the journal of a superblock's epoch.
@@ -40,9 +42,12 @@ pub(crate) fn read(
     }
     let Some((&highest, last)) = found.last_key_value() else {
         let (beyond, logical_used) = (superblock.first_seq, superblock.logical_used);
-        return Ok(Ring { blocks: Vec::new(), beyond, logical_used });
+        return Ok(Ring { blocks: Vec::new(), beyond, logical_used, lost: Vec::new() });
     };
     let (tail, logical_used) = (last.header.tail, last.header.logical_at_tail);
+    let durable = tail..last.header.committed.min(highest);
+    let lost = durable.filter(|seq| !found.contains_key(seq));
+    let lost = lost.map(|seq| geometry.journal_block(seq)).collect();
     let mut blocks = Vec::new();
     for seq in tail..=highest {
         match found.remove(&seq) {
@@ -51,5 +56,5 @@ pub(crate) fn read(
             None => {}
         }
     }
-    Ok(Ring { blocks, beyond: highest + 1, logical_used })
+    Ok(Ring { blocks, beyond: highest + 1, logical_used, lost })
 }
