@@ -56,13 +56,17 @@ impl Collector {
         self.next
     }
 
-    /// All rows that are left of a load whose last I/O ended at `end_ns`.
+    /// All rows that are left of a load that ended at `end_ns`. A row lasts as long as an interval, the last one until the end: what was
+    /// counted in an interval that begins there belongs to the one before it.
     pub(crate) fn last_rows(&mut self, end_ns: u64) -> Result<Vec<IntervalRow>, EngineError> {
         self.gather();
         let mut rows = Vec::new();
-        let held = self.pending.keys().next_back().copied();
-        let last = held.max(Some(self.pace.interval(end_ns)));
-        while Some(self.next) <= last {
+        let last = self.pace.interval(end_ns.saturating_sub(1)).max(self.next);
+        for late in self.pending.split_off(&(last + 1)).into_values() {
+            self.pending.entry(last).or_insert_with(|| Tally::new(self.shape)).merge(&late);
+        }
+        let over = self.next > 0 && self.pace.span_ns(last, None).0 >= end_ns;
+        while self.next <= last && !(over && self.pending.is_empty()) {
             rows.extend(self.row(Some(end_ns))?);
         }
         Ok(rows)

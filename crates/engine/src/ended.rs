@@ -65,6 +65,8 @@ pub(crate) struct Ended {
     pub span_ns: Option<(u64, u64)>,
     /// Ended because the duration was over.
     pub by_time: bool,
+    /// When its time was over or it was told to stop, nanoseconds; `None` when it had done all that it was to do.
+    pub over_ns: Option<u64>,
     /// Blocks handed to the kernel.
     pub counts: Counts,
     /// Transfers that moved less than asked, whose rest was submitted again.
@@ -83,6 +85,8 @@ pub(crate) struct Ended {
 pub(crate) struct Sum {
     pub span_ns: Option<(u64, u64)>,
     pub by_time: bool,
+    /// When the last of those that had not done everything was to stop.
+    over_ns: Option<u64>,
     pub counts: Counts,
     short: u64,
     retried: u64,
@@ -105,6 +109,7 @@ impl Sum {
                 (one, other) => one.or(other),
             };
             sum.by_time |= end.by_time;
+            sum.over_ns = sum.over_ns.max(end.over_ns);
             sum.counts.add(end.counts);
             sum.short += end.short;
             sum.retried += end.retried;
@@ -116,6 +121,13 @@ impl Sum {
             sum.looks = (sum.looks.0 + end.depth.looks, sum.looks.1 + end.depth.reaped);
         }
         sum
+    }
+
+    /// Returns when the load ended, nanoseconds: with the last completion, or when its time was over or it was stopped, whichever is later.
+    /// A load that waits (a cap, a pause, arrivals) has not ended before.
+    pub(crate) fn end_ns(&self, start_ns: u64) -> u64 {
+        let last = self.span_ns.map(|(_, last)| last);
+        last.max(self.over_ns).unwrap_or(start_ns).max(start_ns)
     }
 
     /// I/Os per submitting call and completions per look that found any.

@@ -191,7 +191,7 @@ impl Over<'_> {
             let first_ns = sum.span_ns.map_or(self.start_ns, |(first, _)| first);
             sum.span_ns = Some((first_ns, stamps.now_ns().max(first_ns)));
         }
-        let end_ns = sum.span_ns.map_or(self.start_ns, |(_, last)| last.max(self.start_ns));
+        let end_ns = sum.end_ns(self.start_ns);
         let rows = collector.last_rows(end_ns)?;
         let progress = resolved.progress(end_ns - self.start_ns, workers.status.bytes());
         on(Event::Intervals { rows, progress });
@@ -214,7 +214,7 @@ impl Over<'_> {
             steady: steady_detector.as_ref().map(SteadyDetector::facts),
             targets: resolved.targets.clone(),
             total: collector.into_total(),
-            span_ns: sum.span_ns,
+            duration_ns: end_ns - self.start_ns,
             halt,
             by_time: sum.by_time,
             counts: sum.counts,

@@ -322,7 +322,7 @@ pub(crate) fn run(
         steady: steady_detector.as_ref().map(SteadyDetector::facts),
         targets: resolved.targets.clone(),
         total,
-        span_ns: (simulation.submitted > 0).then_some((pace.start_ns, end_ns)),
+        duration_ns: end_ns.saturating_sub(pace.start_ns),
         halt: simulation.halt,
         by_time: simulation.by_time,
         counts,
@@ -375,7 +375,8 @@ fn drive(
         simulation.refill(job, begin_ns);
     }
     while let Some(Reverse(SimEvent { at_ns, job, io, .. })) = simulation.events.pop() {
-        while at_ns >= edge_ns {
+        // What ends just at the edge counts before it: no row begins where the load ends.
+        while at_ns > edge_ns {
             simulation.pass(edge_ns);
             if close(&mut tally, interval, None, bytes)? && simulation.halt == StopReason::None {
                 simulation.halt = StopReason::Steady;
@@ -399,6 +400,16 @@ fn drive(
             }
         }
         simulation.refill(job, at_ns);
+    }
+    if simulation.by_time {
+        end_ns = end_ns.max(pace.deadline_ns());
+    }
+    // A pause or a cap may have lasted beyond the last I/O.
+    while end_ns > edge_ns {
+        simulation.pass(edge_ns);
+        close(&mut tally, interval, None, bytes)?;
+        interval += 1;
+        edge_ns = pace.edge_ns(interval);
     }
     simulation.pass(end_ns);
     close(&mut tally, interval, Some(end_ns), bytes)?;

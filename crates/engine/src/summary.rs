@@ -41,8 +41,8 @@ pub(crate) struct Outcome {
     pub worst: Vec<SlowIo>,
     pub io_log: Option<IoLogFacts>,
     pub steady: Option<SteadyFacts>,
-    /// First submission and last completion, nanoseconds; `None` when nothing was submitted.
-    pub span_ns: Option<(u64, u64)>,
+    /// The time that the load lasted, nanoseconds: from its start, or the end of its ramp, to its end. Every rate is over it.
+    pub duration_ns: u64,
     pub halt: StopReason,
     pub by_time: bool,
     pub counts: Counts,
@@ -58,7 +58,7 @@ impl Outcome {
         load: &Load,
         resolved: &ResolvedLoad,
     ) -> Result<LoadSummary, EngineError> {
-        let duration_ns = self.span_ns.map_or(0, |(first, last)| last.saturating_sub(first));
+        let duration_ns = self.duration_ns;
         let targets = self.targets_apart(resolved, duration_ns)?;
         let worst = self.worst.iter().map(|long| self.worst(long, resolved)).collect();
         let achieved = resolved.blocks_are_whole().then(|| achieved(self.census, self.counts));

@@ -227,6 +227,8 @@ impl<B: Backend, J: JobHandle> Worker<B, J> {
             let progressed = self.take(now_ns);
             if drain_since_ns.is_none() && self.is_over(now_ns, pace.deadline_ns()) {
                 drain_since_ns = Some(now_ns);
+                // It may have slept past the deadline, or have had nothing in flight for long before it.
+                self.outcome.over_ns = Some(now_ns.min(pace.deadline_ns()));
             }
             if let Some(since_ns) = &mut drain_since_ns {
                 let level = self.setting.interrupt.level();
