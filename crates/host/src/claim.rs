@@ -6,8 +6,10 @@ use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
+use sys::block::Number;
 use units::Bytes;
 
+use crate::node::{self, ClaimedDevice};
 use crate::{identity, signatures, usage};
 
 /// The extended attribute by which the engine marks files that it made.
@@ -17,6 +19,7 @@ const MADE_BY_FATHOM: &str = "user.fathom.made";
 #[derive(Debug)]
 pub struct Claim {
     path: PathBuf,
+    number: Option<Number>,
     bytes: Bytes,
     identity: String,
     /// Hold the locks that keep other claims away; udev too leaves a locked device alone.
@@ -36,9 +39,15 @@ impl Drop for Lock {
 }
 
 impl Claim {
-    /// The path as it was given.
+    /// The path to work on: of a block device the node that the claim opened, whatever the name that was given leads to by now;
+    /// of a file the path as it was given.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The node and number of a claimed block device, to check before each step that changes it; `None` of a file.
+    pub fn device(&self) -> Option<ClaimedDevice> {
+        self.number.map(|number| ClaimedDevice { node: self.path.clone(), number })
     }
 
     /// Its size; 0 for a file that is still to be made.
@@ -146,6 +155,7 @@ pub fn claim_target(path: &Path, permit: TargetPermit) -> Result<Claim, ClaimErr
         }
         Err(error) if create && error.kind() == io::ErrorKind::NotFound => Ok(Claim {
             path: path.to_owned(),
+            number: None,
             bytes: Bytes(0),
             identity: format!("{}, a new file", path.display()),
             _locks: Vec::new(),
@@ -155,19 +165,17 @@ pub fn claim_target(path: &Path, permit: TargetPermit) -> Result<Claim, ClaimErr
 }
 
 fn block(path: &Path, destroy: bool) -> Result<Claim, ClaimError> {
+    let given = path;
     let file = OpenOptions::new()
         .read(true)
         .write(true)
-        .open(path)
-        .map_err(|e| ClaimError::io(path, "opened", e))?;
-    let number = sys::block::number(path).ok().flatten().ok_or_else(|| {
-        ClaimError::refused(
-            format!("{} has no device number", path.display()),
-            "give another device",
-        )
-    })?;
+        .open(given)
+        .map_err(|e| ClaimError::io(given, "opened", e))?;
+    // The name is followed this once: everything from here on is about what was opened.
+    let (node, number) = node::of_opened(&file).map_err(|e| ClaimError::io(given, "named", e))?;
+    let path = node.as_path();
     let bytes = sys::block::size_bytes(&file).map_err(|e| ClaimError::io(path, "measured", e))?;
-    let identity = identity::of(path, number, bytes);
+    let identity = identity::of(given, path, number, bytes);
     if bytes.0 == 0 {
         let message = format!("{identity} holds 0 bytes");
         return Err(ClaimError::new(ClaimKind::Usage, message, "give a device with media in it"));
@@ -186,7 +194,7 @@ fn block(path: &Path, destroy: bool) -> Result<Claim, ClaimError> {
     if !destroy {
         unsigned(path, &lock.0, &identity)?;
     }
-    Ok(Claim { path: path.to_owned(), bytes, identity, _locks: vec![lock] })
+    Ok(Claim { path: node, number: Some(number), bytes, identity, _locks: vec![lock] })
 }
 
 /// Refuses what has a user.
@@ -259,5 +267,5 @@ fn file(path: &Path, destroy: bool) -> Result<Claim, ClaimError> {
             "give another name, or add --destroy-data if its content may be lost",
         ));
     }
-    Ok(Claim { path: path.to_owned(), bytes, identity, _locks: locks })
+    Ok(Claim { path: path.to_owned(), number: None, bytes, identity, _locks: locks })
 }

@@ -55,6 +55,14 @@ pub enum StepError {
         /// Why.
         source: std::io::Error,
     },
+    /// A claimed device or a mounted file system is no longer the one that was meant.
+    #[error("Cannot {about}")]
+    Replaced {
+        /// What it was for.
+        about: String,
+        /// What stands in its place, and what to do.
+        source: std::io::Error,
+    },
     /// What was read has another form than its parser reads.
     #[error("Cannot {about}: what {from} says is not understood")]
     Parse {

@@ -175,8 +175,34 @@ impl Executor {
         }
     }
 
-    /// Does one action and writes it into the transcript.
+    /// Returns nothing while every claimed device and mounted file system is the one that steps mean.
+    ///
+    /// # Errors
+    /// When one of them is gone or replaced.
+    pub fn intact(&mut self, about: &str) -> Result<(), StepError> {
+        self.look(about, None)
+    }
+
+    /// The same of the devices that `words` name, where there are any.
+    fn look(&mut self, about: &str, words: Option<&str>) -> Result<(), StepError> {
+        let intact = self.machine.intact(words);
+        intact.map_err(|source| StepError::Replaced { about: about.to_owned(), source })
+    }
+
+    /// Does one action and writes it into the transcript. It fails before it begins where a device or mount is no longer the one that was
+    /// meant; what is undone only has to leave alone what it names, so that all else is taken down.
     fn act(&mut self, context: &ActionContext, action: &Action) -> Result<(), StepError> {
+        let shown = action.show();
+        let words = context.undo.then(|| self.resolve(&shown).unwrap_or(shown));
+        if let Err(error) = self.look(context.about, words.as_deref()) {
+            let entry = TranscriptEntry {
+                action: action.show(),
+                error: Some(chain(&error)),
+                ..self.entry(context, self.clock.now())
+            };
+            self.transcript.push(entry);
+            return Err(error);
+        }
         if let Action::Command { argv, may_fail } = action {
             let argv = argv.iter().map(|word| self.resolve(word)).collect::<Result<Vec<_>, _>>()?;
             return self.command(context, &argv, *may_fail);

@@ -6,9 +6,8 @@ use sys::block::{Number, sysfs};
 use units::Bytes;
 
 /// Path, node, vendor and model, serial number, size, kind.
-pub(crate) fn of(path: &Path, number: Number, bytes: Bytes) -> String {
+pub(crate) fn of(path: &Path, node: &Path, number: Number, bytes: Bytes) -> String {
     let mut parts = vec![path.display().to_string()];
-    let node = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     if node != path {
         parts[0] = format!("{} ({})", path.display(), node.display());
     }

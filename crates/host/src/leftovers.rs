@@ -17,6 +17,8 @@ pub enum Leftover {
         /// Where it is mounted.
         at: String,
     },
+    /// The directory that a file system of the run was mounted in.
+    Directory(String),
     /// An object of a layer's tools.
     Object {
         /// Its sort.
@@ -39,6 +41,7 @@ impl fmt::Display for Leftover {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Self::Mount { at } => write!(f, "mount at {at}"),
+            Self::Directory(at) => write!(f, "directory {at}"),
             Self::Object { of, name } => write!(f, "{} {name}", of.called),
             Self::Node(name) => write!(f, "device-mapper node {name}"),
             Self::Loop { file, .. } => write!(f, "loop device on {file}"),
@@ -67,11 +70,12 @@ impl Leftover {
         };
         let (name, action) = match self {
             Self::Mount { at } => (at, command(&["umount", at])),
+            Self::Directory(at) => (at, Action::Unmount { directory: at.clone() }),
             Self::Object { of, name } => (name, command(&[of.remove, &[name]].concat())),
             Self::Node(name) => (name, Action::RemoveNodes { nodes: vec![name.clone()] }),
             Self::Loop { device, .. } => (device, command(&["losetup", "--detach", device])),
         };
-        let above = matches!(self, Self::Mount { .. });
+        let above = matches!(self, Self::Mount { .. } | Self::Directory(_));
         Removal { what: self.to_string(), name: name.clone(), action, above }
     }
 }
@@ -89,6 +93,7 @@ pub(crate) fn of(tag: &str, ran: impl Fn(&str) -> bool) -> Vec<Leftover> {
     };
     let mounts = mounts().into_iter().rev().filter(stands);
     let mut left: Vec<_> = mounts.map(|(_, at)| Leftover::Mount { at }).collect();
+    left.extend(directories(&ours).into_iter().map(Leftover::Directory));
     for of in layers::objects().into_iter().filter(|objects| ran(objects.program())) {
         let names = lines(of.list).into_iter().filter(|name| name.contains(&ours));
         left.extend(names.map(|name| Leftover::Object { of, name }));
@@ -127,6 +132,13 @@ fn lines(argv: &[&str]) -> Vec<String> {
     let output = crate::child::run(&argv, Duration::from_secs(60), &Interrupt::new());
     let listed = output.map(|output| output.stdout).unwrap_or_default();
     listed.lines().map(|line| line.trim().to_owned()).collect()
+}
+
+/// Directories in which file systems of the run are mounted while it runs.
+fn directories(ours: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(layers::MOUNTS).into_iter().flatten().flatten();
+    let named = entries.filter(|entry| entry.file_name().to_string_lossy().contains(ours));
+    named.map(|entry| entry.path().display().to_string()).collect()
 }
 
 /// Loop devices with their files.

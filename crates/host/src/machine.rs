@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -18,6 +19,8 @@ use units::Nanos;
 use crate::child::{self, CommandOutput};
 use crate::leftovers::{self, Removal};
 use crate::measured::{self, CommandOutcome, MeasuredCommand};
+use crate::mounts::HeldMount;
+use crate::node::ClaimedDevice;
 use crate::process::Process;
 use crate::sources::{Reader, SourceReader};
 use crate::trace;
@@ -94,6 +97,15 @@ pub trait Machine: Send {
         Ok(())
     }
 
+    /// Returns nothing while every claimed device and every mounted file system is the one that steps mean; with `words`, of the
+    /// devices that they name.
+    ///
+    /// # Errors
+    /// When one of them is gone, or something else stands in its place.
+    fn intact(&mut self, _words: Option<&str>) -> io::Result<()> {
+        Ok(())
+    }
+
     /// What is still there of the run with this tag.
     fn leftovers(&mut self, tag: &str) -> Vec<String>;
 
@@ -129,12 +141,21 @@ pub struct RealMachine {
     after_another: bool,
     /// Processes that were started and not stopped.
     processes: BTreeMap<String, Process>,
+    /// Devices that are written to.
+    devices: Vec<ClaimedDevice>,
+    /// File systems that were mounted, by directory.
+    mounts: BTreeMap<String, HeldMount>,
 }
 
 impl RealMachine {
     /// This machine.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// This machine, with the devices that are written to: each step checks first that they still are those that were claimed.
+    pub fn with_devices(devices: Vec<ClaimedDevice>) -> Self {
+        Self { devices, ..Self::default() }
     }
 
     /// This machine, on which another process may have run any program.
@@ -188,7 +209,9 @@ impl Machine for RealMachine {
     }
 
     fn wipe(&mut self, device: &str) -> io::Result<()> {
-        match OpenOptions::new().read(true).write(true).open(device) {
+        // Not what is still mounted, or under something.
+        let exclusive = libc::O_EXCL;
+        match OpenOptions::new().read(true).write(true).custom_flags(exclusive).open(device) {
             Ok(mut file) => wipe_ends(&mut file).map(drop),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(error) => Err(error),
@@ -242,11 +265,26 @@ impl Machine for RealMachine {
         filesystem: &str,
         options: &str,
     ) -> io::Result<()> {
-        crate::mounts::mount(device, directory, filesystem, options)
+        crate::mounts::mount(device, directory, filesystem, options)?;
+        let held = HeldMount::of(directory)?;
+        self.mounts.insert(directory.to_owned(), held);
+        Ok(())
     }
 
     fn unmount(&mut self, directory: &str) -> io::Result<()> {
+        if let Some(held) = self.mounts.get(directory) {
+            held.check_uncovered()?;
+        }
+        // What holds it would keep it mounted.
+        self.mounts.remove(directory);
         crate::mounts::unmount(directory)
+    }
+
+    fn intact(&mut self, words: Option<&str>) -> io::Result<()> {
+        let meant = |device: &&ClaimedDevice| words.is_none_or(|words| device.is_named_in(words));
+        self.devices.iter().filter(meant).try_for_each(ClaimedDevice::check)?;
+        let mounts = self.mounts.values().filter(|_| words.is_none());
+        mounts.into_iter().try_for_each(HeldMount::check)
     }
 
     fn start(&mut self, name: &str, argv: &[String]) -> io::Result<()> {

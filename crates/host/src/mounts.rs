@@ -1,9 +1,12 @@
 //! Mounting and unmounting the file systems of a stack, each in a directory of its own.
 
 use std::ffi::CString;
+use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 
+use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 use rustix::mount::{MountFlags, UnmountFlags};
 
 /// Makes `directory` and mounts the file system on `device` there.
@@ -26,6 +29,67 @@ pub(crate) fn mount(
             error.into()
         },
     )
+}
+
+/// A mounted file system, held open: nobody unmounts it meanwhile but by force (`umount -l`), and that is seen.
+#[derive(Debug)]
+pub(crate) struct HeldMount {
+    directory: PathBuf,
+    root: File,
+}
+
+impl HeldMount {
+    /// Returns the file system that is mounted at `directory`.
+    ///
+    /// # Errors
+    /// When the directory cannot be opened.
+    pub(crate) fn of(directory: &str) -> io::Result<Self> {
+        let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW;
+        let root = File::options().read(true).custom_flags(flags).open(directory)?;
+        Ok(Self { directory: directory.into(), root })
+    }
+
+    /// Returns nothing while the directory leads to this file system.
+    ///
+    /// # Errors
+    /// When it was unmounted, or something is mounted over it.
+    pub(crate) fn check(&self) -> io::Result<()> {
+        if std::fs::metadata(&self.directory).is_ok_and(|now| self.is(&now)) {
+            return Ok(());
+        }
+        self.check_uncovered()?;
+        Err(io::Error::other(format!(
+            "the file system at {} was unmounted by somebody else; what was written there since lies in the directory under it. Look into it, \
+             and run again",
+            self.directory.display()
+        )))
+    }
+
+    /// Returns nothing unless something else is mounted over this file system.
+    ///
+    /// # Errors
+    /// When something is.
+    pub(crate) fn check_uncovered(&self) -> io::Result<()> {
+        let Ok(now) = std::fs::metadata(&self.directory) else { return Ok(()) };
+        let parent = self.directory.parent().unwrap_or(Path::new("/"));
+        if self.is(&now) || mount_id(&self.directory) == mount_id(parent) {
+            return Ok(());
+        }
+        Err(io::Error::other(format!(
+            "something else is mounted over {}: unmount that (umount {0}), then `fathom clean` takes down what is under it",
+            self.directory.display()
+        )))
+    }
+
+    fn is(&self, now: &std::fs::Metadata) -> bool {
+        self.root.metadata().is_ok_and(|held| (held.dev(), held.ino()) == (now.dev(), now.ino()))
+    }
+}
+
+/// Returns what tells a mount from all others (Linux 5.8 and later; 0 before), bind mounts of one file system included.
+fn mount_id(path: &Path) -> u64 {
+    let found = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::MNT_ID);
+    found.map_or(0, |found| found.stx_mnt_id)
 }
 
 /// Unmounts whatever is mounted at `directory`, and removes the directory; fine where neither is there.

@@ -163,7 +163,15 @@ impl<'a> Place<'a> {
         let layer: String = self.name.chars().take(40).map(plain).collect();
         format!("fathom_{}_{layer}", self.run_tag)
     }
+
+    /// The directory that its file system is mounted in.
+    pub fn mount_directory(&self) -> String {
+        format!("{MOUNTS}/{}", self.tagged())
+    }
 }
+
+/// The directory in which file systems of runs are mounted, each in one of its own.
+pub const MOUNTS: &str = "/run";
 
 /// What raising a layer takes, planned and not executed: steps, probes, and what it offers.
 #[derive(Debug, Clone, PartialEq)]

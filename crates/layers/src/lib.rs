@@ -43,7 +43,8 @@ pub use kind::{
     Parser, PartEffect, Series, State, StateMethod, Threads,
 };
 pub use layer::{
-    ActionPlan, Allocate, Asked, Growth, Layer, Offer, Place, Proof, RaisePlan, fresh, on_device,
+    ActionPlan, Allocate, Asked, Growth, Layer, MOUNTS, Offer, Place, Proof, RaisePlan, fresh,
+    on_device,
 };
 pub use objects::{Fact, FactSource, Objects};
 pub use parse::{ABSENT, ParseError, Parsed};

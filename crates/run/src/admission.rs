@@ -21,11 +21,18 @@ pub struct DeviceOffer {
 /// Devices for the roles of a plan. They are ours until this is dropped.
 #[derive(Debug, Default)]
 pub struct ClaimedDevices {
-    _claims: Vec<host::Claim>,
+    claims: Vec<host::Claim>,
     /// Paths by role; of a role that is read from a file, the file.
     pub devices: BTreeMap<String, String>,
     /// Sizes of the devices by role.
     pub sizes: BTreeMap<String, Bytes>,
+}
+
+impl ClaimedDevices {
+    /// Returns what each step that changes a device checks first.
+    pub fn claimed(&self) -> Vec<host::ClaimedDevice> {
+        self.claims.iter().filter_map(host::Claim::device).collect()
+    }
 }
 
 /// Why a plan does not run on this machine.
@@ -229,7 +236,7 @@ pub fn claim(
         told(role, claim.identity());
         claimed.devices.insert(role.clone(), claim.path().display().to_string());
         claimed.sizes.insert(role.clone(), claim.bytes());
-        claimed._claims.push(claim);
+        claimed.claims.push(claim);
     }
     Ok(claimed)
 }

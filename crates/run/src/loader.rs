@@ -129,11 +129,17 @@ impl Loader for Real<'_> {
         watch: &mut CellSamplers,
     ) -> Result<LoadSummary, String> {
         let planned = &plan.stages[turn.stage];
+        let intact = |executor: &mut Executor| {
+            let done = executor.intact(&format!("drive stage {}", planned.name));
+            done.map_err(|error| crate::chain(&error))
+        };
+        intact(executor)?;
         if let Task::Copy(copy) = &planned.task {
             let from = executor.resolve(&copy.from).map_err(|error| crate::chain(&error))?;
             let target = executor.resolve(planned.target.offer.path());
             let target = target.map_err(|error| crate::chain(&error))?;
-            return copier::copy(scene, plan.index, planned, copy, &from, &target);
+            let copied = copier::copy(scene, plan.index, planned, copy, &from, &target)?;
+            return intact(executor).map(|()| copied);
         }
         let mut load = load_of(plan, turn);
         for aim in aims(planned, turn) {
@@ -160,6 +166,7 @@ impl Loader for Real<'_> {
             hand_in(scene, plan, turn, &said);
         })
         .map_err(|error| crate::chain(&error))?;
+        intact(executor)?;
         spoilt.map(|()| summary)
     }
 

@@ -24,6 +24,8 @@ pub enum LocalMachine {
     Real {
         /// Block device of each role, claimed.
         devices: BTreeMap<String, String>,
+        /// Those that are written to, as they were claimed.
+        claimed: Vec<host::ClaimedDevice>,
     },
     /// Twins in virtual time; `pace` is real seconds per simulated one, `None` for as fast as it goes.
     Simulated {
@@ -106,9 +108,9 @@ pub fn run(
             continue;
         }
         match machine {
-            LocalMachine::Real { devices } => {
-                let mut executor =
-                    crate::executor(host::RealMachine::new(), &scene, devices, &trees(plan));
+            LocalMachine::Real { devices, claimed } => {
+                let machine = host::RealMachine::with_devices(claimed.clone());
+                let mut executor = crate::executor(machine, &scene, devices, &trees(plan));
                 cell::run(&scene, cell, &mut executor, &mut loader);
             }
             LocalMachine::Simulated { .. } => {

@@ -27,6 +27,13 @@ pub struct Number {
     pub minor: u32,
 }
 
+impl Number {
+    /// Returns the number that the kernel packs into a `dev_t`, as in `st_rdev`.
+    pub fn from_dev(dev: u64) -> Self {
+        Self { major: rustix::fs::major(dev), minor: rustix::fs::minor(dev) }
+    }
+}
+
 impl std::fmt::Display for Number {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         write!(f, "{}:{}", self.major, self.minor)

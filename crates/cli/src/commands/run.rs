@@ -38,7 +38,8 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
         let claimed = admit(args, &source, &paper)?;
         let asked = asked(&args.common, earlier.as_ref());
         let asked = RunRequest { seed: Some(paper.seed), sizes: claimed.sizes.clone(), ..asked };
-        let machine = LocalMachine::Real { devices: claimed.devices.clone() };
+        let machine =
+            LocalMachine::Real { devices: claimed.devices.clone(), claimed: claimed.claimed() };
         let mut plan = asked.plan(&source, FULL)?;
         plan.on_own_devices();
         (plan, machine, claimed)

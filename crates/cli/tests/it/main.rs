@@ -49,6 +49,8 @@ mod program;
 #[cfg(test)]
 mod refusals;
 #[cfg(test)]
+mod replaced;
+#[cfg(test)]
 mod resume;
 #[cfg(test)]
 mod sequential;

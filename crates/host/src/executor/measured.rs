@@ -21,6 +21,9 @@ impl Executor {
         let deadline_s = work.time_limit.0 / Nanos::PER_SECOND;
         let context = ActionContext { about, deadline_s, interrupt, undo: false };
         let at = self.clock.now();
+        if let Err(error) = self.intact(about) {
+            return (CommandFigures::default(), Err(error));
+        }
         let ran = self.machine.measured(work, &context.interrupt);
         let mut entry = TranscriptEntry {
             argv: work.argv.clone(),
@@ -30,7 +33,7 @@ impl Executor {
         let (figures, outcome) = match ran {
             Ok(ran) => {
                 let outcome = judge_measured(&context, work, &ran);
-                (ran.figures, outcome)
+                (ran.figures, outcome.and_then(|()| self.intact(about)))
             }
             Err(source) => {
                 let program = work.argv.first().cloned().unwrap_or_default();

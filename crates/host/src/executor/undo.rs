@@ -42,7 +42,7 @@ impl Executor {
             let hopeless = match &outcome {
                 Ok(()) => true,
                 // What cannot be named, or is not installed, will not be a moment later.
-                Err(StepError::Unbound { .. }) => true,
+                Err(StepError::Unbound { .. } | StepError::Replaced { .. }) => true,
                 Err(StepError::NotStarted { source, .. }) => {
                     source.kind() == std::io::ErrorKind::NotFound
                 }

@@ -114,14 +114,15 @@ impl Layer for Xfs {
                 "mkfs.xfs needs 300M: take a larger device",
             ));
         }
-        let directory = directory(at);
+        let directory = at.mount_directory();
         let reflink = format!("reflink={}", u8::from(self.reflink));
         // Blocks of a new file system are not discarded: the device is empty already.
         let argv = ["mkfs.xfs", "-f", "-q", "-K", "-m", &reflink, device];
         let make = Step {
             about: "make the XFS file system".into(),
             action: Action::Command { argv: argv.map(str::to_owned).to_vec(), may_fail: false },
-            undo: Vec::new(),
+            // A signature that stayed would make the next run refuse the device.
+            undo: vec![Action::Wipe { device: device.to_owned() }],
             deadline_s: 120,
         };
         let mount = Step {
@@ -166,7 +167,7 @@ impl Layer for Xfs {
 
 /// The steps that grow the file system.
 fn grow(at: &Place) -> ActionPlan {
-    let argv = vec!["xfs_growfs".to_owned(), directory(at)];
+    let argv = vec!["xfs_growfs".to_owned(), at.mount_directory()];
     let step = Step {
         about: "grow the file system to all of its device".into(),
         action: Action::Command { argv, may_fail: false },
@@ -174,11 +175,6 @@ fn grow(at: &Place) -> ActionPlan {
         deadline_s: 600,
     };
     ActionPlan { steps: vec![step], bytes: Some(at.block("data").1) }
-}
-
-/// Where it is mounted.
-fn directory(at: &Place) -> String {
-    format!("/run/{}", at.tagged())
 }
 
 /// A line `blocks N free N size N`.

@@ -1,0 +1,176 @@
+//! Devices and file systems that are replaced while a run works on them: nothing foreign is written, and what happened is told.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::program::{Answer, fathom_in, skip, text};
+use crate::refusals::{LoopDevice, loop_device};
+
+/// What the foreign device holds.
+const FOREIGN: u8 = 0x5A;
+const SIZE: u64 = 320 << 20;
+
+/// Our device, a foreign one full of data, and a directory for links, files and results.
+struct Scene {
+    dir: tempfile::TempDir,
+    ours: LoopDevice,
+    foreign: LoopDevice,
+}
+
+impl Scene {
+    fn new(test: &str) -> Option<Self> {
+        let there = fs::read_to_string("/proc/filesystems").unwrap_or_default();
+        if !there.contains("\txfs\n") || !Path::new("/usr/sbin/mkfs.xfs").exists() {
+            skip(test, "no XFS here");
+            return None;
+        }
+        let (Some(ours), Some(foreign)) = (loop_device(SIZE), loop_device(SIZE)) else {
+            skip(test, "no loop device can be made (needs root)");
+            return None;
+        };
+        fs::write(&foreign.path, vec![FOREIGN; SIZE as usize]).unwrap();
+        Some(Self { dir: tempfile::tempdir().unwrap(), ours, foreign })
+    }
+
+    /// Runs XFS on `device`, with stages in which `{ours}` and `{foreign}` are the devices.
+    fn run(&self, device: &str, repeat: u32, stages: &str) -> Answer {
+        let stages =
+            stages.replace("{ours}", &self.ours.path).replace("{foreign}", &self.foreign.path);
+        let experiment = format!(
+            "name = \"swap\"\nabout = \"\"\nrepeat = {repeat}\n[devices.data]\nsize = \"320M\"\n\
+             [[stack]]\nlayer = \"xfs\"\non = \"data\"\n{stages}"
+        );
+        fs::write(self.dir.path().join("swap.toml"), experiment).unwrap();
+        let device = format!("data={device}");
+        let args = ["run", "swap.toml", "--device", &device, "--allow-commands", "--out", "r"];
+        fathom_in(self.dir.path(), &args)
+    }
+
+    fn foreign_is_whole(&self) -> bool {
+        fs::read(&self.foreign.path).unwrap().iter().all(|byte| *byte == FOREIGN)
+    }
+
+    /// Mounts, directories and files that the run left, by its tag.
+    fn left(&self) -> Vec<String> {
+        let manifest = fs::read(self.dir.path().join("r/manifest.json")).unwrap();
+        let manifest: serde_json::Value = serde_json::from_slice(&manifest).unwrap();
+        let tag = format!("fathom_{}", manifest["run_id"].as_str().unwrap());
+        let mounts = fs::read_to_string("/proc/mounts").unwrap();
+        let mounts = mounts.lines().filter(|line| line.contains(&tag)).map(str::to_owned);
+        let dirs = fs::read_dir("/run").unwrap().flatten();
+        let dirs =
+            dirs.map(|dir| dir.path().display().to_string()).filter(|dir| dir.contains(&tag));
+        mounts.chain(dirs).collect()
+    }
+}
+
+fn shell(stage: &str, script: &str) -> String {
+    format!(
+        "[[stage]]\ndo = \"command\"\nname = \"{stage}\"\nmeasure = true\nshell = '''{script}'''\n"
+    )
+}
+
+#[test]
+fn a_name_that_leads_elsewhere_after_the_claim_is_not_followed() {
+    let Some(scene) = Scene::new("a_name_that_leads_elsewhere_after_the_claim_is_not_followed")
+    else {
+        return;
+    };
+    let link = scene.dir.path().join("disk");
+    std::os::unix::fs::symlink(&scene.ours.path, &link).unwrap();
+    let swap = shell("swap", &format!("ln -sfn {{foreign}} {}; sync", text(&link)));
+    let answer = scene.run("disk", 2, &swap);
+    assert_eq!(answer.code, Some(0), "{}\n{}", answer.out, answer.err);
+    assert_eq!(fs::read_link(&link).unwrap(), Path::new(&scene.foreign.path));
+    assert!(scene.foreign_is_whole(), "the device that the link leads to now was written");
+    // The run removed its own signature: the device is as free as before.
+    fs::remove_file(&link).unwrap();
+    std::os::unix::fs::symlink(&scene.ours.path, &link).unwrap();
+    fs::remove_dir_all(scene.dir.path().join("r")).unwrap();
+    let answer = scene.run("disk", 1, &shell("look", "true"));
+    assert_eq!(answer.code, Some(0), "{}\n{}", answer.out, answer.err);
+}
+
+/// Puts a node of the kernel back, whatever happens.
+struct Node<'a>(&'a str);
+
+impl Drop for Node<'_> {
+    fn drop(&mut self) {
+        let _ = fs::rename(format!("{}.was", self.0), self.0);
+    }
+}
+
+#[test]
+fn a_node_that_is_another_device_by_now_is_left_alone_by_every_step() {
+    let name = "a_node_that_is_another_device_by_now_is_left_alone_by_every_step";
+    for replace in ["cp -a {foreign} {ours}", "ln -s {foreign} {ours}", "cp /dev/null {ours}"] {
+        let Some(scene) = Scene::new(name) else { return };
+        let ours = scene.ours.path.clone();
+        let node = Node(&ours);
+        // The second cell begins with a discard, a wipe and mkfs; the first one's end wipes, too.
+        let swap = shell("swap", &format!("mv {{ours}} {{ours}}.was && {replace}"));
+        let answer = scene.run(&ours, 2, &swap);
+        assert_eq!(answer.code, Some(5), "{replace}: {}\n{}", answer.out, answer.err);
+        let told = format!("{} {}", answer.out, answer.err);
+        assert!(told.contains("is no longer the device that was claimed"), "{replace}: {told}");
+        drop(node);
+        assert!(scene.foreign_is_whole(), "{replace}: the device in its place was written");
+        assert_eq!(scene.left(), Vec::<String>::new(), "{replace}");
+    }
+}
+
+const WRITES: [(&str, &str); 2] = [
+    ("layout", "[[stage]]\ndo = \"layout\"\nname = \"files\"\nsize = \"16M\"\n"),
+    (
+        "command",
+        "[[stage]]\ndo = \"command\"\nname = \"write\"\nargv = [\"touch\", \"{mount}/new\"]\n",
+    ),
+];
+
+#[test]
+fn nothing_is_written_where_the_file_system_was_mounted() {
+    let name = "nothing_is_written_where_the_file_system_was_mounted";
+    for (kind, stage) in &WRITES {
+        let Some(scene) = Scene::new(name) else { return };
+        let gone = shell("gone", "umount -l {mount}") + stage;
+        let answer = scene.run(&scene.ours.path, 1, &gone);
+        assert_eq!(answer.code, Some(5), "{kind}: {}\n{}", answer.out, answer.err);
+        let told = format!("{} {}", answer.out, answer.err);
+        assert!(told.contains("was unmounted by somebody else"), "{kind}: {told}");
+        assert_eq!(scene.left(), Vec::<String>::new(), "{kind}");
+    }
+}
+
+#[test]
+fn nothing_is_written_into_what_is_mounted_over_the_file_system() {
+    let name = "nothing_is_written_into_what_is_mounted_over_the_file_system";
+    for (kind, stage) in &WRITES {
+        let Some(scene) = Scene::new(name) else { return };
+        let over = scene.dir.path().join("over");
+        fs::create_dir(&over).unwrap();
+        let covered = shell("covered", &format!("mount --bind {} {{mount}}", text(&over))) + stage;
+        let answer = scene.run(&scene.ours.path, 1, &covered);
+        let written = fs::read_dir(&over).unwrap().count();
+        let left = scene.left();
+        let at = left.iter().find(|line| line.starts_with("/run/")).cloned().unwrap_or_default();
+        Command::new("umount").arg(&at).status().unwrap();
+        assert_eq!(answer.code, Some(6), "{kind}: {}\n{}", answer.out, answer.err);
+        let told = format!("{} {}", answer.out, answer.err);
+        assert!(told.contains("something else is mounted over"), "{kind}: {told}");
+        assert_eq!(written, 0, "{kind}");
+        let answer = fathom_in(scene.dir.path(), &["clean", "r", "--yes"]);
+        assert_eq!(answer.code, Some(0), "{kind}: {}\n{}", answer.out, answer.err);
+        assert_eq!(scene.left(), Vec::<String>::new(), "{kind}");
+    }
+}
+
+#[test]
+fn a_mounted_file_system_of_a_run_is_not_unmounted_by_others() {
+    let name = "a_mounted_file_system_of_a_run_is_not_unmounted_by_others";
+    let Some(scene) = Scene::new(name) else { return };
+    let answer = scene.run(&scene.ours.path, 1, &shell("gone", "umount {mount}"));
+    assert_eq!(answer.code, Some(5), "{}\n{}", answer.out, answer.err);
+    assert!(format!("{}{}", answer.out, answer.err).contains("busy"), "{}", answer.err);
+    assert_eq!(scene.left(), Vec::<String>::new());
+}

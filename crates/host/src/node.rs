@@ -1,0 +1,73 @@
+//! The node of a claimed block device, and the check that it still is that device.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use sys::block::{Number, sysfs};
+
+/// A block device that a run claimed. Its claim holds it open, so the kernel gives its number to no other device meanwhile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimedDevice {
+    /// The node that steps name.
+    pub node: PathBuf,
+    /// The device number that the node had when it was claimed.
+    pub number: Number,
+}
+
+impl ClaimedDevice {
+    /// Returns nothing while the node is the claimed device.
+    ///
+    /// # Errors
+    /// When the node is gone, or is another device or something else by now.
+    pub fn check(&self) -> io::Result<()> {
+        let lost = |why: String| {
+            let node = self.node.display();
+            io::Error::other(format!(
+                "{node} is no longer the device that was claimed ({why}); nothing is written to it. Find out what replaced it, then run again"
+            ))
+        };
+        // A link in place of the node is a replacement, too.
+        let found = std::fs::symlink_metadata(&self.node).map_err(|e| lost(e.to_string()))?;
+        if !found.file_type().is_block_device() {
+            return Err(lost("it is no block device now".into()));
+        }
+        match Number::from_dev(found.rdev()) == self.number {
+            true => Ok(()),
+            false => Err(lost("its device number is another one".into())),
+        }
+    }
+}
+
+impl ClaimedDevice {
+    /// Tells whether the text of a step names the node, as a word or as part of one (`origin=/dev/sdb`).
+    pub(crate) fn is_named_in(&self, text: &str) -> bool {
+        let node = self.node.display().to_string();
+        let ends = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric());
+        text.match_indices(&node).any(|(at, _)| ends(&text[at + node.len()..]))
+    }
+}
+
+/// Returns the node and number of the block device that was opened: the kernel's own node where there is one, else the name by which
+/// the file was opened, links resolved.
+///
+/// # Errors
+/// When it is no block device, or has no node that leads to it.
+pub(crate) fn of_opened(file: &File) -> io::Result<(PathBuf, Number)> {
+    let found = file.metadata()?;
+    if !found.file_type().is_block_device() {
+        return Err(io::Error::other("it is no block device"));
+    }
+    let number = Number::from_dev(found.rdev());
+    let opened = std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
+    let own = std::fs::read_to_string(sysfs(number).join("uevent")).unwrap_or_default();
+    let own = own.lines().find_map(|line| line.strip_prefix("DEVNAME="));
+    let nodes = own.map(|name| Path::new("/dev").join(name)).into_iter().chain([opened]);
+    nodes
+        .map(|node| ClaimedDevice { node, number })
+        .find(|device| device.check().is_ok())
+        .map(|device| (device.node, number))
+        .ok_or_else(|| io::Error::other("no node leads to the device that was opened"))
+}
