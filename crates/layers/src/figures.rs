@@ -18,6 +18,15 @@ pub const STAGE_SETTLED: &str = "stage_settled";
 /// Mark of the samples taken before and after each round of a fill.
 pub const ROUND_END: &str = "round_end";
 
+/// A field of a layer's source of which a figure needs the course between marks too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Followed {
+    /// The source, without the layer's name (`stats` of `vdo.stats`).
+    pub what: &'static str,
+    /// The field.
+    pub field: &'static str,
+}
+
 /// What a layer's figures are made from.
 #[derive(Clone, Copy)]
 pub struct FigureFacts<'a> {
@@ -40,9 +49,9 @@ impl FigureFacts<'_> {
         self.window.seconds(&format!("{}.{what}", self.layer))
     }
 
-    /// [`Window::seconds_until`] of the layer's source `what`.
-    pub fn seconds_until(&self, what: &str, field: &str, share: f64) -> Option<f64> {
-        self.window.seconds_until(&format!("{}.{what}", self.layer), field, share)
+    /// [`Window::seconds_until`] of a field that the layer's kind says it follows.
+    pub fn seconds_until(&self, of: &Followed, share: f64) -> Option<f64> {
+        self.window.seconds_until(&format!("{}.{}", self.layer, of.what), of.field, share)
     }
 }
 
@@ -51,7 +60,7 @@ impl FigureFacts<'_> {
 pub struct Window<'a> {
     before: BTreeMap<&'a str, &'a SampleRow>,
     after: BTreeMap<&'a str, &'a SampleRow>,
-    /// All samples of the cell, for what happened between the two; none where only these two are known.
+    /// All samples of the cell that are kept, for what happened between the two; none where only these two are known.
     samples: &'a [SampleRow],
 }
 

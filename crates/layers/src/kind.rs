@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use results::model::LayerFigures;
 use units::{Metric, Unit};
 
-use crate::figures::FigureFacts;
+use crate::figures::{FigureFacts, Followed};
 use crate::objects::{Fact, Objects};
 use crate::recorded::Recorded;
 use crate::rule::LayerRule;
@@ -89,6 +89,8 @@ pub struct Kind {
     pub manual: &'static str,
     /// Its figures from the samples of a cell; every metric is a key, `None` where the samples do not say.
     pub figures: fn(&FigureFacts) -> LayerFigures,
+    /// Fields that its figures follow between marks; of all others only what is read at marks stays in memory.
+    pub followed: &'static [Followed],
     /// What the doctor knows about it.
     pub rules: &'static [LayerRule],
     /// Commands that bring a volume which the reader has made himself to other settings; none where there are none, or where it has to be
@@ -136,6 +138,7 @@ impl Kind {
             needs: LayerNeeds::NONE,
             manual,
             figures: no_figures,
+            followed: &[],
             rules: &[],
             commands: |_, _| Vec::new(),
         }

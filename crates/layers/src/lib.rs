@@ -23,6 +23,7 @@ mod objects;
 mod parse;
 mod planned;
 pub mod probe;
+mod readings;
 mod recorded;
 mod registry;
 mod rule;
@@ -34,8 +35,8 @@ mod xfs;
 
 pub use absence::is_absent;
 pub use figures::{
-    ALLOCATED, Endpoints, FigureFacts, ROUND_END, SETTLED, STAGE_END, STAGE_SETTLED, STAGE_START,
-    Window,
+    ALLOCATED, Endpoints, FigureFacts, Followed, ROUND_END, SETTLED, STAGE_END, STAGE_SETTLED,
+    STAGE_START, Window,
 };
 pub use key::Key;
 pub use kind::{
@@ -49,6 +50,7 @@ pub use layer::{
 pub use objects::{Fact, FactSource, Objects};
 pub use parse::{ABSENT, ParseError, Parsed};
 pub use planned::{OperationKind, Order, PlannedLoad, PlannedOperation, PlannedStage};
+pub use readings::Readings;
 pub use registry::{
     MetricOwners, any_reduces, facts, headline_words, is_headline, kind, kinds, measured, metric,
     metrics, objects, parse, register,

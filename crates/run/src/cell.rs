@@ -118,8 +118,8 @@ impl<'a> Running<'a> {
     }
 
     fn measure(&mut self, loader: &mut dyn Loader) -> Result<(), Stop> {
-        let mut watch = CellSamplers::start(self.scene, &self.plan.probes, self.executor)
-            .map_err(Stop::Failed)?;
+        let mut watch =
+            CellSamplers::start(self.scene, self.plan, self.executor).map_err(Stop::Failed)?;
         self.notice(watch.trouble());
         let outcome = self.stages(loader, &mut watch);
         let (samples, missing) = watch.stop();

@@ -62,6 +62,11 @@ impl Criteria {
         figures.reached = figures.criteria.iter().all(|judged| judged.met);
     }
 
+    /// Where the round began that goes on, nanoseconds since the run's epoch.
+    pub(crate) fn since_ns(&self) -> u64 {
+        self.since_ns
+    }
+
     /// Whether all are met.
     pub(crate) fn are_met(&self) -> bool {
         self.figures.as_ref().is_none_or(|figures| figures.reached)

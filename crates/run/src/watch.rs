@@ -1,11 +1,12 @@
-//! The samplers of a cell, real or in virtual time, seen as one thing: every sample goes into the result and
-//! is kept for the cell's figures.
+//! The samplers of a cell, real or in virtual time, seen as one thing: every sample goes into the result, and what figures need of it
+//! is kept.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use experiment::CellPlan;
 use host::{Executor, Samplers, TickedSamplers};
-use layers::probe::Probe;
+use layers::Readings;
 use results::model::{Row, SampleRow};
 
 use crate::recorder::Recorder;
@@ -15,13 +16,17 @@ use crate::scene::CellContext;
 #[derive(Clone)]
 struct Stream {
     recorder: Recorder,
-    seen: Arc<Mutex<Vec<SampleRow>>>,
+    readings: Arc<Mutex<Readings>>,
 }
 
 impl Stream {
     fn take(&self, sample: SampleRow) {
         self.recorder.row(&Row::Sample(sample.clone()));
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).push(sample);
+        self.readings().take(sample);
+    }
+
+    fn readings(&self) -> MutexGuard<'_, Readings> {
+        self.readings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -51,21 +56,26 @@ impl Kind {
 impl CellSamplers {
     pub(crate) fn start(
         scene: &CellContext,
-        probes: &[Probe],
+        plan: &CellPlan,
         executor: &Executor,
     ) -> Result<Self, String> {
-        let stream = Stream { recorder: scene.recorder.clone(), seen: Arc::default() };
-        Self::streaming(stream, scene, probes, executor)
+        let followed = plan.stack.iter().flat_map(|layer| {
+            let kind = layers::kind(&layer.kind).into_iter();
+            kind.flat_map(|kind| kind.followed).map(|field| (layer.name.as_str(), field))
+        });
+        let readings = Arc::new(Mutex::new(Readings::following(followed)));
+        let stream = Stream { recorder: scene.recorder.clone(), readings };
+        Self::streaming(stream, scene, plan, executor)
     }
 
     /// Ends the samplers and starts them anew: names that probes were resolved with have other values now.
     pub(crate) fn restart(
         &mut self,
         scene: &CellContext,
-        probes: &[Probe],
+        plan: &CellPlan,
         executor: &Executor,
     ) -> Result<(), String> {
-        let renewed = Self::streaming(self.stream.clone(), scene, probes, executor)?;
+        let renewed = Self::streaming(self.stream.clone(), scene, plan, executor)?;
         let before = std::mem::replace(self, renewed);
         for row in before.samplers.stop() {
             self.stream.take(row);
@@ -76,14 +86,14 @@ impl CellSamplers {
     fn streaming(
         stream: Stream,
         scene: &CellContext,
-        probes: &[Probe],
+        plan: &CellPlan,
         executor: &Executor,
     ) -> Result<Self, String> {
         let samplers = if scene.clock.is_simulated() {
-            TickedSamplers::new(probes, executor, scene.clock).map(Kind::Ticked)
+            TickedSamplers::new(&plan.probes, executor, scene.clock).map(Kind::Ticked)
         } else {
             let to = stream.clone();
-            Samplers::start(probes, executor, scene.clock, move |sample| to.take(sample))
+            Samplers::start(&plan.probes, executor, scene.clock, move |sample| to.take(sample))
                 .map(Kind::Threaded)
         };
         samplers.map(|samplers| Self { samplers, stream }).map_err(|error| crate::chain(&error))
@@ -106,10 +116,20 @@ impl CellSamplers {
         rows.into_iter().for_each(|row| self.stream.take(row));
     }
 
-    /// What was read at marks so far, in order of time.
+    /// What was read at marks so far, without rounds that were forgotten.
     pub(crate) fn marked(&self) -> Vec<SampleRow> {
-        let seen = self.stream.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.iter().filter(|sample| sample.mark.is_some()).cloned().collect()
+        self.stream.readings().marked().to_vec()
+    }
+
+    /// Forgets the ends of rounds that nothing is read from any more, once a round that goes on began at `since_ns`.
+    pub(crate) fn forget_rounds(&self, since_ns: u64) {
+        self.stream.readings().forget_rounds(since_ns);
+    }
+
+    /// How many readings are kept.
+    #[cfg(test)]
+    pub(crate) fn kept(&self) -> usize {
+        self.stream.readings().count()
     }
 
     /// In virtual time: reads what has become due.
@@ -127,7 +147,7 @@ impl CellSamplers {
         }
     }
 
-    /// Ends the samplers; gives all samples in order of time, and what is missing of them, in a sentence.
+    /// Ends the samplers; gives what is kept of the samples in order of time, and what is missing of them, in a sentence.
     pub(crate) fn stop(self) -> (Vec<SampleRow>, Option<String>) {
         let missing = self.samplers.stop();
         let said = missing.iter().filter_map(|row| {
@@ -136,9 +156,7 @@ impl CellSamplers {
         });
         let said: Vec<_> = said.collect();
         missing.into_iter().for_each(|row| self.stream.take(row));
-        let mut seen = self.stream.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut samples = std::mem::take(&mut *seen);
-        samples.sort_by_key(|sample| sample.at_ns);
+        let samples = std::mem::take(&mut *self.stream.readings()).into_rows();
         (samples, (!said.is_empty()).then(|| said.join("; ")))
     }
 }

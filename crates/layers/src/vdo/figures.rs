@@ -3,7 +3,7 @@
 use results::model::{AchievedContent, LayerFigures};
 
 use super::threads;
-use crate::figures::{Endpoints, FigureFacts, ratio};
+use crate::figures::{Endpoints, FigureFacts, Followed, ratio};
 
 /// Figures that are the growth of what a volume holds; it stays when the volume is brought up anew.
 const HELD: [(&str, &str); 3] = [
@@ -30,6 +30,9 @@ const COUNTED: [(&str, &str); 16] = [
     ("no_space_errors", "errors.noSpaceErrorCount"),
     ("journal_entries", "journal.entries.committed"),
 ];
+
+/// Blocks of metadata, of which the course between marks counts.
+pub(super) const METADATA: Followed = Followed { what: "stats", field: "overheadBlocksUsed" };
 
 /// Share of what metadata grew by in a stage at which the block map counts as allocated: the last pages come one by one.
 const MOST_GROWN: f64 = 0.95;
@@ -69,7 +72,7 @@ pub(super) fn figures(facts: &FigureFacts) -> LayerFigures {
         ("metadata_writes_per_write", ratio(meta, written)),
         ("block_map_miss_percent", percent(ratio(loaded, written))),
         ("vdo_cpu_s", cpu(facts)),
-        ("allocation_time_s", facts.seconds_until("stats", "overheadBlocksUsed", MOST_GROWN)),
+        ("allocation_time_s", facts.seconds_until(&METADATA, MOST_GROWN)),
         ("in_flight_max", stats.and_then(|stats| stats.end("maxVIOs"))),
         ("memory_bytes", stats.and_then(|stats| stats.end("memoryUsage.bytesUsed"))),
         ("metadata_blocks", stats.and_then(|stats| stats.end("overheadBlocksUsed"))),

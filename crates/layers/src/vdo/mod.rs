@@ -82,6 +82,7 @@ pub(crate) const KIND: Kind = Kind {
         guest_files: crate::lvm::GUEST_FILES,
     },
     figures: figures::figures,
+    followed: &[figures::METADATA],
     rules: rules::RULES,
     commands: commands::commands,
     ..Kind::new(

@@ -39,6 +39,7 @@ impl FillStage for OnStack<'_, '_> {
         self.watch.mark(self.cell.executor, ROUND_END);
         let samples = self.watch.marked();
         self.criteria.read(self.cell.plan, &samples);
+        self.watch.forget_rounds(self.criteria.since_ns());
         figures::reached(self.cell.plan, &self.fill.layer, &self.fill.metric, &samples)
     }
 

@@ -47,7 +47,7 @@ impl Running<'_> {
     ) -> Result<StageOutcome, Stop> {
         self.steps(steps)?;
         if steps.iter().any(|step| matches!(step.action, Action::Bind { .. })) {
-            let renewed = watch.restart(self.scene, &self.plan.probes, self.executor);
+            let renewed = watch.restart(self.scene, self.plan, self.executor);
             renewed.map_err(Stop::Failed)?;
         }
         Ok(StageOutcome::default())

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use results::model::{CellRecord, VerifyFigures};
+use results::model::{CellRecord, LayerFigures, VerifyFigures};
 use sys::clock::Clock;
 use sys::interrupt::Interrupt;
 use units::Seed;
@@ -31,16 +31,19 @@ impl Loader for Found {
     }
 }
 
-/// Keeps the last record that was handed in.
+/// Keeps the last record that was handed in, and all rows as they stand in a result.
 #[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Option<CellRecord>>>);
+struct Kept(Arc<Mutex<(Option<CellRecord>, Vec<u8>)>>);
 
 impl Post for Kept {
     fn post(&mut self, message: Message) -> Result<(), RunError> {
-        if let Message::Put { path, bytes } = message
-            && path.ends_with("cell.json")
-        {
-            *self.0.lock().unwrap() = Some(serde_json::from_slice(&bytes).unwrap());
+        let mut kept = self.0.lock().unwrap();
+        match message {
+            Message::Put { path, bytes } if path.ends_with("cell.json") => {
+                kept.0 = Some(serde_json::from_slice(&bytes).unwrap());
+            }
+            Message::Append { path, bytes } if path.ends_with("rows.log") => kept.1.extend(bytes),
+            _ => {}
         }
         Ok(())
     }
@@ -48,7 +51,11 @@ impl Post for Kept {
 
 /// The record of a simulated cell whose loads go as `loader` says.
 fn record(loader: &mut dyn Loader) -> CellRecord {
-    let text = experiment::shipped("vdo-vs-plain").unwrap().text;
+    simulated(experiment::shipped("vdo-vs-plain").unwrap().text, 1, loader).1
+}
+
+/// The plan of a simulated cell of an experiment whose loads go as `loader` says, its record, and its rows.
+fn simulated(text: &str, cell: usize, loader: &mut dyn Loader) -> (CellPlan, CellRecord, Vec<Row>) {
     let choices = experiment::PlanOptions {
         seed: Seed(1),
         run_tag: "00000000".into(),
@@ -69,12 +76,15 @@ fn record(loader: &mut dyn Loader) -> CellRecord {
         injections: &[],
         suffer: &|_| {},
     };
-    let cell = &plan.cells[1];
+    let cell = &plan.cells[cell];
     let machine = crate::simulated::machine(&plan, cell, &clock).unwrap();
     let mut executor =
         crate::executor(machine, &scene, &crate::simulated::devices(&plan), &Default::default());
     run(&scene, cell, &mut executor, loader);
-    kept.0.lock().unwrap().take().unwrap()
+    let (record, rows) = std::mem::take(&mut *kept.0.lock().unwrap());
+    let (rows, damage) = results::frames::read(&rows);
+    assert!(damage.is_empty());
+    (cell.clone(), record.unwrap(), rows)
 }
 
 #[test]
@@ -93,4 +103,74 @@ fn a_cell_in_which_all_blocks_were_right_is_done() {
     let found = VerifyFigures { checked: 4096, correct: 4000, unsure: 96, ..Default::default() };
     let record = record(&mut Found(found));
     assert_eq!((record.state, record.reason), (CellState::Done, None));
+}
+
+/// A volume whose block map is allocated by the load that is measured.
+const GROWING: &str = r#"
+name = "x"
+about = "x"
+repeat = 1
+[devices.data]
+size = "7G"
+[[stack]]
+layer = "vdo"
+on = "data"
+logical_size = "900G"
+[[stage]]
+do = "load"
+measure = true
+ops = { randwrite = 100 }
+ios = 1000
+"#;
+
+/// A loader whose load takes a day, in which the volume grows ever more slowly, and how many readings were kept at its end.
+#[derive(Default)]
+struct Day {
+    kept: usize,
+}
+
+impl Loader for Day {
+    fn load(
+        &mut self,
+        scene: &CellContext,
+        plan: &CellPlan,
+        turn: LoadId,
+        executor: &mut Executor,
+        watch: &mut CellSamplers,
+    ) -> Result<LoadSummary, String> {
+        let target = &plan.stages[turn.stage].target.name;
+        for part in 0..8640u64 {
+            scene.clock.advance(units::Nanos(10_000_000_000));
+            let writes = layers::Writes::fresh(10 + 200_000 / (part + 1000));
+            executor.wrote(target, &writes, &results::model::AskedContent::default());
+            watch.tick(executor);
+        }
+        self.kept = watch.kept();
+        Ok(LoadSummary { ended_by: "duration".into(), ..LoadSummary::empty(Seed(1)) })
+    }
+}
+
+#[test]
+fn a_day_of_samples_does_not_stay_in_memory_and_its_figures_are_those_of_all() {
+    let mut loader = Day::default();
+    let (plan, record, rows) = simulated(GROWING, 0, &mut loader);
+    assert_eq!(record.state, CellState::Done, "{:?}", record.reason);
+    let sample = |row| if let Row::Sample(sample) = row { Some(sample) } else { None };
+    let samples: Vec<SampleRow> = rows.into_iter().filter_map(sample).collect();
+    assert!(samples.len() > 30_000, "{} samples", samples.len());
+    assert!(loader.kept < 4200, "{} of {} samples were kept", loader.kept, samples.len());
+    let mut of_all = record.stages.clone();
+    figures::of_stages(&plan, &samples, &mut of_all);
+    let (own, all) = (&mut record.stages.clone()[0].layers, &mut of_all[0].layers);
+    // The one figure that is read between marks.
+    let time = |of: &mut BTreeMap<String, LayerFigures>| {
+        of.get_mut("vdo").and_then(|vdo| vdo.remove("allocation_time_s")).flatten().unwrap()
+    };
+    let (known, whole) = (time(own), time(all));
+    assert!((known - whole).abs() < 0.001 * 86_400.0, "{known} and not {whole}");
+    assert_eq!(own, all);
+    let mut cell = [record.layers.clone(), figures::of_cell(&plan, &samples, &record)];
+    let times = cell.each_mut().map(time);
+    assert!((times[0] - times[1]).abs() < 0.001 * 86_400.0, "{times:?}");
+    assert_eq!(cell[0], cell[1]);
 }
