@@ -30,7 +30,7 @@ pub use compare::{Comparison, Other};
 pub use error::Error;
 pub use extrapolate::Estimate;
 pub use page::page;
-pub use request::Request;
+pub use request::{Format, Request};
 pub use scan::{OnProgress, Progress, estimate};
 pub use sizing::{Ask, Sizing, Wishes, size};
 pub use source::{Sources, Trouble};

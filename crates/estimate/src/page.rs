@@ -22,7 +22,7 @@ pub fn page(answer: &Answer) -> String {
         header.top style="padding-left:0;padding-right:0" {
             p.kicker { b { "Estimate" } span { (answer.paths.join(", ")) } span { (bytes(answer.bytes as f64)) " read" } }
             h1 { "VDO would save " (percent(answer.vdo.saving_percent)) " of this data" }
-            @if !answer.complete { div.banner role="note" { b { "Interrupted. " } "All figures are of what was read so far." } }
+            @if !answer.complete { div.banner role="note" { b { "Not everything was read. " } "All figures are of what was read." } }
             @if answer.sources.unreadable + answer.sources.changed > 0 { div.banner role="note" {
                 b { "Not all was read. " } (grouped(answer.sources.unreadable)) " could not be read, "
                 (grouped(answer.sources.changed)) " changed meanwhile." } }

@@ -11,6 +11,8 @@ use crate::sizing;
 pub struct Request {
     /// Files, directories, block devices, images; `-` for standard input.
     pub paths: Vec<PathBuf>,
+    /// The format of what is named.
+    pub format: Format,
     /// Take the LZ4 size of every content instead of a sample.
     pub exact: bool,
     /// The index, the limit of references, and the memory that the table of contents may take.
@@ -19,4 +21,16 @@ pub struct Request {
     pub workers: Option<usize>,
     /// What the volume to be sized leaves free, and more.
     pub wishes: sizing::Wishes,
+}
+
+/// The format of files, devices and standard input that are named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Format {
+    /// Recognised by content.
+    #[default]
+    Recognised,
+    /// Plain bytes, whatever they look like.
+    Raw,
+    /// A qcow2 image.
+    Qcow2,
 }

@@ -127,9 +127,9 @@ pub fn estimate(
     let parts = Parts {
         whole: order.finish(),
         names: names.into_inner().unwrap_or_else(PoisonError::into_inner),
+        complete: interrupt.level() == Level::None && shared.tally.sources().unreadable == 0,
         sources: shared.tally.sources(),
         comparison: records.comparison(),
-        complete: interrupt.level() == Level::None,
         elapsed: started.elapsed(),
     };
     Estimate::of(request, parts)
@@ -147,7 +147,8 @@ impl Drop for Ends<'_> {
 impl Shared<'_> {
     fn walk(&self, paths: &[PathBuf], names: &Mutex<Vec<String>>) -> Result<(), Error> {
         let mut hand_out = |job| self.jobs.send(job);
-        Walk::new(Arc::clone(&self.tally), self.interrupt, names, &mut hand_out).run(paths)
+        let format = self.request.format;
+        Walk::new(Arc::clone(&self.tally), self.interrupt, names, format, &mut hand_out).run(paths)
     }
 
     fn work(&self, jobs: &Taker) {

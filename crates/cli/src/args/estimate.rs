@@ -17,6 +17,9 @@ pub struct EstimateArgs {
     /// Files, directories, block devices, raw or qcow2 images; - reads standard input.
     #[arg(required_unless_present = "size", conflicts_with = "size")]
     pub paths: Vec<PathBuf>,
+    /// Format of what is named [default: recognised by content].
+    #[arg(long, value_parser = ["raw", "qcow2"], conflicts_with = "size")]
+    pub format: Option<String>,
     /// Take the LZ4 size of every distinct block instead of a sample's.
     #[arg(long)]
     pub exact: bool,

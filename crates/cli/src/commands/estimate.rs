@@ -2,11 +2,11 @@
 
 use std::process::ExitCode;
 
-use estimate::{Ask, Request, Wishes};
+use estimate::{Ask, Format, Request, Wishes};
 use reduce::index::{Geometry, IndexMemory};
 use reduce::{BLOCK, Policy};
 use report::html::Page;
-use sys::interrupt::Interrupt;
+use sys::interrupt::{Interrupt, Level};
 use units::Bytes;
 
 use crate::args::EstimateArgs;
@@ -82,10 +82,10 @@ fn data(args: &EstimateArgs) -> Result<ExitCode, Failure> {
         answer(&text);
     }
     let nothing = found.bytes == 0 && found.sources.unreadable > 0;
-    Ok(ExitCode::from(match (found.complete, nothing) {
-        (false, _) => 130,
-        (true, true) => 5,
-        (true, false) => 0,
+    Ok(ExitCode::from(match (interrupt.level(), nothing) {
+        (Level::None, true) => 5,
+        (Level::None, false) => 0,
+        _ => 130,
     }))
 }
 
@@ -109,7 +109,13 @@ fn request(args: &EstimateArgs) -> Result<Request, Failure> {
         ..Policy::default()
     };
     let wishes = Wishes { headroom: args.headroom };
-    Ok(Request { paths: args.paths.clone(), exact: args.exact, policy, workers: None, wishes })
+    let format = match args.format.as_deref() {
+        Some("raw") => Format::Raw,
+        Some(_) => Format::Qcow2,
+        None => Format::Recognised,
+    };
+    let (paths, exact) = (args.paths.clone(), args.exact);
+    Ok(Request { paths, format, exact, policy, workers: None, wishes })
 }
 
 pub fn failure(error: estimate::Error) -> Failure {

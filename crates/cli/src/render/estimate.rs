@@ -211,7 +211,7 @@ fn troubles(text: &mut Text, answer: &Answer) {
     let style = Style::of_stderr();
     let sources = &answer.sources;
     if !answer.complete {
-        say_line(style.note("note:").and("interrupted: all figures are of what was read so far"));
+        say_line(style.note("note:").and("not everything was read: all figures are of what was"));
     }
     for trouble in &sources.troubles {
         say_line(style.note("warning:").and(format!("{}: {}", trouble.path, trouble.what)));

@@ -3,6 +3,7 @@
 mod blank;
 mod file;
 mod qcow2;
+mod recognise;
 mod tally;
 mod uncached_file;
 mod walk;

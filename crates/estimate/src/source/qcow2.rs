@@ -33,6 +33,8 @@ pub struct Image {
     file: UncachedFile,
     bits: u32,
     size: u64,
+    /// Bytes of the file itself.
+    length: u64,
     level1: Vec<u64>,
     zstd: bool,
     backing: Option<Box<Base>>,
@@ -75,7 +77,12 @@ impl Image {
     /// Whether a file is such an image.
     pub fn is_one(file: &UncachedFile) -> bool {
         let mut head = [0; 4];
-        file.read(&mut head, 0).is_ok() && head == *MAGIC
+        file.read(&mut head, 0).is_ok() && Self::begins(&head)
+    }
+
+    /// Whether these are the first bytes of such an image.
+    pub fn begins(head: &[u8]) -> bool {
+        head.starts_with(MAGIC)
     }
 
     /// Opens an image and what it rests on.
@@ -90,7 +97,7 @@ impl Image {
             what: what.to_owned(),
             help: help.to_owned(),
         };
-        let check = "see what qemu-img check says of it";
+        let check = "see what qemu-img check says of it; --format raw takes its bytes as they lie";
         let convert = "convert it: qemu-img convert -O raw IMAGE FILE.raw";
         let file = UncachedFile::open(path).map_err(unreadable)?;
         let mut head = vec![0; 4096];
@@ -124,7 +131,8 @@ impl Image {
         let zstd = features & (1 << 3) != 0 && head.get(104) == Some(&1);
         let backing = backing(path, &head, version, left)?.map(Box::new);
         let level2 = Mutex::new((0, Arc::new(Vec::new())));
-        Ok(Self { path: path.to_owned(), file, bits, size, level1, zstd, backing, level2 })
+        let length = file_bytes(&file).map_err(unreadable)?;
+        Ok(Self { path: path.to_owned(), file, bits, size, length, level1, zstd, backing, level2 })
     }
 
     /// Where it is.
@@ -189,8 +197,9 @@ impl Image {
             match self.cluster(at)? {
                 Cluster::Zero => part.fill(0),
                 Cluster::At(host) => {
-                    let read = self.file.read(part, host + within)?;
-                    part[read..].fill(0);
+                    if self.file.read(part, host + within)? < part.len() {
+                        return Err(damaged("it is cut off: a cluster lies beyond its end"));
+                    }
                 }
                 Cluster::Compressed { at, length } => {
                     let cluster = self.unpack(at, length)?;
@@ -219,6 +228,11 @@ impl Image {
             let end = (at - within + self.cluster_bytes()).min(part.end);
             if let Cluster::At(host) = self.cluster(at)? {
                 let place = host + within;
+                // What is beyond the end of a file that was cut is lost, and was not set aside.
+                if end - at > self.length.saturating_sub(place) {
+                    at = end;
+                    continue;
+                }
                 let found = blanks(self.file.file(), place..place + (end - at), true);
                 all.extend(found.into_iter().map(|blank| Blank {
                     range: blank.range.start - place + at..blank.range.end - place + at,
@@ -301,6 +315,15 @@ impl Base {
     }
 }
 
+/// Bytes of a file or a block device.
+fn file_bytes(file: &UncachedFile) -> io::Result<u64> {
+    let file = file.file();
+    Ok(match sys::block::is_block(file)? {
+        true => sys::block::size_bytes(file)?.0,
+        false => file.metadata()?.len(),
+    })
+}
+
 /// The backing file that a header names.
 fn backing(path: &Path, head: &[u8], version: u32, left: u32) -> Result<Option<Base>, Error> {
     let (at, length) = (big64(head, 8) as usize, big32(head, 16) as usize);
@@ -316,6 +339,15 @@ fn backing(path: &Path, head: &[u8], version: u32, left: u32) -> Result<Option<B
     let name = name.ok_or_else(|| refused("damaged image: no name of its backing file"))?;
     let name = String::from_utf8_lossy(name).into_owned();
     let name = name.strip_prefix("file:").unwrap_or(&name);
+    let protocol = name.split_once(':').map_or("", |(before, _)| before);
+    if !protocol.is_empty() && !protocol.contains('/') {
+        return Err(Error::Image {
+            path: path.to_owned(),
+            what: format!("its backing file has a name of the kind \"{protocol}:\", which is not supported"),
+            help: "read it through QEMU: nbdcopy -- [ qemu-nbd -r -f qcow2 IMAGE ] - | fathom estimate -"
+                .into(),
+        });
+    }
     if left == 0 {
         return Err(refused("its chain of backing files has no end"));
     }
@@ -331,11 +363,7 @@ fn backing(path: &Path, head: &[u8], version: u32, left: u32) -> Result<Option<B
     if !raw {
         return Image::open_link(&base, left - 1).map(|image| Some(Base::Qcow2(image)));
     }
-    let size = if sys::block::is_block(file.file()).map_err(lost)? {
-        sys::block::size_bytes(file.file()).map_err(lost)?.0
-    } else {
-        file.file().metadata().map_err(lost)?.len()
-    };
+    let size = file_bytes(&file).map_err(lost)?;
     Ok(Some(Base::Raw(file, size)))
 }
 

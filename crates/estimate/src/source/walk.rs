@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ffi::{CString, OsStr};
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -21,9 +21,10 @@ use sys::interrupt::{Interrupt, Level};
 use super::blank::preallocated;
 use super::file::{OpenDirectory, SharedDirectory, Tracked, space};
 use super::qcow2::Image;
+use super::recognise::{HEAD, recognise};
 use super::uncached_file::UncachedFile;
 use super::{JOB, Job, Piece, Source, Tally};
-use crate::Error;
+use crate::{Error, Format};
 
 /// Levels below a named directory that are told apart in the answer.
 const LEVELS: usize = 2;
@@ -44,6 +45,7 @@ pub struct Walk<'a> {
     tally: Arc<Tally>,
     interrupt: &'a Interrupt,
     names: &'a Mutex<Vec<String>>,
+    format: Format,
     /// Directories, and files that have or had another name.
     seen: HashSet<(u64, u64)>,
     job: Job,
@@ -71,6 +73,7 @@ impl<'a> Walk<'a> {
         tally: Arc<Tally>,
         interrupt: &'a Interrupt,
         names: &'a Mutex<Vec<String>>,
+        format: Format,
         send: &'a mut dyn FnMut(Job) -> bool,
     ) -> Self {
         Self {
@@ -78,6 +81,7 @@ impl<'a> Walk<'a> {
             tally,
             interrupt,
             names,
+            format,
             seen: HashSet::new(),
             job: Job::default(),
             job_bytes: 0,
@@ -105,7 +109,7 @@ impl<'a> Walk<'a> {
         let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
         if path == Path::new("-") {
             let directory = self.directory("-".into(), 0);
-            return self.standard_input(directory).map_err(unreadable);
+            return self.standard_input(directory);
         }
         let real = fs::canonicalize(path).map_err(unreadable)?;
         let found = stat(&real).map_err(|error| unreadable(error.into()))?;
@@ -114,11 +118,11 @@ impl<'a> Walk<'a> {
         if kind.is_dir() {
             fs::read_dir(&real).map_err(unreadable)?;
             self.tree(real, &found, directory);
-        } else if kind.is_block_device() {
-            self.device(&real, directory).map_err(unreadable)?;
-        } else if kind.is_file() {
-            if Image::is_one(&UncachedFile::open(&real).map_err(unreadable)?) {
+        } else if kind.is_block_device() || kind.is_file() {
+            if self.is_qcow2(path, &real)? {
                 self.image(Image::open(&real)?, directory).map_err(unreadable)?;
+            } else if kind.is_block_device() {
+                self.device(&real, directory).map_err(unreadable)?;
             } else if self.seen.insert((found.st_dev, found.st_ino)) {
                 self.file(real, None, &found, directory);
             } else {
@@ -128,6 +132,25 @@ impl<'a> Walk<'a> {
             return Err(Error::Kind { path: path.to_owned() });
         }
         Ok(())
+    }
+
+    /// Whether a file or device that was named is to be read as a qcow2 image; what another format packs is refused.
+    fn is_qcow2(&self, path: &Path, real: &Path) -> Result<bool, Error> {
+        let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
+        if self.format != Format::Recognised {
+            return Ok(self.format == Format::Qcow2);
+        }
+        let file = UncachedFile::open(real).map_err(unreadable)?;
+        let mut head = vec![0; HEAD];
+        let read = file.read(&mut head, 0).map_err(unreadable)?;
+        let mut tail = vec![0; 512];
+        let end = (&mut file.file()).seek(io::SeekFrom::End(0)).map_err(unreadable)?;
+        if end >= 1024 {
+            file.read(&mut tail, end - 512).map_err(unreadable)?;
+        }
+        head.truncate(read);
+        refuse_packed(path, &head, &tail)?;
+        Ok(Image::is_one(&file))
     }
 
     /// The number of a directory of that name, `above` when there are too many.
@@ -321,13 +344,35 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn standard_input(&mut self, directory: u32) -> io::Result<()> {
+    fn standard_input(&mut self, directory: u32) -> Result<(), Error> {
+        let path = Path::new("-");
+        let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
         self.tally.note(|sources| sources.volumes += 1);
-        let mut input = io::stdin().lock();
+        let mut head = Vec::new();
+        io::stdin().lock().take(HEAD as u64).read_to_end(&mut head).map_err(unreadable)?;
+        let qcow2 = match self.format {
+            Format::Raw => false,
+            Format::Qcow2 => true,
+            Format::Recognised => {
+                refuse_packed(path, &head, &[])?;
+                Image::begins(&head)
+            }
+        };
+        if qcow2 {
+            return Err(Error::Image {
+                path: path.to_owned(),
+                what: "a qcow2 image cannot be read in order".into(),
+                help:
+                    "name the image in place of -; or --format raw, to take its bytes as they lie"
+                        .into(),
+            });
+        }
+        let mut input = head.as_slice().chain(io::stdin().lock());
         let mut at = 0;
         while !self.stop() {
             let mut bytes = Vec::new();
-            let read = input.by_ref().take(JOB as u64).read_to_end(&mut bytes)?;
+            let read =
+                input.by_ref().take(JOB as u64).read_to_end(&mut bytes).map_err(unreadable)?;
             if read == 0 {
                 break;
             }
@@ -367,6 +412,14 @@ impl<'a> Walk<'a> {
         self.job_bytes = 0;
         self.stopped |= !(self.send)(job);
     }
+}
+
+/// Refuses what packs or encrypts its data, with the way to read it.
+fn refuse_packed(path: &Path, head: &[u8], tail: &[u8]) -> Result<(), Error> {
+    recognise(head, tail).map_or(Ok(()), |format| {
+        let (what, help) = (format!("this is a {}", format.name), format.help(path));
+        Err(Error::Image { path: path.to_owned(), what, help })
+    })
 }
 
 /// How many bytes there will be, as far as it can be told without reading them: for the time left.

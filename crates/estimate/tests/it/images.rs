@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use estimate::Error;
+use estimate::{Error, Format, Request};
 
 use super::{block, estimate, of, request};
 
@@ -202,4 +202,99 @@ fn damaged_and_encrypted_images_are_refused() {
     assert!(refusal(&path).to_string().contains("cut off"));
     fs::write(&path, &good[..40]).unwrap();
     assert!(refusal(&path).to_string().contains("version 2 or 3"));
+}
+
+#[test]
+fn what_packs_its_data_is_named_with_the_command_that_reads_it_and_raw_takes_its_bytes() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("disk");
+    let mut vhd = vec![0; 512];
+    vhd[..8].copy_from_slice(b"conectix");
+    let sum: u32 = vhd.iter().map(|&byte: &u8| u32::from(byte)).sum();
+    vhd[64..68].copy_from_slice(&(!sum).to_be_bytes());
+    let mut fixed = vec![7; 8192];
+    fixed.extend_from_slice(&vhd);
+    let at = |offset: usize, bytes: &[u8]| [&vec![0; offset][..], bytes].concat();
+    let squashfs = [b"hsqs\0\0\0\0\0\0\0\0\0\0\x02\0", &[0; 12][..], &[4, 0, 0, 0]].concat();
+    let cases: [(&str, Vec<u8>, &str); 15] = [
+        ("VHD", vhd, "qemu-nbd -r -f vpc"),
+        ("VHD", fixed, "qemu-nbd -r -f vpc"),
+        ("VMDK", b"KDMV\x01\0\0\0".to_vec(), "-f vmdk"),
+        ("VMDK", b"# Disk DescriptorFile\nversion=1".to_vec(), "-f vmdk"),
+        ("VHDX", b"vhdxfileQ".to_vec(), "-f vhdx"),
+        ("VDI", at(64, b"\x7f\x10\xda\xbe\x01\0\x01\0"), "-f vdi"),
+        ("QED", b"QED\0\0\0\x01\0\x04\0\0\0".to_vec(), "-f qed"),
+        ("LUKS", b"LUKS\xba\xbe\0\x02".to_vec(), "cryptsetup open"),
+        ("gzip", b"\x1f\x8b\x08\0".to_vec(), "gzip -dc"),
+        ("zstd", b"\x28\xb5\x2f\xfd\x04".to_vec(), "zstd -dc"),
+        ("xz", b"\xfd7zXZ\0\0\x04".to_vec(), "xz -dc"),
+        ("bzip2", b"BZh91AY&SY".to_vec(), "bzip2 -dc"),
+        ("lz4", b"\x04\x22\x4d\x18\x64".to_vec(), "lz4 -dc"),
+        ("zip", b"PK\x03\x04\x14\0\0\0\x08\0".to_vec(), "unzip -p"),
+        ("squashfs", squashfs, "mount -o ro"),
+    ];
+    for (name, mut content, command) in cases {
+        if content.len() < 8192 {
+            content.resize(8192, 0);
+        }
+        fs::write(&path, &content).unwrap();
+        let error = refusal(&path);
+        assert!(error.to_string().contains(name), "{name}: {error}");
+        assert!(error.help().contains(command), "{name}: {}", error.help());
+        let raw = Request { format: Format::Raw, ..request(&[&path]) };
+        assert_eq!(estimate(&raw).unwrap().bytes, content.len() as u64, "{name}");
+        // In a tree it is a file like any other.
+        assert_eq!(of(dir.path()).sources.files, 1, "{name}");
+    }
+    // A magic alone makes no format.
+    for chance in [
+        &b"KDMV____"[..],
+        b"\x1f\x8b\x09",
+        b"BZh9....",
+        b"hsqs....",
+        b"conectix",
+        b"PK\x03\x04\xff\xff",
+    ] {
+        fs::write(&path, [chance, &[0x55; 8192]].concat()).unwrap();
+        assert_eq!(of(&path).sources.files, 1);
+    }
+}
+
+#[test]
+fn raw_data_that_begins_like_an_image_is_asked_about_and_read_as_it_lies() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("disk");
+    fs::write(&path, [b"QFI\xfb", &[0x55; 8188][..]].concat()).unwrap();
+    assert!(refusal(&path).help().contains("--format raw"));
+    let raw = Request { format: Format::Raw, ..request(&[&path]) };
+    assert_eq!(estimate(&raw).unwrap().blocks.total, 2);
+}
+
+#[test]
+fn clusters_beyond_the_end_of_a_cut_image_are_lost_and_the_answer_is_not_complete() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("disk.qcow2");
+    let clusters = [Cluster::Data(bytes(0..16, 4096)), Cluster::Data(bytes(16..32, 4096))];
+    image(&path, &clusters, None);
+    assert!(of(&path).complete);
+    for cut in [1, CLUSTER as u64 / 2, CLUSTER as u64] {
+        let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+        file.set_len(5 * CLUSTER as u64 - cut).unwrap();
+        let got = of(&path);
+        assert!(!got.complete);
+        assert_eq!((got.sources.preallocated_bytes, got.sources.unreadable), (0, 1));
+        assert!(got.sources.troubles[0].what.contains("cut off"));
+    }
+}
+
+#[test]
+fn backing_names_of_other_protocols_are_named_as_not_supported() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("disk.qcow2");
+    for (name, kind) in [("json:{\"driver\":\"nbd\"}", "json:"), ("nbd://host/disk", "nbd:")] {
+        image(&path, &[Cluster::None], Some(name));
+        let error = refusal(&path);
+        assert!(error.to_string().contains(kind) && error.to_string().contains("not supported"));
+        assert!(error.help().contains("qemu-nbd"));
+    }
 }

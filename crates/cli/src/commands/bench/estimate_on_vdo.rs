@@ -86,8 +86,13 @@ pub fn compare(args: &BenchEstimateArgs) -> Result<ExitCode, Failure> {
 /// An exact estimate of one image.
 fn estimate(image: &Path, forgotten: u64, interrupt: &Interrupt) -> Result<Estimate, Failure> {
     let policy = Policy { forgotten_blocks: forgotten / BLOCK as u64, ..Policy::default() };
-    let request =
-        Request { paths: vec![image.to_owned()], exact: true, policy, ..Request::default() };
+    let request = Request {
+        paths: vec![image.to_owned()],
+        format: estimate::Format::Raw,
+        exact: true,
+        policy,
+        ..Request::default()
+    };
     let estimate = estimate::estimate(&request, interrupt, None);
     let estimate = estimate.map_err(crate::commands::estimate::failure)?;
     if estimate.answer.complete { Ok(estimate) } else { Err(Failure::interrupted()) }

@@ -1,0 +1,129 @@
+//! Formats that pack or encrypt what they hold, recognised by their content: read as plain data they give figures of something else.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+/// Bytes of the head that tell a format.
+pub const HEAD: usize = 4096;
+
+/// A format that is recognised and not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Format {
+    /// What the field calls it.
+    pub name: &'static str,
+    reader: Reader,
+}
+
+/// Who reads a format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reader {
+    /// QEMU, by its own name of the format.
+    Qemu(&'static str),
+    /// A program that unpacks to standard output.
+    Unpacker(&'static str),
+    /// A directory, once it is mounted.
+    Mount,
+    /// A device, once it is opened with the key.
+    Luks,
+}
+
+fn at<const N: usize>(head: &[u8], offset: usize) -> Option<[u8; N]> {
+    head.get(offset..offset + N)?.try_into().ok()
+}
+
+fn little32(head: &[u8], offset: usize) -> Option<u32> {
+    at(head, offset).map(u32::from_le_bytes)
+}
+
+fn has(head: &[u8], offset: usize, magic: &[u8]) -> bool {
+    head.get(offset..).is_some_and(|rest| rest.starts_with(magic))
+}
+
+/// The checksum of a VHD footer: the complement of the sum of all other bytes.
+fn is_vhd(footer: &[u8]) -> bool {
+    let Some(footer) = footer.get(..512).filter(|f| f.starts_with(b"conectix")) else {
+        return false;
+    };
+    let sum: u32 = footer[..64].iter().chain(&footer[68..]).map(|&byte| u32::from(byte)).sum();
+    at(footer, 64).map(u32::from_be_bytes) == Some(!sum)
+}
+
+/// The format of what begins with `head` and whose last 512 bytes are `tail` (nothing where they are not known). More than the magic is
+/// looked at: data that begins like a format by chance is data.
+pub fn recognise(head: &[u8], tail: &[u8]) -> Option<Format> {
+    use Reader::{Luks, Mount, Qemu, Unpacker};
+    let within =
+        |offset, from, to| little32(head, offset).is_some_and(|v| (from..=to).contains(&v));
+    let byte = |offset: usize| head.get(offset).copied().unwrap_or(0);
+    let power = |offset, from, to| {
+        within(offset, from, to) && little32(head, offset).is_some_and(u32::is_power_of_two)
+    };
+    let known = [
+        (is_vhd(head) || is_vhd(tail), "VHD image", Qemu("vpc")),
+        (has(head, 0, b"KDMV") && within(4, 1, 3), "VMDK image", Qemu("vmdk")),
+        (has(head, 0, b"# Disk DescriptorFile"), "description of a VMDK image", Qemu("vmdk")),
+        (has(head, 0, b"vhdxfile"), "VHDX image", Qemu("vhdx")),
+        (
+            within(64, 0xbeda_107f, 0xbeda_107f) && within(68, 1 << 16, 2 << 16),
+            "VDI image",
+            Qemu("vdi"),
+        ),
+        (
+            has(head, 0, b"QED\0") && power(4, 1 << 12, 1 << 26) && power(8, 1, 16),
+            "QED image",
+            Qemu("qed"),
+        ),
+        (has(head, 0, b"LUKS\xba\xbe\0") && matches!(byte(7), 1 | 2), "LUKS volume", Luks),
+        (has(head, 0, &[0x1f, 0x8b, 8]) && byte(3) < 0x20, "gzip file", Unpacker("gzip")),
+        (
+            has(head, 0, &[0x28, 0xb5, 0x2f, 0xfd]) && byte(4) & 0x08 == 0,
+            "zstd file",
+            Unpacker("zstd"),
+        ),
+        (has(head, 0, b"\xfd7zXZ\0\0") && byte(7) < 0x10, "xz file", Unpacker("xz")),
+        (
+            has(head, 0, b"BZh") && (b'1'..=b'9').contains(&byte(3)) && has(head, 4, b"1AY&SY"),
+            "bzip2 file",
+            Unpacker("bzip2"),
+        ),
+        (has(head, 0, &[0x04, 0x22, 0x4d, 0x18]) && byte(4) >> 6 == 1, "lz4 file", Unpacker("lz4")),
+        (
+            has(head, 0, b"PK\x03\x04") && byte(5) == 0 && byte(9) == 0,
+            "zip archive",
+            Unpacker("unzip"),
+        ),
+        (
+            has(head, 0, b"hsqs") && power(12, 1 << 12, 1 << 20) && has(head, 28, &[4, 0]),
+            "squashfs image",
+            Mount,
+        ),
+    ];
+    known.into_iter().find(|(is, ..)| *is).map(|(_, name, reader)| Format { name, reader })
+}
+
+impl Format {
+    /// The command that reads what it holds, of the file at `path`.
+    pub fn help(self, path: &Path) -> String {
+        let file = if path == Path::new("-") { Path::new("FILE") } else { path };
+        let file = quoted(file.as_os_str());
+        let way = match self.reader {
+            Reader::Qemu(name) => {
+                format!("nbdcopy -- [ qemu-nbd -r -f {name} {file} ] - | fathom estimate -")
+            }
+            Reader::Unpacker("unzip") => format!("unzip -p {file} | fathom estimate -"),
+            Reader::Unpacker(program) => format!("{program} -dc {file} | fathom estimate -"),
+            Reader::Mount => format!("mount -o ro {file} DIR, then fathom estimate DIR"),
+            Reader::Luks => format!(
+                "cryptsetup open --readonly {file} NAME, then fathom estimate /dev/mapper/NAME"
+            ),
+        };
+        format!("read what it holds: {way}; or --format raw, to take its bytes as they lie")
+    }
+}
+
+/// A name as a shell takes it.
+fn quoted(name: &OsStr) -> String {
+    let name = name.to_string_lossy();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@".contains(c);
+    if name.chars().all(plain) { name.into() } else { format!("'{}'", name.replace('\'', "'\\''")) }
+}
