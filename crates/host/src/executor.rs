@@ -189,20 +189,26 @@ impl Executor {
         intact.map_err(|source| StepError::Replaced { about: about.to_owned(), source })
     }
 
-    /// Does one action and writes it into the transcript. It fails before it begins where a device or mount is no longer the one that was
-    /// meant; what is undone only has to leave alone what it names, so that all else is taken down.
-    fn act(&mut self, context: &ActionContext, action: &Action) -> Result<(), StepError> {
+    /// Looks at what the action is about, and writes into the transcript why it is not begun.
+    fn look_before(&mut self, context: &ActionContext, action: &Action) -> Result<(), StepError> {
         let shown = action.show();
         let words = context.undo.then(|| self.resolve(&shown).unwrap_or(shown));
-        if let Err(error) = self.look(context.about, words.as_deref()) {
+        let looked = self.look(context.about, words.as_deref());
+        if let Err(error) = &looked {
             let entry = TranscriptEntry {
                 action: action.show(),
-                error: Some(chain(&error)),
+                error: Some(chain(error)),
                 ..self.entry(context, self.clock.now())
             };
             self.transcript.push(entry);
-            return Err(error);
         }
+        looked
+    }
+
+    /// Does one action and writes it into the transcript. It fails before it begins where a device or mount is no longer the one that was
+    /// meant; what is undone only has to leave alone what it names, so that all else is taken down.
+    fn act(&mut self, context: &ActionContext, action: &Action) -> Result<(), StepError> {
+        self.look_before(context, action)?;
         if let Action::Command { argv, may_fail } = action {
             let argv = argv.iter().map(|word| self.resolve(word)).collect::<Result<Vec<_>, _>>()?;
             return self.command(context, &argv, *may_fail);
