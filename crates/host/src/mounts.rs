@@ -70,9 +70,14 @@ impl HeldMount {
     /// # Errors
     /// When something is.
     pub(crate) fn check_uncovered(&self) -> io::Result<()> {
-        let Ok(now) = std::fs::metadata(&self.directory) else { return Ok(()) };
+        let now = std::fs::metadata(&self.directory);
         let parent = self.directory.parent().unwrap_or(Path::new("/"));
-        if self.is(&now) || mount_id(&self.directory) == mount_id(parent) {
+        let uncovered = match &now {
+            Ok(now) => self.is(now) || mount_id(&self.directory) == mount_id(parent),
+            // A dead file system over it (FUSE, NFS) cannot be looked at, and is somebody's all the same.
+            Err(error) => error.kind() == io::ErrorKind::NotFound,
+        };
+        if uncovered {
             return Ok(());
         }
         Err(io::Error::other(format!(
