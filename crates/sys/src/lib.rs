@@ -10,6 +10,7 @@ pub mod clock;
 pub mod cpu;
 pub mod dm;
 pub mod extents;
+pub mod identity;
 pub mod interrupt;
 pub mod kernel_log;
 pub mod lifeline;

@@ -1,0 +1,349 @@
+//! The identity of a block device or file: what it is, whatever it is called.
+//!
+//! It is kept where something is true of one target alone (a state of verification, the devices of a run that may be resumed), and
+//! compared with that of what is opened later. A rename changes nothing; another device or file under the old name is another one.
+//! Both are taken from what was opened ([`Identity::of`]), never from a path, which may lead elsewhere a moment later.
+//! [`Identity::difference`] says in words why it is not the same.
+
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use rustix::fs::XattrFlags;
+use serde::{Deserialize, Serialize};
+
+use crate::block::{Backing, Number, loop_backing, sysfs};
+
+/// The extended attribute that holds the mark of a file.
+const MARK: &str = "user.fathom.id";
+/// Layers that are followed down; nobody stacks so many.
+const DEEPEST: u32 = 16;
+
+/// What a block device or a file is. Loop devices, partitions and mapped devices are told by what they stand on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Identity {
+    /// A file.
+    File(FileIdentity),
+    /// A disk with a number of its own.
+    Disk(DiskIdentity),
+    /// A loop device.
+    Loop {
+        /// Where on the file it begins, bytes.
+        offset: u64,
+        /// The file or device it stands on.
+        on: Box<Identity>,
+    },
+    /// A part of a disk.
+    Partition {
+        /// Where on the disk it begins, sectors of 512 bytes.
+        start: u64,
+        /// The disk.
+        on: Box<Identity>,
+    },
+    /// A device that the kernel makes of others (LVM, crypt, RAID).
+    Mapped {
+        /// Its name.
+        name: String,
+        /// The number that its maker gave it; without one it is told by its name and what it stands on.
+        uuid: Option<String>,
+        /// The devices it stands on.
+        on: Vec<Identity>,
+    },
+    /// A device without any number that outlives it: it is known until it goes, or the machine starts again.
+    Passing {
+        /// Major and minor number.
+        number: String,
+        /// The kernel's running number of disks; no two have the same.
+        sequence: Option<u64>,
+        /// The start of the machine.
+        boot: String,
+    },
+}
+
+/// What a file is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileIdentity {
+    /// The mark that [`mark`] gave it; copies may carry it, too.
+    pub mark: Option<String>,
+    /// Number of its file system's device; it may change when the machine starts again.
+    pub device: u64,
+    /// Number within its file system.
+    pub inode: u64,
+    /// When it was made, nanoseconds since 1970, where the file system keeps that.
+    pub made_ns: Option<u64>,
+    /// The device of its file system, where it is on one.
+    pub on: Option<Box<Identity>>,
+}
+
+/// What a disk says of itself; one of the numbers is there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiskIdentity {
+    /// The number that no other disk in the world has.
+    pub wwid: Option<String>,
+    /// The maker's number, unique for one model.
+    pub serial: Option<String>,
+    /// The model.
+    pub model: Option<String>,
+}
+
+/// The outcome of a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Likeness {
+    Same,
+    /// Nothing tells one from the other.
+    Untold,
+    Other,
+}
+
+impl Identity {
+    /// Returns the identity of the block device or file that was opened.
+    ///
+    /// # Errors
+    /// When it cannot be examined.
+    pub fn of(file: &File) -> io::Result<Self> {
+        let found = file.metadata()?;
+        if found.file_type().is_block_device() {
+            return Ok(Self::of_device(Number::from_dev(found.rdev()), Some(file), DEEPEST));
+        }
+        let mut value = [0; 64];
+        let mark = rustix::fs::fgetxattr(file, MARK, &mut value).ok();
+        Ok(Self::of_file(&found, mark.and_then(|length| text(&value[..length])), DEEPEST))
+    }
+
+    /// Returns why `now` is not the same device or file, or cannot be told to be, as a sentence without its end; `None` when it is
+    /// the same.
+    pub fn difference(&self, now: &Self) -> Option<String> {
+        match self.likeness(now) {
+            Likeness::Same => None,
+            Likeness::Other => Some(format!("it was {self}, and is {now}")),
+            Likeness::Untold => Some(format!("it was {self}, and nothing tells that from {now}")),
+        }
+    }
+
+    fn of_file(found: &Metadata, mark: Option<String>, deeper: u32) -> Self {
+        let made = found.created().ok().and_then(|made| made.duration_since(UNIX_EPOCH).ok());
+        let below = Number::from_dev(found.dev());
+        let on = (below.major != 0 && sysfs(below).exists())
+            .then(|| Box::new(Self::of_device(below, None, deeper)));
+        Self::File(FileIdentity {
+            mark,
+            device: found.dev(),
+            inode: found.ino(),
+            made_ns: made.map(|made| made.as_nanos() as u64),
+            on,
+        })
+    }
+
+    /// Returns the identity of the device of that number, which `opened` is, if given.
+    fn of_device(number: Number, opened: Option<&File>, deeper: u32) -> Self {
+        let here = sysfs(number);
+        let read =
+            |name: &str| std::fs::read_to_string(here.join(name)).ok().and_then(|text| said(&text));
+        let count = |name: &str| read(name).and_then(|text| text.parse::<u64>().ok());
+        if let Some(deeper) = deeper.checked_sub(1) {
+            if let Some(start) = read("partition").and(count("start"))
+                && let Some(disk) = disk_of(number)
+            {
+                return Self::Partition {
+                    start,
+                    on: Box::new(Self::of_device(disk, None, deeper)),
+                };
+            }
+            if let Some(on) = Self::below_loop(number, opened, deeper) {
+                return Self::Loop { offset: count("loop/offset").unwrap_or(0), on: Box::new(on) };
+            }
+            let on = members(number);
+            if let Some(name) =
+                read("dm/name").or_else(|| (!on.is_empty()).then(|| node(number)).flatten())
+            {
+                let on =
+                    on.into_iter().map(|member| Self::of_device(member, None, deeper)).collect();
+                return Self::Mapped {
+                    name,
+                    uuid: read("dm/uuid").or_else(|| read("md/uuid")),
+                    on,
+                };
+            }
+        }
+        let wwid = read("wwid").or_else(|| read("device/wwid"));
+        let serial = read("serial").or_else(|| read("device/serial"));
+        if wwid.is_some() || serial.is_some() {
+            return Self::Disk(DiskIdentity { wwid, serial, model: read("device/model") });
+        }
+        let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        let sequence = count("diskseq");
+        Self::Passing { number: number.to_string(), sequence, boot: boot.trim().to_owned() }
+    }
+
+    /// Returns the identity of what a loop device stands on; `None` where it is no loop device, or stands on nothing.
+    fn below_loop(number: Number, opened: Option<&File>, deeper: u32) -> Option<Self> {
+        let named = std::fs::read_to_string(sysfs(number).join("loop/backing_file")).ok()?;
+        let path = Path::new(named.trim_end_matches('\n'));
+        let there = std::fs::metadata(path).ok();
+        // The driver knows the file, whatever leads to it by now; without the right to ask it, the name has to do.
+        let asked = match opened {
+            Some(device) => loop_backing(device),
+            None => {
+                File::open(Path::new("/dev").join(node(number)?)).and_then(|d| loop_backing(&d))
+            }
+        };
+        match (asked.ok(), there) {
+            (Some(Backing::Device(below)), _) => Some(Self::of_device(below, None, deeper)),
+            (Some(Backing::File { device, inode }), there) => {
+                let same = |found: &Metadata| (found.dev(), found.ino()) == (device, inode);
+                Some(match there.filter(same) {
+                    Some(found) => Self::of_file(&found, mark_at(path), deeper),
+                    None => Self::File(FileIdentity {
+                        mark: None,
+                        device,
+                        inode,
+                        made_ns: None,
+                        on: None,
+                    }),
+                })
+            }
+            (None, Some(found)) if found.file_type().is_block_device() => {
+                Some(Self::of_device(Number::from_dev(found.rdev()), None, deeper))
+            }
+            (None, Some(found)) => Some(Self::of_file(&found, mark_at(path), deeper)),
+            (None, None) => None,
+        }
+    }
+
+    fn likeness(&self, now: &Self) -> Likeness {
+        let told = |same: bool| if same { Likeness::Same } else { Likeness::Other };
+        match (self, now) {
+            (Self::File(a), Self::File(b)) => a.likeness(b),
+            (Self::Disk(a), Self::Disk(b)) => match (&a.wwid, &b.wwid) {
+                (Some(a), Some(b)) => told(a == b),
+                _ => told(a.serial.is_some() && (&a.serial, &a.model) == (&b.serial, &b.model)),
+            },
+            (Self::Loop { offset: a, on }, Self::Loop { offset: b, on: below })
+            | (Self::Partition { start: a, on }, Self::Partition { start: b, on: below }) => {
+                told(a == b).max(on.likeness(below))
+            }
+            (Self::Mapped { uuid: Some(a), .. }, Self::Mapped { uuid: Some(b), .. }) => {
+                told(a == b)
+            }
+            (Self::Mapped { name: a, on, .. }, Self::Mapped { name: b, on: below, .. }) => {
+                let each = on.iter().zip(below).map(|(a, b)| a.likeness(b));
+                told(a == b && on.len() == below.len()).max(each.max().unwrap_or(Likeness::Same))
+            }
+            (Self::Passing { boot: a, .. }, Self::Passing { boot: b, .. }) if a != b => {
+                Likeness::Untold
+            }
+            _ => told(self == now),
+        }
+    }
+}
+
+impl FileIdentity {
+    fn likeness(&self, now: &Self) -> Likeness {
+        let marks = self.mark.as_ref().zip(now.mark.as_ref());
+        // Without a time an inode may be a later file's: then the mark has to tell it, or the file system.
+        let told = match self.made_ns.zip(now.made_ns) {
+            Some((made, then)) => made == then,
+            None => marks.is_some() || self.device == now.device,
+        };
+        if self.inode != now.inode || !told || marks.is_some_and(|(a, b)| a != b) {
+            return Likeness::Other;
+        }
+        // A file in a snapshot of its file system has the same inode, time and mark.
+        match self.on.as_ref().zip(now.on.as_ref()).map(|(on, below)| on.likeness(below)) {
+            Some(Likeness::Other) => Likeness::Other,
+            _ => Likeness::Same,
+        }
+    }
+}
+
+impl std::fmt::Display for Identity {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        match self {
+            Self::File(FileIdentity { inode, made_ns, mark, on, .. }) => {
+                write!(f, "the file of inode {inode}")?;
+                if let Some(ns) = made_ns {
+                    let (s, ns) = (ns / 1_000_000_000, ns % 1_000_000_000);
+                    write!(f, ", made {s}.{ns:09} s after 1970")?;
+                }
+                mark.as_ref().map_or(Ok(()), |mark| write!(f, ", with the mark {mark}"))?;
+                on.as_ref().map_or(Ok(()), |on| write!(f, ", on {on}"))
+            }
+            Self::Disk(DiskIdentity { wwid, serial, model }) => {
+                write!(f, "the disk")?;
+                model.as_ref().map_or(Ok(()), |model| write!(f, " {model}"))?;
+                serial.as_ref().map_or(Ok(()), |serial| write!(f, " of serial number {serial}"))?;
+                wwid.as_ref().map_or(Ok(()), |wwid| write!(f, " ({wwid})"))
+            }
+            Self::Loop { offset: 0, on } => write!(f, "a loop device on {on}"),
+            Self::Loop { offset, on } => write!(f, "a loop device from byte {offset} on {on}"),
+            Self::Partition { start, on } => write!(f, "the partition from sector {start} of {on}"),
+            Self::Mapped { name, uuid: Some(uuid), .. } => write!(f, "the device {name} ({uuid})"),
+            Self::Mapped { name, on, .. } => {
+                write!(f, "the device {name}")?;
+                let on: Vec<_> = on.iter().map(ToString::to_string).collect();
+                if on.is_empty() { Ok(()) } else { write!(f, " on {}", on.join(" and ")) }
+            }
+            Self::Passing { number, sequence, .. } => {
+                write!(f, "device {number}")?;
+                sequence.map_or(Ok(()), |n| write!(f, ", the machine's disk number {n}"))?;
+                write!(f, ", which has no serial number")
+            }
+        }
+    }
+}
+
+/// Marks a file that was made just now, so that it is told from others for ever. Where the file system keeps no marks, inode and
+/// time have to tell it.
+pub fn mark(file: &File) {
+    if let Ok(mark) = std::fs::read_to_string("/proc/sys/kernel/random/uuid") {
+        let _ = rustix::fs::fsetxattr(file, MARK, mark.trim().as_bytes(), XattrFlags::empty());
+    }
+}
+
+fn mark_at(path: &Path) -> Option<String> {
+    let mut value = [0; 64];
+    let length = rustix::fs::getxattr(path, MARK, &mut value).ok()?;
+    text(&value[..length])
+}
+
+fn text(value: &[u8]) -> Option<String> {
+    std::str::from_utf8(value).ok().and_then(said)
+}
+
+/// Returns what a text says, blanks made one; `None` where it is empty.
+fn said(text: &str) -> Option<String> {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    (!text.is_empty()).then_some(text)
+}
+
+/// Returns the kernel's name of a device.
+fn node(number: Number) -> Option<String> {
+    let here = sysfs(number).canonicalize().ok()?;
+    Some(here.file_name()?.to_str()?.replace('!', "/"))
+}
+
+/// Returns the disk that a partition is part of.
+fn disk_of(number: Number) -> Option<Number> {
+    parse_number(&sysfs(number).canonicalize().ok()?.parent()?.join("dev"))
+}
+
+/// Returns the devices that a device is made of, in the order of their numbers.
+fn members(number: Number) -> Vec<Number> {
+    let entries = std::fs::read_dir(sysfs(number).join("slaves")).into_iter().flatten().flatten();
+    let mut all: Vec<_> =
+        entries.filter_map(|entry| parse_number(&entry.path().join("dev"))).collect();
+    all.sort_unstable();
+    all
+}
+
+fn parse_number(file: &Path) -> Option<Number> {
+    let text = std::fs::read_to_string(file).ok()?;
+    let (major, minor) = text.trim().split_once(':')?;
+    Some(Number { major: major.parse().ok()?, minor: minor.parse().ok()? })
+}
+
+#[cfg(test)]
+mod tests;
