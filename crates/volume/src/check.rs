@@ -24,7 +24,7 @@ pub enum Problem {
     Mapping {
         /// The block of the volume.
         lbn: Lbn,
-        /// Where it leads.
+        /// The block that it leads to.
         pbn: Pbn,
     },
     /// The number of blocks in use is not what the map says.
@@ -36,7 +36,7 @@ pub enum Problem {
     },
 }
 
-/// What a check looked at, and what it found.
+/// Everything that a check looked at and found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     /// The state that the volume was left in.
@@ -51,7 +51,7 @@ pub struct Report {
     pub data_blocks: u64,
     /// All that is wrong.
     pub problems: Vec<Problem>,
-    /// Where every block in use is.
+    /// The place of every block in use.
     pub mappings: Vec<(Lbn, Mapping)>,
 }
 
@@ -80,7 +80,6 @@ pub fn check(device: &mut dyn Device) -> Result<Report, RecoveryError> {
     }
     let Replayed { superblock, counts, tree, logical_used, entries, mut damaged, .. } = replayed;
     damaged.extend(&tree.damaged);
-    damaged.extend(tree.pages.values().filter(|r| !r.whole && !r.changed).map(|read| read.pbn));
     damaged.sort_unstable();
     damaged.dedup();
     problems.extend(damaged.into_iter().map(Problem::Damaged));

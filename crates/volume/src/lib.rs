@@ -43,12 +43,12 @@ mod start;
 pub use block::{BLOCK, Block, Data, Lbn, Pbn};
 pub use check::{Problem, Report, check};
 pub use core::{
-    Failure, Operation, OperationId, Order, Policy, Reply, Request, Settings, Stats, Task, Verb,
-    Volume,
+    DeviceStats, Discards, Failure, IndexStats, Operation, OperationId, Order, Policy, Reply,
+    Request, RequestStats, Settings, Stats, Task, Traffic, Verb, Volume,
 };
 pub use device::{Device, DeviceError};
 pub use format::{Geometry, GeometryError, Mapping, Nonce, Sizes, State, SuperblockError};
 pub use memory::Memory;
 pub use pump::pump;
 pub use recover::RecoveryError;
-pub use start::{Recovery, create, start};
+pub use start::{Recovery, Summary, create, inspect, start};

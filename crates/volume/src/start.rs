@@ -6,7 +6,7 @@ use crate::device::{Device, DeviceError};
 use crate::format::{
     COUNTS_PER_SECTOR, CountSector, Geometry, Nonce, Page, ROOTS, SECTORS, State, Superblock,
 };
-use crate::recover::{RecoveryError, Replayed, replay};
+use crate::recover::{RecoveryError, Replayed, replay, superblock};
 
 /// The recovery that a start took.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -17,6 +17,21 @@ pub struct Recovery {
     pub entries: u64,
 }
 
+/// The superblock of a volume, in short.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Summary {
+    /// Places of everything on the device.
+    pub geometry: Geometry,
+    /// The state that it was left in.
+    pub state: State,
+}
+
+/// Reads the superblock alone.
+pub fn inspect(device: &mut dyn Device) -> Result<Summary, RecoveryError> {
+    let Superblock { geometry, state, .. } = superblock(device)?;
+    Ok(Summary { geometry, state })
+}
+
 /// Makes an empty volume. What was on the device is lost; its blocks are not overwritten.
 pub fn create(
     device: &mut dyn Device,
@@ -25,7 +40,7 @@ pub fn create(
 ) -> Result<(), DeviceError> {
     for root in 0..ROOTS {
         let pbn = geometry.roots + root;
-        device.write(pbn, &Page::empty(&nonce, pbn).sealed())?;
+        device.write(pbn, &Page::empty().sealed(&nonce, pbn))?;
     }
     for number in 0..geometry.count_total() {
         let (pbn, mut block) = (geometry.count_block(number), Block::default());
@@ -51,7 +66,7 @@ pub fn create(
 }
 
 /// Starts a volume. Whatever the journal has is written to its pages and counts first; a cut meanwhile leaves all that the next
-/// start needs.
+/// start needs. A volume that was left read-only is so again.
 pub fn start(
     device: &mut dyn Device,
     settings: &Settings,
@@ -73,7 +88,10 @@ pub fn start(
         epoch: superblock.epoch + u64::from(new_epoch),
         first_seq: if new_epoch { beyond.max(end + 1) } else { end + 1 },
         logical_used,
-        state: State::Dirty,
+        state: match superblock.state {
+            State::ReadOnly => State::ReadOnly,
+            State::Clean | State::Dirty => State::Dirty,
+        },
         ..superblock
     };
     device.write(Geometry::superblock(started.generation), &started.sealed())?;

@@ -8,41 +8,63 @@ use crate::core::message::{
 };
 use crate::core::physical::io_failure;
 use crate::core::request::{Failure, Operation, OperationId, Task};
-use crate::core::stats::DeviceStats;
+use crate::core::stats::{DeviceStats, Traffic};
 use crate::core::vio::Vio;
 
 /// The bio zone.
 #[derive(Default)]
 pub(crate) struct Bio {
     next: u64,
-    under_way: FxHashMap<OperationId, Then>,
-    pub stats: DeviceStats,
+    under_way: FxHashMap<OperationId, (Then, Traffic)>,
+    pub asked: DeviceStats,
+    pub ended: DeviceStats,
 }
 
 impl Bio {
     pub fn take(&mut self, message: ToBio, post: &mut Post) {
         match message {
             ToBio::Begin(task, then) => {
-                match &task {
-                    Task::Read { .. } => self.stats.reads += 1,
-                    Task::Write { fua, .. } => {
-                        self.stats.writes += 1;
-                        self.stats.fua += u64::from(*fua);
-                    }
-                    Task::Flush => self.stats.flushes += 1,
-                }
+                let one = traffic(&task);
+                add(&mut self.asked, &then, one);
                 self.next += 1;
                 let id = OperationId(self.next);
-                self.under_way.insert(id, then);
+                self.under_way.insert(id, (then, one));
                 post.operations.push(Operation { id, task });
             }
             ToBio::Done(id, result) => {
-                if let Some(then) = self.under_way.remove(&id) {
+                if let Some((then, one)) = self.under_way.remove(&id) {
+                    add(&mut self.ended, &then, one);
                     done(then, result, post);
                 }
             }
         }
     }
+
+    /// Tells if the device has something to do.
+    pub fn is_busy(&self) -> bool {
+        !self.under_way.is_empty()
+    }
+}
+
+fn traffic(task: &Task) -> Traffic {
+    let none = Traffic::default();
+    match task {
+        Task::Read { .. } => Traffic { reads: 1, ..none },
+        Task::Write { fua, .. } => Traffic { writes: 1, fua: u64::from(*fua), ..none },
+        Task::Flush => Traffic { flushes: 1, ..none },
+    }
+}
+
+/// Counts an operation by what it is for.
+fn add(stats: &mut DeviceStats, then: &Then, one: Traffic) {
+    let of = match then {
+        Then::Stored(_) | Then::Packed(_) | Then::Data(_) | Then::Compare(_) => &mut stats.data,
+        Then::Leaf(_) | Then::Formatted(_) | Then::Saver(Zone::Logical) => &mut stats.map,
+        Then::Saver(_) => &mut stats.counts,
+        Then::JournalFlush | Then::JournalBlock => &mut stats.journal,
+        Then::Durable(_) | Then::Flush(_) | Then::Quiet | Then::Superblock => &mut stats.other,
+    };
+    *of = *of + one;
 }
 
 /// Tells who waits: `None` for a failure, else the block that was read.

@@ -36,7 +36,7 @@ impl<K: Copy + Ord + Hash> Dirty<K> {
         }
     }
 
-    /// What was written is safe.
+    /// Notes that a written record is safe.
     pub fn saved(&mut self, key: K) {
         self.saving.remove(&key);
     }

@@ -2,14 +2,15 @@
 
 use std::collections::VecDeque;
 
-use crate::block::{Data, Lbn};
+use crate::block::{BLOCK, Data, Lbn};
 use crate::core::message::{
     Post, Then, ToDoor, ToHash, ToJournal, ToLogical, ToPacker, ToPhysical,
 };
 use crate::core::request::{Failure, Request, Task, Verb};
 use crate::core::settings::{Policy, Settings};
+use crate::core::stats::RequestStats;
 use crate::core::vio::{Kind, Vio};
-use crate::format::{State, Superblock};
+use crate::format::{Geometry, State, Superblock};
 
 /// The door.
 pub(crate) struct Door {
@@ -21,6 +22,8 @@ pub(crate) struct Door {
     /// A change of policy or the end, for which everything else has to end first.
     closing: Option<(u64, Option<Policy>)>,
     pub read_only: bool,
+    pub stats: RequestStats,
+    pub most_in_flight: usize,
     zeros: Data,
 }
 
@@ -34,8 +37,15 @@ impl Door {
             superblock,
             closing: None,
             read_only: false,
+            stats: RequestStats::default(),
+            most_in_flight: 0,
             zeros: Data::default(),
         }
+    }
+
+    /// The places of everything on the device.
+    pub fn geometry(&self) -> &Geometry {
+        &self.superblock.geometry
     }
 
     /// Takes a message. `end` is the first journal block of the next epoch and the blocks of the volume in use.
@@ -57,20 +67,21 @@ impl Door {
             ToDoor::Quiet => post.bio(Task::Flush, Then::Quiet),
             ToDoor::QuietFlushed(false) => post.journal(ToJournal::Fail),
             ToDoor::QuietFlushed(true) => self.quiet(end, post),
+            // Nobody waits for the one that says so, and nothing can be done when it fails.
+            ToDoor::SuperblockWritten(_) if self.read_only => {}
             ToDoor::SuperblockWritten(ok) => {
                 let result = if ok { Ok(None) } else { Err(Failure::Io) };
                 self.closed(result, post);
             }
-            ToDoor::ReadOnly => {
-                self.read_only = true;
-                self.closed(Err(Failure::ReadOnly), post);
-            }
+            ToDoor::ReadOnly => self.give_up(post),
         }
     }
 
     fn admit(&mut self, post: &mut Post) {
         while self.closing.is_none() && self.in_flight < self.permits {
             let Some(Request { id, verb }) = self.waiting.pop_front() else { return };
+            self.count(&verb);
+            let zeros = self.zeros.clone();
             match verb {
                 Verb::Policy(policy) => self.close(id, Some(policy), post),
                 Verb::Stop => self.close(id, None, post),
@@ -78,19 +89,42 @@ impl Door {
                     self.in_flight += 1;
                     post.logical(ToLogical::Flush { before: self.next, request: id });
                 }
-                Verb::Read { lbn } => {
-                    self.begin(id, Kind::Read, lbn, 1, self.zeros.clone(), post);
-                }
+                Verb::Read { lbn } => self.begin(id, (lbn, 1), Kind::Read, zeros, post, |_| {}),
                 Verb::Write { lbn, data, fua } => {
-                    if let Some(mut vio) = self.vio(id, Kind::Write, lbn, 1, data, post) {
-                        vio.fua = fua;
-                        post.logical(ToLogical::Begin(vio));
-                    }
+                    self.begin(id, (lbn, 1), Kind::Write, data, post, |vio| vio.fua = fua);
+                }
+                Verb::Patch { at, bytes, .. } if at + bytes.len() > BLOCK => {
+                    post.reply(id, Err(Failure::Beyond));
+                }
+                Verb::Patch { lbn, at, bytes, fua } => {
+                    self.begin(id, (lbn, 1), Kind::Write, zeros, post, |vio| {
+                        (vio.fua, vio.zero, vio.patch) = (fua, false, Some((at, bytes)));
+                    });
                 }
                 Verb::Discard { lbn, blocks } => {
-                    self.begin(id, Kind::Discard, lbn, blocks, self.zeros.clone(), post);
+                    self.begin(id, (lbn, blocks), Kind::Discard, zeros, post, |_| {});
                 }
             }
+            self.most_in_flight = self.most_in_flight.max(self.in_flight);
+        }
+    }
+
+    fn count(&mut self, verb: &Verb) {
+        let stats = &mut self.stats;
+        match verb {
+            Verb::Read { .. } => stats.reads += 1,
+            Verb::Write { fua, .. } => {
+                stats.writes += 1;
+                stats.fua += u64::from(*fua);
+            }
+            Verb::Patch { fua, .. } => {
+                stats.writes += 1;
+                stats.patches += 1;
+                stats.fua += u64::from(*fua);
+            }
+            Verb::Discard { .. } => stats.discards += 1,
+            Verb::Flush => stats.flushes += 1,
+            Verb::Policy(_) | Verb::Stop => {}
         }
     }
 
@@ -101,39 +135,34 @@ impl Door {
         }
     }
 
-    fn begin(&mut self, id: u64, kind: Kind, lbn: Lbn, blocks: u64, data: Data, post: &mut Post) {
-        if let Some(vio) = self.vio(id, kind, lbn, blocks, data, post) {
-            post.logical(ToLogical::Begin(vio));
-        }
-    }
-
     /// Lets a request in, or says why not.
-    fn vio(
+    fn begin(
         &mut self,
         id: u64,
+        (lbn, blocks): (Lbn, u64),
         kind: Kind,
-        lbn: Lbn,
-        blocks: u64,
         data: Data,
         post: &mut Post,
-    ) -> Option<Box<Vio>> {
+        with: impl FnOnce(&mut Vio),
+    ) {
         let logical = self.superblock.geometry.sizes.logical;
         let refused = if lbn.checked_add(blocks).is_none_or(|end| end > logical) {
             Some(Err(Failure::Beyond))
         } else if self.read_only && kind != Kind::Read {
+            self.stats.refused += 1;
             Some(Err(Failure::ReadOnly))
         } else {
             (blocks == 0).then_some(Ok(None))
         };
         if let Some(result) = refused {
-            post.reply(id, result);
-            return None;
+            return post.reply(id, result);
         }
         self.in_flight += 1;
         let mut vio = Box::new(Vio::new(self.next, id, kind, lbn, data));
         vio.left = blocks;
+        with(&mut vio);
         self.next += 1;
-        Some(vio)
+        post.logical(ToLogical::Begin(vio));
     }
 
     fn close(&mut self, id: u64, policy: Option<Policy>, post: &mut Post) {
@@ -171,6 +200,17 @@ impl Door {
             }
             None => {}
         }
+    }
+
+    /// The volume is read-only from here on, and after its next start.
+    fn give_up(&mut self, post: &mut Post) {
+        self.read_only = true;
+        if self.superblock.state != State::ReadOnly {
+            let generation = self.superblock.generation + 1;
+            self.superblock = Superblock { generation, state: State::ReadOnly, ..self.superblock };
+            post.superblock(&self.superblock);
+        }
+        self.closed(Err(Failure::ReadOnly), post);
     }
 
     fn closed(&mut self, result: Result<Option<Data>, Failure>, post: &mut Post) {

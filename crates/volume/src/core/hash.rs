@@ -9,7 +9,7 @@ use crate::block::Data;
 use crate::core::message::{Post, ToCpu, ToHash, ToLogical, ToPacker, ToPhysical};
 use crate::core::rules::{Rule, Rules};
 use crate::core::settings::{Policy, Settings};
-use crate::core::stats::HashStats;
+use crate::core::stats::{HashStats, IndexStats};
 use crate::core::store;
 use crate::core::vio::Vio;
 use crate::format::Mapping;
@@ -17,10 +17,10 @@ use crate::index::Index;
 
 /// One fingerprint under way.
 struct Lock {
-    /// Who stores the block, or finds it stored.
+    /// The request that stores the block, or finds it stored.
     agent: u64,
     data: Data,
-    /// Where the block is, once it is known.
+    /// The place of the block, once it is known.
     known: Option<Mapping>,
     waiters: VecDeque<Box<Vio>>,
 }
@@ -34,6 +34,7 @@ pub(crate) struct Hash {
     policy: Policy,
     rules: Rules,
     pub stats: HashStats,
+    asked: IndexStats,
 }
 
 impl Hash {
@@ -46,7 +47,13 @@ impl Hash {
             policy: settings.policy,
             rules: settings.rules(),
             stats: HashStats::default(),
+            asked: IndexStats::default(),
         }
+    }
+
+    /// Counters of the index.
+    pub fn index_stats(&self) -> IndexStats {
+        IndexStats { records: self.index.records, ..self.asked }
     }
 
     pub fn take(&mut self, message: ToHash, post: &mut Post) {
@@ -84,7 +91,10 @@ impl Hash {
         }
         vio.agent = true;
         self.locks.insert(print, lock(&vio));
-        match self.index.find(print).filter(|_| self.deduplication) {
+        let advice = self.deduplication.then(|| self.index.find(print)).flatten();
+        self.asked.found += u64::from(advice.is_some());
+        self.asked.not_found += u64::from(self.deduplication && advice.is_none());
+        match advice {
             Some(advice) => post.physical(ToPhysical::Verify(vio, advice)),
             None => self.store(vio, post),
         }

@@ -1,12 +1,10 @@
 //! The logical zone: one request at a time for each address, the block map, and who is told that something is durable.
 
-use std::collections::{BTreeSet, VecDeque};
-
-use rustc_hash::FxHashMap;
-
 use crate::block::{Block, Data, Lbn};
+use crate::core::batch::Batches;
 use crate::core::cache::{Cache, Interior, Need};
 use crate::core::dirty::Dirty;
+use crate::core::locks::Locks;
 use crate::core::message::{
     Item, Owner, Post, Then, ToCpu, ToDoor, ToHash, ToJournal, ToLogical, ToPacker, ToPhysical,
     Zone,
@@ -14,28 +12,22 @@ use crate::core::message::{
 use crate::core::request::{Failure, Task};
 use crate::core::rules::{Rule, Rules};
 use crate::core::saver::Saver;
-use crate::core::settings::{Policy, Settings};
+use crate::core::settings::{Discards, Policy, Settings};
 use crate::core::store;
 use crate::core::tree::Growth;
+use crate::core::undone::Undone;
 use crate::core::vio::{Kind, Vio};
 use crate::format::{ENTRIES, Entry, Mapping, Nonce, Page, PageKey};
-
-/// An address in use.
-struct Lock {
-    holder: u64,
-    waiters: VecDeque<Box<Vio>>,
-}
 
 /// The logical zone.
 pub(crate) struct Logical {
     nonce: Nonce,
     pub cache: Cache,
     growth: Growth,
-    locks: FxHashMap<Lbn, Lock>,
-    /// Writes and discards that are not durable.
-    undone: BTreeSet<u64>,
-    /// Flushes, with the first request that each need not wait for.
-    flushes: VecDeque<(u64, u64)>,
+    batches: Batches,
+    discards: Discards,
+    locks: Locks,
+    undone: Undone,
     dirty: Dirty<PageKey>,
     saver: Saver<PageKey>,
     /// Leaves that have to go.
@@ -56,9 +48,10 @@ impl Logical {
             nonce,
             cache: Cache::new(interior, settings.cache_pages),
             growth: Growth::default(),
-            locks: FxHashMap::default(),
-            undone: BTreeSet::new(),
-            flushes: VecDeque::new(),
+            batches: Batches::default(),
+            discards: settings.discards,
+            locks: Locks::default(),
+            undone: Undone::default(),
             dirty: Dirty::default(),
             saver: Saver::new(Zone::Logical, settings.policy, settings.rules()),
             leaving: Vec::new(),
@@ -77,15 +70,16 @@ impl Logical {
         match message {
             ToLogical::Begin(vio) => {
                 if vio.kind != Kind::Read {
-                    self.undone.insert(vio.id);
+                    self.undone.begin(vio.id);
                 }
                 self.lock(vio, post);
             }
+            ToLogical::Walk(vio) => self.lock(vio, post),
             ToLogical::Flush { before, request } => {
                 if self.policy != Policy::Sync {
                     post.packer(ToPacker::HurryBefore(before));
                 }
-                self.flushes.push_back((before, request));
+                self.undone.flush(before, request);
                 self.check_flushes(post);
             }
             ToLogical::Allocated(vio) => self.allocated(vio, post),
@@ -104,10 +98,7 @@ impl Logical {
             ToLogical::Locate(vio) => self.locate(vio, post),
             ToLogical::Committed { seq, items } => self.committed(seq, items, post),
             ToLogical::Loaded { leaf, block } => self.loaded(leaf, block, post),
-            ToLogical::ReadDone(vio, data) => {
-                post.reply(vio.request, data.map(Some).ok_or(Failure::Io));
-                self.finish(vio, post);
-            }
+            ToLogical::ReadDone(vio, data) => self.read(vio, data, post),
             ToLogical::Flushed(vio, true) => self.acknowledge(vio, post),
             ToLogical::Flushed(mut vio, false) => {
                 vio.failed = Some(Failure::Io);
@@ -129,28 +120,15 @@ impl Logical {
     }
 
     fn lock(&mut self, vio: Box<Vio>, post: &mut Post) {
-        if let Some(lock) = self.locks.get_mut(&vio.lbn) {
-            if lock.waiters.is_empty() {
-                post.packer(ToPacker::Hurry(lock.holder));
-            }
-            return lock.waiters.push_back(vio);
+        if let Some(vio) = self.locks.take(vio, post) {
+            self.proceed(vio, post);
         }
-        self.locks.insert(vio.lbn, Lock { holder: vio.id, waiters: VecDeque::new() });
-        self.proceed(vio, post);
     }
 
     fn unlock(&mut self, lbn: Lbn, post: &mut Post) {
-        let Some(lock) = self.locks.get_mut(&lbn) else { return };
-        let Some(next) = lock.waiters.pop_front() else {
-            self.locks.remove(&lbn);
-            return;
-        };
-        post.packer(ToPacker::Forget(lock.holder));
-        lock.holder = next.id;
-        if !lock.waiters.is_empty() {
-            post.packer(ToPacker::Hurry(lock.holder));
+        if let Some(next) = self.locks.leave(lbn, post) {
+            self.proceed(next, post);
         }
-        self.proceed(next, post);
     }
 
     /// A request has its address.
@@ -171,6 +149,11 @@ impl Logical {
                 let lbn = vio.lbn;
                 let skipped = (ENTRIES as u64 - lbn % ENTRIES as u64).min(vio.left);
                 self.walk(vio, skipped, post);
+            }
+            Kind::Write if vio.patch.is_some() && exists => self.locate(vio, post),
+            Kind::Write if vio.patch.is_some() => {
+                vio.merge(&self.zeros);
+                self.proceed(vio, post);
             }
             Kind::Write if !exists => {
                 if self.growth.wait(leaf.root, vio) {
@@ -235,21 +218,64 @@ impl Logical {
 
     fn found(&mut self, mut vio: Box<Vio>, mapping: Mapping, post: &mut Post) {
         vio.old = mapping;
+        let reads = vio.kind == Kind::Read || vio.patch.is_some();
         match (vio.kind, mapping.block()) {
-            (Kind::Read, Some(pbn)) => post.bio(Task::Read { pbn }, Then::Data(vio)),
-            (Kind::Read, None) => {
-                post.reply(vio.request, Ok(Some(self.zeros.clone())));
-                self.finish(vio, post);
-            }
+            (_, Some(pbn)) if reads => post.bio(Task::Read { pbn }, Then::Data(vio)),
+            (_, None) if reads => self.read(vio, Some(self.zeros.clone()), post),
             (Kind::Discard, _) if !mapping.is_mapped() => self.walk(vio, 1, post),
-            (Kind::Discard | Kind::Write, _) => {
+            (Kind::Discard, _) if self.discards == Discards::Batch && vio.left > 1 => {
+                self.go_on_alone(&vio, post);
+                vio.left -= 1;
+                vio.lbn += 1;
+                post.logical(ToLogical::Walk(vio));
+            }
+            (_, _) => {
                 if vio.kind == Kind::Discard {
                     vio.new = Mapping::UNMAPPED;
                 }
-                self.cache.pin(vio.lbn);
-                let entry = Entry { key: vio.lbn, old: vio.old, new: vio.new };
-                post.journal(ToJournal::Append(Item { entry, owner: Owner::Vio(vio) }));
+                self.append(vio, post);
             }
+        }
+    }
+
+    fn append(&mut self, vio: Box<Vio>, post: &mut Post) {
+        self.cache.pin(vio.lbn);
+        let entry = Entry { key: vio.lbn, old: vio.old, new: vio.new };
+        post.journal(ToJournal::Append(Item { entry, owner: Owner::Vio(vio) }));
+    }
+
+    /// The bytes of a block are there, for a client or for a part to be put over them.
+    fn read(&mut self, mut vio: Box<Vio>, data: Option<Data>, post: &mut Post) {
+        match data {
+            Some(data) if vio.patch.is_some() => {
+                vio.merge(&data);
+                self.proceed(vio, post);
+            }
+            None if vio.patch.is_some() => {
+                vio.failed = Some(Failure::Io);
+                self.failed(vio, post);
+            }
+            data => {
+                post.reply(vio.request, data.map(Some).ok_or(Failure::Io));
+                self.finish(vio, post);
+            }
+        }
+    }
+
+    /// The block that a discard has come to is discarded by itself, under the discard's lock, while the discard walks on.
+    fn go_on_alone(&mut self, discard: &Vio, post: &mut Post) {
+        let Vio { id, request, kind, lbn, old, .. } = *discard;
+        let mut block = Box::new(Vio::new(id, request, kind, lbn, self.zeros.clone()));
+        (block.old, block.batched) = (old, true);
+        self.batches.begin(id);
+        self.append(block, post);
+    }
+
+    /// A block of a discard has ended, which may have been the last.
+    fn batched(&mut self, block: &Vio, post: &mut Post) {
+        self.unlock(block.lbn, post);
+        if let Some(discard) = self.batches.ended(block.id) {
+            self.done(discard, post);
         }
     }
 
@@ -258,11 +284,14 @@ impl Logical {
         let lbn = vio.lbn;
         vio.left -= blocks;
         if vio.left == 0 {
-            return self.done(vio, post);
+            if let Some(vio) = self.batches.walked(vio) {
+                self.done(vio, post);
+            }
+            return;
         }
         vio.lbn += blocks;
         self.unlock(lbn, post);
-        self.lock(vio, post);
+        post.logical(ToLogical::Walk(vio));
     }
 
     fn committed(&mut self, seq: u64, items: Vec<Item>, post: &mut Post) {
@@ -272,7 +301,7 @@ impl Logical {
             match item.owner {
                 Owner::Page(key) => {
                     let pbn = new.block().unwrap_or(0);
-                    self.cache.link(key, Page::empty(&self.nonce, pbn), pbn);
+                    self.cache.link(key, Page::empty(), pbn);
                     self.dirty.mark(key.parent(), seq);
                     grown.extend(self.growth.linked(key.root));
                 }
@@ -280,6 +309,7 @@ impl Logical {
                     self.cache.set(vio.lbn, new);
                     self.dirty.mark(PageKey::leaf(vio.lbn), seq);
                     match vio.kind {
+                        Kind::Discard if vio.batched => self.batched(&vio, post),
                         Kind::Discard => self.walk(vio, 1, post),
                         _ => self.done(vio, post),
                     }
@@ -294,7 +324,12 @@ impl Logical {
     }
 
     /// The last entry of a request is committed, or it needed none.
-    fn done(&mut self, vio: Box<Vio>, post: &mut Post) {
+    fn done(&mut self, mut vio: Box<Vio>, post: &mut Post) {
+        if self.dead && vio.kind == Kind::Discard {
+            // Some of its blocks may have failed.
+            vio.failed = Some(Failure::ReadOnly);
+            return self.failed(vio, post);
+        }
         let flush = self.policy == Policy::AsyncUnsafe && vio.fua && !vio.acked;
         if flush && self.rules.hold(Rule::FlushBeforeAck) {
             post.bio(Task::Flush, Then::Durable(vio));
@@ -330,6 +365,9 @@ impl Logical {
     }
 
     fn failed(&mut self, vio: Box<Vio>, post: &mut Post) {
+        if vio.batched {
+            return self.batched(&vio, post);
+        }
         match vio.failed {
             Some(failure) if !vio.acked => post.reply(vio.request, Err(failure)),
             // What was promised cannot be kept.
@@ -340,18 +378,14 @@ impl Logical {
     }
 
     fn durable(&mut self, id: u64, post: &mut Post) {
-        if self.undone.remove(&id) {
+        if self.undone.end(id) {
             self.check_flushes(post);
         }
     }
 
     fn check_flushes(&mut self, post: &mut Post) {
-        while let Some(&(before, request)) = self.flushes.front() {
-            let waits = self.undone.first().is_some_and(|oldest| *oldest < before);
-            if waits && !self.dead && self.rules.hold(Rule::FlushWaits) {
-                return;
-            }
-            self.flushes.pop_front();
+        let now = self.dead || !self.rules.hold(Rule::FlushWaits);
+        while let Some(request) = self.undone.next_flush(now) {
             if self.policy == Policy::AsyncUnsafe && !self.dead {
                 post.bio(Task::Flush, Then::Flush(request));
             } else {
@@ -364,7 +398,6 @@ impl Logical {
     fn loaded(&mut self, leaf: PageKey, block: Option<Box<Block>>, post: &mut Post) {
         let pbn = self.cache.place(leaf).unwrap_or(0);
         let page = block.and_then(|block| Page::read(&block, &self.nonce, pbn));
-        let page = page.filter(|(_, whole)| *whole).map(|(page, _)| page);
         for mut vio in self.cache.loaded(leaf, page) {
             match self.cache.get(vio.lbn) {
                 Some(mapping) => self.found(vio, mapping, post),
@@ -409,7 +442,7 @@ impl Logical {
                 && let Some((page, pbn)) = self.cache.page(key)
             {
                 self.dirty.take(key);
-                batch.push((key, pbn, Data::new(page.sealed())));
+                batch.push((key, pbn, Data::new(page.sealed(&self.nonce, pbn))));
             }
         }
         self.cache.stats.pages_saved += batch.len() as u64;

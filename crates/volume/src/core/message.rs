@@ -62,6 +62,8 @@ pub(crate) enum ToDoor {
 #[derive(Debug)]
 pub(crate) enum ToLogical {
     Begin(Box<Vio>),
+    /// A discard has come to its next block.
+    Walk(Box<Vio>),
     /// A flush of all writes before this number.
     Flush {
         before: u64,
@@ -184,7 +186,7 @@ pub(crate) enum ToAck {
     Reply(Reply),
 }
 
-/// Who gets the end of an operation.
+/// The receiver of the end of an operation.
 #[derive(Debug)]
 pub(crate) enum Then {
     Stored(Box<Vio>),

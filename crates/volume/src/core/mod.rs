@@ -6,6 +6,7 @@
 #![allow(clippy::vec_box)]
 
 mod ack;
+mod batch;
 mod bio;
 mod cache;
 mod cpu;
@@ -14,6 +15,7 @@ mod door;
 mod hash;
 mod inboxes;
 mod journal;
+mod locks;
 mod logical;
 mod message;
 mod packer;
@@ -26,11 +28,14 @@ mod space;
 mod stats;
 mod store;
 mod tree;
+mod undone;
 mod vio;
 mod volume;
 
+#[cfg(test)]
+pub(crate) use message::Zone;
 pub use request::{Failure, Operation, OperationId, Reply, Request, Task, Verb};
 pub(crate) use rules::{Rule, Rules};
-pub use settings::{Order, Policy, Settings};
-pub use stats::Stats;
+pub use settings::{Discards, Order, Policy, Settings};
+pub use stats::{DeviceStats, IndexStats, RequestStats, Stats, Traffic};
 pub use volume::{Contents, Volume};

@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::block::Data;
 use crate::core::message::{Post, ToPacker, ToPhysical};
-use crate::core::rules::Rules;
+use crate::core::rules::{Rule, Rules};
 use crate::core::settings::{Policy, Settings};
 use crate::core::store;
 use crate::core::vio::Vio;
@@ -49,6 +49,7 @@ impl Packer {
     pub fn take(&mut self, message: ToPacker, post: &mut Post) {
         match message {
             ToPacker::Pack(vio) => self.pack(vio, post),
+            ToPacker::Hurry(_) if !self.rules.hold(Rule::NotParkedWhileWaited) => {}
             ToPacker::Hurry(id) => {
                 self.hurried.insert(id);
                 let vio = self.tags.get(&id).copied().and_then(|tag| {

@@ -181,7 +181,9 @@ impl Physical {
             return;
         };
         for (slot, vio) in vios.iter_mut().enumerate() {
-            self.pin(Some(pbn));
+            if slot == 0 || self.rules.hold(Rule::FragmentPinned) {
+                self.pin(Some(pbn));
+            }
             self.unpin(vio.pin.take());
             vio.pin = Some(pbn);
             vio.new = Mapping::fragment(pbn, slot);
@@ -207,7 +209,7 @@ impl Physical {
                     Owner::Vio(vio) => {
                         self.space.refer(number);
                         // An agent keeps its pin until its fingerprint is released.
-                        if !vio.agent {
+                        if !vio.agent || !self.rules.hold(Rule::AgentPinned) {
                             vio.pin = None;
                             self.space.unpin(number);
                         }

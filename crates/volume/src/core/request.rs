@@ -17,19 +17,30 @@ pub struct Request {
 pub enum Verb {
     /// The bytes of a block.
     Read {
-        /// Of the volume.
+        /// A block of the volume.
         lbn: Lbn,
     },
     /// New bytes for a block.
     Write {
-        /// Of the volume.
+        /// A block of the volume.
         lbn: Lbn,
         /// The bytes.
         data: Data,
         /// Reply only when they are durable.
         fua: bool,
     },
-    /// That blocks are not needed any more, and read as zeros; one after the other.
+    /// New bytes for a part of a block; the rest of it stays.
+    Patch {
+        /// A block of the volume.
+        lbn: Lbn,
+        /// The first byte of the block that changes.
+        at: usize,
+        /// The bytes, not beyond the end of the block.
+        bytes: Vec<u8>,
+        /// Reply only when they are durable.
+        fua: bool,
+    },
+    /// That blocks are not needed any more, and read as zeros.
     Discard {
         /// The first.
         lbn: Lbn,

@@ -15,6 +15,12 @@ pub(crate) enum Rule {
     AdviceCounted,
     /// A block is pinned while it is compared.
     PinnedWhileCompared,
+    /// An agent keeps its pin until its fingerprint is released.
+    AgentPinned,
+    /// Every fragment has a pin of its own on its packed block.
+    FragmentPinned,
+    /// Nobody is parked in the packer while somebody waits for him.
+    NotParkedWhileWaited,
     /// Duplicates are compared.
     Compared,
     /// Every start has an epoch of its own.

@@ -1,8 +1,10 @@
 //! Settings of a volume at work.
 
+use crate::block::BLOCK;
 use crate::core::rules::Rules;
+use crate::format::Geometry;
 
-/// When data is durable, and when a write is acknowledged.
+/// Write policy: the moment when data is durable, and the one when a write is acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Policy {
     /// Acknowledged when durable.
@@ -28,6 +30,22 @@ impl Policy {
             Self::AsyncUnsafe => "async-unsafe",
         }
     }
+
+    /// The policy of a name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Sync, Self::Async, Self::AsyncUnsafe]
+            .into_iter()
+            .find(|policy| policy.name() == name)
+    }
+}
+
+/// The way in which the blocks of a discard go through the journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Discards {
+    /// One after the other, as VDO's.
+    Serial,
+    /// Together.
+    Batch,
 }
 
 /// The order in which zones get to work.
@@ -35,14 +53,14 @@ impl Policy {
 pub enum Order {
     /// One after the other, each until its inbox is empty.
     InTurn,
-    /// Any zone with a message, drawn from this seed: for tests.
+    /// Any zone with a message, drawn from this seed; now and then one sleeps while the device ends operations. For tests.
     Drawn(u64),
 }
 
 /// Settings of a volume at work.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// When data is durable.
+    /// Write policy.
     pub policy: Policy,
     /// Duplicates are stored once.
     pub deduplication: bool,
@@ -60,6 +78,8 @@ pub struct Settings {
     pub checkpoint_percent: u64,
     /// Pages that are written between two flushes when pages are written out.
     pub page_batch: usize,
+    /// The way of discards.
+    pub discards: Discards,
     /// Requests in the volume at a time; others wait at the door.
     pub permits: usize,
     /// The order of zones.
@@ -69,7 +89,18 @@ pub struct Settings {
     pub(crate) rules: Rules,
 }
 
+/// Bytes that a request takes while it is under way: its block, its fragment, and its place in the zones.
+const REQUEST: u64 = 9 << 10;
+
 impl Settings {
+    /// The most memory that a volume takes, in bytes.
+    pub fn memory_bytes(&self, geometry: &Geometry) -> u64 {
+        let block = BLOCK as u64;
+        let pages = self.cache_pages as u64 + reduce::space::interior_pages(geometry.sizes.logical);
+        let index = self.index_records as u64 * 8;
+        pages * block + geometry.data_total() + index + self.permits as u64 * REQUEST
+    }
+
     /// The rules of the order of operations: all of them, but in tests.
     #[cfg(not(test))]
     pub(crate) fn rules(&self) -> Rules {
@@ -95,6 +126,7 @@ impl Default for Settings {
             journal_entries: crate::format::MOST_ENTRIES,
             checkpoint_percent: 50,
             page_batch: 64,
+            discards: Discards::Serial,
             permits: 2048,
             order: Order::InTurn,
             #[cfg(test)]

@@ -46,7 +46,7 @@ impl Space {
         self.pins.get(&number).copied().unwrap_or(0)
     }
 
-    fn is_free(&self, number: usize) -> bool {
+    pub fn is_free(&self, number: usize) -> bool {
         self.count(number) == 0 && self.pins(number) == 0
     }
 

@@ -1,6 +1,6 @@
 //! Counters, kept by the zones and summed when they are read.
 
-/// Of the hash zone.
+/// Counters of the hash zone.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HashStats {
     /// Advice of the index that was refused or compared unequal.
@@ -11,7 +11,7 @@ pub struct HashStats {
     pub collisions: u64,
 }
 
-/// Of the block map.
+/// Counters of the block map.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MapStats {
     /// Leaves read from the device.
@@ -24,7 +24,7 @@ pub struct MapStats {
     pub pages_cached: u64,
 }
 
-/// Of the physical zone.
+/// Counters of the physical zone.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SpaceStats {
     /// Blocks with data that something refers to.
@@ -45,7 +45,7 @@ pub struct SpaceStats {
     pub fragments: u64,
 }
 
-/// Of the journal.
+/// Counters of the journal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct JournalStats {
     /// Entries committed.
@@ -58,9 +58,9 @@ pub struct JournalStats {
     pub logical_blocks: u64,
 }
 
-/// Of the operations asked of the device.
+/// Operations of the device for one purpose.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct DeviceStats {
+pub struct Traffic {
     /// Reads.
     pub reads: u64,
     /// Writes, those with FUA too.
@@ -71,23 +71,96 @@ pub struct DeviceStats {
     pub flushes: u64,
 }
 
+impl std::ops::Add for Traffic {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            reads: self.reads + other.reads,
+            writes: self.writes + other.writes,
+            fua: self.fua + other.fua,
+            flushes: self.flushes + other.flushes,
+        }
+    }
+}
+
+/// Operations of the device by their purpose.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DeviceStats {
+    /// Data: whole and packed blocks, reads for clients and for comparison.
+    pub data: Traffic,
+    /// Pages of the block map.
+    pub map: Traffic,
+    /// Reference counts.
+    pub counts: Traffic,
+    /// The journal.
+    pub journal: Traffic,
+    /// The superblock, and flushes that clients wait for.
+    pub other: Traffic,
+}
+
+impl DeviceStats {
+    /// Operations for all purposes.
+    pub fn total(&self) -> Traffic {
+        self.data + self.map + self.counts + self.journal + self.other
+    }
+}
+
+/// Requests that came, refused ones too.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RequestStats {
+    /// Reads.
+    pub reads: u64,
+    /// Writes, those with FUA and those of parts too.
+    pub writes: u64,
+    /// Writes with FUA.
+    pub fua: u64,
+    /// Writes of parts of blocks.
+    pub patches: u64,
+    /// Discards.
+    pub discards: u64,
+    /// Flushes.
+    pub flushes: u64,
+    /// Writes and discards refused since the volume is read-only.
+    pub refused: u64,
+}
+
+/// Counters of the index.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct IndexStats {
+    /// Records that it holds.
+    pub records: u64,
+    /// Questions that found a record.
+    pub found: u64,
+    /// Questions that found none.
+    pub not_found: u64,
+}
+
 /// All counters of a volume.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Of the hash zone.
+    /// Counters of the hash zone.
     pub hash: HashStats,
-    /// Of the block map.
+    /// Counters of the block map.
     pub map: MapStats,
-    /// Of the physical zone.
+    /// Counters of the physical zone.
     pub space: SpaceStats,
-    /// Of the journal.
+    /// Counters of the journal.
     pub journal: JournalStats,
-    /// Of the device.
+    /// Operations asked of the device.
     pub device: DeviceStats,
+    /// Operations that the device has ended.
+    pub ended: DeviceStats,
+    /// Requests that came.
+    pub requests: RequestStats,
+    /// Counters of the index.
+    pub index: IndexStats,
     /// Fragments that wait in the packer.
     pub parked: u64,
     /// Requests under way.
     pub in_flight: u64,
+    /// Most requests that ever were under way.
+    pub most_in_flight: u64,
     /// Something that the volume relies on failed.
     pub read_only: bool,
 }

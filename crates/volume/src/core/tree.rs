@@ -47,7 +47,7 @@ impl Growth {
     ) {
         let Some(path) = self.paths.get_mut(&root) else { return };
         for &(_, pbn) in &pages {
-            let data = Data::new(Page::empty(nonce, pbn).sealed());
+            let data = Data::new(Page::empty().sealed(nonce, pbn));
             post.bio(Task::Write { pbn, data, fua }, Then::Formatted(root));
         }
         path.left = pages.len();

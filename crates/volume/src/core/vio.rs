@@ -2,7 +2,7 @@
 
 use reduce::Fingerprint;
 
-use crate::block::{Data, Lbn, Pbn};
+use crate::block::{Block, Data, Lbn, Pbn};
 use crate::core::request::Failure;
 use crate::format::Mapping;
 
@@ -27,6 +27,10 @@ pub(crate) struct Vio {
     pub left: u64,
     pub fua: bool,
     pub data: Data,
+    /// A part of the block, to be put over what the block holds.
+    pub patch: Option<(usize, Vec<u8>)>,
+    /// A block of a discard that goes on by itself.
+    pub batched: bool,
     /// Zeros are written.
     pub zero: bool,
     pub acked: bool,
@@ -40,9 +44,9 @@ pub(crate) struct Vio {
     pub pin: Option<Pbn>,
     /// A second pinned block, that it is compared with.
     pub candidate: Option<Mapping>,
-    /// Where the block was.
+    /// The mapping of the block before.
     pub old: Mapping,
-    /// Where the block is going to be.
+    /// The mapping that the block is going to have.
     pub new: Mapping,
     pub print: Fingerprint,
     /// The compressed block.
@@ -62,6 +66,8 @@ impl Vio {
             fua: false,
             zero: kind == Kind::Write && reduce::is_zero(&data.0),
             data,
+            patch: None,
+            batched: false,
             acked: false,
             reduced: false,
             home: None,
@@ -73,6 +79,16 @@ impl Vio {
             print: Fingerprint(0),
             fragment: Vec::new(),
             failed: None,
+        }
+    }
+
+    /// Puts its part over what the block holds, which makes it a write of a whole block.
+    pub fn merge(&mut self, held: &Data) {
+        if let Some((at, bytes)) = self.patch.take() {
+            let mut block = Block::clone(held);
+            block.0[at..at + bytes.len()].copy_from_slice(&bytes);
+            self.zero = reduce::is_zero(&block.0);
+            self.data = Data::new(block);
         }
     }
 }

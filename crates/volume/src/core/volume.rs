@@ -12,13 +12,13 @@ use crate::core::hash::Hash;
 use crate::core::inboxes::Inboxes;
 use crate::core::journal::Journal;
 use crate::core::logical::Logical;
-use crate::core::message::{Message, Post, ToBio, ToDoor, Zone};
+use crate::core::message::{Message, Post, ToBio, ToDoor, ToJournal, Zone};
 use crate::core::packer::Packer;
 use crate::core::physical::Physical;
 use crate::core::request::{Operation, OperationId, Reply, Request};
 use crate::core::settings::{Order, Settings};
 use crate::core::stats::Stats;
-use crate::format::{Page, PageKey, Superblock};
+use crate::format::{Geometry, Page, PageKey, State, Superblock};
 
 use std::collections::VecDeque;
 
@@ -49,6 +49,8 @@ pub struct Volume {
     inboxes: Inboxes,
     post: Post,
     random: Option<SplitMix64>,
+    /// A zone that does not work at present, as a thread may not.
+    asleep: Option<Zone>,
     operations: VecDeque<Operation>,
     replies: VecDeque<Reply>,
 }
@@ -61,7 +63,7 @@ impl Volume {
         let applied = first_seq.saturating_sub(1);
         let pages = interior.into_iter().map(|(key, page, pbn)| (key, (page, pbn)));
         let interior: Interior = pages.collect();
-        Self {
+        let mut volume = Self {
             door: Door::new(superblock, settings),
             logical: Logical::new(nonce, interior, applied, settings),
             physical: Physical::new(geometry, nonce, counts, applied, settings),
@@ -76,9 +78,20 @@ impl Volume {
                 Order::InTurn => None,
                 Order::Drawn(seed) => Some(Seed(seed).generator()),
             },
+            asleep: None,
             operations: VecDeque::new(),
             replies: VecDeque::new(),
+        };
+        if superblock.state == State::ReadOnly {
+            volume.handle(Message::Journal(ToJournal::Fail));
+            volume.in_turn();
         }
+        volume
+    }
+
+    /// The places of everything on its device.
+    pub fn geometry(&self) -> &Geometry {
+        self.door.geometry()
     }
 
     /// Takes a request.
@@ -99,7 +112,9 @@ impl Volume {
 
     /// The next reply for a client. `None` until something is submitted or completed.
     pub fn next_reply(&mut self) -> Option<Reply> {
-        self.work();
+        if self.random.is_none() {
+            self.work();
+        }
         self.replies.pop_front()
     }
 
@@ -112,9 +127,13 @@ impl Volume {
             map: self.logical.cache.stats,
             space: self.physical.space.stats,
             journal,
-            device: self.bio.stats,
+            device: self.bio.asked,
+            ended: self.bio.ended,
+            requests: self.door.stats,
+            index: self.hash.index_stats(),
             parked: self.packer.parked() as u64,
             in_flight: self.door.in_flight as u64,
+            most_in_flight: self.door.most_in_flight as u64,
             read_only: self.door.read_only,
         }
     }
@@ -122,9 +141,10 @@ impl Volume {
     /// Lets all zones work until nothing is left to do.
     fn work(&mut self) {
         loop {
-            match &mut self.random {
-                None => self.in_turn(),
-                Some(_) => self.drawn(),
+            if self.random.is_none() {
+                self.in_turn();
+            } else if !self.drawn() {
+                return;
             }
             self.packer.rest(&mut self.post);
             self.deliver();
@@ -148,23 +168,58 @@ impl Volume {
         }
     }
 
-    /// Any zone with a message; now and then one rests too early, as threads would.
-    fn drawn(&mut self) {
+    /// Any zone with a message; now and then one rests too early, as threads would, or sleeps while the device ends operations. Tells if
+    /// all messages were handled.
+    fn drawn(&mut self) -> bool {
         while !self.inboxes.is_empty() {
-            let Some(random) = &mut self.random else { return };
+            // The device has something to do that it was given, and that nobody has heard the end of.
+            let told = self.inboxes.has(Zone::Bio) || !self.operations.is_empty();
+            let waits = self.bio.is_busy() && !told;
+            let Some(random) = &mut self.random else { return true };
             let zone = Zone::ALL[random.below(Zone::ALL.len() as u64) as usize];
-            match random.below(40) {
+            match random.below(80) {
                 0 => self.packer.rest(&mut self.post),
                 1 => self.journal.rest(&mut self.post),
+                // The bio zone knows what is under way: it hears of every end.
+                2 => self.asleep = Some(zone).filter(|zone| *zone != Zone::Bio),
+                3 if waits && self.asleep.is_some() => return false,
                 _ => {}
             }
             self.deliver();
-            if self.inboxes.has(zone)
-                && let Some(message) = self.inboxes.take(zone)
-            {
+            if self.asleep == Some(zone) {
+                let rest =
+                    Zone::ALL.into_iter().any(|other| other != zone && self.inboxes.has(other));
+                if !rest && !waits {
+                    self.asleep = None;
+                }
+            } else if let Some(message) = self.inboxes.take(zone) {
                 self.handle(message);
             }
         }
+        true
+    }
+
+    /// Lets all zones but one work; gives the operations for the device.
+    #[cfg(test)]
+    pub(crate) fn turn_without(&mut self, asleep: Option<Zone>) -> Vec<Operation> {
+        let awake = || Zone::ALL.into_iter().filter(move |zone| Some(*zone) != asleep);
+        loop {
+            while let Some(zone) = awake().find(|zone| self.inboxes.has(*zone)) {
+                self.inboxes.take(zone).into_iter().for_each(|message| self.handle(message));
+            }
+            self.packer.rest(&mut self.post);
+            self.journal.rest(&mut self.post);
+            self.deliver();
+            if !awake().any(|zone| self.inboxes.has(zone)) {
+                return self.operations.drain(..).collect();
+            }
+        }
+    }
+
+    /// Tells if a block may be allocated.
+    #[cfg(test)]
+    pub(crate) fn is_free(&self, pbn: crate::block::Pbn) -> bool {
+        self.geometry().number(pbn).is_some_and(|number| self.physical.space.is_free(number))
     }
 
     fn handle(&mut self, message: Message) {

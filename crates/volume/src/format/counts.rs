@@ -2,19 +2,17 @@
 //!
 //! A sector is written whole or not at all. Its sequence number is that of the last journal block whose entries are all in it.
 
-use crate::block::{BLOCK, Block, Pbn};
+use crate::block::{Block, Pbn};
+use crate::format::sector::{self, Kind, SECTORS};
 use crate::format::{Nonce, bytes};
 
 /// Counts in a sector.
 pub const COUNTS_PER_SECTOR: usize = 500;
-/// Sectors in a block.
-pub const SECTORS: usize = 8;
 /// Counts in a block.
 pub const COUNTS_PER_BLOCK: usize = COUNTS_PER_SECTOR * SECTORS;
 /// The count of a page of the block map, which is never freed.
 pub const MAP_PAGE: u8 = 255;
 
-const SECTOR: usize = BLOCK / SECTORS;
 const HEADER: usize = 12;
 
 /// A sector of counts.
@@ -29,31 +27,18 @@ pub struct CountSector {
 impl CountSector {
     /// Reads sector `at` of the block of counts at `pbn`; `None` when its checksum is wrong.
     pub fn read(block: &Block, nonce: &Nonce, pbn: Pbn, at: usize) -> Option<Self> {
-        let sector = block.0.chunks_exact(SECTOR).nth(at)?;
-        if bytes::u32_at(sector, 0) != checksum(sector, nonce, pbn, at) {
-            return None;
-        }
-        Some(Self { seq: bytes::u64_at(sector, 4), counts: bytes::array(sector, HEADER) })
+        let sector = sector::of(block).nth(at)?;
+        sector::is_sealed(sector, Kind::Counts, nonce, pbn, at)
+            .then(|| Self { seq: bytes::u64_at(sector, 4), counts: bytes::array(sector, HEADER) })
     }
 
     /// Puts it into its block.
     pub fn write(&self, block: &mut Block, nonce: &Nonce, pbn: Pbn, at: usize) {
-        let Some(sector) = block.0.chunks_exact_mut(SECTOR).nth(at) else { return };
+        let Some(sector) = sector::of_mut(block).nth(at) else { return };
         bytes::put(sector, 4, &self.seq.to_le_bytes());
         bytes::put(sector, HEADER, &self.counts);
-        let sum = checksum(sector, nonce, pbn, at);
-        bytes::put(sector, 0, &sum.to_le_bytes());
+        sector::seal(sector, Kind::Counts, nonce, pbn, at);
     }
-}
-
-/// Of a sector's bytes, its volume and its place.
-fn checksum(sector: &[u8], nonce: &Nonce, pbn: Pbn, at: usize) -> u32 {
-    let mut hasher = crc32fast::Hasher::new();
-    hasher.update(nonce);
-    hasher.update(&pbn.to_le_bytes());
-    hasher.update(&[at as u8]);
-    hasher.update(&sector[4..]);
-    hasher.finalize()
 }
 
 #[cfg(test)]
@@ -67,9 +52,9 @@ mod tests {
         sector.write(&mut block, &nonce, 40, 3);
         assert_eq!(CountSector::read(&block, &nonce, 40, 3), Some(sector));
         assert_eq!(CountSector::read(&block, &nonce, 41, 3), None);
-        for bit in 0..SECTOR * 8 {
+        for bit in 0..sector::SECTOR * 8 {
             let mut flipped = block.clone();
-            flipped.0[3 * SECTOR + bit / 8] ^= 1 << (bit % 8);
+            flipped.0[3 * sector::SECTOR + bit / 8] ^= 1 << (bit % 8);
             assert_eq!(CountSector::read(&flipped, &nonce, 40, 3), None, "bit {bit}");
         }
     }

@@ -1,4 +1,4 @@
-//! Where everything lies on the device, and the tree of the block map.
+//! Places of everything on the device, and the tree of the block map.
 
 use crate::block::{Lbn, Pbn};
 use crate::format::{COUNTS_PER_BLOCK, ENTRIES};
@@ -19,13 +19,13 @@ const MOST_BLOCKS: u64 = 1 << 36;
 /// The sizes that a volume is made with, in blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sizes {
-    /// Of the device.
+    /// Blocks of the device.
     pub device: u64,
-    /// Of the volume.
+    /// Blocks of the volume.
     pub logical: u64,
-    /// Of a slab.
+    /// Blocks of a slab.
     pub slab: u64,
-    /// Of the journal.
+    /// Blocks of the journal.
     pub journal: u64,
     /// Reserved for the index.
     pub index: u64,
@@ -109,10 +109,10 @@ impl PageKey {
     }
 }
 
-/// Where everything lies.
+/// Places of everything on the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Geometry {
-    /// What it was made from.
+    /// The sizes that it was made from.
     pub sizes: Sizes,
     /// The first root.
     pub roots: Pbn,

@@ -14,16 +14,16 @@ const FIRST: usize = 64;
 pub struct Entry {
     /// The block of the volume, or the page that is linked ([`super::PageKey::to_key`]).
     pub key: u64,
-    /// Where it was, so that counts are replayed without a look at pages.
+    /// The mapping before, so that counts are replayed without a look at pages.
     pub old: Mapping,
-    /// Where it is.
+    /// The mapping from here on.
     pub new: Mapping,
 }
 
 /// Facts of a journal block beside its entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
-    /// Of the volume's start.
+    /// The epoch of the volume's start.
     pub epoch: u64,
     /// Its number, counted from the first there ever was.
     pub seq: u64,

@@ -1,4 +1,4 @@
-//! The bytes on the device: where everything lies, and each kind of block. All integers are little-endian.
+//! The bytes on the device: places of everything, and each kind of block. All integers are little-endian.
 //!
 //! Nothing is assumed of a device but that it writes 512 bytes whole or not at all.
 
@@ -10,13 +10,15 @@ mod mapping;
 mod nonce;
 mod packed;
 mod page;
+mod sector;
 mod superblock;
 
-pub use counts::{COUNTS_PER_BLOCK, COUNTS_PER_SECTOR, CountSector, MAP_PAGE, SECTORS};
+pub use counts::{COUNTS_PER_BLOCK, COUNTS_PER_SECTOR, CountSector, MAP_PAGE};
 pub use geometry::{Geometry, GeometryError, LEVELS, PageKey, ROOTS, Sizes};
 pub use journal::{Entry, Header, JournalBlock, MOST_ENTRIES};
 pub use mapping::Mapping;
 pub use nonce::Nonce;
 pub use packed::{fragment, pack};
 pub use page::{ENTRIES, Page};
+pub use sector::SECTORS;
 pub use superblock::{State, Superblock, SuperblockError, newest};

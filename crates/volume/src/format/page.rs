@@ -1,50 +1,59 @@
-//! A page of the block map: 812 mappings.
+//! A page of the block map: 812 mappings in 8 sectors, each of which carries its own checksum.
 //!
-//! Checksum, nonce, its own number and zeros to byte 36, then the mappings. A page may be torn by a power cut: the journal has
-//! every entry that is missing then.
+//! A power cut may leave some sectors of a page old and some new: the journal has every mapping that differs. A sector with a wrong
+//! checksum is damage.
 
 use crate::block::{Block, Pbn};
+use crate::format::sector::{self, Kind, SECTOR, SECTORS};
 use crate::format::{Mapping, Nonce, bytes};
 
 /// Mappings on a page.
 pub const ENTRIES: usize = reduce::space::MAP_ENTRIES as usize;
-const HEADER: usize = 36;
+/// Bytes of a sector for its checksum.
+const SUM: usize = 4;
+/// Bytes of a sector for mappings, which may go across.
+const PART: usize = SECTOR - SUM;
 
-/// A page in memory, in the form that it has on the device.
+/// A page in memory.
 #[derive(Debug, Clone)]
-pub struct Page(Box<Block>);
+pub struct Page(Box<[u8; PART * SECTORS]>);
 
 impl Page {
-    /// An empty page that belongs to block `pbn`.
-    pub fn empty(nonce: &Nonce, pbn: Pbn) -> Self {
-        let mut block = Box::<Block>::default();
-        bytes::put(&mut block.0, 4, nonce);
-        bytes::put(&mut block.0, 20, &pbn.to_le_bytes());
-        Self(block)
+    /// A page without mappings.
+    pub fn empty() -> Self {
+        Self(Box::new([0; PART * SECTORS]))
     }
 
-    /// What was read from `pbn`, with whether its checksum is right. `None` when it is no page of this volume and place.
-    pub fn read(block: &Block, nonce: &Nonce, pbn: Pbn) -> Option<(Self, bool)> {
-        let ours = bytes::array::<16>(&block.0, 4) == *nonce && bytes::u64_at(&block.0, 20) == pbn;
-        ours.then(|| (Self(Box::new(block.clone())), bytes::is_sealed(&block.0)))
+    /// The page that was read from `pbn`; `None` when a checksum is wrong, so also when it is none of this volume and place.
+    pub fn read(block: &Block, nonce: &Nonce, pbn: Pbn) -> Option<Self> {
+        let mut page = Self::empty();
+        for (at, (part, sector)) in page.0.chunks_mut(PART).zip(sector::of(block)).enumerate() {
+            if !sector::is_sealed(sector, Kind::Page, nonce, pbn, at) {
+                return None;
+            }
+            part.copy_from_slice(&sector[SUM..]);
+        }
+        Some(page)
     }
 
-    /// The bytes to write, with their checksum.
-    pub fn sealed(&self) -> Block {
-        let mut block = Block::clone(&self.0);
-        bytes::seal(&mut block.0);
+    /// The bytes to write to `pbn`, with their checksums.
+    pub fn sealed(&self, nonce: &Nonce, pbn: Pbn) -> Block {
+        let mut block = Block::default();
+        for (at, (part, to)) in self.0.chunks(PART).zip(sector::of_mut(&mut block)).enumerate() {
+            bytes::put(to, SUM, part);
+            sector::seal(to, Kind::Page, nonce, pbn, at);
+        }
         block
     }
 
     /// A mapping.
     pub fn get(&self, slot: usize) -> Mapping {
-        let at = HEADER + slot * Mapping::BYTES;
-        Mapping::from_bytes(self.0.0.get(at..).unwrap_or_default())
+        Mapping::from_bytes(self.0.get(slot * Mapping::BYTES..).unwrap_or_default())
     }
 
     /// Sets a mapping.
     pub fn set(&mut self, slot: usize, mapping: Mapping) {
-        bytes::put(&mut self.0.0, HEADER + slot * Mapping::BYTES, &mapping.to_bytes());
+        bytes::put(&mut self.0[..], slot * Mapping::BYTES, &mapping.to_bytes());
     }
 }
 
@@ -53,17 +62,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_holds_812_mappings_and_knows_volume_place_and_damage() {
+    fn a_page_holds_812_mappings_and_any_flipped_bit_and_other_place_is_seen() {
         let nonce = [3; 16];
-        let mut page = Page::empty(&nonce, 9);
+        let mut page = Page::empty();
         (0..ENTRIES).for_each(|slot| page.set(slot, Mapping::whole(slot as u64 + 1)));
-        let mut block = page.sealed();
-        let (read, whole) = Page::read(&block, &nonce, 9).unwrap();
-        assert!(whole && (0..ENTRIES).all(|s| read.get(s).block() == Some(s as u64 + 1)));
-        assert!(
-            Page::read(&block, &[4; 16], 9).is_none() && Page::read(&block, &nonce, 8).is_none()
-        );
-        block.0[4095] ^= 1;
-        assert!(!Page::read(&block, &nonce, 9).unwrap().1);
+        let mut block = page.sealed(&nonce, 9);
+        let read = Page::read(&block, &nonce, 9).unwrap();
+        assert!((0..ENTRIES).all(|slot| read.get(slot).block() == Some(slot as u64 + 1)));
+        assert!(Page::read(&block, &[4; 16], 9).is_none());
+        assert!(Page::read(&block, &nonce, 8).is_none());
+        for byte in 0..4096 {
+            block.0[byte] ^= 1 << (byte % 8);
+            assert!(Page::read(&block, &nonce, 9).is_none(), "byte {byte}");
+            block.0[byte] ^= 1 << (byte % 8);
+        }
+    }
+
+    #[test]
+    fn a_page_of_old_and_new_sectors_is_whole_but_for_the_mappings_that_differ() {
+        let nonce = [3; 16];
+        let mut page = Page::empty();
+        (0..ENTRIES).for_each(|slot| page.set(slot, Mapping::whole(7)));
+        let mut block = page.sealed(&nonce, 9);
+        page.set(101, Mapping::whole(8));
+        page.set(700, Mapping::whole(8));
+        let new = page.sealed(&nonce, 9);
+        block.0[SECTOR..2 * SECTOR].copy_from_slice(&new.0[SECTOR..2 * SECTOR]);
+        let torn = Page::read(&block, &nonce, 9).unwrap();
+        let same = |slot: &usize| torn.get(*slot) == Mapping::whole(7);
+        assert!((0..ENTRIES).filter(|slot| ![101, 700].contains(slot)).all(|slot| same(&slot)));
     }
 }

@@ -21,7 +21,7 @@ pub enum State {
 /// The root of all that is on the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Superblock {
-    /// Of this volume alone.
+    /// Random bytes of this volume alone.
     pub nonce: Nonce,
     /// Grows with every writing of the superblock.
     pub generation: u64,
@@ -31,9 +31,9 @@ pub struct Superblock {
     pub first_seq: u64,
     /// Blocks of the volume that are mapped.
     pub logical_used: u64,
-    /// What it was left as.
+    /// The state that it was left in.
     pub state: State,
-    /// Where everything lies.
+    /// Places of everything on the device.
     pub geometry: Geometry,
 }
 

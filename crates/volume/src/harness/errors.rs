@@ -4,6 +4,7 @@ use units::Seed;
 
 use crate::block::{Block, Data};
 use crate::core::{Failure, Policy, Reply, Request, Settings, Verb, Volume};
+use crate::format::State;
 use crate::harness::content;
 use crate::harness::device::Disk;
 use crate::harness::run::{geometry, medium};
@@ -51,16 +52,49 @@ fn a_failed_flush_makes_the_volume_read_only_and_is_never_asked_for_again() {
     let replies = asked(&mut disk, &mut volume, write(5, 9, true));
     assert_eq!(replies[0].result, Err(Failure::ReadOnly));
     assert!(volume.stats().read_only);
-    let flushes = volume.stats().device.flushes;
+    let flushes = volume.stats().device.total().flushes;
     for verb in [write(5, 11, false), Verb::Flush, Verb::Discard { lbn: 5, blocks: 1 }, Verb::Stop]
     {
         let replies = asked(&mut disk, &mut volume, verb);
         assert_eq!(replies[0].result, Err(Failure::ReadOnly));
     }
-    assert_eq!(volume.stats().device.flushes, flushes);
+    assert_eq!(volume.stats().device.total().flushes, flushes);
     let replies = asked(&mut disk, &mut volume, Verb::Read { lbn: 5 });
     let data = replies[0].result.clone().unwrap().unwrap();
     assert_eq!(content::value(&data), 7);
+}
+
+#[test]
+fn a_volume_that_became_read_only_is_so_after_its_next_start_and_gives_what_was_flushed() {
+    for policy in [Policy::Sync, Policy::Async, Policy::AsyncUnsafe] {
+        let (mut disk, mut volume) = started(policy);
+        for lbn in 0..20 {
+            asked(&mut disk, &mut volume, write(lbn * 812, 7 + lbn, false));
+        }
+        assert!(asked(&mut disk, &mut volume, Verb::Flush)[0].result.is_ok());
+        // Zeros need no block: the only write is the journal's.
+        disk.failing = if policy == Policy::Async { (0, 1) } else { (1, 0) };
+        asked(&mut disk, &mut volume, write(5, 0, true));
+        assert!(volume.stats().read_only, "{policy:?}");
+        disk.failing = (0, 0);
+        drop(volume);
+        disk.cut(&mut Seed(2).generator());
+        for _ in 0..2 {
+            assert_eq!(crate::check::check(&mut disk).unwrap().state, State::ReadOnly);
+            let (mut volume, _) = start(&mut disk, &Settings::default()).unwrap();
+            for (verb, what) in
+                [(write(5, 11, false), "write"), (Verb::Flush, "flush"), (Verb::Stop, "stop")]
+            {
+                let replies = asked(&mut disk, &mut volume, verb);
+                assert_eq!(replies[0].result, Err(Failure::ReadOnly), "{policy:?} {what}");
+            }
+            for lbn in 0..20 {
+                let replies = asked(&mut disk, &mut volume, Verb::Read { lbn: lbn * 812 });
+                let data = replies[0].result.clone().unwrap().unwrap();
+                assert_eq!(content::value(&data), 7 + lbn, "{policy:?}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -99,7 +133,7 @@ fn a_stopped_volume_is_clean_and_starts_without_its_journal() {
         disk.cut(&mut Seed(1).generator());
         let report = crate::check::check(&mut disk).unwrap();
         assert_eq!((report.problems.len(), report.entries), (0, 0), "{policy:?}");
-        assert_eq!(report.state, crate::format::State::Clean);
+        assert_eq!(report.state, State::Clean);
         let (_, recovery) = start(&mut disk, &Settings::default()).unwrap();
         assert!(!recovery.needed);
     }

@@ -100,6 +100,21 @@ impl<'a> Life<'a> {
         }
     }
 
+    /// Stops the volume; tells if it is clean.
+    pub fn stop(&mut self) -> bool {
+        self.volume.submit(Request { id: u64::MAX, verb: Verb::Stop });
+        loop {
+            while let Some(operation) = self.volume.next_operation() {
+                self.disk.begin(operation);
+            }
+            if let Some(reply) = self.volume.next_reply() {
+                return reply.result.is_ok();
+            }
+            let (id, result) = self.disk.end(self.random);
+            self.volume.complete(id, result);
+        }
+    }
+
     fn pump(&mut self) -> Result<(), String> {
         loop {
             let mut any = false;
@@ -154,8 +169,13 @@ impl<'a> Life<'a> {
         let fua = self.random.below(100) < 6;
         let number = self.oracle.write(lbn, value, self.policy);
         let durable = fua || self.policy == Policy::Sync;
-        let data = Data::new(content::block(value));
-        (Verb::Write { lbn, data, fua }, Asked::Write { lbn, number, durable })
+        let block = content::block(value);
+        let verb = match self.random.below(10) {
+            // All of it, but by reading, changing and writing.
+            0 => Verb::Patch { lbn, at: 0, bytes: block.0.to_vec(), fua },
+            _ => Verb::Write { lbn, data: Data::new(block), fua },
+        };
+        (verb, Asked::Write { lbn, number, durable })
     }
 
     fn discard(&mut self, lbn: Lbn) -> Option<(Verb, Asked)> {

@@ -6,5 +6,6 @@ mod errors;
 mod flips;
 mod life;
 mod oracle;
+mod pins;
 mod run;
 mod tests;

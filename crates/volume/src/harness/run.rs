@@ -4,7 +4,7 @@ use units::{Seed, SplitMix64};
 
 use crate::block::{Block, Lbn};
 use crate::check::check;
-use crate::core::{Order, Policy, Rule, Rules, Settings, Volume};
+use crate::core::{Discards, Order, Policy, Rule, Rules, Settings, Volume};
 use crate::format::{Geometry, Sizes};
 use crate::harness::content;
 use crate::harness::device::Disk;
@@ -81,6 +81,7 @@ pub(super) fn settings(random: &mut SplitMix64, policy: Policy, rules: Rules) ->
         journal_entries: one_of(random, &[1, 2, 3, 8, 217]),
         checkpoint_percent: between(random, 20, 100),
         page_batch: between(random, 1, 8) as usize,
+        discards: one_of(random, &[Discards::Serial, Discards::Batch]),
         permits: one_of(random, &[4, 16, 2048]),
         order: match random.below(3) {
             0 => Order::InTurn,

@@ -88,6 +88,8 @@ mod mutant {
         freed_before_the_commit_async: FreeAtCommit, Async;
         advice_of_a_block_without_a_reference: AdviceCounted, Async;
         compared_without_a_pin: PinnedWhileCompared, Async;
+        fragments_that_share_one_pin: FragmentPinned, Async;
+        parked_while_somebody_waits: NotParkedWhileWaited, Async;
         shared_without_a_comparison: Compared, Async;
         without_a_new_epoch: NewEpoch, Async;
         pages_not_flushed_before_the_tail_sync: PagesBeforeTail, Sync;

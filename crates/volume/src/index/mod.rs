@@ -21,6 +21,8 @@ pub struct Index {
     filled: u64,
     /// The next set to be rid of the chapter that is opened next.
     sweep: usize,
+    /// Records that it holds.
+    pub records: u64,
 }
 
 impl Index {
@@ -32,6 +34,7 @@ impl Index {
             open: 0,
             filled: 0,
             sweep: 0,
+            records: 0,
         }
     }
 
@@ -67,6 +70,7 @@ impl Index {
         bytes[..Mapping::BYTES].copy_from_slice(&mapping.to_bytes());
         let record = u64::from_le_bytes(bytes) | self.open << 40 | tag << 50;
         let moved = chapter(self.sets[set][way]) != self.open || !is(self.sets[set][way], tag);
+        self.records += u64::from(self.sets[set][way] == 0);
         self.sets[set][way] = record;
         if moved {
             self.grow();
@@ -79,7 +83,10 @@ impl Index {
         let share = (self.sets.len() as u64).div_ceil(self.chapter_records) as usize;
         for set in self.sets.iter_mut().skip(self.sweep).take(share) {
             let gone = |record: &&mut u64| **record != 0 && chapter(**record) == going;
-            set.iter_mut().filter(gone).for_each(|record| *record = 0);
+            for record in set.iter_mut().filter(gone) {
+                *record = 0;
+                self.records -= 1;
+            }
         }
         self.sweep += share;
         self.filled += 1;

@@ -1,4 +1,4 @@
-//! What a volume's device holds, with the journal replayed: for a start and for a check.
+//! The contents of a volume's device with the journal replayed: for a start and for a check.
 
 mod counts;
 mod replay;
@@ -6,4 +6,4 @@ mod ring;
 mod tree;
 
 pub use replay::RecoveryError;
-pub(crate) use replay::{Replayed, replay};
+pub(crate) use replay::{Replayed, replay, superblock};

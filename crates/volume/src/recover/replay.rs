@@ -38,13 +38,18 @@ pub(crate) struct Replayed {
     pub damaged: Vec<Pbn>,
 }
 
-/// Reads a volume and replays its journal, without writing anything.
-pub(crate) fn replay(device: &mut dyn Device, rules: Rules) -> Result<Replayed, RecoveryError> {
+/// Reads the newer whole copy of the superblock.
+pub(crate) fn superblock(device: &mut dyn Device) -> Result<Superblock, RecoveryError> {
     let mut copies = [Block::default(), Block::default()];
     for (pbn, copy) in copies.iter_mut().enumerate() {
         device.read(pbn as Pbn, copy)?;
     }
-    let superblock = newest([&copies[0], &copies[1]])?;
+    Ok(newest([&copies[0], &copies[1]])?)
+}
+
+/// Reads a volume and replays its journal, without writing anything.
+pub(crate) fn replay(device: &mut dyn Device, rules: Rules) -> Result<Replayed, RecoveryError> {
+    let superblock = superblock(device)?;
     let geometry = superblock.geometry;
     let mut counts = Counts::read(device, geometry, &superblock.nonce)?;
     let mut tree = Tree::new(geometry, superblock.nonce);
@@ -81,8 +86,6 @@ pub(crate) fn replay(device: &mut dyn Device, rules: Rules) -> Result<Replayed, 
         let key = PageKey { level: crate::format::LEVELS, root, index: 0 };
         above_leaves(device, &mut tree, key)?;
     }
-    // A torn page is one that entries change; any other with a wrong checksum is damaged.
-    damaged.extend(tree.pages.values().filter(|r| !r.whole && !r.changed).map(|read| read.pbn));
     damaged.extend(&tree.damaged);
     damaged.extend(&counts.damaged);
     damaged.sort_unstable();

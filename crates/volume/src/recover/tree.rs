@@ -10,8 +10,6 @@ use crate::format::{Geometry, Mapping, Nonce, Page, PageKey, ROOTS};
 pub(crate) struct Read {
     pub page: Page,
     pub pbn: Pbn,
-    /// Its checksum was right.
-    pub whole: bool,
     pub changed: bool,
 }
 
@@ -50,8 +48,8 @@ impl Tree {
             let mut block = Block::default();
             device.read(pbn, &mut block)?;
             match Page::read(&block, &self.nonce, pbn) {
-                Some((page, whole)) => {
-                    self.pages.insert(key, Read { page, pbn, whole, changed: false });
+                Some(page) => {
+                    self.pages.insert(key, Read { page, pbn, changed: false });
                 }
                 None => {
                     self.damaged.push(pbn);
@@ -83,7 +81,7 @@ impl Tree {
     /// Writes the pages that changed.
     pub fn write(&self, device: &mut dyn Device) -> Result<(), DeviceError> {
         for read in self.pages.values().filter(|read| read.changed) {
-            device.write(read.pbn, &read.page.sealed())?;
+            device.write(read.pbn, &read.page.sealed(&self.nonce, read.pbn))?;
         }
         Ok(())
     }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use units::Seed;
 use volume::{
-    Block, Geometry, Memory, Request, Settings, Sizes, Stats, Verb, Volume, create, pump, start,
+    Block, Failure, Geometry, Memory, Reply, Request, Settings, Sizes, Stats, Verb, Volume, create,
+    pump, start,
 };
 
 /// A volume with VDO's journal.
@@ -13,6 +14,8 @@ pub struct Client {
     pub device: Memory,
     next: u64,
     open: usize,
+    /// The last replies.
+    replies: Vec<Reply>,
 }
 
 impl Client {
@@ -22,7 +25,7 @@ impl Client {
         let mut device = Memory::new(sizes.device);
         create(&mut device, Geometry::new(sizes).unwrap(), [5; 16]).unwrap();
         let (volume, _) = start(&mut device, settings).unwrap();
-        Self { volume, device, next: 0, open: 0 }
+        Self { volume, device, next: 0, open: 0, replies: Vec::new() }
     }
 
     pub fn submit(&mut self, verb: Verb) {
@@ -33,7 +36,28 @@ impl Client {
 
     /// Lets the device do what there is to do.
     pub fn turn(&mut self) {
-        let (device, open) = (&mut self.device, &mut self.open);
+        self.replies.clear();
+        self.pump();
+        assert!(self.replies.iter().all(|reply| reply.result.is_ok()), "{:?}", self.replies);
+    }
+
+    /// The bytes of a block, when everything else has ended.
+    pub fn read(&mut self, lbn: u64) -> Arc<Block> {
+        self.submit(Verb::Read { lbn });
+        self.turn();
+        self.replies.pop().unwrap().result.unwrap().unwrap()
+    }
+
+    /// Why a request is refused.
+    pub fn refused(&mut self, verb: Verb) -> Failure {
+        self.submit(verb);
+        self.replies.clear();
+        self.pump();
+        self.replies.pop().unwrap().result.unwrap_err()
+    }
+
+    fn pump(&mut self) {
+        let (device, open, replies) = (&mut self.device, &mut self.open, &mut self.replies);
         pump(
             &mut self.volume,
             &mut |volume, operation| {
@@ -41,8 +65,8 @@ impl Client {
                 volume.complete(operation.id, result);
             },
             &mut |_, reply| {
-                assert!(reply.result.is_ok(), "{reply:?}");
                 *open -= 1;
+                replies.push(reply);
             },
         );
     }

@@ -3,5 +3,6 @@
 
 mod load;
 mod model_time;
+mod requests;
 mod shapes;
 mod structure;
