@@ -65,7 +65,7 @@ impl Collector {
         for late in self.pending.split_off(&(last + 1)).into_values() {
             self.pending.entry(last).or_insert_with(|| Tally::new(self.shape)).merge(&late);
         }
-        let over = self.next > 0 && self.pace.span_ns(last, None).0 >= end_ns;
+        let over = self.pace.span_ns(last, None).0 >= end_ns;
         while self.next <= last && !(over && self.pending.is_empty()) {
             rows.extend(self.row(Some(end_ns))?);
         }

@@ -65,7 +65,7 @@ pub(crate) struct Ended {
     pub span_ns: Option<(u64, u64)>,
     /// Ended because the duration was over.
     pub by_time: bool,
-    /// When its time was over or it was told to stop, nanoseconds; `None` when it had done all that it was to do.
+    /// The moment at which its time was over or it was told to stop, nanoseconds; `None` when it had done all that it was to do.
     pub over_ns: Option<u64>,
     /// Blocks handed to the kernel.
     pub counts: Counts,
@@ -85,7 +85,7 @@ pub(crate) struct Ended {
 pub(crate) struct Sum {
     pub span_ns: Option<(u64, u64)>,
     pub by_time: bool,
-    /// When the last of those that had not done everything was to stop.
+    /// The latest such moment of all workers.
     over_ns: Option<u64>,
     pub counts: Counts,
     short: u64,

@@ -30,7 +30,7 @@ impl Pace {
         self.start_ns.saturating_add((interval + 1).saturating_mul(self.interval_ns))
     }
 
-    /// Start and end of an interval of a load whose last I/O ended at `end_ns`, or that runs (`None`).
+    /// Start and end of an interval of a load that ended at `end_ns`, or that runs (`None`).
     pub(crate) fn span_ns(&self, interval: u64, end_ns: Option<u64>) -> (u64, u64) {
         let start = self.start_ns + interval * self.interval_ns;
         let edge = self.edge_ns(interval);

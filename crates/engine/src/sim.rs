@@ -251,6 +251,11 @@ impl Simulation<'_> {
         self.free[job].push(io.slot);
     }
 
+    /// Tells whether nothing is in flight.
+    fn is_idle(&self) -> bool {
+        self.in_flight.iter().all(|&ios| ios == 0)
+    }
+
     fn look(&mut self) {
         sample::look(&mut self.receivers, &mut self.census, &self.common);
         if self.context.interrupt.level() != Level::None {
@@ -343,7 +348,7 @@ pub(crate) fn run(
     outcome.summary(load, &resolved)
 }
 
-/// Lets everything happen in order; gives what was done and when the last I/O ended.
+/// Lets everything happen in order; gives what was done and when the load ended.
 fn drive(
     simulation: &mut Simulation,
     resolved: &ResolvedLoad,
@@ -374,12 +379,18 @@ fn drive(
         simulation.jobs[job].gate.begin(begin_ns);
         simulation.refill(job, begin_ns);
     }
-    while let Some(Reverse(SimEvent { at_ns, job, io, .. })) = simulation.events.pop() {
+    'events: while let Some(Reverse(SimEvent { at_ns, job, io, .. })) = simulation.events.pop() {
         // What ends just at the edge counts before it: no row begins where the load ends.
         while at_ns > edge_ns {
             simulation.pass(edge_ns);
             if close(&mut tally, interval, None, bytes)? && simulation.halt == StopReason::None {
                 simulation.halt = StopReason::Steady;
+            }
+            if simulation.halt != StopReason::None && simulation.is_idle() {
+                // Stopped while it only waits for a time: it ends now, not with its last I/O.
+                end_ns = end_ns.max(edge_ns);
+                interval += 1;
+                break 'events;
             }
             interval += 1;
             edge_ns = pace.edge_ns(interval);
@@ -405,14 +416,15 @@ fn drive(
         end_ns = end_ns.max(pace.deadline_ns());
     }
     // A pause or a cap may have lasted beyond the last I/O.
-    while end_ns > edge_ns {
-        simulation.pass(edge_ns);
+    while end_ns > pace.edge_ns(interval) {
+        simulation.pass(pace.edge_ns(interval));
         close(&mut tally, interval, None, bytes)?;
         interval += 1;
-        edge_ns = pace.edge_ns(interval);
     }
     simulation.pass(end_ns);
-    close(&mut tally, interval, Some(end_ns), bytes)?;
+    if end_ns > pace.span_ns(interval, None).0 {
+        close(&mut tally, interval, Some(end_ns), bytes)?;
+    }
     total.worst = tally.worst;
     Ok((total, end_ns))
 }

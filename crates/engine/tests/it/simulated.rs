@@ -115,3 +115,71 @@ fn an_interrupt_ends_it_with_what_was_done() {
     assert!((3.0..4.0).contains(&seconds(reported.summary().duration_ns)));
     assert_eq!(clock.now().0, reported.rows.last().unwrap().end_ns);
 }
+
+/// Checks that rows follow each other from the load's start to its end, and that none is shorter than it says.
+fn rows_cover(reported: &Reported, of: &str) {
+    let rows = &reported.rows;
+    assert!(rows.iter().all(|row| row.end_ns - row.start_ns > 1_000), "{of}: {rows:?}");
+    assert!(rows.windows(2).all(|pair| pair[0].end_ns == pair[1].start_ns), "{of}: {rows:?}");
+    let covered = rows.last().unwrap().end_ns - rows[0].start_ns;
+    assert_eq!(covered, reported.summary().duration_ns, "{of}");
+}
+
+/// Loads that wait most of the time, with how long each lasts and how many I/Os it does: a cap, pauses, arrivals.
+const WAITING: [(&str, u64); 4] = [
+    ("limit = \"50B/s\"\ndepth = 1", 1),
+    ("limit = \"2/s\"\ndepth = 1", 6),
+    ("think = \"2s:100\"\ndepth = 1", 200),
+    ("think = \"5s:4\"\ndepth = 1\ninterval = \"700ms\"", 4),
+];
+
+#[test]
+fn a_load_that_waits_lasts_its_duration_in_virtual_time_and_in_real_time() {
+    for (waits, ios) in WAITING {
+        let spec = format!("ops = {{ randread = 100 }}\nduration = \"3s\"\n{waits}");
+        let virtual_time = simulated(SimModel::default(), &spec);
+        let null = load(TargetSpec::Null { bytes: Bytes(1 << 30) }, &spec);
+        let real_time = run_with(&null, &Clock::real(), |_, _| {});
+        for (reported, of) in [(virtual_time, "virtual"), (real_time, "real")] {
+            let of = format!("{of}: {waits}");
+            let summary = reported.summary();
+            let lasted = summary.duration_ns as f64 / 1e9;
+            assert!(
+                (3.0..3.2).contains(&lasted) && summary.ended_by == "duration",
+                "{of}: {lasted}"
+            );
+            rows_cover(&reported, &of);
+            let operation = &summary.operations["randread"];
+            assert!(operation.ios.abs_diff(ios) <= 1 + ios / 50, "{of}: {operation:?}");
+            let rate = operation.iops.unwrap() * lasted / operation.ios as f64;
+            assert!((rate - 1.0).abs() < 1e-9, "{of}: {operation:?}");
+        }
+    }
+}
+
+#[test]
+fn a_load_that_is_stopped_in_a_pause_lasts_until_then() {
+    let spec = "ops = { randread = 100 }\nduration = \"600s\"\nthink = \"60s:4\"\ndepth = 1";
+    for target in
+        [TargetSpec::Simulated(SimModel::default()), TargetSpec::Null { bytes: Bytes(1 << 30) }]
+    {
+        let (load, of) = (load(target, spec), "stopped");
+        let clock = match load.targets[0].target {
+            TargetSpec::Simulated(_) => Clock::simulated(None),
+            _ => Clock::real(),
+        };
+        let reported = run_with(&load, &clock, |event, interrupt| {
+            if matches!(event, Event::Intervals { .. }) {
+                interrupt.request(Level::Finish);
+            }
+        });
+        let summary = reported.summary();
+        assert_eq!(
+            (summary.ended_by.as_str(), summary.operations["randread"].ios),
+            ("interrupted", 4)
+        );
+        let lasted = summary.duration_ns as f64 / 1e9;
+        assert!((0.9..4.0).contains(&lasted), "{lasted}");
+        rows_cover(&reported, of);
+    }
+}

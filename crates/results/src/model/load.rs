@@ -70,7 +70,8 @@ pub struct CpuFigures {
 pub struct LoadSummary {
     /// The seed it ran from.
     pub seed: units::Seed,
-    /// First submission to last completion, nanoseconds.
+    /// The time from the load's start, or the end of its ramp, to its end, nanoseconds. Before 2026-11-25 it began with the first submission
+    /// and ended with the last completion.
     pub duration_ns: u64,
     /// Why it ended: `duration`, `bytes`, `ios`, `passes`, `steady`, `interrupted`, `errors`.
     pub ended_by: String,
