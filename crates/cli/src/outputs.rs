@@ -234,7 +234,7 @@ impl Output<'_> {
     pub fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
         // What was allowed at the start need not be what is there now.
         self.may_be_written(&|_| None)?;
-        let draft = Draft::begin(self.path).map_err(|error| self.not_written(&error))?;
+        let draft = self.begin()?;
         match draft.file().write_all(bytes) {
             // A reader of a pipe that went away has seen enough.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
@@ -245,7 +245,7 @@ impl Output<'_> {
 
     /// Begins a file that grows.
     pub fn begin(&self) -> Result<Draft, Failure> {
-        Draft::begin(self.path).map_err(|error| self.not_written(&error))
+        Draft::begin(self.path, self.kind.mark()).map_err(|error| self.not_written(&error))
     }
 
     pub fn not_written(&self, error: &std::io::Error) -> Failure {

@@ -1,10 +1,11 @@
 //! A file that takes its place whole: it is begun beside it under another name, and renamed.
 
 use std::fs::{self, File, Metadata, Permissions};
-use std::io::{self, ErrorKind};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, fchown};
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 use tempfile::NamedTempFile;
 
 /// A file on its way to its place. Dropped before [`Draft::finish`], it leaves nothing behind.
@@ -33,17 +34,23 @@ pub fn is_stream(found: &Metadata) -> bool {
 }
 
 impl Draft {
-    /// Begins a file for `place`, where a regular file, a stream or nothing may be; links are followed. The new file gets the mode
-    /// and, if that is allowed, the owner of the old one.
-    pub fn begin(place: &Path) -> io::Result<Self> {
+    /// Begins a file for `place`, where nothing, a stream, an empty file or one that begins with `mark` may be; links are followed.
+    /// The new file gets the mode and, if that is allowed, the owner of the old one.
+    ///
+    /// # Errors
+    /// When something else is there, or nothing can be made there.
+    pub fn begin(place: &Path, mark: &[u8]) -> io::Result<Self> {
         let linked = fs::symlink_metadata(place).is_ok_and(|found| found.is_symlink());
         let old = match fs::metadata(place) {
             Ok(found) if is_stream(&found) => {
                 let file = File::options().write(true).open(place)?;
+                // Only what was opened counts.
+                if !is_stream(&file.metadata()?) {
+                    return Err(replaced());
+                }
                 return Ok(Self { place: place.to_owned(), to: To::Stream(file) });
             }
-            Ok(found) if found.is_file() => Some(found),
-            Ok(_) => return Err(io::Error::new(ErrorKind::InvalidInput, "it is no regular file")),
+            Ok(_) => Some(replaceable(place, mark)?),
             Err(error) if error.kind() == ErrorKind::NotFound && !linked => None,
             Err(error) => return Err(error),
         };
@@ -73,24 +80,70 @@ impl Draft {
     /// Puts the file in its place. What others have put there since it was begun stays, and is an error.
     pub fn finish(self) -> io::Result<File> {
         let Self { place, to } = self;
-        let (file, old) = match to {
-            To::Stream(file) => return Ok(file),
-            To::Beside { file, old } => (file, old),
-        };
-        if identity(&place)? != old {
-            let what = "another program has made or replaced it meanwhile";
-            return Err(io::Error::new(ErrorKind::AlreadyExists, what));
+        match to {
+            To::Stream(file) => Ok(file),
+            To::Beside { file, old: Some(old) } => in_place_of(old, file, &place),
+            To::Beside { file, old: None } => in_new_place(file, &place),
         }
-        let put = match old {
-            Some(_) => file.persist(&place),
-            None => file.persist_noclobber(&place).or_else(|failed| match failed.error.kind() {
-                ErrorKind::AlreadyExists => Err(failed),
-                // A file system that has neither hard links nor a rename that replaces nothing.
-                _ => failed.file.persist(&place),
-            }),
-        };
-        Ok(put?)
     }
+}
+
+fn replaced() -> io::Error {
+    let what = "another program has made or replaced it meanwhile";
+    io::Error::new(ErrorKind::AlreadyExists, what)
+}
+
+/// What is known of the file at `place`, which was opened and found to be empty or to begin with `mark`.
+fn replaceable(place: &Path, mark: &[u8]) -> io::Result<Metadata> {
+    // Opening a FIFO that took its place would wait.
+    let mut file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(place)?;
+    let found = file.metadata()?;
+    if !found.is_file() {
+        return Err(io::Error::new(ErrorKind::InvalidInput, "it is no regular file"));
+    }
+    let mut start = vec![0; mark.len()];
+    let ours = found.len() == 0 || file.read_exact(&mut start).is_ok() && start == mark;
+    let foreign = || io::Error::new(ErrorKind::AlreadyExists, "what is there is no such file");
+    ours.then_some(found).ok_or_else(foreign)
+}
+
+/// Exchanges the file with the one that it replaces, and looks at what came out before that is removed.
+fn in_place_of(old: (u64, u64), file: NamedTempFile, place: &Path) -> io::Result<File> {
+    if identity(place)? != Some(old) {
+        return Err(replaced());
+    }
+    let exchange = || renameat_with(CWD, file.path(), CWD, place, RenameFlags::EXCHANGE);
+    match exchange() {
+        Ok(()) if identity(file.path())? == Some(old) => {
+            let (file, aside) = file.keep()?;
+            fs::remove_file(aside)?;
+            Ok(file)
+        }
+        Ok(()) => {
+            // What came out is somebody's: it goes back, and should yet another have come, that stays beside.
+            exchange()?;
+            let own = file.as_file().metadata()?;
+            if identity(file.path())? != Some((own.dev(), own.ino())) {
+                file.keep()?;
+            }
+            Err(replaced())
+        }
+        Err(rustix::io::Errno::NOENT) => Err(replaced()),
+        // A file system that cannot exchange: between the look and the rename is no room for much.
+        Err(_) => Ok(file.persist(place)?),
+    }
+}
+
+fn in_new_place(file: NamedTempFile, place: &Path) -> io::Result<File> {
+    let failed = match file.persist_noclobber(place) {
+        Ok(file) => return Ok(file),
+        Err(failed) if failed.error.kind() == ErrorKind::AlreadyExists => return Err(replaced()),
+        Err(failed) => failed,
+    };
+    // A file system that has neither hard links nor a rename that replaces nothing: the name is taken first.
+    let taken = File::options().write(true).create_new(true).open(place)?;
+    drop(taken);
+    Ok(failed.file.persist(place)?)
 }
 
 fn identity(place: &Path) -> io::Result<Option<(u64, u64)>> {
@@ -106,8 +159,10 @@ mod tests {
     use super::*;
     use std::io::Write;
 
+    const MARK: &[u8] = b"m:";
+
     fn written(place: &Path, text: &str) -> io::Result<File> {
-        let draft = Draft::begin(place)?;
+        let draft = Draft::begin(place, MARK)?;
         draft.file().write_all(text.as_bytes())?;
         draft.finish()
     }
@@ -120,30 +175,30 @@ mod tests {
     fn what_was_there_stays_until_the_new_file_is_finished_and_nothing_is_left_of_a_dropped_one() {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().join("page");
-        drop(Draft::begin(&place).unwrap());
+        drop(Draft::begin(&place, MARK).unwrap());
         assert_eq!(names(folder.path()), 0);
-        written(&place, "one").unwrap();
-        let draft = Draft::begin(&place).unwrap();
-        draft.file().write_all(b"two").unwrap();
-        assert_eq!(fs::read(&place).unwrap(), b"one");
+        written(&place, "m:one").unwrap();
+        let draft = Draft::begin(&place, MARK).unwrap();
+        draft.file().write_all(b"m:two").unwrap();
+        assert_eq!(fs::read(&place).unwrap(), b"m:one");
         drop(draft);
-        assert_eq!((fs::read(&place).unwrap(), names(folder.path())), (b"one".to_vec(), 1));
-        written(&place, "two").unwrap();
-        assert_eq!((fs::read(&place).unwrap(), names(folder.path())), (b"two".to_vec(), 1));
+        assert_eq!((fs::read(&place).unwrap(), names(folder.path())), (b"m:one".to_vec(), 1));
+        written(&place, "m:two").unwrap();
+        assert_eq!((fs::read(&place).unwrap(), names(folder.path())), (b"m:two".to_vec(), 1));
     }
 
     #[test]
     fn the_mode_stays_and_a_link_still_leads_to_the_file_while_another_name_keeps_the_old_bytes() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
-        fs::write(at("real"), "old").unwrap();
+        fs::write(at("real"), "m:old").unwrap();
         fs::set_permissions(at("real"), Permissions::from_mode(0o640)).unwrap();
         fs::hard_link(at("real"), at("other")).unwrap();
         std::os::unix::fs::symlink("real", at("link")).unwrap();
-        written(&at("link"), "new").unwrap();
+        written(&at("link"), "m:new").unwrap();
         assert!(fs::symlink_metadata(at("link")).unwrap().is_symlink());
-        assert_eq!(fs::read(at("real")).unwrap(), b"new");
-        assert_eq!(fs::read(at("other")).unwrap(), b"old");
+        assert_eq!(fs::read(at("real")).unwrap(), b"m:new");
+        assert_eq!(fs::read(at("other")).unwrap(), b"m:old");
         assert_eq!(fs::metadata(at("real")).unwrap().mode() & 0o777, 0o640);
     }
 
@@ -151,11 +206,11 @@ mod tests {
     fn what_others_put_there_meanwhile_stays() {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().join("page");
-        for before in [None, Some("old")] {
+        for before in [None, Some("m:old")] {
             if let Some(text) = before {
                 fs::write(&place, text).unwrap();
             }
-            let draft = Draft::begin(&place).unwrap();
+            let draft = Draft::begin(&place, MARK).unwrap();
             fs::write(folder.path().join("theirs"), "theirs").unwrap();
             fs::rename(folder.path().join("theirs"), &place).unwrap();
             assert_eq!(draft.finish().unwrap_err().kind(), ErrorKind::AlreadyExists);
@@ -165,14 +220,53 @@ mod tests {
     }
 
     #[test]
+    fn what_does_not_begin_with_the_mark_stays_whatever_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("page");
+        for foreign in ["m", "theirs", "M:"] {
+            fs::write(&place, foreign).unwrap();
+            assert_eq!(written(&place, "m:new").unwrap_err().kind(), ErrorKind::AlreadyExists);
+            assert_eq!(fs::read_to_string(&place).unwrap(), foreign);
+        }
+        fs::write(&place, "").unwrap();
+        written(&place, "m:new").unwrap();
+        assert_eq!((fs::read(&place).unwrap(), names(folder.path())), (b"m:new".to_vec(), 1));
+    }
+
+    #[test]
+    fn a_foreign_file_that_changes_places_with_ours_all_the_time_is_never_lost() {
+        use std::sync::atomic::{AtomicBool, Ordering};
+        let folder = tempfile::tempdir().unwrap();
+        let (place, other) = (folder.path().join("page"), folder.path().join("theirs"));
+        fs::write(&place, "m:").unwrap();
+        fs::write(&other, "theirs").unwrap();
+        let over = AtomicBool::new(false);
+        let written = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    let _ = renameat_with(CWD, &place, CWD, &other, RenameFlags::EXCHANGE);
+                }
+            });
+            let written = (0..4000).filter(|_| written(&place, "m:new").is_ok()).count();
+            over.store(true, Ordering::Relaxed);
+            written
+        });
+        assert!(written > 0, "no draft ever took its place");
+        let entries = fs::read_dir(folder.path()).unwrap();
+        let foreign =
+            entries.filter(|entry| fs::read(entry.as_ref().unwrap().path()).unwrap() == b"theirs");
+        assert_eq!(foreign.count(), 1);
+    }
+
+    #[test]
     fn a_device_is_written_as_it_is_and_directories_and_dangling_links_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         assert!(written(Path::new("/dev/null"), "x").is_ok());
         assert!(is_stream(&fs::metadata("/dev/null").unwrap()));
-        assert!(Draft::begin(folder.path()).is_err());
+        assert!(Draft::begin(folder.path(), MARK).is_err());
         let link = folder.path().join("link");
         std::os::unix::fs::symlink("nowhere", &link).unwrap();
-        assert_eq!(Draft::begin(&link).unwrap_err().kind(), ErrorKind::NotFound);
+        assert_eq!(Draft::begin(&link, MARK).unwrap_err().kind(), ErrorKind::NotFound);
         assert_eq!(names(folder.path()), 1);
     }
 }

@@ -6,6 +6,7 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
 
 /// What can go wrong when a result is written.
@@ -140,6 +141,7 @@ impl Sink for DirSink {
                 OpenOptions::new()
                     .create(true)
                     .append(true)
+                    .custom_flags(libc::O_NOFOLLOW)
                     .open(&full)
                     .map_err(|source| write_error(&full, source))?
             }
@@ -154,9 +156,15 @@ impl Sink for DirSink {
 pub(crate) fn replace(full: &Path, bytes: &[u8]) -> Result<(), SinkError> {
     let mut fresh = full.to_owned().into_os_string();
     fresh.push(".new");
-    fs::write(&fresh, bytes)
-        .and_then(|()| fs::rename(&fresh, full))
-        .map_err(|source| write_error(full, source))
+    let written = || {
+        // One that a killed run left, or a link that somebody put there, goes: it is never written through.
+        match fs::remove_file(&fresh) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            _ => File::create_new(&fresh)?.write_all(bytes)?,
+        }
+        fs::rename(&fresh, full)
+    };
+    written().map_err(|source| write_error(full, source))
 }
 
 fn write_error(path: &Path, source: std::io::Error) -> SinkError {
@@ -202,6 +210,21 @@ mod tests {
         sink.append("cells/0/rows.log", b"b").unwrap();
         assert_eq!(fs::read(sink.root().join("cells/0/rows.log")).unwrap(), b"b");
         assert!(matches!(sink.remove("../r"), Err(SinkError::Outside(_))));
+    }
+
+    #[test]
+    fn links_in_a_result_are_not_written_through() {
+        let dir = tempfile::tempdir().unwrap();
+        let foreign = dir.path().join("foreign");
+        fs::write(&foreign, "theirs").unwrap();
+        let mut sink = DirSink::create(&dir.path().join("r")).unwrap();
+        for name in ["m.json.new", "m.json", "rows.log"] {
+            std::os::unix::fs::symlink(&foreign, sink.root().join(name)).unwrap();
+        }
+        sink.put("m.json", b"one").unwrap();
+        assert!(sink.append("rows.log", b"a").is_err());
+        assert_eq!(fs::read(sink.root().join("m.json")).unwrap(), b"one");
+        assert_eq!(fs::read(&foreign).unwrap(), b"theirs");
     }
 
     #[test]

@@ -134,7 +134,7 @@ pub(crate) fn start(
         let message = format!("The log of I/Os cannot be written to {}", path.display());
         EngineError::new(ErrorKind::Usage, message, help).because(error)
     };
-    let draft = Draft::begin(path).map_err(refused)?;
+    let draft = Draft::begin(path, &results::iolog::MAGIC).map_err(refused)?;
     iolog::begin(&mut draft.file(), header).map_err(refused)?;
     let file = draft.finish().map_err(refused)?;
     let length = (QUEUED / workers.max(1)).max(1024);

@@ -49,7 +49,7 @@ pub(crate) fn damaged(what: &str) -> io::Error {
 
 /// Puts what `write` writes in place of what is at `path`: all of it or nothing.
 pub(crate) fn replace(path: &Path, write: impl FnOnce(File) -> io::Result<()>) -> io::Result<()> {
-    let draft = Draft::begin(path)?;
+    let draft = Draft::begin(path, MAGIC)?;
     write(draft.file().try_clone()?)?;
     draft.finish()?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
