@@ -1,6 +1,6 @@
 //! What is to be run, on what, and what it shares with the rest of the program.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -59,7 +59,7 @@ impl Load {
 }
 
 /// One target of a load.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
 pub struct Aim {
     /// What it is.
     pub target: TargetSpec,
@@ -68,10 +68,18 @@ pub struct Aim {
 }
 
 /// What the I/O goes to.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
 pub enum TargetSpec {
-    /// A block device or a file.
+    /// A block device or a file, by its name.
     Path(PathBuf),
+    /// A block device or a file by another way than its name: past what the name may lead to by now, such as through a descriptor
+    /// (`/proc/self/fd/5`) that the caller holds as long as the load goes on.
+    Through {
+        /// The name, for results and messages.
+        name: PathBuf,
+        /// The path that is opened.
+        way: PathBuf,
+    },
     /// Nothing at all: I/Os end inside the process as soon as they are submitted.
     Null {
         /// Size that it pretends to have.
@@ -87,10 +95,19 @@ impl TargetSpec {
         vec![Aim { target: self, share: Percent(100.0) }]
     }
 
+    /// The name and the way of a block device or a file.
+    pub fn path(&self) -> Option<(&Path, &Path)> {
+        match self {
+            Self::Path(path) => Some((path, path)),
+            Self::Through { name, way } => Some((name, way)),
+            Self::Null { .. } | Self::Simulated(_) => None,
+        }
+    }
+
     /// Its name in results and messages.
     pub fn name(&self) -> String {
         match self {
-            Self::Path(path) => path.display().to_string(),
+            Self::Path(name) | Self::Through { name, .. } => name.display().to_string(),
             Self::Null { .. } => "null".to_owned(),
             Self::Simulated(_) => "simulated".to_owned(),
         }

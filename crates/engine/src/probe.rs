@@ -236,9 +236,8 @@ fn nature(
         TargetTraits { blocks: false, ring_misplaces: false, direct: true, holes: false };
     let mut buffers = Buffers::new(1, 4096)?;
     for aim in targets {
-        let TargetSpec::Path(path) = &aim.target else { continue };
         let access = Access { reads: false, writes: false, direct: spec.direct, create };
-        let target = Target::open(path, access)?;
+        let Some(target) = Target::of_spec(&aim.target, access)? else { continue };
         let memory = buffers.slot(0);
         let part = libc::iovec { iov_base: memory.as_mut_ptr().cast(), iov_len: memory.len() };
         let at = spec.offset.unwrap_or_default().0 as libc::off_t;

@@ -1,6 +1,5 @@
 //! The load on real targets: opens them, sets workers up, watches them, gathers what they did.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use results::model::{DepthFigures, LoadSummary};
@@ -36,7 +35,7 @@ struct OpenedTargets {
     /// Whether the page cache is passed by everywhere.
     direct: bool,
     /// Where io_uring may write the rest of a short write to the wrong place.
-    ring_misplaces: Vec<PathBuf>,
+    ring_misplaces: Vec<String>,
     notices: Vec<String>,
 }
 
@@ -45,26 +44,22 @@ impl OpenedTargets {
         let (mut files, mut facts, mut notices) = (Vec::new(), Vec::new(), Vec::new());
         let (mut direct, mut verified, mut ring_misplaces) = (true, Vec::new(), Vec::new());
         for aim in &load.targets {
-            match &aim.target {
-                TargetSpec::Path(path) => {
-                    let target = Target::open(path, access(load))?;
-                    facts.push((target.size, target.alignment));
-                    // Holes in files read as zeros; a device that promises it does not say so.
-                    let promises = Promises { discard_zeroes: !target.block, fresh: target.fresh };
-                    verified.push(verify::TargetFacts { size: target.size, promises });
-                    files.push(TargetFile { file: target.file, block: target.block });
-                    direct &= target.direct;
-                    if target.ring_misplaces && load.spec.writes() {
-                        ring_misplaces.push(path.clone());
-                    }
-                    notices.extend(target.notices);
-                }
-                TargetSpec::Null { bytes } => {
-                    facts.push((*bytes, 1));
-                    direct = false;
-                }
-                TargetSpec::Simulated(_) => return Err(mixed()),
+            let Some(target) = Target::of_spec(&aim.target, access(load))? else {
+                let TargetSpec::Null { bytes } = &aim.target else { return Err(mixed()) };
+                facts.push((*bytes, 1));
+                direct = false;
+                continue;
+            };
+            facts.push((target.size, target.alignment));
+            // Holes in files read as zeros; a device that promises it does not say so.
+            let promises = Promises { discard_zeroes: !target.block, fresh: target.fresh };
+            verified.push(verify::TargetFacts { size: target.size, promises });
+            files.push(TargetFile { file: target.file, block: target.block });
+            direct &= target.direct;
+            if target.ring_misplaces && load.spec.writes() {
+                ring_misplaces.push(aim.target.name());
             }
+            notices.extend(target.notices);
         }
         if !files.is_empty() && files.len() < load.targets.len() {
             return Err(mixed());
@@ -252,11 +247,11 @@ fn access(load: &Load) -> Access {
 }
 
 /// What to say when io_uring was asked for where it may write to the wrong place.
-fn misplaced(path: &Path) -> String {
+fn misplaced(path: &str) -> String {
     format!(
         "{} is on FUSE: if its server takes less of a direct write than asked, the kernel's io_uring writes the rest to the wrong \
          place and tells nobody; `libaio` and `sync` do not, nor does a load through the page cache",
-        path.display()
+        path
     )
 }
 

@@ -1,14 +1,16 @@
 //! Opening what the I/O goes to: a block device or a file, past the page cache where that is possible.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use rustix::fs::{FallocateFlags, XattrFlags};
+use rustix::fs::{FallocateFlags, Mode, OFlags, XattrFlags};
 use units::Bytes;
 
 use crate::error::{EngineError, ErrorKind};
+use crate::load::TargetSpec;
 
 /// The extended attribute that marks a file as made by Fathom, so that it may be overwritten later.
 pub const MADE_BY_FATHOM: &str = "user.fathom.made";
@@ -58,15 +60,37 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Opens the block device or file at `path`; creates the file when that is wished and it is missing or empty.
-    pub(crate) fn open(path: &Path, access: Access) -> Result<Self, EngineError> {
-        let new = is_new(path)?;
-        refuse_other_kinds(path)?;
-        refuse_views(path)?;
-        if let (true, Some(size)) = (new, access.create) {
-            create(path, size)?;
+    /// Opens the block device or file that `spec` says, `None` of other targets; creates the file when that is wished and it is missing
+    /// or empty.
+    pub(crate) fn of_spec(spec: &TargetSpec, access: Access) -> Result<Option<Self>, EngineError> {
+        spec.path().map(|(name, way)| Self::open(name, way, access)).transpose()
+    }
+
+    /// The way is followed once: everything is done with what it led to.
+    fn open(path: &Path, way: &Path, access: Access) -> Result<Self, EngineError> {
+        let (held, made) = match (hold(way), access.create) {
+            (Ok(held), _) => (held, false),
+            (Err(error), Some(_)) if error.kind() == io::ErrorKind::NotFound => {
+                (make(way).map_err(|e| cannot("created", path, e))?, true)
+            }
+            (Err(error), _) => return Err(cannot("opened", path, error)),
+        };
+        let opened = Self::of(path, &held, access);
+        if opened.is_err() && made && leads_to(way, &held) {
+            let _ = std::fs::remove_file(way);
         }
-        let (file, mut direct) = open(path, access)?;
+        opened
+    }
+
+    fn of(path: &Path, held: &File, access: Access) -> Result<Self, EngineError> {
+        let found = held.metadata().map_err(|e| cannot("examined", path, e))?;
+        refuse_other_kinds(path, &found)?;
+        refuse_views(path, held)?;
+        let new = found.is_file() && found.len() == 0;
+        if let (true, Some(size)) = (new, access.create) {
+            make_room(path, held, size)?;
+        }
+        let (file, mut direct) = open(path, held, access)?;
         let mut notices = Vec::new();
         let block = sys::block::is_block(&file).map_err(|e| cannot("examined", path, e))?;
         let size = sys::block::size_bytes(&file).map_err(|e| cannot("measured", path, e))?;
@@ -132,11 +156,28 @@ fn empty(path: &Path, block: bool) -> EngineError {
     EngineError::new(ErrorKind::Target, format!("{} holds 0 bytes", path.display()), help)
 }
 
-/// Refuses what is neither a file nor a block device before it is opened: opening a FIFO waits for ever, and opening some
-/// character devices has effects.
-fn refuse_other_kinds(path: &Path) -> Result<(), EngineError> {
+/// Takes hold of what `path` leads to without opening it: opening a FIFO waits for ever, and opening some character devices has
+/// effects.
+fn hold(path: &Path) -> io::Result<File> {
+    Ok(rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?.into())
+}
+
+/// The way to what is held, past its name.
+fn way(held: &File) -> PathBuf {
+    format!("/proc/self/fd/{}", held.as_raw_fd()).into()
+}
+
+/// Tells whether `path` still names what is held.
+fn leads_to(path: &Path, held: &File) -> bool {
+    let (Ok(found), Ok(own)) = (std::fs::symlink_metadata(path), held.metadata()) else {
+        return false;
+    };
+    (found.dev(), found.ino()) == (own.dev(), own.ino())
+}
+
+/// Refuses what is neither a file nor a block device.
+fn refuse_other_kinds(path: &Path, found: &Metadata) -> Result<(), EngineError> {
     use std::os::unix::fs::FileTypeExt;
-    let Ok(found) = std::fs::metadata(path) else { return Ok(()) };
     let kind = found.file_type();
     let other = match () {
         () if kind.is_file() || kind.is_block_device() => return Ok(()),
@@ -151,8 +192,8 @@ fn refuse_other_kinds(path: &Path) -> Result<(), EngineError> {
 }
 
 /// Refuses files that are views of the kernel's own state: they look empty, and reading them makes what is read.
-fn refuse_views(path: &Path) -> Result<(), EngineError> {
-    let Ok(found) = rustix::fs::statfs(path) else { return Ok(()) };
+fn refuse_views(path: &Path, held: &File) -> Result<(), EngineError> {
+    let Ok(found) = rustix::fs::fstatfs(held) else { return Ok(()) };
     let kind = found.f_type as u32;
     let Some((_, system)) = VIEWS.iter().find(|(number, _)| *number == kind) else { return Ok(()) };
     let message = format!(
@@ -162,31 +203,21 @@ fn refuse_views(path: &Path) -> Result<(), EngineError> {
     Err(EngineError::new(ErrorKind::Usage, message, "name a block device, or a file on a disk"))
 }
 
-/// Whether there is no file yet, or an empty one.
-fn is_new(path: &Path) -> Result<bool, EngineError> {
-    match std::fs::metadata(path) {
-        Ok(found) => Ok(found.is_file() && found.len() == 0),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
-        Err(error) => Err(cannot("examined", path, error)),
-    }
+/// Makes a new file. A link that leads nowhere is refused, for it may be somebody's.
+fn make(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).create_new(true).open(path)
 }
 
-/// Makes a file of `size` with its room reserved, and marks it. Where the room is not there a new file is removed again, and one
-/// that was there is left empty.
-fn create(path: &Path, size: Bytes) -> Result<(), EngineError> {
-    let new = !path.exists();
-    let file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(path)
-        .map_err(|e| cannot("created", path, e))?;
+/// Gives an empty file its size with its room reserved, and marks it. Where the room is not there it stays empty.
+fn make_room(path: &Path, held: &File, size: Bytes) -> Result<(), EngineError> {
+    let file =
+        OpenOptions::new().write(true).open(way(held)).map_err(|e| cannot("opened", path, e))?;
     let reserved = match rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, size.0) {
         Err(rustix::io::Errno::OPNOTSUPP) => file.set_len(size.0),
         other => other.map_err(io::Error::from),
     };
     if let Err(error) = reserved {
-        let _ = if new { std::fs::remove_file(path) } else { file.set_len(0) };
+        let _ = file.set_len(0);
         let message = format!("{} cannot be made {size} large", path.display());
         let help = "free some room, or use a smaller size";
         return Err(EngineError::new(ErrorKind::Target, message, help).because(error));
@@ -196,10 +227,11 @@ fn create(path: &Path, size: Bytes) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// Opens `path` as wished; falls back to the page cache where direct I/O is refused. Tells whether it is direct.
-fn open(path: &Path, access: Access) -> Result<(File, bool), EngineError> {
+/// Opens what is held as wished; falls back to the page cache where direct I/O is refused. Tells whether it is direct.
+fn open(path: &Path, held: &File, access: Access) -> Result<(File, bool), EngineError> {
+    let way = way(held);
     let with =
-        |flags| OpenOptions::new().read(true).write(access.writes).custom_flags(flags).open(path);
+        |flags| OpenOptions::new().read(true).write(access.writes).custom_flags(flags).open(&way);
     if access.direct {
         match with(libc::O_DIRECT) {
             Ok(file) => return Ok((file, true)),
@@ -236,6 +268,10 @@ fn alignment(file: &File, block: bool) -> u64 {
 mod tests {
     use super::*;
 
+    fn open(path: &Path, access: Access) -> Result<Target, EngineError> {
+        Target::of_spec(&TargetSpec::Path(path.to_owned()), access).map(Option::unwrap)
+    }
+
     const WISH: Access = Access { reads: true, writes: true, direct: true, create: None };
 
     #[test]
@@ -243,10 +279,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("new");
         let access = Access { create: Some(Bytes(1 << 20)), ..WISH };
-        let target = Target::open(&path, access).unwrap();
+        let target = open(&path, access).unwrap();
         assert_eq!(target.size, Bytes(1 << 20));
         assert!(target.notices.iter().any(|n| n.contains("never written")), "{target:?}");
-        let again = Target::open(&path, Access { create: Some(Bytes(1 << 30)), ..WISH }).unwrap();
+        let again = open(&path, Access { create: Some(Bytes(1 << 30)), ..WISH }).unwrap();
         assert_eq!(again.size, Bytes(1 << 20));
     }
 
@@ -267,8 +303,7 @@ mod tests {
         ] {
             for writes in [true, false] {
                 let error =
-                    Target::open(path, Access { writes: writes && said != "procfs", ..WISH })
-                        .unwrap_err();
+                    open(path, Access { writes: writes && said != "procfs", ..WISH }).unwrap_err();
                 assert!(error.to_string().contains(said), "{error}");
                 assert_eq!(error.kind(), ErrorKind::Usage);
             }
@@ -278,17 +313,17 @@ mod tests {
     #[test]
     fn what_cannot_be_a_target_is_refused_with_a_remedy() {
         let folder = tempfile::tempdir().unwrap();
-        let missing = Target::open(&folder.path().join("none"), WISH).unwrap_err();
+        let missing = open(&folder.path().join("none"), WISH).unwrap_err();
         assert!(missing.help().contains("--size"), "{missing}");
         let path = folder.path().join("empty");
         File::create(&path).unwrap();
-        let empty = Target::open(&path, WISH).unwrap_err();
+        let empty = open(&path, WISH).unwrap_err();
         assert!(empty.to_string().contains("0 bytes"), "{empty}");
         let much = Access { create: Some(Bytes(1 << 60)), ..WISH };
-        let error = Target::open(&folder.path().join("huge"), much).unwrap_err();
+        let error = open(&folder.path().join("huge"), much).unwrap_err();
         assert!(error.help().contains("smaller"), "{error}");
         assert!(!folder.path().join("huge").exists());
-        Target::open(&path, much).unwrap_err();
+        open(&path, much).unwrap_err();
         assert_eq!(std::fs::metadata(&path).unwrap().len(), 0, "a file that was there stays");
     }
 }

@@ -132,7 +132,7 @@ fn size(number: Number) -> u64 {
 }
 
 /// What a loop device stands on.
-fn backing(number: Number) -> Option<Backing> {
+pub(crate) fn backing(number: Number) -> Option<Backing> {
     let here = sysfs(number);
     let text = std::fs::read_to_string(here.join("loop/backing_file")).ok()?;
     // The driver knows the file whatever it is called now; without the right to ask it, the name has to do.

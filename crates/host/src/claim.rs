@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, XattrFlags, flock};
 use sys::block::Number;
 use units::Bytes;
 
@@ -22,8 +22,21 @@ pub struct Claim {
     number: Option<Number>,
     bytes: Bytes,
     identity: String,
-    /// Hold the locks that keep other claims away; udev too leaves a locked device alone.
-    _locks: Vec<Lock>,
+    /// The claimed thing itself, and the lock that keeps other claims away; udev too leaves a locked device alone.
+    held: Lock,
+    /// What shares bytes with it.
+    _others: Vec<Lock>,
+    /// It was made by the claim: while nothing is in it, it goes with the claim.
+    made: bool,
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        let unused = |file: &File| file.metadata().is_ok_and(|found| found.len() == 0);
+        if self.made && unused(&self.held.0) && node::names(&self.path, &self.held.0) {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
 }
 
 /// An open file that keeps other claims away until this is dropped.
@@ -50,7 +63,12 @@ impl Claim {
         self.number.map(|number| ClaimedDevice { node: self.path.clone(), number })
     }
 
-    /// Its size; 0 for a file that is still to be made.
+    /// The way to what the claim opened, whatever its name leads to by now. It ends with the claim.
+    pub fn way(&self) -> PathBuf {
+        node::way(&self.held.0)
+    }
+
+    /// Its size; 0 for a file that was made for the claim.
     pub fn bytes(&self) -> Bytes {
         self.bytes
     }
@@ -153,13 +171,7 @@ pub fn claim_target(path: &Path, permit: TargetPermit) -> Result<Claim, ClaimErr
             let message = format!("{} is neither a file nor a block device", path.display());
             Err(ClaimError::new(ClaimKind::Usage, message, "give a file or a block device"))
         }
-        Err(error) if create && error.kind() == io::ErrorKind::NotFound => Ok(Claim {
-            path: path.to_owned(),
-            number: None,
-            bytes: Bytes(0),
-            identity: format!("{}, a new file", path.display()),
-            _locks: Vec::new(),
-        }),
+        Err(error) if create && error.kind() == io::ErrorKind::NotFound => new(path),
         Err(error) => Err(ClaimError::io(path, "examined", error)),
     }
 }
@@ -194,7 +206,16 @@ fn block(path: &Path, destroy: bool) -> Result<Claim, ClaimError> {
     if !destroy {
         unsigned(path, &lock.0, &identity)?;
     }
-    Ok(Claim { path: node, number: Some(number), bytes, identity, _locks: vec![lock] })
+    let _others = below(number, &identity)?;
+    Ok(Claim {
+        path: node,
+        number: Some(number),
+        bytes,
+        identity,
+        held: lock,
+        _others,
+        made: false,
+    })
 }
 
 /// Refuses what has a user.
@@ -247,25 +268,61 @@ fn unsigned(path: &Path, file: &File, identity: &str) -> Result<(), ClaimError> 
     ))
 }
 
+/// Keeps claims of the file away that a loop device stands on; claims of other loop devices on it are none of them.
+fn below(number: Number, identity: &str) -> Result<Vec<Lock>, ClaimError> {
+    let Some(file) = usage::file_below(number) else { return Ok(Vec::new()) };
+    match flock(&file, FlockOperation::NonBlockingLockShared) {
+        Ok(()) => Ok(vec![Lock(file)]),
+        Err(error) => Err(ClaimError {
+            source: Some(error.into()),
+            ..ClaimError::refused(
+                format!("{identity}: the file that it stands on is claimed by another run"),
+                "wait for its end, or give another target",
+            )
+        }),
+    }
+}
+
+/// Makes the file, so that there is something to lock. It carries Fathom's mark where the file system keeps one.
+fn new(path: &Path) -> Result<Claim, ClaimError> {
+    let made = OpenOptions::new().read(true).write(true).create_new(true).open(path);
+    let file = made.map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => ClaimError::refused(
+            format!("{} leads nowhere, or was made by another program just now", path.display()),
+            "name the file itself, or another one",
+        ),
+        _ => ClaimError::io(path, "created", error),
+    })?;
+    let _ = rustix::fs::fsetxattr(&file, MADE_BY_FATHOM, b"1", XattrFlags::empty());
+    let identity = format!("{}, a new file", path.display());
+    let held = lock(file, &identity)?;
+    let (path, _others) = (path.to_owned(), Vec::new());
+    Ok(Claim { path, number: None, bytes: Bytes(0), identity, held, _others, made: true })
+}
+
 fn file(path: &Path, destroy: bool) -> Result<Claim, ClaimError> {
     let file = File::open(path).map_err(|e| ClaimError::io(path, "opened", e))?;
     let bytes = sys::block::size_bytes(&file).map_err(|e| ClaimError::io(path, "measured", e))?;
     let identity = format!("{}, a file of {bytes}", path.display());
-    let mut locks = vec![lock(file, &identity)?];
-    unused(path, &identity, usage::of_file(path))?;
+    let held = lock(file, &identity)?;
+    // Uses are those of what was opened, whatever the name leads to by now.
+    let way = node::way(&held.0);
+    unused(path, &identity, usage::of_file(&way))?;
     // Another run may have claimed the same bytes as a loop device.
-    for node in usage::loops_on(path).unwrap_or_default() {
+    let mut others = Vec::new();
+    for node in usage::loops_on(&way).unwrap_or_default() {
         let Ok(device) = File::open(&node) else { continue };
         let of = format!("{}, a loop device on {}", node.display(), path.display());
-        locks.push(lock(device, &of)?);
+        others.push(lock(device, &of)?);
     }
     let mut value = [0u8; 16];
-    let marked = rustix::fs::fgetxattr(&locks[0].0, MADE_BY_FATHOM, &mut value).is_ok();
+    let marked = rustix::fs::fgetxattr(&held.0, MADE_BY_FATHOM, &mut value).is_ok();
     if bytes.0 > 0 && !marked && !destroy {
         return Err(ClaimError::refused(
             format!("{identity}, was not made by Fathom, and writing would destroy what is in it"),
             "give another name, or add --destroy-data if its content may be lost",
         ));
     }
-    Ok(Claim { path: path.to_owned(), number: None, bytes, identity, _locks: locks })
+    let path = path.to_owned();
+    Ok(Claim { path, number: None, bytes, identity, held, _others: others, made: false })
 }

@@ -1,12 +1,14 @@
 //! Executes steps, remembers what it owes, and undoes it in reverse on every path.
 
 mod conditions;
+mod intact;
 mod measured;
 mod owed;
 mod undo;
 
 use std::collections::BTreeMap;
 use std::io;
+use std::path::PathBuf;
 
 use layers::probe::Source;
 use layers::step::{Action, Condition, Step, show_argv};
@@ -31,6 +33,15 @@ pub struct Executor {
     facts: BTreeMap<String, String>,
     owed: Vec<Owed>,
     transcript: Vec<TranscriptEntry>,
+}
+
+/// A path on the machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The name, for results and messages.
+    pub name: PathBuf,
+    /// The path to open: past what is mounted at the name by now.
+    pub way: PathBuf,
 }
 
 /// What an action is done for, and within what.
@@ -71,6 +82,15 @@ impl Executor {
     /// When one of them is not bound.
     pub fn resolve(&self, text: &str) -> Result<String, StepError> {
         names::resolve(&self.names, text)
+    }
+
+    /// `text` with its placeholders replaced, as a path, and the way to open it until the next step.
+    ///
+    /// # Errors
+    /// When one of them is not bound.
+    pub fn place(&self, text: &str) -> Result<Place, StepError> {
+        let name = PathBuf::from(self.resolve(text)?);
+        Ok(Place { way: self.machine.way(&name), name })
     }
 
     /// `source` with its placeholders replaced.
@@ -173,36 +193,6 @@ impl Executor {
             duration_ns: self.clock.now().0.saturating_sub(start.0),
             error: error.map(|error| chain(error)),
         }
-    }
-
-    /// Returns nothing while every claimed device and mounted file system is the one that steps mean.
-    ///
-    /// # Errors
-    /// When one of them is gone or replaced.
-    pub fn intact(&mut self, about: &str) -> Result<(), StepError> {
-        self.look(about, None)
-    }
-
-    /// The same of the devices that `words` name, where there are any.
-    fn look(&mut self, about: &str, words: Option<&str>) -> Result<(), StepError> {
-        let intact = self.machine.intact(words);
-        intact.map_err(|source| StepError::Replaced { about: about.to_owned(), source })
-    }
-
-    /// Looks at what the action is about, and writes into the transcript why it is not begun.
-    fn look_before(&mut self, context: &ActionContext, action: &Action) -> Result<(), StepError> {
-        let shown = action.show();
-        let words = context.undo.then(|| self.resolve(&shown).unwrap_or(shown));
-        let looked = self.look(context.about, words.as_deref());
-        if let Err(error) = &looked {
-            let entry = TranscriptEntry {
-                action: action.show(),
-                error: Some(chain(error)),
-                ..self.entry(context, self.clock.now())
-            };
-            self.transcript.push(entry);
-        }
-        looked
     }
 
     /// Does one action and writes it into the transcript. It fails before it begins where a device or mount is no longer the one that was

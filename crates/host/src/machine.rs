@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use layers::Writes;
@@ -104,6 +104,12 @@ pub trait Machine: Send {
     /// When one of them is gone, or something else stands in its place.
     fn intact(&mut self, _words: Option<&str>) -> io::Result<()> {
         Ok(())
+    }
+
+    /// The path by which to open `path`: of one on a file system that was mounted here, past its directory. It is good until the
+    /// next step.
+    fn way(&self, path: &Path) -> PathBuf {
+        path.to_owned()
     }
 
     /// What is still there of the run with this tag.
@@ -285,6 +291,13 @@ impl Machine for RealMachine {
         self.devices.iter().filter(meant).try_for_each(ClaimedDevice::check)?;
         let mounts = self.mounts.values().filter(|_| words.is_none());
         mounts.into_iter().try_for_each(HeldMount::check)
+    }
+
+    fn way(&self, path: &Path) -> PathBuf {
+        let ways = self.mounts.values().filter_map(|mount| mount.way(path));
+        // The nearest of mounts within mounts leaves the least of the path.
+        let nearest = ways.min_by_key(|way| way.components().count());
+        nearest.unwrap_or_else(|| path.to_owned())
     }
 
     fn start(&mut self, name: &str, argv: &[String]) -> io::Result<()> {

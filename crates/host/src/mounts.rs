@@ -6,8 +6,10 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
+use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
 use rustix::mount::{MountFlags, UnmountFlags};
+
+use crate::node;
 
 /// Makes `directory` and mounts the file system on `device` there.
 ///
@@ -86,6 +88,13 @@ impl HeldMount {
         )))
     }
 
+    /// Returns the way to `path` in this file system, whatever is mounted at its directory by now; `None` of a path elsewhere. It ends
+    /// with this value.
+    pub(crate) fn way(&self, path: &Path) -> Option<PathBuf> {
+        let rest = path.strip_prefix(&self.directory).ok()?;
+        Some(node::way(&self.root).join(rest))
+    }
+
     fn is(&self, now: &std::fs::Metadata) -> bool {
         self.root.metadata().is_ok_and(|held| (held.dev(), held.ino()) == (now.dev(), now.ino()))
     }
@@ -95,6 +104,20 @@ impl HeldMount {
 fn mount_id(path: &Path) -> u64 {
     let found = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::MNT_ID);
     found.map_or(0, |found| found.stx_mnt_id)
+}
+
+/// Returns the root of the file system that is mounted at `path`, to ask about it; a kernel before 5.8 cannot tell whether one is.
+///
+/// # Errors
+/// When nothing is mounted there.
+pub(crate) fn root(path: &str) -> io::Result<File> {
+    let root = File::options().read(true).custom_flags(libc::O_PATH).open(path)?;
+    let found = statx(&root, c"", AtFlags::EMPTY_PATH, StatxFlags::TYPE)?;
+    let mounted = StatxAttributes::MOUNT_ROOT;
+    if found.stx_attributes_mask.contains(mounted) && !found.stx_attributes.contains(mounted) {
+        return Err(io::Error::other(format!("nothing is mounted at {path}")));
+    }
+    Ok(root)
 }
 
 /// Unmounts whatever is mounted at `directory`, and removes the directory; fine where neither is there.

@@ -50,6 +50,19 @@ impl ClaimedDevice {
     }
 }
 
+/// Returns the way to what was opened, past its name.
+pub(crate) fn way(file: &File) -> PathBuf {
+    format!("/proc/self/fd/{}", file.as_raw_fd()).into()
+}
+
+/// Tells whether `path` itself, no link, names what was opened.
+pub(crate) fn names(path: &Path, file: &File) -> bool {
+    let (Ok(found), Ok(own)) = (std::fs::symlink_metadata(path), file.metadata()) else {
+        return false;
+    };
+    (found.dev(), found.ino()) == (own.dev(), own.ino())
+}
+
 /// Returns the node and number of the block device that was opened: the kernel's own node where there is one, else the name by which
 /// the file was opened, links resolved.
 ///
@@ -61,7 +74,7 @@ pub(crate) fn of_opened(file: &File) -> io::Result<(PathBuf, Number)> {
         return Err(io::Error::other("it is no block device"));
     }
     let number = Number::from_dev(found.rdev());
-    let opened = std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
+    let opened = std::fs::read_link(way(file))?;
     let own = std::fs::read_to_string(sysfs(number).join("uevent")).unwrap_or_default();
     let own = own.lines().find_map(|line| line.strip_prefix("DEVNAME="));
     let nodes = own.map(|name| Path::new("/dev").join(name)).into_iter().chain([opened]);

@@ -152,9 +152,9 @@ impl Reader {
     }
 }
 
-/// Blocks of a file system: `blocks N free N size N`.
+/// Blocks of the file system that is mounted at `path`: `blocks N free N size N`.
 fn space(path: &str) -> io::Result<String> {
-    let found = rustix::fs::statvfs(path)?;
+    let found = rustix::fs::fstatvfs(crate::mounts::root(path)?)?;
     Ok(format!("blocks {} free {} size {}", found.f_blocks, found.f_bfree, found.f_frsize))
 }
 

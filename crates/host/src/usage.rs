@@ -1,13 +1,13 @@
 //! Who uses a device or file: mounts, swap, what is built on it or on what shares bytes with it.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use sys::block::{Number, holders, mount_points};
+use sys::block::{Backing, Number, holders, mount_points, sysfs};
 
-use crate::backing::{BackingChain, devices, disk_of};
+use crate::backing::{BackingChain, backing, devices, disk_of};
 
 /// Every use of the device with this number and of what shares bytes with it, in words.
 pub(crate) fn of_device(number: Number) -> io::Result<Vec<String>> {
@@ -36,6 +36,18 @@ pub(crate) fn loops_on(path: &Path) -> io::Result<Vec<PathBuf>> {
         disk_of(*number).is_none() && BackingChain::of_device(*number).lies_on(&backing)
     });
     Ok(on.filter_map(|(name, number)| node(&name, number)).collect())
+}
+
+/// The file that a loop device, or the one that a partition is part of, stands on: opened, and seen to be that file.
+pub(crate) fn file_below(number: Number) -> Option<File> {
+    let disk = disk_of(number).unwrap_or(number);
+    let Backing::File { device, inode } = backing(disk)? else { return None };
+    let name = std::fs::read_to_string(sysfs(disk).join("loop/backing_file")).ok()?;
+    let name = name.trim_end_matches('\n');
+    // Whatever has the file's name by now may be a FIFO.
+    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(name).ok()?;
+    let found = file.metadata().ok()?;
+    ((found.dev(), found.ino()) == (device, inode)).then_some(file)
 }
 
 /// Uses of everything else that shares bytes with a target; `own` is its number when it is a device.

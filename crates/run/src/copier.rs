@@ -8,6 +8,7 @@ use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 
 use experiment::{CopyPlan, StagePlan};
+use host::Place;
 use results::model::LoadSummary;
 use rustix::fs::OFlags;
 use sys::interrupt::Level;
@@ -21,24 +22,24 @@ const PAGE: usize = 4096;
 /// How many writes pass between two reports of progress.
 const REPORT: u64 = 256;
 
-/// Copies what the stage says from `from` to `target`.
+/// Copies what the stage says from the first place to the second.
 pub(crate) fn copy(
     scene: &CellContext,
     cell: usize,
     stage: &StagePlan,
     plan: &CopyPlan,
-    from: &str,
-    target: &str,
+    [from, target]: &[Place; 2],
 ) -> Result<LoadSummary, String> {
     let start = scene.clock.now().0;
-    let open = |path: &str, write: bool| {
-        let direct =
-            |flags| OpenOptions::new().read(!write).write(write).custom_flags(flags).open(path);
+    let open = |place: &Place, write: bool| {
+        let direct = |flags| {
+            OpenOptions::new().read(!write).write(write).custom_flags(flags).open(&place.way)
+        };
         match direct(OFlags::DIRECT.bits().cast_signed()) {
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => direct(0),
             other => other,
         }
-        .map_err(|error| format!("cannot open {path}: {error}"))
+        .map_err(|error| format!("cannot open {}: {error}", place.name.display()))
     };
     let (source, sink) = (open(from, false)?, open(target, true)?);
     let to = plan.to.0;
@@ -61,8 +62,15 @@ pub(crate) fn copy(
             ));
         }
         let part = (plan.bytes.0 - done).min(plan.block.0) as usize;
-        move_part(&source, &sink, &mut room[..part], [plan.offset.0 + done, to + done])
-            .map_err(|error| format!("{from} to {target} at byte {done}: {error}"))?;
+        move_part(&source, &sink, &mut room[..part], [plan.offset.0 + done, to + done]).map_err(
+            |error| {
+                format!(
+                    "{} to {} at byte {done}: {error}",
+                    from.name.display(),
+                    target.name.display()
+                )
+            },
+        )?;
         done += part as u64;
         number += 1;
         if number.is_multiple_of(REPORT) {

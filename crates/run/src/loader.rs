@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use engine::{Alike, Choice, Context, Event as Said, Load, Progress, TargetSpec, Waiting};
-use host::Executor;
+use host::{Executor, Place};
 use results::model::{LoadSummary, Row};
 
 use crate::copier;
@@ -113,10 +113,11 @@ fn all_alike<'p>(plan: &'p Plan, loads: &str) -> Alike<'p> {
 const SPOILT: u64 = 32 << 20;
 
 /// Overwrites the start of `target` with what no load writes.
-fn spoil(target: &str) -> Result<(), String> {
+fn spoil(target: &Path) -> Result<(), String> {
     let mut file = std::fs::File::options().write(true).open(target).map_err(|e| e.to_string())?;
     let written = std::io::copy(&mut std::io::repeat(0xA5).take(SPOILT), &mut file);
-    written.and_then(|_| file.sync_all()).map_err(|error| format!("cannot spoil {target}: {error}"))
+    let spoilt = written.and_then(|_| file.sync_all());
+    spoilt.map_err(|error| format!("cannot spoil {}: {error}", target.display()))
 }
 
 impl Loader for Real<'_> {
@@ -135,10 +136,9 @@ impl Loader for Real<'_> {
         };
         intact(executor)?;
         if let Task::Copy(copy) = &planned.task {
-            let from = executor.resolve(&copy.from).map_err(|error| crate::chain(&error))?;
-            let target = executor.resolve(planned.target.offer.path());
-            let target = target.map_err(|error| crate::chain(&error))?;
-            let copied = copier::copy(scene, plan.index, planned, copy, &from, &target)?;
+            let place = |path: &str| executor.place(path).map_err(|error| crate::chain(&error));
+            let places = [place(&copy.from)?, place(planned.target.offer.path())?];
+            let copied = copier::copy(scene, plan.index, planned, copy, &places)?;
             return intact(executor).map(|()| copied);
         }
         let mut load = load_of(plan, turn);
@@ -157,7 +157,8 @@ impl Loader for Real<'_> {
         }
         load.choice = Some(choice);
         let (spoiling, mut spoilt) = (std::mem::take(&mut self.spoil), Ok(()));
-        let first = load.targets.first().map(|aim| aim.target.name()).unwrap_or_default();
+        let first = load.targets.first().and_then(|aim| aim.target.path());
+        let first = first.map(|(_, way)| way.to_owned()).unwrap_or_default();
         let summary = engine::run(&load, &context, &mut |said| {
             // The last intervals come when the load is over and has not been read back.
             if spoiling && matches!(said, Said::Intervals { .. }) {
@@ -189,15 +190,17 @@ pub(crate) fn aims(stage: &StagePlan, turn: LoadId) -> Vec<Aim> {
 
 /// Adds an aim to what a load drives. Files that are to be made get their folder here, and are made when they are opened.
 fn aim_at(aim: &Aim, executor: &Executor, load: &mut Load) -> Result<(), String> {
-    let resolve = |path: &str| executor.resolve(path).map_err(|error| crate::chain(&error));
+    let place = |path: &str| executor.place(path).map_err(|error| crate::chain(&error));
     if let Some(files) = aim.files.as_ref().filter(|files| files.make) {
-        let folder = Path::new(&resolve(aim.target.offer.path())?).join(&files.folder);
-        std::fs::create_dir_all(&folder)
-            .map_err(|error| format!("{} cannot be made: {error}", folder.display()))?;
+        let Place { name, way } = place(aim.target.offer.path())?;
+        std::fs::create_dir_all(way.join(&files.folder)).map_err(|error| {
+            format!("{} cannot be made: {error}", name.join(&files.folder).display())
+        })?;
         load.may_create = Some(files.size);
     }
     for (path, share) in aim.paths() {
-        let target = TargetSpec::Path(resolve(&path)?.into());
+        let Place { name, way } = place(&path)?;
+        let target = TargetSpec::Through { name, way };
         load.targets.push(engine::Aim { target, share });
     }
     Ok(())

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use engine::{Aim, Context, Event, Load, Recording, TargetSpec};
-use host::{TargetPermit, TargetPresence};
+use host::{Claim, TargetPermit, TargetPresence};
 use results::model::{LoadSummary, OperationSummary};
 use run::fresh_seed;
 use sys::clock::Clock;
@@ -39,14 +39,7 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
     let may_create = new_size(args)?;
     no_target_twice(args)?;
     outputs::check(&output_files(args), &inputs(args))?;
-    let mut claims = Vec::new();
-    for target in args.targets.iter().filter(|t| spec.writes() && !t.is_null()) {
-        let fresh = may_create.is_some() && !target.path.exists();
-        claims.push(host::claim_target(
-            &target.path,
-            TargetPermit { destroy: args.destroy_data, create: fresh },
-        )?);
-    }
+    let claims = claims(args, may_create, spec.writes())?;
     let names: Vec<_> = args.targets.iter().map(|t| t.path.display().to_string()).collect();
     let names = names.join(", ");
     let latency_log =
@@ -57,7 +50,12 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
     interrupt.on_signals().map_err(Failure::environment)?;
     let seed = args.seed.unwrap_or_else(fresh_seed);
     say(&format!("load on {names}: {}, seed {seed}", spec.describe()));
-    let targets = aims(args, may_create);
+    let mut targets = aims(args, may_create);
+    for ((aim, claim), target) in targets.iter_mut().zip(&claims).zip(&args.targets) {
+        if let Some(claim) = claim {
+            aim.target = TargetSpec::Through { name: target.path.clone(), way: claim.way() };
+        }
+    }
     let (recording, verification) = (recording(args), args.verify.options());
     let load =
         Load { spec, seed, targets, stage: 0, may_create, recording, choice: None, verification };
@@ -85,6 +83,22 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
         say(&format!("{} {text}", style.bad("error:")));
     }
     Ok(ExitCode::from(exit_code(&summary)))
+}
+
+/// Claims each target that is written to; `None` of one that is only read, and of `null`.
+fn claims(
+    args: &LoadArgs,
+    may_create: Option<Bytes>,
+    writes: bool,
+) -> Result<Vec<Option<Claim>>, Failure> {
+    let claim = |target: &TargetArg| {
+        let create = may_create.is_some() && !target.path.exists();
+        let permit = TargetPermit { destroy: args.destroy_data, create };
+        host::claim_target(&target.path, permit)
+    };
+    let claimed = |target: &TargetArg| (writes && !target.is_null()).then(|| claim(target));
+    let claims = args.targets.iter().map(|target| claimed(target).transpose());
+    Ok(claims.collect::<Result<_, _>>()?)
 }
 
 /// The load of `args`, which must not change anything.

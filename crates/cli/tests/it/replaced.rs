@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::program::{Answer, fathom_in, skip, text};
 use crate::refusals::{LoopDevice, loop_device};
@@ -173,4 +174,44 @@ fn a_mounted_file_system_of_a_run_is_not_unmounted_by_others() {
     assert_eq!(answer.code, Some(5), "{}\n{}", answer.out, answer.err);
     assert!(format!("{}{}", answer.out, answer.err).contains("busy"), "{}", answer.err);
     assert_eq!(scene.left(), Vec::<String>::new());
+}
+
+#[test]
+fn a_link_that_changes_all_the_time_never_costs_the_foreign_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    let foreign = vec![FOREIGN; 1 << 20];
+    fs::write(at("foreign"), &foreign).unwrap();
+    let load = |target: &str, more: &[&str]| {
+        let args = ["load", target, "--ops", "randwrite=100", "--ios", "64", "--seed", "1"];
+        fathom_in(dir.path(), &[&args, more].concat())
+    };
+    assert_eq!(load("ours", &["--size", "1M", "--io-log", "log"]).code, Some(0));
+    fs::write(at("other"), "theirs").unwrap();
+    std::os::unix::fs::symlink("ours", at("link")).unwrap();
+    let over = AtomicBool::new(false);
+    let codes: Vec<_> = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for to in ["foreign", "ours"].into_iter().cycle() {
+                if over.load(Ordering::Relaxed) {
+                    return;
+                }
+                let _ = fs::remove_file(at("next"));
+                std::os::unix::fs::symlink(to, at("next")).unwrap();
+                fs::rename(at("next"), at("link")).unwrap();
+                // The log changes places with a foreign file.
+                let names = [at("log"), at("other")];
+                let exchange = rustix::fs::RenameFlags::EXCHANGE;
+                let cwd = rustix::fs::CWD;
+                let _ = rustix::fs::renameat_with(cwd, &names[0], cwd, &names[1], exchange);
+            }
+        });
+        let codes = (0..60).map(|_| load("link", &["--io-log", "log"]).code).collect();
+        over.store(true, Ordering::Relaxed);
+        codes
+    });
+    assert_eq!(fs::read(at("foreign")).unwrap(), foreign);
+    let logs = [at("log"), at("other")].map(|path| fs::read(path).unwrap());
+    assert_eq!(logs.iter().filter(|bytes| *bytes == b"theirs").count(), 1);
+    assert!(codes.iter().all(|code| *code == Some(0) || *code == Some(4)), "{codes:?}");
 }

@@ -8,7 +8,6 @@ mod calls;
 mod queue;
 mod shared;
 
-use std::path::PathBuf;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -18,6 +17,7 @@ use units::Bytes;
 use crate::backend::{Aio, Files, Ring, TargetFile};
 use crate::choice::Driver;
 use crate::error::{EngineError, ErrorKind};
+use crate::load::TargetSpec;
 use crate::target::{Access, Target};
 use crate::workers::lost;
 use shared::{BLOCK, FloorRun};
@@ -26,7 +26,7 @@ use shared::{BLOCK, FloorRun};
 #[derive(Debug, Clone)]
 pub struct Floor {
     /// A block device or file.
-    pub path: PathBuf,
+    pub target: TargetSpec,
     /// Bytes of it that are used, from its start.
     pub size: Bytes,
     /// How: by plain calls, a ring, or libaio's queue.
@@ -58,7 +58,8 @@ pub struct Floored {
 pub fn floor(floor: &Floor) -> Result<Floored, EngineError> {
     let (writes, direct) = (floor.writes, floor.direct);
     let access = Access { reads: !writes, writes, direct, create: None };
-    let Target { file, block, size, .. } = Target::open(&floor.path, access)?;
+    let target = Target::of_spec(&floor.target, access)?.ok_or_else(crate::real::mixed)?;
+    let Target { file, block, size, .. } = target;
     let blocks = floor.size.0 / BLOCK as u64;
     if blocks == 0 || floor.size > size || floor.depth == 0 {
         let what = format!("{} of {size} cannot be used in blocks of 4 KiB", floor.size);
@@ -117,10 +118,11 @@ mod tests {
     }
 
     fn of(file: &tempfile::NamedTempFile, size: u64) -> Floor {
-        let (path, duration) = (file.path().to_owned(), Some(Duration::from_millis(20)));
+        let (target, duration) =
+            (TargetSpec::Path(file.path().to_owned()), Some(Duration::from_millis(20)));
         let (driver, depth) = (Driver::Sync, 1);
         let (sequential, writes, direct) = (false, false, true);
-        Floor { path, size: Bytes(size), driver, depth, sequential, writes, direct, duration }
+        Floor { target, size: Bytes(size), driver, depth, sequential, writes, direct, duration }
     }
 
     #[test]
@@ -164,7 +166,8 @@ mod tests {
         let beyond = floor(&of(&file, 2 << 20)).unwrap_err();
         assert!(beyond.to_string().contains("cannot be used"), "{beyond}");
         assert!(floor(&Floor { depth: 0, ..of(&file, 1 << 20) }).is_err());
-        let missing = Floor { path: "/does/not/exist".into(), ..of(&file, 1 << 20) };
+        let missing =
+            Floor { target: TargetSpec::Path("/does/not/exist".into()), ..of(&file, 1 << 20) };
         assert!(floor(&missing).is_err());
         let part = short(4096, 512);
         let cause = std::error::Error::source(&part).unwrap().to_string();

@@ -1,6 +1,6 @@
 //! Claims on real loop devices and files: what may be lost is never taken by mistake.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -207,6 +207,7 @@ fn a_file_with_data_is_refused_unless_fathom_made_it_or_it_may_be_lost() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("precious");
     assert!(claim_target(&path, CREATE).is_ok(), "a new file");
+    assert!(!path.exists(), "nothing was written to it");
     assert_eq!(claim_target(&path, TargetPermit::default()).unwrap_err().kind(), ClaimKind::Usage);
     let mut file = File::create(&path).unwrap();
     assert!(claim_target(&path, TargetPermit::default()).is_ok(), "an empty file");
@@ -234,12 +235,69 @@ fn a_file_with_data_is_refused_unless_fathom_made_it_or_it_may_be_lost() {
     );
 }
 
+#[test]
+fn a_file_that_is_to_be_made_is_taken_by_the_first_claim_under_every_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, other) = (folder.path().join("new"), folder.path().join("other"));
+    let first = claim_target(&path, CREATE).unwrap();
+    fs::hard_link(&path, &other).unwrap();
+    for name in [&path, &other] {
+        for permit in [CREATE, DESTROY] {
+            assert_eq!(claim_target(name, permit).unwrap_err().kind(), ClaimKind::Refused);
+        }
+    }
+    // What took its name meanwhile stays, and what was written too.
+    fs::rename(&other, &path).unwrap();
+    fs::write(&path, "data").unwrap();
+    drop(first);
+    assert_eq!(fs::read(&path).unwrap(), b"data");
+    let dangling = folder.path().join("dangling");
+    std::os::unix::fs::symlink(folder.path().join("nowhere"), &dangling).unwrap();
+    assert_eq!(claim_target(&dangling, CREATE).unwrap_err().kind(), ClaimKind::Refused);
+    assert!(!folder.path().join("nowhere").exists());
+}
+
+#[test]
+fn a_loop_device_on_a_claimed_file_is_refused_and_two_loop_devices_on_one_file_are_not() {
+    const NAME: &str =
+        "a_loop_device_on_a_claimed_file_is_refused_and_two_loop_devices_on_one_file_are_not";
+    if !rustix::process::geteuid().is_root() {
+        println!("SKIP {NAME}: needs root");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("new");
+    let file = claim_target(&path, CREATE).unwrap();
+    File::options().write(true).open(&path).unwrap().set_len(8 << 20).unwrap();
+    let upper = Upper::on(&path);
+    let error = claim_target(Path::new(&upper.0), DESTROY).unwrap_err();
+    assert_eq!(error.kind(), ClaimKind::Refused, "{error}");
+    assert!(error.to_string().contains("the file that it stands on"), "{error}");
+    drop(file);
+    drop(upper);
+    let half = |offset: &str| Upper::part(&path, offset);
+    let halves = [half("0"), half("4194304")];
+    let claims = halves.each_ref().map(|half| claim(Path::new(&half.0), true).unwrap());
+    assert_eq!(claim_target(&path, DESTROY).unwrap_err().kind(), ClaimKind::Refused);
+    drop(claims);
+}
+
 /// A loop device on `path` that goes with this value.
 struct Upper(String);
 
 impl Upper {
     fn on(path: &Path) -> Self {
         let made = Command::new("losetup").args(["--find", "--show"]).arg(path).output().unwrap();
+        assert!(made.status.success(), "{made:?}");
+        Self(String::from_utf8(made.stdout).unwrap().trim().to_owned())
+    }
+}
+
+impl Upper {
+    /// 4 MiB of the file from `offset` on.
+    fn part(path: &Path, offset: &str) -> Self {
+        let args = ["--find", "--show", "--sizelimit", "4194304", "--offset", offset];
+        let made = Command::new("losetup").args(args).arg(path).output().unwrap();
         assert!(made.status.success(), "{made:?}");
         Self(String::from_utf8(made.stdout).unwrap().trim().to_owned())
     }

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use engine::TargetSpec;
 use host::TargetPermit;
 
 use crate::args::BenchFloorArgs;
@@ -17,15 +18,20 @@ pub fn floor(args: &BenchFloorArgs) -> Result<ExitCode, Failure> {
         _ => engine::Driver::Sync,
     };
     // Held as long as the target is written.
-    let _claim = match args.write {
+    let claim = match args.write {
         true => Some(host::claim_target(
             &args.target,
             TargetPermit { destroy: args.destroy_data, create: false },
         )?),
         false => None,
     };
+    let name = args.target.clone();
+    let target = match &claim {
+        Some(claim) => TargetSpec::Through { name, way: claim.way() },
+        None => TargetSpec::Path(name),
+    };
     let done = engine::floor(&engine::Floor {
-        path: args.target.clone(),
+        target,
         size: args.size,
         driver,
         depth: args.depth,
