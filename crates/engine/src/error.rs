@@ -10,6 +10,8 @@ pub enum ErrorKind {
     Environment,
     /// The target cannot be opened, is too small, or refuses.
     Target,
+    /// Somebody else's file is where a new one was to be.
+    Refused,
 }
 
 type Source = Box<dyn std::error::Error + Send + Sync>;

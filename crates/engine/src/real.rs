@@ -249,9 +249,8 @@ fn access(load: &Load) -> Access {
 /// What to say when io_uring was asked for where it may write to the wrong place.
 fn misplaced(path: &str) -> String {
     format!(
-        "{} is on FUSE: if its server takes less of a direct write than asked, the kernel's io_uring writes the rest to the wrong \
-         place and tells nobody; `libaio` and `sync` do not, nor does a load through the page cache",
-        path
+        "{path} is on FUSE: if its server takes less of a direct write than asked, the kernel's io_uring writes the rest to the wrong \
+         place and tells nobody; `libaio` and `sync` do not, nor does a load through the page cache"
     )
 }
 

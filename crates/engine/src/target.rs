@@ -68,7 +68,7 @@ impl Target {
 
     /// The way is followed once: everything is done with what it led to.
     fn open(path: &Path, way: &Path, access: Access) -> Result<Self, EngineError> {
-        let (held, made) = match (hold(way), access.create) {
+        let (held, made) = match (followed(way), access.create) {
             (Ok(held), _) => (held, false),
             (Err(error), Some(_)) if error.kind() == io::ErrorKind::NotFound => {
                 (make(way).map_err(|e| cannot("created", path, e))?, true)
@@ -158,7 +158,7 @@ fn empty(path: &Path, block: bool) -> EngineError {
 
 /// Takes hold of what `path` leads to without opening it: opening a FIFO waits for ever, and opening some character devices has
 /// effects.
-fn hold(path: &Path) -> io::Result<File> {
+fn followed(path: &Path) -> io::Result<File> {
     Ok(rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?.into())
 }
 

@@ -242,6 +242,7 @@ pub(super) fn engine_failure(error: engine::EngineError) -> Failure {
     let help = error.help().to_owned();
     match error.kind() {
         engine::ErrorKind::Usage => Failure::usage(error),
+        engine::ErrorKind::Refused => Failure::refused(error),
         _ => Failure::environment(error),
     }
     .with_help(help)

@@ -130,9 +130,12 @@ pub(crate) fn start(
     workers: usize,
 ) -> Result<(Vec<LogSender>, IoLog), EngineError> {
     let refused = |error: std::io::Error| {
-        let help = "name a file in a directory that you may write to";
+        let (kind, help) = match error.kind() {
+            std::io::ErrorKind::AlreadyExists => (ErrorKind::Refused, "name another file"),
+            _ => (ErrorKind::Usage, "name a file in a directory that you may write to"),
+        };
         let message = format!("The log of I/Os cannot be written to {}", path.display());
-        EngineError::new(ErrorKind::Usage, message, help).because(error)
+        EngineError::new(kind, message, help).because(error)
     };
     let draft = Draft::begin(path, &results::iolog::MAGIC).map_err(refused)?;
     iolog::begin(&mut draft.file(), header).map_err(refused)?;

@@ -37,8 +37,11 @@ pub(crate) fn refused(path: &Path, why: &str, help: &str) -> EngineError {
 /// The state cannot be put down at `path`.
 pub(crate) fn unwritable(path: &Path, error: io::Error) -> EngineError {
     let message = format!("The verification state {} cannot be written", path.display());
-    EngineError::new(ErrorKind::Environment, message, "check that its folder exists and has room")
-        .because(error)
+    let (kind, help) = match error.kind() {
+        io::ErrorKind::AlreadyExists => (ErrorKind::Refused, "name another file"),
+        _ => (ErrorKind::Environment, "check that its folder exists and has room"),
+    };
+    EngineError::new(kind, message, help).because(error)
 }
 
 /// The remedy for a state that is of no use.

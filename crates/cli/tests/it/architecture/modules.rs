@@ -191,7 +191,7 @@ fn tree(
     }
 }
 
-/// Leaves out what stands behind `#[cfg(test)]`: up to a semicolon, or a whole pair of braces.
+/// Leaves out what stands behind `#[cfg(test)]`: up to a semicolon or comma, a whole pair of braces, or the end of what it is in.
 fn without_tests(tokens: &[String]) -> Vec<String> {
     const TEST: [&str; 7] = ["#", "[", "cfg", "(", "test", ")", "]"];
     let (mut left, mut at) = (Vec::new(), 0);
@@ -205,11 +205,15 @@ fn without_tests(tokens: &[String]) -> Vec<String> {
         at += TEST.len();
         while at < tokens.len() {
             let token = tokens[at].as_str();
-            depth += usize::from(token == "{");
-            depth -= usize::from(token == "}");
+            let closes = matches!(token, "}" | ")" | "]");
+            if depth == 0 && closes {
+                break;
+            }
+            depth += usize::from(matches!(token, "{" | "(" | "["));
+            depth -= usize::from(closes);
             at += 1;
             let ends_use = tokens.get(at).is_some_and(|next| token == "}" && next == ";");
-            if depth == 0 && (token == ";" || token == "}") && !ends_use {
+            if depth == 0 && matches!(token, ";" | "," | "}") && !ends_use {
                 break;
             }
         }
