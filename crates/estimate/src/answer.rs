@@ -13,7 +13,7 @@ pub const SCHEMA: u32 = 1;
 pub struct Answer {
     /// Version of this form.
     pub schema: u32,
-    /// Whether everything was read; `false` after an interrupt, or where something could not be read: all figures are of what was read.
+    /// True when everything was read; false after an interrupt, or where something could not be read: all figures are of what was read.
     pub complete: bool,
     /// Whether the LZ4 size of every content was taken.
     pub exact: bool,

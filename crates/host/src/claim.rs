@@ -24,7 +24,7 @@ pub struct Claim {
     identity: String,
     /// The claimed thing itself, and the lock that keeps other claims away; udev too leaves a locked device alone.
     held: Lock,
-    /// What shares bytes with it.
+    /// Locks of what shares bytes with it.
     _others: Vec<Lock>,
     /// It was made by the claim: while nothing is in it, it goes with the claim.
     made: bool,

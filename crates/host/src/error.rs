@@ -16,7 +16,7 @@ pub enum StepError {
     /// A command ended with an error.
     #[error("Cannot {about}: '{command}' ended with {ended}{said}")]
     Command {
-        /// What it was for.
+        /// The purpose of the step.
         about: String,
         /// The command as typed.
         command: String,
@@ -28,7 +28,7 @@ pub enum StepError {
     /// A command could not be started.
     #[error("Cannot {about}: '{program}' cannot be started; install it, or run this in the lab")]
     NotStarted {
-        /// What it was for.
+        /// The purpose of the step.
         about: String,
         /// The program.
         program: String,
@@ -48,7 +48,7 @@ pub enum StepError {
     /// Something else that was done to the machine failed.
     #[error("Cannot {about}: {action} failed")]
     Action {
-        /// What it was for.
+        /// The purpose of the step.
         about: String,
         /// The action in words.
         action: String,
@@ -58,15 +58,15 @@ pub enum StepError {
     /// A claimed device or a mounted file system is no longer the one that was meant.
     #[error("Cannot {about}")]
     Replaced {
-        /// What it was for.
+        /// The purpose of the step.
         about: String,
-        /// What stands in its place, and what to do.
+        /// The thing that stands in its place, and the remedy.
         source: std::io::Error,
     },
     /// What was read has another form than its parser reads.
     #[error("Cannot {about}: what {from} says is not understood")]
     Parse {
-        /// What it was for.
+        /// The purpose of the step.
         about: String,
         /// What was read.
         from: String,
@@ -76,7 +76,7 @@ pub enum StepError {
     /// It took longer than it may.
     #[error("Cannot {about}: {action} took longer than {seconds} s{last}")]
     Deadline {
-        /// What it was for.
+        /// The purpose of the step.
         about: String,
         /// The command, or what was waited for.
         action: String,
@@ -88,7 +88,7 @@ pub enum StepError {
     /// The user wished to stop.
     #[error("stopped by the user while about to {about}")]
     Interrupted {
-        /// What it was for.
+        /// The purpose of the step.
         about: String,
     },
 }

@@ -12,7 +12,7 @@ const MOST: usize = 4096;
 /// Parts of the growth so far in which a longer course keeps two points each.
 const PARTS: usize = 1024;
 
-/// What is kept of the samples of a cell while it runs.
+/// The part of a cell's samples that is kept while it runs.
 #[derive(Debug, Default)]
 pub struct Readings {
     marked: Vec<SampleRow>,
@@ -41,7 +41,7 @@ impl Readings {
         }
     }
 
-    /// What was read at marks, without rounds that were forgotten.
+    /// Readings at marks, without rounds that were forgotten.
     pub fn marked(&self) -> &[SampleRow] {
         &self.marked
     }
@@ -68,7 +68,7 @@ impl Readings {
         self.marked = kept;
     }
 
-    /// How many readings are kept.
+    /// The number of readings that are kept.
     pub fn count(&self) -> usize {
         self.marked.len() + self.courses.iter().map(|course| course.points.len()).sum::<usize>()
     }
@@ -82,14 +82,14 @@ impl Readings {
     }
 }
 
-/// How one field went on, as far as the moment at which it first reached some value can depend on it: between two edges of stages the
+/// The course of one field, as far as the moment at which it first reached some value can depend on it: between two edges of stages the
 /// readings that are above all before them, each with the one just before it.
 #[derive(Debug)]
 struct Course {
     source: String,
     field: &'static str,
     points: Vec<Point>,
-    /// Where the points since the last edge begin.
+    /// The first of the points since the last edge.
     edge: usize,
     /// The greatest value since then.
     peak: f64,
@@ -99,7 +99,7 @@ struct Course {
 struct Point {
     at_ns: u64,
     value: f64,
-    /// Whether it was above all before it.
+    /// True when it was above all before it.
     rises: bool,
 }
 

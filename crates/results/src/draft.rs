@@ -93,7 +93,7 @@ fn replaced() -> io::Error {
     io::Error::new(ErrorKind::AlreadyExists, what)
 }
 
-/// What is known of the file at `place`, which was opened and found to be empty or to begin with `mark`.
+/// Opens the file at `place` and returns what is known of it, where it is empty or begins with `mark`.
 fn replaceable(place: &Path, mark: &[u8]) -> io::Result<Metadata> {
     // Opening a FIFO that took its place would wait.
     let mut file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(place)?;

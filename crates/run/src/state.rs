@@ -62,7 +62,7 @@ impl Criteria {
         figures.reached = figures.criteria.iter().all(|judged| judged.met);
     }
 
-    /// Where the round began that goes on, nanoseconds since the run's epoch.
+    /// Start of the round that goes on, nanoseconds since the run's epoch.
     pub(crate) fn since_ns(&self) -> u64 {
         self.since_ns
     }

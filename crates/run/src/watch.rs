@@ -116,7 +116,7 @@ impl CellSamplers {
         rows.into_iter().for_each(|row| self.stream.take(row));
     }
 
-    /// What was read at marks so far, without rounds that were forgotten.
+    /// Readings at marks so far, without rounds that were forgotten.
     pub(crate) fn marked(&self) -> Vec<SampleRow> {
         self.stream.readings().marked().to_vec()
     }
@@ -126,7 +126,7 @@ impl CellSamplers {
         self.stream.readings().forget_rounds(since_ns);
     }
 
-    /// How many readings are kept.
+    /// The number of readings that are kept.
     #[cfg(test)]
     pub(crate) fn kept(&self) -> usize {
         self.stream.readings().count()

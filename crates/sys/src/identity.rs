@@ -21,7 +21,7 @@ const MARK: &str = "user.fathom.id";
 /// Layers that are followed down; nobody stacks so many.
 const DEEPEST: u32 = 16;
 
-/// What a block device or a file is. Loop devices, partitions and mapped devices are told by what they stand on.
+/// The identity of a block device or a file. Loop devices, partitions and mapped devices are told by what they stand on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Identity {
@@ -31,14 +31,14 @@ pub enum Identity {
     Disk(DiskIdentity),
     /// A loop device.
     Loop {
-        /// Where on the file it begins, bytes.
+        /// Its start on the file, bytes.
         offset: u64,
         /// The file or device it stands on.
         on: Box<Identity>,
     },
     /// A part of a disk.
     Partition {
-        /// Where on the disk it begins, sectors of 512 bytes.
+        /// Its start on the disk, sectors of 512 bytes.
         start: u64,
         /// The disk.
         on: Box<Identity>,
@@ -63,7 +63,7 @@ pub enum Identity {
     },
 }
 
-/// What a file is.
+/// The identity of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileIdentity {
     /// The mark that [`mark`] gave it; copies may carry it, too.
@@ -72,13 +72,13 @@ pub struct FileIdentity {
     pub device: u64,
     /// Number within its file system.
     pub inode: u64,
-    /// When it was made, nanoseconds since 1970, where the file system keeps that.
+    /// The time at which it was made, nanoseconds since 1970, where the file system keeps that.
     pub made_ns: Option<u64>,
     /// The device of its file system, where it is on one.
     pub on: Option<Box<Identity>>,
 }
 
-/// What a disk says of itself; one of the numbers is there.
+/// The numbers that a disk gives of itself; one of them is there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskIdentity {
     /// The number that no other disk in the world has.

@@ -10,7 +10,7 @@ pub use run::RunView;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
-use units::Nanos;
+use units::{Nanos, Unit};
 
 /// Whether a live view makes sense: standard error is a terminal that can move its cursor.
 fn live() -> bool {
@@ -25,6 +25,11 @@ fn bar() -> ProgressBar {
         .unwrap_or_else(|_| ProgressStyle::default_bar());
     bar.set_style(style.progress_chars("█▉▊▋▌▍▎▏ "));
     bar
+}
+
+/// I/Os per second: whole from 10 on; below that the fraction matters.
+fn per_second(rate: f64) -> String {
+    Unit::PerSecond.show(if rate.abs() < 10.0 { rate } else { rate.round() })
 }
 
 /// Sets a bar to a share of the whole; an unknown share leaves it empty.
@@ -50,6 +55,12 @@ fn whole_seconds(ns: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_rate_of_one_in_three_seconds_is_not_nothing() {
+        let shown = [1.0 / 3.0, 0.0, 9.96, 8123.4].map(per_second);
+        assert_eq!(shown, ["0.333/s", "0/s", "9.96/s", "8123/s"]);
+    }
 
     #[test]
     fn the_template_of_the_bar_is_valid() {

@@ -7,7 +7,7 @@ use results::model::{CellState, plain_and_raw};
 use run::{Event, OperationBrief};
 use units::{Nanos, Unit, show};
 
-use super::{bar, live, set_fraction, time_left};
+use super::{bar, live, per_second, set_fraction, time_left};
 use crate::terminal::{Line, Style, json_line, say, say_line};
 
 /// How often a plain line is printed while a stage goes on.
@@ -212,7 +212,7 @@ pub fn figures(brief: &OperationBrief) -> String {
     format!(
         "{} {} {} p50 {} p99 {}{errors}",
         brief.operation,
-        Unit::PerSecond.show(brief.iops.round()),
+        per_second(brief.iops),
         Unit::BytesPerSecond.show(brief.throughput_bytes_per_s),
         latency(brief.p50_ns),
         latency(brief.p99_ns),

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::program::{Answer, fathom_in, skip, text};
 use crate::refusals::{LoopDevice, loop_device};
 
-/// What the foreign device holds.
+/// The byte that the foreign device is full of.
 const FOREIGN: u8 = 0x5A;
 const SIZE: u64 = 320 << 20;
 

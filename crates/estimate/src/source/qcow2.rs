@@ -80,7 +80,7 @@ impl Image {
         file.read(&mut head, 0).is_ok() && Self::begins(&head)
     }
 
-    /// Whether these are the first bytes of such an image.
+    /// Tells whether these are the first bytes of such an image.
     pub fn begins(head: &[u8]) -> bool {
         head.starts_with(MAGIC)
     }

@@ -9,12 +9,12 @@ pub const HEAD: usize = 4096;
 /// A format that is recognised and not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Format {
-    /// What the field calls it.
+    /// The field's name for it.
     pub name: &'static str,
     reader: Reader,
 }
 
-/// Who reads a format.
+/// The reader of a format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reader {
     /// QEMU, by its own name of the format.

@@ -134,7 +134,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Whether a file or device that was named is to be read as a qcow2 image; what another format packs is refused.
+    /// Tells whether a file or device that was named is to be read as a qcow2 image; what another format packs is refused.
     fn is_qcow2(&self, path: &Path, real: &Path) -> Result<bool, Error> {
         let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
         if self.format != Format::Recognised {

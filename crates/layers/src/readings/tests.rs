@@ -1,4 +1,4 @@
-//! What is kept gives the figures that all readings give.
+//! The kept readings give the figures that all readings give.
 
 use super::*;
 use crate::figures::{FigureFacts, STAGE_END, STAGE_START, Window};

@@ -1,4 +1,4 @@
-//! What stays the same target, and what does not.
+//! Changes after which a target is the same one, and others.
 
 use std::path::PathBuf;
 use std::process::Command;

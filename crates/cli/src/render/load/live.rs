@@ -7,7 +7,7 @@ use results::model::IntervalRow;
 use run::OperationBrief;
 use units::{Unit, show};
 
-use crate::render::time_left;
+use crate::render::{per_second, time_left};
 
 /// Columns of the bar.
 const BAR: usize = 24;
@@ -32,7 +32,7 @@ struct Column {
 }
 
 const COLUMNS: [Column; 5] = [
-    Column { name: "IOPS", width: 10, from: 0, show: |r| Unit::PerSecond.show(r.iops.round()) },
+    Column { name: "IOPS", width: 10, from: 0, show: |r| per_second(r.iops) },
     Column {
         name: "throughput",
         width: 13,
@@ -98,7 +98,7 @@ impl Board {
 /// What is known of intervals whose rows have to wait, in a line.
 pub fn told(waiting: &Waiting) -> String {
     let seconds = waiting.end_ns.saturating_sub(waiting.start_ns).max(1) as f64 / 1e9;
-    let iops = Unit::PerSecond.show((waiting.ios as f64 / seconds).round());
+    let iops = per_second(waiting.ios as f64 / seconds);
     let silent = show::nanos(waiting.silent_ns as f64);
     format!("waiting: {iops}, {} in flight, the last one ended {silent} ago", waiting.in_flight)
 }

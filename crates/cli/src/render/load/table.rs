@@ -6,6 +6,7 @@ use results::model::{
 };
 use units::{Nanos, Unit, show};
 
+use crate::render::per_second;
 use crate::terminal::Text;
 
 /// The columns of the table.
@@ -78,12 +79,11 @@ fn or_dash(value: Option<String>) -> String {
 fn values(op: &OperationSummary) -> [String; 8] {
     let latency =
         |get: fn(&LatencySummary) -> u64| or_dash(op.latency.as_ref().map(|l| ns(get(l))));
-    let rate = |unit: Unit, value: Option<f64>| or_dash(value.map(|v| unit.show(v)));
     let errors: Vec<_> = op.errors.iter().map(|(kind, n)| format!("{kind} {n}")).collect();
     [
         show::grouped(op.ios),
-        rate(Unit::PerSecond, op.iops.map(f64::round)),
-        rate(Unit::BytesPerSecond, op.throughput_bytes_per_s),
+        or_dash(op.iops.map(per_second)),
+        or_dash(op.throughput_bytes_per_s.map(|bytes| Unit::BytesPerSecond.show(bytes))),
         latency(|l| l.p50_ns),
         latency(|l| l.p99_ns),
         latency(|l| l.p999_ns),
