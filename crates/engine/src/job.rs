@@ -122,7 +122,9 @@ impl Job {
     /// Always inlined: a result passed through memory is written field by field and read whole, which stalls the processor.
     #[inline(always)]
     pub(crate) fn next(&mut self, now_ns: u64) -> NextIo {
-        if let Some(at_ns) = self.gate.not_before(now_ns) {
+        if let Some(at_ns) = self.gate.not_before(now_ns)
+            && self.is_anything_left()
+        {
             return NextIo::NotBefore(at_ns);
         }
         loop {
@@ -145,6 +147,12 @@ impl Job {
             let intended_ns = if io.added { 0 } else { self.gate.pass(now_ns, io.length) };
             return NextIo::Io(Next { operation, transfer, intended_ns });
         }
+    }
+
+    /// Tells whether an I/O of the mix is to come. Flushes that follow the last write wait for nothing.
+    #[cold]
+    fn is_anything_left(&self) -> bool {
+        self.targets.iter().any(|job_target| job_target.stream.left() != Some(0))
     }
 
     /// How many of its next I/Os one of `threads` threads may take ahead, at most `most`. None where order or time matters; fewer near the

@@ -158,6 +158,30 @@ fn a_load_that_waits_lasts_its_duration_in_virtual_time_and_in_real_time() {
 }
 
 #[test]
+fn a_load_that_its_ios_end_waits_for_nothing_after_the_last_one() {
+    for ends in
+        ["ios = 4", "bytes = \"16K\"", "passes = 1\nsize = \"16K\"\npattern = \"permutation\""]
+    {
+        for waits in ["think = \"60s:4\"", "limit = \"4/s\""] {
+            let spec = format!(
+                "ops = {{ randwrite = 100 }}\n{ends}\n{waits}\ndepth = 1\nsync = \"fsync:4\""
+            );
+            let virtual_time = simulated(SimModel::default(), &spec);
+            let null = load(TargetSpec::Null { bytes: Bytes(1 << 30) }, &spec);
+            let real_time = run_with(&null, &Clock::real(), |_, _| {});
+            for reported in [virtual_time, real_time] {
+                let (summary, of) = (reported.summary(), format!("{ends}, {waits}"));
+                assert_eq!(summary.operations["randwrite"].ios, 4, "{of}");
+                let all: u64 = summary.operations.values().map(|operation| operation.ios).sum();
+                assert_eq!(all, 5, "{of}: {:?}", summary.operations.keys());
+                let lasted = summary.duration_ns as f64 / 1e9;
+                assert!(lasted < 0.95, "{of}: {lasted}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_load_that_is_stopped_in_a_pause_lasts_until_then() {
     let spec = "ops = { randread = 100 }\nduration = \"600s\"\nthink = \"60s:4\"\ndepth = 1";
     for target in
