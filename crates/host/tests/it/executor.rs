@@ -6,7 +6,7 @@ use layers::step::{Action, Condition, Step};
 use sys::clock::Clock;
 use sys::interrupt::{Interrupt, Level};
 
-use crate::stacks::{Wish, executor, raised};
+use crate::stacks::{Wish, executor, raised, watched};
 
 const LAYERS: [&str; 2] = ["linear", "vdo"];
 
@@ -53,6 +53,32 @@ fn what_steps_found_out_is_bound_and_kept_as_facts() {
     assert!(executor.facts()["vdo.table"].contains("vdo V4"));
     let source = executor.resolve_source(&raised.probes[2].source).unwrap();
     assert_eq!(source, Source::Threads { prefix: "vdo0:".into() });
+}
+
+#[test]
+fn no_call_of_any_layer_names_a_device_whose_node_leads_elsewhere_by_then() {
+    let kinds = layers::kinds().iter().map(|kind| (kind.name, ""));
+    for (kind, settings) in kinds.chain([("vdo", "via = \"table\"")]) {
+        let mut whole = 0;
+        for at in 0.. {
+            let (_, steps, twin) = raised(kind, settings);
+            let (mut executor, _, _, foreign) = watched(twin, Some((at, Wish::Replace)));
+            let failed = steps.iter().any(|step| executor.step(step).1.is_err());
+            let undone = executor.undo_all();
+            assert_eq!(*foreign.lock().unwrap(), Vec::<String>::new(), "{}, call {at}", kind);
+            // What names no device is undone all the same, so that a replaced one leaves no mounts and nodes behind.
+            let lost = |text: &Option<String>| {
+                text.as_ref().is_some_and(|text| text.contains("another device"))
+            };
+            let other = undone.iter().filter(|undo| !undo.command.contains("/dev/simulated"));
+            assert!(other.into_iter().all(|undo| !lost(&undo.error)), "{}, call {at}", kind);
+            if !failed && undone.iter().all(|undo| undo.error.is_none()) {
+                break;
+            }
+            whole = at;
+        }
+        assert!(whole > 3, "{} was never replaced", kind);
+    }
 }
 
 #[test]
