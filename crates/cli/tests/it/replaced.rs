@@ -143,6 +143,38 @@ fn nothing_is_written_where_the_file_system_was_mounted() {
     }
 }
 
+/// Waits until our device is mounted and `ready` is there, then detaches the mount.
+fn detach_once(ours: &str, ready: &str) {
+    for _ in 0..3000 {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        let mounts = fs::read_to_string("/proc/mounts").unwrap();
+        let line = mounts.lines().find(|line| line.starts_with(&format!("{ours} ")));
+        let Some(at) = line.and_then(|line| line.split(' ').nth(1)) else { continue };
+        if fs::read_dir(Path::new(at).join(ready)).is_ok_and(|mut files| files.next().is_some()) {
+            assert!(Command::new("umount").args(["-l", at]).status().unwrap().success());
+            return;
+        }
+    }
+    panic!("{ours} was never mounted");
+}
+
+#[test]
+fn a_load_whose_file_system_is_detached_under_it_writes_on_where_it_meant_to() {
+    let name = "a_load_whose_file_system_is_detached_under_it_writes_on_where_it_meant_to";
+    let Some(scene) = Scene::new(name) else { return };
+    // Rounds make files long after the mount has gone from its directory.
+    let fill = "[[stage]]\ndo = \"fill\"\nname = \"fill\"\nof = \"file system\"\nto = \"80%\"\n\
+                by = { ops = { write = 100 }, limit = \"40MiB/s\" }\n";
+    let answer = std::thread::scope(|scope| {
+        scope.spawn(|| detach_once(&scene.ours.path, "fill"));
+        scene.run(&scene.ours.path, 1, &(fill.to_owned() + &shell("look", "true")))
+    });
+    assert_eq!(answer.code, Some(5), "{}\n{}", answer.out, answer.err);
+    let told = format!("{} {}", answer.out, answer.err);
+    assert!(told.contains("was unmounted by somebody else"), "{told}");
+    assert_eq!(scene.left(), Vec::<String>::new());
+}
+
 #[test]
 fn nothing_is_written_into_what_is_mounted_over_the_file_system() {
     let name = "nothing_is_written_into_what_is_mounted_over_the_file_system";
