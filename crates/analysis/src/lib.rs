@@ -25,7 +25,9 @@ pub use expectations::{Evidence, Expectation, ExpectationOutcome};
 pub use looks::looks;
 pub use reported::{Reported, ReportedRow};
 pub use scope::{Of, Scope};
-pub use trends::{TrendKind, TrendName, TrendResult, TrendRun, TrendSeries, trends};
+pub use trends::{
+    LeftOut, TrendKind, TrendName, TrendResult, TrendRun, TrendSeries, Trends, trends,
+};
 pub use values::{MetricValues, Point};
 pub use variant::{Figures, VariantFigures};
 pub use within::RunSpread;

@@ -1,5 +1,6 @@
 //! One experiment run again and again, on one machine: what of its figures changed, and between which results.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use results::ResultSet;
@@ -10,12 +11,10 @@ use units::{Better, Seed};
 use crate::scope::Scope;
 use crate::{Analysis, analyse};
 
-/// Changes of less do not count where nothing is asked.
-const THRESHOLD: f64 = 0.03;
-
 /// What of a result is held against others of its kind. The result itself need not be kept.
 #[derive(Debug, Clone)]
 pub struct TrendResult {
+    run_id: String,
     kind: TrendKind,
     run: TrendRun,
     figures: Vec<AskedFigure>,
@@ -55,6 +54,24 @@ struct AskedFigure {
     threshold: f64,
 }
 
+/// A result that counts in no series.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Its directory.
+    pub path: PathBuf,
+    /// Why it does not count.
+    pub why: String,
+}
+
+/// All series of some results, and which of these are in none.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Trends {
+    /// Every figure of every kind.
+    pub series: Vec<TrendSeries>,
+    /// Results that do not count.
+    pub left_out: Vec<LeftOut>,
+}
+
 /// What a series is of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrendName {
@@ -77,6 +94,8 @@ pub struct TrendSeries {
     pub name: TrendName,
     /// Which direction is good.
     pub better: Better,
+    /// The relative difference that does not matter, as the experiment says it (0.03 is 3 %).
+    pub threshold: f64,
     /// The runs with their values: ratios to the base, or medians.
     pub runs: Vec<(TrendRun, f64)>,
     /// What the logarithms of the values do; places are among `runs`.
@@ -86,12 +105,21 @@ pub struct TrendSeries {
 }
 
 impl TrendResult {
-    /// Of a result: what its experiment asks, each other variant over the base, or the only variant's median.
-    pub fn of(result: &ResultSet) -> Self {
+    /// Of a whole result: what its experiment asks, each other variant over the base, or the only variant's median.
+    ///
+    /// # Errors
+    /// One that is not whole, or not as its run left it, does not count.
+    pub fn of(result: &ResultSet) -> Result<Self, LeftOut> {
+        let changed = result.seal.broken().map(|what| format!("it was changed: {what}"));
+        let incomplete = || Some(format!("it is incomplete: {}", result.incomplete.as_ref()?));
+        if let Some(why) = changed.or_else(incomplete) {
+            return Err(LeftOut { path: result.path.clone(), why });
+        }
         let manifest = &result.manifest;
         let analysis = analyse(result);
         let kernel = manifest.guest.as_ref().unwrap_or(&manifest.host).0.get("kernel").cloned();
-        Self {
+        Ok(Self {
+            run_id: manifest.run_id.clone(),
             kind: kind(result),
             run: TrendRun {
                 started_utc: manifest.started_utc.clone(),
@@ -100,7 +128,7 @@ impl TrendResult {
                 tool_version: manifest.tool_version.clone(),
             },
             figures: figures(&analysis, manifest),
-        }
+        })
     }
 }
 
@@ -132,68 +160,95 @@ fn figures(analysis: &Analysis, manifest: &Manifest) -> Vec<AskedFigure> {
         figures.extend(value.map(|value| AskedFigure { name, value, threshold }));
     };
     if let [only] = &analysis.variants[..] {
-        for (scope, metric, figure) in asked_of(only, manifest) {
+        for (scope, metric, figure, threshold) in asked_of(only, manifest) {
             let (metric, variant) = (metric.to_owned(), only.name.clone());
             let name = TrendName { metric, scope: scope.clone(), variant, over: None };
-            add(name, figure.median, figure.n, THRESHOLD);
+            add(name, figure.median, figure.n, threshold);
         }
     }
-    for c in analysis.comparisons.iter().filter(|comparison| comparison.asked()) {
+    for c in &analysis.comparisons {
+        let Some(threshold) = c.threshold else { continue };
         let name = TrendName {
             metric: c.metric.clone(),
             scope: c.scope.clone(),
             variant: c.new.clone(),
             over: Some(c.base.clone()),
         };
-        add(name, c.ratio, c.n, c.threshold.unwrap_or(THRESHOLD));
+        add(name, c.ratio, c.n, threshold);
     }
     figures
 }
 
-/// The figures of the only variant that are asked about.
+/// The figures of the only variant that are asked about, each with the difference that does not matter.
 fn asked_of<'a>(
     only: &'a crate::VariantFigures,
     manifest: &'a Manifest,
-) -> impl Iterator<Item = (&'a Scope, &'a str, &'a stats::Figure)> {
+) -> impl Iterator<Item = (&'a Scope, &'a str, &'a stats::Figure, f64)> {
     let all = only.figures.iter().flat_map(|(scope, of)| {
         of.iter().map(move |(metric, figure)| (scope, metric.as_str(), figure))
     });
-    all.filter(|(scope, metric, _)| {
-        manifest.plan.questions.iter().any(|asked| crate::asks(asked, scope, metric))
+    all.filter_map(|(scope, metric, figure)| {
+        let asked = manifest.plan.questions.iter().find(|one| crate::asks(one, scope, metric))?;
+        Some((scope, metric, figure, asked.threshold))
     })
 }
 
-/// The series of all results, of which each is of one kind and one figure, with what each does. `seed` draws the orders of the tests.
-pub fn trends(mut results: Vec<TrendResult>, seed: Seed) -> Vec<TrendSeries> {
+/// The series of all results, of which each is of one kind and one figure, with what each does. A run counts once, whatever number of
+/// copies of its result there are. `seed` draws the orders of the tests.
+pub fn trends(mut results: Vec<TrendResult>, seed: Seed) -> Trends {
     results.sort_by(|a, b| a.run.cmp(&b.run));
-    let mut all: Vec<(TrendSeries, f64)> = Vec::new();
+    let left_out = take_copies(&mut results);
+    let mut series: Vec<TrendSeries> = Vec::new();
     for result in &results {
         for figure in &result.figures {
-            let own = |one: &&mut (TrendSeries, f64)| {
-                one.0.kind == result.kind && one.0.name == figure.name
+            let own = |one: &&mut TrendSeries| {
+                one.kind == result.kind
+                    && one.name == figure.name
+                    && one.threshold == figure.threshold
             };
             let point = (result.run.clone(), figure.value);
-            if let Some((series, _)) = all.iter_mut().find(own) {
-                series.runs.push(point);
-                continue;
+            match series.iter_mut().find(own) {
+                Some(series) => series.runs.push(point),
+                None => series.push(begun(&result.kind, figure, point)),
             }
-            let better = layers::metric(&figure.name.metric).map_or(Better::Neither, |m| m.better);
-            let series = TrendSeries {
-                kind: result.kind.clone(),
-                name: figure.name.clone(),
-                better,
-                runs: vec![point],
-                trend: Trend::TooFew,
-                left_out: 0,
-            };
-            all.push((series, figure.threshold));
         }
     }
-    for (series, threshold) in &mut all {
+    for series in &mut series {
         let values: Vec<f64> = series.runs.iter().map(|(_, value)| value.ln()).collect();
-        series.trend = stats::trend(&values, threshold.ln_1p(), seed);
+        series.trend = stats::trend(&values, series.threshold.ln_1p(), seed);
         let of_kind = results.iter().filter(|result| result.kind == series.kind).count();
         series.left_out = of_kind - series.runs.len();
     }
-    all.into_iter().map(|(series, _)| series).collect()
+    Trends { series, left_out }
+}
+
+/// A series with its first result.
+fn begun(kind: &TrendKind, figure: &AskedFigure, first: (TrendRun, f64)) -> TrendSeries {
+    TrendSeries {
+        kind: kind.clone(),
+        name: figure.name.clone(),
+        better: layers::metric(&figure.name.metric).map_or(Better::Neither, |m| m.better),
+        threshold: figure.threshold,
+        runs: vec![first],
+        trend: Trend::TooFew,
+        left_out: 0,
+    }
+}
+
+/// Takes out all results of a run but one.
+fn take_copies(results: &mut Vec<TrendResult>) -> Vec<LeftOut> {
+    let mut runs: BTreeMap<String, PathBuf> = BTreeMap::new();
+    let mut copies = Vec::new();
+    results.retain(|result| {
+        let path = result.run.path.clone();
+        match runs.get(&result.run_id) {
+            None => runs.insert(result.run_id.clone(), path).is_none(),
+            Some(first) => {
+                let why = format!("it is of the same run as {}", first.display());
+                copies.push(LeftOut { path, why });
+                false
+            }
+        }
+    });
+    copies
 }

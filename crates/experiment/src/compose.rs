@@ -218,7 +218,7 @@ fn assemble(file: &File, choices: &PlanOptions, made: &[PlannedVariant], command
         .enumerate()
         .map(|(index, (v, repeat))| {
             let PlannedVariant { variant, stack, stages, .. } = &made[v];
-            let seed = choices.seed.derive(&format!("repeat {repeat}"));
+            let seed = choices.seed.of_repeat(repeat);
             let mut stages = stages.clone();
             order::sweeps(&mut stages, seed);
             CellPlan {

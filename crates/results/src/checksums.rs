@@ -25,7 +25,7 @@ pub enum Seal {
     None,
     /// Every file is as the run left it.
     Whole,
-    /// Some are not: what is wrong with each (`cells/00-plain-r1/cell.json was changed`).
+    /// Some are not, by the list or by what they say: what is wrong with each (`cells/00-plain-r1/cell.json was changed`).
     Broken(Vec<String>),
 }
 
@@ -35,6 +35,15 @@ impl Seal {
         match self {
             Self::Broken(wrong) => Some(wrong.join(", ")),
             Self::None | Self::Whole => None,
+        }
+    }
+
+    /// The same where this is wrong besides, which the files show themselves.
+    pub(crate) fn with(self, wrong: Vec<String>) -> Self {
+        match self {
+            seal if wrong.is_empty() => seal,
+            Self::Broken(listed) => Self::Broken(listed.into_iter().chain(wrong).collect()),
+            Self::None | Self::Whole => Self::Broken(wrong),
         }
     }
 

@@ -11,6 +11,7 @@ pub mod draft;
 pub mod frames;
 pub mod histogram;
 pub mod hlog;
+mod identity;
 pub mod iolog;
 pub mod model;
 pub mod proofs;

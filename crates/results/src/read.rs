@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::checksums::{self, Seal};
 use crate::frames::{self, Damage};
+use crate::identity;
 use crate::model::{CellEntry, CellRecord, CellState, Manifest, Row, SCHEMA, plain_and_raw};
 use crate::proofs::{self, KeptProof};
 use crate::recover::{RecoveredStage, recover};
@@ -127,6 +128,16 @@ pub enum ReadError {
         /// What is wrong.
         source: serde_json::Error,
     },
+    /// The manifest is readable, and what it says cannot be.
+    #[error(
+        "{path} contradicts itself: {what}; it is replaced only whole, so something else changed it"
+    )]
+    Contradiction {
+        /// The file.
+        path: PathBuf,
+        /// What cannot be.
+        what: String,
+    },
     /// The system refused.
     #[error("Cannot read {path}")]
     Io {
@@ -141,17 +152,22 @@ pub enum ReadError {
 /// [`ResultSet::incomplete`] says what is missing then.
 pub fn open(dir: &Path) -> Result<ResultSet, ReadError> {
     let manifest = read_manifest(dir)?;
+    if let Some(what) = identity::contradiction(&manifest) {
+        return Err(ReadError::Contradiction { path: dir.join(MANIFEST), what });
+    }
     let mut missing = Missing::default();
-    let mut cells = Vec::with_capacity(manifest.cells.len());
+    let (mut cells, mut foreign) = (Vec::with_capacity(manifest.cells.len()), Vec::new());
     for entry in &manifest.cells {
-        let cell = read_cell(dir, entry)?;
-        missing.see(&cell);
+        let (cell, other) = read_cell(dir, &manifest, entry)?;
+        missing.see(&cell, other.is_some());
+        foreign.extend(other);
         cells.push(cell);
     }
     let (transcript, lines_lost) =
         optional(&dir.join(TRANSCRIPT))?.map_or((Vec::new(), 0), |text| transcript::read(&text));
     missing.transcript_lines = lines_lost;
     let incomplete = missing.reason(&manifest);
+    let seal = checksums::check(dir).map_err(|(path, source)| ReadError::Io { path, source })?;
     Ok(ResultSet {
         path: dir.to_owned(),
         experiment_toml: optional(&dir.join(EXPERIMENT))?.map(|bytes| text(&bytes)),
@@ -159,7 +175,7 @@ pub fn open(dir: &Path) -> Result<ResultSet, ReadError> {
         transcript,
         lab_files: read_lab(&dir.join(LAB))?,
         proofs: proofs::read(dir),
-        seal: checksums::check(dir).map_err(|(path, source)| ReadError::Io { path, source })?,
+        seal: seal.with(foreign),
         incomplete,
         manifest,
     })
@@ -192,15 +208,28 @@ fn why_no_manifest(dir: &Path) -> ReadError {
     if all_ours { ReadError::Empty(dir.into()) } else { ReadError::NotAResult(dir.into()) }
 }
 
-fn read_cell(dir: &Path, entry: &CellEntry) -> Result<CellData, ReadError> {
+/// A cell, and what shows that the files in its folder are not its own: nothing of them is taken then.
+fn read_cell(
+    dir: &Path,
+    manifest: &Manifest,
+    entry: &CellEntry,
+) -> Result<(CellData, Option<String>), ReadError> {
     let folder = dir.join(CELLS).join(&entry.folder);
     let record = optional(&folder.join(CELL_RECORD))?;
     let record: Option<CellRecord> = record.and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let log = optional(&folder.join(ROWS))?.unwrap_or_default();
     let (rows, damage) = frames::read(&log);
+    let foreign =
+        record.as_ref().and_then(|record| identity::foreign(manifest, entry, record, &rows));
+    if let Some(what) = foreign {
+        let entry = entry.clone();
+        let what = format!("{CELLS}/{}/{what}", entry.folder);
+        let (rows, damage, recovered) = (Vec::new(), Vec::new(), Vec::new());
+        return Ok((CellData { entry, record: None, rows, damage, recovered }, Some(what)));
+    }
     let ended = record.as_ref().is_some_and(|record| record.state.ended());
     let recovered = if ended { Vec::new() } else { recover(&rows) };
-    Ok(CellData { entry: entry.clone(), record, rows, damage, recovered })
+    Ok((CellData { entry: entry.clone(), record, rows, damage, recovered }, None))
 }
 
 fn read_lab(folder: &Path) -> Result<BTreeMap<String, String>, ReadError> {
@@ -247,10 +276,11 @@ struct Missing {
 }
 
 impl Missing {
-    fn see(&mut self, cell: &CellData) {
+    fn see(&mut self, cell: &CellData, foreign: bool) {
         self.frames += cell.damage.len();
         self.all += usize::from(cell.state() != CellState::Skipped);
         let state = match cell.state() {
+            _ if foreign => "with the files of another cell",
             CellState::Done if cell.done() => return,
             CellState::Skipped => return,
             CellState::Done => "without a readable record",
@@ -270,6 +300,10 @@ impl Missing {
         let mut parts = Vec::new();
         if manifest.outcome.is_none() {
             parts.push("the run was killed, or still goes on".to_owned());
+        }
+        let not_listed = identity::not_listed(manifest);
+        if not_listed > 0 {
+            parts.push(format!("{not_listed} cells of the plan are not in {MANIFEST}"));
         }
         let lacking: usize = self.states.values().sum();
         if lacking > 0 {

@@ -91,6 +91,7 @@ impl<'a> Running<'a> {
             repeat: plan.repeat,
         });
         let record = CellRecord {
+            run_id: Some(scene.run_tag.to_owned()),
             index: plan.index,
             variant: plan.variant.clone(),
             repeat: plan.repeat,

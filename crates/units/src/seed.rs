@@ -14,6 +14,11 @@ impl Seed {
         Self(mix(self.0 ^ mix(hash)))
     }
 
+    /// The seed of a repeat of the run that has this one: all variants share it.
+    pub fn of_repeat(self, repeat: u32) -> Self {
+        self.derive(&format!("repeat {repeat}"))
+    }
+
     /// A generator started from this seed.
     pub fn generator(self) -> SplitMix64 {
         SplitMix64(self.0)

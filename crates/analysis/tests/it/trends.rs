@@ -1,6 +1,7 @@
 //! One experiment run again and again.
 
-use analysis::{TrendResult, TrendSeries, trends};
+use analysis::{TrendResult, TrendSeries, Trends, trends};
+use results::Seal;
 use stats::Trend;
 use units::{Better, Seed};
 
@@ -11,17 +12,18 @@ fn sixteen(after: f64) -> Vec<TrendResult> {
         let mut set = fixture::with(5, level * (1.0 + 0.004 * (at % 3) as f64));
         set.manifest.started_utc = format!("2026-11-{:02}T08:00:00Z", at + 1);
         set.path = format!("result-{at}").into();
+        set.manifest.run_id = format!("{at:08x}");
         let kernel = if at < 9 { "Linux 6.12.1" } else { "Linux 6.12.9" };
         let facts = set.manifest.guest.as_mut().unwrap_or(&mut set.manifest.host);
         facts.0.insert("kernel".into(), kernel.into());
-        TrendResult::of(&set)
+        TrendResult::of(&set).unwrap()
     };
     // The order in which they are named does not matter.
     (0..16).rev().map(result).collect()
 }
 
-fn iops(series: &[TrendSeries]) -> &TrendSeries {
-    series.iter().find(|one| one.name.metric == "iops").unwrap()
+fn iops(all: &Trends) -> &TrendSeries {
+    all.series.iter().find(|one| one.name.metric == "iops").unwrap()
 }
 
 #[test]
@@ -55,13 +57,51 @@ fn another_experiment_and_too_few_repeats_are_not_of_the_series() {
     let mut other = fixture::with(5, 100.0);
     other.experiment_toml = Some("# asks something else".into());
     other.manifest.started_utc = "2026-12-01T08:00:00Z".into();
-    results.push(TrendResult::of(&other));
+    other.manifest.run_id = "000000f0".into();
+    results.push(TrendResult::of(&other).unwrap());
     let mut few = fixture::with(3, 100.0);
+    few.manifest.run_id = "000000f1".into();
     few.manifest.started_utc = "2026-12-02T08:00:00Z".into();
-    results.push(TrendResult::of(&few));
+    results.push(TrendResult::of(&few).unwrap());
     let all = trends(results, Seed(1));
     assert_eq!((iops(&all).runs.len(), iops(&all).left_out), (16, 1));
-    let kinds = all.iter().filter(|one| one.name.metric == "iops").count();
+    let kinds = all.series.iter().filter(|one| one.name.metric == "iops").count();
     assert_eq!(kinds, 2);
-    assert!(all.iter().any(|one| one.runs.len() == 1 && one.trend == Trend::TooFew));
+    assert!(all.series.iter().any(|one| one.runs.len() == 1 && one.trend == Trend::TooFew));
+}
+
+#[test]
+fn a_run_counts_once_and_what_is_not_whole_in_no_series() {
+    let mut results = sixteen(7_600.0);
+    results.extend(sixteen(6_800.0));
+    let all = trends(results, Seed(1));
+    assert_eq!((iops(&all).runs.len(), all.left_out.len()), (16, 16));
+    let first = &all.left_out[0];
+    assert!(first.why.contains("same run as result-"), "{first:?}");
+    let mut set = fixture::result();
+    set.incomplete = Some("2 of 10 cells give no figures".into());
+    assert!(TrendResult::of(&set).unwrap_err().why.contains("2 of 10 cells"));
+    set.seal = Seal::Broken(vec!["manifest.json was changed".into()]);
+    assert!(TrendResult::of(&set).unwrap_err().why.contains("manifest.json was changed"));
+}
+
+#[test]
+fn the_threshold_is_the_question_s_with_one_variant_and_with_several() {
+    for variants in [1, 2] {
+        // By 10 %, which does not matter here.
+        let results = (0..16).map(|at| {
+            let level = if at < 9 { 7_600.0 } else { 6_800.0 };
+            let mut set = fixture::with(5, level * (1.0 + 0.004 * f64::from(at % 3)));
+            set.manifest.started_utc = format!("2026-11-{:02}T08:00:00Z", at + 1);
+            set.manifest.run_id = format!("{at:08x}");
+            let plan = &mut set.manifest.plan;
+            plan.questions.iter_mut().for_each(|asked| asked.threshold = 0.25);
+            plan.variants.drain(..2 - variants);
+            TrendResult::of(&set).unwrap()
+        });
+        let all = trends(results.collect(), Seed(1));
+        let series = iops(&all);
+        assert_eq!((series.threshold, series.name.over.is_some()), (0.25, variants == 2));
+        assert_eq!(series.trend, Trend::Changes(Vec::new()), "{variants}");
+    }
 }

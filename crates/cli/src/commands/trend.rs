@@ -1,8 +1,10 @@
 //! `fathom trend`: one experiment run again and again, and what changed between which results.
 
+use std::error::Error;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use analysis::{TrendKind, TrendResult, TrendSeries, trends};
+use analysis::{LeftOut, TrendKind, TrendResult, TrendSeries, Trends, trends};
 use serde_json::{Value, json as object};
 use stats::{LEAST_RESULTS, LevelShift, Trend, Verdict};
 use units::{Better, Seed, show::significant};
@@ -16,20 +18,58 @@ const SEED: Seed = Seed(18);
 
 pub fn run(args: &TrendArgs) -> Result<ExitCode, Failure> {
     let paths = args.results.iter().flat_map(|path| super::report::results_in(path));
-    let mut results = Vec::new();
+    let (mut whole, mut left_out) = (Vec::new(), Vec::new());
     for path in paths {
-        results.push(TrendResult::of(&results::open(&path)?));
+        match read(path) {
+            Ok(result) => whole.push(result),
+            Err(one) => left_out.push(one),
+        }
     }
-    let all = trends(results, SEED);
+    let none = whole.is_empty();
+    let mut all = trends(whole, SEED);
+    all.left_out.splice(..0, left_out);
+    if none {
+        return Err(nothing(&all.left_out));
+    }
     if args.json {
-        let series: Vec<_> = all.iter().map(document).collect();
-        json(&serde_json::to_string_pretty(&object!({ "series": series })).map_err(Failure::data)?);
+        let series: Vec<_> = all.series.iter().map(document).collect();
+        let left_out = all.left_out.iter().map(|o| object!({ "result": o.path, "why": o.why }));
+        let left_out: Vec<_> = left_out.collect();
+        let document = object!({ "series": series, "left_out": left_out });
+        json(&serde_json::to_string_pretty(&document).map_err(Failure::data)?);
     } else {
         answer(&text(&all));
     }
     let last = |series: &TrendSeries| changes(series).last().map(|shift| verdict(series, shift));
-    let fails = all.iter().filter_map(last).any(|verdict| args.fail_on.contains(&verdict));
+    let fails = all.series.iter().filter_map(last).any(|verdict| args.fail_on.contains(&verdict));
     Ok(ExitCode::from(u8::from(fails)))
+}
+
+/// One result, as far as it counts.
+fn read(path: PathBuf) -> Result<TrendResult, LeftOut> {
+    match results::open(&path) {
+        Ok(result) => TrendResult::of(&result),
+        Err(error) => {
+            let causes = std::iter::successors(error.source(), |&cause| cause.source());
+            let why = causes.fold(error.to_string(), |all, cause| format!("{all}: {cause}"));
+            Err(LeftOut { path, why })
+        }
+    }
+}
+
+/// What to say when no result counts.
+fn nothing(left_out: &[LeftOut]) -> Failure {
+    let error = match left_out {
+        [] => "No result was named".to_owned(),
+        [one] => format!("{} does not count: {}", one.path.display(), one.why),
+        all => {
+            let each = all.iter().map(|one| format!("{}: {}", one.path.display(), one.why));
+            format!("None of these results counts: {}", each.collect::<Vec<_>>().join("; "))
+        }
+    };
+    Failure::data(error).with_help(
+        "name directories of whole results, as their runs left them; fathom run --resume ends one that was cut off",
+    )
 }
 
 fn changes(series: &TrendSeries) -> &[LevelShift] {
@@ -46,7 +86,7 @@ fn verdict(series: &TrendSeries, shift: &LevelShift) -> Verdict {
 }
 
 fn document(series: &TrendSeries) -> Value {
-    let TrendSeries { kind, name, runs, trend, left_out, .. } = series;
+    let TrendSeries { kind, name, runs, trend, left_out, threshold, .. } = series;
     let run = |at: usize| runs.get(at).map(|(run, _)| &run.path);
     let change = |shift: &LevelShift| {
         object!({
@@ -70,6 +110,7 @@ fn document(series: &TrendSeries) -> Value {
         "experiment": kind.experiment, "scale": kind.scale, "machine": kind.machine,
         "metric": name.metric, "stage": name.scope.stage, "operation": name.scope.as_operation(),
         "layer": name.scope.as_layer(), "variant": name.variant, "over": name.over,
+        "threshold": threshold,
         "results": runs.collect::<Vec<_>>(), "left_out": left_out, "outcome": outcome,
         "correlation": follows, "changes": changes(series).iter().map(change).collect::<Vec<_>>(),
     })
@@ -79,15 +120,14 @@ fn percent(shift: &LevelShift) -> f64 {
     100.0 * (shift.by.exp() - 1.0)
 }
 
-fn text(all: &[TrendSeries]) -> Text {
+fn text(all: &Trends) -> Text {
     let style = Style::of_stdout();
     let mut text = Text::default();
-    if all.is_empty() {
+    if all.series.is_empty() {
         text.line("Nothing is asked in these results that rests on five repeats or more.");
-        return text;
     }
     let mut kind: Option<&TrendKind> = None;
-    for series in all {
+    for series in &all.series {
         if kind != Some(&series.kind) {
             kind = Some(&series.kind);
             text.line(head(&series.kind));
@@ -96,6 +136,9 @@ fn text(all: &[TrendSeries]) -> Text {
         for line in said(series) {
             text.line(format!("     {line}"));
         }
+    }
+    for LeftOut { path, why } in &all.left_out {
+        text.line(style.note("left out:").and(format!("{}: {why}", path.display())));
     }
     text
 }

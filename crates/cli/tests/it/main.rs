@@ -15,6 +15,8 @@ mod control_characters;
 #[cfg(test)]
 mod corpora;
 #[cfg(test)]
+mod damaged;
+#[cfg(test)]
 mod disks;
 #[cfg(test)]
 mod doctor;

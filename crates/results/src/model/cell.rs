@@ -30,6 +30,9 @@ pub type LayerFigures = BTreeMap<String, Option<f64>>;
 /// `cell.json`: everything about a cell that is not a time series.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CellRecord {
+    /// The run that it is of; `None` in results of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<String>,
     /// Position in the order of running, from 0.
     pub index: usize,
     /// Name of its variant.

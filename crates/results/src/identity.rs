@@ -1,0 +1,73 @@
+//! The cells of a result held against its manifest: each must be the one that it is said to be.
+
+use std::collections::BTreeSet;
+use std::path::{Component, Path};
+
+use crate::model::{CellEntry, CellRecord, Manifest, Row};
+
+/// What is wrong with the list of cells in itself, so that no figure can be told to be of a cell; `None` where nothing is.
+pub(crate) fn contradiction(manifest: &Manifest) -> Option<String> {
+    let (mut cells, mut folders) = (BTreeSet::new(), BTreeSet::new());
+    let known = |name: &str| manifest.plan.variants.iter().any(|variant| variant.name == name);
+    manifest.cells.iter().enumerate().find_map(|(place, cell)| {
+        let CellEntry { index, variant, repeat, folder, .. } = cell;
+        if *index != place {
+            Some(format!("cell {index} stands in the place of cell {place}"))
+        } else if !known(variant) {
+            Some(format!("cell {index} is of a variant '{variant}' that its plan does not have"))
+        } else if !(1..=manifest.plan.repeat).contains(repeat) {
+            Some(format!("cell {index} is of repeat {repeat} of {}", manifest.plan.repeat))
+        } else if !cells.insert((variant, repeat)) {
+            Some(format!("two cells are repeat {repeat} of '{variant}'"))
+        } else if !is_name(folder) {
+            Some(format!("cell {index} is in '{folder}', which is no folder of a result"))
+        } else if !folders.insert(folder) {
+            Some(format!("two cells are in the folder '{folder}'"))
+        } else {
+            None
+        }
+    })
+}
+
+/// How many cells of the plan the manifest does not have, of one without a [`contradiction`].
+pub(crate) fn not_listed(manifest: &Manifest) -> usize {
+    let planned = manifest.plan.variants.len().saturating_mul(manifest.plan.repeat as usize);
+    planned.saturating_sub(manifest.cells.len())
+}
+
+/// In what the files of a cell are not those of the cell that the manifest says they are; `None` where they are.
+pub(crate) fn foreign(
+    manifest: &Manifest,
+    entry: &CellEntry,
+    record: &CellRecord,
+    rows: &[Row],
+) -> Option<String> {
+    if (record.index, &record.variant, record.repeat) != (entry.index, &entry.variant, entry.repeat)
+    {
+        let CellRecord { index, variant, repeat, .. } = record;
+        return Some(format!("cell.json is of cell {index}, repeat {repeat} of '{variant}'"));
+    }
+    if let Some(other) = record.run_id.as_ref().filter(|id| **id != manifest.run_id) {
+        return Some(format!("cell.json is of run {other}"));
+    }
+    if record.seed != manifest.seed.of_repeat(entry.repeat) {
+        return Some("cell.json is of another seed".to_owned());
+    }
+    rows.iter().any(|row| is_of_another(row, record)).then(|| "rows.log is of another cell".into())
+}
+
+/// Whether a row tells another name or another time of a stage than the record does.
+fn is_of_another(row: &Row, record: &CellRecord) -> bool {
+    let Row::Stage(edge) = row else { return false };
+    let own = record.stages.iter().find(|stage| stage.index == edge.stage);
+    own.is_some_and(|stage| {
+        let at_ns = if edge.ended { stage.end_ns } else { Some(stage.start_ns) };
+        (at_ns, &stage.name) != (Some(edge.at_ns), &edge.name)
+    })
+}
+
+/// Whether it is the name of something in a folder, and leads nowhere else.
+fn is_name(folder: &str) -> bool {
+    let mut parts = Path::new(folder).components();
+    matches!((parts.next(), parts.next()), (Some(Component::Normal(name)), None) if name == folder)
+}
