@@ -49,6 +49,7 @@ mod variants;
 mod whole;
 
 pub use bounds::FILE as LONGEST_FILE;
+pub use command::figure::FigurePicker;
 pub use compose::{PlanOptions, compose_trial};
 pub use diagnostic::{Diagnostic, nearest};
 pub use explain::{Explained, ExplainedFigure, ExplainedVariant, explain};

@@ -18,6 +18,7 @@ use units::Nanos;
 
 use crate::child::{self, CommandOutput};
 use crate::leftovers::{self, Removal};
+use crate::lines::Listener;
 use crate::measured::{self, CommandOutcome, MeasuredCommand};
 use crate::mounts::HeldMount;
 use crate::node::ClaimedDevice;
@@ -35,11 +36,12 @@ pub trait Machine: Send {
         interrupt: &Interrupt,
     ) -> io::Result<CommandOutput>;
 
-    /// Runs a command of a stage and measures it; fails when it cannot be started.
+    /// Runs a command of a stage and measures it; `listener` is told every line that it prints. Fails when it cannot be started.
     fn measured(
         &mut self,
         work: &MeasuredCommand,
         interrupt: &Interrupt,
+        listener: &mut Listener,
     ) -> io::Result<CommandOutcome>;
 
     /// Empties a device; what a person should know about how comes back.
@@ -191,8 +193,9 @@ impl Machine for RealMachine {
         &mut self,
         work: &MeasuredCommand,
         interrupt: &Interrupt,
+        listener: &mut Listener,
     ) -> io::Result<CommandOutcome> {
-        measured::run(work, interrupt)
+        measured::run(work, interrupt, listener)
     }
 
     fn discard(&mut self, device: &str) -> io::Result<Option<String>> {

@@ -12,6 +12,7 @@ use sys::starter::{self, Started};
 use units::Nanos;
 
 use crate::child::{kill_group, plain};
+use crate::lines::{Lines, Listener, Stream};
 use crate::outputs::{Kept, Pipe, wait_for};
 
 /// What is kept of the beginning of each output, and of its end, bytes.
@@ -56,11 +57,15 @@ pub struct CommandOutcome {
     pub unsynced: Option<io::Error>,
 }
 
-/// Runs a command to its end, its time limit, or the wish to stop.
+/// Runs a command to its end, its time limit, or the wish to stop; `listener` is told every line that it prints.
 ///
 /// # Errors
 /// When it cannot be started.
-pub(crate) fn run(work: &MeasuredCommand, interrupt: &Interrupt) -> io::Result<CommandOutcome> {
+pub(crate) fn run(
+    work: &MeasuredCommand,
+    interrupt: &Interrupt,
+    listener: &mut Listener,
+) -> io::Result<CommandOutcome> {
     if work.argv.is_empty() {
         return Err(io::Error::from(io::ErrorKind::InvalidInput));
     }
@@ -73,12 +78,13 @@ pub(crate) fn run(work: &MeasuredCommand, interrupt: &Interrupt) -> io::Result<C
     let Started { pid: child, at: start, stdout, stderr } = starter::start(command)?;
     let mut stdout = Pipe::new(stdout, Kept::new(KEPT, KEPT))?;
     let mut stderr = Pipe::new(stderr, Kept::new(KEPT, KEPT))?;
+    let (mut out, mut err) = (Lines::new(Stream::Stdout), Lines::new(Stream::Stderr));
     let pid = i32::try_from(child).ok().and_then(Pid::from_raw);
     // A kernel without them is asked more often.
     let end = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
     loop {
-        stdout.read();
-        stderr.read();
+        stdout.read_to(&mut |bytes| out.take(bytes, listener));
+        stderr.read_to(&mut |bytes| err.take(bytes, listener));
         if pid.is_none_or(has_ended) {
             break;
         }
@@ -95,8 +101,10 @@ pub(crate) fn run(work: &MeasuredCommand, interrupt: &Interrupt) -> io::Result<C
     // the number of its group is nobody else's.
     kill_group(child);
     let reaped = sys::reap::reap(child)?;
-    stdout.read();
-    stderr.read();
+    stdout.read_to(&mut |bytes| out.take(bytes, listener));
+    stderr.read_to(&mut |bytes| err.take(bytes, listener));
+    out.end(listener);
+    err.end(listener);
     if work.sync && !ran.overdue && !ran.interrupted {
         match synced(work) {
             Ok(()) => ran.figures.elapsed_with_sync_s = Some(start.elapsed().as_secs_f64()),
@@ -153,7 +161,7 @@ mod tests {
             sync: true,
             time_limit: limit,
         };
-        run(&work, interrupt).unwrap()
+        run(&work, interrupt, &mut |_| {}).unwrap()
     }
 
     const LONG: Nanos = Nanos::from_secs(60);
@@ -222,6 +230,40 @@ mod tests {
     }
 
     #[test]
+    fn every_line_is_heard_that_a_command_prints_and_whoever_never_stops_is_stopped() {
+        let dir = tempfile::tempdir().unwrap();
+        let work = |script: &str, time_limit| MeasuredCommand {
+            argv: ["sh", "-c", script].map(str::to_owned).to_vec(),
+            target: dir.path().display().to_string(),
+            directory: true,
+            sync: false,
+            time_limit,
+        };
+        let script = "seq 100000; seq 3 >&2; printf end";
+        let (mut numbers, mut others) = (Vec::new(), Vec::new());
+        let mut listener =
+            |line: crate::PrintedLine| match (line.from, line.text.unwrap().parse::<u64>()) {
+                (Stream::Stdout, Ok(number)) => numbers.push(number),
+                (from, _) => others.push((from, line.text.unwrap().to_owned())),
+            };
+        run(&work(script, LONG), &Interrupt::new(), &mut listener).unwrap();
+        assert!(numbers.iter().copied().eq(1..=100_000), "{}", numbers.len());
+        others.sort_by_key(|(from, _)| *from == Stream::Stderr);
+        let expected = [
+            (Stream::Stdout, "end"),
+            (Stream::Stderr, "1"),
+            (Stream::Stderr, "2"),
+            (Stream::Stderr, "3"),
+        ];
+        assert_eq!(others, expected.map(|(from, text)| (from, text.to_owned())));
+        let start = Instant::now();
+        let mut lines = 0_u64;
+        let mut listener = |_: crate::PrintedLine| lines += 1;
+        let ran = run(&work("yes", Nanos(300_000_000)), &Interrupt::new(), &mut listener).unwrap();
+        assert!(ran.overdue && start.elapsed() < Duration::from_secs(60) && lines > 1000);
+    }
+
+    #[test]
     fn a_program_that_is_not_there_is_not_started() {
         let work = MeasuredCommand {
             argv: vec!["fathom-no-such-program".into()],
@@ -230,6 +272,9 @@ mod tests {
             sync: false,
             time_limit: LONG,
         };
-        assert_eq!(run(&work, &Interrupt::new()).unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert_eq!(
+            run(&work, &Interrupt::new(), &mut |_| {}).unwrap_err().kind(),
+            io::ErrorKind::NotFound
+        );
     }
 }

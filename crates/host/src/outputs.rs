@@ -7,6 +7,9 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+/// How many buffers of 16 KiB are read at once at most: more than a pipe holds.
+const AT_ONCE: usize = 64;
+
 /// The beginning and the end of an output; what comes between is dropped.
 pub(crate) struct Kept {
     head: Vec<u8>,
@@ -61,11 +64,21 @@ impl<T: Read + AsFd> Pipe<T> {
 
     /// Takes what is there; closes at the end.
     pub(crate) fn read(&mut self) {
+        self.read_to(&mut |_| {});
+    }
+
+    /// Takes what is there, and shows it to `also` before anything of it is dropped; closes at the end. Who prints without a pause does
+    /// not keep the reader from looking at anything else.
+    pub(crate) fn read_to(&mut self, also: &mut dyn FnMut(&[u8])) {
         let mut buffer = [0u8; 16 << 10];
-        while let Some(pipe) = &mut self.from {
+        for _ in 0..AT_ONCE {
+            let Some(pipe) = &mut self.from else { return };
             match pipe.read(&mut buffer) {
                 Ok(0) => self.from = None,
-                Ok(n) => self.kept.take(&buffer[..n]),
+                Ok(n) => {
+                    also(&buffer[..n]);
+                    self.kept.take(&buffer[..n]);
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(_) => self.from = None,

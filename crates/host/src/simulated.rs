@@ -12,7 +12,7 @@ use sys::clock::Clock;
 use sys::interrupt::{Interrupt, Level};
 use units::Nanos;
 
-use crate::{CommandOutcome, CommandOutput, Machine, MeasuredCommand};
+use crate::{CommandOutcome, CommandOutput, Listener, Machine, MeasuredCommand};
 
 /// Virtual time that a command takes.
 const COMMAND: Nanos = Nanos(50_000_000);
@@ -95,6 +95,7 @@ impl Machine for SimulatedMachine {
         &mut self,
         _: &MeasuredCommand,
         interrupt: &Interrupt,
+        _: &mut Listener,
     ) -> io::Result<CommandOutcome> {
         let interrupted = self.clock.sleep(COMMAND, interrupt) != Level::None;
         self.lost_track();

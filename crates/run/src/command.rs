@@ -1,14 +1,22 @@
 //! A `command` stage: a program works on the target, and is measured.
 
-use experiment::{CommandPlan, StagePlan};
-use host::{Executor, MeasuredCommand, StepError};
+use experiment::{CommandPlan, FigurePicker, Output, StagePlan};
+use host::{Executor, LONGEST_LINE, MeasuredCommand, PrintedLine, StepError, Stream};
 use layers::Offer;
 use results::model::CommandFigures;
+use units::Bytes;
 
 use crate::stop::Stop;
 
-/// What a command did, and why the cell cannot go on after it, if so.
-pub(crate) type CommandOutcome = (CommandFigures, Option<Stop>);
+/// What a command did.
+#[derive(Default)]
+pub(crate) struct CommandOutcome {
+    pub figures: CommandFigures,
+    /// Why the cell cannot go on after it, if so.
+    pub stop: Option<Stop>,
+    /// What a person should know of its figures.
+    pub notice: Option<String>,
+}
 
 /// Runs the command of a stage on `target`, a path.
 pub(crate) fn run(
@@ -22,7 +30,7 @@ pub(crate) fn run(
         Ok(argv) => argv,
         Err(name) => {
             let reason = format!("stage {}: this machine has no tree '{name}'", stage.name);
-            return (CommandFigures::default(), Some(Stop::Failed(reason)));
+            return CommandOutcome { stop: Some(Stop::Failed(reason)), ..Default::default() };
         }
     };
     let work = MeasuredCommand {
@@ -32,15 +40,18 @@ pub(crate) fn run(
         sync: command.sync,
         time_limit: command.time_limit,
     };
-    let (mut figures, outcome) = executor.measured("run the command", &work);
-    figures.figures = command
-        .figures
-        .iter()
-        .filter_map(|(name, figure)| {
-            Some((name.clone(), figure.pick(&figures.stdout, &figures.stderr)?))
-        })
-        .collect();
-    (figures, outcome.err().map(|error| stop(stage, &error)))
+    let mut picker = FigurePicker::of(&command.figures);
+    let mut listener = |line: PrintedLine| {
+        let from = match line.from {
+            Stream::Stdout => Output::Stdout,
+            Stream::Stderr => Output::Stderr,
+        };
+        picker.see(from, line.text);
+    };
+    let (mut figures, outcome) = executor.measured("run the command", &work, &mut listener);
+    figures.figures = picker.found();
+    let notice = missing(stage, command, &figures, &picker);
+    CommandOutcome { figures, stop: outcome.err().map(|error| stop(stage, &error)), notice }
 }
 
 fn stop(stage: &StagePlan, error: &StepError) -> Stop {
@@ -50,15 +61,23 @@ fn stop(stage: &StagePlan, error: &StepError) -> Stop {
     Stop::Failed(format!("stage {}: {}", stage.name, crate::chain(error)))
 }
 
-/// Figures that were to be picked from the output and are not in it, in a sentence; a simulated command prints nothing.
-pub(crate) fn missing(
+/// Figures that were to be picked from the output and are not in it, or not in all of it, in a sentence; a simulated command prints
+/// nothing.
+fn missing(
     stage: &StagePlan,
     command: &CommandPlan,
     figures: &CommandFigures,
+    picker: &FigurePicker,
 ) -> Option<String> {
+    figures.elapsed_s?;
     let missing = |name: &&String| !figures.figures.contains_key(*name);
     let missing: Vec<_> = command.figures.keys().filter(missing).map(String::as_str).collect();
-    (!missing.is_empty() && figures.elapsed_s.is_some()).then(|| {
-        format!("stage {}: what it printed has no number for {}", stage.name, missing.join(", "))
-    })
+    let none = (!missing.is_empty())
+        .then(|| format!("what it printed has no number for {}", missing.join(", ")));
+    let too_long = picker.too_long().map(|(name, lines)| {
+        let longest = Bytes(LONGEST_LINE as u64);
+        format!("{name} was not looked for in {lines} lines of more than {longest}")
+    });
+    let all: Vec<_> = none.into_iter().chain(too_long).collect();
+    (!all.is_empty()).then(|| format!("stage {}: {}", stage.name, all.join("; ")))
 }

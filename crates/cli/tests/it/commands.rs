@@ -26,6 +26,12 @@ const COPY: &str = "[[stage]]\ndo = \"command\"\nname = \"copy\"\nmeasure = true
     [stage.figures]\nfiles = { pattern = '^(\\d+)$' }\n\
     shared = { from = \"stderr\", pattern = '(\\d+) shared' }\n";
 
+/// More than is kept: a figure in the midst of it, one that only Fathom's own mark of what was left out would give, and a line that is too long.
+const MUCH: &str = "[[stage]]\ndo = \"command\"\nname = \"much\"\n\
+    shell = \"seq 20000; echo 4242 wanted; seq 30000; head -c 2000000 /dev/zero >&2\"\n\
+    [stage.figures]\nwanted = { pattern = '(\\d+) wanted' }\nlast = { pattern = '^(\\d+)$' }\n\
+    marker = { pattern = '(\\d+) bytes' }\nlong = { from = \"stderr\", pattern = '(1)' }\n";
+
 /// A tree of a few files, as the experiment names it.
 fn tree(dir: &Path) -> String {
     let tree = dir.join("mine");
@@ -105,6 +111,18 @@ fn a_command_on_a_real_file_system_is_measured_and_what_fails_is_told() {
         did[0]
     );
     assert_eq!(count["figures"], serde_json::json!({ "files": 3.0, "shared": 7.0 }));
+
+    let answer = run(MUCH, "much");
+    assert_eq!(answer.code, Some(0), "{}\n{}", answer.out, answer.err);
+    let much = &stages(&dir.path().join("much"))[0]["command"];
+    assert!(much["stdout"].as_str().unwrap().contains(" bytes left out]"), "{much}");
+    assert_eq!(much["figures"], serde_json::json!({ "wanted": 4242.0, "last": 30000.0 }));
+    assert!(
+        answer.err.contains("what it printed has no number for long, marker"),
+        "{}",
+        answer.err
+    );
+    assert!(answer.err.contains("was not looked for in 1 lines of more than 1 MiB"));
 
     let failing = COPY.replace("wc -l;", "wc -l; echo no luck >&2; exit 3;");
     let answer = run(&failing, "failed");

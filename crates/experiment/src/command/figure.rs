@@ -70,6 +70,11 @@ fn check_pattern(pattern: &Spanned<String>) -> Result<(), Diagnostic> {
         |message: String| Err(Diagnostic::at(pattern.span(), message, PATTERN.help(PATTERN.name)));
     match regex(pattern.get_ref()).map(|regex| regex.captures_len()) {
         Err(error) => refuse(format!("'{}' is no pattern: {error}", pattern.get_ref())),
+        // A pattern sees one line at a time, whatever else is printed.
+        Ok(2) if spans_lines(pattern.get_ref()) => refuse(format!(
+            "'{}' looks for the end of a line in the midst, and a figure is picked from one line",
+            pattern.get_ref()
+        )),
         Ok(2) => Ok(()),
         Ok(groups) => refuse(format!(
             "'{}' has {} groups, and the number is what the only one finds",
@@ -79,18 +84,22 @@ fn check_pattern(pattern: &Spanned<String>) -> Result<(), Diagnostic> {
     }
 }
 
+/// Whether a pattern names the end of a line itself.
+fn spans_lines(pattern: &str) -> bool {
+    let mut escaped = false;
+    pattern.chars().any(|c| {
+        let named = c == '\n' || escaped && c == 'n';
+        escaped = c == '\\' && !escaped;
+        named
+    })
+}
+
 /// `^` and `$` stand for the ends of a line: programs speak in lines.
 fn regex(pattern: &str) -> Result<Regex, Error> {
     RegexBuilder::new(pattern).multi_line(true).build()
 }
 
 impl FigurePlan {
-    /// A figure that is a plain number.
-    #[cfg(test)]
-    fn plain(from: Output, pattern: &str) -> Self {
-        Self { from, pattern: pattern.to_owned(), unit: None, better: None }
-    }
-
     /// As results keep it.
     pub(crate) fn facts(&self) -> PickedFacts {
         PickedFacts {
@@ -99,16 +108,59 @@ impl FigurePlan {
             pattern: self.pattern.clone(),
         }
     }
+}
 
-    /// The number that the pattern finds last in what was printed: what a program says last is its result.
-    pub fn pick(&self, stdout: &str, stderr: &str) -> Option<f64> {
-        let text = match self.from {
-            Output::Stdout => stdout,
-            Output::Stderr => stderr,
+/// Picks figures from what a command prints, line by line as it comes.
+///
+/// Of each figure the number counts that its pattern finds last: what a program says last is its result.
+pub struct FigurePicker<'a> {
+    figures: Vec<Sought<'a>>,
+}
+
+/// A figure that is looked for.
+struct Sought<'a> {
+    name: &'a str,
+    from: Output,
+    regex: Regex,
+    /// What was found last; no number where that is none.
+    found: Option<f64>,
+    /// Lines that were too long to be looked at.
+    too_long: usize,
+}
+
+impl<'a> FigurePicker<'a> {
+    /// Looks for these figures.
+    pub fn of(figures: &'a BTreeMap<String, FigurePlan>) -> Self {
+        let sought = |(name, figure): (&'a String, &'a FigurePlan)| {
+            // The plan was refused if its pattern is none.
+            let regex = regex(&figure.pattern).ok()?;
+            Some(Sought { name, from: figure.from, regex, found: None, too_long: 0 })
         };
-        let regex = regex(&self.pattern).ok()?;
-        let number = regex.captures_iter(text).last()?.get(1)?.as_str().trim().parse::<f64>();
-        number.ok().filter(|number| number.is_finite())
+        Self { figures: figures.iter().filter_map(sought).collect() }
+    }
+
+    /// Looks at one whole line; `None` is one that was too long to be kept.
+    pub fn see(&mut self, from: Output, line: Option<&str>) {
+        for figure in self.figures.iter_mut().filter(|figure| figure.from == from) {
+            let Some(line) = line else {
+                figure.too_long += 1;
+                continue;
+            };
+            let number = |text: &str| text.trim().parse::<f64>().ok().filter(|n| n.is_finite());
+            if let Some(last) = figure.regex.captures_iter(line).last() {
+                figure.found = last.get(1).and_then(|group| number(group.as_str()));
+            }
+        }
+    }
+
+    /// Names of figures with lines in which they were not looked for, and how many these were.
+    pub fn too_long(&self) -> impl Iterator<Item = (&str, usize)> {
+        self.figures.iter().filter(|f| f.too_long > 0).map(|f| (f.name, f.too_long))
+    }
+
+    /// What was found, by name.
+    pub fn found(&self) -> BTreeMap<String, f64> {
+        self.figures.iter().filter_map(|f| Some((f.name.to_owned(), f.found?))).collect()
     }
 }
 
@@ -116,18 +168,42 @@ impl FigurePlan {
 mod tests {
     use super::*;
 
+    /// What a figure with this pattern, of standard error, is in what was printed.
+    fn picked(pattern: &str, stdout: &str, stderr: &str) -> Option<f64> {
+        let (from, pattern) = (Output::Stderr, pattern.to_owned());
+        let plan = FigurePlan { from, pattern, unit: None, better: None };
+        let figures = [("n".to_owned(), plan)].into();
+        let mut picker = FigurePicker::of(&figures);
+        stdout.lines().for_each(|line| picker.see(Output::Stdout, Some(line)));
+        stderr.lines().for_each(|line| picker.see(Output::Stderr, Some(line)));
+        picker.found().get("n").copied()
+    }
+
     #[test]
     fn the_ends_of_a_line_can_be_asked_for() {
-        let figure = FigurePlan::plain(Output::Stdout, r"^(\d+)$");
-        assert_eq!(figure.pick("12 files\n5\ndone 7\n", ""), Some(5.0));
+        assert_eq!(picked(r"^(\d+)$", "", "12 files\n5\ndone 7\n"), Some(5.0));
     }
 
     #[test]
     fn the_last_number_counts_and_what_is_none_gives_none() {
-        let figure = FigurePlan::plain(Output::Stderr, r"copied (\S+) MB");
-        assert_eq!(figure.pick("copied 1 MB", "copied 2 MB\ncopied 3.5 MB\n"), Some(3.5));
-        for text in ["", "copied nothing", "copied many MB", "copied inf MB"] {
-            assert_eq!(figure.pick("copied 7 MB", text), None, "{text}");
+        let copied = r"copied (\S+) MB";
+        assert_eq!(picked(copied, "copied 1 MB", "copied 2 MB, copied 3.5 MB\ndone\n"), Some(3.5));
+        let none = ["", "copied nothing", "copied many MB", "copied 7 MB\ncopied inf MB"];
+        for text in none {
+            assert_eq!(picked(copied, "copied 7 MB", text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn lines_that_are_too_long_are_counted_for_the_figures_of_their_output() {
+        let plan = |from| FigurePlan { from, pattern: "(1)".into(), unit: None, better: None };
+        let figures = [("out", plan(Output::Stdout)), ("err", plan(Output::Stderr))]
+            .map(|(n, p)| (n.into(), p))
+            .into();
+        let mut picker = FigurePicker::of(&figures);
+        picker.see(Output::Stdout, None);
+        picker.see(Output::Stdout, Some("1"));
+        assert!(picker.too_long().eq([("out", 1)]));
+        assert_eq!(picker.found(), [("out".to_owned(), 1.0)].into());
     }
 }

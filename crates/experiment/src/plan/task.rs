@@ -119,7 +119,7 @@ pub struct CommandPlan {
 pub struct FigurePlan {
     /// Where it is looked for.
     pub from: Output,
-    /// A regular expression with one group, which is the number.
+    /// A regular expression with one group, which is the number; it sees one line at a time.
     pub pattern: String,
     /// Its unit; a plain number unless said.
     #[serde(default)]

@@ -63,8 +63,12 @@ fn figures_are_picked_from_what_is_printed() {
     let plan = planned("", figures);
     let figures = &command(&plan).figures;
     assert_eq!((figures["files"].from, figures["shared"].from), (Output::Stdout, Output::Stderr));
-    assert_eq!(figures["files"].pick("3 files\n12 files\n", "shared: 7"), Some(12.0));
-    assert_eq!(figures["shared"].pick("3 files", "shared: 7.5"), Some(7.5));
+    let mut picker = crate::FigurePicker::of(figures);
+    for line in ["3 files", "12 files"] {
+        picker.see(Output::Stdout, Some(line));
+    }
+    picker.see(Output::Stderr, Some("shared: 7.5"));
+    assert_eq!(picker.found(), [("files".to_owned(), 12.0), ("shared".to_owned(), 7.5)].into());
 }
 
 #[test]

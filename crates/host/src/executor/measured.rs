@@ -8,14 +8,16 @@ use results::model::CommandFigures;
 use units::Nanos;
 
 use super::{ActionContext, Executor, chain, judge};
-use crate::{CommandOutcome, CommandOutput, MeasuredCommand, StepError};
+use crate::{CommandOutcome, CommandOutput, Listener, MeasuredCommand, StepError};
 
 impl Executor {
-    /// Runs a command of a stage and measures it. What was measured comes back however it ended.
+    /// Runs a command of a stage and measures it; `listener` is told every line that it prints. What was measured comes back however it
+    /// ended.
     pub fn measured(
         &mut self,
         about: &str,
         work: &MeasuredCommand,
+        listener: &mut Listener,
     ) -> (CommandFigures, Result<(), StepError>) {
         let interrupt = self.interrupt.clone();
         let deadline_s = work.time_limit.0 / Nanos::PER_SECOND;
@@ -24,7 +26,7 @@ impl Executor {
         if let Err(error) = self.intact(about) {
             return (CommandFigures::default(), Err(error));
         }
-        let ran = self.machine.measured(work, &context.interrupt);
+        let ran = self.machine.measured(work, &context.interrupt, listener);
         let mut entry = TranscriptEntry {
             argv: work.argv.clone(),
             action: show_argv(&work.argv),

@@ -5,7 +5,8 @@ use std::io;
 use std::sync::{Arc, Mutex};
 
 use host::{
-    CommandOutcome, CommandOutput, Executor, Machine, MeasuredCommand, PlacedTwin, SimulatedMachine,
+    CommandOutcome, CommandOutput, Executor, Listener, Machine, MeasuredCommand, PlacedTwin,
+    SimulatedMachine,
 };
 use layers::probe::Source;
 use layers::step::Step;
@@ -105,8 +106,13 @@ impl Machine for Wayward {
         self.names(&argv.join(" "));
         self.grant(|m| m.command(argv, deadline, i))
     }
-    fn measured(&mut self, work: &MeasuredCommand, i: &Interrupt) -> io::Result<CommandOutcome> {
-        self.grant(|m| m.measured(work, i))
+    fn measured(
+        &mut self,
+        work: &MeasuredCommand,
+        i: &Interrupt,
+        listener: &mut Listener,
+    ) -> io::Result<CommandOutcome> {
+        self.grant(|m| m.measured(work, i, listener))
     }
     fn discard(&mut self, device: &str) -> io::Result<Option<String>> {
         self.names(&format!("discard {device}"));

@@ -8,7 +8,7 @@ use units::Nanos;
 use super::fill_stage::OnStack;
 use super::{Running, StageOutcome};
 use crate::Event;
-use crate::command;
+use crate::command::{self, CommandOutcome};
 use crate::fill;
 use crate::loader::{self, LoadId, Loader};
 use crate::state::{self, Criteria};
@@ -55,11 +55,10 @@ impl Running<'_> {
 
     fn command(&mut self, stage: &StagePlan, planned: &CommandPlan) -> Result<StageOutcome, Stop> {
         let target = self.resolve(stage.target.offer.path())?;
-        let (figures, stop) = command::run(stage, planned, &target, self.executor);
+        let CommandOutcome { figures, stop, notice } =
+            command::run(stage, planned, &target, self.executor);
         self.hand_in_transcript();
-        if stop.is_none() {
-            self.notice(command::missing(stage, planned, &figures));
-        }
+        self.notice(notice.filter(|_| stop.is_none()));
         Ok(StageOutcome { command: Some(figures), stop, ..StageOutcome::default() })
     }
 

@@ -3,7 +3,9 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use host::{CommandOutcome, CommandOutput, MeasuredCommand, PlacedTwin, SimulatedMachine};
+use host::{
+    CommandOutcome, CommandOutput, Listener, MeasuredCommand, PlacedTwin, SimulatedMachine,
+};
 use layers::probe::Source;
 use results::model::{Accelerator, CellState};
 use results::sink::DirSink;
@@ -28,8 +30,13 @@ impl Machine for Lasting {
     ) -> io::Result<CommandOutput> {
         self.0.lock().unwrap().command(argv, deadline, i)
     }
-    fn measured(&mut self, work: &MeasuredCommand, i: &Interrupt) -> io::Result<CommandOutcome> {
-        self.0.lock().unwrap().measured(work, i)
+    fn measured(
+        &mut self,
+        work: &MeasuredCommand,
+        i: &Interrupt,
+        listener: &mut Listener,
+    ) -> io::Result<CommandOutcome> {
+        self.0.lock().unwrap().measured(work, i, listener)
     }
     fn discard(&mut self, device: &str) -> io::Result<Option<String>> {
         self.0.lock().unwrap().discard(device)

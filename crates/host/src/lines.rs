@@ -1,0 +1,107 @@
+//! Whole lines of what a command prints, as they come: all of them, whatever is kept of its output.
+
+/// The longest line that is heard, bytes. A part of one would be another line.
+pub const LONGEST_LINE: usize = 1 << 20;
+
+/// One of the outputs of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+/// One line that a command printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PrintedLine<'a> {
+    /// Where it was printed.
+    pub from: Stream,
+    /// The line without its end; `None` of one that is longer than [`LONGEST_LINE`].
+    pub text: Option<&'a str>,
+}
+
+/// Who is told each line.
+pub type Listener<'a> = dyn FnMut(PrintedLine) + 'a;
+
+/// Puts the lines of one output together.
+pub(crate) struct Lines {
+    from: Stream,
+    begun: Vec<u8>,
+    too_long: bool,
+}
+
+impl Lines {
+    pub(crate) fn new(from: Stream) -> Self {
+        Self { from, begun: Vec::new(), too_long: false }
+    }
+
+    /// Takes the next bytes, and tells the lines that end in them.
+    pub(crate) fn take(&mut self, bytes: &[u8], listener: &mut Listener) {
+        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let ended = part.strip_suffix(b"\n");
+            self.add(ended.unwrap_or(part));
+            if ended.is_some() {
+                self.tell(listener);
+            }
+        }
+    }
+
+    /// Tells the last line, where no end of a line follows it.
+    pub(crate) fn end(&mut self, listener: &mut Listener) {
+        if self.too_long || !self.begun.is_empty() {
+            self.tell(listener);
+        }
+    }
+
+    fn add(&mut self, part: &[u8]) {
+        self.too_long |= self.begun.len() + part.len() > LONGEST_LINE;
+        if self.too_long {
+            self.begun = Vec::new();
+        } else {
+            self.begun.extend(part);
+        }
+    }
+
+    fn tell(&mut self, listener: &mut Listener) {
+        let text = String::from_utf8_lossy(&self.begun);
+        listener(PrintedLine { from: self.from, text: (!self.too_long).then_some(&*text) });
+        self.begun.clear();
+        self.too_long = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(parts: &[&[u8]]) -> Vec<Option<String>> {
+        let (mut lines, mut told) = (Lines::new(Stream::Stderr), Vec::new());
+        let mut listener = |line: PrintedLine| {
+            assert_eq!(line.from, Stream::Stderr);
+            told.push(line.text.map(str::to_owned));
+        };
+        parts.iter().for_each(|part| lines.take(part, &mut listener));
+        lines.end(&mut listener);
+        told
+    }
+
+    #[test]
+    fn lines_are_whole_wherever_they_are_cut_on_their_way() {
+        let text = "eins\n\nzwölf 12\nthe end".as_bytes();
+        let whole = ["eins", "", "zwölf 12", "the end"].map(|line| Some(line.to_owned()));
+        for cut in 0..text.len() {
+            assert_eq!(told(&[&text[..cut], &text[cut..]]), whole, "{cut}");
+        }
+        assert_eq!(told(&[b"a\n"]), [Some("a".to_owned())]);
+        assert!(told(&[b""]).is_empty());
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_told_as_such_and_the_next_one_is_whole() {
+        let most = vec![b'x'; LONGEST_LINE];
+        assert_eq!(told(&[&most, b"\n"])[0].as_ref().unwrap().len(), LONGEST_LINE);
+        assert_eq!(told(&[&most, b"1", &most, b"\nnext\n"]), [None, Some("next".to_owned())]);
+        assert_eq!(told(&[&most, b"1"]), [None]);
+    }
+}
