@@ -52,6 +52,8 @@ pub enum ExpectationOutcome {
     Unclear,
     /// There is no such figure.
     Unknown,
+    /// It is of a variant that did not run.
+    NotRun,
     /// It is expected at another scale.
     Elsewhere,
 }
@@ -64,6 +66,7 @@ impl ExpectationOutcome {
             Self::Missed => "missed",
             Self::Unclear => "unclear",
             Self::Unknown => "unknown",
+            Self::NotRun => "not run",
             Self::Elsewhere => "elsewhere",
         }
     }
@@ -93,6 +96,8 @@ fn check_expectation(
         median: stats::figure(&values(figure, variants).into_values().collect::<Vec<_>>()).median,
         figure: figure.clone(),
     };
+    let mut figures = std::iter::once(&expected.figure).chain(&expected.of);
+    let all_ran = figures.all(|figure| ran(&figure.variant, variants));
     Expectation {
         expected: expected.clone(),
         unit: unit(plan, expected),
@@ -102,6 +107,7 @@ fn check_expectation(
         n: figure.n,
         outcome: match expected.scale {
             Some(_) => ExpectationOutcome::Elsewhere,
+            None if !all_ran => ExpectationOutcome::NotRun,
             None => outcome(expected.bound.range(), &figure),
         },
         evidence: expected.evidence.iter().map(shown).collect(),
@@ -139,6 +145,11 @@ pub(crate) fn ratio(figure: &FigureName, base: &FigureName, variants: &[VariantF
         }
         _ => plain,
     }
+}
+
+/// Whether a run of the variant has begun.
+pub(crate) fn ran(variant: &str, variants: &[VariantFigures]) -> bool {
+    variants.iter().any(|one| one.name == variant && one.repeats + one.failed > 0)
 }
 
 /// The value of each repeat.

@@ -4,7 +4,7 @@ use results::model::{FigureName, PlanFacts, ReportedFacts, ReportedValue};
 use stats::Figure;
 use units::Unit;
 
-use crate::expectations::{ratio, unit_of, values};
+use crate::expectations::{ran, ratio, unit_of, values};
 use crate::variant::VariantFigures;
 
 /// Figures of a source beside those found here.
@@ -29,6 +29,8 @@ pub struct ReportedRow {
     pub source: f64,
     /// Its ratio to the source's first number; `None` for the first, and where that is 0.
     pub source_ratio: Option<f64>,
+    /// Whether a run of its variant has begun.
+    pub ran: bool,
     /// What was found here: the median over the repeats, with its interval.
     pub found: Figure,
     /// Ratio to the first figure found here, estimated as in comparisons; `None` for the first row.
@@ -56,6 +58,7 @@ fn table(
             unit: unit_of(plan, figure).unwrap_or(Unit::Ratio),
             source: *value,
             source_ratio,
+            ran: ran(&figure.variant, variants),
             found: stats::figure(&own.into_values().collect::<Vec<_>>()),
             ratio,
         }

@@ -127,10 +127,14 @@ fn planned<'t>(
     if !idle.is_empty() {
         return Err(fail(once(idle)));
     }
+    // What a figure stands for that names no variant is the same whichever of them run.
+    let names: Vec<&str> = variants.all.iter().map(|variant| variant.name.as_str()).collect();
     let chosen: Vec<PlannedVariant> =
         built.into_iter().enumerate().filter(|(i, _)| picked.contains(i)).map(|(_, m)| m).collect();
     let commands = stages::needs(&all, &trees.planned);
     let mut plan = assemble(&parsed, choices, &chosen, &commands);
+    (plan.facts.expectations, plan.facts.reported) =
+        (expectations(&parsed, &names, choices.scale.name()), reported(&parsed, &names));
     (plan.facts.scale, plan.facts.scaled) = (variants.scale, variants.scaled);
     for (role, device) in &mut plan.devices {
         device.largest = differ.contains(role);
@@ -264,8 +268,8 @@ fn facts(file: &File, choices: &PlanOptions, made: &[PlannedVariant]) -> PlanFac
         order_drawn: true,
         variants: made.iter().map(variant).collect(),
         questions: file.question.iter().map(Question::facts).collect(),
-        expectations: expectations(file, made, choices.scale.name()),
-        reported: reported(file, made),
+        expectations: Vec::new(),
+        reported: Vec::new(),
         pictures: file.picture.iter().map(Picture::facts).collect(),
         factors: file.factor.iter().map(factor).collect(),
         scale: None,
@@ -280,21 +284,16 @@ fn factor(factor: &Factor) -> FactorFacts {
     }
 }
 
-/// What the source reported of these variants; of the first one unless it is said.
-fn reported(file: &File, made: &[PlannedVariant]) -> Vec<ReportedFacts> {
-    let first = made.first().map_or("", |made| made.variant.name.as_str());
-    let there = |name: &str| made.iter().any(|made| made.variant.name == name);
-    file.reported.iter().filter_map(|reported| reported.facts(first, &there)).collect()
+/// What the source reported, of the first of all variants unless it is said.
+fn reported(file: &File, variants: &[&str]) -> Vec<ReportedFacts> {
+    let first = variants.first().copied().unwrap_or_default();
+    file.reported.iter().map(|reported| reported.facts(first)).collect()
 }
 
-/// What is expected of these variants; of the last one unless it is said.
-fn expectations(file: &File, made: &[PlannedVariant], scale: &str) -> Vec<ExpectedFigure> {
-    let last = made.last().map_or("", |made| made.variant.name.as_str());
-    let there = |name: &str| made.iter().any(|made| made.variant.name == name);
-    let expected = file.expect.iter().map(|expected| expected.facts(last, scale));
-    expected
-        .filter(|e| there(&e.figure.variant) && e.of.as_ref().is_none_or(|of| there(&of.variant)))
-        .collect()
+/// What is expected, of the last of all variants unless it is said.
+fn expectations(file: &File, variants: &[&str], scale: &str) -> Vec<ExpectedFigure> {
+    let last = variants.last().copied().unwrap_or_default();
+    file.expect.iter().map(|expected| expected.facts(last, scale)).collect()
 }
 
 /// The devices that the variants use.

@@ -72,18 +72,13 @@ impl Reported {
         self.places.table()
     }
 
-    /// As results keep it, of the variants that are `there`; of `otherwise` where none is named. `None` where nothing is left.
-    pub(crate) fn facts(
-        &self,
-        otherwise: &str,
-        there: &dyn Fn(&str) -> bool,
-    ) -> Option<ReportedFacts> {
-        let value = |(figure, value): &(VariantFigure, f64)| {
-            let named = || ReportedValue { figure: figure.name(otherwise), value: *value };
-            there(figure.variant(otherwise)).then(named)
+    /// As results keep it; of `otherwise` where no variant is named.
+    pub(crate) fn facts(&self, otherwise: &str) -> ReportedFacts {
+        let value = |(figure, value): &(VariantFigure, f64)| ReportedValue {
+            figure: figure.name(otherwise),
+            value: *value,
         };
-        let values: Vec<_> = self.values.iter().filter_map(value).collect();
         let (what, unit) = (self.what.clone(), self.unit.clone());
-        (!values.is_empty()).then_some(ReportedFacts { what, unit, values })
+        ReportedFacts { what, unit, values: self.values.iter().map(value).collect() }
     }
 }

@@ -297,6 +297,7 @@ fn reported(reported: &Reported) -> Value {
         let mut named = json!(row.figure);
         named["source"] = json!(row.source);
         named["source_ratio"] = json!(row.source_ratio);
+        named["ran"] = json!(row.ran);
         named["found"] = json!(row.found.median);
         named["n"] = json!(row.found.n);
         let ratio = row.ratio.as_ref();

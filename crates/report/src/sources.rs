@@ -116,7 +116,7 @@ fn reported(page: &mut String, table: &Reported) {
             wording::reported(row, &table.rows),
             units::show::significant(row.source, SOURCE_DIGITS),
             row.source_ratio.map_or_else(dash, ratio),
-            row.found.median.map_or_else(dash, |median| wording::value(row.unit, median)),
+            wording::found_here(row),
             found.unwrap_or_else(dash),
         ];
         let _ = writeln!(page, "| {} |", cells.map(|cell| plain(&cell)).join(" | "));
@@ -170,6 +170,7 @@ fn said(held: &Expectation) -> String {
             "cannot be said: a part of the interval is as expected".to_owned()
         }
         ExpectationOutcome::Unknown => "cannot be said: there is no such figure".to_owned(),
+        ExpectationOutcome::NotRun => "cannot be said: it did not run".to_owned(),
         ExpectationOutcome::Elsewhere => {
             let scale = held.expected.scale.as_deref().unwrap_or_default();
             let because = held.expected.because.as_deref();

@@ -224,6 +224,15 @@ pub fn reported(row: &ReportedRow, rows: &[ReportedRow]) -> String {
     if parts.is_empty() { variant.clone() } else { parts.join(", ") }
 }
 
+/// What was found here of a figure that a source reported.
+pub fn found_here(row: &ReportedRow) -> String {
+    match row.found.median {
+        Some(median) => value(row.unit, median),
+        None if row.ran => NONE.to_owned(),
+        None => ExpectationOutcome::NotRun.word().to_owned(),
+    }
+}
+
 /// What a table of a source's figures is called: `throughput of randwrite in full, table 5.3`; the stage only where all rows have it, the
 /// metric too.
 pub fn reported_title(table: &Reported) -> String {

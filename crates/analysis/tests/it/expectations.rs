@@ -1,7 +1,7 @@
 //! What is expected is held against the figures of one variant, or against the ratio of two within each repeat.
 
 use analysis::{ExpectationOutcome, analyse};
-use results::model::{Bound, ExpectedFigure, FigureName};
+use results::model::{Bound, CellState, ExpectedFigure, FigureName};
 
 fn figure(variant: &str, metric: &str) -> FigureName {
     FigureName {
@@ -28,8 +28,31 @@ fn a_figure_is_met_missed_or_not_there() {
     assert_eq!(outcome(5, near(60.0), None), ExpectationOutcome::Missed);
     assert_eq!(outcome(1, Bound::Above(74.0), None), ExpectationOutcome::Met);
     assert_eq!(outcome(1, Bound::Below(74.0), None), ExpectationOutcome::Missed);
-    let nobody = Some(figure("nobody", "iops"));
-    assert_eq!(outcome(5, Bound::Above(0.0), nobody), ExpectationOutcome::Unknown);
+    let nothing = Some(figure("plain", "saving_percent"));
+    assert_eq!(outcome(5, Bound::Above(0.0), nothing), ExpectationOutcome::Unknown);
+}
+
+#[test]
+fn what_did_not_run_is_told_from_what_has_no_figure() {
+    let not_run = ExpectationOutcome::NotRun;
+    let nobody = || figure("nobody", "iops");
+    assert_eq!(outcome(5, Bound::Above(0.0), Some(nobody())), not_run);
+    let mut result = fixture::result();
+    result.manifest.plan.expectations = vec![ExpectedFigure::new(nobody(), Bound::Above(0.0))];
+    assert_eq!(analyse(&result).expectations[0].outcome, not_run);
+    // A variant whose cells never began did not run; one whose cells failed did.
+    for (state, outcome) in
+        [(CellState::Pending, not_run), (CellState::Failed, ExpectationOutcome::Unknown)]
+    {
+        for cell in result.cells.iter_mut().filter(|cell| cell.entry.variant == "plain") {
+            (cell.entry.state, cell.record) = (state, None);
+        }
+        result.manifest.plan.expectations = vec![ExpectedFigure {
+            of: Some(figure("plain", "iops")),
+            ..ExpectedFigure::new(figure("vdo", "iops"), Bound::Above(0.0))
+        }];
+        assert_eq!(analyse(&result).expectations[0].outcome, outcome);
+    }
 }
 
 #[test]

@@ -168,3 +168,35 @@ fn a_usual_scale_that_the_experiment_does_not_have_is_told_and_it_runs_as_its_fi
     assert_eq!(cells(&plain.out), cells(&full.out), "cells and time");
     assert!(!plain.err.contains("scale"), "{}", plain.err);
 }
+
+#[test]
+fn what_is_expected_of_a_variant_that_did_not_run_is_not_met_and_says_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let shipped = experiment::shipped("vdo-vs-plain").unwrap().text;
+    let expect = "\n[[expect]]\nmetric = \"iops\"\noperation = \"randwrite\"\nbelow = 1\nof = { variant = \"plain\" }\n\
+        [[expect]]\nmetric = \"iops\"\noperation = \"randwrite\"\nabove = 1\n\
+        [[reported]]\nwhat = \"a table\"\nunit = \"1/s\"\nmetric = \"iops\"\noperation = \"randwrite\"\n\
+        values = [{ value = 3 }, { value = 1, variant = \"vdo\" }]\n";
+    let file = dir.path().join("vdo-vs-plain.toml");
+    std::fs::write(&file, format!("{shipped}{expect}")).unwrap();
+    for (only, outcomes, ran) in [
+        (&[][..], ["met", "met"], [true, true]),
+        (&["--only", "vdo"], ["not run", "met"], [false, true]),
+        (&["--only", "plain"], ["not run", "not run"], [true, false]),
+    ] {
+        let out = dir.path().join(only.last().unwrap_or(&"all"));
+        let args = ["run", text(&file), "--simulate", "--repeat", "2", "--out", text(&out)];
+        let strict = fathom_in(dir.path(), &[&args[..], only, &["--strict"]].concat());
+        let code = i32::from(outcomes.contains(&"not run"));
+        assert_eq!(strict.code, Some(code), "{only:?}: {}\n{}", strict.out, strict.err);
+        let shown = fathom_in(dir.path(), &["show", text(&out), "--json", "--strict"]);
+        assert_eq!(shown.code, Some(code), "{only:?}");
+        let shown: serde_json::Value = serde_json::from_str(&shown.out).unwrap();
+        for at in 0..2 {
+            assert_eq!(shown["expectations"][at]["outcome"], outcomes[at], "{only:?}: {shown}");
+            assert_eq!(shown["expectations"][at]["variant"], "vdo");
+            assert_eq!(shown["reported"][0]["values"][at]["ran"], ran[at], "{only:?}");
+        }
+        assert_eq!(shown["reported"][0]["values"][0]["variant"], "plain");
+    }
+}

@@ -28,6 +28,29 @@ fn an_expectation_is_of_a_figure_or_of_a_ratio_that_names_only_what_differs() {
 }
 
 #[test]
+fn what_runs_changes_nothing_in_what_is_expected_and_was_reported() {
+    for shipped in crate::SHIPPED {
+        let more = match shipped.name {
+            "cache-first-look" => {
+                "\n[[expect]]\nmetric = \"iops\"\nstage = \"warm\"\nabove = 2\nof = { variant = \"slow\" }\n\
+                 [[reported]]\nwhat = \"a\"\nunit = \"1/s\"\nmetric = \"iops\"\nstage = \"warm\"\nvalues = [{ value = 1 }, { value = 2, variant = \"cached\" }]\n"
+            }
+            _ => "",
+        };
+        let text = format!("{}{more}", shipped.text);
+        let whole = plan(&text).unwrap().facts;
+        for variant in &whole.variants {
+            let choices =
+                crate::PlanOptions { only: vec![variant.name.clone()], ..super::choices() };
+            let one = crate::compose(shipped.name, &text, &choices).unwrap().facts;
+            assert_eq!((one.variants.len(), &one.variants[0].name), (1, &variant.name));
+            assert_eq!(one.expectations, whole.expectations, "{}: {}", shipped.name, variant.name);
+            assert_eq!(one.reported, whole.reported, "{}: {}", shipped.name, variant.name);
+        }
+    }
+}
+
+#[test]
 fn why_something_is_expected_at_one_scale_alone_is_kept_where_the_run_has_another() {
     let kept = |scale: &str| {
         let keys = format!(

@@ -39,10 +39,12 @@ pub fn in_short(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     };
     let (met, missed) = (count(ExpectationOutcome::Met), count(ExpectationOutcome::Missed));
     let open = count(ExpectationOutcome::Unclear) + count(ExpectationOutcome::Unknown);
-    let parts = [(met, "as expected"), (missed, "otherwise"), (open, "undecided")];
+    let not_run = count(ExpectationOutcome::NotRun);
+    let parts =
+        [(met, "as expected"), (missed, "otherwise"), (open, "undecided"), (not_run, "not run")];
     let parts = parts.iter().filter(|(count, _)| *count > 0);
     let told: Vec<_> = parts.map(|(count, what)| format!("{count} {what}")).collect();
-    let all = met + missed + open;
+    let all = met + missed + open + not_run;
     html! { @if all > 0 {
         p.soft { a href={ "#" (id("expected")) } {
             "Expected figures: " (all) } ", of which " (told.join(", ")) "." }
@@ -85,7 +87,7 @@ fn of_source(table: &Reported) -> Markup {
                 th.name scope="row" { (wording::reported(row, &table.rows)) }
                 td { (units::show::significant(row.source, SOURCE_DIGITS)) " " (table.source_unit) }
                 td { (row.source_ratio.map_or_else(|| NONE.to_owned(), wording::times)) }
-                td { (row.found.median.map_or_else(|| NONE.to_owned(), |median| wording::value(row.unit, median))) }
+                td { (wording::found_here(row)) }
                 td { (ratio(row)) }
             } } }
         } }
