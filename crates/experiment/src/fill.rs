@@ -105,7 +105,7 @@ impl Fill {
             if !sequential(&self.by) || !self.by.ops.names().all(OpName::is_write) {
                 return Err(self.disordered(stage, &reached.layer));
             }
-            (vec![layout::one_file(&stage.name, target, size)], Rounds::Files(size))
+            (vec![layout::one_file(stage, target, size)?], Rounds::Files(size))
         } else {
             let aims = aims(stage)?;
             let rounds = match (&aims[..], sequential(&self.by)) {

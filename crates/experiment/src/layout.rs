@@ -8,6 +8,7 @@ use crate::diagnostic::Diagnostic;
 use crate::document::Table;
 use crate::graph::StackPlan;
 use crate::load;
+use crate::names;
 use crate::plan::{Aim, Files, Target};
 use crate::stages::StageHead;
 use crate::targets;
@@ -86,20 +87,28 @@ impl Layout {
             let help = "lay out fewer or smaller files";
             return Err(Diagnostic::at(stage.places.at("size"), message, help));
         }
-        let folder = folder(&stage.name);
+        let folder = folder(stage)?;
         let files = Files { folder, first: 0, count: self.files, size: self.size, make: true };
         Ok(Aim { files: Some(files), ..Aim::alone(target) })
     }
 }
 
-/// The folder of the files of a stage: letters, digits, underscores and hyphens of its name.
-fn folder(stage: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
-    stage.chars().map(plain).collect()
+/// The folder of the files of a stage, one for each name.
+fn folder(stage: &StageHead) -> Result<String, Diagnostic> {
+    let folder = names::as_file(&stage.name);
+    if folder.len() <= names::LONGEST_FILE {
+        return Ok(folder);
+    }
+    let message = format!("The name of '{}' is too long for a folder of its files", stage.name);
+    let help = format!(
+        "use letters, digits, '-' and '_': each byte of other characters counts three of {}",
+        names::LONGEST_FILE
+    );
+    Err(Diagnostic::at(stage.places.at("name"), message, help))
 }
 
 /// One file of `size` in the folder of a stage, to be made.
-pub(crate) fn one_file(stage: &str, target: Target, size: Bytes) -> Aim {
-    let files = Files { folder: folder(stage), first: 0, count: 1, size, make: true };
-    Aim { files: Some(files), ..Aim::alone(target) }
+pub(crate) fn one_file(stage: &StageHead, target: Target, size: Bytes) -> Result<Aim, Diagnostic> {
+    let files = Files { folder: folder(stage)?, first: 0, count: 1, size, make: true };
+    Ok(Aim { files: Some(files), ..Aim::alone(target) })
 }

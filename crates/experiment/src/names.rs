@@ -8,6 +8,8 @@ use crate::diagnostic::Diagnostic;
 const LONGEST: usize = 64;
 /// The most characters of a device's role.
 const LONGEST_ROLE: usize = 20;
+/// The most bytes of the name of a file.
+pub(crate) const LONGEST_FILE: usize = 255;
 /// The most characters of a sentence.
 const LONGEST_TEXT: usize = 1000;
 
@@ -28,6 +30,17 @@ pub(crate) fn check(what: &str, name: &str, at: &Range<usize>) -> Option<Diagnos
         Some(c) => refuse(format!("holds the control character {}", c.escape_unicode())),
         None => None,
     }
+}
+
+/// A name as that of a file or a folder, different for different names: letters, digits, `-` and `_` stand for themselves, and every other
+/// byte as `%2F`.
+pub(crate) fn as_file(name: &str) -> String {
+    let byte = |byte: u8| match byte {
+        b'-' | b'_' => char::from(byte).to_string(),
+        plain if plain.is_ascii_alphanumeric() => char::from(plain).to_string(),
+        other => format!("%{other:02X}"),
+    };
+    name.bytes().map(byte).collect()
 }
 
 /// A name that becomes part of a path, of a command line or of a device's name.

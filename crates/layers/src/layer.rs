@@ -157,11 +157,10 @@ impl<'a> Place<'a> {
         self.inputs.get(input).map_or(("", 0), |offer| (offer.path(), offer.bytes()))
     }
 
-    /// Its name in the names of what it makes on the machine: `fathom_<tag>_<layer>`, letters, digits and underscores.
+    /// Its name in the names of what it makes on the machine: `fathom_<tag>_<layer>`. No two layers share one: a name consists of
+    /// letters, digits, `_`, `.` and `-`, and for the hyphen, which parts the names of LVM, stands `+`, which no layer has.
     pub fn tagged(&self) -> String {
-        let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
-        let layer: String = self.name.chars().take(40).map(plain).collect();
-        format!("fathom_{}_{layer}", self.run_tag)
+        format!("fathom_{}_{}", self.run_tag, self.name.replace('-', "+"))
     }
 
     /// The directory that its file system is mounted in.
@@ -216,5 +215,26 @@ pub fn fresh(device: &str) -> Step {
         action: Action::Discard { device: device.to_owned() },
         undo: Vec::new(),
         deadline_s: 600,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn no_two_layers_share_a_name_on_the_machine_and_plain_ones_keep_theirs() {
+        let inputs = BTreeMap::new();
+        let tagged = |name: &str| Place { name, run_tag: "0badcafe", inputs: &inputs }.tagged();
+        assert_eq!(tagged("My_vdo2"), "fathom_0badcafe_My_vdo2");
+        let long = "x".repeat(40);
+        let long = [format!("{long}1"), format!("{long}2")];
+        let names = ["a-b", "a.b", "a_b", "ab", "a--b", "A-b", &long[0], &long[1]];
+        let all: BTreeSet<_> = names.iter().map(|name| tagged(name)).collect();
+        assert_eq!(all.len(), names.len(), "{all:?}");
+        // A hyphen parts the names of a group and a volume.
+        assert!(all.iter().all(|name| !name.contains(['-', '/'])), "{all:?}");
     }
 }

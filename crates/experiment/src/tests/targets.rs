@@ -42,16 +42,34 @@ fn load(keys: &str) -> String {
 }
 
 #[test]
+fn layouts_of_different_names_never_share_a_file() {
+    let names =
+        ["a b", "a/b", "a_b", "a-b", "a%b", "a%20b", "a.b", "..", ".", "A b", "ä", "a\u{308}"];
+    let layout =
+        |name: &str| format!("[[stage]]\ndo = \"layout\"\nname = \"{name}\"\nsize = \"1M\"\n");
+    let stages: String = names.iter().map(|name| layout(name)).collect();
+    let plan = planned(&format!("{stages}{}", load("files = \"a b\"")));
+    let folder = |name: &&str| stage(&plan, name).aims[0].files.clone().unwrap().folder;
+    let folders: std::collections::BTreeSet<_> = names.iter().map(folder).collect();
+    assert_eq!(folders.len(), names.len(), "{folders:?}");
+    let inside = |folder: &String| !folder.contains(['/', '.', '{', '}']);
+    assert!(folders.iter().all(inside), "{folders:?}");
+    let long = "\u{1f4be}".repeat(30);
+    let shown = refused(&format!("{}{}", layout(&long), load("")), "name = ");
+    assert!(shown.contains("is too long for a folder of its files"), "{shown}");
+}
+
+#[test]
 fn files_are_laid_out_in_a_directory_and_driven_by_the_loads_that_name_them() {
     let plan = planned(&format!("{LAYOUT}{}", load("files = \"my files\"")));
     let layout = stage(&plan, "my files");
     assert_eq!((layout.ios, layout.bytes), (Some(192), Some(Bytes(192 << 20))));
     let files = layout.aims[0].files.clone().unwrap();
-    assert!(files.make && files.folder == "my_files");
+    assert!(files.make && files.folder == "my%20files");
     let driven = stage(&plan, "load");
     assert!(!driven.aims[0].files.as_ref().unwrap().make);
     let paths = driven.aims[0].paths();
-    assert_eq!(paths[2].0, "/run/fathom_0badcafe_fs/my_files/2");
+    assert_eq!(paths[2].0, "/run/fathom_0badcafe_fs/my%20files/2");
     assert!((paths.iter().map(|(_, share)| share.0).sum::<f64>() - 100.0).abs() < 1e-9);
     let shown = explain(&plan).variants[0].stages.join("\n");
     assert!(shown.contains("on 3 files of 64 MiB in fs"), "{shown}");
