@@ -52,6 +52,8 @@ pub enum ExpectationOutcome {
     Unclear,
     /// There is no such figure.
     Unknown,
+    /// There are figures, and no ratio of them: the one that it is divided by is 0.
+    NoRatio,
     /// It is of a variant that did not run.
     NotRun,
     /// It is expected at another scale.
@@ -66,6 +68,7 @@ impl ExpectationOutcome {
             Self::Missed => "missed",
             Self::Unclear => "unclear",
             Self::Unknown => "unknown",
+            Self::NoRatio => "no ratio",
             Self::NotRun => "not run",
             Self::Elsewhere => "elsewhere",
         }
@@ -108,6 +111,9 @@ fn check_expectation(
         outcome: match expected.scale {
             Some(_) => ExpectationOutcome::Elsewhere,
             None if !all_ran => ExpectationOutcome::NotRun,
+            None if figure.median.is_none() && both(expected, variants) => {
+                ExpectationOutcome::NoRatio
+            }
             None => outcome(expected.bound.range(), &figure),
         },
         evidence: expected.evidence.iter().map(shown).collect(),
@@ -145,6 +151,13 @@ pub(crate) fn ratio(figure: &FigureName, base: &FigureName, variants: &[VariantF
         }
         _ => plain,
     }
+}
+
+/// Whether some repeat has both figures of a ratio.
+fn both(expected: &ExpectedFigure, variants: &[VariantFigures]) -> bool {
+    let Some(base) = &expected.of else { return false };
+    let base = values(base, variants);
+    values(&expected.figure, variants).keys().any(|repeat| base.contains_key(repeat))
 }
 
 /// Whether a run of the variant has begun.

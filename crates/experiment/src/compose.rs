@@ -113,14 +113,10 @@ fn planned<'t>(
         return Err(fail(once(mistakes)));
     }
     let differ = devices::fit(&mut read.devices, &choices.sizes);
-    let mut built = Vec::new();
-    for (i, variant) in variants.all.iter().enumerate() {
-        let (devices, stack) = (&read.devices[i], &read.stacks[i]);
-        let stack = graph::build(stack, devices, &choices.run_tag).map_err(&fail)?;
-        let brought = (devices, &trees.variants[i]);
-        let planned = stages::plan(&read.stages[i], variant, &stack, brought, &choices.run_tag)
-            .map_err(&fail)?;
-        built.push(PlannedVariant { variant, devices, stack, stages: planned });
+    let built = build(&variants.all, &read, &trees, &choices.run_tag).map_err(&fail)?;
+    let equal = equal_levels(&parsed.factor, &built);
+    if !equal.is_empty() {
+        return Err(fail(once(equal)));
     }
     let all: Vec<Stage> = read.stages.iter().flatten().cloned().collect();
     let idle = idle(&parsed, &read, &built, &all);
@@ -142,6 +138,49 @@ fn planned<'t>(
     Ok(plan)
 }
 
+/// Plans every variant on its own.
+fn build<'a, 't>(
+    variants: &'a [Variant<'t>],
+    read: &'a Read,
+    trees: &AllTrees,
+    run_tag: &str,
+) -> Result<Vec<PlannedVariant<'a, 't>>, Vec<Diagnostic>> {
+    let one = |(i, variant): (usize, &'a Variant<'t>)| {
+        let devices = &read.devices[i];
+        let stack = graph::build(&read.stacks[i], devices, run_tag)?;
+        let brought = (devices, &trees.variants[i]);
+        let stages = stages::plan(&read.stages[i], variant, &stack, brought, run_tag)?;
+        Ok(PlannedVariant { variant, devices, stack, stages })
+    };
+    variants.iter().enumerate().map(one).collect()
+}
+
+/// Levels of a factor between which nothing differs, whatever the levels of the others are: they would be compared as if something did.
+fn equal_levels(factors: &[Factor], built: &[PlannedVariant]) -> Vec<Diagnostic> {
+    factors
+        .iter()
+        .filter_map(|factor| factor.equal_levels(&|a, b| alike(built, factor, a, b)))
+        .collect()
+}
+
+/// Whether all variants at one level of a factor do the same as those at another one; `None` where no two differ in this level alone.
+fn alike(built: &[PlannedVariant], factor: &Factor, one: &str, other: &str) -> Option<bool> {
+    let name = factor.name.get_ref();
+    let at = |level: &str| {
+        let level = level.to_owned();
+        built.iter().filter(move |made| made.variant.levels.get(name) == Some(&level))
+    };
+    let rest = |made: &PlannedVariant| {
+        let mut levels = made.variant.levels.clone();
+        levels.remove(name);
+        (made.variant.written.clone(), levels)
+    };
+    let pairs = at(one).flat_map(|a| at(other).map(move |b| (a, b)));
+    let mut pairs = pairs.filter(|(a, b)| rest(a) == rest(b)).peekable();
+    pairs.peek()?;
+    Some(pairs.all(|(a, b)| a.does_as(b)))
+}
+
 /// Layers, devices and trees that nothing uses.
 fn idle(file: &File, read: &Read, built: &[PlannedVariant], all: &[Stage]) -> Vec<Diagnostic> {
     let mut idle = unused::devices(file, &read.stacks, &read.stages);
@@ -159,6 +198,15 @@ struct PlannedVariant<'a, 't> {
     devices: &'a Devices,
     stack: StackPlan,
     stages: Vec<crate::StagePlan>,
+}
+
+impl PlannedVariant<'_, '_> {
+    /// Whether it does the same, however that is written.
+    fn does_as(&self, other: &Self) -> bool {
+        self.devices == other.devices
+            && self.stack.does_as(&other.stack)
+            && self.stages == other.stages
+    }
 }
 
 /// What the variants consist of, one entry for each.

@@ -97,6 +97,26 @@ impl<'t> Factor<'t> {
     }
 }
 
+impl Factor<'_> {
+    /// Two levels that are `alike`: the same under two names.
+    pub(crate) fn equal_levels(
+        &self,
+        alike: &dyn Fn(&str, &str) -> Option<bool>,
+    ) -> Option<Diagnostic> {
+        self.levels.iter().enumerate().find_map(|(i, level)| {
+            let same = |other: &&Level| alike(&other.name, &level.name) == Some(true);
+            let other = self.levels[..i].iter().find(same)?;
+            let message = format!(
+                "The levels '{}' and '{}' of '{}' are the same",
+                other.name,
+                level.name,
+                self.name.get_ref()
+            );
+            Some(Diagnostic::at(level.at.clone(), message, "leave one of the two out"))
+        })
+    }
+}
+
 impl<'t> Level<'t> {
     /// A value of the factor's key.
     fn value(key: &str, value: Written<'t>) -> Result<Self, Diagnostic> {

@@ -38,6 +38,15 @@ pub(crate) struct StackPlan {
     taken: BTreeMap<String, String>,
 }
 
+impl StackPlan {
+    /// Whether it is raised, read and settled by the same steps, however its settings are written.
+    pub(crate) fn does_as(&self, other: &Self) -> bool {
+        let steps = |plan: &Self| (plan.up.clone(), plan.ready.clone(), plan.settle.clone());
+        let rest = |plan: &Self| (plan.probes.clone(), plan.offers.clone(), plan.allocate.clone());
+        steps(self) == steps(other) && rest(self) == rest(other) && self.top == other.top
+    }
+}
+
 /// Raises a variant's stack on paper: every step, probe and wait.
 pub(crate) fn build(
     variant: &VariantStack,

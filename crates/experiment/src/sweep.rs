@@ -65,6 +65,13 @@ pub(crate) fn read<'t>(
         let spec = loads::read(load, &places, file)?;
         points.push(Point { at, name, spec, places });
     }
+    for (i, point) in points.iter().enumerate() {
+        if let Some(same) = points[..i].iter().find(|other| other.spec == point.spec) {
+            let message = format!("'{}' is the same load as '{}'", point.name, same.name);
+            let help = "leave one of the two values out of the sweep";
+            return Err(Diagnostic::at(at, message, help));
+        }
+    }
     let content = |point: &Point| point.at.keys().any(|key| key.starts_with("content"));
     if let Some(point) = points.iter().find(|point| content(point) && !point.spec.has_content()) {
         let message =

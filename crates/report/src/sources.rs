@@ -170,6 +170,9 @@ fn said(held: &Expectation) -> String {
             "cannot be said: a part of the interval is as expected".to_owned()
         }
         ExpectationOutcome::Unknown => "cannot be said: there is no such figure".to_owned(),
+        ExpectationOutcome::NoRatio => {
+            "cannot be said: there is no ratio, what it is divided by is 0".to_owned()
+        }
         ExpectationOutcome::NotRun => "cannot be said: it did not run".to_owned(),
         ExpectationOutcome::Elsewhere => {
             let scale = held.expected.scale.as_deref().unwrap_or_default();

@@ -84,7 +84,7 @@ pub fn ratio(number: f64) -> String {
 /// The 95 % interval of a ratio: `[0.353, 1.026]`, or of the difference that stands for it; `None` when it has none.
 pub fn ratio_interval(unit: Unit, comparison: &MetricComparison) -> Option<String> {
     if let Some(difference) = comparison.difference {
-        let interval = difference.interval?;
+        let interval = difference.interval.filter(|_| !equal(comparison))?;
         return Some(format!("[{}, {}]", signed(unit, interval.low), signed(unit, interval.high)));
     }
     Some(format!("[{}, {}]", show::bound(comparison.low?), show::bound(comparison.high?)))
@@ -92,8 +92,19 @@ pub fn ratio_interval(unit: Unit, comparison: &MetricComparison) -> Option<Strin
 
 /// How new and base compare: a ratio, `0.37×`, or where there is none a difference, `+20`.
 pub fn compared(unit: Unit, comparison: &MetricComparison) -> String {
+    if equal(comparison) {
+        return "equal, no ratio".to_owned();
+    }
     let difference = || comparison.difference.map(|difference| signed(unit, difference.value));
     comparison.ratio.map(ratio).or_else(difference).unwrap_or_else(|| NONE.to_owned())
+}
+
+/// Whether there is no ratio because neither side has any of it.
+fn equal(comparison: &MetricComparison) -> bool {
+    let none = |difference: stats::Difference| {
+        difference.value == 0.0 && difference.interval.is_none_or(|i| i.low == 0.0 && i.high == 0.0)
+    };
+    comparison.ratio.is_none() && comparison.difference.is_some_and(none)
 }
 
 fn signed(unit: Unit, number: f64) -> String {

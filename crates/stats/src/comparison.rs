@@ -18,8 +18,7 @@ const MOST_REPEATS: usize = 1000;
 /// All ratios are new over base and have no unit.
 #[derive(Debug, Clone)]
 pub struct Comparison {
-    /// New over base; `None` where it has no meaning (no repeat with both, a negative value, a base of zero). Nothing on both
-    /// sides is equal: 1.
+    /// New over base; `None` where it has no meaning (no repeat with both, a negative value, a base of zero, zero on both sides).
     pub ratio: Option<f64>,
     /// The lower bound of the ratio's 95 % interval; `None` with too few repeats, and where there is a difference instead.
     pub low: Option<f64>,
@@ -156,7 +155,12 @@ pub(crate) fn compare_with(
             comparison.ratio = positive.then(ratio).flatten();
             threshold.map(|share| (-share * middle.abs(), share * middle.abs()))
         }
-        Scale::Logarithms | Scale::Nothing => {
+        Scale::Nothing => {
+            let interval = bounds.map(|(low, high)| Interval { low, high });
+            comparison.difference = Some(Difference { value, interval });
+            threshold.map(|share| (-share, share))
+        }
+        Scale::Logarithms => {
             comparison.ratio = Some(value.exp());
             comparison.low = bounds.map(|(low, _)| low.exp());
             comparison.high = bounds.map(|(_, high)| high.exp());
@@ -234,7 +238,8 @@ pub fn judge(family: &mut [(&mut Comparison, Better)]) {
 fn method(evidence: &Evidence, scale: Scale, n: usize, bounded: bool) -> String {
     let (logs, what) = match scale {
         Scale::Values => ("differences", "; differences of values: some are zero or negative"),
-        Scale::Logarithms | Scale::Nothing => ("log ratios", ""),
+        Scale::Nothing => ("differences", "; every value is zero: equal, and there is no ratio"),
+        Scale::Logarithms => ("log ratios", ""),
     };
     let test = match evidence {
         Evidence::Paired { .. } => {
@@ -398,7 +403,9 @@ mod tests {
     fn nothing_on_both_sides_is_the_same_and_a_base_of_zero_has_a_difference() {
         for test in TESTS {
             let none = judged(&[0.0; 5], &[0.0; 5], test, Better::Lower);
-            assert_eq!((none.ratio, none.verdict), (Some(1.0), Some(Verdict::Same)));
+            assert_eq!((none.ratio, none.low, none.verdict), (None, None, Some(Verdict::Same)));
+            assert_eq!(none.difference.map(|difference| difference.value), Some(0.0));
+            assert!(none.method.contains("there is no ratio"), "{}", none.method);
             let some = judged(&[0.0; 5], &[18.0, 20.0, 25.0, 19.0, 21.0], test, Better::Lower);
             assert_eq!((some.ratio, some.low, some.verdict), (None, None, Some(Verdict::Worse)));
             let difference = some.difference.unwrap();

@@ -15,7 +15,7 @@ pub fn ratio_of_medians(base: &[f64], new: &[f64]) -> Figure {
     if n == 0 || median(&base) <= 0.0 {
         return none;
     }
-    let ratio = Some(divide(median(&new), median(&base)));
+    let ratio = Some(median(&new) / median(&base));
     if n < 2 {
         return Figure { median: ratio, ..none };
     }
@@ -27,12 +27,10 @@ pub fn ratio_of_medians(base: &[f64], new: &[f64]) -> Figure {
 /// New over base, of the medians of resamples of two ascending samples: both sides are drawn anew, independently.
 fn resampled(base: &Sorted, new: &Sorted) -> Vec<f64> {
     let news = bootstrap::medians(new, "new").into_iter();
-    news.zip(bootstrap::medians(base, "base")).map(|(new, base)| divide(new, base)).collect()
-}
-
-/// Nothing is as much as nothing.
-fn divide(new: f64, base: f64) -> f64 {
-    if new == base { 1.0 } else { new / base }
+    // Nothing over nothing is no ratio.
+    let both = |(new, base): &(f64, f64)| *new != 0.0 || *base != 0.0;
+    let pairs = news.zip(bootstrap::medians(base, "base")).filter(both);
+    pairs.map(|(new, base)| new / base).collect()
 }
 
 #[cfg(test)]

@@ -56,6 +56,25 @@ fn what_did_not_run_is_told_from_what_has_no_figure() {
 }
 
 #[test]
+fn nothing_over_nothing_has_no_ratio_and_says_so() {
+    let mut result = fixture::with_picked_figures(5);
+    for record in result.cells.iter_mut().filter_map(|cell| cell.record.as_mut()) {
+        for command in record.stages.iter_mut().filter_map(|stage| stage.command.as_mut()) {
+            command.figures.insert("files".into(), 0.0);
+        }
+    }
+    let near = Bound::Near { value: 1.0, by: 0.1 };
+    let own = |variant: &str| figure(variant, "files");
+    result.manifest.plan.expectations =
+        vec![ExpectedFigure { of: Some(own("plain")), ..ExpectedFigure::new(own("vdo"), near) }];
+    let analysis = analyse(&result);
+    let held = &analysis.expectations[0];
+    assert_eq!((held.outcome, held.found, held.n), (ExpectationOutcome::NoRatio, None, 0));
+    let compared = analysis.comparisons.iter().find(|c| c.metric == "files").unwrap();
+    assert_eq!((compared.ratio, compared.difference.unwrap().value), (None, 0.0));
+}
+
+#[test]
 fn a_ratio_is_taken_within_each_repeat() {
     let plain = || Some(figure("plain", "iops"));
     assert_eq!(outcome(5, Bound::Below(1.0), plain()), ExpectationOutcome::Met);

@@ -20,8 +20,12 @@ pub fn exit_code<'a>(views: impl IntoIterator<Item = &'a View>) -> ExitCode {
 /// 1 when expectations count (`--strict`) and one is missed, cannot be checked or did not run, or a verdict is one that was named (`--fail-on`), unless
 /// another code says more.
 pub fn gated(view: &View, gates: &Gates, otherwise: ExitCode) -> ExitCode {
-    let failed =
-        [ExpectationOutcome::Missed, ExpectationOutcome::Unknown, ExpectationOutcome::NotRun];
+    let failed = [
+        ExpectationOutcome::Missed,
+        ExpectationOutcome::Unknown,
+        ExpectationOutcome::NoRatio,
+        ExpectationOutcome::NotRun,
+    ];
     let missed = view.expectations.iter().any(|held| failed.contains(&held.outcome));
     let comparisons = view.figures.iter().flat_map(|row| row.comparisons.iter().flatten());
     let mut verdicts = comparisons.filter_map(|comparison| comparison.verdict);

@@ -38,7 +38,9 @@ pub fn in_short(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
         view.expectations.iter().filter(|held| held.outcome == outcome).count()
     };
     let (met, missed) = (count(ExpectationOutcome::Met), count(ExpectationOutcome::Missed));
-    let open = count(ExpectationOutcome::Unclear) + count(ExpectationOutcome::Unknown);
+    let open = count(ExpectationOutcome::Unclear)
+        + count(ExpectationOutcome::Unknown)
+        + count(ExpectationOutcome::NoRatio);
     let not_run = count(ExpectationOutcome::NotRun);
     let parts =
         [(met, "as expected"), (missed, "otherwise"), (open, "undecided"), (not_run, "not run")];

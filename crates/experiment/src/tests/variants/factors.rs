@@ -34,6 +34,33 @@ fn factors_are_crossed_and_cells_named_by_their_levels() {
 }
 
 #[test]
+fn levels_that_mean_the_same_are_no_two_levels() {
+    for (key, levels) in [
+        ("write.block_size", "\"4k\", \"4096\""),
+        ("write.block_size", "\"8k\", \"4k\", 4096"),
+        ("write.duration", "\"1s\", \"1000ms\""),
+        ("write.content.dedupe", "\"25%\", \"25.0%\""),
+        ("vdo.logical_size", "\"1G\", \"1024M\""),
+        ("vdo.dedupe", "true, \"true\""),
+        ("device.data.size", "\"8G\", \"8192M\""),
+    ] {
+        let line = format!("levels = [{levels}]");
+        let factor = format!("[[factor]]\nname = \"same\"\nkey = \"{key}\"\n{line}\n");
+        // Beside another factor, and beside variants.
+        for others in ["", DUPLICATES, TWO] {
+            let others = if key.contains("dedupe") { "" } else { others };
+            let found = mistake(&format!("{others}{factor}"), &line);
+            assert!(found.message.contains("of 'same' are the same"), "{key}: {}", found.message);
+        }
+    }
+    let named = "levels = [{ name = \"a\", set = { \"vdo.dedupe\" = true } }, { name = \"usual\" }]";
+    let found = mistake(&format!("[[factor]]\nname = \"same\"\n{named}\n"), named);
+    assert!(found.message.contains("'a' and 'usual'"), "{}", found.message);
+    // One that matters in a single variant alone is a factor.
+    planned(&format!("{TWO}set.\"write.depth\" = 2\n{DEDUPE}"));
+}
+
+#[test]
 fn a_level_sets_several_keys_and_crosses_variants() {
     let plan = planned(&format!("{TWO}set.\"vdo.dedupe\" = false\n{CONTENT}"));
     assert_eq!(
