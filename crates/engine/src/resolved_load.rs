@@ -57,6 +57,19 @@ pub(crate) struct ResolvedLoad {
     live: bool,
     /// Share of writes among I/Os, 0 to 1.
     write_share: f64,
+    /// What to say of ends of targets that no I/O reaches.
+    pub tails: Vec<String>,
+}
+
+/// What to say of the end of a target's range that no I/O reaches.
+fn tail(spec: &LoadSpec, target: &str, range: &Range) -> Option<String> {
+    let (tail, bytes) = (spec.unreached_tail(range), Bytes(range.bytes));
+    let block = spec.largest_io();
+    (tail > Bytes(0)).then(|| {
+        format!(
+            "The last {tail} of {bytes} of {target} are never reached: that is no whole number of blocks of {block}"
+        )
+    })
 }
 
 impl ResolvedLoad {
@@ -79,6 +92,11 @@ impl ResolvedLoad {
         let writes = spec.ops.shares().filter(|(op, _)| op.is_write());
         let write_share = writes.map(|(_, share)| share.fraction()).sum();
         let resolved = Self {
+            tails: targets
+                .iter()
+                .zip(&ranges)
+                .filter_map(|(name, r)| tail(spec, name, r))
+                .collect(),
             targets,
             contents: contents(load, &ranges)?,
             ranges,

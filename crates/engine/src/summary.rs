@@ -58,7 +58,7 @@ impl Outcome {
         load: &Load,
         resolved: &ResolvedLoad,
     ) -> Result<LoadSummary, EngineError> {
-        let duration_ns = self.duration_ns;
+        let (duration_ns, nothing) = (self.duration_ns, self.nothing(load, resolved));
         let targets = self.targets_apart(resolved, duration_ns)?;
         let worst = self.worst.iter().map(|long| self.worst(long, resolved)).collect();
         let achieved = resolved.blocks_are_whole().then(|| achieved(self.census, self.counts));
@@ -68,6 +68,8 @@ impl Outcome {
         let cut_off =
             missing.clone().filter(|_| self.io_log.as_ref().is_some_and(|log| log.error.is_some()));
         self.notices.extend(missing);
+        self.notices.extend(nothing);
+        self.notices.extend(resolved.tails.iter().cloned());
         Ok(LoadSummary {
             duration_ns,
             ended_by: ended_by(self.halt, self.by_time, load).to_owned(),
@@ -84,6 +86,29 @@ impl Outcome {
             incomplete: cut_off.into_iter().collect(),
             ..LoadSummary::empty(load.seed)
         })
+    }
+
+    /// Why nothing was measured, where that is so and no failed I/O says it.
+    fn nothing(&self, load: &Load, resolved: &ResolvedLoad) -> Option<String> {
+        if self.total.ios() > 0 || self.total.errors() > 0 {
+            return None;
+        }
+        let spec = &load.spec;
+        let paced = spec.limit.is_some() || spec.rate.is_some() || spec.think.is_some();
+        let why = if resolved.ramp_ns > 0 && self.duration_ns == 0 {
+            let ramp = units::Nanos(resolved.ramp_ns);
+            format!(
+                "the load was over within its ramp of {ramp}; give it more to do, or a shorter ramp"
+            )
+        } else if self.halt == StopReason::Interrupted {
+            "the load was interrupted before an I/O ended".to_owned()
+        } else if paced {
+            "no I/O was due, or ended, while the load lasted; let it last longer, or allow more"
+                .to_owned()
+        } else {
+            "no I/O ended while the load lasted; let it last longer".to_owned()
+        };
+        Some(format!("Nothing was measured: {why}"))
     }
 
     /// The figures of each target, when there are several.

@@ -5,7 +5,7 @@ use units::Bytes;
 use crate::grid::Grid;
 use crate::validate::whole_blocks;
 use crate::walk::{self, Walk};
-use crate::{LoadSpec, Pattern, Range, Share, WorkloadError};
+use crate::{LoadSpec, OpName, Pattern, Range, Share, WorkloadError};
 
 impl LoadSpec {
     /// The part of a target of `target_bytes` bytes that this load uses. `logical_block` is the smallest I/O of the
@@ -46,6 +46,27 @@ impl LoadSpec {
         let range = Range { start: offset.0, bytes: size.0 };
         self.check_places(&range)?;
         Ok(range)
+    }
+
+    /// Bytes at the end of a range that no I/O reaches, because its size is no multiple of what they are placed by. None where the load does
+    /// not go over its range.
+    pub fn unreached_tail(&self, range: &Range) -> Bytes {
+        let roams = |op: &OpName| !matches!(self.pattern_of(*op), Pattern::Single { .. });
+        let reached = self.placed().filter(roams).filter_map(|op| self.reach(op, range)).max();
+        Bytes(reached.map_or(0, |end| (range.start + range.bytes).saturating_sub(end)))
+    }
+
+    /// Where the last I/O of an operation ends that lies at the very end of a range.
+    fn reach(&self, op: OpName, range: &Range) -> Option<u64> {
+        let jobs = u64::from(self.jobs.max(1));
+        let grid = Grid::of(self, op, range, (jobs - 1, jobs))?;
+        let last = grid.places.saturating_sub(1);
+        let end = |size: Bytes| grid.offset(last, size.0) + size.0;
+        if grid.cut {
+            // Pieces of different sizes fill the range.
+            return Some(grid.start + grid.bytes / grid.align * grid.align);
+        }
+        self.block_size_of(op).sizes().map(end).max()
     }
 
     /// Whether every job finds a place for its I/Os.

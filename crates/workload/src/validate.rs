@@ -277,6 +277,13 @@ impl LoadSpec {
             let help = "make the window shorter, or interval longer";
             return Err(senseless("steady", steady, why, help));
         }
+        let ramp = self.ramp.unwrap_or_default();
+        if self.duration.is_some_and(|all| steady.window.0 > all.0.saturating_sub(ramp.0)) {
+            let why = "the load would end before one window is over";
+            let help =
+                "make duration longer (what counts of it begins after ramp), or the window shorter";
+            return Err(senseless("steady", steady, why, help));
+        }
         Ok(())
     }
 }

@@ -131,6 +131,37 @@ fn a_load_ends_when_it_has_settled_and_says_so_when_it_never_did() {
 }
 
 #[test]
+fn what_was_not_judged_not_measured_or_not_reached_is_said_as_such() {
+    let dir = tempfile::tempdir().unwrap();
+    let refused = fathom_in(
+        dir.path(),
+        &["load", "null", "--size", "1G", "--steady", "iops:5%:60s", "--duration", "1s"],
+    );
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    assert!(refused.err.contains("before one window is over") && refused.err.contains("help:"));
+    // One that ends by its amount may end before its window.
+    let load = |more: &[&str]| {
+        let args = ["load", "x", "--size", "1M", "--json", "--ops", "randwrite=100"];
+        let answer = fathom_in(dir.path(), &[&args[..], more].concat());
+        assert_eq!(answer.code, Some(0), "{}", answer.err);
+        let last: Value = serde_json::from_str(answer.out.lines().last().unwrap()).unwrap();
+        std::fs::remove_file(dir.path().join("x")).unwrap();
+        last["notices"].to_string()
+    };
+    let early = load(&["--passes", "1", "--pattern", "permutation", "--steady", "iops:5%:60s"]);
+    assert!(early.contains("of the 60 intervals") && !early.contains("drift"), "{early}");
+    let ramp = load(&["--passes", "1", "--pattern", "permutation", "--ramp", "60s"]);
+    assert!(ramp.contains("Nothing was measured") && ramp.contains("its ramp of"), "{ramp}");
+    let tail = load(&["--passes", "1", "--pattern", "permutation", "--block-size", "48k"]);
+    assert!(
+        tail.contains("The last 16 KiB of 1 MiB of ") && tail.contains("never reached"),
+        "{tail}"
+    );
+    let none = load(&["--passes", "1", "--pattern", "permutation"]);
+    assert!(!none.contains("never reached") && !none.contains("Nothing"), "{none}");
+}
+
+#[test]
 fn bad_input_is_refused_with_the_option_the_allowed_words_and_nothing_left_behind() {
     for (more, said) in [
         ("--depth 0", &["depth"][..]),

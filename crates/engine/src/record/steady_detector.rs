@@ -68,11 +68,24 @@ impl SteadyDetector {
         }
     }
 
-    /// What to say when the load ended before it settled.
+    /// What to say when the load ended before it settled, or before that could be told.
     pub(crate) fn notice(&self) -> Option<String> {
-        let rule = self.asked;
-        self.settled_ns.is_none().then(|| {
-            format!("The load never settled by the rule {rule}: its figures still drifted when it ended; run it for longer")
+        if self.settled_ns.is_some() {
+            return None;
+        }
+        let (rule, seen, window) = (self.asked, self.values.len(), self.rule.window);
+        Some(if self.last.is_some() {
+            format!(
+                "The load never settled by the rule {rule}: its figures still drifted when it ended; run it for longer"
+            )
+        } else if seen < window {
+            format!(
+                "Whether the load settled by the rule {rule} is not known: it ended after {seen} of the {window} intervals of the window; run it for longer"
+            )
+        } else {
+            format!(
+                "Whether the load settled by the rule {rule} is not known: in the last window there were intervals in which no I/O ended; make interval longer"
+            )
         })
     }
 }
@@ -149,6 +162,21 @@ mod tests {
         assert_eq!(s.facts().settled_ns, None);
         assert!(s.facts().slope_percent.unwrap() > 5.0);
         assert!(s.notice().unwrap().contains("latency:5%:5s"));
+    }
+
+    #[test]
+    fn what_could_not_be_judged_is_not_said_to_drift() {
+        let mut s = steady_detector("iops:5%:60s");
+        assert!(s.notice().unwrap().contains("after 0 of the 60 intervals"));
+        let rows: Vec<_> = (0..59).map(|i| row(i, 100 + i, 7)).collect();
+        assert!(!s.see(&rows, 0));
+        let said = s.notice().unwrap();
+        assert!(said.contains("after 59 of the 60 intervals") && !said.contains("drift"), "{said}");
+        assert!(!s.see(&[row(59, 500, 7)], 0) && s.notice().unwrap().contains("still drifted"));
+        let mut s = steady_detector("latency:5%:5s");
+        let rows: Vec<_> = (0..9).map(|i| row(i, i % 2, 7)).collect();
+        assert!(!s.see(&rows, 0));
+        assert!(s.notice().unwrap().contains("intervals in which no I/O ended"));
     }
 
     #[test]

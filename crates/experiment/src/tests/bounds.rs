@@ -64,6 +64,7 @@ fn each_bound_is_named_with_the_value_that_passes_it() {
             "28800000s",
             "million",
         ),
+        ("\"1s\"", "\"1s\"\nsteady = \"iops:5%:60s\"", "60s", "before one window is over"),
         ("\"1s\"", "\"1s\"\njobs = 100000", "100000", "1024"),
         ("\"1s\"", "\"1s\"\ndepth = 99999999999", "99999999999", "32768"),
     ] {

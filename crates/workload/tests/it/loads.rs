@@ -109,6 +109,22 @@ const MISTAKES: &[Case] = &[
     (|s| s.ramp = s.duration, "ramp", "1s", "shorter than duration"),
     (|s| s.steady = Some("iops:0%:60s".parse().unwrap()), "steady", "iops:0%", "5%"),
     (|s| s.steady = Some("iops:5%:4s".parse().unwrap()), "steady", "4s", "longer"),
+    (
+        |s| s.steady = Some("iops:5%:60s".parse().unwrap()),
+        "steady",
+        "one window",
+        "duration longer",
+    ),
+    (
+        |s| {
+            // What counts begins after the ramp.
+            (s.duration, s.ramp) = (Some(Nanos::from_secs(60)), Some(Nanos(1)));
+            s.steady = Some("iops:5%:60s".parse().unwrap());
+        },
+        "steady",
+        "one window",
+        "after ramp",
+    ),
     (|s| s.pattern = Some(Pattern::Zipf { theta: 0.0 }), "pattern", "zipf:0", "0.99"),
     (|s| s.pattern = Some(Pattern::Zipf { theta: 51.0 }), "pattern", "zipf:51", "0.99"),
     (|s| s.pattern = Some(Pattern::Zipf { theta: f64::NAN }), "pattern", "zipf:NaN", "0.99"),
@@ -308,6 +324,32 @@ fn a_range_holds_whole_blocks_from_its_offset_on() {
     // The rest at the end, smaller than a block, is not used: block 8191 is the first again.
     assert_eq!(ios.iter().map(|io| io.offset).max(), Some(8192 + 8190 * 131_072));
     assert_eq!((ios[8190].pass, ios[8191].pass, ios[8191].offset), (0, 1, 8192));
+}
+
+#[test]
+fn the_end_of_a_range_that_no_io_reaches_is_counted_as_the_ios_leave_it() {
+    for pattern in ["sequential", "random", "permutation", "strided:1", "interleaved:2", "single:3"]
+    {
+        for (block, align) in
+            [("4k", None), ("64k", None), ("64k", Some(4096)), ("4k=50,64k=50", None)]
+        {
+            for more in [0, 512, 4096, 5120] {
+                let mut spec = spec("randwrite=100");
+                spec.pattern = Some(pattern.parse().unwrap());
+                spec.block_size = block.parse().unwrap();
+                spec.align = align.map(Bytes);
+                if spec.pattern_of(OpName::Randwrite).has_passes() {
+                    (spec.duration, spec.passes) = (None, Some(1));
+                }
+                let range = spec.check_target((1 << 20) + more, 512).unwrap();
+                let case = format!("{pattern} {block} {align:?} {more}");
+                let ios = Stream::new(&spec, &range, Seed(1), 0, 1).take(20_000);
+                let end = ios.map(|io| io.offset + u64::from(io.length)).max().unwrap();
+                let expected = if pattern == "single:3" { 0 } else { range.end() - end };
+                assert_eq!(spec.unreached_tail(&range).0, expected, "{case}");
+            }
+        }
+    }
 }
 
 #[test]
